@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from base64 import b64encode
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 from ..errors import VocabularyError
 from ..records import dataclass
 from ..spec.rules import SPACE_MARK, TokenOptions
+from ..spec.spec import TokenizerSpec
+from ..splitting.patterns import PATTERNS
 from .folder_config import FolderConfig, FolderToken, UsualTokens
-from .keys import assigned_ids
-from .reading import Fields
+from .keys import CLASS, CONFIG, assigned_ids
+from .reading import Fields, read_json
+
+END_OF_TEXT = "<|endoftext|>"
 
 
 def usual_tokens(texts: Mapping[str, str], *listed: FolderToken, mask: TokenOptions | None = None) -> UsualTokens:
@@ -115,6 +121,15 @@ def sequence(name: str, parts: Iterable[dict[str, Any]]) -> dict[str, Any] | Non
     return {"type": "Sequence", name: listed} if listed else None
 
 
+def class_fields(config: Path) -> Fields:
+    """Return a configuration; in old folders, `special_tokens_map.json` replaces its fields."""
+    values, path = read_json(config), config.with_name("special_tokens_map.json")
+    if "added_tokens_decoder" not in values and path.is_file():
+        names = read_json(path)
+        values = {**values, **(names if isinstance(names, dict) else {})}
+    return Fields(values, path=config, place="")
+
+
 def flag(fields: Fields, name: str, usual: bool) -> bool:
     """Return a flag of a configuration, or the usual one of a class; null is false."""
     if name not in fields:
@@ -137,3 +152,25 @@ _MOST = 1 << 16
 def refused_class(fields: Fields, kind: str, problem: str) -> VocabularyError:
     """Return the error about the class that a configuration names."""
     return VocabularyError(f"the class {kind!r} {problem}", path=fields.path, place="tokenizer_class")
+
+
+def config_file(spec: TokenizerSpec, folder: Path) -> dict[Path, bytes]:
+    """Return the `tokenizer_config.json` for a folder of a vocabulary and merges: the class of GPT-2 and the tokens.
+
+    Other fields of an existing file are kept.  The result is empty for a pattern other than GPT-2's.
+    """
+    if spec.pattern != PATTERNS["gpt2"]:
+        return {}
+    config = folder / CONFIG
+    found = read_json(config) if config.is_file() else None
+    values: dict[str, Any] = {CLASS: "GPT2Tokenizer", **(found if isinstance(found, dict) else {})}
+    if END_OF_TEXT not in spec.special_tokens:
+        values |= {f"{use}_token": None for use in ("bos", "eos", "unk")}
+    known = {**spec.added_tokens, **spec.special_tokens}
+    if known.keys() - {END_OF_TEXT} or "added_tokens_decoder" in values:
+        flags = {"lstrip": False, "rstrip": False, "single_word": False, "normalized": False}
+        values["added_tokens_decoder"] = {
+            str(token_id): {"content": text, **flags, "special": text in spec.special_tokens}
+            for text, token_id in sorted(known.items(), key=lambda item: item[1])
+        }
+    return {config: json.dumps(values).encode()}

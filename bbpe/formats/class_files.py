@@ -1,97 +1,180 @@
-"""Folders with `vocab.json` and `merges.txt` whose class gives them more than a pattern: CLIP and Qwen2.
+"""Folders with `vocab.json` and `merges.txt` and a class of tokenizers: GPT-2, RoBERTa, CLIP, Qwen2 and their kin.
 
-Source: the classes `CLIPTokenizer` and `Qwen2Tokenizer` of HF's `transformers`, which make a `tokenizer.json` of them.
+Source: the classes of HF's `transformers` 5, which make a `tokenizer.json` of the two files.  Each class has a row in
+`_CLASSES`; `tokenizer_json` reads the document.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..records import dataclass, field, replace
+from ..spec.rules import TokenOptions
 from ..spec.spec import TokenizerSpec
 from ..splitting.patterns import PATTERNS, Pattern
+from .class_documents import END_OF_TEXT, ClassTokens, class_fields, flag, usual_tokens
+from .folder_config import other_files, read_folder
 from .huggingface.dialects import to_oniguruma
 from .huggingface.tokenizer_json import read_document
+from .key_tables import Keys, MergeIds, MergeKeys
 from .keys import CONFIG, class_of
-from .reading import read_json, read_text
 
-_END_OF_TEXT = "<|endoftext|>"
+_Template = Callable[[ClassTokens], Any]
+_NFC = {"type": "NFC"}
+
+
+def _flagged(tokens: ClassTokens) -> Any:
+    """Return the template of the flags for BOS and EOS, which are not set by default."""
+    fields = tokens.fields
+    return tokens.flagged(flag(fields, "add_bos_token", False), flag(fields, "add_eos_token", False))
+
+
+def _explicit(tokens: ClassTokens) -> Any:
+    """Return the template of flags that the configuration has; without any there are no ids around a text."""
+    return _flagged(tokens) or {"type": "ByteLevel", "trim_offsets": False, "add_prefix_space": True}
+
+
+def _roberta(tokens: ClassTokens) -> Any:
+    return _around(tokens, flag(tokens.fields, "trim_offsets", True), "sep", "cls")
+
+
+def _clip_ends(tokens: ClassTokens) -> Any:
+    return _around(tokens, False, "eos", "bos")
+
+
+def _around(tokens: ClassTokens, is_trimmed: bool, last: str, first: str) -> dict[str, Any]:
+    ids = tokens.ids()
+    ends = {name: [tokens.text(use), ids[tokens.text(use)]] for name, use in (("sep", last), ("cls", first))}
+    prefixed = flag(tokens.fields, "add_prefix_space", False)
+    return {"type": "RobertaProcessing", "trim_offsets": is_trimmed, "add_prefix_space": prefixed, **ends}
+
+
+def _deberta(tokens: ClassTokens) -> Any:
+    return tokens.template("cls A sep", "cls A sep sep B sep")
+
+
+def _whisper(tokens: ClassTokens) -> Any:
+    """Return the template of a transcript; a token that the vocabulary lacks becomes the unknown one."""
+    fields, ids = tokens.fields, tokens.ids()
+    names = ["<|startoftranscript|>"]
+    for name in ("language", "task"):
+        value = fields.peek(name)
+        if value is not None:
+            names.append(f"<|{fields.checked(value, str, name).lower()}|>")
+            if names[-1] not in ids:
+                fields.refuse(f"the vocabulary has no token {names[-1]!r}; expected the code of one", name)
+    if not flag(fields, "predict_timestamps", False):
+        names.append("<|notimestamps|>")
+    extra = {f"token{place}": name if name in ids else tokens.text("unk") for place, name in enumerate(names)}
+    start = " ".join(extra)
+    return tokens.template(f"{start} A eos", f"{start} A B:1 eos:1", extra)
+
+
+@dataclass(frozen=True)
+class _Class:
+    """A class: its usual tokens by use, what it does before the model, and the ids around a text.
+
+    `mask` has the options of the mask.  `is_prefixed`: a blank is put in front by default.  `pattern`: the split before
+    the byte alphabet, instead of GPT-2's.  `is_removed`: what the pattern does not match is dropped.
+    `resets_options`: tokens with a use and listed ones lose their options.  `model` has fields of the model.
+    """
+
+    tokens: Mapping[str, str]
+    template: _Template
+    mask: TokenOptions = TokenOptions()
+    is_prefixed: bool = False
+    normalizers: tuple[dict[str, Any], ...] = ()
+    pattern: str | None = None
+    is_removed: bool = False
+    resets_options: bool = False
+    model: Mapping[str, Any] = field(default_factory=dict)
+
+
+_ENDS = {"bos": "<s>", "eos": "</s>", "sep": "</s>", "cls": "<s>", "unk": "<unk>", "pad": "<pad>", "mask": "<mask>"}
+_BERT = {use: f"[{text}]" for use, text in zip(_ENDS, "CLS SEP SEP CLS UNK PAD MASK".split(), strict=True)}
+_GPT2 = dict.fromkeys(("bos", "eos", "unk"), END_OF_TEXT)
+_ROBERTA = _Class(_ENDS, _roberta)
+_CLASSES = {
+    "GPT2": _Class(_GPT2, _flagged),
+    "CodeGen": _Class(_GPT2, _explicit),
+    "Whisper": _Class(_GPT2, _whisper),
+    "GPTNeoX": _Class({**_GPT2, "pad": "<|padding|>"}, _flagged, normalizers=(_NFC,)),
+    **dict.fromkeys(("Roberta", "Bart", "Longformer", "LED", "Mvp"), _ROBERTA),
+    "Blenderbot": _Class(_ENDS, _flagged, mask=TokenOptions(lstrip=True), is_prefixed=True),
+    "Deberta": _Class(_BERT, _deberta),
+    "Qwen2": _Class(
+        dict.fromkeys(("unk", "eos", "pad"), END_OF_TEXT), _flagged, normalizers=(_NFC,), pattern="qwen2",
+        resets_options=True,
+    ),
+    "CLIP": _Class(
+        {**_GPT2, "bos": "<|startoftext|>", "pad": END_OF_TEXT}, _clip_ends,
+        normalizers=(
+            _NFC, {"type": "Replace", "pattern": {"Regex": r"\s+"}, "content": " "}, {"type": "Lowercase"},
+        ),
+        pattern="clip", is_removed=True, model={"end_of_word_suffix": "</w>"},
+    ),
+}  # fmt: skip
+
+
+def class_row(config: Path) -> _Class | None:
+    """Return the row of the class that a configuration names; `None` for other classes."""
+    return _CLASSES.get(class_of(config).removesuffix("Fast").removesuffix("Tokenizer"))
 
 
 def load_class(
-    vocab_path: Path,
-    merges_path: Path,
+    row: _Class,
+    path: Path,
+    keys: Keys,
+    merges: MergeKeys | MergeIds,
     *,
     pattern: str | Sequence[str] | Pattern | None,
     special_tokens: Mapping[str, int] | None,
     name: str | None,
-) -> TokenizerSpec | None:
-    """Return the spec of two files as the class in the folder makes it; `None` for other classes."""
-    config = vocab_path.with_name(CONFIG)
-    kind = class_of(config).removesuffix("Fast")
-    if kind not in _CLASSES:
-        return None
-    values, keys = read_json(config), read_json(vocab_path)
-    merges = [line for line in read_text(merges_path).splitlines() if line]
-    document = _CLASSES[kind](values, keys)
-    document["model"] |= {"vocab": keys, "merges": merges}
-    return read_document(document, path=vocab_path, pattern=pattern, special_tokens=special_tokens, name=name)
+) -> TokenizerSpec:
+    """Return the spec of two files as a class makes it; `path` is that of the keys, in the folder of the class.
 
-
-def _clip(config: Mapping[str, Any], keys: Mapping[str, int]) -> dict[str, Any]:
-    tokens = _named(config, {"bos_token": "<|startoftext|>", "eos_token": _END_OF_TEXT, "unk_token": _END_OF_TEXT})
-    space = {"type": "Replace", "pattern": {"Regex": r"\s+"}, "content": " "}
-    first, last = tokens["bos_token"], tokens["eos_token"]
-    around = {"type": "RobertaProcessing", "trim_offsets": False, "add_prefix_space": False}
-    ends = {"cls": [first, keys.get(first, 0)], "sep": [last, keys.get(last, 0)]}
-    return _document(
-        tokens.values(), keys, normalizers=[{"type": "NFC"}, space, {"type": "Lowercase"}], pattern="clip",
-        is_removed=True, level={"add_prefix_space": False, "use_regex": True},
-        post_processor={**around, **ends} if first in keys and last in keys else None,
-        model={"end_of_word_suffix": "</w>", "unk_token": tokens["unk_token"]},
-    )  # fmt: skip
-
-
-def _qwen2(config: Mapping[str, Any], keys: Mapping[str, int]) -> dict[str, Any]:
-    tokens = _named(config, {"bos_token": None, "eos_token": _END_OF_TEXT, "pad_token": _END_OF_TEXT})
-    return _document(
-        tokens.values(), keys, normalizers=[{"type": "NFC"}], pattern="qwen2", is_removed=False,
-        level={"add_prefix_space": config.get("add_prefix_space") is True, "use_regex": False},
-        post_processor=None, model={},
-    )  # fmt: skip
-
-
-_CLASSES = {"CLIPTokenizer": _clip, "Qwen2Tokenizer": _qwen2}
-
-
-def _named(config: Mapping[str, Any], usual: Mapping[str, str | None]) -> dict[str, Any]:
-    """Return the tokens that a config names by their uses, or the usual ones of a class."""
-    found = {}
-    for use, text in usual.items():
-        value = config.get(use, text)
-        found[use] = value.get("content") if isinstance(value, dict) else value
-    return found
-
-
-def _document(
-    texts: Any, keys: Mapping[str, int], *, normalizers: list[Any], pattern: str, is_removed: bool,
-    level: dict[str, Any], post_processor: Any, model: dict[str, Any],
-) -> dict[str, Any]:  # fmt: skip
-    """Return a `tokenizer.json` without its vocabulary and merges; `texts` with a key are special tokens."""
-    flags = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
-    split = {
-        "type": "Split",
-        "pattern": {"Regex": to_oniguruma(PATTERNS[pattern].steps)[0]},
-        "behavior": "Removed" if is_removed else "Isolated",
-        "invert": is_removed,
+    Raises `VocabularyError` naming the file and the field, the token or the merge that is broken or not supported.
+    """
+    fields = class_fields(path.with_name(CONFIG))
+    config = read_folder(path.parent, usual_tokens(row.tokens, mask=row.mask))
+    if row.resets_options:
+        uses = set(config.uses.values())
+        config = replace(
+            config,
+            tokens=tuple(
+                replace(token, options=TokenOptions()) if token.is_named or token.text in uses else token
+                for token in config.tokens
+            ),
+        )
+    tokens = ClassTokens(config, keys, fields)
+    prefixed = flag(fields, "add_prefix_space", row.is_prefixed) and not row.is_removed
+    level = {"type": "ByteLevel", "trim_offsets": True}
+    own = row.pattern is None or row.is_removed
+    document = {
+        "added_tokens": tokens.rows(),
+        "normalizer": {"type": "Sequence", "normalizers": list(row.normalizers)},
+        "pre_tokenizer": {
+            "type": "Sequence",
+            "pretokenizers": [*_split(row), {**level, "add_prefix_space": prefixed, "use_regex": own}],
+        },
+        "post_processor": row.template(tokens),
+        "decoder": {**level, "add_prefix_space": True, "use_regex": True},
+        "model": {"type": "BPE", "vocab": keys, "merges": merges, **row.model, **_unknown(row, tokens)},
     }
-    byte_level = {"type": "ByteLevel", "trim_offsets": True}
-    return {
-        "added_tokens": [{"id": keys[text], "content": text, **flags} for text in dict.fromkeys(texts) if text in keys],
-        "normalizer": {"type": "Sequence", "normalizers": normalizers},
-        "pre_tokenizer": {"type": "Sequence", "pretokenizers": [split, {**byte_level, **level}]},
-        "post_processor": post_processor,
-        "decoder": {**byte_level, "add_prefix_space": True, "use_regex": True},
-        "model": {"type": "BPE", **model},
-    }
+    spec = read_document(document, path=path, pattern=pattern, special_tokens=special_tokens, name=name)
+    return replace(spec, files=other_files(path.parent))
+
+
+def _split(row: _Class) -> list[dict[str, Any]]:
+    if row.pattern is None:
+        return []
+    regex = to_oniguruma(PATTERNS[row.pattern].steps)[0]
+    behavior = "Removed" if row.is_removed else "Isolated"
+    return [{"type": "Split", "pattern": {"Regex": regex}, "behavior": behavior, "invert": row.is_removed}]
+
+
+def _unknown(row: _Class, tokens: ClassTokens) -> dict[str, str]:
+    """Return the unknown token of a model of words; in a model of bytes it has no effect."""
+    return {"unk_token": tokens.text("unk")} if row.model else {}

@@ -27,11 +27,6 @@ _NAMED = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_
 _EXTRA, _ADDITIONAL, _SPECIFIC = "extra_special_tokens", "additional_special_tokens", "model_specific_special_tokens"
 # the classes whose flags replace the template of the file
 _WITH_FLAGS = ("Llama", "CodeLlama", "Gemma")
-# the classes whose blank in front is a rule of their own
-_WITH_OWN_RULES = ("Qwen2", "CLIP")
-_GPT2_END = "<|endoftext|>"
-# the classes of slow tokenizers that put CLS and SEP around texts, and two SEP between those of a pair
-_WITH_ENDS = ("Roberta", "Bart", "Longformer", "LED")
 
 
 @dataclass(frozen=True)
@@ -66,7 +61,6 @@ class FolderConfig:
     adds: tuple[bool | None, bool | None] = (None, None)
     uses: Mapping[str, str] = field(default_factory=dict)
     add_prefix_space: bool | None = None
-    tokenizer_class: str = ""
 
 
 def other_files(folder: Path) -> dict[str, bytes]:
@@ -96,22 +90,14 @@ def read_folder(folder: Path, usual: UsualTokens | None = None) -> FolderConfig:
     known |= {token.text for token in tokens if token.options == TokenOptions()}
     listed = [replace(token, is_special=True) if token.text in named else token for token in dict.fromkeys(listed)]
     tokens += [token for token in listed if token.text not in known]
+    has_flags = str(config.peek("tokenizer_class") or "").startswith(_WITH_FLAGS)
+    adds = _flag(config, "add_bos_token"), _flag(config, "add_eos_token")
     return FolderConfig(
         tuple(tokens),
-        _flags(config, folder),
+        adds if has_flags else (None, None),
         {use: token.text for use, token in found.items()},
         _flag(config, "add_prefix_space"),
-        str(config.peek("tokenizer_class") or ""),
     )
-
-
-def _flags(config: Fields, folder: Path) -> tuple[bool | None, bool | None]:
-    """Return the flags for BOS and EOS where the class uses them."""
-    adds = _flag(config, "add_bos_token"), _flag(config, "add_eos_token")
-    name = str(config.peek("tokenizer_class") or "")
-    if name.startswith("GPT2") and not (folder / "tokenizer.json").is_file():
-        return adds[0], None
-    return adds if name.startswith(_WITH_FLAGS) else (None, None)
 
 
 def _named(sources: Sequence[Fields], usual: UsualTokens) -> dict[str, FolderToken]:
@@ -173,21 +159,9 @@ def with_folder(spec: TokenizerSpec, folder: Path) -> TokenizerSpec:
     if spec.model is None and spec.characters is None:
         vocab = without_specials(vocab, {**added, **special}, spec.merges)
     made = replace(spec, vocab=vocab, special_tokens=special, added_tokens=added, token_options=options)
-    if spec.model is None and (spec.characters is None or spec.characters.are_bytes):
-        made = _with_class(made, config)
+    if spec.model is None and (spec.characters is None or spec.characters.are_bytes) and config.add_prefix_space:
+        made = replace(made, rules=replace(made.rules, prefix=Prefix(" ")))
     return with_flags(replace(made, files=other_files(folder)), config)
-
-
-def _with_class(spec: TokenizerSpec, config: FolderConfig) -> TokenizerSpec:
-    """Return a spec of bytes with the blank in front and the template that the class of a slow tokenizer gives it."""
-    if config.add_prefix_space and not config.tokenizer_class.startswith(_WITH_OWN_RULES):
-        spec = replace(spec, rules=replace(spec.rules, prefix=Prefix(" ")))
-    ids = {**spec.added_tokens, **spec.special_tokens}
-    first, last = (ids.get(config.uses.get(use, usual)) for use, usual in (("cls_token", "<s>"), ("sep_token", "</s>")))
-    if first is None or last is None or not config.tokenizer_class.startswith(_WITH_ENDS):
-        return spec
-    single: tuple[tuple[int | str, int], ...] = ((first, 0), ("A", 0), (last, 0))
-    return replace(spec, template=Template(single, (*single, (last, 0), ("B", 0), (last, 0))))
 
 
 def with_flags(spec: TokenizerSpec, config: FolderConfig) -> TokenizerSpec:
@@ -198,8 +172,7 @@ def with_flags(spec: TokenizerSpec, config: FolderConfig) -> TokenizerSpec:
     around = ((), ()) if spec.template is None else spec.template.around
     ends: list[tuple[int, ...]] = []
     for adds, use, before in zip(config.adds, ("bos_token", "eos_token"), around, strict=True):
-        usual = _GPT2_END if config.tokenizer_class.startswith("GPT2") else ""
-        token_id = ids.get(config.uses.get(use, usual))
+        token_id = ids.get(config.uses.get(use, ""))
         ends.append(before if adds is None or token_id is None else (token_id,) if adds else ())
     if tuple(ends) == around:
         return spec
@@ -245,7 +218,11 @@ def _numbered(added: Fields, special: set[str]) -> list[FolderToken]:
     rows: list[tuple[int, str]] = []
     for text in added.names():
         rows.append((added.take_int(text, 0, MAX_ID), text))
-    return [FolderToken(text, TokenOptions(), text in special, False) for _, text in sorted(rows)]
+    # `transformers` finds those that are not special in the normalized text
+    return [
+        FolderToken(text, TokenOptions(normalized=text not in special), text in special, False)
+        for _, text in sorted(rows)
+    ]
 
 
 def _list(source: Fields, use: str) -> list[FolderToken]:

@@ -16,12 +16,12 @@ from ..errors import VocabularyError
 from ..files import ReadFile, StrPath
 from ..spec.spec import TokenizerSpec
 from ..splitting.patterns import Pattern
+from .class_documents import config_file
 from .key_tables import Keys
 from .keys import (
     CONFIG,
     check_ids,
     class_of,
-    config_file,
     file_merges,
     keys_of,
     merges_text,
@@ -43,20 +43,24 @@ def load(
 ) -> TokenizerSpec:
     """Read `vocab.json` and `merges.txt`; `path` is the folder or either file.
 
-    A key that cannot be an ordinary token is a special token: a key outside the byte alphabet, or a key of several
-    ASCII characters that is in no merge.  `special_tokens` replaces these.  Known vocabularies have default values of
-    the arguments; any other vocabulary needs a pattern.
+    A class in the `tokenizer_config.json` of the folder defines all rules and special tokens.  Without one, a key that
+    cannot be an ordinary token is a special token: a key outside the byte alphabet, or a key of several ASCII
+    characters that is in no merge.  `special_tokens` replaces these.  Known vocabularies have default values of the
+    arguments; any other vocabulary needs a pattern.
 
     Raises `VocabularyError` with file and position on malformed JSON or lines, a repeated key or id, a merge whose
     parts or result have no id, and a single byte without a token.
     """
     vocab_path, merges_path = find(path, NAMES)
     if vocab_path.name == NAMES[0][0] and class_of(vocab_path.with_name(CONFIG)):
-        from .class_files import load_class
+        from .class_files import class_row, load_class
 
-        made = load_class(vocab_path, merges_path, pattern=pattern, special_tokens=special_tokens, name=name)
-        if made is not None:
-            return made
+        row, keys = class_row(vocab_path.with_name(CONFIG)), _keys(vocab_path)
+        if row is not None:
+            merges = read_merges(merges_path, keys)
+            return load_class(
+                row, vocab_path, keys, merges, pattern=pattern, special_tokens=special_tokens, name=name
+            )
     return load_files(vocab_path, merges_path, pattern=pattern, special_tokens=special_tokens, name=name)
 
 
@@ -95,7 +99,7 @@ def _keys(path: StrPath) -> Keys:
 def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:
     """Return `vocab.json` and `merges.txt` in a folder, with special tokens as plain keys.
 
-    For GPT-2's pattern a `tokenizer_config.json` is added, unless the folder has one.  The format cannot express any
+    For GPT-2's pattern a `tokenizer_config.json` has the class and the special tokens.  The format cannot express any
     other pattern, so readers need it as an argument.
 
     Raises `VocabularyError` when the spec needs the look-up of whole pretokens, or when a special token looks like an

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from ..spec.merges import Merges
 from ..spec.rules import Characters
 from ..spec.spec import MAX_ID, TokenizerSpec, make_spec
 from ..spec.vocab import Vocab
-from ..splitting.patterns import PATTERNS, Pattern
+from ..splitting.patterns import Pattern
 from ..text import alphabet_to_bytes, bytes_to_alphabet
 from .key_tables import Keys, MergeIds, MergeKeys, vocab_of_bytes
 from .known import pattern_of, rank_text, recognise
@@ -120,7 +119,7 @@ def spec_of_files(
 
 #: The file in a folder that names the class of its tokenizer, for HF's `transformers`.
 CONFIG = "tokenizer_config.json"
-_CLASS = "tokenizer_class"
+CLASS = "tokenizer_class"
 #: The split patterns of classes that read a vocabulary and merges.
 _GPT2_CLASSES = "GPT2 Roberta Bart Longformer LED Blenderbot Deberta CodeGen Whisper".split()
 _PATTERN_OF_CLASS = {f"{kind}Tokenizer{fast}": "gpt2" for kind in _GPT2_CLASSES for fast in ("", "Fast")}
@@ -134,19 +133,8 @@ def config_pattern(config: Path) -> str | None:
 def class_of(config: Path) -> str:
     """Return the class that a `tokenizer_config.json` names, "" if there is none."""
     found = read_json(config) if config.is_file() else None
-    name = found.get(_CLASS) if isinstance(found, dict) else None
+    name = found.get(CLASS) if isinstance(found, dict) else None
     return name if isinstance(name, str) else ""
-
-
-def config_file(spec: TokenizerSpec, folder: Path) -> dict[Path, bytes]:
-    """Return the `tokenizer_config.json` for a folder of a vocabulary and merges: the existing one or a new one.
-
-    The result is empty for a pattern other than GPT-2's.
-    """
-    if spec.pattern != PATTERNS["gpt2"]:
-        return {}
-    config = folder / CONFIG
-    return {config: config.read_bytes() if config.is_file() else json.dumps({_CLASS: "GPT2Tokenizer"}).encode()}
 
 
 def _special_keys(keys: Keys, merges: MergeKeys | MergeIds) -> dict[str, int]:

@@ -16,6 +16,7 @@ from ..spec.spec import TokenizerSpec
 from ..splitting.patterns import Pattern
 from .class_documents import (
     ClassTokens,
+    class_fields,
     flag,
     metaspace,
     number,
@@ -32,7 +33,7 @@ from .keys import CONFIG, class_of
 from .language_codes import MBART, MBART50
 from .piece_rows import CONTROL, UNKNOWN, USER_DEFINED, Row
 from .pieces import PieceModel
-from .reading import Fields, read_json
+from .reading import Fields
 
 _Vocab = list[tuple[str, float]]
 
@@ -385,7 +386,7 @@ def load_class(
     row = _CLASSES.get(kind.removesuffix("Tokenizer"))
     if row is None and kind.removesuffix("Tokenizer") not in _OTHERS:
         return None
-    fields = _fields(folder)
+    fields = class_fields(folder / CONFIG)
     if row is None:
         problem = "reads pieces by rules that are not supported; expected a tokenizer.json"
         raise refused_class(fields, kind, problem)
@@ -397,15 +398,6 @@ def load_class(
     document = row.document(_Folder(model, fields, config))
     spec = read_document(document, path=path, pattern=pattern, special_tokens=special_tokens, name=name)
     return replace(spec, files=other_files(folder))
-
-
-def _fields(folder: Path) -> Fields:
-    """Return the configuration; in old folders, `special_tokens_map.json` replaces its fields."""
-    values, path = read_json(folder / CONFIG), folder / "special_tokens_map.json"
-    if "added_tokens_decoder" not in values and path.is_file():
-        names = read_json(path)
-        values = {**values, **(names if isinstance(names, dict) else {})}
-    return Fields(values, path=folder / CONFIG, place="")
 
 
 def _usual(row: _Class, model: PieceModel, fields: Fields) -> UsualTokens:

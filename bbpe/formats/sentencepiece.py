@@ -51,16 +51,16 @@ def load(
 
     Raises `VocabularyError` naming the file and the piece or field that is broken or not supported.
     """
-    source = Path(path)
-    if source.is_dir():
+    folder = Path(path)
+    if folder.is_dir():
         from .piece_classes import load_class
 
-        made = load_class(source, read_model, pattern=pattern, special_tokens=special_tokens, name=name)
+        made = load_class(folder, read_model, pattern=pattern, special_tokens=special_tokens, name=name)
         if made is not None:
             return made
-        source = next(source / file for (file,) in FORMATS["sentencepiece"].names if (source / file).is_file())
-    pieces = read_model(source)
-    with about(source):
+        path = next(folder / file for (file,) in FORMATS["sentencepiece"].names if (folder / file).is_file())
+    pieces = read_model(path)
+    with about(path):
         return spec_of(pieces, place=_place, pattern=pattern, special_tokens=special_tokens, name=name)
 
 

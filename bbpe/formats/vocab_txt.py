@@ -12,9 +12,10 @@ from ..errors import VocabularyError
 from ..files import StrPath
 from ..spec.spec import TokenizerSpec
 from ..splitting.patterns import Pattern
+from .class_documents import config_file
 from .gpt2_files import find
 from .key_tables import Keys
-from .keys import check_ids, config_file, file_merges, keys_of, merges_text, read_merges, spec_of_files
+from .keys import check_ids, file_merges, keys_of, merges_text, read_merges, spec_of_files
 from .reading import read_text
 from .rows import FORMATS
 
@@ -64,7 +65,7 @@ def load_files(
 def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:
     """Return `vocab.txt` and `merges.txt` in a folder, with special tokens as plain keys.
 
-    For GPT-2's pattern a `tokenizer_config.json` is added, unless the folder has one.
+    For GPT-2's pattern a `tokenizer_config.json` has the class and the special tokens.
 
     Raises `VocabularyError` when the spec needs the look-up of whole pretokens, and when a special token looks like an
     ordinary one or has a line break.

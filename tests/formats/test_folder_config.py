@@ -174,7 +174,7 @@ def test_slow_tokenizers(
 ) -> None:
     """vocab.json and merges.txt with a class: what `transformers` 5.24 gives for texts, framed texts and pairs."""
     ends = ["<|endoftext|>", "<s>", "</s>", "<c>", "<e>"]
-    vocab = {**keys(), **{text: 300 + number for number, text in enumerate(ends)}}
+    vocab = {**keys(), **{text: SIZE + number for number, text in enumerate(ends)}}
     write_json(tmp_path / "vocab.json", vocab)
     (tmp_path / "merges.txt").write_text("\n".join(["#version: 0.2", *merge_lines()]) + "\n", "utf-8")
     write_json(tmp_path / "tokenizer_config.json", config)

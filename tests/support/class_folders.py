@@ -14,6 +14,8 @@ from typing import Any
 
 from random_files import charsmap
 
+from bbpe.text import bytes_to_alphabet
+
 KEPT = Path(__file__).with_name("class_folders.json")
 TEXTS = [
     "see my dogs", "  See  the\tTHE ", "`` é '' ＦＵＬＬ ﬁ x e\u0301", "<s>the</s> <pad> in", "a<mask> b  [MASK] e",
@@ -75,6 +77,26 @@ _MODELS: dict[str, tuple[str, dict[str, Any]]] = {
         "tokenizer.model", {**_LLAMA[1], "symbols": "<pad> <eos> <bos> ?<unk> +<mask> +<image> +\u2581\u2581"}
     ),
 }  # fmt: skip
+_ALPHABET = [bytes_to_alphabet(bytes((byte,))) for byte in range(256)]
+_KEYS = [*_ALPHABET, "th", "the", "Ġthe", "in", "ing"]
+_MERGES = ["t h", "th e", "Ġ the", "i n", "in g"]
+_ENDS = ["<|endoftext|>", "<|im_start|>", "<|startoftranscript|>"]
+#: Keys and merges; special tokens are first, last, or none.
+_TABLES: dict[str, tuple[list[str], list[str]]] = {
+    "GPT2Tokenizer": ([*_KEYS, *_ENDS], _MERGES),
+    "CodeGenTokenizer": ([*_ENDS, *_KEYS], _MERGES),
+    "WhisperTokenizer": ([*_KEYS, *_ENDS], _MERGES),
+    "GPTNeoXTokenizer": ([*_ENDS, *_KEYS], _MERGES),
+    "RobertaTokenizer": (["<s>", "<pad>", "</s>", "<unk>", *_KEYS, "<mask>", "<｜x｜>"], _MERGES),
+    "BartTokenizer": ([*_ENDS, *_KEYS], _MERGES),
+    "BlenderbotTokenizer": ([*_KEYS, *_ENDS], _MERGES),
+    "DebertaTokenizer": ([*_KEYS, *_ENDS], _MERGES),
+    "Qwen2Tokenizer": ([*_KEYS, *_ENDS], _MERGES),
+    "CLIPTokenizer": (
+        [*_KEYS, *(f"{char}</w>" for char in _ALPHABET), "the</w>", "in</w>", "<|startoftext|>", *_ENDS],
+        ["t h", "th e</w>", "i n</w>"],
+    ),
+}
 _OLD_FILES = {
     "added_tokens.json": {"<q>": 900},
     "special_tokens_map.json": {"mask_token": {"content": "[MASK]", "lstrip": True}, "pad_token": "<q>"},
@@ -90,6 +112,13 @@ _FOLDERS: list[tuple[dict[str, Any], dict[str, Any]]] = [
         {"added_tokens_decoder": {"3": _row("<q>", normalized=True, special=False), "9": _row("<image>", lstrip=True)}},
         {},
     ),
+]
+_BYTE_FOLDERS: list[tuple[dict[str, Any], dict[str, Any]]] = [
+    ({}, {}),
+    ({"image_token": "<image>", "add_prefix_space": True, "add_bos_token": True, "bos_token": "<|im_start|>"}, {}),
+    ({"extra_special_tokens": {"image_token": "<image>"}, "additional_special_tokens": ["<|im_start|>"]}, {}),
+    ({"add_eos_token": True}, _OLD_FILES),
+    _FOLDERS[-1],
 ]
 _OTHERS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("T5Tokenizer", {"extra_ids": 3}, {}),
@@ -109,14 +138,22 @@ def cases() -> Iterator[tuple[str, str, dict[str, Any], dict[str, Any]]]:
                 listed = config.get("additional_special_tokens", [])
                 config = {**config, "additional_special_tokens": ["eng_Latn", *listed]}
             yield f"{kind} {number}", kind, config, files
+    for kind in _TABLES:
+        for number, (config, files) in enumerate(_BYTE_FOLDERS):
+            yield f"{kind} {number}", kind, config, files
     for number, (kind, config, files) in enumerate(_OTHERS):
         yield f"{kind} other {number}", kind, config, files
 
 
 def fill(folder: Path, kind: str, config: dict[str, Any], files: dict[str, Any]) -> None:
     """Write the files of a folder."""
-    name, options = _MODELS[kind]
-    (folder / name).write_bytes(model(**options))
+    if kind in _TABLES:
+        keys, merges = _TABLES[kind]
+        (folder / "vocab.json").write_text(json.dumps({key: number for number, key in enumerate(keys)}), "utf-8")
+        (folder / "merges.txt").write_text("\n".join(["#version: 0.2", *merges, ""]), "utf-8")
+    else:
+        name, options = _MODELS[kind]
+        (folder / name).write_bytes(model(**options))
     for file, value in {**files, "tokenizer_config.json": {"tokenizer_class": kind, **config}}.items():
         (folder / file).write_text(json.dumps(value), "utf-8")
 

@@ -155,6 +155,8 @@ def _merges(model: Fields, keys: Keys, prefix: str) -> MergeKeys | MergeIds:
     unread = model.take("merges")
     if isinstance(unread, Unread):
         return unread.merges(keys, prefix)
+    if isinstance(unread, MergeKeys | MergeIds):
+        return unread
     pairs: list[tuple[str, str]] = []
     for number, merge in enumerate(model.checked(unread, list, "merges")):
         if type(merge) is str and merge.startswith("#version"):

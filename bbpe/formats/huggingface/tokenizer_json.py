@@ -16,8 +16,8 @@ from ...files import ReadFile, StrPath
 from ...records import replace
 from ...spec.decoders import Blanks, ByteLevel, DecoderStep
 from ...spec.models import UnigramModel, WordLevelModel, WordPieceModel
-from ...spec.rules import ESCAPED_MARK, SPACE_MARK, Characters, Normalizer, Replace
-from ...spec.spec import TextRules, TokenizerSpec, make_spec, usual_decoder
+from ...spec.rules import ESCAPED_MARK, SPACE_MARK, Normalizer, Replace
+from ...spec.spec import TextRules, TokenizerSpec, make_spec
 from ...splitting.patterns import Pattern, get_pattern
 from ..character_keys import key_of, keys_of_characters
 from ..folder_config import OTHER_FILES, FolderConfig, other_files, read_folder, with_flags
@@ -126,7 +126,7 @@ def _spec(value: object, options: _Options) -> TokenizerSpec:
             token_options=added.options_with(normalizers),
             files=other_files(parent) if has_folder else {},
             model=read.other,
-            decoder=_with_end_of_word(decoder, read.characters),
+            decoder=_with_end_of_word(decoder, read),
         )  # fmt: skip
     spec = with_flags(spec, folder) if has_folder else spec
     return replace(spec, padding=padding, truncation=truncation, trims=trims, dropout=read.dropout)
@@ -155,10 +155,12 @@ def _has_marks(
     return blank is None
 
 
-def _with_end_of_word(decoder: tuple[DecoderStep, ...], characters: Characters | None) -> tuple[DecoderStep, ...]:
+def _with_end_of_word(decoder: tuple[DecoderStep, ...], read: ReadModel) -> tuple[DecoderStep, ...]:
     """Return a decoder that replaces the ends of words of bytes, which HF's `transformers` does after decoding."""
-    is_usual = decoder == (ByteLevel(),) and characters is not None and characters.are_bytes
-    return usual_decoder(characters, None) if is_usual else decoder
+    characters = read.characters
+    if decoder != (ByteLevel(),) or characters is None or not (characters.are_bytes or read.is_spelled):
+        return decoder
+    return (ByteLevel(characters.end_of_word),)
 
 
 def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:

@@ -1,4 +1,4 @@
-"""Folders with a SentencePiece model and a class of tokenizers: the ids that `transformers` makes of them."""
+"""Folders without tokenizer.json but with a class of tokenizers: the ids that `transformers` makes of them."""
 
 from __future__ import annotations
 
@@ -85,3 +85,19 @@ def test_numbers_and_missing_tokens(tmp_path: Path) -> None:
     fill(tmp_path, "PegasusTokenizer", {"unk_token": "<none>"}, {})
     with pytest.raises(VocabularyError, match=r"unk_token: the vocabulary has no token '<none>'"):
         bbpe.load(tmp_path)
+
+
+@pytest.mark.parametrize("special", [[], ["<|endoftext|>"], ["<b>", "<a>"], ["<a>", "<|endoftext|>"]])
+def test_saved_files_name_their_special_tokens(tmp_path: Path, special: list[str]) -> None:
+    lines = ["see my eyes first", "see my dogs"]
+    path, config = tmp_path / "two-files", tmp_path / "two-files" / "tokenizer_config.json"
+    for tokens in (["<other>"], special):
+        tok = bbpe.train_from_iterator(lines, 280, pattern="gpt2", special_tokens=tokens)
+        tok.save(path, format="gpt2")
+        assert bbpe.load(path) == tok
+        config.write_text(json.dumps({**json.loads(config.read_bytes()), "model_max_length": 7}), "utf-8")
+    values = json.loads(config.read_bytes())
+    assert values["model_max_length"] == 7
+    assert [row["content"] for row in values["added_tokens_decoder"].values()] == special
+    # the usual token of the class is not added where the tokenizer does not have it
+    assert "<|endoftext|>" in special or values["bos_token"] is None
