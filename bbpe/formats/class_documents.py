@@ -14,7 +14,7 @@ from ..spec.rules import SPACE_MARK, TokenOptions
 from ..spec.spec import TokenizerSpec
 from ..splitting.patterns import PATTERNS
 from .folder_config import FolderConfig, FolderToken, UsualTokens
-from .keys import CLASS, CONFIG, assigned_ids
+from .keys import CLASS, CONFIG, assigned_ids, class_field, class_of
 from .reading import Fields, read_json
 
 END_OF_TEXT = "<|endoftext|>"
@@ -123,7 +123,7 @@ def sequence(name: str, parts: Iterable[dict[str, Any]]) -> dict[str, Any] | Non
 
 def class_fields(config: Path) -> Fields:
     """Return a configuration; in old folders, `special_tokens_map.json` replaces its fields."""
-    values, path = read_json(config), config.with_name("special_tokens_map.json")
+    values, path = read_json(config) if config.is_file() else {}, config.with_name("special_tokens_map.json")
     if "added_tokens_decoder" not in values and path.is_file():
         names = read_json(path)
         values = {**values, **(names if isinstance(names, dict) else {})}
@@ -149,9 +149,11 @@ def number(fields: Fields, name: str, usual: int) -> int:
 _MOST = 1 << 16
 
 
-def refused_class(fields: Fields, kind: str, problem: str) -> VocabularyError:
-    """Return the error about the class that a configuration names."""
-    return VocabularyError(f"the class {kind!r} {problem}", path=fields.path, place="tokenizer_class")
+def refused_class(folder: Path, problem: str) -> VocabularyError:
+    """Return the error about the class of a folder."""
+    config = folder / CONFIG
+    path, place = class_field(config)
+    return VocabularyError(f"the class {class_of(config)!r} {problem}", path=path, place=place)
 
 
 def config_file(spec: TokenizerSpec, folder: Path) -> dict[Path, bytes]:

@@ -15,6 +15,7 @@ from ..splitting.patterns import Pattern
 from ..text import alphabet_to_bytes, bytes_to_alphabet
 from .key_tables import Keys, MergeIds, MergeKeys, vocab_of_bytes
 from .known import pattern_of, rank_text, recognise
+from .model_types import CLASS_OF_TYPE
 from .ranks import live_merges
 from .reading import Fields, about, read_file, read_json, read_text, shown, well_formed
 
@@ -131,10 +132,25 @@ def config_pattern(config: Path) -> str | None:
 
 
 def class_of(config: Path) -> str:
-    """Return the class that a `tokenizer_config.json` names, "" if there is none."""
-    found = read_json(config) if config.is_file() else None
-    name = found.get(CLASS) if isinstance(found, dict) else None
-    return name if isinstance(name, str) else ""
+    """Return the class of the folder of a `tokenizer_config.json`, "" if there is none; `class_field` has its place."""
+    return _class_of(config)[0]
+
+
+def class_field(config: Path) -> tuple[Path, str]:
+    """Return the file and the field that name the class of a folder."""
+    return _class_of(config)[1:]
+
+
+def _class_of(config: Path) -> tuple[str, Path, str]:
+    """Return the class, and the file and the field that name it; `config.json` counts if the other file has none."""
+    of_model = config.with_name("config.json")
+    for path in (config, of_model):
+        found = read_json(path) if path.is_file() else None
+        name = found.get(CLASS) if isinstance(found, dict) else None
+        if isinstance(name, str):
+            return name, path, CLASS
+    kind = found.get("model_type") if isinstance(found, dict) else None
+    return (CLASS_OF_TYPE.get(kind, "") if isinstance(kind, str) else ""), of_model, "model_type"
 
 
 def _special_keys(keys: Keys, merges: MergeKeys | MergeIds) -> dict[str, int]:

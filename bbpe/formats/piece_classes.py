@@ -389,10 +389,10 @@ def load_class(
     fields = class_fields(folder / CONFIG)
     if row is None:
         problem = "reads pieces by rules that are not supported; expected a tokenizer.json"
-        raise refused_class(fields, kind, problem)
+        raise refused_class(folder, problem)
     path = folder / row.file
     if not path.is_file():
-        raise refused_class(fields, kind, f"reads {row.file}; expected such a file in the folder")
+        raise refused_class(folder, f"reads {row.file}; expected such a file in the folder")
     model = read(path)
     config = read_folder(folder, _usual(row, model, fields))
     document = row.document(_Folder(model, fields, config))

@@ -19,7 +19,7 @@ from ..spec.models import WordPieceModel
 from ..spec.rules import BertNormalizer, BertPreTokenizer, bert_template
 from ..spec.spec import TextRules, TokenizerSpec, keys_of_text, make_spec
 from ..splitting.patterns import PATTERNS, Pattern, get_pattern
-from .keys import check_ids, check_well_formed, class_of, key_of_unknown, take_unused, without_added
+from .keys import check_ids, check_well_formed, class_field, class_of, key_of_unknown, take_unused, without_added
 from .reading import Fields, about, read_json, read_text, shown
 from .rows import FORMATS
 
@@ -47,7 +47,8 @@ def load(
     kind = class_of(source.with_name(_CONFIG))
     if kind.startswith(_OTHER_RULES):
         problem = f"the class {kind!r} has other rules than BERT's for vocab.txt; expected a tokenizer.json beside it"
-        raise VocabularyError(problem, path=source.with_name(_CONFIG), place="tokenizer_class")
+        path, place = class_field(source.with_name(_CONFIG))
+        raise VocabularyError(problem, path=path, place=place)
     if special_tokens is None:
         special_tokens = {text: keys[text] for text in _SPECIALS if text in keys}
     if _UNKNOWN not in keys:

@@ -101,3 +101,27 @@ def test_saved_files_name_their_special_tokens(tmp_path: Path, special: list[str
     assert [row["content"] for row in values["added_tokens_decoder"].values()] == special
     # the usual token of the class is not added where the tokenizer does not have it
     assert "<|endoftext|>" in special or values["bos_token"] is None
+
+
+def test_the_type_of_a_model_names_a_class(tmp_path: Path) -> None:
+    """`config.json` counts where `tokenizer_config.json` names no class."""
+    config, model = tmp_path / "tokenizer_config.json", tmp_path / "config.json"
+    cases = (("MBart", {"model_type": "mbart"}), ("XLMRoberta", {"tokenizer_class": "XLMRobertaTokenizer"}))
+    for kind, values in cases:
+        fill(tmp_path, "MBartTokenizer", {}, {})
+        config.unlink()
+        model.write_text(json.dumps(values), "utf-8")
+        assert [encoded(bbpe.load(tmp_path), text) for text in TEXTS] == IDS[f"{kind}Tokenizer 0"][:-1]
+        config.write_text("{}", "utf-8")
+        assert [encoded(bbpe.load(tmp_path), text) for text in TEXTS] == IDS[f"{kind}Tokenizer 0"][:-1]
+    fill(tmp_path, "RobertaTokenizer", {}, {})
+    config.unlink()
+    model.write_text('{"model_type": "bart"}', "utf-8")
+    (tmp_path / "sentencepiece.bpe.model").unlink()
+    assert [encoded(bbpe.load(tmp_path), text) for text in TEXTS] == IDS["RobertaTokenizer 0"][:-1]
+    (tmp_path / "merges.txt").unlink()
+    fill(tmp_path, "MBartTokenizer", {}, {})
+    config.unlink()
+    model.write_text('{"model_type": "m2m_100"}', "utf-8")
+    with pytest.raises(VocabularyError, match=r"config\.json: model_type: the class 'M2M100Tokenizer' reads pieces"):
+        bbpe.load(tmp_path)

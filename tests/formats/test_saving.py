@@ -123,9 +123,8 @@ def test_a_folder_of_vocabulary_and_merges_says_its_pattern(tmp_path: Path) -> N
     for name in ("gpt2", "vocab_txt"):
         tok.save(tmp_path / name, format=name)
         same(bbpe.load(tmp_path / name), tok)
-        assert json.loads((tmp_path / name / "tokenizer_config.json").read_bytes()) == {
-            "tokenizer_class": "GPT2Tokenizer"
-        }
+        config = json.loads((tmp_path / name / "tokenizer_config.json").read_bytes())
+        assert config["tokenizer_class"] == "GPT2Tokenizer"
         other = trained(special_tokens=["<s>"], pattern="cl100k")
         with pytest.raises(VocabularyError, match=r"does not define how text is split.*pattern="):
             other.save(tmp_path / f"{name}2", format=name)
