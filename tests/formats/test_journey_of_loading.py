@@ -12,5 +12,5 @@ import bbpe
 def test_loading_a_file_is_a_short_journey(tmp_path: Path) -> None:
     bbpe.train_from_iterator(["low lower lowest"], 258).save(tmp_path / "tokenizer.json")
     found = journey(lambda: bbpe.load(tmp_path / "tokenizer.json"))
-    assert found.rooms <= 16, found
-    assert found.changes <= 79, found
+    assert found.rooms <= 17, found
+    assert found.changes <= 81, found
