@@ -140,7 +140,8 @@ cdef class AlignedCall:
     cdef tuple _encode(self, text, str unit, bint has_words):
         cdef text_view view
         cdef found_ids found
-        cdef bint is_mapped = unit != "byte" and not (PyUnicode_Check(text) and PyUnicode_IS_ASCII(text))
+        cdef bint is_ascii = PyUnicode_Check(text) and PyUnicode_IS_ASCII(text)
+        cdef bint is_mapped = unit != "byte" and not is_ascii
         cdef bbpe_encode_state *state
         cdef AlignedCall slow
         memset(&found, 0, sizeof(found))
@@ -150,7 +151,8 @@ cdef class AlignedCall:
             state = self.piped.encoder.states.borrow(view.length)
             try:
                 found.memory = &bbpe_encode_state_loan(state).spans
-                found.in_chars = (
+                # of ASCII, characters are bytes, and easier to find unless blanks are trimmed
+                found.in_chars = (is_ascii and self.trims is None) or (
                     is_mapped and unit == "char" and PyUnicode_Check(text)
                     and bbpe_offsets_is_simple(view.text.units, view.text.unit_size, view.length))
                 if not self._run(state, text, &view, &found):

@@ -136,13 +136,13 @@ cdef extern from "pipeline/pipeline.h" nogil:
         size_t count
 
     ctypedef struct bbpe_normalizer_scratch:
-        const size_t *sources
+        pass
 
     void bbpe_normalizer_init(bbpe_normalizer *self)
     void bbpe_normalizer_free(bbpe_normalizer *self)
     bbpe_status bbpe_normalizer_add(bbpe_normalizer *self, bbpe_normalizer_step step)
-    bbpe_status bbpe_normalizer_find_sources(bbpe_normalizer_scratch *scratch, const uint8_t *text, size_t n,
-        size_t out_n)
+    void bbpe_normalizer_find_sources(const bbpe_normalizer_scratch *scratch, const uint8_t *text, size_t n, size_t out_n,
+        size_t *sources)
     bbpe_status bbpe_normalizer_apply(const bbpe_normalizer *self, bbpe_normalizer_scratch *scratch, const uint8_t *text,
         size_t n, _Bool aligned, const uint8_t **out, size_t *out_n)
     void bbpe_normalizer_scratch_free(bbpe_normalizer_scratch *self)
@@ -226,7 +226,6 @@ cdef extern from "pipeline/pipeline.h" nogil:
 
     ctypedef struct bbpe_stretch_source:
         size_t at
-        const size_t *sources
         bint is_exact
         size_t token_start, token_end
         const uint8_t *token

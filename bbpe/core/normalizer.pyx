@@ -1,11 +1,11 @@
 """A sequence of normalizers in C (csrc/pipeline/normalizer.h): UTF-8 to UTF-8, with the source of each byte."""
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.stdint cimport int64_t, uint8_t
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 
 from bbpe.lazy import np
 
-from bbpe.core.c_base cimport BBPE_OK, bbpe_status
+from bbpe.core.c_base cimport bbpe_status
 from bbpe.core.c_pipeline cimport (
     BBPE_CHARACTERS_CLEANED, BBPE_CHARACTERS_IDEOGRAPHS, BBPE_CHARACTERS_LOWERED, BBPE_CHARACTERS_MARKS,
     BBPE_CHARACTERS_NFC, BBPE_CHARACTERS_NFD, BBPE_CHARACTERS_NFKC, BBPE_CHARACTERS_NFKD, BBPE_CHARACTERS_NMT,
@@ -156,13 +156,11 @@ cdef class Normalizer:
         try:
             with nogil:
                 status = bbpe_normalizer_apply(&self.c, &scratch, text, n, True, &out, &out_n)
-                if status == BBPE_OK:
-                    status = bbpe_normalizer_find_sources(&scratch, text, n, out_n)
             check(status)
             found = np.empty(out_n, np.int64)
             if out_n:
                 sources = found
-                memcpy(&sources[0], scratch.sources, out_n * sizeof(int64_t))
+                bbpe_normalizer_find_sources(&scratch, text, n, out_n, <size_t *>&sources[0])
             return PyBytes_FromStringAndSize(<const char *>out, out_n), found
         finally:
             bbpe_normalizer_scratch_free(&scratch)

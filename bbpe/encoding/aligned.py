@@ -90,6 +90,7 @@ def _token_lengths(spec: TokenizerSpec, engine: Model) -> TokenLengths:
             _shorten(inside, spec, characters.prefix, characters.end_of_word)
             _shorten(first, spec, "", characters.end_of_word)
             _set_varying(characters.unknown, first, inside)
+            is_marked = characters.prefix or characters.end_of_word
             return TokenLengths(
                 first,
                 inside,
@@ -97,14 +98,19 @@ def _token_lengths(spec: TokenizerSpec, engine: Model) -> TokenLengths:
                 drops=characters.unknown is None,
                 of_bytes=characters.are_bytes,
                 known=_known(spec, characters),
+                extents=None if is_marked or characters.unknown is None else _extents(spec, inside),
             )
 
 
 def _extents(spec: TokenizerSpec, lengths: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint8]:
-    """Return what tokens of these lengths stand for, uint8[n, 2]: 0 for those that the vocabulary has otherwise."""
+    """Return what tokens of these lengths stand for, uint8[n, 2]: 0 for long ones and those of other lengths."""
     result = np.zeros((len(lengths), 2), np.uint8)
     own = spec.vocab.extents() if isinstance(spec.vocab, Vocab) else result
     result[: len(own)] = own
+    for token_id, token in other_tokens(spec).items():
+        is_within = bool(token) and token[0] & 0xC0 == 0x80
+        heads = sum(byte & 0xC0 != 0x80 for byte in token)
+        result[token_id] = (len(token), heads | is_within << 7) if len(token) < 128 else 0
     result[result[:, 0] != lengths] = 0
     return result
 

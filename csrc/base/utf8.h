@@ -54,6 +54,14 @@ BBPE_INLINE uint32_t bbpe_utf8_decode(const uint8_t *text, size_t i, size_t n, s
     return c;
 }
 
+/* Where the character begins that text[at] is in, at < n. */
+BBPE_INLINE size_t bbpe_utf8_start(const uint8_t *text, size_t at, size_t n) {
+    size_t start = at, next;
+    if (!bbpe_utf8_is_tail(text[at])) return at;
+    while (start > 0 && at - start < 3 && bbpe_utf8_is_tail(text[start])) start--;
+    return bbpe_utf8_decode(text, start, n, &next) != BBPE_UTF8_INVALID && next > at ? start : at;
+}
+
 /* The number of bytes of a code point. */
 BBPE_INLINE size_t bbpe_utf8_size(uint32_t c) {
     return 1 + (size_t)(c >= 0x80) + (c >= 0x800) + (c >= 0x10000);

@@ -16,20 +16,16 @@ typedef struct {
     bool after_blank; /* a blank now would be too many */
 } writer;
 
-bbpe_status bbpe_charsmap_output_grow(bbpe_charsmap_output *self, size_t need) {
+bbpe_status bbpe_charsmap_output_grow(bbpe_charsmap_output *self, size_t need, size_t puts) {
     uint8_t *bytes = bbpe_memory_reserve(self->bytes, &self->capacity, need, sizeof *bytes);
     if (bytes == NULL) return BBPE_NO_MEMORY;
     self->bytes = bytes;
-    if (!self->is_aligned) return BBPE_OK;
-    size_t *sources = bbpe_memory_reserve(self->sources, &self->source_capacity, need, sizeof *sources);
-    if (sources == NULL) return BBPE_NO_MEMORY;
-    self->sources = sources;
-    return BBPE_OK;
+    return self->is_aligned ? bbpe_sources_reserve(&self->sources, puts + BBPE_CHARSMAP_RUNS) : BBPE_OK;
 }
 
 void bbpe_charsmap_output_free(bbpe_charsmap_output *self) {
     bbpe_memory_free(self->bytes);
-    bbpe_memory_free(self->sources);
+    bbpe_sources_free(&self->sources);
 }
 
 bbpe_status bbpe_charsmap_init(bbpe_charsmap *self, const uint8_t *table, size_t n, unsigned rules) {
@@ -142,15 +138,14 @@ static void copy(writer *self, size_t end) {
     self->source = end;
     if (size == 0) return;
     memcpy(output->bytes + output->used, self->text + self->done, size);
-    if (output->is_aligned)
-        for (size_t i = 0; i < size; i++) output->sources[output->used + i] = self->done + i;
+    if (output->is_aligned) bbpe_sources_copy(&output->sources, output->used, self->done);
     output->used += size;
     self->after_blank = self->text[end - 1] == ' ';
     self->done = end;
 }
 
 static void put_byte(writer *self, uint8_t byte) {
-    if (self->output->is_aligned) self->output->sources[self->output->used] = self->source;
+    if (self->output->is_aligned) bbpe_sources_put(&self->output->sources, self->output->used, 1, self->source);
     self->output->bytes[self->output->used++] = byte;
 }
 
@@ -165,7 +160,7 @@ static bbpe_status put(writer *self, const uint8_t *value, size_t length) {
     bbpe_charsmap_output *output = self->output;
     const size_t left = self->n - self->done;
     if (length > SIZE_MAX - left || output->used > SIZE_MAX - SLACK - left - length) return BBPE_TOO_LARGE;
-    const bbpe_status status = bbpe_charsmap_reserve(output, output->used + left + length + SLACK);
+    const bbpe_status status = bbpe_charsmap_reserve(output, output->used + left + length + SLACK, length);
     if (status != BBPE_OK) return status;
     for (size_t i = 0; i < length; i++) {
         if (value[i] == ' ') {
@@ -260,7 +255,7 @@ static bbpe_status write_all(writer *self) {
     size_t i = 0, size = 0, found;
     bool marked = false;
     while ((i = next_stop(self, i, &marked, &size)) < self->n) {
-        const bbpe_status status = marked ? replace_around(self, i, &found) : replace(self, i, &found);
+        bbpe_status status = marked ? replace_around(self, i, &found) : replace(self, i, &found);
         if (status != BBPE_OK) return status;
         if (found) {
             i = self->done;
@@ -269,6 +264,8 @@ static bbpe_status write_all(writer *self) {
         const bool mark = unmarks && size == BLANK_LENGTH && is_blank_mark(self->text + i, self->n - i);
         if (mark || (self->text[i] == ' ' && self->map->stops[' '] & BLANK && is_too_many(self, i))) {
             copy(self, i);
+            status = put(self, NULL, 0); /* room */
+            if (status != BBPE_OK) return status;
             put_blank(self, mark);
             self->done = i + size;
             while (!mark && self->map->skips && self->done < self->n && self->text[self->done] == ' ') self->done++;
@@ -295,5 +292,6 @@ bbpe_status bbpe_charsmap_apply(const bbpe_charsmap *self, const uint8_t *text, 
     if (self->rules & BBPE_CHARSMAP_SQUEEZES)
         while (output->used > first && output->bytes[output->used - 1] == ' ') output->used--;
     if (output->used == first) output->used = start;
+    bbpe_sources_cut(&output->sources, output->used);
     return status;
 }

@@ -12,6 +12,7 @@
 #ifndef BBPE_PIPELINE_CHARSMAP_H
 #define BBPE_PIPELINE_CHARSMAP_H
 
+#include "pipeline/sources.h"
 #include "tables/trie.h"
 
 enum {
@@ -35,23 +36,24 @@ typedef struct {
     bbpe_trie kept;
 } bbpe_charsmap;
 
-/* The normalized texts: `used` bytes, of the caller's memory, which grows.  With `is_aligned` also the byte of the text that
- * each byte of the last result comes from: what a key became comes from its first byte. */
+/* The normalized texts: `used` bytes, of the caller's memory, which grows.  With `is_aligned` also where
+ * the bytes of the last result come from: what a key became comes from its first byte. */
 typedef struct {
     uint8_t *bytes;
     size_t used, capacity;
     bool is_aligned;
-    size_t *sources;
-    size_t source_capacity;
+    bbpe_sources sources;
 } bbpe_charsmap_output;
+enum { BBPE_CHARSMAP_RUNS = 4 }; /* more than what is put may need room for among the sources */
 
-/* Room for `need` bytes in all. */
-bbpe_status bbpe_charsmap_output_grow(bbpe_charsmap_output *self, size_t need);
+/* Room for `need` bytes in all, and for the sources of `puts` that come next. */
+bbpe_status bbpe_charsmap_output_grow(bbpe_charsmap_output *self, size_t need, size_t puts);
 void bbpe_charsmap_output_free(bbpe_charsmap_output *self);
 
-BBPE_INLINE bbpe_status bbpe_charsmap_reserve(bbpe_charsmap_output *self, size_t need) {
-    if (BBPE_LIKELY(need <= self->capacity && (!self->is_aligned || need <= self->source_capacity))) return BBPE_OK;
-    return bbpe_charsmap_output_grow(self, need);
+BBPE_INLINE bbpe_status bbpe_charsmap_reserve(bbpe_charsmap_output *self, size_t need, size_t puts) {
+    const size_t room = self->sources.capacity - self->sources.count;
+    if (BBPE_LIKELY(need <= self->capacity && (!self->is_aligned || puts + BBPE_CHARSMAP_RUNS <= room))) return BBPE_OK;
+    return bbpe_charsmap_output_grow(self, need, puts);
 }
 
 /* Unit i of the double array, and its offset: i ^ offset is the base of its children. */

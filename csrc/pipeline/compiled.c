@@ -27,6 +27,11 @@ typedef struct {
 } part_pretokens;
 static const part_pretokens NO_PRETOKENS = {NULL, 0};
 
+/* The sources from a byte on. */
+static bbpe_source_view after_source(bbpe_source_view sources, size_t i) {
+    return (bbpe_source_view){sources.runs, sources.count, sources.from + i};
+}
+
 static bbpe_status add_stretch(bbpe_pipeline_run *self, const bbpe_pipeline_call *call, const bbpe_part *part,
                                part_pretokens pretokens, next_token token, bool ends_text) {
     if (self->count == self->capacity) {
@@ -67,13 +72,14 @@ static bbpe_status unmark(bbpe_pipeline_run *self, bool is_aligned, bbpe_part *p
     const bbpe_part from = *part;
     if (!bbpe_part_writer_begin(&writer, self, &from, part->n, is_aligned)) return BBPE_NO_MEMORY;
     for (; at < from.n; at = find_mark(from.text, done, from.n)) {
+        const bbpe_status status = bbpe_part_writer_reserve(&writer, 3);
+        if (status != BBPE_OK) return status;
         bbpe_part_writer_copy(&writer, done, at);
         bbpe_part_writer_put(&writer, (const uint8_t *)" ", 1, at);
         done = at + sizeof MARK;
     }
     bbpe_part_writer_copy(&writer, done, from.n);
-    bbpe_part_writer_end(&writer, self, part);
-    return BBPE_OK;
+    return bbpe_part_writer_end(&writer, self, part);
 }
 
 static bbpe_status add_prefix(bbpe_pipeline_run *self, const bbpe_pipeline_call *call, bbpe_part *part) {
@@ -84,10 +90,11 @@ static bbpe_status add_prefix(bbpe_pipeline_run *self, const bbpe_pipeline_call 
     if (part->n >= size && memcmp(part->text, rules->prefix, size) == 0) return BBPE_OK;
     const bbpe_part from = *part;
     if (!bbpe_part_writer_begin(&writer, self, &from, size + part->n, call->is_aligned)) return BBPE_NO_MEMORY;
+    const bbpe_status status = bbpe_part_writer_reserve(&writer, 2);
+    if (status != BBPE_OK) return status;
     bbpe_part_writer_put(&writer, rules->prefix, size, 0);
     bbpe_part_writer_copy(&writer, 0, from.n);
-    bbpe_part_writer_end(&writer, self, part);
-    return BBPE_OK;
+    return bbpe_part_writer_end(&writer, self, part);
 }
 
 static size_t find_invalid(const uint8_t *text, size_t at, size_t n) {
@@ -107,42 +114,47 @@ static bbpe_status replace_invalid(bbpe_pipeline_run *self, bool is_aligned, bbp
     const bbpe_part from = *part;
     if (from.n > SIZE_MAX / 4 || !bbpe_part_writer_begin(&writer, self, &from, 3 * from.n, is_aligned)) return BBPE_NO_MEMORY;
     for (; at < from.n; at = find_invalid(from.text, done, from.n)) {
+        const bbpe_status status = bbpe_part_writer_reserve(&writer, 3);
+        if (status != BBPE_OK) return status;
         bbpe_part_writer_copy(&writer, done, at);
         bbpe_part_writer_put(&writer, REPLACEMENT, sizeof REPLACEMENT, at);
         done = at + 1;
     }
     bbpe_part_writer_copy(&writer, done, from.n);
-    bbpe_part_writer_end(&writer, self, part);
-    return BBPE_OK;
+    return bbpe_part_writer_end(&writer, self, part);
+}
+
+/* How many bytes of a text come from the first `head` of the one that it was made of. */
+static size_t find_head(const bbpe_sources *sources, size_t n, size_t head) {
+    size_t next = 0;
+    while (next < sources->count && sources->runs[next].source < head) next++;
+    if (next == 0) return 0;
+    const bbpe_source_run *last = sources->runs + next - 1;
+    const size_t size = (next < sources->count ? last[1].start : n) - last->start;
+    if (last->held >= size || head - last->source >= size - last->held) return last->start + size;
+    return last->start + last->held + (head - last->source);
 }
 
 static bbpe_status normalize(bbpe_pipeline_run *self, const bbpe_pipeline_call *call, bbpe_part *part) {
     const uint8_t *out;
     size_t n;
-    bbpe_part_writer writer;
     const bbpe_part from = *part;
     const bool is_aligned = call->is_aligned, finds_head = call->pipeline->finds_head && from.head > 0;
-    bbpe_status status = bbpe_normalizer_apply(call->pipeline->normalizer, &self->normalizer, from.text, from.n,
+    const bbpe_status status = bbpe_normalizer_apply(call->pipeline->normalizer, &self->normalizer, from.text, from.n,
                                                is_aligned || finds_head, &out, &n);
     if (status != BBPE_OK) return status;
     const bool is_changed = self->normalizer.sources != NULL;
     size_t head = finds_head && !is_changed ? from.head : from.head > 0;
-    if (is_changed) status = bbpe_normalizer_find_sources(&self->normalizer, from.text, from.n, n);
-    if (status != BBPE_OK) return status;
-    if (finds_head && is_changed) for (head = 0; head < n && self->normalizer.sources[head] < from.head;) head++;
+    if (finds_head && is_changed) head = find_head(self->normalizer.sources, n, from.head);
     if (n == 0 || (out >= from.text && out + n <= from.text + from.n)) {
         const size_t start = n == 0 ? 0 : (size_t)(out - from.text);
-        *part = (bbpe_part){from.text + start, n, from.at + start, from.sources == NULL ? NULL : from.sources + start,
-                            from.is_exact, head};
+        *part = (bbpe_part){from.text + start, n, from.at + start, after_source(from.sources, start), from.is_exact, head};
         return BBPE_OK;
     }
-    if (!bbpe_part_writer_begin(&writer, self, &from, n, is_aligned)) return BBPE_NO_MEMORY;
-    memcpy(writer.to, out, n);
-    if (is_aligned) bbpe_part_find_sources(&from, self->normalizer.sources, n, writer.sources);
-    writer.used = n;
-    writer.head = head;
-    bbpe_part_writer_end(&writer, self, part);
-    return BBPE_OK;
+    uint8_t *to = bbpe_arena_take(&self->arena, n);
+    if (to == NULL) return BBPE_NO_MEMORY;
+    *part = (bbpe_part){memcpy(to, out, n), n, from.at, {0}, false, head};
+    return is_aligned ? bbpe_part_find_sources(&from, self, bbpe_sources_view(self->normalizer.sources), n, &part->sources) : BBPE_OK;
 }
 
 /* Whether spans are all of a text, one after another. */
@@ -156,17 +168,39 @@ static bool is_whole(const bbpe_pre_tokenized *found) {
 }
 
 /* Copy the bytes of a span of what was pre-tokenized, with blanks in place of U+2581 if the vocabulary has these. */
-static void copy_span(bbpe_part_writer *self, bbpe_span span, bool unmarks) {
+static bbpe_status copy_span(bbpe_part_writer *self, bbpe_span span, bool unmarks) {
     size_t done = span.start;
+    bbpe_status status = bbpe_part_writer_reserve(self, 1);
     if (unmarks) {
-        for (size_t at = find_mark(self->from->text, done, span.end); at < span.end;
+        for (size_t at = find_mark(self->from->text, done, span.end); at < span.end && status == BBPE_OK;
              at = find_mark(self->from->text, done, span.end)) {
+            status = bbpe_part_writer_reserve(self, 3);
+            if (status != BBPE_OK) break;
             bbpe_part_writer_copy(self, done, at);
             bbpe_part_writer_put(self, (const uint8_t *)" ", 1, at);
             done = at + sizeof MARK;
         }
     }
-    bbpe_part_writer_copy(self, done, span.end);
+    if (status == BBPE_OK) bbpe_part_writer_copy(self, done, span.end);
+    return status;
+}
+
+/* Let a part be what pretokens have of it, one after another; `ends` are theirs. */
+static bbpe_status keep_spans(bbpe_pipeline_run *self, const bbpe_pipeline_call *call, const bbpe_pre_tokenized *found,
+                              bbpe_part *part, size_t *ends) {
+    const bbpe_part outer = *part, from = {found->text, found->n, 0, found->sources, false, 0};
+    bbpe_part_writer writer;
+    bbpe_status status = BBPE_OK;
+    if (!bbpe_part_writer_begin(&writer, self, &from, found->n, call->is_aligned)) return BBPE_NO_MEMORY;
+    for (size_t i = 0; i < found->count && status == BBPE_OK; i++) {
+        status = copy_span(&writer, found->spans[i], call->pipeline->unmarks_pretokens);
+        ends[i] = writer.used;
+    }
+    if (status == BBPE_OK) status = bbpe_part_writer_end(&writer, self, part);
+    if (status != BBPE_OK || !call->is_aligned) return status;
+    part->at = outer.at;
+    part->is_exact = outer.sources.runs == NULL || outer.is_exact;
+    return bbpe_part_find_sources(&outer, self, part->sources, part->n, &part->sources);
 }
 
 /* Split a part into pretokens, and leave in it only what these have. */
@@ -174,35 +208,21 @@ static bbpe_status pre_tokenize(bbpe_pipeline_run *self, const bbpe_pipeline_cal
                                 part_pretokens *pretokens) {
     const bbpe_pipeline *rules = call->pipeline;
     bbpe_pre_tokenized found;
-    bbpe_part_writer writer;
     const bbpe_status status = bbpe_pre_tokenizer_split(rules->pre_tokenizer, &self->pre_tokenizer, part->text, part->n,
                                                         part->head, call->is_aligned, &found);
     if (status != BBPE_OK) return status;
     size_t *ends = bbpe_arena_take(&self->arena, (found.count + 1) * sizeof *ends);
     if (ends == NULL) return BBPE_NO_MEMORY;
     *pretokens = (part_pretokens){ends, found.count};
-    const bool is_same = found.text == part->text;
-    if ((is_same || !call->is_aligned) && !rules->unmarks_pretokens && is_whole(&found)) {
-        for (size_t i = 0; i < found.count; i++) ends[i] = found.spans[i].end;
-        uint8_t *to = is_same ? NULL : bbpe_arena_take(&self->arena, found.n);
-        if (to != NULL) *part = (bbpe_part){memcpy(to, found.text, found.n), found.n, part->at, NULL, false, 0};
-        return is_same || to != NULL ? BBPE_OK : BBPE_NO_MEMORY;
-    }
-    const bbpe_part outer = *part, from = {found.text, found.n, 0, NULL, false, 0};
-    if (!bbpe_part_writer_begin(&writer, self, &from, found.n, call->is_aligned)) return BBPE_NO_MEMORY;
-    writer.by_characters = false;
-    for (size_t i = 0; i < found.count; i++) {
-        copy_span(&writer, found.spans[i], rules->unmarks_pretokens);
-        ends[i] = writer.used;
-    }
-    for (size_t i = 0; call->is_aligned && i < writer.used; i++) {
-        const size_t at = writer.sources[i];
-        writer.sources[i] = bbpe_part_source(&outer, found.sources == NULL ? at : found.sources[at]);
-    }
-    bbpe_part_writer_end(&writer, self, part);
-    part->at = outer.at;
-    part->is_exact = outer.sources == NULL || outer.is_exact;
-    return BBPE_OK;
+    if (rules->unmarks_pretokens || !is_whole(&found)) return keep_spans(self, call, &found, part, ends);
+    for (size_t i = 0; i < found.count; i++) ends[i] = found.spans[i].end;
+    if (found.text == part->text) return BBPE_OK;
+    uint8_t *to = bbpe_arena_take(&self->arena, found.n);
+    if (to == NULL) return BBPE_NO_MEMORY;
+    const bbpe_part outer = *part;
+    const bool is_exact = outer.sources.runs == NULL || outer.is_exact;
+    *part = (bbpe_part){memcpy(to, found.text, found.n), found.n, outer.at, {0}, is_exact, 0};
+    return call->is_aligned ? bbpe_part_find_sources(&outer, self, found.sources, found.n, &part->sources) : BBPE_OK;
 }
 
 /* -- from tokens to stretches ------------------------------------------------------------------------------------ */
@@ -241,13 +261,21 @@ static size_t character_end(const bbpe_pipeline_run *self, size_t at) {
     return next;
 }
 
+/* Where in the text as given the character begins that byte i of a changed piece comes from. */
+static size_t source_of(const bbpe_pipeline_run *self, const bbpe_part *piece, size_t i) {
+    const bbpe_source_view from = after_source(piece->sources, i);
+    const size_t at = bbpe_source_run_at(from.runs + bbpe_source_view_begin(&from), from.from);
+    return at < self->tokens.n ? bbpe_utf8_start(self->tokens.text, at, self->tokens.n) : at;
+}
+
 /* A token that was found in the present piece. */
 static next_token token_of_piece(const bbpe_pipeline_run *self, const bbpe_token_span *span) {
     const bbpe_part *piece = &self->piece;
     const size_t start = span->token_start, end = span->token_end;
     const uint8_t *text = piece->text + start;
-    if (piece->sources == NULL) return (next_token){span->id, piece->at + start, piece->at + end, text, end - start};
-    return (next_token){span->id, piece->sources[start], character_end(self, piece->sources[end - 1]), text, end - start};
+    if (piece->sources.runs == NULL) return (next_token){span->id, piece->at + start, piece->at + end, text, end - start};
+    const size_t first = source_of(self, piece, start), last = source_of(self, piece, end - 1);
+    return (next_token){span->id, first, character_end(self, last), text, end - start};
 }
 
 static const bbpe_token_search NOTHING = {0};
@@ -269,7 +297,7 @@ static bbpe_status next_part(bbpe_pipeline_run *self, const bbpe_pipeline_call *
     if (needs_linear) return note_problem(self, search, BBPE_PIPELINE_NEEDS_LINEAR);
     const bbpe_part *piece = &self->piece;
     const bbpe_part part = {piece->text + span.start, span.end - span.start, piece->at + span.start,
-                            piece->sources == NULL ? NULL : piece->sources + span.start, piece->is_exact,
+                            after_source(piece->sources, span.start), piece->is_exact,
                             piece->head > span.start ? piece->head - span.start : 0};
     self->in_piece = span.id != BBPE_STRETCH_NO_ID;
     if (self->in_piece) return add_part(self, call, part, token_of_piece(self, &span));
@@ -286,12 +314,12 @@ static bbpe_status next_piece(bbpe_pipeline_run *self, const bbpe_pipeline_call 
     const bbpe_status status = bbpe_token_cursor_next(&self->tokens, search, &span, &needs_linear);
     if (status != BBPE_OK) return status;
     if (needs_linear) return note_problem(self, search, BBPE_PIPELINE_NEEDS_LINEAR);
-    const bbpe_part part = {self->tokens.text + span.start, span.end - span.start, span.start, NULL, false, span.start == 0};
+    const bbpe_part part = {self->tokens.text + span.start, span.end - span.start, span.start, {0}, false, span.start == 0};
     self->is_cut = span.id == BBPE_STRETCH_NO_ID;
     return begin_piece(self, call, part, &span);
 }
 
-static const bbpe_part NO_PART = {NULL, 0, 0, NULL, false, 0};
+static const bbpe_part NO_PART = {NULL, 0, 0, {0}, false, 0};
 
 static bbpe_status add_ids(bbpe_pipeline_run *self, const bbpe_pipeline_call *call, const uint32_t *ids, size_t count) {
     bbpe_status status = BBPE_OK;
@@ -366,6 +394,8 @@ void bbpe_pipeline_empty(bbpe_pipeline_run *self) {
 void bbpe_pipeline_free(bbpe_pipeline_run *self) {
     bbpe_memory_free(self->stretches);
     bbpe_memory_free(self->sources);
+    bbpe_sources_free(&self->written);
+    bbpe_sources_free(&self->composed);
     bbpe_memory_free(self->tokens.found.items);
     bbpe_memory_free(self->normalized.found.items);
     bbpe_normalizer_scratch_free(&self->normalizer);

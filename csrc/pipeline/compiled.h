@@ -43,7 +43,7 @@ typedef enum { BBPE_PIPELINE_FINE, BBPE_PIPELINE_NEEDS_LINEAR, BBPE_PIPELINE_REF
 typedef struct {
     const uint8_t *text;
     size_t n, at;
-    const size_t *sources; /* as in bbpe_stretch_source */
+    bbpe_source_view sources; /* as in bbpe_stretch_source */
     bool is_exact;
     size_t head; /* how many of its first bytes come from the first character of the text; 1 for all, if not `finds_head` */
 } bbpe_part;
@@ -56,6 +56,7 @@ typedef struct {
     size_t bytes;     /* of the stretches */
     bbpe_arena arena; /* what they point to, unless it is the text */
     bbpe_token_cursor tokens, normalized;
+    bbpe_sources written, composed; /* of a step, and of all so far */
     bbpe_normalizer_scratch normalizer;
     bbpe_pre_tokenizer_scratch pre_tokenizer;
     bool is_begun, is_cut, is_done; /* the present text: the ids before it are added, all pieces are begun, all is added */

@@ -8,7 +8,6 @@
 typedef struct {
     const bbpe_pre_tokenizer_step *step;
     const uint8_t *text;
-    const size_t *before;
     bool is_aligned;
     bbpe_spans *out;
     bbpe_rewritten *written;
@@ -17,17 +16,29 @@ typedef struct {
     size_t head; /* bytes of the text that come from the first character of the whole text */
 } marking;
 
-static void set_sources(const marking *self, size_t from, size_t count, size_t step) {
-    size_t *to = self->written->sources + self->written->used;
-    for (size_t i = 0; self->is_aligned && i < count; i++)
-        to[i] = self->before == NULL ? from + i * step : self->before[from + i * step];
+/* Note that the next bytes come from `from` and those after it. */
+BBPE_INLINE bool note_copy(const marking *self, size_t from) {
+    bbpe_rewritten *written = self->written;
+    if (!self->is_aligned) return true;
+    if (bbpe_sources_reserve(&written->sources, 1) != BBPE_OK) return false;
+    bbpe_sources_copy(&written->sources, written->used, from);
+    return true;
 }
 
-BBPE_INLINE void put_mark(const marking *self, size_t from, bool is_copy) {
+BBPE_INLINE bool note_put(const marking *self, size_t from) {
     bbpe_rewritten *written = self->written;
-    set_sources(self, from, self->mark_size, is_copy);
+    if (!self->is_aligned) return true;
+    if (bbpe_sources_reserve(&written->sources, 1) != BBPE_OK) return false;
+    bbpe_sources_put(&written->sources, written->used, self->mark_size, from);
+    return true;
+}
+
+BBPE_INLINE bool put_mark(const marking *self, size_t from, bool is_copy) {
+    bbpe_rewritten *written = self->written;
+    if (!(is_copy ? note_copy(self, from) : note_put(self, from))) return false;
     for (size_t i = 0; i < self->mark_size; i++) written->bytes[written->used + i] = self->mark[i];
     written->used += self->mark_size;
+    return true;
 }
 
 BBPE_INLINE bool is_mark(const marking *self, size_t i, size_t end) {
@@ -50,17 +61,18 @@ BBPE_INLINE bool put_word(const marking *self, bbpe_span word, bool has_prefix) 
     size_t start = written->used;
     for (size_t i = word.start; i < word.end;) {
         const bool is_blank = text[i] == ' ', is_boundary = is_blank || is_mark(self, i, word.end);
-        if (i == word.start && has_prefix && !is_boundary) put_mark(self, i, false);
         if (!is_boundary) {
-            set_sources(self, i, 1, 1);
-            written->bytes[written->used++] = text[i++];
+            if (i == word.start && has_prefix && !put_mark(self, i, false)) return false;
+            if (!note_copy(self, i)) return false;
+            do written->bytes[written->used++] = text[i++];
+            while (i < word.end && text[i] != ' ' && !is_mark(self, i, word.end));
             continue;
         }
         if (written->used > start) {
             if (!put_span(self, start)) return false;
             start = written->used;
         }
-        put_mark(self, i, !is_blank);
+        if (!put_mark(self, i, !is_blank)) return false;
         i += is_blank ? 1 : self->step->mark_size;
     }
     return put_span(self, start);
@@ -123,18 +135,15 @@ static bool reserve(const marking *self, size_t n) {
     uint8_t *bytes = bbpe_memory_reserve(written->bytes, &written->capacity, most, 1);
     if (bytes == NULL) return false;
     written->bytes = bytes;
-    if (!self->is_aligned) return true;
-    size_t *sources = bbpe_memory_reserve(written->sources, &written->source_capacity, most, sizeof *sources);
-    if (sources != NULL) written->sources = sources;
-    return sources != NULL;
+    return true;
 }
 
 bbpe_status bbpe_mark_step_apply(const bbpe_pre_tokenizer_step *step, const uint8_t *text, const bbpe_spans *in, size_t *head,
-                                 const size_t *before, bool is_aligned, bbpe_spans *out, bbpe_rewritten *written) {
+                                 bool is_aligned, bbpe_spans *out, bbpe_rewritten *written) {
     static const uint8_t BLANK[1] = {' '};
     const uint8_t *mark = step->unmarks ? BLANK : step->mark;
-    const marking self = {step, text, before, is_aligned, out, written, mark, step->unmarks ? 1 : step->mark_size, *head};
-    written->used = *head = 0;
+    const marking self = {step, text, is_aligned, out, written, mark, step->unmarks ? 1 : step->mark_size, *head};
+    written->used = written->sources.count = *head = 0;
     for (size_t i = 0; i < in->count; i++) {
         const bbpe_span span = in->items[i];
         if (!reserve(&self, span.end - span.start)) return BBPE_NO_MEMORY;

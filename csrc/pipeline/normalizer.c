@@ -45,6 +45,7 @@ void bbpe_normalizer_scratch_free(bbpe_normalizer_scratch *self) {
     bbpe_memory_free(self->sorted);
     bbpe_memory_free(self->starts);
     bbpe_memory_free(self->bytes);
+    bbpe_sources_free(&self->composed);
     bbpe_automaton_scratch_free(&self->automaton);
 }
 
@@ -80,7 +81,7 @@ static bbpe_status prepend(const bbpe_normalizer_step *step, bbpe_pass *pass) {
 static bbpe_status append(const bbpe_normalizer_step *step, bbpe_pass *pass) {
     if (pass->n == 0 || step->content_length == 0) return BBPE_OK;
     const bbpe_status status = bbpe_pass_cut(pass, pass->n, pass->n, step->content_length);
-    if (status == BBPE_OK) bbpe_pass_put(pass, step->content, step->content_length, pass->n - 1);
+    if (status == BBPE_OK) bbpe_pass_put(pass, step->content, step->content_length, bbpe_search_before(pass->text, pass->n));
     return status;
 }
 
@@ -115,7 +116,7 @@ static bbpe_status charsmap(const bbpe_normalizer_step *step, bbpe_pass *pass) {
     status = bbpe_charsmap_apply(step->charsmap, pass->text, pass->n, pass->out);
     pass->is_changed = pass->out->used != pass->n || memcmp(pass->out->bytes, pass->text, pass->n) != 0;
     if (pass->is_changed) pass->done = pass->n;
-    else pass->out->used = 0;
+    else pass->out->used = pass->out->sources.count = 0;
     return status;
 }
 
@@ -131,10 +132,10 @@ static bbpe_status spell_bytes(bbpe_pass *pass) {
     for (; i < pass->n; i++) {
         const uint8_t byte = pass->text[i];
         memcpy(out.bytes + out.used, alphabet.bytes[byte], 2);
-        if (out.is_aligned) out.sources[out.used] = out.sources[out.used + 1] = i;
+        if (out.is_aligned) bbpe_sources_put(&out.sources, out.used, alphabet.sizes[byte], i);
         out.used += alphabet.sizes[byte];
     }
-    pass->out->used = out.used;
+    *pass->out = out;
     pass->done = pass->n;
     return BBPE_OK;
 }
@@ -155,29 +156,25 @@ static bbpe_status run(const bbpe_normalizer_step *step, bbpe_pass *pass) {
     return BBPE_OK;
 }
 
-/* Where the character begins that text[at] is in. */
-static size_t start_of(const uint8_t *text, size_t n, size_t at) {
-    size_t start = at, next;
-    if (!bbpe_utf8_is_tail(text[at])) return at;
-    while (start > 0 && at - start < 3 && bbpe_utf8_is_tail(text[start])) start--;
-    return bbpe_utf8_decode(text, start, n, &next) != BBPE_UTF8_INVALID && next > at ? start : at;
+void bbpe_normalizer_find_sources(const bbpe_normalizer_scratch *scratch, const uint8_t *text, size_t n, size_t out_n,
+                                  size_t *sources) {
+    const bbpe_sources *found = scratch->sources;
+    const bbpe_source_view view = found == NULL ? (bbpe_source_view){0} : bbpe_sources_view(found);
+    for (size_t i = 0, run = 0; i < out_n; i++) {
+        if (found != NULL) run = bbpe_source_view_find(&view, run, i);
+        sources[i] = bbpe_utf8_start(text, found == NULL ? i : bbpe_source_run_at(found->runs + run, i), n);
+    }
 }
 
 /* Let the sources of a step be those in the text before all steps, where those of the step before are known. */
-static void compose_sources(const size_t *before, bbpe_charsmap_output *out) {
-    for (size_t i = 0; before != NULL && i < out->used; i++) out->sources[i] = before[out->sources[i]];
-}
-
-bbpe_status bbpe_normalizer_find_sources(bbpe_normalizer_scratch *scratch, const uint8_t *text, size_t n, size_t out_n) {
-    if (scratch->sources == NULL) {
-        bbpe_charsmap_output *const own = scratch->buffers;
-        const bbpe_status status = bbpe_charsmap_reserve(own, out_n);
-        if (status != BBPE_OK) return status;
-        for (size_t i = 0; i < out_n; i++) own->sources[i] = i;
-        scratch->sources = own->sources;
-    }
-    for (size_t i = 0; i < out_n; i++) scratch->sources[i] = start_of(text, n, scratch->sources[i]);
-    return BBPE_OK;
+static bbpe_status compose_sources(bbpe_normalizer_scratch *scratch, const bbpe_charsmap_output *before, bbpe_charsmap_output *out) {
+    if (before == NULL) return BBPE_OK;
+    const bbpe_source_view from = bbpe_sources_view(&before->sources), of = bbpe_sources_view(&out->sources);
+    const bbpe_status status = bbpe_sources_compose(from, of, out->used, &scratch->composed);
+    const bbpe_sources other = out->sources;
+    out->sources = scratch->composed;
+    scratch->composed = other;
+    return status;
 }
 
 bbpe_status bbpe_normalizer_apply(const bbpe_normalizer *self, bbpe_normalizer_scratch *scratch, const uint8_t *text,
@@ -188,7 +185,7 @@ bbpe_status bbpe_normalizer_apply(const bbpe_normalizer *self, bbpe_normalizer_s
     scratch->buffers[0].is_aligned = scratch->buffers[1].is_aligned = aligned;
     for (size_t i = 0; i < self->count; i++) {
         bbpe_pass pass = {scratch, self->search, *out, *out_n, 0, next, false, false};
-        next->used = 0;
+        next->used = next->sources.count = 0;
         bbpe_status status = run(self->steps + i, &pass);
         if (status != BBPE_OK) return status;
         if (!pass.is_changed) continue;
@@ -200,12 +197,13 @@ bbpe_status bbpe_normalizer_apply(const bbpe_normalizer *self, bbpe_normalizer_s
         status = bbpe_pass_reserve(&pass, 0);
         if (status != BBPE_OK) return status;
         bbpe_pass_keep(&pass, pass.n);
-        if (aligned) compose_sources(done == NULL ? NULL : done->sources, next);
+        if (aligned) status = compose_sources(scratch, done, next);
+        if (status != BBPE_OK) return status;
         done = next;
         next = scratch->buffers + (done == scratch->buffers);
         *out = done->bytes;
         *out_n = done->used;
     }
-    scratch->sources = aligned && done != NULL ? done->sources : NULL;
+    scratch->sources = aligned && done != NULL ? &done->sources : NULL;
     return BBPE_OK;
 }

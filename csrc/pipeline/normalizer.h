@@ -4,8 +4,7 @@
  * change are copied as a whole, and a text without any is not copied at all.  Bytes that are not UTF-8 are characters that no
  * step changes.  The slow definition of each step is bbpe/pipeline/normalizers.py.
  *
- * With offsets, each byte of the result has the byte of the text where the character begins that it comes from, by the rules
- * of HF's `tokenizers`: an inserted character comes from the one next to it, a composed one from the first of its parts, and
+ * With offsets, each byte of the result has a byte of the character that it comes from, by the rules of HF's `tokenizers`: an inserted character comes from the one next to it, a composed one from the first of its parts, and
  * a replacement of several characters from the last of them. */
 #ifndef BBPE_PIPELINE_NORMALIZER_H
 #define BBPE_PIPELINE_NORMALIZER_H
@@ -62,7 +61,8 @@ typedef struct {
     uint8_t *bytes; /* the normal form of a stretch */
     size_t byte_capacity;
     bbpe_automaton_scratch automaton;
-    size_t *sources; /* after a call with offsets: for each byte of the result a byte of the text; NULL if it is the text */
+    bbpe_sources composed;
+    const bbpe_sources *sources; /* after a call with offsets: where the result comes from; NULL if it is the text */
 } bbpe_normalizer_scratch;
 
 void bbpe_normalizer_init(bbpe_normalizer *self);
@@ -74,8 +74,10 @@ bbpe_status bbpe_normalizer_add(bbpe_normalizer *self, bbpe_normalizer_step step
  * may be wanted. */
 bbpe_status bbpe_normalizer_apply(const bbpe_normalizer *self, bbpe_normalizer_scratch *scratch, const uint8_t *text,
                                   size_t n, bool aligned, const uint8_t **out, size_t *out_n);
-/* Let `sources` of the result of such a call, which has out_n bytes, be there, and be those of whole characters. */
-bbpe_status bbpe_normalizer_find_sources(bbpe_normalizer_scratch *scratch, const uint8_t *text, size_t n, size_t out_n);
+/* Write for each byte of the result of such a call, which has out_n bytes, where the character of text[0..n) begins that it
+ * comes from. */
+void bbpe_normalizer_find_sources(const bbpe_normalizer_scratch *scratch, const uint8_t *text, size_t n, size_t out_n,
+                                  size_t *sources);
 void bbpe_normalizer_scratch_free(bbpe_normalizer_scratch *self);
 
 #endif

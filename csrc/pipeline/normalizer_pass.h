@@ -16,11 +16,11 @@ typedef struct {
 
 enum { BBPE_PASS_SLACK = 32 }; /* bytes after what is written that may be overwritten */
 
-/* Room for what is left of the text, and for some bytes more. */
+/* Room for what is left of the text, and for some bytes more, as many puts. */
 BBPE_INLINE bbpe_status bbpe_pass_reserve(bbpe_pass *self, size_t more) {
     const size_t left = self->n - self->done;
     if (more > SIZE_MAX / 4 || left > SIZE_MAX / 4 || self->out->used > SIZE_MAX / 4) return BBPE_TOO_LARGE;
-    return bbpe_charsmap_reserve(self->out, self->out->used + left + more + BBPE_PASS_SLACK);
+    return bbpe_charsmap_reserve(self->out, self->out->used + left + more + BBPE_PASS_SLACK, more);
 }
 
 BBPE_INLINE void bbpe_pass_copy_lowered(uint8_t *to, const uint8_t *from, size_t n) {
@@ -45,16 +45,14 @@ BBPE_INLINE void bbpe_pass_put(bbpe_pass *self, const uint8_t *bytes, size_t len
     uint8_t *to = out->bytes + out->used;
     if (length == 3) memcpy(to, bytes, 3); /* U+2581 */
     else if (length) memcpy(to, bytes, length);
-    if (out->is_aligned)
-        for (size_t i = 0; i < length; i++) out->sources[out->used + i] = source;
+    if (out->is_aligned) bbpe_sources_put(&out->sources, out->used, length, source);
     out->used += length;
 }
 
 BBPE_INLINE void bbpe_pass_put_character(bbpe_pass *self, uint32_t c, size_t source) {
     bbpe_charsmap_output *out = self->out;
     const size_t length = bbpe_utf8_write(out->bytes + out->used, c);
-    if (out->is_aligned)
-        for (size_t i = 0; i < length; i++) out->sources[out->used + i] = source;
+    if (out->is_aligned) bbpe_sources_put(&out->sources, out->used, length, source);
     out->used += length;
 }
 
@@ -64,8 +62,7 @@ BBPE_INLINE void bbpe_pass_keep(bbpe_pass *self, size_t end) {
     const size_t size = end - self->done;
     if (size == 0) return;
     bbpe_pass_copy(out->bytes + out->used, self->text + self->done, size, self->n - self->done, self->lowers);
-    if (out->is_aligned)
-        for (size_t i = 0; i < size; i++) out->sources[out->used + i] = self->done + i;
+    if (out->is_aligned) bbpe_sources_copy(&out->sources, out->used, self->done);
     out->used += size;
     self->done = end;
 }

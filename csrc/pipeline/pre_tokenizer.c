@@ -23,8 +23,9 @@ void bbpe_pre_tokenizer_scratch_free(bbpe_pre_tokenizer_scratch *self) {
     for (size_t i = 0; i < 2; i++) {
         bbpe_spans_free(self->spans + i);
         bbpe_memory_free(self->texts[i].bytes);
-        bbpe_memory_free(self->texts[i].sources);
+        bbpe_sources_free(&self->texts[i].sources);
     }
+    bbpe_sources_free(&self->composed);
     bbpe_automaton_scratch_free(&self->automaton);
     bbpe_automaton_scratch_free(&self->first);
     bbpe_spans_free(&self->whole);
@@ -105,32 +106,38 @@ static bbpe_status rewrite_span(const bbpe_pre_tokenizer_step *step, const uint8
     return BBPE_OK;
 }
 
-/* Set the sources of what was written last for a span, which begins at `start` there; `before` are those of its text. */
-static bbpe_status set_sources(const bbpe_pre_tokenizer_step *step, const uint8_t *text, bbpe_span span, const size_t *before,
-                               size_t start, bbpe_rewritten *out) {
-    size_t *sources = bbpe_memory_reserve(out->sources, &out->source_capacity, out->used, sizeof *sources);
-    if (sources == NULL) return BBPE_NO_MEMORY;
-    out->sources = sources;
-    size_t to = out->used;
-    for (size_t i = span.end; i-- > span.start;) {
-        const size_t size = text[i] == ' ' && step->mark_size > 0 ? step->mark_size : 1, source = before == NULL ? i : before[i];
-        for (size_t k = 0; k < size; k++) sources[--to] = source;
+/* Add the sources of what was written last for a span, which begins at byte `start` there. */
+static bbpe_status add_sources(const bbpe_pre_tokenizer_step *step, const uint8_t *text, bbpe_span span, bool has_prefix,
+                               size_t start, bbpe_sources *out) {
+    size_t to = start + (has_prefix ? step->prefix_size : 0);
+    bbpe_status status = bbpe_sources_reserve(out, 1);
+    if (status == BBPE_OK && has_prefix) bbpe_sources_put(out, start, step->prefix_size, span.start);
+    for (size_t i = span.start; i < span.end && status == BBPE_OK;) {
+        status = bbpe_sources_reserve(out, 2);
+        if (status != BBPE_OK) break;
+        const uint8_t *blank = step->mark_size > 0 ? memchr(text + i, ' ', span.end - i) : NULL;
+        const size_t end = blank == NULL ? span.end : (size_t)(blank - text);
+        if (end > i) bbpe_sources_copy(out, to, i);
+        to += end - i;
+        i = end;
+        if (blank == NULL) continue;
+        bbpe_sources_put(out, to, step->mark_size, i++);
+        to += step->mark_size;
     }
-    const size_t first = before == NULL ? span.start : before[span.start];
-    while (to > start) sources[--to] = first;
-    return BBPE_OK;
+    return status;
 }
 
 static bbpe_status rewrite(const bbpe_pre_tokenizer_step *step, const uint8_t *text, const bbpe_spans *in, size_t *head,
-                           const size_t *before, bool is_aligned, bbpe_spans *out, bbpe_rewritten *written) {
+                           bool is_aligned, bbpe_spans *out, bbpe_rewritten *written) {
     size_t new_head = 0;
-    written->used = 0;
+    written->used = written->sources.count = 0;
     for (size_t i = 0; i < in->count; i++) {
         const bbpe_span span = in->items[i];
         bool has_prefix = step->prefix_size && (!step->only_first || span.start < *head);
         const size_t start = written->used;
         bbpe_status status = rewrite_span(step, text + span.start, span.end - span.start, &has_prefix, written);
-        if (status == BBPE_OK && is_aligned) status = set_sources(step, text, span, before, start, written);
+        if (status == BBPE_OK && is_aligned)
+            status = add_sources(step, text, span, has_prefix, start, &written->sources);
         if (status == BBPE_OK) status = bbpe_spans_add(out, start, written->used);
         if (status != BBPE_OK) return status;
         if (span.start >= *head) continue;
@@ -141,30 +148,31 @@ static bbpe_status rewrite(const bbpe_pre_tokenizer_step *step, const uint8_t *t
     return BBPE_OK;
 }
 
-static bool reserve_spelled(bbpe_rewritten *written, size_t most, bool is_aligned) {
-    uint8_t *bytes = bbpe_memory_reserve(written->bytes, &written->capacity, most, 1);
-    if (bytes == NULL) return false;
-    written->bytes = bytes;
-    if (!is_aligned) return true;
-    size_t *sources = bbpe_memory_reserve(written->sources, &written->source_capacity, most, sizeof *sources);
-    if (sources != NULL) written->sources = sources;
-    return sources != NULL;
+/* Have room for a byte's character, and its source. */
+BBPE_INLINE bbpe_status note_byte(bbpe_rewritten *written, size_t size, size_t from) {
+    const bbpe_status status = bbpe_sources_reserve(&written->sources, 1);
+    if (status != BBPE_OK) return status;
+    if (size == 1) bbpe_sources_copy(&written->sources, written->used, from);
+    else bbpe_sources_put(&written->sources, written->used, size, from);
+    return BBPE_OK;
 }
 
 /* Write the spans of n bytes in GPT-2's alphabet. */
-static bbpe_status spell_bytes(const uint8_t *text, size_t n, const bbpe_spans *in, const size_t *before, bool is_aligned,
+static bbpe_status spell_bytes(const uint8_t *text, size_t n, const bbpe_spans *in, bool is_aligned,
                                bbpe_spans *out, bbpe_rewritten *written) {
     bbpe_alphabet alphabet;
     bbpe_alphabet_fill(&alphabet);
-    if (n > SIZE_MAX / 4 || !reserve_spelled(written, 2 * n + 1, is_aligned)) return BBPE_NO_MEMORY;
-    written->used = 0;
+    if (n > SIZE_MAX / 4) return BBPE_NO_MEMORY;
+    uint8_t *bytes = bbpe_memory_reserve(written->bytes, &written->capacity, 2 * n + 1, 1);
+    if (bytes == NULL) return BBPE_NO_MEMORY;
+    written->bytes = bytes;
+    written->used = written->sources.count = 0;
     for (size_t i = 0; i < in->count; i++) {
         const size_t start = written->used;
         for (size_t at = in->items[i].start; at < in->items[i].end; at++) {
             const size_t size = alphabet.sizes[text[at]];
             memcpy(written->bytes + written->used, alphabet.bytes[text[at]], 2);
-            for (size_t k = 0; is_aligned && k < size; k++)
-                written->sources[written->used + k] = before == NULL ? at : before[at];
+            if (is_aligned && note_byte(written, size, at) != BBPE_OK) return BBPE_NO_MEMORY;
             written->used += size;
         }
         const bbpe_status status = bbpe_spans_add(out, start, written->used);
@@ -256,11 +264,26 @@ static bbpe_status split_by_parts(const bbpe_pre_tokenizer *self, bbpe_pre_token
     return status;
 }
 
+/* Let the sources of a step, of a text of n bytes, be those in the text before all steps; `*sources` are those of the steps before,
+ * and then these. */
+static bbpe_status compose_sources(bbpe_pre_tokenizer_scratch *scratch, size_t n, bbpe_rewritten *written,
+                                   bbpe_source_view *sources) {
+    if (sources->runs != NULL) {
+        const bbpe_sources own = written->sources;
+        const bbpe_status status = bbpe_sources_compose(*sources, bbpe_sources_view(&own), n, &scratch->composed);
+        if (status != BBPE_OK) return status;
+        written->sources = scratch->composed;
+        scratch->composed = own;
+    }
+    *sources = bbpe_sources_view(&written->sources);
+    return BBPE_OK;
+}
+
 /* Run the steps from `number` on over the spans of scratch->spans[0]. */
 static bbpe_status run_steps(const bbpe_pre_tokenizer *self, size_t number, bbpe_pre_tokenizer_scratch *scratch,
                              const uint8_t *text, size_t n, size_t head, bool is_aligned, bbpe_pre_tokenized *result) {
     unsigned own = 0, text_number = 0;
-    const size_t *sources = NULL;
+    bbpe_source_view sources = {0};
     const bool by_parts = number <= self->first_parted && self->first_parted < self->count;
     bbpe_status status = BBPE_OK;
     for (size_t i = number; i < (by_parts ? self->first_parted : self->count) && status == BBPE_OK; i++) {
@@ -277,14 +300,14 @@ static bbpe_status run_steps(const bbpe_pre_tokenizer *self, size_t number, bbpe
         } else {
             bbpe_rewritten *written = scratch->texts + text_number;
             if (step->kind == BBPE_STEP_ALPHABET)
-                status = spell_bytes(text, n, in, sources, is_aligned, out, written);
+                status = spell_bytes(text, n, in, is_aligned, out, written);
             else if (step->kind == BBPE_STEP_MARK)
-                status = bbpe_mark_step_apply(step, text, in, &head, sources, is_aligned, out, written);
+                status = bbpe_mark_step_apply(step, text, in, &head, is_aligned, out, written);
             else
-                status = rewrite(step, text, in, &head, sources, is_aligned, out, written);
+                status = rewrite(step, text, in, &head, is_aligned, out, written);
             text = written->bytes;
-            sources = is_aligned ? written->sources : NULL;
             n = written->used;
+            if (is_aligned && status == BBPE_OK) status = compose_sources(scratch, n, written, &sources);
             text_number ^= 1;
         }
     }
@@ -298,7 +321,7 @@ bbpe_status bbpe_pre_tokenizer_split(const bbpe_pre_tokenizer *self, bbpe_pre_to
                                      const uint8_t *text, size_t n, size_t head, bool is_aligned,
                                      bbpe_pre_tokenized *result) {
     scratch->spans[0].count = 0;
-    *result = (bbpe_pre_tokenized){text, n, NULL, 0, NULL};
+    *result = (bbpe_pre_tokenized){text, n, NULL, 0, {0}};
     if (n == 0) return BBPE_OK;
     const bbpe_status status = bbpe_spans_add(scratch->spans, 0, n);
     return status == BBPE_OK ? run_steps(self, 0, scratch, text, n, head, is_aligned, result) : status;
@@ -316,7 +339,7 @@ bbpe_status bbpe_pre_tokenizer_next(const bbpe_pre_tokenizer *self, bbpe_pre_tok
         return bbpe_pre_tokenizer_split(self, scratch, text, n, 1, false, result);
     }
     scratch->spans[0].count = 0;
-    *result = (bbpe_pre_tokenized){text, n, NULL, 0, NULL};
+    *result = (bbpe_pre_tokenized){text, n, NULL, 0, {0}};
     if (cursor->from == 0) bbpe_automaton_scratch_clear(&scratch->first);
     const bbpe_status status =
         bbpe_split_rule_next(&first->split, &scratch->first, text, n, cursor, limit, scratch->spans);

@@ -10,6 +10,7 @@
 #define BBPE_PIPELINE_PRE_TOKENIZER_H
 
 #include "pipeline/remembered_spans.h"
+#include "pipeline/sources.h"
 
 typedef enum {
     BBPE_STEP_SPLIT,   /* at the matches of a regex */
@@ -45,8 +46,7 @@ typedef struct {
 typedef struct {
     uint8_t *bytes;
     size_t used, capacity;
-    size_t *sources; /* of each byte, if they are wanted: the byte of the given text that it comes from */
-    size_t source_capacity;
+    bbpe_sources sources; /* of the bytes, if they are wanted */
 } bbpe_rewritten;
 
 /* One for each thread, zeroed before the first use. */
@@ -54,6 +54,7 @@ typedef struct {
     bbpe_spans spans[2], whole, parted; /* before and after splitting by parts */
     bbpe_remembered_spans remembered;
     bbpe_rewritten texts[2];
+    bbpe_sources composed;
     bbpe_automaton_scratch automaton, first; /* `first` for bbpe_pre_tokenizer_next */
 } bbpe_pre_tokenizer_scratch;
 
@@ -63,7 +64,7 @@ typedef struct {
     size_t n;
     const bbpe_span *spans;
     size_t count;
-    const size_t *sources; /* as in bbpe_rewritten; NULL: it is the given text */
+    bbpe_source_view sources; /* if they are wanted; without runs it is the given text */
 } bbpe_pre_tokenized;
 
 /* `number`, not 0, tells it from all others that the same scratch is used with. */

@@ -80,7 +80,7 @@ bbpe_status bbpe_pass_replace(const bbpe_normalizer_step *step, bbpe_pass *pass)
         if (status != BBPE_OK || !found) return status;
         status = bbpe_pass_cut(pass, start, end, step->content_length);
         if (status != BBPE_OK) return status;
-        bbpe_pass_put(pass, step->content, step->content_length, end ? end - 1 : 0);
+        bbpe_pass_put(pass, step->content, step->content_length, end ? bbpe_search_before(pass->text, end) : 0);
         from = end > start ? end : end + 1;
     }
     return BBPE_OK;

@@ -5,7 +5,7 @@
 #ifndef BBPE_STRETCH_H
 #define BBPE_STRETCH_H
 
-#include "base/common.h"
+#include "pipeline/sources.h"
 
 #define BBPE_STRETCH_NO_ID UINT32_MAX
 
@@ -20,9 +20,9 @@ typedef struct {
 
 /* Where a stretch comes from, in bytes of the UTF-8 of the text. */
 typedef struct {
-    size_t at;             /* an unchanged stretch begins here */
-    const size_t *sources; /* of a changed one, for each byte: where the character begins that it comes from; or NULL */
-    bool is_exact;         /* and these are bytes, not characters */
+    size_t at;                /* an unchanged stretch begins here */
+    bbpe_source_view sources; /* of a changed one: a byte of the character that each byte comes from */
+    bool is_exact;            /* or that byte alone */
     size_t token_start, token_end; /* the token after it */
     const uint8_t *token;          /* as it was found, perhaps in normalized text */
     size_t token_length;

@@ -16,8 +16,8 @@ typedef struct {
 
 static void enter_pretoken(walk *self) {
     const bbpe_stretch *stretch = self->stretch;
-    while (self->at == self->pretoken_end && self->pretoken < stretch->pretoken_count) {
-        self->pretoken_start = self->at;
+    while (self->at >= self->pretoken_end && self->pretoken < stretch->pretoken_count) {
+        self->pretoken_start = self->pretoken_end;
         self->pretoken_end = stretch->pretokens[self->pretoken++];
         self->word += self->pretoken_end > self->pretoken_start;
     }
@@ -107,11 +107,15 @@ static bool put_fixed(const bbpe_token_lengths *lengths, size_t start, size_t en
     return !varies && at == end;
 }
 
+static walk begin_walk(const bbpe_token_lengths *lengths, const bbpe_stretch *stretch) {
+    const bool is_whole = stretch->pretokens == NULL;
+    return (walk){lengths, stretch, 0, 0, 0, is_whole ? stretch->n : 0, is_whole ? 0 : -1};
+}
+
 /* The same of any tokens, with the numbers of their pretokens. */
 static bool put_varying(const bbpe_token_lengths *lengths, const bbpe_stretch *stretch, const uint32_t *ids, size_t count,
                         bbpe_text_span *spans, int64_t *words) {
-    const bool is_whole = stretch->pretokens == NULL;
-    walk self = {lengths, stretch, 0, 0, 0, is_whole ? stretch->n : 0, is_whole ? 0 : -1};
+    walk self = begin_walk(lengths, stretch);
     for (size_t i = 0; i < count; i++) {
         skip_dropped(&self);
         const size_t start = self.at;
@@ -123,40 +127,158 @@ static bool put_varying(const bbpe_token_lengths *lengths, const bbpe_stretch *s
     return self.at == stretch->n;
 }
 
-/* The span in text[0..n) of a span of a stretch. */
-static bbpe_text_span source_span(const bbpe_stretch_source *source, const uint8_t *text, size_t n, bbpe_text_span span) {
-    const size_t last = source->sources[span.end - 1];
-    size_t after = last + source->is_exact;
-    if (last < n && !source->is_exact) (void)bbpe_utf8_decode(text, last, n, &after);
-    return (bbpe_text_span){(int64_t)source->sources[span.start], (int64_t)after};
+/* The end of the character that a byte of text[0..n) is in; bytes of what the text does not have are at its end. */
+static size_t end_of(const uint8_t *text, size_t n, size_t at) {
+    size_t next = at;
+    if (at < n) (void)bbpe_utf8_decode(text, bbpe_utf8_start(text, at, n), n, &next);
+    return next;
+}
+
+/* Let a span of a stretch be that in text[0..n) that it comes from; returns the run of its last byte. */
+static size_t span_of(const bbpe_source_view *view, size_t run, bool is_exact, const uint8_t *text, size_t n, bbpe_text_span *span) {
+    run = bbpe_source_view_find(view, run, (size_t)span->start);
+    const size_t start = bbpe_source_run_at(view->runs + run, view->from + (size_t)span->start);
+    run = bbpe_source_view_find(view, run, (size_t)span->end - 1);
+    const size_t last = bbpe_source_run_at(view->runs + run, view->from + (size_t)span->end - 1);
+    const bool is_simple = is_exact || (last < n && text[last] < 0x80);
+    span->start = (int64_t)(is_exact || start >= n ? start : bbpe_utf8_start(text, start, n));
+    span->end = (int64_t)(is_simple ? last + 1 : end_of(text, n, last));
+    return run;
+}
+
+static void find_sources(const bbpe_stretch_source *source, const uint8_t *text, size_t n, size_t count, bbpe_text_span *spans) {
+    size_t run = bbpe_source_view_begin(&source->sources);
+    for (size_t i = 0; i < count; i++) run = span_of(&source->sources, run, source->is_exact, text, n, spans + i);
+}
+
+/* Where the walk over a changed stretch is, and in its sources. */
+typedef struct {
+    walk walk;
+    bbpe_source_view view;
+    const uint8_t *text;
+    size_t n, run;
+    bool is_exact, in_chars;
+    bbpe_offsets_place place; /* of the last span, in characters */
+} changed_walk;
+
+/* Bytes [walk.at, end) of a stretch are copied from those `ahead` of them in the text, modulo 2^64. */
+typedef struct {
+    size_t end, ahead;
+} copied_part;
+
+/* What is copied around the present place; empty if that is not. */
+static copied_part find_copied(changed_walk *self) {
+    const bbpe_source_view *view = &self->view;
+    const size_t at = self->walk.at;
+    self->run = bbpe_source_view_find(view, self->run, at);
+    const bbpe_source_run *run = view->runs + self->run;
+    /* of bytes that were put, the last one may come from where those begin that are copied */
+    if (run->held > 0 && view->from + at - run->start <= run->held) return (copied_part){0, 0};
+    const size_t end = self->run + 1 < view->count ? run[1].start - view->from : self->walk.stretch->n;
+    return (copied_part){end, run->source + view->from - run->start - run->held};
+}
+
+/* The span of the bytes of the stretch before `end`, which may come from several places. */
+static bbpe_text_span put_any(changed_walk *self, size_t end) {
+    const bbpe_source_run *run = self->view.runs + self->run;
+    const size_t first = self->view.from + self->walk.at, after = self->view.from + end;
+    if (self->in_chars && first >= run->start && run->held != SIZE_MAX && first - run->start <= run->held
+        && after - run->start > run->held && (self->run + 1 == self->view.count || after <= run[1].start)) {
+        /* what was put, and what is copied after it: the first token of a word after a mark */
+        bbpe_offsets_move(&self->place, self->text, self->n, run->source);
+        const size_t start = self->place.chars - (run->source < self->n && bbpe_utf8_is_tail(self->text[run->source]));
+        bbpe_offsets_move(&self->place, self->text, self->n, run->source + (after - run->start - run->held));
+        return (bbpe_text_span){(int64_t)start, (int64_t)self->place.chars};
+    }
+    bbpe_text_span span = {(int64_t)self->walk.at, (int64_t)end};
+    const bool is_exact = self->is_exact || self->in_chars; /* any byte of a character counts for it */
+    self->run = span_of(&self->view, self->run, is_exact, self->text, self->n, &span);
+    if (self->in_chars) bbpe_offsets_count(self->text, self->n, &self->place, &span.start, 1);
+    return span;
+}
+
+/* The span of an id that is copied from text[start..). */
+BBPE_INLINE bbpe_text_span put_copied(changed_walk *self, size_t start, bbpe_token_extent extent) {
+    const size_t end = start + extent.bytes, after = self->place.chars + (extent.characters & ~BBPE_EXTENT_IS_WITHIN);
+    if (self->in_chars) {
+        const size_t before = self->place.chars - extent.characters / BBPE_EXTENT_IS_WITHIN;
+        self->place = (bbpe_offsets_place){end, after};
+        return (bbpe_text_span){(int64_t)before, (int64_t)after};
+    }
+    if (self->is_exact) return (bbpe_text_span){(int64_t)start, (int64_t)end};
+    const bool is_within = end < self->n && bbpe_utf8_is_tail(self->text[end]);
+    return (bbpe_text_span){(int64_t)bbpe_utf8_start(self->text, start, self->n),
+                            (int64_t)(is_within ? end_of(self->text, self->n, end - 1) : end)};
+}
+
+/* The spans of tokens that stand for as many bytes everywhere, but for unknown ones, of a stretch that was changed. */
+static bool put_changed(changed_walk *given, const uint32_t *ids, size_t count, bbpe_text_span *spans) {
+    changed_walk self = *given;
+    const bbpe_token_lengths *const lengths = self.walk.lengths;
+    const size_t n = self.walk.stretch->n;
+    copied_part copied = {0, 0};
+    for (size_t i = 0; i < count; i++) {
+        if (ids[i] >= lengths->id_count) return false;
+        const bbpe_token_extent extent = lengths->extents[ids[i]];
+        const size_t start = self.walk.at, end = start + extent.bytes;
+        if (end > n) return false;
+        if (extent.bytes == 0) {
+            if (!take(&self.walk, ids[i])) return false;
+            const size_t after = self.walk.at;
+            self.walk.at = start;
+            spans[i] = put_any(&self, after);
+            self.walk.at = after;
+            continue;
+        }
+        if (end > copied.end) copied = find_copied(&self);
+        if (BBPE_LIKELY(end <= copied.end)) {
+            const size_t source = start + copied.ahead;
+            if (self.in_chars && self.place.byte != source) bbpe_offsets_move(&self.place, self.text, self.n, source);
+            spans[i] = put_copied(&self, source, extent);
+        } else {
+            spans[i] = put_any(&self, end);
+        }
+        self.walk.at = end;
+    }
+    *given = self;
+    return self.walk.at == n;
+}
+
+/* The spans of a stretch, changed or not, in bytes or with a `place` in characters. */
+static bool put_sources(const bbpe_token_lengths *lengths, const bbpe_stretch *stretch, const bbpe_stretch_source *source,
+                        const uint8_t *text, size_t n, const uint32_t *ids, size_t count, bbpe_offsets_place *place,
+                        bbpe_text_span *spans) {
+    const bool is_changed = source->sources.runs != NULL;
+    const bbpe_source_run whole = {0, source->at, 0};
+    const bbpe_source_view view = is_changed ? source->sources : (bbpe_source_view){&whole, 1, 0};
+    changed_walk self = {.walk = begin_walk(lengths, stretch), .view = view, .text = text, .n = n};
+    self.run = bbpe_source_view_begin(&view);
+    self.is_exact = !is_changed || source->is_exact;
+    self.in_chars = place != NULL;
+    if (place != NULL) self.place = *place;
+    const bool is_put = put_changed(&self, ids, count, spans);
+    if (is_put && place != NULL) *place = self.place;
+    return is_put;
 }
 
 bool bbpe_token_spans(const bbpe_token_lengths *lengths, const bbpe_stretch *stretch, const bbpe_stretch_source *source,
                       const uint8_t *text, size_t n, const uint32_t *ids, size_t count, bbpe_text_span *spans, int64_t *words) {
     const bool is_fixed = words == NULL && lengths->extents != NULL;
-    size_t at = source->sources == NULL ? source->at : 0;
+    size_t at = source->sources.runs == NULL ? source->at : 0;
     if (lengths->is_bert) return bbpe_bert_spans(lengths, stretch->text, stretch->n, ids, count, false, &at, spans);
-    const bool is_put = is_fixed && put_fixed(lengths, at, at + stretch->n, ids, count, spans);
-    if (!is_put && !put_varying(lengths, stretch, ids, count, spans, words)) return false;
-    if (source->sources != NULL)
-        for (size_t i = 0; i < count; i++) spans[i] = source_span(source, text, n, spans[i]);
-    else if (!is_put)
+    if (is_fixed && source->sources.runs == NULL && put_fixed(lengths, at, at + stretch->n, ids, count, spans)) return true;
+    if (is_fixed) return put_sources(lengths, stretch, source, text, n, ids, count, NULL, spans);
+    if (!put_varying(lengths, stretch, ids, count, spans, words)) return false;
+    if (source->sources.runs != NULL) find_sources(source, text, n, count, spans);
+    else
         for (size_t i = 0; i < count; i++)
             spans[i] = (bbpe_text_span){(int64_t)at + spans[i].start, (int64_t)at + spans[i].end};
     return true;
 }
 
-bool bbpe_token_spans_count(const bbpe_token_lengths *lengths, const bbpe_stretch *stretch, const bbpe_stretch_source *source,
-                            const uint8_t *text, size_t n, const uint32_t *ids, size_t count, bbpe_offsets_place *place,
-                            bbpe_text_span *spans) {
-    if (count == 0 && stretch->n == 0) return true;
-    if ((lengths->extents == NULL && !lengths->is_bert) || source->sources != NULL) return false;
-    bbpe_offsets_move(place, text, n, source->at);
-    if (lengths->is_bert) {
-        if (!bbpe_bert_spans(lengths, stretch->text, stretch->n, ids, count, true, &place->chars, spans)) return false;
-        place->byte += stretch->n;
-        return true;
-    }
+/* The spans of tokens that stand for as many bytes everywhere, of a stretch that was not changed; false if one varies. */
+static bool count_fixed(const bbpe_token_lengths *lengths, const bbpe_stretch *stretch, size_t at, const uint32_t *ids, size_t count,
+                        bbpe_offsets_place *place, bbpe_text_span *spans) {
     size_t bytes = 0, chars = place->chars;
     for (size_t i = 0; i < count; i++) {
         if (ids[i] >= lengths->id_count) return false;
@@ -168,8 +290,24 @@ bool bbpe_token_spans_count(const bbpe_token_lengths *lengths, const bbpe_stretc
         chars = after;
     }
     if (bytes != stretch->n) return false;
-    *place = (bbpe_offsets_place){source->at + bytes, chars};
+    *place = (bbpe_offsets_place){at + bytes, chars};
     return true;
+}
+
+bool bbpe_token_spans_count(const bbpe_token_lengths *lengths, const bbpe_stretch *stretch, const bbpe_stretch_source *source,
+                            const uint8_t *text, size_t n, const uint32_t *ids, size_t count, bbpe_offsets_place *place,
+                            bbpe_text_span *spans) {
+    const bool is_changed = source->sources.runs != NULL;
+    if (count == 0 && stretch->n == 0) return true;
+    if (lengths->extents == NULL && !lengths->is_bert) return false;
+    if (!is_changed) bbpe_offsets_move(place, text, n, source->at);
+    if (lengths->is_bert) {
+        if (!bbpe_bert_spans(lengths, stretch->text, stretch->n, ids, count, true, &place->chars, spans)) return false;
+        place->byte += stretch->n;
+        return true;
+    }
+    if (!is_changed && count_fixed(lengths, stretch, source->at, ids, count, place, spans)) return true;
+    return put_sources(lengths, stretch, source, text, n, ids, count, place, spans);
 }
 
 bbpe_token_extent bbpe_token_extent_of(const uint8_t *token, size_t n) {
