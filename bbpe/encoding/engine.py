@@ -24,12 +24,12 @@ from ..splitting.scheme import Scheme
 from ..splitting.splitter import TextSplitter, compiled_steps
 from ..text import Text, text_bytes
 from ..threads import imap, run, thread_count
-from ..types import Ragged
 from .batches import THREAD_WORTH, Batch, chunk_length, text_length
 from .piped import NOTHING_AROUND, Around, PipedTexts
 
 if TYPE_CHECKING:
     from ..core.column import Texts
+    from ..types import Ragged
     from .aligned import AlignedTexts
 
 Ids: TypeAlias = "npt.NDArray[np.uint32]"
@@ -255,6 +255,8 @@ class TextEncoder:
 
     def rows(self, texts: Texts, matcher: Matcher | None = None, threads: int | None = None) -> Ragged:
         """Return the ids of each text in one array."""
+        from ..types import Ragged
+
         if (pipe := self._pipe(matcher)) is not None:
             return pipe.rows(texts, matcher, threads)
         batch = Batch(texts, threads)

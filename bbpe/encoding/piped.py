@@ -14,11 +14,11 @@ from ..lazy import np, npt
 from ..pipeline.special_tokens import Matcher
 from ..text import Text
 from ..threads import run, thread_count
-from ..types import Ragged
 from .batches import THREAD_WORTH, Batch, chunk_length, text_length
 
 if TYPE_CHECKING:
     from ..core.column import Texts
+    from ..types import Ragged
 
 Ids: TypeAlias = "npt.NDArray[np.uint32]"
 #: The ids of a template before and after those of each text.
@@ -119,6 +119,8 @@ class PipedTexts:
 
     def rows(self, texts: Texts, matcher: Matcher | None, threads: int | None) -> Ragged:
         """Return the ids of each text in one array."""
+        from ..types import Ragged
+
         arrays, lengths = self._each(texts, matcher, threads, keeps=True)
         offsets = np.zeros(len(texts) + 1, np.int64)
         np.cumsum(lengths, out=offsets[1:])

@@ -11,24 +11,23 @@ from ..core.pre_tokenizer import PreTokenizer as CompiledPreTokenizer
 from ..core.word_bpe import WordBPE
 from ..core.wordpiece import WordPiece
 from ..lazy import lazy_re, np, npt
-from ..pipeline.alignment import align, head_of, needs_head
 from ..pipeline.compiled_normalizers import compiled_normalizer
 from ..pipeline.normalizers import normalizer
 from ..pipeline.pre_tokenizers import prefixed, pretokens, split_at_blanks
 from ..pipeline.special_tokens import NOTHING, Matcher, OptionMatcher
-from ..spec.rules import AT_BLANKS, SPACE_MARK, Lowercase, Prepend, Replace, UnicodeForm
-from ..spec.spec import TokenizerSpec
+from ..spec.rules import AT_BLANKS, SPACE_MARK, Lowercase, Metaspace, Prepend, Replace, UnicodeForm
+from ..spec.spec import TextRules, TokenizerSpec
 from ..splitting.patterns import PATTERNS
 from ..splitting.splitter import compiled_steps
 from ..text import Text, text_bytes, well_formed
 from ..threads import imap
-from ..types import Ragged
 from .batches import THREAD_WORTH
 from .engine import TextEncoder
 from .piped import NOTHING_AROUND, Around
 
 if TYPE_CHECKING:
     from ..core.column import Texts
+    from ..types import Ragged
 
 Ids: TypeAlias = "npt.NDArray[np.uint32]"
 _MARK_BYTES = SPACE_MARK.encode()
@@ -55,7 +54,7 @@ class RuleEncoder(TextEncoder):
         self._normalize_all = normalizer(spec.rules.normalizers, marks_blanks=self._unmarks)
         self._shrink_factor = _shrink_factor(spec)
         symbols = spec.characters
-        self._finds_head = needs_head(spec.rules)
+        self._finds_head = _needs_head(spec.rules)
         self._has_words = symbols is not None and symbols.marks_words
         is_of_bytes = symbols is not None and symbols.are_bytes and not symbols.marks_words
         has_bytes = symbols is None or bool(symbols.byte_ids) or is_of_bytes
@@ -193,6 +192,8 @@ class RuleEncoder(TextEncoder):
         normalized = self._all_normalized(texts, matcher)
         if normalized is not None:
             return self._engine.rows(normalized, None, threads)
+        from ..types import Ragged
+
         return Ragged.from_rows(self._each(texts, matcher, threads))
 
     def stream(self, chunks: Iterable[Text], matcher: Matcher | None = None) -> Iterator[int]:
@@ -241,6 +242,8 @@ class RuleEncoder(TextEncoder):
         is_marked = after is not None and self._normalizes_tokens
         normalize = self.normalize if is_marked else self._normalize_all
         if head > 0 and self._finds_head:
+            from ..pipeline.alignment import align, head_of
+
             head = head_of(align(self.rules.normalizers, text))
         if normalize is not None:
             text = normalize(text)
@@ -346,3 +349,14 @@ def _ids(ids: tuple[int, ...]) -> Ids:
 def _joined(parts: Iterable[Ids]) -> Ids:
     listed = list(parts)
     return listed[0] if len(listed) == 1 else np.concatenate([np.empty(0, np.uint32), *listed])
+
+
+def _needs_head(rules: TextRules) -> bool:
+    """Return whether a rule asks for the head, and it may not be the first character of the normalized text alone."""
+    chain = rules.pre_tokenizers
+    asks = rules.prefix is not None and rules.prefix.first
+    asks = asks or any(isinstance(rule, Metaspace) and rule.prepend_scheme == "first" for rule in chain)
+    return asks and not all(
+        isinstance(rule, Replace) and not rule.is_regex and len(rule.pattern) == len(rule.content) == 1
+        for rule in rules.normalizers
+    )

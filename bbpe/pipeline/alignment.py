@@ -19,7 +19,6 @@ from ..spec.rules import (
     ByteLevelNormalizer,
     Form,
     Lowercase,
-    Metaspace,
     Nmt,
     Normalizer,
     Precompiled,
@@ -30,7 +29,6 @@ from ..spec.rules import (
     StripAccents,
     UnicodeForm,
 )
-from ..spec.spec import TextRules
 from ..splitting.regexes import compiled
 from ..text import WHITE_SPACE
 from .charsmap import grapheme_parts
@@ -74,17 +72,6 @@ def align(rules: Sequence[Normalizer], text: str) -> Aligned:
 def head_of(aligned: Aligned) -> int:
     """Return how many of the first characters come from the first one of the original text."""
     return int(np.count_nonzero(aligned.sources == 0))
-
-
-def needs_head(rules: TextRules) -> bool:
-    """Return whether a rule asks for the head, and it may not be the first character of the normalized text alone."""
-    chain = rules.pre_tokenizers
-    asks = rules.prefix is not None and rules.prefix.first
-    asks = asks or any(isinstance(rule, Metaspace) and rule.prepend_scheme == "first" for rule in chain)
-    return asks and not all(
-        isinstance(rule, Replace) and not rule.is_regex and len(rule.pattern) == len(rule.content) == 1
-        for rule in rules.normalizers
-    )
 
 
 def _steps(rule: Normalizer) -> Sequence[Normalizer]:

@@ -17,7 +17,8 @@ from ..formats.rows import FORMATS
 _LEAST, _MOST = 128 << 10, 64 << 20
 #: The folders of the package whose modules decide what tables hold.
 _ENGINE = (
-    "core", "formats", "formats/gguf", "formats/huggingface", "pipeline", "published", "spec", "splitting", "tables"
+    "core", "encoding", "formats", "formats/gguf", "formats/huggingface", "pipeline", "published", "spec", "splitting",
+    "tables",
 )  # fmt: skip
 
 
