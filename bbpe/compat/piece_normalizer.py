@@ -21,14 +21,17 @@ _RULES: dict[str, tuple[tuple[Normalizer, ...], bool]] = {
     "nmt_nfkc": ((Nmt(), *_NFKC), False),
     "nmt_nfkc_cf": ((Nmt(), *_NFKC), True),
 }
+# SentencePiece's "nmt" rules keep two characters that HF's `Nmt` and NFKC change, and make a blank of a third
+_KEPT = {0x200D: "\ufdd0", 0xFF5E: "\ufdd1", 0x061C: " "}
+_WRITTEN = {0xFDD0: "\u200d", 0xFDD1: "\uff5e"}
 
 
 @snake_case
 class SentencePieceNormalizer:
     """The interface of `sentencepiece.SentencePieceNormalizer`: the normalization of a model without its pieces.
 
-    A rule by name is a normal form of Unicode.  SentencePiece's own tables have no newer characters, and do not bring
-    marks into their canonical order.
+    A rule by name is a normal form of Unicode 9.0.  SentencePiece's own tables have about 170 newer characters, and do
+    not bring marks into their canonical order.
 
     Args:
         model_file: The path of a model.
@@ -55,6 +58,7 @@ class SentencePieceNormalizer:
         if (model_file is not None) + (model_proto is not None) + (rule_name is not None) != 1:
             raise ValueError("expected one of model_file, model_proto and rule_name")
         self._folds = False
+        self._is_nmt = rule_name is not None and rule_name.startswith("nmt")
         if rule_name is None:
             model = PieceModel(load(model_file)) if model_file is not None else PieceModel.of_bytes(model_proto or b"")
             found = model.tokenizer.spec.rules.normalizers
@@ -78,15 +82,19 @@ class SentencePieceNormalizer:
         if isinstance(input, list):
             return [self.Normalize(text, with_offsets) for text in input]
         text, is_bytes = str_of(input), isinstance(input, bytes)
+        kept = text.translate(_KEPT) if self._is_nmt else text
         if with_offsets:
-            normalized, sources = with_sources(self._rules, text)
-            if self._folds:
-                normalized = _folded(normalized)
+            normalized, sources = with_sources(self._rules, kept)
+            normalized = self._finished(normalized)
             return of_bytes(text, normalized, sources) if is_bytes else (normalized, sources)
         apply: Callable[[str], str] | None = normalizer(self._rules)
-        normalized = text if apply is None else apply(text)
-        normalized = _folded(normalized) if self._folds else normalized
+        normalized = self._finished(kept if apply is None else apply(kept))
         return normalized.encode() if is_bytes else normalized
+
+    def _finished(self, text: str) -> str:
+        """Return a normalized text with the characters that were kept, and without case if the rule says so."""
+        text = _folded(text) if self._folds else text
+        return text.translate(_WRITTEN) if self._is_nmt else text
 
 
 def _folded(text: str) -> str:
