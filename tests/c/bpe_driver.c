@@ -25,6 +25,7 @@ typedef struct {
     bbpe_bpe model;
     bbpe_bpe_match match;
     bbpe_bpe_work work;
+    uint8_t *image; /* what the model points into; NULL: it owns its arrays */
     uint64_t random, texts, failed, unmade, out_of_order;
     /* texts that wait to be merged together, and their ids */
     bbpe_merge_batch merge_lanes[2];
@@ -218,10 +219,34 @@ static void make_match(driver *self) {
     }
 }
 
+/* Put the model into a block of memory and use it from there; no shorter block is opened. */
+static void move_to_image(driver *self) {
+    bbpe_image image = {.purpose = BBPE_IMAGE_MEASURE};
+    bbpe_bpe_visit(&self->model, &image);
+    const size_t size = bbpe_image_size(&image);
+    self->image = bbpe_memory_table(size, 1);
+    if (self->image == NULL) must(BBPE_NO_MEMORY);
+    image = (bbpe_image){.bytes = self->image, .size = size, .purpose = BBPE_IMAGE_WRITE};
+    bbpe_bpe_visit(&self->model, &image);
+    bbpe_bpe_free(&self->model);
+    for (size_t shorter = 0; shorter < size; shorter += 1 + shorter / 4) {
+        image = (bbpe_image){.bytes = self->image, .size = shorter, .purpose = BBPE_IMAGE_OPEN};
+        bbpe_bpe_visit(&self->model, &image);
+        self->failed += bbpe_image_is_whole(&image);
+        memset(&self->model, 0, sizeof self->model);
+    }
+    image = (bbpe_image){.bytes = self->image, .size = size, .purpose = BBPE_IMAGE_OPEN};
+    bbpe_bpe_visit(&self->model, &image);
+    self->failed += !bbpe_image_is_whole(&image);
+}
+
 static void free_model(driver *self) {
     if (self->unit_count > 0) check_lanes(self);
     bbpe_bpe_match_free(&self->match);
-    bbpe_bpe_free(&self->model);
+    if (self->image == NULL) bbpe_bpe_free(&self->model);
+    memset(&self->model, 0, sizeof self->model);
+    bbpe_memory_table_free(self->image);
+    self->image = NULL;
 }
 
 static void fuzz(driver *self, long rounds) {
@@ -230,6 +255,7 @@ static void fuzz(driver *self, long rounds) {
         const size_t letters = 2 + (size_t)next_random(self, LETTERS - 1);
         uint8_t text[LONGEST_TEXT];
         make_small_model(self, letters);
+        if (rounds % 4 == 0) move_to_image(self);
         make_match(self);
         check(self, text, 0);
         for (size_t n = 1, texts = letters; n <= longest[letters]; n++, texts *= letters)
