@@ -73,7 +73,8 @@ class Bbpe(Peer):
         return super().imported()
 
     def load(self) -> Any:
-        return self.imported().load(self.vocabulary.ranks, special_tokens={})
+        # the row of loading is about the file, not about tables that an earlier process has made of it
+        return self.imported().load(self.vocabulary.ranks, special_tokens={}, cache=False)
 
     def flat(self, text: str) -> Any:
         return self.tok.encode_to_numpy(text, threads=self.threads)

@@ -26,7 +26,7 @@ cdef bytes image_begin(bbpe_image *image):
     cdef bytes made = PyBytes_FromStringAndSize(NULL, <Py_ssize_t>size)
     memset(image, 0, sizeof(image[0]))
     image.purpose, image.size, image.bytes = BBPE_IMAGE_WRITE, size, <uint8_t *>PyBytes_AS_STRING(made)
-    memset(image.bytes, 0, size)
+    memset(image.bytes + size - BBPE_IMAGE_ALIGNMENT, 0, BBPE_IMAGE_ALIGNMENT)
     return made
 
 

@@ -18,7 +18,6 @@ from contextlib import suppress
 from pathlib import Path
 
 from ..files import StrPath, open_file, temporary_name, user_cache
-from ..lazy import lazy_re
 from ..tokenizer import Tokenizer
 from .table_file import table_file, tokenizer_of
 
@@ -31,7 +30,8 @@ _HOUR = 60 * 60
 #: The file systems without a block device of their own that no other machine writes to.
 _LOCAL = frozenset(("btrfs", "overlay", "tmpfs", "zfs", "bcachefs", "aufs"))
 _SUFFIX = ".tables"
-_OURS = lazy_re(r"[0-9a-f]{64}\.tables|\.[0-9a-f]{64}\.tables\.[0-9a-f]{12}\.tmp")
+#: The characters of a key.
+_KEY = 64
 
 
 def stored(cache: bool | StrPath, key: Callable[[], str | None], make: Callable[[], Tokenizer]) -> Tokenizer:
@@ -133,6 +133,13 @@ def _put(path: Path, parts: list[bytes]) -> None:
             temporary.unlink(missing_ok=True)
 
 
+def _is_ours(name: str) -> bool:
+    """Return whether a file has the name of a file of tables, or that of one before its rename."""
+    key = name[1 : 1 + _KEY] if name.startswith(".") else name[:_KEY]
+    rest = name.partition(key)[2] if len(key) == _KEY else ""
+    return key.isalnum() and (rest == _SUFFIX or (rest.startswith(_SUFFIX + ".") and rest.endswith(".tmp")))
+
+
 def _has_room(folder: Path, size: int) -> bool:
     """Return whether a new file of this size fits the limit, after removing those that were used least recently."""
     if size > LIMIT:
@@ -140,7 +147,7 @@ def _has_room(folder: Path, size: int) -> bool:
     now, left = time.time(), []
     for path in folder.iterdir():
         with suppress(OSError):
-            if not _OURS.fullmatch(path.name):
+            if not _is_ours(path.name):
                 continue
             status = path.stat()
             if path.suffix != _SUFFIX and now - status.st_mtime > _HOUR:

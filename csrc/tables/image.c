@@ -10,6 +10,7 @@ static uint8_t *next(bbpe_image *self, size_t n, size_t alignment) {
         self->is_broken = true;
         return NULL;
     }
+    if (self->purpose == BBPE_IMAGE_WRITE) memset(self->bytes + self->used, 0, start - self->used);
     self->used = start + n;
     return self->purpose == BBPE_IMAGE_MEASURE ? NULL : self->bytes + start;
 }

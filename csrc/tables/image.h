@@ -15,7 +15,7 @@ enum { BBPE_IMAGE_ALIGNMENT = 64 };
 typedef enum { BBPE_IMAGE_MEASURE, BBPE_IMAGE_WRITE, BBPE_IMAGE_OPEN } bbpe_image_purpose;
 
 typedef struct {
-    uint8_t *bytes; /* aligned, and zeroed before they are written; NULL while the block is measured */
+    uint8_t *bytes; /* aligned; those after the last item are the caller's to zero; NULL while the block is measured */
     size_t size;
     bbpe_image_purpose purpose;
     size_t used;    /* by what has been visited */
