@@ -29,12 +29,12 @@ def key_of_path(
     name: str | None,
 ) -> str | None:
     """Return the key of the tokenizer that `bbpe.load` makes from a path; `None` when it is not to be stored."""
-    specials = None if special_tokens is None else list(special_tokens.items())
     try:
-        sources = list(_sources(Path(path)))
+        specials = None if special_tokens is None else list(special_tokens.items())
+        arguments = repr((pattern if isinstance(pattern, str | None) else list(pattern), specials, name))
+        return key_of([arguments, *_sources(Path(path))])
     except (OSError, ValueError, TypeError, AttributeError):
         return None  # loading reports it
-    return key_of([repr((pattern if isinstance(pattern, str | None) else list(pattern), specials, name)), *sources])
 
 
 def key_of_published(name: str, digests: Iterable[str], size: int) -> str | None:
@@ -42,9 +42,12 @@ def key_of_published(name: str, digests: Iterable[str], size: int) -> str | None
     return key_of(["published", name, *digests]) if _LEAST <= size <= _MOST else None
 
 
-def key_of(sources: Iterable[str | bytes]) -> str:
-    """Return the digest of texts and bytes, and of the engine."""
-    digest = hashlib.sha256(_engine())
+def key_of(sources: Iterable[str | bytes]) -> str | None:
+    """Return the digest of texts and bytes, and of the engine; `None` for a package that is not in a folder."""
+    try:
+        digest = hashlib.sha256(_engine())
+    except OSError:
+        return None
     for source in sources:
         data = source.encode("utf-8", "surrogatepass") if isinstance(source, str) else source
         digest.update(len(data).to_bytes(8, "little"))

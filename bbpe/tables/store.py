@@ -47,9 +47,13 @@ def stored(cache: bool | StrPath, key: Callable[[], str | None], make: Callable[
     tokenizer = _opened(folder / (found + _SUFFIX), found)
     if tokenizer is None:
         tokenizer = make()
+        try:
+            parts = table_file(tokenizer, found)
+        except Exception:  # the first call that needs what cannot be made reports it
+            return tokenizer
         # the sources may have changed meanwhile
         if key() == found:
-            _put(folder / (found + _SUFFIX), table_file(tokenizer, found))
+            _put(folder / (found + _SUFFIX), parts)
     return tokenizer
 
 

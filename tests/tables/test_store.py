@@ -191,6 +191,25 @@ def test_a_source_that_changes_meanwhile_is_not_stored(
     assert files_of(tmp_path / "tables") == []
 
 
+def test_what_cannot_be_stored_is_loaded(
+    loaded: Callable[..., bool], path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> NoReturn:
+        raise MemoryError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "table_file", fail)
+        assert [loaded(), loaded()] == [False, False]
+    with monkeypatch.context() as patch:
+        patch.setattr("bbpe.tables.sources._engine", _refuse)  # as in a zip file
+        assert [loaded(), loaded()] == [False, False]
+    assert files_of(tmp_path / "tables") == []
+    with pytest.raises(TypeError, match="pattern must be a name"):
+        bbpe.load(path, pattern=7, cache=tmp_path / "tables")  # type: ignore[arg-type]
+    with pytest.raises(TypeError):
+        bbpe.load(path, special_tokens=7, cache=tmp_path / "tables")  # type: ignore[arg-type]
+
+
 def test_the_folder_of_the_user(loaded: Callable[..., bool], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store, "user_folder", USER_FOLDER)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
