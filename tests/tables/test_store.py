@@ -339,13 +339,16 @@ def test_the_folder_is_bounded(loaded: Callable[..., bool], tmp_path: Path, monk
 
 @pytest.mark.skipif(sys.platform != "linux", reason="mounts of Linux")
 def test_a_file_over_a_network_is_read(
-    loaded: Callable[..., bool], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    loaded: Callable[..., bool], path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loaded()
-    monkeypatch.setattr(store, "_is_local", lambda device: False)
     maps = Path("/proc/self/maps")
-    assert loaded() is True
-    assert str(tmp_path / "tables") not in maps.read_text()
+    for is_local in (True, False):
+        monkeypatch.setattr(store, "_is_local", lambda device, is_local=is_local: is_local)
+        tok = bbpe.load(path, cache=tmp_path / "tables")
+        assert tok._model is not None
+        assert (str(tmp_path / "tables") in maps.read_text()) is is_local
+        del tok
     monkeypatch.undo()
     mounts = [row.split() for row in Path("/proc/self/mountinfo").read_text().splitlines()]
     kinds = {row[row.index("-") + 1]: os.makedev(*map(int, row[2].split(":"))) for row in mounts}
