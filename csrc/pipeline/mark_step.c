@@ -25,6 +25,15 @@ BBPE_INLINE bool note_copy(const marking *self, size_t from) {
     return true;
 }
 
+/* Note that after a mark, which was put, they do. */
+BBPE_INLINE bool note_marked(const marking *self, size_t from) {
+    bbpe_rewritten *written = self->written;
+    if (!self->is_aligned) return true;
+    if (bbpe_sources_reserve(&written->sources, 1) != BBPE_OK) return false;
+    bbpe_sources_put_before(&written->sources, written->used, self->mark_size, from);
+    return true;
+}
+
 BBPE_INLINE bool note_put(const marking *self, size_t from) {
     bbpe_rewritten *written = self->written;
     if (!self->is_aligned) return true;
@@ -33,12 +42,10 @@ BBPE_INLINE bool note_put(const marking *self, size_t from) {
     return true;
 }
 
-BBPE_INLINE bool put_mark(const marking *self, size_t from, bool is_copy) {
+BBPE_INLINE void put_mark(const marking *self) {
     bbpe_rewritten *written = self->written;
-    if (!(is_copy ? note_copy(self, from) : note_put(self, from))) return false;
     for (size_t i = 0; i < self->mark_size; i++) written->bytes[written->used + i] = self->mark[i];
     written->used += self->mark_size;
-    return true;
 }
 
 BBPE_INLINE bool is_mark(const marking *self, size_t i, size_t end) {
@@ -62,8 +69,9 @@ BBPE_INLINE bool put_word(const marking *self, bbpe_span word, bool has_prefix) 
     for (size_t i = word.start; i < word.end;) {
         const bool is_blank = text[i] == ' ', is_boundary = is_blank || is_mark(self, i, word.end);
         if (!is_boundary) {
-            if (i == word.start && has_prefix && !put_mark(self, i, false)) return false;
-            if (!note_copy(self, i)) return false;
+            const bool is_marked = i == word.start && has_prefix;
+            if (!(is_marked ? note_marked(self, i) : note_copy(self, i))) return false;
+            if (is_marked) put_mark(self);
             do written->bytes[written->used++] = text[i++];
             while (i < word.end && text[i] != ' ' && !is_mark(self, i, word.end));
             continue;
@@ -72,7 +80,8 @@ BBPE_INLINE bool put_word(const marking *self, bbpe_span word, bool has_prefix) 
             if (!put_span(self, start)) return false;
             start = written->used;
         }
-        if (!put_mark(self, i, !is_blank)) return false;
+        if (!(is_blank ? note_put(self, i) : note_copy(self, i))) return false;
+        put_mark(self);
         i += is_blank ? 1 : self->step->mark_size;
     }
     return put_span(self, start);

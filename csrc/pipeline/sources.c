@@ -53,6 +53,17 @@ static bbpe_status add_copy(composer *self, size_t start, size_t end, size_t sou
     return BBPE_OK;
 }
 
+/* Add a run of `size` bytes if all of them come from what one run copies: most do. */
+static bool add_run(composer *self, const bbpe_source_run *of, size_t size) {
+    self->run = bbpe_source_view_find(&self->from, self->run, of->source);
+    const bbpe_source_run *run = self->from.runs + self->run;
+    const size_t first = self->from.from + of->source, end = first + (of->held < size ? size - of->held : 1);
+    if (first - run->start < run->held || (self->run + 1 < self->from.count && end > run[1].start)) return false;
+    if (self->out->count == self->out->capacity) return false;
+    self->out->runs[self->out->count++] = (bbpe_source_run){of->start, bbpe_source_run_at(run, first), of->held};
+    return true;
+}
+
 bbpe_status bbpe_sources_compose(bbpe_source_view from, bbpe_source_view of, size_t n, bbpe_sources *out) {
     composer self = {from, bbpe_source_view_begin(&from), out};
     bbpe_status status = BBPE_OK;
@@ -60,6 +71,7 @@ bbpe_status bbpe_sources_compose(bbpe_source_view from, bbpe_source_view of, siz
     for (size_t i = 0; i < of.count && status == BBPE_OK; i++) {
         const bbpe_source_run *run = of.runs + i;
         const size_t end = i + 1 < of.count ? run[1].start : n;
+        if (add_run(&self, run, end - run->start)) continue;
         const size_t middle = run->held < end - run->start ? run->start + run->held : end;
         status = add_put(&self, run->start, middle, run->source);
         if (status == BBPE_OK) status = add_copy(&self, middle, end, run->source);

@@ -67,6 +67,12 @@ BBPE_INLINE void bbpe_sources_put(bbpe_sources *self, size_t start, size_t size,
     self->runs[self->count++] = (bbpe_source_run){start, source, SIZE_MAX};
 }
 
+/* `size` bytes from `start` on come all from `source`, and those after them are copied from there on. */
+BBPE_INLINE void bbpe_sources_put_before(bbpe_sources *self, size_t start, size_t size, size_t source) {
+    BBPE_ASSERT(self->count < self->capacity);
+    self->runs[self->count++] = (bbpe_source_run){start, source, size};
+}
+
 /* Forget all bytes but the first ones. */
 BBPE_INLINE void bbpe_sources_cut(bbpe_sources *self, size_t size) {
     while (self->count > 0 && self->runs[self->count - 1].start >= size) self->count--;

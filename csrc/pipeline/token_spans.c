@@ -151,6 +151,11 @@ static void find_sources(const bbpe_stretch_source *source, const uint8_t *text,
     for (size_t i = 0; i < count; i++) run = span_of(&source->sources, run, source->is_exact, text, n, spans + i);
 }
 
+/* Bytes of a stretch before `end` are copied from those `ahead` of them in the text, modulo 2^64. */
+typedef struct {
+    size_t end, ahead;
+} copied_part;
+
 /* Where the walk over a changed stretch is, and in its sources. */
 typedef struct {
     walk walk;
@@ -159,14 +164,10 @@ typedef struct {
     size_t n, run;
     bool is_exact, in_chars;
     bbpe_offsets_place place; /* of the last span, in characters */
+    copied_part copied;       /* from the present place on */
 } changed_walk;
 
-/* Bytes [walk.at, end) of a stretch are copied from those `ahead` of them in the text, modulo 2^64. */
-typedef struct {
-    size_t end, ahead;
-} copied_part;
-
-/* What is copied around the present place; empty if that is not. */
+/* What is copied from the present place on; empty if that is not. */
 static copied_part find_copied(changed_walk *self) {
     const bbpe_source_view *view = &self->view;
     const size_t at = self->walk.at;
@@ -180,16 +181,6 @@ static copied_part find_copied(changed_walk *self) {
 
 /* The span of the bytes of the stretch before `end`, which may come from several places. */
 static bbpe_text_span put_any(changed_walk *self, size_t end) {
-    const bbpe_source_run *run = self->view.runs + self->run;
-    const size_t first = self->view.from + self->walk.at, after = self->view.from + end;
-    if (self->in_chars && first >= run->start && run->held != SIZE_MAX && first - run->start <= run->held
-        && after - run->start > run->held && (self->run + 1 == self->view.count || after <= run[1].start)) {
-        /* what was put, and what is copied after it: the first token of a word after a mark */
-        bbpe_offsets_move(&self->place, self->text, self->n, run->source);
-        const size_t start = self->place.chars - (run->source < self->n && bbpe_utf8_is_tail(self->text[run->source]));
-        bbpe_offsets_move(&self->place, self->text, self->n, run->source + (after - run->start - run->held));
-        return (bbpe_text_span){(int64_t)start, (int64_t)self->place.chars};
-    }
     bbpe_text_span span = {(int64_t)self->walk.at, (int64_t)end};
     const bool is_exact = self->is_exact || self->in_chars; /* any byte of a character counts for it */
     self->run = span_of(&self->view, self->run, is_exact, self->text, self->n, &span);
@@ -197,51 +188,94 @@ static bbpe_text_span put_any(changed_walk *self, size_t end) {
     return span;
 }
 
-/* The span of an id that is copied from text[start..). */
-BBPE_INLINE bbpe_text_span put_copied(changed_walk *self, size_t start, bbpe_token_extent extent) {
-    const size_t end = start + extent.bytes, after = self->place.chars + (extent.characters & ~BBPE_EXTENT_IS_WITHIN);
-    if (self->in_chars) {
-        const size_t before = self->place.chars - extent.characters / BBPE_EXTENT_IS_WITHIN;
-        self->place = (bbpe_offsets_place){end, after};
-        return (bbpe_text_span){(int64_t)before, (int64_t)after};
-    }
+/* The span of an id with bytes that were put and copied bytes after them, such as the first one of a word after a mark, in
+ * characters; false if it is not so simple. */
+BBPE_INLINE bool put_marked(changed_walk *self, bbpe_token_extent extent, bbpe_text_span *span) {
+    const bbpe_source_run *run = self->view.runs + self->run;
+    const uint8_t *const bytes = self->walk.stretch->text;
+    const size_t at = self->walk.at, end = at + extent.bytes, middle = run->start + run->held - self->view.from;
+    const size_t next = self->run + 1 < self->view.count ? run[1].start - self->view.from : self->walk.stretch->n;
+    if (run->held == SIZE_MAX || middle < at || middle >= end || end > next || run->source >= self->n) return false;
+    const uint8_t first = self->text[run->source];
+    if (bytes[middle] != first || bbpe_utf8_is_tail(first)) return false; /* the last byte that was put, or a part of a character */
+    size_t heads = extent.characters & ~BBPE_EXTENT_IS_WITHIN;
+    for (size_t i = at; i < middle; i++) heads -= !bbpe_utf8_is_tail(bytes[i]);
+    if (self->place.byte != run->source) bbpe_offsets_move(&self->place, self->text, self->n, run->source);
+    span->start = (int64_t)self->place.chars;
+    self->place = (bbpe_offsets_place){run->source + (end - middle), self->place.chars + heads};
+    span->end = (int64_t)self->place.chars;
+    return true;
+}
+
+/* The bytes of an id that is copied from text[start..). */
+static bbpe_text_span put_copied(const changed_walk *self, size_t start, size_t size) {
+    const size_t end = start + size;
     if (self->is_exact) return (bbpe_text_span){(int64_t)start, (int64_t)end};
     const bool is_within = end < self->n && bbpe_utf8_is_tail(self->text[end]);
     return (bbpe_text_span){(int64_t)bbpe_utf8_start(self->text, start, self->n),
                             (int64_t)(is_within ? end_of(self->text, self->n, end - 1) : end)};
 }
 
+/* The characters of an id that is copied from where the last one has ended. */
+BBPE_INLINE bbpe_text_span count_copied(bbpe_offsets_place *place, bbpe_token_extent extent) {
+    const size_t before = place->chars - extent.characters / BBPE_EXTENT_IS_WITHIN;
+    place->byte += extent.bytes;
+    place->chars += extent.characters & ~BBPE_EXTENT_IS_WITHIN;
+    return (bbpe_text_span){(int64_t)before, (int64_t)place->chars};
+}
+
+/* Put the next id, whatever it comes from; false when it stands for something else. */
+static bool put_next(changed_walk *self, uint32_t id, bbpe_text_span *span) {
+    const bbpe_token_extent extent = self->walk.lengths->extents[id];
+    const size_t at = self->walk.at, end = at + extent.bytes;
+    if (extent.bytes == 0) {
+        if (!take(&self->walk, id)) return false;
+        const size_t after = self->walk.at;
+        self->walk.at = at;
+        *span = put_any(self, after);
+        self->walk.at = after;
+        return true;
+    }
+    if (end > self->copied.end) self->copied = find_copied(self);
+    if (end > self->copied.end) {
+        if (!self->in_chars || !put_marked(self, extent, span)) *span = put_any(self, end);
+    } else if (self->in_chars) {
+        bbpe_offsets_move(&self->place, self->text, self->n, at + self->copied.ahead);
+        *span = count_copied(&self->place, extent);
+    } else {
+        *span = put_copied(self, at + self->copied.ahead, extent.bytes);
+    }
+    self->walk.at = end;
+    return true;
+}
+
 /* The spans of tokens that stand for as many bytes everywhere, but for unknown ones, of a stretch that was changed. */
-static bool put_changed(changed_walk *given, const uint32_t *ids, size_t count, bbpe_text_span *spans) {
-    changed_walk self = *given;
-    const bbpe_token_lengths *const lengths = self.walk.lengths;
-    const size_t n = self.walk.stretch->n;
-    copied_part copied = {0, 0};
+static bool put_changed(changed_walk *self, const uint32_t *ids, size_t count, bbpe_text_span *spans) {
+    const bbpe_token_lengths *const lengths = self->walk.lengths;
+    const size_t n = self->walk.stretch->n;
+    const bool in_chars = self->in_chars;
+    bbpe_offsets_place place = self->place;
+    size_t at = self->walk.at, copied_end = self->copied.end, ahead = self->copied.ahead;
     for (size_t i = 0; i < count; i++) {
         if (ids[i] >= lengths->id_count) return false;
         const bbpe_token_extent extent = lengths->extents[ids[i]];
-        const size_t start = self.walk.at, end = start + extent.bytes;
-        if (end > n) return false;
-        if (extent.bytes == 0) {
-            if (!take(&self.walk, ids[i])) return false;
-            const size_t after = self.walk.at;
-            self.walk.at = start;
-            spans[i] = put_any(&self, after);
-            self.walk.at = after;
+        const size_t end = at + extent.bytes;
+        if (BBPE_LIKELY(in_chars && end <= copied_end && extent.bytes > 0 && place.byte == at + ahead)) {
+            spans[i] = count_copied(&place, extent);
+            at = end;
             continue;
         }
-        if (end > copied.end) copied = find_copied(&self);
-        if (BBPE_LIKELY(end <= copied.end)) {
-            const size_t source = start + copied.ahead;
-            if (self.in_chars && self.place.byte != source) bbpe_offsets_move(&self.place, self.text, self.n, source);
-            spans[i] = put_copied(&self, source, extent);
-        } else {
-            spans[i] = put_any(&self, end);
-        }
-        self.walk.at = end;
+        if (end > n) return false;
+        self->walk.at = at;
+        self->place = place;
+        if (!put_next(self, ids[i], spans + i)) return false;
+        at = self->walk.at;
+        place = self->place;
+        copied_end = self->copied.end;
+        ahead = self->copied.ahead;
     }
-    *given = self;
-    return self.walk.at == n;
+    self->place = place;
+    return at == n;
 }
 
 /* The spans of a stretch, changed or not, in bytes or with a `place` in characters. */
