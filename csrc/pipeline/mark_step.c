@@ -16,29 +16,13 @@ typedef struct {
     size_t head; /* bytes of the text that come from the first character of the whole text */
 } marking;
 
-/* Note that the next bytes come from `from` and those after it. */
-BBPE_INLINE bool note_copy(const marking *self, size_t from) {
+/* Note that the next bytes come from `from`, so many of them, and those after them from there on, in turn. */
+BBPE_INLINE bool note(const marking *self, size_t held, size_t from) {
     bbpe_rewritten *written = self->written;
     if (!self->is_aligned) return true;
     if (bbpe_sources_reserve(&written->sources, 1) != BBPE_OK) return false;
-    bbpe_sources_copy(&written->sources, written->used, from);
-    return true;
-}
-
-/* Note that after a mark, which was put, they do. */
-BBPE_INLINE bool note_marked(const marking *self, size_t from) {
-    bbpe_rewritten *written = self->written;
-    if (!self->is_aligned) return true;
-    if (bbpe_sources_reserve(&written->sources, 1) != BBPE_OK) return false;
-    bbpe_sources_put_before(&written->sources, written->used, self->mark_size, from);
-    return true;
-}
-
-BBPE_INLINE bool note_put(const marking *self, size_t from) {
-    bbpe_rewritten *written = self->written;
-    if (!self->is_aligned) return true;
-    if (bbpe_sources_reserve(&written->sources, 1) != BBPE_OK) return false;
-    bbpe_sources_put(&written->sources, written->used, self->mark_size, from);
+    if (held == 0) bbpe_sources_copy(&written->sources, written->used, from);
+    else bbpe_sources_put_before(&written->sources, written->used, held, from);
     return true;
 }
 
@@ -70,7 +54,7 @@ BBPE_INLINE bool put_word(const marking *self, bbpe_span word, bool has_prefix) 
         const bool is_blank = text[i] == ' ', is_boundary = is_blank || is_mark(self, i, word.end);
         if (!is_boundary) {
             const bool is_marked = i == word.start && has_prefix;
-            if (!(is_marked ? note_marked(self, i) : note_copy(self, i))) return false;
+            if (!note(self, is_marked ? self->mark_size : 0, i)) return false;
             if (is_marked) put_mark(self);
             do written->bytes[written->used++] = text[i++];
             while (i < word.end && text[i] != ' ' && !is_mark(self, i, word.end));
@@ -80,7 +64,7 @@ BBPE_INLINE bool put_word(const marking *self, bbpe_span word, bool has_prefix) 
             if (!put_span(self, start)) return false;
             start = written->used;
         }
-        if (!(is_blank ? note_put(self, i) : note_copy(self, i))) return false;
+        if (!note(self, is_blank ? self->mark_size - 1 : 0, i)) return false;
         put_mark(self);
         i += is_blank ? 1 : self->step->mark_size;
     }
