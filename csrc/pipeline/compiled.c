@@ -154,7 +154,8 @@ static bbpe_status normalize(bbpe_pipeline_run *self, const bbpe_pipeline_call *
     uint8_t *to = bbpe_arena_take(&self->arena, n);
     if (to == NULL) return BBPE_NO_MEMORY;
     *part = (bbpe_part){memcpy(to, out, n), n, from.at, {0}, false, head};
-    return is_aligned ? bbpe_part_find_sources(&from, self, bbpe_sources_view(self->normalizer.sources), n, &part->sources) : BBPE_OK;
+    if (!is_aligned) return BBPE_OK;
+    return bbpe_part_find_sources(&from, self, bbpe_sources_view(self->normalizer.sources), n, &part->sources);
 }
 
 /* Whether spans are all of a text, one after another. */
@@ -386,9 +387,16 @@ bbpe_status bbpe_pipeline_begin(bbpe_pipeline_run *self, const void *units, unsi
     return BBPE_OK;
 }
 
+static void trim_sources(bbpe_sources *self) {
+    if (self->capacity > MOST_KEPT / sizeof *self->runs) bbpe_sources_free(self);
+}
+
 void bbpe_pipeline_empty(bbpe_pipeline_run *self) {
     self->count = self->bytes = 0;
-    if (self->is_done) bbpe_arena_reset(&self->arena, MOST_KEPT);
+    if (!self->is_done) return;
+    bbpe_arena_reset(&self->arena, MOST_KEPT);
+    trim_sources(&self->written);
+    trim_sources(&self->composed);
 }
 
 void bbpe_pipeline_free(bbpe_pipeline_run *self) {
