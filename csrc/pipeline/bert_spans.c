@@ -102,6 +102,7 @@ void bbpe_token_lengths_set_bert(bbpe_token_lengths *self, unsigned rules) {
     self->is_bert = self->bert_has_usual_ascii = true;
     self->bert_rules = rules;
     for (uint32_t c = 0; c < BBPE_BERT_SIZES; c++) self->bert_sizes[c] = size_of(self, c);
+    for (uint32_t i = 0; i < BBPE_BERT_BLOCK; i++) self->bert_sizes[BBPE_BERT_SIZES + i] = size_of(self, BBPE_BERT_WIDE + i);
     for (uint32_t first = 0; first <= 0xFFFF; first += BBPE_BERT_BLOCK) {
         uint8_t *const block = self->bert_block_sizes + first / BBPE_BERT_BLOCK;
         *block = size_of(self, first);
@@ -218,6 +219,7 @@ BBPE_INLINE unsigned size_at(const bbpe_token_lengths *lengths, const uint8_t *t
     if (bbpe_utf8_begins_3byte(bytes)) {
         *next = at + 3;
         c = (bytes & 0x0F) << 12 | (bytes & 0x3F00) >> 2 | (bytes >> 16 & 0x3F);
+        if (c >= BBPE_BERT_WIDE) return lengths->bert_sizes[BBPE_BERT_SIZES + c - BBPE_BERT_WIDE];
         if (c >= BBPE_BERT_SIZES) return lengths->bert_block_sizes[c / BBPE_BERT_BLOCK];
         return c < 0x800 ? SEVERAL : lengths->bert_sizes[c];
     }

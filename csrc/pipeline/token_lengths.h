@@ -14,8 +14,9 @@ typedef struct {
 enum { BBPE_EXTENT_MOST = 127, BBPE_EXTENT_IS_WITHIN = 128 };
 bbpe_token_extent bbpe_token_extent_of(const uint8_t *token, size_t n);
 
-/* Characters before the first number have a size each, and those after it share one in blocks, where it is the same. */
-enum { BBPE_BERT_SIZES = 0x3100, BBPE_BERT_BLOCK = 256 };
+/* Characters before the first number have a size each, and others in blocks share one, where it is the same; but not those of the
+ * block of full-width punctuation. */
+enum { BBPE_BERT_SIZES = 0x3100, BBPE_BERT_BLOCK = 256, BBPE_BERT_WIDE = 0xFF00 };
 
 /* What it points to is the owner's. */
 typedef struct {
@@ -34,7 +35,7 @@ typedef struct {
                    * holds everywhere, and `extents` have the bytes of these */
     unsigned bert_rules;
     bool bert_has_usual_ascii; /* what is not above a blank is dropped, and other characters are as long as they were */
-    uint8_t bert_sizes[BBPE_BERT_SIZES], bert_block_sizes[0x10000 / BBPE_BERT_BLOCK]; /* what characters become */
+    uint8_t bert_sizes[BBPE_BERT_SIZES + BBPE_BERT_BLOCK], bert_block_sizes[0x10000 / BBPE_BERT_BLOCK]; /* what characters become */
 } bbpe_token_lengths;
 
 /* A place in a text, bytes of its UTF-8. */
