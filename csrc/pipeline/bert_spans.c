@@ -234,26 +234,29 @@ typedef struct {
     size_t at, start, number;
 } place;
 
-/* Find the characters that a token of `length` bytes stands for, from `*here` on. */
-BBPE_INLINE bool find_characters(const walk *self, size_t length, bool in_chars, place *here) {
-    const uint8_t *const text = self->text;
-    size_t at = here->at, number = here->number, start = SIZE_MAX, next = at;
-    for (size_t left = length; at < self->n; at = next) {
-        const unsigned size = size_at(self->lengths, text, at, self->n, &next);
-        const size_t before = number;
-        if (size == SEVERAL || (size == BREAKS && start != SIZE_MAX)) return false;
+/* Find the characters that a token of `length` bytes stands for, from `*here` on; the first one becomes `size` and ends before
+ * text[next]. */
+BBPE_INLINE bool find_characters(const walk *self, size_t length, unsigned size, size_t next, bool in_chars, place *here) {
+    size_t at = here->at, number = here->number, left = length;
+    while (size == 0 || size == BREAKS) {
         number += in_chars ? 1 : next - at;
-        if (size == 0 || size == BREAKS) continue;
-        const bool is_first = start == SIZE_MAX;
-        start = is_first ? before : start;
-        left -= size & ~(unsigned)IS_WORD;
-        if (left == 0 && (is_first || size < IS_WORD)) {
-            *here = (place){next, start, number};
-            return true;
-        }
-        if (left > length || size >= IS_WORD) return false;
+        at = next;
+        if (at == self->n) return false;
+        size = size_at(self->lengths, self->text, at, self->n, &next);
     }
-    return false;
+    const size_t start = number;
+    if (size < BREAKS && size == length + IS_WORD) size = (unsigned)length; /* a word of one character */
+    for (;;) {
+        if (size > left || size >= IS_WORD) return false;
+        number += in_chars ? 1 : next - at;
+        at = next;
+        left -= size;
+        if (left == 0) break;
+        if (at == self->n) return false;
+        size = size_at(self->lengths, self->text, at, self->n, &next);
+    }
+    *here = (place){at, start, number};
+    return true;
 }
 
 /* Find the word that an unknown token stands for. */
@@ -308,7 +311,7 @@ BBPE_INLINE size_t take_most(walk *self, const uint32_t *ids, size_t count, bool
             continue;
         }
         place here = {at, 0, number};
-        if (!(length > 0 ? find_characters(self, length, in_chars, &here)
+        if (!(length > 0 ? find_characters(self, length, size, next, in_chars, &here)
                          : lengths->inside[ids[i]] == BBPE_LENGTH_VARIES && find_word(self, &here))) break;
         spans[i] = (bbpe_text_span){(int64_t)here.start, (int64_t)here.number};
         skip_bytes(&block, here.at - at);
