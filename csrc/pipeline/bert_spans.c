@@ -105,9 +105,10 @@ void bbpe_token_lengths_set_bert(bbpe_token_lengths *self, unsigned rules) {
     for (uint32_t i = 0; i < BBPE_BERT_BLOCK; i++) self->bert_sizes[BBPE_BERT_SIZES + i] = size_of(self, BBPE_BERT_WIDE + i);
     for (uint32_t first = 0; first <= 0xFFFF; first += BBPE_BERT_BLOCK) {
         uint8_t *const block = self->bert_block_sizes + first / BBPE_BERT_BLOCK;
-        *block = size_of(self, first);
+        const bbpe_character_row *row = bbpe_character_get(first);
+        *block = first < BBPE_BERT_SIZES ? SEVERAL : size_of(self, first);
         for (uint32_t c = first + 1; c < first + BBPE_BERT_BLOCK && *block != SEVERAL; c++)
-            if (size_of(self, c) != *block) *block = SEVERAL;
+            if (bbpe_character_get(c) != row) *block = SEVERAL; /* of the same row, they become the same */
     }
     for (uint32_t c = 0; c < 0x7F; c++) {
         const unsigned size = self->bert_sizes[c];
