@@ -8,6 +8,7 @@ from pathlib import Path
 
 from bbpe import formats
 from bbpe.encoding.uncompiled import uncompiled
+from bbpe.formats.keys import CONFIG, class_of
 from bbpe.formats.ranks import live_merges
 from bbpe.report.unusual import missing_bytes, treatment, unusual
 from bbpe.spec.models import WordLevelModel, WordPieceModel
@@ -21,7 +22,7 @@ from .streams import say, say_json
 _SHOWN, _TOKENS, _WIDTH = 8, 4, 200
 #: The facts for readers, in order; `--json` has all.
 _LINES = (
-    "file", "kind", "name", "bytes", "vocab_size", "longest_token", "model", "normalizers", "pattern",
+    "file", "kind", "class", "name", "bytes", "vocab_size", "longest_token", "model", "normalizers", "pattern",
     "pre_tokenizers", "pattern_dialect", "unicode", "template", "decoder", "special_tokens", "added_tokens",
     "fingerprint", "unusual",
 )  # fmt: skip
@@ -72,6 +73,7 @@ def _facts(name: str, pattern: str | None) -> dict[str, object]:
         "file": name,
         "format": kind,
         "kind": None if kind is None else formats.FORMATS[kind].description,
+        "class": _class(Path(name), kind),
         "bytes": _bytes_of(Path(name)),
         "name": tokenizer.name,
         "vocab_size": tokenizer.vocab_size,
@@ -85,7 +87,7 @@ def _facts(name: str, pattern: str | None) -> dict[str, object]:
         **_without_tokens(spec),
         "normalizers": " ".join(map(_name, spec.rules.normalizers)),
         "pre_tokenizers": " ".join(map(_name, spec.rules.pre_tokenizers)),
-        **_pattern(spec, kind, given=pattern is not None),
+        **_pattern(spec, kind, given=pattern is not None, has_class=bool(_class(Path(name), kind))),
         "template": _template(spec),
         "decoder": " ".join(map(_name, spec.decoder)),
         "runs_in_python": uncompiled(spec),
@@ -95,6 +97,13 @@ def _facts(name: str, pattern: str | None) -> dict[str, object]:
         "fingerprint": tokenizer.fingerprint,
         "unusual": unusual(spec),
     }
+
+
+def _class(path: Path, kind: str | None) -> str | None:
+    """The class of `transformers` that defines the rules of a vocabulary without a tokenizer.json."""
+    if kind == "gpt2":
+        return class_of((path if path.is_dir() else path.parent) / CONFIG) or None
+    return class_of(path / CONFIG) or None if kind == "sentencepiece" and path.is_dir() else None
 
 
 def _name(rule: object) -> str:
@@ -147,9 +156,9 @@ def _without_tokens(spec: TokenizerSpec) -> dict[str, object]:
     return {"tokenless_bytes": len(missing), "tokenless_become": treatment(spec), "tokenless_shown": missing[:_SHOWN]}
 
 
-def _pattern(spec: TokenizerSpec, kind: str | None, *, given: bool) -> dict[str, object]:
+def _pattern(spec: TokenizerSpec, kind: str | None, *, given: bool, has_class: bool) -> dict[str, object]:
     near = nearest(spec.pattern)
-    source = "none in the file: known by its tokens"
+    source = f"none in the file: known by its {'class' if has_class else 'tokens'}"
     if given:
         source = "given, in the syntax of the regex package"
     elif kind in ("gguf", "sentencepiece") and (spec.model is not None or not _is_of_bytes(spec)):

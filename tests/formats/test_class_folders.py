@@ -11,6 +11,7 @@ import pytest
 from class_folders import PAIR, TEXTS, cases, fill, is_plain
 
 import bbpe
+from bbpe.cli import main
 from bbpe.errors import VocabularyError
 
 sentencepiece = pytest.importorskip("sentencepiece")
@@ -125,3 +126,14 @@ def test_the_type_of_a_model_names_a_class(tmp_path: Path) -> None:
     model.write_text('{"model_type": "m2m_100"}', "utf-8")
     with pytest.raises(VocabularyError, match=r"config\.json: model_type: the class 'M2M100Tokenizer' reads pieces"):
         bbpe.load(tmp_path)
+
+
+def test_inspect_names_the_class(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    dialects = {"T5Tokenizer": "none: such a model", "GPT2Tokenizer": "none in the file: known by its class"}
+    for kind, shown in dialects.items():
+        (tmp_path / kind).mkdir()
+        fill(tmp_path / kind, kind, {}, {})
+        assert main(["inspect", str(tmp_path / kind)]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        assert f"class            {kind}" in lines
+        assert any(line.startswith(f"pattern_dialect  {shown}") for line in lines)
