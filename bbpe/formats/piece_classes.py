@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..records import dataclass, replace
+from ..spec.merges import Merges
 from ..spec.rules import SPACE_MARK, TokenOptions
 from ..spec.spec import TokenizerSpec
 from ..splitting.patterns import Pattern
@@ -29,6 +30,7 @@ from .class_documents import (
 )
 from .folder_config import FolderConfig, FolderToken, UsualTokens, other_files, read_folder
 from .huggingface.tokenizer_json import read_document
+from .key_tables import Keys, MergeIds
 from .keys import CONFIG, class_of
 from .language_codes import MBART, MBART50
 from .piece_rows import CONTROL, UNKNOWN, USER_DEFINED, Row
@@ -78,9 +80,10 @@ class _Folder:
     ) -> dict[str, Any]:  # fmt: skip
         """Return a document with a BPE model and all merges that its tokens allow."""
         keys = {text: token_id for token_id, text in enumerate(texts)}
+        table = Keys.of(keys)
         model = {
-            "type": "BPE", "unk_token": unknown, "fuse_unk": True, "byte_fallback": fallback, "vocab": keys,
-            "merges": _merges(keys),
+            "type": "BPE", "unk_token": unknown, "fuse_unk": True, "byte_fallback": fallback, "vocab": table,
+            "merges": MergeIds(_merges(keys), table),
         }  # fmt: skip
         return self._document(model, keys, template, **parts)
 
@@ -103,14 +106,14 @@ class _Folder:
         return tokens.flagged(self.flag("add_bos_token", has_bos), self.flag("add_eos_token", False))
 
 
-def _merges(keys: Mapping[str, int]) -> list[list[str]]:
+def _merges(keys: Mapping[str, int]) -> Merges:
     """Return each way to make a token of two others, in order of ids and then of the length of the first part."""
-    return [
-        [text[:cut], text[cut:]]
-        for text in keys
+    return Merges(
+        (keys[text[:cut]], keys[text[cut:]], made)
+        for text, made in keys.items()
         for cut in range(1, len(text))
         if text[:cut] in keys and text[cut:] in keys
-    ]
+    )
 
 
 _WORDS = {"type": "WhitespaceSplit"}
