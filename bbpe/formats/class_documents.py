@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import VocabularyError
-from ..records import dataclass
+from ..records import dataclass, replace
+from ..spec.rows import RowPadding
 from ..spec.rules import SPACE_MARK, TokenOptions
 from ..spec.spec import TokenizerSpec
 from ..splitting.patterns import PATTERNS
@@ -154,6 +155,19 @@ def refused_class(folder: Path, problem: str) -> VocabularyError:
     config = folder / CONFIG
     path, place = class_field(config)
     return VocabularyError(f"the class {class_of(config)!r} {problem}", path=path, place=place)
+
+
+def with_padding(spec: TokenizerSpec, tokens: FolderConfig, fields: Fields, side: str) -> TokenizerSpec:
+    """Return a spec of a class, which pads rows at `side` unless the configuration has a `padding_side`."""
+    side = fields.checked(fields.peek("padding_side") or side, str, "padding_side")
+    if side not in ("left", "right"):
+        fields.refuse(f'found "{side}"; expected "left" or "right"', "padding_side")
+    text = tokens.uses.get("pad_token")
+    if text is None or (side == "right" and "pad_token" in fields):
+        return spec  # as rows are padded without a default
+    pad_id = {**spec.added_tokens, **spec.special_tokens}[text]
+    kind = number(fields, "pad_token_type_id", 0)
+    return replace(spec, padding=RowPadding(pad_id, text, kind, "left" if side == "left" else "right"))
 
 
 def config_file(spec: TokenizerSpec, folder: Path) -> dict[Path, bytes]:

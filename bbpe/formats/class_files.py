@@ -14,7 +14,7 @@ from ..records import dataclass, field, replace
 from ..spec.rules import TokenOptions
 from ..spec.spec import TokenizerSpec
 from ..splitting.patterns import PATTERNS, Pattern
-from .class_documents import END_OF_TEXT, ClassTokens, class_fields, flag, usual_tokens
+from .class_documents import END_OF_TEXT, ClassTokens, class_fields, flag, usual_tokens, with_padding
 from .folder_config import other_files, read_folder
 from .huggingface.dialects import to_oniguruma
 from .huggingface.tokenizer_json import read_document
@@ -164,7 +164,7 @@ def load_class(
         "model": {"type": "BPE", "vocab": keys, "merges": merges, **row.model, **_unknown(row, tokens)},
     }
     spec = read_document(document, path=path, pattern=pattern, special_tokens=special_tokens, name=name)
-    return replace(spec, files=other_files(path.parent))
+    return with_padding(replace(spec, files=other_files(path.parent)), config, fields, "right")
 
 
 def _split(row: _Class) -> list[dict[str, Any]]:

@@ -27,6 +27,7 @@ from .class_documents import (
     sequence,
     special,
     usual_tokens,
+    with_padding,
 )
 from .folder_config import FolderConfig, FolderToken, UsualTokens, other_files, read_folder
 from .huggingface.tokenizer_json import read_document
@@ -338,13 +339,14 @@ class _Class:
     listed: Callable[[Fields], list[str]] = _none
     mask: TokenOptions = TokenOptions()
     lists_symbols: bool = True
+    padding_side: str = "right"
 
 
 _SPIECE, _FAIRSEQ_FILE, _TOKENIZER = "spiece.model", "sentencepiece.bpe.model", "tokenizer.model"
 _CLASSES = {
     "T5": _Class(_SPIECE, {"eos": "</s>", "unk": "<unk>", "pad": "<pad>"}, _t5, _extra_ids),
     "Albert": _Class(_SPIECE, {**_BERT, "unk": "<unk>", "pad": "<pad>"}, _albert),
-    "XLNet": _Class(_SPIECE, {**_ENDS, "sep": "<sep>", "cls": "<cls>"}, _xlnet, mask=_STRIPS),
+    "XLNet": _Class(_SPIECE, {**_ENDS, "sep": "<sep>", "cls": "<cls>"}, _xlnet, mask=_STRIPS, padding_side="left"),
     "Pegasus": _Class(
         _SPIECE, {"eos": "</s>", "unk": "<unk>", "pad": "<pad>", "mask": "<mask_2>"}, _pegasus, _pegasus_names,
         lists_symbols=False,
@@ -360,10 +362,11 @@ _CLASSES = {
     ),
     "Nllb": _Class(_FAIRSEQ_FILE, _ENDS, _nllb, mask=TokenOptions(lstrip=True, normalized=True)),
     "DebertaV2": _Class("spm.model", {**_BERT, "unk": "[UNK]", "pad": "[PAD]"}, _deberta_v2),
-    "Llama": _Class(_TOKENIZER, {**_S, "unk": "<unk>"}, _llama),
-    "CodeLlama": _Class(_TOKENIZER, {**_S, "unk": "<unk>", **_INFILLING}, _code_llama),
+    "Llama": _Class(_TOKENIZER, {**_S, "unk": "<unk>"}, _llama, padding_side="left"),
+    "CodeLlama": _Class(_TOKENIZER, {**_S, "unk": "<unk>", **_INFILLING}, _code_llama, padding_side="left"),
     "Gemma": _Class(
-        _TOKENIZER, {"bos": "<bos>", "eos": "<eos>", "unk": "<unk>", "pad": "<pad>", "mask": "<mask>"}, _gemma
+        _TOKENIZER, {"bos": "<bos>", "eos": "<eos>", "unk": "<unk>", "pad": "<pad>", "mask": "<mask>"}, _gemma,
+        padding_side="left",
     ),
 }  # fmt: skip
 # other classes of `transformers` that read pieces by rules of their own
@@ -400,7 +403,7 @@ def load_class(
     config = read_folder(folder, _usual(row, model, fields))
     document = row.document(_Folder(model, fields, config))
     spec = read_document(document, path=path, pattern=pattern, special_tokens=special_tokens, name=name)
-    return replace(spec, files=other_files(folder))
+    return with_padding(replace(spec, files=other_files(folder)), config, fields, row.padding_side)
 
 
 def _usual(row: _Class, model: PieceModel, fields: Fields) -> UsualTokens:

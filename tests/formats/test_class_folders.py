@@ -137,3 +137,23 @@ def test_inspect_names_the_class(tmp_path: Path, capsys: pytest.CaptureFixture[s
         lines = capsys.readouterr().out.splitlines()
         assert f"class            {kind}" in lines
         assert any(line.startswith(f"pattern_dialect  {shown}") for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("kind", "config", "row"),
+    [
+        # what `transformers` 5.24 makes of a shorter text in a batch
+        ("XLNetTokenizer", {}, [5, 5, 9, 4, 3]),
+        ("XLNetTokenizer", {"padding_side": "right"}, [9, 4, 3, 5, 5]),
+        ("T5Tokenizer", {}, [3, 1, 0, 0]),
+        ("T5Tokenizer", {"padding_side": "left", "pad_token": "<pad>"}, [0, 0, 3, 1]),
+        ("GemmaTokenizer", {}, [0, 0, 269]),
+        ("RobertaTokenizer", {}, [0, 261, 2, 1, 1]),
+    ],
+)
+def test_padding(tmp_path: Path, kind: str, config: dict[str, Any], row: list[int]) -> None:
+    fill(tmp_path, kind, config, {})
+    tok = bbpe.load(tmp_path)
+    ids, mask = tok.encode_padded(["the the the", "the"], add_special_tokens=True)
+    assert ids.tolist()[1] == row
+    assert mask[1].sum() < len(row)
