@@ -195,11 +195,15 @@ def _path_of(path: object) -> Path:
 
 def _sniff_folder(folder: Path) -> str:
     for name, row in FORMATS.items():
-        if any(all((folder / file).is_file() for file in files) for files in row.names):
+        found = next((files for files in row.names if all((folder / file).is_file() for file in files)), None)
+        if found is not None:
+            for file in found:
+                with open_file(folder / file) as opened:
+                    _check_refused(opened.read(64), folder / file)
             return name
-    found = sorted(entry.name for entry in folder.iterdir())
-    shown = ", ".join(found[:8]) + (", ..." if len(found) > 8 else "")
-    return _refuse(f"found a folder with {shown}" if found else "found an empty folder", folder)
+    entries = sorted(entry.name for entry in folder.iterdir())
+    shown = ", ".join(entries[:8]) + (", ..." if len(entries) > 8 else "")
+    return _refuse(f"found a folder with {shown}" if entries else "found an empty folder", folder)
 
 
 def _missing(path: Path, row: Format) -> int | None:

@@ -125,7 +125,7 @@ def sequence(name: str, parts: Iterable[dict[str, Any]]) -> dict[str, Any] | Non
 def class_fields(config: Path) -> Fields:
     """Return a configuration; in old folders, `special_tokens_map.json` replaces its fields."""
     values, path = read_json(config) if config.is_file() else {}, config.with_name("special_tokens_map.json")
-    if "added_tokens_decoder" not in values and path.is_file():
+    if isinstance(values, dict) and "added_tokens_decoder" not in values and path.is_file():
         names = read_json(path)
         values = {**values, **(names if isinstance(names, dict) else {})}
     return Fields(values, path=config, place="")
@@ -162,10 +162,10 @@ def with_padding(spec: TokenizerSpec, tokens: FolderConfig, fields: Fields, side
     side = fields.checked(fields.peek("padding_side") or side, str, "padding_side")
     if side not in ("left", "right"):
         fields.refuse(f'found "{side}"; expected "left" or "right"', "padding_side")
-    text = tokens.uses.get("pad_token")
-    if text is None or (side == "right" and "pad_token" in fields):
+    text = tokens.uses.get("pad_token", "")
+    pad_id = {**spec.added_tokens, **spec.special_tokens}.get(text)
+    if pad_id is None or (side == "right" and "pad_token" in fields):
         return spec  # as rows are padded without a default
-    pad_id = {**spec.added_tokens, **spec.special_tokens}[text]
     kind = number(fields, "pad_token_type_id", 0)
     return replace(spec, padding=RowPadding(pad_id, text, kind, "left" if side == "left" else "right"))
 

@@ -299,6 +299,8 @@ def test_files_that_are_no_vocabulary(tmp_path: Path, name: str, data: bytes, fo
     path = tmp_path / name
     path.write_bytes(data)
     fails(path, found, "expected one of", "tokenizer.json", ".tiktoken", "vocab.json with merges.txt")
+    if name == "tokenizer.json":  # a file of a folder is as well known
+        fails(tmp_path, name, found, "expected one of")
 
 
 @pytest.mark.parametrize(

@@ -83,6 +83,10 @@ def test_numbers_and_missing_tokens(tmp_path: Path) -> None:
     fill(tmp_path, "T5Tokenizer", {"extra_ids": "3"}, {})
     with pytest.raises(VocabularyError, match=r'extra_ids: found "3"; expected a whole number'):
         bbpe.load(tmp_path)
+    given = bbpe.load(tmp_path / "spiece.model", special_tokens={"<pad>": 0}).special_tokens
+    fill(tmp_path, "T5Tokenizer", {}, {})
+    assert given == bbpe.load(tmp_path, special_tokens={"<pad>": 0}).special_tokens == {"<pad>": 0}
+    assert bbpe.load(tmp_path, special_tokens={}).special_tokens == {}
     fill(tmp_path, "PegasusTokenizer", {"unk_token": "<none>"}, {})
     with pytest.raises(VocabularyError, match=r"unk_token: the vocabulary has no token '<none>'"):
         bbpe.load(tmp_path)
