@@ -233,6 +233,7 @@ def test_hard_texts_hold_what_merges_cannot_make() -> None:
 INSPECTED = {
     "format": "huggingface",
     "kind": "tokenizer.json",
+    "class": None,
     "name": None,
     "vocab_size": 282,
     "tokens": 270,
