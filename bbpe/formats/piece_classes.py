@@ -168,21 +168,22 @@ def _xlnet(folder: _Folder) -> dict[str, Any]:
     )  # fmt: skip
 
 
+def _optional(fields: Fields, use: str, usual: str) -> list[str]:
+    """Return the text of a token of a configuration, or the usual one; nothing if it is null."""
+    value = fields.peek(use) if use in fields else usual
+    value = value.get("content") if isinstance(value, dict) else value
+    return [] if value is None else [fields.checked(value, str, use)]
+
+
 def _pegasus_masks(fields: Fields) -> list[str]:
     """Return the masks in the order of their ids."""
-    masks = []
-    for use, usual in (("mask_token", "<mask_1>"), ("mask_token_sent", "<mask_2>")):
-        value = fields.peek(use) if use in fields else usual
-        value = value.get("content") if isinstance(value, dict) else value
-        if value is not None:
-            masks.append(fields.checked(value, str, use))
+    masks = _optional(fields, "mask_token", "<mask_1>") + _optional(fields, "mask_token_sent", "<mask_2>")
     return list(dict.fromkeys(masks))
 
 
 def _pegasus_names(fields: Fields) -> list[str]:
-    sentence = fields.peek("mask_token_sent") if "mask_token_sent" in fields else "<mask_1>"
     unknown = [f"<unk_{i}>" for i in range(2, number(fields, "offset", 103))]
-    return ([] if sentence is None else [sentence]) + unknown
+    return _optional(fields, "mask_token_sent", "<mask_1>") + unknown
 
 
 def _pegasus(folder: _Folder) -> dict[str, Any]:

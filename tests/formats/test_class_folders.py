@@ -64,6 +64,7 @@ def test_a_file_alone_has_the_ids_of_sentencepiece(tmp_path: Path) -> None:
         ("T5Tokenizer", {}, "tokenizer_class: the class 'T5Tokenizer' reads spiece.model"),
         ("MBartTokenizer", {"src_lang": "xx_XX"}, "src_lang: the vocabulary has no token 'xx_XX'"),
         ("MBartTokenizer", {"src_lang": 3}, "src_lang: found 3; expected a string"),
+        ("MBartTokenizer", {"padding_side": "top"}, 'padding_side: found "top"; expected "left" or "right"'),
         ("XLMRobertaTokenizer", {"add_prefix_space": 1}, "add_prefix_space: found 1"),
         ("XLMRobertaTokenizer", {"bos_token": None}, "bos_token: found null; expected the text of a token"),
     ],
