@@ -188,9 +188,14 @@ class RowEncoder:
         self, items: Iterable[Item], matcher: Matcher | None, threads: int | None, adds: bool, rules: RowRules
     ) -> Padded:
         """Return the ids of each item in rows of one length."""
-        texts, sizes = self._divided(items, adds)
+        # few texts, none of them a pair: most calls
+        listed: Any = items if type(items) is list and matcher is None and self._is_plain else None
+        ids, sizes = None if listed is None else TextIds.encoded(self._encoder.encoder, listed), None
+        if ids is None:
+            texts, sizes = self._divided(items, adds)
+            ids = self._ids(texts, matcher, threads)
         if rules.limit is not None:
             self._check_limit(rules.limit, rules.stride, adds, sizes is not None)
         if self._writer.highest_type > _MOST_TYPE:
             raise ValueError(f"the template has type id {self._writer.highest_type}; expected at most {_MOST_TYPE}")
-        return Padded(*self._writer.padded(self._ids(texts, matcher, threads), sizes, adds, rules))
+        return Padded(*self._writer.padded(ids, sizes, adds, rules))
