@@ -7,6 +7,7 @@ import os
 import stat
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
+from contextvars import ContextVar
 from io import BufferedReader
 from pathlib import Path
 from typing import BinaryIO
@@ -20,6 +21,7 @@ StrPath = str | os.PathLike[str]
 _NAME_BYTES = 100
 #: The errors of file systems that cannot flush a folder.
 _NOT_FOR_FOLDERS = (errno.EINVAL, errno.ENOTSUP, errno.EBADF)
+_OPENED: ContextVar[set[str] | None] = ContextVar("opened", default=None)
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,21 @@ def open_file(path: StrPath) -> BufferedReader:
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         file.close()
         raise VocabularyError("the file is a pipe or a device; expected a regular file", path=path)
+    opened = _OPENED.get()
+    if opened is not None:
+        opened.add(os.path.realpath(path))
     return file
+
+
+@contextmanager
+def opened_paths() -> Iterator[set[str]]:
+    """Collect the real paths of the files that `open_file` opens within the context."""
+    paths: set[str] = set()
+    token = _OPENED.set(paths)
+    try:
+        yield paths
+    finally:
+        _OPENED.reset(token)
 
 
 def _open_nonblocking(path: str, flags: int) -> int:

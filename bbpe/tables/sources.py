@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
 
-from ..files import StrPath, open_file
+from ..files import StrPath, open_file, read_bytes
 from ..formats.folder_config import other_files
 from ..formats.rows import FORMATS
 
@@ -70,13 +70,21 @@ def _sources(source: Path) -> Iterator[str | bytes]:
     for name, data in other_files(folder).items():
         yield name
         yield data
+    # it names the class of the folder where no other file does
+    of_model = folder / "config.json"
+    yield read_bytes(of_model, most=1 << 20) if of_model.is_file() else b""
 
 
 def _main_files(folder: Path) -> list[Path]:
-    """Return the files that loading a folder reads: those of the first format that has all of its files there."""
-    sets = (files for row in FORMATS.values() for files in row.names)
-    found = next((files for files in sets if all((folder / name).is_file() for name in files)), ())
-    return [folder / name for name in found]
+    """Return the files that loading a folder may read: all sets of the first format that has one there.
+
+    A class of tokenizers may read another model than the first.
+    """
+    for row in FORMATS.values():
+        found = [files for files in row.names if all((folder / name).is_file() for name in files)]
+        if found:
+            return [folder / name for files in found for name in files]
+    return []
 
 
 def _partners(source: Path) -> Iterator[Path]:

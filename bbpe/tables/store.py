@@ -17,7 +17,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from ..files import StrPath, open_file, temporary_name, user_cache
+from ..files import StrPath, open_file, opened_paths, temporary_name, user_cache
 from ..tokenizer import Tokenizer
 from .table_file import table_file, tokenizer_of
 
@@ -41,18 +41,20 @@ def stored(cache: bool | StrPath, key: Callable[[], str | None], make: Callable[
     a tokenizer that is not to be stored.
     """
     folder = _folder(cache)
-    found = None if folder is None else key()
+    with opened_paths() as hashed:
+        found = None if folder is None else key()
     if folder is None or found is None:
         return make()
     tokenizer = _opened(folder / (found + _SUFFIX), found)
     if tokenizer is None:
-        tokenizer = make()
+        with opened_paths() as read:
+            tokenizer = make()
         try:
             parts = table_file(tokenizer, found)
         except Exception:  # the first call that needs what cannot be made reports it
             return tokenizer
-        # the sources may have changed meanwhile
-        if key() == found:
+        # a file that the key does not cover may change later, and the others may have changed meanwhile
+        if read <= hashed and key() == found:
             _put(folder / (found + _SUFFIX), parts)
     return tokenizer
 
