@@ -6,10 +6,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
+from ..core.column import Column
 from ..errors import AccelerationError
 from ..lazy import np
 from ..types import Padded
 from .backend import Backend
+from .columns import listed, opened
 from .encoding import Encoding
 from .row_options import Padding, pad_rows, row
 from .texts import Engine
@@ -32,7 +34,8 @@ def accelerate(tokenizer: Any) -> Any:
     The object stays the same, with its class, chat template, padding, special tokens and files; its methods encode and
     decode by our engine, `tokenizer._tokenizer` too.  Before, ids, offsets, words and texts are compared on the whole
     vocabulary and on texts of many kinds.  Tokens that are added later, and components that are changed, are followed;
-    if that is not possible, an `AccelerationWarning` has the reason and HF's `tokenizers` takes over again.
+    if that is not possible, an `AccelerationWarning` has the reason and HF's `tokenizers` takes over again.  Where a
+    method takes a list of texts it takes a column of Arrow, too.
 
     Args:
         tokenizer: A `PreTrainedTokenizerFast`, as `AutoTokenizer.from_pretrained` returns it.
@@ -78,10 +81,13 @@ def _accelerated(kind: Any, base: Any) -> Any:
     wanted = {
         "encode": {"encode", batch, "_encode_plus"},
         batch: {batch},
+        "_call_one": {"_call_one", batch},
         "decode": {"decode"},
         "batch_decode": {"decode", "batch_decode"},
     }
-    body: dict[str, Any] = {name: _METHODS[name](kind) for name, needed in wanted.items() if not needed & is_own}
+    body: dict[str, Any] = {
+        name: _METHODS[name](kind) for name, needed in wanted.items() if not needed & is_own and hasattr(base, name)
+    }
     body |= {"__reduce__": _reduce, "__deepcopy__": _deepcopy, "__module__": kind.__module__, "__doc__": kind.__doc__}
     body |= {"__qualname__": kind.__qualname__, "_bbpe_kind": kind}
     return type(kind.__name__, (kind,), body)
@@ -116,17 +122,19 @@ def _encode_plus(kind: Any) -> Callable[..., Any]:
     slow = kind._encode_plus
 
     def encode_plus(self: Any, text: Any, text_pair: Any = None, *more: Any, **options: Any) -> Any:
-        is_batched = isinstance(text, list | tuple)
+        text, text_pair = _opened(text, text_pair)
+        is_batched = isinstance(text, list | tuple | Column)
+        items: list[Any] | Column
         if not is_batched:
             items = [text] if not text_pair else [(text, text_pair)]
         elif text_pair is None:
-            items = list(text)
+            items = text if isinstance(text, Column) else list(text)
         else:
             is_matched = isinstance(text_pair, list | tuple) and len(text) == len(text_pair)
             items = list(zip(text, text_pair, strict=True)) if is_matched else []
         found = _batch(self, items, options) if items and not more else None
         if found is None:
-            return slow(self, text, text_pair, *more, **options)
+            return slow(self, listed(text), text_pair, *more, **options)
         if is_batched or options.get("return_tensors") is not None:
             return found
         first = {key: value[0] for key, value in found.items()}
@@ -135,13 +143,28 @@ def _encode_plus(kind: Any) -> Callable[..., Any]:
     return encode_plus
 
 
+def _call_one(kind: Any) -> Callable[..., Any]:
+    """Let a column of Arrow through, which the check of types in transformers 4 refuses."""
+    slow = kind._call_one
+
+    def call_one(self: Any, text: Any, text_pair: Any = None, **options: Any) -> Any:
+        text, text_pair = _opened(text, text_pair)
+        if isinstance(text, Column):
+            return self.batch_encode_plus(text, **options)
+        return slow(self, text, text_pair, **options)
+
+    return call_one
+
+
 def _batch_encode_plus(kind: Any) -> Callable[..., Any]:
     slow = kind._batch_encode_plus
 
     def batch_encode_plus(self: Any, batch_text_or_text_pairs: Any, **options: Any) -> Any:
-        items = batch_text_or_text_pairs
-        found = _batch(self, list(items), options) if isinstance(items, list | tuple) and items else None
-        return slow(self, items, **options) if found is None else found
+        items = opened(batch_text_or_text_pairs)
+        if isinstance(items, tuple):
+            items = list(items)
+        found = _batch(self, items, options) if isinstance(items, list | Column) and items else None
+        return slow(self, listed(items), **options) if found is None else found
 
     return batch_encode_plus
 
@@ -175,8 +198,8 @@ def _batch_decode(kind: Any) -> Callable[..., Any]:
 
 
 _METHODS: dict[str, Callable[[Any], Callable[..., Any]]] = {
-    "encode": _encode, "_encode_plus": _encode_plus, "_batch_encode_plus": _batch_encode_plus, "decode": _decode,
-    "batch_decode": _batch_decode,
+    "encode": _encode, "_encode_plus": _encode_plus, "_batch_encode_plus": _batch_encode_plus,
+    "_call_one": _call_one, "decode": _decode, "batch_decode": _batch_decode,
 }  # fmt: skip
 
 
@@ -201,7 +224,12 @@ def _deepcopy(self: Any, memo: dict[int, Any]) -> Any:
 # -- batches -------------------------------------------------------------------------------------------------
 
 
-def _batch(owner: Any, items: list[Any], options: dict[str, Any]) -> Any:
+def _opened(text: Any, text_pair: Any) -> tuple[Any, Any]:
+    """Return texts and their pairs; a column of Arrow is opened if it has none, and a list of strings otherwise."""
+    return (opened(text), None) if text_pair is None else (listed(text), listed(text_pair))
+
+
+def _batch(owner: Any, items: list[Any] | Column, options: dict[str, Any]) -> Any:
     """Return the rows of texts or pairs of texts as `transformers` does; `None` if it must make them itself."""
     backend = owner._tokenizer
     if type(backend) is not Backend or not _is_usual(items, options):
@@ -233,7 +261,7 @@ def _batch(owner: Any, items: list[Any], options: dict[str, Any]) -> Any:
     return BatchEncoding(data, rows, tensor_type=options.get("return_tensors"), n_sequences=1 + is_pair)
 
 
-def _is_usual(items: list[Any], options: dict[str, Any]) -> bool:
+def _is_usual(items: list[Any] | Column, options: dict[str, Any]) -> bool:
     """Return whether a call has texts or pairs of texts, and only options of the quick way."""
     if any(options[name] is not None and options[name] != _USUAL.get(name, options[name]) for name in options):
         return False
@@ -241,6 +269,8 @@ def _is_usual(items: list[Any], options: dict[str, Any]) -> bool:
         return False
     if not {"padding_strategy", "truncation_strategy"} <= options.keys():
         return False
+    if isinstance(items, Column):
+        return True
     if type(items[0]) is not tuple:
         return all(type(item) is str for item in items)
     return all(type(item) is tuple and len(item) == 2 and type(item[0]) is type(item[1]) is str for item in items)
@@ -254,7 +284,7 @@ def _wanted(owner: Any, options: dict[str, Any], name: str) -> bool:
 class _Rows(Sequence[Encoding]):
     """The encodings of a batch, which are made when one is asked for."""
 
-    def __init__(self, engine: Engine, backend: Backend, items: list[Any], adds: bool) -> None:
+    def __init__(self, engine: Engine, backend: Backend, items: list[Any] | Column, adds: bool) -> None:
         self._engine, self._items, self._adds = engine, items, adds
         self._truncation, self._padding = backend._truncation, backend._padding
         self._is_plain = backend.encode_special_tokens
@@ -318,7 +348,7 @@ class _Rows(Sequence[Encoding]):
     def _rows(self) -> list[Encoding]:
         if self._made is None:
             engine, matcher = self._engine, self._engine.matcher(self._is_plain)
-            pairs = [item if type(item) is tuple else (item,) for item in self._items]
+            pairs = [item if type(item) is tuple else (item,) for item in listed(self._items)]
             rows = [
                 row(engine, [engine.encoded(text, matcher) for text in texts], self._adds, self._truncation)
                 for texts in pairs

@@ -16,6 +16,7 @@ from ..errors import AccelerationError, AccelerationWarning, BBPEError
 from ..files import StrPath
 from ..tokenizer import Tokenizer as _Tokenizer
 from .added import with_tokens
+from .columns import listed
 from .encoding import Encoding
 from .proofs import Odd, prove, prove_ids
 from .texts import Engine
@@ -186,7 +187,9 @@ class Backend(Tokenizer):
     ) -> list[Encoding]:
         """Return the encodings of texts or pairs of texts."""
         if self.ready() is None:
-            rows: list[Encoding] = self.synchronized().encode_batch(list(input), is_pretokenized, add_special_tokens)
+            rows: list[Encoding] = self.synchronized().encode_batch(
+                list(listed(input)), is_pretokenized, add_special_tokens
+            )
             return rows
         return super().encode_batch(input, is_pretokenized, add_special_tokens)
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from random import Random
 from typing import Any, TypeAlias, TypeVar
 
+from ..core.column import Column
 from ..errors import VocabularyError
 from ..files import StrPath
 from ..formats.piece_rows import BYTE, CONTROL, UNKNOWN, UNUSED
@@ -17,6 +18,7 @@ from ..lazy import np
 from ..loading import load
 from ..records import replace
 from ..tokenizer import Tokenizer
+from .columns import listed, opened
 from .piece_calls import of_bytes, snake_case, with_kinds
 from .piece_model import PieceModel, checked_text, str_of
 from .piece_texts import ImmutableNBestSentencePieceText, ImmutableSentencePieceText, offset_mapping
@@ -34,9 +36,10 @@ _EXTRA = ("bos", "eos", "reverse", "unk")
 class SentencePieceProcessor:
     """A tokenizer with the interface of `sentencepiece.SentencePieceProcessor`; `Tokenizer.as_sentencepiece` makes one.
 
-    Each method has its name in CamelCase and in snake_case, and takes one text or a list of texts.  `out_type` is `int`
-    for ids, `str` or `bytes` for pieces, "numpy" for int32 arrays, "offset_mapping" for a dictionary of ids, pieces and
-    offsets, "immutable_proto" for an object with the place of each piece, and "serialized_proto" for its bytes.
+    Each method has its name in CamelCase and in snake_case, and takes one text, a list of texts, or a column of Arrow,
+    of whose texts ids need no `str`.  `out_type` is `int` for ids, `str` or `bytes` for pieces, "numpy" for int32
+    arrays, "offset_mapping" for a dictionary of ids, pieces and offsets, "immutable_proto" for an object with the place
+    of each piece, and "serialized_proto" for its bytes.
     `EncodeAs...`, `SampleEncodeAs...`, `NBestEncodeAs...` and `SampleEncodeAndScoreAs...` end in `Ids`, `Pieces`,
     `Numpy`, `OffsetMapping`, `ImmutableProto` or `SerializedProto`.
 
@@ -172,14 +175,16 @@ class SentencePieceProcessor:
 
     def Encode(self, input: Any, out_type: _Kind | None = None, **options: Any) -> Any:
         """Return the ids or the pieces of a text, or of each text of a list; `options` are those of the class."""
-        given = self._with(options, out_type)
-        if not isinstance(input, list):
-            return self._one(input, given)
-        if not given["enable_sampling"] and given["out_type"] is int:
-            threads = None if given["num_threads"] < 0 else max(given["num_threads"], 1)
-            rows = self._model.tokenizer.encode_batch([checked_text(text) for text in input], threads=threads)
-            return [self._around(row, given) for row in rows]
-        return [self._one(text, given) for text in input]
+        given, texts = self._with(options, out_type), opened(input)
+        if not isinstance(texts, list | Column):
+            return self._one(texts, given)
+        if given["enable_sampling"] or given["out_type"] not in (int, "numpy"):
+            return [self._one(text, given) for text in listed(texts)]
+        if not isinstance(texts, Column):
+            texts = [checked_text(text) for text in texts]
+        threads = None if given["num_threads"] < 0 else max(given["num_threads"], 1)
+        rows = self._model.tokenizer.encode_batch(texts, threads=threads)
+        return [self._formed("", row, given) for row in rows]
 
     def EncodeAsIds(self, input: Any, **options: Any) -> Any:
         """Return the ids of a text, or of each text of a list."""
@@ -231,8 +236,8 @@ class SentencePieceProcessor:
         **options: Any,
     ) -> Any:
         """Return the best segmentations of a text, or of each text of a list; `TypeError` if no model scores them."""
-        if isinstance(input, list):
-            return [self.NBestEncode(text, nbest_size, out_type, **options) for text in input]
+        if isinstance(texts := listed(input), list):
+            return [self.NBestEncode(text, nbest_size, out_type, **options) for text in texts]
         given = self._with({**options, "nbest_size": nbest_size}, out_type)
         found = self._model.tokenizer.encode_nbest(checked_text(input), max(given["nbest_size"], 1))
         return self._formed_all(input, found, given)
@@ -266,8 +271,8 @@ class SentencePieceProcessor:
         if num_samples < 1 or (include_best and not wor):
             problem = f"num_samples is {num_samples} and include_best {include_best}"
             raise ValueError(f"{problem}; expected 1 or more, and wor=True with include_best")
-        if isinstance(input, list):
-            return [self.SampleEncodeAndScore(text, out_type, **drawing, **options) for text in input]
+        if isinstance(texts := listed(input), list):
+            return [self.SampleEncodeAndScore(text, out_type, **drawing, **options) for text in texts]
         lattice = self._model.lattice(checked_text(input), alpha)
         if not wor:
             found = [lattice.sample(self._random) for _ in range(num_samples)]
@@ -293,8 +298,8 @@ class SentencePieceProcessor:
 
         The probability of one is proportional to e^(alpha * sum of scores).  `TypeError` if no model scores them.
         """
-        if isinstance(input, list):
-            return [self.CalculateEntropy(text, alpha) for text in input]
+        if isinstance(texts := listed(input), list):
+            return [self.CalculateEntropy(text, alpha) for text in texts]
         return self._model.lattice(checked_text(input), alpha).entropy()
 
     Tokenize = Encode
@@ -414,8 +419,8 @@ class SentencePieceProcessor:
 
         Of bytes these are bytes, and the offsets are those of bytes.
         """
-        if isinstance(input, list):
-            return [self.Normalize(text, with_offsets) for text in input]
+        if isinstance(texts := listed(input), list):
+            return [self.Normalize(text, with_offsets) for text in texts]
         text, is_bytes = str_of(input), isinstance(input, bytes)
         if not with_offsets:
             return self._model.normalized(text).encode() if is_bytes else self._model.normalized(text)

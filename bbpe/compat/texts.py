@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any
 
+from ..core.column import Column
 from ..encoding.piped import NOTHING_AROUND, Around
 from ..encoding.placed import PlacedTexts
 from ..errors import TokenIdError
@@ -16,6 +17,7 @@ from ..spec.models import UnigramModel
 from ..spec.rules import SPACE_MARK, Template
 from ..text import WHITE_SPACE
 from ..tokenizer import Tokenizer
+from .columns import text_of
 from .encoding import Encoding, Part, Span
 
 #: The template of tokenizers without one.
@@ -118,6 +120,11 @@ class Engine:
         rows = self.tokenizer._encoder.lists(list(texts), matcher, None)
         sources = (TextSource(self, text, matcher) for text in texts)
         return [self._of(ids, source) for ids, source in zip(rows, sources, strict=True)]
+
+    def encoded_column(self, texts: Column, matcher: Matcher | None) -> list[Encoding]:
+        """Return the encodings of the texts of a column, without templates."""
+        rows = self.tokenizer._encoder.lists(texts, matcher, None)
+        return [self._of(ids, ColumnSource(self, texts, row, matcher)) for row, ids in enumerate(rows)]
 
     def encoded_words(self, words: Sequence[str], matcher: Matcher | None) -> Encoding:
         """Return the encoding of a text that is given as words."""
@@ -242,6 +249,20 @@ class TextSource:
     def words(self, start: int, stop: int) -> list[int | None]:
         """Return the numbers of the words that ids are in."""
         return list(self._found[1][start:stop])
+
+
+class ColumnSource(TextSource):
+    """One text of a column, of which a string is made when tokens, spans or words are asked for."""
+
+    def __init__(self, engine: Engine, column: Column, row: int, matcher: Matcher | None) -> None:
+        self._engine, self._column, self._row, self._matcher = engine, column, row, matcher
+
+    @lazy_property
+    def _text(self) -> str:
+        return text_of(self._column, self._row)
+
+    def __reduce__(self) -> tuple[type[TextSource], tuple[Any, ...]]:
+        return TextSource, (self._engine, self._text, self._matcher)
 
 
 class WordSource:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import formats
+from ..core.column import Column
 from ..encoding.stream import StreamDecoder
 from ..files import ReadFile, StrPath
 from ..lazy import np
@@ -21,6 +22,7 @@ from ..loading import load
 from ..spec.rows import RowSide
 from ..tokenizer import Tokenizer as _Tokenizer
 from .added import AddedToken, as_added, tokens_of, with_tokens
+from .columns import opened
 from .components import Component, Decoder, Model, Normalizer, PostProcessor
 from .encoding import Encoding, check_direction
 from .row_options import STRATEGIES, Padding, Truncation, pad_rows, row
@@ -105,7 +107,8 @@ class Tokenizer:
         """Return the encodings of texts, or pairs of texts as tuples or lists of two, padded to one length.
 
         Args:
-            input: The texts, or pairs of texts.
+            input: The texts, or pairs of texts; or a column of Arrow, of whose row an encoding makes a `str` when it is
+                asked for offsets or words.
             is_pretokenized: As in `encode`.
             add_special_tokens: As in `encode`.
 
@@ -113,27 +116,35 @@ class Tokenizer:
             An encoding for each of them.
 
         Raises:
-            TypeError: `input` is a single text, or one of its items is neither a text nor a pair.
+            TypeError: `input` is a single text, one of its items is neither a text nor a pair, or a row of a column is
+                null.
             ValueError: The texts cannot be truncated by these options.
         """
         if isinstance(input, str | bytes):
             raise TypeError(f"a batch is a list of texts, not {type(input).__name__}")
-        items = [_texts_of(item, is_pretokenized) for item in input]
-        parts = iter(self._encoded([text for item in items for text in item], is_pretokenized))
+        texts = opened(input)
+        if isinstance(texts, Column):
+            sizes = [1] * len(texts)
+        else:
+            items = [_texts_of(item, is_pretokenized) for item in texts]
+            texts, sizes = [text for item in items for text in item], list(map(len, items))
+        parts = iter(self._encoded(texts, is_pretokenized))
         rules, engine = self._truncation, self._engine
-        rows = [row(engine, [next(parts) for _ in item], add_special_tokens, rules) for item in items]
+        rows = [row(engine, [next(parts) for _ in range(size)], add_special_tokens, rules) for size in sizes]
         for each in rows:  # as for one text, before the longest of all is known
             pad_rows([each], self._padding)
         return pad_rows(rows, self._padding)
 
     encode_batch_fast = encode_batch
 
-    def _encoded(self, texts: Sequence[Any], is_pretokenized: bool) -> list[Encoding]:
+    def _encoded(self, texts: Sequence[Any] | Column, is_pretokenized: bool) -> list[Encoding]:
         """Return the encodings of single texts, without templates."""
         engine = self._engine
         matcher = engine.matcher(self.encode_special_tokens)
         if is_pretokenized:
             return [engine.encoded_words(_checked_words(text), matcher) for text in texts]
+        if isinstance(texts, Column):
+            return engine.encoded_column(texts, matcher)
         for text in texts:
             if not isinstance(text, str):
                 raise TypeError(f"TextInputSequence must be str, not {type(text).__name__}")

@@ -72,7 +72,7 @@ def _spans_around_cut(
 
 def as_batch(texts: Iterable[_Item]) -> list[_Item] | Column:
     """Return the items of a batch as a list, or as a column of Arrow; `TypeError` on a single text."""
-    if type(texts) is list:
+    if type(texts) is list or isinstance(texts, Column):
         return texts
     if isinstance(texts, (str, bytes, bytearray, memoryview)):
         raise TypeError(f"a batch must be an iterable of texts, not one {type(texts).__name__}")

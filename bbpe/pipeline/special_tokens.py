@@ -58,6 +58,10 @@ class Matcher:
         """Return a matcher of tokens and their ids."""
         return cls(_token_matcher(ids, {}).policy(range(len(ids))), list(ids.values()))
 
+    def refusing(self, tokens: Matcher) -> Matcher:
+        """Return a matcher that finds the same, and refuses the tokens that another one finds."""
+        return Matcher(self.found, self._ids, tokens.found)
+
     def check(self, data: bytes | bytearray | memoryview, offset: int = 0) -> None:
         """Raise `SpecialTokenError` when the text, which begins at byte `offset`, holds a refused token."""
         for start, end, _ in () if self.refused is None else self.refused.find(data, 0, 1):

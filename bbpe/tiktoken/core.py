@@ -5,20 +5,21 @@ The package `tiktoken` is not needed.  `ENCODINGS` has the encodings that `get_e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from operator import index
 from typing import Any, Literal, NoReturn, TypeAlias
 
+from ..compat.columns import opened
 from ..compat.unstable import Unstable
+from ..core.column import Column
 from ..encoding.engine import TextEncoder
 from ..encodings import get_encoding as get_tokenizer
 from ..encodings import published_vocabulary
-from ..errors import TokenIdError, TokenNotFoundError, VocabularyError
+from ..errors import SpecialTokenError, TokenIdError, TokenNotFoundError, VocabularyError
 from ..lazy import lazy_property, np, npt
-from ..pipeline.special_tokens import Matcher
-from ..text import Text
+from ..pipeline.special_tokens import NOTHING, Matcher
 from ..tokenizer import Tokenizer
 from ..types import Ragged
 from .plugins import plugin_constructors
@@ -176,21 +177,27 @@ class Encoding:
         """
         return self._engine.to_array(text, self._policy(text, allowed_special, disallowed_special))
 
-    def encode_ordinary_batch(self, text: list[str], *, num_threads: int = 8) -> list[list[int]]:
+    def encode_ordinary_batch(self, text: Iterable[str], *, num_threads: int = 8) -> list[list[int]]:
         """Encode many texts in which special tokens are plain text.
 
         Args:
-            text: The texts.
+            text: The texts, or a column of Arrow, whose texts are read without a `str` for each.
             num_threads: The number of threads.
 
         Returns:
             The ids of each text, in order.
+
+        Raises:
+            TypeError: One of the texts is not a `str`, or a row of a column is null.
         """
-        return self._engine.lists([_checked(one) for one in text], None, num_threads)
+        texts = opened(text)
+        if not isinstance(texts, Column):
+            texts = [_checked(one) for one in texts]
+        return self._engine.lists(texts, None, num_threads)
 
     def encode_batch(
         self,
-        text: list[str],
+        text: Iterable[str],
         *,
         num_threads: int = 8,
         allowed_special: _Allowed = _NONE,
@@ -199,16 +206,23 @@ class Encoding:
         """Encode many texts.
 
         Args:
-            text: The texts.
+            text: As in `encode_ordinary_batch`.
             num_threads: The number of threads.
             allowed_special: As in `encode`.
             disallowed_special: As in `encode`.
 
         Returns:
             The ids of each text, in order.
+
+        Raises:
+            ValueError: A text contains a disallowed special token.
+            TypeError: One of the texts is not a `str`, or a row of a column is null.
         """
-        texts: list[Text] = list(text)
-        matchers = [self._policy(one, allowed_special, disallowed_special) for one in text]
+        column = opened(text)
+        if isinstance(column, Column):
+            return self._column_lists(column, num_threads, allowed_special, disallowed_special)
+        texts: list[Any] = list(text)
+        matchers = [self._policy(one, allowed_special, disallowed_special) for one in texts]
         return self._engine.lists(texts, matchers[0] if matchers else None, num_threads)
 
     def encode_with_unstable(
@@ -407,18 +421,36 @@ class Encoding:
 
     # -- special tokens ------------------------------------------------------------------------------
 
+    def _column_lists(
+        self, texts: Column, threads: int, allowed: _Allowed, disallowed: _Disallowed
+    ) -> list[list[int]]:
+        """Return the ids of each text of a column, which the engine searches for disallowed tokens as it encodes."""
+        matcher, refused = self._choices(allowed, disallowed)
+        try:
+            return self._engine.lists(texts, (matcher or NOTHING).refusing(refused) if refused else matcher, threads)
+        except SpecialTokenError:
+            for text in texts:
+                if refused is not None and (found := refused.find(text)) is not None:
+                    _raise_found(text, *found)
+            raise
+
     def _policy(self, text: str, allowed: _Allowed, disallowed: _Disallowed) -> Matcher | None:
         """Return the matcher of a call; raises `ValueError` if the text contains a disallowed token."""
         _checked(text)
-        if allowed is _NONE and disallowed == "all":
+        if allowed is _NONE and disallowed == "all":  # most calls
             _refuse(self._refused, text)
             return None
+        matcher, refused = self._choices(allowed, disallowed)
+        _refuse(refused, text)
+        return matcher
+
+    def _choices(self, allowed: _Allowed, disallowed: _Disallowed) -> tuple[Matcher | None, Matcher | None]:
+        """Return the matcher of the allowed tokens, and that of the disallowed ones; `None` of none."""
         if allowed == "all":
             allowed = self.special_tokens_set
         if disallowed == "all":
             disallowed = self.special_tokens_set - allowed
-        _refuse(self._search(frozenset(disallowed)), text)
-        return self._matcher(frozenset(allowed & self._special_tokens.keys()))
+        return self._matcher(frozenset(allowed & self._special_tokens.keys())), self._search(frozenset(disallowed))
 
     def _make_matcher(self, allowed: frozenset[str]) -> Matcher | None:
         ids = {text.encode("utf-8", "surrogatepass"): self._special_tokens[text] for text in allowed}
@@ -456,8 +488,11 @@ def _refuse(search: Matcher | None, text: str) -> None:
     data = b"" if search is None else text.encode("utf-8", "surrogatepass")
     found = None if search is None else search.find(data)
     if found is not None:
-        start, end, _ = found
-        raise_disallowed_special_token(data[start:end].decode("utf-8", "surrogatepass"), start)
+        _raise_found(data, *found)
+
+
+def _raise_found(data: bytes, start: int, end: int, _: int) -> NoReturn:
+    raise_disallowed_special_token(data[start:end].decode("utf-8", "surrogatepass"), start)
 
 
 def raise_disallowed_special_token(token: str, start: int | None = None) -> NoReturn:
