@@ -161,7 +161,7 @@ def _batch_encode_plus(kind: Any) -> Callable[..., Any]:
 
     def batch_encode_plus(self: Any, batch_text_or_text_pairs: Any, **options: Any) -> Any:
         items = opened(batch_text_or_text_pairs)
-        if isinstance(items, tuple):
+        if isinstance(items, list | tuple):
             items = list(items)
         found = _batch(self, items, options) if isinstance(items, list | Column) and items else None
         return slow(self, listed(items), **options) if found is None else found
