@@ -14,6 +14,7 @@ from typing import Any, Literal, NoReturn, TypeAlias
 from ..compat.columns import opened
 from ..compat.unstable import Unstable
 from ..core.column import Column
+from ..encoding.batches import THREAD_WORTH
 from ..encoding.engine import TextEncoder
 from ..encodings import get_encoding as get_tokenizer
 from ..encodings import published_vocabulary
@@ -28,6 +29,8 @@ _Allowed: TypeAlias = Literal["all"] | AbstractSet[str]
 _Disallowed: TypeAlias = Literal["all"] | Collection[str]
 # as tiktoken's defaults are; never written to
 _NONE: frozenset[str] = frozenset()
+#: The most texts or rows whose lengths are added up before they are encoded or decoded.
+_FEW = 256
 
 #: The encodings that `get_encoding` has made, by name.
 ENCODINGS: dict[str, Encoding] = {}
@@ -182,7 +185,7 @@ class Encoding:
 
         Args:
             text: The texts, or a column of Arrow, whose texts are read without a `str` for each.
-            num_threads: The number of threads.
+            num_threads: The number of threads; texts that are short together take one.
 
         Returns:
             The ids of each text, in order.
@@ -193,6 +196,7 @@ class Encoding:
         texts = opened(text)
         if not isinstance(texts, Column):
             texts = [_checked(one) for one in texts]
+            num_threads = _workers(texts, num_threads)
         return self._engine.lists(texts, None, num_threads)
 
     def encode_batch(
@@ -207,7 +211,7 @@ class Encoding:
 
         Args:
             text: As in `encode_ordinary_batch`.
-            num_threads: The number of threads.
+            num_threads: As in `encode_ordinary_batch`.
             allowed_special: As in `encode`.
             disallowed_special: As in `encode`.
 
@@ -223,7 +227,7 @@ class Encoding:
             return self._column_lists(column, num_threads, allowed_special, disallowed_special)
         texts: list[Any] = list(text)
         matchers = [self._policy(one, allowed_special, disallowed_special) for one in texts]
-        return self._engine.lists(texts, matchers[0] if matchers else None, num_threads)
+        return self._engine.lists(texts, matchers[0] if matchers else None, _workers(texts, num_threads))
 
     def encode_with_unstable(
         self, text: str, *, allowed_special: _Allowed = _NONE, disallowed_special: _Disallowed = "all"
@@ -325,7 +329,7 @@ class Encoding:
         Args:
             batch: The rows, or a `bbpe.Ragged`.
             errors: The treatment of bytes that are not UTF-8, as in `bytes.decode`.
-            num_threads: The number of threads.
+            num_threads: The number of threads; rows that are short together take one.
 
         Returns:
             The text of each row, in order.
@@ -333,7 +337,7 @@ class Encoding:
         if isinstance(batch, Ragged):
             batch = list(batch)
         try:
-            return self._tokenizer.decode_batch(batch, errors=errors, threads=num_threads)
+            return self._tokenizer.decode_batch(batch, errors=errors, threads=_workers(batch, num_threads))
         except TokenIdError:
             for tokens in batch:
                 self.decode_bytes(tokens)
@@ -473,6 +477,12 @@ def _checked(text: str) -> str:
     if not isinstance(text, str):
         raise TypeError(f"a text is str, not {type(text).__name__}")
     return text
+
+
+def _workers(items: Sequence[Any], threads: int) -> int:
+    """Return 1 instead of this number of threads for texts or ids that one has done before others have begun."""
+    is_short = threads > 1 and len(items) <= _FEW and sum(map(len, items)) < THREAD_WORTH
+    return 1 if is_short else threads
 
 
 def _no_uint32(token: int) -> OverflowError | None:

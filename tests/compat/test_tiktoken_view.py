@@ -17,6 +17,7 @@ from vocabularies import small_spec
 import bbpe
 from bbpe.spec.rules import Lowercase
 from bbpe.spec.spec import TextRules
+from bbpe.threads import _end_idle
 from bbpe.tokenizer import Tokenizer
 
 _LARGE = ("o200k_base", "llama3")
@@ -213,3 +214,17 @@ def test_published(real, tiktoken_of, corpus, name):
         for method in ("decode", "decode_bytes", "decode_tokens_bytes"):
             same((view, peer), method, ids)
     assert view._mergeable_ranks == peer._mergeable_ranks
+
+
+def test_short_batches_take_one_thread(monkeypatch, tok_of):
+    view = tok_of("gpt2").as_tiktoken()
+    texts = ["see my eyes first", "hello", ""] * 4
+    expected = [view.encode(text) for text in texts]
+
+    def no_thread(*_args, **_options):
+        raise AssertionError("a thread takes longer to start than one takes for all")
+
+    _end_idle()
+    monkeypatch.setattr("threading.Thread.start", no_thread)
+    assert view.encode_ordinary_batch(texts) == view.encode_batch(texts) == expected
+    assert view.decode_batch(expected) == texts
