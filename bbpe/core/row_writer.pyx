@@ -286,8 +286,8 @@ cdef class RowDetails:
     def __dealloc__(self):
         bbpe_rows_free(&self.rows)
 
-    @staticmethod
-    def of(*arrays: npt.NDArray[Any]) -> RowDetails:
+    @classmethod
+    def of(cls, *arrays: npt.NDArray[Any]) -> RowDetails:
         """The details that have these arrays: the type ids, the special mask, the items and the lengths."""
         cdef RowDetails self = RowDetails.__new__(RowDetails)
         self.arrays = arrays
