@@ -191,8 +191,11 @@ static void try_chain(const sample *drawn, bbpe_pre_tokenizer_scratch *scratch, 
     check(bbpe_pre_tokenizer_init(&chain, steps + next(3), 1 + next(3), ++number) == BBPE_OK, "no memory");
     check(bbpe_pre_tokenizer_init(&parted, steps, 1 + next(2), ++number) == BBPE_OK, "no memory");
     check(bbpe_pre_tokenizer_split(&chain, scratch, text, n, next(2) * next(4), is_aligned, &result) == BBPE_OK, "no memory");
-    for (size_t i = 0; is_aligned && result.sources != NULL && i < result.n; i++)
-        check(result.sources[i] < n, "a byte comes from after the text");
+    const bbpe_source_view *from = &result.sources;
+    for (size_t i = 0, run = 0; is_aligned && from->count > 0 && i < result.n; i++) {
+        run = bbpe_source_view_find(from, run, i);
+        check(bbpe_source_run_at(from->runs + run, from->from + i) < n, "a byte comes from after the text");
+    }
     for (size_t i = 0, done = 0; i < result.count; done = result.spans[i++].end)
         check(done <= result.spans[i].start && result.spans[i].start < result.spans[i].end && result.spans[i].end <= result.n,
               "spans are not in order");
