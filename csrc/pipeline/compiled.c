@@ -153,7 +153,8 @@ static bbpe_status normalize(bbpe_pipeline_run *self, const bbpe_pipeline_call *
     }
     uint8_t *to = bbpe_arena_take(&self->arena, n);
     if (to == NULL) return BBPE_NO_MEMORY;
-    *part = (bbpe_part){memcpy(to, out, n), n, from.at, {0}, false, head};
+    if (n > 0) memcpy(to, out, n);
+    *part = (bbpe_part){to, n, from.at, {0}, false, head};
     if (!is_aligned) return BBPE_OK;
     return bbpe_part_find_sources(&from, self, bbpe_sources_view(self->normalizer.sources), n, &part->sources);
 }
@@ -222,7 +223,8 @@ static bbpe_status pre_tokenize(bbpe_pipeline_run *self, const bbpe_pipeline_cal
     if (to == NULL) return BBPE_NO_MEMORY;
     const bbpe_part outer = *part;
     const bool is_exact = outer.sources.runs == NULL || outer.is_exact;
-    *part = (bbpe_part){memcpy(to, found.text, found.n), found.n, outer.at, {0}, is_exact, 0};
+    if (found.n > 0) memcpy(to, found.text, found.n); /* what is left of all that was removed has no memory */
+    *part = (bbpe_part){to, found.n, outer.at, {0}, is_exact, 0};
     return call->is_aligned ? bbpe_part_find_sources(&outer, self, found.sources, found.n, &part->sources) : BBPE_OK;
 }
 
