@@ -153,8 +153,7 @@ static bbpe_status normalize(bbpe_pipeline_run *self, const bbpe_pipeline_call *
     }
     uint8_t *to = bbpe_arena_take(&self->arena, n);
     if (to == NULL) return BBPE_NO_MEMORY;
-    if (n > 0) memcpy(to, out, n);
-    *part = (bbpe_part){to, n, from.at, {0}, false, head};
+    *part = (bbpe_part){memcpy(to, out, n), n, from.at, {0}, false, head};
     if (!is_aligned) return BBPE_OK;
     return bbpe_part_find_sources(&from, self, bbpe_sources_view(self->normalizer.sources), n, &part->sources);
 }
