@@ -254,8 +254,8 @@ cdef class RowWriter:
     def padded(
         self, TextIds ids not None, const uint8_t[::1] sizes: npt.NDArray[np.uint8] | None, bint adds, rules: _Rules
     ) -> tuple[npt.NDArray[np.integer[Any]], npt.NDArray[np.bool_], RowDetails]:
-        """The rows as arrays of one length by the fields of `RowRules`: the ids, a mask that is false at padding, and what
-        else there is to know of them."""
+        """The rows as arrays of one length by the fields of `RowRules`: the ids, a mask that is false at padding, and the
+        arrays that callers seldom ask for."""
         cdef RowDetails details = RowDetails.__new__(RowDetails)
         cdef bbpe_row_rules *c = &details.rules
         cdef bbpe_row_details *to = &details.to
@@ -276,7 +276,7 @@ cdef class RowWriter:
 
 @cython.no_gc_clear
 cdef class RowDetails:
-    """What callers seldom ask for of padded rows; the arrays are made at their first use."""
+    """The arrays of padded rows that callers seldom ask for, made at their first use."""
     cdef RowWriter writer
     cdef bbpe_rows rows
     cdef bbpe_row_rules rules

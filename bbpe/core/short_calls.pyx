@@ -1,5 +1,4 @@
-"""Calls for short texts that run no code of Python: 20 characters take 195 instead of 330 ns, and with special tokens, or
-refusing them, half or a third as long."""
+"""Calls for short texts that run no code of Python: 20 characters take 310 instead of 1,000 ns."""
 from cpython.unicode cimport PyUnicode_Check, PyUnicode_GET_LENGTH
 
 from functools import wraps
@@ -80,7 +79,7 @@ cdef class ShortCalls:
         return self.found.get(key)
 
 
-# The methods below name the options of those they serve: a dict of options would take 25 ns of each call.
+# The methods below name the options of those that they serve: a dict of options would be 7 % of the instructions of a call.
 
 
 def short_first(method: _Method) -> _Method:

@@ -1,4 +1,4 @@
-"""What classes of HF's `transformers` make of a vocabulary without a `tokenizer.json`: the parts of such a document."""
+"""The parts of the `tokenizer.json` that a class of HF's `transformers` makes of a vocabulary without one."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def user_folder() -> Path | None:
 
 
 def _folder(cache: bool | StrPath) -> Path | None:
-    """Return a folder that is there and that nobody else can write to, or `None`; a new one is the user's alone."""
+    """Return a folder that exists and that only the user can write to, or `None`; a new one has mode 0700."""
     if not isinstance(cache, bool | str | os.PathLike):
         raise TypeError(f"cache is True, False or a folder, not {type(cache).__name__}")
     folder = user_folder() if cache is True else None if cache is False else Path(cache)

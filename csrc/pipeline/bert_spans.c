@@ -84,8 +84,8 @@ static void next_character(walk *self) {
     add_parts(self, c, row, is_apart ? WORD : LETTER);
 }
 
-/* What a character becomes, of a few bytes: how long that is if it is a part of a word, with IS_WORD of a word of its own, BREAKS
- * if it is white space, SEVERAL for all else. */
+/* The size of what a character becomes, in a few bytes: alone for a part of a word, with IS_WORD for a word of its own; BREAKS for
+ * white space, SEVERAL for all else. */
 enum { IS_WORD = 8, BREAKS = 16, SEVERAL = 32 };
 
 static uint8_t size_of(const bbpe_token_lengths *lengths, uint32_t c) {

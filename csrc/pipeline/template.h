@@ -80,7 +80,7 @@ typedef struct {
 } bbpe_padded;
 void bbpe_rows_write(const bbpe_rows *self, const bbpe_row_rules *rules, const uint32_t *ids, const bbpe_padded *to);
 
-/* What callers seldom ask for, in arrays of the same shape, and of one element for each row. */
+/* Arrays that callers seldom ask for: two of the same shape, and two of one element for each row. */
 typedef struct {
     size_t width;
     bool pads_left;

@@ -6,7 +6,7 @@
 
 #define BBPE_LENGTH_VARIES UINT32_MAX
 
-/* What most tokens stand for.  Texts look tokens up at random, and more of what is this small is in the cache. */
+/* How much text most tokens stand for, in two bytes: texts look tokens up at random, and a small table stays in the cache. */
 typedef struct {
     uint8_t bytes;      /* up to BBPE_EXTENT_MOST, else 0 */
     uint8_t characters; /* that begin in them, and BBPE_EXTENT_IS_WITHIN if the first byte is within one */
@@ -18,7 +18,7 @@ bbpe_token_extent bbpe_token_extent_of(const uint8_t *token, size_t n);
  * block of full-width punctuation. */
 enum { BBPE_BERT_SIZES = 0x3100, BBPE_BERT_BLOCK = 256, BBPE_BERT_WIDE = 0xFF00 };
 
-/* What it points to is the owner's. */
+/* The owner keeps the arrays. */
 typedef struct {
     const uint32_t *first;  /* at the beginning of a pretoken, by id; BBPE_LENGTH_VARIES: of an unknown token */
     const uint32_t *inside; /* elsewhere */

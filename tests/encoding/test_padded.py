@@ -6,7 +6,9 @@ import copy
 import itertools
 import pickle
 import random
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -261,3 +263,26 @@ def test_a_pair_is_the_second_argument():
     assert tok.encode("a", add_special_tokens=True) == [300, *tok.encode("a"), 301]
     assert tok.encode("<s>", add_special_tokens=True, allowed_special="all") == [300, 300, 301]
     assert bbpe.Padded is type(tok.encode_padded(["a"], pad_id=0))
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [[], [""], ["", "a", ""], [b"\xff\xfe", "\ud800x"], ["see my eyes"] * 257, ["first " * 40_000, "a"]],
+    ids=["none", "empty", "empties", "not UTF-8", "many", "long"],
+)
+def test_rows_have_the_ids_of_their_texts_however_they_are_given(texts: list[Any]) -> None:
+    tok = bbpe.train_from_iterator(["see my eyes first"], 270)
+    expected = [tok.encode(text) for text in texts]
+    for given in (texts, iter(texts), tuple(texts)):
+        padded = tok.encode_padded(given, pad_id=0)
+        assert [ids[mask].tolist() for ids, mask in zip(*padded, strict=True)] == expected
+        assert padded.lengths.tolist() == [len(ids) for ids in expected]
+        assert padded.text_of.tolist() == list(range(len(texts)))
+
+
+def test_threads_that_ask_for_details_at_once_get_the_same() -> None:
+    tok = bbpe.train_from_iterator(["see my eyes first"], 270)
+    padded = tok.encode_padded(["see my eyes", "first"] * 100, pad_id=0)
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: padded.special_mask, range(16)))
+    assert all((one == ~padded.mask).all() for one in found)
