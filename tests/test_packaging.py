@@ -1,0 +1,31 @@
+"""A wheel has every module of the package and every file that one reads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from house import PACKAGE, ROOT
+from setuptools import Distribution
+from setuptools.command.build_py import build_py
+from setuptools.config.pyprojecttoml import apply_configuration
+
+
+def shipped(monkeypatch: pytest.MonkeyPatch) -> set[Path]:
+    """What a wheel has of the folder bbpe, without what is compiled."""
+    monkeypatch.chdir(ROOT)
+    distribution = Distribution({"script_name": "setup.py"})
+    apply_configuration(distribution, ROOT / "pyproject.toml")
+    distribution.include_package_data = False  # else a manifest is written
+    command = build_py(distribution)
+    command.ensure_finalized()
+    modules = {Path(path) for _, _, path in command.find_all_modules()}
+    data = {Path(folder, name) for _, folder, _, names in command.data_files or () for name in names}
+    return {path.resolve() for path in modules | data}
+
+
+def test_a_wheel_has_every_module_and_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    built = {".c", ".so", ".pyd", ".pyx"}
+    written = {path for path in PACKAGE.rglob("*") if path.is_file() and "__pycache__" not in path.parts}
+    written = {path for path in written if path.suffix not in built and path.name != "README.md"}
+    assert written - shipped(monkeypatch) == set()
