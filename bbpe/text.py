@@ -46,6 +46,15 @@ def _bytes_by_points() -> npt.NDArray[np.uint16]:
     return found
 
 
+@cache
+def _points_by_bytes() -> npt.NDArray[np.uint16]:
+    """Return the code points of the characters of the 256 bytes, in little-endian order."""
+    found = np.zeros(256, dtype="<u2")
+    found[np.frombuffer(BYTE_ORDER, dtype=np.uint8)] = [ord(char) for char in _CHARS]
+    found.flags.writeable = False
+    return found
+
+
 def bytes_to_alphabet(token: bytes) -> str:
     r"""Return bytes as a text in the byte alphabet.
 
@@ -53,6 +62,17 @@ def bytes_to_alphabet(token: bytes) -> str:
     'ĠaĊ'
     """
     return token.decode("latin-1").translate(_TO_CHAR)
+
+
+def tokens_to_alphabet(tokens: Sequence[bytes]) -> list[str]:
+    r"""Return many byte strings as texts in the byte alphabet.
+
+    >>> tokens_to_alphabet([b" a", b"\n"])
+    ['Ġa', 'Ċ']
+    """
+    points = _points_by_bytes().take(np.frombuffer(b"".join(tokens), dtype=np.uint8))
+    text = points.tobytes().decode("utf-16-le")
+    return [text[end - len(token) : end] for token, end in zip(tokens, accumulate(map(len, tokens)), strict=True)]
 
 
 def alphabet_to_bytes(text: str) -> bytes:

@@ -1124,7 +1124,7 @@ class Tokenizer:
         """
         from .formats import put
         from .formats.saving import proven
-        files, _ = proven(self.spec, path, type(self), format=format, drop=drop)
+        files, _ = proven(self, path, format=format, drop=drop)
         put(files, path)
 
     def warm_up(self) -> None:

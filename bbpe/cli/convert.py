@@ -38,11 +38,11 @@ def _run(args: Namespace) -> int:
     inputs = inputs_of(files=args.verify, tokenizer=args.source)
     check_output(args.target, "the tokenizer", inputs, output_format=chosen)
     tokenizer = load_named(args.source, args.pattern)
-    files, read_back = proven(tokenizer.spec, target, Tokenizer, format=chosen, drop=args.drop)
+    files, read_back = proven(tokenizer, target, format=chosen, drop=args.drop)
     report: dict[str, object] = {"source": args.source, "target": args.target, "format": chosen}
     report["pattern"] = str(tokenizer.spec.pattern)
     if args.verify is not None:
-        found = _verify(tokenizer, Tokenizer(read_back), args.verify, report)
+        found = _verify(tokenizer, read_back, args.verify, report)
         if found:
             _report(args, report, found)
             return 1

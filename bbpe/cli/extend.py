@@ -44,7 +44,7 @@ def _run(args: Namespace) -> int:
     tokenizer = _loaded(args.tokenizer, args.pattern)
     pattern = tokenizer.spec.pattern if args.pattern is None else get_pattern(args.pattern)
     expected = replace(tokenizer.spec, pattern=pattern)
-    proven(expected, args.output, bbpe.Tokenizer, format=args.format, drop=args.drop)
+    proven(bbpe.Tokenizer(expected), args.output, format=args.format, drop=args.drop)
     source = args.files
     if args.counts is not None:
         source = bbpe.load_counts(args.counts, pattern=pattern.steps)

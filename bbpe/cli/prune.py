@@ -42,7 +42,7 @@ def _run(args: Namespace) -> int:
     # nor may one output replace the other
     check_output(args.map, "the map", inputs.add(args.output))
     tokenizer = load_tokenizer(args)
-    proven(tokenizer.spec, args.output, bbpe.Tokenizer, format=args.format, drop=args.drop)
+    proven(tokenizer, args.output, format=args.format, drop=args.drop)
     source = args.used_in
     if args.counts is not None:
         source = bbpe.load_counts(args.counts, pattern=tokenizer.spec.pattern.steps)

@@ -93,7 +93,7 @@ def _run(args: Namespace) -> int:
     inputs = inputs_of(files=args.files, named=[args.counts])
     check_output(args.output, "the tokenizer", inputs, output_format=output_format)
     counts = None if args.counts is None else bbpe.load_counts(args.counts, pattern=args.pattern)
-    proven(_prototype(args, model, counts).spec, args.output, Tokenizer, format=args.format, drop=args.drop)
+    proven(_prototype(args, model, counts), args.output, format=args.format, drop=args.drop)
     started = time.perf_counter()
     tokenizer = _train(args, model, counts)
     seconds = time.perf_counter() - started

@@ -10,7 +10,7 @@ from ..lazy import lazy_property
 from ..pipeline.special_tokens import END_OF_TEXT
 from ..spec.named_tokens import named_tokens
 from ..spec.spec import TokenizerSpec, is_of_text, keys_of_text, other_tokens
-from ..text import alphabet_to_bytes, bytes_to_alphabet
+from ..text import alphabet_to_bytes, bytes_to_alphabet, tokens_to_alphabet
 
 #: The most characters of a token that a message shows.
 _SHOWN = 60
@@ -36,7 +36,7 @@ class Vocabulary:
             return keys_of_characters(spec)
         if is_of_text(spec):
             return keys_of_text(spec)
-        ordinary = {bytes_to_alphabet(token): token_id for token_id, token in spec.vocab.items()}
+        ordinary = dict(zip(tokens_to_alphabet([*spec.vocab.values()]), spec.vocab, strict=True))
         return {**ordinary, **spec.added_tokens, **spec.special_tokens}
 
     def merges(self) -> list[tuple[bytes, bytes]]:

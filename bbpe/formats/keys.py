@@ -12,7 +12,7 @@ from ..spec.rules import Characters
 from ..spec.spec import MAX_ID, TokenizerSpec, make_spec
 from ..spec.vocab import Vocab
 from ..splitting.patterns import Pattern
-from ..text import alphabet_to_bytes, bytes_to_alphabet
+from ..text import alphabet_to_bytes, tokens_to_alphabet
 from .key_tables import Keys, MergeIds, MergeKeys, vocab_of_bytes
 from .known import pattern_of, rank_text, recognise
 from .model_types import CLASS_OF_TYPE
@@ -213,7 +213,7 @@ def keys_of(spec: TokenizerSpec, *, path: StrPath, marked: bool = False) -> dict
 
     Raises `VocabularyError` when a special token would be read as an ordinary one, or is not Unicode text.
     """
-    keys = {bytes_to_alphabet(token): token_id for token_id, token in spec.vocab.items()}
+    keys = dict(zip(tokens_to_alphabet([*spec.vocab.values()]), spec.vocab, strict=True))
     for text, token_id in (*spec.special_tokens.items(), *spec.added_tokens.items()):
         taken = keys.setdefault(text, token_id) != token_id
         if taken or (not marked and not text.isascii() and in_alphabet(text)):
@@ -232,7 +232,7 @@ def merges_text(spec: TokenizerSpec, merges: Iterable[tuple[int, int, int]]) -> 
 
 def merge_keys(spec: TokenizerSpec, merges: Iterable[tuple[int, int, int]]) -> list[tuple[str, str]]:
     """Return merges as pairs of keys."""
-    keys = {token_id: bytes_to_alphabet(token) for token_id, token in spec.vocab.items()}
+    keys = dict(zip(spec.vocab, tokens_to_alphabet([*spec.vocab.values()]), strict=True))
     return [(keys[left], keys[right]) for left, right, _ in merges]
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeAlias, get_args
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar, get_args
 
 from .. import formats
 from ..errors import BBPEError, VocabularyError
 from ..records import replace
-from ..spec.fingerprint import are_equal
 from ..spec.spec import TokenizerSpec
 
 #: The parts of a tokenizer that `drop=` can leave out of a file.
@@ -38,8 +37,16 @@ _DROPPED: dict[str, Part] = {
 _PROBE = "Hello world's 12 345\n\n  \t\u00e9e\u0301 \ufb01 \u4e2d\u6587 \u0e44\u0e17\u0e22 \U0001f600\u200d\u2581<x> b"
 
 
-class Probed(Protocol):
-    """An object that encodes and decodes, as a tokenizer does."""
+class Saved(Protocol):
+    """What is saved: a tokenizer, whose class makes another one of a spec."""
+
+    spec: TokenizerSpec
+
+    def __init__(self, spec: TokenizerSpec) -> None: ...
+
+    @property
+    def fingerprint(self) -> str:
+        """A digest of everything that can change an id or a text."""
 
     def encode(self, text: str | bytes, *, allowed_special: Any) -> list[int]:
         """Return the ids of a text."""
@@ -48,23 +55,24 @@ class Probed(Protocol):
         """Return the text of ids."""
 
 
+S = TypeVar("S", bound=Saved)
+
+
 def proven(
-    spec: TokenizerSpec,
+    tokenizer: S,
     path: str | os.PathLike[str],
-    made: Callable[[TokenizerSpec], Probed],
     *,
     format: str | None = None,  # noqa: A002
     drop: Collection[Part] = (),
-) -> tuple[dict[Path, bytes], TokenizerSpec]:
-    """Return the files of a spec, and the equal spec that is read back from them.
+) -> tuple[dict[Path, bytes], S]:
+    """Return the files of a tokenizer, and the equal tokenizer that is read back from them.
 
-    The files are read back from a temporary folder.  The fingerprints of both specs must be equal, and so must the ids
-    and the decoded text of a probe with all bytes and all special and added tokens.  `made` returns a tokenizer of a
-    spec for the probe.
+    The files are read back from a temporary folder.  Both tokenizers must have equal fingerprints, and give the same
+    ids and decoded text of a probe with all bytes and all special and added tokens.
 
     Raises `VocabularyError` naming the parts that the format cannot hold.
     """
-    kept = _without(spec, drop)
+    kept = _without(tokenizer.spec, drop)
     files = formats.written(kept, path, format)
     chosen = formats.checked_format(format) or formats.format_of(Path(path))
     options: dict[str, Any] = {}
@@ -80,17 +88,26 @@ def proven(
     if chosen == "gguf" and kept.characters is not None and again.characters is not None:
         # GGUF does not store the text for the unknown token; its readers choose one
         kept = replace(kept, characters=replace(kept.characters, unknown_text=again.characters.unknown_text))
+    ours = tokenizer if kept is tokenizer.spec else type(tokenizer)(kept)
+    theirs = type(tokenizer)(again)
     if chosen in _WITHOUT_IDS:
         is_equal, compared = _without_ids(kept) == _without_ids(again), tuple(_SHARED)
     else:
-        is_equal, compared = are_equal(kept, again), tuple(_ALL)
+        is_equal, compared = _are_equal(ours, theirs), tuple(_ALL)
     if not is_equal:
         names = [name for name in compared if getattr(kept, name) != getattr(again, name)]
         changed = ", ".join(_described(kept, again, name) for name in names)
         raise _refused(chosen, path, f"it would lose or change {changed or 'merges'}", names)
-    if chosen not in _WITHOUT_IDS and _probed(kept, made) != _probed(again, made):
+    if chosen not in _WITHOUT_IDS and _probed(ours) != _probed(theirs):
         raise _refused(chosen, path, "a text with all bytes and special tokens would encode or decode differently")
-    return files, again
+    return files, theirs
+
+
+def _are_equal(ours: Saved, theirs: Saved) -> bool:
+    """Return whether two tokenizers give the same ids and texts and have the same special tokens."""
+    if ours.spec.special_tokens != theirs.spec.special_tokens:
+        return False
+    return ours.spec == theirs.spec or ours.fingerprint == theirs.fingerprint
 
 
 def _without(spec: TokenizerSpec, drop: Collection[Part]) -> TokenizerSpec:
@@ -145,10 +162,9 @@ def _described(ours: TokenizerSpec, theirs: TokenizerSpec, name: str) -> str:
     return f"{_ALL[name]} ({shown}{more})" if shown else _ALL[name]
 
 
-def _probed(spec: TokenizerSpec, made: Callable[[TokenizerSpec], Probed]) -> list[object]:
+def _probed(tokenizer: Saved) -> list[object]:
     """Return the ids and decoded texts of a probe, with and without special tokens, or the types of errors."""
-    tokenizer = made(spec)
-    tokens = sorted((*spec.special_tokens, *spec.added_tokens))
+    tokens = sorted((*tokenizer.spec.special_tokens, *tokenizer.spec.added_tokens))
     text = _PROBE + "".join(f" {token} a{token}b" for token in tokens)
     data = bytes(range(256)) + text.encode("utf-8", "surrogatepass")
     found: list[object] = []

@@ -12,6 +12,7 @@ from typing import Any, SupportsIndex
 
 from ..errors import CorpusError
 from ..lazy import lazy_property, np, npt
+from ..tokenizer import Tokenizer
 from .formats import Lengths
 from .formats.format import Ids, mapped, with_suffix
 from .part import Totals, read_record
@@ -55,6 +56,11 @@ class Shards:
     def tokens(self) -> int:
         """The number of ids, with those around documents."""
         return self.totals.tokens
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """The tokenizer that made the ids, as the folder has it; `save` writes it as a tokenizer.json."""
+        return self.plan.tokenizer
 
     def __len__(self) -> int:
         return self.totals.documents

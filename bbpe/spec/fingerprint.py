@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ..core.bpe import BPE
+from ..core.merge_list import MergeList
 from ..lazy import np
 from .characters import CharacterModel, single_characters
+from .merges import Merges
 from .rules import Template
 from .spec import TextRules, TokenizerSpec
 
@@ -53,11 +55,6 @@ def fingerprint(spec: TokenizerSpec) -> str:
     return digest.hexdigest()
 
 
-def are_equal(one: TokenizerSpec, other: TokenizerSpec) -> bool:
-    """Return whether two specs give the same ids and texts and have the same special tokens."""
-    return one.special_tokens == other.special_tokens and fingerprint(one) == fingerprint(other)
-
-
 def _template(spec: TokenizerSpec) -> Template | None:
     """Return the template, `None` if it adds nothing to a text and has no form for pairs."""
     return None if spec.template == Template((("A", 0),)) else spec.template
@@ -68,29 +65,32 @@ def _add(digest: _Hash, label: str, data: bytes) -> None:
 
 
 def _add_vocab(digest: _Hash, vocab: Mapping[int, bytes]) -> None:
-    rows = sorted(vocab.items())
-    digest.update(np.array([token_id for token_id, _ in rows], "<i8").tobytes())
-    digest.update(np.array([len(token) for _, token in rows], "<i8").tobytes())
-    digest.update(b"".join(token for _, token in rows))
+    ids, tokens = np.fromiter(vocab, "<i8", len(vocab)), [*vocab.values()]
+    if (np.diff(ids) < 0).any():
+        order = np.argsort(ids)
+        ids, tokens = ids[order], [tokens[place] for place in order]
+    digest.update(ids.tobytes())
+    digest.update(np.fromiter(map(len, tokens), "<i8", len(tokens)).tobytes())
+    digest.update(b"".join(tokens))
 
 
 def _add_merges(digest: _Hash, spec: TokenizerSpec) -> None:
-    merges, unmade = _live_merges(spec)
+    merges, has_unmade = _live_merges(spec)
     if spec.merge_levels:
         level = {made: level for (_, _, made), level in zip(spec.merges or (), spec.merge_levels, strict=True)}
-        _add(digest, "levels", np.array([level[made] for _, _, made in merges], "<i8").tobytes())
-    whole = spec.whole_pretokens and bool(unmade)
-    _add(digest, f"merges {whole}", np.array(list(merges), "<i8").tobytes())
+        _add(digest, "levels", np.array([level[made] for _, _, made in merges.rows()], "<i8").tobytes())
+    ids = np.frombuffer(merges.data(), np.uint32)
+    _add(digest, f"merges {spec.whole_pretokens and has_unmade}", ids.astype("<i8").tobytes())
 
 
-def _live_merges(spec: TokenizerSpec) -> tuple[Iterable[tuple[int, int, int]], bool]:
+def _live_merges(spec: TokenizerSpec) -> tuple[MergeList, bool]:
     """Return the merges that can apply, in order, and whether there are tokens that no merge makes."""
     if spec.characters is None:
-        merges, unmade = BPE(spec.vocab, spec.merges).live_merges()
-        return merges, bool(unmade)
-    listed = spec.merges or ()
+        live = BPE(spec.vocab, spec.merges).live_list()
+        return live, len(live) < sum(len(token) > 1 for token in spec.vocab.values())
+    listed = Merges(spec.merges or ())
     if spec.characters.marks_words or spec.characters.are_bytes:
         return listed, True
     live = CharacterModel(spec.vocab, spec.characters).live_merges(listed, spec.merge_levels)
     several = len(spec.vocab) - len(single_characters(spec.vocab))
-    return live, len({made for _, _, made in live}) < several
+    return live, len({made for _, _, made in live.rows()}) < several

@@ -27,6 +27,8 @@ def spec_of_bytes(data: bytes) -> TokenizerSpec:
     while start < len(data):
         size = int.from_bytes(data[start : start + _NUMBER], "little")
         start += _NUMBER + size
+        if start > len(data):
+            raise ValueError(f"found {len(data)} bytes; expected {start} or more")
         parts.append(data[start - size : start])
     fields, vocab, *merges = parts
     return spec_of_fields(

@@ -1,6 +1,6 @@
 """What is timed: a room for each concept; importing them fills `JOBS`."""
 
-from . import decoding, encoding, latency, loading, memory, models, pipeline, splitting, training, wrapped
+from . import decoding, encoding, latency, loading, memory, models, pipeline, shards, splitting, training, wrapped
 from .registry import CLOCKS, JOBS, Measured, Unit, digest
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "memory",
     "models",
     "pipeline",
+    "shards",
     "splitting",
     "training",
     "wrapped",

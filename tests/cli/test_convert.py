@@ -150,7 +150,7 @@ def test_differences_of_ids_are_listed(
     source: Path, tmp_path: Path, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Equal definitions give equal ids, so the two that are compared here are made different."""
-    monkeypatch.setattr("bbpe.cli.convert.proven", lambda spec, *_, **__: ({}, swapped(spec)))
+    monkeypatch.setattr("bbpe.cli.convert.proven", lambda tok, *_, **__: ({}, bbpe.Tokenizer(swapped(tok.spec))))
     status, out, errors = call("convert", source, tmp_path / "b.json", "--verify", tmp_path / "text.txt")
     assert (status, errors) == (1, "")
     for part in ("the tokens: at b'the', A gives 257:b'the'", "b.json was not written", "in more places"):

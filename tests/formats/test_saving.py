@@ -224,7 +224,7 @@ def test_a_probe_is_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_the_probe_holds_all_bytes_and_tokens() -> None:
     tok = trained(vocab_size=256 + len(SPECIALS))
-    ids = {token_id for part in saving._probed(tok.spec, bbpe.Tokenizer) if isinstance(part, list) for token_id in part}
+    ids = {token_id for part in saving._probed(tok) if isinstance(part, list) for token_id in part}
     assert ids == set(range(256 + len(SPECIALS)))
 
 
