@@ -1,5 +1,6 @@
 """The BPE model in C (csrc/models/bpe/bpe.h), made of a vocabulary and merges."""
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport qsort
 from libc.string cimport memset
 
 from bbpe.core.c_base cimport BBPE_OK, bbpe_status
@@ -52,6 +53,11 @@ cdef int add_tokens(bbpe_bpe *model, const bbpe_pretoken_table *tokens) except -
         if entry.length == 1:
             model.byte_ids[tokens.arena[entry.start]] = <uint32_t>entry.value
     return 0
+
+
+cdef int in_order(const void *one, const void *other) noexcept nogil:
+    cdef uint64_t first = (<const uint64_t *>one)[0], second = (<const uint64_t *>other)[0]
+    return (first > second) - (first < second)
 
 
 cdef class BPE(Model):
@@ -158,20 +164,27 @@ cdef class BPE(Model):
         cdef const bbpe_pretoken_entry *entry
         cdef MergeList made = MergeList()
         cdef bbpe_merge row
-        cdef size_t i
-        ranks = []
-        for i in range(self.c.tokens.count):
-            entry = self.c.tokens.entries + i
-            if entry.length > 1 and entry.value & BBPE_BPE_MADE:
-                row.made = <uint32_t>entry.value
-                parts = self.c.parts[row.made]
-                ranks.append((bbpe_bpe_value(&self.c, parts.left, parts.right) & ~<uint64_t>0xFFFFFFFF) | row.made)
-        ranks.sort()
-        check(bbpe_merge_list_reserve(&made.c, <size_t>len(ranks)))
-        for rank in ranks:
-            row.made = <uint32_t>(<uint64_t>rank & 0xFFFFFFFF)
-            row.left, row.right = self.c.parts[row.made].left, self.c.parts[row.made].right
-            bbpe_merge_list_add(&made.c, row)
+        cdef size_t i, count = 0
+        # a rank and what it makes
+        cdef uint64_t *ranks = <uint64_t *>bbpe_memory_new(self.c.tokens.count, sizeof(uint64_t))
+        if ranks == NULL:
+            raise MemoryError("bbpe could not allocate memory")
+        try:
+            for i in range(self.c.tokens.count):
+                entry = self.c.tokens.entries + i
+                if entry.length > 1 and entry.value & BBPE_BPE_MADE:
+                    row.made = <uint32_t>entry.value
+                    parts = self.c.parts[row.made]
+                    ranks[count] = bbpe_bpe_value(&self.c, parts.left, parts.right) & ~<uint64_t>0xFFFFFFFF | row.made
+                    count += 1
+            qsort(ranks, count, sizeof(uint64_t), in_order)
+            check(bbpe_merge_list_reserve(&made.c, count))
+            for i in range(count):
+                row.made = <uint32_t>(ranks[i] & 0xFFFFFFFF)
+                row.left, row.right = self.c.parts[row.made].left, self.c.parts[row.made].right
+                bbpe_merge_list_add(&made.c, row)
+        finally:
+            bbpe_memory_free(ranks)
         made._close()
         return made
 

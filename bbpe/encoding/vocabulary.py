@@ -10,6 +10,7 @@ from ..lazy import lazy_property
 from ..pipeline.special_tokens import END_OF_TEXT
 from ..spec.named_tokens import named_tokens
 from ..spec.spec import TokenizerSpec, is_of_text, keys_of_text, other_tokens
+from ..spec.vocab import Vocab
 from ..text import alphabet_to_bytes, bytes_to_alphabet, tokens_to_alphabet
 
 #: The most characters of a token that a message shows.
@@ -62,7 +63,7 @@ class Vocabulary:
     def id_of(self, token: bytes | str) -> int:
         """Return the id of a token; a str is looked up as a key, as a key with GPT-2's alphabet, and then as a text."""
         if isinstance(token, str):
-            found = self._ids_by_key.get(token)
+            found = self._id_of_key(token)
             found = found if found is not None else self._id_of_bytes(_bytes_of_key(token))
             found = found if found is not None else self.id_of_text(token)
         elif isinstance(token, bytes | bytearray | memoryview):
@@ -75,8 +76,27 @@ class Vocabulary:
         """Return the id of the token with this text; `None` when there is none."""
         return self._id_of_bytes(text.encode("utf-8", "surrogatepass"))
 
+    def _id_of_key(self, key: str) -> int | None:
+        spec = self._spec
+        if spec.characters is not None or is_of_text(spec):
+            return self._ids_by_key.get(key)
+        for marked in (spec.special_tokens, spec.added_tokens):
+            if key in marked:
+                return marked[key]
+        return self._ordinary_id(_bytes_of_key(key))
+
     def _id_of_bytes(self, token: bytes | None) -> int | None:
-        return None if token is None else self._ids_by_token.get(token)
+        if token is None:
+            return None
+        found = self._marked_ids.get(token)
+        found = found if found is not None else self._ordinary_id(token)
+        return found if found is not None else self._other_ids.get(token)
+
+    def _ordinary_id(self, token: bytes | None) -> int | None:
+        vocab = self._spec.vocab
+        assert isinstance(vocab, Vocab)
+        # one look-up in its table; a dict of all tokens takes as long as loading
+        return vocab.id_of(token) if token is not None and vocab.has_token(token) else None
 
     def end_of_text(self) -> int:
         """Return the id of the end-of-text token; `SpecialTokenError` when there is none."""
@@ -119,13 +139,14 @@ class Vocabulary:
         return self.keys()
 
     @lazy_property
-    def _ids_by_token(self) -> dict[bytes, int]:
+    def _marked_ids(self) -> dict[bytes, int]:
         spec = self._spec
-        ids = {token: token_id for token_id, token in other_tokens(spec).items()}
-        ids.update({token: token_id for token_id, token in spec.vocab.items()})
-        for text, token_id in (*spec.added_tokens.items(), *spec.special_tokens.items()):
-            ids[text.encode("utf-8", "surrogatepass")] = token_id
-        return ids
+        marked = (*spec.added_tokens.items(), *spec.special_tokens.items())
+        return {text.encode("utf-8", "surrogatepass"): token_id for text, token_id in marked}
+
+    @lazy_property
+    def _other_ids(self) -> dict[bytes, int]:
+        return {token: token_id for token_id, token in other_tokens(self._spec).items()}
 
 
 class NamedToken:

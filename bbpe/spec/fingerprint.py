@@ -13,6 +13,7 @@ from .characters import CharacterModel, single_characters
 from .merges import Merges
 from .rules import Template
 from .spec import TextRules, TokenizerSpec
+from .vocab import Vocab
 
 if TYPE_CHECKING:
     from hashlib import _Hash
@@ -65,13 +66,17 @@ def _add(digest: _Hash, label: str, data: bytes) -> None:
 
 
 def _add_vocab(digest: _Hash, vocab: Mapping[int, bytes]) -> None:
-    ids, tokens = np.fromiter(vocab, "<i8", len(vocab)), [*vocab.values()]
+    # Vocab.data: the number of tokens, their ids and lengths, their bytes
+    data = (vocab if isinstance(vocab, Vocab) else Vocab(vocab)).data()
+    rows = np.frombuffer(data, "<u4", 2 * len(vocab), 8).reshape(-1, 2).astype("<i8")
+    ids, lengths, tokens = rows[:, 0], rows[:, 1], data[8 + 8 * len(rows) :]
     if (np.diff(ids) < 0).any():
         order = np.argsort(ids)
-        ids, tokens = ids[order], [tokens[place] for place in order]
+        tokens = b"".join(token for _, token in sorted(vocab.items()))
+        ids, lengths = ids[order], lengths[order]
     digest.update(ids.tobytes())
-    digest.update(np.fromiter(map(len, tokens), "<i8", len(tokens)).tobytes())
-    digest.update(b"".join(tokens))
+    digest.update(lengths.tobytes())
+    digest.update(tokens)
 
 
 def _add_merges(digest: _Hash, spec: TokenizerSpec) -> None:
@@ -87,7 +92,8 @@ def _live_merges(spec: TokenizerSpec) -> tuple[MergeList, bool]:
     """Return the merges that can apply, in order, and whether there are tokens that no merge makes."""
     if spec.characters is None:
         live = BPE(spec.vocab, spec.merges).live_list()
-        return live, len(live) < sum(len(token) > 1 for token in spec.vocab.values())
+        # all 256 bytes are tokens
+        return live, len(live) < len(spec.vocab) - 256
     listed = Merges(spec.merges or ())
     if spec.characters.marks_words or spec.characters.are_bytes:
         return listed, True
