@@ -5,7 +5,12 @@
  *     size_t BBPE_JSON_LINES_BLOCK(const uint8_t *text, size_t left, size_t *plain)
  *
  * which looks at the first bytes of text and returns how many, 0 when it leaves them to the code here; of these the first
- * `*plain` ones are ASCII without controls, quotes and backslashes. */
+ * `*plain` ones are ASCII without controls, quotes and backslashes; and
+ *
+ *     size_t BBPE_JSON_LINES_CHARACTERS(const uint8_t *text, size_t left, bool *are_wide)
+ *
+ * which looks at the first 64 bytes, of which there are no fewer, and returns how many at their beginning are whole characters
+ * without such signs, 0 when it leaves them to the code here; `*are_wide` says whether any is no ASCII. */
 #include "base/utf8.h"
 #include "text/json_lines.h"
 
@@ -67,8 +72,17 @@ BBPE_INLINE void json_move_plain(json_string *self, const uint8_t *end, bool wri
     }
 }
 
-/* Move past characters of several bytes; false when bytes are not UTF-8. */
+/* Move past characters, the first of them of several bytes; false when bytes are not UTF-8. */
 BBPE_INLINE bool json_move_wide(json_string *self, const uint8_t *end, bool writes) {
+    bool are_wide = true;
+    size_t whole;
+    while (are_wide && (whole = BBPE_JSON_LINES_CHARACTERS(self->at, (size_t)(end - self->at), &are_wide))) {
+        if (writes) {
+            memcpy(self->out, self->at, 64);
+            self->out += whole;
+        }
+        self->at += whole;
+    }
     while (self->at < end && *self->at >= 0x80) {
         uint32_t bytes;
         size_t size;

@@ -18,6 +18,15 @@ BBPE_INLINE size_t scalar_block(const uint8_t *text, size_t left, size_t *plain)
     return 8;
 }
 
+/* Left to the code that looks at each character. */
+BBPE_INLINE size_t scalar_characters(const uint8_t *text, size_t left, bool *are_wide) {
+    (void)text;
+    (void)left;
+    *are_wide = false;
+    return 0;
+}
+
 #define BBPE_JSON_LINES_BLOCK scalar_block
+#define BBPE_JSON_LINES_CHARACTERS scalar_characters
 #define BBPE_JSON_LINES_SELECT bbpe_json_lines_scalar
 #include "text/json_lines_loop.h"

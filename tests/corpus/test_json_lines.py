@@ -138,6 +138,28 @@ def test_every_escape_and_every_short_character(isa: str) -> None:
                 assert at == 0
 
 
+@pytest.mark.parametrize("isa", EVERY_ISA)
+@pytest.mark.parametrize("before", [b"\xc3\xa9" * 2, b"\xe6\xbc\xa2" * 19 + b"\xc3\xa9", b"\xe6\xbc\xa2" * 20 + b"ab"])
+def test_every_beginning_of_a_character_of_several_bytes(isa: str, before: bytes) -> None:
+    """At the beginning of a block of 64 bytes, and where its end cuts it; what is no UTF-8 is left to the caller."""
+    right = []
+    for first in range(0x80, 0x100):
+        for second in range(0x7C, 0xC4):
+            for rest in (b"", b"\x80", b"\xbf", b"\x80\xbf", b"a", b"\xe6\xbc\xa2"):
+                text = before + bytes((first, second)) + rest + b"\xe6\xbc\xa2" * 25
+                line = b'{"text": "' + text + b'"}\n'
+                try:
+                    text.decode()
+                except UnicodeDecodeError:
+                    assert read_lines(line, 0, b"text", bytearray(len(line)), isa=isa)[0] == 0, text
+                else:
+                    right.append(text)
+    lines = b"".join(b'{"text": "' + text + b'"}\n' for text in right)
+    room = bytearray(len(lines))
+    at, used, ends, *_ = read_lines(lines, 0, b"text", room, isa=isa)
+    assert (at, len(ends), bytes(room[:used])) == (len(lines), len(right), b"".join(right))
+
+
 def test_depth_has_a_limit_after_which_json_decides() -> None:
     for depth, is_read in ((64, True), (65, False), (100_000, False)):
         line = b'{"a": ' + b"[" * depth + b"]" * depth + b', "text": "x"}\n'
