@@ -1304,7 +1304,7 @@ class Tokenizer:
     def fingerprint(self) -> str:
         """A digest of everything that can change an id or a text, as 64 hex digits."""
         from .spec.fingerprint import fingerprint
-        return fingerprint(self.spec)
+        return fingerprint(self.spec, self._encoder.encoder.model)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Tokenizer):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..core.bpe import BPE
 from ..core.merge_list import MergeList
+from ..core.model import Model
 from ..lazy import np
 from .characters import CharacterModel, single_characters
 from .merges import Merges
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from hashlib import _Hash
 
 
-def fingerprint(spec: TokenizerSpec) -> str:
+def fingerprint(spec: TokenizerSpec, compiled: Model | None = None) -> str:
     """Return a SHA-256 of everything that affects the ids and texts of a tokenizer, as 64 hex digits.
 
     The digest covers the ids and bytes of all tokens, the merges that can apply, the look-up of whole pretokens, the
@@ -27,6 +28,8 @@ def fingerprint(spec: TokenizerSpec) -> str:
     cover the name, the file format, attached files, trims of offsets, the dropout of a file, and merges that can never
     apply.  So a list of merges and ranks that give the same ids have equal digests.  Dropout can make such a merge
     apply, so tokenizers with equal digests may draw different ids.
+
+    `compiled` is the model that encodes by the spec, if there is one already.
 
     >>> from bbpe.splitting.patterns import get_pattern
     >>> vocab = {byte: bytes([byte]) for byte in range(256)} | {256: b"ab", 257: b"bc"}
@@ -50,7 +53,7 @@ def fingerprint(spec: TokenizerSpec) -> str:
     _add(digest, "decoder", repr(spec.decoder).encode("utf-8", "surrogatepass"))
     _add(digest, "model", b"" if spec.model is None else spec.model.identity())
     if spec.model is None:
-        _add_merges(digest, spec)
+        _add_merges(digest, spec, compiled)
     if spec.padding is not None or spec.truncation is not None:
         _add(digest, "rows", repr((spec.padding, spec.truncation)).encode("utf-8", "surrogatepass"))
     return digest.hexdigest()
@@ -79,8 +82,8 @@ def _add_vocab(digest: _Hash, vocab: Mapping[int, bytes]) -> None:
     digest.update(tokens)
 
 
-def _add_merges(digest: _Hash, spec: TokenizerSpec) -> None:
-    merges, has_unmade = _live_merges(spec)
+def _add_merges(digest: _Hash, spec: TokenizerSpec, compiled: Model | None) -> None:
+    merges, has_unmade = _live_merges(spec, compiled)
     if spec.merge_levels:
         level = {made: level for (_, _, made), level in zip(spec.merges or (), spec.merge_levels, strict=True)}
         _add(digest, "levels", np.array([level[made] for _, _, made in merges.rows()], "<i8").tobytes())
@@ -88,10 +91,11 @@ def _add_merges(digest: _Hash, spec: TokenizerSpec) -> None:
     _add(digest, f"merges {spec.whole_pretokens and has_unmade}", ids.astype("<i8").tobytes())
 
 
-def _live_merges(spec: TokenizerSpec) -> tuple[MergeList, bool]:
+def _live_merges(spec: TokenizerSpec, compiled: Model | None) -> tuple[MergeList, bool]:
     """Return the merges that can apply, in order, and whether there are tokens that no merge makes."""
     if spec.characters is None:
-        live = BPE(spec.vocab, spec.merges).live_list()
+        model = compiled if isinstance(compiled, BPE) else BPE(spec.vocab, spec.merges)
+        live = model.live_list()
         # all 256 bytes are tokens
         return live, len(live) < len(spec.vocab) - 256
     listed = Merges(spec.merges or ())
