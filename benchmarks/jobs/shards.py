@@ -67,8 +67,12 @@ def shards_bbpe(_library: str, text: bytes, options: dict[str, str]) -> Timed:
     where = vocabulary(options["vocab"], Path(options["folder"]))
     tok = bbpe.load(where.ranks, special_tokens={"<|endoftext|>": end})
     tok.encode("hello")
-    shard = bbpe.shard
-    folder = Path(options["folder"], "shards.bbpe")
+    shard, folder = bbpe.shard, Path(options["folder"], "shards.bbpe")
+    # what is imported on first use is imported here, as gigatoken is as a whole
+    one = folder.with_name("one.jsonl")
+    one.write_text('{"text": "low"}\n')
+    shutil.rmtree(folder, ignore_errors=True)
+    shard(one, folder, bbpe.train_from_iterator(["low"], 257, special_tokens=["<e>"]), eos="<e>", threads=1)
 
     def run() -> Path:
         shutil.rmtree(folder, ignore_errors=True)
