@@ -19,6 +19,8 @@ StrPath = str | os.PathLike[str]
 
 #: The most bytes of the target's name in a temporary name; common file systems allow at least 143 bytes in a name.
 _NAME_BYTES = 100
+#: The bytes that are read at once where a file has more than its size says.
+_BLOCK = 1 << 20
 #: The errors of file systems that cannot flush a folder.
 _NOT_FOR_FOLDERS = (errno.EINVAL, errno.ENOTSUP, errno.EBADF)
 _OPENED: ContextVar[set[str] | None] = ContextVar("opened", default=None)
@@ -81,11 +83,22 @@ def read_bytes(path: StrPath, *, most: int) -> bytes:
     else:
         with open_file(path) as file:
             size = os.fstat(file.fileno()).st_size
-            data = b"" if size > most else file.read(most + 1)
+            data = b"" if size > most else _read(file, size, most)
     size = max(size, len(data))
     if size > most:
         raise VocabularyError(f"the file has {size} bytes or more; expected at most {most}", path=path)
     return data
+
+
+def _read(file: BinaryIO, size: int, most: int) -> bytes:
+    """Return what a file has, at most `most` + 1 bytes; `read` asks for the memory of all that it may return."""
+    parts = [file.read(size + 1)]
+    # it grew, or its size is not told
+    left = most + 1 - len(parts[0]) if len(parts[0]) > size else 0
+    while left and (part := file.read(min(left, _BLOCK))):
+        parts.append(part)
+        left -= len(part)
+    return b"".join(parts)
 
 
 def write_atomic(path: StrPath, data: bytes) -> None:

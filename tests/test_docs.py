@@ -73,7 +73,8 @@ def test_pages(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 def run_example(name: str, *arguments: object) -> str:
     command = [sys.executable, str(EXAMPLES / name), *map(str, arguments)]
-    found = subprocess.run(command, capture_output=True, encoding="utf-8", env={**os.environ, "PYTHONPATH": str(ROOT)})
+    environment = {**os.environ, "PYTHONPATH": str(Path(bbpe.__file__).parents[1])}
+    found = subprocess.run(command, capture_output=True, encoding="utf-8", env=environment)
     assert found.returncode == 0, found.stderr
     return found.stdout
 

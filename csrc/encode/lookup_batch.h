@@ -5,14 +5,14 @@
  *     ask for memory               p    p    p           p  |              (one step later: its address is stored by then)
  *     read entry, ids                                       | e    e    e
  *
- *     k  fill: the key of a piece, and the address of its primary slot, for 1 or 4 pieces a step
+ *     k  fill: the key of a piece, and the address of its primary slot, for 1, 4 or 8 pieces a step
  *     p  fill: the cache line of that slot is prefetched; it arrives while hundreds of other keys are made
  *     e  emit: the entry is compared with the key, and its ids are written
  *
  * A piece that is not in its primary slot goes to miss.c at once, and may enter the cache: an entry is compared when it is
  * read, so it may have moved since.
  *
- * One piece a step is lookup_batch.c, four lookup_batch_avx2.c. */
+ * One piece a step is lookup_batch.c, four lookup_batch_avx2.c, eight lookup_batch_avx512.c. */
 #ifndef BBPE_ENCODE_LOOKUP_BATCH_H
 #define BBPE_ENCODE_LOOKUP_BATCH_H
 
@@ -37,7 +37,10 @@ struct bbpe_lookup_batch_loops {
 
 /* The loops that this processor runs, and those to choose from. */
 const struct bbpe_lookup_batch_loops *bbpe_lookup_batch_select(void);
-extern const struct bbpe_lookup_batch_loops bbpe_lookup_batch_scalar, bbpe_lookup_batch_avx2;
+extern const struct bbpe_lookup_batch_loops bbpe_lookup_batch_scalar, bbpe_lookup_batch_avx2, bbpe_lookup_batch_avx512;
+/* The second loop of the last two. */
+uint32_t *bbpe_lookup_batch_emit_avx2(const bbpe_lookup_batch *self, size_t count, const bbpe_encoder *encoder,
+                                      bbpe_encode_state *state, const uint8_t *text, uint32_t *ids);
 
 /* The flag of a part in an end, where a key has it. */
 #define BBPE_LOOKUP_BATCH_FLAG(end) (((uint64_t)(end) & BBPE_CUT_PART) << (64 - 8 * sizeof(size_t)))

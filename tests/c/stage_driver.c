@@ -140,6 +140,7 @@ static size_t fast_loops(const struct bbpe_lookup_batch_loops *fast[2]) {
     (void)fast;
 #ifdef BBPE_HAS_X86
     if (bbpe_cpu_level_get() >= BBPE_CPU_AVX2) fast[count++] = &bbpe_lookup_batch_avx2;
+    if (bbpe_cpu_level_get() >= BBPE_CPU_AVX512) fast[count++] = &bbpe_lookup_batch_avx512;
 #endif
     return count;
 }

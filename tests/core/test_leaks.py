@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import re
 import shutil
 import subprocess
@@ -62,7 +63,7 @@ def test_valgrind_finds_nothing_lost(saved: Path, tmp_path: Path) -> None:
     code = f"{ROUND.format(text=TEXT[:2000])}\nfor _ in range(3): around({str(saved)!r})\n"
     log = tmp_path / "valgrind.log"
     command = ["valgrind", "--leak-check=full", "--show-leak-kinds=definite", "--num-callers=30", f"--log-file={log}"]
-    environment = {"PYTHONMALLOC": "malloc", "PYTHONPATH": str(Path(bbpe.__file__).parent.parent), "PATH": "/usr/bin"}
+    environment = {**os.environ, "PYTHONMALLOC": "malloc", "PYTHONPATH": str(Path(bbpe.__file__).parent.parent)}
     subprocess.run([*command, sys.executable, "-c", code], check=True, env=environment)
     report = log.read_text("utf-8")
     assert "LEAK SUMMARY" in report

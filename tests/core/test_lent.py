@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -186,7 +187,7 @@ print("alive")
 
 def in_process(code: str, **options: Any) -> str:
     """Run Python that may crash; what it prints."""
-    environment = {"PYTHONPATH": str(Path(bbpe.__file__).parents[1]), "PATH": "/usr/bin:/bin"}
+    environment = {**os.environ, "PYTHONPATH": str(Path(bbpe.__file__).parents[1])}
     done = subprocess.run(
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=300, **options
     )

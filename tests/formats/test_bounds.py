@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from struct import pack
@@ -140,7 +141,7 @@ class _Meanwhile:
 
     def __init__(self, file: BinaryIO, happens: Callable[[], object]) -> None:
         self._file, self._happens, self.seek = file, happens, file.seek
-        self.most = 0
+        self.read_bytes = 0
 
     def __enter__(self) -> _Meanwhile:
         return self
@@ -153,8 +154,9 @@ class _Meanwhile:
 
     def read(self, count: int) -> bytes:
         self._happens()
-        self.most = max(self.most, count)
-        return self._file.read(count)
+        data = self._file.read(count)
+        self.read_bytes += len(data)
+        return data
 
 
 def test_files_that_grow_while_they_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -164,7 +166,18 @@ def test_files_that_grow_while_they_are_read(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(files, "open_file", lambda _: growing)
     with pytest.raises(VocabularyError, match="the file has 1001 bytes or more; expected at most 1000"):
         read_bytes(path, most=1000)
-    assert growing.most == 1001
+    assert growing.read_bytes == 1001
+
+
+def test_reading_asks_for_no_more_memory_than_a_file_has(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(b"abc" * 1000)
+    tracemalloc.start()
+    try:
+        assert read_bytes(path, most=1 << 30) == b"abc" * 1000
+        assert tracemalloc.get_traced_memory()[1] < 1 << 20
+    finally:
+        tracemalloc.stop()
 
 
 def test_limits_of_formats(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
