@@ -74,7 +74,10 @@ class Bbpe(Peer):
 
     def load(self) -> Any:
         # the row of loading is about the file, not about tables that an earlier process has made of it
-        return self.imported().load(self.vocabulary.ranks, special_tokens={}, cache=False)
+        tok = self.imported().load(self.vocabulary.ranks, special_tokens={}, cache=False)
+        # tables that the first long text would make belong to loading, as they do in other libraries
+        tok.warm_up()
+        return tok
 
     def flat(self, text: str) -> Any:
         return self.tok.encode_to_numpy(text, threads=self.threads)
