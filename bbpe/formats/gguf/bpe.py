@@ -15,10 +15,14 @@ from typing import NoReturn
 
 from ...errors import VocabularyError
 from ...files import StrPath
+from ...spec.decoders import ByteLevel
 from ...spec.rules import Characters
-from ...spec.spec import TokenizerSpec, make_spec
+from ...spec.spec import TextRules, TokenizerSpec, make_spec
+from ...spec.vocab import Vocab
 from ...splitting.patterns import PATTERNS, Pattern, get_pattern
-from ..key_tables import Keys, vocab_of_bytes
+from ..character_keys import read_keys
+from ..huggingface.pre_tokenizers import PreTokenization
+from ..key_tables import Keys
 from ..keys import byte_symbols, keys_of, merge_keys
 from ..piece_rows import CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED, Piece, padded
 from ..ranks import live_merges
@@ -167,23 +171,40 @@ def read_byte_level(
     if special_tokens is not None:
         special = dict(special_tokens)
         added = {text: token_id for text, token_id in added.items() if text not in special}
-    tokens = vocab_of_bytes(keys, path=path, place=PREFIX + "tokens")
+    tokens, split, characters = _read(keys, PreTokenization(get_pattern(pattern), byte_level=True), path)
     merges = pairs.merges(keys, tokens)
     with about(path):
         spec = make_spec(
             tokens,
             merges,
-            pattern=get_pattern(pattern),
+            pattern=split.pattern,
             special_tokens=special,
             added_tokens=added,
             whole_pretokens=row is not None and row.whole,
             name=name,
+            rules=TextRules((), None, split.rules),
             template=template,
-            characters=byte_symbols(tokens, Characters(are_bytes=True)),
+            characters=characters,
+            decoder=(ByteLevel(),),
         )
     if row is None:
         _check_all_made(spec, pre, fields)
     return spec
+
+
+def _read(keys: Keys, split: PreTokenization, path: StrPath) -> tuple[Vocab, PreTokenization, Characters | None]:
+    """Return the tokens of keys with the split and the characters that fit them.
+
+    A token outside the byte alphabet, such as the emoji of Command R, is never found.  All tokens are then texts in
+    this alphabet, as in a `tokenizer.json`.
+    """
+    tokens = Vocab.of_keys(keys.table, [])
+    if tokens is not None:
+        return tokens, split, byte_symbols(tokens, Characters(are_bytes=True))
+    texts, symbols = read_keys(
+        keys, Characters(), byte_fallback=False, left_out=set(), path=path, place=PREFIX + "tokens"
+    )
+    return texts, split.spelled(), symbols
 
 
 def _refuse_pre(fields: GGUFFields, pre: str) -> NoReturn:
