@@ -33,6 +33,22 @@ _TYPES = {
     "Gemma": (
         "diffusion_gemma gemma gemma2 gemma3 gemma3_text gemma3n gemma3n_text recurrent_gemma shieldgemma2 t5gemma zaya"
     ),
+    "Bert": (
+        "align bark bert blip bros chinese_clip convbert distilbert electra ernie flava git grounding-dino layoutlm "
+        "megatron-bert mm-grounding-dino nezha nomic_bert qdqbert realm retribert squeezebert tvp vilt visual_bert"
+    ),
+    "DPRQuestionEncoder": "dpr",
+    "Lxmert": "lxmert",
+    "MobileBert": "mobilebert",
+    "Bertweet": "bertweet",
+    "CpmAnt": "cpmant",
+    "Esm": "esm",
+    "GPTNeoXJapanese": "gpt_neox_japanese",
+    "Herbert": "herbert",
+    "LayoutLMv2": "layoutlmv2",
+    "Phobert": "phobert",
+    "ProphetNet": "prophetnet",
+    "Tapas": "tapas",
     "Barthez": "barthez",
     "Bartpho": "bartpho",
     "BertGeneration": "bert-generation",

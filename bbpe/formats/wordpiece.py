@@ -1,14 +1,13 @@
 """WordPiece: BERT's `vocab.txt` with one token on each line, and the WordPiece model of a `tokenizer.json`.
 
-A `vocab.txt` does not contain the rules for texts.  The fields `do_lower_case`, `strip_accents` and
-`tokenize_chinese_chars` come from a `tokenizer_config.json` in the same folder.  Without this file texts are
-lower-cased unless a token has an upper-case letter, because no lower-cased text could match such a token.
+A `vocab.txt` does not contain the rules for texts.  They come from the class and the options in the
+`tokenizer_config.json` of its folder (`word_classes`).  Without a class texts are lower-cased unless a token has an
+upper-case letter, because no lower-cased text could match such a token.
 """
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,19 +15,17 @@ from typing import Any
 from ..errors import VocabularyError
 from ..files import StrPath
 from ..spec.models import WordPieceModel
-from ..spec.rules import BertNormalizer, BertPreTokenizer, bert_template
-from ..spec.spec import TextRules, TokenizerSpec, keys_of_text, make_spec
-from ..splitting.patterns import PATTERNS, Pattern, get_pattern
-from .keys import check_ids, check_well_formed, class_field, class_of, key_of_unknown, take_unused, without_added
-from .reading import Fields, about, read_json, read_text, shown
+from ..spec.rules import BertNormalizer, BertPreTokenizer
+from ..spec.spec import TextRules, TokenizerSpec, keys_of_text
+from ..splitting.patterns import Pattern
+from .keys import check_ids, check_well_formed, key_of_unknown, take_unused, without_added
+from .reading import Fields, read_text
 from .rows import FORMATS
 
 NAMES = FORMATS["wordpiece"].names
 _UNKNOWN = "[UNK]"
 _SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 _CONFIG = "tokenizer_config.json"
-#: The classes of `transformers` that read a vocab.txt with [UNK] in another way.
-_OTHER_RULES = ("MPNet", "Funnel", "BertJapanese", "Splinter", "RoFormer", "RoCBert")
 
 
 def load(
@@ -40,33 +37,13 @@ def load(
 ) -> TokenizerSpec:
     """Read a `vocab.txt`; the id of a token is its line number, from 0.  `pattern` replaces BERT's pre-tokenizer.
 
-    Raises `VocabularyError` with file and line on a repeated token, and when `[UNK]` is missing.
+    Raises `VocabularyError` with file and line on a repeated token, and with the field on a class that reads such a
+    file by other rules and on a token of the class that is missing.
     """
+    from .word_classes import load_words
+
     source = Path(path) / NAMES[0][0] if Path(path).is_dir() else Path(path)
-    keys = _read(source)
-    kind = class_of(source.with_name(_CONFIG))
-    if kind.startswith(_OTHER_RULES):
-        problem = f"the class {kind!r} has other rules than BERT's for vocab.txt; expected a tokenizer.json beside it"
-        path, place = class_field(source.with_name(_CONFIG))
-        raise VocabularyError(problem, path=path, place=place)
-    if special_tokens is None:
-        special_tokens = {text: keys[text] for text in _SPECIALS if text in keys}
-    if _UNKNOWN not in keys:
-        raise VocabularyError(f"no line is {_UNKNOWN}; expected one for words without tokens", path=source)
-    rules = TextRules((_normalizer(source.with_name(_CONFIG), keys),), None, (BertPreTokenizer(),))
-    if pattern is not None:
-        rules = TextRules(rules.normalizers)
-    with about(source):
-        return make_spec(
-            {token_id: key.encode() for key, token_id in keys.items()},
-            None,
-            pattern=PATTERNS["none"] if pattern is None else get_pattern(pattern),
-            special_tokens=special_tokens,
-            name=name,
-            rules=rules,
-            template=bert_template(special_tokens),
-            model=WordPieceModel(keys[_UNKNOWN]),
-        )
+    return load_words(source, _read(source), pattern=pattern, special_tokens=special_tokens, name=name)
 
 
 def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:
@@ -99,7 +76,7 @@ def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:
     if broken is not None:
         raise VocabularyError(f"token {broken!r} has a line break; expected one line for each token", path=path)
     data = "".join(f"{key}\n" for key in keys).encode()
-    return {path: data} if path.suffix else {path / NAMES[0][0]: data, path / _CONFIG: _config(bert)}
+    return {path: data} if path.suffix else {path / NAMES[0][0]: data, path / _CONFIG: _config(spec, bert)}
 
 
 def _read(path: Path) -> dict[str, int]:
@@ -115,32 +92,15 @@ def _read(path: Path) -> dict[str, int]:
     return keys
 
 
-def _normalizer(path: Path, keys: Mapping[str, int]) -> BertNormalizer:
-    config: dict[str, Any] = {}
-    if path.is_file():
-        found = read_json(path)
-        config = found if isinstance(found, dict) else {}
-    has_upper = any(key != key.lower() for key in keys if not re.fullmatch(r"\[\w+\]", key))
-    chosen = {"do_lower_case": not has_upper, "tokenize_chinese_chars": True}
-    for field in (*chosen, "strip_accents"):
-        value = config.get(field)
-        if value is not None and type(value) is not bool:
-            raise VocabularyError(f"found {shown(value)}; expected true or false", path=path, place=field)
-        if value is not None:
-            chosen[field] = value
-    lower = chosen["do_lower_case"]
-    return BertNormalizer(True, chosen["tokenize_chinese_chars"], chosen.get("strip_accents", lower), lower)
-
-
-def _config(bert: BertNormalizer) -> bytes:
-    return json.dumps(
-        {
-            "do_lower_case": bert.lowercase,
-            "strip_accents": bert.strip_accents,
-            "tokenize_chinese_chars": bert.cjk_apart,
-            "tokenizer_class": "BertTokenizer",
-        }
-    ).encode()
+def _config(spec: TokenizerSpec, bert: BertNormalizer) -> bytes:
+    options = {
+        "do_lower_case": bert.lowercase,
+        "strip_accents": bert.strip_accents,
+        "tokenize_chinese_chars": bert.cjk_apart,
+    }
+    # the class adds the tokens that are missing, so a vocabulary without them has none
+    has_all = all(text in spec.special_tokens for text in _SPECIALS)
+    return json.dumps({**options, **({"tokenizer_class": "BertTokenizer"} if has_all else {})}).encode()
 
 
 # -- tokenizer.json ----------------------------------------------------------------------------------------

@@ -77,6 +77,39 @@ def test_refusals(tmp_path: Path, kind: str, config: dict[str, Any], problem: st
     assert f"tokenizer_config.json: {problem}" in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("config", "problem"),
+    [
+        ({"tokenizer_class": "HerbertTokenizer"}, "tokenizer_class: the class 'HerbertTokenizer' is not known to read"),
+        ({"tokenizer_class": "SplinterTokenizer"}, "tokenizer_class: the class 'SplinterTokenizer' is not known"),
+        ({"tokenizer_class": "OwnTokenizer"}, "tokenizer_class: the class 'OwnTokenizer' is not known"),
+        ({"unk_token": "<none>"}, "unk_token: no line of vocab.txt is <none>; expected one"),
+        ({"unk_token": None}, "unk_token: found null; expected the text of a token"),
+        ({"cls_token": None}, "cls_token: found null; expected the text of a token"),
+        ({"sep_token": 3}, "sep_token: found 3; expected an object"),
+        ({"do_lower_case": 1}, "do_lower_case: found 1; expected true or false"),
+        ({"padding_side": "top"}, 'padding_side: found "top"; expected "left" or "right"'),
+    ],
+    ids=str,
+)
+def test_refused_folders_of_words(tmp_path: Path, config: dict[str, Any], problem: str) -> None:
+    fill(tmp_path, "BertTokenizer", config, {})
+    with pytest.raises(VocabularyError) as caught:
+        bbpe.load(tmp_path)
+    assert f"tokenizer_config.json: {problem}" in str(caught.value)
+
+
+def test_words_without_a_class(tmp_path: Path) -> None:
+    """Files may name tokens without a class; usual tokens that the words lack are not added."""
+    (tmp_path / "vocab.txt").write_text("[CLS]\n[SEP]\n[UNK]\n<c>\nsee\n", "utf-8")
+    assert bbpe.load(tmp_path).encode("See x", add_special_tokens=True) == [0, 4, 2, 1]
+    assert bbpe.load(tmp_path).vocab_size == 5
+    (tmp_path / "special_tokens_map.json").write_text('{"cls_token": "<c>", "unk_token": "[SEP]"}', "utf-8")
+    assert bbpe.load(tmp_path).encode("See x", add_special_tokens=True) == [3, 4, 1, 1]
+    (tmp_path / "vocab.txt").rename(tmp_path / "words.txt")
+    assert bbpe.load(tmp_path / "words.txt").encode("See x", add_special_tokens=True) == [0, 4, 2, 1]
+
+
 def test_numbers_and_missing_tokens(tmp_path: Path) -> None:
     fill(tmp_path, "T5Tokenizer", {"extra_ids": -1}, {})
     with pytest.raises(VocabularyError, match=r"extra_ids: found -1; expected 0 to 65536"):

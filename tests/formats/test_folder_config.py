@@ -192,13 +192,3 @@ def test_slow_tokenizers(
     assert tok.encode_aligned("the", "in", add_special_tokens=True).ids == expected
     tok.save(tmp_path / "saved")
     assert bbpe.load(tmp_path / "saved") == tok
-
-
-@pytest.mark.parametrize("kind", ["MPNetTokenizer", "FunnelTokenizerFast"])
-def test_classes_with_other_rules_for_vocab_txt(tmp_path: Path, kind: str) -> None:
-    (tmp_path / "vocab.txt").write_text("<s>\n</s>\n[UNK]\nsee\n", "utf-8")
-    write_json(tmp_path / "tokenizer_config.json", {"tokenizer_class": kind})
-    with pytest.raises(VocabularyError, match=rf"tokenizer_config\.json: tokenizer_class: the class '{kind}'"):
-        bbpe.load(tmp_path)
-    write_json(tmp_path / "tokenizer_config.json", {"tokenizer_class": "DistilBertTokenizer"})
-    assert bbpe.load(tmp_path).encode("see") == [3]

@@ -97,6 +97,16 @@ _TABLES: dict[str, tuple[list[str], list[str]]] = {
         ["t h", "th e</w>", "i n</w>"],
     ),
 }
+_LINES = (
+    "[PAD] [unused1] [unused2] [UNK] [CLS] [SEP] [MASK] <s> </s> <pad> <mask> <unk> <cls> <sep> see my the dog dogs ##s "
+    "##g do See in x a b c d e é , . ' [ ]"
+).split()
+#: Classes that read the lines of a vocab.txt; the second vocabulary lacks usual tokens.
+_WORDS = {
+    **dict.fromkeys(("BertTokenizer", "ElectraTokenizerFast", "DPRReaderTokenizer", "FunnelTokenizer"), _LINES),
+    "MPNetTokenizer": _LINES,
+    "DistilBertTokenizer": [line for line in _LINES if line not in ("[PAD]", "[SEP]", "[MASK]")],
+}
 _OLD_FILES = {
     "added_tokens.json": {"<q>": 900},
     "special_tokens_map.json": {"mask_token": {"content": "[MASK]", "lstrip": True}, "pad_token": "<q>"},
@@ -120,6 +130,17 @@ _BYTE_FOLDERS: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"add_eos_token": True}, _OLD_FILES),
     _FOLDERS[-1],
 ]
+_WORD_FOLDERS: list[tuple[dict[str, Any], dict[str, Any]]] = [
+    ({}, {}),
+    ({"cls_token": "[unused1]", "sep_token": "[unused2]", "unk_token": "a", "mask_token": "the"}, {}),
+    ({"do_lower_case": False, "cls_token": "<q>", "additional_special_tokens": ["<image>"]}, {}),
+    ({"strip_accents": False, "tokenize_chinese_chars": False, "clean_text": False}, _OLD_FILES),
+    ({"sep_token": "b"}, {"special_tokens_map.json": {"cls_token": "[unused1]", "unk_token": _row("[unused2]")}}),
+    (
+        {"cls_token": "c", "added_tokens_decoder": {"1": _row("[unused1]"), "60": _row("<q>", special=False)}},
+        {"special_tokens_map.json": {"cls_token": "[unused1]"}},
+    ),
+]
 _OTHERS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("T5Tokenizer", {"extra_ids": 3}, {}),
     ("PegasusTokenizer", {"mask_token": "<mask_2>", "mask_token_sent": "<mask_1>", "offset": 5}, {}),
@@ -141,6 +162,9 @@ def cases() -> Iterator[tuple[str, str, dict[str, Any], dict[str, Any]]]:
     for kind in _TABLES:
         for number, (config, files) in enumerate(_BYTE_FOLDERS):
             yield f"{kind} {number}", kind, config, files
+    for kind in _WORDS:
+        for number, (config, files) in enumerate(_WORD_FOLDERS):
+            yield f"{kind} {number}", kind, config, files
     for number, (kind, config, files) in enumerate(_OTHERS):
         yield f"{kind} other {number}", kind, config, files
 
@@ -151,6 +175,8 @@ def fill(folder: Path, kind: str, config: dict[str, Any], files: dict[str, Any])
         keys, merges = _TABLES[kind]
         (folder / "vocab.json").write_text(json.dumps({key: number for number, key in enumerate(keys)}), "utf-8")
         (folder / "merges.txt").write_text("\n".join(["#version: 0.2", *merges, ""]), "utf-8")
+    elif kind in _WORDS:
+        (folder / "vocab.txt").write_text("\n".join([*_WORDS[kind], ""]), "utf-8")
     else:
         name, options = _MODELS[kind]
         (folder / name).write_bytes(model(**options))
