@@ -15,7 +15,7 @@ from typing import Any
 
 from ..errors import VocabularyError
 from ..records import dataclass, field, replace
-from ..spec.rules import Prefix, Template, TokenOptions
+from ..spec.rules import Prefix, TokenOptions
 from ..spec.spec import MAX_ID, TokenizerSpec, other_tokens, without_specials
 from .reading import Fields, read_file, read_json, shown
 
@@ -25,8 +25,6 @@ OTHER_FILES = (CONFIG, _MAP, _ADDED, "chat_template.jinja", "chat_template.json"
 # the order in which `transformers` adds tokens that are named by their uses, before those of other uses
 _NAMED = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
 _EXTRA, _ADDITIONAL, _SPECIFIC = "extra_special_tokens", "additional_special_tokens", "model_specific_special_tokens"
-# the classes whose flags replace the template of the file
-_WITH_FLAGS = ("Llama", "CodeLlama", "Gemma")
 
 
 @dataclass(frozen=True)
@@ -52,13 +50,12 @@ class UsualTokens:
 
 @dataclass(frozen=True)
 class FolderConfig:
-    """The tokens in order, and the flags of the files; a flag is `None` if no file has it.
+    """The tokens in order, and a flag, which is `None` if no file has it.
 
-    `adds` has the flags for BOS and EOS.  `uses` has the texts of tokens by their uses, such as `bos_token`.
+    `uses` has the texts of tokens by their uses, such as `bos_token`.
     """
 
     tokens: tuple[FolderToken, ...] = ()
-    adds: tuple[bool | None, bool | None] = (None, None)
     uses: Mapping[str, str] = field(default_factory=dict)
     add_prefix_space: bool | None = None
 
@@ -90,14 +87,8 @@ def read_folder(folder: Path, usual: UsualTokens | None = None) -> FolderConfig:
     known |= {token.text for token in tokens if token.options == TokenOptions()}
     listed = [replace(token, is_special=True) if token.text in named else token for token in dict.fromkeys(listed)]
     tokens += [token for token in listed if token.text not in known]
-    has_flags = str(config.peek("tokenizer_class") or "").startswith(_WITH_FLAGS)
-    adds = _flag(config, "add_bos_token"), _flag(config, "add_eos_token")
-    return FolderConfig(
-        tuple(tokens),
-        adds if has_flags else (None, None),
-        {use: token.text for use, token in found.items()},
-        _flag(config, "add_prefix_space"),
-    )
+    uses = {use: token.text for use, token in found.items()}
+    return FolderConfig(tuple(tokens), uses, _flag(config, "add_prefix_space"))
 
 
 def _named(sources: Sequence[Fields], usual: UsualTokens) -> dict[str, FolderToken]:
@@ -139,7 +130,7 @@ def _listed(sources: Sequence[Fields], usual: UsualTokens) -> list[FolderToken]:
 
 
 def with_folder(spec: TokenizerSpec, folder: Path) -> TokenizerSpec:
-    """Return the spec of a vocabulary with the tokens and the flags of the files in its folder."""
+    """Return the spec of a vocabulary with the tokens and the flag of the files in its folder."""
     config = read_folder(folder)
     special, added, options = dict(spec.special_tokens), dict(spec.added_tokens), dict(spec.token_options)
     tokens = {**other_tokens(spec), **spec.vocab}
@@ -161,25 +152,7 @@ def with_folder(spec: TokenizerSpec, folder: Path) -> TokenizerSpec:
     made = replace(spec, vocab=vocab, special_tokens=special, added_tokens=added, token_options=options)
     if spec.model is None and (spec.characters is None or spec.characters.are_bytes) and config.add_prefix_space:
         made = replace(made, rules=replace(made.rules, prefix=Prefix(" ")))
-    return with_flags(replace(made, files=other_files(folder)), config)
-
-
-def with_flags(spec: TokenizerSpec, config: FolderConfig) -> TokenizerSpec:
-    """Return the spec with the template that the flags for BOS and EOS define; they do not change one on their own."""
-    if config.adds == (None, None):
-        return spec
-    ids = {**spec.added_tokens, **spec.special_tokens}
-    around = ((), ()) if spec.template is None else spec.template.around
-    ends: list[tuple[int, ...]] = []
-    for adds, use, before in zip(config.adds, ("bos_token", "eos_token"), around, strict=True):
-        token_id = ids.get(config.uses.get(use, ""))
-        ends.append(before if adds is None or token_id is None else (token_id,) if adds else ())
-    if tuple(ends) == around:
-        return spec
-    first, last = ends
-    items: list[list[int | str]] = [[*first, text, *last] for text in "AB"]
-    rows = [tuple((item, kind) for item in row) for kind, row in enumerate(items)]
-    return replace(spec, template=Template(rows[0], rows[0] + rows[1]) if first or last else None)
+    return replace(made, files=other_files(folder))
 
 
 def _object(path: Path) -> Fields:

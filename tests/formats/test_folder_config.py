@@ -88,15 +88,21 @@ def test_options_of_the_configuration_count(tmp_path: Path) -> None:
     assert tok.encode("a  <a>", allowed_special="all") == [64, 267]
 
 
-@pytest.mark.parametrize(("bos", "eos"), [(None, None), (True, False), (False, True), (True, True), (False, None)])
-def test_flags_for_bos_and_eos(tmp_path: Path, bos: bool | None, eos: bool | None) -> None:
-    config = {"tokenizer_class": "LlamaTokenizer", "bos_token": "<s>", "eos_token": "</s>"}
-    config |= {name: flag for name, flag in (("add_bos_token", bos), ("add_eos_token", eos)) if flag is not None}
-    tok = bbpe.load(folder(tmp_path, {"tokenizer_config.json": config}))
-    assert tok.encode("a", add_special_tokens=True) == [*([267] if bos else []), 64, *([268] if eos else [])]
-    assert tok.encode("a", pair="b", add_special_tokens=True)[-1:] == ([268] if eos else [65])
-    write_json(tmp_path / "tokenizer_config.json", config | {"tokenizer_class": "GPT2Tokenizer"})
-    assert bbpe.load(tmp_path).encode("a", add_special_tokens=True) == [64]
+@pytest.mark.parametrize("kind", ["Llama", "LlamaTokenizerFast", "CodeLlama", "Gemma", "PreTrainedTokenizerFast"])
+@pytest.mark.parametrize("flag", [False, True])
+def test_flags_for_bos_and_eos_beside_a_template(tmp_path: Path, kind: str, flag: bool) -> None:
+    """`transformers` 5 drops both flags where there is a tokenizer.json; version 4 applied them for some classes."""
+    config = {"tokenizer_class": kind if kind.endswith("Fast") else f"{kind}Tokenizer", "bos_token": "<s>"}
+    config |= {"eos_token": "</s>", "add_bos_token": flag, "add_eos_token": flag}
+    path = folder(tmp_path, {"tokenizer_config.json": config})
+    assert bbpe.load(path).encode("a", add_special_tokens=True) == [64]
+    parts = [{"SpecialToken": {"id": "<s>", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}]
+    pair = [*parts, {"Sequence": {"id": "B", "type_id": 1}}]
+    ends = {"<s>": {"id": "<s>", "ids": [267], "tokens": ["<s>"]}}
+    template = {"type": "TemplateProcessing", "single": parts, "pair": pair, "special_tokens": ends}
+    path = folder(tmp_path, {}, added_tokens=[added("<s>", 267)], post_processor=template)
+    assert bbpe.load(path).encode("a", add_special_tokens=True) == [267, 64]
+    assert bbpe.load(path).encode("a", pair="b", add_special_tokens=True) == [267, 64, 65]
 
 
 def test_a_blank_in_front(tmp_path: Path) -> None:

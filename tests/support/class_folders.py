@@ -98,8 +98,8 @@ _TABLES: dict[str, tuple[list[str], list[str]]] = {
     ),
 }
 _LINES = (
-    "[PAD] [unused1] [unused2] [UNK] [CLS] [SEP] [MASK] <s> </s> <pad> <mask> <unk> <cls> <sep> see my the dog dogs ##s "
-    "##g do See in x a b c d e é , . ' [ ]"
+    "[PAD] [unused1] [unused2] [UNK] [CLS] [SEP] [MASK] <s> </s> <pad> <mask> <unk> <cls> <sep> see my the dog dogs "
+    "##s ##g do See in x a b c d e é , . ' [ ]"
 ).split()
 #: Classes that read the lines of a vocab.txt; the second vocabulary lacks usual tokens.
 _WORDS = {

@@ -20,7 +20,7 @@ from ...spec.rules import ESCAPED_MARK, SPACE_MARK, Normalizer, Replace
 from ...spec.spec import TextRules, TokenizerSpec, make_spec
 from ...splitting.patterns import Pattern, get_pattern
 from ..character_keys import key_of, keys_of_characters
-from ..folder_config import OTHER_FILES, FolderConfig, other_files, read_folder, with_flags
+from ..folder_config import OTHER_FILES, FolderConfig, other_files, read_folder
 from ..key_tables import Keys, quick_document
 from ..keys import keys_of, merge_keys, without_added
 from ..ranks import live_merges
@@ -128,7 +128,6 @@ def _spec(value: object, options: _Options) -> TokenizerSpec:
             model=read.other,
             decoder=_with_end_of_word(decoder, read),
         )  # fmt: skip
-    spec = with_flags(spec, folder) if has_folder else spec
     return replace(spec, padding=padding, truncation=truncation, trims=trims, dropout=read.dropout)
 
 
@@ -200,7 +199,7 @@ def _document(spec: TokenizerSpec, path: StrPath) -> dict[str, Any]:
 def _written_model(spec: TokenizerSpec, path: StrPath) -> dict[str, Any]:
     match spec.model:
         case WordPieceModel():
-            from ..wordpiece import write_wordpiece
+            from .word_piece import write_wordpiece
 
             return write_wordpiece(spec, spec.model)
         case WordLevelModel():
@@ -288,7 +287,7 @@ def _read_model(
     """Read a model; `has_marks`: U+2581 has a token, so that a blank may take its place."""
     match model.peek("type"):
         case "WordPiece":
-            from ..wordpiece import read_wordpiece
+            from .word_piece import read_wordpiece
 
             wordpieces, wordpiece = read_wordpiece(model)
             return ReadModel(wordpieces, other=wordpiece, is_spelled=split.byte_level)
