@@ -100,7 +100,8 @@ def _named(sources: Sequence[Fields], usual: UsualTokens) -> dict[str, FolderTok
             found[use] = usual.named[use]
         elif source is not None and source.peek(use) is not None:
             found[use] = _token(source.peek(use), source, use)
-    found |= {use: token for use, token in usual.named.items() if use not in _NAMED}
+    nulls = {use for source in sources for use in source.names() if source.peek(use) is None}
+    found |= {use: token for use, token in usual.named.items() if use not in _NAMED and use not in nulls}
     for source in reversed(sources):
         for use in source.names():
             # flags such as add_bos_token have such names too

@@ -300,6 +300,10 @@ def _llama(folder: _Folder) -> dict[str, Any]:
 
 
 def _code_llama(folder: _Folder) -> dict[str, Any]:
+    fill = folder.config.uses.get("fill_token")
+    if fill is not None:
+        problem = f"the class makes an infilling prompt of a text with {fill!r}, which is not supported"
+        folder.fields.refuse(f"{problem}; expected null, or a tokenizer.json", "fill_token")
     scheme = "first" if _prefixed(folder) else "never"
     return folder.bpe(
         (text for text, _ in folder.rows()), unknown=folder.tokens({}).text("unk"), fallback=True,
@@ -372,8 +376,8 @@ _CLASSES = {
 }  # fmt: skip
 # other classes of `transformers` that read pieces by rules of their own
 _OTHERS = frozenset(
-    "Barthez Bartpho BertGeneration BertJapanese Cpm GPTSw3 Lasr LayoutXLM M2M100 Marian MLuke PLBart RemBert "
-    "SeamlessM4T Siglip Speech2Text SpeechT5 Tipsv2 Udop VideoPrism XGLM XLMProphetNet".split()
+    "Barthez Bartpho BertGeneration BertJapanese Cpm FNet GPTSw3 Lasr LayoutXLM M2M100 Marian MLuke PLBart RemBert "
+    "Qwen3_5 SeamlessM4T Siglip Speech2Text SpeechT5 Tipsv2 Udop VideoPrism XGLM XLMProphetNet".split()
 )
 
 

@@ -61,6 +61,8 @@ def test_a_file_alone_has_the_ids_of_sentencepiece(tmp_path: Path) -> None:
     [
         ("RemBertTokenizer", {}, "tokenizer_class: the class 'RemBertTokenizer' reads pieces by rules"),
         ("M2M100Tokenizer", {}, "tokenizer_class: the class 'M2M100Tokenizer' reads pieces by rules"),
+        ("FNetTokenizer", {}, "tokenizer_class: the class 'FNetTokenizer' reads pieces by rules"),
+        ("Qwen3_5TokenizerFast", {}, "tokenizer_class: the class 'Qwen3_5TokenizerFast' reads pieces by rules"),
         ("T5Tokenizer", {}, "tokenizer_class: the class 'T5Tokenizer' reads spiece.model"),
         ("MBartTokenizer", {"src_lang": "xx_XX"}, "src_lang: the vocabulary has no token 'xx_XX'"),
         ("MBartTokenizer", {"src_lang": 3}, "src_lang: found 3; expected a string"),
@@ -75,6 +77,15 @@ def test_refusals(tmp_path: Path, kind: str, config: dict[str, Any], problem: st
     with pytest.raises(VocabularyError) as caught:
         bbpe.load(tmp_path)
     assert f"tokenizer_config.json: {problem}" in str(caught.value)
+
+
+def test_prompts_for_infilling_are_refused(tmp_path: Path) -> None:
+    """The class splits a text at this token in Python, and puts the parts in another order."""
+    problem = r"tokenizer_config\.json: fill_token: .*'{}', which is not supported; expected null, or a tokenizer\.json"
+    for config, text in (({}, "<FILL_ME>"), ({"fill_token": "<f>"}, "<f>")):
+        fill(tmp_path, "CodeLlamaTokenizer", config, {})
+        with pytest.raises(VocabularyError, match=problem.format(text)):
+            bbpe.load(tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -158,6 +158,8 @@ def cases() -> Iterator[tuple[str, str, dict[str, Any], dict[str, Any]]]:
                     continue  # without a list it has no language
                 listed = config.get("additional_special_tokens", [])
                 config = {**config, "additional_special_tokens": ["eng_Latn", *listed]}
+            if kind == "CodeLlamaTokenizer":
+                config = {**config, "fill_token": None}  # which the class splits texts at
             yield f"{kind} {number}", kind, config, files
     for kind in _TABLES:
         for number, (config, files) in enumerate(_BYTE_FOLDERS):
