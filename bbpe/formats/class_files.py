@@ -23,6 +23,8 @@ from .keys import CONFIG, class_of
 
 _Template = Callable[[ClassTokens], Any]
 _NFC = {"type": "NFC"}
+# unlike the pattern of CLIP's own program, it minds the case: of U+017F after an apostrophe, and of U+0345
+_CLIP = r"<\|startoftext\|>|<\|endoftext\|>|'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+"
 
 
 def _flagged(tokens: ClassTokens) -> Any:
@@ -76,8 +78,8 @@ def _whisper(tokens: ClassTokens) -> Any:
 class _Class:
     """A class: its usual tokens by use, what it does before the model, and the ids around a text.
 
-    `mask` has the options of the mask.  `is_prefixed`: a blank is put in front by default.  `pattern`: the split before
-    the byte alphabet, instead of GPT-2's.  `is_removed`: what the pattern does not match is dropped.
+    `mask` has the options of the mask.  `is_prefixed`: a blank is put in front by default.  `pattern`: the regex of the
+    split before the byte alphabet, instead of GPT-2's.  `is_removed`: what it does not match is dropped.
     `resets_options`: tokens with a use and listed ones lose their options.  `model` has fields of the model.
     """
 
@@ -105,15 +107,15 @@ _CLASSES = {
     "Blenderbot": _Class(_ENDS, _flagged, mask=TokenOptions(lstrip=True), is_prefixed=True),
     "Deberta": _Class(_BERT, _deberta),
     "Qwen2": _Class(
-        dict.fromkeys(("unk", "eos", "pad"), END_OF_TEXT), _flagged, normalizers=(_NFC,), pattern="qwen2",
-        resets_options=True,
+        dict.fromkeys(("unk", "eos", "pad"), END_OF_TEXT), _flagged, normalizers=(_NFC,),
+        pattern=to_oniguruma(PATTERNS["qwen2"].steps)[0], resets_options=True,
     ),
     "CLIP": _Class(
         {**_GPT2, "bos": "<|startoftext|>", "pad": END_OF_TEXT}, _clip_ends,
         normalizers=(
             _NFC, {"type": "Replace", "pattern": {"Regex": r"\s+"}, "content": " "}, {"type": "Lowercase"},
         ),
-        pattern="clip", is_removed=True, model={"end_of_word_suffix": "</w>"},
+        pattern=_CLIP, is_removed=True, model={"end_of_word_suffix": "</w>"},
     ),
 }  # fmt: skip
 
@@ -170,9 +172,8 @@ def load_class(
 def _split(row: _Class) -> list[dict[str, Any]]:
     if row.pattern is None:
         return []
-    regex = to_oniguruma(PATTERNS[row.pattern].steps)[0]
     behavior = "Removed" if row.is_removed else "Isolated"
-    return [{"type": "Split", "pattern": {"Regex": regex}, "behavior": behavior, "invert": row.is_removed}]
+    return [{"type": "Split", "pattern": {"Regex": row.pattern}, "behavior": behavior, "invert": row.is_removed}]
 
 
 def _unknown(row: _Class, tokens: ClassTokens) -> dict[str, str]:

@@ -25,7 +25,13 @@ SPLIT = (
 CLIP_SPLIT = (
     r"<\|startoftext\|>|<\|endoftext\|>|'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+"
 )
-TEXTS = [*HARD, f"The THE é e\u0301 12 don't {END} the<|im_start|>", "<|startoftext|>the", "it's I'LL  in\n\nthing"]
+# what ignoring the case takes for a letter, and what NFC and lower case make of it
+MARKS = "\u017f\u0345\u0300\u0307\u036f\u0130\u212a\u1fb3\ufb06\u00df"
+CASES = [f"a{mark}b '{mark} {mark}x {mark}{mark}" for mark in MARKS]
+CASES += ["a'ſ'ſx'S'RE'ſt I'LL'D", "<|ſtartoftext|><|ENDOFTEXT|> <|startoftext|", "\u0345\u0345a !\u0345! α\u0345"]
+TEXTS = [
+    *HARD, *CASES, f"The THE é e\u0301 12 don't {END} the<|im_start|>", "<|startoftext|>the", "it's I'LL  in\n\nthing",
+]  # fmt: skip
 
 
 def folder(path: Path, keys: list[str], merges: list[str], **config: Any) -> dict[str, int]:
