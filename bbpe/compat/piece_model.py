@@ -130,7 +130,8 @@ class PieceModel:
         if use == "unk":
             return self._unknown
         found = self.tokenizer._vocabulary.id_of_named(use)
-        return self.tokenizer.spec.special_tokens.get(NAMED[use], -1) if found is None else found
+        usual = -1 if self.tokenizer.spec.names else self.tokenizer.spec.special_tokens.get(NAMED[use], -1)
+        return usual if found is None else found
 
     def needed(self, use: str) -> int:
         """Return the id of the piece with a use; `ValueError` if there is none."""

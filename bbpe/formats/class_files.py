@@ -166,7 +166,7 @@ def load_class(
         "model": {"type": "BPE", "vocab": keys, "merges": merges, **row.model, **_unknown(row, tokens)},
     }
     spec = read_document(document, path=path, pattern=pattern, special_tokens=special_tokens, name=name)
-    return with_padding(replace(spec, files=other_files(path.parent)), config, fields, "right")
+    return with_padding(replace(spec, files=other_files(path.parent), names=config.names), config, fields, "right")
 
 
 def _split(row: _Class) -> list[dict[str, Any]]:

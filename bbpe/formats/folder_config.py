@@ -59,6 +59,11 @@ class FolderConfig:
     uses: Mapping[str, str] = field(default_factory=dict)
     add_prefix_space: bool | None = None
 
+    @property
+    def names(self) -> dict[str, str]:
+        """The texts of tokens by their uses, such as `bos`."""
+        return {use.removesuffix("_token"): text for use, text in self.uses.items() if use in _NAMED}
+
 
 def other_files(folder: Path) -> dict[str, bytes]:
     """Return the other files of a folder by name, as they are."""
@@ -153,7 +158,8 @@ def with_folder(spec: TokenizerSpec, folder: Path) -> TokenizerSpec:
     made = replace(spec, vocab=vocab, special_tokens=special, added_tokens=added, token_options=options)
     if spec.model is None and (spec.characters is None or spec.characters.are_bytes) and config.add_prefix_space:
         made = replace(made, rules=replace(made.rules, prefix=Prefix(" ")))
-    return replace(made, files=other_files(folder))
+    names = {**spec.names, **config.names}
+    return replace(made, files=other_files(folder), names=names)
 
 
 def _object(path: Path) -> Fields:

@@ -408,7 +408,7 @@ def load_class(
     config = read_folder(folder, _usual(row, model, fields))
     document = row.document(_Folder(model, fields, config))
     spec = read_document(document, path=path, pattern=pattern, special_tokens=special_tokens, name=name)
-    return with_padding(replace(spec, files=other_files(folder)), config, fields, row.padding_side)
+    return with_padding(replace(spec, files=other_files(folder), names=config.names), config, fields, row.padding_side)
 
 
 def _usual(row: _Class, model: PieceModel, fields: Fields) -> UsualTokens:

@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 from ..errors import VocabularyError
 from ..files import StrPath
 from ..lazy import lazy_re
-from ..records import dataclass
+from ..records import dataclass, field, replace
 from ..spec.characters import CharacterModel, ordered_by_score
 from ..spec.decoders import UNMARK
 from ..spec.merges import Merges
@@ -64,7 +64,7 @@ class PieceModel:
     `is_suffix`: blanks end words, so the added blank is at the end of a text.  `unit`: a text is split into characters
     or words without merges, or merges make its pieces.  `escapes_marks`: U+2581 in a text becomes its bytes, as only
     bbpe has it.  `marks_blanks`: blanks of a text become U+2581; otherwise pieces with U+2581 are found only where it
-    has that.
+    has that.  `names` has the texts of control symbols and of the unknown piece by their uses.
     """
 
     pieces: Sequence[Row]
@@ -79,6 +79,7 @@ class PieceModel:
     unit: Unit = "piece"
     escapes_marks: bool = False
     marks_blanks: bool = True
+    names: Mapping[str, str] = field(default_factory=dict)
 
     def token_of(self, text: str) -> str:
         """Return the text of a piece as the spec has it."""
@@ -111,7 +112,7 @@ def spec_of(
     merges, levels = _merges(pieces) if model.is_bpe and model.unit == "piece" else (Merges(()), ())
     if pieces.unused:
         _check_unused_characters(pieces, merges, place)
-    return make_spec(
+    spec = make_spec(
         pieces.vocab,
         merges,
         pattern=plain if pattern is None else get_pattern(pattern),
@@ -129,6 +130,7 @@ def spec_of(
         ),
         merge_levels=levels,
     )
+    return replace(spec, names=model.names)
 
 
 class _Pieces:
@@ -347,7 +349,7 @@ def pieces_of(spec: TokenizerSpec, path: StrPath, *, pads: bool = False) -> Piec
     text = rows[characters.unknown].text if characters.unknown_text is None else characters.unknown_text
     return PieceModel(
         pieces, spec.model is None, bool(characters.byte_ids), prepends, squeezes, table, pads, text,
-        escapes_marks=escapes,
+        escapes_marks=escapes, names=spec.names,
     )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from ..errors import VocabularyError
 from ..files import StrPath, read_bytes
 from ..spec.spec import TokenizerSpec
 from ..splitting.patterns import Pattern
-from .piece_rows import NORMAL, UNKNOWN, Piece
+from .piece_rows import CONTROL, NORMAL, UNKNOWN, Piece
 from .pieces import UNKNOWN_TEXT, PieceModel, Unit, pieces_of, spec_of
 from .protobuf import BYTES, Message, WireError, bytes_field, fields_of, float_of, number_field
 from .reading import about
@@ -30,7 +30,8 @@ _MOST_BYTES = 1 << 26  # the largest models have 5 MB
 _PIECES, _TRAINER, _NORMALIZER, _DENORMALIZER = 1, 2, 3, 5
 _TEXT, _SCORE, _KIND = 1, 2, 3
 _MODEL_TYPE, _VOCAB_SIZE, _SUFFIX, _FALLBACK, _UNK_ID, _UNK_SURFACE, _UNK_PIECE = 3, 4, 24, 35, 40, 44, 45
-_ENDS = {41: "<s>", 42: "</s>", 43: "<pad>"}
+# the numbers of the ids and of the texts of symbols by their uses, and their usual texts
+_ENDS = {"bos": (41, 46, "<s>"), "eos": (42, 47, "</s>"), "pad": (43, 48, "<pad>")}
 _NAME, _TABLE, _PREPENDS, _SQUEEZES, _ESCAPES_BLANKS = 1, 2, 3, 4, 5
 #: All fields, by number; those without a name above are for training and self-tests, and are ignored.
 _OF_MODEL, _OF_PIECE, _OF_NORMALIZER = frozenset(range(1, 6)), frozenset((_TEXT, _SCORE, _KIND)), frozenset(range(1, 7))
@@ -100,8 +101,20 @@ def _model_of(data: bytes) -> PieceModel:
         marks_blanks=bool(normalizer.number(_ESCAPES_BLANKS, 1)),
         escapes_marks=normalizer.data(_NAME) == _ESCAPES.encode(),
         unit=_UNITS.get(model_type, "piece"),
+        names=_names(rows, trainer),
         unknown_text=_text(trainer.data(_UNK_SURFACE, UNKNOWN_TEXT.encode()), "trainer_spec.unk_surface"),
     )
+
+
+def _names(rows: Sequence[Piece | tuple[str, float, int]], trainer: Message) -> dict[str, str]:
+    """Return the texts of the unknown piece and of control symbols by their uses, which their texts alone define."""
+    found = {"unk": next((text for text, _, kind in rows if kind == UNKNOWN), "")}
+    controls = {text for text, _, kind in rows if kind == CONTROL}
+    for use, (_, number, usual) in _ENDS.items():
+        text = _text(trainer.data(number, usual.encode()), f"trainer_spec.{use}_piece")
+        if text in controls:
+            found[use] = text
+    return found
 
 
 def _place(token_id: int) -> str:
@@ -153,7 +166,10 @@ def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:
     trainer = number_field(_MODEL_TYPE, _BPE if pieces.is_bpe else _UNIGRAM)
     trainer += number_field(_VOCAB_SIZE, len(pieces.pieces))
     trainer += number_field(_FALLBACK, int(pieces.byte_fallback)) + number_field(_UNK_ID, unknown_id)
-    trainer += b"".join(number_field(number, spec.special_tokens.get(text, -1)) for number, text in _ENDS.items())
+    for use, (number, piece, usual) in _ENDS.items():
+        text = pieces.names.get(use, usual)
+        trainer += number_field(number, spec.special_tokens.get(text, -1))
+        trainer += bytes_field(piece, text.encode()) if text != usual else b""
     trainer += bytes_field(_UNK_SURFACE, pieces.unknown_text.encode()) + bytes_field(_UNK_PIECE, unknown.encode())
     plain = "user_defined" if pieces.charsmap else "identity"
     normalizer = bytes_field(_NAME, (_ESCAPES if pieces.escapes_marks else plain).encode())

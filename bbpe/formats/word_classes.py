@@ -114,9 +114,7 @@ def load_words(
         },
     }  # fmt: skip
     spec = read_document(document, path=path, pattern=pattern, special_tokens=special_tokens, name=name)
-    if not is_folder:
-        return spec
-    spec = replace(spec, files=other_files(path.parent))
+    spec = replace(spec, files=other_files(path.parent) if is_folder else {}, names=config.names)
     # rows are padded at the right without a default
     return spec if fields.peek("padding_side") in (None, "right") else with_padding(spec, config, fields, "right")
 

@@ -16,12 +16,14 @@ _FILES = ("tokenizer_config.json", "special_tokens_map.json")
 
 
 def named_tokens(spec: TokenizerSpec) -> dict[str, str]:
-    """Return the texts of tokens by their uses, without the uses that no file names.
+    """Return the texts of tokens by their uses, without the uses that have none.
+
+    The names of the spec take precedence over the files, which its class or its model has read already.
 
     Raises `VocabularyError` naming the file and the field that does not have a text.
     """
-    found: dict[str, str] = {}
-    for name in _FILES:
+    found = {use: spec.names[use] for use in USES if use in spec.names}
+    for name in () if found else _FILES:
         values = _object(spec.files.get(name))
         for use in USES:
             value = values.get(f"{use}_token")

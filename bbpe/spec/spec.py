@@ -65,6 +65,7 @@ class TokenizerSpec:
     `padding` and `truncation` are defaults for rows of equal length.  `merge_levels`: for each merge a number no lower
     than the one before; merges of one level apply from left to right (SentencePiece).  Empty: all levels differ.
     `trims` change the offsets of ids, in order.  `dropout` is that of the file; only calls that give one drop merges.
+    `names` has the texts of tokens by their uses ("bos", "pad") where the files alone do not name them.
     """
 
     vocab: Mapping[int, bytes]
@@ -86,6 +87,7 @@ class TokenizerSpec:
     merge_levels: tuple[int, ...] = ()
     trims: tuple[TrimOffsets, ...] = ()
     dropout: float = 0.0
+    names: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Make the mappings immutable, choose the decoder, and refuse ids that are too high."""
@@ -95,7 +97,7 @@ class TokenizerSpec:
             object.__setattr__(self, "vocab", Vocab(self.vocab))
         if self.merges is not None and not isinstance(self.merges, Merges):
             object.__setattr__(self, "merges", Merges(self.merges))
-        for name in ("special_tokens", "added_tokens", "token_options", "files"):
+        for name in ("special_tokens", "added_tokens", "token_options", "files", "names"):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
         _check_highest(self)
 

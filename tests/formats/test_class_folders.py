@@ -8,7 +8,7 @@ from typing import Any
 
 import class_folders
 import pytest
-from class_folders import PAIR, TEXTS, cases, fill, is_plain
+from class_folders import PAIR, TEXTS, USES, cases, fill, is_plain
 
 import bbpe
 from bbpe.cli import main
@@ -35,6 +35,7 @@ def test_ids(tmp_path: Path, name: str, kind: str, config: dict[str, Any], files
     assert [*found, encoded(tok, TEXTS[0], PAIR)] == IDS[name]
     if not is_plain(name):
         return
+    assert [getattr(tok, f"{use}_token") for use in USES] == IDS[f"{name} names"]
     assert [tok.decode(ids) for ids in IDS[name]] == IDS[f"{name} decoded"]
     tok.save(tmp_path / "saved")
     again = bbpe.load(tmp_path / "saved")

@@ -24,6 +24,7 @@ TEXTS = [
     "東x🤗, the.", "<|endoftext|>the <|im_start|> in", "",
 ]  # fmt: skip
 PAIR = "in dogs"
+USES = ("bos", "eos", "unk", "pad")
 _NORMAL, _UNKNOWN, _CONTROL, _USER_DEFINED, _BYTE = 1, 2, 3, 4, 6
 _PIECES = [
     "▁the", "▁see", "▁my", "▁in", "dogs", "see", "the", "dog", "th", "se", "my", "in", "▁▁", "▁t", "▁d", "ee", "do",
@@ -201,6 +202,7 @@ def main() -> None:
             judge = transformers.AutoTokenizer.from_pretrained(folder)
         kept[name] = [*(judge(text)["input_ids"] for text in TEXTS), judge(TEXTS[0], PAIR)["input_ids"]]
         if is_plain(name):
+            kept[f"{name} names"] = [getattr(judge, f"{use}_token") for use in USES]
             kept[f"{name} decoded"] = [judge.decode(ids) for ids in kept[name]]
     rows = [f" {json.dumps(name)}: {json.dumps(row, separators=(',', ':'))}" for name, row in kept.items()]
     head = f'{{"transformers": "{transformers.__version__}", "ids": {{'
