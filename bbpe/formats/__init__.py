@@ -10,6 +10,7 @@ from typing import NoReturn
 from ..errors import VocabularyError
 from ..files import StrPath, open_file, write_atomic, write_folder_atomic
 from ..spec.models import LongestMatchModel, UnigramModel, WordLevelModel, WordPieceModel
+from ..spec.rules import Append, Charsmap, SqueezeBlanks
 from ..spec.spec import TextRules, TokenizerSpec
 from ..splitting.patterns import Pattern
 from .folder_config import OTHER_FILES, with_folder
@@ -38,7 +39,7 @@ _HOLD_RULES = ("huggingface", "sentencepiece", "gguf", "wordpiece", "codes", "yo
 # The formats that can express models other than BPE.
 _HOLD_MODELS: dict[type, tuple[str, ...]] = {
     WordPieceModel: ("huggingface", "wordpiece"),
-    WordLevelModel: ("huggingface",),
+    WordLevelModel: ("huggingface", "sentencepiece"),
     LongestMatchModel: ("rwkv",),
     UnigramModel: ("huggingface", "sentencepiece", "gguf"),
 }
@@ -139,6 +140,9 @@ def written(spec: TokenizerSpec, path: StrPath, format: str | None = None) -> di
     target = _path_of(path)
     chosen = checked_format(format) or format_of(target)
     row = FORMATS[chosen]
+    needed = _only_in_a_model(spec, chosen)
+    if needed:
+        raise VocabularyError(f"{row.description} holds no {needed}; write a SentencePiece .model", path=path)
     if chosen not in _HOLD_RULES and (spec.rules != TextRules() or spec.characters is not None or spec.token_options):
         raise VocabularyError(
             f"{row.description} holds no normalizer, prefix, options of special tokens or characters, but this "
@@ -173,6 +177,24 @@ def dump(spec: TokenizerSpec, path: StrPath, format: str | None = None) -> None:
     Raises the errors of `written`, and `OSError` when a file cannot be written.
     """
     put(written(spec, path, format), path)
+
+
+def _only_in_a_model(spec: TokenizerSpec, chosen: str) -> str:
+    """Return what of a spec only a SentencePiece .model holds, and another chosen format does not, "" if nothing."""
+    if chosen == "sentencepiece":
+        return ""
+    if isinstance(spec.model, WordLevelModel) and spec.model.fuses:
+        return "words of which unknown neighbours become one"
+    if chosen in ("huggingface", "gguf"):  # whose writers name what they cannot hold
+        return ""
+    rules = (rule for rule in spec.rules.normalizers if isinstance(rule, Append | Charsmap | SqueezeBlanks))
+    rule = next(rules, None)
+    if rule is not None:
+        return f"normalizer like SentencePiece's {type(rule).__name__}"
+    if spec.merge_levels or (spec.characters is not None and spec.characters.unused):
+        return "pieces of equal scores or of the type UNUSED"
+    has_symbols = any(options.verbatim for options in spec.token_options.values())
+    return "user-defined symbols, which are found in the normalized text" if has_symbols else ""
 
 
 def _checked_specials(special_tokens: object) -> dict[str, int] | None:

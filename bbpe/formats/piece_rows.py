@@ -58,7 +58,8 @@ def rows_of(spec: TokenizerSpec, characters: Characters) -> dict[int, Piece]:
     rows.update({token_id: rows[token_id]._replace(kind=UNUSED) for token_id in characters.unused})
     bytes_of = zip(characters.byte_ids, BYTE_KEYS, strict=False)
     rows.update({token_id: Piece(key, 0.0, BYTE) for token_id, key in bytes_of})
-    added = {token_id: text.replace(" ", SPACE_MARK) for text, token_id in spec.added_tokens.items()}
+    blank = SPACE_MARK if characters.marks_blanks else " "
+    added = {token_id: text.replace(" ", blank) for text, token_id in spec.added_tokens.items()}
     rows.update({token_id: Piece(text, 0.0, USER_DEFINED) for token_id, text in added.items()})
     for text, token_id in spec.special_tokens.items():
         rows[token_id] = Piece(text, 0.0, UNKNOWN if token_id == characters.unknown else CONTROL)

@@ -52,6 +52,7 @@ _BLANK_OF_BYTES = "byte_fallback is set, but U+2581 alone is not a piece in use,
 Unit: TypeAlias = Literal["piece", "character", "word"]
 # a model of words splits before blanks, even if it was trained with blanks at the end of words
 _WORDS = Pattern(None, (r" [^ ]*|[^ ]+",))
+_WORDS_AT_MARKS = Pattern(None, (_WORDS.steps[0].replace(" ", SPACE_MARK),))
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,7 @@ def spec_of(
         raise VocabularyError("byte_fallback is set in a model of words, which is not supported")
     pieces = _Pieces(model, place)
     characters = pieces.characters()
-    plain = _WORDS if of_words else PATTERNS["none"]
+    plain = (_WORDS if model.marks_blanks else _WORDS_AT_MARKS) if of_words else PATTERNS["none"]
     other = WordLevelModel(pieces.unknown, True) if of_words else None if model.is_bpe else _unigram(pieces)
     merges, levels = _merges(pieces) if model.is_bpe and model.unit == "piece" else (Merges(()), ())
     if pieces.unused:
@@ -146,6 +147,8 @@ class _Pieces:
         self.byte_ids: tuple[int, ...] = ()
         self.is_bpe, self.is_padded, self.unknown_text = model.is_bpe, model.is_padded, model.unknown_text
         self.marks_blanks, self._token_of = model.marks_blanks, model.token_of
+        # a model of words looks up whole words only, and normalization alone spares such a symbol
+        self._finds_symbols = model.is_bpe and model.unit != "word"
         self.by_length: list[int] = []
         self.unused: list[int] = []
         #: The highest id that is not padding, plus one.
@@ -188,7 +191,7 @@ class _Pieces:
             self.special[text] = token_id
         elif kind == USER_DEFINED:
             self.kept.append(text)
-        if kind == USER_DEFINED and self.is_bpe:
+        if kind == USER_DEFINED and self._finds_symbols:
             self.user_defined[self._token_of(text)] = token_id
         elif kind in (NORMAL, USER_DEFINED, UNUSED):
             if kind == USER_DEFINED:
@@ -322,19 +325,23 @@ def pieces_of(spec: TokenizerSpec, path: StrPath, *, pads: bool = False) -> Piec
     SentencePiece's.
     """
     characters = spec.characters
-    if characters is None or not characters.marks_blanks:
+    if characters is None or not (characters.marks_blanks or spec.decoder[:1] == (UNMARK,)):
         raise VocabularyError(
             "the symbols of the vocabulary are not characters with U+2581 for blanks; write tokenizer.json", path=path
         )
     escapes = isinstance(spec.model, UnigramModel) and spec.rules.normalizers[:1] == (ESCAPED_MARK,)
-    table, squeezes, prepends = _rules_of(spec, spec.rules.normalizers[1 if escapes else 0 :], path)
+    of_words = isinstance(spec.model, WordLevelModel) and spec.model.fuses
+    table, squeezes, blank_at = _rules_of(spec, characters, spec.rules.normalizers[1 if escapes else 0 :], path)
     if isinstance(spec.model, UnigramModel):
         if not spec.model.is_float:
             problem = "scores are summed as in HF's tokenizers, which may give other ids; write tokenizer.json"
             raise VocabularyError(problem, path=path)
-    else:
+    elif not of_words:
         _check_merges(spec, characters, path)
     rows = rows_of(spec, characters)
+    if of_words:
+        kept = {token_id: row for token_id, row in rows.items() if row.text in table.kept}
+        rows |= {token_id: row._replace(kind=USER_DEFINED) for token_id, row in kept.items()}
     if pads:
         pieces = padded(rows, spec.vocab_size, path)
     else:
@@ -348,29 +355,38 @@ def pieces_of(spec: TokenizerSpec, path: StrPath, *, pads: bool = False) -> Piec
         )
     text = rows[characters.unknown].text if characters.unknown_text is None else characters.unknown_text
     return PieceModel(
-        pieces, spec.model is None, bool(characters.byte_ids), prepends, squeezes, table, pads, text,
-        escapes_marks=escapes, names=spec.names,
+        pieces, not isinstance(spec.model, UnigramModel), bool(characters.byte_ids), blank_at != "", squeezes,
+        table.data, pads, text, is_suffix=blank_at == "end", unit="word" if of_words else "piece",
+        escapes_marks=escapes, marks_blanks=characters.marks_blanks, names=spec.names,
     )  # fmt: skip
 
 
-def _rules_of(spec: TokenizerSpec, rules: Sequence[Normalizer], path: StrPath) -> tuple[bytes, bool, bool]:
-    """Return the normalization table, whether blanks are squeezed, and whether a blank is put in front."""
+def _rules_of(
+    spec: TokenizerSpec, characters: Characters, rules: Sequence[Normalizer], path: StrPath
+) -> tuple[Charsmap, bool, Literal["", "front", "end"]]:
+    """Return the normalization table, whether blanks are squeezed, and where a blank is added."""
+    blank = SPACE_MARK if characters.marks_blanks else " "
     left = list(rules)
     table = left.pop(0) if left and isinstance(left[0], Charsmap) else Charsmap(b"")
     assert isinstance(table, Charsmap)
-    squeezes, prepends = SqueezeBlanks() in left, Prepend(SPACE_MARK) in left
-    expected = [*([SqueezeBlanks()] if squeezes else []), *([Prepend(SPACE_MARK)] if prepends else []), _MARK]
-    others = spec.rules.prefix or spec.rules.pre_tokenizers or spec.pattern != PATTERNS["none"] or spec.whole_pretokens
+    squeezes, prepends, appends = (rule in left for rule in (SqueezeBlanks(), Prepend(blank), Append(blank)))
+    expected: list[Normalizer] = [SqueezeBlanks()] if squeezes else []
+    expected += [Prepend(blank)] if prepends else []
+    expected += [Append(blank)] if appends else []
+    expected += [_MARK] if characters.marks_blanks else []
+    words = _WORDS if characters.marks_blanks else _WORDS_AT_MARKS
+    plain = words if isinstance(spec.model, WordLevelModel) else PATTERNS["none"]
+    others = spec.rules.prefix or spec.rules.pre_tokenizers or spec.pattern != plain or spec.whole_pretokens
     verbatim = TokenOptions(normalized=True, verbatim=True)
     options = {spec.token_options.get(text) for text in spec.added_tokens} | {
         spec.token_options.get(text, verbatim) for text in spec.special_tokens
     }
-    if left != expected or table.prefix not in ("", SPACE_MARK) or others or options - {verbatim}:
+    if left != expected or table.prefix not in ("", blank) or others or options - {verbatim}:
         raise VocabularyError(
             "a SentencePiece model cannot hold the normalizers, splits or options of tokens; write tokenizer.json",
             path=path,
         )
-    return table.data, squeezes, prepends or bool(table.prefix)
+    return table, squeezes, "end" if appends else "front" if prepends or table.prefix else ""
 
 
 def _check_merges(spec: TokenizerSpec, characters: Characters, path: StrPath) -> None:

@@ -20,8 +20,8 @@ from .protobuf import BYTES, Message, WireError, bytes_field, fields_of, float_o
 from .reading import about
 from .rows import FORMATS
 
-_UNIGRAM, _BPE = 1, 2
-_UNITS: dict[int, Unit] = {3: "word", 4: "character"}
+_UNIGRAM, _BPE, _WORDS = 1, 2, 3
+_UNITS: dict[int, Unit] = {_WORDS: "word", 4: "character"}
 #: The name of a normalizer by which bbpe leaves U+2581 as it is, where SentencePiece takes it for a blank.
 _ESCAPES = "bbpe_escaped_marks"
 _MOST_BYTES = 1 << 26  # the largest models have 5 MB
@@ -156,25 +156,26 @@ def _check(trainer: Message, normalizer: Message, denormalizer: Message) -> None
 
 
 def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:
-    """Return a SentencePiece model of the type BPE or Unigram.
+    """Return a SentencePiece model of the type BPE, Unigram or words.
 
     Raises `VocabularyError` on a spec that such a model cannot express; `pieces_of` lists the reasons.
     """
     pieces = pieces_of(spec, path)
     rows = b"".join(bytes_field(_PIECES, _row(*piece)) for piece in pieces.pieces)
     unknown_id, unknown = next((i, text) for i, (text, _, kind) in enumerate(pieces.pieces) if kind == UNKNOWN)
-    trainer = number_field(_MODEL_TYPE, _BPE if pieces.is_bpe else _UNIGRAM)
-    trainer += number_field(_VOCAB_SIZE, len(pieces.pieces))
+    kind = _WORDS if pieces.unit == "word" else _BPE if pieces.is_bpe else _UNIGRAM
+    trainer = number_field(_MODEL_TYPE, kind) + number_field(_VOCAB_SIZE, len(pieces.pieces))
+    trainer += number_field(_SUFFIX, 1) if pieces.is_suffix else b""
     trainer += number_field(_FALLBACK, int(pieces.byte_fallback)) + number_field(_UNK_ID, unknown_id)
-    for use, (number, piece, usual) in _ENDS.items():
-        text = pieces.names.get(use, usual)
-        trainer += number_field(number, spec.special_tokens.get(text, -1))
-        trainer += bytes_field(piece, text.encode()) if text != usual else b""
+    ends = [(row, pieces.names.get(use, row[2])) for use, row in _ENDS.items()]
+    trainer += b"".join(number_field(number, spec.special_tokens.get(text, -1)) for (number, _, _), text in ends)
     trainer += bytes_field(_UNK_SURFACE, pieces.unknown_text.encode()) + bytes_field(_UNK_PIECE, unknown.encode())
+    trainer += b"".join(bytes_field(number, text.encode()) for (_, number, usual), text in ends if text != usual)
     plain = "user_defined" if pieces.charsmap else "identity"
     normalizer = bytes_field(_NAME, (_ESCAPES if pieces.escapes_marks else plain).encode())
     normalizer += bytes_field(_TABLE, pieces.charsmap) + number_field(_PREPENDS, int(pieces.add_dummy_prefix))
     normalizer += number_field(_SQUEEZES, int(pieces.remove_extra_whitespaces))
+    normalizer += b"" if pieces.marks_blanks else number_field(_ESCAPES_BLANKS, 0)
     return {path: rows + bytes_field(_TRAINER, trainer) + bytes_field(_NORMALIZER, normalizer)}
 
 

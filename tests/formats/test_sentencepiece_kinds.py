@@ -57,8 +57,57 @@ def test_words_in_a_row_without_a_token(tmp_path: Path) -> None:
     for text in ("x y z", "see x y my z", "x", "x see y"):
         assert tok.encode(text) == judge.encode(text), text
     assert tok.decode(judge.encode("see my dogs")) == judge.decode(judge.encode("see my dogs"))
-    with pytest.raises(VocabularyError, match=r"holds no WordLevelModel"):
-        tok.save(tmp_path / "again.model")
+    tok.save(tmp_path / "again.model")
+    assert bbpe.load(tmp_path / "again.model") == tok
+
+
+@pytest.mark.parametrize("kind", ["char", "word", "bpe", "unigram"])
+@pytest.mark.parametrize("is_suffix", [False, True])
+@pytest.mark.parametrize("symbols", [[], ["12", "s,"]], ids=str)
+def test_a_loaded_model_is_saved_as_a_model(tmp_path: Path, kind: str, is_suffix: bool, symbols: list[str]) -> None:
+    """No other file need hold it: what an error tells to write can be written."""
+    path, again = tmp_path / "m.model", tmp_path / "again.model"
+    texts = ["a12", "see12y", "12", "  see  12 my dogs, \u00e9 \ufb01\uff11\uff12", "", "x y see x12 y", "see\u2581my"]
+    for rule in ("nmt_nfkc", "identity"):
+        for flags in ({}, {"add_dummy_prefix": False}, {"remove_extra_whitespaces": False}):
+            options = {"model_type": kind, "treat_whitespace_as_suffix": is_suffix, "normalization_rule_name": rule}
+            judge = trained(path, user_defined_symbols=symbols, **options, **flags)
+            for data in (path.read_bytes(), unescaped(path.read_bytes())):
+                path.write_bytes(data)
+                judge = sentencepiece.SentencePieceProcessor(model_file=str(path))
+                tok = bbpe.load(path)
+                tok.save(again)
+                assert bbpe.load(again) == tok
+                theirs = sentencepiece.SentencePieceProcessor(model_file=str(again))
+                for text in texts:
+                    expected = judge.encode(text)
+                    assert tok.encode(text) == theirs.encode(text) == expected, (text, options, flags)
+                    assert theirs.decode(expected) == judge.decode(expected)
+                for name in ("x.json", "x.tiktoken", "x.gguf", "x.txt", "x.codes", "tekken.json"):
+                    check_advice(tok, tmp_path, name)
+
+
+def check_advice(tok: bbpe.Tokenizer, folder: Path, name: str) -> None:
+    """What an error tells to write is one of the two formats that can hold the tokenizer."""
+    problem = ""
+    try:
+        tok.save(folder / name)
+    except VocabularyError as error:
+        problem = str(error)
+    if problem.endswith("rite tokenizer.json"):
+        tok.save(folder / "x.json")
+    else:
+        assert not problem or problem.endswith("rite a SentencePiece .model"), problem
+
+
+def unescaped(data: bytes) -> bytes:
+    """The same model with `escape_whitespaces` false."""
+    from sentencepiece import sentencepiece_model_pb2
+
+    model = sentencepiece_model_pb2.ModelProto()
+    model.ParseFromString(data)
+    model.normalizer_spec.escape_whitespaces = False
+    return bytes(model.SerializeToString())
 
 
 SYMBOLS = (["\u2581x"], ["x\u2581y", "\u2581\u2581"], ["y\u2581", "z\u2581\u2581"], ["\u2581"], ["\u2581\u2581see"])

@@ -74,7 +74,9 @@ def written_pieces(spec: TokenizerSpec, path: StrPath) -> PieceModel:
     """
     model = pieces_of(spec, path, pads=True)
     problem = ""
-    if model.is_bpe and model.charsmap:
+    if model.is_suffix or not model.marks_blanks:
+        problem = "found a blank at the end of texts, or blanks that are not U+2581, which llama.cpp does not have"
+    elif model.is_bpe and model.charsmap:
         problem = "found a normalization table, which llama.cpp does not apply for BPE"
     elif model.is_bpe and model.remove_extra_whitespaces:
         problem = "runs of blanks become one blank, which llama.cpp does not do for BPE"
@@ -83,5 +85,5 @@ def written_pieces(spec: TokenizerSpec, path: StrPath) -> PieceModel:
     elif not model.is_bpe and model.byte_fallback:
         problem = "found byte tokens, which llama.cpp does not use for Unigram"
     if problem:
-        raise VocabularyError(f"{problem}. Write tokenizer.json, or a SentencePiece model", path=path)
+        raise VocabularyError(f"{problem}. Write a SentencePiece .model", path=path)
     return model

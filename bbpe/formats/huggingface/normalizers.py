@@ -153,10 +153,8 @@ def _written(rule: Normalizer, path: StrPath) -> dict[str, Any]:
                 "lowercase": lower,
             }
         case _:
-            raise VocabularyError(
-                f"tokenizer.json has no normalizer like SentencePiece's {type(rule).__name__}; write a .model file",
-                path=path,
-            )
+            problem = f"tokenizer.json has no normalizer like SentencePiece's {type(rule).__name__}"
+            raise VocabularyError(f"{problem}; write a SentencePiece .model", path=path)
 
 
 def write_replace(rule: Replace) -> dict[str, Any]:
