@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import Any, TypeVar
 
+from ..lazy import np
+
 _T = TypeVar("_T")
 
 
@@ -60,3 +62,15 @@ def of_bytes(text: str, normalized: str, sources: Sequence[int]) -> tuple[bytes,
     starts = list(accumulate((len(char.encode()) for char in text), initial=0))
     found = [starts[source] for char, source in zip(normalized, sources, strict=False) for _ in char.encode()]
     return normalized.encode(), [*found, starts[sources[-1]]] if found else []
+
+
+def either(out_type: Any, return_type: Any) -> Any:
+    """Return the kind that a call names by one of two names."""
+    if out_type is not None and return_type is not None:
+        raise ValueError("found both out_type and return_type, which are the same; expected one of them")
+    return out_type if return_type is None else return_type
+
+
+def each(ids: int | list[int], find: Callable[[int], _T]) -> Any:
+    """Return what a function finds for an id, or for each id of a list."""
+    return [find(token_id) for token_id in ids] if isinstance(ids, list | tuple | np.ndarray) else find(int(ids))

@@ -22,7 +22,7 @@ from ..pipeline.normalizers import normalizer
 from ..records import replace
 from ..spec.decoders import UNMARK
 from ..spec.models import WordLevelModel
-from ..spec.rules import SPACE_MARK, Normalizer, SqueezeBlanks
+from ..spec.rules import SPACE_MARK, Append, Normalizer, Prepend, SqueezeBlanks
 from ..text import well_formed
 from ..tokenizer import Tokenizer
 from .piece_lattice import Lattice, PieceTable
@@ -260,18 +260,41 @@ class PieceModel:
 
 
 def with_sources(rules: tuple[Normalizer, ...], text: str) -> tuple[str, list[int]]:
-    """Return a normalized text, and where in the text its characters and its end come from."""
-    apply, end = normalizer(rules), len(text)
-    while SqueezeBlanks() in rules and end and apply is not None and not apply(text[end - 1]):
-        end -= 1  # blanks at the end are removed
+    """Return a normalized text, and where in the text its characters and its end come from.
+
+    The blank in front comes from where no more blanks are removed, the one at the end from where others begin.
+    """
+    start, end = _without_blanks(rules, text)
     compiled = compiled_normalizer(rules, marks_blanks=False)
     if compiled is None:
         aligned = align(rules, text)
-        return aligned.text, [*aligned.sources.tolist(), end]
-    data, sources = compiled.aligned(text.encode())
-    number = list(accumulate((byte & 0xC0 != 0x80 for byte in text.encode()), initial=-1))[1:]
-    first = [number[source] for byte, source in zip(data, sources.tolist(), strict=True) if byte & 0xC0 != 0x80]
-    return data.decode(), [*first, end]
+        normalized, first = aligned.text, aligned.sources.tolist()
+    else:
+        data, sources = compiled.aligned(text.encode())
+        number = list(accumulate((byte & 0xC0 != 0x80 for byte in text.encode()), initial=-1))[1:]
+        first = [number[source] for byte, source in zip(data, sources.tolist(), strict=True) if byte & 0xC0 != 0x80]
+        normalized = data.decode()
+    if first and any(isinstance(rule, Prepend) for rule in rules):
+        first[0] = start
+    if first and any(isinstance(rule, Append) for rule in rules):
+        first[-1] = end
+    return normalized, [*first, end]
+
+
+def _without_blanks(rules: tuple[Normalizer, ...], text: str) -> tuple[int, int]:
+    """Return where blanks that are removed end at the beginning of a text, and where they begin at its end."""
+    if SqueezeBlanks() not in rules:
+        return 0, len(text)
+    apply = normalizer(rules[: rules.index(SqueezeBlanks())]) or str
+    start, end = 0, len(text)
+    while start < len(text) and apply(text[start]) == " ":
+        start += 1
+    for at in range(len(text) - 1, -1, -1):
+        char = apply(text[at])
+        if char.strip(" "):
+            break
+        end = at if char else end  # characters without a text stay before the end
+    return start, end
 
 
 def _characters_of(data: bytes | bytearray) -> list[str]:

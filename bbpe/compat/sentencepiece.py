@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from random import Random
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 from ..core.column import Column
 from ..errors import VocabularyError
@@ -19,11 +19,10 @@ from ..loading import load
 from ..records import replace
 from ..tokenizer import Tokenizer
 from .columns import listed, opened
-from .piece_calls import of_bytes, snake_case, with_kinds
+from .piece_calls import each, either, of_bytes, snake_case, with_kinds
 from .piece_model import PieceModel, checked_text, str_of
 from .piece_texts import ImmutableNBestSentencePieceText, ImmutableSentencePieceText, offset_mapping
 
-_T = TypeVar("_T")
 _Kind: TypeAlias = type | str
 _PLACED = ("immutable_proto", "serialized_proto", "offset_mapping")
 _KINDS = (int, str, bytes, "numpy", *_PLACED)
@@ -58,6 +57,7 @@ class SentencePieceProcessor:
         nbest_size: The number of segmentations to draw from; -1 draws from all.
         alpha: The smoothing of Unigram's segmentations, or the dropout of BPE.
         num_threads: The number of threads; -1 uses every core.
+        return_type: Another name for `out_type`, of newer versions.
 
     Example:
         >>> tok = bbpe.train_from_iterator(["see my dogs", "see me"], 300, model="unigram")
@@ -70,7 +70,9 @@ class SentencePieceProcessor:
         self, model_file: StrPath | None = None, model_proto: bytes | None = None, out_type: _Kind = int,
         add_bos: bool = False, add_eos: bool = False, reverse: bool = False, emit_unk_piece: bool = False,
         enable_sampling: bool = False, nbest_size: int = -1, alpha: float = 0.1, num_threads: int = -1,
+        *, return_type: _Kind | None = None,
     ) -> None:  # fmt: skip
+        out_type = out_type if return_type is None else return_type
         self._options: dict[str, Any] = {
             "out_type": _kind(out_type), "add_bos": add_bos, "add_eos": add_eos, "reverse": reverse,
             "emit_unk_piece": emit_unk_piece, "enable_sampling": enable_sampling, "nbest_size": nbest_size,
@@ -305,10 +307,12 @@ class SentencePieceProcessor:
     Tokenize = Encode
 
     def _with(self, options: dict[str, Any], out_type: _Kind | None) -> dict[str, Any]:
-        unknown = options.keys() - self._options.keys()
+        out_type = either(out_type, options.get("return_type"))
+        unknown = options.keys() - self._options.keys() - {"return_type"}
         if unknown:
             raise TypeError(f"unexpected argument {min(unknown)!r}; expected one of {', '.join(self._options)}")
-        given = {**self._options, **{name: value for name, value in options.items() if value is not None}}
+        named = {name: value for name, value in options.items() if value is not None and name != "return_type"}
+        given = {**self._options, **named}
         if out_type is not None:
             given["out_type"] = _kind(out_type)
         if "unk" in self._extra[0]:
@@ -374,12 +378,16 @@ class SentencePieceProcessor:
 
     # -- decoding --------------------------------------------------------------------------------------------
 
-    def Decode(self, input: Any, out_type: _Kind | None = None, num_threads: int | None = None) -> Any:
+    def Decode(
+        self, input: Any, out_type: _Kind | None = None, num_threads: int | None = None, *,
+        return_type: _Kind | None = None,
+    ) -> Any:  # fmt: skip
         """Return the text of ids or pieces, or of each row of a list; control pieces have no text.
 
         With `out_type=bytes` texts are UTF-8; "immutable_proto", "serialized_proto" and "offset_mapping" are those of
         `Encode`.
         """
+        out_type = either(out_type, return_type)
         if out_type not in (None, str, bytes, *_PLACED):
             raise ValueError(f"out_type is {out_type!r}; expected str, bytes or one of {', '.join(_PLACED)}")
         if input is None or (isinstance(input, str | bytes) and not input):
@@ -443,27 +451,27 @@ class SentencePieceProcessor:
 
     def IdToPiece(self, id: int | list[int]) -> Any:
         """Return the piece of an id, or the pieces of a list."""
-        return _each(id, self._model.piece)
+        return each(id, self._model.piece)
 
     def GetScore(self, id: int | list[int]) -> Any:
         """Return the score of an id, or the scores of a list."""
-        return _each(id, lambda token_id: self._model.row(token_id).score)
+        return each(id, lambda token_id: self._model.row(token_id).score)
 
     def IsUnknown(self, id: int | list[int]) -> Any:
         """Return whether an id is the unknown one."""
-        return _each(id, lambda token_id: self._model.row(token_id).kind == UNKNOWN)
+        return each(id, lambda token_id: self._model.row(token_id).kind == UNKNOWN)
 
     def IsControl(self, id: int | list[int]) -> Any:
         """Return whether an id is that of a control piece, which no text has."""
-        return _each(id, lambda token_id: self._model.row(token_id).kind == CONTROL)
+        return each(id, lambda token_id: self._model.row(token_id).kind == CONTROL)
 
     def IsUnused(self, id: int | list[int]) -> Any:
         """Return whether an id has no piece."""
-        return _each(id, lambda token_id: self._model.row(token_id).kind == UNUSED)
+        return each(id, lambda token_id: self._model.row(token_id).kind == UNUSED)
 
     def IsByte(self, id: int | list[int]) -> Any:
         """Return whether an id is that of a byte."""
-        return _each(id, lambda token_id: self._model.row(token_id).kind == BYTE)
+        return each(id, lambda token_id: self._model.row(token_id).kind == BYTE)
 
     def unk_id(self) -> int:
         """Return the id of the unknown piece, -1 if there is none."""
@@ -495,7 +503,3 @@ def _extra_options(listed: str) -> list[str]:
     if unknown is not None:
         raise ValueError(f"the option {unknown!r} is not known; expected some of {', '.join(_EXTRA)}, with : between")
     return found
-
-
-def _each(ids: int | list[int], find: Callable[[int], _T]) -> Any:
-    return [find(token_id) for token_id in ids] if isinstance(ids, list | tuple | np.ndarray) else find(int(ids))

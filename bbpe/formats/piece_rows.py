@@ -62,7 +62,9 @@ def rows_of(spec: TokenizerSpec, characters: Characters) -> dict[int, Piece]:
     added = {token_id: text.replace(" ", blank) for text, token_id in spec.added_tokens.items()}
     rows.update({token_id: Piece(text, 0.0, USER_DEFINED) for token_id, text in added.items()})
     for text, token_id in spec.special_tokens.items():
-        rows[token_id] = Piece(text, 0.0, UNKNOWN if token_id == characters.unknown else CONTROL)
+        # a symbol of the user with a blank is special, because no text has it
+        kind = USER_DEFINED if text in spec.token_options and spec.token_options[text].verbatim else CONTROL
+        rows[token_id] = Piece(text, 0.0, UNKNOWN if token_id == characters.unknown else kind)
     return rows
 
 

@@ -44,6 +44,7 @@ UNKNOWN_TEXT = " \u2047 "
 _LONGEST_PIECE = 1024  # characters
 _PADDING = lazy_re(r"\[PAD\d+\]")
 _MARK = Replace(" ", False, SPACE_MARK)
+_AS_SYMBOL = TokenOptions(normalized=True, verbatim=True)
 # SentencePiece would encode U+2581 as three bytes, but here it is a blank, which is one byte
 _BLANK_OF_BYTES = "byte_fallback is set, but U+2581 alone is not a piece in use, which is not supported"
 
@@ -122,7 +123,7 @@ def spec_of(
         name=name,
         rules=TextRules(_normalizers(model, pieces.kept)),
         characters=characters,
-        token_options={text: TokenOptions(normalized=True, verbatim=True) for text in pieces.user_defined},
+        token_options=dict.fromkeys((*pieces.user_defined, *pieces.never_found), _AS_SYMBOL),
         template=template,
         model=other,
         decoder=(
@@ -143,6 +144,8 @@ class _Pieces:
         self.special: dict[str, int] = {}
         self.user_defined: dict[str, int] = {}
         self.kept: list[str] = []
+        #: User-defined symbols with a blank, which are special tokens.
+        self.never_found: list[str] = []
         self.unknown: int | None = None
         self.byte_ids: tuple[int, ...] = ()
         self.is_bpe, self.is_padded, self.unknown_text = model.is_bpe, model.is_padded, model.unknown_text
@@ -183,6 +186,7 @@ class _Pieces:
         # SentencePiece looks for it where blanks are U+2581 by then
         if kind == USER_DEFINED and " " in text and self.marks_blanks:
             kind = CONTROL
+            self.never_found.append(text)
         if kind == UNKNOWN and self.unknown is not None:
             self.special[text] = token_id  # never found in plain text
         elif kind == UNKNOWN:
@@ -377,11 +381,10 @@ def _rules_of(
     words = _WORDS if characters.marks_blanks else _WORDS_AT_MARKS
     plain = words if isinstance(spec.model, WordLevelModel) else PATTERNS["none"]
     others = spec.rules.prefix or spec.rules.pre_tokenizers or spec.pattern != plain or spec.whole_pretokens
-    verbatim = TokenOptions(normalized=True, verbatim=True)
     options = {spec.token_options.get(text) for text in spec.added_tokens} | {
-        spec.token_options.get(text, verbatim) for text in spec.special_tokens
+        spec.token_options.get(text, _AS_SYMBOL) for text in spec.special_tokens
     }
-    if left != expected or table.prefix not in ("", blank) or others or options - {verbatim}:
+    if left != expected or table.prefix not in ("", blank) or others or options - {_AS_SYMBOL}:
         raise VocabularyError(
             "a SentencePiece model cannot hold the normalizers, splits or options of tokens; write tokenizer.json",
             path=path,
