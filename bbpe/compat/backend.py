@@ -285,7 +285,7 @@ def _engine_of(inner: Any) -> Engine:
     except Exception as error:  # `tokenizers` raises it for a component in Python
         raise AccelerationError(f"tokenizers cannot write this tokenizer as JSON: {error}") from error
     try:
-        tokenizer = _Tokenizer(replace(tokenizer_of_json(data).spec, padding=None, truncation=None))
+        tokenizer = _Tokenizer(replace(tokenizer_of_json(data, float).spec, padding=None, truncation=None))
         engine = engine_of_json(data, tokenizer)
     except BBPEError as error:
         raise AccelerationError(str(error)) from error

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +17,8 @@ from .. import formats
 from ..core.column import Column
 from ..encoding.stream import StreamDecoder
 from ..files import ReadFile, StrPath
+from ..formats.huggingface import tokenizer_json
+from ..formats.huggingface.scores import dumps, kept_number, score_of
 from ..lazy import np
 from ..loading import load
 from ..spec.rows import RowSide
@@ -352,14 +354,16 @@ class Tokenizer:
         Raises:
             VocabularyError: A tokenizer.json cannot hold the tokenizer.
         """
-        document = self._document()
-        return json.dumps(document, ensure_ascii=False, indent=2 if pretty else None)
+        document = self._document(kept_number)
+        return dumps(document, indent=2 if pretty else None)
 
-    def _document(self) -> dict[str, Any]:
+    def _document(self, parse_float: Callable[[str], Any] = float) -> dict[str, Any]:
         rules = None if self._truncation is None else self._truncation.rule()
         spec = replace(self._engine.spec, files={}, padding=None, truncation=rules)
         path = Path("tokenizer.json")
-        document: dict[str, Any] = json.loads(formats.written(spec, path, "huggingface")[path])
+        document: dict[str, Any] = json.loads(
+            formats.written(spec, path, "huggingface")[path], parse_float=parse_float
+        )
         if self._padding is not None:
             document["padding"] = self._padding.written()
         return document
@@ -499,9 +503,12 @@ class _Theirs:
         return _Theirs(self._tokenizer, copy(self._stream))
 
 
-def tokenizer_of_json(data: bytes) -> _Tokenizer:
-    """Return the tokenizer of the bytes of a tokenizer.json, without other files of its folder."""
-    return _Tokenizer(formats.FORMATS["huggingface"].load(ReadFile(Path("backend.json"), bytes(data))))
+def tokenizer_of_json(data: bytes, parse_float: Callable[[str], float] = score_of) -> _Tokenizer:
+    """Return the tokenizer of the bytes of a tokenizer.json, without other files of its folder.
+
+    `parse_float` is that of the reader of the format.
+    """
+    return _Tokenizer(tokenizer_json.load(ReadFile(Path("backend.json"), bytes(data)), parse_float=parse_float))
 
 
 def engine_of_json(data: bytes, tokenizer: _Tokenizer) -> Engine:

@@ -31,11 +31,11 @@ def read_text(path: StrPath) -> str:
         ) from None
 
 
-def read_json(path: StrPath) -> Any:
+def read_json(path: StrPath, parse_float: Callable[[str], float] = float) -> Any:
     """Return the value of a JSON file; `VocabularyError` when it is malformed or repeats a key."""
     text = read_text(path)
     try:
-        return loads(text)
+        return loads(text, parse_float)
     except json.JSONDecodeError as error:
         place = f"line {error.lineno} column {error.colno}"
         end = "; the file ends too early" if error.pos >= len(text.rstrip()) else ""
@@ -48,9 +48,9 @@ def read_json(path: StrPath) -> Any:
         raise VocabularyError(f"{error}; expected JSON", path=path) from None
 
 
-def loads(text: str) -> Any:
+def loads(text: str, parse_float: Callable[[str], float] = float) -> Any:
     """Return the value of JSON; `VocabularyError` on a repeated key and on a constant that is not JSON."""
-    return json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
+    return json.loads(text, parse_float=parse_float, object_pairs_hook=_unique, parse_constant=_no_constant)
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

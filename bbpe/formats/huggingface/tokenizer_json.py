@@ -6,8 +6,7 @@ serialization of HF's `tokenizers` (`tokenizers/src/tokenizer/serialization.rs` 
 
 from __future__ import annotations
 
-import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,6 +33,7 @@ from .own_fields import OWN, write_own_fields
 from .post_processors import read_post_processor, write_post_processor
 from .pre_tokenizers import PreTokenization, read_pre_tokenizer, with_prefix, write_pre_tokenizer
 from .row_lengths import read_padding, read_truncation, take_own_padding, write_padding, write_truncation
+from .scores import dumps, score_of
 
 NAMES = FORMATS["huggingface"].names
 _MARK_BLANKS = Replace(" ", False, SPACE_MARK)
@@ -45,10 +45,12 @@ def load(
     pattern: str | Sequence[str] | Pattern | None = None,
     special_tokens: Mapping[str, int] | None = None,
     name: str | None = None,
+    parse_float: Callable[[str], float] = score_of,
 ) -> TokenizerSpec:
     """Read a `tokenizer.json`, and keep the other files in its folder, such as `tokenizer_config.json`.
 
-    `pattern` replaces the regexes of the file, `special_tokens` its special tokens.
+    `pattern` replaces the regexes of the file, `special_tokens` its special tokens.  `parse_float`: `float` for the
+    JSON of a tokenizer in memory, whose scores HF's `tokenizers` does not read back.
 
     Raises `VocabularyError` with file and position on malformed JSON, an unsupported component or value, and a broken
     vocabulary; `PatternError` on a regex that cannot be followed exactly.
@@ -63,7 +65,7 @@ def load(
             # the slower reader finds the position of an error among tokens and merges
             if error.place is not None and not error.place.startswith(("model", "added_tokens")):
                 raise
-    return _spec(read_json(ReadFile(Path(path), data)), options)
+    return _spec(read_json(ReadFile(Path(path), data), parse_float), options)
 
 
 def read_document(
@@ -170,7 +172,7 @@ def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:
     Raises `PatternError` when Oniguruma cannot express the pattern, and `VocabularyError` when a special token looks
     like an ordinary one or the format has no component for a rule of the spec.
     """
-    data = json.dumps(_document(spec, path), ensure_ascii=False).encode()
+    data = dumps(_document(spec, path)).encode()
     is_device = path.exists() and not (path.is_file() or path.is_dir())
     target = path if path.suffix == ".json" or is_device else path / NAMES[0][0]
     carried = spec.files if target.name == NAMES[0][0] else {}

@@ -15,6 +15,7 @@ from ..character_keys import keys_of_characters, read_keys
 from ..key_tables import Keys
 from ..reading import Fields, shown
 from .own_fields import OWN, OwnFields, read_own_fields, write_own_fields
+from .scores import score_of, written_score
 
 
 def read_unigram(
@@ -36,8 +37,12 @@ def read_unigram(
             model.refuse(f"found {shown(row)}; expected a token and its score", f"vocab[{token_id}]")
         if keys.setdefault(row[0], token_id) != token_id:
             model.refuse(f"token {row[0]!r} is listed twice; expected each token once", f"vocab[{token_id}]")
-        scores.append(float(row[1]))
+        scores.append(row[1] if type(row[1]) is float else score_of(str(row[1])))
     own = model.component(OWN, read_own_fields, OwnFields())
+    for token_id, score in own.scores:
+        if token_id >= len(scores):
+            model.refuse(f"scores has the id {token_id}; expected ids of tokens", "bbpe")
+        scores[token_id] = score
     model.done()
     if unknown is not None and (type(unknown) is not int or not 0 <= unknown < len(scores)):
         model.refuse(f"found {shown(unknown)}; expected the id of a token, or null", "unk_id")
@@ -61,7 +66,8 @@ def read_unigram(
 def write_unigram(spec: TokenizerSpec, model: UnigramModel) -> dict[str, Any]:
     """Return the model for HF's `tokenizers`, with SentencePiece's scores of user-defined tokens.
 
-    HF's `tokenizers` sums scores as doubles.  The field `bbpe`, which it ignores, has the rule of this model.
+    HF's `tokenizers` sums scores as doubles.  The field `bbpe`, which it ignores, has the rule of this model, and the
+    scores of doubles that no number in JSON gives to `tokenizers`.
     """
     assert spec.characters is not None
     scores = list(model.scores)
@@ -69,11 +75,14 @@ def write_unigram(spec: TokenizerSpec, model: UnigramModel) -> dict[str, Any]:
         found, _ = piece_scores(model, spec.vocab)
         for token_id, score in zip(spec.vocab, found.tolist(), strict=True):
             scores[token_id] = score
+    numbers = [written_score(score) for score in scores]
+    lost = [] if model.is_float else [token_id for token_id, number in enumerate(numbers) if number is None]
+    written = [score if number is None else number for number, score in zip(numbers, scores, strict=True)]
     keys = {token_id: key for key, token_id in keys_of_characters(spec).items()}
     return {
         "type": "Unigram",
         "unk_id": spec.characters.unknown,
-        "vocab": [[keys[token_id], scores[token_id]] for token_id in range(len(scores))],
+        "vocab": [[keys[token_id], number] for token_id, number in enumerate(written)],
         "byte_fallback": bool(spec.characters.byte_ids),
-        **write_own_fields(spec),
+        **write_own_fields(spec, [(token_id, scores[token_id]) for token_id in lost]),
     }
