@@ -30,12 +30,13 @@ from ..spec.rules import (
 from ..splitting.patterns import PATTERNS
 from ..splitting.regexes import TimeLimit, compiled
 from ..text import alphabet_to_bytes, bytes_to_alphabet
-from .unicode_ages import PUNCTUATION_NEWER, PUNCTUATION_OLDER, character_class
+from .unicode_ages import NUMBERS_OF_17, PUNCTUATION_NEWER, PUNCTUATION_OLDER, character_class
 
 _PUNCTUATION = (
     rf"(?!{character_class(PUNCTUATION_NEWER)})[!-/:-@\[-`{{-~\p{{P}}]|{character_class(PUNCTUATION_OLDER)}"
 )
 _WORD = r"[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}]"
+_NUMBER = rf"(?:\p{{N}}|{character_class(NUMBERS_OF_17)})"
 _GPT2 = PATTERNS["gpt2"].steps[0]
 
 
@@ -107,7 +108,7 @@ def splits_of(rule: PreTokenizer) -> tuple[Split, ...]:
         case Split():
             return (rule,)
         case Digits(individual):
-            return (Split(r"\p{N}" if individual else r"\p{N}+", "Isolated"),)
+            return (Split(_NUMBER if individual else f"{_NUMBER}+", "Isolated"),)
         case Punctuation(behavior):
             return (Split(_PUNCTUATION, behavior),)
         case Whitespace():

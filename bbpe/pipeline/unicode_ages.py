@@ -74,6 +74,9 @@ LOWER_NEWER_THAN_14 = _moved(
     """
 )
 
+#: Numbers of Unicode 17, by which the pre-tokenizer `Digits` splits; regexes of `tokenizers` follow Unicode 16.
+NUMBERS_OF_17 = code_point_ranges("11DE0-11DE9 16FF4-16FF6")
+
 #: Nonspacing marks that HF's BERT normalizer does not drop, and characters that only it drops as nonspacing marks.
 NONSPACING_NEWER = code_point_ranges(
     """

@@ -1,4 +1,4 @@
-r"""Sets of characters, with the members that the `regex` package gives to them.
+r"""Sets of characters, with the members that the `regex` package gives to them, limited to Unicode 16.
 
 A set is the code points at which membership changes, in ascending order: `(48, 58)` holds the ten digits.
 """
@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from ..lazy import np, regex
+from .unicode_16 import END_OF_UNICODE, listed, stand_ins
 
 CharacterSet = tuple[int, ...]
 
-#: One more than the last code point.
-END_OF_UNICODE = 0x110000
 NOTHING: CharacterSet = ()
 EVERYTHING: CharacterSet = (0, END_OF_UNICODE)
 
@@ -24,8 +23,8 @@ _ASKED = 0x40000
 
 
 @cache
-def _representatives() -> tuple[str, tuple[int, ...]]:
-    """Return characters to ask about, and the first code point that each from `_ASKED` on stands for.
+def _starts() -> tuple[int, ...]:
+    """Return the first code point that each character to ask about from `_ASKED` on stands for.
 
     Each stands for the code points up to the next.  Planes 4 to 13 are not assigned and planes 15 and 16 are for
     private use.  So in each of these planes, and at the end of plane 14, all characters have the same properties,
@@ -35,17 +34,24 @@ def _representatives() -> tuple[str, tuple[int, ...]]:
     for plane in range(_ASKED, END_OF_UNICODE, 0x10000):
         points += range(plane, plane + 0x1000) if plane == 0xE0000 else (plane,)
         points += (plane + 0x1000, plane + 0xFFFE, plane + 0xFFFF)
+    return (*points, END_OF_UNICODE)
+
+
+@lru_cache(maxsize=4)
+def _asked(borders: tuple[int, ...] = ()) -> str:
+    """Return the characters to ask about, with `stand_ins` for those that are newer than Unicode 16."""
     wide = np.arange(_ASKED, dtype="<u4")
+    others = stand_ins(borders)
+    wide[list(others)] = list(others.values())
     # decoding a surrogate takes 50 times longer
     below, above = (str(part.tobytes(), "utf-32-le") for part in (wide[:0xD800], wide[0xE000:]))
-    others = [*map(chr, range(0xD800, 0xE000)), above, *map(chr, points)]
-    return "".join([below, *others]), (*points, END_OF_UNICODE)
+    return "".join([below, *map(chr, range(0xD800, 0xE000)), above, *map(chr, _starts()[:-1])])
 
 
 @cache
 def _cased() -> str:
     """Return the characters that have another case."""
-    return "".join(regex.findall(r"[\p{CWCF}\p{CWL}\p{CWU}\p{CWT}]", _representatives()[0]))
+    return "".join(regex.findall(r"[\p{CWCF}\p{CWL}\p{CWU}\p{CWT}]", _asked()))
 
 
 @lru_cache(maxsize=512)
@@ -57,7 +63,7 @@ def members(source: str, flags: int) -> CharacterSet:
     >>> members(r"[0-9]", 0)
     (48, 58)
     """
-    text, starts = _representatives()
+    text, starts = _asked(listed(source)), _starts()
     pattern = regex.compile(f"(?:{source})++", flags)
     changes = (at for found in pattern.finditer(text) for at in found.span())
     return tuple(at if at < _ASKED else starts[at - _ASKED] for at in changes)
@@ -65,7 +71,7 @@ def members(source: str, flags: int) -> CharacterSet:
 
 def is_representable(chosen: CharacterSet) -> bool:
     """Return whether `members` can find a set: it asks about few characters of the planes 4 to 16."""
-    return all(point <= _ASKED or point in _representatives()[1] for point in chosen)
+    return all(point <= _ASKED or point in _starts() for point in chosen)
 
 
 @lru_cache(maxsize=512)

@@ -76,12 +76,13 @@ class Pattern:
 
     @property
     def unicode_version(self) -> str | None:
-        """The version of Unicode that classifies characters; `None` when that of `regex` is not known.
+        """The version of Unicode that classifies characters, 16 or that of an older `regex`; `None` if it is not known.
 
         >>> PATTERNS["gpt2"].unicode_version
         '16.0.0'
         """
-        return _unicode_of_regex() if self.scheme is None else UNICODE_VERSION
+        found = _unicode_of_regex() if self.scheme is None else UNICODE_VERSION
+        return found and min(found, UNICODE_VERSION, key=lambda version: [int(part) for part in version.split(".")])
 
     @lazy_property
     def _compiled(self) -> tuple[Regex, ...]:

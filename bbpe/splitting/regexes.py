@@ -17,6 +17,7 @@ from typing import NoReturn
 from ..errors import PatternError
 from ..lazy import lazy_property, regex
 from .pattern_limits import check_constructs, check_size, safe_length, uses_group_numbers
+from .unicode_16 import as_of_16
 
 Span = tuple[int, int]
 
@@ -51,7 +52,7 @@ class TimeLimit:
 
 
 class Regex:
-    """A regex of the `regex` package whose matches are in order and do not overlap.
+    """A regex of the `regex` package, limited to Unicode 16, whose matches are in order and do not overlap.
 
     Raises `PatternError` on a malformed regex and on a construct or flag that is not supported.
     """
@@ -74,7 +75,7 @@ class Regex:
         `limit` is the time limit of the whole text if this text is a part of one.  Raises `PatternError` when the time
         is used up.
         """
-        batched = self._batched
+        text, batched = as_of_16(text, self.source), self._batched
         if len(text) <= self._safe_length and batched is not None:
             spans: list[Span] = [] if (found := batched.match(text)) is None else found.spans(1)
             # after an empty match only the package's search finds the next match
