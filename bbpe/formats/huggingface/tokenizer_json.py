@@ -18,10 +18,11 @@ from ...spec.models import UnigramModel, WordLevelModel, WordPieceModel
 from ...spec.rules import ESCAPED_MARK, SPACE_MARK, Normalizer, Replace
 from ...spec.spec import TextRules, TokenizerSpec, make_spec
 from ...splitting.patterns import Pattern, get_pattern
+from ...text import alphabet_to_bytes
 from ..character_keys import key_of, keys_of_characters
 from ..folder_config import OTHER_FILES, FolderConfig, other_files, read_folder
 from ..key_tables import Keys, quick_document
-from ..keys import keys_of, merge_keys, without_added
+from ..keys import in_alphabet, keys_of, merge_keys, without_added
 from ..ranks import live_merges
 from ..reading import Fields, about, read_file, read_json
 from ..rows import FORMATS
@@ -241,7 +242,7 @@ def _written_bpe(spec: TokenizerSpec, path: StrPath) -> dict[str, Any]:
 
 def _written_keys(spec: TokenizerSpec, path: StrPath, whole: bool) -> dict[str, int]:
     if spec.characters is None:
-        return keys_of(spec, path=path, marked=not whole)
+        return _keys_of_bytes(spec, path, whole)
     keys, symbols = keys_of_characters(spec), spec.characters
     tokens = (*spec.special_tokens.items(), *spec.added_tokens.items())
     outside = {text for text, token_id in tokens if token_id not in (*symbols.byte_ids, symbols.unknown)}
@@ -253,6 +254,30 @@ def _written_keys(spec: TokenizerSpec, path: StrPath, whole: bool) -> dict[str, 
         if words is not keys:
             return words
     return keys
+
+
+def _keys_of_bytes(spec: TokenizerSpec, path: StrPath, whole: bool) -> dict[str, int]:
+    """Return the keys of a vocabulary of bytes; with `whole`, one that spells another text would be found as that."""
+    keys = keys_of(spec, path=path, marked=True)
+    tokens = [*spec.special_tokens, *spec.added_tokens] if whole else []
+    spelled = {text for text in tokens if keys[text] not in spec.vocab and _spells_another(text)}
+    words = without_added(spec, keys, spelled)
+    if spelled and words is keys:
+        text = min(spelled)
+        problem = f"added token {text!r} (id {keys[text]}) would be read as {alphabet_to_bytes(text).decode()!r}"
+        raise VocabularyError(f"{problem}; expected added tokens with the highest ids, in order", path=path)
+    return words
+
+
+def _spells_another(key: str) -> bool:
+    """Return whether the bytes of a key in the byte alphabet are another text."""
+    if key.isascii() or not in_alphabet(key):
+        return False
+    try:
+        alphabet_to_bytes(key).decode()
+    except UnicodeDecodeError:
+        return False  # no pretoken has these bytes
+    return True
 
 
 def _written_merges(spec: TokenizerSpec, merges: Sequence[tuple[int, int, int]]) -> list[str] | list[list[str]]:
