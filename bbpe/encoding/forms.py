@@ -11,7 +11,7 @@ from ..pipeline.decoders import ERRORS, At, Token, divided, needs_first, needs_l
 from ..spec.decoders import CTC, UNMARK, ByteFallback, ByteLevel, DecoderStep, Metaspace, Strip
 from ..spec.models import LongestMatchModel
 from ..spec.rules import BYTE_KEYS, SPACE_MARK
-from ..spec.spec import TokenizerSpec, other_tokens
+from ..spec.spec import TokenizerSpec, byte_tokens, other_tokens
 from ..spec.vocab import Vocab
 from ..text import bytes_to_alphabet
 
@@ -29,8 +29,7 @@ class Keys:
     def __init__(self, spec: TokenizerSpec) -> None:
         self._vocab, self._key = spec.vocab, _key_function(spec)
         characters = spec.characters
-        byte_ids = () if characters is None else characters.byte_ids
-        self._others = {token_id: Token(key) for key, token_id in zip(BYTE_KEYS, byte_ids, strict=False)}
+        self._others = {token_id: Token(BYTE_KEYS[byte]) for token_id, byte in byte_tokens(spec).items()}
         for text, token_id in _outside(spec):
             self._others[token_id] = Token(text.encode("utf-8", "surrogatepass").decode("utf-8", ERRORS), True)
         #: Whether some tokens are found, and so decoded, as normalized: "▁<s>" takes a blank with it.

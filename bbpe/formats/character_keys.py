@@ -6,7 +6,7 @@ from ..errors import VocabularyError
 from ..files import StrPath
 from ..records import replace
 from ..spec.rules import BYTE_KEYS, SPACE_MARK, Characters
-from ..spec.spec import TokenizerSpec
+from ..spec.spec import TokenizerSpec, byte_tokens
 from ..spec.vocab import Vocab
 from ..text import alphabet_to_bytes, bytes_to_alphabet
 from .key_tables import Keys
@@ -24,16 +24,10 @@ def read_keys(
 ) -> tuple[Vocab, Characters]:
     """Return the tokens of keys except `left_out` and byte tokens, and `characters` with the ids of byte tokens.
 
-    Raises `VocabularyError` when only some bytes have a token.
+    Raises `VocabularyError` when a byte has no token, and is no character that has one.
     """
-    byte_fallback = byte_fallback and any(key in keys for key in BYTE_KEYS)
-    if byte_fallback:
-        missing = next((key for key in BYTE_KEYS if key not in keys), None)
-        if missing is not None:
-            problem = f"byte_fallback is true, but {missing!r} has no id; expected tokens for all 256 bytes"
-            raise VocabularyError(problem, path=path, place=place)
-        characters = replace(characters, byte_ids=tuple(keys[key] for key in BYTE_KEYS))
-    skipped = left_out.union(BYTE_KEYS) if byte_fallback else left_out
+    found = [key for key in BYTE_KEYS if key in keys] if byte_fallback else []
+    skipped = left_out.union(found)
     vocab = Vocab.of_texts(keys.table, keys.ids(skipped), characters.marks_blanks)
     if vocab is None:
         check_well_formed(keys, path=path, place=place)
@@ -42,7 +36,18 @@ def read_keys(
             problem = "a token is the empty string; expected at least one character"
             raise VocabularyError(problem, path=path, place=place)
         vocab = Vocab(tokens)
-    return vocab, characters
+    if not found:
+        return vocab, characters
+    # the byte of an ASCII character is in no other character, so one that is a token never becomes its byte
+    own = {} if len(found) == len(BYTE_KEYS) else {token: token_id for token_id, token in vocab.characters()}
+    ids: list[int] = []
+    for byte, key in enumerate(BYTE_KEYS):
+        token_id = keys[key] if key in keys else own.get(bytes((byte,)))
+        if token_id is None:
+            problem = f"byte_fallback is true, but {key!r} has no id, nor has its character"
+            raise VocabularyError(f"{problem}; expected tokens for all 256 bytes", path=path, place=place)
+        ids.append(token_id)
+    return vocab, replace(characters, byte_ids=tuple(ids))
 
 
 def token_of(key: str, characters: Characters) -> bytes:
@@ -64,7 +69,7 @@ def keys_of_characters(spec: TokenizerSpec) -> dict[str, int]:
     """Return the keys and ids of all tokens of a vocabulary of characters, in order of ids."""
     assert spec.characters is not None
     keys = {key_of(token, spec.characters): token_id for token_id, token in spec.vocab.items()}
-    keys.update(zip(BYTE_KEYS, spec.characters.byte_ids, strict=False))
+    keys.update((BYTE_KEYS[byte], token_id) for token_id, byte in byte_tokens(spec).items())
     keys.update(spec.added_tokens)
     keys.update(spec.special_tokens)
     return dict(sorted(keys.items(), key=lambda item: item[1]))

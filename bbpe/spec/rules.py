@@ -322,7 +322,8 @@ def bert_template(specials: Mapping[str, int]) -> Template | None:
 class Characters:
     """The options of a vocabulary whose symbols are characters, not bytes.
 
-    `byte_ids` has the ids of the 256 byte tokens, or is empty.  Only without byte tokens a character that is not a
+    `byte_ids` has the ids of the 256 byte tokens, or is empty; an ASCII character that is a token need not have a byte
+    token, too, and its own id takes the place.  Only without byte tokens a character that is not a
     token becomes the id `unknown`; with `fuse_unknown` a run of such characters becomes one id.  If `unknown` is
     `None`, such characters are left out before the others merge.  `marks_blanks`: the tokens in the file and a rule
     for texts write U+2581 for a blank; here both have blanks.

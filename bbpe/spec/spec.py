@@ -105,7 +105,7 @@ class TokenizerSpec:
     def vocab_size(self) -> int:
         """The highest id plus one."""
         assert isinstance(self.vocab, Vocab)
-        others = (*_byte_ids(self), *self.special_tokens.values(), *self.added_tokens.values())
+        others = (*byte_tokens(self), *self.special_tokens.values(), *self.added_tokens.values())
         return max(self.vocab.id_count, 1 + max(others, default=-1))
 
     def __reduce__(self) -> tuple[type[TokenizerSpec], tuple[Any, ...]]:
@@ -172,7 +172,7 @@ def _check_mappings(vocab: object, *specials: object) -> None:
 def _check_highest(spec: TokenizerSpec) -> None:
     """Refuse ids so sparse that tables indexed by id would take gigabytes, and ids of a template above all others."""
     assert isinstance(spec.vocab, Vocab)
-    others = (*spec.special_tokens.values(), *spec.added_tokens.values(), *_byte_ids(spec))
+    others = (*spec.special_tokens.values(), *spec.added_tokens.values(), *byte_tokens(spec))
     highest = max((spec.vocab.id_count - 1, *others))
     tokens = len(spec.vocab) + len(others)
     most = _IDS_PER_TOKEN * tokens + _FREE_IDS
@@ -184,9 +184,10 @@ def _check_highest(spec: TokenizerSpec) -> None:
             raise VocabularyError(f"the template has id {item}; expected at most {highest}, the highest id of a token")
 
 
-def _byte_ids(spec: TokenizerSpec) -> tuple[int, ...]:
-    """Return the ids of byte tokens that are not in `spec.vocab`."""
-    return () if spec.characters is None else spec.characters.byte_ids
+def byte_tokens(spec: TokenizerSpec) -> dict[int, int]:
+    """Return the ids of byte tokens, and their bytes; a byte that is a character in `spec.vocab` may have none."""
+    ids = () if spec.characters is None else spec.characters.byte_ids
+    return {token_id: byte for byte, token_id in enumerate(ids) if token_id not in spec.vocab}
 
 
 def _check_model(
@@ -221,9 +222,11 @@ def _check_scores(model: UnigramModel, ordinary: Vocab) -> None:
 
 def _check_ids(ordinary: Vocab, characters: Characters, specials: Mapping[str, int]) -> None:
     """Refuse a vocabulary of characters that uses one id for two different tokens."""
-    byte_of = {token_id: byte for byte, token_id in enumerate(characters.byte_ids)}
-    for token_id, byte in byte_of.items():
-        if token_id in ordinary:
+    byte_of: dict[int, int] = {}
+    for byte, token_id in enumerate(characters.byte_ids):
+        if token_id not in ordinary:
+            byte_of[token_id] = byte
+        elif byte >= 0x80 or ordinary[token_id] != bytes((byte,)):
             raise VocabularyError(f"byte 0x{byte:02X} and token {ordinary[token_id]!r} have the same id {token_id}")
     for text, token_id in specials.items():
         shown = text.replace(SPACE_MARK, " ") if characters.marks_blanks else text
@@ -270,7 +273,7 @@ def keys_of_text(spec: TokenizerSpec) -> dict[str, int]:
 
 def other_tokens(spec: TokenizerSpec) -> dict[int, bytes]:
     """Return the ids and bytes of the tokens that are not in `spec.vocab`: byte, special and added tokens."""
-    others = {token_id: bytes((byte,)) for byte, token_id in enumerate(_byte_ids(spec))}
+    others = {token_id: bytes((byte,)) for token_id, byte in byte_tokens(spec).items()}
     for text, token_id in (*spec.special_tokens.items(), *spec.added_tokens.items()):
         if token_id not in spec.vocab:
             others[token_id] = text.encode("utf-8", "surrogatepass")

@@ -10,7 +10,7 @@ from ..splitting.patterns import PATTERNS, Pattern
 from ..splitting.scheme import Scheme
 from .models import UnigramModel
 from .rules import AT_BLANKS, BYTE_KEYS, SPACE_MARK
-from .spec import TokenizerSpec
+from .spec import TokenizerSpec, byte_tokens
 
 #: A character without a token scores this much less than the lowest token, in SentencePiece and HF's `tokenizers`.
 UNKNOWN_PENALTY = 10.0
@@ -76,6 +76,6 @@ def _literals(spec: TokenizerSpec, model: UnigramModel) -> dict[int, bytes]:
     known = set(spec.vocab.values())
     return {
         token_id: key.encode()
-        for token_id, key in zip(spec.characters.byte_ids, BYTE_KEYS, strict=False)
+        for token_id, key in ((token_id, BYTE_KEYS[byte]) for token_id, byte in byte_tokens(spec).items())
         if token_id < len(model.scores) and key.encode() not in known
     }
