@@ -133,7 +133,7 @@ class Workers(Generic[State]):
         self._unfinished = 0
         self._error: BaseException | None = None
         self._stopped = False
-        self._threads: list[Thread] = []
+        self._helpers: list[Helper] = []
         self._others = len(states) - 1
 
     def __enter__(self) -> Self:
@@ -141,11 +141,12 @@ class Workers(Generic[State]):
 
     def __exit__(self, *error: object) -> None:
         self._stopped = True
-        for _ in self._threads:
+        for _ in self._helpers:
             self._tasks.put(None)
         # each does the task that it has to its end, which is a moment
-        for thread in self._threads:
-            thread.join()
+        interrupted = _ended(self._helpers, _raise)
+        if interrupted is not None:
+            raise interrupted
 
     def put(self, task: Callable[[State], object]) -> None:
         """Have a task done.  Raises what an earlier task has raised."""
@@ -153,7 +154,7 @@ class Workers(Generic[State]):
             self._raise()
             self._unfinished += 1
         self._tasks.put(task)
-        if len(self._threads) < min(self._tasks.qsize(), self._others):
+        if len(self._helpers) < min(self._tasks.qsize(), self._others):
             self._begin()
         while self._tasks.qsize() > _WAITING * self._others and self._help():
             pass
@@ -168,13 +169,17 @@ class Workers(Generic[State]):
             self._raise()
 
     def _begin(self) -> None:
-        """Begin another thread, or know that there is none."""
-        thread = Thread(target=self._work, args=(self._states[len(self._threads) + 1],))
-        try:
-            thread.start()
-            self._threads.append(thread)
-        except RuntimeError:
-            self._others = len(self._threads)
+        """Begin another thread, or know that there is none.
+
+        Ctrl-C may come between any two steps: a helper that is in the list has its work or none, and Python does not
+        wait at its exit for one that is not, as it would for a `Thread`.
+        """
+        helper = _helper()
+        if helper is None:
+            self._others = len(self._helpers)
+            return
+        self._helpers.append(helper)
+        helper.give(partial(_run_on, _processors(), partial(self._work, self._states[len(self._helpers)])))
 
     def _help(self) -> bool:
         """Do the oldest task in this thread; returns whether there was one."""
@@ -242,22 +247,31 @@ def run_threads(work: Callable[[int], None], threads: int, stop: Callable[[BaseE
     [0, 1, 4]
     """
     processors = _processors()
-
-    def run(number: int) -> None:
-        if _processors() != processors:
-            os.sched_setaffinity(0, processors)
-        work(number)
-
     helpers: list[Helper] = []
     unheard: BaseException | None = None
     try:
         while len(helpers) < threads - 1 and (helper := _helper()) is not None:
             helpers.append(helper)
-            helper.give(partial(run, len(helpers)))
+            helper.give(partial(_run_on, processors, partial(work, len(helpers))))
         for number in (0, *range(len(helpers) + 1, threads)):
             work(number)
     except BaseException as error:
         unheard = _stopped(stop, error)
+    unheard = _ended(helpers, stop) or unheard
+    if unheard is not None:
+        raise unheard
+
+
+def _run_on(processors: set[int], work: Callable[[], None]) -> None:
+    """Do work on these processors: the thread may have been begun by one that may run on others."""
+    if _processors() != processors:
+        os.sched_setaffinity(0, processors)
+    work()
+
+
+def _ended(helpers: list[Helper], stop: Callable[[BaseException], None]) -> BaseException | None:
+    """Wait until helpers have done their work, and dismiss them; returns what `stop` raises about what they raise."""
+    unheard: BaseException | None = None
     for helper in helpers:
         while True:
             try:
@@ -266,13 +280,16 @@ def run_threads(work: Callable[[int], None], threads: int, stop: Callable[[BaseE
             except BaseException as error:
                 unheard = _stopped(stop, error) or unheard
         _dismiss(helper)
-    if unheard is not None:
-        raise unheard
+    return unheard
 
 
 def _processors() -> set[int]:
     """Return the processors that this thread may run on; none where that is not known."""
     return os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
+
+
+def _raise(error: BaseException) -> None:
+    raise error
 
 
 def _stopped(stop: Callable[[BaseException], None], error: BaseException) -> BaseException | None:

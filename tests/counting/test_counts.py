@@ -83,12 +83,19 @@ def test_sizes(tmp_path: Path) -> None:
         ({"special_tokens": ["<s>"]}, r"special tokens \[\] and \['<s>'\]"),
         ({"document": "line"}, "document 'file' and 'line'"),
         ({"max_pretoken_bytes": 5}, "max_pretoken_bytes None and 5"),
-        ({"pattern": r"\w+"}, "Unicode version"),
+        ({"pattern": r"\w+"}, r"pattern 'gpt2' and '\\\\w\+'"),
     ],
 )
 def test_counts_of_different_kinds_do_not_add_up(options: dict[str, Any], said: str) -> None:
     with pytest.raises(ValueError, match=said):
         counts_of(TEXTS) + counts_of(TEXTS, **options)
+
+
+def test_counts_of_an_older_unicode_do_not_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = counts_of(TEXTS, pattern=r"\w+")
+    monkeypatch.setattr("bbpe.splitting.patterns._unicode_of_regex", lambda: "15.1.0")
+    with pytest.raises(ValueError, match=r"Unicode version '16\.0\.0' and '15\.1\.0'"):
+        _ = counts + counts_of(TEXTS, pattern=r"\w+")
 
 
 def test_only_counts_add_up() -> None:
