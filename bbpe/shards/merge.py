@@ -14,6 +14,7 @@ from ..counting.options import check_int
 from ..errors import CorpusError
 from ..lazy import np, npt
 from .formats import Lengths
+from .formats.format import forget
 from .load import Shards, lens_of, load_shards
 from .outputs import outputs
 from .part import PartFiles, PartRecord, Totals, read_record, write_record
@@ -101,13 +102,21 @@ def _part_count(all_shards: Sequence[Shards], shard_size: int) -> int:
     tokens = sum(shards.tokens for shards in all_shards)
     count = max(-(-tokens // shard_size), 1)
     files = (lens_of(shards.plan, number) for shards in all_shards for number in range(len(shards.plan)))
-    longest = max(int(lengths.max(initial=0)) for lengths in files)
+    longest = max(map(_longest, files))
     if count > 1 and longest > tokens // count:
         raise ValueError(
             f"shard_size is {shard_size}, so that parts have about {tokens // count} ids; expected more than the "
             f"{longest} that one document has"
         )
     return count
+
+
+def _longest(lengths: npt.NDArray[np.int32]) -> int:
+    longest = 0
+    for first in range(0, len(lengths), _BLOCK):
+        longest = max(longest, int(lengths[first : first + _BLOCK].max()))
+        forget(lengths)
+    return longest
 
 
 def _merge(plan: ShardPlan, all_shards: Sequence[Shards]) -> None:
@@ -120,7 +129,7 @@ def _merge(plan: ShardPlan, all_shards: Sequence[Shards]) -> None:
         blocks = _blocks(all_shards, sources)
     else:
         in_order = (documents for documents, _ in _blocks(all_shards, sources))
-        found = shuffled(in_order, plan.policy.shuffle, totals.tokens * item, plan.folder)
+        found = shuffled(in_order, plan.policy.shuffle, totals.documents, totals.tokens * item, plan.folder)
         blocks = ((documents, "") for documents in found)
     # the first part is written even if there are no documents
     nothing: _Piece = (0, np.empty(0, np.uint8), np.empty(0, np.int64), "")
@@ -181,6 +190,9 @@ def _blocks(all_shards: Sequence[Shards], sources: list[int]) -> Iterator[tuple[
                     taken = np.ascontiguousarray(ids[at:end])
                     yield (taken.view(np.uint8), some * taken.itemsize), path
                     at = end
+                    # or the memory of the process would grow with its parts
+                    forget(ids)
+                    forget(lengths)
                 document += count
 
 
@@ -194,7 +206,7 @@ def _keys(plan: ShardPlan, all_shards: Sequence[Shards], count: int) -> Iterator
         return in_order
     # as bytes they are shuffled as ids are: the order depends on the seed and the numbers of documents alone
     blocks = map(_as_bytes, iter(lambda: list(islice(in_order, _DOCUMENTS)), []))
-    found = shuffled(blocks, plan.policy.shuffle, count * _KEY_BYTES, plan.folder)
+    found = shuffled(blocks, plan.policy.shuffle, count, count * _KEY_BYTES, plan.folder)
     return chain.from_iterable(starmap(_as_texts, found))
 
 

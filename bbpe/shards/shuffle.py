@@ -20,8 +20,10 @@ from .formats import Lengths
 Documents: TypeAlias = "tuple[npt.NDArray[np.uint8], Lengths]"
 Keys: TypeAlias = "npt.NDArray[np.uint64]"
 
-#: Bytes of ids that are sorted at once, and the most files for them.
+#: Bytes of ids and of numbers that are sorted at once, and the most files for them.
 _BUCKET, _MOST = 32 << 20, 512
+#: The bytes of numbers that sorting has for each document.
+_DOCUMENT = 64
 _GOLDEN = 0x9E3779B97F4A7C15
 
 
@@ -38,12 +40,12 @@ def keys_of(seed: int, first: int, count: int) -> Keys:
     return keys ^ keys >> np.uint64(31)
 
 
-def shuffled(blocks: Iterable[Documents], seed: int, size: int, folder: Path) -> Iterator[Documents]:
+def shuffled(blocks: Iterable[Documents], seed: int, count: int, size: int, folder: Path) -> Iterator[Documents]:
     """Yield documents in a random order, some at a time.
 
-    `size` is about how many bytes they have together, and `folder` gets temporary files of as many.
+    `count` is how many there are, `size` about how many bytes they have together, and `folder` gets temporary files.
     """
-    bits = max(min(size // _BUCKET, _MOST - 1), 0).bit_length()
+    bits = max(min((size + _DOCUMENT * count) // _BUCKET, _MOST - 1), 0).bit_length()
     with TemporaryDirectory(prefix=".shuffle-", dir=folder) as name:
         stems = [Path(name, str(bucket)) for bucket in range(1 << bits)]
         _divide(blocks, seed, bits, stems)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from functools import cache, lru_cache
 
-from ..lazy import np, npt, regex
+from ..lazy import lazy_re, np, npt, regex
 
 #: The code points at which being assigned in Unicode 16 changes, from the first one that is not assigned on.  Made from
 #: the general category "Cn" of unicodedata2 16.0.0.
@@ -98,7 +98,7 @@ _PECULIAR = (range(0x2065, 0x2066), range(0xFDD0, 0xFDF0), range(0xFFF0, 0xFFF9)
 _LAST_ASKED = 0x40000
 #: One more than the last code point.
 END_OF_UNICODE = 0x110000
-_ESCAPED = re.compile(r"\\u([0-9a-fA-F]{4})|\\U([0-9a-fA-F]{8})")
+_ESCAPED = lazy_re(r"\\u([0-9a-fA-F]{4})|\\U([0-9a-fA-F]{8})")
 
 
 def listed(source: str) -> tuple[int, ...]:

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Iterator
 from typing import Any
+
+from ...lazy import lazy_re
 
 _POWERS = tuple(float(f"1e{exponent}") for exponent in range(309))
 _MOST = 2**64 - 1
@@ -20,7 +21,7 @@ _MOST = 2**64 - 1
 _SHORT = 20
 #: Begins the text of a number where JSON has a string.  No text of a tokenizer has half a surrogate pair.
 _MARK = "\udfff"
-_MARKED = re.compile(f'"{_MARK}([^"]*)"')
+_MARKED = lazy_re(f'"{_MARK}([^"]*)"')
 
 
 def score_of(text: str) -> float:

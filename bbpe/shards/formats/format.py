@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -91,3 +92,10 @@ def mapped(path: Path, dtype: str, *, offset: int = 0, count: int | None = None)
     if not count:
         return np.empty(0, dtype)
     return np.memmap(path, dtype, "r", offset, (count,))
+
+
+def forget(numbers: Any) -> None:
+    """Give back the memory of what was read of a mapped file: it is read again if it is asked for."""
+    pages = getattr(numbers, "_mmap", None)
+    if pages is not None and hasattr(pages, "madvise"):
+        pages.madvise(mmap.MADV_DONTNEED)
