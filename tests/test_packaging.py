@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,6 +12,8 @@ from house import PACKAGE, ROOT
 from setuptools import Distribution
 from setuptools.command.build_py import build_py
 from setuptools.config.pyprojecttoml import apply_configuration
+
+import bbpe
 
 
 def shipped(monkeypatch: pytest.MonkeyPatch) -> set[Path]:
@@ -29,3 +34,12 @@ def test_a_wheel_has_every_module_and_file(monkeypatch: pytest.MonkeyPatch) -> N
     written = {path for path in PACKAGE.rglob("*") if path.is_file() and "__pycache__" not in path.parts}
     written = {path for path in written if path.suffix not in built and path.name != "README.md"}
     assert written - shipped(monkeypatch) == set()
+
+
+def test_the_check_of_wheels_passes() -> None:
+    """It runs alone where wheels are built, and would otherwise be out of date unnoticed."""
+    environment = {**os.environ, "PYTHONPATH": str(Path(bbpe.__file__).parents[1])}
+    command = [sys.executable, str(ROOT / "tests" / "smoke.py")]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.endswith(" works\n")
