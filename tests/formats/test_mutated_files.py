@@ -103,7 +103,7 @@ def test_mutated_files(name: str, count: int, tmp_path: Path) -> None:
             messages.append(str(error))
             continue
         loaded += 1
-        if tok.spec.rules == TextRules():
+        if tok.spec.rules == TextRules() or name == "x.gguf":
             for text in (b"the thing 12's", b"\xff\xe4\xb8\xad"):
                 # without a token for each byte a text may lose some
                 assert tok.decode_bytes(tok.encode(text)) == text or tok.spec.characters is not None
