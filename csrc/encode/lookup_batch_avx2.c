@@ -46,7 +46,9 @@ BBPE_INLINE __m256i hashes_of(__m256i a, __m256i b) {
 
 /* Not in the loop of four, which has the registers. */
 static BBPE_NOINLINE void put_alone(const filling *self, size_t from, size_t to, bool has_parts) {
-    bbpe_lookup_batch_put(self->batch, self->hot, self->block, from, to, has_parts);
+    /* two loops, as in lookup_batch.c */
+    if (has_parts) bbpe_lookup_batch_put(self->batch, self->hot, self->block, from, to, true);
+    else bbpe_lookup_batch_put(self->batch, self->hot, self->block, from, to, false);
 }
 
 /* The marked ones of four pieces, which are not short. */

@@ -54,7 +54,9 @@ BBPE_INLINE __m512i hashes_of(__m512i a, __m512i b) {
 
 /* Not in the loop of eight, which has the registers. */
 static BBPE_NOINLINE void put_alone(const filling *self, size_t from, size_t to, bool has_parts) {
-    bbpe_lookup_batch_put(self->batch, self->hot, self->block, from, to, has_parts);
+    /* two loops, as in lookup_batch.c */
+    if (has_parts) bbpe_lookup_batch_put(self->batch, self->hot, self->block, from, to, true);
+    else bbpe_lookup_batch_put(self->batch, self->hot, self->block, from, to, false);
 }
 
 /* The marked ones of eight pieces, which are not short.  Its argument is a byte: where a mask was kept as a wider number,
