@@ -93,7 +93,7 @@ def read_bytes(path: StrPath, *, most: int) -> bytes:
 def _read(file: BinaryIO, size: int, most: int) -> bytes:
     """Return what a file has, at most `most` + 1 bytes; `read` asks for the memory of all that it may return."""
     parts = [file.read(size + 1)]
-    # it grew, or its size is not told
+    # the file has grown, or its system does not give its size, as in /proc
     left = most + 1 - len(parts[0]) if len(parts[0]) > size else 0
     while left and (part := file.read(min(left, _BLOCK))):
         parts.append(part)

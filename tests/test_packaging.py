@@ -17,7 +17,7 @@ import bbpe
 
 
 def shipped(monkeypatch: pytest.MonkeyPatch) -> set[Path]:
-    """What a wheel has of the folder bbpe, without what is compiled."""
+    """The files of the folder bbpe that a wheel contains, without the compiled modules."""
     monkeypatch.chdir(ROOT)
     distribution = Distribution({"script_name": "setup.py"})
     apply_configuration(distribution, ROOT / "pyproject.toml")

@@ -36,7 +36,7 @@ def truncated(
     if short is not None and not isinstance(short.model, (WordBPE, WordPiece)):
         end = first_part(short, token_bytes, text, limit)
         if end is None or end >= 0:
-            return text if end is None else text[:end]  # type: ignore[return-value]  # a cast is a call
+            return text if end is None else cast(_T, text[:end])
     if encoder.count_up_to(text, limit, matcher) <= limit:
         return text
     spans, start = _spans_around_cut(encoder, token_bytes, text, limit, matcher, side)

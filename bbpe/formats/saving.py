@@ -38,7 +38,7 @@ _PROBE = "Hello world's 12 345\n\n  \t\u00e9e\u0301 \ufb01 \u4e2d\u6587 \u0e44\u
 
 
 class Saved(Protocol):
-    """What is saved: a tokenizer, whose class makes another one of a spec."""
+    """A tokenizer that can be saved; its class makes the tokenizer of a spec."""
 
     spec: TokenizerSpec
 

@@ -59,7 +59,7 @@ class Shards:
 
     @property
     def tokenizer(self) -> Tokenizer:
-        """The tokenizer that made the ids, as the folder has it; `save` writes it as a tokenizer.json."""
+        """The tokenizer that made the ids, which the folder keeps."""
         return self.plan.tokenizer
 
     def __len__(self) -> int:

@@ -23,7 +23,7 @@ Encode = Callable[[Any], list[list[int]]]
 
 
 class Streamed:
-    """What an engine other than pyarrow hands over: it has no length and no items, and can be read once."""
+    """A stream of Arrow as other engines export it: without a length or items, and readable once."""
 
     def __init__(self, column: Any) -> None:
         self._reader = pa.chunked_array([column])
@@ -122,7 +122,7 @@ def test_disallowed_tokens_of_tiktoken() -> None:
 
 
 def test_texts_of_sentencepiece() -> None:
-    """What needs texts has those of the rows."""
+    """Methods that need the texts of a column get those of its rows."""
     sp = of_pieces().as_sentencepiece()
     for column in (pa.array(TEXTS), pa.array(TEXTS, pa.binary())):
         for kind in (str, bytes, "offset_mapping", "immutable_proto", "serialized_proto"):
@@ -152,7 +152,7 @@ def test_encodings_of_tokenizers() -> None:
         view.encode_batch(pa.array(TEXTS), is_pretokenized=True)
     broken = view.encode_batch(pa.array(BROKEN, pa.binary()))
     with pytest.raises(ValueError, match="text 0 of the batch, counted from 0, is not UTF-8"):
-        broken[0].offsets  # noqa: B018 - a text is made for it
+        assert broken[0].offsets  # which need the text
 
 
 def test_results_of_transformers() -> None:

@@ -88,7 +88,7 @@ def test_a_loaded_model_is_saved_as_a_model(tmp_path: Path, kind: str, is_suffix
 
 
 def check_advice(tok: bbpe.Tokenizer, folder: Path, name: str) -> None:
-    """What an error tells to write is one of the two formats that can hold the tokenizer."""
+    """A tokenizer is saved in this format, or the error names a format that holds it."""
     problem = ""
     try:
         tok.save(folder / name)
@@ -101,7 +101,7 @@ def check_advice(tok: bbpe.Tokenizer, folder: Path, name: str) -> None:
 
 
 def unescaped(data: bytes) -> bytes:
-    """The same model with `escape_whitespaces` false."""
+    """Return a model with `escape_whitespaces` set to false."""
     from sentencepiece import sentencepiece_model_pb2
 
     model = sentencepiece_model_pb2.ModelProto()
