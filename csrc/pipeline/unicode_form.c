@@ -236,17 +236,29 @@ static bbpe_status normalize_at(form *self, size_t run, bbpe_search_match found,
     return normalize(self, start, *end);
 }
 
+/* The mark that ends at text[start] and that the search has left out, after text[from). */
+static bool find_left_out(const form *self, size_t from, size_t start, bbpe_search_match *mark) {
+    if (start == from) return false;
+    const size_t before = bbpe_search_before(self->pass->text, start);
+    return before >= from && bbpe_search_is_at(self->search, before, mark) && mark->end == start;
+}
+
 bbpe_status bbpe_pass_form(const bbpe_normalizer_step *step, bbpe_pass *pass) {
     const bool composes = step->set == BBPE_CHARACTERS_NFC || step->set == BBPE_CHARACTERS_NFKC;
     bbpe_search search = bbpe_search_of(step->set, pass->search, pass->text, pass->n);
     const unsigned changes = search.set->flags & ~(unsigned)(BBPE_CHARACTER_ORDERED | BBPE_CHARACTER_JOINS);
     form self = {pass, pass->scratch, &search, composes, step->set >= BBPE_CHARACTERS_NFKC, changes, 0, 0};
-    bbpe_search_match found;
+    bbpe_search_match found, mark;
     size_t from = 0, run = 0, end = SIZE_MAX; /* text[run, end): characters that are not stable, and sorted as they are */
     uint8_t order = 0;
     while (bbpe_search_next(&search, from, &found)) {
-        const bool is_next = found.start == end;
+        bool is_next = found.start == end;
         if (!is_next) run = found.start;
+        if (!is_next && find_left_out(&self, from, found.start, &mark)) {
+            is_next = true;
+            run = mark.start;
+            order = mark.row->order;
+        }
         if (found.row->order && !(found.row->flags & changes) && (!is_next || found.row->order >= order)) {
             const bool joins = composes && found.row->flags & BBPE_CHARACTER_JOINS;
             if (!joins || (!is_next && stays(pass->text, run, found.code))) {

@@ -62,6 +62,13 @@ BBPE_INLINE bbpe_vector vector_and(bbpe_vector a, bbpe_vector b) {
     return mask_and(a, b);
 }
 
+/* Which bytes have one of some bits. */
+BBPE_INLINE bbpe_byte_mask vector_has(bbpe_vector v, uint8_t bits) {
+    const __m256i some = each_byte(bits), none = _mm256_setzero_si256(), all = _mm256_set1_epi8(-1);
+    return (bbpe_vector){_mm256_xor_si256(_mm256_cmpeq_epi8(_mm256_and_si256(v.low, some), none), all),
+                         _mm256_xor_si256(_mm256_cmpeq_epi8(_mm256_and_si256(v.high, some), none), all)};
+}
+
 BBPE_INLINE bbpe_vector vector_merge(bbpe_vector a, bbpe_byte_mask lanes, bbpe_vector b) {
     return (bbpe_vector){_mm256_blendv_epi8(a.low, b.low, lanes.low), _mm256_blendv_epi8(a.high, b.high, lanes.high)};
 }

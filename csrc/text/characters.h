@@ -72,6 +72,7 @@ typedef struct {
 typedef struct {
     uint8_t lead[64], last2[64], second_e0[64], last_e0[64], second3[64], last3[64], second4[64];
     uint16_t flags; /* a character is in the set if it has one of these */
+    uint8_t firm_e0; /* bits of second_e0 & last_e0 that are of more than marks which are only sorted (text/search.h) */
     bool has_controls; /* ASCII's control characters may be in the set; other ASCII is not */
 } bbpe_character_set;
 

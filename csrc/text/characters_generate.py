@@ -58,6 +58,9 @@ SETS = {
 }
 PAIR_SLOTS = 2048
 CLASSES = 8
+#: Products of characters that begin with 0xE0 and that a normal form changes or joins; the others are of marks that it
+#: only sorts, which a search may pass by where they stand alone.
+FIRM = 5
 #: Characters that a search should not stop at without need, as they are frequent in texts; others count little.
 FREQUENT = (
     (0x80, 0x250), (0x370, 0x600), (0x600, 0x700), (0x900, 0xA00), (0xB80, 0xC80), (0xE00, 0xE80), (0x10D0, 0x1100),
@@ -195,8 +198,8 @@ def cost(product: Product, wanted: Sequence[int], seconds: int) -> int:
     return total
 
 
-def products(wanted: Sequence[int], second_count: int) -> list[Product]:
-    """Return at most 8 products that have all characters of a set, and few others.
+def products(wanted: Sequence[int], second_count: int, most: int = CLASSES) -> list[Product]:
+    """Return at most so many products that have all characters of a set, and few others.
 
     `wanted` has the last bytes as bits, by the lead and one of `second_count` second bytes.
     """
@@ -212,7 +215,7 @@ def products(wanted: Sequence[int], second_count: int) -> list[Product]:
             costs[product] = cost(product, wanted, second_count)
         return costs[product]
 
-    while len(found) > CLASSES:
+    while len(found) > most:
         one, other = min(combinations(found, 2), key=lambda two: price(two[0] | two[1]) - price(two[0]) - price(two[1]))
         found = [each for each in found if each not in (one, other)] + [one | other]
     return found
@@ -231,18 +234,33 @@ class Bytes:
     second4: list[int] = field(default_factory=lambda: [0] * 64)
 
 
-def searched(members: set[int]) -> Bytes:
-    """Return the tables of a set of code points."""
-    found = Bytes()
+def pages_of(members: set[int]) -> list[int]:
+    """Return the last six bits of a set's code points as bits, by the upper ones."""
     pages = [0] * (0x110000 // 64)
     for point in members:
         pages[point // 64] |= 1 << point % 64
+    return pages
+
+
+def products_e0(members: set[int], sorted_only: set[int]) -> list[Product]:
+    """Return the products of characters that begin with 0xE0, with marks that are only sorted from number `FIRM`."""
+    firm, marks = ([0] * 32 + pages_of(some)[32:64] for some in (members - sorted_only, sorted_only))
+    if not any(marks):
+        return products(firm, 64)
+    of_firm = products(firm, 64, FIRM)
+    nothing = Product(frozenset(), frozenset(), 0)
+    return [*of_firm, *[nothing] * (FIRM - len(of_firm)), *products(marks, 64, CLASSES - FIRM)]
+
+
+def searched(members: set[int], sorted_only: set[int]) -> Bytes:
+    """Return the tables of a set of code points, of which some are marks that normal forms only sort."""
+    found, pages = Bytes(), pages_of(members)
     for number, product in enumerate(products([0, 0, *pages[2:32]], 1)):
         for lead in product.leads:
             found.lead[lead] |= 1 << number
         for last in range(64):
             found.last2[last] |= (product.lasts >> last & 1) << number
-    for number, product in enumerate(products([0] * 32 + pages[32:64], 64)):
+    for number, product in enumerate(products_e0(members, sorted_only)):
         for second in product.seconds:
             found.second_e0[second] |= 1 << number
         for last in range(64):
@@ -283,7 +301,8 @@ def set_of(name: str, found: Bytes) -> str:
         "    {" + ",".join(map(str, values)) + "},"
         for values in (getattr(found, each.name) for each in fields(found))
     )
-    return f"    {{ /* {name} */\n{tables}\n    {flags}, {'true' if name in ('CLEANED', 'NMT') else 'false'}}},"
+    firm = (1 << FIRM) - 1 if "ORDERED" in SETS[name] else 0xFF
+    return f"    {{ /* {name} */\n{tables}\n    {flags}, {firm}, {'true' if name in ('CLEANED', 'NMT') else 'false'}}},"
 
 
 def pair_slots() -> list[tuple[int, int, int]]:
@@ -310,6 +329,7 @@ def table() -> str:
     blocks: dict[tuple[int, ...], int] = {}
     kinds = clusters()
     members: dict[str, set[int]] = {name: set() for name in SETS}
+    sorted_only: dict[str, set[int]] = {name: set() for name in SETS}
 
     def place(char: str, text: str) -> int:
         """Where what a character becomes stands in `texts`; 0 for the character itself."""
@@ -324,6 +344,8 @@ def table() -> str:
         for name, flags in SETS.items():
             if ord(char) > 0x7F and any(row.flags & BIT[flag] for flag in flags):
                 members[name].add(ord(char))
+                if not any(row.flags & BIT[flag] for flag in flags if flag != "ORDERED"):
+                    sorted_only[name].add(ord(char))
         texts_of = (place(char, text) for text in (row.decomposed, row.compatible, row.lowered))
         return rows.setdefault((row.flags, *texts_of, row.order, kinds[ord(char)]), len(rows))
 
@@ -335,7 +357,8 @@ def table() -> str:
     if max(len(rows), len(texts), len(blocks)) > 1 << 16:
         raise SystemExit("an index does not fit 16 bits")
     stage_2 = [value for block in blocks for value in block]
-    return written(stage_1, stage_2, list(rows), texts, {name: searched(members[name]) for name in SETS})
+    sets = {name: searched(members[name], sorted_only[name]) for name in SETS}
+    return written(stage_1, stage_2, list(rows), texts, sets)
 
 
 def written(

@@ -10,12 +10,14 @@
 enum { BBPE_SEARCH_BLOCK = 64, BBPE_SEARCH_BEFORE = 2 }; /* bytes that are compared at once, and bytes before them */
 
 /* One bit for each byte of a block with which a character of the set may end, or the second byte of one of four: of the
- * first block in text[*at, end) that has one; 0 when none of them has.  Reads text[*at - 2, end) and moves `*at` there. */
+ * first block in text[*at, end) that has one; 0 when none of them has.  Reads text[*at - 2, end) and moves `*at` there.
+ * Marks that normal forms only sort, as most marks of Indic scripts and Thai are, need no bit after other characters. */
 typedef uint64_t (*bbpe_search_blocks)(const bbpe_character_set *set, const uint8_t *text, size_t *at, size_t end);
 
 bbpe_search_blocks bbpe_search_select(void);
 uint64_t bbpe_search_scalar(const bbpe_character_set *set, const uint8_t *text, size_t *at, size_t end);
 uint64_t bbpe_search_avx2(const bbpe_character_set *set, const uint8_t *text, size_t *at, size_t end);
+uint64_t bbpe_search_avx512(const bbpe_character_set *set, const uint8_t *text, size_t *at, size_t end);
 
 typedef struct {
     const bbpe_character_set *set;
@@ -33,7 +35,8 @@ typedef struct {
 } bbpe_search_match;
 
 bbpe_search bbpe_search_of(bbpe_characters set, bbpe_search_blocks blocks, const uint8_t *text, size_t n);
-/* The next character of the set that begins at `from` or after it; false when there is none.  `from` never decreases. */
+/* The next character of the set that begins at `from` or after it; false when there is none.  `from` never decreases.  A mark
+ * that normal forms only sort may be left out when the character before it is not in the set. */
 bool bbpe_search_next(bbpe_search *self, size_t from, bbpe_search_match *found);
 
 /* The character at text[start], start < n; false when it is not in the set. */

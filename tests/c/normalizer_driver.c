@@ -21,6 +21,7 @@ static uint32_t random_below(uint32_t limit) {
 static const char *const parts[] = {
     "a", "B", " ", "  ", "\n", "\xC3\xA9", "\xC3\x85", "\xCC\x81", "\xCC\xA7", "\xCD\x85", "\xE2\x96\x81", "\xE4\xB8\xAD", "\xEA\xB0\x80",
     "\xE1\x84\x80", "\xE1\x85\xA1", "\xE1\x86\xA8", "\xF0\x9F\x98\x80", "\xF0\x9D\x85\x9E", "\xE0\xA4\xA8", "\xE0\xA4\xBC", "\xE0\xB9\x88",
+    "\xE0\xA5\x8D", "\xE0\xB8\xB8", "\xE0\xB8\x81\xE0\xB9\x88\xE0\xB8\x81\xE0\xB8\x81\xE0\xB8\x81\xE0\xB8\x81\xE0\xB8\x81",
     "\xFF", "\x80", "\xE2\x96", "\xF0\x9F", "\xED\xA0\x80", "\xC0\x80", "\xEF\xB7\xBA", "\xC4\xB0", "plain text of English, ",
     "\xE4\xB8\xAD\xE6\x96\x87\xE5\xAD\x97\xE7\xAC\xA6",
 };
@@ -38,6 +39,14 @@ static size_t make_text(uint8_t *text) {
     return n;
 }
 
+/* Whether a search may leave out a character of a set: a mark that normal forms only sort, after one that is not in the set. */
+static bool may_be_left_out(const bbpe_search *search, const bbpe_search_match *at, size_t before) {
+    bbpe_search_match last;
+    const unsigned others = search->set->flags & ~(unsigned)BBPE_CHARACTER_ORDERED;
+    if (others == search->set->flags || at->row->flags & others) return false;
+    return at->start == before || !bbpe_search_is_at(search, before, &last);
+}
+
 /* A search finds what is there. */
 static int check_search(const uint8_t *text, size_t n) {
     const bbpe_search_blocks ways[] = {bbpe_search_scalar, bbpe_search_select()};
@@ -47,9 +56,10 @@ static int check_search(const uint8_t *text, size_t n) {
             bbpe_search search = bbpe_search_of((bbpe_characters)set, ways[way], text, n);
             bbpe_search_match found, at;
             bool is_found = bbpe_search_next(&search, 0, &found);
-            for (size_t i = 0; i < n; i = at.end) {
+            for (size_t i = 0, before = 0; i < n; before = i, i = at.end) {
                 const bool is_ascii = text[i] < 0x80 && !(search.set->has_controls && (text[i] < 0x20 || text[i] == 0x7F));
                 if (!bbpe_search_is_at(&search, i, &at) || is_ascii) continue;
+                if (way > 0 && (!is_found || found.start != i) && may_be_left_out(&search, &at, before)) continue;
                 if (!is_found || found.start != i || found.end != at.end || found.code != at.code) failures++;
                 is_found = bbpe_search_next(&search, at.end, &found);
             }
@@ -115,6 +125,10 @@ static int check_normal_forms(bbpe_normalizer_scratch *scratch, const uint8_t *t
         failures += bbpe_normalizer_apply(&normalizer, scratch, text, n, false, &once, &once_n) != BBPE_OK;
         uint8_t *copy = bbpe_memory_new(once_n, 1);
         if (once_n) memcpy(copy, once, once_n);
+        normalizer.search = bbpe_search_scalar;
+        failures += bbpe_normalizer_apply(&normalizer, scratch, text, n, false, &twice, &twice_n) != BBPE_OK;
+        failures += twice_n != once_n || (once_n && memcmp(twice, copy, once_n));
+        normalizer.search = bbpe_search_select();
         failures += bbpe_normalizer_apply(&normalizer, scratch, copy, once_n, false, &twice, &twice_n) != BBPE_OK;
         failures += twice != copy || twice_n != once_n;
         bbpe_memory_free(copy);
