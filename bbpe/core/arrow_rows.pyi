@@ -1,3 +1,4 @@
+from array import array
 from typing import Self
 
 import numpy as np

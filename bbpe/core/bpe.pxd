@@ -1,4 +1,4 @@
-from libc.stdint cimport uint8_t
+from libc.stdint cimport uint8_t, uint32_t
 
 from bbpe.core.c_models cimport bbpe_bpe
 from bbpe.core.model cimport Model
@@ -11,4 +11,4 @@ cdef class BPE(Model):
     cdef bint is_opened
     cdef int _open(self, const uint8_t[::1] data) except -1
     cdef int _set_levels(self, object levels, size_t count) except -1
-    cdef int _set_outputs(self, list outputs) except -1
+    cdef int _set_outputs(self, const uint32_t[::1] starts, const uint32_t[::1] written) except -1

@@ -1,3 +1,4 @@
+from array import array
 from collections.abc import Mapping, Sequence
 from typing import Self
 
@@ -14,7 +15,7 @@ class BPE(Model):
         merges: Sequence[tuple[int, int, int]] | None,
         *,
         whole_pretokens: bool = False,
-        outputs: list[tuple[int, ...]] | None = None,
+        outputs: tuple[array[int], array[int]] | None = None,
         fixed_merges: int = 0,
         levels: npt.ArrayLike | None = None,
         image: Buffer | None = None,

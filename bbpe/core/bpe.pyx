@@ -20,9 +20,6 @@ from bbpe.core.model cimport Model
 from bbpe.core.status cimport check
 from bbpe.core.token_table cimport TokenTable
 
-from array import array
-from itertools import chain
-
 from bbpe.errors import VocabularyError
 from bbpe.lazy import np
 
@@ -64,8 +61,9 @@ cdef class BPE(Model):
     """Tokens and merges; immutable, shared by any number of threads.
 
     `vocab` maps ids to bytes, all 256 single bytes among them; `merges` holds (left id, right id, id) in
-    order of priority, or is None for rank mode.  A merge that is listed twice has its last place.  `outputs`: for each
-    id up to the highest, the ids that encoding writes for it, at most one a byte; None: itself.
+    order of priority, or is None for rank mode.  A merge that is listed twice has its last place.  `outputs`: the ids that
+    encoding writes for each id up to the highest, at most one a byte: where they begin, for one id more too, and all of
+    them, and one that is not looked at, uint32 each; None: itself.
     The first `fixed_merges` happen whatever dropout says.  `levels`: for each merge, or in rank mode for each id, a
     number no lower than the one before; merges of one level apply from left to right.  None: all levels differ.
     `image`: what `image()` of a model has returned, which is used in place of all that, is kept, and must not change;
@@ -74,7 +72,7 @@ cdef class BPE(Model):
 
     def __cinit__(
         self, vocab: Mapping[int, bytes], merges: Sequence[tuple[int, int, int]] | None, *, bint whole_pretokens=False,
-        outputs: list[tuple[int, ...]] | None = None, uint32_t fixed_merges=0,
+        outputs: tuple[array[int], array[int]] | None = None, uint32_t fixed_merges=0,
         levels: npt.ArrayLike | None = None, const uint8_t[::1] image: Buffer | None = None
     ):
         if image is not None:
@@ -99,7 +97,7 @@ cdef class BPE(Model):
         self.written_count = self.c.id_count
         self.c.fixed_ranks = fixed_merges
         if outputs is not None:
-            self._set_outputs(outputs)
+            self._set_outputs(outputs[0], outputs[1])
 
     def __dealloc__(self):
         if not self.is_opened:
@@ -136,23 +134,20 @@ cdef class BPE(Model):
         cdef const uint32_t[::1] view = np.append(found, 0).astype(np.uint32)
         return check(bbpe_bpe_set_levels(&self.c, &view[0], count))
 
-    cdef int _set_outputs(self, list outputs) except -1:
-        if <size_t>len(outputs) != self.c.id_count:
-            raise ValueError(f"{len(outputs)} rows of outputs for {self.c.id_count} ids")
-        cdef uint32_t[::1] starts = array("I", bytes((len(outputs) + 1) * sizeof(uint32_t)))
-        cdef uint32_t total = 0
+    cdef int _set_outputs(self, const uint32_t[::1] starts, const uint32_t[::1] written) except -1:
         cdef size_t i
+        if <size_t>starts.shape[0] != self.c.id_count + 1:
+            raise ValueError(f"{starts.shape[0]} places of outputs for {self.c.id_count} ids; expected one more")
+        if starts[0] != 0 or <size_t>starts[self.c.id_count] >= <size_t>written.shape[0]:
+            raise ValueError(f"outputs are from {starts[0]} to {starts[self.c.id_count]} of {written.shape[0]}")
         for i in range(self.c.id_count):
-            if <size_t>len(outputs[i]) > max(<uint32_t>1, self.c.lengths[i]):
-                raise ValueError(f"id {i} is written as {outputs[i]!r}; expected at most {self.c.lengths[i]} ids")
-            total += <uint32_t>len(outputs[i])
-            starts[i + 1] = total
-        # one more, so that there is a first one
-        written = array("I", chain.from_iterable(outputs))
-        written.append(0)
-        cdef uint32_t[::1] flat = written
-        self.written_count = max(written) + 1
-        return check(bbpe_bpe_set_outputs(&self.c, &starts[0], &flat[0]))
+            if not starts[i] <= starts[i + 1] <= starts[i] + max(<uint32_t>1, self.c.lengths[i]):
+                raise ValueError(
+                    f"id {i} is written as outputs {starts[i]} to {starts[i + 1]}; expected at most {self.c.lengths[i]}")
+        self.written_count = 1
+        for i in range(starts[self.c.id_count]):
+            self.written_count = max(self.written_count, written[i] + <size_t>1)
+        return check(bbpe_bpe_set_outputs(&self.c, &starts[0], &written[0]))
 
     @property
     def longest(self) -> int:

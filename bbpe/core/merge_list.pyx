@@ -149,19 +149,21 @@ cdef class MergeList:
 
     @classmethod
     def mapped(
-        cls, MergeList merges not None, ids: Buffer, before: Iterable[tuple[int, int, int]] = (), *, uint32_t least=0
+        cls, MergeList merges not None, ids: Buffer, MergeList before: MergeList | None = None, *, uint32_t least=0
     ) -> Self:
-        """Merges, and after them those of a list with the id `ids[i]`, uint32, for each id i.
+        """The merges of `before`, and after them those of a list with the id `ids[i]`, uint32, for each id i.
 
         A merge with an id that `ids` does not have, or for which it has `NO_ID`, is left out, and so is one that makes
         an id below `least`.
         """
-        cdef MergeList made = cls(before)
+        cdef MergeList made = cls()
         cdef const uint32_t[::1] to = ids
         cdef const bbpe_merge *merge
         cdef bbpe_merge row
-        cdef size_t i
-        check(bbpe_merge_list_reserve(&made.c, merges.c.count))
+        cdef size_t i, first = 0 if before is None else before.c.count
+        check(bbpe_merge_list_reserve(&made.c, first + merges.c.count))
+        for i in range(first):
+            bbpe_merge_list_add(&made.c, before.c.merges[i])
         for i in range(merges.c.count):
             merge = merges.c.merges + i
             if merge.made < least or max(merge.made, max(merge.left, merge.right)) >= <size_t>to.shape[0]:

@@ -2,6 +2,14 @@ from libc.stdint cimport uint8_t
 
 from bbpe.core.c_models cimport bbpe_vocab
 from bbpe.core.c_tables cimport bbpe_pretoken_entry
+from bbpe.core.c_text cimport bbpe_utf8_decode
+
+
+cdef inline bint is_character(const uint8_t *token, size_t n) noexcept nogil:
+    """Whether a token is one character."""
+    cdef size_t next = 0
+    # BBPE_UTF8_INVALID is no code point
+    return 0 < n <= 4 and bbpe_utf8_decode(token, 0, n, &next) <= 0x10FFFF and next == n
 
 
 cdef class Marks:

@@ -344,18 +344,11 @@ cdef class TokenTable:
     def characters(self) -> list[tuple[int, bytes]]:
         """Ids and bytes of the tokens that are one character, in order."""
         cdef const bbpe_pretoken_entry *entry
-        cdef const char *data
         cdef size_t i
         found = []
         for i in range(self.c.tokens.count):
             entry = self.c.tokens.entries + i
-            data = <const char *>self.c.tokens.arena + entry.start
-            # most tokens are longer or begin with ASCII; each byte that is not UTF-8 would be a character of its own
-            if entry.length == 0 or entry.length > 4 or (entry.length > 1 and not data[0] & 0x80):
-                continue
-            if entry.length == 1 and data[0] & 0x80:
-                continue
-            if len(PyUnicode_DecodeUTF8(data, entry.length, "surrogateescape")) == 1:
+            if is_character(self.c.tokens.arena + entry.start, entry.length):
                 found.append((entry.value, token_of(self, entry)))
         return found
 

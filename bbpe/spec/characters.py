@@ -12,13 +12,20 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate, chain, pairwise
+from typing import TypeAlias
 
 from ..core.bpe import BPE
+from ..core.character_tokens import character_tokens
 from ..core.merge_list import NO_ID
 from ..lazy import np, npt
 from .merges import Merges
 from .rules import Characters
 from .vocab import Vocab
+
+
+#: Where the ids begin that each token is written as, for one more than there are; and these, and one more.
+Outputs: TypeAlias = tuple["array[int]", "array[int]"]
 
 
 class ByteModel:
@@ -61,36 +68,64 @@ class ByteModel:
 
     def model(
         self,
-        merges: Sequence[tuple[int, int, int]] | None = None,
         *,
         whole_pretokens: bool = False,
         fixed_merges: int,
         levels: Sequence[int] = (),
         unused: Iterable[int] = (),
     ) -> BPE:
-        """Return the model, with its own merges or `merges`; `levels` are those of all but the fixed merges.
+        """Return the model; see `model_of_bytes`."""
+        return model_of_bytes(
+            dict(enumerate(self.tokens)),
+            self.merges,
+            _flat(self.outputs),
+            whole_pretokens=whole_pretokens,
+            fixed_merges=fixed_merges,
+            levels=levels,
+            unused=unused,
+        )
 
-        A merged token of `unused` is written as the two tokens that its merge joins.
-        """
 
-        def made(outputs: list[tuple[int, ...]]) -> BPE:
-            return BPE(
-                dict(enumerate(self.tokens)),
-                self.merges if merges is None else merges,
-                whole_pretokens=whole_pretokens,
-                outputs=outputs,
-                fixed_merges=fixed_merges,
-                levels=after(fixed_merges, levels),
-            )
+def model_of_bytes(
+    tokens: Mapping[int, bytes],
+    merges: Sequence[tuple[int, int, int]],
+    outputs: Outputs,
+    *,
+    whole_pretokens: bool = False,
+    fixed_merges: int,
+    levels: Sequence[int] = (),
+    unused: Iterable[int] = (),
+) -> BPE:
+    """Return a model whose tokens are written as other ids; `levels` are those of all but the fixed merges.
 
-        model, outputs = made(self.outputs), list(self.outputs)
-        chosen = sorted(unused, key=lambda token_id: len(self.tokens[token_id]))
-        parts = {inner: (left, right) for left, right, inner in model.live_merges()[0]} if chosen else {}
-        for inner in chosen:
-            if inner in parts:
-                left, right = parts[inner]
-                outputs[inner] = outputs[left] + outputs[right]
-        return made(outputs) if chosen else model
+    A merged token of `unused` is written as the two tokens that its merge joins.
+    """
+
+    def made(outputs: Outputs) -> BPE:
+        return BPE(
+            tokens,
+            merges,
+            whole_pretokens=whole_pretokens,
+            outputs=outputs,
+            fixed_merges=fixed_merges,
+            levels=after(fixed_merges, levels),
+        )
+
+    model, chosen = made(outputs), sorted(unused, key=lambda token_id: len(tokens[token_id]))
+    if not chosen:
+        return model
+    starts, written = outputs
+    rows = [tuple(written[start:end]) for start, end in pairwise(starts)]
+    parts = {inner: (left, right) for left, right, inner in model.live_merges()[0]}
+    for inner in chosen:
+        if inner in parts:
+            left, right = parts[inner]
+            rows[inner] = rows[left] + rows[right]
+    return made(_flat(rows))
+
+
+def _flat(rows: Sequence[tuple[int, ...]]) -> Outputs:
+    return array("I", accumulate(map(len, rows), initial=0)), array("I", (*chain.from_iterable(rows), 0))
 
 
 def after(count: int, levels: Sequence[int]) -> npt.NDArray[np.int64] | None:
@@ -106,23 +141,14 @@ class CharacterModel:
     """
 
     def __init__(self, vocab: Mapping[int, bytes], characters: Characters, order: Sequence[int] | None = None) -> None:
-        singles, unused = single_characters(vocab), frozenset(characters.unused)
-        used = {token: token_id for token_id, token in singles if token_id not in unused}
-        of_bytes = [_of_byte(byte, used, characters) for byte in range(256)]
-        self._bytes = ByteModel(of_bytes)
-        internal: dict[int, int] = {}
-        for token_id, token in singles:
-            parts = tuple(part for byte in token for part in of_bytes[byte])
-            internal[token_id] = self._bytes.character(token, parts if token_id in unused else (token_id,))
+        vocab, unused = vocab if isinstance(vocab, Vocab) else Vocab(vocab), frozenset(characters.unused)
+        of_bytes = array("I", (_of_byte(byte, vocab, unused, characters) for byte in range(256)))
+        ids = order if order is None or isinstance(order, array) else array("I", order)
+        #: The ids in the model by id, and the ids by id in the model; and the first one of a token of `order`.
+        self._tokens, self._fixed, self._inner, self._outer, self._outputs, self._first = character_tokens(
+            vocab, of_bytes, unused, ids
+        )
         self._unused = characters.unused
-        ids = [token_id for token_id in vocab if token_id not in internal] if order is None else order
-        #: The first id in the model of a token of `order`.
-        self._first = len(self._bytes.tokens)
-        self._bytes.tokens += map(vocab.__getitem__, ids)
-        self._bytes.outputs += zip(ids)
-        internal.update(zip(ids, range(self._first, self._first + len(ids)), strict=True))
-        #: The ids in the model by id, and the ids by id in the model.
-        self._inner, self._outer = _table(internal), _table({inner: outer for outer, inner in internal.items()})
 
     def by_list(
         self,
@@ -133,12 +159,18 @@ class CharacterModel:
     ) -> BPE:
         """Return a model that applies listed merges in order, or by `TokenizerSpec.merge_levels`."""
         listed = merges if isinstance(merges, Merges) else Merges(merges)
-        fixed = self._bytes.merges
+        fixed = self._fixed
         inner = Merges.mapped(listed, self._inner, fixed)
         assert len(inner) == len(fixed) + len(listed)
         unused = [made for made in map(self._inner.__getitem__, self._unused) if self._first <= made < NO_ID]
-        return self._bytes.model(
-            inner, whole_pretokens=whole_pretokens, fixed_merges=len(fixed), levels=levels, unused=unused
+        return model_of_bytes(
+            self._tokens,
+            inner,
+            self._outputs,
+            whole_pretokens=whole_pretokens,
+            fixed_merges=len(fixed),
+            levels=levels,
+            unused=unused,
         )
 
     def merges_by_rank(self, levels: Sequence[int] = ()) -> Merges:
@@ -147,8 +179,7 @@ class CharacterModel:
         The first token of `order` merges first, or the leftmost of those that have one of `levels`; the result has one
         merge for each token that merging can make.
         """
-        tokens = self._bytes.tokens
-        return self._of(BPE(dict(enumerate(tokens)), None, levels=after(len(tokens) - len(levels), levels)))
+        return self._of(BPE(self._tokens, None, levels=after(len(self._tokens) - len(levels), levels)))
 
     def live_merges(self, merges: Iterable[tuple[int, int, int]], levels: Sequence[int] = ()) -> Merges:
         """Return the listed merges that can apply, in order."""
@@ -159,24 +190,18 @@ class CharacterModel:
         return Merges.mapped(model.live_list(), self._outer, least=self._first)
 
 
-def _table(ids: Mapping[int, int]) -> memoryview[int]:
-    """Return a mapping of ids as an array."""
-    table = array("I", (NO_ID,)) * (max(ids, default=-1) + 1)
-    for key, value in ids.items():
-        table[key] = value
-    return memoryview(table)
-
-
 def single_characters(vocab: Mapping[int, bytes]) -> list[tuple[int, bytes]]:
     """Return the ids and bytes of the tokens that are one character, in order."""
     return (vocab if isinstance(vocab, Vocab) else Vocab(vocab)).characters()
 
 
-def _of_byte(byte: int, singles: Mapping[bytes, int], characters: Characters) -> tuple[int, ...]:
-    token_id = singles.get(bytes((byte,)))
-    if token_id is None:
-        token_id = characters.byte_ids[byte] if characters.byte_ids else characters.unknown
-    return (0 if token_id is None else token_id,)
+def _of_byte(byte: int, vocab: Vocab, unused: frozenset[int], characters: Characters) -> int:
+    """Return the id that a byte is written as by itself."""
+    token = bytes((byte,))
+    if byte < 0x80 and vocab.has_token(token) and vocab.id_of(token) not in unused:
+        return vocab.id_of(token)
+    token_id = characters.byte_ids[byte] if characters.byte_ids else characters.unknown
+    return 0 if token_id is None else token_id
 
 
 def joined_pairs(vocab: Mapping[int, bytes]) -> bytes:

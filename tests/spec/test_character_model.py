@@ -76,7 +76,7 @@ def test_merges_with_other_ids() -> None:
     merges = MergeList([(0, 1, 2), (2, 1, 3), (3, 3, 4), (0, 4, 5)])
     ids = array("I", (10, 11, 12, 13, NO_ID))
     assert Merges.mapped(merges, memoryview(ids)) == ((10, 11, 12), (12, 11, 13))
-    assert Merges.mapped(merges, memoryview(ids), [(1, 1, 7)], least=3) == ((1, 1, 7), (12, 11, 13))
+    assert Merges.mapped(merges, memoryview(ids), MergeList([(1, 1, 7)]), least=3) == ((1, 1, 7), (12, 11, 13))
     assert Merges.mapped(MergeList(), memoryview(array("I"))) == ()
 
 

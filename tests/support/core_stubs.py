@@ -16,6 +16,7 @@ from pathlib import Path
 CORE = Path(__file__).resolve().parents[2] / "bbpe" / "core"
 #: Where the names of annotations come from; those of other compiled modules are found there.
 HOMES = {
+    "array": ["array"],
     "collections.abc": "Callable Iterable Iterator Mapping Sequence".split(),
     "threading": ["Lock"],
     "typing": "Any Literal Protocol Self TypeAlias TypeVar".split(),
