@@ -1,4 +1,3 @@
-from array import array
 from typing import Self
 
 import numpy as np

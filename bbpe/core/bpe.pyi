@@ -7,11 +7,12 @@ import numpy.typing as npt
 from ..text import Buffer
 from .merge_list import MergeList
 from .model import Model
+from .token_table import TokenTable
 
 class BPE(Model):
     def __new__(
         cls,
-        vocab: Mapping[int, bytes],
+        vocab: Mapping[int, bytes] | TokenTable,
         merges: Sequence[tuple[int, int, int]] | None,
         *,
         whole_pretokens: bool = False,

@@ -71,7 +71,7 @@ cdef class BPE(Model):
     """
 
     def __cinit__(
-        self, vocab: Mapping[int, bytes], merges: Sequence[tuple[int, int, int]] | None, *, bint whole_pretokens=False,
+        self, vocab: Mapping[int, bytes] | TokenTable, merges: Sequence[tuple[int, int, int]] | None, *, bint whole_pretokens=False,
         outputs: tuple[array[int], array[int]] | None = None, uint32_t fixed_merges=0,
         levels: npt.ArrayLike | None = None, const uint8_t[::1] image: Buffer | None = None
     ):

@@ -80,7 +80,7 @@ cdef class _Builder:
 def character_tokens(
     TokenTable vocab not None, const uint32_t[::1] of_bytes not None: Buffer, unused: Iterable[int],
     const uint32_t[::1] order: Buffer | None
-) -> tuple[TokenTable, MergeList, array[int], array[int], Rows, int]:
+) -> tuple[TokenTable, MergeList, memoryview[int], memoryview[int], Rows, int]:
     """All bytes, then the characters of a vocabulary with what builds them, then its tokens of several characters.
 
     `of_bytes`: uint32[256], the id that each byte is written as.  `unused`: ids of characters that are written as their
@@ -145,4 +145,4 @@ def character_tokens(
     check(bbpe_vocab_index(&self.tokens.c))
     count = self.tokens.c.tokens.count
     self.fixed._close()
-    return (self.tokens, self.fixed, inner, outer[:count], (starts[:count + 1], written[:self.used + 1]), first)
+    return (self.tokens, self.fixed, memoryview(inner), memoryview(outer)[:count], (starts[:count + 1], written[:self.used + 1]), first)

@@ -7,7 +7,6 @@ import numpy.typing as npt
 from ..text import Buffer
 
 MAX_ID: int
-def usual_pieces(data: bytes) -> tuple[list[tuple[str, float, int]], int]: ...
 
 class Marks:
     def __new__(cls, id_count: int, ids: Iterable[int] = ()) -> Self: ...

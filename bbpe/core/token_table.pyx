@@ -2,7 +2,6 @@
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cpython.long cimport PyLong_AsLongLongAndOverflow
 from cpython.number cimport PyIndex_Check
-from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
@@ -32,36 +31,6 @@ MAX_ID: int = BBPE_VOCAB_MAX_ID
 
 cdef inline bytes token_of(TokenTable table, const bbpe_pretoken_entry *entry):
     return PyBytes_FromStringAndSize(<const char *>table.c.tokens.arena + entry.start, entry.length)
-
-
-def usual_pieces(bytes data not None) -> tuple[list[tuple[str, float, int]], int]:
-    """The text, the score and the type of the first pieces of a SentencePiece model, and where these end.
-
-    They are those that are spelled as usual: a text and a score, and a type if it is not 1, in less than 128 bytes.
-    """
-    cdef const uint8_t *at = <const uint8_t *>PyBytes_AS_STRING(data)
-    cdef const uint8_t *end = at + len(data)
-    cdef size_t row, size, kind
-    cdef float score
-    found = []
-    while end - at > 2 and at[0] == 0x0A and at[1] < 0x80 and <size_t>(end - at) >= 2 + <size_t>at[1]:
-        row = at[1]
-        if row < 7 or at[2] != 0x0A:
-            break
-        size, kind = at[3], 1
-        if row == size + 9 and at[row] == 3 << 3 and at[row + 1] < 0x80:
-            kind = at[row + 1]
-        elif row != size + 7:
-            break
-        if at[4 + size] != 0x15:
-            break
-        memcpy(&score, at + 5 + size, sizeof(score))
-        try:
-            found.append((PyUnicode_DecodeUTF8(<const char *>at + 4, <Py_ssize_t>size, NULL), score, kind))
-        except UnicodeDecodeError:
-            break  # the general way names the problem
-        at += 2 + row
-    return found, at - <const uint8_t *>PyBytes_AS_STRING(data)
 
 
 cdef class Marks:

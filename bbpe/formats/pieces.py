@@ -11,11 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, TypeAlias
 
+from ..core.piece_list import missing_character
 from ..errors import VocabularyError
 from ..files import StrPath
 from ..lazy import lazy_re
 from ..records import dataclass, field, replace
-from ..spec.characters import CharacterModel, ordered_by_score
+from ..spec.characters import CharacterModel, merge_order
 from ..spec.decoders import UNMARK
 from ..spec.merges import Merges
 from ..spec.models import UnigramModel, WordLevelModel
@@ -37,7 +38,7 @@ from ..spec.rules import (
 from ..spec.spec import TextRules, TokenizerSpec, make_spec, usual_decoder
 from ..spec.vocab import Vocab
 from ..splitting.patterns import PATTERNS, Pattern, get_pattern
-from .piece_rows import BYTE, CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED, Row, padded, rows_of
+from .piece_rows import BYTE, CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED, PieceRows, Row, padded, rows_of
 
 #: The text that SentencePiece decodes the unknown piece to by default.
 UNKNOWN_TEXT = " \u2047 "
@@ -139,47 +140,48 @@ class _Pieces:
     """The pieces of a model, sorted by their types."""
 
     def __init__(self, model: PieceModel, place: Callable[[int], str]) -> None:
-        tokens: dict[int, bytes] = {}
-        self.scores: dict[int, float] = {}
+        self.rows = model.pieces if isinstance(model.pieces, PieceRows) else PieceRows(model.pieces)
         self.special: dict[str, int] = {}
         self.user_defined: dict[str, int] = {}
         self.kept: list[str] = []
         #: User-defined symbols with a blank, which are special tokens.
         self.never_found: list[str] = []
         self.unknown: int | None = None
-        self.byte_ids: tuple[int, ...] = ()
         self.is_bpe, self.is_padded, self.unknown_text = model.is_bpe, model.is_padded, model.unknown_text
         self.marks_blanks, self._token_of = model.marks_blanks, model.token_of
         # a model of words looks up whole words only, and normalization alone spares such a symbol
         self._finds_symbols = model.is_bpe and model.unit != "word"
         self.by_length: list[int] = []
         self.unused: list[int] = []
+        _check_unique(self.rows, place)
+        unusual = self.rows.unusual(_LONGEST_PIECE, self.marks_blanks)
+        left_out = [token_id for token_id in unusual if not self._add(token_id, self.rows[token_id], place)]
         #: The highest id that is not padding, plus one.
-        self.count = 0
-        found = {text: token_id for token_id, (text, _, _) in enumerate(model.pieces)}
-        _check_unique(model.pieces, found, place)
-        for token_id, piece in enumerate(model.pieces):
-            text, score, kind = piece
-            if kind == NORMAL and score == score and " " not in text and len(text) <= _LONGEST_PIECE:
-                tokens[token_id], self.scores[token_id] = self._token_of(text).encode(), score
-                self.count = token_id + 1
-            elif (token := self._add(token_id, piece, place)) is not None:
-                tokens[token_id], self.scores[token_id] = token, score
-        self.vocab = Vocab(tokens)
-        bytes_found = [key for key in BYTE_KEYS if key in found and model.pieces[found[key]][2] == BYTE]
-        if model.byte_fallback and len(bytes_found) < 256:
-            raise VocabularyError(f"byte_fallback is set, but {len(bytes_found)} bytes have pieces; expected all 256")
+        self.count = len(self.rows)
+        while self.count and self._is_padding(self.rows[self.count - 1]):
+            self.count -= 1
+        self.vocab = self.rows.tokens(Vocab, left_out, self.marks_blanks)
+        self.byte_ids = self._byte_ids(model.byte_fallback)
         if self.unknown is None:
             raise VocabularyError("no piece has the type UNKNOWN; expected one")
-        if model.byte_fallback:
-            self.byte_ids = tuple(found[key] for key in BYTE_KEYS)
 
-    def _add(self, token_id: int, piece: Row, place: Callable[[int], str]) -> bytes | None:
-        """Sort a piece that is not an ordinary one without a problem; return its token if it is in the vocabulary."""
+    def _byte_ids(self, needs_all: bool) -> tuple[int, ...]:
+        """Return the ids of the pieces of all bytes if a model needs them."""
+        if not needs_all:
+            return ()
+        found = {self.rows[token_id][0]: token_id for token_id in self.rows.of_kind(BYTE)}
+        if len(found) < 256:
+            raise VocabularyError(f"byte_fallback is set, but {len(found)} bytes have pieces; expected all 256")
+        return tuple(found[key] for key in BYTE_KEYS)
+
+    def _is_padding(self, piece: Row) -> bool:
+        return self.is_padded and piece[2] == UNUSED and _PADDING.fullmatch(piece[0]) is not None
+
+    def _add(self, token_id: int, piece: Row, place: Callable[[int], str]) -> bool:
+        """Sort a piece that is not an ordinary one without a problem; return whether it is in the vocabulary."""
         text, _, kind = piece
-        if kind == UNUSED and self.is_padded and _PADDING.fullmatch(text):
-            return None
-        self.count = token_id + 1
+        if self._is_padding(piece):
+            return False
         problem = self._problem_of(piece)
         if problem:
             raise VocabularyError(problem, place=place(token_id))
@@ -202,8 +204,8 @@ class _Pieces:
                 self.by_length.append(token_id)
             elif kind == UNUSED:
                 self.unused.append(token_id)
-            return self._token_of(text).encode()
-        return None
+            return True
+        return False
 
     def _problem_of(self, piece: Row) -> str:
         """Return a description of what is wrong with a piece, "" if nothing is."""
@@ -231,9 +233,9 @@ class _Pieces:
         )
 
 
-def _check_unique(pieces: Sequence[Row], found: Mapping[str, int], place: Callable[[int], str]) -> None:
-    """Refuse an empty piece, and a piece that is listed twice; `found` has the last place of each."""
-    if len(found) == len(pieces) and "" not in found:
+def _check_unique(pieces: PieceRows, place: Callable[[int], str]) -> None:
+    """Refuse an empty piece, and a piece that is listed twice."""
+    if pieces.are_unique():
         return
     seen = {""}
     for token_id, (text, _, _) in enumerate(pieces):
@@ -248,21 +250,17 @@ def _merges(pieces: _Pieces) -> tuple[Merges, tuple[int, ...]]:
 
     There are no levels if no two of these merges have equal scores.
     """
-    texts = [token.decode() for token in pieces.vocab.values()]
-    rows = zip(pieces.scores.values(), *zip(*pieces.vocab.items(), strict=True), strict=True) if texts else ()
-    order, levels = ordered_by_score([row for row, text in zip(rows, texts, strict=True) if len(text) > 1])
-    missing = set("".join(texts)).difference(texts)
-    if missing:
+    missing = missing_character(pieces.vocab)
+    if missing is not None:
         # SentencePiece also merges characters that are not pieces
-        text = next(text for text in texts if not missing.isdisjoint(text))
-        char = next(char for char in text if char in missing).replace(" ", SPACE_MARK)
-        problem = f"{text.replace(' ', SPACE_MARK)!r} is a piece, but its character {char!r} is not"
+        text, char = (found.decode().replace(" ", SPACE_MARK) for found in missing)
+        problem = f"{text!r} is a piece, but its character {char!r} is not"
         raise VocabularyError(f"{problem}, which is not supported")
-    model = CharacterModel(pieces.vocab, pieces.characters(), order)
-    has_levels = len(set(levels.values())) < len(order)
-    merges = model.merges_by_rank([levels[token_id] for token_id in order] if has_levels else ())
-    if not has_levels:
+    order, level_of = merge_order(pieces.rows, pieces.vocab)
+    merges = CharacterModel(pieces.vocab, pieces.characters(), order).merges_by_rank(level_of)
+    if not level_of:
         return merges, ()
+    levels = dict(zip(order, level_of, strict=True))
     dense = {level: number for number, level in enumerate(dict.fromkeys(levels[made] for _, _, made in merges))}
     return merges, tuple(dense[levels[made]] for _, _, made in merges) if len(dense) < len(merges) else ()
 
@@ -288,8 +286,8 @@ def _check_unused_characters(pieces: _Pieces, merges: Merges, place: Callable[[i
 def _unigram(pieces: _Pieces) -> UnigramModel:
     if pieces.byte_ids and pieces.marks_blanks and b" " not in pieces.vocab.values():
         raise VocabularyError(_BLANK_OF_BYTES)
-    scores = tuple(pieces.scores.get(token_id, 0.0) for token_id in range(pieces.count))
-    return UnigramModel(scores, True, tuple(pieces.by_length))
+    scores = pieces.rows.scores(pieces.vocab, pieces.count)
+    return UnigramModel(tuple(scores), True, tuple(pieces.by_length))
 
 
 def _normalizers(model: PieceModel, kept: Sequence[str]) -> tuple[Normalizer, ...]:

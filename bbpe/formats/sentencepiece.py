@@ -9,12 +9,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from struct import pack
 
-from ..core.token_table import usual_pieces
 from ..errors import VocabularyError
 from ..files import StrPath, read_bytes
 from ..spec.spec import TokenizerSpec
 from ..splitting.patterns import Pattern
-from .piece_rows import CONTROL, NORMAL, UNKNOWN, Piece
+from .piece_rows import CONTROL, NORMAL, UNKNOWN, Piece, PieceRows
 from .pieces import UNKNOWN_TEXT, PieceModel, Unit, pieces_of, spec_of
 from .protobuf import BYTES, Message, WireError, bytes_field, fields_of, float_of, number_field
 from .reading import about
@@ -76,15 +75,18 @@ def read_model(path: StrPath) -> PieceModel:
 
 
 def _model_of(data: bytes) -> PieceModel:
-    rows, at = usual_pieces(data)
+    rows, at = PieceRows.of_model(data)
+    more: list[Piece] = []
     joined: dict[int, bytes] = {_TRAINER: b"", _NORMALIZER: b"", _DENORMALIZER: b""}
     for number, kind, value in fields_of(data[at:]):
         if number == _PIECES and kind == BYTES and isinstance(value, bytes):
-            rows.append(_piece(len(rows), value))
+            more.append(_piece(len(rows) + len(more), value))
         elif number in joined and isinstance(value, bytes):
             joined[number] += value
         else:
             _refuse_unknown((number,), _OF_MODEL, None)
+    if more:
+        rows = PieceRows([*rows, *more])
     if not rows:
         raise VocabularyError("found no piece; expected a SentencePiece model")
     trainer, normalizer = Message.of(joined[_TRAINER]), Message.of(joined[_NORMALIZER])
@@ -106,10 +108,10 @@ def _model_of(data: bytes) -> PieceModel:
     )
 
 
-def _names(rows: Sequence[Piece | tuple[str, float, int]], trainer: Message) -> dict[str, str]:
+def _names(rows: PieceRows, trainer: Message) -> dict[str, str]:
     """Return the texts of the unknown piece and of control symbols by their uses, which their texts alone define."""
-    found = {"unk": next((text for text, _, kind in rows if kind == UNKNOWN), "")}
-    controls = {text for text, _, kind in rows if kind == CONTROL}
+    found = {"unk": next((rows[token_id][0] for token_id in rows.of_kind(UNKNOWN)), "")}
+    controls = {rows[token_id][0] for token_id in rows.of_kind(CONTROL)}
     for use, (_, number, usual) in _ENDS.items():
         text = _text(trainer.data(number, usual.encode()), f"trainer_spec.{use}_piece")
         if text in controls:

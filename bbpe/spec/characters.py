@@ -18,11 +18,12 @@ from typing import TypeAlias
 from ..core.bpe import BPE
 from ..core.character_tokens import character_tokens
 from ..core.merge_list import NO_ID
+from ..core.piece_list import PieceList
+from ..core.token_table import TokenTable
 from ..lazy import np, npt
 from .merges import Merges
 from .rules import Characters
 from .vocab import Vocab
-
 
 #: Where the ids begin that each token is written as, for one more than there are; and these, and one more.
 Outputs: TypeAlias = tuple["array[int]", "array[int]"]
@@ -87,7 +88,7 @@ class ByteModel:
 
 
 def model_of_bytes(
-    tokens: Mapping[int, bytes],
+    tokens: Mapping[int, bytes] | TokenTable,
     merges: Sequence[tuple[int, int, int]],
     outputs: Outputs,
     *,
@@ -143,10 +144,10 @@ class CharacterModel:
     def __init__(self, vocab: Mapping[int, bytes], characters: Characters, order: Sequence[int] | None = None) -> None:
         vocab, unused = vocab if isinstance(vocab, Vocab) else Vocab(vocab), frozenset(characters.unused)
         of_bytes = array("I", (_of_byte(byte, vocab, unused, characters) for byte in range(256)))
-        ids = order if order is None or isinstance(order, array) else array("I", order)
+        ids = None if order is None else memoryview(order if isinstance(order, array) else array("I", order))
         #: The ids in the model by id, and the ids by id in the model; and the first one of a token of `order`.
         self._tokens, self._fixed, self._inner, self._outer, self._outputs, self._first = character_tokens(
-            vocab, of_bytes, unused, ids
+            vocab, memoryview(of_bytes), unused, ids
         )
         self._unused = characters.unused
 
@@ -213,27 +214,20 @@ def joined_pairs(vocab: Mapping[int, bytes]) -> bytes:
     return (vocab if isinstance(vocab, Vocab) else Vocab(vocab)).joined_bytes()
 
 
-def ordered_by_score(scores: Sequence[tuple[float, int, bytes]]) -> tuple[list[int], dict[int, int]]:
-    """Return the ids of `(score, id, token)` in the order in which SentencePiece merges, and their levels by id.
+def merge_order(pieces: PieceList, vocab: Vocab) -> tuple[array[int], Sequence[int]]:
+    """Return the ids of tokens of several characters in the order in which SentencePiece merges, and their levels.
 
     The highest score merges first.  SentencePiece merges the leftmost of several pairs with equal scores, whichever
     token that makes: these tokens have one level (`TokenizerSpec.merge_levels`).  Runs of one character need none if
     the longer runs come first.  With both rules the leftmost run grows to the right, and then joins a run on its left
-    first, because that makes the longest token.
+    first, because that makes the longest token.  There are no levels if none has several tokens.
     """
-    rows = sorted(scores, key=lambda row: (-row[0], -len(row[2])))
-    order = [token_id for _, token_id, _ in rows]
-    level_of = list(range(len(rows)))
-    for at in range(1, len(rows)):
-        if rows[at][0] == rows[at - 1][0]:
-            level_of[at] = level_of[at - 1]
-    for start, stop in _equal(level_of):
-        if len(set("".join(token.decode("utf-8") for _, _, token in rows[start:stop]))) == 1:
-            level_of[start:stop] = range(start, stop)
-    return order, dict(zip(order, level_of, strict=True))
-
-
-def _equal(levels: Sequence[int]) -> list[tuple[int, int]]:
-    """Return where several neighbours have one level, which is their first index."""
-    ends = {level: at + 1 for at, level in enumerate(levels) if level < at}
-    return list(ends.items())
+    order, equal = pieces.order(vocab)
+    texts = ("".join(vocab[token_id].decode() for token_id in order[start:stop]) for start, stop in equal)
+    several = [span for span, text in zip(equal, texts, strict=True) if len(set(text)) > 1]
+    if not several:
+        return order, ()
+    levels = list(range(len(order)))
+    for start, stop in several:
+        levels[start:stop] = [start] * (stop - start)
+    return order, levels

@@ -5,17 +5,20 @@ from __future__ import annotations
 import itertools
 import random
 from array import array
+from collections.abc import Sequence
+from math import nan
 from struct import pack
 
 import pytest
 
 from bbpe.core.bpe import BPE
 from bbpe.core.merge_list import NO_ID, MergeList
-from bbpe.core.token_table import usual_pieces
+from bbpe.core.piece_list import missing_character
 from bbpe.errors import VocabularyError
+from bbpe.formats.piece_rows import PieceRows, Row
 from bbpe.formats.protobuf import bytes_field, number_field
 from bbpe.formats.sentencepiece import _model_of
-from bbpe.spec.characters import ordered_by_score
+from bbpe.spec.characters import merge_order
 from bbpe.spec.merges import Merges
 from bbpe.spec.vocab import Vocab
 
@@ -38,22 +41,24 @@ def test_pieces_as_usual_are_read_as_all_others_are() -> None:
     for _ in range(400):
         rows = [(rng.choice(texts), rng.randint(-9, 9) / 4, rng.choice([1, 1, 1, 2, 3, 6, 127])) for _ in range(9)]
         data = b"".join(row(text.encode(), score, kind) for text, score, kind in rows)
-        found, at = usual_pieces(data)
-        assert found == rows[: len(found)]
+        found, at = PieceRows.of_model(data)
+        assert list(found) == rows[: len(found)]
         assert len(found) == next((i for i, (text, _, _) in enumerate(rows) if len(text) > 90), 9)
         assert at == sum(len(row(text.encode(), score, kind)) for text, score, kind in rows[: len(found)])
         assert list(_model_of(data).pieces) == rows
         broken = bytearray(data[: rng.randint(0, len(data))])
         if broken:
             broken[rng.randrange(len(broken))] = rng.randrange(256)
-        found, at = usual_pieces(bytes(broken))
+        found, at = PieceRows.of_model(bytes(broken))
         assert at <= len(broken)
-        assert usual_pieces(bytes(broken[:at])) == (found, at)
+        again, end = PieceRows.of_model(bytes(broken[:at]))
+        assert (list(map(repr, again)), end) == (list(map(repr, found)), at)
 
 
 def test_pieces_of_a_broken_text_are_left() -> None:
     data = row(b"a", 1, 1) + row(b"\xff", 1, 1)
-    assert usual_pieces(data) == ([("a", 1.0, 1)], len(row(b"a", 1, 1)))
+    found, at = PieceRows.of_model(data)
+    assert (list(found), at) == ([("a", 1.0, 1)], len(row(b"a", 1, 1)))
     with pytest.raises(VocabularyError, match="not valid UTF-8"):
         _model_of(data)
 
@@ -92,9 +97,72 @@ def test_live_merges_as_a_list() -> None:
         assert model.live_list().rows() == model.live_merges()[0]
 
 
+def order_of(rows: Sequence[Row]) -> tuple[list[int], list[int]]:
+    pieces = PieceRows(rows)
+    order, levels = merge_order(pieces, pieces.tokens(Vocab, (), marks_blanks=True))
+    return list(order), list(levels)
+
+
 def test_the_order_of_pieces() -> None:
-    assert ordered_by_score([]) == ([], {})
-    assert ordered_by_score([(-2.0, 4, b"ab"), (-1.0, 5, b"bc"), (0.0, 6, b"c")]) == ([6, 5, 4], {6: 0, 5: 1, 4: 2})
+    assert order_of([]) == ([], [])
+    assert order_of([("a", 0.0, 1), ("ab", -2.0, 1), ("bc", -1.0, 1), ("cd", 0.0, 1)]) == ([3, 2, 1], [])
     # longer ones first; of one level unless they are runs of one character
-    rows = [(-1.0, 1, b"ab"), (-1.0, 2, b"abc"), (0.0, 3, b"z"), (-2.0, 4, b"--"), (-2.0, 5, b"---"), (-0.0, 6, b"zz")]
-    assert ordered_by_score(rows) == ([6, 3, 2, 1, 5, 4], {6: 0, 3: 1, 2: 2, 1: 2, 5: 4, 4: 5})
+    rows = [
+        ("z", 0.0, 1),
+        ("ab", -1.0, 1),
+        ("abc", -1.0, 1),
+        ("zzz", 0.0, 1),
+        ("--", -2.0, 1),
+        ("---", -2.0, 1),
+        ("zz", -0.0, 1),
+    ]
+    assert order_of(rows) == ([3, 6, 2, 1, 5, 4], [0, 1, 2, 2, 4, 5])
+    assert order_of([row for row in rows if row[0] != "abc"])[1] == []
+
+
+def test_pieces_in_a_table() -> None:
+    rng = random.Random(93)
+    for _ in range(300):
+        texts = {"".join(rng.choices("abé中\u2581 \U0001f600", k=rng.randint(1, 5))) for _ in range(rng.randint(0, 30))}
+        rows = [(text, rng.choice([0.0, -1.0, -2.5, rng.random(), nan]), rng.choice([1, 1, 1, 2, 4])) for text in texts]
+        pieces, marks_blanks = PieceRows(rows), rng.random() < 0.5
+        assert list(map(repr, pieces)) == list(map(repr, rows))
+        assert pieces.of_kind(2) == [i for i, (_, _, kind) in enumerate(rows) if kind == 2]
+        unusual = [
+            i for i, (text, score, kind) in enumerate(rows)
+            if kind != 1 or score != score or len(text.encode()) > 9 or (" " in text and marks_blanks)
+        ]  # fmt: skip
+        assert pieces.unusual(9, marks_blanks) == unusual
+        tokens = {
+            i: (text.replace("\u2581", " ") if marks_blanks else text).encode() for i, (text, _, _) in enumerate(rows)
+        }
+        chosen = {i: token for i, token in tokens.items() if i not in unusual}
+        vocab = pieces.tokens(Vocab, unusual, marks_blanks)
+        assert list(vocab.items()) == list(chosen.items())
+        assert pieces.scores(vocab, len(rows)) == [rows[i][1] if i in chosen else 0.0 for i in range(len(rows))]
+        several = [i for i in chosen if len(chosen[i].decode()) > 1]
+        order, equal = pieces.order(vocab)
+        assert list(order) == sorted(several, key=lambda i: (-rows[i][1], -len(chosen[i])))
+        scores = [rows[i][1] for i in order]
+        ends = [
+            (scores.index(score), len(scores) - scores[::-1].index(score))
+            for score in sorted(set(scores), reverse=True)
+        ]
+        assert equal == [(start, end) for start, end in ends if end > start + 1]
+        text = "".join(token.decode() for token in chosen.values())
+        missing = next((char for char in text if char.encode() not in chosen.values()), None)
+        found = missing_character(vocab)
+        assert (None if found is None else found[1].decode()) == missing
+        assert found is None or found[0] == next(token for token in chosen.values() if found[1] in token)
+
+
+def test_pieces_that_are_empty_or_twice() -> None:
+    assert PieceRows([("a", 0, 1), ("b", 0, 1)]).are_unique()
+    assert not PieceRows([("a", 0, 1), ("a", 0, 2)]).are_unique()
+    assert not PieceRows([("a", 0, 1), ("", 0, 1)]).are_unique()
+    pieces = PieceRows([("a ", 0, 1), ("a\u2581", 0, 1)])
+    with pytest.raises(VocabularyError, match="two ids, 0 and 1"):
+        pieces.tokens(Vocab, (), marks_blanks=True)
+    assert pieces[-1:] == [("a\u2581", 0.0, 1)]
+    with pytest.raises(IndexError, match="2 pieces, and none of the number 2"):
+        pieces[2]

@@ -178,6 +178,8 @@ def stub(path: Path) -> str:
 def imports(path: Path, body: str) -> str:
     """The imports that a stub needs."""
     used = set(re.findall(r"\b[A-Za-z_]\w*", body))
+    if "array[" not in body:
+        used.discard("array")  # it is the name of an argument
     found: dict[str, set[str]] = {home: used.intersection(names) for home, names in HOMES.items()}
     for other in CORE.glob("*.pyx"):
         text = other.read_text("utf-8")
