@@ -8,7 +8,9 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, AnyStr, Generic, Self, TypeVar, cast, overload
 
-__all__ = ["VIEWS", "futures", "lazy_property", "lazy_re", "lazy_regex", "np", "npt", "queue", "regex"]
+__all__ = [
+    "VIEWS", "futures", "hashlib", "lazy_property", "lazy_re", "lazy_regex", "np", "npt", "queue", "regex", "threading",
+]  # fmt: skip
 
 Value = TypeVar("Value")
 
@@ -24,7 +26,9 @@ class _LazyModule(ModuleType):
 
 # Many calls need none of these, and importing them takes longer than such a call.
 if TYPE_CHECKING:
+    import hashlib
     import queue
+    import threading
     from concurrent import futures
 
     import numpy as np
@@ -33,6 +37,7 @@ if TYPE_CHECKING:
 else:
     np, npt, regex = _LazyModule("numpy"), _LazyModule("numpy.typing"), _LazyModule("regex")
     futures, queue = _LazyModule("concurrent.futures"), _LazyModule("queue")
+    hashlib, threading = _LazyModule("hashlib"), _LazyModule("threading")
 
 
 class _LazyPattern:

@@ -7,12 +7,11 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
-from threading import Condition, Lock, Thread
 from typing import Generic, Self, TypeVar
 
 from .core.helper import Helper
 from .core.tasks import Tasks
-from .lazy import futures, queue
+from .lazy import futures, queue, threading
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -84,7 +83,7 @@ class _Task(Generic[Item, Result]):
     """A call that whoever comes first makes: a pool that gets no thread for it may leave it to one that it has."""
 
     def __init__(self, function: Callable[[Item], Result], item: Item) -> None:
-        self._function, self._item, self._taken = function, item, Lock()
+        self._function, self._item, self._taken = function, item, threading.Lock()
         self.future: futures.Future[Result] = futures.Future()
 
     def cancel(self) -> bool:
@@ -129,7 +128,7 @@ class Workers(Generic[State]):
     def __init__(self, states: Sequence[State]) -> None:
         self._states = states
         self._tasks: queue.SimpleQueue[Callable[[State], object] | None] = queue.SimpleQueue()
-        self._changed = Condition()
+        self._changed = threading.Condition()
         self._unfinished = 0
         self._error: BaseException | None = None
         self._stopped = False
@@ -346,7 +345,7 @@ def run_in_thread(work: Callable[[], Result], stop: Callable[[], object] = lambd
     2
     """
     task = _Task(lambda _: work(), None)
-    thread = Thread(target=task.run)
+    thread = threading.Thread(target=task.run)
     try:
         try:
             thread.start()

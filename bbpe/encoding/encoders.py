@@ -6,7 +6,6 @@ What only specs with rules need is imported for them.
 from __future__ import annotations
 
 from functools import partial
-from string import punctuation
 from typing import TYPE_CHECKING
 
 from ..core.bpe import BPE
@@ -52,6 +51,8 @@ def _aligned_texts(spec: TokenizerSpec, encoder: TextEncoder) -> AlignedTexts | 
 
 def _begins_no_word(model: object) -> bool:
     """Return whether only tokens within words have the prefix of these, as BERT's rules split after it."""
+    from string import punctuation
+
     return not isinstance(model, WordPieceModel) or model.prefix[:1] in punctuation
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -12,6 +11,7 @@ from pathlib import Path
 from ..files import StrPath, open_file, read_bytes
 from ..formats.folder_config import other_files
 from ..formats.rows import FORMATS
+from ..lazy import hashlib
 
 #: The bytes of a vocabulary that is worth a file: a smaller one is read in milliseconds, a larger one is a whole model.
 _LEAST, _MOST = 128 << 10, 64 << 20
