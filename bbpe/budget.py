@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from .core import budget as core
 from .lazy import lazy_re
+from .records import dataclass
 
 #: The memory of pyarrow's libraries once they are imported, in bytes; measured.
 _PYARROW = 64 << 20

@@ -9,7 +9,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, AnyStr, Generic, Self, TypeVar, cast, overload
 
 __all__ = [
-    "VIEWS", "futures", "hashlib", "lazy_property", "lazy_re", "lazy_regex", "np", "npt", "queue", "regex", "threading",
+    "VIEWS", "futures", "hashlib", "lazy_property", "lazy_re", "lazy_regex", "np", "npt", "queue", "regex", "secrets",
+    "tempfile", "threading",
 ]  # fmt: skip
 
 Value = TypeVar("Value")
@@ -28,6 +29,8 @@ class _LazyModule(ModuleType):
 if TYPE_CHECKING:
     import hashlib
     import queue
+    import secrets
+    import tempfile
     import threading
     from concurrent import futures
 
@@ -37,7 +40,8 @@ if TYPE_CHECKING:
 else:
     np, npt, regex = _LazyModule("numpy"), _LazyModule("numpy.typing"), _LazyModule("regex")
     futures, queue = _LazyModule("concurrent.futures"), _LazyModule("queue")
-    hashlib, threading = _LazyModule("hashlib"), _LazyModule("threading")
+    hashlib, secrets = _LazyModule("hashlib"), _LazyModule("secrets")
+    tempfile, threading = _LazyModule("tempfile"), _LazyModule("threading")
 
 
 class _LazyPattern:

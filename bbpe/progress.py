@@ -11,9 +11,10 @@ import json
 import shutil
 import sys
 import time
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Protocol, Self, TextIO
+
+from .records import dataclass
 
 
 @dataclass(frozen=True)

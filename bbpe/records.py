@@ -7,10 +7,12 @@ and compile their `__init__` when the first object is made.  `dataclasses.fields
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NoReturn
 
-__all__ = ["dataclass", "field", "replace"]
+__all__ = ["asdict", "dataclass", "field", "fields", "replace"]
 
 _MISSING: Any = object()
 
@@ -24,19 +26,30 @@ class _Made:
 
 
 class _Field:
-    """A field: its default or the maker of its default, and whether `repr` shows it."""
+    """A field: its default or the maker of its default, and where it takes part."""
 
-    def __init__(self, default: Any = _MISSING, default_factory: Any = None, repr: bool = True) -> None:  # noqa: A002
-        self.default, self.factory, self.repr = default, default_factory, repr
-        self.annotation = ""
+    def __init__(
+        self,
+        default: Any = _MISSING,
+        *,
+        default_factory: Any = None,
+        init: bool = True,
+        repr: bool = True,  # noqa: A002
+        compare: bool = True,
+    ) -> None:
+        self.default, self.factory = default, default_factory
+        self.init, self.repr, self.compare = init, repr, compare
+        self.kw_only, self.annotation = False, ""
 
     def as_standard(self) -> Any:
         """Return the same field of the module `dataclasses`."""
         from dataclasses import field
 
+        options: dict[str, Any] = {"init": self.init, "repr": self.repr, "compare": self.compare}
+        options["kw_only"] = self.kw_only
         if self.factory is not None:
-            return field(default_factory=self.factory, repr=self.repr)
-        return field(repr=self.repr) if self.default is _MISSING else field(default=self.default, repr=self.repr)
+            return field(default_factory=self.factory, **options)
+        return field(**options) if self.default is _MISSING else field(default=self.default, **options)
 
 
 class _Init:
@@ -72,31 +85,45 @@ class _Standard:
 def _compiled_init(owner: Any) -> FunctionType:
     """Return the `__init__` of a class, as `dataclasses` writes it."""
     values: dict[str, Any] = {"_made": _Made(), "_set": object.__setattr__}
-    arguments, lines = [], []
+    arguments: list[str] = []
+    keywords, lines = ["*"], list[str]()
     for name, row in owner.__record__.items():
+        if not row.init:
+            continue  # `__post_init__` sets it
         has_default = row.default is not _MISSING or row.factory is not None
         values[f"_of_{name}"] = row.default if row.factory is None else row.factory
         default = "" if not has_default else f"=_of_{name}" if row.factory is None else "=_made"
-        arguments.append(name + default)
+        (keywords if row.kw_only else arguments).append(name + default)
         made = name if row.factory is None else f"_of_{name}() if {name} is _made else {name}"
         lines.append(f"_set(self, {name!r}, {made})")
     if hasattr(owner, "__post_init__"):
         lines.append("self.__post_init__()")
     body = "\n ".join(lines or ["pass"])
-    exec(f"def __init__({', '.join(['self', *arguments])}):\n {body}", values)
+    parts = ["self", *arguments, *(keywords if len(keywords) > 1 else ())]
+    exec(f"def __init__({', '.join(parts)}):\n {body}", values)
     made_function: FunctionType = values["__init__"]
     made_function.__qualname__, made_function.__module__ = f"{owner.__qualname__}.__init__", owner.__module__
-    annotations = {name: row.annotation for name, row in owner.__record__.items()}
+    annotations = {name: row.annotation for name, row in owner.__record__.items() if row.init}
     made_function.__annotations__ = {**annotations, "return": None}
     return made_function
 
 
 def _values(record: Any) -> tuple[Any, ...]:
-    return tuple([getattr(record, name) for name in record.__record__])
+    return tuple([getattr(record, name) for name, row in record.__record__.items() if row.compare])
 
 
 def _equal(self: Any, other: object) -> Any:
     return _values(self) == _values(other) if other.__class__ is self.__class__ else NotImplemented
+
+
+def _ordering(compare: Callable[[Any, Any], bool]) -> Callable[[Any, object], Any]:
+    def method(self: Any, other: object) -> Any:
+        return compare(_values(self), _values(other)) if other.__class__ is self.__class__ else NotImplemented
+
+    return method
+
+
+_ORDERINGS = {f"__{name}__": _ordering(getattr(operator, name)) for name in ("lt", "le", "gt", "ge")}
 
 
 def _hash(self: Any) -> int:
@@ -122,12 +149,29 @@ def _refuse_to_delete(self: object, name: str) -> NoReturn:
 
 def _replace(record: Any, /, **changes: Any) -> Any:
     """Return a record with other values in some fields."""
-    for name in record.__record__:
-        changes.setdefault(name, getattr(record, name))
+    for name, row in record.__record__.items():
+        if row.init:
+            changes.setdefault(name, getattr(record, name))
     return type(record)(**changes)
 
 
-def _dataclass(owner: Any = None, /, *, frozen: bool = False, eq: bool = True) -> Any:
+def _asdict(record: Any) -> dict[str, Any]:
+    """Return the fields and values of a record, and of records in these, as dicts."""
+    from dataclasses import asdict
+
+    return asdict(record)
+
+
+def _fields(record: Any) -> tuple[Any, ...]:
+    """Return the fields of a record or its class."""
+    from dataclasses import fields
+
+    return fields(record)
+
+
+def _dataclass(
+    owner: Any = None, /, *, frozen: bool = False, eq: bool = True, order: bool = False, kw_only: bool = False
+) -> Any:
     """Make a class with annotated fields a data class."""
 
     def make(owner: Any) -> Any:
@@ -137,19 +181,21 @@ def _dataclass(owner: Any = None, /, *, frozen: bool = False, eq: bool = True) -
         for name, annotation in owner.__annotations__.items():
             value = owner.__dict__.get(name, _MISSING)
             row = rows[name] = value if isinstance(value, _Field) else _Field(value)
-            row.annotation = annotation
+            row.annotation, row.kw_only = annotation, kw_only
             if row is value and row.default is not _MISSING:
                 setattr(owner, name, row.default)
             elif row is value:
                 delattr(owner, name)
         shared: dict[str, Any] = {"__repr__": _repr, "__replace__": _replace}
         shared |= {"__eq__": _equal, "__hash__": _hash if frozen else None} if eq else {}
+        shared |= _ORDERINGS if order else {}
         for name, function in shared.items():
             if name not in owner.__dict__:
                 setattr(owner, name, function)
         if frozen:
             owner.__setattr__, owner.__delattr__ = _refuse_to_set, _refuse_to_delete
-        made = {"__record__": rows, "__match_args__": tuple(rows), "__init__": _Init(owner)}
+        positional = tuple(name for name, row in rows.items() if row.init and not row.kw_only)
+        made = {"__record__": rows, "__match_args__": positional, "__init__": _Init(owner)}
         made |= {name: _Standard(owner, name) for name in ("__dataclass_fields__", "__dataclass_params__")}
         for name, value in made.items():
             setattr(owner, name, value)
@@ -159,6 +205,6 @@ def _dataclass(owner: Any = None, /, *, frozen: bool = False, eq: bool = True) -
 
 
 if TYPE_CHECKING:
-    from dataclasses import dataclass, field, replace
+    from dataclasses import asdict, dataclass, field, fields, replace
 else:
-    dataclass, field, replace = _dataclass, _Field, _replace
+    asdict, dataclass, field, fields, replace = _asdict, _dataclass, _Field, _fields, _replace

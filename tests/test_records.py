@@ -44,6 +44,38 @@ class Mutable:
     y: list[int] = records.field(default_factory=list)
 
 
+@records.dataclass(frozen=True, order=True)
+class Ordered:
+    x: int
+    y: str = records.field(default="", compare=False)
+
+
+@dataclasses.dataclass(frozen=True, order=True)
+class _Ordered:
+    x: int
+    y: str = dataclasses.field(default="", compare=False)
+
+
+@records.dataclass(frozen=True, kw_only=True)
+class Keyed:
+    x: int
+    y: int = 2
+    sum: int = records.field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sum", self.x + self.y)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _Keyed:
+    x: int
+    y: int = 2
+    sum: int = dataclasses.field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sum", self.x + self.y)
+
+
 @dataclasses.dataclass(frozen=True)
 class _Point:
     x: int
@@ -123,3 +155,29 @@ def test_threads_make_the_first_objects_of_a_class() -> None:
         for thread in threads:
             thread.join()
         assert made == [Fresh(1)] * 4
+
+
+def test_order_and_fields_that_do_not_compare() -> None:
+    for kind in (Ordered, _Ordered):
+        one, same, other = kind(1, "a"), kind(1, "b"), kind(2)
+        assert one == same != other
+        assert hash(one) == hash(same)
+        assert one < other <= other
+        assert other > one >= same
+        with pytest.raises(TypeError, match="not supported between"):
+            assert one < (1,)
+
+
+def test_keywords_and_fields_that_are_made() -> None:
+    assert str(inspect.signature(Keyed)) == str(inspect.signature(_Keyed))
+    assert Keyed.__match_args__ == _Keyed.__match_args__ == ()
+    for kind in (Keyed, _Keyed):
+        made = kind(x=1)
+        assert repr(made).endswith("Keyed(x=1, y=2, sum=3)")
+        assert (records.replace if kind is Keyed else dataclasses.replace)(made, x=5).sum == 7
+        assert records.asdict(made) == {"x": 1, "y": 2, "sum": 3}
+        assert [(row.name, row.init, row.kw_only) for row in records.fields(kind)] == [
+            ("x", True, True), ("y", True, True), ("sum", False, True),
+        ]  # fmt: skip
+        with pytest.raises(TypeError):
+            kind(1)

@@ -7,7 +7,6 @@ import time
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from multiprocessing import get_context
 from pathlib import Path
@@ -19,6 +18,7 @@ from bbpe.corpus.sources import Reading
 from bbpe.errors import BBPEError, CorpusError, VocabularyError
 from bbpe.text import text_bytes
 
+from ..records import asdict, dataclass
 from .command import Command, add_pattern, load_named, positive
 from .streams import add_reading, say, say_json
 

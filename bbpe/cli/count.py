@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from argparse import ArgumentParser, Namespace
-from dataclasses import asdict
 
 from bbpe.corpus.rowfiles import pyarrow_parquet
 from bbpe.counting.count import count_files, count_texts
 from bbpe.counting.counts import PretokenCounts
 
+from ..records import asdict
 from .command import Command
 from .counting import add_corpus, add_counting, add_progress, counting_of, is_streamed, stdin_texts
 from .outputs import check_output, inputs_of

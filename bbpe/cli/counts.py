@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from dataclasses import asdict
 from functools import reduce
 from operator import add
 
 import bbpe
 from bbpe.counting.counts import PretokenCounts
 
+from ..records import asdict
 from .command import Command, positive
 from .outputs import check_output, inputs_of
 from .streams import say, say_json

@@ -8,7 +8,6 @@ import tempfile
 import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from bbpe.cli import display
 from bbpe.errors import BBPEError, CorpusError
 from bbpe.tokenizer import Tokenizer
 
+from ..records import asdict, dataclass
 from .command import Command, positive
 from .streams import say, say_json
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from dataclasses import replace
 from pathlib import Path
 
 import bbpe
@@ -11,6 +10,7 @@ from bbpe import formats
 from bbpe.formats.saving import proven
 from bbpe.splitting.patterns import get_pattern
 
+from ..records import replace
 from .command import Command, add_format, add_tokenizer, load_named, positive
 from .counting import add_corpus, add_counting, add_progress, counting_of
 from .outputs import check_output, inputs_of

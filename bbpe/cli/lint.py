@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from dataclasses import replace
 
 import bbpe
 
+from ..records import replace
 from .command import Command, add_tokenizer, load_tokenizer, positive
 from .streams import add_reading, say, say_json
 

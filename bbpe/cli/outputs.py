@@ -7,7 +7,6 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from bbpe.corpus.files import corpus_paths
@@ -15,6 +14,7 @@ from bbpe.files import check_replaceable
 from bbpe.formats import FORMATS
 from bbpe.formats.folder_config import OTHER_FILES
 
+from ..records import dataclass, field
 from .streams import STDIN
 
 #: Formats that write configuration and chat templates into a folder besides.

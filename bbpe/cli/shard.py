@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from dataclasses import asdict
 from typing import Any
 
 from bbpe.counting.options import reporting
@@ -14,6 +13,7 @@ from bbpe.shards.plan import ShardPlan, open_plan
 from bbpe.shards.run import finish_shards, plan_shards, run_parts
 from bbpe.threads import thread_count
 
+from ..records import asdict
 from .command import Command, add_pattern, load_named, positive
 from .counting import add_progress, progress_of
 from .streams import add_reading, say, say_json

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from dataclasses import asdict
 
 import bbpe
 
+from ..records import asdict
 from .command import Command, load_named, positive
 from .counting import share
 from .streams import say, say_json

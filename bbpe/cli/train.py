@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from argparse import ArgumentParser, BooleanOptionalAction, Namespace
-from dataclasses import fields
 from pathlib import Path
 from typing import TypeAlias
 
@@ -15,6 +14,7 @@ from bbpe.counting.counts import PretokenCounts
 from bbpe.formats.saving import proven
 from bbpe.tokenizer import Tokenizer
 
+from ..records import fields
 from .command import Command, add_format, positive
 from .counting import add_corpus, add_counting, add_progress, counting_of, is_streamed, progress_of, stdin_texts
 from .outputs import check_output, inputs_of

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Any
 
 from ..formats.huggingface.added_tokens import AddedTokens
+from ..records import dataclass, replace
 from ..spec.rules import TokenOptions
 from ..spec.spec import TokenizerSpec, without_specials
 

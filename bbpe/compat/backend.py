@@ -8,12 +8,12 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Collection, Iterable, Sequence
 from copy import deepcopy
-from dataclasses import replace
 from typing import Any
 
 from ..encoding.stream import StreamDecoder
 from ..errors import AccelerationError, AccelerationWarning, BBPEError
 from ..files import StrPath
+from ..records import replace
 from ..tokenizer import Tokenizer as _Tokenizer
 from .added import with_tokens
 from .columns import listed

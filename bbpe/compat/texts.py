@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import chain
 from typing import Any
 
@@ -13,6 +12,7 @@ from ..encoding.placed import PlacedTexts
 from ..errors import TokenIdError
 from ..lazy import lazy_property
 from ..pipeline.special_tokens import Matcher
+from ..records import replace
 from ..spec.models import UnigramModel
 from ..spec.rules import SPACE_MARK, Template
 from ..text import WHITE_SPACE

@@ -9,7 +9,6 @@ import asyncio
 import json
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +20,7 @@ from ..formats.huggingface import tokenizer_json
 from ..formats.huggingface.scores import dumps, kept_number, score_of
 from ..lazy import np
 from ..loading import load
+from ..records import replace
 from ..spec.rows import RowSide
 from ..tokenizer import Tokenizer as _Tokenizer
 from .added import AddedToken, as_added, tokens_of, with_tokens

@@ -9,7 +9,6 @@ split here, and their pretokens handed on.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 
 from ..budget import shown
 from ..core.rows import hashes, take
@@ -17,6 +16,7 @@ from ..errors import MemoryLimitError
 from ..lazy import np, npt
 from ..pipeline.special_tokens import Matcher
 from ..pipeline.streaming import complete_characters, pieces
+from ..records import dataclass, field, replace
 from ..splitting.patterns import Pattern
 from ..splitting.splitter import TextSplitter
 from ..text import Buffer
@@ -34,7 +34,7 @@ _FUTURES = (b"x", b".", b"\nx", b" x")
 _FEW_SPECIALS = 16
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, order=True)
 class Position:
     """Where reading goes on: in which source, behind how many of its texts, behind how many bytes of the next."""
 
@@ -43,7 +43,10 @@ class Position:
     byte: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+_BEGIN = Position()
+
+
+@dataclass(frozen=True)
 class Chunk:
     """A piece of a corpus, and the place behind it; `None` where reading cannot be taken up again.
 
@@ -107,7 +110,7 @@ class Cutter:
         self._sampled_lines = options.by_line and options.sample < 1
         self._matcher = Matcher.of(dict.fromkeys(options.specials, 0))
 
-    def chunks(self, sources: Iterable[tuple[int, Iterable[Texts]]], start: Position = Position()) -> Iterator[Chunk]:
+    def chunks(self, sources: Iterable[tuple[int, Iterable[Texts]]], start: Position = _BEGIN) -> Iterator[Chunk]:
         """Yield the chunks of sources, given by number; `start` is where the first one is taken up."""
         small = _Small()
         for number, events in sources:

@@ -11,12 +11,12 @@ import glob
 import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Set
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias, cast, get_args
 
 from ..errors import CorpusError
 from ..lazy import lazy_re
+from ..records import dataclass, field
 from .compressed import COMPRESSIONS
 from .urls import Url, expand, is_url, path_of
 
@@ -82,7 +82,7 @@ _MARKS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class File:
     """A file of a corpus.
 

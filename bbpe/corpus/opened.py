@@ -6,11 +6,11 @@ import io
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from typing import BinaryIO, cast
 
 from ..core.rows import Block
 from ..errors import CorpusError
+from ..records import dataclass
 from .compressed import BROKEN, COMPRESSIONS, failure
 from .files import File, FilePath, check_head
 from .urls import Url
@@ -46,7 +46,7 @@ class Buffers:
         return memoryview(self.free() if size <= self._size else Block(size))[:size]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Opened:
     """An open file; `raw` has the bytes on the disk, `stream` the decompressed bytes."""
 

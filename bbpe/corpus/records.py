@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from ..budget import shown
 from ..core.json_lines import read_lines
 from ..errors import CorpusError, MemoryLimitError
 from ..lazy import np, npt
+from ..records import dataclass
 from ..text import text_bytes
 from .files import File, check_head
 from .opened import Buffers, Opened
@@ -27,7 +27,7 @@ _ROWS = 512
 _PARQUET_BUFFER = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Records:
     """The texts of some records: `data` up to each of `ends`, int64[n], and the number of each record from 0.
 

@@ -5,18 +5,17 @@ pyarrow is imported where it is used, because most jobs do not need it and it ta
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from ..core.rows import take, trim
 from ..errors import CorpusError, MemoryLimitError
 from ..files import replacing
-from ..lazy import np, npt
+from ..lazy import hashlib, np, npt
+from ..records import dataclass
 from .opened import naming
 
 Bytes: TypeAlias = "npt.NDArray[np.uint8]"
@@ -29,7 +28,7 @@ ROWS = 1 << 16
 LEAST_PARTS, MOST_PARTS = 16, 1024
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Rows:
     """Counted pretokens.
 

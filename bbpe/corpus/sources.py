@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from ..lazy import np, npt
+from ..records import dataclass
 from ..text import Text
 from .files import File, FilePath, Format, check_head, file_of
 from .opened import BLOCK, HEADROOM, Buffers, Opened, opened
@@ -21,7 +21,7 @@ from .rowfiles import buffers_of
 _WINDOWS = 8
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Texts:
     """Whole texts, or a part of one text.
 
@@ -44,7 +44,7 @@ class Texts:
     keys: list[str] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Reading:
     """The options for reading files; picklable.
 

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import errno
-import hashlib
 import io
 import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from datetime import datetime
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, cast
 
 from ..errors import CorpusError
-from ..lazy import lazy_re
+from ..lazy import hashlib, lazy_re
+from ..records import dataclass, field
 
 _SCHEME = lazy_re(r"[A-Za-z][A-Za-z0-9+.-]+://")
 _LOCAL = "file://"
@@ -30,7 +28,7 @@ _VERSIONS = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class UrlStatus:
     """The size of a file, and a number that its version has, under the names that `os.stat_result` has for them."""
 
@@ -39,7 +37,7 @@ class UrlStatus:
     st_mode: int = stat.S_IFREG
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Url(os.PathLike[str]):
     """A file that is named by a URL, with the methods of `Path` that readers use.
 
@@ -230,7 +228,7 @@ def _status(url: str, info: dict[str, Any]) -> UrlStatus:
         raise CorpusError(f"{url}: the server does not report the size of the file; copy it first")
     version: Any = next((info[name] for name in _VERSIONS if info.get(name) is not None), "")
     # a listing may have a number where a question about one file has a date
-    text = str(version.timestamp() if isinstance(version, datetime) else version).strip('"')
+    text = str(version.timestamp() if hasattr(version, "timestamp") else version).strip('"')
     digest = hashlib.sha256(text.encode("utf-8", "surrogateescape")).digest()
     return UrlStatus(int(info["size"]), int.from_bytes(digest[:7], "little"))
 

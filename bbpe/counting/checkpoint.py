@@ -11,12 +11,9 @@ with an error, never with wrong counts.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
-import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, NoReturn, Self
 
@@ -24,7 +21,8 @@ from ..corpus.chunks import Position
 from ..corpus.rowfiles import LEAST_PARTS, MOST_PARTS, RunReader
 from ..errors import CorpusError
 from ..files import StrPath, write_atomic
-from ..lazy import lazy_re
+from ..lazy import hashlib, lazy_re, secrets
+from ..records import asdict, dataclass, field, fields
 from .counts import Summary
 from .locking import FolderLock
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence, Sized
-from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate, chain, count, islice, takewhile
 from operator import itemgetter
@@ -18,6 +17,7 @@ from ..corpus.opened import Buffers
 from ..corpus.ranges import line_cuts, row_group_cuts
 from ..corpus.sources import Texts
 from ..errors import MemoryLimitError
+from ..records import dataclass, replace
 from ..text import Text, text_bytes
 
 #: The least number of parts that a corpus of many small files has: progress is reported after each.

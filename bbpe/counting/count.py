@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import os
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Executor
 from contextlib import ExitStack
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TypeAlias, Unpack
@@ -21,7 +18,9 @@ from ..corpus.files import CorpusPaths, corpus_files
 from ..corpus.rowfiles import pyarrow_parquet
 from ..corpus.urls import is_url
 from ..errors import CorpusError
+from ..lazy import futures, tempfile
 from ..progress import Progress
+from ..records import replace
 from ..text import Text
 from ..threads import Workers, thread_count
 from .checkpoint import Checkpoint, State, file_name
@@ -267,7 +266,7 @@ class _CountRun:
         table = self._counters[0].held.table if workers is None else self._joined(workers)
         return counts_of(table, self._spec, replace(summary, files=self._corpus.files))
 
-    def _count_by(self, executor: Executor, spill: Spill) -> None:
+    def _count_by(self, executor: futures.Executor, spill: Spill) -> None:
         """Have an executor count what is left, whose workers write runs; parts come back in any order."""
         size = _FILES_PART if self._corpus.total is not None else _TEXTS_PART
         if self._budget is not None:

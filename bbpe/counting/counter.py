@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from functools import partial
 
 from ..core.count import PretokenTable
@@ -14,6 +13,7 @@ from ..corpus.rowfiles import Counts, Rows
 from ..corpus.sources import Texts
 from ..lazy import np, npt
 from ..pipeline.special_tokens import Matcher
+from ..records import dataclass, field, replace
 from ..splitting.splitter import TextSplitter
 from .corpus_parts import Part
 from .counts import Summary

@@ -9,7 +9,6 @@ import os
 import shutil
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, fields, replace
 from itertools import chain
 from operator import add
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import Any, Literal, TypeAlias
 from ..core.count import PretokenTable
 from ..corpus.rowfiles import ROWS, RowDigest, Rows, metadata_of, read_rows, regrouped, writing
 from ..errors import CorpusError
+from ..records import asdict, dataclass, fields, replace
 from ..splitting.patterns import Pattern, get_pattern
 
 Document: TypeAlias = Literal["file", "line"]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from time import monotonic
 from typing import Any, Generic, TypeVar
 
 from ..errors import BBPEError
 from ..lazy import futures
+from ..records import dataclass
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

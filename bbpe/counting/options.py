@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence, Set
-from concurrent.futures import Executor
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from typing import TypeAlias, TypedDict
 
 from ..budget import Budget, parse_bytes
@@ -15,8 +13,9 @@ from ..corpus.chunks import ChunkOptions
 from ..corpus.files import FORMATS, Format
 from ..corpus.opened import BLOCK
 from ..corpus.sources import Reading
-from ..lazy import np
+from ..lazy import futures, np
 from ..progress import Progress, ProgressBar
+from ..records import dataclass
 from ..splitting.patterns import Pattern, get_pattern
 from ..threads import MOST_THREADS
 from .counts import CountingSpec, Document
@@ -46,7 +45,7 @@ class TextOptions(TypedDict, total=False):
 
     max_memory: int | str | None
     checkpoint: str | os.PathLike[str] | None
-    executor: Executor | None
+    executor: futures.Executor | None
     in_flight: int | None
     attempts: int
     threads: int | None
@@ -102,7 +101,7 @@ class Counting:
 
     max_memory: int | str | None = None
     checkpoint: str | os.PathLike[str] | None = None
-    executor: Executor | None = None
+    executor: futures.Executor | None = None
     in_flight: int | None = None
     attempts: int = 3
     threads: int | None = None
@@ -124,8 +123,10 @@ class Counting:
         check_int("Counting.attempts", self.attempts, 1)
         if self.threads is not None:
             check_int("Counting.threads", self.threads, 1, MOST_THREADS)
+        if self.executor is not None and not isinstance(self.executor, futures.Executor):
+            expected = "a concurrent.futures.Executor"
+            raise TypeError(f"Counting.executor must be {expected}, not {type(self.executor).__name__}")
         for name, value, kinds, expected in (
-            ("executor", self.executor, Executor, "a concurrent.futures.Executor"),
             ("checkpoint", self.checkpoint, str | os.PathLike, "a str, a path or None"),
             ("progress", self.progress, bool | Callable, "a bool, a callable or None"),
         ):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -15,6 +14,7 @@ from ..corpus.files import CorpusPaths, corpus_files, file_of
 from ..corpus.urls import path_of
 from ..errors import CorpusError
 from ..files import write_atomic
+from ..records import asdict, dataclass, replace
 from .corpus_parts import Files, Part, Range
 from .counts import CountingSpec, PretokenCounts, Summary
 from .options import CorpusOptions, Counting, CountingTask, silent

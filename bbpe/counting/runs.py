@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from pathlib import Path
-from threading import Event
 
 from ..corpus.chunks import ChunkOptions
+from ..lazy import threading
+from ..records import dataclass, replace
 from .corpus_parts import Part
 from .counter import PartCounter
 from .counts import Summary
 from .spill import write_run
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RunTask:
     """A part of a corpus, its number, and the run that its counts go to."""
 
@@ -30,5 +30,5 @@ def count_to_run(options: ChunkOptions, parts: int, task: RunTask) -> tuple[Summ
     counter = PartCounter(options)
     counter.put(task.number, task.part)
     total = counter.held.table.total
-    found = write_run(task.path, counter.held.emptied, parts, Event(), kept=True)
+    found = write_run(task.path, counter.held.emptied, parts, threading.Event(), kept=True)
     return replace(counter.drain(), pretokens=total, unique=found[0]), found

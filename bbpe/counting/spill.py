@@ -10,9 +10,7 @@ which one behind another hold the whole in the order of first appearance.  No st
 from __future__ import annotations
 
 import shutil
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -21,8 +19,9 @@ from threading import Event
 from ..core.count import PretokenTable
 from ..core.rows import hashes, sum_rows
 from ..corpus.rowfiles import LEAST_PARTS, MOST_PARTS, Counts, Rows, RunReader, regrouped, writing
-from ..lazy import np
+from ..lazy import np, tempfile
 from ..progress import Progress
+from ..records import replace
 from ..threads import run_in_thread
 from .counts import CountingSpec, PretokenCounts, Summary, counts_of, spilled_counts
 from .options import Report

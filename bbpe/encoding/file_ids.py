@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import chain
 
 from ..corpus.chunks import ChunkOptions, Cutter
@@ -13,6 +12,7 @@ from ..corpus.pending import Pending
 from ..corpus.sources import Reading, Texts
 from ..lazy import np
 from ..pipeline.special_tokens import Matcher
+from ..records import dataclass
 from ..text import Text
 from .engine import Ids, TextEncoder
 
@@ -24,7 +24,7 @@ _BATCH, _MOST_RECORDS = 1 << 22, 1 << 13
 _SLICE = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Document:
     """A document of a corpus and its ids.
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
 from ..pipeline.special_tokens import Selection
+from ..records import dataclass
 from ..text import Text, text_bytes
 from ..tokenizer import Tokenizer
 from .trace_view import visible

@@ -5,12 +5,12 @@ from __future__ import annotations
 import operator
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from html import escape
 from typing import Any
 
 from ..corpus.files import Format
 from ..corpus.sources import Reading
+from ..records import dataclass
 from ..spec.spec import other_tokens
 from ..splitting.patterns import Pattern
 from ..splitting.splitter import TextSplitter

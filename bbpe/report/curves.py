@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ..corpus.files import Format
 from ..corpus.sources import Reading
+from ..records import dataclass
 from ..text import Text, text_bytes
 from ..tokenizer import Tokenizer
 from ..training.prune import prune

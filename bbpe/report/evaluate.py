@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from ..corpus.files import Format
 from ..corpus.sources import Reading
 from ..counting.counts import Document
 from ..lazy import np, npt
+from ..records import dataclass, replace
 from ..threads import check_threads, imap
 from ..tokenizer import Tokenizer
 from ..types import Ragged

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
+from ..records import dataclass, field
 from ..text import readable
 from .tables import Table
 

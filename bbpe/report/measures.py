@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from ..lazy import np, npt
+from ..records import dataclass, field
 from ..spec.spec import TokenizerSpec
 from ..spec.vocab import Vocab
 from ..splitting.patterns import Pattern

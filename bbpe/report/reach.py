@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import product
 from typing import Literal, TypeAlias
 
 from ..encoding.rule_encoder import RuleEncoder
 from ..lazy import np
 from ..pipeline.pre_tokenizers import pretokens
+from ..records import dataclass
 from ..spec.models import UnigramModel, WordPieceModel
 from .subject import Subject
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from html import escape
 from typing import Any
+
+from ..records import dataclass
 
 #: What a cell without a value shows.
 NOTHING = "-"

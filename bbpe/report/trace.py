@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -13,6 +12,7 @@ from ..encoding.rule_encoder import RuleEncoder
 from ..lazy import lazy_property, np
 from ..pipeline.pre_tokenizers import prefixed
 from ..pipeline.special_tokens import NOTHING, Selection
+from ..records import dataclass
 from ..spec.models import LongestMatchModel, UnigramModel, WordLevelModel, WordPieceModel
 from ..spec.rules import Characters
 from ..spec.spec import TokenizerSpec

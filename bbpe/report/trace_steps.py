@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from ..records import dataclass
 
 #: How tokens are made: merges, longest matches, the best path through a lattice, a look-up of the whole pretoken, or a
 #: special token.

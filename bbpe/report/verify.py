@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from ..formats.ranks import live_merges
+from ..records import dataclass
 from ..tokenizer import Tokenizer
 
 _PAIRS = 20_000

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ..corpus.files import CorpusPaths
 from ..corpus.files import Format as SourceFormat
 from ..counting.options import Report, reporting
 from ..pipeline.special_tokens import Selection
 from ..progress import Progress
+from ..records import dataclass
 from ..threads import thread_count
 from ..tokenizer import Tokenizer
 from .documents import DocumentEncoder

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 
 from ..core.documents import Layout
@@ -15,6 +14,7 @@ from ..encoding.file_ids import FileEncoder
 from ..encoding.rule_encoder import RuleEncoder
 from ..lazy import np, npt
 from ..pipeline.special_tokens import Matcher, Selection
+from ..records import dataclass
 from ..text import Text
 from ..threads import imap
 from ..tokenizer import Tokenizer
@@ -26,7 +26,7 @@ from .policy import Policy
 _BLOCK = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Piece:
     """Some encoded documents, or a part of one.
 

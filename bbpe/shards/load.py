@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from operator import index
 from typing import Any, SupportsIndex
 
 from ..errors import CorpusError
 from ..lazy import lazy_property, np, npt
+from ..records import dataclass
 from ..tokenizer import Tokenizer
 from .formats import Lengths
 from .formats.format import Ids, mapped, with_suffix

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from itertools import chain, groupby, islice, pairwise, starmap
 from operator import itemgetter
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any, TypeAlias
 from ..counting.options import check_int
 from ..errors import CorpusError
 from ..lazy import np, npt
+from ..records import replace
 from .formats import Lengths
 from .formats.format import forget
 from .load import Shards, lens_of, load_shards

@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ..files import Replacement, sync_folder
+from ..records import dataclass, field
 
 #: The bytes of a file that are read at once for its digest.
 _BLOCK = 1 << 20

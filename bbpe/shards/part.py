@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, fields
 from functools import partial
 from itertools import compress
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any, TypeAlias
 from ..errors import CorpusError
 from ..files import write_atomic
 from ..lazy import np, npt
+from ..records import asdict, dataclass, field, fields
 from .documents import DocumentEncoder, Piece
 from .formats import Keys, Lengths, Writer
 from .outputs import Output, Outputs, outputs

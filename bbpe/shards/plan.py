@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from ..corpus.urls import path_of
 from ..errors import BBPEError, CorpusError
 from ..files import write_atomic
 from ..lazy import lazy_property
+from ..records import asdict, dataclass, field
 from ..spec.pickled import spec_bytes, spec_of_bytes
 from ..tokenizer import Tokenizer
 from .policy import Policy
@@ -30,7 +30,7 @@ _PLAN, _TOKENIZER = "plan.json", "tokenizer.bbpe"
 _SHOWN = 5
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Source:
     """A file, or a range of one.
 

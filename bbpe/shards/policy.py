@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
 from typing import Any, Literal, TypeAlias, TypedDict, get_args
 
 from ..budget import parse_bytes
@@ -12,6 +11,7 @@ from ..corpus.files import check_format
 from ..errors import TokenNotFoundError
 from ..lazy import np, npt
 from ..pipeline.special_tokens import Selection
+from ..records import asdict, dataclass
 from ..tokenizer import Tokenizer
 from .formats import FORMATS
 from .formats.format import Format

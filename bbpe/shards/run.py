@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator
-from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import asdict
 from functools import partial
 from threading import Lock
 from typing import Any, Unpack
@@ -17,7 +15,9 @@ from ..counting.handout import HandOut
 from ..counting.options import Report, check_int, reporting
 from ..errors import CorpusError
 from ..files import write_atomic
+from ..lazy import futures
 from ..progress import Progress
+from ..records import asdict
 from ..threads import thread_count
 from ..tokenizer import Tokenizer
 from .load import MANIFEST, Shards
@@ -155,8 +155,8 @@ def check_totals(plan: ShardPlan, totals: Totals) -> None:
 
 def shard(
     files: CorpusPaths, folder: str | os.PathLike[str], tokenizer: Tokenizer, *,
-    threads: int | None = None, executor: Executor | None = None, in_flight: int | None = None, attempts: int = 3,
-    progress: bool | Report | None = None, **options: Unpack[ShardOptions],
+    threads: int | None = None, executor: futures.Executor | None = None, in_flight: int | None = None,
+    attempts: int = 3, progress: bool | Report | None = None, **options: Unpack[ShardOptions],
 ) -> Shards:  # fmt: skip
     r"""Encode a corpus into files that training reads.
 
@@ -234,7 +234,7 @@ class _Meter:
 
 
 def run_parts(
-    plan: ShardPlan, numbers: Iterable[int], *, executor: Executor | None = None, threads: int = 1,
+    plan: ShardPlan, numbers: Iterable[int], *, executor: futures.Executor | None = None, threads: int = 1,
     in_flight: int | None = None, attempts: int = 3, report: Report,
 ) -> Iterator[Totals]:  # fmt: skip
     """Write parts of a plan, and yield what was in each as they come."""
@@ -247,7 +247,7 @@ def run_parts(
         return
     with ExitStack() as stack:
         if executor is None:
-            pool = stack.enter_context(ThreadPoolExecutor(workers))
+            pool = stack.enter_context(futures.ThreadPoolExecutor(workers))
             # this process alone, so no attempt ends better than another
             work: Any = partial(write_part, plan, threads=threads // workers, report=meter.add)
             for _, record in HandOut(pool, workers, 1).results(work, wanted):

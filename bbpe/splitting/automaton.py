@@ -10,9 +10,9 @@ is resolved only when the next character, or the end of the text, is known, so c
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from functools import lru_cache
 
+from ..records import dataclass, field
 from .automaton_tables import Rows, Tables, TooManyClassesError, pack
 from .character_sets import CharacterSet, Partition, partition
 from .regex_syntax import (
@@ -39,7 +39,7 @@ _FREE, _BEFORE_LAST, _AT_END = 0, 1, 2  # none; the next character is a line fee
 _MATCH, _WAITING = 0, 1  # the first nodes: a match ends here; a match ended before the last line feed
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Automaton:
     """The tables of a regex, or the reason why it has none."""
 
@@ -85,7 +85,7 @@ def tables_of(tree: Node, *, of_alphabet: bool = False) -> Tables:
 _Look = tuple[int, bool, bool]
 
 
-@dataclass(slots=True)
+@dataclass
 class _Nodes:
     """Nodes by number: `sets` are the sets of characters and conditions that they refer to.
 

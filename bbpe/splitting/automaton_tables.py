@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ..lazy import np
+from ..records import dataclass
 from ..text import bytes_to_alphabet
 from .character_sets import Partition
 
@@ -18,7 +17,7 @@ class TooManyClassesError(Exception):
     """A regex tells apart more classes of characters than a byte can number."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Rows:
     """The transitions of a deterministic automaton by state and class of the next character.
 
@@ -34,7 +33,7 @@ class Rows:
     looks_behind: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Tables:
     """An automaton as arrays of bytes.
 

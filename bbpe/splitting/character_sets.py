@@ -6,10 +6,10 @@ A set is the code points at which membership changes, in ascending order: `(48, 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from ..lazy import np, regex
+from ..records import dataclass
 from .unicode_16 import END_OF_UNICODE, listed, stand_ins
 
 CharacterSet = tuple[int, ...]
@@ -86,7 +86,7 @@ def single(first: int, last: int | None = None) -> CharacterSet:
     return (first, (first if last is None else last) + 1)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Partition:
     """Characters in classes, such that each set is a union of classes.
 

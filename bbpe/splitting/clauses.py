@@ -8,7 +8,7 @@ The parser reads only the constructs that known split patterns use and raises `U
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from ..records import dataclass, replace
 
 _SPACES = frozenset("\t\n\x0b\x0c\r ")
 _ESCAPES = {"r": "\r", "n": "\n", "t": "\t", "f": "\f", "v": "\v"}
@@ -20,7 +20,7 @@ class UnknownClauseError(Exception):
     """A regex has a construct that no known clause uses."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Set:
     r"""A set of characters: `properties` such as `\p{L}` or `\s`, and `points`; if `negated`, all other characters.
 
@@ -34,14 +34,14 @@ class Set:
     but: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Words:
     """One of a few strings; a capital letter matches that letter in any case, and S matches U+017F (long s) too."""
 
     words: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Item:
     r"""A set or words repeated `least` to `most` times (`None`: no limit), or a condition on the text that follows.
 

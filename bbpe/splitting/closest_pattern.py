@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
 from difflib import SequenceMatcher
 
+from ..records import dataclass, fields
 from .patterns import PATTERNS, Pattern
 from .scheme import Scheme
 

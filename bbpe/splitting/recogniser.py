@@ -9,15 +9,15 @@ then, so recognition never changes the pretokens.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
+from ..records import dataclass
 from .clauses import Clause, Item, UnknownClauseError, Words, parse_clauses
 from .scheme import Scheme
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Role:
     """The role of a clause in a scheme, and the fields that it sets."""
 

@@ -7,10 +7,10 @@ must have been accepted by `regex` before.  Which characters belong to a propert
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from ..lazy import regex
+from ..records import dataclass
 from .character_sets import (
     EVERYTHING,
     NOTHING,
@@ -29,28 +29,28 @@ class UnsupportedRegexError(Exception):
     """No automaton is built for a regex; the message is the reason."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Characters:
     """One character of a set."""
 
     chosen: CharacterSet
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Sequence:
     """All items, in order."""
 
     items: tuple[Node, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Alternation:
     """The first of the items that leads to a match."""
 
     items: tuple[Node, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Repeat:
     """An item `least` to `most` times (`None`: no limit); `kind` is "" for greedy, "?" for lazy, "+" for possessive."""
 
@@ -60,14 +60,14 @@ class Repeat:
     kind: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Atomic:
     """An item whose first match is final."""
 
     item: Node
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Look:
     """A condition on the next character, or with `behind` on the one before: it is in a set.
 
@@ -79,7 +79,7 @@ class Look:
     edge: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LastLineEnd:
     """The condition that the text ends here, or after a line feed."""
 

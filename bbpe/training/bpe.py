@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ..budget import limit_of, resident_bytes, shown
 from ..core.train import TIE_RULES, Trainer, merge_memory
@@ -13,12 +12,15 @@ from ..counting.counts import PretokenCounts
 from ..counting.options import Counting, Report, check_int, checked_specials
 from ..errors import CorpusError, MemoryLimitError
 from ..progress import Progress
+from ..records import dataclass
 from ..spec.rules import BYTE_KEYS, SPACE_MARK
 from ..spec.spec import MAX_ID, TokenizerSpec
 from ..spec.vocab import Vocab
 from ..splitting.patterns import Pattern, get_pattern
 from ..text import BYTE_ORDER, alphabet_to_bytes
-from .words import WordPlan
+
+if TYPE_CHECKING:
+    from .words import WordPlan
 
 #: Which of several pairs of equal count is merged; "strings" is for BPE of characters.
 TieBreak: TypeAlias = Literal["ids", "bytes", "first", "strings"]
@@ -147,6 +149,9 @@ class BPE:
             raise ValueError(f"pattern is {pattern!r}, and {problem}")
         self._check_texts("special_tokens", specials)
         ties = self.tie_break or ("strings" if self.end_of_word else "ids")
+        # imported here, because training on bytes needs none of it
+        from .words import WordPlan
+
         return WordPlan(
             "bpe",
             int(vocab_size),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -13,6 +12,7 @@ from ..counting.counts import PretokenCounts
 from ..counting.options import Counting, Report, counting_of
 from ..errors import VocabularyError
 from ..lazy import np, npt
+from ..records import replace
 from ..spec.spec import TextRules, TokenizerSpec
 from ..splitting.patterns import Pattern, get_pattern
 from ..tokenizer import Tokenizer

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import replace
 from typing import Any
 
 from ..corpus.files import CorpusPaths
@@ -14,6 +13,7 @@ from ..counting.options import Counting, counting_of
 from ..errors import VocabularyError
 from ..formats.ranks import live_merges
 from ..lazy import np, npt
+from ..records import replace
 from ..spec.rules import Template
 from ..spec.spec import TextRules, TokenizerSpec
 from ..tokenizer import Tokenizer

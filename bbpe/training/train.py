@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Literal, TypeAlias
 
@@ -12,14 +11,14 @@ from ..corpus.files import CorpusPaths
 from ..counting.count import count_files, count_texts
 from ..counting.counts import PretokenCounts
 from ..counting.options import Counting, Report, check_int, counting_of, silent
+from ..records import replace
 from ..splitting.patterns import get_pattern
 from ..text import Text, text_bytes
 from ..tokenizer import Tokenizer
-from .bpe import BPE
+from .bpe import BPE, BytePlan
 from .facts import noted
-from .unigram import Unigram
+from .unigram import Unigram, UnigramPlan
 from .wordpiece import WordPiece
-from .words import WordPlan
 
 #: A model by its name, with its defaults, or with options.
 Model: TypeAlias = Literal["bpe", "wordpiece", "unigram"] | BPE | WordPiece | Unigram
@@ -171,7 +170,7 @@ def train_from_counts(
         specials = () if special_tokens is None else special_tokens
         given = _counts_of(counts, "gpt2" if pattern is None else pattern, specials)
     plan = chosen.plan(vocab_size, specials, None)
-    if isinstance(plan, WordPlan):
+    if not isinstance(plan, BytePlan | UnigramPlan):
         problem = "counts train BPE of bytes or Unigram; words are learned from texts: use train"
         raise ValueError(f"model is {model!r}; {problem}")
     with how.reporting() as report:

@@ -6,7 +6,6 @@ How the vocabulary is learned: `unigram_em`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from ..core.rows import sum_rows
@@ -15,12 +14,12 @@ from ..counting.counts import PretokenCounts
 from ..counting.options import Counting, Report, check_int, check_share
 from ..errors import CorpusError
 from ..lazy import lazy_re, lazy_regex, np
+from ..records import dataclass
 from ..spec.models import UnigramModel
 from ..spec.rules import BYTE_KEYS, ESCAPED_MARK, SPACE_MARK, Characters, Prepend, Replace
 from ..spec.spec import TextRules, TokenizerSpec, make_spec, usual_decoder
 from ..splitting.patterns import PATTERNS, RUN_PARTS, Pattern, get_pattern
 from .bpe import check_vocabulary, reserved
-from .unigram_em import learn
 
 _LETTERS = lazy_regex(r"[\p{L}\p{M}]")
 _LINES = lazy_re(r"[^\n]*\n|[^\n]+")
@@ -131,6 +130,9 @@ class UnigramPlan:
         if counts.spec.pattern == RUN_PARTS:
             words, kinds = unigram_words(words, by_line=counts.spec.document == "line")
         own = self.options
+        # imported here, because training of other models needs none of it
+        from .unigram_em import learn
+
         found = learn(
             words, self.vocab_size - self.first, kinds=kinds, coverage=own.character_coverage,
             longest=own.max_token_length, needs_blank=own.byte_fallback,

@@ -9,7 +9,6 @@ Nonparametric Models with Variational Inference"), and at last as they are and o
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from typing import TypeAlias
@@ -19,6 +18,7 @@ from ..corpus.rowfiles import Rows
 from ..errors import CorpusError
 from ..lazy import np, npt
 from ..progress import Progress
+from ..records import dataclass
 from ..spec.rules import SPACE_MARK
 from ..spec.unigram import UNKNOWN_PENALTY
 from ..threads import imap, thread_count

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ..counting.options import check_int
+from ..records import dataclass
 from ..splitting.patterns import get_pattern
 from .bpe import check_vocabulary
-from .words import Score, WordPlan
+
+if TYPE_CHECKING:
+    from .words import Score, WordPlan
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +60,9 @@ class WordPiece:
 
     def plan(self, vocab_size: int, special_tokens: Sequence[str], pattern: str | Sequence[str] | None) -> WordPlan:
         """Return what is done to train such a model, checked against the other arguments of `train`."""
+        # imported here, because training on bytes needs none of it
+        from .words import WordPlan
+
         return WordPlan(
             "wordpiece",
             int(vocab_size),

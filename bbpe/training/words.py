@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from ..core.train_words import FrequencyTrainer, WordTrainer
@@ -21,6 +20,7 @@ from ..errors import CorpusError
 from ..lazy import np, npt
 from ..pipeline.normalizers import normalizer
 from ..progress import Progress
+from ..records import dataclass
 from ..spec.models import WordPieceModel
 from ..spec.rules import (
     SPACE_MARK,

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import NoReturn
 
 from ...errors import VocabularyError
 from ...files import StrPath
+from ...records import dataclass
 from ...spec.decoders import ByteLevel
 from ...spec.rules import Characters
 from ...spec.spec import TextRules, TokenizerSpec, make_spec

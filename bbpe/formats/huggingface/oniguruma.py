@@ -9,11 +9,11 @@ Constructs without a translation are refused by name.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 
 from ...errors import PatternError
 from ...files import StrPath
 from ...lazy import lazy_regex, regex
+from ...records import dataclass, replace
 from ...splitting.pattern_limits import check_size
 from .oniguruma_classes import UnknownSyntaxError, character, escape_outside, joins, literal, named_property, read_class
 
@@ -254,7 +254,7 @@ class _Reader:
         return True
 
 
-@dataclass(slots=True)
+@dataclass
 class _Group:
     """The state of an open group."""
 

@@ -7,10 +7,10 @@ U+200C and U+200D, which it has in the `regex` package.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from functools import lru_cache
 
 from ...lazy import lazy_regex, regex
+from ...records import dataclass, field
 
 _ANY = r"[\s\S]"
 _WORD = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import mmap
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
 from ...errors import CorpusError
 from ...lazy import np, npt
+from ...records import dataclass
 from ..outputs import Outputs
 
 #: Lengths of documents in ids, int64[n].
