@@ -145,10 +145,11 @@ sanitize-unigram: $(patsubst %,build/asan/%_driver,charsmap normalizer unigram)
 	build/asan/normalizer_driver 2000
 	build/asan/unigram_driver 300
 
-sanitize-threads: $(patsubst %,build/tsan/%_driver,thread count parts)
+sanitize-threads: $(patsubst %,build/tsan/%_driver,thread count parts turns)
 	TSAN_OPTIONS=halt_on_error=1 build/tsan/thread_driver 4 $(SECONDS)
 	TSAN_OPTIONS=halt_on_error=1 build/tsan/count_driver 4 300
 	TSAN_OPTIONS=halt_on_error=1 build/tsan/parts_driver 8 2000
+	TSAN_OPTIONS=halt_on_error=1 build/tsan/turns_driver 4 20000
 
 # every allocation fails, one after another
 sanitize-memory: $(ASAN_CORE)

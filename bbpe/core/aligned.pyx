@@ -24,10 +24,11 @@ from bbpe.core.c_text cimport (
     BBPE_OFFSETS_CHAR, BBPE_OFFSETS_UTF16, bbpe_offsets_count, bbpe_offsets_is_simple, bbpe_offsets_map,
     bbpe_offsets_place,
 )
+from bbpe.core.interpreter_lock cimport lock_given, lock_gives, lock_look, lock_taken
 from bbpe.core.piped cimport Call, Piped, call_view, solve, view_call
 from bbpe.core.split cimport Splitter
 from bbpe.core.status cimport check
-from bbpe.core.text_view cimport HOLD_GIL, text_close, text_open, text_view
+from bbpe.core.text_view cimport text_close, text_open, text_view
 from bbpe.core.wordpiece cimport WordPiece
 
 from bbpe.errors import VocabularyError
@@ -182,11 +183,14 @@ cdef class AlignedCall:
         while not run.is_done and fits:
             view_call(&seen, self.call)
             seen.c.is_aligned = True
-            if view.length <= HOLD_GIL:
-                status = _next_round(self.piped, self.splitter, state, &seen.c, &self.lengths.c, trims, found, &fits)
-            else:
+            if lock_gives(view.length):
                 with nogil:
+                    lock_given()
                     status = _next_round(self.piped, self.splitter, state, &seen.c, &self.lengths.c, trims, found, &fits)
+                    lock_look()
+                lock_taken()
+            else:
+                status = _next_round(self.piped, self.splitter, state, &seen.c, &self.lengths.c, trims, found, &fits)
             check(status)
             if run.problem != BBPE_PIPELINE_FINE:
                 solve(run, self.call, &seen, text)

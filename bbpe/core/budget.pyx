@@ -1,10 +1,13 @@
-"""Values that a process has once: the bytes that the caches of all tokenizers may take, and a random number."""
+"""What a process has once: bytes that caches may take together, turns at the interpreter's lock, a random number."""
 from bbpe.core.c_base cimport BBPE_ATOMIC_STORE
 
-from os import urandom
+import sys
+from os import cpu_count, urandom
 
 BUDGET.limit = 64 << 20
 BUDGET.used = 0
+# a thread that looks takes a core; builds of Python without a lock have no turns
+TURNS.most_looking = max((cpu_count() or 1) - 1, 0) if getattr(sys, "_is_gil_enabled", lambda: True)() else 0
 SALT = int.from_bytes(urandom(8), "little")
 
 

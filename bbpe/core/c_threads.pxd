@@ -1,4 +1,4 @@
-from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t, uintptr_t
 
 from bbpe.core.c_base cimport bbpe_status
 from bbpe.core.c_memory cimport bbpe_reusable_buffer
@@ -6,6 +6,9 @@ from bbpe.core.c_memory cimport bbpe_reusable_buffer
 cdef extern from "threads/threads.h" nogil:
     ctypedef struct bbpe_memory_budget:
         uint64_t limit, used
+
+    ctypedef struct bbpe_turns:
+        uint32_t most_looking
 
     ctypedef struct bbpe_task_span:
         size_t start, stop
@@ -28,6 +31,10 @@ cdef extern from "threads/threads.h" nogil:
     enum:
         BBPE_WORK_QUEUE_ROUND
 
+    bint bbpe_turns_gives(bbpe_turns *self, uintptr_t thread, size_t units)
+    void bbpe_turns_given(bbpe_turns *self, uintptr_t thread)
+    void bbpe_turns_look(bbpe_turns *self)
+    void bbpe_turns_taken(bbpe_turns *self, uintptr_t thread)
     bint bbpe_memory_budget_take(bbpe_memory_budget *self, uint64_t bytes)
     void bbpe_memory_budget_give(bbpe_memory_budget *self, uint64_t bytes)
     bbpe_status bbpe_ordered_output_init(bbpe_ordered_output *self, const int64_t *bounds)

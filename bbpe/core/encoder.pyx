@@ -22,6 +22,7 @@ from bbpe.core.c_threads cimport (
 from bbpe.core.ends cimport bbpe_ends_part, check_pretokens
 from bbpe.core.id_buffer cimport IdBuffer
 from bbpe.core.int_objects cimport IntObjects
+from bbpe.core.interpreter_lock cimport lock_given, lock_gives, lock_look, lock_taken
 from bbpe.core.model cimport Model
 from bbpe.core.parts cimport Parts
 from bbpe.core.split cimport Splitter
@@ -29,7 +30,7 @@ from bbpe.core.states cimport States
 from bbpe.core.status cimport check
 from bbpe.core.tasks cimport Tasks, heed_signals
 from bbpe.core.text_group cimport TextGroup, check_rows
-from bbpe.core.text_view cimport HOLD_GIL, check_cuts, text_close, text_open, text_view
+from bbpe.core.text_view cimport check_cuts, text_close, text_open, text_view
 
 cdef enum:
     ON_STACK = 512    # ids of a short text need no memory of their own
@@ -117,11 +118,14 @@ cdef class Encoder:
         if self.splitter is None:
             raise ValueError("this encoder has no splitter; the ends of the pretokens are needed")
         state = self.states.borrow(stop - start)
-        if stop - start <= HOLD_GIL:
-            status = bbpe_encode_range(self.states.encoder(), state, view.text, start, stop, ids, count)
-        else:
+        if lock_gives(stop - start):
             with nogil:
+                lock_given()
                 status = bbpe_encode_range(self.states.encoder(), state, view.text, start, stop, ids, count)
+                lock_look()
+            lock_taken()
+        else:
+            status = bbpe_encode_range(self.states.encoder(), state, view.text, start, stop, ids, count)
         self.states.give_back(state)
         return check(status)
 
@@ -176,11 +180,14 @@ cdef class Encoder:
         try:
             # tables for what is looked at, not for all of the text
             state = self.states.borrow(view.length if limit is None else min(view.length, FIRST + most))
-            if view.length <= HOLD_GIL:
-                status = bbpe_encode_count(self.states.encoder(), state, view.text, 0, view.length, most, False, &count)
-            else:
+            if lock_gives(view.length):
                 with nogil:
+                    lock_given()
                     status = bbpe_encode_count(self.states.encoder(), state, view.text, 0, view.length, most, False, &count)
+                    lock_look()
+                lock_taken()
+            else:
+                status = bbpe_encode_count(self.states.encoder(), state, view.text, 0, view.length, most, False, &count)
             check(status)
             return count
         finally:

@@ -10,6 +10,7 @@ from bbpe.core.c_decode cimport (
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_zeroed, bbpe_pages_collapse
 from bbpe.core.c_tables cimport bbpe_pretoken_table
 from bbpe.core.id_source cimport IdSource
+from bbpe.core.interpreter_lock cimport lock_given, lock_gives, lock_look, lock_taken
 from bbpe.core.status cimport check
 from bbpe.core.token_table cimport TokenTable
 
@@ -28,7 +29,6 @@ cdef extern from *:
     void *PyUnicode_DATA(object text)
 
 cdef enum:
-    SHORT = 1024      # fewer ids are decoded before the interpreter lock would change hands
     RANGE = 1 << 18   # ids that are worth a thread
 
 
@@ -149,10 +149,14 @@ cdef class TokenBytes:
             good = None not in found
             for part in found if good else ():
                 seen |= <uint32_t>part
-        elif count < SHORT:
-            good = self._fill(&source.array, 0, count, &size, out, size.chars, &seen)
         else:
-            with nogil:
+            if lock_gives(count):
+                with nogil:
+                    lock_given()
+                    good = self._fill(&source.array, 0, count, &size, out, size.chars, &seen)
+                    lock_look()
+                lock_taken()
+            else:
                 good = self._fill(&source.array, 0, count, &size, out, size.chars, &seen)
         if good and _fits(&size, seen):
             return result
@@ -239,11 +243,14 @@ cdef class TokenBytes:
                 size[0] = bbpe_text_size(size.bytes + <size_t>length, size.chars + <size_t>chars,
                                          size.leads | <uint32_t>leads)
             return parts
-        if count < SHORT:
-            good = bbpe_token_bytes_measure(&self.table, &ids.array, 0, count, size)
-        else:
+        if lock_gives(count):
             with nogil:
+                lock_given()
                 good = bbpe_token_bytes_measure(&self.table, &ids.array, 0, count, size)
+                lock_look()
+            lock_taken()
+        else:
+            good = bbpe_token_bytes_measure(&self.table, &ids.array, 0, count, size)
         if good < count:
             raise self._error(ids.at(good))
         return None
@@ -269,10 +276,14 @@ cdef class TokenBytes:
         bbpe_pages_collapse(out, size.bytes)
         if parts is not None:
             good = all(list(run(partial(self._join_range, ids, result), parts)))
-        elif count < SHORT:
-            good = bbpe_token_bytes_join(&self.table, &ids.array, 0, count, out, size.bytes, False)
         else:
-            with nogil:
+            if lock_gives(count):
+                with nogil:
+                    lock_given()
+                    good = bbpe_token_bytes_join(&self.table, &ids.array, 0, count, out, size.bytes, False)
+                    lock_look()
+                lock_taken()
+            else:
                 good = bbpe_token_bytes_join(&self.table, &ids.array, 0, count, out, size.bytes, False)
         _unchanged(good)
         return result

@@ -17,12 +17,13 @@ from bbpe.core.c_pipeline cimport (
 from bbpe.core.column cimport Column
 from bbpe.core.encoder cimport Encoder
 from bbpe.core.int_objects cimport IntObjects
+from bbpe.core.interpreter_lock cimport lock_given, lock_gives, lock_look, lock_taken
 from bbpe.core.matcher cimport Policy
 from bbpe.core.normalizer cimport Normalizer
 from bbpe.core.pre_tokenizer cimport PreTokenizer
 from bbpe.core.status cimport check
 from bbpe.core.text_group cimport TextGroup
-from bbpe.core.text_view cimport HOLD_GIL, text_close, text_open, text_view
+from bbpe.core.text_view cimport text_close, text_open, text_view
 
 from bbpe.errors import SpecialTokenError
 from bbpe.text import text_bytes
@@ -125,13 +126,16 @@ cdef class Piped:
             raise ValueError(f"the template has id {call.highest}; expected less than {self.ints.count}")
         while True:
             view_call(&view, call)
-            if total <= HOLD_GIL:
-                status = bbpe_encode_piped(
-                    self.encoder.states.encoder(), state, &view.c, texts, lengths, count, want, counts, &failed)
-            else:
+            if lock_gives(total):
                 with nogil:
+                    lock_given()
                     status = bbpe_encode_piped(
                         self.encoder.states.encoder(), state, &view.c, texts, lengths, count, want, counts, &failed)
+                    lock_look()
+                lock_taken()
+            else:
+                status = bbpe_encode_piped(
+                    self.encoder.states.encoder(), state, &view.c, texts, lengths, count, want, counts, &failed)
             check(status)
             if failed == count:
                 return 0

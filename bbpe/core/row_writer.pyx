@@ -18,13 +18,13 @@ from bbpe.core.c_pipeline cimport (
 )
 from bbpe.core.encoder cimport Encoder
 from bbpe.core.int_objects cimport IntObjects
+from bbpe.core.interpreter_lock cimport lock_given, lock_gives, lock_look, lock_taken
 from bbpe.core.status cimport check
 from bbpe.core.text_group cimport GROUP, TextGroup
 from bbpe.core.text_view cimport text_at
 
 cdef enum:
     FEW_IDS = 1 << 17  # an upper bound of the ids of texts that are not worth threads
-    HOLD_GIL = 1 << 15 # ids that are written before releasing the GIL pays
     MOST_TYPE = 255
 
 # stub: _Rules: TypeAlias = tuple[int | None, str, str, int | None, int, int, str, int, int, np.dtype[Any]]
@@ -200,11 +200,14 @@ cdef class RowWriter:
         texts.item_count = ids.count if sizes is None else <size_t>sizes.shape[0]
         texts.sizes = &sizes[0] if sizes is not None and sizes.shape[0] else NULL
         memset(rows, 0, sizeof(bbpe_rows))
-        if ids.total <= HOLD_GIL:
-            status = bbpe_rows_plan(rows, rules, &texts, ids.total)
-        else:
+        if lock_gives(ids.total):
             with nogil:
+                lock_given()
                 status = bbpe_rows_plan(rows, rules, &texts, ids.total)
+                lock_look()
+            lock_taken()
+        else:
+            status = bbpe_rows_plan(rows, rules, &texts, ids.total)
         if status == BBPE_OK and rows.problem == BBPE_ROWS_FINE:
             return 0
         problem = problem_of(rows, rules)
@@ -306,11 +309,14 @@ cdef class RowDetails:
         to.width, to.pads_left, to.pad_id, to.id_size = self.to.width, self.to.pads_left, pad_id, dtype.itemsize
         open_buffers(arrays, views)
         to.ids, to.mask = views[0].buf, <uint8_t *>views[1].buf
-        if self.rows.total <= HOLD_GIL:
-            bbpe_rows_write(&self.rows, &self.rules, ids, &to)
-        else:
+        if lock_gives(self.rows.total):
             with nogil:
+                lock_given()
                 bbpe_rows_write(&self.rows, &self.rules, ids, &to)
+                lock_look()
+            lock_taken()
+        else:
+            bbpe_rows_write(&self.rows, &self.rules, ids, &to)
         close_buffers(views, 2)
         return arrays
 

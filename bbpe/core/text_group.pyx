@@ -8,8 +8,9 @@ from bbpe.core.c_encode cimport (
 )
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new
 from bbpe.core.column cimport Column
+from bbpe.core.interpreter_lock cimport lock_given, lock_gives, lock_look, lock_taken
 from bbpe.core.status cimport check
-from bbpe.core.text_view cimport HOLD_GIL, text_at, text_close, text_open, text_view
+from bbpe.core.text_view cimport text_at, text_close, text_open, text_view
 
 cdef enum:
     GROUP_IDS = 1 << 19
@@ -56,11 +57,14 @@ cdef class TextGroup:
         cdef size_t i
         for i in range(c.count):
             c.texts[i], c.lengths[i] = c.views[i].text, c.views[i].length
-        if c.bound <= HOLD_GIL:
-            status = bbpe_encode_texts(encoder, state, c.texts, c.lengths, c.count, ids, c.counts)
-        else:
+        if lock_gives(c.bound):
             with nogil:
+                lock_given()
                 status = bbpe_encode_texts(encoder, state, c.texts, c.lengths, c.count, ids, c.counts)
+                lock_look()
+            lock_taken()
+        else:
+            status = bbpe_encode_texts(encoder, state, c.texts, c.lengths, c.count, ids, c.counts)
         check(status)
         PyErr_CheckSignals()
         return 0

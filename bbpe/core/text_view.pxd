@@ -18,9 +18,6 @@ cdef extern from "base/common.h" nogil:
 
 cdef enum:
     FETCHED_AHEAD = 16  # texts
-    # Units of text that are encoded before releasing the GIL pays: two threads that both release it for 14 us encode half
-    # as much as one, because each finds it taken when it comes back, sleeps, and takes longer to wake than to encode.
-    HOLD_GIL = 1 << 16
 
 ctypedef struct text_view:
     bbpe_encode_text text

@@ -22,4 +22,13 @@
 #error "atomic.h needs the atomic operations of this compiler"
 #endif
 
+/* What a loop does that waits for such a word, 10 to 50 ns. */
+#if defined(__x86_64__) || defined(__i386__)
+#define BBPE_PAUSE() __builtin_ia32_pause()
+#elif defined(__aarch64__)
+#define BBPE_PAUSE() __asm__ volatile("yield")
+#else
+#define BBPE_PAUSE() ((void)0)
+#endif
+
 #endif

@@ -2,15 +2,7 @@
 
 #include "base/atomic.h"
 
-#if defined(__x86_64__) || defined(__i386__)
-#define PAUSE() __builtin_ia32_pause()
-#elif defined(__aarch64__)
-#define PAUSE() __asm__ volatile("yield")
-#else
-#define PAUSE() ((void)0)
-#endif
-
-enum { LOOKS = 2000 }; /* each with a pause of 10 to 50 ns: as long as to be woken takes, 30 to 100 us */
+enum { LOOKS = 2000 }; /* as long as to be woken takes, 30 to 100 us */
 
 #if defined(_WIN32)
 bool bbpe_monitor_init(bbpe_monitor *self) {
@@ -71,7 +63,7 @@ static void wake_all(bbpe_monitor *self) {
 #endif
 
 void bbpe_monitor_look(const uint64_t *word, uint64_t seen) {
-    for (int i = 0; i < LOOKS && BBPE_ATOMIC_ACQUIRE(word) == seen; i++) PAUSE();
+    for (int i = 0; i < LOOKS && BBPE_ATOMIC_ACQUIRE(word) == seen; i++) BBPE_PAUSE();
 }
 
 void bbpe_monitor_wait(bbpe_monitor *self) {

@@ -6,6 +6,7 @@
 #include "threads/monitor.h"
 #include "threads/ordered_output.h"
 #include "threads/shared_words.h"
+#include "threads/turns.h"
 #include "threads/work_queue.h"
 
 #endif
