@@ -176,3 +176,15 @@ def test_what_is_refused() -> None:
         Backend(hf.Tokenizer(models.BPE()))
     with pytest.raises(AttributeError):
         Backend(KINDS["wordpiece"]()).no_such_name  # noqa: B018
+
+
+@pytest.mark.parametrize("kind", ["WordPiece", "WordLevel", "Unigram"])
+def test_a_model_without_unknown_token_is_refused_by_name(kind: str) -> None:
+    """HF raises its error only for a text that needs that token."""
+    keys = {"s": 0, "m": 1}
+    model = models.Unigram([(key, -1.0) for key in keys]) if kind == "Unigram" else getattr(models, kind)(keys)
+    inner = hf.Tokenizer(model)
+    inner.pre_tokenizer = pre_tokenizers.Whitespace()
+    assert inner.encode("s m").ids == [0, 1]
+    with pytest.raises(AccelerationError, match=r"tokenizers raises an error .*(unk_id|UNK)"):
+        Backend(inner)
