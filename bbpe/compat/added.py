@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..formats.huggingface.added_tokens import AddedTokens
-from ..records import dataclass, replace
+from ..records import replace
 from ..spec.rules import TokenOptions
 from ..spec.spec import TokenizerSpec, without_specials
 
 
-@dataclass
 class AddedToken:
     """A token outside the model, with the fields of `tokenizers.AddedToken`.
 
@@ -20,29 +19,62 @@ class AddedToken:
         single_word: Whether it is only found where no letter, number or mark is next to it.
         lstrip: Whether it takes the white space before it.
         rstrip: Whether it takes the white space after it.
-        normalized: Whether it is looked for in the normalized text.
+        normalized: Whether it is looked for in the normalized text; unless this is given, special tokens are not.
         special: Whether decoding can skip it.
     """
 
-    content: str = ""
-    single_word: bool = False
-    lstrip: bool = False
-    rstrip: bool = False
-    normalized: bool = True
-    special: bool = False
+    __slots__ = ("_normalized", "content", "lstrip", "rstrip", "single_word", "special")
+
+    def __init__(
+        self,
+        content: str = "",
+        single_word: bool = False,
+        lstrip: bool = False,
+        rstrip: bool = False,
+        normalized: bool | None = None,
+        special: bool = False,
+    ) -> None:
+        self.content, self.single_word, self.lstrip, self.rstrip = content, single_word, lstrip, rstrip
+        self._normalized, self.special = normalized, special
+
+    @property
+    def normalized(self) -> bool:
+        """Whether it is looked for in the normalized text."""
+        return not self.special if self._normalized is None else self._normalized
+
+    def _flags(self) -> tuple[bool, ...]:
+        return self.single_word, self.lstrip, self.rstrip, self.normalized, self.special
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, AddedToken):
+            return NotImplemented
+        return (self.content, *self._flags()) == (other.content, *other._flags())
+
+    def __hash__(self) -> int:
+        return hash(self.content)  # `tokenizers` keeps it when an option changes, too
 
     def __str__(self) -> str:
         return self.content
 
+    def __repr__(self) -> str:
+        return (
+            f'AddedToken("{self.content}", rstrip={self.rstrip}, lstrip={self.lstrip}, '
+            f"single_word={self.single_word}, normalized={self.normalized}, special={self.special})"
+        )
+
 
 def as_added(token: Any, *, special: bool) -> AddedToken:
-    """Return a token that is given as a text or as an object with the fields of `AddedToken`."""
+    """Return a token that is given as a text or as an object with the fields of `AddedToken`.
+
+    Such an object becomes special where `special` is true, as in `tokenizers`, which may change its `normalized`.
+    """
     if isinstance(token, str):
-        return AddedToken(token, normalized=not special, special=special)
+        return AddedToken(token, special=special)
     if not hasattr(token, "content"):
         raise TypeError(f"a token is a str or an AddedToken, not {type(token).__name__}")
-    flags = (token.single_word, token.lstrip, token.rstrip, token.normalized)
-    return AddedToken(token.content, *flags, special or token.special)
+    if special:
+        token.special = True
+    return AddedToken(token.content, token.single_word, token.lstrip, token.rstrip, token.normalized, token.special)
 
 
 def tokens_of(spec: TokenizerSpec) -> dict[int, AddedToken]:

@@ -32,6 +32,9 @@ from .texts import Engine
 
 __all__ = ["AddedToken", "DecodeStream", "Encoding", "Tokenizer"]
 
+#: The words of `tokenizers`, which programs may look for.
+_EXPECTED = "TextEncodeInput must be Union[TextInputSequence, Tuple[InputSequence, InputSequence]], not {}"
+
 
 class Tokenizer:
     """A tokenizer with the interface of `tokenizers.Tokenizer`; `Tokenizer.as_tokenizers` makes one.
@@ -299,7 +302,8 @@ class Tokenizer:
     @property
     def _outside(self) -> set[int]:
         """The ids of added tokens after those of the model."""
-        return {token_id for token_id in self.get_added_tokens_decoder() if token_id > max(self._engine.spec.vocab)}
+        last = max(self._engine.spec.vocab, default=-1)
+        return {token_id for token_id in self.get_added_tokens_decoder() if token_id > last}
 
     def get_added_tokens_decoder(self) -> dict[int, AddedToken]:
         """Return the added and special tokens by their ids."""
@@ -315,18 +319,20 @@ class Tokenizer:
             The number of tokens that are new, or that have other options than before.
 
         Raises:
-            TypeError: A token is neither a `str` nor an `AddedToken`.
+            TypeError: A token is neither a `str` nor an `AddedToken`, or `tokens` is one `str`.
         """
-        return self._add([as_added(token, special=False) for token in tokens])
+        return self._add(tokens, special=False)
 
     def add_special_tokens(self, special_tokens: Iterable[str | AddedToken]) -> int:
-        """Add special tokens; the arguments are those of `add_tokens`."""
-        return self._add([as_added(token, special=True) for token in special_tokens])
+        """Add special tokens; the arguments are those of `add_tokens`, and each `AddedToken` becomes special."""
+        return self._add(special_tokens, special=True)
 
-    def _add(self, tokens: list[AddedToken]) -> int:
+    def _add(self, tokens: Iterable[str | AddedToken], *, special: bool) -> int:
+        if isinstance(tokens, str):
+            raise TypeError(f"tokens is the str {tokens!r}; expected a list of tokens")
         known = self.get_added_tokens_decoder()
         present, changed = {token.content: token for token in known.values()}, list[AddedToken]()
-        for token in tokens:
+        for token in [as_added(each, special=special) for each in tokens]:
             if token.content and present.get(token.content) != token:
                 present[token.content] = token
                 changed.append(token)
@@ -521,15 +527,15 @@ def _texts_of(item: Any, is_pretokenized: bool) -> tuple[Any, ...]:
     if isinstance(item, str):
         return (item,)
     if not isinstance(item, list | tuple | np.ndarray):
-        raise TypeError(f"TextEncodeInput must be a text or a pair of texts, not {type(item).__name__}")
+        raise TypeError(_EXPECTED.format(type(item).__name__))
     if is_pretokenized and all(isinstance(word, str) for word in item):
         return (item,)
     if len(item) != 2:
-        raise TypeError(f"TextEncodeInput must be a text or a pair of texts, not {len(item)} items")
+        raise TypeError(_EXPECTED.format(f"{len(item)} items"))
     return tuple(item)
 
 
 def _checked_words(words: Any) -> list[str]:
     if isinstance(words, list | tuple | np.ndarray) and all(isinstance(word, str) for word in words):
         return list(words)
-    raise TypeError("PreTokenizedInputSequence must be a list or a tuple of str")
+    raise TypeError("PreTokenizedInputSequence must be Union[List[str], Tuple[str]]")

@@ -279,9 +279,11 @@ def test_invalid_bytes_are_marked_one_by_one() -> None:
 
 def test_a_vocabulary_without_tokens() -> None:
     empty = Tokenizer.from_str(hf.Tokenizer(hf.models.BPE()).to_str())
+    assert (empty.get_vocab_size(), empty.get_vocab_size(False), empty.get_vocab(False)) == (0, 0, {})
     assert (empty.encode("see").ids, empty.get_vocab(), empty.decode([])) == ([], {}, "")
     assert empty.add_tokens(["see"]) == 1
     assert empty.encode("see my see").tokens == ["see", "see"]
+    assert (empty.get_vocab_size(), empty.get_vocab_size(False), empty.get_vocab(False)) == (1, 0, {})
 
 
 def test_offsets_by_a_rule_that_needs_python(tmp_path: Path) -> None:

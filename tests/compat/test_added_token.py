@@ -1,0 +1,82 @@
+"""`AddedToken` of the view, and errors that have the words of `tokenizers`."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import pickle
+from typing import Any
+
+import pytest
+
+import bbpe
+from bbpe.compat.tokenizers import AddedToken, Tokenizer
+
+hf = pytest.importorskip("tokenizers")
+
+FIELDS = ("content", "single_word", "lstrip", "rstrip", "normalized", "special")
+FLAGS = [
+    dict(zip(("lstrip", "normalized", "special"), flags, strict=True))
+    for flags in itertools.product((False, True), (None, False, True), (False, True))
+]
+
+
+def fields(token: Any) -> list[Any]:
+    return [getattr(token, name) for name in FIELDS]
+
+
+def given(made: Any, flags: dict[str, Any]) -> Any:
+    return made("see", **{name: value for name, value in flags.items() if value is not None})
+
+
+@pytest.mark.parametrize("flags", FLAGS)
+def test_fields(flags: dict[str, Any]) -> None:
+    ours, theirs = given(AddedToken, flags), given(hf.AddedToken, flags)
+    assert fields(ours) == fields(theirs)
+    assert (repr(ours), str(ours)) == (repr(theirs), str(theirs))
+    for change in (True, False):
+        ours.special = theirs.special = change
+        assert fields(ours) == fields(theirs)
+    assert pickle.loads(pickle.dumps(ours)) == copy.copy(ours) == copy.deepcopy(ours) == ours
+
+
+def test_equality() -> None:
+    for one, other in itertools.product(FLAGS, repeat=2):
+        assert (given(AddedToken, one) == given(AddedToken, other)) == (
+            given(hf.AddedToken, one) == given(hf.AddedToken, other)
+        ), (one, other)
+    assert len({AddedToken("a"), AddedToken("a"), AddedToken("b")}) == 2
+    assert AddedToken("a") != "a"
+
+
+@pytest.mark.parametrize("flags", FLAGS)
+@pytest.mark.parametrize("name", ["add_tokens", "add_special_tokens"])
+def test_adding_changes_the_object_as_in_tokenizers(name: str, flags: dict[str, Any]) -> None:
+    document = bbpe.train_from_iterator(["low lower"], 258).as_tokenizers().to_str()
+    view, theirs = Tokenizer.from_str(document), hf.Tokenizer.from_str(document)
+    one, other, mixed = given(AddedToken, flags), given(hf.AddedToken, flags), given(hf.AddedToken, flags)
+    assert getattr(view, name)([one]) == getattr(theirs, name)([other]) == 1
+    assert getattr(Tokenizer.from_str(document), name)([mixed]) == 1
+    assert fields(one) == fields(other) == fields(mixed)
+    key = view.token_to_id("see")
+    assert fields(view.get_added_tokens_decoder()[key]) == fields(theirs.get_added_tokens_decoder()[key])
+
+
+def test_errors_have_the_words_of_tokenizers() -> None:
+    document = bbpe.train_from_iterator(["low lower"], 258).as_tokenizers().to_str()
+    view, theirs = Tokenizer.from_str(document), hf.Tokenizer.from_str(document)
+    calls: list[tuple[str, tuple[Any, ...]]] = [
+        ("encode", (["low"],)), ("encode", (b"low",)), ("encode", ("low", ["low"])), ("encode", ("low", None, True)),
+        ("encode", (["low"], "low", True)), ("encode", ([1], None, True)), ("encode_batch", ([1],)),
+        ("encode_batch", ([None],)), ("encode_batch", ([("a", "b", "c")],)), ("encode_batch", ([("a",)],)),
+    ]  # fmt: skip
+    for name, arguments in calls:
+        with pytest.raises(TypeError) as expected:
+            getattr(theirs, name)(*arguments)
+        with pytest.raises(TypeError) as found:
+            getattr(view, name)(*arguments)
+        assert str(expected.value) in str(found.value), (name, arguments)
+    for name in ("add_tokens", "add_special_tokens"):
+        for tokenizer in (view, theirs):
+            with pytest.raises(TypeError, match="str"):
+                getattr(tokenizer, name)("ab")
