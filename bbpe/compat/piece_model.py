@@ -22,7 +22,7 @@ from ..pipeline.normalizers import normalizer
 from ..records import replace
 from ..spec.decoders import UNMARK
 from ..spec.models import WordLevelModel
-from ..spec.rules import SPACE_MARK, Append, Normalizer, Prepend, SqueezeBlanks
+from ..spec.rules import SPACE_MARK, Charsmap, Normalizer, Prepend, SqueezeBlanks
 from ..text import well_formed
 from ..tokenizer import Tokenizer
 from .piece_lattice import Lattice, PieceTable
@@ -276,25 +276,35 @@ def with_sources(rules: tuple[Normalizer, ...], text: str) -> tuple[str, list[in
         normalized = data.decode()
     if first and any(isinstance(rule, Prepend) for rule in rules):
         first[0] = start
-    if first and any(isinstance(rule, Append) for rule in rules):
+    if first and any(isinstance(rule, Charsmap) and rule.suffix for rule in rules):
         first[-1] = end
     return normalized, [*first, end]
 
 
 def _without_blanks(rules: tuple[Normalizer, ...], text: str) -> tuple[int, int]:
     """Return where blanks that are removed end at the beginning of a text, and where they begin at its end."""
-    if SqueezeBlanks() not in rules:
+    squeeze = next((rule for rule in rules if isinstance(rule, SqueezeBlanks)), None)
+    if squeeze is None:
         return 0, len(text)
-    apply = normalizer(rules[: rules.index(SqueezeBlanks())]) or str
+    before = rules[: rules.index(squeeze)]
+    plain = [Charsmap(rule.data, rule.kept) if isinstance(rule, Charsmap) else rule for rule in before]
+    apply = normalizer(plain) or str
+    removed = " " + SPACE_MARK if squeeze.drops_marks else " "
     start, end = 0, len(text)
     while start < len(text) and apply(text[start]) == " ":
         start += 1
     for at in range(len(text) - 1, -1, -1):
         char = apply(text[at])
-        if char.strip(" "):
-            break
+        if char.strip(removed):
+            return start, end
         end = at if char else end  # characters without a text stay before the end
-    return start, end
+    if start == len(text):
+        return start, 0
+    if any(isinstance(rule, Prepend) for rule in rules):
+        return start, start
+    # what is left is removed again from the first mark on, as blanks are not written where none is before them
+    marks = (at for at in range(start, len(text)) if squeeze.drops_marks and SPACE_MARK in apply(text[at]))
+    return start, next(marks, len(text))
 
 
 def _characters_of(data: bytes | bytearray) -> list[str]:

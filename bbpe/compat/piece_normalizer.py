@@ -62,15 +62,19 @@ class SentencePieceNormalizer:
         if rule_name is None:
             model = PieceModel(load(model_file)) if model_file is not None else PieceModel.of_bytes(model_proto or b"")
             found = model.tokenizer.spec.rules.normalizers
-            rules: tuple[Normalizer, ...] = tuple(Charsmap(rule.data) for rule in found if isinstance(rule, Charsmap))
+            tables = (rule.data for rule in found if isinstance(rule, Charsmap))
+            rules: tuple[Normalizer, ...] = tuple(Charsmap(data) for data in tables if data)
         elif rule_name in _RULES:
             rules, self._folds = _RULES[rule_name]
         else:
             raise ValueError(f"rule_name is {rule_name!r}; expected one of {', '.join(_RULES)}")
+        prefix = (Prepend(" "),) if add_dummy_prefix else ()
+        squeezes = (SqueezeBlanks("", escape_whitespaces),) if remove_extra_whitespaces else ()
         self._rules = (
+            *(() if squeezes else prefix),  # also of what becomes nothing
             *rules,
-            *((SqueezeBlanks(),) if remove_extra_whitespaces else ()),
-            *((Prepend(" "),) if add_dummy_prefix else ()),
+            *squeezes,
+            *(prefix if squeezes else ()),
             *((Replace(" ", False, SPACE_MARK),) if escape_whitespaces else ()),
         )
 

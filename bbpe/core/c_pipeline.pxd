@@ -15,7 +15,8 @@ cdef extern from "pipeline/pipeline.h" nogil:
         size_t used, capacity
 
     enum:
-        BBPE_CHARSMAP_SQUEEZES, BBPE_CHARSMAP_PREPENDS, BBPE_CHARSMAP_BEGINS, BBPE_CHARSMAP_UNMARKS
+        BBPE_CHARSMAP_SQUEEZES, BBPE_CHARSMAP_PREPENDS, BBPE_CHARSMAP_BEGINS, BBPE_CHARSMAP_UNMARKS,
+        BBPE_CHARSMAP_APPENDS
 
     bbpe_status bbpe_charsmap_init(bbpe_charsmap *self, const uint8_t *table, size_t n, unsigned rules)
     void bbpe_charsmap_free(bbpe_charsmap *self)
@@ -113,7 +114,6 @@ cdef extern from "pipeline/pipeline.h" nogil:
 
     ctypedef enum bbpe_normalizer_kind:
         BBPE_NORMALIZER_FORM, BBPE_NORMALIZER_MAP, BBPE_NORMALIZER_STRIP, BBPE_NORMALIZER_PREPEND,
-        BBPE_NORMALIZER_APPEND
         BBPE_NORMALIZER_REPLACE, BBPE_NORMALIZER_SQUEEZE, BBPE_NORMALIZER_CHARSMAP, BBPE_NORMALIZER_PRECOMPILED
         BBPE_NORMALIZER_BYTES
 

@@ -7,8 +7,8 @@ from bbpe.core.c_base cimport BBPE_NO_MEMORY, BBPE_OK, BBPE_TOO_LARGE
 from bbpe.core.c_encode cimport bbpe_encode_text
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_reserve
 from bbpe.core.c_pipeline cimport (
-    BBPE_CHARSMAP_BEGINS, BBPE_CHARSMAP_PREPENDS, BBPE_CHARSMAP_SQUEEZES, BBPE_CHARSMAP_UNMARKS, _Bool,
-    bbpe_charsmap_apply, bbpe_charsmap_finalize, bbpe_charsmap_free, bbpe_charsmap_init, bbpe_charsmap_keep,
+    BBPE_CHARSMAP_APPENDS, BBPE_CHARSMAP_BEGINS, BBPE_CHARSMAP_PREPENDS, BBPE_CHARSMAP_SQUEEZES, BBPE_CHARSMAP_UNMARKS,
+    _Bool, bbpe_charsmap_apply, bbpe_charsmap_finalize, bbpe_charsmap_free, bbpe_charsmap_init, bbpe_charsmap_keep,
     bbpe_charsmap_mark, bbpe_charsmap_mark_keys,
 )
 from bbpe.core.c_text cimport bbpe_transcode_utf8
@@ -25,12 +25,13 @@ cdef class SentencePieceNormalizer:
     these are the keys of one character and the second ones of longer keys, and the same of the strings `kept`.  None:
     they are looked for here, and a table that is broken is refused, a `VocabularyError`.
     `unmarks`: U+2581 becomes a blank; with it, `squeezes`: blanks that are too many go; `prepends`: a blank in front of
-    what is not empty at last; `begins`: one in front of what is not empty at first, which is not too many.
+    what is not empty at last; `begins`: one in front of what is not empty at first, which is not too many; `appends`: one at the end of what is not empty at first, nor blanks
+    that all go.
     """
 
     def __cinit__(
         self, bytes table not None, str marked, kept: Iterable[str], *, bint unmarks, bint squeezes=False,
-        bint prepends=False, bint begins=False
+        bint prepends=False, bint begins=False, bint appends=False
     ):
         cdef unsigned rules = 0
         cdef Py_UCS4 char
@@ -45,6 +46,8 @@ cdef class SentencePieceNormalizer:
             rules |= BBPE_CHARSMAP_PREPENDS
         if begins:
             rules |= BBPE_CHARSMAP_BEGINS
+        if appends:
+            rules |= BBPE_CHARSMAP_APPENDS
         status = bbpe_charsmap_init(&self.c, <const uint8_t *>PyBytes_AS_STRING(table), <size_t>len(table), rules)
         if status == BBPE_TOO_LARGE:
             raise VocabularyError("the table of the normalizer is cut off; expected its size, a trie and texts")

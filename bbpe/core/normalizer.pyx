@@ -9,8 +9,7 @@ from bbpe.core.c_base cimport bbpe_status
 from bbpe.core.c_pipeline cimport (
     BBPE_CHARACTERS_CLEANED, BBPE_CHARACTERS_IDEOGRAPHS, BBPE_CHARACTERS_LOWERED, BBPE_CHARACTERS_MARKS,
     BBPE_CHARACTERS_NFC, BBPE_CHARACTERS_NFD, BBPE_CHARACTERS_NFKC, BBPE_CHARACTERS_NFKD, BBPE_CHARACTERS_NMT,
-    BBPE_CHARACTERS_NONSPACING, BBPE_NORMALIZER_APPEND, BBPE_NORMALIZER_BYTES, BBPE_NORMALIZER_CHARSMAP,
-    BBPE_NORMALIZER_FORM,
+    BBPE_CHARACTERS_NONSPACING, BBPE_NORMALIZER_BYTES, BBPE_NORMALIZER_CHARSMAP, BBPE_NORMALIZER_FORM,
     BBPE_NORMALIZER_MAP, BBPE_NORMALIZER_PRECOMPILED, BBPE_NORMALIZER_PREPEND, BBPE_NORMALIZER_REPLACE,
     BBPE_NORMALIZER_SQUEEZE, BBPE_NORMALIZER_STRIP, bbpe_characters, bbpe_normalizer_add, bbpe_normalizer_apply,
     bbpe_normalizer_find_sources,
@@ -75,12 +74,6 @@ cdef class Normalizer:
         step.content, step.content_length = <const uint8_t *>PyBytes_AS_STRING(content), <size_t>len(content)
         self._add(step)
 
-    def add_append(self, bytes content not None) -> None:
-        """Put `content` at the end of a text that is not empty."""
-        cdef bbpe_normalizer_step step = step_of(BBPE_NORMALIZER_APPEND)
-        step.content, step.content_length = <const uint8_t *>PyBytes_AS_STRING(content), <size_t>len(content)
-        self._add(step)
-
     def add_replace(self, bytes pattern not None, bytes content not None) -> None:
         """Let each occurrence of `pattern`, which is not empty, become `content`."""
         cdef bbpe_normalizer_step step = step_of(BBPE_NORMALIZER_REPLACE)
@@ -100,14 +93,27 @@ cdef class Normalizer:
         self._kept.append(automaton)
         self._add(step)
 
-    def add_squeeze(self) -> None:
-        """Let runs of blanks become one, and drop those at the ends, at the right end also U+2581."""
-        self._add(step_of(BBPE_NORMALIZER_SQUEEZE))
+    def add_squeeze(self, bytes suffix not None, *, bint drops_marks) -> None:
+        """Let runs of blanks become one, and drop those at the ends, which may be before a `suffix` that stays.
 
-    def add_charsmap(self, SentencePieceNormalizer charsmap not None, bytes prefix not None) -> None:
-        """Apply SentencePiece's normalizer, then put `prefix` in front of what was not empty before."""
+        `drops_marks`: at the right end also U+2581.
+        """
+        cdef bbpe_normalizer_step step = step_of(BBPE_NORMALIZER_SQUEEZE)
+        step.content, step.content_length = <const uint8_t *>PyBytes_AS_STRING(suffix), <size_t>len(suffix)
+        step.right = drops_marks
+        self._add(step)
+
+    def add_charsmap(
+        self, SentencePieceNormalizer charsmap not None, bytes prefix not None, bytes suffix not None, *, bint drops_blanks
+    ) -> None:
+        """Apply SentencePiece's normalizer, then put a prefix and a suffix around what was not empty before.
+
+        `drops_blanks`: leave nothing of what becomes blanks only.
+        """
         cdef bbpe_normalizer_step step = step_of(BBPE_NORMALIZER_CHARSMAP)
         step.content, step.content_length = <const uint8_t *>PyBytes_AS_STRING(prefix), <size_t>len(prefix)
+        step.pattern, step.pattern_length = <const uint8_t *>PyBytes_AS_STRING(suffix), <size_t>len(suffix)
+        step.left = drops_blanks
         step.charsmap = &charsmap.c
         self._kept.append(charsmap)
         self._add(step)

@@ -31,7 +31,9 @@ class Keys:
         characters = spec.characters
         self._others = {token_id: Token(BYTE_KEYS[byte]) for token_id, byte in byte_tokens(spec).items()}
         for text, token_id in _outside(spec):
-            self._others[token_id] = Token(text.encode("utf-8", "surrogatepass").decode("utf-8", ERRORS), True)
+            options = spec.token_options.get(text)
+            is_added = options is None or not options.verbatim  # a symbol of SentencePiece is a piece with marks
+            self._others[token_id] = Token(text.encode("utf-8", "surrogatepass").decode("utf-8", ERRORS), is_added)
         #: Whether some tokens are found, and so decoded, as normalized: "▁<s>" takes a blank with it.
         self.has_normalized = False
         self._add_normalized(spec)

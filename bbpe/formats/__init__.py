@@ -10,7 +10,7 @@ from typing import NoReturn
 from ..errors import VocabularyError
 from ..files import StrPath, open_file, write_atomic, write_folder_atomic
 from ..spec.models import LongestMatchModel, UnigramModel, WordLevelModel, WordPieceModel
-from ..spec.rules import Append, Charsmap, SqueezeBlanks
+from ..spec.rules import Charsmap, SqueezeBlanks
 from ..spec.spec import TextRules, TokenizerSpec
 from ..splitting.patterns import Pattern
 from .folder_config import OTHER_FILES, with_folder
@@ -187,7 +187,7 @@ def _only_in_a_model(spec: TokenizerSpec, chosen: str) -> str:
         return "words of which unknown neighbours become one"
     if chosen in ("huggingface", "gguf"):  # whose writers name what they cannot hold
         return ""
-    rules = (rule for rule in spec.rules.normalizers if isinstance(rule, Append | Charsmap | SqueezeBlanks))
+    rules = (rule for rule in spec.rules.normalizers if isinstance(rule, Charsmap | SqueezeBlanks))
     rule = next(rules, None)
     if rule is not None:
         return f"normalizer like SentencePiece's {type(rule).__name__}"

@@ -25,7 +25,6 @@ from ..spec.rules import (
     BYTE_KEYS,
     ESCAPED_MARK,
     SPACE_MARK,
-    Append,
     Characters,
     Charsmap,
     Normalizer,
@@ -295,23 +294,26 @@ def _normalizers(model: PieceModel, kept: Sequence[str]) -> tuple[Normalizer, ..
     rules: list[Normalizer] = []
     blank = SPACE_MARK if model.marks_blanks else " "
     prefix = blank if model.add_dummy_prefix and not model.is_suffix else ""
+    suffix = blank if model.add_dummy_prefix and model.is_suffix else ""
+    squeezes = model.remove_extra_whitespaces
     if model.charsmap:
         from ..pipeline.charsmap import check_charsmap
 
         check_charsmap(model.charsmap)
-        rules.append(Charsmap(model.charsmap, tuple(kept), "" if model.remove_extra_whitespaces else prefix))
-    if model.remove_extra_whitespaces:
+    if model.charsmap or suffix:
+        # also what becomes nothing gets a suffix, or a prefix that is not removed as one of the blanks; blanks get none
+        drops_blanks = squeezes and suffix != ""
+        rules.append(Charsmap(model.charsmap, tuple(kept), "" if squeezes else prefix, suffix, drops_blanks))
+    if squeezes:
         with_blank = next((text for text in kept if " " in text), None)
         if with_blank is not None:
             raise VocabularyError(
                 f"user-defined symbol {with_blank!r} has a blank and remove_extra_whitespaces is true; this "
                 "combination is not supported"
             )
-        rules.append(SqueezeBlanks())
-    if prefix and (model.remove_extra_whitespaces or not model.charsmap):
+        rules.append(SqueezeBlanks(suffix, model.marks_blanks))
+    if prefix and (squeezes or not model.charsmap):
         rules.append(Prepend(prefix))
-    if model.add_dummy_prefix and model.is_suffix:
-        rules.append(Append(blank))
     return (*((ESCAPED_MARK,) if model.escapes_marks else ()), *rules, *((_MARK,) if model.marks_blanks else ()))
 
 
@@ -371,10 +373,10 @@ def _rules_of(
     left = list(rules)
     table = left.pop(0) if left and isinstance(left[0], Charsmap) else Charsmap(b"")
     assert isinstance(table, Charsmap)
-    squeezes, prepends, appends = (rule in left for rule in (SqueezeBlanks(), Prepend(blank), Append(blank)))
-    expected: list[Normalizer] = [SqueezeBlanks()] if squeezes else []
+    squeeze = SqueezeBlanks(table.suffix, characters.marks_blanks)
+    squeezes, prepends, appends = squeeze in left, Prepend(blank) in left, table.suffix != ""
+    expected: list[Normalizer] = [squeeze] if squeezes else []
     expected += [Prepend(blank)] if prepends else []
-    expected += [Append(blank)] if appends else []
     expected += [_MARK] if characters.marks_blanks else []
     words = _WORDS if characters.marks_blanks else _WORDS_AT_MARKS
     plain = words if isinstance(spec.model, WordLevelModel) else PATTERNS["none"]
@@ -382,7 +384,8 @@ def _rules_of(
     options = {spec.token_options.get(text) for text in spec.added_tokens} | {
         spec.token_options.get(text, _AS_SYMBOL) for text in spec.special_tokens
     }
-    if left != expected or table.prefix not in ("", blank) or others or options - {_AS_SYMBOL}:
+    is_charsmap = {table.prefix, table.suffix} <= {"", blank} and table.drops_blanks == (squeezes and appends)
+    if left != expected or not is_charsmap or others or options - {_AS_SYMBOL}:
         raise VocabularyError(
             "a SentencePiece model cannot hold the normalizers, splits or options of tokens; write tokenizer.json",
             path=path,

@@ -14,7 +14,6 @@ from ..errors import VocabularyError
 from ..lazy import np, npt, regex
 from ..records import dataclass
 from ..spec.rules import (
-    Append,
     BertNormalizer,
     ByteLevelNormalizer,
     Form,
@@ -93,8 +92,6 @@ def _taken(rule: Normalizer, apply: Callable[[str], str], text: str, after: str)
     match rule:
         case Prepend(prefix):
             return [0] * len(prefix) + list(range(len(text)))
-        case Append(end):
-            return [*range(len(text)), *[len(text) - 1] * len(end)]
         case Lowercase() | StripAccents() if len(after) == len(text):
             return range(len(text))
         case Lowercase() | StripAccents() | BertNormalizer() | Nmt() | ByteLevelNormalizer():
@@ -107,8 +104,8 @@ def _taken(rule: Normalizer, apply: Callable[[str], str], text: str, after: str)
             taken = _replaced(pattern if is_regex else regex.escape(pattern), len(content), text)
             if len(taken) == len(after):
                 return taken
-        case SqueezeBlanks():
-            return _squeezed(text, after)
+        case SqueezeBlanks(suffix, _):
+            return _squeezed(text, after, len(suffix) if text.endswith(suffix) else 0)
         case Precompiled(data):
             return _of_parts(grapheme_parts(data, text))
         case UnicodeForm(form):
@@ -116,11 +113,15 @@ def _taken(rule: Normalizer, apply: Callable[[str], str], text: str, after: str)
     raise VocabularyError(f"normalizer {rule} changed the text in a way that has no offsets; encode without offsets")
 
 
-def _squeezed(text: str, after: str) -> list[int]:
-    """Return the position of each character: blanks before a character come from the first of their run."""
-    first = len(text) - len(text.lstrip(" "))
-    taken = [at for at in range(first, len(text)) if text[at] != " " or text[at - 1 : at] != " "]
-    return taken[: len(after)]
+def _squeezed(text: str, after: str, kept: int) -> list[int]:
+    """Return the position of each character: blanks before a character come from the first of their run.
+
+    The last `kept` characters are those of the text.
+    """
+    end = len(text) - kept
+    first = end - len(text[:end].lstrip(" "))
+    taken = [at for at in range(first, end) if text[at] != " " or text[at - 1 : at] != " "]
+    return [*taken[: len(after) - kept], *range(end, len(text))]
 
 
 def _of_parts(parts: Sequence[tuple[str, str]]) -> list[int]:

@@ -61,6 +61,20 @@ def grapheme_parts(data: bytes, text: str) -> list[tuple[str, str]]:
     return [part for grapheme in _GRAPHEME.findall(text) for part in _parts(table, grapheme)]
 
 
+def are_blanks(data: bytes, kept: Collection[str], text: str) -> bool:
+    """Return whether each of the longest keys in a text, and each character of no key, becomes one blank."""
+    table = read_charsmap(data) if data else {}
+    at = 0
+    while at < len(text):
+        starts = [text[at:end] for end in range(min(len(text), at + _LONGEST_KEY), at, -1)]
+        symbol = next((start for start in starts if start in kept), None)
+        key = symbol or next((start for start in starts if start in table), text[at])
+        if (symbol or table.get(key, key)) != " ":
+            return False
+        at += len(key)
+    return True
+
+
 def _class(characters: Collection[str]) -> re.Pattern[str]:
     """Return a regex that matches one of some characters, or all characters above U+FFFF if one is above it.
 

@@ -8,7 +8,6 @@ from ..core.charsmap import SentencePieceNormalizer
 from ..core.normalizer import Normalizer as CompiledNormalizer
 from ..spec.rules import (
     SPACE_MARK,
-    Append,
     BertNormalizer,
     ByteLevelNormalizer,
     Charsmap,
@@ -39,7 +38,7 @@ def compiled_normalizer(rules: Sequence[Normalizer], *, marks_blanks: bool = Fal
     if marks_blanks:
         sentencepiece = sentencepiece_normalizer(rules)
         if sentencepiece is not None:  # in one pass
-            compiled.add_charsmap(sentencepiece, b"")
+            compiled.add_charsmap(sentencepiece, b"", b"", drops_blanks=False)
             return compiled
         if chosen and chosen[-1] == Replace(" ", False, SPACE_MARK):
             chosen.pop()
@@ -67,8 +66,6 @@ def _add_steps(compiled: CompiledNormalizer, rule: Normalizer) -> bool:
             compiled.add_strip(left=left, right=right)
         case Prepend(text):
             compiled.add_prepend(text.encode())
-        case Append(text):
-            compiled.add_append(text.encode())
         case Replace(pattern, False, content):
             if pattern:
                 compiled.add_replace(pattern.encode(), content.encode())
@@ -81,16 +78,17 @@ def _add_steps(compiled: CompiledNormalizer, rule: Normalizer) -> bool:
             if tables is None or tables.may_be_empty:
                 return False
             compiled.add_replace_matches(Automaton(tables), content.encode())
-        case SqueezeBlanks():
-            compiled.add_squeeze()
+        case SqueezeBlanks(suffix, drops_marks):
+            compiled.add_squeeze(suffix.encode(), drops_marks=drops_marks)
         case BertNormalizer():
             _add_bert(compiled, rule)
         case Nmt():
             compiled.add_map("nmt")
         case ByteLevelNormalizer():
             compiled.add_bytes()
-        case Charsmap(data, kept, prefix):
-            compiled.add_charsmap(SentencePieceNormalizer(data, None, kept, unmarks=False), prefix.encode())
+        case Charsmap(data, kept, prefix, suffix, drops_blanks):
+            charsmap = SentencePieceNormalizer(data, None, kept, unmarks=False)
+            compiled.add_charsmap(charsmap, prefix.encode(), suffix.encode(), drops_blanks=drops_blanks)
         case Precompiled(data):
             compiled.add_precompiled(SentencePieceNormalizer(data, None, (), unmarks=False))
     return True

@@ -11,7 +11,6 @@ from ..core.charsmap import SentencePieceNormalizer
 from ..lazy import lazy_re
 from ..spec.rules import (
     SPACE_MARK,
-    Append,
     BertNormalizer,
     ByteLevelNormalizer,
     Charsmap,
@@ -28,7 +27,7 @@ from ..spec.rules import (
 )
 from ..splitting.regexes import compiled
 from ..text import WHITE_SPACE, bytes_to_alphabet
-from .charsmap import grapheme_function
+from .charsmap import are_blanks, grapheme_function
 from .unicode_ages import (
     FORMAT_NEWER,
     LOWER_NEWER_THAN_14,
@@ -79,24 +78,36 @@ def sentencepiece_normalizer(rules: Sequence[Normalizer]) -> SentencePieceNormal
     left = list(rules)
     table = left.pop(0) if left and isinstance(left[0], Charsmap) else Charsmap(b"")
     assert isinstance(table, Charsmap)
-    squeezes = left[:1] == [SqueezeBlanks()]
+    squeezes = left[:1] == [SqueezeBlanks(table.suffix)]
     left = left[1:] if squeezes else left
     prepends = left[:1] == [Prepend(SPACE_MARK)]
-    if left[1 if prepends else 0 :] != [Replace(" ", False, SPACE_MARK)] or table.prefix not in ("", SPACE_MARK):
+    is_other = table.prefix not in ("", SPACE_MARK) or table.suffix not in ("", SPACE_MARK)
+    is_other = is_other or table.drops_blanks != (squeezes and table.suffix != "")
+    if is_other or left[1 if prepends else 0 :] != [Replace(" ", False, SPACE_MARK)]:
         return None
     return SentencePieceNormalizer(
-        table.data, None, table.kept, unmarks=True, squeezes=squeezes, prepends=prepends, begins=bool(table.prefix)
-    )
+        table.data, None, table.kept, unmarks=True, squeezes=squeezes, prepends=prepends, begins=bool(table.prefix),
+        appends=bool(table.suffix),
+    )  # fmt: skip
 
 
-def _charsmap(data: bytes, kept: Sequence[str], prefix: str) -> Function:
-    normal = SentencePieceNormalizer(data, None, kept, unmarks=False)
+def _charsmap(rule: Charsmap) -> Function:
+    normal = SentencePieceNormalizer(rule.data, None, rule.kept, unmarks=False)
 
     def apply(text: str) -> str:
         # surrogates stand for bytes that are not UTF-8; these bytes do not change
-        return prefix + normal.apply(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
+        normalized = normal.apply(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
+        if rule.drops_blanks and not normalized.strip(" ") and are_blanks(rule.data, rule.kept, text):
+            return ""
+        return rule.prefix + normalized + rule.suffix
 
     return lambda text: apply(text) if text else text
+
+
+def _squeezed(rule: SqueezeBlanks, text: str) -> str:
+    suffix = rule.suffix if text.endswith(rule.suffix) else ""
+    text = _TWO_BLANKS.sub(" ", text.removesuffix(suffix)).lstrip(" ")
+    return text.rstrip(" " + SPACE_MARK if rule.drops_marks else " ") + suffix
 
 
 def _function(rule: Normalizer) -> Function:
@@ -110,8 +121,6 @@ def _function(rule: Normalizer) -> Function:
             return _strip_accents
         case Strip(left, right):
             return _strip(left, right)
-        case Append(end):
-            return lambda text: text + end if text else text
         case Prepend(prefix):
             return lambda text: prefix + text if text else text
         case Replace(pattern, False, content):
@@ -124,13 +133,13 @@ def _function(rule: Normalizer) -> Function:
         case ByteLevelNormalizer():
             return lambda text: bytes_to_alphabet(text.encode("utf-8", "surrogateescape"))
         case SqueezeBlanks():
-            return lambda text: _TWO_BLANKS.sub(" ", text).lstrip(" ").rstrip(" " + SPACE_MARK)
+            return lambda text: _squeezed(rule, text)
         case BertNormalizer():
             return lambda text: _bert(rule, text)
         case Precompiled(data):
             return grapheme_function(data)
-        case Charsmap(data, kept, prefix):
-            return _charsmap(data, kept, prefix)
+        case Charsmap():
+            return _charsmap(rule)
 
 
 def _lowercase(text: str) -> str:

@@ -67,13 +67,6 @@ class Prepend:
 
 
 @dataclass(frozen=True)
-class Append:
-    """A non-empty text gets `text` at its end."""
-
-    text: str
-
-
-@dataclass(frozen=True)
 class Replace:
     """Each occurrence of a string, or each match of a regex of the `regex` package, becomes `content`."""
 
@@ -91,12 +84,15 @@ ESCAPED_MARK = Replace(SPACE_MARK, False, "".join(BYTE_KEYS[byte] for byte in SP
 class Charsmap:
     """SentencePiece's compiled table: the longest key at each position becomes its value; `kept` strings do not change.
 
-    The result for a non-empty text gets `prefix` in front.
+    The result for a non-empty text gets `prefix` in front and `suffix` at its end.  `drops_blanks`: a text becomes
+    nothing at all if each of its keys and other characters becomes a blank.
     """
 
     data: bytes
     kept: tuple[str, ...] = ()
     prefix: str = ""
+    suffix: str = ""
+    drops_blanks: bool = False
 
 
 @dataclass(frozen=True)
@@ -108,7 +104,13 @@ class Precompiled:
 
 @dataclass(frozen=True)
 class SqueezeBlanks:
-    """SentencePiece's removal of extra blanks: each run becomes one; the text does not begin or end with one."""
+    """SentencePiece's removal of extra blanks: each run becomes one; the text does not begin or end with one.
+
+    A `suffix` at the end of the text stays; what is before it is the text.  `drops_marks`: U+2581 at the end goes too.
+    """
+
+    suffix: str = ""
+    drops_marks: bool = True
 
 
 @dataclass(frozen=True)
@@ -142,7 +144,6 @@ Normalizer: TypeAlias = (
     | StripAccents
     | Strip
     | Prepend
-    | Append
     | Replace
     | Charsmap
     | Precompiled

@@ -278,20 +278,34 @@ static bbpe_status write_all(writer *self) {
     return BBPE_OK;
 }
 
+bool bbpe_charsmap_are_blanks(const bbpe_charsmap *self, const uint8_t *text, size_t n) {
+    for (size_t i = 0; i < n;) {
+        const uint8_t *value;
+        size_t length, seen;
+        const size_t found = match(self, text + i, n - i, &value, &length, &seen);
+        if (found ? length != 1 || value[0] != ' ' : text[i] != ' ') return false;
+        i += found ? found : 1;
+    }
+    return true;
+}
+
 bbpe_status bbpe_charsmap_apply(const bbpe_charsmap *self, const uint8_t *text, size_t n,
                                 bbpe_charsmap_output *output) {
     writer state = {self, output, text, n, 0, 0, true};
     const size_t start = output->used;
-    if (n == 0) return BBPE_OK;
+    const bool squeezes = self->rules & BBPE_CHARSMAP_SQUEEZES, appends = self->rules & BBPE_CHARSMAP_APPENDS;
+    if (n == 0 || (squeezes && appends && bbpe_charsmap_are_blanks(self, text, n))) return BBPE_OK;
     bbpe_status status = put(&state, NULL, 0); /* room */
     if (status != BBPE_OK) return status;
     if (self->rules & BBPE_CHARSMAP_PREPENDS) put_byte(&state, ' ');
     const size_t first = output->used;
     if (self->rules & BBPE_CHARSMAP_BEGINS) put_blank(&state, true);
     status = write_all(&state);
-    if (self->rules & BBPE_CHARSMAP_SQUEEZES)
+    if (squeezes)
         while (output->used > first && output->bytes[output->used - 1] == ' ') output->used--;
     if (output->used == first) output->used = start;
     bbpe_sources_cut(&output->sources, output->used);
+    state.source = n - 1;
+    if (status == BBPE_OK && appends) put_byte(&state, ' ');
     return status;
 }

@@ -20,6 +20,7 @@ enum {
     BBPE_CHARSMAP_PREPENDS = 2, /* a blank in front of what is not empty at last */
     BBPE_CHARSMAP_BEGINS = 4,   /* U+2581 in front of a text that is not empty, before blanks are squeezed */
     BBPE_CHARSMAP_UNMARKS = 8,  /* U+2581 becomes a blank, which is never too many but at the end of a text */
+    BBPE_CHARSMAP_APPENDS = 16, /* a blank at the end of a text that is not empty, nor of blanks alone that are squeezed */
     BBPE_CHARSMAP_LONGEST_KEY = 257,
 };
 
@@ -83,6 +84,8 @@ bbpe_status bbpe_charsmap_mark_keys(bbpe_charsmap *self, bool *is_broken);
 bool bbpe_charsmap_is_marked(const bbpe_charsmap *self, const uint8_t *s, size_t n, size_t *size);
 /* How long the shortest key is that s[0..n) begins with, and its value; 0 if there is none. */
 size_t bbpe_charsmap_shortest(const bbpe_charsmap *self, const uint8_t *s, size_t n, const uint8_t **value, size_t *length);
+/* Whether text[0..n) is of keys and other characters that all become one blank. */
+bool bbpe_charsmap_are_blanks(const bbpe_charsmap *self, const uint8_t *text, size_t n);
 /* Write after output->used what becomes of a text. */
 bbpe_status bbpe_charsmap_apply(const bbpe_charsmap *self, const uint8_t *text, size_t n, bbpe_charsmap_output *output);
 

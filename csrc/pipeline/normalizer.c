@@ -78,22 +78,24 @@ static bbpe_status prepend(const bbpe_normalizer_step *step, bbpe_pass *pass) {
     return status;
 }
 
-static bbpe_status append(const bbpe_normalizer_step *step, bbpe_pass *pass) {
-    if (pass->n == 0 || step->content_length == 0) return BBPE_OK;
-    const bbpe_status status = bbpe_pass_cut(pass, pass->n, pass->n, step->content_length);
-    if (status == BBPE_OK) bbpe_pass_put(pass, step->content, step->content_length, bbpe_search_before(pass->text, pass->n));
-    return status;
+/* Where the suffix begins that a text ends with, or its end. */
+static size_t before_suffix(const bbpe_normalizer_step *step, const uint8_t *text, size_t n) {
+    const size_t length = step->content_length;
+    return length <= n && (length == 0 || !memcmp(text + n - length, step->content, length)) ? n - length : n;
 }
 
-static bbpe_status squeeze(bbpe_pass *pass) {
+static bbpe_status squeeze(const bbpe_normalizer_step *step, bbpe_pass *pass) {
     const uint8_t *text = pass->text;
-    size_t start = 0, end = pass->n;
+    const size_t suffix = before_suffix(step, text, pass->n);
+    size_t start = 0, end = suffix;
     while (start < end && text[start] == ' ') start++;
-    for (; end > start; end -= text[end - 1] == ' ' ? 1 : 3)
-        if (text[end - 1] != ' ' && !(end - start >= 3 && !memcmp(text + end - 3, blank_mark, 3))) break;
-    pass->is_changed = start > 0 || end < pass->n;
+    for (; end > start; end -= text[end - 1] == ' ' ? 1 : 3) {
+        const bool is_mark = step->right && end - start >= 3 && !memcmp(text + end - 3, blank_mark, 3);
+        if (text[end - 1] != ' ' && !is_mark) break;
+    }
+    pass->is_changed = start > 0 || end < suffix;
     pass->done = start;
-    pass->n = end;
+    if (suffix == pass->n) pass->n = end;
     for (size_t i = start; i + 1 < end;) {
         const uint8_t *found = memchr(text + i, ' ', end - 1 - i);
         if (found == NULL) break;
@@ -105,15 +107,23 @@ static bbpe_status squeeze(bbpe_pass *pass) {
         if (status != BBPE_OK) return status;
         i = next;
     }
-    return BBPE_OK;
+    return pass->n > suffix && end < suffix ? bbpe_pass_cut(pass, end, suffix, 0) : BBPE_OK;
 }
 
 static bbpe_status charsmap(const bbpe_normalizer_step *step, bbpe_pass *pass) {
     if (pass->n == 0) return BBPE_OK;
+    if (step->left && bbpe_charsmap_are_blanks(step->charsmap, pass->text, pass->n)) {
+        pass->is_changed = true;
+        pass->done = pass->n;
+        return BBPE_OK;
+    }
     bbpe_status status = bbpe_pass_reserve(pass, step->content_length);
     if (status != BBPE_OK) return status;
     bbpe_pass_put(pass, step->content, step->content_length, 0);
     status = bbpe_charsmap_apply(step->charsmap, pass->text, pass->n, pass->out);
+    if (status == BBPE_OK) status = bbpe_pass_reserve(pass, step->pattern_length);
+    if (status != BBPE_OK) return status;
+    bbpe_pass_put(pass, step->pattern, step->pattern_length, bbpe_search_before(pass->text, pass->n));
     pass->is_changed = pass->out->used != pass->n || memcmp(pass->out->bytes, pass->text, pass->n) != 0;
     if (pass->is_changed) pass->done = pass->n;
     else pass->out->used = pass->out->sources.count = 0;
@@ -146,9 +156,8 @@ static bbpe_status run(const bbpe_normalizer_step *step, bbpe_pass *pass) {
     case BBPE_NORMALIZER_MAP: return bbpe_pass_map(step, pass);
     case BBPE_NORMALIZER_STRIP: strip(step, pass); return BBPE_OK;
     case BBPE_NORMALIZER_PREPEND: return prepend(step, pass);
-    case BBPE_NORMALIZER_APPEND: return append(step, pass);
     case BBPE_NORMALIZER_REPLACE: return bbpe_pass_replace(step, pass);
-    case BBPE_NORMALIZER_SQUEEZE: return squeeze(pass);
+    case BBPE_NORMALIZER_SQUEEZE: return squeeze(step, pass);
     case BBPE_NORMALIZER_CHARSMAP: return charsmap(step, pass);
     case BBPE_NORMALIZER_PRECOMPILED: return bbpe_pass_precompiled(step, pass);
     case BBPE_NORMALIZER_BYTES: return spell_bytes(pass);

@@ -18,10 +18,11 @@ typedef enum {
     BBPE_NORMALIZER_MAP,      /* each character of `set` becomes none or others */
     BBPE_NORMALIZER_STRIP,    /* white space at the ends is dropped: on the `left`, on the `right` */
     BBPE_NORMALIZER_PREPEND,  /* a text that is not empty gets `content` in front */
-    BBPE_NORMALIZER_APPEND,   /* and at its end */
     BBPE_NORMALIZER_REPLACE,  /* each occurrence of `pattern`, or each match of `automaton`, becomes `content` */
-    BBPE_NORMALIZER_SQUEEZE,  /* each run of blanks becomes one; none is left at the ends, nor U+2581 at the right end */
-    BBPE_NORMALIZER_CHARSMAP, /* `charsmap`, and then `content` in front of what was not empty before */
+    BBPE_NORMALIZER_SQUEEZE,  /* each run of blanks becomes one; none is left at the ends, nor, with `right`, U+2581 at
+                               * the right end, which is before `content` if the text ends with that */
+    BBPE_NORMALIZER_CHARSMAP, /* `charsmap`, and then `content` in front of what was not empty before, and `pattern` at its
+                               * end; with `left` nothing is left of what is all blanks */
     BBPE_NORMALIZER_PRECOMPILED, /* `charsmap`, as HF's `tokenizers` applies it: to grapheme clusters */
     BBPE_NORMALIZER_BYTES,    /* each byte becomes its character in GPT-2's alphabet */
 } bbpe_normalizer_kind;

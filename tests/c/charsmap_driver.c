@@ -53,7 +53,7 @@ static int run(const uint8_t *made, size_t n, bool is_plain) {
     bbpe_charsmap_output output = {.is_aligned = below(2)};
     int failures = 0;
     memcpy(table, made, n);
-    const unsigned rules = is_plain ? 0 : below(2) ? BBPE_CHARSMAP_UNMARKS | below(8) : 0;
+    const unsigned rules = is_plain ? 0 : below(2) ? BBPE_CHARSMAP_UNMARKS | below(8) | (below(2) ? BBPE_CHARSMAP_APPENDS : 0) : 0;
     bbpe_status status = bbpe_charsmap_init(&map, table, below(8) ? n : 0, rules);
     if (status != BBPE_OK) {
         bbpe_memory_free(table);

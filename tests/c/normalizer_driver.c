@@ -77,7 +77,7 @@ static bbpe_normalizer_step make_step(const bbpe_charsmap *map) {
     case 1: step.kind = BBPE_NORMALIZER_STRIP; step.left = random_below(2); step.right = random_below(2); return step;
     case 2: step.kind = BBPE_NORMALIZER_PREPEND; break;
     case 3: step.kind = BBPE_NORMALIZER_REPLACE; break;
-    case 4: step.kind = BBPE_NORMALIZER_SQUEEZE; return step;
+    case 4: step.kind = BBPE_NORMALIZER_SQUEEZE; break;
     case 5: step.kind = BBPE_NORMALIZER_BYTES; return step;
     case 6: step.kind = BBPE_NORMALIZER_CHARSMAP; break;
     case 7: step.kind = BBPE_NORMALIZER_PRECOMPILED; break;
@@ -86,6 +86,8 @@ static bbpe_normalizer_step make_step(const bbpe_charsmap *map) {
         step.set = (bbpe_characters)(BBPE_CHARACTERS_LOWERED + random_below(SETS - BBPE_CHARACTERS_LOWERED));
         return step;
     }
+    step.left = random_below(2);
+    step.right = random_below(2);
     step.charsmap = map;
     step.content = content;
     step.content_length = strlen((const char *)content);

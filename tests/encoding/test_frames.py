@@ -14,7 +14,7 @@ from vocabularies import added, byte_level, document, sequence, split, write_jso
 
 import bbpe
 from bbpe.spec.models import WordLevelModel
-from bbpe.spec.rules import Append, Charsmap, Precompiled, SqueezeBlanks
+from bbpe.spec.rules import Charsmap, Precompiled, SqueezeBlanks
 from bbpe.spec.spec import TextRules, TokenizerSpec
 from bbpe.splitting.patterns import PATTERNS
 
@@ -81,7 +81,7 @@ TABLE = compiled_table({"\u00e9": "e"})
 
 
 @pytest.mark.parametrize(
-    "rule", [Append("_"), Charsmap(TABLE), Precompiled(TABLE), SqueezeBlanks()], ids=lambda rule: type(rule).__name__
+    "rule", [Charsmap(TABLE, suffix="_"), Precompiled(TABLE), SqueezeBlanks()], ids=lambda rule: type(rule).__name__
 )
 def test_no_frame_for_each_piece_of_sentencepiece_rules(rule: Any) -> None:
     spec = bbpe.train_from_iterator(["the thing"], 260).spec

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import random
 from pathlib import Path
 from typing import Any
@@ -125,6 +126,33 @@ def test_symbols_with_marks_and_blanks_that_are_removed(tmp_path: Path, kind: st
         tok = bbpe.load(tmp_path / "m.model")
         for text in texts:
             assert tok.encode(text) == judge.encode(text), (symbols, text)
+
+
+@pytest.mark.parametrize("kind", ["char", "word", "bpe", "unigram"])
+@pytest.mark.parametrize("is_suffix", [False, True])
+@pytest.mark.parametrize("rule", ["identity", "nmt_nfkc"])
+def test_texts_of_which_nothing_is_left(tmp_path: Path, kind: str, is_suffix: bool, rule: str) -> None:
+    """Blanks alone get no blank in front or at the end, and characters that are removed get one; with marks as well."""
+    rng = random.Random(kind)
+    pool = [" ", "  ", "\x01", "\x0b", "\t", "\u3000", "\u2581", "\u2581\u2581", "a", "y\u2581", "\u2581see"]
+    texts = ["", " ", "  ", "\x01", "\x01 ", " \x0b", "\u2581", *("".join(rng.choices(pool, k=4)) for _ in range(60))]
+    for squeezes, prepends, symbols in itertools.product([False, True], [False, True], [[], ["y\u2581", "\u2581x"]]):
+        options = {"treat_whitespace_as_suffix": is_suffix, "user_defined_symbols": symbols, "model_type": kind}
+        flags = {"remove_extra_whitespaces": squeezes, "add_dummy_prefix": prepends, "normalization_rule_name": rule}
+        trained(tmp_path / "m.model", **options, **flags)
+        for data in ((tmp_path / "m.model").read_bytes(), unescaped((tmp_path / "m.model").read_bytes())):
+            (tmp_path / "m.model").write_bytes(data)
+            judge = sentencepiece.SentencePieceProcessor(model_proto=data)
+            tok = bbpe.load(tmp_path / "m.model")
+            view = tok.as_sentencepiece()
+            for text in texts:
+                ids = judge.encode(text)
+                assert tok.encode(text) == ids, (flags, symbols, text)
+                assert tok.decode(ids) == judge.decode(ids), (flags, symbols, text)
+                assert view.encode(text, out_type=str) == judge.encode(text, out_type=str), (flags, symbols, text)
+                if not symbols:
+                    normalized, places = judge.normalize(text, with_offsets=True)
+                    assert view.normalize(text, with_offsets=True) == (normalized, [*places]), (flags, text)
 
 
 def test_words_with_bytes_are_refused(tmp_path: Path) -> None:

@@ -18,7 +18,6 @@ from bbpe.pipeline.alignment import align
 from bbpe.pipeline.compiled_normalizers import compiled_normalizer
 from bbpe.pipeline.normalizers import normalizer
 from bbpe.spec.rules import (
-    Append,
     BertNormalizer,
     ByteLevelNormalizer,
     Charsmap,
@@ -44,13 +43,13 @@ STRINGS: list[Normalizer] = [
     Strip(True, False),
     Prepend("é\u2581"),
     Prepend(""),
-    Append("\u2581é"),
-    Append(""),
     Replace(" ", False, "\u2581"),
     Replace("aab", False, "é"),
     Replace("\u0301", False, ""),
     Replace("aa", False, "aaa"),
     SqueezeBlanks(),
+    SqueezeBlanks(" ", False),
+    SqueezeBlanks("\u2581"),
 ]
 BERT: list[Normalizer] = [
     BertNormalizer(),
@@ -288,6 +287,10 @@ def test_marked_blanks(table: bytes) -> None:
         [Charsmap(table), SqueezeBlanks(), mark, blanks],
         [Charsmap(table, ("ﬁ",), "\u2581"), SqueezeBlanks(), blanks],
         [SqueezeBlanks(), mark, blanks],
+        [Charsmap(b"", (), "", "\u2581", True), SqueezeBlanks("\u2581"), blanks],
+        [Charsmap(table, ("ﬁ",), "", "\u2581", True), SqueezeBlanks("\u2581"), blanks],
+        [Charsmap(table, ("ﬁ",), "", " ", True), SqueezeBlanks(" ", False)],
+        [Charsmap(table, (), "", "\u2581"), blanks],
         [mark, blanks],
         [blanks],
         [Lowercase(), blanks],

@@ -8,9 +8,11 @@ import unicodedata
 
 import pytest
 from characters import CHARACTERS, POINTS
+from charsmap_tables import compiled_table
 
 from bbpe.errors import VocabularyError
 from bbpe.pipeline.charsmap import read_charsmap
+from bbpe.pipeline.compiled_normalizers import compiled_normalizer
 from bbpe.pipeline.normalizers import normalizer
 from bbpe.pipeline.pre_tokenizers import pretokens
 from bbpe.pipeline.unicode_forms import normal_form
@@ -85,6 +87,29 @@ def test_squeezed_blanks() -> None:
     assert squeeze is not None
     assert squeeze("  a   b \u2581 ") == "a b"
     assert squeeze(" \u2581 ") == ""
+    for rule, text, expected in (
+        (SqueezeBlanks(drops_marks=False), " a  \u2581 ", "a \u2581"),
+        (SqueezeBlanks("\u2581"), "  a  \u2581 \u2581", "a\u2581"),
+        (SqueezeBlanks("\u2581"), "  a  ", "a"),
+        (SqueezeBlanks(" ", False), "   ", " "),
+    ):
+        squeeze = normalizer([rule])
+        assert squeeze is not None
+        assert squeeze(text) == expected
+
+
+@pytest.mark.parametrize("kept", [(), ("x  ", " y")])
+def test_a_suffix_is_not_for_blanks(kept: tuple[str, ...]) -> None:
+    table = Charsmap(compiled_table({"\n": " ", "z": "", "ab": " ", "q": "  "}), kept, "", "_", True)
+    apply = normalizer([table])
+    compiled = compiled_normalizer([table])
+    assert apply is not None
+    assert compiled is not None
+    cases = {"": "", " ": "", "\nab ": "", "z": "_", "z ": " _", " z": " _", "q": "  _", "a": "a_"}
+    for text, expected in cases.items():
+        assert apply(text) == compiled.apply(text.encode()).decode() == expected
+    assert apply("x  ") == "x  _"
+    assert apply(" y") == " y_"
 
 
 def test_no_rules_change_nothing() -> None:
