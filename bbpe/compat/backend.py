@@ -107,19 +107,12 @@ class Backend(Tokenizer):
     def _gives_equal_plain(self, engine: Engine) -> bool:
         if self._is_plain_equal is None:
             try:
-                prove_ids(engine, self._plain_inner(), [], is_plain=True)
+                prove_ids(engine, self._inner, [], is_plain=True)
                 self._is_plain_equal = True
             except AccelerationError as error:
                 self._is_plain_equal = False
                 _warn(f"tokenizers encodes without special tokens, because bbpe differs: {error}")
         return self._is_plain_equal
-
-    def _plain_inner(self) -> Any:
-        inner = self._inner
-        inner.no_truncation()
-        inner.no_padding()
-        inner.encode_special_tokens = True
-        return inner
 
     def _follow_components(self) -> None:
         suspects, self._suspects = self._suspects, set()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeAlias
 
 from ..errors import AccelerationError
+from ..pipeline.special_tokens import Matcher
 from .encoding import Encoding
 from .row_options import row
 from .texts import Engine
@@ -37,20 +39,11 @@ def prove(engine: Engine, inner: Any, ids: Collection[int] | None = None) -> Odd
 
     The proof is on the whole vocabulary, or on some `ids` of it.  Raises `AccelerationError` with the difference.
     """
-    truncation, padding = inner.truncation, inner.padding
-    inner.no_truncation()
-    inner.no_padding()
-    try:
-        if ids is None:
-            _prove_vocabulary(engine, inner)
-        rows = _chunks(engine.names if ids is None else ids)
-        prove_ids(engine, inner, rows, is_plain=False)
-        return _odd_ids(engine, inner, rows, False), _odd_ids(engine, inner, rows, True)
-    finally:
-        if truncation is not None:
-            inner.enable_truncation(**truncation)
-        if padding is not None:
-            inner.enable_padding(**padding)
+    if ids is None:
+        _prove_vocabulary(engine, inner)
+    rows = _chunks(engine.names if ids is None else ids)
+    prove_ids(engine, inner, rows, is_plain=False)
+    return _odd_ids(engine, inner, rows, False), _odd_ids(engine, inner, rows, True)
 
 
 def _prove_vocabulary(engine: Engine, inner: Any) -> None:
@@ -66,7 +59,28 @@ def prove_ids(engine: Engine, inner: Any, rows: list[list[int]], *, is_plain: bo
 
     With `is_plain`, special tokens in texts are plain text.
     """
-    matcher = engine.matcher(is_plain)
+    with _without_options(inner, is_plain):
+        _prove_texts(engine, inner, rows, engine.matcher(is_plain))
+
+
+@contextmanager
+def _without_options(inner: Any, is_plain: bool) -> Iterator[None]:
+    """Take truncation and padding from a tokenizer of HF for a while, and choose how it reads special tokens."""
+    truncation, padding, was_plain = inner.truncation, inner.padding, inner.encode_special_tokens
+    inner.no_truncation()
+    inner.no_padding()
+    inner.encode_special_tokens = is_plain
+    try:
+        yield
+    finally:
+        inner.encode_special_tokens = was_plain
+        if truncation is not None:
+            inner.enable_truncation(**truncation)
+        if padding is not None:
+            inner.enable_padding(**padding)
+
+
+def _prove_texts(engine: Engine, inner: Any, rows: list[list[int]], matcher: Matcher | None) -> None:
     others = list(engine.spec.added_tokens) + list(engine.spec.special_tokens)
     probes = [*PROBES, *(f"a{text} {text.upper()} {text}b{text}" for text in others[:_SHOWN])]
     for text, theirs in zip(probes, _asked(inner.encode_batch, probes), strict=True):

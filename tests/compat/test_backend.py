@@ -125,6 +125,24 @@ def test_special_tokens_as_plain_text(pair: tuple[Any, Any]) -> None:
     assert [warning.category for warning in caught] == [AccelerationWarning] * is_unigram
 
 
+def test_tokens_are_added_while_special_tokens_are_plain_text(pair: tuple[Any, Any]) -> None:
+    """The tokenizer of HF still has the option of the last call when the new tokens are compared."""
+    ours, theirs = pair
+    for tokenizer in pair:
+        tokenizer.encode_special_tokens = True
+    is_unigram = type(theirs.model).__name__ == "Unigram"
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        ours.to_str()  # gives the option to the tokenizer of HF
+        for tokenizer in pair:
+            tokenizer.add_tokens(["<x>"])
+        assert ours.encode("my <x><s>").ids == theirs.encode("my <x><s>").ids
+        for tokenizer in pair:
+            tokenizer.encode_special_tokens = False
+        assert_same(ours, theirs)
+    assert len(caught) == is_unigram  # of special tokens as plain text
+
+
 def test_copies_and_pickles(pair: tuple[Any, Any]) -> None:
     ours, theirs = pair
     for tokenizer in pair:
