@@ -25,8 +25,8 @@ cdef class SentencePieceNormalizer:
     these are the keys of one character and the second ones of longer keys, and the same of the strings `kept`.  None:
     they are looked for here, and a table that is broken is refused, a `VocabularyError`.
     `unmarks`: U+2581 becomes a blank; with it, `squeezes`: blanks that are too many go; `prepends`: a blank in front of
-    what is not empty at last; `begins`: one in front of what is not empty at first, which is not too many; `appends`: one at the end of what is not empty at first, nor blanks
-    that all go.
+    what is not empty at last; `begins`: one in front of what is not empty at first, which is not too many; `appends`: one
+    at the end of what is not empty at first, nor blanks that all go.
     """
 
     def __cinit__(
