@@ -40,6 +40,8 @@ class WordSymbols:
         self._characters, self._whole = characters, whole_pretokens
         self._prefix, self._end = characters.prefix.encode(), characters.end_of_word.encode()
         self._positions = [0, *(position for position in (FIRST, LAST, FIRST | LAST) if self._has_marks(position))]
+        #: Bytes of the engine, which no text in UTF-8 has; vocabularies of bytes may have keys of these.
+        self._marks = {bytes((mark,)) for mark in (BEGIN, UNKNOWN, END)} if len(self._positions) > 1 else set()
         unknown = () if characters.unknown is None else (characters.unknown,)
         self._bytes = ByteModel([()] * 256)
         self._forms: dict[int, dict[int, int]] = {token_id: {} for token_id in vocab}
@@ -82,7 +84,7 @@ class WordSymbols:
         for token_id, token in vocab.items():
             for position in () if token_id in unused else self._positions:
                 char = self._unmarked(token, position)
-                if char and self._is_character(char):
+                if char and self._is_character(char) and char not in self._marks:
                     singles.setdefault(char, {})[position] = token_id
         return singles
 
@@ -129,7 +131,7 @@ class WordSymbols:
     def _add_wholes(self, vocab: Mapping[int, bytes]) -> None:
         """Add the tokens that are found only as whole pretokens."""
         for token_id, forms in self._forms.items():
-            if 0 not in forms and vocab[token_id]:
+            if 0 not in forms and vocab[token_id] and vocab[token_id] not in self._marks:
                 self._bytes.add(vocab[token_id], (token_id,))
 
     def _add_merges(self, merges: Sequence[tuple[int, int, int]], levels: Sequence[int]) -> None:

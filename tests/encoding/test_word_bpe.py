@@ -307,6 +307,25 @@ def test_refused_beside_marks(name: str, tmp_path: Path) -> None:
         bbpe.load(path)
 
 
+@pytest.mark.parametrize("prefix", ["##", ""])
+@pytest.mark.parametrize("end", ["</w>", ""])
+def test_every_byte_is_a_symbol(prefix: str, end: str, tmp_path: Path) -> None:
+    """The engine marks words by bytes that no UTF-8 has, and a vocabulary of bytes has keys of these, too."""
+    hf = pytest.importorskip("tokenizers")
+    letters = sorted(hf.pre_tokenizers.ByteLevel.alphabet())
+    keys = dict.fromkeys(start + letter + last for letter in letters for start in ("", prefix) for last in ("", end))
+    marks = {"continuing_subword_prefix": prefix, "end_of_word_suffix": end}
+    model = hf.models.BPE(
+        {key: token_id for token_id, key in enumerate(keys)}, [], **{name: mark for name, mark in marks.items() if mark}
+    )
+    judge = hf.Tokenizer(model)
+    judge.pre_tokenizer = hf.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    judge.save(str(tmp_path / "tokenizer.json"))
+    tok = bbpe.load(tmp_path / "tokenizer.json")
+    for text in ("a", "aé", "é ÿþý zz", "漢字\U0001f600", ""):
+        assert tok.encode(text) == judge.encode(text).ids
+
+
 def test_a_rule_encoder_only_where_it_is_needed() -> None:
     tok = bbpe.train_from_iterator(
         ["low lower"], 40, model=bbpe.BPE(alphabet="chars", end_of_word="</w>", lowercase=True)
