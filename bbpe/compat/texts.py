@@ -82,7 +82,7 @@ class Engine:
     def byte_ids(self) -> dict[int, int]:
         """The bytes of the tokens that decoding takes for bytes one by one."""
         characters = self.spec.characters
-        return {} if characters is None else {token_id: byte for byte, token_id in enumerate(characters.byte_ids)}
+        return {} if characters is None else {token_id: byte for byte, token_id in characters.byte_tokens.items()}
 
     def matcher(self, plain_specials: bool) -> Matcher | None:
         """Return the matcher of a call; `plain_specials`: special tokens in a text are plain text."""
@@ -169,13 +169,14 @@ class Engine:
                 raise
             ids = [token_id for token_id in ids if token_id in self.names]
             text = decoder.text(ids, "replace", None, skip_special_tokens, "raise")
-        if self.byte_ids and _UNKNOWN in text:
+        if set(_UNKNOWN.encode()) <= set(self.byte_ids.values()) and _UNKNOWN in text:
             text = decoder.text(self._with_marks(ids), "replace", None, skip_special_tokens, "raise")
         return text
 
     def _with_marks(self, ids: Sequence[int]) -> list[int]:
         """Return ids with U+FFFD for each byte of a run of byte tokens that is not UTF-8, as `tokenizers` has it."""
-        mark = [self.spec.characters.byte_ids[byte] for byte in _UNKNOWN.encode()] if self.spec.characters else []
+        known = {} if self.spec.characters is None else self.spec.characters.byte_tokens
+        mark = [known[byte] for byte in _UNKNOWN.encode()]
         found, run = list[int](), list[int]()
         for token_id in (*map(int, ids), -1):
             if token_id in self.byte_ids:

@@ -132,7 +132,7 @@ cdef extern from "models/unigram/unigram.h" nogil:
     ctypedef struct bbpe_unigram:
         double unknown_score
         uint32_t unknown
-        bint has_byte_ids, is_float
+        bint has_byte_ids, has_some_byte_ids, is_float
         uint32_t byte_ids[256]
 
     ctypedef struct bbpe_unigram_nbest:
@@ -173,7 +173,8 @@ cdef extern from "models/word_bpe/word_bpe.h" nogil:
     ctypedef struct bbpe_word_bpe:
         uint8_t *symbols
         uint8_t unknown
-        bint of_bytes, begins, ends, fuses, drops, has_rules, is_clip
+        uint8_t spelled[256]
+        bint of_bytes, begins, ends, fuses, drops, spells, has_rules, is_clip
         unsigned rules
 
     bbpe_status bbpe_word_bpe_init(bbpe_word_bpe *self, const bbpe_bpe *bpe, bint has_symbols)

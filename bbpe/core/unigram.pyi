@@ -15,6 +15,7 @@ class UnigramModel(Model):
         unknown_score: float,
         unknown: int | None,
         byte_ids: Sequence[int] = (),
+        some_byte_ids: Mapping[int, int] | None = None,
         is_float: bool,
     ) -> Self: ...
     def best_ways(self, text: bytes, most: int) -> list[tuple[float, list[int]]]: ...

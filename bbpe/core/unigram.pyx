@@ -16,15 +16,17 @@ cdef class UnigramModel(Model):
     """Tokens and scores; immutable, shared by any number of threads.
 
     `vocab` maps ids to the bytes of what is found in texts, `scores` are theirs in the same order, float64[n].
-    `unknown`: the id of characters without a token, unless there are 256 `byte_ids`.
+    `unknown`: the id of characters without a token, unless there are 256 `byte_ids`, or `some_byte_ids` by
+    byte for all of a run of such characters.
     """
 
     def __cinit__(
         self, vocab: Mapping[int, bytes], const double[::1] scores not None, *, double unknown_score,
-        unknown: int | None, byte_ids: Sequence[int] = (), bint is_float
+        unknown: int | None, byte_ids: Sequence[int] = (), some_byte_ids: Mapping[int, int] | None = None, bint is_float
     ):
         cdef TokenTable tokens = TokenTable(vocab)
         cdef int byte
+        cdef uint32_t most = 0, token_id
         if <size_t>scores.shape[0] != tokens.c.tokens.count:
             raise ValueError(f"there are {scores.shape[0]} scores for {tokens.c.tokens.count} tokens")
         check(bbpe_unigram_init(&self.c, &tokens.c.tokens, &scores[0] if scores.shape[0] else NULL))
@@ -34,9 +36,13 @@ cdef class UnigramModel(Model):
         self.c.is_float = is_float
         self.c.has_byte_ids = len(byte_ids) == 256
         for byte in range(256):
-            self.c.byte_ids[byte] = byte_ids[byte] if self.c.has_byte_ids else 0
+            self.c.byte_ids[byte] = byte_ids[byte] if self.c.has_byte_ids else <uint32_t>-1
+        self.c.has_some_byte_ids = bool(some_byte_ids)
+        for byte, token_id in (some_byte_ids or {}).items():
+            self.c.byte_ids[byte] = token_id
+            most = max(most, token_id)
         self.view = bbpe_unigram_view(&self.c)
-        self.written_count = max(max(vocab, default=0), max(byte_ids, default=0), unknown or 0) + 1
+        self.written_count = max(max(vocab, default=0), max(byte_ids, default=0), unknown or 0, most) + 1
 
     def __dealloc__(self):
         bbpe_unigram_free(&self.c)

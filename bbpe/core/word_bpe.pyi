@@ -1,4 +1,4 @@
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Self
 
 import numpy as np
@@ -24,6 +24,7 @@ class WordBPE(Model):
         joins: bool = False,
         blanks: bool = False,
         clip: bool = False,
+        spelled: Sequence[int] = (),
     ) -> Self: ...
     @property
     def is_of_bytes(self) -> bool: ...

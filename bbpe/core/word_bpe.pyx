@@ -23,7 +23,7 @@ cdef class WordBPE(Model):
     `bpe` finds the mark 0xFD before each word if it `begins`, 0xFF after it if it `ends`, and `unknown` for what is
     unknown, which is left out with None.  `symbols` maps a code point, or with `of_bytes` a byte, to a set of four bits:
     bit 0 where it is a symbol within a word, 1 at the beginning, 2 at the end, 3 at both; None: all bytes are symbols.
-    `fuses`: a run of what is unknown is one.
+    `fuses`: a run of what is unknown is one.  `spelled`: an unknown character of these bytes only is left as it is.
 
     `bert`: pretokens are text that this `BertNormalizer` is still to be applied to; none: they are words.  Words end at
     white space, and unless `joins` punctuation characters are words of their own; with `clip` they are cut by CLIP's
@@ -33,7 +33,7 @@ cdef class WordBPE(Model):
     def __cinit__(
         self, BPE bpe not None, symbols: Mapping[int, int] | None, *, bint begins, bint ends, bint fuses=False,
         unknown: int | None = 0xFE, bint of_bytes=False, bert: _BertRules | None = None, bint joins=False,
-        bint blanks=False, bint clip=False
+        bint blanks=False, bint clip=False, spelled: Sequence[int] = ()
     ):
         cdef uint32_t most = 0x100 if of_bytes else 0x110000
         self.bpe = bpe
@@ -42,6 +42,9 @@ cdef class WordBPE(Model):
         self.c.of_bytes = of_bytes and symbols is not None
         self.c.drops = unknown is None
         self.c.unknown = 0 if unknown is None else unknown
+        self.c.spells = len(spelled) > 0
+        for byte in spelled:
+            self.c.spelled[<uint8_t>byte] = 1
         self.c.has_rules = bert is not None
         if bert is not None:
             self.c.rules = rules_of(bert) | (BBPE_BERT_JOIN if joins else 0) | (BBPE_BERT_BLANK if blanks else 0)

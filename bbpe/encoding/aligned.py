@@ -90,6 +90,9 @@ def _token_lengths(spec: TokenizerSpec, engine: Model) -> TokenLengths:
             _shorten(inside, spec, characters.prefix, characters.end_of_word)
             _shorten(first, spec, "", characters.end_of_word)
             _set_varying(characters.unknown, first, inside)
+            if model is None and characters.unknown is not None:  # which comes after the bytes of what follows it
+                inside[[token_id for _, token_id in characters.some_byte_ids]] = 0
+                first[[token_id for _, token_id in characters.some_byte_ids]] = 0
             is_marked = characters.prefix or characters.end_of_word
             return TokenLengths(
                 first,
@@ -145,6 +148,19 @@ def _known(spec: TokenizerSpec, characters: Characters) -> list[bytes]:
     return [by_marks[pair] for pair in marks]
 
 
+def _spelled(characters: Characters) -> npt.NDArray[np.uint8]:
+    """Return 1 by code point for the characters of which all bytes have a token."""
+    has_token = np.zeros(256, np.uint8)
+    has_token[[byte for byte, _ in characters.some_byte_ids]] = 1
+    points = np.arange(0x110000)
+    tails = [has_token[0x80 | points >> shift & 0x3F] for shift in (0, 6, 12)]
+    heads = ((0xC0, 6), (0xE0, 12), (0xF0, 18))
+    two, three, four = (has_token[(head | points >> shift) & 0xFF] for head, shift in heads)
+    three, four = three & tails[0] & tails[1], four & tails[0] & tails[1] & tails[2]
+    choices = [has_token[points & 0xFF], two & tails[0], three]
+    return np.select([points < 0x80, points < 0x800, points < 0x10000], choices, four)
+
+
 def _known_between(spec: TokenizerSpec, characters: Characters, front: bytes, back: bytes) -> bytes:
     known = np.zeros(0x110000, np.uint8)
     unused = frozenset(characters.unused)
@@ -158,4 +174,6 @@ def _known_between(spec: TokenizerSpec, characters: Characters, front: bytes, ba
             known[symbol[0]] |= len(symbol) == 1
         elif len(text := symbol.decode("utf-8", "replace")) == 1:
             known[ord(text)] = 1
+    if characters.some_byte_ids and spec.model is None:  # Unigram has one unknown token for a run with such characters
+        known |= _spelled(characters)
     return np.packbits(known, bitorder="little").tobytes()

@@ -20,7 +20,6 @@ MARK = Token("\ufffd", True)
 _DIGITS = "0123456789ABCDEFabcdef"
 # the keys that HF's `tokenizers` reads as bytes
 _SPELLINGS = [f"<0x{high}{low}>" for high, low in product(f"{_DIGITS}+", _DIGITS)]
-_CANONICAL = frozenset(BYTE_KEYS)
 
 
 class Keys:
@@ -150,14 +149,15 @@ def _are_tokens(spec: TokenizerSpec, steps: Sequence[DecoderStep]) -> bool:
         first = left.pop(0) if left else None
         if first != UNMARK and not (isinstance(first, Metaspace) and first.replacement == SPACE_MARK):
             return False
-    if left != ([ByteFallback()] if characters.byte_ids or left else []):
+    if left != ([ByteFallback()] if characters.byte_tokens or left else []):
         return False
     assert isinstance(spec.vocab, Vocab)
     texts = {text for text, _ in _outside(spec)}
     if characters.marks_blanks and any(SPACE_MARK in text for text in texts):
         return False
+    known = {BYTE_KEYS[byte] for byte in characters.byte_tokens}
     return not left or not any(
         key in texts or spec.vocab.has_token(key.encode())
         for key in _SPELLINGS
-        if not (characters.byte_ids and key in _CANONICAL)
+        if key not in known
     )

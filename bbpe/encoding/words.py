@@ -78,6 +78,7 @@ def word_encoder(
         joins=plan is not None and not plan.is_bert,
         blanks=plan is not None and plan.at_blanks,
         clip=plan is not None and plan.is_clip,
+        spelled=[byte for byte, _ in characters.some_byte_ids],
     )
     if plan is None:
         return TextEncoder(model, spec.pattern), spec.rules

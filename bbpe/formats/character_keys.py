@@ -21,10 +21,11 @@ def read_keys(
     left_out: set[str],
     path: StrPath,
     place: str,
+    needs_all: bool = True,
 ) -> tuple[Vocab, Characters]:
     """Return the tokens of keys except `left_out` and byte tokens, and `characters` with the ids of byte tokens.
 
-    Raises `VocabularyError` when a byte has no token, and is no character that has one.
+    With `needs_all` raises `VocabularyError` when a byte has no token, and is no character that has one.
     """
     found = [key for key in BYTE_KEYS if key in keys] if byte_fallback else []
     skipped = left_out.union(found)
@@ -43,6 +44,9 @@ def read_keys(
     ids: list[int] = []
     for byte, key in enumerate(BYTE_KEYS):
         token_id = keys[key] if key in keys else own.get(bytes((byte,)))
+        if token_id is None and not needs_all:
+            some = tuple((byte, keys[key]) for byte, key in enumerate(BYTE_KEYS) if key in keys)
+            return vocab, replace(characters, some_byte_ids=some)
         if token_id is None:
             problem = f"byte_fallback is true, but {key!r} has no id, nor has its character"
             raise VocabularyError(f"{problem}; expected tokens for all 256 bytes", path=path, place=place)

@@ -70,8 +70,7 @@ def rows_of(spec: TokenizerSpec, characters: Characters) -> dict[int, Piece]:
             number = numbers[levels[token_id]] if token_id in levels else others[token_id]
             rows[token_id] = Piece(key_of(token, characters), -float(number), NORMAL)
     rows.update({token_id: rows[token_id]._replace(kind=UNUSED) for token_id in characters.unused})
-    bytes_of = zip(characters.byte_ids, BYTE_KEYS, strict=False)
-    rows.update({token_id: Piece(key, 0.0, BYTE) for token_id, key in bytes_of})
+    rows.update({token_id: Piece(BYTE_KEYS[byte], 0.0, BYTE) for byte, token_id in characters.byte_tokens.items()})
     blank = SPACE_MARK if characters.marks_blanks else " "
     added = {token_id: text.replace(" ", blank) for text, token_id in spec.added_tokens.items()}
     rows.update({token_id: Piece(text, 0.0, USER_DEFINED) for token_id, text in added.items()})

@@ -43,7 +43,8 @@ class WordSymbols:
         #: Bytes of the engine, which no text in UTF-8 has; vocabularies of bytes may have keys of these.
         self._marks = {bytes((mark,)) for mark in (BEGIN, UNKNOWN, END)} if len(self._positions) > 1 else set()
         unknown = () if characters.unknown is None else (characters.unknown,)
-        self._bytes = ByteModel([()] * 256)
+        spelled = dict(characters.some_byte_ids)
+        self._bytes = ByteModel([(spelled[byte],) if byte in spelled else () for byte in range(256)])
         self._forms: dict[int, dict[int, int]] = {token_id: {} for token_id in vocab}
         singles = self._singles(vocab)
         #: The byte that the engine writes for an unknown symbol; `None`: it leaves unknown symbols out.

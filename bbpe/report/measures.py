@@ -232,8 +232,8 @@ def part_ids(spec: TokenizerSpec) -> list[int]:
     """Return the ids that are one byte of a longer character."""
     vocab = spec.vocab if isinstance(spec.vocab, Vocab) else Vocab(spec.vocab)
     high = [vocab.id_of(token) for token in (bytes([byte]) for byte in range(0x80, 0x100)) if vocab.has_token(token)]
-    byte_ids = () if spec.characters is None else spec.characters.byte_ids
-    return [*dict.fromkeys([*high, *byte_ids[0x80:]])]
+    byte_ids = {} if spec.characters is None else spec.characters.byte_tokens
+    return [*dict.fromkeys([*high, *(token_id for byte, token_id in byte_ids.items() if byte >= 0x80)])]
 
 
 def count_ids(ids: npt.NDArray[np.uint32], counts: _Array) -> None:

@@ -187,6 +187,9 @@ class _Tracer:
             return [(token, self.ids[token])]
         if characters.byte_ids:
             return [(unit[at : at + 1], None) for at in range(len(unit))]
+        some = dict(characters.some_byte_ids)
+        if some and some.keys() >= set(unit):
+            return [(bytes((byte,)), some[byte]) for byte in unit]
         if characters.unknown is None:
             return []
         if characters.fuse_unknown and before and before[-1][1] is None:
@@ -246,7 +249,7 @@ class _Tracer:
         """Yield all tokens that fit at each character, and whether the path of the ids takes them."""
         known, unknown_score, longest = self.scores
         best, at = {}, 0
-        byte_ids = () if self.spec.characters is None else self.spec.characters.byte_ids
+        byte_ids = () if self.spec.characters is None else self.spec.characters.byte_tokens.values()
         for token_id in ids:
             token = self.spec.vocab.get(token_id, b"")
             is_known = pretoken.startswith(token, at) and token and token_id not in byte_ids

@@ -77,7 +77,7 @@ def _merges(spec: TokenizerSpec) -> Iterator[str]:
 
 def _ids(spec: TokenizerSpec) -> Iterator[str]:
     used = {*spec.vocab, *spec.special_tokens.values(), *spec.added_tokens.values()}
-    used |= set(() if spec.characters is None else spec.characters.byte_ids)
+    used |= set() if spec.characters is None else set(spec.characters.byte_tokens.values())
     holes = spec.vocab_size - len(used)
     if holes:
         yield f"{holes} ids below {spec.vocab_size} have no token; texts never have them"

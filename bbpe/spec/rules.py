@@ -324,10 +324,11 @@ class Characters:
     """The options of a vocabulary whose symbols are characters, not bytes.
 
     `byte_ids` has the ids of the 256 byte tokens, or is empty; an ASCII character that is a token need not have a byte
-    token, too, and its own id takes the place.  Only without byte tokens a character that is not a
-    token becomes the id `unknown`; with `fuse_unknown` a run of such characters becomes one id.  If `unknown` is
-    `None`, such characters are left out before the others merge.  `marks_blanks`: the tokens in the file and a rule
-    for texts write U+2581 for a blank; here both have blanks.
+    token, too, and its own id takes the place.  `some_byte_ids` has bytes and ids where not all have one: a character
+    that is not a token becomes its bytes if all have one, in a Unigram model a run of such characters.  Any other
+    character that is not a token becomes the id `unknown`; with `fuse_unknown` a run of such characters becomes one id.
+    If `unknown` is `None`, such characters are left out before the others merge.  `marks_blanks`: the tokens in the
+    file and a rule for texts write U+2581 for a blank; here both have blanks.
 
     `end_of_word`: each pretoken is a word, and this suffix marks its last character and the tokens that end a word
     (Sennrich et al., 2016, with "</w>").
@@ -351,6 +352,12 @@ class Characters:
     prefix: str = field(default="", repr=False)
     unknown_text: str | None = field(default=None, repr=False)
     unused: tuple[int, ...] = field(default=(), repr=False)
+    some_byte_ids: tuple[tuple[int, int], ...] = field(default=(), repr=False)
+
+    @property
+    def byte_tokens(self) -> dict[int, int]:
+        """The ids of the bytes that have one."""
+        return dict(enumerate(self.byte_ids)) if self.byte_ids else dict(self.some_byte_ids)
 
     @property
     def marks_words(self) -> bool:
@@ -365,4 +372,6 @@ class Characters:
         shown = repr((self, rest if self.marks_words or self.are_bytes else (), self.unknown_text))
         if self.unused:
             shown += repr(self.unused)
+        if self.some_byte_ids:
+            shown += repr(self.some_byte_ids)
         return shown.encode("utf-8", "surrogatepass")

@@ -186,8 +186,8 @@ def _check_highest(spec: TokenizerSpec) -> None:
 
 def byte_tokens(spec: TokenizerSpec) -> dict[int, int]:
     """Return the ids of byte tokens, and their bytes; a byte that is a character in `spec.vocab` may have none."""
-    ids = () if spec.characters is None else spec.characters.byte_ids
-    return {token_id: byte for byte, token_id in enumerate(ids) if token_id not in spec.vocab}
+    ids = {} if spec.characters is None else spec.characters.byte_tokens
+    return {token_id: byte for byte, token_id in ids.items() if token_id not in spec.vocab}
 
 
 def _check_model(
@@ -223,7 +223,7 @@ def _check_scores(model: UnigramModel, ordinary: Vocab) -> None:
 def _check_ids(ordinary: Vocab, characters: Characters, specials: Mapping[str, int]) -> None:
     """Refuse a vocabulary of characters that uses one id for two different tokens."""
     byte_of: dict[int, int] = {}
-    for byte, token_id in enumerate(characters.byte_ids):
+    for byte, token_id in characters.byte_tokens.items():
         if token_id not in ordinary:
             byte_of[token_id] = byte
         elif byte >= 0x80 or ordinary[token_id] != bytes((byte,)):
@@ -244,7 +244,7 @@ def _check_characters(
     """Refuse missing scores, and options that vocabularies with marked words cannot have."""
     if isinstance(model, UnigramModel):
         _check_scores(model, ordinary)
-    if characters.marks_words and (characters.byte_ids or model is not None):
+    if characters.marks_words and (characters.byte_tokens or model is not None):
         raise VocabularyError("found byte_ids or a model with end_of_word or prefix; expected neither of them")
     if characters.prefix and whole_pretokens:
         raise VocabularyError("found whole_pretokens with prefix; expected one of them")
@@ -365,5 +365,5 @@ def usual_decoder(
     if characters.prefix:
         return (WordPiece(characters.prefix, cleanup=False),)
     unmarked = (UNMARK,) if characters.marks_blanks else ()
-    joined = (ByteFallback(),) if characters.byte_ids else ()
+    joined = (ByteFallback(),) if characters.byte_tokens else ()
     return (*unmarked, *joined, Fuse(), *((Strip(" ", strip, 0),) if strip else ()))

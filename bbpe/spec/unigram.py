@@ -27,6 +27,7 @@ def unigram_model(spec: TokenizerSpec) -> core.UnigramModel:
         unknown_score=unknown_score,
         unknown=spec.characters.unknown,
         byte_ids=spec.characters.byte_ids,
+        some_byte_ids=dict(spec.characters.some_byte_ids),
         is_float=spec.model.is_float,
     )
 

@@ -67,7 +67,7 @@ def read_bpe(model: Fields, added: AddedTokens, split: PreTokenization, *, marks
         alone = {text for text in alone if " " not in text}
     left_out = both - merges.using(both) - alone
     vocab, characters = read_keys(
-        keys, characters, byte_fallback=byte_fallback, left_out=left_out, path=model.path, place=place
+        keys, characters, byte_fallback=byte_fallback, left_out=left_out, path=model.path, place=place, needs_all=False
     )
     return ReadModel(
         vocab, merges.merges(keys, vocab), whole, characters, dropout=dropout, is_spelled=split.byte_level

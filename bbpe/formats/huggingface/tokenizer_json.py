@@ -231,7 +231,7 @@ def _written_bpe(spec: TokenizerSpec, path: StrPath) -> dict[str, Any]:
         "continuing_subword_prefix": (spec.characters.prefix or None) if spec.characters is not None else None,
         "end_of_word_suffix": (spec.characters.end_of_word or None) if spec.characters is not None else None,
         "fuse_unk": spec.characters is not None and spec.characters.fuse_unknown,
-        "byte_fallback": spec.characters is not None and bool(spec.characters.byte_ids),
+        "byte_fallback": spec.characters is not None and bool(spec.characters.byte_tokens),
         "ignore_merges": whole,
         # with special tokens, because HF assigns new ids to tokens that are not in vocab
         "vocab": _written_keys(spec, path, whole),
@@ -245,7 +245,7 @@ def _written_keys(spec: TokenizerSpec, path: StrPath, whole: bool) -> dict[str, 
         return _keys_of_bytes(spec, path, whole)
     keys, symbols = keys_of_characters(spec), spec.characters
     tokens = (*spec.special_tokens.items(), *spec.added_tokens.items())
-    outside = {text for text, token_id in tokens if token_id not in (*symbols.byte_ids, symbols.unknown)}
+    outside = {text for text, token_id in tokens if token_id not in (*symbols.byte_tokens.values(), symbols.unknown)}
     outside = {text for text in outside if keys[text] not in spec.vocab}
     # in the vocabulary these would be read as tokens of a byte or a character
     alone = {text for text in outside if len(text.removeprefix(symbols.prefix).removesuffix(symbols.end_of_word)) < 2}

@@ -56,6 +56,7 @@ def read_unigram(
         left_out={key for key in left_out if key in keys},
         path=model.path,
         place=model.at("vocab"),
+        needs_all=False,
     )
     if any(token_id >= len(scores) for token_id in own.user_defined):
         model.refuse("user_defined has an id without a token; expected ids of tokens", "bbpe")
@@ -83,6 +84,6 @@ def write_unigram(spec: TokenizerSpec, model: UnigramModel) -> dict[str, Any]:
         "type": "Unigram",
         "unk_id": spec.characters.unknown,
         "vocab": [[keys[token_id], number] for token_id, number in enumerate(written)],
-        "byte_fallback": bool(spec.characters.byte_ids),
+        "byte_fallback": bool(spec.characters.byte_tokens),
         **write_own_fields(spec, [(token_id, scores[token_id]) for token_id in lost]),
     }

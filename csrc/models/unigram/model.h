@@ -7,7 +7,8 @@
  * again.  So memory is that of the longest stretch without a closed node, which is short in any usual text.
  *
  * A character that is no token is unknown: its score is `unknown_score`, and it is written as the tokens of its bytes,
- * or, when there are none, as `unknown`, one for a run, or not at all.
+ * or, when there are none, as `unknown`, one for a run, or not at all.  Where some bytes have none, a run is written as those of
+ * its bytes if all of them have one.
  *
  * Of equal sums the token that begins first stays.  Sums are what the judges compute: with `is_float` (SentencePiece)
  * each is rounded to float, which decides between nearly equal ones, and so a text is one from its beginning to its
@@ -38,6 +39,7 @@ typedef struct {
     double unknown_score;
     uint32_t unknown;           /* an id, or BBPE_UNIGRAM_NO_ID; not written where there are tokens of bytes */
     bool has_byte_ids;
+    bool has_some_byte_ids;     /* not all: BBPE_UNIGRAM_NO_ID is that of the others */
     bool is_float;
     bool has_words;             /* no token holds a blank after what is no white space of ASCII */
     uint32_t byte_ids[256];     /* the tokens that an unknown character is written as */
@@ -57,6 +59,7 @@ typedef struct {
 
 #define BBPE_UNIGRAM_NO_ID UINT32_MAX
 #define BBPE_UNIGRAM_UNKNOWN 0x80000000u
+#define BBPE_UNIGRAM_BYTE 0xFFFFFE00u /* and a byte of what is unknown, until it is known whether its run is spelled */
 
 /* Of `tokens`, whose values are ids, and their scores in the same order, which are finite.  The caller sets the fields
  * from `unknown_score` on.  BBPE_TOO_LARGE when there are more tokens than a trie can hold. */
@@ -69,13 +72,19 @@ void bbpe_unigram_free(bbpe_unigram *self);
 BBPE_INLINE uint32_t *bbpe_unigram_put_back(const bbpe_unigram *self, uint32_t token, const uint8_t *bytes, size_t n,
                                             uint32_t *ids) {
     if (BBPE_LIKELY(token != BBPE_UNIGRAM_UNKNOWN)) *ids++ = self->pieces[token].id;
+    else if (self->has_some_byte_ids)
+        while (n-- > 0) *ids++ = BBPE_UNIGRAM_BYTE | bytes[n];
     else if (!self->has_byte_ids) *ids++ = self->unknown;
     else
         while (n-- > 0) *ids++ = self->byte_ids[bytes[n]];
     return ids;
 }
-/* Put such ids in order, and return their end; without tokens of bytes, leave one unknown of a run. */
+/* Put such ids in order, and return their end; without tokens of bytes, leave one unknown of a run.  Where some bytes have
+ * none, bbpe_unigram_spell follows when all is written. */
 uint32_t *bbpe_unigram_put_in_order(const bbpe_unigram *self, uint32_t *first, uint32_t *end, bool after_unknown);
+
+/* Write the runs of bytes that are unknown as their tokens, or as one unknown, and return the end of the ids. */
+uint32_t *bbpe_unigram_spell(const bbpe_unigram *self, uint32_t *first, uint32_t *end);
 
 /* As the encoder sees it.  It cuts nothing: with `is_float` ids depend on where a text begins. */
 bbpe_model bbpe_unigram_view(const bbpe_unigram *self);

@@ -111,7 +111,7 @@ bbpe_status bbpe_unigram_nbest_best(bbpe_unigram_nbest *self, const bbpe_unigram
                 node = paths.edges[at->edge].start;
                 rank = at->rank;
             }
-            ids = bbpe_unigram_put_in_order(model, first, ids, false);
+            ids = bbpe_unigram_spell(model, first, bbpe_unigram_put_in_order(model, first, ids, false));
             self->ends[self->count] = (size_t)(ids - self->ids);
             self->sums[self->count++] = ranked.ways[n * most + i].sum;
         }
@@ -171,7 +171,8 @@ bbpe_status bbpe_unigram_nbest_draw(bbpe_unigram_nbest *self, const bbpe_unigram
             self->sums[0] += score_of(model, paths.edges + chosen);
             node = paths.edges[chosen].start;
         }
-        self->ends[0] = (size_t)(bbpe_unigram_put_in_order(model, self->ids, ids, false) - self->ids);
+        ids = bbpe_unigram_put_in_order(model, self->ids, ids, false);
+        self->ends[0] = (size_t)(bbpe_unigram_spell(model, self->ids, ids) - self->ids);
         self->count = 1;
     }
     bbpe_memory_free(sums);

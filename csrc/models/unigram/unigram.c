@@ -125,12 +125,26 @@ uint32_t *bbpe_unigram_put_in_order(const bbpe_unigram *self, uint32_t *first, u
         *a = *--b;
         *b = id;
     }
-    if (self->has_byte_ids) return end;
+    if (self->has_byte_ids || self->has_some_byte_ids) return end;
     uint32_t *out = first;
     for (const uint32_t *id = first; id < end; id++) {
         const bool is_unknown = *id == self->unknown;
         if (!(is_unknown && (after_unknown || self->unknown == BBPE_UNIGRAM_NO_ID))) *out++ = *id;
         after_unknown = is_unknown;
+    }
+    return out;
+}
+
+uint32_t *bbpe_unigram_spell(const bbpe_unigram *self, uint32_t *first, uint32_t *end) {
+    uint32_t *out = first;
+    if (!self->has_some_byte_ids) return end;
+    for (const uint32_t *id = first, *stop; id < end; id = stop) {
+        bool is_spelled = true;
+        for (stop = id; stop < end && *stop >= BBPE_UNIGRAM_BYTE; stop++)
+            is_spelled = is_spelled && self->byte_ids[*stop & 0xFF] != BBPE_UNIGRAM_NO_ID;
+        if (stop == id) *out++ = *stop++;
+        else if (is_spelled) for (; id < stop; id++) *out++ = self->byte_ids[*id & 0xFF];
+        else if (self->unknown != BBPE_UNIGRAM_NO_ID) *out++ = self->unknown;
     }
     return out;
 }
@@ -330,7 +344,7 @@ BBPE_INLINE bbpe_status encode(const bbpe_unigram *self, bbpe_model_scratch *scr
         out = bbpe_unigram_put_in_order(self, out, end, out > ids && out[-1] == self->unknown);
         set_sum(walk.nodes, 0, sum_at(walk.nodes, length, is_float), is_float);
     }
-    *count = (size_t)(out - ids);
+    *count = (size_t)(bbpe_unigram_spell(self, ids, out) - ids);
     return BBPE_OK;
 }
 

@@ -31,13 +31,13 @@ void bbpe_word_bpe_free(bbpe_word_bpe *self) {
 typedef struct {
     const uint8_t *bytes;
     size_t n, at, last, last_end;
-    bool after_unknown;
+    bool after_unknown, owes_unknown; /* what is unknown is still to be written */
 } reader;
 
 /* The character at `at`, and where it ends. */
 typedef struct {
     size_t next;
-    bool is_first, is_last, is_known;
+    bool is_first, is_last, is_known, is_spelled;
 } symbol;
 
 static symbol look(const bbpe_word_bpe *self, const reader *word, size_t at) {
@@ -49,6 +49,8 @@ static symbol look(const bbpe_word_bpe *self, const reader *word, size_t at) {
     s.is_last = self->ends && s.next == word->n;
     const unsigned position = (s.is_first ? BBPE_WORD_BPE_FIRST : 0) | (s.is_last ? BBPE_WORD_BPE_LAST : 0);
     s.is_known = self->symbols == NULL || (c != BBPE_UTF8_INVALID && (self->symbols[c] >> position & 1));
+    s.is_spelled = self->spells && !s.is_known;
+    for (size_t i = at; i < s.next && s.is_spelled; i++) s.is_spelled = self->spelled[word->bytes[i]];
     return s;
 }
 
@@ -67,9 +69,27 @@ static bool is_border(const bbpe_word_bpe *self, const reader *word, symbol righ
     return bbpe_cut_points_between(&self->cuts, characters[0], characters[1]);
 }
 
+/* The same where some bytes are spelled, which no words with marks have. */
+static size_t put_spelled(const bbpe_word_bpe *self, reader *word, symbol s, uint8_t *out) {
+    size_t n = 0;
+    const bool is_unknown = !s.is_known && !s.is_spelled;
+    if (word->owes_unknown && (s.is_known || (is_unknown && !self->fuses))) out[n++] = self->unknown;
+    word->owes_unknown = is_unknown || (word->owes_unknown && !s.is_known);
+    if (!is_unknown) {
+        memcpy(out + n, word->bytes + word->at, s.next - word->at);
+        n += s.next - word->at;
+    }
+    if (word->owes_unknown && s.next == word->n) out[n++] = self->unknown;
+    word->after_unknown = !s.is_known;
+    word->last = word->at;
+    word->last_end = s.next;
+    return n;
+}
+
 /* Write a symbol, with the marks of its position, and return the bytes. */
 static size_t put_symbol(const bbpe_word_bpe *self, reader *word, symbol s, uint8_t *out) {
     size_t n = 0;
+    if (self->spells) return put_spelled(self, word, s, out);
     if (s.is_known) {
         if (s.is_first) out[n++] = BBPE_WORD_BPE_BEGIN;
         memcpy(out + n, word->bytes + word->at, s.next - word->at);
@@ -89,7 +109,7 @@ static size_t put_part(const bbpe_word_bpe *self, reader *word, bool is_whole, u
     size_t n = 0;
     while (word->at < word->n) {
         const symbol s = look(self, word, word->at);
-        if (s.is_known || !self->drops) {
+        if (s.is_known || s.is_spelled || !self->drops) {
             if (!is_whole && n > 0 && is_border(self, word, s)) break;
             n += put_symbol(self, word, s, out + n);
         }
@@ -167,7 +187,7 @@ static bool next_word(const bbpe_word_bpe *self, pretoken *text, const uint8_t *
         text->stop = text->words.ends[text->number++];
     }
     const size_t end = self->is_clip ? clip_end(all, text->start, text->stop) : text->stop;
-    *word = (reader){all + text->start, end - text->start, 0, 0, 0, false};
+    *word = (reader){all + text->start, end - text->start, 0, 0, 0, false, false};
     text->start = end;
     return true;
 }

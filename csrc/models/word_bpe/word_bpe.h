@@ -5,7 +5,9 @@
  * "##a", "a</w>".  The model of bytes is given each word with BBPE_WORD_BPE_BEGIN in front and BBPE_WORD_BPE_END after
  * it, as far as the vocabulary has such symbols, and its first merges join these bytes with the characters next to them,
  * all of them: a word never has more tokens than characters.  A character that is no symbol at its position becomes the
- * byte `unknown`, which merges with nothing, or is left out before anything merges.  UTF-8 has none of these bytes.
+ * byte `unknown`, which merges with nothing, or is left out before anything merges.  UTF-8 has none of these bytes.  Where
+ * some bytes are `spelled`, one that is made of these stays as it is, and what is unknown is written as late as HF's
+ * `tokenizers` does: in front of the next symbol, unknown character or end of the word.
  *
  * A pretoken is a word; or with `rules` a stretch of text as it is, of any number of words or none
  * (models/normalise/bert.h), so that what repeats is found by its bytes, and normalised only once.  With `is_clip` its
@@ -35,6 +37,8 @@ typedef struct {
     bool fuses;        /* a run of what is unknown is one */
     bool drops;        /* what is unknown is left out, and its neighbours may merge */
     uint8_t unknown;   /* the byte for what is unknown, no symbol itself */
+    bool spells;       /* some bytes are `spelled`: 1 where they are */
+    uint8_t spelled[256];
     bool has_rules, is_clip;
     unsigned rules;    /* of models/normalise/bert.h */
 } bbpe_word_bpe;

@@ -1,0 +1,118 @@
+"""Byte fallback where not all bytes have tokens: a character becomes its bytes, or is unknown, as in `tokenizers`."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tokenizers import Tokenizer
+
+import bbpe
+from bbpe.errors import VocabularyError
+
+CHARS = "ab éçñ中丮文😀x▁"
+OTHER = "cdü東\u0301🙂\t"
+
+
+def random_keys(rng: random.Random) -> list[str]:
+    known = [char for char in CHARS if rng.random() < 0.5]
+    spelled = {byte for char in CHARS + OTHER if rng.random() < 0.5 for byte in char.encode()}
+    keys = ["<unk>", *known, *(f"<0x{byte:02X}>" for byte in sorted(spelled))]
+    rng.shuffle(keys)
+    return keys
+
+
+def random_model(rng: random.Random, kind: str) -> dict[str, Any]:
+    keys = random_keys(rng)
+    known = [key for key in keys if len(key) == 1]
+    merges = [rng.choices(known, k=2) for _ in range(4)] if known else []
+    merges = [list(pair) for pair in dict.fromkeys(map(tuple, merges))]
+    keys += [key for key in dict.fromkeys("".join(pair) for pair in merges) if key not in keys]
+    if kind == "Unigram":
+        rows = [[key, -rng.randint(1, 40) / 4] for key in keys]
+        return {"type": kind, "unk_id": keys.index("<unk>"), "vocab": rows, "byte_fallback": True}
+    return {
+        "type": kind, "vocab": {key: number for number, key in enumerate(keys)}, "merges": merges,
+        "byte_fallback": True, "unk_token": rng.choice([None, "<unk>"]), "fuse_unk": rng.random() < 0.5,
+        "dropout": None, "continuing_subword_prefix": None, "end_of_word_suffix": None,
+        "ignore_merges": rng.random() < 0.3,
+    }  # fmt: skip
+
+
+def random_document(rng: random.Random, kind: str) -> dict[str, Any]:
+    fallback = [{"type": "ByteFallback"}, {"type": "Fuse"}]
+    marked = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": rng.choice(["never", "first"]), "split": True}
+    blanks = {"type": "Replace", "pattern": {"String": " "}, "content": "▁"}
+    return {
+        "version": "1.0", "truncation": None, "padding": None, "added_tokens": [], "post_processor": None,
+        "normalizer": rng.choice([None, blanks]), "model": random_model(rng, kind),
+        "pre_tokenizer": rng.choice([None, marked, {"type": "WhitespaceSplit"}]),
+        "decoder": rng.choice([None, {"type": "Sequence", "decoders": fallback}, {"type": "ByteFallback"}]),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["BPE", "Unigram"])
+def test_random_vocabularies(tmp_path: Path, kind: str) -> None:
+    rng = random.Random(kind)
+    path, saved = tmp_path / "tokenizer.json", tmp_path / "saved.json"
+    for _ in range(120):
+        path.write_text(json.dumps(random_document(rng, kind)), encoding="utf-8")
+        hf, tok = Tokenizer.from_file(str(path)), bbpe.load(path)
+        tok.save(saved)
+        assert bbpe.load(saved) == tok
+        names = ["<0xC3>"] if kind == "Unigram" else []  # which are tokens in a text; in BPE with `ignore_merges` only
+        texts = ["".join(rng.choices([*CHARS, *OTHER, *names], k=rng.randint(0, 9))) for _ in range(40)]
+        for text in texts:
+            ids = hf.encode(text).ids
+            assert tok.encode(text) == ids, (text, path.read_text("utf-8"))
+            assert tok.count_tokens(text) == len(ids)
+            # `tokenizers` writes one U+FFFD for each byte of a run that is not UTF-8
+            expected = hf.decode(ids)
+            assert "\ufffd" in expected or tok.decode(ids) == expected, (ids, path.read_text("utf-8"))
+        assert tok.encode_batch(texts) == [encoding.ids for encoding in hf.encode_batch(texts)]
+
+
+@pytest.mark.parametrize("kind", ["BPE", "Unigram"])
+def test_a_long_run_without_tokens(tmp_path: Path, kind: str) -> None:
+    """A run is one for Unigram, however long it is: one character without bytes makes all of it unknown."""
+    keys = ["<unk>", "a", *(f"<0x{byte:02X}>" for byte in "中".encode())]
+    path = tmp_path / "tokenizer.json"
+    rows = [[key, -1.0] for key in keys]
+    unigram = {"type": kind, "unk_id": 0, "vocab": rows, "byte_fallback": True}
+    vocab = {key: number for number, key in enumerate(keys)}
+    bpe = {"type": kind, "vocab": vocab, "merges": [], "unk_token": "<unk>", "byte_fallback": True, "fuse_unk": True}
+    path.write_text(json.dumps({"version": "1.0", "model": unigram if kind == "Unigram" else bpe}), encoding="utf-8")
+    hf, tok = Tokenizer.from_file(str(path)), bbpe.load(path)
+    for text in ("中" * 5000, "中" * 5000 + "東", "a東" + "中" * 5000 + "a" + "中" * 400, "東" * 3000 + "中a"):
+        assert tok.encode(text) == hf.encode(text).ids
+
+
+def test_offsets_are_those_of_characters_or_refused(tmp_path: Path) -> None:
+    """In BPE an unknown token comes after the bytes of the characters behind it."""
+    keys = ["<unk>", "a", *(f"<0x{byte:02X}>" for byte in "中".encode())]
+    rows = [[key, -1.0] for key in keys]
+    path = tmp_path / "tokenizer.json"
+    unigram = {"type": "Unigram", "unk_id": 0, "vocab": rows, "byte_fallback": True}
+    path.write_text(json.dumps({"version": "1.0", "model": unigram}), encoding="utf-8")
+    ids, spans = bbpe.load(path).encode_with_offsets("a中a東中a")
+    assert list(ids) == [1, 2, 3, 4, 1, 0, 1]
+    assert spans.tolist() == [[0, 1], [1, 2], [1, 2], [1, 2], [2, 3], [3, 5], [5, 6]]
+    vocab = {key: number for number, key in enumerate(keys)}
+    model = {"type": "BPE", "vocab": vocab, "merges": [], "unk_token": "<unk>", "byte_fallback": True}
+    path.write_text(json.dumps({"version": "1.0", "model": model}), encoding="utf-8")
+    tok = bbpe.load(path)
+    assert tok.encode("東中a") == [2, 3, 4, 0, 1]
+    assert tok.encode_with_offsets("a東a")[1].tolist() == [[0, 1], [1, 2], [2, 3]]
+    with pytest.raises(VocabularyError, match="do not spell the text"):
+        tok.encode_with_offsets("東中a")
+
+
+def test_dropped_characters_do_not_keep_others_apart(tmp_path: Path) -> None:
+    model = {"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2, "<0x78>": 3}, "merges": ["a b"], "byte_fallback": True}
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps({"version": "1.0", "model": model}), encoding="utf-8")
+    tok = bbpe.load(path)
+    assert tok.encode("a中b axb") == Tokenizer.from_file(str(path)).encode("a中b axb").ids == [2, 0, 3, 1]
