@@ -23,6 +23,10 @@ from .encoding import Encoding, Part, Span
 #: The template of tokenizers without one.
 _NO_TEMPLATE = Template((("A", 0),), (("A", 0), ("B", 1)))
 _UNKNOWN = "\ufffd"
+#: The largest id that `tokenizers` takes.
+_LARGEST = 0xFFFFFFFF
+#: White space of a text, and the mark that may stand for it in a normalized one.
+_BLANKS = WHITE_SPACE + SPACE_MARK
 
 
 class Engine:
@@ -55,6 +59,13 @@ class Engine:
         """Return a text as the model gets it."""
         normalize = getattr(self.tokenizer._encoder, "normalize", None)
         return text if normalize is None else str(normalize(text))
+
+    def normalized_inside(self, blanks: str) -> str:
+        """Return white space as the model gets it in the middle of a text."""
+        if not blanks:
+            return ""
+        text = self.normalized(f".{blanks}.")
+        return text[text.find(".") + 1 : text.rfind(".")]
 
     @lazy_property
     def _others(self) -> dict[str, int]:
@@ -165,7 +176,7 @@ class Engine:
         try:
             text = decoder.text(ids, "replace", None, skip_special_tokens, "raise")
         except TokenIdError:
-            if min(ids) < 0:
+            if min(ids) < 0 or max(ids) > _LARGEST:
                 raise
             ids = [token_id for token_id in ids if token_id in self.names]
             text = decoder.text(ids, "replace", None, skip_special_tokens, "raise")
@@ -233,15 +244,20 @@ class TextSource:
             characters = engine.spec.characters
             text = engine.normalized(text)
             return text.replace(" ", SPACE_MARK) if characters is not None and characters.marks_blanks else text
-        core = text.strip(WHITE_SPACE)
-        options = engine.spec.token_options.get(core)
-        if options is None or not options.normalized:
+        token = engine.names[token_id]
+        options = engine.spec.token_options[token]
+        if not options.normalized:
             return text
-        before, _, after = text.partition(core)
-        written = engine.normalized(core)
-        # a token that is normalized to a blank and its text has that blank of the text
-        blank = written[:1] if written[:1] in (" ", SPACE_MARK) and not core.startswith(written[:1]) else ""
-        return before[len(blank) :].replace(" ", blank or " ") + written + after
+        if not text.strip(WHITE_SPACE):
+            return engine.normalized_inside(text)
+        # the text may have another case or another form than the token, or lack a blank that a normalizer adds
+        written = token if options.verbatim else engine.normalized(token)
+        before, after = text[: -len(text.lstrip(WHITE_SPACE))], text[len(text.rstrip(WHITE_SPACE)) :]
+        # a token before it may have taken its blanks
+        written = written[max(len(token) - len(token.lstrip(WHITE_SPACE)) - len(before), 0) :]
+        before = before[: max(len(before) - len(written) + len(written.lstrip(_BLANKS)), 0)]
+        after = after[len(written) - len(written.rstrip(_BLANKS)) :]
+        return engine.normalized_inside(before) + written + engine.normalized_inside(after)
 
     def offsets(self, start: int, stop: int) -> list[Span]:
         """Return the spans of the text that ids come from."""
