@@ -300,6 +300,8 @@ class _Rows(Sequence[Encoding]):
         template = self._engine.template
         if is_pair and self._adds and not template.pair:
             return None
+        if cut is not None and self._adds and cut.max_length < self._engine.added_count(is_pair):
+            return None
         types = {type_id for _, type_id in (template.pair if is_pair else template.single)}
         if pads is None and cut is None and not (wants_types and types != {0}):
             ids = tokenizer.encode_batch(self._items, allowed_special=allowed, add_special_tokens=self._adds)

@@ -86,10 +86,10 @@ def row(engine: Engine, texts: Sequence[Encoding], adds: bool, rules: Truncation
 
 def _split(texts: Sequence[Encoding], rules: Truncation, added: int) -> list[list[Encoding]]:
     """Return the windows of each text; the first ones fit in a row together."""
-    limit = max(rules.max_length - added, 0)
+    limit = rules.max_length - added
     lengths = [len(text) for text in texts]
     excess = sum(lengths) - limit
-    if excess <= 0:
+    if excess <= 0 or limit < 0:  # `tokenizers` truncates nothing where the template alone is longer
         return [[text] for text in texts]
     if limit == 0:
         lengths = [0] * len(texts)

@@ -222,7 +222,8 @@ class Tokenizer:
         """Truncate rows to a length.
 
         Args:
-            max_length: The most ids, with those of the template.
+            max_length: The most ids, with those of the template.  Nothing is truncated if the template alone is longer,
+                as in `tokenizers`.
             stride: The number of ids that each overflowing row repeats.
             strategy: The text of a pair that loses ids: "longest_first", "only_first" or "only_second".
             direction: The side that loses ids, "right" or "left".
@@ -233,8 +234,8 @@ class Tokenizer:
         check_direction(direction, "truncation")
         if strategy not in STRATEGIES:
             raise ValueError(f"Unknown `strategy`: `{strategy}`. Use one of {', '.join(STRATEGIES)}")
-        room = max(max_length - self.num_special_tokens_to_add(False), 0)
-        if room < stride:
+        room = max_length - self.num_special_tokens_to_add(False)
+        if 0 <= room < stride:
             raise ValueError(
                 f"stride is {stride}, and max_length {max_length} has room for {room} ids of a text; expected no more"
             )
