@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from itertools import chain
 from typing import Any
@@ -59,6 +60,11 @@ class Engine:
         """Return a text as the model gets it."""
         normalize = getattr(self.tokenizer._encoder, "normalize", None)
         return text if normalize is None else str(normalize(text))
+
+    def marked(self, text: str) -> str:
+        """Return a text as the model gets it, with the marks that stand for blanks in its vocabulary."""
+        characters, text = self.spec.characters, self.normalized(text)
+        return text.replace(" ", SPACE_MARK) if characters is not None and characters.marks_blanks else text
 
     def normalized_inside(self, blanks: str) -> str:
         """Return white space as the model gets it in the middle of a text."""
@@ -232,18 +238,18 @@ class TextSource:
         return tokens
 
     @lazy_property
-    def _whole(self) -> list[list[int]]:
-        """Spans with the white space around tokens."""
-        return self._engine.untrimmed.words(self._text, "char", self._matcher)[1].tolist()  # type: ignore[no-any-return]
+    def _whole(self) -> tuple[list[int], list[list[int]]]:
+        """Ids, and their spans with the white space around tokens."""
+        ids, spans, _ = self._engine.untrimmed.words(self._text, "char", self._matcher)
+        return ids, spans.tolist()
 
     def _part(self, number: int, token_id: int) -> str:
         """Return the part of the text, as normalized, that an id comes from."""
-        start, stop = self._whole[number]
-        text, engine = self._text[start:stop], self._engine
+        engine = self._engine
         if token_id == engine.unknown:
-            characters = engine.spec.characters
-            text = engine.normalized(text)
-            return text.replace(" ", SPACE_MARK) if characters is not None and characters.marks_blanks else text
+            return self._unknown_part(number)
+        start, stop = self._whole[1][number]
+        text = self._text[start:stop]
         token = engine.names[token_id]
         options = engine.spec.token_options[token]
         if not options.normalized:
@@ -258,6 +264,25 @@ class TextSource:
         before = before[: max(len(before) - len(written) + len(written.lstrip(_BLANKS)), 0)]
         after = after[len(written) - len(written.rstrip(_BLANKS)) :]
         return engine.normalized_inside(before) + written + engine.normalized_inside(after)
+
+    def _unknown_part(self, number: int) -> str:
+        """Return what an unknown piece is in the normalized text: it may be a part of a character that has others."""
+        ids, spans = self._whole
+        first = last = number
+        while first > 0 and spans[first - 1][1] > spans[first][0]:
+            first -= 1
+        while last + 1 < len(spans) and spans[last][1] > spans[last + 1][0]:
+            last += 1
+        whole = self._engine.marked(self._text[spans[first][0] : spans[last][1]])
+        names, unknown = self._engine.names, self._engine.unknown
+        parts = ["(.+?)" if each == unknown else re.escape(names[each]) for each in ids[first : last + 1]]
+        # a pre-tokenizer may write a blank before a text
+        found = re.fullmatch("".join(parts), whole, re.DOTALL) or re.fullmatch(
+            "".join(parts), SPACE_MARK + whole, re.DOTALL
+        )
+        if found is None:
+            return self._engine.marked(self._text[slice(*spans[number])])
+        return found[sum(each == unknown for each in ids[first : number + 1])]
 
     def offsets(self, start: int, stop: int) -> list[Span]:
         """Return the spans of the text that ids come from."""
