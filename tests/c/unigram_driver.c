@@ -143,7 +143,8 @@ static int round_of(const alphabet *from) {
     model.unknown = UINT32_MAX;
     model.has_byte_ids = draw(4);
     model.is_float = draw(2);
-    for (uint32_t i = 0; i < 256; i++) model.byte_ids[i] = i;
+    model.has_some_byte_ids = !model.has_byte_ids && draw(2);
+    for (uint32_t i = 0; i < 256; i++) model.byte_ids[i] = model.has_some_byte_ids && !draw(8) ? BBPE_UNIGRAM_NO_ID : i;
     const bbpe_unigram slow = model;
     if (bbpe_unigram_prepare(&model) != BBPE_OK) return fail("no memory");
     bbpe_model_scratch scratches[2] = {{0}, {0}};

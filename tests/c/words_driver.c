@@ -186,12 +186,15 @@ static void check_marked(void) {
     words.begins = words.symbols != NULL && next(2);
     words.ends = words.symbols != NULL && next(2);
     words.fuses = next(2);
+    words.drops = next(8) == 0;
+    words.spells = !words.begins && !words.ends && next(2);
+    for (size_t i = 0; i < sizeof words.spelled; i++) words.spelled[i] = next(4) > 0;
     for (int turn = 0; turn < 50; turn++) {
         uint8_t text[TEXT];
         uint32_t expected[5 * TEXT];
         const size_t n = letters(text, TEXT, LETTER_COUNT);
         if (n == 0) continue;
-        words.has_rules = words.symbols != NULL && next(4) > 0;
+        words.has_rules = words.symbols != NULL && !words.spells && next(4) > 0;
         words.is_clip = next(2);
         words.rules = (unsigned)next(32);
         uint8_t *given = exact(text, n);

@@ -58,7 +58,8 @@ static symbol look(const bbpe_word_bpe *self, const reader *word, size_t at) {
 static bool is_border(const bbpe_word_bpe *self, const reader *word, symbol right) {
     const unsigned lengths[2] = {(unsigned)(word->last_end - word->last), (unsigned)(right.next - word->at)};
     bbpe_character characters[2] = {{0, lengths[0]}, {0, lengths[1]}};
-    if (word->after_unknown || !right.is_known) return true;
+    if (word->after_unknown) return true;
+    if (!right.is_known && !right.is_spelled) return !self->spells; /* it may be written later */
     if (lengths[0] + lengths[1] == 2) return false;
     /* what is no UTF-8 may be parts of one character to the model */
     if (bbpe_character_length(word->bytes[word->last]) != lengths[0]
@@ -75,14 +76,14 @@ static size_t put_spelled(const bbpe_word_bpe *self, reader *word, symbol s, uin
     const bool is_unknown = !s.is_known && !s.is_spelled;
     if (word->owes_unknown && (s.is_known || (is_unknown && !self->fuses))) out[n++] = self->unknown;
     word->owes_unknown = is_unknown || (word->owes_unknown && !s.is_known);
+    word->after_unknown = is_unknown && (n > 0 || word->after_unknown);
     if (!is_unknown) {
         memcpy(out + n, word->bytes + word->at, s.next - word->at);
         n += s.next - word->at;
+        word->last = word->at;
+        word->last_end = s.next;
     }
     if (word->owes_unknown && s.next == word->n) out[n++] = self->unknown;
-    word->after_unknown = !s.is_known;
-    word->last = word->at;
-    word->last_end = s.next;
     return n;
 }
 

@@ -37,7 +37,7 @@ typedef struct {
     bool fuses;        /* a run of what is unknown is one */
     bool drops;        /* what is unknown is left out, and its neighbours may merge */
     uint8_t unknown;   /* the byte for what is unknown, no symbol itself */
-    bool spells;       /* some bytes are `spelled`: 1 where they are */
+    bool spells;       /* some bytes are `spelled`: 1 where they are; without marks and rules */
     uint8_t spelled[256];
     bool has_rules, is_clip;
     unsigned rules;    /* of models/normalise/bert.h */
