@@ -90,6 +90,14 @@ class Engine:
         return frozenset(changed if self.unknown is None else {*changed, self.unknown})
 
     @lazy_property
+    def cutting(self) -> frozenset[int]:
+        """The ids of added and special tokens that are found first, so that the text after them is normalized alone."""
+        options = self.spec.token_options
+        return frozenset(
+            token_id for text, token_id in self._others.items() if text not in options or not options[text].normalized
+        )
+
+    @lazy_property
     def unknown(self) -> int | None:
         """The id whose token is the unknown text itself, as Unigram has it."""
         characters = self.spec.characters
@@ -261,7 +269,10 @@ class TextSource:
         before, after = text[: -len(text.lstrip(WHITE_SPACE))], text[len(text.rstrip(WHITE_SPACE)) :]
         # a token before it may have taken its blanks
         written = written[max(len(token) - len(token.lstrip(WHITE_SPACE)) - len(before), 0) :]
-        before = before[: max(len(before) - len(written) + len(written.lstrip(_BLANKS)), 0)]
+        lead = len(written) - len(written.lstrip(_BLANKS))
+        if lead > len(before) and number > 0 and self._whole[0][number - 1] not in engine.cutting:
+            return token  # a token of the model with the same id: normalizers add a blank only where a text begins
+        before = before[: max(len(before) - lead, 0)]
         after = after[len(written) - len(written.rstrip(_BLANKS)) :]
         return engine.normalized_inside(before) + written + engine.normalized_inside(after)
 
