@@ -109,7 +109,7 @@ def character_tokens(
     self.inner, self.starts, self.written = inner, starts, written
     cdef uint32_t[::1] to = outer
     check(bbpe_vocab_reserve(&self.tokens.c, <size_t>len(outer), BYTES + vocab.c.tokens.arena_used))
-    for i in range(BYTES):
+    for i in range(<size_t>BYTES):
         single[i] = <uint8_t>i
         self.add(single + i, 1)
         self.write_bytes(single + i, 1)

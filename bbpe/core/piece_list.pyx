@@ -215,7 +215,7 @@ cdef class PieceList:
 
     def scores(self, ids: Iterable[int], size_t count) -> list[float]:
         """The scores of the pieces of some ids, and 0 for all others below `count`."""
-        found = [0.0] * count
+        found = [0.0] * <Py_ssize_t>count
         for i in ids:
             found[i] = self.rows[<size_t>i].score if i < <object>self.count else 0.0
         return found
