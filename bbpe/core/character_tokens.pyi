@@ -6,10 +6,10 @@ from ..text import Buffer
 from .merge_list import MergeList
 from .token_table import TokenTable
 
-Rows: TypeAlias = tuple[array[int], array[int]]
+_Rows: TypeAlias = tuple[array[int], array[int]]
 def character_tokens(
     vocab: TokenTable,
     of_bytes: Buffer,
     unused: Iterable[int],
     order: Buffer | None,
-) -> tuple[TokenTable, MergeList, memoryview[int], memoryview[int], Rows, int]: ...
+) -> tuple[TokenTable, MergeList, memoryview[int], memoryview[int], _Rows, int]: ...

@@ -13,7 +13,7 @@ from bbpe.core.token_table cimport Marks, TokenTable, is_character
 
 from array import array
 
-from bbpe.core.merge_list import NO_ID
+from bbpe.core.merge_list import NO_ID as _NO_ID
 from bbpe.errors import VocabularyError
 
 cdef enum:
@@ -21,7 +21,7 @@ cdef enum:
     TOKENS = 3   # that build a character of four bytes, itself among them
     WRITTEN = 9  # ids that these three are written as at most
 
-# stub: Rows: TypeAlias = tuple[array[int], array[int]]
+# stub: _Rows: TypeAlias = tuple[array[int], array[int]]
 
 
 cdef class _Builder:
@@ -80,7 +80,7 @@ cdef class _Builder:
 def character_tokens(
     TokenTable vocab not None, const uint32_t[::1] of_bytes not None: Buffer, unused: Iterable[int],
     const uint32_t[::1] order: Buffer | None
-) -> tuple[TokenTable, MergeList, memoryview[int], memoryview[int], Rows, int]:
+) -> tuple[TokenTable, MergeList, memoryview[int], memoryview[int], _Rows, int]:
     """All bytes, then the characters of a vocabulary with what builds them, then its tokens of several characters.
 
     `of_bytes`: uint32[256], the id that each byte is written as.  `unused`: ids of characters that are written as their
@@ -98,13 +98,13 @@ def character_tokens(
     cdef uint8_t single[BYTES]
     cdef size_t i, singles = 0, count = vocab.c.tokens.count, first
     cdef size_t others = count if order is None else <size_t>order.shape[0]
-    cdef uint32_t token_id, made
+    cdef uint32_t token_id, made, none = _NO_ID
     if of_bytes.shape[0] != BYTES:
         raise ValueError(f"found the ids of {of_bytes.shape[0]} bytes; expected {BYTES}")
     for i in range(count):
         singles += is_character(arena + vocab.c.tokens.entries[i].start, vocab.c.tokens.entries[i].length)
     self.tokens, self.fixed, self.of_bytes = TokenTable({}), MergeList(), of_bytes
-    inner, outer = array("I", (NO_ID,)) * vocab.c.id_count, array("I", (NO_ID,)) * (BYTES + TOKENS * singles + others)
+    inner, outer = array("I", (_NO_ID,)) * vocab.c.id_count, array("I", (_NO_ID,)) * (BYTES + TOKENS * singles + others)
     starts, written = array("I", (0,)) * (len(outer) + 1), array("I", (0,)) * (BYTES + WRITTEN * singles + others + 1)
     self.inner, self.starts, self.written = inner, starts, written
     cdef uint32_t[::1] to = outer
@@ -132,7 +132,7 @@ def character_tokens(
         self.inner[token_id], to[made] = made, token_id
     first = self.tokens.c.tokens.count
     for i in range(others):
-        if order is None and self.inner[vocab.c.tokens.entries[i].value] != <uint32_t>NO_ID:
+        if order is None and self.inner[vocab.c.tokens.entries[i].value] != none:
             continue
         token_id = <uint32_t>vocab.c.tokens.entries[i].value if order is None else order[i]
         entry = bbpe_vocab_get(&vocab.c, token_id)
