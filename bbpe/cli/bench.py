@@ -16,9 +16,9 @@ from typing import Any
 import bbpe
 from bbpe.corpus.sources import Reading
 from bbpe.errors import BBPEError, CorpusError, VocabularyError
+from bbpe.records import asdict, dataclass
 from bbpe.text import text_bytes
 
-from ..records import asdict, dataclass
 from .command import Command, add_pattern, load_named, positive
 from .streams import add_reading, say, say_json
 

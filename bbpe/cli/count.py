@@ -8,8 +8,8 @@ from argparse import ArgumentParser, Namespace
 from bbpe.corpus.rowfiles import pyarrow_parquet
 from bbpe.counting.count import count_files, count_texts
 from bbpe.counting.counts import PretokenCounts
+from bbpe.records import asdict
 
-from ..records import asdict
 from .command import Command
 from .counting import add_corpus, add_counting, add_progress, counting_of, is_streamed, stdin_texts
 from .outputs import check_output, inputs_of

@@ -8,8 +8,8 @@ from operator import add
 
 import bbpe
 from bbpe.counting.counts import PretokenCounts
+from bbpe.records import asdict
 
-from ..records import asdict
 from .command import Command, positive
 from .outputs import check_output, inputs_of
 from .streams import say, say_json

@@ -14,9 +14,9 @@ from pathlib import Path
 import bbpe
 from bbpe.cli import display
 from bbpe.errors import BBPEError, CorpusError
+from bbpe.records import asdict, dataclass
 from bbpe.tokenizer import Tokenizer
 
-from ..records import asdict, dataclass
 from .command import Command, positive
 from .streams import say, say_json
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import bbpe
 from bbpe import formats
 from bbpe.formats.saving import proven
+from bbpe.records import replace
 from bbpe.splitting.patterns import get_pattern
 
-from ..records import replace
 from .command import Command, add_format, add_tokenizer, load_named, positive
 from .counting import add_corpus, add_counting, add_progress, counting_of
 from .outputs import check_output, inputs_of

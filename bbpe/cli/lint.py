@@ -5,8 +5,8 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 import bbpe
+from bbpe.records import replace
 
-from ..records import replace
 from .command import Command, add_tokenizer, load_tokenizer, positive
 from .streams import add_reading, say, say_json
 

@@ -13,8 +13,8 @@ from bbpe.corpus.files import corpus_paths
 from bbpe.files import check_replaceable
 from bbpe.formats import FORMATS
 from bbpe.formats.folder_config import OTHER_FILES
+from bbpe.records import dataclass, field
 
-from ..records import dataclass, field
 from .streams import STDIN
 
 #: Formats that write configuration and chat templates into a folder besides.

@@ -6,6 +6,7 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from typing import Any
 
 from bbpe.counting.options import reporting
+from bbpe.records import asdict
 from bbpe.shards.formats import FORMATS
 from bbpe.shards.load import Shards
 from bbpe.shards.part import Totals
@@ -13,7 +14,6 @@ from bbpe.shards.plan import ShardPlan, open_plan
 from bbpe.shards.run import finish_shards, plan_shards, run_parts
 from bbpe.threads import thread_count
 
-from ..records import asdict
 from .command import Command, add_pattern, load_named, positive
 from .counting import add_progress, progress_of
 from .streams import add_reading, say, say_json

@@ -5,8 +5,8 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 import bbpe
+from bbpe.records import asdict
 
-from ..records import asdict
 from .command import Command, load_named, positive
 from .counting import share
 from .streams import say, say_json

@@ -12,9 +12,9 @@ from bbpe import formats
 from bbpe.core.count import PretokenTable
 from bbpe.counting.counts import PretokenCounts
 from bbpe.formats.saving import proven
+from bbpe.records import fields
 from bbpe.tokenizer import Tokenizer
 
-from ..records import fields
 from .command import Command, add_format, positive
 from .counting import add_corpus, add_counting, add_progress, counting_of, is_streamed, progress_of, stdin_texts
 from .outputs import check_output, inputs_of

@@ -1,4 +1,4 @@
-"""What a process has once: bytes that caches may take together, turns at the interpreter's lock, a random number."""
+"""What all tokenizers of a process share: the limit of their caches, turns at the interpreter's lock, and a random number."""
 from bbpe.core.c_base cimport BBPE_ATOMIC_STORE
 
 import sys

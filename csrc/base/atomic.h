@@ -22,7 +22,7 @@
 #error "atomic.h needs the atomic operations of this compiler"
 #endif
 
-/* What a loop does that waits for such a word, 10 to 50 ns. */
+/* A pause of 10 to 50 ns, for a loop that waits until such a word changes. */
 #if defined(__x86_64__) || defined(__i386__)
 #define BBPE_PAUSE() __builtin_ia32_pause()
 #elif defined(__aarch64__)

@@ -91,7 +91,7 @@ def test_a_long_run_without_tokens(tmp_path: Path, kind: str) -> None:
 
 
 def test_offsets_are_those_of_characters_or_refused(tmp_path: Path) -> None:
-    """In BPE an unknown token comes after the bytes of the characters behind it."""
+    """In BPE an unknown token is written after the bytes of the characters that follow it in the text."""
     keys = ["<unk>", "a", *(f"<0x{byte:02X}>" for byte in "中".encode())]
     rows = [[key, -1.0] for key in keys]
     path = tmp_path / "tokenizer.json"

@@ -70,7 +70,7 @@ static bool is_border(const bbpe_word_bpe *self, const reader *word, symbol righ
     return bbpe_cut_points_between(&self->cuts, characters[0], characters[1]);
 }
 
-/* The same where some bytes are spelled, which no words with marks have. */
+/* As above, for a model that writes some characters as their bytes; such models do not mark words. */
 static size_t put_spelled(const bbpe_word_bpe *self, reader *word, symbol s, uint8_t *out) {
     size_t n = 0;
     const bool is_unknown = !s.is_known && !s.is_spelled;
