@@ -6,7 +6,7 @@ enum {
     CALLS = 64,
     LEAST = 1500,    /* units that take longer than to give the lock away and to take it back, with all that comes with it */
     MOST = 1 << 16,  /* of a thread that is alone: others may wait for the lock that never call */
-    LOOKS = 4000,    /* as long as to be woken takes, 40 to 100 us */
+    LOOKS = 4000,    /* each with a pause of 10 to 50 ns: 40 to 200 us, about as long as to be woken takes */
 };
 
 bool bbpe_turns_gives(bbpe_turns *self, uintptr_t thread, size_t units) {

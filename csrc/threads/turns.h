@@ -2,7 +2,7 @@
  *
  * A thread that comes back from a call of some microseconds finds the lock taken by another one, which gives it away again as
  * soon.  To sleep until then takes longer than the call, so the thread looks for a while first, as long as the other one is
- * known to take turns too.  Who is alone keeps the lock: giving it away and taking it back takes 60 ns. */
+ * known to take turns too.  Who is alone keeps the lock. */
 #ifndef BBPE_THREADS_TURNS_H
 #define BBPE_THREADS_TURNS_H
 
