@@ -22,6 +22,7 @@ class TokenLengths:
         drops: bool = False,
         of_bytes: bool = False,
         known: Sequence[bytes] = (),
+        unknown: bytes | None = None,
         bert: WordPiece | None = None,
         extents: npt.NDArray[np.uint8] | None = None,
     ) -> Self: ...

@@ -44,16 +44,16 @@ cdef class TokenLengths:
     """For how many bytes of normalized text each id stands.
 
     `first`: at the beginning of a pretoken, uint32[n] by id; `inside`: elsewhere; VARIES for an unknown token.  `whole`: that
-    stands for its pretoken; else for a character, with `fuses` for a run of those that are not `known`: one bit for each
-    code point, for characters within a pretoken, at its beginning, at its end, and alone.  `drops`: those that are not known
-    have no id.  `of_bytes`: each byte is a character.  `extents`, of tokens that stand for as many bytes everywhere: the
+    stands for its pretoken, which may begin with its text, `unknown`; else for a character, with `fuses` for a run of those
+    that are not `known`: one bit for each code point, for characters within a pretoken, at its beginning, at its end, and
+    alone.  `drops`: those that are not known have no id.  `of_bytes`: each byte is a character.  `extents`, of tokens that stand for as many bytes everywhere: the
     vocabulary's (`TokenTable.extents`).  `bert`: a model that applies BERT's rules to stretches itself, or one of words.
     """
 
     def __cinit__(
         self, const uint32_t[::1] first not None, const uint32_t[::1] inside not None, *, bint whole=False,
         bint fuses=False, bint drops=False, bint of_bytes=False, known: Sequence[bytes] = (),
-        WordPiece bert=None, const uint8_t[:, ::1] extents: npt.NDArray[np.uint8] | None = None
+        bytes unknown=None, WordPiece bert=None, const uint8_t[:, ::1] extents: npt.NDArray[np.uint8] | None = None
     ):
         if first.shape[0] != inside.shape[0] or first.shape[0] == 0:
             raise ValueError(f"{first.shape[0]} and {inside.shape[0]} lengths; expected equally many, and at least one")
@@ -61,11 +61,13 @@ cdef class TokenLengths:
             raise ValueError(f"known has {len(known)} sets; expected 4")
         if extents is not None and (extents.shape[0] != first.shape[0] or extents.shape[1] != 2):
             raise ValueError(f"extents have {extents.shape[0]} rows of {extents.shape[1]}; expected {first.shape[0]} of 2")
-        self.kept = first, inside, tuple(known), extents
+        self.kept = first, inside, tuple(known), extents, unknown
         self.c.first, self.c.inside, self.c.id_count = &first[0], &inside[0], first.shape[0]
         self.c.whole, self.c.fuses, self.c.drops, self.c.of_bytes = whole, fuses, drops, of_bytes
         if extents is not None:
             self.c.extents = <const bbpe_token_extent *>&extents[0, 0]
+        if unknown is not None:
+            self.c.unknown, self.c.unknown_size = <const uint8_t *>PyBytes_AS_STRING(unknown), len(unknown)
         if bert is not None and bert.c.is_bert:
             bbpe_token_lengths_set_bert(&self.c, bert.c.rules)
         cdef Py_ssize_t i

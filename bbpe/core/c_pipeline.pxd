@@ -265,6 +265,8 @@ cdef extern from "pipeline/pipeline.h" nogil:
         const bbpe_token_extent *extents
         size_t id_count
         bint whole, fuses, drops, of_bytes
+        const uint8_t *unknown
+        size_t unknown_size
         const uint64_t *known[4]
         bint is_bert
 

@@ -80,8 +80,12 @@ def _token_lengths(spec: TokenizerSpec, engine: Model) -> TokenLengths:
             return TokenLengths(first, first, whole=True, bert=bert, extents=_extents(spec, first))
         case WordPieceModel(unknown, prefix), _:
             _shorten(inside, spec, prefix, "")
-            _set_varying(unknown, first, inside)
-            return TokenLengths(first, inside, whole=True, bert=bert, extents=None if bert is None else _sizes(inside))
+            if bert is not None:
+                _set_varying(unknown, inside)
+                return TokenLengths(inside, inside, whole=True, bert=bert, extents=_sizes(inside))
+            _set_varying(unknown, first)
+            text = None if unknown is None else spec.vocab.get(unknown)  # a special token is not in texts
+            return TokenLengths(first, inside, whole=True, unknown=text)
         case _, None:
             return TokenLengths(inside, inside, extents=_extents(spec, inside))
         case model, characters if characters.byte_ids:

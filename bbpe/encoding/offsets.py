@@ -12,7 +12,7 @@ from ..core.word_bpe import WordBPE
 from ..core.wordpiece import WordPiece
 from ..errors import VocabularyError
 from ..lazy import np, npt
-from ..pipeline.alignment import align, head_of
+from ..pipeline.alignment import align
 from ..pipeline.pre_tokenizers import prefixed, pretokens
 from ..pipeline.special_tokens import NOTHING, Matcher
 from ..spec.rules import SPACE_MARK
@@ -126,7 +126,7 @@ def _piece(
 ) -> IdsAndSpans:
     """Return the ids of a piece between special tokens, and their spans in its characters."""
     aligned = align(encoder.rules.normalizers, piece)
-    head = head_of(aligned) if head > 0 else 0
+    head = aligned.head if head > 0 else 0
     is_marked = encoder.marks_blanks and not encoder.rules.pre_tokenizers
     text = aligned.text.replace(SPACE_MARK, " ") if is_marked else aligned.text
     data = text.encode("utf-8", "surrogateescape")

@@ -242,9 +242,9 @@ class RuleEncoder(TextEncoder):
         is_marked = after is not None and self._normalizes_tokens
         normalize = self.normalize if is_marked else self._normalize_all
         if head > 0 and self._finds_head:
-            from ..pipeline.alignment import align, head_of
+            from ..pipeline.alignment import align
 
-            head = head_of(align(self.rules.normalizers, text))
+            head = align(self.rules.normalizers, text).head
         if normalize is not None:
             text = normalize(text)
         if after is None:

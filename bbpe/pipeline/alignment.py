@@ -39,14 +39,19 @@ Positions: TypeAlias = "npt.NDArray[np.int64]"
 
 @dataclass(frozen=True)
 class Aligned:
-    """A normalized text, and the position in the original text that each of its characters comes from, int64[n]."""
+    """A normalized text, and the position in the original text that each of its characters comes from, int64[n].
+
+    Its first `head` characters count as what became of the first one of the original text.
+    """
 
     text: str
     sources: Positions
+    head: int
 
-    def then(self, text: str, taken: Sequence[int] | Positions) -> Aligned:
+    def then(self, text: str, taken: Sequence[int] | Positions, head: int | None = None) -> Aligned:
         """Return the result of another rule; `taken` has the position in this text of each character of `text`."""
-        return Aligned(text, self.sources[np.asarray(taken, dtype=np.int64)])
+        places = np.asarray(taken, dtype=np.int64)
+        return Aligned(text, self.sources[places], int(np.count_nonzero(places < self.head)) if head is None else head)
 
 
 def align(rules: Sequence[Normalizer], text: str) -> Aligned:
@@ -58,19 +63,15 @@ def align(rules: Sequence[Normalizer], text: str) -> Aligned:
     >>> aligned.text, aligned.sources.tolist()
     ('>éx', [0, 0, 2])
     """
-    done = Aligned(text, np.arange(len(text), dtype=np.int64))
+    done = Aligned(text, np.arange(len(text), dtype=np.int64), min(1, len(text)))
     for step in (step for rule in rules for step in _steps(rule)):
         apply = normalizer((step,))
         after = done.text if apply is None else apply(done.text)
         if after != done.text:
             assert apply is not None
-            done = done.then(after, _taken(step, apply, done.text, after))
+            head = _head(grapheme_parts(step.data, done.text), done.head) if isinstance(step, Precompiled) else None
+            done = done.then(after, _taken(step, apply, done.text, after), head)
     return done
-
-
-def head_of(aligned: Aligned) -> int:
-    """Return how many of the first characters come from the first one of the original text."""
-    return int(np.count_nonzero(aligned.sources == 0))
 
 
 def _steps(rule: Normalizer) -> Sequence[Normalizer]:
@@ -132,6 +133,25 @@ def _of_parts(parts: Sequence[tuple[str, str]]) -> list[int]:
         taken += [done + min(number, len(before) - 1) for number in range(len(after))]
         done += len(before)
     return taken
+
+
+def _head(parts: Sequence[tuple[str, str]], head: int) -> int:
+    """Return how many of the first characters of what parts became `tokenizers` takes for those of their first `head` characters.
+
+    It aligns character with character, except that those which a part has gained stay with the one before, and that the
+    number of those which it has lost is left out after the last character so far, if there is one.
+    """
+    changes: list[int] = []
+    for before, after in parts:
+        gained = len(after) - len(before)
+        changes += [int(number >= len(before)) for number in range(len(after))]
+        if gained < 0 and changes:
+            changes[-1] += gained
+    found = done = 0
+    for change in changes:
+        found += max(done - 1, 0) < head if change > 0 else done < head
+        done += 0 if change > 0 else 1 - change
+    return found
 
 
 def _replaced(pattern: str, length: int, text: str) -> list[int]:

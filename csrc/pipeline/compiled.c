@@ -124,28 +124,16 @@ static bbpe_status replace_invalid(bbpe_pipeline_run *self, bool is_aligned, bbp
     return bbpe_part_writer_end(&writer, self, part);
 }
 
-/* How many bytes of a text come from the first `head` of the one that it was made of. */
-static size_t find_head(const bbpe_sources *sources, size_t n, size_t head) {
-    size_t next = 0;
-    while (next < sources->count && sources->runs[next].source < head) next++;
-    if (next == 0) return 0;
-    const bbpe_source_run *last = sources->runs + next - 1;
-    const size_t size = (next < sources->count ? last[1].start : n) - last->start;
-    if (last->held >= size || head - last->source >= size - last->held) return last->start + size;
-    return last->start + last->held + (head - last->source);
-}
-
 static bbpe_status normalize(bbpe_pipeline_run *self, const bbpe_pipeline_call *call, bbpe_part *part) {
     const uint8_t *out;
     size_t n;
     const bbpe_part from = *part;
     const bool is_aligned = call->is_aligned, finds_head = call->pipeline->finds_head && from.head > 0;
+    self->normalizer.head = finds_head ? from.head : 0;
     const bbpe_status status = bbpe_normalizer_apply(call->pipeline->normalizer, &self->normalizer, from.text, from.n,
                                                is_aligned || finds_head, &out, &n);
     if (status != BBPE_OK) return status;
-    const bool is_changed = self->normalizer.sources != NULL;
-    size_t head = finds_head && !is_changed ? from.head : from.head > 0;
-    if (finds_head && is_changed) head = find_head(self->normalizer.sources, n, from.head);
+    const size_t head = finds_head ? self->normalizer.head : from.head > 0;
     if (n == 0 || (out >= from.text && out + n <= from.text + from.n)) {
         const size_t start = n == 0 ? 0 : (size_t)(out - from.text);
         *part = (bbpe_part){from.text + start, n, from.at + start, after_source(from.sources, start), from.is_exact, head};

@@ -186,6 +186,17 @@ static bbpe_status compose_sources(bbpe_normalizer_scratch *scratch, const bbpe_
     return status;
 }
 
+/* How many of n bytes come from the first `head` of the text that they were made of. */
+static size_t find_head(const bbpe_sources *sources, size_t n, size_t head) {
+    size_t next = 0;
+    while (next < sources->count && sources->runs[next].source < head) next++;
+    if (next == 0) return 0;
+    const bbpe_source_run *last = sources->runs + next - 1;
+    const size_t size = (next < sources->count ? last[1].start : n) - last->start;
+    if (last->held >= size || head - last->source >= size - last->held) return last->start + size;
+    return last->start + last->held + (head - last->source);
+}
+
 bbpe_status bbpe_normalizer_apply(const bbpe_normalizer *self, bbpe_normalizer_scratch *scratch, const uint8_t *text,
                                   size_t n, bool aligned, const uint8_t **out, size_t *out_n) {
     bbpe_charsmap_output *done = NULL, *next = scratch->buffers;
@@ -206,6 +217,8 @@ bbpe_status bbpe_normalizer_apply(const bbpe_normalizer *self, bbpe_normalizer_s
         status = bbpe_pass_reserve(&pass, 0);
         if (status != BBPE_OK) return status;
         bbpe_pass_keep(&pass, pass.n);
+        if (aligned && self->steps[i].kind != BBPE_NORMALIZER_PRECOMPILED)
+            scratch->head = find_head(&next->sources, next->used, scratch->head);
         if (aligned) status = compose_sources(scratch, done, next);
         if (status != BBPE_OK) return status;
         done = next;

@@ -64,6 +64,8 @@ typedef struct {
     bbpe_automaton_scratch automaton;
     bbpe_sources composed;
     const bbpe_sources *sources; /* after a call with offsets: where the result comes from; NULL if it is the text */
+    size_t head; /* with offsets: how many bytes the text begins with that come from a first character, set by the caller, and
+                  * then how many of the result do */
 } bbpe_normalizer_scratch;
 
 void bbpe_normalizer_init(bbpe_normalizer *self);

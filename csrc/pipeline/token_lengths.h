@@ -27,6 +27,8 @@ typedef struct {
     bool whole; /* an unknown token stands for its pretoken; else for a character, */
     bool fuses; /* or for a run of those that are not known */
     bool drops; /* characters that are not known have no id */
+    const uint8_t *unknown; /* for `whole`: the text of the unknown token, which a longer pretoken may begin with; or NULL */
+    size_t unknown_size;
     bool of_bytes; /* each byte is a character */
     /* Characters with a token, one bit for each code point or byte; needed for `fuses` and `drops`.  By the position in a pretoken:
      * 1 at the beginning + 2 at the end. */

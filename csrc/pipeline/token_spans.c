@@ -41,10 +41,17 @@ static size_t after_unknown(const walk *self, size_t at) {
     return at;
 }
 
-/* The end of what an unknown token stands for. */
+/* Whether a pretoken is longer than the text of the unknown token, and begins with it: the id does not tell what it stands for. */
+static bool is_ambiguous(const walk *self) {
+    const bbpe_token_lengths *lengths = self->lengths;
+    if (lengths->unknown == NULL || self->pretoken_end - self->at <= lengths->unknown_size) return false;
+    return !memcmp(self->stretch->text + self->at, lengths->unknown, lengths->unknown_size);
+}
+
+/* The end of what an unknown token stands for; its beginning if that cannot be told. */
 static size_t unknown_end(const walk *self) {
     size_t next;
-    if (self->lengths->whole) return self->pretoken_end;
+    if (self->lengths->whole) return is_ambiguous(self) ? self->at : self->pretoken_end;
     const size_t end = self->lengths->fuses ? after_unknown(self, self->at) : self->at;
     if (end > self->at) return end;
     (void)character_at(self, self->at, &next);

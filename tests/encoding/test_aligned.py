@@ -97,3 +97,24 @@ def test_what_has_no_words(tmp_path: Path) -> None:
     tok = bbpe.load(write_json(tmp_path / "tokenizer.json", document(post_processor=template)))
     with pytest.raises(ValueError, match="no form for pairs"):
         tok.encode_aligned("a", "b", add_special_tokens=True)
+
+
+def test_text_of_the_unknown_token(tmp_path: Path) -> None:
+    rules = {"normalizer": None, "pre_tokenizer": named("WhitespaceSplit"), "post_processor": None, "added_tokens": []}
+    path = write_json(tmp_path / "tokenizer.json", wordpiece(**rules))
+    hf, tok = tokenizers.Tokenizer.from_file(str(path)), bbpe.load(path)
+    for text in ("[UNK] the", "the [UNK]", "xx [UNK]", "[UN the", "x[UNK]", "the[UNK] in", "[UNK"):
+        ids, spans = tok.encode_with_offsets(text)
+        theirs = hf.encode(text)
+        assert (ids, spans.tolist()) == (theirs.ids, [list(span) for span in theirs.offsets]), text
+    for text in ("[UNK]s", "[UNK]x", "a [UNK]es in"):  # an unknown word, or the token and what follows it
+        assert tok.encode(text) == hf.encode(text).ids
+        with pytest.raises(VocabularyError, match="no offsets"):
+            tok.encode_with_offsets(text)
+    value = wordpiece(**rules)
+    value["model"]["continuing_subword_prefix"] = ""
+    hf, tok = tokenizers.Tokenizer.from_file(str(write_json(path, value))), bbpe.load(path)
+    for text in ("a[UNK]", "a[UNK]in the", "x", "the[UNK"):
+        ids, spans = tok.encode_with_offsets(text)
+        theirs = hf.encode(text)
+        assert (ids, spans.tolist()) == (theirs.ids, [list(span) for span in theirs.offsets]), text

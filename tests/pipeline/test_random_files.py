@@ -55,8 +55,9 @@ class Comparison:
         # a whole pretoken of characters without tokens may be a token
         self.is_ambiguous = is_bpe and self.model["ignore_merges"]
         normalizer = self.hf.normalizer
-        written = [text if normalizer is None else normalizer.normalize_str(text) for text in self.contents]
-        # `tokenizers` finds these at random
+        normalized = [token["content"] for token in value["added_tokens"] if token["normalized"]]
+        written = [text if normalizer is None else normalizer.normalize_str(text) for text in normalized]
+        # `tokenizers` finds these at random, or never comes back
         self.is_random = not all(written) or len(set(written)) < len(written)
 
     def judged(self, text: str, **options: bool) -> Any:
@@ -67,8 +68,10 @@ class Comparison:
             return None if "Panic" in type(error).__name__ or isinstance(error, Exception) else pytest.fail(str(error))
 
     def differences(self, text: str) -> Iterator[str]:
+        if self.is_random:
+            return
         theirs, framed = self.judged(text, add_special_tokens=False), self.judged(text)
-        if self.is_random or theirs is None or framed is None:
+        if theirs is None or framed is None:
             return
         if self.has_words and self.tok.encode(text, allowed_special="all") != theirs.ids:
             return
