@@ -26,6 +26,7 @@ class TokenLengths:
         bert: WordPiece | None = None,
         extents: npt.NDArray[np.uint8] | None = None,
     ) -> Self: ...
+    def knows(self, code: int) -> bool: ...
 
 class SpanTrims:
     def __new__(

@@ -74,6 +74,10 @@ cdef class TokenLengths:
         for i in range(len(known)):
             self.c.known[i] = <const uint64_t *>PyBytes_AS_STRING(known[i])
 
+    def knows(self, int code) -> bool:
+        """Whether a character is `known` wherever it is in a pretoken, or all are."""
+        return all(known[code // 8] >> code % 8 & 1 for known in self.kept[2])
+
 
 cdef class SpanTrims:
     """How spans lose the blanks of their tokens.

@@ -14,6 +14,7 @@ from ..pipeline.special_tokens import Matcher
 from ..spec.models import UnigramModel, WordLevelModel, WordPieceModel
 from ..spec.rules import Characters
 from ..spec.spec import TokenizerSpec, other_tokens
+from ..spec.unigram import unigram_scheme
 from ..spec.vocab import Vocab
 from ..text import WHITE_SPACE, bytes_to_alphabet
 from .piped import NOTHING_AROUND, PipedTexts
@@ -42,7 +43,10 @@ class AlignedTexts:
     @lazy_property
     def _splitter(self) -> Splitter | None:
         """Return the splitter for pretokens that the pipeline leaves to the encoder."""
-        return None if self._pattern.scheme is None else Splitter(self._pattern.scheme)
+        scheme = self._pattern.scheme
+        if scheme is None and not self._lengths.knows(ord(" ")):  # else a run of unknown characters ends before it
+            scheme = unigram_scheme(self._pattern)
+        return None if scheme is None else Splitter(scheme)
 
     def call(self, matcher: Matcher | None, trims: SpanTrims | None) -> AlignedCall:
         """Return what encodes texts with the places of ids, by the tokens of a call."""

@@ -304,7 +304,8 @@ static bbpe_status next_piece(bbpe_pipeline_run *self, const bbpe_pipeline_call 
     const bbpe_status status = bbpe_token_cursor_next(&self->tokens, search, &span, &needs_linear);
     if (status != BBPE_OK) return status;
     if (needs_linear) return note_problem(self, search, BBPE_PIPELINE_NEEDS_LINEAR);
-    const bbpe_part part = {self->tokens.text + span.start, span.end - span.start, span.start, {0}, false, span.start == 0};
+    bbpe_part part = {self->tokens.text + span.start, span.end - span.start, span.start, {0}, false, span.start == 0};
+    if (call->pipeline->finds_head && part.head > 0) part.head = character_end(self, 0);
     self->is_cut = span.id == BBPE_STRETCH_NO_ID;
     return begin_piece(self, call, part, &span);
 }

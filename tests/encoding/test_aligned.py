@@ -118,3 +118,18 @@ def test_text_of_the_unknown_token(tmp_path: Path) -> None:
         ids, spans = tok.encode_with_offsets(text)
         theirs = hf.encode(text)
         assert (ids, spans.tolist()) == (theirs.ids, [list(span) for span in theirs.offsets]), text
+
+
+@pytest.mark.parametrize("scheme", ["always", "first", "never"])
+def test_unigram_without_a_blank(tmp_path: Path, scheme: str) -> None:
+    vocab = [["<unk>", 0.0], ["\u2581in", -1.0], ["in", -1.5], *([char, -2.0] for char in "ain")]
+    rule = named("Metaspace", replacement="\u2581", prepend_scheme=scheme, split=True)
+    model = named("Unigram", unk_id=0, vocab=vocab, byte_fallback=False)
+    value = document(model=model, pre_tokenizer=rule, added_tokens=[], decoder=rule)
+    path = write_json(tmp_path / "tokenizer.json", value)
+    hf, tok = tokenizers.Tokenizer.from_file(str(path)), bbpe.load(path)
+    for text in ("  ", " in  a", "x  yz in", "a   ", "\u2581\u2581x in", *adversarial_strings(40, seed=5)):
+        theirs = hf.encode(text)
+        ids, spans = tok.encode_with_offsets(text)
+        assert (ids, spans.tolist()) == (theirs.ids, [list(span) for span in theirs.offsets]), text
+        assert tok.encode_aligned(text).word_ids == theirs.word_ids, text

@@ -24,6 +24,7 @@ NORMALIZERS: list[Any] = [
     named("StripAccents"),
     named("Lowercase"),
     named("NFKC"),
+    named("ByteLevel"),
     named("Prepend", prepend="a"),
     replaced("in", "g"),
     replaced("t", "th"),
@@ -69,7 +70,8 @@ CASES = list(itertools.product(NORMALIZERS, SPLITS, (False, True)))
 
 
 def test_some_chains(tmp_path: Path) -> None:
-    for case in CASES[::13]:
+    several = (named("ByteLevel"), [named("FixedLength", length=1)], True)  # characters of one character, apart
+    for case in [several, *CASES[::13]]:
         check(tmp_path / "tokenizer.json", *case, texts(20)[::3])
 
 
