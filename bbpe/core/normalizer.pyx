@@ -86,8 +86,6 @@ cdef class Normalizer:
     def add_replace_matches(self, Automaton automaton not None, bytes content not None) -> None:
         """Let each match, none of which is empty, become `content`."""
         cdef bbpe_normalizer_step step = step_of(BBPE_NORMALIZER_REPLACE)
-        if automaton.c.may_be_empty:
-            raise ValueError("the regex may match the empty string; expected at least one character")
         step.content, step.content_length = <const uint8_t *>PyBytes_AS_STRING(content), <size_t>len(content)
         step.automaton = &automaton.c
         self._kept.append(automaton)

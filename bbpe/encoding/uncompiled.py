@@ -33,6 +33,4 @@ def _reason(rule: Normalizer) -> str:
         found = automaton_of(rule.pattern)
         if found.tables is None:
             return f"the regex {rule.pattern!r} has {found.reason}"
-        if found.tables.may_be_empty:
-            return f"the regex {rule.pattern!r} may match the empty string"
     return "a string of it has a surrogate"

@@ -157,7 +157,7 @@ def _head(parts: Sequence[tuple[str, str]], head: int) -> int:
 def _replaced(pattern: str, length: int, text: str) -> list[int]:
     taken: list[int] = []
     done = 0
-    for first, last in compiled(pattern).spans(text):
+    for first, last in compiled(pattern).replaceable(text):
         taken += range(done, first)
         taken += [max(last - 1, 0)] * length
         done = last

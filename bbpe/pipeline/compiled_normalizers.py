@@ -75,7 +75,7 @@ def _add_steps(compiled: CompiledNormalizer, rule: Normalizer) -> bool:
             from ..splitting.automaton import automaton_of
 
             tables = automaton_of(pattern).tables
-            if tables is None or tables.may_be_empty:
+            if tables is None:
                 return False
             compiled.add_replace_matches(Automaton(tables), content.encode())
         case SqueezeBlanks(suffix, drops_marks):

@@ -92,6 +92,14 @@ class Regex:
             yield first, last
             done = last
 
+    def replaceable(self, text: str) -> Iterator[Span]:
+        """Yield the spans of a text that is not empty, but no empty one where another ends, as Oniguruma finds them."""
+        done = -1
+        for first, last in self.spans(text) if text else ():
+            if last > done:
+                yield first, last
+            done = last
+
     def refuse(self, first: int, last: int, done: int) -> NoReturn:
         """Raise `PatternError` about a match that begins before the end of the last one."""
         raise PatternError(
@@ -100,10 +108,10 @@ class Regex:
         )
 
     def replaced(self, text: str, content: str) -> str:
-        """Return a text with `content` in place of each match."""
+        """Return a text with `content` in place of each match that `replaceable` yields."""
         parts: list[str] = []
         done = 0
-        for first, last in self.spans(text):
+        for first, last in self.replaceable(text):
             parts += (text[done:first], content)
             done = last
         return "".join((*parts, text[done:])) if parts else text

@@ -58,11 +58,13 @@ static bool find_pattern(const bbpe_normalizer_step *step, const uint8_t *text, 
     return false;
 }
 
+/* The next match; none is empty where another ends. */
 static bbpe_status find_match(const bbpe_normalizer_step *step, bbpe_pass *pass, size_t from, size_t *start, size_t *end,
                               bool *found) {
     bbpe_span span = {BBPE_AUTOMATON_NONE, 0};
+    const bool refuses_empty = pass->is_changed && step->automaton->may_be_empty;
     const bbpe_status status = bbpe_automaton_find(step->automaton, &pass->scratch->automaton, pass->text, pass->n, from,
-                                                   false, &span);
+                                                   refuses_empty, &span);
     *found = span.start != BBPE_AUTOMATON_NONE;
     *start = span.start;
     *end = span.end;
@@ -73,7 +75,7 @@ bbpe_status bbpe_pass_replace(const bbpe_normalizer_step *step, bbpe_pass *pass)
     size_t start = 0, end = 0;
     bool found = true;
     bbpe_automaton_scratch_clear(&pass->scratch->automaton);
-    for (size_t from = 0; from <= pass->n;) {
+    for (size_t from = 0; from <= pass->n && pass->n > 0; from = end) {
         bbpe_status status = BBPE_OK;
         if (step->automaton == NULL) found = find_pattern(step, pass->text, pass->n, from, &start, &end);
         else status = find_match(step, pass, from, &start, &end, &found);
@@ -81,7 +83,6 @@ bbpe_status bbpe_pass_replace(const bbpe_normalizer_step *step, bbpe_pass *pass)
         status = bbpe_pass_cut(pass, start, end, step->content_length);
         if (status != BBPE_OK) return status;
         bbpe_pass_put(pass, step->content, step->content_length, end ? bbpe_search_before(pass->text, end) : 0);
-        from = end > start ? end : end + 1;
     }
     return BBPE_OK;
 }

@@ -188,10 +188,6 @@ TOKENIZER_JSON: list[tuple[dict[str, Any], tuple[str, ...]]] = [
     ({"decoder": {"type": "Metaspace"}}, ("decoder", "'replacement' is missing")),
     ({"decoder": {**_metaspace("never"), "replacement": "__"}}, ("decoder.replacement", "one character")),
     ({"decoder": _metaspace("sometimes")}, ("decoder.prepend_scheme", '"sometimes"', "always, first or never")),
-    (
-        {"decoder": {"type": "Replace", "pattern": {"Regex": "a*"}, "content": " "}},
-        ("decoder.pattern", "matches the empty string"),
-    ),
     ({"pre_tokenizer": {"type": "Sentences"}}, ("pre_tokenizer", "'Sentences' is not supported")),
     ({"pre_tokenizer": sequence({"type": "Metaspace"}, byte_level())}, ("pretokenizers[0]", "'replacement'")),
     (

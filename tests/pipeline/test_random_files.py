@@ -148,9 +148,8 @@ class Comparison:
 
     def decodes_otherwise(self, text: str, ids: list[int]) -> bool:
         keys = [self.hf.id_to_token(token_id) for token_id in ids]
-        written = text if self.hf.normalizer is None else self.hf.normalizer.normalize_str(text)
         # tokens of bytes may spell a mark
-        has_marks = "Replace" in self.decoders or bool(set("".join([text, written, *keys])) & {"\u2581", "_"})
+        has_marks = "Replace" in self.decoders or bool(set("".join([text, *keys])) & {"\u2581", "_"})
         if "Metaspace" in self.decoders and has_marks:
             return True
         return "</w>" in "".join(keys) and bool(self.decoders & {"ByteLevel", "BPEDecoder"})

@@ -93,20 +93,14 @@ def _bert(fields: Fields) -> BertNormalizer:
 def read_replace(fields: Fields) -> Replace:
     """Take the fields of a Replace, of a normalizer or a decoder; `PatternError` on a regex that cannot be followed."""
     source, is_regex = read_pattern(fields)
-    if not source:
-        fields.refuse("the pattern is empty, which matches between all characters; expected a non-empty one", "pattern")
     if is_regex:
         source = from_oniguruma(source, path=fields.path, place=fields.at("pattern"))
-        if _may_be_empty(source, fields):
-            fields.refuse(f"the regex {source!r} matches the empty string; expected one that does not", "pattern")
-    return Replace(source, is_regex, fields.take_type("content", str))
-
-
-def _may_be_empty(source: str, fields: Fields) -> bool:
-    try:
-        return next(compiled(source).spans(""), None) is not None
-    except PatternError as error:
-        raise PatternError(f"{fields.path}: {fields.at('pattern')}: {error}") from None
+        try:
+            compiled(source)
+        except PatternError as error:
+            raise PatternError(f"{fields.path}: {fields.at('pattern')}: {error}") from None
+    # an empty string is found between all characters, as is an empty regex
+    return Replace(source, is_regex or not source, fields.take_type("content", str))
 
 
 def read_pattern(fields: Fields) -> tuple[str, bool]:
