@@ -28,10 +28,16 @@ class AlignedTexts:
     """Makes the calls that encode texts with the span of the text that each id comes from."""
 
     def __init__(
-        self, piped: PipedTexts, spec: TokenizerSpec, slow: Callable[[], AlignedTexts | None] | None = None
+        self,
+        piped: PipedTexts,
+        spec: TokenizerSpec,
+        slow: Callable[[], AlignedTexts | None] | None = None,
+        *,
+        lengths: TokenLengths | None = None,
     ) -> None:
-        """`slow` makes what encodes texts by one rule after another; `None` if `piped` does."""
-        self._piped, self._lengths, self._pattern = piped, _token_lengths(spec, piped.model), spec.pattern
+        """`slow` makes what encodes texts by one rule after another; `None` if `piped` does.  `lengths`: not the spec's."""
+        self._piped, self._pattern = piped, spec.pattern
+        self._lengths = lengths or _lengths_of(spec, piped.model)
         self._make_slow = slow
 
     @lazy_property
@@ -68,14 +74,20 @@ def span_trims(spec: TokenizerSpec, keys: Mapping[str, int]) -> SpanTrims | None
     return SpanTrims(blanks, [trim.keeps_first for trim in spec.trims], is_added)
 
 
-def _token_lengths(spec: TokenizerSpec, engine: Model) -> TokenLengths:
-    """Return for how many bytes of normalized text each id stands."""
-    inside = np.zeros(max(spec.vocab_size, 1), np.uint32)  # a file may have no tokens
+def token_lengths(spec: TokenizerSpec) -> npt.NDArray[np.uint32]:
+    """Return how many bytes each token has, uint32[spec.vocab_size], or of one 0 for a spec without tokens."""
+    lengths = np.zeros(max(spec.vocab_size, 1), np.uint32)
     assert isinstance(spec.vocab, Vocab)
     own = spec.vocab.lengths()
-    inside[: len(own)] = own
+    lengths[: len(own)] = own
     for token_id, token in other_tokens(spec).items():
-        inside[token_id] = len(token)
+        lengths[token_id] = len(token)
+    return lengths
+
+
+def _lengths_of(spec: TokenizerSpec, engine: Model) -> TokenLengths:
+    """Return for how many bytes of normalized text each id stands."""
+    inside = token_lengths(spec)
     first = inside.copy()
     bert = engine if isinstance(engine, WordPiece) and engine.is_bert else None
     match spec.model, spec.characters:

@@ -5,6 +5,7 @@ What only specs with rules need is imported for them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ from .engine import TextEncoder
 from .piped import PipedTexts
 
 if TYPE_CHECKING:
+    from ..core.piped import Pipeline
     from .aligned import AlignedTexts
 
 
@@ -42,6 +44,8 @@ def text_encoder(spec: TokenizerSpec, *, is_fused: bool = True, model: BPE | Non
 def _aligned_texts(spec: TokenizerSpec, encoder: TextEncoder) -> AlignedTexts | None:
     """Return what encodes texts with the places of ids; `None` when a rule needs Python."""
     model = encoder.encoder.model
+    if (runs := _run_texts(spec)) is not None:
+        return runs
     if isinstance(model, WordPiece) and model.is_bert and _begins_no_word(spec.model) and encoder.piped is not None:
         from .aligned import AlignedTexts
 
@@ -72,14 +76,36 @@ def _word_texts(spec: TokenizerSpec, encoder: TextEncoder) -> AlignedTexts | Non
     from .aligned import AlignedTexts
     from .simplified import simplified
 
+    if (runs := _run_texts(spec)) is not None:
+        return runs
     if isinstance(encoder.encoder.model, WordPiece | WordBPE) or simplified(spec) != spec:
         encoder = _text_encoder(spec, is_fused=False)
-    pipeline = encoder.pipeline()
-    if pipeline is not None and pipeline.pre_tokenizer is None and spec.pattern.scheme is None:
-        # the encoder may split otherwise than the pattern
-        split = compiled_steps(spec.pattern)
-        pipeline = None if split is None else pipeline.splitting(split)
+    pipeline = _splitting_pipeline(spec, encoder)
     return None if pipeline is None else AlignedTexts(PipedTexts(encoder.encoder, pipeline, spec.vocab_size), spec)
+
+
+def _run_texts(spec: TokenizerSpec) -> AlignedTexts | None:
+    """Return what finds the places of runs of unknown characters; `None` where their characters tell these."""
+    if not isinstance(spec.model, UnigramModel):
+        return None
+    from .unknown_runs import RunTexts, hides_ends
+
+    if not hides_ends(spec):
+        return None
+    id_count = spec.vocab_size + 256
+    encoder = _of_scores(spec, spec.model, range(spec.vocab_size, id_count))
+    pipeline = _splitting_pipeline(spec, encoder)
+    return None if pipeline is None else RunTexts(PipedTexts(encoder.encoder, pipeline, id_count), spec)
+
+
+def _splitting_pipeline(spec: TokenizerSpec, encoder: TextEncoder) -> Pipeline | None:
+    """Return the rules of an encoder, compiled, that split as the pattern does; `None` when some need Python."""
+    pipeline = encoder.pipeline()
+    if pipeline is None or pipeline.pre_tokenizer is not None or spec.pattern.scheme is not None:
+        return pipeline
+    # the encoder may split otherwise than the pattern
+    split = compiled_steps(spec.pattern)
+    return None if split is None else pipeline.splitting(split)
 
 
 def _text_encoder(spec: TokenizerSpec, *, is_fused: bool, model: BPE | None = None) -> TextEncoder:
@@ -108,12 +134,12 @@ def _of_bytes(spec: TokenizerSpec, model: BPE | None) -> TextEncoder:
     return TextEncoder(made, spec.pattern)
 
 
-def _of_scores(spec: TokenizerSpec, model: UnigramModel) -> TextEncoder:
+def _of_scores(spec: TokenizerSpec, model: UnigramModel, byte_ids: Sequence[int] = ()) -> TextEncoder:
     from ..spec.unigram import unigram_model, unigram_scheme
     from .rule_encoder import RuleEncoder
     from .simplified import with_escaped_marks
 
-    unigram = TextEncoder(unigram_model(spec), spec.pattern, unigram_scheme(spec.pattern))
+    unigram = TextEncoder(unigram_model(spec, byte_ids), spec.pattern, unigram_scheme(spec.pattern))
     return RuleEncoder(unigram, with_escaped_marks(spec, model))
 
 

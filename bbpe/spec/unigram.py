@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from ..core import unigram as core
 from ..lazy import np, npt
@@ -16,8 +16,8 @@ from .spec import TokenizerSpec, byte_tokens
 UNKNOWN_PENALTY = 10.0
 
 
-def unigram_model(spec: TokenizerSpec) -> core.UnigramModel:
-    """Return the compiled model of a spec with a Unigram model."""
+def unigram_model(spec: TokenizerSpec, byte_ids: Sequence[int] = ()) -> core.UnigramModel:
+    """Return the compiled model of a spec with a Unigram model; `byte_ids`, if given, are those of unknown bytes instead."""
     assert isinstance(spec.model, UnigramModel)
     assert spec.characters is not None
     pieces, scores, unknown_score = scored_pieces(spec)
@@ -26,8 +26,8 @@ def unigram_model(spec: TokenizerSpec) -> core.UnigramModel:
         scores,
         unknown_score=unknown_score,
         unknown=spec.characters.unknown,
-        byte_ids=spec.characters.byte_ids,
-        some_byte_ids=dict(spec.characters.some_byte_ids),
+        byte_ids=byte_ids or spec.characters.byte_ids,
+        some_byte_ids={} if byte_ids else dict(spec.characters.some_byte_ids),
         is_float=spec.model.is_float,
     )
 

@@ -121,8 +121,9 @@ def test_text_of_the_unknown_token(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["always", "first", "never"])
-def test_unigram_without_a_blank(tmp_path: Path, scheme: str) -> None:
-    vocab = [["<unk>", 0.0], ["\u2581in", -1.0], ["in", -1.5], *([char, -2.0] for char in "ain")]
+@pytest.mark.parametrize("words", ["\u2581in in a", "\u2581in in a i n \u2581", "in a i n"])
+def test_runs_of_unknown_characters(tmp_path: Path, scheme: str, words: str) -> None:
+    vocab = [["<unk>", 0.0], *([word, -1.0 - number / 2] for number, word in enumerate(words.split(" ")))]
     rule = named("Metaspace", replacement="\u2581", prepend_scheme=scheme, split=True)
     model = named("Unigram", unk_id=0, vocab=vocab, byte_fallback=False)
     value = document(model=model, pre_tokenizer=rule, added_tokens=[], decoder=rule)

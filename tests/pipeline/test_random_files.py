@@ -46,8 +46,6 @@ class Comparison:
         self.is_precompiled = "Precompiled" in kinds_of(value["normalizer"])
         vocab = self.model["vocab"]
         keys = set(vocab) if isinstance(vocab, dict) else {row[0] for row in vocab}
-        # what an unknown token stands for may end before a character that is unknown alone
-        self.hides_ends = self.model["type"] == "Unigram" and not set("".join(keys)) <= keys
         # special tokens in such a vocabulary are not words or pieces
         self.has_words = self.model["type"] in ("Unigram", "WordLevel") and bool(keys & set(self.contents))
         is_bpe, fallback = self.model["type"] == "BPE", self.model.get("byte_fallback")
@@ -93,7 +91,7 @@ class Comparison:
         try:
             found = self.tok.encode_aligned(text, allowed_special="all", add_special_tokens=True)
         except VocabularyError:
-            if not self.hides_ends and str(self.model.get("unk_token")) not in text:  # it is a token, too
+            if str(self.model.get("unk_token")) not in text:  # it is a token, too
                 raise
             yield from self.texts_differ(text, framed.ids)
             return
