@@ -35,7 +35,10 @@ class AlignedTexts:
         *,
         lengths: TokenLengths | None = None,
     ) -> None:
-        """`slow` makes what encodes texts by one rule after another; `None` if `piped` does.  `lengths`: not the spec's."""
+        """`slow` makes what encodes texts by one rule after another; `None` if `piped` does.
+
+        `lengths`: of ids that are not those of the spec.
+        """
         self._piped, self._pattern = piped, spec.pattern
         self._lengths = lengths or _lengths_of(spec, piped.model)
         self._make_slow = slow

@@ -1,7 +1,7 @@
 """Places of ids for a Unigram model whose characters do not tell where a run of unknown ones ends.
 
-A token may begin with a character that is none by itself: it is in the run, or the token is after the run.  So the bytes of
-unknown characters get an id each here, and a run of them becomes one id when its place is known.
+A token may begin with a character that is none by itself: it is in the run, or the token is after the run.  So the
+bytes of unknown characters get an id each here, and a run of them becomes one id when its place is known.
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ class RunTexts(AlignedTexts):
         self._byte_ids = dict(spec.characters.some_byte_ids)
 
     def call(self, matcher: Matcher | None, trims: SpanTrims | None) -> AlignedCall:
+        """Return what encodes texts with the places of ids, by the tokens of a call."""
         call = RunCall(self._piped.piped, self._lengths, self._piped.call(matcher, NOTHING_AROUND))
         call.texts, call.span_trims = self, trims
         return call
@@ -71,9 +72,11 @@ class RunCall(AlignedCall):
     span_trims: SpanTrims | None
 
     def encode(self, text: Text, unit: str) -> tuple[list[int], Spans]:
+        """Return the ids of a text, and their starts and ends in it, int64[n, 2]."""
         return self.encode_words(text, unit)[:2]
 
     def encode_words(self, text: Text, unit: str) -> tuple[list[int], Spans, list[int]]:
+        """Return the ids of a text, their starts and ends in it, int64[n, 2], and the numbers of their pretokens."""
         rows = list(self.texts.joined(*super().encode_words(text, "byte")))
         ids, words = [row[0] for row in rows], [row[3] for row in rows]
         spans = np.array([row[1:3] for row in rows], np.int64).reshape(-1, 2)

@@ -136,7 +136,7 @@ def _of_parts(parts: Sequence[tuple[str, str]]) -> list[int]:
 
 
 def _head(parts: Sequence[tuple[str, str]], head: int) -> int:
-    """Return how many of the first characters of what parts became `tokenizers` takes for those of their first `head` characters.
+    """Return how many characters `tokenizers` takes for what became of the first `head` characters of some parts.
 
     It aligns character with character, except that those which a part has gained stay with the one before, and that the
     number of those which it has lost is left out after the last character so far, if there is one.
@@ -157,7 +157,7 @@ def _head(parts: Sequence[tuple[str, str]], head: int) -> int:
 def _replaced(pattern: str, length: int, text: str) -> list[int]:
     taken: list[int] = []
     done = 0
-    for first, last in compiled(pattern).replaceable(text):
+    for first, last in compiled(pattern).as_oniguruma(text):
         taken += range(done, first)
         taken += [max(last - 1, 0)] * length
         done = last

@@ -151,18 +151,17 @@ def split_text(rule: Split, text: str, limit: TimeLimit | None = None) -> list[s
 
 def _split_spans(rule: Split, text: str, limit: TimeLimit | None) -> list[_Span]:
     """Return the spans of the parts of a text that are not empty, in order."""
-    return _BEHAVIORS[rule.behavior](_matches(rule, text, limit))
+    return [span for span in _BEHAVIORS[rule.behavior](_matches(rule, text, limit)) if span[0] < span[1]]
 
 
 def _matches(rule: Split, text: str, limit: TimeLimit | None) -> list[tuple[_Span, bool]]:
-    """Split a text into matches and the text between, each with whether it is a separator for the rule."""
+    """Split a text into matches, which may be empty, and the text between, each with whether the rule cuts it."""
     parts: list[tuple[_Span, bool]] = []
     done = 0
-    for first, last in compiled(rule.regex).spans(text, limit):
+    for first, last in compiled(rule.regex).as_oniguruma(text, limit):
         if first > done:
             parts.append(((done, first), rule.invert))
-        if last > first:
-            parts.append(((first, last), not rule.invert))
+        parts.append(((first, last), not rule.invert))
         done = last
     if done < len(text):
         parts.append(((done, len(text)), rule.invert))

@@ -17,7 +17,7 @@ UNKNOWN_PENALTY = 10.0
 
 
 def unigram_model(spec: TokenizerSpec, byte_ids: Sequence[int] = ()) -> core.UnigramModel:
-    """Return the compiled model of a spec with a Unigram model; `byte_ids`, if given, are those of unknown bytes instead."""
+    """Return the compiled model of a spec with a Unigram model; `byte_ids`, if given, stand for unknown bytes."""
     assert isinstance(spec.model, UnigramModel)
     assert spec.characters is not None
     pieces, scores, unknown_score = scored_pieces(spec)

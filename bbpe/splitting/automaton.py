@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 
+from ..lazy import np
 from ..records import dataclass, field
 from .automaton_tables import Rows, Tables, TooManyClassesError, pack
 from .character_sets import CharacterSet, Partition, partition
@@ -28,6 +29,7 @@ from .regex_syntax import (
     UnsupportedRegexError,
     parse_regex,
 )
+from .regexes import compiled
 
 #: The most nodes of a regex, states and transitions of its automaton, and steps for building it (about 0.5 s).
 MOST_NODES, MOST_STATES, MOST_TRANSITIONS, MOST_STEPS = 20_000, 4096, 1_000_000, 1_000_000
@@ -66,6 +68,23 @@ def automaton_of(source: str, *, of_alphabet: bool = False) -> Automaton:
         return Automaton(None, "too many classes of characters")
     except RecursionError:
         return Automaton(None, "deep nesting")
+
+
+def may_begin_empty(source: str) -> bool:
+    r"""Return whether a regex may match the empty string where a text begins that is not empty.
+
+    >>> may_begin_empty("(?=a)"), may_begin_empty("(?<=a)"), may_begin_empty(r"\s*$")
+    (True, False, False)
+    """
+    tables = automaton_of(source).tables
+    if tables is None:
+        return next(compiled(source).find(""), None) is not None
+    rows, width = np.frombuffer(tables.rows, np.uint32), tables.class_count + 1
+    starts = np.frombuffer(tables.starts, np.uint32)
+    start = int(starts[width - 1 if tables.looks_behind else 0])
+    following = rows[start : start + tables.class_count]
+    # the match ends before the first character
+    return bool(np.any((following == width) | (following >= tables.first_ending)))
 
 
 def tables_of(tree: Node, *, of_alphabet: bool = False) -> Tables:

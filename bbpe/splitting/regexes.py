@@ -92,10 +92,10 @@ class Regex:
             yield first, last
             done = last
 
-    def replaceable(self, text: str) -> Iterator[Span]:
-        """Yield the spans of a text that is not empty, but no empty one where another ends, as Oniguruma finds them."""
+    def as_oniguruma(self, text: str, limit: TimeLimit | None = None) -> Iterator[Span]:
+        """Yield the spans of a text that is not empty, but no empty one where another ends."""
         done = -1
-        for first, last in self.spans(text) if text else ():
+        for first, last in self.spans(text, limit) if text else ():
             if last > done:
                 yield first, last
             done = last
@@ -108,10 +108,10 @@ class Regex:
         )
 
     def replaced(self, text: str, content: str) -> str:
-        """Return a text with `content` in place of each match that `replaceable` yields."""
+        """Return a text with `content` in place of each match, as Oniguruma finds them."""
         parts: list[str] = []
         done = 0
-        for first, last in self.replaceable(text):
+        for first, last in self.as_oniguruma(text):
             parts += (text[done:first], content)
             done = last
         return "".join((*parts, text[done:])) if parts else text

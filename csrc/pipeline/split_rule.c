@@ -20,11 +20,12 @@ void bbpe_spans_free(bbpe_spans *self) {
     memset(self, 0, sizeof *self);
 }
 
-/* The parts of one span: where they go, the first of them there, and whether the last was a match. */
+/* The parts of one span: where they go, the first of them there, whether the last was a match, and whether an empty match was
+ * after it. */
 typedef struct {
     bbpe_spans *out;
     size_t first;
-    bool after_match;
+    bool after_match, is_cut;
 } parts;
 
 /* Add a part that is not empty, for which there is room. */
@@ -32,10 +33,11 @@ BBPE_INLINE void put(parts *self, bbpe_split_behavior behavior, size_t start, si
     bbpe_spans *out = self->out;
     const bool has_part = out->count > self->first;
     bool extends = false;
-    if (behavior == BBPE_SPLIT_CONTIGUOUS) extends = has_part && is_match == self->after_match;
+    if (behavior == BBPE_SPLIT_CONTIGUOUS) extends = has_part && is_match == self->after_match && !self->is_cut;
     if (behavior == BBPE_SPLIT_MERGED_WITH_PREVIOUS) extends = has_part && is_match && !self->after_match;
     if (behavior == BBPE_SPLIT_MERGED_WITH_NEXT) extends = has_part && !is_match && self->after_match;
     self->after_match = is_match;
+    self->is_cut = false;
     if (extends) {
         out->items[out->count - 1].end = end;
     } else if (behavior != BBPE_SPLIT_REMOVED || !is_match) {
@@ -49,7 +51,7 @@ BBPE_INLINE bbpe_status split_span(const bbpe_split_rule *self, bool reads_bytes
                                    bbpe_split_cursor *cursor, size_t limit, bbpe_spans *out) {
     const uint8_t *own = text + span.start;
     const size_t n = span.end - span.start;
-    parts written = {out, out->count, false};
+    parts written = {out, out->count, false, false};
     size_t done = cursor->done;
     bbpe_span found = {0, cursor->from};
     bool refuses_empty = cursor->refuses_empty;
@@ -66,6 +68,7 @@ BBPE_INLINE bbpe_status split_span(const bbpe_split_rule *self, bool reads_bytes
         if (found.start > done) put(&written, behavior, span.start + done, span.start + found.start, self->inverts);
         if (found.end > found.start)
             put(&written, behavior, span.start + found.start, span.start + found.end, !self->inverts);
+        else written.is_cut = true;
         done = found.end;
         cursor->is_over = done == n; /* an empty match at the end changes nothing */
         if (cursor->is_over) return BBPE_OK;

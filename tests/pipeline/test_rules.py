@@ -230,6 +230,10 @@ def test_bytes_that_are_not_utf8_become_tokens_of_bytes(tmp_path: Path) -> None:
         ({"post_processor": named("New")}, ("post_processor", "'New'")),
         ({"post_processor": template("<s>", "A B", s=1)}, ("post_processor.single", "expected one Sequence A")),
         ({"normalizer": replaced("a*?b?", "x", "Regex")}, ("normalizer.pattern", "match the empty string where")),
+        ({"normalizer": replaced("", "x")}, ("normalizer.pattern", "where a text begins")),
+        ({"normalizer": replaced("a*|b", "x", "Regex")}, ("normalizer.pattern", "match the empty string where")),
+        ({"normalizer": replaced("(?=a)", "x", "Regex")}, ("normalizer.pattern", "where a text begins")),
+        ({"normalizer": replaced("^", "x", "Regex")}, ("normalizer.pattern", "where a text begins")),
         ({"pre_tokenizer": named("Metaspace", replacement="__")}, ("replacement", "'__'", "expected one character")),
     ],
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import random
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
 
@@ -48,12 +49,64 @@ HARD = (
 )  # fmt: skip
 
 
+@dataclass(frozen=True)
+class Pool:
+    """What files and texts are made of."""
+
+    regexes: Sequence[str]
+    strings: Sequence[str]
+    symbols: str
+    contents: Sequence[str]
+    hard: Sequence[str]
+
+
+_FIRST = Pool(REGEXES, STRINGS, SYMBOLS, CONTENTS, HARD)
+_SECOND = Pool(
+    regexes=(
+        r"[^\S\n]+", r"\p{Lu}\p{Ll}*|\p{Ll}+", r"(?:'s|'t)|\w", r"\n+|[ \t]", r"[\u4e00-\u9fff]", r"\d",
+        r"\p{P}|\p{S}", "(?<=a)b|c", r"\S+\s?", "[[:alpha:]]+", r"\b", r"^\s", ".", "(?i)[a-z]+", r"\p{M}",
+        "the|they|then", "x*", r"\s*$", r"[A-Z]{2,}(?=\s)|ß",
+    ),
+    strings=(
+        "  ", "the", "\t", "b", "ü", "aa", "e", "語", "-", "\u0301", "Ġ", "ss", "\r\n", "_",
+    ),
+    symbols="abcdehrs\xd6\xdf\u8a9e\u5b57-;\t \u2581_\u0136\u2003\u0308XYZ{}09\r",
+    contents=(
+        "<pad>", "<|im_start|>", " a", "ab", "ß", "u\u0308", "XY", "\t", "\n\n", "_", "\u2581b", "語字", "the end",
+        "Z", "<q>\t", "0", "Ö", "{{x}}", "\xa0", "B", "aa", "<|im", "'",
+    ),
+    hard=(
+        "", "   ", "\x0b\x0c", "\r", "\n \n", "\x01", "\x00\x00", "\xa0a", "\u2009\u2003x", "\u2581a\u2581",
+        "_a_b_", "__", "Ġa", "ĶÖß", "u\u0308\u0323", "\u0308", "a\u0308\u0301\u0327b", "\u1ea1\u0308",
+        "\uac01\u11a8", "\u115f\u1160",
+        "각", "\u0e33\u0eb3", "\U0001f468\U0001f3fe\u200d\U0001f9b0 x", "\u2764\ufe0f", "1\ufe0f\u20e3",
+        "\U0001f3f4\U000e0067\U000e007f", "\U0001d400\U0001d7ce", "\u05e9\u05b8\u05c1\u05dc\u05d5\u05b9\u05dd",
+        "\ufdfa", "\ufefb", "\ufb00\ufb03\u017ft", "\u01f0\u0149\u0390", "ẞSSß", "İiIı", "ΣΑΣ", "ΌΣΟΣ ς",
+        "\uff38\uff59\uff10", "\u337f\u3300",
+        "\uff76\uff9e\uff8a\uff9f", "\u0a16\u0a3c\u0915\u093c", "\u0958", "\u1e9b\u0323", "\u2126\u212b\u212a",
+        "\u037e;", "\u1fef`", "语言字", "語字ab", "あいうゔ", "\u30cf\u309c",
+        "\u3099a", "\u0436\u0308\u0451", "\U0002f800\U0002fa1d", "\U00030000", "aab aa a", "AbCd aBcD",
+        "X1 Y22 Z333",
+        "a-b;c--d", "don't 's 'S \u2019s", "aaaaaaaaaa b", "<pad>", "a<|im_start|>b<|im_end|>", " <pad> <pad>",
+        "<pad><pad>", "ab<q>\tcd", "{{x}}{{x}", "the end the ending", "\tthe\tend\r\n", "ab##cd", "cd##",
+        "cd</w>ab", "<0x0A><0x20>", "[UNK]<unk>", "~`^|", "\u200d\u200c\u200e", "\ufffe\uffff", "\x80\x9f",
+        "\x1b[0m", "b" * 150, "cd " * 50, "\t" * 60, "\u0308" * 30, "\u8a9e" * 60, "the" * 30 + " end" * 20,
+        "a\u0308" * 20,
+    ),
+)  # fmt: skip
+
+
+def pool_of(seed: int) -> Pool:
+    """The pool of a random file: seeds from 2000 on have the second one."""
+    return _FIRST if seed < 2000 else _SECOND
+
+
 def hard_texts(seed: int, count: int) -> list[str]:
     """At least the fixed texts, and random ones of their parts, of symbols and of special tokens."""
-    rng = random.Random(seed)
-    short = [text for text in HARD if len(text) < 30]
-    pool = [*CONTENTS, *SYMBOLS, *SYMBOLS, " ", " ", "the", "ing", *short]
-    texts = list(HARD)
+    rng, of = random.Random(seed), pool_of(seed)
+    short = [text for text in of.hard if len(text) < 30]
+    pool = [*of.contents, *of.symbols, *of.symbols, " ", " ", "the", "ing", *short]
+    texts = list(of.hard)
     texts += adversarial_strings(max(0, count - len(texts)) // 3, seed=seed)
     while len(texts) < count:
         texts.append("".join(rng.choices(pool, k=rng.randint(1, 14))))
@@ -80,7 +133,7 @@ class RandomFile:
     """A random tokenizer.json: `value` is its object."""
 
     def __init__(self, seed: int) -> None:
-        self.rng = random.Random(seed)
+        self.rng, self.pool = random.Random(seed), pool_of(seed)
         self.model_kind = self.rng.choice(("bytes", "bytes", "chars", "chars", "WordPiece", "Unigram", "WordLevel"))
         normalizer, pre_tokenizer = self._normalizer(), self._pre_tokenizer()
         model = self._model()
@@ -115,7 +168,8 @@ class RandomFile:
         return self.rng.choice([0, *range(1, most + 1), 1])
 
     def _pattern(self) -> tuple[str, str]:
-        return (self.rng.choice(REGEXES), "Regex") if self._flag() else (self.rng.choice(STRINGS), "String")
+        pool, is_regex = self.pool, self._flag()
+        return (self.rng.choice(pool.regexes), "Regex") if is_regex else (self.rng.choice(pool.strings), "String")
 
     def _replace(self) -> dict[str, Any]:
         source, kind = self._pattern()
@@ -178,7 +232,7 @@ class RandomFile:
         if self.model_kind == "bytes":
             alphabet = [bytes_to_alphabet(bytes((byte,))) for byte in BYTE_ORDER]
             return alphabet if self._flag(0.7) else self.rng.sample(alphabet, 200)
-        return self.rng.sample(SYMBOLS, self.rng.randint(8, len(SYMBOLS)))
+        return self.rng.sample(self.pool.symbols, self.rng.randint(8, len(self.pool.symbols)))
 
     def _words(self, symbols: Sequence[str], count: int) -> list[str]:
         """Distinct strings of symbols, with some that texts have."""
@@ -273,7 +327,7 @@ class RandomFile:
     def _added_tokens(self, keys: Mapping[str, int]) -> list[dict[str, Any]]:
         free = 1 + max(keys.values())
         found = []
-        contents = self.rng.sample(CONTENTS, self._count(5))
+        contents = self.rng.sample(self.pool.contents, self._count(5))
         if "<unk>" in keys and self._flag(0.3):
             contents.append("<unk>")
         for content in contents:

@@ -52,7 +52,7 @@ def _read(value: object, path: StrPath, place: str) -> Normalizer:
             if not rule.text:
                 fields.refuse("found the empty string; expected at least one character", "prepend")
         case "Replace":
-            rule = read_replace(fields)
+            rule = _read_normalizer_replace(fields)
         case "BertNormalizer":
             rule = _bert(fields)
         case "Nmt":
@@ -101,6 +101,20 @@ def read_replace(fields: Fields) -> Replace:
             raise PatternError(f"{fields.path}: {fields.at('pattern')}: {error}") from None
     # an empty string is found between all characters, as is an empty regex
     return Replace(source, is_regex or not source, fields.take_type("content", str))
+
+
+def _read_normalizer_replace(fields: Fields) -> Replace:
+    # imported here, because few files have a regex
+    from ...splitting.automaton import may_begin_empty
+
+    rule = read_replace(fields)
+    if rule.is_regex and rule.content and may_begin_empty(rule.pattern):
+        fields.refuse(
+            "it may match the empty string where a text begins, after which `tokenizers` repeats parts of the text; "
+            "expected a pattern that matches a character there",
+            "pattern",
+        )
+    return rule
 
 
 def read_pattern(fields: Fields) -> tuple[str, bool]:
