@@ -46,8 +46,9 @@ cdef class TokenLengths:
     `first`: at the beginning of a pretoken, uint32[n] by id; `inside`: elsewhere; VARIES for an unknown token.  `whole`: that
     stands for its pretoken, which may begin with its text, `unknown`; else for a character, with `fuses` for a run of those
     that are not `known`: one bit for each code point, for characters within a pretoken, at its beginning, at its end, and
-    alone.  `drops`: those that are not known have no id.  `of_bytes`: each byte is a character.  `extents`, of tokens that stand for as many bytes everywhere: the
-    vocabulary's (`TokenTable.extents`).  `bert`: a model that applies BERT's rules to stretches itself, or one of words.
+    alone.  `drops`: those that are not known have no id.  `of_bytes`: each byte is a character.  `extents`, of tokens that
+    stand for as many bytes everywhere: the vocabulary's (`TokenTable.extents`).  `bert`: a model that applies BERT's
+    rules to stretches itself, or one of words.
     """
 
     def __cinit__(
