@@ -23,7 +23,7 @@ ctypedef struct found_ids:
     bbpe_span_scratch *memory  # the state's, for the ids and their spans
     size_t count, word_count
     bint has_words, in_chars  # spans become those of characters by counting these in the UTF-8
-    bbpe_offsets_place place  # of the last span
+    bbpe_offsets_place place, begun  # as in text/offsets.h
 
 
 cdef class AlignedCall:

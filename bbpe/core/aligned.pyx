@@ -331,7 +331,7 @@ cdef bint _put_stretch(
     if trims != NULL:
         _trim(run, trims, source, own, count, found)
     if found.in_chars and counted < count:
-        bbpe_offsets_count(run.tokens.text, run.tokens.n, &found.place, &spans[counted].start, count - counted)
+        bbpe_offsets_count(run.tokens.text, run.tokens.n, &found.place, &found.begun, &spans[counted].start, count - counted)
     return True
 
 

@@ -8,6 +8,7 @@ void bbpe_token_cursor_begin(bbpe_token_cursor *self, const uint8_t *text, size_
     self->text = text;
     self->n = n;
     self->done = self->searched = self->next = self->found.count = 0;
+    self->blanks = self->blanks_end = 0;
     self->is_slow = false;
 }
 
@@ -18,10 +19,12 @@ static bool is_white_space(uint32_t c) {
            c == 0x202F || c == 0x205F || c == 0x3000;
 }
 
-static size_t after_white_space(const uint8_t *text, size_t at, size_t n) {
+static size_t after_white_space(bbpe_token_cursor *self, size_t at) {
     size_t next;
-    while (at < n && is_white_space(bbpe_utf8_decode(text, at, n, &next))) at = next;
-    return at;
+    if (at >= self->blanks && at < self->blanks_end) return self->blanks_end;
+    self->blanks = at;
+    while (at < self->n && is_white_space(bbpe_utf8_decode(self->text, at, self->n, &next))) at = next;
+    return self->blanks_end = at;
 }
 
 /* Where the character before a place begins; `from` is not within a character, and less than the place. */
@@ -103,7 +106,7 @@ bbpe_status bbpe_token_cursor_next(bbpe_token_cursor *self, const bbpe_token_sea
         token = search->tokens[match->token];
         start = match->start;
         end = match->end;
-        if (token.options & BBPE_TOKEN_RSTRIP) end = after_white_space(self->text, end, self->n);
+        if (token.options & BBPE_TOKEN_RSTRIP) end = after_white_space(self, end);
         /* what the token before has taken is not taken again, and may be the whole token */
         if (token.options & BBPE_TOKEN_LSTRIP)
             start = start > self->done ? before_white_space(self->text, self->done, start) : self->done;

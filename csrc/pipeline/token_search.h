@@ -31,6 +31,7 @@ typedef struct {
     const uint8_t *text;
     size_t n, done;     /* up to where the caller has it, */
     size_t searched;    /* and up to where it is searched */
+    size_t blanks, blanks_end; /* the white space that was last looked at, up to its end: tokens may overlap in it */
     bool is_slow;       /* the rest in linear time */
     bbpe_matches found; /* that the caller does not yet have: from `next` on */
     size_t next;

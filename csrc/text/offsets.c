@@ -38,27 +38,33 @@ BBPE_INLINE void measure(character *self, const void *text, unsigned unit_size, 
     }
 }
 
+/* Go on to the character that a byte is in or ends, or to the last one. */
+BBPE_INLINE void go_on(character *self, int64_t byte, const void *text, unsigned unit_size, size_t n, bbpe_offsets_unit unit) {
+    while (self->byte + self->bytes < byte && self->next < n) {
+        self->byte += self->bytes;
+        self->unit += self->units;
+        measure(self, text, unit_size, n, unit);
+    }
+}
+
 /* Inlined once for every kind of text. */
 BBPE_INLINE void map(const void *text, unsigned unit_size, size_t n, bbpe_offsets_unit unit, int64_t *spans,
                      size_t count) {
-    character at = {0, 0, 0, 0, 0};
+    character first = {0, 0, 0, 0, 0}, last = first; /* of a span; `last` only goes on, and spans may end before it */
     for (size_t i = 0; i < count; i++) {
         const int64_t start = spans[2 * i], end = spans[2 * i + 1];
+        if (last.byte <= start) first = last;
         /* the next span may begin in the character before an empty one */
-        const int64_t least = start + (end > start);
-        while (at.byte + at.bytes < least && at.next < n) {
-            at.byte += at.bytes;
-            at.unit += at.units;
-            measure(&at, text, unit_size, n, unit);
-        }
+        go_on(&first, start + (end > start), text, unit_size, n, unit);
         /* after the last character when the span is there */
-        spans[2 * i] = at.byte + at.bytes <= start ? at.unit + at.units : at.unit;
-        while (at.byte + at.bytes < end && at.next < n) {
-            at.byte += at.bytes;
-            at.unit += at.units;
-            measure(&at, text, unit_size, n, unit);
-        }
-        spans[2 * i + 1] = end > start ? at.unit + at.units : spans[2 * i];
+        spans[2 * i] = first.byte + first.bytes <= start ? first.unit + first.units : first.unit;
+        spans[2 * i + 1] = spans[2 * i];
+        if (end <= start) continue;
+        if (first.byte >= last.byte) last = first;
+        character inner = first;
+        character *const to = end > last.byte ? &last : &inner;
+        go_on(to, end, text, unit_size, n, unit);
+        spans[2 * i + 1] = to->unit + to->units;
     }
 }
 
@@ -112,13 +118,21 @@ void bbpe_offsets_move(bbpe_offsets_place *self, const uint8_t *text, size_t n, 
     (void)chars_before(text, n, self, (int64_t)byte);
 }
 
-void bbpe_offsets_count(const uint8_t *text, size_t n, bbpe_offsets_place *place, int64_t *spans, size_t count) {
+void bbpe_offsets_count(const uint8_t *text, size_t n, bbpe_offsets_place *place, bbpe_offsets_place *begun, int64_t *spans,
+                        size_t count) {
     bbpe_offsets_place at = *place;
     for (size_t i = 0; i < count; i++) {
         const int64_t start = spans[2 * i], end = spans[2 * i + 1];
         const bool is_within = (size_t)start < n && bbpe_utf8_is_tail(text[start]);
-        spans[2 * i] = chars_before(text, n, &at, start) - is_within;
-        spans[2 * i + 1] = end > start ? chars_before(text, n, &at, end) : spans[2 * i];
+        const bool overlaps = (size_t)start < at.byte;
+        bbpe_offsets_place first = overlaps ? *begun : at;
+        spans[2 * i] = chars_before(text, n, &first, start) - is_within;
+        if (overlaps) *begun = first;
+        if (!overlaps) at = first;
+        spans[2 * i + 1] = spans[2 * i];
+        if (end <= start) continue;
+        bbpe_offsets_place *const to = (size_t)end >= at.byte ? &at : &first;
+        spans[2 * i + 1] = chars_before(text, n, to, end);
     }
     *place = at;
 }

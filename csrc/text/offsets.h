@@ -14,8 +14,9 @@
 
 typedef enum { BBPE_OFFSETS_CHAR, BBPE_OFFSETS_UTF16 } bbpe_offsets_unit;
 
-/* Replace `count` spans of bytes, (start, end) each, by spans of units.  Starts and ends are within the text and never fall,
- * except that the character before an empty span may begin the next one.  The text has n units of `unit_size` bytes, or of UTF-8 if that is 0. */
+/* Replace `count` spans of bytes, (start, end) each, by spans of units.  They are within the text, and their starts never fall,
+ * except that the character before an empty span may begin the next one.  The text has n units of `unit_size` bytes, or of UTF-8
+ * if that is 0. */
 void bbpe_offsets_map(const void *text, unsigned unit_size, size_t n, bbpe_offsets_unit unit, int64_t *spans,
                       size_t count);
 
@@ -26,9 +27,11 @@ typedef struct {
 
 /* Go to a byte of text[0..n), faster onwards than back. */
 void bbpe_offsets_move(bbpe_offsets_place *self, const uint8_t *text, size_t n, size_t byte);
-/* As bbpe_offsets_map, in characters of valid UTF-8, in which surrogates are characters too; in any order, faster where they
- * do not fall.  `*place`, zeroed at first, is where the spans before have ended. */
-void bbpe_offsets_count(const uint8_t *text, size_t n, bbpe_offsets_place *place, int64_t *spans, size_t count);
+/* As bbpe_offsets_map, in characters of valid UTF-8, in which surrogates are characters too; in any order, faster where starts
+ * do not fall.  Zeroed at first, `*place` is where the spans before have ended, and `*begun` where the last has begun that
+ * overlaps with them. */
+void bbpe_offsets_count(const uint8_t *text, size_t n, bbpe_offsets_place *place, bbpe_offsets_place *begun, int64_t *spans,
+                        size_t count);
 /* Whether n code units of a str are all characters of their own in UTF-8: there is no surrogate. */
 bool bbpe_offsets_is_simple(const void *text, unsigned unit_size, size_t n);
 

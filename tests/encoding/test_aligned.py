@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from rule_files import METASPACES, named, of_characters
 from strings import adversarial_strings
@@ -134,3 +135,19 @@ def test_runs_of_unknown_characters(tmp_path: Path, scheme: str, words: str) -> 
         ids, spans = tok.encode_with_offsets(text)
         assert (ids, spans.tolist()) == (theirs.ids, [list(span) for span in theirs.offsets]), text
         assert tok.encode_aligned(text).word_ids == theirs.word_ids, text
+
+
+@pytest.mark.parametrize("flags", [{"rstrip": True}, {"rstrip": True, "normalized": True}, {"lstrip": True, "rstrip": True}])
+def test_tokens_overlap_in_white_space(tmp_path: Path, flags: dict[str, bool]) -> None:
+    tokens = [added("\n", 300, **flags), added("\t", 301), added("<s>", 302, rstrip=True)]
+    path = write_json(tmp_path / "tokenizer.json", document(normalizer=named("NFC"), added_tokens=tokens))
+    hf, tok = tokenizers.Tokenizer.from_file(str(path)), bbpe.load(path)
+    texts = ["\n\n", "é\n\t\n\t x", "中<s> \n\n\t\n<s>\n", "\U0001f600\n \n\u3000\n\U0001f600\n\t", "e\u0301\n\ta\n\n"]
+    for text in [*texts, "é" + "\n" * 3000 + "a" + "\t\n" * 1000]:
+        theirs = [list(span) for span in hf.encode(text).offsets]
+        ids, spans = tok.encode_with_offsets(text, allowed_special="all")
+        assert (ids, spans.tolist()) == (hf.encode(text).ids, theirs), text[:20]
+        assert tok.encode_batch([text], allowed_special="all") == [ids]
+        utf16 = np.cumsum([0, *(len(char.encode("utf-16-le")) // 2 for char in text)])
+        found = tok.encode_with_offsets(text, unit="utf16", allowed_special="all")[1]
+        assert found.tolist() == utf16[np.array(theirs, np.int64)].tolist(), text[:20]

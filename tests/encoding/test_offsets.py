@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from itertools import pairwise
 
 import numpy as np
@@ -11,6 +12,7 @@ from strings import adversarial_strings, byte_soups
 from vocabularies import added, byte_level, document, sequence, split, write_json
 
 import bbpe
+from bbpe.core.offsets import map_spans
 
 PATTERNS = ["gpt2", "cl100k", "whitespace", r"\w+$|\w|(?<=a)b+"]
 
@@ -333,3 +335,16 @@ def test_trims_are_compared_and_do_not_truncate(tmp_path):
     assert tok.fingerprint == plain.fingerprint
     assert tok.encode_with_offsets(" the the")[1].tolist() == [[1, 4], [5, 8]]
     assert tok.truncate(" the the", 1) == plain.truncate(" the the", 1) == " the"
+
+
+@pytest.mark.parametrize("unit", ["char", "utf16"])
+def test_spans_that_overlap(unit):
+    rng = random.Random(7)
+    texts = ["aé\x80b" * 9, "a中é" * 12, "\U0001f600a\ud83d\ude00é" * 8, "\udc00\ud800a" * 5, b"a\xff\xe4\xb8\xad\xe4" * 6]
+    for text in texts * 40:
+        begins = np.cumsum([0, *(size for size, _, _ in characters(text))])
+        starts = sorted(rng.choices(begins[:-1].tolist(), k=rng.randint(1, 12)))
+        spans = np.array([(start, rng.randint(start + 1, begins[-1])) for start in starts], np.int64)
+        expected = mapped(text, spans.copy(), unit)
+        map_spans(text, spans, unit)
+        assert spans.tolist() == expected, (text, starts)
