@@ -21,7 +21,7 @@ from bbpe.core.c_pipeline cimport (
 )
 from bbpe.core.c_split cimport c_bool
 from bbpe.core.c_text cimport (
-    BBPE_OFFSETS_CHAR, BBPE_OFFSETS_UTF16, bbpe_offsets_count, bbpe_offsets_is_simple, bbpe_offsets_map,
+    BBPE_OFFSETS_CHAR, BBPE_OFFSETS_UTF16, bbpe_offsets_count_overlapping, bbpe_offsets_is_simple, bbpe_offsets_map,
     bbpe_offsets_place,
 )
 from bbpe.core.interpreter_lock cimport lock_given, lock_gives, lock_look, lock_taken
@@ -331,7 +331,8 @@ cdef bint _put_stretch(
     if trims != NULL:
         _trim(run, trims, source, own, count, found)
     if found.in_chars and counted < count:
-        bbpe_offsets_count(run.tokens.text, run.tokens.n, &found.place, &found.begun, &spans[counted].start, count - counted)
+        bbpe_offsets_count_overlapping(
+            run.tokens.text, run.tokens.n, &found.place, &found.begun, &spans[counted].start, count - counted)
     return True
 
 

@@ -26,7 +26,7 @@ void bbpe_span_scratch_free(bbpe_span_scratch *self);
 bool bbpe_token_spans(const bbpe_token_lengths *lengths, const bbpe_stretch *stretch, const bbpe_stretch_source *source,
                       const uint8_t *text, size_t n, const uint32_t *ids, size_t count, bbpe_text_span *spans, int64_t *words);
 /* The same in characters of the text, in order; false too where it cannot be told from the tokens alone, and then
- * bbpe_offsets_count can do it.  `*place` is where the spans before have ended, and then where these have. */
+ * bbpe_offsets_count_overlapping can do it.  `*place` is where the spans before have ended, and then where these have. */
 bool bbpe_token_spans_count(const bbpe_token_lengths *lengths, const bbpe_stretch *stretch, const bbpe_stretch_source *source,
                             const uint8_t *text, size_t n, const uint32_t *ids, size_t count, bbpe_offsets_place *place,
                             bbpe_text_span *spans);

@@ -118,8 +118,17 @@ void bbpe_offsets_move(bbpe_offsets_place *self, const uint8_t *text, size_t n, 
     (void)chars_before(text, n, self, (int64_t)byte);
 }
 
-void bbpe_offsets_count(const uint8_t *text, size_t n, bbpe_offsets_place *place, bbpe_offsets_place *begun, int64_t *spans,
-                        size_t count) {
+void bbpe_offsets_count(const uint8_t *text, size_t n, bbpe_offsets_place *place, int64_t span[2]) {
+    bbpe_offsets_place at = *place;
+    const int64_t start = span[0], end = span[1];
+    const bool is_within = (size_t)start < n && bbpe_utf8_is_tail(text[start]);
+    span[0] = chars_before(text, n, &at, start) - is_within;
+    span[1] = end > start ? chars_before(text, n, &at, end) : span[0];
+    *place = at;
+}
+
+void bbpe_offsets_count_overlapping(const uint8_t *text, size_t n, bbpe_offsets_place *place, bbpe_offsets_place *begun,
+                                    int64_t *spans, size_t count) {
     bbpe_offsets_place at = *place;
     for (size_t i = 0; i < count; i++) {
         const int64_t start = spans[2 * i], end = spans[2 * i + 1];

@@ -27,11 +27,13 @@ typedef struct {
 
 /* Go to a byte of text[0..n), faster onwards than back. */
 void bbpe_offsets_move(bbpe_offsets_place *self, const uint8_t *text, size_t n, size_t byte);
-/* As bbpe_offsets_map, in characters of valid UTF-8, in which surrogates are characters too; in any order, faster where starts
- * do not fall.  Zeroed at first, `*place` is where the spans before have ended, and `*begun` where the last has begun that
- * overlaps with them. */
-void bbpe_offsets_count(const uint8_t *text, size_t n, bbpe_offsets_place *place, bbpe_offsets_place *begun, int64_t *spans,
-                        size_t count);
+/* As bbpe_offsets_map of one span, in characters of valid UTF-8, in which surrogates are characters too; `*place`, zeroed at first,
+ * is where the span before has ended, and this one may begin anywhere. */
+void bbpe_offsets_count(const uint8_t *text, size_t n, bbpe_offsets_place *place, int64_t span[2]);
+/* The same of spans that may overlap and whose starts do not fall, in linear time: `*begun`, zeroed at first, is where the last has
+ * begun before the end of another. */
+void bbpe_offsets_count_overlapping(const uint8_t *text, size_t n, bbpe_offsets_place *place, bbpe_offsets_place *begun,
+                                    int64_t *spans, size_t count);
 /* Whether n code units of a str are all characters of their own in UTF-8: there is no surrogate. */
 bool bbpe_offsets_is_simple(const void *text, unsigned unit_size, size_t n);
 
