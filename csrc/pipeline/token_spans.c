@@ -191,7 +191,7 @@ static bbpe_text_span put_any(changed_walk *self, size_t end) {
     bbpe_text_span span = {(int64_t)self->walk.at, (int64_t)end};
     const bool is_exact = self->is_exact || self->in_chars; /* any byte of a character counts for it */
     self->run = span_of(&self->view, self->run, is_exact, self->text, self->n, &span);
-    if (self->in_chars) bbpe_offsets_count(self->text, self->n, &self->place, &span.start);
+    if (self->in_chars) bbpe_offsets_count(self->text, self->n, &self->place, &span.start, &span.end);
     return span;
 }
 

@@ -118,12 +118,11 @@ void bbpe_offsets_move(bbpe_offsets_place *self, const uint8_t *text, size_t n, 
     (void)chars_before(text, n, self, (int64_t)byte);
 }
 
-void bbpe_offsets_count(const uint8_t *text, size_t n, bbpe_offsets_place *place, int64_t span[2]) {
+void bbpe_offsets_count(const uint8_t *text, size_t n, bbpe_offsets_place *place, int64_t *start, int64_t *end) {
     bbpe_offsets_place at = *place;
-    const int64_t start = span[0], end = span[1];
-    const bool is_within = (size_t)start < n && bbpe_utf8_is_tail(text[start]);
-    span[0] = chars_before(text, n, &at, start) - is_within;
-    span[1] = end > start ? chars_before(text, n, &at, end) : span[0];
+    const bool is_within = (size_t)*start < n && bbpe_utf8_is_tail(text[*start]), is_empty = *end <= *start;
+    *start = chars_before(text, n, &at, *start) - is_within;
+    *end = is_empty ? *start : chars_before(text, n, &at, *end);
     *place = at;
 }
 
