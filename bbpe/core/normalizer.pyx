@@ -84,7 +84,7 @@ cdef class Normalizer:
         self._add(step)
 
     def add_replace_matches(self, Automaton automaton not None, bytes content not None) -> None:
-        """Let each match, none of which is empty, become `content`."""
+        """Let each match become `content`; an empty match does not count where another one ends."""
         cdef bbpe_normalizer_step step = step_of(BBPE_NORMALIZER_REPLACE)
         step.content, step.content_length = <const uint8_t *>PyBytes_AS_STRING(content), <size_t>len(content)
         step.automaton = &automaton.c

@@ -6,7 +6,7 @@ from bbpe.core.text_view cimport text_close, text_open, text_view
 
 
 def map_spans(text: Text, int64_t[:, ::1] spans not None, str unit not None):
-    """Replace spans of bytes of a str or bytes-like text's UTF-8, int64[n, 2], whose starts and ends never fall.
+    """Replace spans of bytes of a str or bytes-like text's UTF-8, int64[n, 2], whose starts never fall; they may overlap.
 
     `unit`: "char", an index of a str, or a character of bytes; or "utf16".
     """

@@ -35,7 +35,7 @@ static void put_character(head_walk *self, size_t end, ptrdiff_t change) {
     self->change = change;
 }
 
-/* Characters that are aligned one by one to what is far behind the head do not matter. */
+/* Whether the walk is past the head, to which nothing that follows can belong. */
 static bool is_behind(const head_walk *self) {
     return self->head == 0 || self->aligned > self->head;
 }

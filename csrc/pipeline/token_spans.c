@@ -48,7 +48,7 @@ static bool is_ambiguous(const walk *self) {
     return !memcmp(self->stretch->text + self->at, lengths->unknown, lengths->unknown_size);
 }
 
-/* The end of what an unknown token stands for; its beginning if that cannot be told. */
+/* The end of what an unknown token stands for, or the present place if the id does not tell it. */
 static size_t unknown_end(const walk *self) {
     size_t next;
     if (self->lengths->whole) return is_ambiguous(self) ? self->at : self->pretoken_end;

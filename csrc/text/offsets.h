@@ -30,8 +30,8 @@ void bbpe_offsets_move(bbpe_offsets_place *self, const uint8_t *text, size_t n, 
 /* As bbpe_offsets_map of one span, in characters of valid UTF-8, in which surrogates are characters too; `*place`, zeroed at first,
  * is where the span before has ended, and this one may begin anywhere. */
 void bbpe_offsets_count(const uint8_t *text, size_t n, bbpe_offsets_place *place, int64_t *start, int64_t *end);
-/* The same of spans that may overlap and whose starts do not fall, in linear time: `*begun`, zeroed at first, is where the last has
- * begun before the end of another. */
+/* The same for several spans, which may overlap and are in the order of their starts, in linear time.  `*begun`, zeroed at first,
+ * keeps the start of the last span that began before the end of an earlier one. */
 void bbpe_offsets_count_overlapping(const uint8_t *text, size_t n, bbpe_offsets_place *place, bbpe_offsets_place *begun,
                                     int64_t *spans, size_t count);
 /* Whether n code units of a str are all characters of their own in UTF-8: there is no surrogate. */

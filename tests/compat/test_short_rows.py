@@ -22,10 +22,8 @@ def found(tokenizer: Any, texts: tuple[str, ...], adds: bool, options: dict[str,
     try:
         tokenizer.enable_truncation(**options)
         row = tokenizer.encode(*texts, add_special_tokens=adds)
-    except Exception:
-        return None
-    except BaseException as error:
-        if type(error).__name__ != "PanicException":
+    except BaseException as error:  # `tokenizers` raises a bare Exception or panics, and this package a ValueError
+        if type(error) is not Exception and type(error).__name__ not in ("ValueError", "PanicException"):
             raise
         return None
     # the order of more overflowing rows is tested elsewhere

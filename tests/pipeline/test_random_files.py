@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -59,17 +59,17 @@ class Comparison:
         self.is_random = not all(written) or len(set(written)) < len(written)
 
     def written(self, text: str) -> str:
-        """What the normalizer of `tokenizers` makes of a text, nothing when it cannot."""
-        try:
-            return text if self.hf.normalizer is None else self.hf.normalizer.normalize_str(text)
-        except BaseException as error:  # a panic is not an Exception
-            assert "Panic" in type(error).__name__  # noqa: PT017
-            return ""
+        """A text as `tokenizers` normalizes it, "" when it cannot."""
+        return text if self.hf.normalizer is None else self.answer(self.hf.normalizer.normalize_str, text) or ""
 
     def judged(self, text: str, **options: bool) -> Any:
-        """What `tokenizers` encodes, `None` when it cannot."""
+        """A text as `tokenizers` encodes it, `None` when it cannot."""
+        return self.answer(self.hf.encode, text, **options)
+
+    def answer(self, ask: Callable[..., Any], text: str, **options: bool) -> Any:
+        """What a function of `tokenizers` returns, `None` when it raises or panics."""
         try:
-            return self.hf.encode(text, **options)
+            return ask(text, **options)
         except BaseException as error:  # a panic is not an Exception
             return None if "Panic" in type(error).__name__ or isinstance(error, Exception) else pytest.fail(str(error))
 

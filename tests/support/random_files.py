@@ -51,7 +51,7 @@ HARD = (
 
 @dataclass(frozen=True)
 class Pool:
-    """What files and texts are made of."""
+    """The regexes, strings, symbols and token contents of random files, and the texts that are hard for them."""
 
     regexes: Sequence[str]
     strings: Sequence[str]
