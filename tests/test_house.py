@@ -110,3 +110,16 @@ def test_functions_stay_small(path):
 
 def test_core_modules_have_stubs():
     assert all(pyx.with_suffix(".pyi").exists() for pyx in (PACKAGE / "core").glob("*.pyx"))
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_no_sum_has_an_effect_on_its_own_name(name):
+    """`a += f()` reads `a` first; if `f` changes `a`, the change is lost."""
+    found = house.written_while_read(ast.parse(MODULES[name].read_text("utf-8")))
+    assert not found, [f"line {node.lineno}: {ast.unparse(node)}; call first, then add" for node in found]
+
+
+def test_a_sum_with_an_effect_on_its_own_name_is_found():
+    methods = "def byte(self): self.at += 1\n  def number(self): return self.byte()\n  def bad(self): self.at += "
+    for value, count in {"self.number()": 1, "1 if self.done else self.byte()": 1, "self.done": 0}.items():
+        assert len(house.written_while_read(ast.parse(f"class Reader:\n  {methods}{value}"))) == count

@@ -105,6 +105,8 @@ class _Reader:
         elif kind == _STRUCT:
             self.struct(path)
         elif kind in (_BYTE, _DOUBLE, _BINARY):
-            self.at += 1 if kind == _BYTE else 8 if kind == _DOUBLE else self._number()
+            # the number comes first: reading it moves the position too
+            length = 1 if kind == _BYTE else 8 if kind == _DOUBLE else self._number()
+            self.at += length
         elif kind not in (_TRUE, _FALSE):
             raise ValueError(f"the header of a page has a field of type {kind}")

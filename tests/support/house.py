@@ -97,3 +97,24 @@ def lines_without_docstrings(path: Path) -> int:
 
 def docstring_lines(node: ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) -> int:
     return len((ast.get_docstring(node, clean=False) or "").splitlines())
+
+
+def written_while_read(tree: ast.AST) -> list[ast.AugAssign]:
+    """Statements such as `self.at += self.number()` where `number` moves `self.at` too: the old value is added to."""
+    found = []
+    for kind in (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)):
+        own = {node.name: node for node in kind.body if isinstance(node, ast.FunctionDef)}
+        reach = {name: _attributes(node, ast.Load) & own.keys() | {name} for name, node in own.items()}
+        for _ in own:
+            reach = {name: set().union(*(reach[other] for other in others)) for name, others in reach.items()}
+        for statement in (node for node in ast.walk(kind) if isinstance(node, ast.AugAssign)):
+            called = set().union(*(reach[name] for name in _attributes(statement.value, ast.Load) & own.keys()))
+            written = set().union(*(_attributes(own[name], ast.Store) for name in called))
+            found += [statement] if _attributes(statement.target, ast.Store) & written else []
+    return found
+
+
+def _attributes(node: ast.AST, context: type[ast.expr_context]) -> set[str]:
+    """The attributes of `self` that are read, or written, anywhere in a node."""
+    found = [each for each in ast.walk(node) if isinstance(each, ast.Attribute) and isinstance(each.ctx, context)]
+    return {each.attr for each in found if isinstance(each.value, ast.Name) and each.value.id == "self"}

@@ -1,0 +1,93 @@
+"""Parquet files as any program may write them: the sizes of pages, read before the pages are, and the texts."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from seeds import full_then_long
+
+import bbpe
+from bbpe.corpus.parquet_pages import Page, pages
+
+pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+
+CODECS = ["none", "snappy", "gzip", "brotli", "zstd", "lz4"]
+WORDS = ["see", "my", "eyes", "first", "naïve", "漢字", "\n\n", "12", "don't", "a" * 70]
+
+
+def drawn_table(generator: random.Random) -> Any:
+    """Texts of lengths of one order of magnitude, of any type, some of them null or repeated; other columns beside."""
+    count, words = generator.choice([1, 2, 9, 100, 700]), generator.choice([0, 1, 5, 60, 600])
+    texts: list[str | None] = [" ".join(generator.choices(WORDS, k=generator.randint(0, words))) for _ in range(count)]
+    if generator.random() < 0.3:
+        texts = generator.choices(texts[:5], k=count)
+    if generator.random() < 0.3:
+        texts = [None if generator.random() < 0.2 else text for text in texts]
+    kind = generator.choice([pa.string(), pa.large_string(), pa.binary()])
+    beside = [{"a": [text] * generator.randint(0, 2), "b": None} for text in texts]
+    columns = {"id": pa.array(range(count)), "text": pa.array(texts, kind), "nested": pa.array(beside)}
+    if generator.random() < 0.2:
+        columns["text"] = pa.array(texts, pa.string()).dictionary_encode()
+    return pa.table(columns)
+
+
+def drawn_options(generator: random.Random) -> dict[str, Any]:
+    """How a file may be written."""
+    yes_or_no = {name: generator.random() < 0.5 for name in (
+        "use_dictionary", "write_statistics", "write_page_index", "write_page_checksum", "store_schema",
+    )}  # fmt: skip
+    return {
+        **yes_or_no,
+        "version": generator.choice(["1.0", "2.4", "2.6"]),
+        "data_page_version": generator.choice(["1.0", "2.0"]),
+        "data_page_size": generator.choice([1, 200, 5000, 1 << 20]),
+        "write_batch_size": generator.choice([1, 10, 1024]),
+        "row_group_size": generator.choice([1, 50, 1 << 20]),
+    }
+
+
+def all_pages(path: Path) -> list[tuple[Any, list[Page]]]:
+    """The pages of each column of each row group, and what the footer says of it."""
+    metadata = parquet.read_metadata(path)
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    columns = [group.column(number) for group in groups for number in range(group.num_columns)]
+    with path.open("rb") as file:
+        return [
+            (each, list(pages(file, each.dictionary_page_offset or each.data_page_offset, each.total_compressed_size)))
+            for each in columns
+        ]
+
+
+SEEDS = [range(24), *full_then_long([range(first, first + 100) for first in range(100, 2100, 100)], [])]
+
+
+@pytest.mark.parametrize("seeds", SEEDS, ids=str)
+def test_sizes_of_pages_and_texts_are_right_in_random_files(seeds: range, tmp_path: Path) -> None:
+    for seed in seeds:
+        generator = random.Random(seed)
+        table, options = drawn_table(generator), drawn_options(generator)
+        packed, plain = tmp_path / "packed.parquet", tmp_path / "plain.parquet"
+        parquet.write_table(table, packed, compression=CODECS[seed % len(CODECS)], **options)
+        parquet.write_table(table, plain, compression="none", **options)
+        for (column, found), (twin, expected) in zip(all_pages(packed), all_pages(plain), strict=True):
+            # the codec does not change where pages end; without one the headers are what the sizes leave
+            assert found == expected, seed
+            assert sum(values for _, values in found) == column.num_values, seed
+            headers = twin.total_uncompressed_size - sum(size for size, _ in found)
+            assert twin.total_compressed_size == twin.total_uncompressed_size, seed
+            assert 10 * len(found) <= headers, seed
+            assert abs(column.total_uncompressed_size - twin.total_uncompressed_size) <= 4 * len(found), seed
+        texts = [text for text in parquet.read_table(packed, columns=["text"])["text"].to_pylist() if text is not None]
+        right = bbpe.count_from_iterator(texts, pattern="gpt2") if texts else None
+        for memory in (None, "4GB") if right is not None else ():
+            counts = bbpe.count(packed, pattern="gpt2", max_memory=memory)
+            assert (list(counts), counts.summary.documents) == (list(right), len(texts)), (seed, memory)
+
+
+def test_a_document_with_statistics_is_counted_within_memory(tmp_path: Path) -> None:
+    parquet.write_table(pa.table({"text": ["zz see my dogs."]}), tmp_path / "web.parquet")
+    counts = bbpe.count(tmp_path / "web.parquet", pattern="gpt2", max_memory="4GB")
+    assert list(counts) == [(b"zz", 1), (b" see", 1), (b" my", 1), (b" dogs", 1), (b".", 1)]
