@@ -16,7 +16,7 @@ from ..text import text_bytes
 from .files import File, check_head
 from .opened import Buffers, Opened
 from .parquet_pages import largest_window, pages
-from .rowfiles import pyarrow_parquet
+from .rowfiles import is_text, pyarrow_parquet, without_views
 
 #: Takes the error of a record that cannot be read, and the number of its line.
 Refuse: TypeAlias = Callable[[CorpusError, int], object]
@@ -233,7 +233,8 @@ def parquet_columns(
             for batch in file.iter_batches(count, row_groups=[group], columns=columns, use_threads=False):
                 done += len(batch)
                 place = f"row group {group}, after row {done}: "
-                yield batch.column(field), batch.column(columns[-1]), size * done // rows
+                text, ids = map(without_views, (batch.column(field), batch.column(columns[-1])))
+                yield text, ids, size * done // rows
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         # arrow reports broken content by an OSError without an errno; column names may be invalid UTF-8
         if isinstance(error, MemoryError) or getattr(error, "errno", None) is not None:
@@ -279,8 +280,6 @@ def _check_text_column(file: File, schema: Any, name: str) -> None:
             "name the column with the text by text_field="
         )
     kind = schema.field(name).type
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
-    is_text = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
-    if not any(check(kind) for check in is_text):
+    # a column of nulls alone has a type of its own, because its writer saw no text
+    if not is_text(kind) and not pa.types.is_null(kind):
         raise CorpusError(f"{file.path}: column {name!r} is {kind}; expected string or binary")

@@ -26,6 +26,9 @@ Counts: TypeAlias = "npt.NDArray[np.uint64]"
 ROWS = 1 << 16
 #: The limits for the number of row groups of a run, a power of two; each has one part of the hash space.
 LEAST_PARTS, MOST_PARTS = 16, 1024
+#: The types of texts in arrow, with offsets of 32 and of 64 bits, and those that are views, with their wide types.
+_NARROW, _WIDE = ("string", "binary"), ("large_string", "large_binary")
+_VIEWS = {"string_view": "large_string", "binary_view": "large_binary"}
 
 
 @dataclass(frozen=True)
@@ -226,13 +229,23 @@ def _rows(pretokens: Any, counts: Counts, places: Counts | None = None) -> Rows:
     return Rows(data, offsets, counts, places)
 
 
-def buffers_of(array: Any) -> tuple[Bytes, Offsets]:
-    """Return the bytes and the offsets of an arrow array of strings or bytes without nulls."""
+def is_text(kind: Any) -> bool:
+    """Return whether a type of arrow is one of strings or bytes, or a dictionary of them."""
     import pyarrow as pa
 
-    narrow = pa.types.is_binary(array.type) or pa.types.is_string(array.type)
-    if not narrow and not (pa.types.is_large_binary(array.type) or pa.types.is_large_string(array.type)):
-        array = array.cast(pa.large_binary())
+    return str(kind.value_type if pa.types.is_dictionary(kind) else kind) in (*_NARROW, *_WIDE, *_VIEWS)
+
+
+def without_views(array: Any) -> Any:
+    """Return an arrow array as one that can be filtered, which an array of views cannot."""
+    return array.cast(_VIEWS[str(array.type)]) if str(array.type) in _VIEWS else array
+
+
+def buffers_of(array: Any) -> tuple[Bytes, Offsets]:
+    """Return the bytes and the offsets of an arrow array of texts (`is_text`), or of nulls alone, without nulls."""
+    narrow = str(array.type) in _NARROW
+    if not narrow and str(array.type) not in _WIDE:
+        array = array.cast("large_binary")
     _, offsets_buffer, data_buffer = array.buffers()
     dtype = np.int32 if narrow else np.int64
     if len(array) == 0:
@@ -294,10 +307,7 @@ def _check_columns(path: str | os.PathLike[str], schema: Any) -> None:
         if name not in schema.names:
             raise CorpusError(f"{path}: no column {name!r}; expected the columns 'pretoken' and 'count'")
     pretoken, count = schema.field("pretoken").type, schema.field("count").type
-    if types.is_dictionary(pretoken):
-        pretoken = pretoken.value_type
-    are_bytes = (types.is_binary, types.is_large_binary, types.is_string, types.is_large_string)
-    if not any(is_type(pretoken) for is_type in are_bytes):
+    if not is_text(pretoken):
         raise CorpusError(f"{path}: column 'pretoken' is {pretoken}; expected binary or string")
     if not (types.is_integer(count) or types.is_floating(count) or (types.is_decimal(count) and count.scale == 0)):
         raise CorpusError(f"{path}: column 'count' is {count}; expected integers")

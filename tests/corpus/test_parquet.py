@@ -26,7 +26,7 @@ def drawn_table(generator: random.Random) -> Any:
         texts = generator.choices(texts[:5], k=count)
     if generator.random() < 0.3:
         texts = [None if generator.random() < 0.2 else text for text in texts]
-    kind = generator.choice([pa.string(), pa.large_string(), pa.binary()])
+    kind = generator.choice([pa.string(), pa.large_string(), pa.binary(), pa.string_view(), pa.binary_view()])
     beside = [{"a": [text] * generator.randint(0, 2), "b": None} for text in texts]
     columns = {"id": pa.array(range(count)), "text": pa.array(texts, kind), "nested": pa.array(beside)}
     if generator.random() < 0.2:
@@ -91,3 +91,43 @@ def test_a_document_with_statistics_is_counted_within_memory(tmp_path: Path) -> 
     parquet.write_table(pa.table({"text": ["zz see my dogs."]}), tmp_path / "web.parquet")
     counts = bbpe.count(tmp_path / "web.parquet", pattern="gpt2", max_memory="4GB")
     assert list(counts) == [(b"zz", 1), (b" see", 1), (b" my", 1), (b" dogs", 1), (b".", 1)]
+
+
+TYPES = ["string", "large_string", "string_view", "binary", "large_binary", "binary_view", "dictionary"]
+
+
+@pytest.mark.parametrize("memory", [None, "4GB"])
+@pytest.mark.parametrize("kind", TYPES)
+def test_texts_of_every_type_are_read_by_all_readers(kind: str, memory: str | None, tmp_path: Path) -> None:
+    texts = ["see my eyes first, all twelve of them", None, "", "see my dogs", "naïve"] * 3
+    column = pa.array(texts).dictionary_encode() if kind == "dictionary" else pa.array(texts).cast(kind)
+    keys = pa.array(range(len(texts))).cast("string").cast("string_view")
+    parquet.write_table(pa.table({"text": column, "key": keys}), tmp_path / "a.parquet", row_group_size=4)
+    kept = [text for text in texts if text is not None]
+    tok = bbpe.train_from_iterator(kept, 270)
+    counts = bbpe.count(tmp_path / "a.parquet", pattern="gpt2", max_memory=memory)
+    assert list(counts) == list(bbpe.count_from_iterator(kept, pattern="gpt2"))
+    assert (counts.summary.documents, counts.summary.skipped) == (len(kept), 3)
+    assert bbpe.train(tmp_path / "a.parquet", 270, counting=bbpe.Counting(max_memory=memory)) == tok
+    ids = [tok.encode(text) for text in kept]
+    assert [each.tolist() for each in tok.encode_files(tmp_path / "a.parquet")] == ids
+    shards = bbpe.shard(tmp_path / "a.parquet", tmp_path / "out", tok, format="parquet", id_field="key", empty="keep")
+    assert [each.tolist() for each in shards] == ids
+
+
+@pytest.mark.parametrize("memory", [None, "4GB"])
+def test_a_column_of_nulls_alone_has_no_texts(memory: str | None, tmp_path: Path) -> None:
+    parquet.write_table(pa.table({"text": pa.nulls(5)}), tmp_path / "nulls.parquet")
+    parquet.write_table(pa.table({"text": ["see"]}), tmp_path / "texts.parquet")
+    summary = bbpe.count(tmp_path, pattern="gpt2", max_memory=memory).summary
+    assert (summary.documents, summary.skipped) == (1, 5)
+    tok = bbpe.train_from_iterator(["see"], 257)
+    assert len(list(tok.encode_files(tmp_path))) == 1
+    assert len(bbpe.shard(tmp_path, tmp_path / "out", tok, eos=None)) == 1
+
+
+def test_counts_of_other_engines_may_be_views(tmp_path: Path) -> None:
+    for kind in TYPES[:-1]:
+        pretokens = pa.array(["see", " my"]).cast(kind)
+        parquet.write_table(pa.table({"pretoken": pretokens, "count": [2, 1]}), tmp_path / "counts.parquet")
+        assert list(bbpe.load_counts(tmp_path / "counts.parquet", pattern="gpt2")) == [(b"see", 2), (b" my", 1)]
