@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
 from functools import cache
 from typing import Any
 
@@ -76,7 +77,8 @@ def _accelerated(kind: Any, base: Any) -> Any:
 
     A method that `kind` itself defines is left as it is, and one that calls such a method too.
     """
-    is_own = {name for name in _METHODS if getattr(kind, name, None) is not getattr(base, name, None)}
+    methods = vars(_Methods)
+    is_own = {name for name in methods if getattr(kind, name, None) is not getattr(base, name, None)}
     batch = "_batch_encode_plus" if hasattr(base, "_batch_encode_plus") else "_encode_plus"
     wanted = {
         "encode": {"encode", batch, "_encode_plus"},
@@ -86,18 +88,26 @@ def _accelerated(kind: Any, base: Any) -> Any:
         "batch_decode": {"decode", "batch_decode"},
     }
     body: dict[str, Any] = {
-        name: _METHODS[name](kind) for name, needed in wanted.items() if not needed & is_own and hasattr(base, name)
+        name: methods[name] for name, needed in wanted.items() if not needed & is_own and hasattr(base, name)
     }
-    body |= {"__reduce__": _reduce, "__deepcopy__": _deepcopy, "__module__": kind.__module__, "__doc__": kind.__doc__}
-    body |= {"__qualname__": kind.__qualname__, "_bbpe_kind": kind}
+    body |= {name: methods[name] for name in ("__reduce__", "__deepcopy__")}
+    body |= {name: getattr(kind, name) for name in ("__module__", "__qualname__", "__doc__")}
+    body["_bbpe_kind"] = kind
     return type(kind.__name__, (kind,), body)
 
 
 # -- methods of accelerated classes --------------------------------------------------------------------------
 
 
-def _encode(kind: Any) -> Callable[..., Any]:
-    slow = kind.encode
+class _Methods:
+    """The methods that accelerated classes get.
+
+    Functions of a module, not closures: `datasets` and `dill` hash and pickle an accelerated class by its contents, and
+    write a closure with all its globals, but such a function by its name.
+    """
+
+    _bbpe_kind: Any
+    _tokenizer: Any
 
     def encode(
         self: Any, text: Any, text_pair: Any = None, add_special_tokens: bool = True, *more: Any, **options: Any
@@ -113,15 +123,9 @@ def _encode(kind: Any) -> Callable[..., Any]:
                     if len(ids) > self.model_max_length:
                         self._eventual_warn_about_too_long_sequence(ids, None, self.verbose)
                     return ids
-        return slow(self, text, text_pair, add_special_tokens, *more, **options)
+        return self._bbpe_kind.encode(self, text, text_pair, add_special_tokens, *more, **options)
 
-    return encode
-
-
-def _encode_plus(kind: Any) -> Callable[..., Any]:
-    slow = kind._encode_plus
-
-    def encode_plus(self: Any, text: Any, text_pair: Any = None, *more: Any, **options: Any) -> Any:
+    def _encode_plus(self: Any, text: Any, text_pair: Any = None, *more: Any, **options: Any) -> Any:
         text, text_pair = _opened(text, text_pair)
         is_batched = isinstance(text, list | tuple | Column)
         items: list[Any] | Column
@@ -134,77 +138,46 @@ def _encode_plus(kind: Any) -> Callable[..., Any]:
             items = list(zip(text, text_pair, strict=True)) if is_matched else []
         found = _batch(self, items, options) if items and not more else None
         if found is None:
-            return slow(self, listed(text), text_pair, *more, **options)
+            return self._bbpe_kind._encode_plus(self, listed(text), text_pair, *more, **options)
         if is_batched or options.get("return_tensors") is not None:
             return found
         first = {key: value[0] for key, value in found.items()}
         return type(found)(first, found.encodings, n_sequences=found.n_sequences)
 
-    return encode_plus
-
-
-def _call_one(kind: Any) -> Callable[..., Any]:
-    """Let a column of Arrow through, which the check of types in transformers 4 refuses."""
-    slow = kind._call_one
-
-    def call_one(self: Any, text: Any, text_pair: Any = None, **options: Any) -> Any:
+    def _call_one(self: Any, text: Any, text_pair: Any = None, **options: Any) -> Any:
+        """Let a column of Arrow through, which the check of types in transformers 4 refuses."""
         text, text_pair = _opened(text, text_pair)
         if isinstance(text, Column):
             return self.batch_encode_plus(text, **options)
-        return slow(self, text, text_pair, **options)
+        return self._bbpe_kind._call_one(self, text, text_pair, **options)
 
-    return call_one
-
-
-def _batch_encode_plus(kind: Any) -> Callable[..., Any]:
-    slow = kind._batch_encode_plus
-
-    def batch_encode_plus(self: Any, batch_text_or_text_pairs: Any, **options: Any) -> Any:
+    def _batch_encode_plus(self: Any, batch_text_or_text_pairs: Any, **options: Any) -> Any:
         items = opened(batch_text_or_text_pairs)
         if isinstance(items, list | tuple):
             items = list(items)
         found = _batch(self, items, options) if isinstance(items, list | Column) and items else None
-        return slow(self, listed(items), **options) if found is None else found
-
-    return batch_encode_plus
-
-
-def _decode(kind: Any) -> Callable[..., Any]:
-    slow = kind.decode
+        return self._bbpe_kind._batch_encode_plus(self, listed(items), **options) if found is None else found
 
     def decode(self: Any, token_ids: Any, skip_special_tokens: bool = False, *more: Any, **options: Any) -> Any:
-        if more:
-            return slow(self, token_ids, skip_special_tokens, *more, **options)
-        if type(token_ids) is list and token_ids:
-            if type(token_ids[0]) is int:
-                return self._decode(token_ids, skip_special_tokens=skip_special_tokens, **options)
-        elif isinstance(token_ids, np.ndarray) and token_ids.ndim == 1:
-            return self._decode(token_ids.tolist(), skip_special_tokens=skip_special_tokens, **options)
-        return slow(self, token_ids, skip_special_tokens, **options)
-
-    return decode
-
-
-def _batch_decode(kind: Any) -> Callable[..., Any]:
-    slow = kind.batch_decode
+        if not more:
+            if type(token_ids) is list and token_ids:
+                if type(token_ids[0]) is int:
+                    return self._decode(token_ids, skip_special_tokens=skip_special_tokens, **options)
+            elif isinstance(token_ids, np.ndarray) and token_ids.ndim == 1:
+                return self._decode(token_ids.tolist(), skip_special_tokens=skip_special_tokens, **options)
+        return self._bbpe_kind.decode(self, token_ids, skip_special_tokens, *more, **options)
 
     def batch_decode(self: Any, sequences: Any, skip_special_tokens: bool = False, *more: Any, **options: Any) -> Any:
         are_rows = type(sequences) is list and not more
         if are_rows and all(type(ids) is list and (not ids or type(ids[0]) is int) for ids in sequences):
             return [self._decode(ids, skip_special_tokens=skip_special_tokens, **options) for ids in sequences]
-        return slow(self, sequences, skip_special_tokens, *more, **options)
+        return self._bbpe_kind.batch_decode(self, sequences, skip_special_tokens, *more, **options)
 
-    return batch_decode
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (self._bbpe_kind, vars(self))
 
-
-_METHODS: dict[str, Callable[[Any], Callable[..., Any]]] = {
-    "encode": _encode, "_encode_plus": _encode_plus, "_batch_encode_plus": _batch_encode_plus,
-    "_call_one": _call_one, "decode": _decode, "batch_decode": _batch_decode,
-}  # fmt: skip
-
-
-def _reduce(self: Any) -> tuple[Any, ...]:
-    return _restored, (self._bbpe_kind, vars(self))
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        return _restored(self._bbpe_kind, {name: deepcopy(value, memo) for name, value in vars(self).items()})
 
 
 def _restored(kind: Any, state: dict[str, Any]) -> Any:
@@ -213,12 +186,6 @@ def _restored(kind: Any, state: dict[str, Any]) -> Any:
     made: Any = object.__new__(_accelerated(kind, PreTrainedTokenizerFast))
     vars(made).update(state)
     return made
-
-
-def _deepcopy(self: Any, memo: dict[int, Any]) -> Any:
-    from copy import deepcopy
-
-    return _restored(self._bbpe_kind, {name: deepcopy(value, memo) for name, value in vars(self).items()})
 
 
 # -- batches -------------------------------------------------------------------------------------------------

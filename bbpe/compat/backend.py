@@ -253,9 +253,12 @@ class Backend(Tokenizer):
         return copy
 
     def __reduce__(self) -> tuple[Any, ...]:
-        engine = self.ready()
-        state = self.encode_special_tokens, self._truncation, self._padding
-        return _restored, (self.synchronized(), engine, self._odd, state)
+        # equal tokenizers have equal bytes in all processes, so sets are sorted; like `tokenizers`, the pickle holds no
+        # `encode_special_tokens`, which calls of `transformers` set
+        if self._suspects:
+            self._follow_components()
+        odd = tuple(tuple(sorted(ids)) for ids in self._odd)
+        return _restored, (self.synchronized(), self._current, odd, (self._truncation, self._padding))
 
     def __repr__(self) -> str:
         return f"<accelerated by bbpe: {self._inner!r:.120}>"
@@ -264,10 +267,11 @@ class Backend(Tokenizer):
 COMPONENTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder", "model")
 
 
-def _restored(inner: Any, engine: Engine | None, odd: Odd, state: tuple[Any, ...]) -> Backend:
+def _restored(inner: Any, engine: Engine | None, odd: tuple[Iterable[int], ...], options: tuple[Any, ...]) -> Backend:
     made: Backend = object.__new__(Backend)
-    made._prepare(inner, engine, odd)
-    made.encode_special_tokens, made._truncation, made._padding = state
+    without, skipped = map(frozenset, odd)
+    made._prepare(inner, engine, (without, skipped))
+    made._truncation, made._padding = options
     return made
 
 

@@ -14,6 +14,8 @@ from .tokenizers import DecodeStream
 
 #: What was replaced: objects, names, and the values before; `None` if the object inherited the name.
 _replaced: list[tuple[Any, str, Any]] = []
+#: The methods of `PreTrainedTokenizerFast` that ours call.
+_original: dict[str, Any] = {}
 _is_loading: ContextVar[bool] = ContextVar("bbpe_is_loading", default=False)
 
 
@@ -39,20 +41,10 @@ def patch_transformers() -> None:
 
     if _replaced:
         return
-    load, make = PreTrainedTokenizerFast.from_pretrained.__func__, PreTrainedTokenizerFast.__init__
-
-    def from_pretrained(cls: Any, *arguments: Any, **options: Any) -> Any:
-        with _loading():
-            loaded = load(cls, *arguments, **options)
-        return _tried(loaded)
-
-    def __init__(self: Any, *arguments: Any, **options: Any) -> None:  # noqa: N807 - a method of another class
-        make(self, *arguments, **options)
-        if type(self) is PreTrainedTokenizerFast and not _is_loading.get():
-            _tried(self)
-
-    _replace(PreTrainedTokenizerFast, "from_pretrained", classmethod(from_pretrained))
-    _replace(PreTrainedTokenizerFast, "__init__", __init__)
+    kind: Any = PreTrainedTokenizerFast
+    _original.update(from_pretrained=kind.from_pretrained.__func__, __init__=kind.__init__)
+    _replace(PreTrainedTokenizerFast, "from_pretrained", classmethod(_from_pretrained))
+    _replace(PreTrainedTokenizerFast, "__init__", _init)
     _replace(tokenizers.decoders, "DecodeStream", DecodeStream)
 
 
@@ -68,6 +60,20 @@ def unpatch_transformers() -> None:
             delattr(owner, name)
         else:
             setattr(owner, name, value)
+
+
+def _from_pretrained(cls: Any, *arguments: Any, **options: Any) -> Any:
+    with _loading():
+        loaded = _original["from_pretrained"](cls, *arguments, **options)
+    return _tried(loaded)
+
+
+def _init(self: Any, *arguments: Any, **options: Any) -> None:
+    from transformers import PreTrainedTokenizerFast
+
+    _original["__init__"](self, *arguments, **options)
+    if type(self) is PreTrainedTokenizerFast and not _is_loading.get():
+        _tried(self)
 
 
 def _replace(owner: Any, name: str, value: Any) -> None:

@@ -101,6 +101,13 @@ class SentencePieceProcessor:
         made._found = PieceModel(tokenizer)
         return made
 
+    def __getstate__(self) -> dict[str, Any]:
+        # without random numbers, so that equal views have equal bytes: `datasets` finds its cache by them
+        return {name: value for name, value in vars(self).items() if name != "_random"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _random=Random())
+
     @property
     def _model(self) -> PieceModel:
         if self._found is None:
@@ -140,11 +147,8 @@ class SentencePieceProcessor:
         escape_whitespaces: bool | None = None,
     ) -> bool:
         """Change flags of the normalization; `VocabularyError` when no model holds the tokenizer."""
-        flags = {
-            "add_dummy_prefix": add_dummy_prefix,
-            "remove_extra_whitespaces": remove_extra_whitespaces,
-            "marks_blanks": escape_whitespaces,
-        }
+        names = "add_dummy_prefix", "remove_extra_whitespaces", "marks_blanks"
+        flags = dict(zip(names, (add_dummy_prefix, remove_extra_whitespaces, escape_whitespaces), strict=True))
         self._found = self._model.with_flags(**{name: flag for name, flag in flags.items() if flag is not None})
         return True
 
