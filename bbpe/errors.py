@@ -7,8 +7,11 @@ system stays the `OSError` that it raised.
 from __future__ import annotations
 
 import os
+from reprlib import repr as short_repr
 
 _LONGEST_MESSAGE = 1000
+#: The most characters of a value that a message shows.
+_LONGEST_VALUE = 40
 
 
 class BBPEError(Exception):
@@ -85,3 +88,20 @@ class AccelerationError(BBPEError, ValueError):
 
 class AccelerationWarning(UserWarning):
     """Hugging Face's `tokenizers` does the work of a tokenizer of `transformers`; the message has the reason."""
+
+
+def described(given: object) -> str:
+    """Return a wrong argument as messages show it: its value, in at most 40 characters, and its type.
+
+    >>> described("tok.json"), described(5), described(None), described(Exception())
+    ("'tok.json', a str", '5, an int', 'None', 'an Exception')
+    """
+    kind = type(given)
+    root = kind.__module__.partition(".")[0]
+    name = kind.__name__ if root == "builtins" else f"{root}.{kind.__name__}"
+    name = f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"
+    if given is None or not isinstance(given, str | bytes | int | float | list | tuple | set | frozenset | dict):
+        return "None" if given is None else name
+    # a string is shortened at its end, where a path or a text says less
+    value = repr(given[: _LONGEST_VALUE + 1]) if isinstance(given, str | bytes) else short_repr(given)
+    return f"{value if len(value) <= _LONGEST_VALUE else f'{value[:_LONGEST_VALUE]}...'}, {name}"

@@ -154,7 +154,7 @@ TRAINING: list[Row] = [
     (lambda: train(special_tokens={"<p>": 0}), TypeError, ("special_tokens", "not dict", "list(special_tokens)")),
     (lambda: train(special_tokens={"<p>"}), TypeError, ("special_tokens", "not set", "sorted(special_tokens)")),
     (lambda: train(special_tokens=["a"]), ValueError, ("special_tokens: 'a'", "expected a longer text")),
-    (lambda: train("abc", 300), TypeError, ("expected an iterable of texts, not one str",)),
+    (lambda: train("abc", 300), TypeError, ("texts is 'abc', a str; expected an iterable of texts",)),
     (lambda: train([], 300), C, ("there is no text to train on",)),
     (lambda: train([None], 300), TypeError, ("text 0", A_TEXT, "NoneType")),
     (lambda: train(pattern="gtp2"), P, ("'gtp2'", "did you mean 'gpt2'?")),
@@ -194,8 +194,8 @@ COUNTING: list[Row] = [
     (lambda: bbpe.count("see my dogs\n", pattern="gpt2"), FileNotFoundError, ("see my dogs", "count_from_iterator")),
     (lambda: bbpe.count("*.none", pattern="gpt2"), C, ("'*.none' matches no file",)),
     (lambda: bbpe.count("empty", pattern="gpt2"), C, ("'empty' holds no files",)),
-    (lambda: bbpe.count({"a"}, pattern="gpt2"), TypeError, ("a path, a glob, a folder or a sequence", "set")),  # type: ignore[arg-type]
-    (lambda: bbpe.count(5, pattern="gpt2"), TypeError, ("a path, a glob, a folder or a sequence", "int")),  # type: ignore[arg-type]
+    (lambda: bbpe.count({"a"}, pattern="gpt2"), TypeError, ("a path, a glob, a folder, or a sequence", "set")),  # type: ignore[arg-type]
+    (lambda: bbpe.count(5, pattern="gpt2"), TypeError, ("a path, a glob, a folder, or a sequence", "int")),  # type: ignore[arg-type]
     (lambda: count("a.jsonl", b'{"text":"a"}\n{"x":1}\n'), C, ("a.jsonl", "line 2", "'text'", "'x'", "text_field=")),
     (lambda: count("a.jsonl", b'{"text":1}\n'), C, ("a.jsonl", "line 1", "'text' is int", "string or null")),
     (lambda: count("a.jsonl", b'{"text":"a"}\n{'), C, ("a.jsonl", "line 2", "JSON object")),

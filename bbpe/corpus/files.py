@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Set
 from pathlib import Path
 from typing import Literal, TypeAlias, cast, get_args
 
-from ..errors import CorpusError
+from ..errors import CorpusError, described
 from ..lazy import lazy_re
 from ..records import dataclass, field
 from .compressed import COMPRESSIONS
@@ -104,8 +104,10 @@ class File:
         object.__setattr__(self, "is_plain", self.kind == "text" and bool(self.size) and not packed)
 
 
-def corpus_paths(files: CorpusPaths) -> list[FilePath]:
+def corpus_paths(files: CorpusPaths, argument: str | None = None) -> list[FilePath]:
     """Return the files that a path, a glob string, a folder, a URL of one of these, or a sequence of these stands for.
+
+    Errors name `argument`, unless it is the only one that names files.
 
     A name that exists is taken literally, else as a glob (`**` for any folders between).  A folder stands
     for all files below it.  What a glob or a folder yields comes sorted by name, hidden names (a leading
@@ -122,53 +124,55 @@ def corpus_paths(files: CorpusPaths) -> list[FilePath]:
     ['a.txt', 'b.txt']
     """
     found: dict[str, FilePath] = {}
-    for name in _names(files):
+    for name in _names(files, argument or "files"):
         if "://" in name and is_url(name):
             local = path_of(name)
             if isinstance(local, Url):
                 found.update((str(path), path) for path in expand(name) if str(path) not in found)
                 continue
             name = str(local)
-        for path in _expand(name):
+        for path in _expand(name, argument):
             found.setdefault(os.path.realpath(path), path)
     if not found:
-        raise CorpusError("no files given; expected a path, a glob, a folder, or a sequence of these")
+        given = "no files given" if argument is None else f"{argument} names no files"
+        raise CorpusError(f"{given}; expected a path, a glob, a folder, or a sequence of these")
     return list(found.values())
 
 
-def _names(files: CorpusPaths) -> Iterator[str]:
+def _names(files: CorpusPaths, argument: str) -> Iterator[str]:
     # the order of a set differs from run to run, and with it the merges
     if isinstance(files, str | os.PathLike):
         files = (files,)
     elif isinstance(files, bytes | bytearray | memoryview | Mapping | Set) or not isinstance(files, Iterable):
-        raise TypeError(f"files must be a path, a glob, a folder or a sequence of these, not {type(files).__name__}")
-    for file in files:
+        raise TypeError(f"{argument} is {described(files)}; expected a path, a glob, a folder, or a sequence of these")
+    for number, file in enumerate(files):
         name = os.fspath(file) if isinstance(file, str | os.PathLike) else file
         if not isinstance(name, str):
-            raise TypeError(f"a file must be named by a str or a path, not {type(file).__name__}")
+            raise TypeError(f"{argument}[{number}] is {described(file)}; expected the path of a file, a str or a Path")
         if len(name) > _LONGEST_NAME:
             raise CorpusError(
-                f"{name[:40]!r}... is no name of a file but {len(name)} characters; texts themselves are given to "
-                "`count_from_iterator` or `train_from_iterator`"
+                f"{name[:40]!r}... is no name of a file but {len(name)} characters; texts themselves are given by "
+                "texts=, or to `count_from_iterator` or `train_from_iterator`"
             )
         yield name
 
 
-def _expand(name: str) -> list[Path]:
+def _expand(name: str, argument: str | None) -> list[Path]:
+    of = "" if argument is None else f" ({argument})"
     if os.path.isdir(name):  # noqa: PTH112 - Path("") would be the current folder
         files = _files_below(name)
         if not files:
-            raise CorpusError(f"folder {name!r} holds no files; expected at least one that is not hidden")
+            raise CorpusError(f"folder {name!r}{of} holds no files; expected at least one that is not hidden")
         return files
     if os.path.exists(name):  # noqa: PTH110
         return [Path(name)]
     if not glob.has_magic(name):
         is_text = any(char.isspace() for char in name)
-        hint = "; if this is text, give it to train_from_iterator or count_from_iterator" if is_text else ""
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT) + hint, name)
+        hint = "; if this is text, give it by texts= or to train_from_iterator or count_from_iterator" if is_text else ""
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT) + of + hint, name)
     files = sorted(path for path in map(Path, glob.iglob(name, recursive=True)) if not path.is_dir())  # noqa: PTH207
     if not files:
-        raise CorpusError(f"pattern {name!r} matches no file")
+        raise CorpusError(f"pattern {name!r}{of} matches no file")
     return files
 
 
@@ -183,9 +187,9 @@ def _files_below(folder: str) -> list[Path]:
     return sorted(files)
 
 
-def corpus_files(files: CorpusPaths, asked: Format | None = None) -> list[File]:
+def corpus_files(files: CorpusPaths, asked: Format | None = None, argument: str | None = None) -> list[File]:
     """Return the files that names stand for, as `corpus_paths` and `file_of` do."""
-    return [file_of(path, asked) for path in corpus_paths(files)]
+    return [file_of(path, asked) for path in corpus_paths(files, argument)]
 
 
 def file_of(path: FilePath, asked: Format | None = None) -> File:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence, Sized
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set, Sized
 from functools import partial
 from itertools import accumulate, chain, count, islice, takewhile
 from operator import itemgetter
 from typing import Any, Literal, Protocol, TypeAlias
 
 from ..budget import shown
-from ..core.column import Column
+from ..core.column import Column, text_column
 from ..core.rows import gather
 from ..corpus.chunks import Chunk, ChunkOptions, Cutter, Position
 from ..corpus.files import File
 from ..corpus.opened import Buffers
 from ..corpus.ranges import line_cuts, row_group_cuts
 from ..corpus.sources import Texts
-from ..errors import MemoryLimitError
+from ..errors import MemoryLimitError, described
 from ..records import dataclass, replace
 from ..text import Text, text_bytes
 
@@ -217,7 +218,7 @@ class Iterated:
             yield 0, self._events(start.text)
 
     def _events(self, done: int) -> Iterator[Texts]:
-        taken, read, texts = count(), 0, _flat(self._texts)
+        taken, read, texts = count(), 0, flat(self._texts)
         if not isinstance(self._texts, Sequence):
             # what comes after an error is the number of the text that is none; 17 ns a text
             texts = map(itemgetter(0), zip(texts, taken, strict=False))
@@ -258,7 +259,19 @@ class Iterated:
         return {"files": None}
 
 
-def _flat(texts: Iterable[Text] | Iterable[Sequence[Text]]) -> Iterator[Text]:
+def checked_texts(texts: object, argument: str = "texts") -> Iterable[Text] | Iterable[Sequence[Text]]:
+    """Return texts, a column of Arrow as a sequence of them; `TypeError` naming the argument for anything else."""
+    column = text_column(texts)
+    if column is not None:
+        return column
+    # the order of a set differs from run to run; the values of a mapping would be lost
+    one = str | bytes | bytearray | memoryview | os.PathLike
+    if isinstance(texts, one) or isinstance(texts, Mapping | Set) or not isinstance(texts, Iterable):
+        raise TypeError(f"{argument} is {described(texts)}; expected an iterable of texts, such as a list of str")
+    return texts
+
+
+def flat(texts: Iterable[Text] | Iterable[Sequence[Text]]) -> Iterator[Text]:
     """Return texts one by one; when the first of them is a list or a tuple, all are such batches of texts."""
     iterator: Iterator[Any] = iter(texts)
     first = list(islice(iterator, 1))
@@ -268,7 +281,7 @@ def _flat(texts: Iterable[Text] | Iterable[Sequence[Text]]) -> Iterator[Text]:
 
 def _first_wrong(texts: Sequence[Any]) -> int | None:
     """Return the number of the first of some texts that is none."""
-    for number, text in enumerate(_flat(texts)):
+    for number, text in enumerate(flat(texts)):
         try:
             text_bytes(text)
         except TypeError:

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TypeAlias, Unpack
 
 from ..budget import Budget, affordable_threads
-from ..core.column import text_column
 from ..core.count import PretokenTable
 from ..corpus.chunks import Position
 from ..corpus.files import CorpusPaths, corpus_files
@@ -24,7 +23,7 @@ from ..records import replace
 from ..text import Text
 from ..threads import Workers, thread_count
 from .checkpoint import Checkpoint, State, file_name
-from .corpus_parts import Corpus, Files, Iterated, Part
+from .corpus_parts import Corpus, Files, Iterated, Part, checked_texts
 from .counter import PartCounter, joined
 from .counts import PretokenCounts, Summary, counts_of
 from .estimate import plan_note
@@ -127,12 +126,12 @@ def count_from_iterator(
 
 
 def count_files(
-    files: CorpusPaths, task: CountingTask, report: Report, growth: Growth | None = None
+    files: CorpusPaths, task: CountingTask, report: Report, growth: Growth | None = None, argument: str | None = None
 ) -> PretokenCounts:
-    """Count files; `growth` is called with lower bounds while the counts grow."""
+    """Count files; `growth` is called with lower bounds while the counts grow, and errors name `argument`."""
     if isinstance(files, Iterator):
         files = list(files)
-    found, checkpoint = corpus_files(files, task.options.format), task.options.checkpoint
+    found, checkpoint = corpus_files(files, task.options.format, argument), task.options.checkpoint
     if checkpoint is not None:
         given = [files] if isinstance(files, str | os.PathLike) else files
         _check_checkpoint(Path(checkpoint), [*given, *(file.path for file in found)])
@@ -143,10 +142,7 @@ def count_texts(
     texts: Iterable[Text] | Iterable[Sequence[Text]], task: CountingTask, report: Report, growth: Growth | None = None
 ) -> PretokenCounts:
     """Count texts; `growth` as in `count_files`."""
-    column = text_column(texts)
-    texts = texts if column is None else column
-    if isinstance(texts, (str, bytes, bytearray, memoryview)) or not isinstance(texts, Iterable):
-        raise TypeError(f"expected an iterable of texts, not one {type(texts).__name__}")
+    texts = checked_texts(texts)
     how = task.options
     if how.text_field != Counting.text_field or how.format is not None:
         name = "format" if how.format is not None else "text_field"

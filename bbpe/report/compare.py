@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from html import escape
 from typing import Any
 
-from ..corpus.files import Format
+from ..corpus.files import CorpusPaths, Format
 from ..corpus.sources import Reading
 from ..records import dataclass
 from ..spec.spec import other_tokens
@@ -18,7 +18,7 @@ from ..text import readable, text_bytes
 from ..tokenizer import Tokenizer
 from .page import page
 from .tables import Table, number
-from .texts import Corpus, documents
+from .texts import Source, Texts, reading_of, source_of
 from .verify import Difference, differences, hard_texts
 
 #: Blanks with the word after them, where the patterns of the two differ.
@@ -60,7 +60,7 @@ class Comparison:
     Example:
         >>> small = bbpe.train_from_iterator(["low lower lowest"], 257)
         >>> large = bbpe.train_from_iterator(["low lower lowest"], 259)
-        >>> result = bbpe.compare(small, large, ["lower"])
+        >>> result = bbpe.compare(small, large, texts=["lower"])
         >>> result.shared, result.only, result.pairs[0].left
         (257, (0, 2), (b'lo', b'w', b'e', b'r'))
 
@@ -138,8 +138,8 @@ class Comparison:
 
 
 def compare(
-    left: Tokenizer, right: Tokenizer, corpus: Corpus | None = None, *, names: tuple[str, str] | None = None,
-    most: int = 20, text_field: str = "text",
+    left: Tokenizer, right: Tokenizer, corpus: CorpusPaths | None = None, *, texts: Texts | None = None,
+    names: tuple[str, str] | None = None, most: int = 20, text_field: str = "text",
     format: Format | None = None,  # noqa: A002
 ) -> Comparison:  # fmt: skip
     """Return how two tokenizers differ: their tokens, their definitions, and how they split a corpus.
@@ -147,8 +147,9 @@ def compare(
     Args:
         left: The first tokenizer.
         right: The second tokenizer.
-        corpus: A path, glob or folder, a list of `Path`, or texts. Without one, both encode every token of the other
-            and other hard texts.
+        corpus: A path, glob, folder or URL, or a list of them, as in `train`. Without files and texts, both encode
+            every token of the other and other hard texts.
+        texts: Texts in place of files, as in `train_from_iterator`.
         names: Names for display; None takes those of the tokenizers.
         most: The most pretokens to list.
         text_field: The field of JSON lines, or the column of Parquet, with the text.
@@ -159,6 +160,7 @@ def compare(
 
     Raises:
         TypeError: An argument has a wrong type.
+        ValueError: Both `corpus` and `texts` are given.
         CorpusError: A file cannot be read as text.
         OSError: A file cannot be read.
 
@@ -172,22 +174,24 @@ def compare(
     for tok in (left, right):
         if not isinstance(tok, Tokenizer):
             raise TypeError(f"compare takes two Tokenizers, not {type(tok).__name__}; bbpe.load makes one of a file")
+    reading = reading_of(text_field, format)
+    source = source_of(corpus, texts, reading)
     shown = names or (left.name or "left", right.name or "right")
     ids = [_ids(left), _ids(right)]
     shared = ids[0].keys() & ids[1].keys()
-    counts = None if corpus is None else _counted(left, right, corpus, Reading(text_field, format=format))
-    texts = list(counts) if counts is not None else [*hard_texts(left, pairs=_PAIRS), *hard_texts(right, pairs=_PAIRS)]
-    found = list(differences(left, right, texts))
+    counts = None if source is None else _counted(left, right, source, reading)
+    samples = list(counts) if counts is not None else [*hard_texts(left, pairs=_PAIRS), *hard_texts(right, pairs=_PAIRS)]
+    found = list(differences(left, right, samples))
     pairs = [] if counts is None else [_pair(left, right, each.text, counts[each.text]) for each in found]
     pairs.sort(key=lambda pair: (-abs(pair.saved), -pair.count))
     totals = None
     if counts is not None:
         times = list(counts.values())
-        totals = (_total(left, texts, times), _total(right, texts, times))
+        totals = (_total(left, samples, times), _total(right, samples, times))
     return Comparison(
         shown, len(shared), sum(ids[0][token] == ids[1][token] for token in shared),
         (len(ids[0]) - len(shared), len(ids[1]) - len(shared)), _definitions(left, right),
-        len(texts), len(texts) - len(found), found[0] if found else None, totals, tuple(pairs[:most]),
+        len(samples), len(samples) - len(found), found[0] if found else None, totals, tuple(pairs[:most]),
     )  # fmt: skip
 
 
@@ -217,12 +221,12 @@ def _definitions(left: Tokenizer, right: Tokenizer) -> tuple[str, ...]:
     return tuple(name for name, differs in parts.items() if differs)
 
 
-def _counted(left: Tokenizer, right: Tokenizer, corpus: Corpus, reading: Reading) -> Counter[bytes]:
+def _counted(left: Tokenizer, right: Tokenizer, source: Source, reading: Reading) -> Counter[bytes]:
     """Return the pretokens of a corpus, or words with their blanks where the two patterns differ, and their counts."""
     same = left.spec.pattern == right.spec.pattern and not left.spec.pattern.drops_gaps
     splitter = TextSplitter(left.spec.pattern if same and left.spec.pattern.steps else _WORDS)
     counts: Counter[bytes] = Counter()
-    for batch in documents(corpus, reading):
+    for batch in source.documents(reading):
         for text in batch:
             data, ends, _ = splitter.cut(bytes(text_bytes(text)))
             start = 0

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from ..corpus.sources import Reading
 from ..lazy import np, npt
+from ..text import Text
 from ..tokenizer import Tokenizer
 from .findings import Example, Finding
 from .measures import count_ids
 from .subject import Subject
-from .texts import Corpus, documents
 
 
-def uses(tokenizer: Tokenizer, corpus: Corpus, reading: Reading) -> npt.NDArray[np.int64]:
-    """Return how often each id is used in the texts of a corpus, int64[vocab_size]."""
+def uses(tokenizer: Tokenizer, batches: Iterable[list[Text]]) -> npt.NDArray[np.int64]:
+    """Return how often each id is used in batches of texts, int64[vocab_size]."""
     used = np.zeros(tokenizer.vocab_size, np.int64)
-    for batch in documents(corpus, reading):
+    for batch in batches:
         count_ids(tokenizer.encode_batch_to_numpy(batch).ids, used)
     return used
 
 
-def corpus_checks(subject: Subject, corpus: Corpus, reading: Reading, least: int) -> Iterator[Finding]:
-    """Yield the tokens that a corpus does not use, or uses fewer than `least` times."""
-    used = uses(subject.tokenizer, corpus, reading)
+def corpus_checks(subject: Subject, batches: Iterable[list[Text]], least: int) -> Iterator[Finding]:
+    """Yield the tokens that batches of texts do not use, or use fewer than `least` times."""
+    used = uses(subject.tokenizer, batches)
     of_tokens = used[subject.ids]
     total = int(used.sum())
     never, rare = np.flatnonzero(of_tokens == 0), np.flatnonzero((of_tokens > 0) & (of_tokens < least))

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ..corpus.files import Format
+from ..corpus.files import CorpusPaths, Format
 from ..corpus.sources import Reading
+from ..counting.corpus_parts import checked_texts
+from ..counting.options import check_int
+from ..errors import described
 from ..records import dataclass
 from ..text import Text, text_bytes
 from ..tokenizer import Tokenizer
 from ..training.prune import prune
 from ..training.train import Model, train_from_iterator
-from .evaluate import named_corpora
 from .plots import save_lines
 from .tables import Table, number
-from .texts import Corpus, documents
+from .texts import Source, Texts, reading_of, sources_of
 
 
 @dataclass(frozen=True)
@@ -131,7 +133,8 @@ class Curve:
 
 
 def learning_curve(
-    tokenizer: Tokenizer, sizes: Sequence[int], corpora: Corpus | Mapping[str, Corpus], *, text_field: str = "text",
+    tokenizer: Tokenizer, sizes: Sequence[int], corpora: CorpusPaths | Mapping[str, CorpusPaths] | None = None, *,
+    texts: Texts | Mapping[str, Texts] | None = None, text_field: str = "text",
     format: Format | None = None,  # noqa: A002
 ) -> Curve:  # fmt: skip
     """Return the bytes a token of smaller vocabularies, which are the first merges of a trained one.
@@ -141,7 +144,8 @@ def learning_curve(
     Args:
         tokenizer: A tokenizer of bytes with the largest vocabulary.
         sizes: The sizes, at most that of the tokenizer.
-        corpora: A mapping of names to corpora, or one corpus, as in `evaluate`: text that was not trained on.
+        corpora: Files, or a mapping of names to files, as in `evaluate`: text that was not trained on.
+        texts: Texts, or a mapping of names to texts, as in `evaluate`.
         text_field: The field of JSON lines, or the column of Parquet, with the text.
         format: The kind of all files; None determines it from their names.
 
@@ -154,19 +158,18 @@ def learning_curve(
 
     Example:
         >>> tok = bbpe.train_from_iterator(["low lower lowest"], 262)
-        >>> [point.tokens for point in bbpe.learning_curve(tok, [257, 262], ["lowest"])]
+        >>> [point.tokens for point in bbpe.learning_curve(tok, [257, 262], texts=["lowest"])]
         [5, 3]
 
     """
-    chosen = sorted(set(sizes))
-    if not chosen or chosen[-1] > len(tokenizer):
-        raise ValueError(f"sizes is {list(sizes)!r}; expected sizes of at most {len(tokenizer):,} tokens")
+    chosen, reading = _checked_sizes(sizes, len(tokenizer)), reading_of(text_field, format)
+    sources = sources_of(corpora, texts, reading)
     toks = {size: tokenizer if size == len(tokenizer) else prune(tokenizer, keep=size)[0] for size in chosen}
     points: list[CurvePoint] = []
-    for name, corpus in named_corpora(corpora).items():
+    for name, source in sources.items():
         sums = dict.fromkeys(chosen, 0)
         total = 0
-        for batch in documents(corpus, Reading(text_field, format=format)):
+        for batch in source.documents(reading):
             total += sum(len(text_bytes(text)) for text in batch)
             for size, tok in toks.items():
                 sums[size] += int(tok.count_tokens_batch(batch).sum())
@@ -181,8 +184,23 @@ def learning_curve(
     return Curve("vocabulary size", tuple(points))
 
 
+def _checked_sizes(sizes: object, most: int) -> list[int]:
+    """Return different sizes of vocabularies in order; `TypeError` or `ValueError` for anything else."""
+    if isinstance(sizes, str | bytes | Mapping) or not isinstance(sizes, Iterable):
+        problem = "expected a list of sizes, such as [8000, 16000], before the corpora"
+        raise TypeError(f"sizes is {described(sizes)}; {problem}")
+    given = list(sizes)
+    for number, size in enumerate(given):
+        check_int(f"sizes[{number}]", size, 1)
+    chosen = sorted({int(size) for size in given})
+    if not chosen or chosen[-1] > most:
+        raise ValueError(f"sizes is {given!r}; expected sizes of at most {most:,} tokens")
+    return chosen
+
+
 def corpus_curve(
-    texts: Sequence[Text], vocab_size: int, held_out: Corpus | Mapping[str, Corpus], *,
+    texts: Sequence[Text], vocab_size: int, held_out: CorpusPaths | Mapping[str, CorpusPaths] | None = None, *,
+    held_out_texts: Texts | Mapping[str, Texts] | None = None,
     shares: Sequence[float] = (0.125, 0.25, 0.5, 1.0), model: Model = "bpe", pattern: str | None = None,
 ) -> Curve:  # fmt: skip
     """Return the bytes a token on held-out text, of tokenizers that are trained on growing parts of a corpus.
@@ -190,7 +208,8 @@ def corpus_curve(
     Args:
         texts: The texts to train on, in random order.
         vocab_size: The number of tokens of each tokenizer.
-        held_out: A mapping of names to corpora, or one corpus, as in `evaluate`.
+        held_out: Files that were not trained on, or a mapping of names to files, as `corpora` of `evaluate`.
+        held_out_texts: Texts in place of files, or a mapping of names to texts, as `texts` of `evaluate`.
         shares: The shares of the texts that are trained on.
         model: What to train, as in `train`.
         pattern: How to split texts, as in `train`.
@@ -202,7 +221,7 @@ def corpus_curve(
         ValueError: A share is not more than 0 and at most 1.
 
     Example:
-        >>> curve = bbpe.corpus_curve(["low lower"] * 8, 258, ["lower"])
+        >>> curve = bbpe.corpus_curve(["low lower"] * 8, 258, held_out_texts=["lower"])
         >>> [point.changed for point in curve]
         [None, 0.0, 0.0, 0.0]
 
@@ -211,12 +230,13 @@ def corpus_curve(
 
     if not shares or any(not 0 < part <= 1 for part in shares):
         raise ValueError(f"shares is {list(shares)!r}; expected numbers more than 0 and at most 1")
-    sets = {name: [text for batch in documents(each, Reading()) for text in batch]
-            for name, each in named_corpora(held_out).items()}  # fmt: skip
+    listed, sources = _listed(texts), sources_of(held_out, held_out_texts, Reading(), ("held_out", "held_out_texts"))
+    sets = {name: [text for batch in source.documents(Reading()) for text in batch]
+            for name, source in sources.items()}  # fmt: skip
     points: dict[str, list[CurvePoint]] = {name: [] for name in sets}
     before: set[bytes] | None = None
     for part in sorted(set(shares)):
-        chosen = texts[: max(1, round(part * len(texts)))]
+        chosen = listed[: max(1, round(part * len(listed)))]
         tok = train_from_iterator(chosen, vocab_size, model=model, pattern=pattern)
         known, size = set(tok.spec.vocab.values()), sum(len(text_bytes(text)) for text in chosen)
         changed = None if before is None else len(known - before) / max(len(known), 1)
@@ -230,3 +250,9 @@ def corpus_curve(
                 point = CurvePoint(size, name, total, tokens, gain, changed)
             points[name].append(point)
     return Curve("bytes of training text", tuple(point for row in points.values() for point in row))
+
+
+def _listed(texts: object) -> list[Text]:
+    """Return all texts of the argument `texts`; `TypeError` for anything else."""
+    source = Source("texts", (), checked_texts(texts))
+    return [text for batch in source.documents(Reading()) for text in batch]

@@ -6,11 +6,9 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
-from ..corpus.files import Format
-from ..corpus.sources import Reading
+from ..corpus.files import CorpusPaths, Format
 from ..counting.counts import Document
 from ..lazy import np, npt
 from ..records import dataclass, replace
@@ -21,7 +19,7 @@ from .measures import Batch, CorpusCount, Measures, TokenizerCount, changed_docu
 from .page import page
 from .plots import save_evaluation
 from .tables import NOTHING, Table, number, of_rows, share
-from .texts import Corpus, documents
+from .texts import Texts, reading_of, sources_of
 
 #: Resampled corpora for an interval, and the most groups of documents that are resampled.
 _SAMPLES, _GROUPS = 1000, 2000
@@ -61,7 +59,7 @@ class Evaluation:
 
     Example:
         >>> tok = bbpe.train_from_iterator(["low lower lowest"], 258)
-        >>> row = bbpe.evaluate(tok, {"test": ["lower", "low"]}).rows[0]
+        >>> row = bbpe.evaluate(tok, texts={"test": ["lower", "low"]}).rows[0]
         >>> row.tokens, row.bytes_per_token, row.fertility
         (4, 2.0, 2.0)
 
@@ -126,7 +124,8 @@ NOTE = (
 
 
 def evaluate(
-    tokenizers: Tokenizer | Sequence[Tokenizer] | Mapping[str, Tokenizer], corpora: Corpus | Mapping[str, Corpus], *,
+    tokenizers: Tokenizer | Sequence[Tokenizer] | Mapping[str, Tokenizer],
+    corpora: CorpusPaths | Mapping[str, CorpusPaths] | None = None, *, texts: Texts | Mapping[str, Texts] | None = None,
     parity: str | None = None, document: Document = "file", text_field: str = "text",
     format: Format | None = None,  # noqa: A002
     threads: int | None = None, seed: int = 0,
@@ -138,7 +137,9 @@ def evaluate(
 
     Args:
         tokenizers: A tokenizer, several, or a mapping of names to tokenizers. Ratios are to the first one.
-        corpora: A mapping of names to corpora, or one corpus: a path, glob or folder, a list of `Path`, or texts.
+        corpora: Files, as in `train`: a path, glob, folder or URL, or a list of them, which is one corpus; or a mapping
+            of names to these, each a corpus.
+        texts: Texts, as in `train_from_iterator`, which are one corpus; or a mapping of names to these.
         parity: The name of the corpus that `parity` compares with, such as the English side of parallel texts.
         document: What is one document: "file" (a file, or a row of JSON lines or Parquet), or each "line" of these.
         text_field: The field of JSON lines, or the column of Parquet, with the text.
@@ -150,7 +151,7 @@ def evaluate(
         The figures, a row for each corpus and tokenizer.
 
     Raises:
-        ValueError: There is no tokenizer, or `parity` is not the name of a corpus.
+        ValueError: There is no tokenizer or no corpus, or `parity` is not the name of a corpus.
         TypeError: An argument has a wrong type.
         CorpusError: A file cannot be read as text.
         OSError: A file cannot be read.
@@ -158,21 +159,21 @@ def evaluate(
     Example:
         >>> small = bbpe.train_from_iterator(["low lower lowest"], 257)
         >>> large = bbpe.train_from_iterator(["low lower lowest"], 262)
-        >>> result = evaluate({"small": small, "large": large}, {"test": ["slow", "lowest"]})
+        >>> result = evaluate({"small": small, "large": large}, texts={"test": ["slow", "lowest"]})
         >>> [row.tokens for row in result], [row.cost_ratio for row in result]
         ([8, 5], [1.0, 0.625])
 
     """
-    named, sets = named_tokenizers(tokenizers), named_corpora(corpora)
+    named, reading = named_tokenizers(tokenizers), reading_of(text_field, format)
+    sources = sources_of(corpora, texts, reading)
     check_threads(threads)
-    if parity is not None and parity not in sets:
-        raise ValueError(f"parity is {parity!r}; expected the name of a corpus: {', '.join(map(repr, sets))}")
+    if parity is not None and parity not in sources:
+        raise ValueError(f"parity is {parity!r}; expected the name of a corpus: {', '.join(map(repr, sources))}")
     if document not in ("file", "line"):
         raise ValueError(f"document is {document!r}; expected 'file' or 'line'")
-    reading = Reading(text_field, format=format)
     rows: list[Measures] = []
-    for name, corpus in sets.items():
-        rows += _of_corpus(named, name, documents(corpus, reading, document), threads, seed)
+    for name, source in sources.items():
+        rows += _of_corpus(named, name, source.documents(reading, document), threads, seed)
     if parity is not None:
         base = {row.tokenizer: row.tokens for row in rows if row.corpus == parity}
         rows = [replace(row, parity=row.tokens / base[row.tokenizer] if base[row.tokenizer] else None) for row in rows]
@@ -199,14 +200,6 @@ def named_tokenizers(given: Tokenizer | Sequence[Tokenizer] | Mapping[str, Token
     if not named:
         raise ValueError("there is no tokenizer; expected at least one")
     return named
-
-
-def named_corpora(given: Corpus | Mapping[str, Corpus]) -> dict[str, Corpus]:
-    """Return corpora by their names."""
-    if isinstance(given, Mapping):
-        return dict(given)
-    name = Path(given).name if isinstance(given, str | os.PathLike) else "corpus"
-    return {name: given}
 
 
 def _of_corpus(

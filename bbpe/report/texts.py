@@ -1,61 +1,116 @@
-"""The texts of a corpus that a report reads: files, or texts in memory, in batches of whole documents."""
+"""The corpora that reports read: files, as everywhere, or texts in memory, in batches of whole documents."""
 
 from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterable, Iterator
-from typing import TypeAlias
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TypeAlias, TypeVar
 
-from ..corpus.files import CorpusPaths, File, corpus_files
+from ..corpus.files import CorpusPaths, File, Format, check_format, corpus_files
 from ..corpus.sources import Reading
+from ..counting.corpus_parts import checked_texts, flat
 from ..counting.counts import Document
+from ..errors import described
 from ..lazy import np
+from ..records import dataclass
 from ..text import Text, text_bytes
 
-#: A path, glob or folder, or a list of `Path`; or the texts themselves, `str` or bytes.
-Corpus: TypeAlias = CorpusPaths | Iterable[Text]
+#: Texts in memory, as `train_from_iterator` takes them: each `str` or bytes, lists of them, or a column of Arrow.
+Texts: TypeAlias = Iterable[Text] | Iterable[Sequence[Text]]
+_Given = TypeVar("_Given")
 
 _BATCH = 1 << 23
 
 
-def documents(corpus: Corpus, reading: Reading, document: Document = "file") -> Iterator[list[Text]]:
-    """Yield the documents of a corpus in batches of about 8 MB; rows of files are documents, and empty ones count.
+@dataclass(frozen=True)
+class Source:
+    """A corpus of a report: the files that it names, or texts, and the argument that they come from."""
 
-    Raises `TypeError` for what is no corpus; `CorpusError` and `OSError` naming the file that cannot be read.
-    """
-    batch: list[Text] = []
-    size = 0
-    for text in _texts(corpus, reading):
-        for each in _lines(text) if document == "line" else (text,):
-            batch.append(each)
-            size += len(each)
-            if size >= _BATCH:
-                yield batch
-                batch, size = [], 0
-    if batch:
-        yield batch
+    argument: str
+    files: tuple[File, ...]
+    texts: Texts | None = None
 
+    def documents(self, reading: Reading, document: Document = "file") -> Iterator[list[Text]]:
+        """Yield documents in batches of about 8 MB; rows of files are documents, and empty ones count.
 
-def _texts(corpus: Corpus, reading: Reading) -> Iterator[Text]:
-    paths: list[str | os.PathLike[str]] = []
-    if isinstance(corpus, str | os.PathLike):
-        paths.append(corpus)
-    else:
-        for item in corpus:
-            if isinstance(item, os.PathLike):
-                paths.append(item)
-            else:
-                yield _checked(item)
-    if paths:
-        for file in corpus_files(paths, reading.format):
+        Raises `TypeError` for an item that is no text; `CorpusError` and `OSError` naming the file that cannot be read.
+        """
+        batch: list[Text] = []
+        size = 0
+        for text in self._texts(reading):
+            for each in _lines(text) if document == "line" else (text,):
+                batch.append(each)
+                size += len(each)
+                if size >= _BATCH:
+                    yield batch
+                    batch, size = [], 0
+        if batch:
+            yield batch
+
+    def _texts(self, reading: Reading) -> Iterator[Text]:
+        for number, text in enumerate(flat(self.texts or ())):
+            if not isinstance(text, str | bytes | bytearray | memoryview | np.ndarray):
+                raise TypeError(f"{self.argument}[{number}] is {described(text)}; expected a text, str or bytes")
+            yield text
+        for file in self.files:
             yield from _of_file(file, reading)
 
 
-def _checked(text: object) -> Text:
-    if isinstance(text, str | bytes | bytearray | memoryview | np.ndarray):
-        return text
-    raise TypeError(f"a corpus is a path, a list of Path, or texts (str or bytes); found {type(text).__name__}")
+def reading_of(text_field: str, format: Format | None) -> Reading:  # noqa: A002
+    """Return how files are read; `TypeError` or `ValueError` names the argument that is wrong."""
+    if not isinstance(text_field, str):
+        raise TypeError(f"text_field is {described(text_field)}; expected the name of a field or a column")
+    check_format(format)
+    return Reading(text_field, format=format)
+
+
+def source_of(corpus: CorpusPaths | None, texts: Texts | None, reading: Reading) -> Source | None:
+    """Return the corpus of the arguments `corpus` and `texts`; None without either.
+
+    Raises `TypeError` or `ValueError` naming the argument, or the error of the file that is not there.
+    """
+    if corpus is not None and texts is not None:
+        raise ValueError("corpus and texts are given; expected one of them: files as corpus, or texts")
+    if texts is not None:
+        return Source("texts", (), checked_texts(texts))
+    return None if corpus is None else _files(corpus, reading, "corpus")
+
+
+def sources_of(
+    corpora: CorpusPaths | Mapping[str, CorpusPaths] | None, texts: Texts | Mapping[str, Texts] | None,
+    reading: Reading, names: tuple[str, str] = ("corpora", "texts"),
+) -> dict[str, Source]:  # fmt: skip
+    """Return the corpora of two arguments, called `names`, by their names; all files are looked for at once.
+
+    Raises as `source_of`.
+    """
+    files, given = (_named(value, name) for value, name in zip((corpora, texts), names, strict=True))
+    twice = next(iter(files.keys() & given.keys()), None)
+    if twice is not None:
+        raise ValueError(f"{names[0]} and {names[1]} both name a corpus {twice!r}; give them different names")
+    if not files and not given:
+        raise ValueError(f"there is no corpus; expected files, given as {names[0]}, or {names[1]}")
+    found = {name: _files(value, reading, argument) for name, (value, argument) in files.items()}
+    return found | {name: Source(argument, (), checked_texts(value, argument))
+                    for name, (value, argument) in given.items()}  # fmt: skip
+
+
+def _named(given: _Given | Mapping[str, _Given] | None, argument: str) -> dict[str, tuple[_Given, str]]:
+    """Return the corpora of an argument by their names, each with what to call it."""
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        return {Path(given).name if isinstance(given, str | os.PathLike) else "corpus": (given, argument)}
+    wrong = next((name for name in given if not isinstance(name, str)), None)
+    if wrong is not None:
+        raise TypeError(f"{argument} has the key {described(wrong)}; expected names of corpora, each a str")
+    return {name: (value, f"{argument}[{name!r}]") for name, value in given.items()}
+
+
+def _files(corpus: CorpusPaths, reading: Reading, argument: str) -> Source:
+    return Source(argument, tuple(corpus_files(corpus, reading.format, argument)))
 
 
 def _of_file(file: File, reading: Reading) -> Iterator[Text]:

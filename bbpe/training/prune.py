@@ -107,7 +107,7 @@ def _uses(
     else:
         specials = (*spec.special_tokens, *spec.added_tokens)
         with counting.reporting() as report:
-            counts = count_files(used_in, counting.task(spec.pattern, specials), report)
+            counts = count_files(used_in, counting.task(spec.pattern, specials), report, argument="used_in")
     return uses_in(tokenizer, counts)
 
 

@@ -32,9 +32,9 @@ def in_notebook(shown: str) -> str:
 PAGES = {
     "view": lambda: to_html(MIXED * 8, {"a": TOK, "<b>": OTHER}, allowed_special={"<|end|>"}),
     "to_html": lambda: TOK.to_html(MIXED),
-    "evaluate": lambda: bbpe.evaluate({"a": TOK, "b": OTHER}, {"x": TEXTS, "y": TEXTS[:4]}).to_html(),
-    "compare": lambda: bbpe.compare(TOK, OTHER, TEXTS).to_html(),
-    "lint": lambda: in_notebook(bbpe.lint(TOK, TEXTS)._repr_html_()),
+    "evaluate": lambda: bbpe.evaluate({"a": TOK, "b": OTHER}, texts={"x": TEXTS, "y": TEXTS[:4]}).to_html(),
+    "compare": lambda: bbpe.compare(TOK, OTHER, texts=TEXTS).to_html(),
+    "lint": lambda: in_notebook(bbpe.lint(TOK, texts=TEXTS)._repr_html_()),
     "merges": lambda: TOK.trace("see lowest").to_html(),
     "longest": lambda: WORDS.trace("see lowest").to_html(),
     "lattice": lambda: PIECES.trace("see lowest").to_html(),

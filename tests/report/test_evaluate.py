@@ -49,7 +49,7 @@ def test_the_figures_of_a_plain_loop(tok: bbpe.Tokenizer) -> None:
                 start == other and word.start() <= start < word.end()
                 for start, other in zip(places[1:, 0].tolist(), places[:-1, 0].tolist(), strict=True)
             )
-    row = bbpe.evaluate(tok, TEXTS).rows[0]
+    row = bbpe.evaluate(tok, texts=TEXTS).rows[0]
     assert (row.text.documents, row.text.bytes) == (len(TEXTS), sum(len(text.encode()) for text in TEXTS))
     assert (row.text.characters, row.text.words) == (sum(map(len, TEXTS)), words)
     assert (row.tokens, row.used) == (total, len(counts))
@@ -67,11 +67,11 @@ def test_the_figures_of_a_loop_over_tokenizers(tmp_path: Path) -> None:
     tokenizers = pytest.importorskip("tokenizers")
     LARGE.save(tmp_path / "t.json")
     peer = tokenizers.Tokenizer.from_file(str(tmp_path / "t.json"))
-    assert bbpe.evaluate(LARGE, TEXTS).rows[0].tokens == sum(len(peer.encode(text).ids) for text in TEXTS)
+    assert bbpe.evaluate(LARGE, texts=TEXTS).rows[0].tokens == sum(len(peer.encode(text).ids) for text in TEXTS)
 
 
 def test_single_bytes_cost_parity_and_changes() -> None:
-    result = bbpe.evaluate({"a": SMALL, "b": LARGE}, {"en": TEXTS[:2], "zh": [TEXTS[2]]}, parity="en")
+    result = bbpe.evaluate({"a": SMALL, "b": LARGE}, texts={"en": TEXTS[:2], "zh": [TEXTS[2]]}, parity="en")
     assert result.row("a", "zh").single_bytes == sum(
         len(SMALL.id_to_token(token_id)) == 1 and SMALL.id_to_token(token_id) >= b"\x80"
         for token_id in SMALL.encode(TEXTS[2])
@@ -80,7 +80,7 @@ def test_single_bytes_cost_parity_and_changes() -> None:
     assert result.row("b", "zh").parity == result.row("b", "zh").tokens / result.row("b", "en").tokens
     assert (result.row("a", "en").changed, result.row("b", "en").changed) == (0, 2)
     assert result.row("b", "zh").bytes_per_token_interval is None
-    assert bbpe.evaluate([SMALL, SMALL], TEXTS).rows[1].changed == 0
+    assert bbpe.evaluate([SMALL, SMALL], texts=TEXTS).rows[1].changed == 0
 
 
 def test_lines_are_documents_and_files_are_corpora(tmp_path: Path) -> None:
@@ -93,13 +93,13 @@ def test_lines_are_documents_and_files_are_corpora(tmp_path: Path) -> None:
 
 def test_many_documents_are_resampled_in_groups() -> None:
     texts = [random.Random(number).choice(TEXTS) for number in range(3000)]
-    low, high = bbpe.evaluate(SMALL, texts).rows[0].bytes_per_token_interval or (0.0, 0.0)
+    low, high = bbpe.evaluate(SMALL, texts=texts).rows[0].bytes_per_token_interval or (0.0, 0.0)
     assert 0 < high - low < 0.3
-    assert bbpe.evaluate(SMALL, texts, seed=0).rows == bbpe.evaluate(SMALL, texts, seed=0).rows
+    assert bbpe.evaluate(SMALL, texts=texts, seed=0).rows == bbpe.evaluate(SMALL, texts=texts, seed=0).rows
 
 
 def test_tables() -> None:
-    result = bbpe.evaluate({"<a>": SMALL, "b|c": LARGE}, {"x": TEXTS})
+    result = bbpe.evaluate({"<a>": SMALL, "b|c": LARGE}, texts={"x": TEXTS})
     assert str(result).splitlines()[0].startswith("corpus  tokenizer  documents  bytes")
     assert "b\\|c" in result.to_markdown()
     assert "unknown" not in str(result)
@@ -111,19 +111,19 @@ def test_tables() -> None:
 
 def test_wrong_arguments() -> None:
     with pytest.raises(ValueError, match="parity is 'z'; expected the name of a corpus: 'x'"):
-        bbpe.evaluate(SMALL, {"x": TEXTS}, parity="z")
+        bbpe.evaluate(SMALL, texts={"x": TEXTS}, parity="z")
     with pytest.raises(ValueError, match="at least one"):
-        bbpe.evaluate([], TEXTS)
+        bbpe.evaluate([], texts=TEXTS)
     with pytest.raises(TypeError, match="must be a Tokenizer"):
-        bbpe.evaluate(["gpt2"], TEXTS)  # type: ignore[list-item]
+        bbpe.evaluate(["gpt2"], texts=TEXTS)  # type: ignore[list-item]
     with pytest.raises(ValueError, match="at most 300 tokens"):
-        bbpe.learning_curve(LARGE, [301], TEXTS)
+        bbpe.learning_curve(LARGE, [301], texts=TEXTS)
     with pytest.raises(ValueError, match="shares is"):
-        bbpe.corpus_curve(TEXTS, 300, TEXTS, shares=[2])
+        bbpe.corpus_curve(TEXTS, 300, held_out_texts=TEXTS, shares=[2])
 
 
 def test_a_prefix_of_the_merges_is_a_smaller_training() -> None:
-    curve = bbpe.learning_curve(LARGE, [270, 280, 300], {"x": TEXTS})
+    curve = bbpe.learning_curve(LARGE, [270, 280, 300], texts={"x": TEXTS})
     for point in curve:
         smaller = bbpe.train_from_iterator(TEXTS, point.size)
         assert point.tokens == sum(len(smaller.encode(text)) for text in TEXTS)
@@ -144,7 +144,7 @@ def test_a_knee_is_where_a_curve_bends_down(heights: tuple[int, ...], knee: int 
 
 
 def test_a_growing_corpus() -> None:
-    curve = bbpe.corpus_curve(TEXTS, 290, {"x": ["see my lowest dogs"]})
+    curve = bbpe.corpus_curve(TEXTS, 290, held_out_texts={"x": ["see my lowest dogs"]})
     assert [point.size for point in curve] == sorted(point.size for point in curve)
     assert curve.points[0].changed is None
     assert all(0 <= (point.changed or 0) <= 1 for point in curve)
@@ -160,7 +160,7 @@ def test_comparison_finds_an_exchanged_merge(seed: int) -> None:
         other = bbpe.Tokenizer.from_merges(LARGE.spec.vocab, merges, pattern="gpt2")
     except bbpe.VocabularyError:
         return
-    result = bbpe.compare(LARGE, other, TEXTS)
+    result = bbpe.compare(LARGE, other, texts=TEXTS)
     differing = {text for text in TEXTS if LARGE.encode(text) != other.encode(text)}
     assert (result.first is None) == (not differing)
     for pair in result.pairs:
@@ -172,7 +172,7 @@ def test_comparison_finds_an_exchanged_merge(seed: int) -> None:
 
 
 def test_comparison_of_a_corpus() -> None:
-    result = bbpe.compare(SMALL, LARGE, TEXTS, names=("small", "large"))
+    result = bbpe.compare(SMALL, LARGE, texts=TEXTS, names=("small", "large"))
     assert (result.shared, result.same_ids, result.only) == (270, 270, (0, 30))
     assert result.tokens == tuple(sum(len(tok.encode(text)) for text in TEXTS) for tok in (SMALL, LARGE))
     saved = [abs(pair.saved) for pair in result.pairs]
@@ -207,7 +207,7 @@ def test_figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     figure = pytest.importorskip("matplotlib.figure").Figure
     saved = figure.savefig
     monkeypatch.setattr(figure, "savefig", lambda self, *args, **how: figures.append(self) or saved(self, *args, **how))
-    drawn = {"e": bbpe.evaluate([SMALL, LARGE], TEXTS), "c": bbpe.learning_curve(LARGE, [270, 300], TEXTS)}
+    drawn = {"e": bbpe.evaluate([SMALL, LARGE], texts=TEXTS), "c": bbpe.learning_curve(LARGE, [270, 300], texts=TEXTS)}
     for name, found in drawn.items():
         for suffix in ("svg", "png"):
             found.plot(tmp_path / f"{name}.{suffix}")

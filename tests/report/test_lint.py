@@ -147,12 +147,12 @@ def test_versions_of_unicode(tmp_path: Path) -> None:
 
 def test_a_corpus() -> None:
     tok = bbpe.train_from_iterator([SIMPLE] * 20, 300)
-    report = bbpe.lint(tok, [SIMPLE[:12]] * 9)
+    report = bbpe.lint(tok, texts=[SIMPLE[:12]] * 9)
     used = set(tok.encode(SIMPLE[:12]))
     assert set(report["unused"].ids) == set(tok.spec.vocab) - used
     assert set(report["rare"].ids) == used
     assert {example.note for example in report["rare"].examples} == {"(9 times)"}
-    assert "rare" not in bbpe.lint(tok, [SIMPLE[:12]] * 9, min_count=9)
+    assert "rare" not in bbpe.lint(tok, texts=[SIMPLE[:12]] * 9, min_count=9)
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -172,8 +172,14 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
 def test_wrong_arguments() -> None:
     with pytest.raises(TypeError, match="lint takes a Tokenizer, not str"):
         bbpe.lint("gpt2")  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="found int"):
+    with pytest.raises(TypeError, match=r"^corpus\[0\] is 3, an int; expected the path of a file"):
         bbpe.lint(ranks(b"ab"), [3])  # type: ignore[list-item]
+    with pytest.raises(TypeError, match=r"^texts\[1\] is 3, an int; expected a text"):
+        bbpe.lint(ranks(b"ab"), texts=["a", 3])  # type: ignore[list-item]
+    with pytest.raises(ValueError, match="^corpus and texts are given; expected one of them"):
+        bbpe.lint(ranks(b"ab"), "a.txt", texts=["a"])
+    with pytest.raises(ValueError, match="^format is 'csv'"):
+        bbpe.lint(ranks(b"ab"), texts=["a"], format="csv")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("pattern", ["gpt2", "cl100k", "o200k", "qwen2", "deepseek_v3", "none"])
