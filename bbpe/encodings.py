@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from .errors import VocabularyError
+from .errors import VocabularyError, described
 from .files import ReadFile, StrPath
 from .published.find import FOLDERS_VARIABLE, MissingError, found
 from .published.models import name_for_model
@@ -76,6 +76,8 @@ def encoding_for_model(
         >>> encoding_for_model("gpt-4o").name  # doctest: +SKIP
         'o200k_base'
     """
+    if not isinstance(model, str):
+        raise TypeError(f"model is {described(model)}; expected the name of a model, a str")
     name = name_for_model(model)
     if name is None:
         known = ", ".join(PUBLISHED)
@@ -87,6 +89,8 @@ def encoding_for_model(
 
 def published_vocabulary(name: str) -> Published:
     """Return the table row of a published vocabulary; `VocabularyError` on an unknown name."""
+    if not isinstance(name, str):
+        raise TypeError(f"name is {described(name)}; expected the name of a published vocabulary, a str")
     known = PUBLISHED.get(ALIASES.get(name, name))
     if known is None:
         import difflib

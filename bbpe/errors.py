@@ -12,6 +12,13 @@ from reprlib import repr as short_repr
 _LONGEST_MESSAGE = 1000
 #: The most characters of a value that a message shows.
 _LONGEST_VALUE = 40
+#: How the tokenizer of another library becomes one of bbpe, by the name of the library.
+_TOKENIZERS = {
+    "transformers": "its save_pretrained(folder) writes what bbpe.load(folder) reads",
+    "tokenizers": "its save(file) writes what bbpe.load(file) reads",
+    "tiktoken": "bbpe.get_encoding(name) gives the published one of its name",
+    "sentencepiece": "bbpe.load(file) reads its .model file",
+}
 
 
 class BBPEError(Exception):
@@ -97,11 +104,26 @@ def described(given: object) -> str:
     ("'tok.json', a str", '5, an int', 'None', 'an Exception')
     """
     kind = type(given)
-    root = kind.__module__.partition(".")[0]
+    # the public names of a package are those of its root, but for classes of ours that have the names of others
+    root = kind.__module__ if kind.__module__.startswith("bbpe.compat.") else kind.__module__.partition(".")[0]
     name = kind.__name__ if root == "builtins" else f"{root}.{kind.__name__}"
     name = f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"
+    if isinstance(given, os.PathLike):
+        given = os.fspath(given)
     if given is None or not isinstance(given, str | bytes | int | float | list | tuple | set | frozenset | dict):
         return "None" if given is None else name
-    # a string is shortened at its end, where a path or a text says less
     value = repr(given[: _LONGEST_VALUE + 1]) if isinstance(given, str | bytes) else short_repr(given)
     return f"{value if len(value) <= _LONGEST_VALUE else f'{value[:_LONGEST_VALUE]}...'}, {name}"
+
+
+def no_tokenizer(given: object, argument: str) -> TypeError:
+    """Return the error of an argument that must be a tokenizer: it says how what was given becomes one.
+
+    >>> str(no_tokenizer("tok.json", "tokenizer")).partition(":")[0]
+    "tokenizer is 'tok.json', a str; expected a Tokenizer"
+    """
+    parts = [part for kind in type(given).__mro__ for part in kind.__module__.split(".")]
+    way = next((_TOKENIZERS[part] for part in parts if part in _TOKENIZERS), None)
+    if way is None:
+        way = "bbpe.load(path) makes one of a file or folder, bbpe.get_encoding(name) one of a published name"
+    return TypeError(f"{argument} is {described(given)}; expected a Tokenizer: {way}")

@@ -13,6 +13,7 @@ from .encoding.engine import CacheInfo, TextEncoder, checked_seed, id_dtype, sho
 from .encoding.limits import Side, as_batch, check_side, checked_limit, truncated
 from .encoding.piped import NOTHING_AROUND
 from .encoding.vocabulary import NamedId, NamedToken, Vocabulary
+from .errors import no_tokenizer
 from .lazy import VIEWS, lazy_property, np, npt
 from .pipeline.special_tokens import Selection, SpecialTokens
 from .spec.spec import TokenizerSpec, make_spec, other_tokens, vocab_of_ranks
@@ -1335,6 +1336,13 @@ class Tokenizer:
 
     def __repr__(self) -> str:
         return f"<bbpe.Tokenizer {self.name or 'unnamed'}: {len(self)} tokens, {self._vocabulary.learned_as()}>"
+
+
+def checked_tokenizer(given: object, argument: str = "tokenizer") -> Tokenizer:
+    """Return an argument that is a tokenizer; `TypeError` that names it, and how what was given becomes one."""
+    if not isinstance(given, Tokenizer):
+        raise no_tokenizer(given, argument)
+    return given
 
 
 def _unpickled(kind: type[Tokenizer], data: bytes) -> Tokenizer:

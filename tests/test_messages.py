@@ -154,6 +154,12 @@ TRAINING: list[Row] = [
     (lambda: train(special_tokens={"<p>": 0}), TypeError, ("special_tokens", "not dict", "list(special_tokens)")),
     (lambda: train(special_tokens={"<p>"}), TypeError, ("special_tokens", "not set", "sorted(special_tokens)")),
     (lambda: train(special_tokens=["a"]), ValueError, ("special_tokens: 'a'", "expected a longer text")),
+    (lambda: bbpe.train_from_iterator(TEXTS, 300, min_frequency=2), TypeError, (  # type: ignore[call-arg]
+        "unexpected keyword argument 'min_frequency'", "option of bbpe.BPE and bbpe.WordPiece: ",
+        "model=bbpe.BPE(min_frequency=2)")),
+    (lambda: bbpe.train("t.json", 300, text_field="x"), TypeError, ("counting=bbpe.Counting(text_field='x')",)),  # type: ignore[call-arg]
+    (lambda: bbpe.train_from_counts(COUNTS, 300, score="pmi"), TypeError, ("model=bbpe.WordPiece(score='pmi')",)),  # type: ignore[call-arg]
+    (lambda: bbpe.train("t.json", 300, vocabsize=2), TypeError, ("did you mean 'vocab_size'?",)),  # type: ignore[call-arg]
     (lambda: train("abc", 300), TypeError, ("texts is 'abc', a str; expected an iterable of texts",)),
     (lambda: train([], 300), C, ("there is no text to train on",)),
     (lambda: train([None], 300), TypeError, ("text 0", A_TEXT, "NoneType")),

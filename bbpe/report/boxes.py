@@ -9,7 +9,7 @@ from typing import Any
 from ..pipeline.special_tokens import Selection
 from ..records import dataclass
 from ..text import Text, text_bytes
-from ..tokenizer import Tokenizer
+from ..tokenizer import Tokenizer, checked_tokenizer
 from .trace_view import visible
 
 
@@ -62,6 +62,7 @@ def boxes(text: Text, tokenizers: Mapping[str, Tokenizer], *, allowed_special: S
     size = len(text_bytes(text))
     found = []
     for name, tok in tokenizers.items():
+        checked_tokenizer(tok, f"tokenizers[{name!r}]")
         known = {*tok.special_tokens, *tok.added_tokens}
         allowed = allowed_special if isinstance(allowed_special, str) else set(allowed_special) & known
         try:

@@ -15,7 +15,7 @@ from ..spec.spec import other_tokens
 from ..splitting.patterns import Pattern
 from ..splitting.splitter import TextSplitter
 from ..text import readable, text_bytes
-from ..tokenizer import Tokenizer
+from ..tokenizer import Tokenizer, checked_tokenizer
 from .page import page
 from .tables import Table, number
 from .texts import Source, Texts, reading_of, source_of
@@ -171,9 +171,8 @@ def compare(
         (True, True)
 
     """
-    for tok in (left, right):
-        if not isinstance(tok, Tokenizer):
-            raise TypeError(f"compare takes two Tokenizers, not {type(tok).__name__}; bbpe.load makes one of a file")
+    for tok, argument in ((left, "left"), (right, "right")):
+        checked_tokenizer(tok, argument)
     reading = reading_of(text_field, format)
     source = source_of(corpus, texts, reading)
     shown = names or (left.name or "left", right.name or "right")

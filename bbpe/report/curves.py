@@ -13,7 +13,7 @@ from ..counting.options import check_int
 from ..errors import described
 from ..records import dataclass
 from ..text import Text, text_bytes
-from ..tokenizer import Tokenizer
+from ..tokenizer import Tokenizer, checked_tokenizer
 from ..training.prune import prune
 from ..training.train import Model, train_from_iterator
 from .plots import save_lines
@@ -162,7 +162,7 @@ def learning_curve(
         [5, 3]
 
     """
-    chosen, reading = _checked_sizes(sizes, len(tokenizer)), reading_of(text_field, format)
+    chosen, reading = _checked_sizes(sizes, len(checked_tokenizer(tokenizer))), reading_of(text_field, format)
     sources = sources_of(corpora, texts, reading)
     toks = {size: tokenizer if size == len(tokenizer) else prune(tokenizer, keep=size)[0] for size in chosen}
     points: list[CurvePoint] = []

@@ -13,7 +13,7 @@ from ..counting.counts import Document
 from ..lazy import np, npt
 from ..records import dataclass, replace
 from ..threads import check_threads, imap
-from ..tokenizer import Tokenizer
+from ..tokenizer import Tokenizer, checked_tokenizer
 from ..types import Ragged
 from .measures import Batch, CorpusCount, Measures, TokenizerCount, changed_documents
 from .page import page
@@ -182,21 +182,19 @@ def evaluate(
 
 def named_tokenizers(given: Tokenizer | Sequence[Tokenizer] | Mapping[str, Tokenizer]) -> dict[str, Tokenizer]:
     """Return tokenizers by different names; `TypeError` for what is none, `ValueError` when there are none."""
-    if isinstance(given, Tokenizer):
-        given = [given]
     if isinstance(given, Mapping):
-        named = dict(given)
-    else:
-        listed = list(given)
-        own = [getattr(tok, "name", None) or f"tokenizer {place}" for place, tok in enumerate(listed, 1)]
+        named = {str(name): checked_tokenizer(tok, f"tokenizers[{name!r}]") for name, tok in given.items()}
+    elif isinstance(given, list | tuple):
+        listed = [checked_tokenizer(tok, f"tokenizers[{place}]") for place, tok in enumerate(given)]
+        own = [tok.name or f"tokenizer {place}" for place, tok in enumerate(listed, 1)]
         often = Counter(own)
         named = {
             name if often[name] == 1 else f"{name} ({place})": tok
             for place, (name, tok) in enumerate(zip(own, listed, strict=True), 1)
         }
-    for name, tok in named.items():
-        if not isinstance(tok, Tokenizer):
-            raise TypeError(f"{name} must be a Tokenizer, not {type(tok).__name__}; bbpe.load makes one of a file")
+    else:
+        tok = checked_tokenizer(given, "tokenizers")
+        named = {tok.name or "tokenizer 1": tok}
     if not named:
         raise ValueError("there is no tokenizer; expected at least one")
     return named

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..corpus.files import CorpusPaths, Format
-from ..tokenizer import Tokenizer
+from ..tokenizer import Tokenizer, checked_tokenizer
 from .corpus_checks import corpus_checks
 from .findings import SEVERITIES, LintReport
 from .rule_checks import rule_checks
@@ -46,8 +46,7 @@ def lint(
         b' lowest'
 
     """
-    if not isinstance(tokenizer, Tokenizer):
-        raise TypeError(f"lint takes a Tokenizer, not {type(tokenizer).__name__}")
+    checked_tokenizer(tokenizer)
     if min_count < 1:
         raise ValueError(f"min_count is {min_count}; expected at least 1")
     reading = reading_of(text_field, format)

@@ -66,6 +66,7 @@ def count_tokens(
     Raises:
         CorpusError: A file cannot be read as text.
         ValueError: An argument has a wrong value.
+        TypeError: An argument has the wrong type.
         OSError: A file cannot be read.
 
     Example:

@@ -12,7 +12,7 @@ from ..errors import TokenNotFoundError
 from ..lazy import np, npt
 from ..pipeline.special_tokens import Selection
 from ..records import asdict, dataclass
-from ..tokenizer import Tokenizer
+from ..tokenizer import Tokenizer, checked_tokenizer
 from .formats import FORMATS
 from .formats.format import Format
 
@@ -117,6 +117,7 @@ def make_policy(
     on_error: OnError = "raise",
 ) -> Policy:  # fmt: skip
     """Return the policy of arguments, checked against a tokenizer; `ValueError` or `TypeError` names a wrong one."""
+    checked_tokenizer(tokenizer)
     if format not in FORMATS:
         raise ValueError(f"format is {format!r}; expected one of {', '.join(map(repr, FORMATS))}")
     chosen = FORMATS[format]

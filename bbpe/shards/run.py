@@ -45,6 +45,7 @@ def plan_shards(
     Raises:
         CorpusError: The folder has a plan that differs, in what the message names; or a file is no text.
         ValueError: An argument has a wrong value.
+        TypeError: An argument has the wrong type.
         OSError: A file cannot be read or written.
 
     Example:

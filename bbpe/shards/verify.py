@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 from ..counting.options import check_share
 from ..errors import BBPEError, CorpusError
-from ..tokenizer import Tokenizer
+from ..tokenizer import Tokenizer, checked_tokenizer
 from .load import read_part
 from .outputs import digest_of
 from .part import PartRecord, Totals, encode_part, read_record
@@ -39,6 +39,7 @@ def verify_shards(
         CorpusError: There is no readable plan.
         OSError: A file cannot be read.
         ValueError: `sample` is out of range.
+        TypeError: An argument has the wrong type.
 
     Example:
         >>> from pathlib import Path
@@ -52,6 +53,8 @@ def verify_shards(
 
     """
     check_share("sample", sample)
+    if tokenizer is not None:
+        checked_tokenizer(tokenizer)
     plan = open_plan(folder)
     return list(_faults(plan, tokenizer, sample, seed))
 

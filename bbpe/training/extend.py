@@ -15,7 +15,7 @@ from ..lazy import np, npt
 from ..records import replace
 from ..spec.spec import TextRules, TokenizerSpec
 from ..splitting.patterns import Pattern, get_pattern
-from ..tokenizer import Tokenizer
+from ..tokenizer import Tokenizer, checked_tokenizer
 from .bpe import BPE, BytePlan, TieBreak
 
 
@@ -69,7 +69,7 @@ def extend(
         ([(b'l', b'o'), (b'lo', b'w')], [258], {'<s>': 256})
 
     """
-    spec, how = tokenizer.spec, counting_of(counting)
+    spec, how = checked_tokenizer(tokenizer).spec, counting_of(counting)
     _check(spec)
     if isinstance(add, bool) or not isinstance(add, int) or add < 1:
         raise ValueError(f"add is {add!r}; expected a number of tokens, at least 1")

@@ -16,7 +16,7 @@ from ..lazy import np, npt
 from ..records import replace
 from ..spec.rules import Template
 from ..spec.spec import TextRules, TokenizerSpec
-from ..tokenizer import Tokenizer
+from ..tokenizer import Tokenizer, checked_tokenizer
 from .facts import uses_in
 
 # what lies beside a tokenizer.json and names ids
@@ -50,6 +50,7 @@ def prune(
         The smaller tokenizer, and the new ids by the old ones: int64[old vocab_size], -1 where none is.
 
     Raises:
+        TypeError: An argument has the wrong type.
         ValueError: `keep` is less than what stays, or names what is no token; or the counts are of another pattern.
         VocabularyError: The tokenizer has symbols that are characters or, with `used_in`, rules that change texts.
 
@@ -60,7 +61,7 @@ def prune(
         ([(b'l', b'o')], {'<s>': 257}, [255, 256, -1, 257])
 
     """
-    spec = tokenizer.spec
+    spec = checked_tokenizer(tokenizer).spec
     if spec.characters is not None:
         raise VocabularyError("this tokenizer has symbols that are characters; only tokenizers of bytes can be pruned")
     if keep is None and used_in is None:

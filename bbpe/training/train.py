@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
-from typing import Literal, TypeAlias
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial, wraps
+from reprlib import repr as short_repr
+from typing import Literal, ParamSpec, TypeAlias, TypeVar
 
 from ..core.count import PretokenTable
 from ..corpus.files import CorpusPaths
@@ -28,8 +29,42 @@ _MODELS: dict[str, type[BPE] | type[WordPiece] | type[Unigram]] = {
     "wordpiece": WordPiece,
     "unigram": Unigram,
 }
+_Arguments = ParamSpec("_Arguments")
+_Result = TypeVar("_Result")
 
 
+def _placing_options(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
+    """Have a function name the object to which an option belongs that is not its own; `TypeError` as by Python."""
+    code = function.__code__
+    known = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
+    @wraps(function)
+    def checked(*args: _Arguments.args, **options: _Arguments.kwargs) -> _Result:
+        for name, value in options.items():
+            if name not in known:
+                problem = f"{function.__name__}() got an unexpected keyword argument {name!r}"
+                raise TypeError(problem + _place_of(name, value, known))
+        return function(*args, **options)
+
+    return checked
+
+
+def _place_of(name: str, value: object, known: Sequence[str]) -> str:
+    """Return the end of a message: the model or `Counting` that an option belongs to, or an argument that is like it."""
+    given = f"{name}={short_repr(value)}"
+    models = [f"bbpe.{kind.__name__}" for kind in _MODELS.values() if name in kind.__dataclass_fields__]
+    if models:
+        return f"; it is an option of {' and '.join(models)}: model={models[0]}({given})"
+    if name in Counting.__dataclass_fields__:
+        place = "" if "counting" not in known else f": counting=bbpe.Counting({given})"
+        return f"; it is an option of bbpe.Counting{place}"
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, known, n=1)
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
+@_placing_options
 def train(
     files: CorpusPaths,
     vocab_size: int,
@@ -81,6 +116,7 @@ def train(
         return tokenizer if report is silent else noted(tokenizer, counts, vocab_size, report)
 
 
+@_placing_options
 def train_from_iterator(
     texts: Iterable[Text] | Iterable[Sequence[Text]],
     vocab_size: int,
@@ -120,6 +156,7 @@ def train_from_iterator(
         return tokenizer if report is silent else noted(tokenizer, counts, vocab_size, report)
 
 
+@_placing_options
 def train_from_counts(
     counts: PretokenCounts | Mapping[bytes, int] | Mapping[str, int],
     vocab_size: int,

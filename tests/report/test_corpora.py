@@ -86,7 +86,7 @@ def test_what_is_no_corpus(name: str, corpus: Any, kind: type[Exception], messag
         (Path("en.txt"), "Path; expected an iterable of texts"),
         ({"see", "my"}, "a set; expected an iterable of texts"),
         (5, "is 5, an int; expected an iterable of texts"),
-        ([Path("en.txt")], "[0] is a pathlib."),
+        ([Path("en.txt")], "[0] is 'en.txt', a pathlib."),
         (["see", None], "[1] is None; expected a text"),
     ],
 )
