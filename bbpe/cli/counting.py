@@ -25,6 +25,8 @@ def add_counting(parser: ArgumentParser, corpus: _ArgumentGroup) -> None:
     """Add the options of counting, what changes the counts to `corpus`, and the others as a group."""
     corpus.add_argument("--document", choices=("file", "line"), default="file", help="what is one text (default: file)")
     add_reading(corpus)
+    wrong = "lines of JSON that cannot be read: end there, or leave them out (default: raise)"
+    corpus.add_argument("--on-error", choices=("raise", "skip"), default="raise", help=wrong)
     corpus.add_argument("--sample", type=share, default=1.0, metavar="SHARE", help="of the texts to count (default: 1)")
     corpus.add_argument("--max-pretoken-bytes", type=positive, metavar="N", help="cut longer pretokens in pieces")
     group = parser.add_argument_group("Counting", "in how much memory and time; the result is the same")
@@ -57,7 +59,7 @@ def counting_of(args: Namespace, *, files: bool = True) -> Counting:
     names = ("document", "max_memory", "max_pretoken_bytes", "sample", "checkpoint", "threads")
     options: dict[str, Any] = {name: getattr(args, name) for name in names}
     if files:
-        options |= {"text_field": args.text_field, "format": args.input_format}
+        options |= {"text_field": args.text_field, "format": args.input_format, "on_error": args.on_error}
     return Counting(progress=progress_of(args), **options)
 
 

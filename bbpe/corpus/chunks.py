@@ -36,7 +36,7 @@ _FEW_SPECIALS = 16
 
 @dataclass(frozen=True, order=True)
 class Position:
-    """Where reading goes on: in which source, behind how many of its texts, behind how many bytes of the next."""
+    """Where reading goes on: in which source, behind how many of its records, behind how many bytes of the next."""
 
     source: int = 0
     text: int = 0
@@ -51,7 +51,8 @@ class Chunk:
     """A piece of a corpus, and the place behind it; `None` where reading cannot be taken up again.
 
     `ends`: where the texts in `data` end, int64[n], or the pretokens if these are `given`.  `texts` is how many whole
-    texts the chunk ends, `left_out` how many the sample left out, `read` how far in its source it ends, in bytes.
+    texts the chunk ends, `left_out` how many the sample left out, `skipped` and `refused` how many records have no text
+    or cannot be read, `read` how far in its source it ends, in bytes.
     `cut_before`: 1 when its first pretoken is the rest of one that was cut, and so counted as cut, in the chunk before.
     """
 
@@ -66,6 +67,7 @@ class Chunk:
     given: bool = False
     ends_text: bool = True
     cut_before: int = 0
+    refused: int = 0
 
 
 @dataclass(frozen=True)
@@ -126,7 +128,7 @@ class Cutter:
         for event in stream:
             if event.ends is not None:
                 yield from self._drained(small, place)
-                place = Position(place.source, place.text + len(event.ends))
+                place = Position(place.source, place.text + event.records)
                 yield from self._divided(self._whole(event, place))
                 continue
             if first:
@@ -245,7 +247,9 @@ class Cutter:
             kept = np.flatnonzero(self._in_sample(hashes(array, offsets))).astype(np.int64)
             array, offsets = take(array, offsets, kept)
             data, ends = array.data, offsets[1:]
-        return Chunk(data, ends, place, event.read, len(ends), count - len(ends), event.skipped, size)
+        return Chunk(
+            data, ends, place, event.read, len(ends), count - len(ends), event.skipped, size, refused=event.refused
+        )
 
     def _divided(self, chunk: Chunk) -> Iterator[Chunk]:
         """Yield a chunk of whole texts in several when it is much too large, as one long text makes it."""

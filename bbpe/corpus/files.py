@@ -26,6 +26,8 @@ CorpusPaths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 #: How a file may be asked to be read.
 Format: TypeAlias = Literal["text", "jsonl", "parquet"]
 FORMATS: tuple[Format, ...] = get_args(Format)
+#: What happens at a line of JSON that cannot be read.
+OnError: TypeAlias = Literal["raise", "skip"]
 
 #: Characters; no system has longer names, and `glob` would look for them level by level.
 _LONGEST_NAME = 1 << 15

@@ -31,8 +31,8 @@ _PARQUET_BUFFER = 1 << 20
 class Records:
     """The texts of some records: `data` up to each of `ends`, int64[n], and the number of each record from 0.
 
-    `skipped` is the number of records without a text among them, `position` where they end in the decompressed file.
-    `keys` has the id of each text, if a field with ids is asked for.
+    `skipped` is the number of records without a text among them, `refused` of those that cannot be read, `position`
+    where they end in the decompressed file.  `keys` has the id of each text, if a field with ids is asked for.
     """
 
     data: bytes | memoryview
@@ -41,6 +41,7 @@ class Records:
     skipped: int
     position: int
     keys: list[str] | None = None
+    refused: int = 0
 
 
 class JsonLines:
@@ -60,7 +61,7 @@ class JsonLines:
         self._source, self._field, self._most, self._buffers = source, field, most, buffers
         self._name = field.encode("utf-8", "surrogatepass")
         self._refuse, self._start, self._stop = refuse, start, stop
-        self._line = self._record = 0
+        self._line = self._record = self._refused = 0
         self._position, self._before = start, -1
 
     def __iter__(self) -> Iterator[Records]:
@@ -69,6 +70,16 @@ class JsonLines:
             if self._position == 0:
                 check_head(self._source.file, lines)
             yield from self._records(lines)
+        if self._refused:
+            yield self._made(b"", np.empty(0, np.int64), np.empty(0, np.int64), 0, None)
+
+    def _made(
+        self, data: bytes | memoryview, ends: npt.NDArray[np.int64], numbers: npt.NDArray[np.int64], nulls: int,
+        keys: list[str] | None,
+    ) -> Records:  # fmt: skip
+        """Return records up to the position, with the number of those that were refused since the last ones."""
+        refused, self._refused = self._refused, 0
+        return Records(data, ends, numbers, nulls, self._position, keys, refused)
 
     def _blocks(self) -> Iterator[memoryview]:
         """Yield whole lines, about a block at a time; a view is valid until the next one is asked for."""
@@ -114,7 +125,7 @@ class JsonLines:
             self._line += count
             self._position += at - start
             if records:
-                yield Records(room[:used], ends, self._record + numbers, nulls, self._position, keys)
+                yield self._made(room[:used], ends, self._record + numbers, nulls, keys)
                 self._record += records
             if at < len(lines):
                 # wrong, or rare: the json module has the message, or the text
@@ -130,11 +141,12 @@ class JsonLines:
             if self._refuse is None:
                 raise
             self._refuse(error, self._number())
+            self._refused += 1
         else:
             data = b"" if text is None else bytes(text_bytes(text))
             ends = np.full(int(text is not None), len(data), np.int64)
             keys = self._keys(memoryview(line), ends - ends, self._line - 1)
-            yield Records(data, ends, np.full(len(ends), self._record), 1 - len(ends), self._position, keys)
+            yield self._made(data, ends, np.full(len(ends), self._record), 1 - len(ends), keys)
         self._record += 1
 
     def _keys(self, lines: memoryview, numbers: npt.NDArray[np.int64], before: int) -> list[str] | None:

@@ -9,10 +9,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 
+from ..errors import CorpusError
 from ..lazy import np, npt
 from ..records import dataclass
 from ..text import Text
-from .files import File, FilePath, Format, check_head, file_of
+from .files import File, FilePath, Format, OnError, check_head, file_of
 from .opened import BLOCK, HEADROOM, Buffers, Opened, opened
 from .records import JsonLines, Refuse, key_of, parquet_columns
 from .rowfiles import buffers_of
@@ -28,7 +29,7 @@ class Texts:
     `ends` has the end of each text in `data`, int64[n].  `None` means that `data` is a part of one text, and `last`
     that it is the last part.  With `complete` false the text continues after the last part, and another reader reads
     the rest.  `read` is the number of bytes of the file read so far.  `skipped` is the number of records without a
-    text, before or among these texts.  With `headroom`, `data` is a view of a `Block`, and the caller may write to the
+    text, before or among these texts, and `refused` of those that cannot be read.  With `headroom`, `data` is a view of a `Block`, and the caller may write to the
     `headroom` bytes before it.  `path` is the file, for messages.  `keys` has the id of each whole text, if a
     field with ids is asked for and the file has fields.
     """
@@ -42,6 +43,12 @@ class Texts:
     headroom: int = 0
     path: FilePath | None = None
     keys: list[str] | None = None
+    refused: int = 0
+
+    @property
+    def records(self) -> int:
+        """The number of records of whole texts, read or not."""
+        return (0 if self.ends is None else len(self.ends)) + self.skipped + self.refused
 
 
 @dataclass(frozen=True)
@@ -51,7 +58,7 @@ class Reading:
     `text_field`: the field of a `.jsonl` file, or the column of a `.parquet` file, that has the text.  `block`: the
     bytes that are read at once.  `format`: the kind of all files, `None` to use their names.  `most`: the limit for the
     length of a line or a cell in bytes, 0 for none.  `id_field`: the field or column that has ids
-    of texts, `None` for no ids.
+    of texts, `None` for no ids.  `on_error`: "raise" to end at a line that cannot be read, "skip" to leave it out.
     """
 
     text_field: str = "text"
@@ -59,6 +66,7 @@ class Reading:
     format: Format | None = None
     most: int = 0
     id_field: str | None = None
+    on_error: OnError = "raise"
 
     def file(self, path: FilePath) -> File:
         """Return the kind and the size of a file; raises the errors of `file_of`."""
@@ -72,7 +80,7 @@ class Reading:
 
         `start` and `stop` are positions in bytes, in a file of JSON lines those of the beginnings of lines, and of a
         Parquet file the numbers of row groups.  `buffers` can be reused for the next file; its blocks must have the
-        size `block`.  `refuse` is as in `JsonLines`.
+        size `block`.  `refuse` is as in `JsonLines`, by default as `on_error` says.
 
         Raises `CorpusError` naming the file, and the line or row, when it is broken, lacks the field, is of another
         kind, or changed its size; `MemoryLimitError` on a line or cell of more than `most` bytes; `ImportError` when a
@@ -82,7 +90,11 @@ class Reading:
             return self._parquet(file, start, stop)
         if file.kind == "text":
             return self._text(file, start, stop, buffers or Buffers(self.block))
-        return self._lines(file, start, stop, buffers or Buffers(self.block), refuse)
+        return self._lines(file, start, stop, buffers or Buffers(self.block), refuse or self._refuse)
+
+    @property
+    def _refuse(self) -> Refuse | None:
+        return _ignored if self.on_error == "skip" else None
 
     def records(self, file: File) -> Iterator[tuple[int, Text]]:
         """Yield the texts of a file of records, each with the number of its record from 0; raises errors of `texts`."""
@@ -98,7 +110,7 @@ class Reading:
                     done += len(column)
             return
         with opened(file, _WINDOWS * self.most) as source:
-            for records in JsonLines(source, self.text_field, self.most, Buffers(self.block)):
+            for records in JsonLines(source, self.text_field, self.most, Buffers(self.block), self._refuse):
                 source.check_position()
                 ends = [0, *records.ends.tolist()]
                 for i, number in enumerate(records.numbers.tolist()):
@@ -141,7 +153,7 @@ class Reading:
                 source.check_position()
                 yield Texts(
                     records.data, records.ends, True, source.position(), records.skipped, path=file.path,
-                    keys=records.keys,
+                    keys=records.keys, refused=records.refused,
                 )  # fmt: skip
             source.check_size()
 
@@ -157,6 +169,10 @@ class Reading:
                     keys = list(map(key_of, (ids.filter(column.is_valid()) if some_null else ids).to_pylist()))
                 # a view of memory that arrow owns and does not reuse while the view exists
                 yield Texts(data.data, offsets[1:], True, position, column.null_count, path=file.path, keys=keys)
+
+
+def _ignored(_error: CorpusError, _line: int) -> None:
+    """Take the error of a line that is left out; the number of such lines goes with the texts."""
 
 
 def _skip(source: Opened, size: int) -> None:

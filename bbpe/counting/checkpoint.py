@@ -26,7 +26,7 @@ from ..records import asdict, dataclass, field, fields
 from .counts import Summary
 from .locking import FolderLock
 
-_VERSION = 2
+_VERSION = 3
 _MARKER, _STATE = "bbpe-checkpoint.json", "state.json"
 _MARK = f'{{"format": "bbpe checkpoint", "version": {_VERSION}}}\n'.encode()
 #: Files of counts, and what a killed process leaves of the files that it was writing.

@@ -199,7 +199,9 @@ class Files:
             [str(file.path), file.size, 0 if file.size is None else file.path.stat().st_mtime_ns, file.is_plain]
             for file in self._files
         ]
-        return {"files": files, "text_field": self._reading.text_field, "format": self._reading.format}
+        reading = self._reading
+        how = {"text_field": reading.text_field, "format": reading.format, "on_error": reading.on_error}
+        return {"files": files, **how}
 
 
 class Iterated:
@@ -308,10 +310,10 @@ def _checked(texts: Iterator[Text], number: int, most: int) -> Iterator[Text]:
 
 
 def _behind(events: Iterator[Texts], done: int) -> Iterator[Texts]:
-    """Leave out events of so many texts."""
+    """Leave out events of so many records."""
     for event in events:
         if done > 0 and event.ends is not None:
-            done -= len(event.ends)
+            done -= event.records
             continue
         yield event
 

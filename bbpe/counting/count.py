@@ -64,7 +64,7 @@ def count(
         pattern: How to split texts, the name of a pattern or a regex.
         special_tokens: Texts that separate the text in which they are found, and are not counted.
         **options: The fields of `Counting`: `max_memory`, `checkpoint`, `executor`, `threads`, `sample`, `document`,
-            `text_field`, `format`, `max_pretoken_bytes`, `progress`.
+            `text_field`, `format`, `on_error`, `max_pretoken_bytes`, `progress`.
 
     Returns:
         The pretokens and how often each occurs, in the order of their first appearance.
@@ -104,7 +104,7 @@ def count_from_iterator(
         texts: Texts, each `str` or bytes-like; or lists of texts, if the first item is one; or a column of Arrow.
         pattern: How to split texts, the name of a pattern or a regex.
         special_tokens: Texts that separate the text in which they are found, and are not counted.
-        **options: The fields of `Counting`, less `text_field` and `format`.  With `checkpoint`, a second call must be
+        **options: The fields of `Counting`, less `text_field`, `format` and `on_error`.  With `checkpoint`, a second call must be
             given the same texts; it passes over those that are done.
 
     Returns:
@@ -144,9 +144,9 @@ def count_texts(
     """Count texts; `growth` as in `count_files`."""
     texts = checked_texts(texts)
     how = task.options
-    if how.text_field != Counting.text_field or how.format is not None:
-        name = "format" if how.format is not None else "text_field"
-        raise ValueError(f"Counting.{name} is {getattr(how, name)!r}; expected it with files alone, not with texts")
+    for name in ("format", "text_field", "on_error"):
+        if getattr(how, name) != getattr(Counting, name):
+            raise ValueError(f"Counting.{name} is {getattr(how, name)!r}; expected it with files alone, not with texts")
     return _CountRun(Iterated(texts, task.chunks), task, report, growth).run()
 
 

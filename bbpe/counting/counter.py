@@ -129,7 +129,10 @@ class PartCounter:
                 table.count_spans(data, starts, ends, self._compiled, options.longest)
                 cut_here = table.cut - cut - chunk.cut_before
         documents = self._lines(chunk) if options.by_line else chunk.texts
-        return Summary(0, documents, chunk.size, 0, 0, chunk.left_out, chunk.skipped, specials, cut_here, dropped)
+        return Summary(
+            documents=documents, bytes=chunk.size, left_out=chunk.left_out, skipped=chunk.skipped,
+            refused=chunk.refused, special_tokens_found=specials, cut=cut_here, dropped=dropped,
+        )  # fmt: skip
 
     def _block(self, part: Part) -> Chunk | None:
         """Return a part as the chunk that the cutter would make of it: a block of a longer text, or small files."""

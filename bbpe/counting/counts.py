@@ -34,7 +34,8 @@ class Summary:
     """The texts that counting read, and those that it left out: nothing is dropped without a number here.
 
     `files` and `documents` read, their `bytes`; `pretokens` counted, `unique` ones of them.  `left_out`: documents that
-    the sample left out; `skipped`: records without text (null); `special_tokens_found`, which separate and
+    the sample left out; `skipped`: records without text (null); `refused`: records that cannot be read and that
+    `on_error="skip"` left out; `special_tokens_found`, which separate and
     are not counted; `cut`: pretokens longer than `max_pretoken_bytes`; `dropped`: bytes between pretokens, of patterns
     that drop them.
     """
@@ -46,6 +47,7 @@ class Summary:
     unique: int = 0
     left_out: int = 0
     skipped: int = 0
+    refused: int = 0
     special_tokens_found: int = 0
     cut: int = 0
     dropped: int = 0
@@ -59,6 +61,7 @@ class Summary:
         for number, what in (
             (self.left_out, "documents left out by the sample"),
             (self.skipped, "records without text skipped"),
+            (self.refused, "records that cannot be read skipped"),
             (self.special_tokens_found, "special tokens"),
             (self.cut, "pretokens cut"),
             (self.dropped, "bytes between pretokens dropped"),

@@ -6,11 +6,11 @@ import os
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import AbstractContextManager, nullcontext
-from typing import TypeAlias, TypedDict
+from typing import TypeAlias, TypedDict, get_args
 
 from ..budget import Budget, parse_bytes
 from ..corpus.chunks import ChunkOptions
-from ..corpus.files import FORMATS, Format
+from ..corpus.files import FORMATS, Format, OnError
 from ..corpus.opened import BLOCK
 from ..corpus.sources import Reading
 from ..lazy import futures, np
@@ -38,6 +38,7 @@ class CorpusOptions(TypedDict, total=False):
     max_pretoken_bytes: int | None
     text_field: str
     format: Format | None
+    on_error: OnError
 
 
 class TextOptions(TypedDict, total=False):
@@ -60,13 +61,15 @@ class FileOptions(TextOptions, total=False):
 
     text_field: str
     format: Format | None
+    on_error: OnError
 
 
 @dataclass(frozen=True, kw_only=True)
 class Counting:
     r"""How to read a corpus and count its pretokens.
 
-    `document`, `max_pretoken_bytes` and `sample` change what is counted, and `text_field` and `format` what is read.
+    `document`, `max_pretoken_bytes` and `sample` change what is counted; `text_field`, `format` and `on_error` change
+    what is read.
     The other options change time and memory alone: the counts are the same to the last bit.
 
     Attributes:
@@ -84,6 +87,8 @@ class Counting:
         document: What is one text: "file" (the default), or "line", each line of a file or of a text with its end.
         text_field: The field of a `.jsonl` file, or the column of a `.parquet` file, that holds the text.  For files.
         format: What files are, "text", "jsonl" or "parquet"; by default their names decide.  For files.
+        on_error: "raise", or "skip" to leave out lines of JSON that cannot be read; the summary has their number as
+            `refused`.  For files.
         max_pretoken_bytes: The longest pretoken; longer ones are counted in pieces.  No limit by default.
         progress: True for a bar on stderr, or a function that is called with `bbpe.progress.Progress`.
 
@@ -109,12 +114,14 @@ class Counting:
     document: Document = "file"
     text_field: str = "text"
     format: Format | None = None
+    on_error: OnError = "raise"
     max_pretoken_bytes: int | None = None
     progress: bool | Report | None = None
 
     def __post_init__(self) -> None:
-        if self.document not in ("file", "line"):
-            raise ValueError(f"Counting.document is {self.document!r}; expected 'file' or 'line'")
+        for name, value, kind in (("document", self.document, Document), ("on_error", self.on_error, OnError)):
+            if value not in get_args(kind):
+                raise ValueError(f"Counting.{name} is {value!r}; expected {' or '.join(map(repr, get_args(kind)))}")
         check_share("Counting.sample", self.sample)
         if self.max_pretoken_bytes is not None:
             check_int("Counting.max_pretoken_bytes", self.max_pretoken_bytes, 1)
@@ -157,7 +164,7 @@ class Counting:
         """Return all that decides which pretokens a corpus has, and how they are counted."""
         specials = checked_specials(special_tokens)
         coded = tuple([token.encode("utf-8", "surrogatepass") for token in specials])
-        reading = Reading(self.text_field, _BLOCK, self.format, self.most)
+        reading = Reading(self.text_field, _BLOCK, self.format, self.most, on_error=self.on_error)
         chosen = get_pattern(pattern)
         spec = CountingSpec(chosen, specials, self.document, self.max_pretoken_bytes, chosen.unicode_version)
         by_line, longest = self.document == "line", self.max_pretoken_bytes or 0

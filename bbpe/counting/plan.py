@@ -117,7 +117,7 @@ def plan_count(
         special_tokens: As in `count`.
         part_size: About how many bytes of files a part has.
         **options: The fields of `Counting` that change what is counted: `document`, `sample`, `max_pretoken_bytes`,
-            `text_field`, `format`.
+            `text_field`, `format`, `on_error`.
 
     Returns:
         The plan; `len(plan)` is the number of parts.
@@ -143,7 +143,7 @@ def plan_count(
     found = corpus_files(files, how.format)
     if None in [file.size for file in found]:
         raise CorpusError("a file of the corpus is a pipe or a device; expected files, which can be read again")
-    names = ("document", "sample", "max_pretoken_bytes", "text_field", "format")
+    names = ("document", "sample", "max_pretoken_bytes", "text_field", "format", "on_error")
     rows = {file.path: (str(file.path.absolute()), file.size or 0, file.path.stat().st_mtime_ns) for file in found}
     parts = tuple(
         tuple((*rows[file.path], start, stop) for file, start, stop in part.ranges)
