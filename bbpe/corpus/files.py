@@ -6,8 +6,6 @@ reads files: counting, training, encoding, and the command line.
 
 from __future__ import annotations
 
-import errno
-import glob
 import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Set
@@ -18,7 +16,8 @@ from ..errors import CorpusError, described
 from ..lazy import lazy_re
 from ..records import dataclass, field
 from .compressed import COMPRESSIONS
-from .urls import Url, expand, is_url, path_of
+from .names import expanded
+from .urls import Url
 
 #: Where a file is: on this machine, or elsewhere.
 FilePath: TypeAlias = Path | Url
@@ -106,39 +105,30 @@ class File:
         object.__setattr__(self, "is_plain", self.kind == "text" and bool(self.size) and not packed)
 
 
-def corpus_paths(files: CorpusPaths, argument: str | None = None) -> list[FilePath]:
+def corpus_paths(
+    files: CorpusPaths, asked: Format | None = None, argument: str | None = None
+) -> list[FilePath]:
     """Return the files that a path, a glob string, a folder, a URL of one of these, or a sequence of these stands for.
 
-    Errors name `argument`, unless it is the only one that names files.
+    The order is the one given, and a file that is given twice comes twice.  A folder or a glob yields each file once,
+    sorted by name, as `expanded` says; `asked` is the kind that the caller says all files are.  Errors name `argument`,
+    unless it is the only one that names files.
 
-    A name that exists is taken literally, else as a glob (`**` for any folders between).  A folder stands
-    for all files below it.  What a glob or a folder yields comes sorted by name, hidden names (a leading
-    dot) and links to folders left out; otherwise the order is the one given.  A file that comes up twice,
-    by whatever name, is kept where it comes up first.
-
-    Raises `FileNotFoundError` naming a file that is not there, `CorpusError` when a glob matches no file, a
-    folder holds none, a text is given in place of a name, or nothing at all, `TypeError` when `files` is none of these.
+    Raises the errors of `expanded`, `CorpusError` when a text is given in place of a name, or nothing at all,
+    `TypeError` when `files` is none of these.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = Path(folder, "b.txt").write_text("b"), Path(folder, "a.txt").write_text("a")
-    ...     [path.name for path in corpus_paths(folder)]
-    ['a.txt', 'b.txt']
+    ...     [path.name for path in corpus_paths([folder, f"{folder}/a.txt"])]
+    ['a.txt', 'b.txt', 'a.txt']
     """
-    found: dict[str, FilePath] = {}
-    for name in _names(files, argument or "files"):
-        if "://" in name and is_url(name):
-            local = path_of(name)
-            if isinstance(local, Url):
-                found.update((str(path), path) for path in expand(name) if str(path) not in found)
-                continue
-            name = str(local)
-        for path in _expand(name, argument):
-            found.setdefault(os.path.realpath(path), path)
+    as_text = asked == "text"
+    found = [path for name in _names(files, argument or "files") for path in expanded(name, argument, as_text=as_text)]
     if not found:
         given = "no files given" if argument is None else f"{argument} names no files"
         raise CorpusError(f"{given}; expected a path, a glob, a folder, or a sequence of these")
-    return list(found.values())
+    return found
 
 
 def _names(files: CorpusPaths, argument: str) -> Iterator[str]:
@@ -159,39 +149,9 @@ def _names(files: CorpusPaths, argument: str) -> Iterator[str]:
         yield name
 
 
-def _expand(name: str, argument: str | None) -> list[Path]:
-    of = "" if argument is None else f" ({argument})"
-    if os.path.isdir(name):  # noqa: PTH112 - Path("") would be the current folder
-        files = _files_below(name)
-        if not files:
-            raise CorpusError(f"folder {name!r}{of} holds no files; expected at least one that is not hidden")
-        return files
-    if os.path.exists(name):  # noqa: PTH110
-        return [Path(name)]
-    if not glob.has_magic(name):
-        is_text = any(char.isspace() for char in name)
-        hint = "; if this is text, give it by texts= or to train_from_iterator or count_from_iterator" if is_text else ""
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT) + of + hint, name)
-    files = sorted(path for path in map(Path, glob.iglob(name, recursive=True)) if not path.is_dir())  # noqa: PTH207
-    if not files:
-        raise CorpusError(f"pattern {name!r}{of} matches no file")
-    return files
-
-
-def _files_below(folder: str) -> list[Path]:
-    def refuse(error: OSError) -> None:
-        raise error
-
-    files = []
-    for parent, folders, names in os.walk(folder, onerror=refuse):
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        files += [Path(parent, name) for name in names if not name.startswith(".")]
-    return sorted(files)
-
-
 def corpus_files(files: CorpusPaths, asked: Format | None = None, argument: str | None = None) -> list[File]:
     """Return the files that names stand for, as `corpus_paths` and `file_of` do."""
-    return [file_of(path, asked) for path in corpus_paths(files, argument)]
+    return [file_of(path, asked) for path in corpus_paths(files, asked, argument)]
 
 
 def file_of(path: FilePath, asked: Format | None = None) -> File:

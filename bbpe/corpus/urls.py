@@ -170,24 +170,27 @@ def path_of(name: str) -> Path | Url:
     return Url(name) if is_url(name) else Path(name)
 
 
-def expand(name: str) -> list[Url]:
-    """Return the files that a URL stands for: itself, those below a folder, or those that match a glob, sorted by name.
+def expand(name: str) -> tuple[dict[tuple[str, ...], Url], str]:
+    """Return the files that a URL stands for, sorted: itself, those below a folder, or those that match a glob.
+
+    The key of a file is the parts of its name below the folder, or below the one before the first wildcard; a file that
+    is named itself has none.  The second value is the pattern from the first wildcard on.
 
     Raises `FileNotFoundError` when there are none, `CorpusError` when a server does not report the size of a file,
     `ImportError` when fsspec or the package for the scheme is missing, `OSError` naming the URL.
     """
     with _naming(name):
         system, path = _system(name)
+        base, pattern = path, ""
         if system.isfile(path):
             found = {path: system.info(path)}
         elif system.isdir(path):
-            listed = system.find(path, detail=True)
-            found = {file: info for file, info in listed.items() if not _is_hidden(file, path)}
+            found = system.find(path, detail=True)
         elif _MAGIC & set(name):
             listed = system.glob(path, detail=True)
-            fixed = path[: min(path.find(char) % (len(path) + 1) for char in _MAGIC)].rpartition("/")[0]
-            files = (file for file, info in listed.items() if info.get("type") != "directory")
-            found = {file: listed[file] for file in files if "/." in path or not _is_hidden(file, fixed)}
+            base = path[: min(path.find(char) % (len(path) + 1) for char in _MAGIC)].rpartition("/")[0]
+            pattern = path.removeprefix(base).lstrip("/")
+            found = {file: info for file, info in listed.items() if info.get("type") != "directory"}
         else:
             # the question whether there is a file hides errors such as a missing permission
             found = {path: system.info(path)}
@@ -195,19 +198,17 @@ def expand(name: str) -> list[Url]:
         raise CorpusError(f"{name!r} has no files; expected at least one")
     scheme, _, rest = name.partition("://")
     chain = "".join(rest.partition("::")[1:])
-    urls = {file: _url_of(system, scheme, file, chain) for file in sorted(found)}
-    return [Url(url, _status(url, found[file])) for file, url in urls.items()]
+    urls: dict[tuple[str, ...], Url] = {}
+    for file in sorted(found):
+        url, below = _url_of(system, scheme, file, chain), file.removeprefix(base).strip("/")
+        urls[tuple(below.split("/")) if below else ()] = Url(url, _status(url, found[file]))
+    return urls, pattern
 
 
 def _url_of(system: Any, scheme: str, file: str, chain: str) -> str:
     if is_url(file):
         return file
     return f"{scheme}://{file}{chain}" if chain else str(system.unstrip_protocol(file))
-
-
-def _is_hidden(file: str, folder: str) -> bool:
-    below = file.removeprefix(folder).split("/")
-    return any(part.startswith(".") for part in below)
 
 
 def _system(url: str) -> tuple[Any, str]:

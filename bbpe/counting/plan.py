@@ -256,7 +256,8 @@ def sum_counts(folder: str | os.PathLike[str], *, max_memory: int | str | None =
     if missing:
         raise CorpusError(f"{plan.folder}: {len(missing)} of {len(plan)} parts are missing, first part {missing[0]}")
     whole = sum((summary for summary in found if summary is not None), Summary())
-    files = len({row[0] for part in plan.parts for row in part})
+    # a file that was given twice counts twice; each one begins once, at 0
+    files = sum(start == 0 for part in plan.parts for *_, start, _ in part)
     room = _ROOM if max_memory is None else Budget.of(max_memory, buffers=0).tables
     runs = [plan.path(number, ".parquet") for number in range(len(plan))]
 

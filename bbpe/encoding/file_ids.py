@@ -69,12 +69,12 @@ class FileEncoder:
 
     def corpus(self, files: CorpusPaths) -> Iterator[Document]:
         """Yield the documents of files; all names are checked before the first file is read."""
-        listed = [self._reading.file(path) for path in corpus_paths(files)]
+        listed = [self._reading.file(path) for path in corpus_paths(files, self._reading.format)]
         return chain.from_iterable(map(self.documents, listed))
 
     def counts(self, files: CorpusPaths) -> Iterator[tuple[FilePath, int]]:
         """Yield the files of the documents of files, and how many ids each document has, without arrays of them."""
-        listed = [self._reading.file(path) for path in corpus_paths(files)]
+        listed = [self._reading.file(path) for path in corpus_paths(files, self._reading.format)]
         return chain.from_iterable(map(self._counts, listed))
 
     def _counts(self, file: File) -> Iterator[tuple[FilePath, int]]:

@@ -160,7 +160,7 @@ class ShardPlan:
             if left != right:
                 found.append(f"file {path} of {left[0]} and {right[0]} bytes, or written to")
         if not found and self.parts != other.parts:
-            found.append("the order of files")
+            found.append("the order of files, or one that is named again")
         return found
 
 

@@ -119,10 +119,15 @@ def test_all_that_reads_files_reads_urls(suffix: str, tmp_path: Path, server: di
 def test_what_urls_stand_for(tmp_path: Path, server: dict[str, bytes]) -> None:
     for name in ("b.txt", "a.txt", "deep/c.jsonl", ".hidden/d.txt", ".e.txt", "f.bin"):
         server[f"bucket/{name}"] = b"{}"
-    listed = corpus_paths(["server://bucket/a.txt", "server://bucket"])
+    listed = corpus_paths("server://bucket")
     urls = [f"server://bucket/{name}" for name in ("a.txt", "b.txt", "deep/c.jsonl", "f.bin")]
     assert list(map(str, listed)) == urls
-    assert list(map(str, corpus_paths("server://bucket/*.txt"))) == urls[:2]
+    assert list(map(str, corpus_paths(["server://bucket/a.txt", "server://bucket/*.txt"]))) == [urls[0], *urls[:2]]
+    for name in ("_SUCCESS", "_metadata", "deep/_c.jsonl", "README.md", "dataset_infos.json"):
+        server[f"bucket/{name}"] = b"{}"
+        assert list(map(str, corpus_paths("server://bucket"))) == urls
+        assert list(map(str, corpus_paths(f"server://bucket/{name}"))) == [f"server://bucket/{name}"]
+    assert list(map(str, corpus_paths("server://bucket/_*"))) == ["server://bucket/_SUCCESS", "server://bucket/_metadata"]
     assert list(map(str, corpus_paths("server://bucket/**/*.jsonl"))) == urls[2:3]
     assert pickle.loads(pickle.dumps(listed[0])) == Url("server://bucket/a.txt") == listed[0]
     with pytest.raises(FileNotFoundError, match="server://bucket/none"):
