@@ -1,21 +1,22 @@
 """The command line, `bbpe` or `python -m bbpe`.
 
 Results go to stdout, progress and errors to stderr.  Exit status: 0 done, 1 an error, told in one line, 2 wrong
-usage, 130 interrupted, 141 the reader of stdout has gone.
+usage, told in one line and one on where to look, 130 interrupted, 141 the reader of stdout has gone.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from argparse import Namespace
+from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
-from typing import Any
 
 import bbpe
 from bbpe.errors import BBPEError
+
+from .parsers import Parser, add_commands, is_usage
 
 #: The subcommands and their summaries, in the order of the help text; each is a module of this folder.
 COMMANDS = {
@@ -42,46 +43,15 @@ COMMANDS = {
     "bench": "Time a tokenizer on a text of yours, beside other libraries.",
     "completion": "Write a script that completes commands, options and names in a shell.",
 }
-
-
-class _CommandParser(argparse.ArgumentParser):
-    """The parser of a subcommand, whose module is imported only if the command line names it."""
-
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        command = import_module(f".{self.prog.split()[-1]}", __name__).COMMAND
-        command.add_arguments(self)
-        self.set_defaults(run=command.run)
-        found, unknown = super().parse_known_args(args, namespace)
-        if unknown:
-            hint = _did_you_mean(unknown[0].partition("=")[0], self._option_string_actions)
-            self.error(f"unknown argument {unknown[0]!r}{hint}")
-        return found, unknown
-
-    def add_subparsers(self, **options: Any) -> Any:
-        return super().add_subparsers(parser_class=argparse.ArgumentParser, **options)
-
-
-class _Parser(argparse.ArgumentParser):
-    """The parser of the program, which suggests the commands that are like an unknown one."""
-
-    def _check_value(self, action: argparse.Action, value: Any) -> None:
-        if action.choices is not None and value not in action.choices:
-            hint, expected = _did_you_mean(str(value), COMMANDS), ", ".join(COMMANDS)
-            raise argparse.ArgumentError(None, f"unknown command {value!r}{hint}; expected one of {expected}")
-
-
-def _did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return a hint with the known words that are like a word, empty if there are none."""
-    from difflib import get_close_matches
-
-    near = get_close_matches(word, list(known), n=2)
-    return f" (did you mean {' or '.join(map(repr, near))}?)" if near else ""
+#: Errors that are told in a line; others are faults of the program.
+_TOLD = (BBPEError, ValueError, OverflowError, ImportError, OSError, MemoryError)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status; `arguments` defaults to those of the process."""
+    args = Namespace()
     try:
-        return _run(arguments)
+        return _run(args, arguments)
     except BrokenPipeError:
         status = 141
     except KeyboardInterrupt:
@@ -90,18 +60,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(error.__cause__, KeyboardInterrupt):
             # Python 3.11 wraps in a RuntimeError whatever is raised while a class names its fields
             status = 130
-        elif isinstance(error, (BBPEError, ValueError, OverflowError, ImportError, OSError, MemoryError)):
-            status = 1
-            _report(error)
         else:
-            raise
+            words = sys.argv[1:] if arguments is None else arguments
+            status = _report(error, getattr(args, "parser", None), words)
     _leave_output()
     return status
 
 
-def _run(arguments: Sequence[str] | None) -> int:
+def _run(args: Namespace, arguments: Sequence[str] | None) -> int:
     parser = make_parser()
-    args = parser.parse_args(arguments)
+    parser.parse_args(arguments, args)
     if "run" not in args:
         parser.print_help(sys.stderr)
         parser.exit(2)
@@ -110,13 +78,11 @@ def _run(arguments: Sequence[str] | None) -> int:
     return status
 
 
-def make_parser() -> argparse.ArgumentParser:
+def make_parser() -> Parser:
     """Return the parser of the program; that of a command gets its arguments when it parses."""
-    parser = _Parser(prog="bbpe", description="Byte-level BPE: train, encode, decode.")
-    parser.add_argument("--version", action="version", version=f"bbpe {bbpe.__version__}")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=_CommandParser)
-    for name, summary in COMMANDS.items():
-        commands.add_parser(name, help=summary, description=summary)
+    parser = Parser(prog="bbpe", description="Byte-level BPE: train, encode, decode.")
+    parser.add_argument("-V", "--version", action="version", version=f"bbpe {bbpe.__version__}")
+    add_commands(parser, __name__, COMMANDS)
     return parser
 
 
@@ -129,10 +95,19 @@ def _leave_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _report(error: Exception) -> None:
+def _report(error: Exception, parser: Parser | None, arguments: Sequence[str]) -> int:
+    """Write what an error says, with options as the command has them, and return the exit status; or raise it."""
+    said = _in_one_line(error)
+    line = said if parser is None else parser.spelled(said, arguments)
+    wrong_usage = parser is not None and is_usage(error, named=line != said, line=line)
+    if not wrong_usage and not isinstance(error, _TOLD):
+        raise error
     if sys.stderr is not None:
         with suppress(OSError):
-            sys.stderr.write(f"bbpe: error: {_in_one_line(error)}\n")
+            sys.stderr.write(f"bbpe: error: {line}\n")
+            if parser is not None and wrong_usage:
+                sys.stderr.write(parser.look)
+    return 2 if wrong_usage else 1
 
 
 def _in_one_line(error: Exception) -> str:

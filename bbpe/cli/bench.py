@@ -14,13 +14,14 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import bbpe
+from bbpe.corpus.files import File
 from bbpe.corpus.sources import Reading
 from bbpe.errors import BBPEError, CorpusError, VocabularyError
 from bbpe.records import asdict, dataclass
 from bbpe.text import text_bytes
 
 from .command import Command, add_pattern, load_named, positive
-from .streams import add_reading, say, say_json
+from .streams import add_reading, as_files, say, say_json
 
 _OURS = "bbpe"
 _PEERS = ("tiktoken", "tokenizers")
@@ -100,7 +101,11 @@ def _run(args: Namespace) -> int:
 def _head(args: Namespace) -> bytes:
     """Return the first bytes of a file of text, or of the texts of its rows, a line feed after each."""
     reading = Reading(args.text_field, format=args.input_format)
-    file = reading.file(Path(args.file))
+    with as_files([args.file]) as (name,):
+        return _beginning(reading, reading.file(Path(name)), args.bytes)
+
+
+def _beginning(reading: Reading, file: File, most: int) -> bytes:
     if file.kind == "text":
         blocks = (bytes(event.data) for event in reading.texts(file))
     else:
@@ -108,9 +113,9 @@ def _head(args: Namespace) -> bytes:
     found = bytearray()
     for block in blocks:
         found += block
-        if len(found) >= args.bytes:
+        if len(found) >= most:
             break
-    return bytes(found[: args.bytes])
+    return bytes(found[:most])
 
 
 def _all_runs(names: tuple[str, ...], folder: Path, text: str, count: int) -> dict[str, list[_Run]]:

@@ -9,6 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, get_args
 
 import bbpe
+from bbpe.errors import PatternError
+
+from .parsers import UsageError
+from .streams import STDIN
 
 if TYPE_CHECKING:
     from bbpe.tokenizer import Tokenizer
@@ -23,13 +27,36 @@ class Command(NamedTuple):
 
 def positive(text: str) -> int:
     """Read an argument that is a whole number of at least 1."""
+    return whole(text, 1)
+
+
+def whole(text: str, least: int = 0) -> int:
+    """Read an argument that is a whole number."""
+    if text.isdecimal() and int(text) >= least:
+        return int(text)
+    expected = f"expected a whole number of at least {least}, not {text!r}"
+    if text[:-1].isdecimal() and text[-1] in "kK":
+        expected += f" (did you mean {text[:-1]}000?)"
+    raise ArgumentTypeError(expected)
+
+
+def number(text: str) -> float:
+    """Read an argument that is a number."""
     try:
-        number = int(text)
+        return float(text)
     except ValueError:
-        number = 0
-    if number < 1:
-        raise ArgumentTypeError(f"expected a whole number of at least 1, not {text!r}")
-    return number
+        raise ArgumentTypeError(f"expected a number, not {text!r}") from None
+
+
+def pattern_of(text: str) -> str:
+    """Read an argument that is the name of a split pattern or a regex."""
+    from bbpe.splitting.patterns import get_pattern
+
+    try:
+        get_pattern(text)
+    except PatternError as error:
+        raise ArgumentTypeError(str(error)) from None
+    return text
 
 
 _PATTERN = "split pattern, a name or a regex, if the tokenizer file does not say it"
@@ -39,7 +66,7 @@ def add_tokenizer(parser: ArgumentParser, *, pattern: str = _PATTERN) -> None:
     """Add the arguments that say which tokenizer to use; `pattern` is the help of the one for its pattern."""
     what = "the tokenizer: a file, a folder, a published name, a model such as gpt-4o, or org/name in the hub's cache"
     parser.add_argument("-t", "--tokenizer", required=True, metavar="NAME", help=what)
-    parser.add_argument("--pattern", help=pattern)
+    parser.add_argument("--pattern", type=pattern_of, help=pattern)
 
 
 def add_format(parser: ArgumentParser) -> None:
@@ -54,7 +81,7 @@ def add_format(parser: ArgumentParser) -> None:
 
 def add_pattern(parser: ArgumentParser) -> None:
     """Add the split pattern of a tokenizer file that does not say its own."""
-    parser.add_argument("--pattern", help=_PATTERN)
+    parser.add_argument("--pattern", type=pattern_of, help=_PATTERN)
 
 
 def load_tokenizer(args: Namespace) -> Tokenizer:
@@ -64,6 +91,8 @@ def load_tokenizer(args: Namespace) -> Tokenizer:
 
 def load_named(name: str, pattern: str | None = None) -> Tokenizer:
     """Load a tokenizer as `bbpe.load`, or else by its published name or its model."""
+    if name == STDIN:
+        raise UsageError("a tokenizer cannot be read from standard input (-); expected a file, a folder or a name")
     from bbpe.published.hub import hub_folder
     from bbpe.published.models import MODELS, name_for_model
     from bbpe.published.table import ALIASES, PUBLISHED

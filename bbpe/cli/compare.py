@@ -9,7 +9,7 @@ import bbpe
 from .command import Command, add_pattern, load_named, positive
 from .eval import short_names
 from .outputs import check_output, inputs_of
-from .streams import add_reading, say, say_json
+from .streams import add_reading, as_files, say, say_json
 
 
 def _add_arguments(parser: ArgumentParser) -> None:
@@ -32,12 +32,13 @@ def _run(args: Namespace) -> int:
 
     check_output(args.html, "the page", inputs_of(files=args.corpus or None, named=[args.left, args.right]))
     left, right = load_named(args.left, args.pattern), load_named(args.right, args.pattern)
-    corpus = corpus_paths(args.corpus) if args.corpus else None
     names = short_names([args.left, args.right])
-    found = bbpe.compare(
-        left, right, corpus, names=(names[0], names[1]), most=args.most, text_field=args.text_field,
-        format=args.input_format,
-    )  # fmt: skip
+    with as_files(args.corpus) as files:
+        corpus = corpus_paths(files) if files else None
+        found = bbpe.compare(
+            left, right, corpus, names=(names[0], names[1]), most=args.most, text_field=args.text_field,
+            format=args.input_format,
+        )  # fmt: skip
     if args.html:
         write_atomic(args.html, found.to_html().encode())
     if args.json:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from argparse import Action, ArgumentParser, Namespace
 from collections.abc import Iterator
-from importlib import import_module
 from typing import Any
 
-from . import COMMANDS, make_parser
+from . import make_parser
 from .command import Command
 from .streams import write
 
@@ -49,8 +48,7 @@ def _marked(files: Any) -> ArgumentParser:
     parser = make_parser()
     names = {"bash": _NAMES, "zsh": _NAMES, "fish": f"({_NAMES})"}
     for command, inner in _commands_of(parser).items():
-        if command in COMMANDS:
-            import_module(f".{command}", __package__).COMMAND.add_arguments(inner)
+        inner.complete()
         for action in _actions(inner):
             is_tokenizer = action.dest == "tokenizer" or (command, action.dest) in _TOKENIZERS
             if is_tokenizer or action.metavar in _FILES:

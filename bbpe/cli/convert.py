@@ -15,7 +15,7 @@ from bbpe.tokenizer import Tokenizer
 
 from .command import Command, add_format, add_pattern, load_named
 from .outputs import check_output, inputs_of
-from .streams import chunks_of, say, say_json
+from .streams import as_files, chunks_of, say, say_json
 
 _SHOWN = 10
 # whose readers are told the pattern
@@ -67,8 +67,9 @@ def _verify(tokenizer: Tokenizer, again: Tokenizer, names: list[str], report: di
 
 
 def _corpus(names: list[str]) -> Iterator[tuple[str, Iterator[bytes]]]:
-    for path in corpus_paths(names) if names else ():
-        yield str(path), chunks_of(str(path))
+    with as_files(names) as files:
+        for path in corpus_paths(files) if files else ():
+            yield str(path), chunks_of(str(path))
 
 
 class _Counter:

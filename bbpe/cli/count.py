@@ -10,16 +10,17 @@ from bbpe.counting.count import count_files, count_texts
 from bbpe.counting.counts import PretokenCounts
 from bbpe.records import asdict
 
-from .command import Command
+from .command import Command, pattern_of
 from .counting import add_corpus, add_counting, add_progress, counting_of, is_streamed, stdin_texts
 from .outputs import check_output, inputs_of
+from .parsers import UsageError
 from .streams import STDIN, STDIN_FILE, say, say_json
 
 
 def _add_arguments(parser: ArgumentParser) -> None:
     corpus = add_corpus(parser)
     corpus.add_argument("files", nargs="+", metavar="FILE", help="files, globs and folders of text, or just -")
-    corpus.add_argument("--pattern", default="gpt2", help="split pattern, a name or a regex (default: gpt2)")
+    corpus.add_argument("--pattern", type=pattern_of, default="gpt2", help="split pattern: name or regex (default: gpt2)")
     corpus.add_argument("--special-token", action="append", default=[], metavar="TEXT", help="may be given repeatedly")
     add_counting(parser, corpus)
     parser.add_argument("-o", "--output", required=True, metavar="PATH", help="where to save the counts, as Parquet")
@@ -44,7 +45,7 @@ def _run(args: Namespace) -> int:
 def _count(args: Namespace) -> PretokenCounts:
     is_stdin = STDIN in args.files
     if is_stdin and len(args.files) > 1:
-        raise ValueError("- (standard input) does not go with other files")
+        raise UsageError("- (standard input) does not go with other files")
     from_files = not is_stdin or is_streamed(args)
     how = counting_of(args, files=from_files)
     with how.reporting() as report:

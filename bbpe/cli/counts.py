@@ -10,28 +10,29 @@ import bbpe
 from bbpe.counting.counts import PretokenCounts
 from bbpe.records import asdict
 
-from .command import Command, positive
+from .command import Command, number, pattern_of, positive
 from .outputs import check_output, inputs_of
-from .streams import say, say_json
+from .parsers import UsageError
+from .streams import named_file, say, say_json
 
 
 def _add_arguments(parser: ArgumentParser) -> None:
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
     merge = actions.add_parser("merge", help="Add up counts; the order of the files is that of the corpus.")
-    merge.add_argument("files", nargs="+", metavar="FILE", help="Parquet files of counts")
+    merge.add_argument("files", nargs="+", type=named_file, metavar="FILE", help="Parquet files of counts")
     merge.add_argument("-o", "--output", required=True, metavar="PATH", help="where to save the sum")
-    merge.add_argument("--weight", action="append", default=[], type=float, metavar="W", help="one for each file")
+    merge.add_argument("--weight", action="append", default=[], type=number, metavar="W", help="one for each file")
     _add_kind(merge)
     merge.set_defaults(action=_merge)
     show = actions.add_parser("show", help="Show what a file of counts holds.")
-    show.add_argument("file", metavar="FILE", help="a Parquet file of counts")
+    show.add_argument("file", type=named_file, metavar="FILE", help="a Parquet file of counts")
     show.add_argument("--top", type=positive, default=10, metavar="N", help="most common pretokens (default: 10)")
     _add_kind(show)
     show.set_defaults(action=_show)
 
 
 def _add_kind(parser: ArgumentParser) -> None:
-    parser.add_argument("--pattern", help="of files that do not say it, as other engines write them")
+    parser.add_argument("--pattern", type=pattern_of, help="of files that do not say it, as other engines write them")
     parser.add_argument("--json", action="store_true", help="write the result as a JSON object")
 
 
@@ -43,7 +44,8 @@ def _run(args: Namespace) -> int:
 def _merge(args: Namespace) -> int:
     check_output(args.output, "the sum", inputs_of(named=args.files))
     if args.weight and len(args.weight) != len(args.files):
-        raise ValueError(f"{len(args.weight)} weights for {len(args.files)} files; expected one for each")
+        times = "once" if len(args.weight) == 1 else f"{len(args.weight)} times"
+        raise UsageError(f"--weight is given {times} for {len(args.files)} files; expected one for each")
     counts = reduce(add, (_load(args, number) for number in range(len(args.files))))
     counts.save(args.output)
     if args.json:

@@ -16,9 +16,10 @@ from bbpe.pipeline.special_tokens import Selection
 from bbpe.tokenizer import Tokenizer
 
 from . import npy
-from .command import Command, load_tokenizer
+from .command import Command, load_tokenizer, number
 from .lines import add_lines, add_texts, convert_lines, encoded, speller
 from .outputs import check_output, inputs_of
+from .parsers import UsageError
 from .streams import STDIN, STDIN_FILE, label_of, names_of, stdin, stdin_chunks, write
 
 #: How many ids are written at once.
@@ -33,7 +34,7 @@ def _add_arguments(parser: ArgumentParser) -> None:
     spelled.add_argument("--pieces", action="store_true", help=pieces)
     add_lines(parser)
     sample = "with --lines: a random segmentation, with this dropout (BPE) or smoothing (Unigram)"
-    parser.add_argument("--sample", type=float, metavar="ALPHA", help=sample)
+    parser.add_argument("--sample", type=number, metavar="ALPHA", help=sample)
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="write a JSON object a text: file, row, and ids or tokens")
     form.add_argument("--numpy", metavar="OUT.npy", help="write the ids of all texts to a uint32 array in a file")
@@ -41,11 +42,11 @@ def _add_arguments(parser: ArgumentParser) -> None:
 
 def _run(args: Namespace) -> int:
     if args.numpy is not None and (args.tokens or args.pieces):
-        raise ValueError("--numpy holds ids; it does not go with --tokens or --pieces")
+        raise UsageError("--numpy holds ids; it does not go with --tokens or --pieces")
     if args.lines and (args.numpy is not None or args.json or args.input_format not in (None, "text")):
-        raise ValueError("--lines reads and writes lines of text; it goes with neither --numpy nor --json nor formats")
+        raise UsageError("--lines reads and writes lines of text; it goes with neither --numpy nor --json nor formats")
     if args.sample is not None and not args.lines:
-        raise ValueError("--sample needs --lines")
+        raise UsageError("--sample needs --lines")
     inputs = inputs_of(tokenizer=args.tokenizer, named=[name for name in names_of(args.files) if name != STDIN])
     check_output(args.numpy, "the ids", inputs)
     tokenizer = load_tokenizer(args)

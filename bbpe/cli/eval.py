@@ -6,12 +6,14 @@ import os
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import bbpe
 
 from .command import Command, add_pattern, load_named, positive
 from .outputs import check_output, inputs_of
-from .streams import add_reading, say, say_json
+from .parsers import UsageError
+from .streams import add_reading, as_files, say, say_json
 
 
 def _size(text: str) -> int:
@@ -53,21 +55,10 @@ def _run(args: Namespace) -> int:
     check_output(args.html, "the page", inputs)
     toks = {name: load_named(name, args.pattern) for name in args.tokenizer}
     toks = dict(zip(short_names(list(toks)), toks.values(), strict=True))
-    corpora = dict(zip(short_names(args.corpora), args.corpora, strict=True))
-    if args.sizes:
-        if len(toks) > 1 or args.html:
-            raise ValueError("--sizes goes with one tokenizer, and not with --html")
-        tok = next(iter(toks.values()))
-        found: bbpe.Evaluation | bbpe.Curve = bbpe.learning_curve(
-            tok, args.sizes, corpora, text_field=args.text_field, format=args.input_format
-        )
-    else:
-        found = bbpe.evaluate(
-            toks, corpora, parity=args.parity, document=args.document, text_field=args.text_field,
-            format=args.input_format, threads=args.threads,
-        )  # fmt: skip
-        if args.html:
-            write_atomic(args.html, found.to_html().encode())
+    with as_files(args.corpora) as files:
+        found = _measured(args, toks, dict(zip(short_names(args.corpora), files, strict=True)))
+    if args.html:
+        write_atomic(args.html, found.to_html().encode())
     if args.plot:
         found.plot(args.plot)
     if args.json:
@@ -75,6 +66,18 @@ def _run(args: Namespace) -> int:
     else:
         say(found.table().markdown() if args.markdown else str(found))
     return 0
+
+
+def _measured(args: Namespace, toks: dict[str, bbpe.Tokenizer], corpora: dict[str, str]) -> Any:
+    if args.sizes:
+        if len(toks) > 1 or args.html:
+            raise UsageError("--sizes goes with one tokenizer (-t), and not with --html")
+        tok = next(iter(toks.values()))
+        return bbpe.learning_curve(tok, args.sizes, corpora, text_field=args.text_field, format=args.input_format)
+    return bbpe.evaluate(
+        toks, corpora, parity=args.parity, document=args.document, text_field=args.text_field,
+        format=args.input_format, threads=args.threads,
+    )  # fmt: skip
 
 
 def short_names(paths: Sequence[str]) -> list[str]:

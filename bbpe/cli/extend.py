@@ -14,7 +14,8 @@ from bbpe.splitting.patterns import get_pattern
 from .command import Command, add_format, add_tokenizer, load_named, positive
 from .counting import add_corpus, add_counting, add_progress, counting_of
 from .outputs import check_output, inputs_of
-from .streams import say, say_json
+from .parsers import UsageError
+from .streams import as_files, say, say_json
 
 
 def _add_arguments(parser: ArgumentParser) -> None:
@@ -37,7 +38,7 @@ def _add_arguments(parser: ArgumentParser) -> None:
 
 def _run(args: Namespace) -> int:
     if bool(args.files) == (args.counts is not None):
-        raise ValueError("expected either files to learn from or --counts")
+        raise UsageError("expected either files to learn from or --counts")
     output_format = args.format or formats.format_of(Path(args.output))
     inputs = inputs_of(files=args.files, tokenizer=args.tokenizer, named=[args.counts])
     check_output(args.output, "the tokenizer", inputs, output_format=output_format)
@@ -45,13 +46,14 @@ def _run(args: Namespace) -> int:
     pattern = tokenizer.spec.pattern if args.pattern is None else get_pattern(args.pattern)
     expected = replace(tokenizer.spec, pattern=pattern)
     proven(bbpe.Tokenizer(expected), args.output, format=args.format, drop=args.drop)
-    source = args.files
-    if args.counts is not None:
-        source = bbpe.load_counts(args.counts, pattern=pattern.steps)
-    extended = bbpe.extend(
-        tokenizer, source, args.add, min_frequency=args.min_frequency, max_token_length=args.max_token_length,
-        tie_break=args.tie_break, pattern=args.pattern, counting=counting_of(args),
-    )  # fmt: skip
+    with as_files(args.files) as files:
+        source: list[str] | bbpe.PretokenCounts = files
+        if args.counts is not None:
+            source = bbpe.load_counts(args.counts, pattern=pattern.steps)
+        extended = bbpe.extend(
+            tokenizer, source, args.add, min_frequency=args.min_frequency, max_token_length=args.max_token_length,
+            tie_break=args.tie_break, pattern=args.pattern, counting=counting_of(args),
+        )  # fmt: skip
     extended.save(args.output, format=args.format, drop=args.drop)
     added = len(extended) - len(tokenizer)
     if args.json:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from .command import add_tokenizer
+from .parsers import UsageError
 from .streams import add_reading, chunks_of, files_of, flush, label_of, write
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def encoded(args: Namespace, tokenizer: Tokenizer) -> Callable[[list[bytes], str
     allowed = selection_of(args)
     model = tokenizer.spec.model
     if args.sample is not None and not (model is None or (isinstance(model, UnigramModel) and not args.special)):
-        raise ValueError("--sample needs a tokenizer of BPE, or one of Unigram without --special")
+        raise UsageError("--sample needs a tokenizer of BPE, or one of Unigram without --special")
 
     def rows_of(lines: list[bytes]) -> list[list[int]]:
         if args.sample is None:

@@ -7,8 +7,8 @@ from argparse import ArgumentParser, Namespace
 import bbpe
 from bbpe.records import replace
 
-from .command import Command, add_tokenizer, load_tokenizer, positive
-from .streams import add_reading, say, say_json
+from .command import Command, add_tokenizer, load_tokenizer, positive, whole
+from .streams import add_reading, as_files, say, say_json
 
 
 def _add_arguments(parser: ArgumentParser) -> None:
@@ -17,7 +17,7 @@ def _add_arguments(parser: ArgumentParser) -> None:
     add_tokenizer(parser)
     add_reading(parser)
     parser.add_argument("--min-count", type=positive, default=10, metavar="N", help="a rarer token is reported (10)")
-    parser.add_argument("--examples", type=int, default=4, metavar="N", help="examples of each finding (default: 4)")
+    parser.add_argument("--examples", type=whole, default=4, metavar="N", help="examples of each finding (default: 4)")
     parser.add_argument("--short", action="store_true", help="leave out why a finding matters and what to do")
     parser.add_argument("--strict", action="store_true", help="exit with 1 on warnings too, not only on errors")
     parser.add_argument("--json", action="store_true", help="write one JSON object, with the ids of all tokens")
@@ -26,10 +26,11 @@ def _add_arguments(parser: ArgumentParser) -> None:
 def _run(args: Namespace) -> int:
     from bbpe.corpus.files import corpus_paths
 
-    corpus = corpus_paths(args.corpus) if args.corpus else None
-    report = bbpe.lint(
-        load_tokenizer(args), corpus, min_count=args.min_count, text_field=args.text_field, format=args.input_format
-    )
+    with as_files(args.corpus) as files:
+        corpus = corpus_paths(files) if files else None
+        report = bbpe.lint(
+            load_tokenizer(args), corpus, min_count=args.min_count, text_field=args.text_field, format=args.input_format
+        )
     report = replace(report, name=args.tokenizer)
     if args.json:
         say_json(report.as_dict())

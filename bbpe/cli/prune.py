@@ -14,7 +14,8 @@ from bbpe.lazy import np
 
 from .command import Command, add_format, add_tokenizer, load_tokenizer, positive
 from .outputs import check_output, inputs_of
-from .streams import say, say_json
+from .parsers import UsageError
+from .streams import as_files, say, say_json
 
 
 def _add_arguments(parser: ArgumentParser) -> None:
@@ -33,9 +34,9 @@ def _add_arguments(parser: ArgumentParser) -> None:
 
 def _run(args: Namespace) -> int:
     if args.used_in is not None and args.counts is not None:
-        raise ValueError("--used-in does not go with --counts")
+        raise UsageError("--used-in does not go with --counts")
     if args.keep is None and args.used_in is None and args.counts is None:
-        raise ValueError("nothing says what to keep; expected --keep, --used-in or --counts")
+        raise UsageError("nothing says what to keep; expected --keep, --used-in or --counts")
     output_format = args.format or formats.format_of(Path(args.output))
     inputs = inputs_of(files=args.used_in, tokenizer=args.tokenizer, named=[args.counts])
     check_output(args.output, "the tokenizer", inputs, output_format=output_format)
@@ -43,13 +44,14 @@ def _run(args: Namespace) -> int:
     check_output(args.map, "the map", inputs.add(args.output))
     tokenizer = load_tokenizer(args)
     proven(tokenizer, args.output, format=args.format, drop=args.drop)
-    source = args.used_in
-    if args.counts is not None:
-        source = bbpe.load_counts(args.counts, pattern=tokenizer.spec.pattern.steps)
-    pruned, new_ids = bbpe.prune(
-        tokenizer, args.keep, used_in=source, min_count=args.min_count,
-        counting=bbpe.Counting(threads=args.threads, text_field=args.text_field),
-    )  # fmt: skip
+    with as_files(args.used_in or ()) as files:
+        source: list[str] | bbpe.PretokenCounts | None = files or None
+        if args.counts is not None:
+            source = bbpe.load_counts(args.counts, pattern=tokenizer.spec.pattern.steps)
+        pruned, new_ids = bbpe.prune(
+            tokenizer, args.keep, used_in=source, min_count=args.min_count,
+            counting=bbpe.Counting(threads=args.threads, text_field=args.text_field),
+        )  # fmt: skip
     pruned.save(args.output, format=args.format, drop=args.drop)
     if args.map is not None:
         buffer = io.BytesIO()

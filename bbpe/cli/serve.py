@@ -7,8 +7,9 @@ from functools import partial
 
 import bbpe
 
-from .command import Command, add_pattern, load_named
+from .command import Command, add_pattern, load_named, whole
 from .eval import short_names
+from .parsers import UsageError
 from .streams import flush, say
 
 
@@ -16,7 +17,7 @@ def _add_arguments(parser: ArgumentParser) -> None:
     what = "a tokenizer: a file, a folder, or a published name; may be given repeatedly"
     parser.add_argument("-t", "--tokenizer", action="append", default=[], metavar="PATH", help=what)
     add_pattern(parser)
-    parser.add_argument("--port", type=int, default=8642, metavar="N", help="(default: 8642; 0: any free one)")
+    parser.add_argument("--port", type=whole, default=8642, metavar="N", help="(default: 8642; 0: any free one)")
 
 
 def _run(args: Namespace) -> int:
@@ -30,7 +31,7 @@ def _run(args: Namespace) -> int:
     for name in _published():
         loaders.setdefault(name, partial(bbpe.get_encoding, name))
     if not loaders:
-        raise ValueError("there is no tokenizer; expected -t, or a published one on this machine (`bbpe fetch NAME`)")
+        raise UsageError("there is no tokenizer; expected -t, or a published one on this machine (`bbpe fetch NAME`)")
     for name in chosen:
         loaders[name] = partial(_same, loaders[name]())  # a file that cannot be read is an error now, not in the page
     with Playground(loaders, chosen or list(loaders)[:1], args.port) as server:

@@ -16,12 +16,13 @@ from bbpe.threads import thread_count
 
 from .command import Command, add_pattern, load_named, positive
 from .counting import add_progress, progress_of
-from .streams import add_reading, say, say_json
+from .parsers import UsageError
+from .streams import add_reading, named_file, say, say_json
 
 
 def _add_arguments(parser: ArgumentParser) -> None:
     corpus = parser.add_argument_group("Corpus and tokenizer", "not needed where --part or --finish use a stored plan")
-    corpus.add_argument("files", nargs="*", metavar="FILE", help="files, globs and folders: text, .jsonl, .parquet")
+    corpus.add_argument("files", nargs="*", type=named_file, metavar="FILE", help="files, globs and folders")
     corpus.add_argument("-t", "--tokenizer", metavar="NAME", help="a file, a folder, a published name, or a model")
     add_pattern(parser)
     add_reading(corpus)
@@ -79,7 +80,7 @@ def _plan(args: Namespace) -> ShardPlan:
     if not args.files and args.tokenizer is None and (args.finish or args.part is not None):
         return open_plan(args.output)
     if not args.files or args.tokenizer is None:
-        raise ValueError("expected files and a tokenizer (-t), or --part or --finish for a plan that is stored")
+        raise UsageError("expected files and a tokenizer (-t), or --part or --finish for a plan that is stored")
     options: dict[str, Any] = {
         name: getattr(args, name)
         for name in "format eos bos dtype text_field id_field input_format document part_size empty on_error".split()

@@ -7,7 +7,7 @@ from argparse import ArgumentParser, Namespace
 import bbpe
 from bbpe.records import asdict
 
-from .command import Command, load_named, positive
+from .command import Command, load_named, positive, whole
 from .counting import share
 from .streams import say, say_json
 
@@ -18,18 +18,18 @@ def _add_arguments(parser: ArgumentParser) -> None:
     verify.add_argument("folder", metavar="FOLDER", help="that bbpe shard wrote")
     verify.add_argument("-t", "--tokenizer", metavar="NAME", help="the tokenizer that should have written them")
     verify.add_argument("--sample", type=share, default=0.001, metavar="SHARE", help="of parts to encode again")
-    verify.add_argument("--seed", type=int, default=0, metavar="N", help="chooses these parts (default: 0)")
+    verify.add_argument("--seed", type=whole, default=0, metavar="N", help="chooses these parts (default: 0)")
     verify.set_defaults(action=_verify)
     merge = actions.add_parser("merge", help="Merge shards, in order or shuffled, into one part or more.")
     merge.add_argument("folders", nargs="+", metavar="FOLDER", help="that bbpe shard wrote, in order")
     merge.add_argument("-o", "--output", required=True, metavar="FOLDER", help="where the merged shards are written")
-    merge.add_argument("--shuffle", type=int, metavar="SEED", help="documents in a random order (default: as they are)")
+    merge.add_argument("--shuffle", type=whole, metavar="SEED", help="random order of documents (default: as is)")
     merge.add_argument("--shard-size", type=positive, metavar="N", help="ids of each part, about (default: one part)")
     merge.add_argument("--json", action="store_true", help="write the result as a JSON object")
     merge.set_defaults(action=_merge)
     show = actions.add_parser("show", help="Show what shards hold, or the text and ids of a document.")
     show.add_argument("folder", metavar="FOLDER", help="that bbpe shard wrote")
-    show.add_argument("document", nargs="?", type=int, metavar="N", help="the number of a document, from 0")
+    show.add_argument("document", nargs="?", type=whole, metavar="N", help="the number of a document, from 0")
     show.add_argument("--json", action="store_true", help="write the result as a JSON object")
     show.set_defaults(action=_show)
 

@@ -5,15 +5,19 @@ from __future__ import annotations
 import errno
 import json
 import sys
-from argparse import ArgumentParser, _ArgumentGroup
+from argparse import ArgumentParser, ArgumentTypeError, _ArgumentGroup
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from io import BufferedReader
 from itertools import chain
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import BinaryIO, cast
 
 from bbpe.corpus.files import FORMATS, corpus_paths
 from bbpe.corpus.sources import Reading
+
+from .parsers import UsageError
 
 #: The file name that means standard input.
 STDIN = "-"
@@ -63,6 +67,29 @@ def stdin() -> BinaryIO:
     if sys.stdin.isatty() and sys.stderr is not None:
         sys.stderr.write("bbpe: reading standard input; end it with Ctrl-D\n")
     return sys.stdin.buffer
+
+
+@contextmanager
+def as_files(names: Sequence[str]) -> Iterator[list[str]]:
+    """Yield the files of a command line, standard input as a file of its own: what reads them may read them twice."""
+    if names.count(STDIN) > 1:
+        raise UsageError("standard input (-) is named twice; expected it once")
+    if STDIN not in names:
+        yield list(names)
+        return
+    with TemporaryDirectory(prefix="bbpe-") as folder:
+        path = Path(folder, "stdin")
+        with path.open("wb") as file:
+            for chunk in stdin_chunks():
+                file.write(chunk)
+        yield [str(path) if name == STDIN else name for name in names]
+
+
+def named_file(text: str) -> str:
+    """Read an argument that is a file, and not standard input."""
+    if text == STDIN:
+        raise ArgumentTypeError("this cannot be standard input (-); expected a file")
+    return text
 
 
 def stdin_chunks() -> Iterator[bytes]:

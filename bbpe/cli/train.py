@@ -15,9 +15,10 @@ from bbpe.formats.saving import proven
 from bbpe.records import fields
 from bbpe.tokenizer import Tokenizer
 
-from .command import Command, add_format, positive
+from .command import Command, add_format, number, pattern_of, positive
 from .counting import add_corpus, add_counting, add_progress, counting_of, is_streamed, progress_of, stdin_texts
 from .outputs import check_output, inputs_of
+from .parsers import UsageError
 from .streams import STDIN, STDIN_FILE, say, say_json
 
 Model: TypeAlias = bbpe.BPE | bbpe.WordPiece | bbpe.Unigram
@@ -34,7 +35,7 @@ def _add_arguments(parser: ArgumentParser) -> None:
     corpus.add_argument("files", nargs="*", metavar="FILE", help="files, globs and folders of text, or just -")
     corpus.add_argument("--counts", metavar="PATH", help="train on counts that `bbpe count` saved, instead of files")
     default = "default: that of the counts, or gpt2; a unigram model has runs of letters or of others"
-    corpus.add_argument("--pattern", help=f"split pattern, a name or a regex ({default})")
+    corpus.add_argument("--pattern", type=pattern_of, help=f"split pattern, a name or a regex ({default})")
     add_counting(parser, corpus)
     parser.add_argument("-o", "--output", required=True, metavar="PATH", help="where to save the tokenizer")
     add_format(parser)
@@ -66,13 +67,13 @@ def _add_models(parser: ArgumentParser) -> None:
     words.add_argument("--unk-token", metavar="TEXT", help="(default: [UNK] of wordpiece, <unk> of chars)")
     words.add_argument("--max-alphabet", type=positive, metavar="N", help="most characters")
     unigram = parser.add_argument_group("Unigram")
-    unigram.add_argument("--character-coverage", type=float, metavar="X", help="(default: 0.9995)")
+    unigram.add_argument("--character-coverage", type=number, metavar="X", help="(default: 0.9995)")
     unigram.add_argument("--byte-fallback", action=BooleanOptionalAction, help="(default: on)")
     unigram.add_argument("--user-defined-symbols", nargs="+", metavar="TEXT", help="always tokens")
 
 
 def _model_of(args: Namespace) -> Model:
-    """Return the model with the options that were given.  Raises `ValueError` naming one of another model."""
+    """Return the model with the options that were given.  Raises `UsageError` naming one of another model."""
     own = {field.name for field in fields(_MODELS[args.model])}
     given = {}
     for name in dict.fromkeys(field.name for kind in _MODELS.values() for field in fields(kind)):
@@ -81,7 +82,7 @@ def _model_of(args: Namespace) -> Model:
         if name not in own:
             others = [model for model, kind in _MODELS.items() if name in {field.name for field in fields(kind)}]
             option = f"--{name.replace('_', '-')}"
-            raise ValueError(f"{option} does not go with --model {args.model}; expected it with {' or '.join(others)}")
+            raise UsageError(f"{option} does not go with --model {args.model}; expected it with {' or '.join(others)}")
         given[name] = getattr(args, name)
     return _MODELS[args.model](**given)
 
@@ -144,15 +145,15 @@ def _train(args: Namespace, model: Model, counts: PretokenCounts | None) -> Toke
 
 
 def _check_sources(args: Namespace) -> None:
-    """Raise `ValueError` where files, standard input and counts do not go together."""
+    """Raise `UsageError` where files, standard input and counts do not go together."""
     if args.counts is not None and args.files:
-        raise ValueError("--counts does not go with files to count")
+        raise UsageError("--counts does not go with files to count")
     if args.counts is not None and (args.model == "wordpiece" or args.alphabet == "chars"):
-        raise ValueError("--counts does not go with --model wordpiece and --alphabet chars; expected files")
+        raise UsageError("--counts does not go with --model wordpiece and --alphabet chars; expected files")
     if args.counts is None and not args.files:
-        raise ValueError("there is nothing to train on; expected files, - (standard input) or --counts")
+        raise UsageError("there is nothing to train on; expected files, - (standard input) or --counts")
     if STDIN in args.files and len(args.files) > 1:
-        raise ValueError("- (standard input) does not go with other files")
+        raise UsageError("- (standard input) does not go with other files")
 
 
 COMMAND = Command(_add_arguments, _run)

@@ -219,5 +219,5 @@ def check_format(asked: object) -> None:
 def _refused(path: FilePath, problem: str) -> CorpusError:
     return CorpusError(
         f"{path}: {problem}; provide its texts as text, .jsonl or .parquet files, "
-        "or read its bytes as text with format='text' (--input-format text)"
+        "or read its bytes as text with format='text'"
     )

@@ -202,7 +202,7 @@ class JsonLines:
         if self._source.file.kind == "json" and self._record == 0:
             problem += (
                 "; a .json file is read as JSON lines, one object on each line; convert a single document, for example "
-                "with `jq -c '.[]' a.json > a.jsonl`, or read it as text with format='text' (--input-format text)"
+                "with `jq -c '.[]' a.json > a.jsonl`, or read it as text with format='text'"
             )
         return CorpusError(f"{self._source.file.path}: line {self._number()}: {problem}")
 

@@ -137,8 +137,7 @@ def _refused(chosen: str, path: str | os.PathLike[str], problem: str, names: Seq
     row, parts = formats.FORMATS[chosen], sorted({_DROPPED[name] for name in names if name in _DROPPED})
     remedies = [] if chosen == "huggingface" else ["write tokenizer.json"]
     if parts and all(name in _DROPPED for name in names):
-        options = " ".join(f"--drop {part}" for part in parts)
-        remedies.append(f"leave it out on purpose with drop={parts} ({options} on the command line)")
+        remedies.append(f"leave it out on purpose with drop={parts}")
     expected = f"; {', or '.join(remedies)}" if remedies else ""
     return VocabularyError(f"{row.description} cannot hold this tokenizer: {problem}{expected}", path=path)
 

@@ -69,7 +69,7 @@ def test_verify_merge_and_show(made: list[str], tmp_path: Path, capsys: pytest.C
 
 
 def test_wrong_usage_is_named(made: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "expected files and a tokenizer" in say(capsys, "shard", "-o", tmp_path / "one", status=1)
+    assert "expected files and a tokenizer" in say(capsys, "shard", "-o", tmp_path / "one", status=2)
     for share in ("3/3", "1", "a/b", "-1/4"):
         with pytest.raises(SystemExit):
             main(["shard", "-o", str(tmp_path / "one"), f"--part={share}"])

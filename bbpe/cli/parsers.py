@@ -1,0 +1,160 @@
+"""Parsers whose errors are one line, and errors of Python calls spelled as options of the command line."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shlex
+from ast import literal_eval
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib import import_module
+from typing import Any, NoReturn
+
+from bbpe.errors import BBPEError
+
+#: The names that arguments of Python have, where these are not the names of the options that set them.
+PYTHON_NAMES = {
+    "--chunk": ("max_tokens",),
+    "--input-format": ("format", "Counting.format"),
+    "--sample": ("dropout", "alpha"),
+    "--special": ("allowed_special",),
+    "--special-token": ("special_tokens",),
+}
+#: What the command line has for calls that messages name.
+CALLS = {
+    r"`?\w+_from_iterator`?(?: or `?\w+_from_iterator`?)?": "the command through standard input (-)",
+    r"bbpe\.finish_shards": "`bbpe shard --finish`",
+    r"bbpe\.(count|extend|prune|shard|train)(?![\w.])": r"`bbpe \1`",
+}
+_QUOTED = r"(?<!\w)(?:'[^']*'|\"[^\"]*\"|`[^`]*`)(?!\w)"
+_VALUE = r"\{[^}]*\}|\[[^]]*\]|\([^)]*\)|'[^']*'|\"[^\"]*\"|-?\w+(?:\.\w+)?(?![\w/\\])|(?![\w/\\]|[.-]\w)"
+_ARGUMENT = rf"((?:[A-Z][A-Za-z]+\.)?[a-z][a-z_]*)(?:(=)({_VALUE}))?"
+# neither a part of a path nor of a longer word
+_NAME = re.compile(rf"({_QUOTED})|(?<![\w./\\=-]){_ARGUMENT}(?![=\w/\\]|\.\w)")
+
+
+class UsageError(ValueError):
+    """The arguments of a command do not go together; the exit status is 2."""
+
+
+class Parser(argparse.ArgumentParser):
+    """The parser of a command, or of a command of a command.
+
+    The namespace has as `parser` the one that read the last arguments. The module of a command is imported only if the
+    command line names it: `command` returns it.
+    """
+
+    command: Callable[[], Any] | None = None
+
+    def complete(self) -> None:
+        """Add the arguments of the command, unless they are there."""
+        if self.command is not None:
+            found, self.command = self.command(), None
+            found.add_arguments(self)
+            self.set_defaults(run=found.run)
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        self.complete()
+        self.set_defaults(parser=self)
+        namespace, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            hint = did_you_mean(unknown[0].partition("=")[0], self._option_string_actions)
+            self.error(f"unknown argument {unknown[0]!r}{hint}")
+        return namespace, unknown
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        choices = action.choices
+        if choices is None or value in choices:
+            return
+        name = "command" if isinstance(action, argparse._SubParsersAction) else "value"
+        expected = ", ".join(map(str, choices))
+        raise argparse.ArgumentError(
+            None if name == "command" else action,
+            f"unknown {name} {value!r}{did_you_mean(str(value), map(str, choices))}; expected one of {expected}",
+        )
+
+    def error(self, message: str) -> NoReturn:
+        """End the program with a line on what is wrong and a line on where to look, and the exit status 2."""
+        words = " ".join(message.removeprefix("argument ").split())
+        self.exit(2, f"bbpe: error: {words}\n{self.look}")
+
+    @property
+    def look(self) -> str:
+        """The line that says where the usage is explained."""
+        return f"see `{self.prog} --help`\n"
+
+    def options(self) -> dict[str, argparse.Action]:
+        """Return the options by the names that arguments of Python have for them."""
+        actions = [action for action in self._actions if action.option_strings]
+        named = {name: action for action in actions for name in PYTHON_NAMES.get(_longest(action), ())}
+        # of several options of a name, such as --progress and --quiet, the first has the value
+        return named | {action.dest: action for action in reversed(actions)}
+
+    def spelled(self, message: str, arguments: Iterable[str] = ()) -> str:
+        """Return a message of the library with options in place of arguments, and commands in place of functions.
+
+        Names in quotes, in paths, and in the `arguments` of the command line stay as they are. An argument is known by
+        what stands around it: `text_field=`, `Counting.sample`, an underscore, or "threads is" at the beginning.
+
+        >>> parser = Parser()
+        >>> _ = parser.add_argument("--text-field")
+        >>> parser.spelled("no column 'text'; name another by text_field=")
+        "no column 'text'; name another by --text-field"
+        """
+        kept = [re.escape(word) for word in arguments if re.search(r"[./\\=]", word)]
+        options = self.options()
+        parts = re.split(f"({'|'.join(sorted(kept, key=len, reverse=True))})", message) if kept else [message]
+        for at in range(0, len(parts), 2):
+            parts[at] = _NAME.sub(lambda found: _option(found, options), parts[at])
+            for call, command in CALLS.items():
+                parts[at] = re.sub(rf"(?<![\w`]){call}(?:\(\))?", command, parts[at])
+        return "".join(parts)
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Return a hint with the known words that are like a word, empty if there are none."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(word, list(known), n=2)
+    return f" (did you mean {' or '.join(map(repr, near))}?)" if near else ""
+
+
+def add_commands(parser: argparse.ArgumentParser, package: str, commands: Mapping[str, str]) -> None:
+    """Add commands, each a module of a package, with their summaries."""
+    added = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=Parser)
+    for name, summary in commands.items():
+        command: Any = added.add_parser(name, help=summary, description=summary)
+        command.command = lambda name=name: import_module(f".{name}", package).COMMAND
+
+
+def is_usage(error: Exception, *, named: bool, line: str) -> bool:
+    """Whether an error, of which `line` is what the command line says, is one of the arguments.
+
+    `named` is whether the line names an option. An error about a file may do that, as the way out.
+    """
+    if isinstance(error, UsageError) or (isinstance(error, (ValueError, TypeError)) and line.startswith("--")):
+        return True
+    return named and isinstance(error, (ValueError, TypeError)) and not isinstance(error, BBPEError)
+
+
+def _longest(action: argparse.Action) -> str:
+    names: Sequence[str] = action.option_strings
+    return max(names, key=len)
+
+
+def _option(found: re.Match[str], options: Mapping[str, argparse.Action]) -> str:
+    """Return the option that a match of `_NAME` is, or the match as it stands."""
+    _, name, sets, value = found.groups()
+    if name is None:
+        return found[0]
+    owner, _, own = name.rpartition(".")
+    action = options.get(name) or options.get(own)
+    starts = found.start() == 0 and re.match(r"(?:\[\d+\])?(?: is | must |: )", found.string[found.end() :])
+    if action is None or not (owner or sets or "_" in own or starts):
+        return found[0]
+    if not value or action.nargs == 0:
+        return _longest(action)
+    given = literal_eval(value) if value[0] in "'\"[(" else value
+    values = [given] if isinstance(given, str) else given
+    before = f"{_longest(action)} "
+    return before + (" " if action.nargs else f" {before}").join(shlex.quote(str(each)) for each in values)

@@ -1,0 +1,241 @@
+"""Wrong arguments of any command: one line that spells the options of the command, one on where to look, status 2."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import bbpe
+from bbpe.cli import COMMANDS, main, make_parser
+from bbpe.cli.command import whole
+from bbpe.cli.parsers import PYTHON_NAMES, Parser, UsageError
+
+PACKAGE = Path(bbpe.__file__).parent
+
+
+def inner(parser: argparse.ArgumentParser) -> dict[str, Parser]:
+    found: dict[str, Parser] = {}
+    for action in parser._actions:
+        found |= action.choices if isinstance(action.choices, dict) else {}
+    return found
+
+
+def leaves(parser: Parser) -> Iterator[Parser]:
+    below = inner(parser)
+    for each in below.values():
+        yield from leaves(each)
+    if not below:
+        yield parser
+
+
+def of_command(name: str) -> Parser:
+    parser = inner(make_parser())[name]
+    parser.complete()
+    return parser
+
+
+LEAVES = {leaf.prog: leaf for name in COMMANDS for leaf in leaves(of_command(name))}
+OPTIONS = [
+    pytest.param(leaf, action, id=f"{prog} {action.option_strings[-1]}")
+    for prog, leaf in LEAVES.items() for action in leaf._actions if action.option_strings and action.dest != "help"
+]  # fmt: skip
+
+
+def failed(capfd: pytest.CaptureFixture[str], *arguments: str) -> tuple[int | str | None, str]:
+    """The exit status and the error of a command, which writes no result."""
+    try:
+        status: int | str | None = main(arguments)
+    except SystemExit as ended:
+        status = ended.code
+    out, err = capfd.readouterr()
+    assert not out
+    return status, err
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.txt").write_text("see my dogs\n" * 9)
+    Path("b.jsonl").write_text('{"content": "see"}\n')
+    bbpe.train_from_iterator(["see my dogs"], 262, special_tokens=["<s>"]).save("t.json")
+
+
+def test_all_commands_are_looked_at() -> None:
+    assert {"bbpe train", "bbpe counts merge", "bbpe shards verify", "bbpe completion"} <= LEAVES.keys()
+    assert len(LEAVES) == len(COMMANDS) + 3
+    assert len(OPTIONS) > 150
+
+
+@pytest.mark.parametrize("prog", LEAVES)
+def test_an_unknown_option(prog: str, here: None, capfd: pytest.CaptureFixture[str]) -> None:
+    count = len(LEAVES[prog]._get_positional_actions())
+    files = ["bash"] if prog == "bbpe completion" else ["1" if "show" in prog and at else "a" for at in range(count)]
+    asked = [
+        word for action in LEAVES[prog]._actions if action.required and action.option_strings
+        for word in (action.option_strings[-1], "9")
+    ]  # fmt: skip
+    status, err = failed(capfd, *prog.split()[1:], *files, *asked, "--no-such-option")
+    assert (status, err.splitlines()[1:]) == (2, [f"see `{prog} --help`"])
+    assert err.startswith("bbpe: error: unknown argument '--no-such-option'")
+
+
+@pytest.mark.parametrize(("leaf", "action"), OPTIONS)
+def test_a_wrong_value(leaf: Parser, action: argparse.Action, capfd: pytest.CaptureFixture[str]) -> None:
+    """Numbers, choices and patterns: the option and the value are named."""
+    if action.nargs == 0 or (action.type is None and action.choices is None):
+        return
+    with pytest.raises(SystemExit, match="2"):
+        leaf.parse_args([f"{action.option_strings[-1]}=(no"])
+    if action.dest in ("eos", "bos"):  # any text may be a token
+        return
+    first, second = capfd.readouterr().err.splitlines()
+    assert first.startswith(f"bbpe: error: {'/'.join(action.option_strings)}: ")
+    assert "(no" in first
+    assert second == f"see `{leaf.prog} --help`"
+
+
+@pytest.mark.parametrize(("leaf", "action"), OPTIONS)
+def test_every_option_is_spelled_as_it_is_typed(leaf: Parser, action: argparse.Action) -> None:
+    name = action.dest
+    first = leaf.options()[name]  # of several that set the same
+    option, value = max(first.option_strings, key=len), "" if first.nargs == 0 else " 5"
+    assert leaf.spelled(f"a.txt: no; give {name}=, or another") == f"a.txt: no; give {option}, or another"
+    assert leaf.spelled(f"give {name}=5") == f"give {option}{value}"
+    assert leaf.spelled(f"{name} is 5; expected 6") == f"{option} is 5; expected 6"
+    assert leaf.spelled(f"{name} must be an int") == f"{option} must be an int"
+    assert leaf.spelled(f"Unigram.{name} is 5") == f"{option} is 5"
+    for kept in (f"'{name}=5'", f"no-{name}=5", f"in/{name}=5/a.txt", f"{name}=5/a.txt", f"{name}.txt"):
+        assert leaf.spelled(f"{kept}: no such file") == f"{kept}: no such file"
+
+
+@pytest.mark.parametrize(
+    ("message", "spelled"),
+    [
+        ("read it with format='jsonl'", "read it with --input-format jsonl"),
+        ("leave it out with drop=['template', 'pattern']", "leave it out with --drop template --drop pattern"),
+        ("special_tokens[1] is empty", "--special-token[1] is empty"),
+        ("BPE.tie_break is 'x'; expected one of 'ids'", "--tie-break is 'x'; expected one of 'ids'"),
+        ("give pad_id= of the tokenizer", "give pad_id= of the tokenizer"),
+        ("the threads of the pattern are many", "the threads of the pattern are many"),
+        ("run bbpe.shard again, or bbpe.finish_shards", "run `bbpe shard` again, or `bbpe shard --finish`"),
+        ("give it to train_from_iterator or count_from_iterator", "give it to the command through standard input (-)"),
+    ],
+)
+def test_messages_of_the_library(message: str, spelled: str) -> None:
+    assert LEAVES["bbpe train"].spelled(message.replace("format='jsonl'", "Counting.format='jsonl'")) == spelled
+
+
+def test_words_of_the_command_line_stay() -> None:
+    words = ["eval", "text_field=b.txt", "-t", "a b"]
+    said = LEAVES["bbpe eval"].spelled("text_field=b.txt: no text_field= in a b", words)
+    assert said == "text_field=b.txt: no --text-field in a b"
+
+
+#: Arguments that messages name and no command has.
+PYTHON_ONLY = {
+    "add_special_tokens", "disallowed_special", "pad_id", "chat_template", "executor", "tokenizer_config", "wor",
+    "special_tokens_set", "charset", "lang", "name", "content",
+}  # fmt: skip
+#: Not told to users of the command line: other interfaces, pages, texts of tests.
+_ELSEWHERE = ("compat/", "tiktoken/", "reference")
+
+
+def test_no_message_names_an_argument_that_no_command_knows() -> None:
+    """A new argument that errors name is an option, a name in `PYTHON_NAMES`, or one of Python alone."""
+    known = {name for leaf in LEAVES.values() for name in leaf.options()} | PYTHON_ONLY
+    for path in PACKAGE.rglob("*.py"):
+        if path.relative_to(PACKAGE).as_posix().startswith(_ELSEWHERE):
+            continue
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Raise):
+                texts = [each.value for each in ast.walk(node) if isinstance(each, ast.Constant)]
+                named = re.findall(r"(?<![\w.-])([a-z]+(?:_[a-z]+)*)=(?!=)", " ".join(map(str, texts)))
+                assert set(named) <= known, f"{path}:{node.lineno}"
+    assert PYTHON_NAMES.keys() <= {option for leaf in LEAVES.values() for option in leaf._option_string_actions}
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("train a.txt --vocab-size 32k -o x.json", "--vocab-size: expected a whole number of at least 1, not '32k' ("),
+        ("train a.txt --vocab-size 20 -o x.json", "--vocab-size is 20; expected at least 256"),
+        ("train a.txt -o x.json", "the following arguments are required: --vocab-size"),
+        ("train a.txt --vocab-size 300 --end-of-word x -o x.json", "--end-of-word is 'x'; expected it with --alphabet ch"),
+        ("train a.txt --vocab-size 300 --max-memory 4x -o x.json", "--max-memory: '4x' is no size"),
+        ("train --vocab-size 300 -o x.json", "there is nothing to train on"),
+        ("count a.txt --pattern gtp2 -o x.parquet", "--pattern: unknown pattern name 'gtp2' (did you mean 'gpt2'?)"),
+        ("shard a.txt -t t.json --format llmc -o out", "eos and bos are None; the format 'llmc'"),
+        ("shard a.txt -t t.json --eos no -o out", "--eos is 'no', which is no token"),
+        ("shard a.txt -t t.json --id-field id -o out", "--id-field is 'id'; the format 'megatron' has no ids"),
+        ("counts merg a", "unknown command 'merg' (did you mean 'merge'?); expected one of merge, show"),
+        ("eval a.txt -t t.json --document lin", "--document: unknown value 'lin' (did you mean 'line'?)"),
+        ("eval a.txt -t t.json --sizes 999", "--sizes is [999]; expected sizes of at most 262 tokens"),
+        ("encode a.txt -t -", "a tokenizer cannot be read from standard input"),
+    ],
+)  # fmt: skip
+def test_wrong_usage(line: str, said: str, here: None, capfd: pytest.CaptureFixture[str]) -> None:
+    status, err = failed(capfd, *line.split())
+    first, second = err.splitlines()
+    assert first.startswith(f"bbpe: error: {said}")
+    assert (status, re.fullmatch(r"see `bbpe [a-z ]+ --help`", second) is not None) == (2, True)
+    assert not re.search(r"[a-z]_[a-z]+=?|=", first.partition("one of")[0])
+
+
+def test_errors_of_files_have_status_1(here: None, capfd: pytest.CaptureFixture[str]) -> None:
+    """They name options as the way out, and nothing is wrong with the usage."""
+    for line in ("count b.jsonl --quiet -o x.parquet", "encode b.jsonl -t t.json", "eval b.jsonl -t t.json"):
+        status, err = failed(capfd, *line.split())
+        assert (status, err.count("\n")) == (1, 1)
+        assert "b.jsonl: line 1: " in err
+        assert err.endswith("by --text-field\n")
+    status, err = failed(capfd, "convert", "t.json", "x.tiktoken")
+    assert (status, err.count("\n")) == (1, 1)
+    assert "with --drop special_tokens" in err
+
+
+def test_whole_numbers() -> None:
+    assert whole("0") == 0
+    for wrong in ("-1", "1.0", "", "x", "²"):
+        with pytest.raises(argparse.ArgumentTypeError, match="expected a whole number of at least 0"):
+            whole(wrong)
+
+
+#: Commands, and what each does with `-`: reads it, or says that it cannot.
+STDIN = [
+    "count - --quiet -o c.parquet", "train - --vocab-size 262 --quiet -o n.json", "tokens - -t t.json",
+    "encode - -t t.json", "extend - -t t.json --add 1 --quiet -o n.json", "prune -t t.json --used-in - -o n.json",
+    "lint - -t t.json", "eval - -t t.json", "compare t.json t.json -", "view - -t t.json -o v.html",
+    "show - -t t.json", "convert t.json n.json --verify -", "bench - -t t.json --runs 1",
+    "shard - -t t.json -o out", "counts merge - -o n.parquet", "counts show -", "inspect -", "decode -t - a.txt",
+    "compare - t.json", "convert - n.json",
+]  # fmt: skip
+REFUSED = STDIN[STDIN.index("shard - -t t.json -o out") :]
+
+
+@pytest.mark.parametrize("line", STDIN)
+def test_standard_input_is_read_or_refused(line: str, here: None) -> None:
+    command = [sys.executable, "-m", "bbpe", *line.split()]
+    run = subprocess.run(command, input=b"see my dogs\n" * 50, capture_output=True, timeout=60)
+    assert run.returncode == (2 if line in REFUSED else 0 if "lint" not in line else run.returncode), run.stderr
+    assert (b"standard input" in run.stderr) == (line in REFUSED)
+    assert b"No such file" not in run.stderr
+
+
+def test_standard_input_is_named_once(here: None, capfd: pytest.CaptureFixture[str]) -> None:
+    status, err = failed(capfd, "eval", "-", "-", "-t", "t.json")
+    assert (status, "is named twice" in err) == (2, True)
+    assert issubclass(UsageError, ValueError)
+
+
+def test_short_options(here: None, capfd: pytest.CaptureFixture[str]) -> None:
+    for option in ("-V", "--version"):
+        with pytest.raises(SystemExit, match="0"):
+            main([option])
+        assert capfd.readouterr() == (f"bbpe {bbpe.__version__}\n", "")
