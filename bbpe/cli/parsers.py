@@ -30,7 +30,7 @@ _QUOTED = r"(?<!\w)(?:'[^']*'|\"[^\"]*\"|`[^`]*`)(?!\w)"
 _VALUE = r"\{[^}]*\}|\[[^]]*\]|\([^)]*\)|'[^']*'|\"[^\"]*\"|-?\w+(?:\.\w+)?(?![\w/\\])|(?![\w/\\]|[.-]\w)"
 _ARGUMENT = rf"((?:[A-Z][A-Za-z]+\.)?[a-z][a-z_]*)(?:(=)({_VALUE}))?"
 # neither a part of a path nor of a longer word
-_NAME = re.compile(rf"({_QUOTED})|(?<![\w./\\=-]){_ARGUMENT}(?![=\w/\\]|\.\w)")
+_NAME = rf"({_QUOTED})|(?<![\w./\\=-]){_ARGUMENT}(?![=\w/\\]|\.\w)"
 
 
 class UsageError(ValueError):
@@ -105,7 +105,7 @@ class Parser(argparse.ArgumentParser):
         options = self.options()
         parts = re.split(f"({'|'.join(sorted(kept, key=len, reverse=True))})", message) if kept else [message]
         for at in range(0, len(parts), 2):
-            parts[at] = _NAME.sub(lambda found: _option(found, options), parts[at])
+            parts[at] = re.sub(_NAME, lambda found: _option(found, options), parts[at])
             for call, command in CALLS.items():
                 parts[at] = re.sub(rf"(?<![\w`]){call}(?:\(\))?", command, parts[at])
         return "".join(parts)
