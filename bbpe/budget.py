@@ -9,7 +9,7 @@ from pathlib import Path
 
 from .core import budget as core
 from .lazy import lazy_re
-from .records import dataclass
+from .records import dataclass, whole
 
 #: The memory of pyarrow's libraries once they are imported, in bytes; measured.
 _PYARROW = 64 << 20
@@ -33,9 +33,9 @@ def parse_bytes(size: int | str) -> int:
         >>> parse_bytes("4GB"), parse_bytes("1.5 MiB"), parse_bytes(1000)
         (4000000000, 1572864, 1000)
     """
-    if isinstance(size, bool) or not isinstance(size, (int, str)):
-        raise TypeError(f"a size is an int or a string such as '4GB', not {type(size).__name__}")
-    if isinstance(size, str):
+    if not isinstance(size, str):
+        size = whole("a size", size, expected="an int or a string such as '4GB'")
+    else:
         found = _SIZE.fullmatch(size)
         if found is None or (found[3] and not found[2]):
             raise ValueError(f"{size!r} is no size; expected a number of bytes, or one with a unit, such as '4GB'")

@@ -1,4 +1,4 @@
-"""Data classes that are made without compiling code at import.
+"""Data classes that are made without compiling code at import, and checks of numbers for their fields and elsewhere.
 
 `dataclasses.dataclass` compiles about six functions for each class, and imports `inspect`: together a fifth of the time
 in which a process loads a tokenizer and encodes its first text.  The classes of this module share their functions,
@@ -12,7 +12,7 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NoReturn
 
-__all__ = ["asdict", "dataclass", "field", "fields", "replace"]
+__all__ = ["asdict", "dataclass", "field", "fields", "number", "replace", "whole"]
 
 _MISSING: Any = object()
 
@@ -208,3 +208,40 @@ if TYPE_CHECKING:
     from dataclasses import asdict, dataclass, field, fields, replace
 else:
     asdict, dataclass, field, fields, replace = _asdict, _dataclass, _Field, _fields, _replace
+
+
+def whole(
+    name: str, value: object, least: int | None = None, most: int | None = None, *, expected: str = "an int",
+    detail: str = "",
+) -> int:  # fmt: skip
+    """Return an argument that is a whole number, such as an int or one of NumPy's, as an int; a bool is none.
+
+    Raises `TypeError` or `ValueError` naming the argument and its bounds; `detail` says why there are such.
+
+    >>> whole("threads", 2, 1, 8)
+    2
+    """
+    try:
+        number = None if isinstance(value, bool) else operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        number = None
+    if number is None:
+        raise TypeError(f"{name} must be {expected}, not {type(value).__name__}")
+    if (least is not None and number < least) or (most is not None and number > most):
+        bounds = f"at most {most}" if least is None else f"at least {least}" if most is None else f"{least} to {most}"
+        raise ValueError(f"{name} is {number}; expected {bounds}{detail}")
+    return number
+
+
+def number(name: str, value: Any) -> float:
+    """Return an argument that is a number, such as an int, a float or one of NumPy's; a bool is none.
+
+    Raises `TypeError` naming the argument.
+
+    >>> number("sample", 1)
+    1
+    """
+    if isinstance(value, bool | str | bytes) or not hasattr(value, "__float__") or getattr(value, "ndim", 0):
+        raise TypeError(f"{name} must be a number, not {type(value).__name__}")
+    found: float = value if isinstance(value, int | float) else float(value)
+    return found

@@ -12,6 +12,7 @@ from typing import Generic, Self, TypeVar
 from .core.helper import Helper
 from .core.tasks import Tasks
 from .lazy import futures, queue, threading
+from .records import whole
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -33,11 +34,7 @@ def thread_count(threads: int | None) -> int:
     """
     if threads is None:
         return len(_processors()) or os.cpu_count() or 1
-    if isinstance(threads, bool) or not isinstance(threads, int):
-        raise TypeError(f"threads must be an int or None, not {type(threads).__name__}")
-    if not 1 <= threads <= MOST_THREADS:
-        raise ValueError(f"threads is {threads}; expected 1 to {MOST_THREADS}")
-    return threads
+    return whole("threads", threads, 1, MOST_THREADS, expected="an int or None")
 
 
 def check_threads(threads: int | None) -> None:

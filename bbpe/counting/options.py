@@ -15,7 +15,7 @@ from ..corpus.opened import BLOCK
 from ..corpus.sources import Reading
 from ..lazy import futures, np
 from ..progress import Progress, ProgressBar
-from ..records import dataclass
+from ..records import dataclass, number, whole
 from ..splitting.patterns import Pattern, get_pattern
 from ..threads import MOST_THREADS
 from .counts import CountingSpec, Document
@@ -122,14 +122,11 @@ class Counting:
         for name, value, kind in (("document", self.document, Document), ("on_error", self.on_error, OnError)):
             if value not in get_args(kind):
                 raise ValueError(f"Counting.{name} is {value!r}; expected {' or '.join(map(repr, get_args(kind)))}")
-        check_share("Counting.sample", self.sample)
-        if self.max_pretoken_bytes is not None:
-            check_int("Counting.max_pretoken_bytes", self.max_pretoken_bytes, 1)
-        if self.in_flight is not None:
-            check_int("Counting.in_flight", self.in_flight, 1)
-        check_int("Counting.attempts", self.attempts, 1)
-        if self.threads is not None:
-            check_int("Counting.threads", self.threads, 1, MOST_THREADS)
+        object.__setattr__(self, "sample", check_share("Counting.sample", self.sample))
+        for name, most in (("max_pretoken_bytes", None), ("in_flight", None), ("threads", MOST_THREADS)):
+            if (given := getattr(self, name)) is not None:
+                object.__setattr__(self, name, whole(f"Counting.{name}", given, 1, most, expected="an int or None"))
+        object.__setattr__(self, "attempts", whole("Counting.attempts", self.attempts, 1))
         if self.executor is not None and not isinstance(self.executor, futures.Executor):
             expected = "a concurrent.futures.Executor"
             raise TypeError(f"Counting.executor must be {expected}, not {type(self.executor).__name__}")
@@ -198,21 +195,12 @@ def counting_of(counting: Counting | None) -> Counting:
     return counting
 
 
-def check_int(name: str, value: object, lowest: int, highest: int | None = None, *, detail: str = "") -> None:
-    """Check an option that is a whole number.  Raises `TypeError` or `ValueError`, naming it."""
-    if isinstance(value, bool) or not (isinstance(value, int) or isinstance(value, np.integer)):  # noqa: SIM101
-        raise TypeError(f"{name} must be an int, not {type(value).__name__}")
-    if value < lowest or (highest is not None and value > highest):
-        expected = f"at least {lowest}" if highest is None else f"{lowest} to {highest}"
-        raise ValueError(f"{name} is {value}; expected {expected}{detail}")
-
-
-def check_share(name: str, value: object) -> None:
-    """Check an option that is a share of a whole.  Raises `TypeError` or `ValueError`, naming it."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise TypeError(f"{name} must be a number, not {type(value).__name__}")
-    if not 0 < value <= 1:
-        raise ValueError(f"{name} is {value}; expected more than 0 and at most 1")
+def check_share(name: str, value: object) -> float:
+    """Return an option that is a share of a whole.  Raises `TypeError` or `ValueError`, naming it."""
+    share = number(name, value)
+    if not 0 < share <= 1:
+        raise ValueError(f"{name} is {share}; expected more than 0 and at most 1")
+    return share
 
 
 def checked_specials(tokens: Sequence[str]) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from ..corpus.files import CorpusPaths, corpus_files, file_of
 from ..corpus.urls import path_of
 from ..errors import CorpusError
 from ..files import write_atomic
-from ..records import asdict, dataclass, replace
+from ..records import asdict, dataclass, replace, whole
 from .corpus_parts import Files, Part, Range
 from .counts import CountingSpec, PretokenCounts, Summary
 from .options import CorpusOptions, Counting, CountingTask, silent
@@ -203,8 +203,7 @@ def count_part(plan: CountPlan, number: int) -> Summary:
         3
 
     """
-    if not 0 <= number < len(plan):
-        raise ValueError(f"part is {number}; expected 0 to {len(plan) - 1}")
+    number = whole("part", number, 0, len(plan) - 1)
     done = _summary_of(plan, number)
     if done is not None:
         return done

@@ -18,7 +18,7 @@ from ..core.word_bpe import WordBPE
 from ..lazy import lazy_property, np, npt
 from ..pipeline.special_tokens import NOTHING, Matcher, Selection, SpecialTokens
 from ..pipeline.streaming import pieces
-from ..records import dataclass
+from ..records import dataclass, number, whole
 from ..splitting.patterns import Pattern
 from ..splitting.scheme import Scheme
 from ..splitting.splitter import TextSplitter, compiled_steps
@@ -70,15 +70,16 @@ def id_dtype(dtype: npt.DTypeLike, vocab_size: int) -> np.dtype[Any]:
 
 def checked_seed(dropout: float, seed: int | None) -> int:
     """Return the seed for a call with dropout, a random one for None; `ValueError` when either is out of range."""
-    if not 0 <= dropout <= 1:
+    if not 0 <= number("dropout", dropout) <= 1:
         raise ValueError(f"dropout is {dropout}; expected a probability, 0 to 1")
     if seed is None:
         from secrets import randbits
 
         return randbits(64)
-    if not 0 <= seed < 1 << 64:
-        raise ValueError(f"seed is {seed}; expected 0 to 2**64 - 1")
-    return seed
+    given = whole("seed", seed, expected="an int or None")
+    if not 0 <= given < 1 << 64:
+        raise ValueError(f"seed is {given}; expected 0 to 2**64 - 1")
+    return given
 
 
 class TextEncoder:

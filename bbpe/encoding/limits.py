@@ -14,6 +14,7 @@ from ..core.wordpiece import WordPiece
 from ..lazy import np, npt
 from ..pipeline.special_tokens import Matcher
 from ..pipeline.streaming import complete_characters
+from ..records import whole
 from ..text import Text, text_bytes
 from .engine import TextEncoder
 
@@ -90,12 +91,10 @@ def check_side(side: str, name: str = "side") -> None:
 
 def checked_limit(n: int, name: str = "n", least: int = 0) -> int:
     """Check a limit on tokens and return it minus `least`; `TypeError` or `ValueError` naming the argument."""
-    # the type of numpy's integers is looked up for other types only, because that may import numpy
-    if isinstance(n, bool) or not (isinstance(n, int) or isinstance(n, np.integer)):  # noqa: SIM101
-        raise TypeError(f"{name} must be an int, not {type(n).__name__}")
-    if not least <= n <= _MOST:
-        raise ValueError(f"{name} is {n}; expected at least {least} and at most {_MOST}")
-    return int(n) - least
+    number = whole(name, n, least)
+    if number > _MOST:
+        raise ValueError(f"{name} is {number}; expected at most {_MOST}")
+    return number - least
 
 
 def _indices(text: Text, spans: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from ..core.unigram import UnigramModel
 from ..lazy import np
 from ..pipeline.special_tokens import SpecialTokens
+from ..records import number, whole
 from ..text import Text
 from .engine import TextEncoder
 from .rule_encoder import RuleEncoder
@@ -56,8 +57,7 @@ class UnigramSampler:
 
     def nbest(self, text: Text, n: int) -> list[tuple[list[int], float]]:
         """Return the ids of the n best segmentations, each with the sum of its scores, the best first."""
-        if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= _MOST:
-            raise ValueError(f"n is {n}; expected 1 to {_MOST}")
+        n = whole("n", n, 1, _MOST)
         found: list[tuple[float, list[int]]] = [(0.0, [])]
         for pretoken in self._encoder.pretokens(text):
             candidates = self._model.best_ways(pretoken, n)
@@ -67,11 +67,12 @@ class UnigramSampler:
 
     def sample(self, text: Text, *, alpha: float, nbest: int | None, seed: int | None) -> list[int]:
         """Return the ids of a random segmentation, out of the `nbest` best ones or out of all."""
+        alpha = number("alpha", alpha)
         if not math.isfinite(alpha) or alpha < 0:
             raise ValueError(f"alpha is {alpha}; expected 0 or more")
         from random import Random
 
-        random = Random(seed)
+        random = Random(None if seed is None else whole("seed", seed, expected="an int or None"))
         if nbest is not None:
             candidates = self.nbest(text, nbest)
             weights = [math.exp(alpha * (score - candidates[0][1])) for _, score in candidates]

@@ -9,6 +9,7 @@ from typing import NoReturn
 
 from ..errors import VocabularyError
 from ..files import StrPath, open_file, write_atomic, write_folder_atomic
+from ..records import whole
 from ..spec.models import LongestMatchModel, UnigramModel, WordLevelModel, WordPieceModel
 from ..spec.rules import Charsmap, SqueezeBlanks
 from ..spec.spec import TextRules, TokenizerSpec
@@ -204,9 +205,9 @@ def _checked_specials(special_tokens: object) -> dict[str, int] | None:
     if not isinstance(special_tokens, Mapping):
         raise TypeError(f"special_tokens must map each text to its id, not be {type(special_tokens).__name__}")
     for text, token_id in special_tokens.items():
-        if not isinstance(text, str) or not isinstance(token_id, int) or isinstance(token_id, bool):
+        if not isinstance(text, str):
             raise TypeError(f"special_tokens must map each text to its id; found {text!r}: {token_id!r}")
-    return dict(special_tokens)
+    return {text: whole(f"special_tokens[{text!r}]", token_id) for text, token_id in special_tokens.items()}
 
 
 def _path_of(path: object) -> Path:

@@ -67,7 +67,7 @@ class Shards:
 
     def part(self, number: int) -> tuple[Ids, Lengths]:
         """Return the ids of a part, mapped into memory, and the number of ids of each of its documents."""
-        self.plan.check_part(number)
+        number = self.plan.check_part(number)
         return read_part(self.plan, number)
 
     def __iter__(self) -> Iterator[npt.NDArray[np.integer[Any]]]:

@@ -9,10 +9,9 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from ..counting.options import check_int
 from ..errors import CorpusError
 from ..lazy import np, npt
-from ..records import replace
+from ..records import replace, whole
 from .formats import Lengths
 from .formats.format import forget
 from .load import Shards, lens_of, load_shards
@@ -69,9 +68,9 @@ def merge_shards(
     if isinstance(folders, str | os.PathLike) or not folders:
         raise ValueError(f"folders is {folders!r}; expected a list of one folder or more")
     if shuffle is not None:
-        check_int("shuffle", shuffle, 0, (1 << 64) - 1)
+        shuffle = whole("shuffle", shuffle, 0, (1 << 64) - 1, expected="an int or None")
     if shard_size is not None:
-        check_int("shard_size", shard_size, 1)
+        shard_size = whole("shard_size", shard_size, 1, expected="an int or None")
     all_shards = [load_shards(name) for name in folders]
     plan = stored_or_new(_plan_of(all_shards, Path(folder).absolute(), shuffle, shard_size))
     if None in [read_record(plan, number) for number in range(len(plan))]:

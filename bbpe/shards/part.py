@@ -108,7 +108,7 @@ def read_record(plan: ShardPlan, number: int) -> PartRecord | None:
 
 def write_part(plan: ShardPlan, number: int, *, threads: int = 1, report: Report = lambda read: None) -> PartRecord:
     """Write a part unless it is done, and return its record.  Anyone may do it, and twice: the bytes are the same."""
-    plan.check_part(number)
+    number = plan.check_part(number)
     record = read_record(plan, number)
     if record is not None:
         report(record.input)

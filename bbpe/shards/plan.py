@@ -17,7 +17,7 @@ from ..corpus.urls import path_of
 from ..errors import BBPEError, CorpusError
 from ..files import write_atomic
 from ..lazy import lazy_property
-from ..records import asdict, dataclass, field
+from ..records import asdict, dataclass, field, whole
 from ..spec.pickled import spec_bytes, spec_of_bytes
 from ..tokenizer import Tokenizer
 from .policy import Policy
@@ -125,10 +125,9 @@ class ShardPlan:
         """Return the path of the files of a part, without a suffix."""
         return self.folder / f"part-{number:05d}"
 
-    def check_part(self, number: int) -> None:
-        """Raise `ValueError` unless there is such a part."""
-        if not 0 <= number < len(self.parts):
-            raise ValueError(f"part is {number}; expected 0 to {len(self.parts) - 1}")
+    def check_part(self, number: int) -> int:
+        """Return the number of a part as an int; `ValueError` unless there is such a part."""
+        return whole("part", number, 0, len(self.parts) - 1)
 
     def _record(self) -> dict[str, Any]:
         parts = [[asdict(source) for source in part] for part in self.parts]

@@ -11,7 +11,7 @@ from ..corpus.files import check_format
 from ..errors import TokenNotFoundError
 from ..lazy import np, npt
 from ..pipeline.special_tokens import Selection
-from ..records import asdict, dataclass
+from ..records import asdict, dataclass, whole
 from ..tokenizer import Tokenizer, checked_tokenizer
 from .formats import FORMATS
 from .formats.format import Format
@@ -174,8 +174,4 @@ def _id_of(tokenizer: Tokenizer, name: str, token: Token | None) -> int | None:
         except TokenNotFoundError:
             known = ", ".join(map(repr, tokenizer.special_tokens)) or "none"
             raise ValueError(f"{name} is {token!r}, which is no token; special tokens are {known}") from None
-    if isinstance(token, bool) or not isinstance(token, int):
-        raise TypeError(f"{name} must be a token or its id, not {type(token).__name__}")
-    if not 0 <= token < tokenizer.vocab_size:
-        raise ValueError(f"{name} is {token}; expected an id of 0 to {tokenizer.vocab_size - 1}")
-    return token
+    return whole(name, token, 0, tokenizer.vocab_size - 1, expected="a token or its id")

@@ -12,12 +12,12 @@ from typing import Any, Unpack
 
 from ..corpus.files import CorpusPaths
 from ..counting.handout import HandOut
-from ..counting.options import Report, check_int, reporting
+from ..counting.options import Report, reporting
 from ..errors import CorpusError
 from ..files import write_atomic
 from ..lazy import futures
 from ..progress import Progress
-from ..records import asdict
+from ..records import asdict, whole
 from ..threads import thread_count
 from ..tokenizer import Tokenizer
 from .load import MANIFEST, Shards
@@ -205,9 +205,9 @@ def shard(
         (<bbpe.Shards: 2 documents, 6 tokens, 1 part of megatron>, [[257, 258], [257, 68, 81, 258]])
 
     """
-    check_int("attempts", attempts, 1)
+    attempts = whole("attempts", attempts, 1)
     if in_flight is not None:
-        check_int("in_flight", in_flight, 1)
+        in_flight = whole("in_flight", in_flight, 1, expected="an int or None")
     if executor is not None and threads is not None:
         raise ValueError("threads and executor are given; expected one of them")
     count = 1 if executor is not None else thread_count(threads)

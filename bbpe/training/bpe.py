@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from ..budget import limit_of, resident_bytes, shown
 from ..core.train import TIE_RULES, Trainer, merge_memory
 from ..counting.counts import PretokenCounts
-from ..counting.options import Counting, Report, check_int, checked_specials
+from ..counting.options import Counting, Report, checked_specials
 from ..errors import CorpusError, MemoryLimitError
 from ..progress import Progress
-from ..records import dataclass
+from ..records import dataclass, whole
 from ..spec.rules import BYTE_KEYS, SPACE_MARK
 from ..spec.spec import MAX_ID, TokenizerSpec
 from ..spec.vocab import Vocab
@@ -91,7 +91,7 @@ class BPE:
         for name, lowest in (("max_alphabet", 1), ("min_frequency", 0), ("max_token_length", 1), ("pad_vocab_to", 1)):
             value = getattr(self, name)
             if value is not None or name in ("min_frequency", "pad_vocab_to"):
-                check_int(f"BPE.{name}", value, lowest)
+                object.__setattr__(self, name, whole(f"BPE.{name}", value, lowest))
         if self.alphabet == "bytes":
             self._check_bytes()
         else:
@@ -233,8 +233,7 @@ def check_vocabulary(vocab_size: int, special_tokens: Sequence[str], *, least: i
     """
     specials = checked_specials(special_tokens)
     detail = f", the 256 bytes and {len(specials)} special tokens" if least == 256 else ""
-    check_int("vocab_size", vocab_size, least + len(specials), detail=detail)
-    if vocab_size > MAX_ID + 1:
+    if whole("vocab_size", vocab_size, least + len(specials), detail=detail) > MAX_ID + 1:
         raise ValueError(f"vocab_size is {vocab_size}; expected at most {MAX_ID + 1}")
     for text in specials:
         if any(0xD800 <= ord(char) <= 0xDFFF for char in text):

@@ -12,7 +12,7 @@ from ..counting.counts import PretokenCounts
 from ..counting.options import Counting, Report, counting_of
 from ..errors import VocabularyError
 from ..lazy import np, npt
-from ..records import replace
+from ..records import replace, whole
 from ..spec.spec import TextRules, TokenizerSpec
 from ..splitting.patterns import Pattern, get_pattern
 from ..tokenizer import Tokenizer, checked_tokenizer
@@ -71,8 +71,7 @@ def extend(
     """
     spec, how = checked_tokenizer(tokenizer).spec, counting_of(counting)
     _check(spec)
-    if isinstance(add, bool) or not isinstance(add, int) or add < 1:
-        raise ValueError(f"add is {add!r}; expected a number of tokens, at least 1")
+    add = whole("add", add, 1)
     options = BPE(min_frequency=min_frequency, max_token_length=max_token_length, tie_break=tie_break)
     chosen = spec.pattern if pattern is None else get_pattern(pattern)
     plan = BytePlan(add, (), chosen, options)

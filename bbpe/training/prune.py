@@ -13,7 +13,7 @@ from ..counting.options import Counting, counting_of
 from ..errors import VocabularyError
 from ..formats.ranks import live_merges
 from ..lazy import np, npt
-from ..records import replace
+from ..records import replace, whole
 from ..spec.rules import Template
 from ..spec.spec import TextRules, TokenizerSpec
 from ..tokenizer import Tokenizer, checked_tokenizer
@@ -66,6 +66,9 @@ def prune(
         raise VocabularyError("this tokenizer has symbols that are characters; only tokenizers of bytes can be pruned")
     if keep is None and used_in is None:
         raise ValueError("nothing says what to keep; expected keep or used_in")
+    min_count = whole("min_count", min_count, 0)
+    if keep is not None and not isinstance(keep, Collection):
+        keep = whole("keep", keep, 1, expected="an int, a collection of ids, or None")
     live = live_merges(spec)
     parts = {made: (left, right) for left, right, made in live.merges}
     ordered = [*(made for _, _, made in live.merges), *live.unmade]

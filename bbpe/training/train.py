@@ -11,8 +11,8 @@ from ..core.count import PretokenTable
 from ..corpus.files import CorpusPaths
 from ..counting.count import count_files, count_texts
 from ..counting.counts import PretokenCounts
-from ..counting.options import Counting, Report, check_int, counting_of, silent
-from ..records import replace
+from ..counting.options import Counting, Report, counting_of, silent
+from ..records import replace, whole
 from ..splitting.patterns import get_pattern
 from ..text import Text, text_bytes
 from ..tokenizer import Tokenizer
@@ -234,6 +234,6 @@ def _counts_of(
         raise TypeError(f"counts must be PretokenCounts or a mapping to counts, not {type(counts).__name__}")
     spec, table = Counting().task(pattern, special_tokens).spec, PretokenTable()
     for pretoken, count in counts.items():
-        check_int(f"the count of {pretoken!r}", count, 0, 2**63 - 1)
+        whole(f"the count of {pretoken!r}", count, 0, 2**63 - 1)
         table.add(bytes(text_bytes(pretoken)), count)
     return PretokenCounts.of_table(table, spec)

@@ -11,10 +11,10 @@ from itertools import pairwise
 from ..core.rows import sum_rows
 from ..corpus.rowfiles import Counts, Rows
 from ..counting.counts import PretokenCounts
-from ..counting.options import Counting, Report, check_int, check_share
+from ..counting.options import Counting, Report, check_share
 from ..errors import CorpusError
 from ..lazy import lazy_re, lazy_regex, np
-from ..records import dataclass
+from ..records import dataclass, whole
 from ..spec.models import UnigramModel
 from ..spec.rules import BYTE_KEYS, ESCAPED_MARK, SPACE_MARK, Characters, Prepend, Replace
 from ..spec.spec import TextRules, TokenizerSpec, make_spec, usual_decoder
@@ -59,7 +59,8 @@ class Unigram:
     pad_vocab_to: int = 1
 
     def __post_init__(self) -> None:
-        check_share("Unigram.character_coverage", self.character_coverage)
+        coverage = check_share("Unigram.character_coverage", self.character_coverage)
+        object.__setattr__(self, "character_coverage", coverage)
         if not isinstance(self.byte_fallback, bool):
             raise TypeError(f"Unigram.byte_fallback must be a bool, not {type(self.byte_fallback).__name__}")
         symbols = self.user_defined_symbols
@@ -74,8 +75,9 @@ class Unigram:
                 raise ValueError(f"Unigram.user_defined_symbols[{number}]: {text!r} {problem}")
         object.__setattr__(self, "user_defined_symbols", tuple(symbols))
         if self.max_token_length is not None:
-            check_int("Unigram.max_token_length", self.max_token_length, 1)
-        check_int("Unigram.pad_vocab_to", self.pad_vocab_to, 1)
+            longest = whole("Unigram.max_token_length", self.max_token_length, 1, expected="an int or None")
+            object.__setattr__(self, "max_token_length", longest)
+        object.__setattr__(self, "pad_vocab_to", whole("Unigram.pad_vocab_to", self.pad_vocab_to, 1))
 
     def plan(self, vocab_size: int, special_tokens: Sequence[str], pattern: str | Sequence[str] | None) -> UnigramPlan:
         """Return what is done to train such a model, checked against the other arguments of `train`."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..counting.options import check_int
-from ..records import dataclass
+from ..records import dataclass, whole
 from ..splitting.patterns import get_pattern
 from .bpe import check_vocabulary
 
@@ -55,8 +54,9 @@ class WordPiece:
         if not isinstance(self.unk_token, str):
             raise TypeError(f"WordPiece.unk_token must be a str, not {type(self.unk_token).__name__}")
         if self.max_alphabet is not None:
-            check_int("WordPiece.max_alphabet", self.max_alphabet, 1)
-        check_int("WordPiece.min_frequency", self.min_frequency, 0)
+            most = whole("WordPiece.max_alphabet", self.max_alphabet, 1, expected="an int or None")
+            object.__setattr__(self, "max_alphabet", most)
+        object.__setattr__(self, "min_frequency", whole("WordPiece.min_frequency", self.min_frequency, 0))
 
     def plan(self, vocab_size: int, special_tokens: Sequence[str], pattern: str | Sequence[str] | None) -> WordPlan:
         """Return what is done to train such a model, checked against the other arguments of `train`."""

@@ -271,7 +271,7 @@ def test_wrong_arguments_are_refused_by_name(corpus: Path, tmp_path: Path, tok: 
         ({"format": "mds"}, "format is 'mds'; expected one of 'megatron'"),
         ({"format": "nanogpt"}, "eos and bos are None; the format 'nanogpt'"),
         ({"eos": "</s>"}, "eos is '</s>', which is no token; special tokens are '<|endoftext|>', '<s>'"),
-        ({"eos": 5000}, "eos is 5000; expected an id of 0 to"),
+        ({"eos": 5000}, "eos is 5000; expected 0 to"),
         ({"dtype": "uint32"}, "dtype is 'uint32'; the format 'megatron' has 'uint16', 'int32'"),
         ({"document": "row"}, "document is 'row'"),
         ({"empty": "drop"}, "empty is 'drop'"),

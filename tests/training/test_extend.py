@@ -287,8 +287,8 @@ def test_the_command_line(tmp_path: Path, capsys):
     assert json.loads(capsys.readouterr().out.splitlines()[-1])["dropped"] == 60
     assert main(["prune", "-t", paths[1], "--used-in", str(text), "-o", paths[4]]) == 0
     assert bbpe.load(paths[4]) == bbpe.prune(bbpe.load(paths[1]), used_in=text)[0]
-    assert main(["prune", "-t", paths[1], "-o", paths[4]]) == 1
-    assert main(["extend", "-t", paths[0], "-o", paths[1]]) == 1
+    assert main(["prune", "-t", paths[1], "-o", paths[4]]) == 2
+    assert main(["extend", "-t", paths[0], "-o", paths[1]]) == 2
 
 
 @pytest.mark.full

@@ -219,5 +219,5 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     )
     status, errors = call(*options, "--word-start", "_", "-o", tmp_path / "d.json")
     assert status != 0
-    assert "word_start is '_'" in errors
+    assert "--word-start is '_'" in errors
     assert not (tmp_path / "d.json").exists()
