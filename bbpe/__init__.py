@@ -7,11 +7,10 @@
 """
 
 from collections.abc import Callable
-from importlib import import_module
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from .lazy import VIEWS
+from .lazy import VIEWS, safe_import
 
 if TYPE_CHECKING:
     from .budget import set_cache_limit
@@ -181,7 +180,7 @@ _MODULE_OF = {name: module for module, names in _MODULES.items() for name in nam
 def _view(module: str, name: str) -> Callable[..., Any]:
     """Return a function that imports a module of the package, and calls one of its functions."""
     make = attrgetter(name)
-    return lambda *arguments, **options: make(import_module(module, __name__))(*arguments, **options)
+    return lambda *arguments, **options: make(safe_import(__name__ + module))(*arguments, **options)
 
 
 VIEWS["html"] = _view(".report.view", "to_html")
@@ -198,7 +197,7 @@ VIEWS["transformers"] = _view(".compat.transformers", "as_huggingface")
 def __getattr__(name: str) -> Any:
     if name not in _MODULE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(_MODULE_OF[name], __name__), name)
+    value = globals()[name] = getattr(safe_import(__name__ + _MODULE_OF[name]), name)
     return value
 
 

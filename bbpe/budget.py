@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from .core import budget as core
-from .lazy import lazy_re
+from .lazy import lazy_re, safe_import
 from .records import dataclass, whole
 
 #: The memory of pyarrow's libraries once they are imported, in bytes; measured.
@@ -82,6 +82,7 @@ def set_cache_limit(limit: int | str) -> None:
     size = 0 if type(limit) is int and limit == 0 else parse_bytes(limit)
     if size >= 2**63:
         raise ValueError(f"the cache limit is {size} bytes; expected less than 2**63")
+    safe_import("bbpe.core.states")
     from .core.states import free_beyond_limit
 
     core.set_cache_limit(size)
@@ -91,12 +92,14 @@ def set_cache_limit(limit: int | str) -> None:
 def resident_bytes() -> int:
     """Return the memory of this process in bytes; without psutil the highest that it has had."""
     try:
+        safe_import("psutil")
         import psutil
 
         return int(psutil.Process().memory_info().rss)
     except ImportError:
         pass
     try:
+        safe_import("resource")
         import resource
     except ImportError:
         return _INTERPRETER
@@ -136,6 +139,7 @@ def _system_limits() -> Iterator[Limit]:
         if text.isdigit() and int(text) < _NO_LIMIT:
             yield Limit(int(text), f"the memory limit of the control group ({path})")
     try:
+        safe_import("resource")
         import resource
     except ImportError:
         return
@@ -165,6 +169,7 @@ def _cgroup_files() -> Iterator[Path]:
 
 def _mapped_bytes() -> int:
     try:
+        safe_import("psutil")
         import psutil
 
         return int(psutil.Process().memory_info().vms)

@@ -15,6 +15,7 @@ from .spec.spec import TextRules
 from .tables.sources import key_of_published
 from .tables.store import stored
 from .tokenizer import Tokenizer
+from .lazy import safe_import
 
 
 def get_encoding(name: str, *, folder: StrPath | None = None, cache: bool | StrPath = True) -> Tokenizer:
@@ -93,6 +94,7 @@ def published_vocabulary(name: str) -> Published:
         raise TypeError(f"name is {described(name)}; expected the name of a published vocabulary, a str")
     known = PUBLISHED.get(ALIASES.get(name, name))
     if known is None:
+        safe_import("difflib")
         import difflib
 
         near = difflib.get_close_matches(name, [*PUBLISHED, *ALIASES], n=1)
@@ -102,7 +104,9 @@ def published_vocabulary(name: str) -> Published:
 
 
 def _load(published: Published, format_name: str, files: list[ReadFile]) -> Tokenizer:
+    safe_import("bbpe.formats")
     from . import formats
+    safe_import("bbpe.formats.gpt2_files")
     from .formats import gpt2_files
 
     # the two files of a pair have other names in these folders than in a folder of vocab.json and merges.txt

@@ -14,6 +14,7 @@ from typing import BinaryIO
 
 from .errors import VocabularyError
 from .records import dataclass, field
+from .lazy import safe_import
 
 StrPath = str | os.PathLike[str]
 
@@ -282,6 +283,7 @@ def _copy_status(target: Path, old: os.stat_result, new_path: Path) -> None:
             break
     new = new_path.stat()
     if (new.st_uid, new.st_gid) == (old.st_uid, old.st_gid):
+        safe_import("shutil")
         import shutil
 
         shutil.copystat(target, new_path)

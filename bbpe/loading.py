@@ -11,6 +11,7 @@ from . import formats
 from .tables.sources import key_of_path
 from .tables.store import stored
 from .tokenizer import Tokenizer
+from .lazy import safe_import
 
 
 def load(
@@ -59,6 +60,7 @@ def load(
         True
     """
     if isinstance(path, str) and not Path(path).exists():
+        safe_import("bbpe.published.hub")
         from .published.hub import hub_folder
 
         path = hub_folder(path) or path

@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import Protocol, Self, TextIO
 
 from .records import dataclass
+from .lazy import safe_import
 
 
 @dataclass(frozen=True)
@@ -245,8 +246,11 @@ class _RichBar:
     interval = 0.1
 
     def __init__(self, stream: TextIO) -> None:
+        safe_import("rich.console")
         from rich.console import Console
+        safe_import("rich.progress")
         from rich.progress import BarColumn, TextColumn
+        safe_import("rich.progress")
         from rich.progress import Progress as RichProgress
 
         # no refresh thread and no replaced sys.stdout, because a callback must not affect the rest of the program

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from typing import Any, ParamSpec, TypeVar, cast
 
+from .lazy import safe_import
+
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
 
@@ -31,6 +33,7 @@ class RayExecutor(Executor):
 
     def __init__(self, **options: Any) -> None:
         try:
+            safe_import("ray")
             import ray
         except ImportError as error:
             raise ImportError("RayExecutor needs ray; install it with: pip install 'bbpe[ray]'") from error

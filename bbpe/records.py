@@ -12,6 +12,8 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from .lazy import safe_import
+
 __all__ = ["asdict", "dataclass", "field", "fields", "number", "replace", "whole"]
 
 _MISSING: Any = object()
@@ -43,6 +45,7 @@ class _Field:
 
     def as_standard(self) -> Any:
         """Return the same field of the module `dataclasses`."""
+        safe_import("dataclasses")
         from dataclasses import field
 
         options: dict[str, Any] = {"init": self.init, "repr": self.repr, "compare": self.compare}
@@ -70,6 +73,7 @@ class _Standard:
         self._owner, self._name = owner, name
 
     def __get__(self, instance: object, kind: type | None = None) -> Any:
+        safe_import("dataclasses")
         from dataclasses import dataclass
 
         owner = self._owner
@@ -136,12 +140,14 @@ def _repr(self: Any) -> str:
 
 
 def _refuse_to_set(self: object, name: str, value: object) -> NoReturn:
+    safe_import("dataclasses")
     from dataclasses import FrozenInstanceError
 
     raise FrozenInstanceError(f"cannot assign to field {name!r}")
 
 
 def _refuse_to_delete(self: object, name: str) -> NoReturn:
+    safe_import("dataclasses")
     from dataclasses import FrozenInstanceError
 
     raise FrozenInstanceError(f"cannot delete field {name!r}")
@@ -157,6 +163,7 @@ def _replace(record: Any, /, **changes: Any) -> Any:
 
 def _asdict(record: Any) -> dict[str, Any]:
     """Return the fields and values of a record, and of records in these, as dicts."""
+    safe_import("dataclasses")
     from dataclasses import asdict
 
     return asdict(record)
@@ -164,6 +171,7 @@ def _asdict(record: Any) -> dict[str, Any]:
 
 def _fields(record: Any) -> tuple[Any, ...]:
     """Return the fields of a record or its class."""
+    safe_import("dataclasses")
     from dataclasses import fields
 
     return fields(record)

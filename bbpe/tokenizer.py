@@ -14,7 +14,7 @@ from .encoding.limits import Side, as_batch, check_side, checked_limit, truncate
 from .encoding.piped import NOTHING_AROUND
 from .encoding.vocabulary import NamedId, NamedToken, Vocabulary
 from .errors import no_tokenizer
-from .lazy import VIEWS, lazy_property, np, npt
+from .lazy import VIEWS, lazy_property, np, npt, safe_import
 from .pipeline.special_tokens import Selection, SpecialTokens
 from .spec.spec import TokenizerSpec, make_spec, other_tokens, vocab_of_ranks
 from .splitting.patterns import get_pattern
@@ -76,6 +76,7 @@ class Tokenizer:
 
     @lazy_property
     def _rows(self) -> RowEncoder:
+        safe_import("bbpe.encoding.rows")
         from .encoding.rows import RowEncoder
         return RowEncoder(self._encoder, self.spec)
 
@@ -85,11 +86,13 @@ class Tokenizer:
 
     @lazy_property
     def _decoder(self) -> Decoder:
+        safe_import("bbpe.encoding.decode")
         from .encoding.decode import Decoder
         return Decoder(self.spec, self._vocabulary.tokens)
 
     @lazy_property
     def _placed(self) -> PlacedTexts:
+        safe_import("bbpe.encoding.placed")
         from .encoding.placed import PlacedTexts
         return PlacedTexts(self._encoder, self.spec, self._vocabulary)
 
@@ -508,6 +511,7 @@ class Tokenizer:
 
         """
         matcher = self._specials.matcher(allowed_special, disallowed_special)
+        safe_import("bbpe.encoding.file_ids")
         from .encoding.file_ids import FileEncoder
         encoder = FileEncoder(self._encoder, matcher, self._specials.texts, text_field, format)
         return (document.ids() for document in encoder.corpus(files))
@@ -532,6 +536,7 @@ class Tokenizer:
             2
 
         """
+        safe_import("bbpe.encoding.nbest")
         from .encoding.nbest import UnigramSampler
         return UnigramSampler(self._encoder).nbest(text, n)
 
@@ -555,6 +560,7 @@ class Tokenizer:
             ValueError: `alpha` or `nbest` is out of range.
 
         """
+        safe_import("bbpe.encoding.nbest")
         from .encoding.nbest import UnigramSampler
         return UnigramSampler(self._encoder).sample(text, alpha=alpha, nbest=nbest, seed=seed)
 
@@ -783,6 +789,7 @@ class Tokenizer:
             ['low lower', ' lowest']
 
         """
+        safe_import("bbpe.encoding.chunks")
         from .encoding.chunks import chunked
 
         matcher = self._specials.matcher(allowed_special, disallowed_special)
@@ -939,6 +946,7 @@ class Tokenizer:
             (True, False)
 
         """
+        safe_import("bbpe.encoding.nbest")
         from .encoding.nbest import is_canonical
         return is_canonical(self._encoder, self._decoder, self._specials, ids)
 
@@ -1014,6 +1022,7 @@ class Tokenizer:
     @property
     def ranks(self) -> dict[bytes, int]:
         """Tokens and their ranks; `VocabularyError` when ranks would not give the same ids."""
+        safe_import("bbpe.formats.ranks")
         from .formats.ranks import ranks_of
         return ranks_of(self.spec)
 
@@ -1085,6 +1094,7 @@ class Tokenizer:
 
         """
         keys = self._vocabulary.keys()
+        safe_import("bbpe.spec.added")
         from .spec.added import with_added_tokens
         return type(self)(with_added_tokens(self.spec, tokens, special=special, keys=keys))
 
@@ -1123,7 +1133,9 @@ class Tokenizer:
             True
 
         """
+        safe_import("bbpe.formats")
         from .formats import put
+        safe_import("bbpe.formats.saving")
         from .formats.saving import proven
         files, _ = proven(self, path, format=format, drop=drop)
         put(files, path)
@@ -1140,8 +1152,7 @@ class Tokenizer:
             >>> tok.warm_up()
 
         """
-        from .encoding.warm import warm_up
-        warm_up(self)
+        safe_import("bbpe.encoding.warm").warm_up(self)
 
     def cache_info(self) -> CacheInfo:
         """Return the sizes of the caches of this tokenizer and of the process, and their limit."""
@@ -1304,6 +1315,7 @@ class Tokenizer:
     @lazy_property
     def fingerprint(self) -> str:
         """A digest of everything that can change an id or a text, as 64 hex digits."""
+        safe_import("bbpe.spec.fingerprint")
         from .spec.fingerprint import fingerprint
         return fingerprint(self.spec, self._encoder.encoder.model)
 
@@ -1322,6 +1334,7 @@ class Tokenizer:
     __deepcopy__ = __copy__
 
     def __reduce__(self) -> tuple[Any, ...]:
+        safe_import("bbpe.spec.pickled")
         from .spec.pickled import spec_bytes
         return _unpickled, (type(self), spec_bytes(self.spec))
 
@@ -1347,5 +1360,6 @@ def checked_tokenizer(given: object, argument: str = "tokenizer") -> Tokenizer:
 
 def _unpickled(kind: type[Tokenizer], data: bytes) -> Tokenizer:
     """Return the tokenizer of a pickle, which has it as one block of bytes, so that equal ones have equal pickles."""
+    safe_import("bbpe.spec.pickled")
     from .spec.pickled import spec_of_bytes
     return kind(spec_of_bytes(data))

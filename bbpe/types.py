@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, SupportsIndex,
 
 from .core.arrow_rows import ArrowRows
 from .core.id_column import id_rows
-from .lazy import np, npt
+from .lazy import np, npt, safe_import
 from .records import dataclass
 
 if TYPE_CHECKING:
@@ -145,6 +145,7 @@ class Ragged:
             [[257], [257, 68, 81]]
         """
         try:
+            safe_import("pyarrow")
             import pyarrow as pa
         except ImportError as error:
             raise ImportError("to_arrow needs pyarrow; install it with: pip install 'bbpe[data]'") from error

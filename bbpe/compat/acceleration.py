@@ -9,7 +9,7 @@ from typing import Any
 
 from ..core.column import Column
 from ..errors import AccelerationError
-from ..lazy import np
+from ..lazy import np, safe_import
 from ..types import Padded
 from .backend import Backend
 from .columns import listed, opened
@@ -54,6 +54,7 @@ def accelerate(tokenizer: Any) -> Any:
         >>> tokenizer = bbpe.accelerate(AutoTokenizer.from_pretrained("Qwen/Qwen3-8B"))  # doctest: +SKIP
         >>> tokenizer(["Hello", "world"], padding=True, return_tensors="np")  # doctest: +SKIP
     """
+    safe_import("transformers", "PreTrainedTokenizerFast")
     from transformers import PreTrainedTokenizerFast
 
     if not isinstance(tokenizer, PreTrainedTokenizerFast):
@@ -61,6 +62,7 @@ def accelerate(tokenizer: Any) -> Any:
     inner = vars(tokenizer).get("_tokenizer")
     if isinstance(inner, Backend):
         return tokenizer
+    safe_import("tokenizers")
     from tokenizers import Tokenizer
 
     if not isinstance(inner, Tokenizer):
@@ -181,6 +183,7 @@ class _Methods:
 
 
 def _restored(kind: Any, state: dict[str, Any]) -> Any:
+    safe_import("transformers", "PreTrainedTokenizerFast")
     from transformers import PreTrainedTokenizerFast
 
     made: Any = object.__new__(_accelerated(kind, PreTrainedTokenizerFast))
@@ -223,6 +226,7 @@ def _batch(owner: Any, items: list[Any] | Column, options: dict[str, Any]) -> An
         owner._eventual_warn_about_too_long_sequence(ids, options.get("max_length"), options.get("verbose", True))
     if not _wanted(owner, options, "attention_mask"):
         del data["attention_mask"]
+    safe_import("transformers", "BatchEncoding")
     from transformers import BatchEncoding
 
     return BatchEncoding(data, rows, tensor_type=options.get("return_tensors"), n_sequences=1 + is_pair)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 from ..errors import VocabularyError
 from ..published.models import name_for_model
 from ..spec.named_tokens import USES
+from ..lazy import safe_import
 
 if TYPE_CHECKING:
     from ..tokenizer import Tokenizer
@@ -84,8 +85,11 @@ def chat_template_of(tokenizer: Tokenizer, has_tools: bool) -> str | None:
 
 def _rendered(source: str, variables: Mapping[str, Any]) -> str:
     try:
+        safe_import("jinja2")
         from jinja2 import TemplateError
+        safe_import("jinja2.ext")
         from jinja2.ext import Extension, loopcontrols
+        safe_import("jinja2.sandbox")
         from jinja2.sandbox import ImmutableSandboxedEnvironment
     except ImportError:
         raise ImportError("chat templates need the package jinja2: pip install 'bbpe[chat]'") from None

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..files import StrPath, write_atomic
 from ..formats import gpt2_files
-from ..lazy import np
+from ..lazy import np, safe_import
 from ..text import bytes_to_alphabet
 from ..tokenizer import Tokenizer
 from ..training.bpe import BPE
@@ -105,6 +105,7 @@ class BBPETokenizer:
         ids: Iterable[int] = self.encode(text) if isinstance(text, str) else chain(*self.encode_batch(text))
         array = np.fromiter(ids, np.int64)
         try:
+            safe_import("torch")
             import torch
         except ImportError:
             return array

@@ -11,6 +11,7 @@ from typing import Any
 from ..errors import AccelerationError, AccelerationWarning
 from .acceleration import accelerate
 from .tokenizers import DecodeStream
+from ..lazy import safe_import
 
 #: What was replaced: objects, names, and the values before; `None` if the object inherited the name.
 _replaced: list[tuple[Any, str, Any]] = []
@@ -36,7 +37,9 @@ def patch_transformers() -> None:
         >>> tokenizer = transformers.AutoTokenizer.from_pretrained("Qwen/Qwen3-8B")  # doctest: +SKIP
         >>> bbpe.unpatch_transformers()  # doctest: +SKIP
     """
+    safe_import("tokenizers.decoders")
     import tokenizers.decoders
+    safe_import("transformers", "PreTrainedTokenizerFast")
     from transformers import PreTrainedTokenizerFast
 
     if _replaced:
@@ -92,6 +95,7 @@ def _loading() -> Iterator[None]:
 
 def _tried(tokenizer: Any) -> Any:
     """Accelerate a tokenizer if that is possible; a warning has the reason if it is not."""
+    safe_import("transformers", "PreTrainedTokenizerFast")
     from transformers import PreTrainedTokenizerFast
 
     if isinstance(tokenizer, PreTrainedTokenizerFast) and not _is_loading.get():

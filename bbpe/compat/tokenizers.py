@@ -18,7 +18,7 @@ from ..encoding.stream import StreamDecoder
 from ..files import ReadFile, StrPath
 from ..formats.huggingface import tokenizer_json
 from ..formats.huggingface.scores import dumps, kept_number, score_of
-from ..lazy import np
+from ..lazy import np, safe_import
 from ..loading import load
 from ..records import replace
 from ..spec.rows import RowSide
@@ -475,6 +475,7 @@ class DecodeStream:
         if stream is not None:
             self._continue(stream._stream, stream._stream.step)
         else:
+            safe_import("tokenizers")
             import tokenizers
 
             inner = getattr(tokenizer, "synchronized", lambda: tokenizer)()

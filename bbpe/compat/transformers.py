@@ -11,6 +11,7 @@ from .. import formats
 from ..errors import VocabularyError
 from ..pipeline.special_tokens import END_OF_TEXT
 from ..spec.spec import TokenizerSpec
+from ..lazy import safe_import
 
 if TYPE_CHECKING:
     from ..tokenizer import Tokenizer
@@ -46,7 +47,9 @@ def as_huggingface(tokenizer: Tokenizer, **options: Any) -> Any:
         VocabularyError: A tokenizer.json cannot express the tokenizer, or a file next to it is not JSON.
     """
     try:
+        safe_import("tokenizers")
         import tokenizers
+        safe_import("transformers")
         import transformers
     except ImportError as error:
         raise ImportError(

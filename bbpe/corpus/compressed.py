@@ -17,6 +17,7 @@ from pathlib import PurePath
 from typing import Any, BinaryIO, Protocol, cast
 
 from ..errors import CorpusError, MemoryLimitError
+from ..lazy import safe_import
 
 #: The compressed bytes that are read at once.
 _STEP = 1 << 16
@@ -87,6 +88,7 @@ class _Zstandard(io.RawIOBase):
 
     def __init__(self, file: BinaryIO, limit: int) -> None:
         try:
+            safe_import("zstandard")
             import zstandard
         except ImportError as error:
             raise ImportError(".zst files need zstandard; install it with: pip install 'bbpe[data]'") from error

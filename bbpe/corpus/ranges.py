@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from ..errors import CorpusError
 from .files import FilePath
 from .rowfiles import pyarrow_parquet
+from ..lazy import safe_import
 
 #: Bytes in which the end of a line is looked for at once.
 _WINDOW = 1 << 16
@@ -35,6 +36,7 @@ def row_group_cuts(path: FilePath, start: int, file_size: int, size: int) -> Ite
 
     Raises `CorpusError` naming the file when it is no Parquet file.
     """
+    safe_import("pyarrow")
     import pyarrow as pa
 
     parquet = pyarrow_parquet()

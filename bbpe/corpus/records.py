@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from ..budget import shown
 from ..core.json_lines import read_lines
 from ..errors import CorpusError, MemoryLimitError
-from ..lazy import np, npt
+from ..lazy import np, npt, safe_import
 from ..records import dataclass
 from ..text import text_bytes
 from .files import File, check_head
@@ -229,6 +229,7 @@ def parquet_columns(
     `most` is the limit for the size of a cell in bytes, 0 for none.  `start` and `stop` are numbers of row groups.
     """
     parquet = pyarrow_parquet()
+    safe_import("pyarrow")
     import pyarrow as pa
 
     place, done = "", 0
@@ -284,6 +285,7 @@ def _rows_at_once(source: Opened, group: Any, number: int, field: str, most: int
 
 
 def _check_text_column(file: File, schema: Any, name: str) -> None:
+    safe_import("pyarrow")
     import pyarrow as pa
 
     if name not in schema.names:

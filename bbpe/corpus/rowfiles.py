@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 from ..core.rows import take, trim
 from ..errors import CorpusError, MemoryLimitError
 from ..files import replacing
-from ..lazy import hashlib, np, npt
+from ..lazy import hashlib, np, npt, safe_import
 from ..records import dataclass
 from .opened import naming
 
@@ -100,6 +100,7 @@ class RowDigest:
 def pyarrow_parquet() -> Any:
     """Import pyarrow's Parquet module; `ImportError` with the command that installs it."""
     try:
+        safe_import("pyarrow.parquet")
         import pyarrow.parquet
     except ImportError as error:
         raise ImportError("Parquet files need pyarrow; install it with: pip install 'bbpe[data]'") from error
@@ -108,6 +109,7 @@ def pyarrow_parquet() -> Any:
 
 def release_arrow() -> None:
     """Return freed memory of arrow to the system, because arrow keeps many times what it ever used at once."""
+    safe_import("pyarrow")
     import pyarrow as pa
 
     pa.default_memory_pool().release_unused()
@@ -118,6 +120,7 @@ class Writer:
 
     def __init__(self, file: Any, *, places: bool) -> None:
         self._parquet = pyarrow_parquet()
+        safe_import("pyarrow")
         import pyarrow as pa
 
         self._pa, self._places = pa, places
@@ -221,6 +224,7 @@ def _numbers(column: Any) -> Counts:
 
 
 def _rows(pretokens: Any, counts: Counts, places: Counts | None = None) -> Rows:
+    safe_import("pyarrow")
     import pyarrow as pa
 
     if isinstance(pretokens, pa.ChunkedArray):
@@ -231,6 +235,7 @@ def _rows(pretokens: Any, counts: Counts, places: Counts | None = None) -> Rows:
 
 def is_text(kind: Any) -> bool:
     """Return whether a type of arrow is one of strings or bytes, or a dictionary of them."""
+    safe_import("pyarrow")
     import pyarrow as pa
 
     return str(kind.value_type if pa.types.is_dictionary(kind) else kind) in (*_NARROW, *_WIDE, *_VIEWS)
@@ -285,11 +290,12 @@ def read_rows(path: str | os.PathLike[str]) -> Iterator[Rows]:
 
 
 def _whole_numbers(path: str | os.PathLike[str], counts: Any, row: int) -> Counts:
+    safe_import("pyarrow")
     import pyarrow as pa
 
     if pa.types.is_decimal(counts.type):
         counts = counts.cast(pa.int64())
-    numbers = counts.to_numpy(zero_copy_only=False)
+    numbers = _numbers(counts)
     # programs whose sums are wider than 64 bits may write floating-point numbers
     whole = numbers.dtype.kind in "iu" or bool(((numbers == np.rint(numbers)) & (numbers < 2**53)).all())
     if not whole or (len(numbers) and numbers.min() < 0):
@@ -299,7 +305,21 @@ def _whole_numbers(path: str | os.PathLike[str], counts: Any, row: int) -> Count
     return exact
 
 
+def _numbers(counts: Any) -> Any:
+    """Return the numbers of a column without nulls; its `to_numpy` would import pandas for nothing."""
+    safe_import("pyarrow")
+    import pyarrow as pa
+
+    types, kind = pa.types, counts.type
+    letter = "f" if types.is_floating(kind) else "i" if types.is_signed_integer(kind) else "u"
+    buffer = counts.buffers()[1]
+    if buffer is None:
+        return np.zeros(0, f"{letter}{kind.bit_width // 8}")
+    return np.frombuffer(buffer, f"{letter}{kind.bit_width // 8}")[counts.offset :][: len(counts)]
+
+
 def _check_columns(path: str | os.PathLike[str], schema: Any) -> None:
+    safe_import("pyarrow")
     import pyarrow as pa
 
     types = pa.types
@@ -323,6 +343,7 @@ def _opened(path: str | os.PathLike[str]) -> Iterator[Any]:
 @contextmanager
 def _naming_errors(path: str | os.PathLike[str]) -> Iterator[None]:
     """Convert errors of arrow to errors that name the file."""
+    safe_import("pyarrow")
     import pyarrow as pa
 
     with naming(Path(path)):

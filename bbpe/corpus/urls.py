@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, cast
 
 from ..errors import CorpusError
-from ..lazy import hashlib, lazy_re
+from ..lazy import hashlib, in_gate, lazy_re, safe_import
 from ..records import dataclass, field
 
 _SCHEME = lazy_re(r"[A-Za-z][A-Za-z0-9+.-]+://")
@@ -214,11 +214,12 @@ def _url_of(system: Any, scheme: str, file: str, chain: str) -> str:
 def _system(url: str) -> tuple[Any, str]:
     """Return the file system of a URL, and the path in it."""
     try:
+        safe_import("fsspec.core")
         from fsspec.core import url_to_fs
     except ImportError as error:
         raise ImportError(f"{url}: URLs need fsspec; install it with: pip install 'bbpe[fsspec]'") from error
     try:
-        system, path = url_to_fs(url)
+        system, path = in_gate(lambda: url_to_fs(url))  # it imports what its protocol needs
     except ValueError as error:
         raise CorpusError(f"{url}: {error}") from error
     return system, str(path)

@@ -6,6 +6,8 @@ import errno
 import os
 from pathlib import Path
 
+from ..lazy import safe_import
+
 #: What a file system answers that has no locks.
 _NO_LOCKS = (errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)
 #: Who holds which folder in this process, by process and inode: such locks do not keep a process from itself.
@@ -57,6 +59,7 @@ class FolderLock:
 
 def _lock(handle: int) -> None:
     try:
+        safe_import("fcntl")
         import fcntl
     except ImportError:  # a system without such locks
         return

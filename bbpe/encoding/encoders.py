@@ -20,6 +20,7 @@ from ..splitting.patterns import PATTERNS
 from ..splitting.splitter import compiled_steps
 from .engine import TextEncoder
 from .piped import PipedTexts
+from ..lazy import safe_import
 
 if TYPE_CHECKING:
     from ..core.piped import Pipeline
@@ -47,6 +48,7 @@ def _aligned_texts(spec: TokenizerSpec, encoder: TextEncoder) -> AlignedTexts | 
     if (runs := _run_texts(spec)) is not None:
         return runs
     if isinstance(model, WordPiece) and model.is_bert and _begins_no_word(spec.model) and encoder.piped is not None:
+        safe_import("bbpe.encoding.aligned")
         from .aligned import AlignedTexts
 
         return AlignedTexts(encoder.piped, spec, partial(_slow_texts, spec))
@@ -55,6 +57,7 @@ def _aligned_texts(spec: TokenizerSpec, encoder: TextEncoder) -> AlignedTexts | 
 
 def _begins_no_word(model: object) -> bool:
     """Return whether only tokens within words have the prefix of these, as BERT's rules split after it."""
+    safe_import("string")
     from string import punctuation
 
     return not isinstance(model, WordPieceModel) or model.prefix[:1] in punctuation
@@ -66,6 +69,7 @@ def _slow_texts(spec: TokenizerSpec) -> AlignedTexts | None:
 
 
 def _all_aligned(spec: TokenizerSpec, encoder: TextEncoder) -> AlignedTexts | None:
+    safe_import("bbpe.encoding.aligned")
     from .aligned import AlignedTexts
 
     return None if encoder.piped is None else AlignedTexts(encoder.piped, spec)
@@ -73,7 +77,9 @@ def _all_aligned(spec: TokenizerSpec, encoder: TextEncoder) -> AlignedTexts | No
 
 def _word_texts(spec: TokenizerSpec, encoder: TextEncoder) -> AlignedTexts | None:
     """Return what encodes texts with the numbers of pretokens too; `None` when a rule needs Python."""
+    safe_import("bbpe.encoding.aligned")
     from .aligned import AlignedTexts
+    safe_import("bbpe.encoding.simplified")
     from .simplified import simplified
 
     if (runs := _run_texts(spec)) is not None:
@@ -88,6 +94,7 @@ def _run_texts(spec: TokenizerSpec) -> AlignedTexts | None:
     """Return what finds the places of runs of unknown characters; `None` where their characters tell these."""
     if not isinstance(spec.model, UnigramModel):
         return None
+    safe_import("bbpe.encoding.unknown_runs")
     from .unknown_runs import RunTexts, hides_ends
 
     if not hides_ends(spec):
@@ -111,11 +118,13 @@ def _splitting_pipeline(spec: TokenizerSpec, encoder: TextEncoder) -> Pipeline |
 def _text_encoder(spec: TokenizerSpec, *, is_fused: bool, model: BPE | None = None) -> TextEncoder:
     if spec.model is None and spec.characters is None and _is_plain(spec):
         return _of_bytes(spec, model)
+    safe_import("bbpe.encoding.rule_encoder")
     from .rule_encoder import FusingEncoder, RuleEncoder
 
     if isinstance(spec.model, UnigramModel):
         return _of_scores(spec, spec.model)
     if isinstance(spec.model, WordPieceModel | WordLevelModel | LongestMatchModel):
+        safe_import("bbpe.encoding.words")
         from .words import wordpiece_encoder
 
         encoder, is_whole = wordpiece_encoder(spec, spec.model, is_fused=is_fused)
@@ -135,8 +144,11 @@ def _of_bytes(spec: TokenizerSpec, model: BPE | None) -> TextEncoder:
 
 
 def _of_scores(spec: TokenizerSpec, model: UnigramModel, byte_ids: Sequence[int] = ()) -> TextEncoder:
+    safe_import("bbpe.spec.unigram")
     from ..spec.unigram import unigram_model, unigram_scheme
+    safe_import("bbpe.encoding.rule_encoder")
     from .rule_encoder import RuleEncoder
+    safe_import("bbpe.encoding.simplified")
     from .simplified import with_escaped_marks
 
     unigram = TextEncoder(unigram_model(spec, byte_ids), spec.pattern, unigram_scheme(spec.pattern))
@@ -149,7 +161,9 @@ def _has_symbols(spec: TokenizerSpec, characters: Characters) -> bool:
 
 
 def _of_words(spec: TokenizerSpec, characters: Characters, *, is_fused: bool) -> TextEncoder:
+    safe_import("bbpe.encoding.rule_encoder")
     from .rule_encoder import RuleEncoder
+    safe_import("bbpe.encoding.words")
     from .words import word_encoder
 
     encoder, rules = word_encoder(spec, characters, is_fused=is_fused)
@@ -165,9 +179,13 @@ def _of_words(spec: TokenizerSpec, characters: Characters, *, is_fused: bool) ->
 def _of_characters(
     spec: TokenizerSpec, characters: Characters, *, is_fused: bool, model: BPE | None
 ) -> TextEncoder:
+    safe_import("bbpe.spec.characters")
     from ..spec.characters import CharacterModel, joined_pairs
+    safe_import("bbpe.splitting.scheme")
     from ..splitting.scheme import Scheme
+    safe_import("bbpe.encoding.rule_encoder")
     from .rule_encoder import RuleEncoder
+    safe_import("bbpe.encoding.simplified")
     from .simplified import simplified
 
     spec = simplified(spec) if is_fused else spec

@@ -15,7 +15,7 @@ from ..core.piped import Pipeline
 from ..core.short_calls import ShortCall
 from ..core.tasks import Tasks
 from ..core.word_bpe import WordBPE
-from ..lazy import lazy_property, np, npt
+from ..lazy import lazy_property, np, npt, safe_import
 from ..pipeline.special_tokens import NOTHING, Matcher, Selection, SpecialTokens
 from ..pipeline.streaming import pieces
 from ..records import dataclass, number, whole
@@ -73,6 +73,7 @@ def checked_seed(dropout: float, seed: int | None) -> int:
     if not 0 <= number("dropout", dropout) <= 1:
         raise ValueError(f"dropout is {dropout}; expected a probability, 0 to 1")
     if seed is None:
+        safe_import("secrets")
         from secrets import randbits
 
         return randbits(64)
@@ -256,6 +257,7 @@ class TextEncoder:
 
     def rows(self, texts: Texts, matcher: Matcher | None = None, threads: int | None = None) -> Ragged:
         """Return the ids of each text in one array."""
+        safe_import("bbpe.types")
         from ..types import Ragged
 
         if (pipe := self._pipe(matcher)) is not None:

@@ -14,6 +14,7 @@ from ..spec.rules import BYTE_KEYS, SPACE_MARK
 from ..spec.spec import TokenizerSpec, byte_tokens, other_tokens
 from ..spec.vocab import Vocab
 from ..text import bytes_to_alphabet
+from ..lazy import safe_import
 
 #: The token that marks an unknown id.
 MARK = Token("\ufffd", True)
@@ -43,6 +44,7 @@ class Keys:
         found = [text for text, row in spec.token_options.items() if row.normalized and not row.verbatim]
         if not found:
             return
+        safe_import("bbpe.pipeline.normalizers")
         from ..pipeline.normalizers import normalizer
 
         normalize = normalizer(spec.rules.normalizers) or str

@@ -11,7 +11,7 @@ from ..core.offsets import map_spans
 from ..core.truncate import first_part
 from ..core.word_bpe import WordBPE
 from ..core.wordpiece import WordPiece
-from ..lazy import np, npt
+from ..lazy import np, npt, safe_import
 from ..pipeline.special_tokens import Matcher
 from ..pipeline.streaming import complete_characters
 from ..records import whole
@@ -65,6 +65,7 @@ def _spans_around_cut(
             if len(ids) > limit:
                 return token_bytes.spans(ids), start
             look *= 4
+    safe_import("bbpe.encoding.offsets")
     from .offsets import encode_with_spans
 
     return encode_with_spans(encoder, token_bytes, text, "byte", matcher)[1], 0

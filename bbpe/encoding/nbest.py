@@ -10,7 +10,7 @@ from heapq import nlargest
 from typing import TYPE_CHECKING
 
 from ..core.unigram import UnigramModel
-from ..lazy import np
+from ..lazy import np, safe_import
 from ..pipeline.special_tokens import SpecialTokens
 from ..records import number, whole
 from ..text import Text
@@ -70,6 +70,7 @@ class UnigramSampler:
         alpha = number("alpha", alpha)
         if not math.isfinite(alpha) or alpha < 0:
             raise ValueError(f"alpha is {alpha}; expected 0 or more")
+        safe_import("random")
         from random import Random
 
         random = Random(None if seed is None else whole("seed", seed, expected="an int or None"))

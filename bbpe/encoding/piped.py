@@ -10,7 +10,7 @@ from ..core.encoder import Encoder
 from ..core.long_text import LongText
 from ..core.piped import Call, Piped, Pipeline
 from ..core.tasks import Tasks
-from ..lazy import np, npt
+from ..lazy import np, npt, safe_import
 from ..pipeline.special_tokens import Matcher
 from ..text import Text
 from ..threads import run, thread_count
@@ -119,6 +119,7 @@ class PipedTexts:
 
     def rows(self, texts: Texts, matcher: Matcher | None, threads: int | None) -> Ragged:
         """Return the ids of each text in one array."""
+        safe_import("bbpe.types")
         from ..types import Ragged
 
         arrays, lengths = self._each(texts, matcher, threads, keeps=True)

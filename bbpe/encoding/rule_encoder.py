@@ -10,7 +10,7 @@ from ..core.piped import Pipeline
 from ..core.pre_tokenizer import PreTokenizer as CompiledPreTokenizer
 from ..core.word_bpe import WordBPE
 from ..core.wordpiece import WordPiece
-from ..lazy import lazy_re, np, npt
+from ..lazy import lazy_re, np, npt, safe_import
 from ..pipeline.compiled_normalizers import compiled_normalizer
 from ..pipeline.normalizers import normalizer
 from ..pipeline.pre_tokenizers import prefixed, pretokens, split_at_blanks
@@ -92,6 +92,7 @@ class RuleEncoder(TextEncoder):
         It is `None` when nothing splits them, or a rule needs Python.
         """
         if self.rules.pre_tokenizers:
+            safe_import("bbpe.pipeline.pre_tokenizer_steps")
             from ..pipeline.pre_tokenizer_steps import compiled_rules
 
             compiled = compiled_rules(self.rules.pre_tokenizers, unmarks=self._marks_pretokens)
@@ -192,6 +193,7 @@ class RuleEncoder(TextEncoder):
         normalized = self._all_normalized(texts, matcher)
         if normalized is not None:
             return self._engine.rows(normalized, None, threads)
+        safe_import("bbpe.types")
         from ..types import Ragged
 
         return Ragged.from_rows(self._each(texts, matcher, threads))
@@ -242,6 +244,7 @@ class RuleEncoder(TextEncoder):
         is_marked = after is not None and self._normalizes_tokens
         normalize = self.normalize if is_marked else self._normalize_all
         if head > 0 and self._finds_head:
+            safe_import("bbpe.pipeline.alignment")
             from ..pipeline.alignment import align
 
             head = align(self.rules.normalizers, text).head

@@ -12,6 +12,7 @@ from ..errors import TokenIdError
 from ..pipeline.decoders import ERRORS, DecoderMachine, Token
 from ..spec.decoders import DecoderStep
 from .forms import MARK, Keys
+from ..lazy import safe_import
 
 #: The treatment of unknown ids: raise an error, skip them, or write U+FFFD.
 UnknownIds: TypeAlias = Literal["raise", "skip", "mark"]
@@ -35,6 +36,7 @@ class MachineStream:
 
     def copy(self) -> MachineStream:
         """Return a stream in the same state."""
+        safe_import("copy")
         from copy import deepcopy
 
         other = object.__new__(MachineStream)

@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 
 from ..core.ids import TokenBytes
 from ..errors import SpecialTokenError, TokenNotFoundError
-from ..lazy import lazy_property
+from ..lazy import lazy_property, safe_import
 from ..pipeline.special_tokens import END_OF_TEXT
 from ..spec.named_tokens import named_tokens
 from ..spec.spec import TokenizerSpec, is_of_text, keys_of_text, other_tokens
@@ -32,6 +32,7 @@ class Vocabulary:
         """Return the keys of all tokens in `vocab.json`, and their ids."""
         spec = self._spec
         if spec.characters is not None:
+            safe_import("bbpe.formats.character_keys")
             from ..formats.character_keys import keys_of_characters
 
             return keys_of_characters(spec)
@@ -42,6 +43,7 @@ class Vocabulary:
 
     def merges(self) -> list[tuple[bytes, bytes]]:
         """Return the merges in order of priority; none for a model other than BPE."""
+        safe_import("bbpe.formats.ranks")
         from ..formats.ranks import merges_of
 
         vocab = self._spec.vocab

@@ -17,6 +17,7 @@ from ..splitting.patterns import Pattern
 from .folder_config import OTHER_FILES, with_folder
 from .reading import about, read_json, shown
 from .rows import FORMATS, Format
+from ..lazy import safe_import
 
 __all__ = ["FORMATS", "Format", "checked_format", "dump", "format_of", "load", "put", "sniff", "written"]
 
@@ -255,6 +256,7 @@ def checked_format(name: str | None) -> str | None:
         return name
     if not isinstance(name, str):
         raise TypeError(f"format must be a str or None, not {type(name).__name__}")
+    safe_import("difflib")
     from difflib import get_close_matches
 
     near = [_SYNONYMS[name.lower()]] if name.lower() in _SYNONYMS else get_close_matches(name, FORMATS, n=1)
@@ -281,9 +283,12 @@ def _published_like(name: str) -> str:
     """Return the end of a message that suggests a published tokenizer for the name of a missing file."""
     if "/" in name or "\\" in name or Path(name).suffix in _BY_SUFFIX:
         return ""
+    safe_import("difflib")
     from difflib import get_close_matches
 
+    safe_import("bbpe.published.models")
     from ..published.models import name_for_model
+    safe_import("bbpe.published.table")
     from ..published.table import ALIASES, PUBLISHED
 
     if name not in (*PUBLISHED, *ALIASES) and name_for_model(name) is not None:

@@ -30,6 +30,7 @@ from .keys import (
 )
 from .reading import read_file, read_json, shown
 from .rows import FORMATS
+from ..lazy import safe_import
 
 NAMES = FORMATS["gpt2"].names
 
@@ -53,6 +54,7 @@ def load(
     """
     vocab_path, merges_path = find(path, NAMES)
     if vocab_path.name == NAMES[0][0] and class_of(vocab_path.with_name(CONFIG)):
+        safe_import("bbpe.formats.class_files")
         from .class_files import class_row, load_class
 
         row, keys = class_row(vocab_path.with_name(CONFIG)), _keys(vocab_path)

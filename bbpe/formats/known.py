@@ -13,6 +13,7 @@ from ..errors import VocabularyError
 from ..files import StrPath
 from ..records import dataclass
 from ..splitting.patterns import PATTERNS, Pattern, get_pattern
+from ..lazy import safe_import
 
 _CHAT = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
 
@@ -43,6 +44,7 @@ def rank_text(vocab: Mapping[int, bytes]) -> bytes:
     >>> rank_text({1: b"b", 0: b"a", 2: b""})
     b'YQ== 0\nYg== 1\n= 2\n'
     """
+    safe_import("base64")
     from base64 import b64encode
 
     # an empty token is "=", as Whisper's files have it: readers split lines at blanks
@@ -52,8 +54,10 @@ def rank_text(vocab: Mapping[int, bytes]) -> bytes:
 def recognise(text: bytes) -> Known | None:
     """Return the known vocabulary with this rank file; `None` if there is none."""
     # imported here, because a file that names its pattern is not looked up
+    safe_import("hashlib")
     from hashlib import sha256
 
+    safe_import("bbpe.published.table")
     from ..published.table import PUBLISHED
 
     digest = sha256(text).hexdigest()

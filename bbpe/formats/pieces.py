@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 from ..core.piece_list import missing_character
 from ..errors import VocabularyError
 from ..files import StrPath
-from ..lazy import lazy_re
+from ..lazy import lazy_re, safe_import
 from ..records import dataclass, field, replace
 from ..spec.characters import CharacterModel, merge_order
 from ..spec.decoders import UNMARK
@@ -297,6 +297,7 @@ def _normalizers(model: PieceModel, kept: Sequence[str]) -> tuple[Normalizer, ..
     suffix = blank if model.add_dummy_prefix and model.is_suffix else ""
     squeezes = model.remove_extra_whitespaces
     if model.charsmap:
+        safe_import("bbpe.pipeline.charsmap")
         from ..pipeline.charsmap import check_charsmap
 
         check_charsmap(model.charsmap)

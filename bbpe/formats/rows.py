@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
 from ..files import StrPath
-from ..lazy import lazy_re
+from ..lazy import lazy_re, safe_import
 from ..records import dataclass
 from ..spec.spec import TokenizerSpec
 from ..splitting.patterns import Pattern
@@ -38,7 +37,7 @@ class Format:
     @property
     def module(self) -> ModuleType:
         """The module that reads and writes the format."""
-        return import_module("." + self.module_name, __package__)
+        return safe_import(f"{__package__}.{self.module_name}")
 
     def load(
         self,

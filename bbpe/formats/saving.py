@@ -11,6 +11,7 @@ from .. import formats
 from ..errors import BBPEError, VocabularyError
 from ..records import replace
 from ..spec.spec import TokenizerSpec
+from ..lazy import safe_import
 
 #: The parts of a tokenizer that `drop=` can leave out of a file.
 Part: TypeAlias = Literal["special_tokens", "template", "pattern", "padding"]
@@ -125,6 +126,7 @@ def _without(spec: TokenizerSpec, drop: Collection[Part]) -> TokenizerSpec:
 
 
 def _read_back(files: Mapping[Path, bytes], path: Path, options: Mapping[str, Any]) -> TokenizerSpec:
+    safe_import("tempfile")
     from tempfile import TemporaryDirectory
 
     with TemporaryDirectory(prefix="bbpe-") as folder:

@@ -18,6 +18,7 @@ from .pieces import UNKNOWN_TEXT, PieceModel, Unit, pieces_of, spec_of
 from .protobuf import BYTES, Message, WireError, bytes_field, fields_of, float_of, number_field
 from .reading import about
 from .rows import FORMATS
+from ..lazy import safe_import
 
 _UNIGRAM, _BPE, _WORDS = 1, 2, 3
 _UNITS: dict[int, Unit] = {_WORDS: "word", 4: "character"}
@@ -53,6 +54,7 @@ def load(
     """
     folder = Path(path)
     if folder.is_dir():
+        safe_import("bbpe.formats.piece_classes")
         from .piece_classes import load_class
 
         made = load_class(folder, read_model, pattern=pattern, special_tokens=special_tokens, name=name)

@@ -19,6 +19,7 @@ from ..spec.spec import TextRules, TokenizerSpec, keys_of_text
 from ..splitting.patterns import Pattern
 from .reading import read_text
 from .rows import FORMATS
+from ..lazy import safe_import
 
 NAMES = FORMATS["wordpiece"].names
 _UNKNOWN = "[UNK]"
@@ -38,6 +39,7 @@ def load(
     Raises `VocabularyError` with file and line on a repeated token, and with the field on a class that reads such a
     file by other rules and on a token of the class that is missing.
     """
+    safe_import("bbpe.formats.word_classes")
     from .word_classes import load_words
 
     source = Path(path) / NAMES[0][0] if Path(path).is_dir() else Path(path)

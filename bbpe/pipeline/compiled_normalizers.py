@@ -23,6 +23,7 @@ from ..spec.rules import (
     UnicodeForm,
 )
 from .normalizers import sentencepiece_normalizer
+from ..lazy import safe_import
 
 
 def compiled_normalizer(rules: Sequence[Normalizer], *, marks_blanks: bool = False) -> CompiledNormalizer | None:
@@ -71,7 +72,9 @@ def _add_steps(compiled: CompiledNormalizer, rule: Normalizer) -> bool:
                 compiled.add_replace(pattern.encode(), content.encode())
         case Replace(pattern, _, content):
             # imported here, because few rules have a regex and the module takes milliseconds to import
+            safe_import("bbpe.core.automaton")
             from ..core.automaton import Automaton
+            safe_import("bbpe.splitting.automaton")
             from ..splitting.automaton import automaton_of
 
             tables = automaton_of(pattern).tables

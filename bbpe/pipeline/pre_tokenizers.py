@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate, pairwise
 from typing import TypeAlias
 
-from ..lazy import lazy_re, regex
+from ..lazy import lazy_re, regex, safe_import
 from ..spec.rules import (
     Behavior,
     BertPreTokenizer,
@@ -88,6 +88,7 @@ def _spans(rule: PreTokenizer, text: str, limit: TimeLimit) -> list[_Span]:
     if isinstance(rule, FixedLength):
         return [(start, min(start + rule.length, len(text))) for start in range(0, len(text), rule.length)]
     if isinstance(rule, UnicodeScripts):
+        safe_import("bbpe.pipeline.scripts")
         from .scripts import split_by_script
 
         sizes = [len(piece) for piece in split_by_script(text)]  # they leave out only a beginning

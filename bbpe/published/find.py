@@ -15,6 +15,7 @@ from pathlib import Path
 from ..errors import VocabularyError
 from ..files import ReadFile, StrPath, open_file, read_bytes, user_cache
 from .table import Published, PublishedFile
+from ..lazy import safe_import
 
 #: The environment variable that names folders of vocabularies.
 FOLDERS_VARIABLE = "BBPE_VOCABS"
@@ -110,6 +111,7 @@ def _tiktoken_cache() -> Path | None:
     for variable in ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR"):
         if variable in os.environ:
             return Path(os.environ[variable]) if os.environ[variable] else None
+    safe_import("tempfile")
     from tempfile import gettempdir
 
     return Path(gettempdir()) / "data-gym-cache"
@@ -146,7 +148,9 @@ def _package_folders(package: str) -> list[str]:
 
 def _decompressed(path: Path, size: int) -> bytes | None:
     """Return at most `size` + 1 bytes of a gzip file; `None` when it is not one."""
+    safe_import("gzip")
     import gzip
+    safe_import("zlib")
     import zlib
 
     try:

@@ -11,6 +11,7 @@ from ..corpus.sources import Reading
 from ..counting.corpus_parts import checked_texts
 from ..counting.options import check_int
 from ..errors import described
+from ..lazy import safe_import
 from ..records import dataclass
 from ..text import Text, text_bytes
 from ..tokenizer import Tokenizer, checked_tokenizer
@@ -74,6 +75,7 @@ class Curve:
             corpus: The name of a corpus.
 
         """
+        safe_import("math")
         from math import log2
 
         points = [point for point in self.points if point.corpus == corpus]
@@ -226,6 +228,7 @@ def corpus_curve(
         [None, 0.0, 0.0, 0.0]
 
     """
+    safe_import("math")
     from math import log2
 
     if not shares or any(not 0 < part <= 1 for part in shares):

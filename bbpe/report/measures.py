@@ -280,5 +280,6 @@ def changed_documents(rows: Ragged, first: Ragged) -> int:
     changed = len(lengths) - len(same)
     if not changed:
         differs = np.flatnonzero(rows.ids != first.ids)
-        return len(np.unique(np.searchsorted(rows.offsets, differs, side="right")))
+        of_rows = np.searchsorted(rows.offsets, differs, side="right")
+        return int(np.count_nonzero(np.diff(of_rows))) + bool(len(of_rows))
     return changed + sum(not np.array_equal(rows[int(row)], first[int(row)]) for row in same.tolist())

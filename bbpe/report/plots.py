@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from .measures import Measures
+from ..lazy import safe_import
 
 #: Okabe and Ito's colours, which colour-blind readers can tell apart.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
@@ -79,7 +80,9 @@ def _short(value: float) -> str:
 def _axes(path: str | os.PathLike[str], size: tuple[float, float]) -> Iterator[Any]:
     """Give the axes of a figure, all of which is drawn and then saved in our style."""
     try:
+        safe_import("matplotlib")
         import matplotlib as mpl
+        safe_import("matplotlib.figure")
         from matplotlib.figure import Figure
     except ImportError:
         raise ImportError("drawing needs matplotlib; pip install 'bbpe[plot]'") from None

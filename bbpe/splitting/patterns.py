@@ -18,7 +18,7 @@ from typing import Any
 
 from ..core.split import UNICODE_VERSION
 from ..errors import PatternError
-from ..lazy import lazy_property, regex
+from ..lazy import lazy_property, regex, safe_import
 from ..records import dataclass, replace
 from .pattern_limits import check_size
 from .regexes import Regex, TimeLimit, compiled
@@ -70,6 +70,7 @@ class Pattern:
         if self.name is not None and PATTERNS.get(self.name) == self:
             return _SCHEMES.get(self.name)
         # imported here, because its tables take longer to make than a known pattern to look up
+        safe_import("bbpe.splitting.recogniser")
         from .recogniser import recognise_scheme
 
         return _INTERNAL_SCHEMES.get(self) or recognise_scheme(self.steps, self.drops_gaps)
@@ -125,6 +126,7 @@ class Pattern:
 
 def _unicode_of_regex() -> str | None:
     # imported here, because the import is slow and the version is rarely needed
+    safe_import("importlib.metadata")
     from importlib.metadata import metadata
 
     # the package has no attribute with the version
@@ -312,6 +314,7 @@ def get_pattern(pattern: str | Sequence[str] | Pattern) -> Pattern:
         if name in PATTERNS:
             return PATTERNS[name]
         if re.fullmatch(r"[A-Za-z][\w.\-]*", pattern):
+            safe_import("difflib")
             from difflib import get_close_matches
 
             near = get_close_matches(pattern, [*PATTERNS, *ALIASES], n=1)

@@ -16,7 +16,7 @@ from ..core.automaton import Automaton
 from ..core.pre_tokenizer import Batches, PreTokenizer, joined
 from ..core.split import Splitter, utf8_ends
 from ..errors import PatternError
-from ..lazy import lazy_property, np, npt
+from ..lazy import lazy_property, np, npt, safe_import
 from ..text import Text, text_bytes
 from .patterns import Pattern, get_pattern
 from .scheme import Scheme
@@ -28,6 +28,7 @@ _BATCH = 1 << 16
 @lru_cache(maxsize=64)
 def compiled_steps(pattern: Pattern) -> PreTokenizer | None:
     """Return the chain of automatons that splits as a pattern does; `None` when a regex has no automaton."""
+    safe_import("bbpe.splitting.automaton")
     from .automaton import automaton_of
 
     behavior = "Removed" if pattern.drops_gaps else "Isolated"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from importlib import import_module
+
+from ..lazy import safe_import
 
 #: The modules of tiktoken that have a counterpart here, after "tiktoken".
 _MODULES = ("", ".core", ".load", ".model", ".registry")
@@ -31,7 +32,7 @@ def install() -> None:
             "call bbpe.tiktoken.install() before the packages that import tiktoken"
         )
     for name in _MODULES:
-        sys.modules[f"tiktoken{name}"] = import_module(_OURS + name)
+        sys.modules[f"tiktoken{name}"] = safe_import(_OURS + name)
 
 
 def uninstall() -> None:

@@ -18,6 +18,7 @@ from ..spec.spec import MAX_ID, TokenizerSpec
 from ..spec.vocab import Vocab
 from ..splitting.patterns import Pattern, get_pattern
 from ..text import BYTE_ORDER, alphabet_to_bytes
+from ..lazy import safe_import
 
 if TYPE_CHECKING:
     from .words import WordPlan
@@ -150,6 +151,7 @@ class BPE:
         self._check_texts("special_tokens", specials)
         ties = self.tie_break or ("strings" if self.end_of_word else "ids")
         # imported here, because training on bytes needs none of it
+        safe_import("bbpe.training.words")
         from .words import WordPlan
 
         return WordPlan(

@@ -13,7 +13,7 @@ from ..corpus.rowfiles import Counts, Rows
 from ..counting.counts import PretokenCounts
 from ..counting.options import Counting, Report, check_share
 from ..errors import CorpusError
-from ..lazy import lazy_re, lazy_regex, np
+from ..lazy import lazy_re, lazy_regex, np, safe_import
 from ..records import dataclass, whole
 from ..spec.models import UnigramModel
 from ..spec.rules import BYTE_KEYS, ESCAPED_MARK, SPACE_MARK, Characters, Prepend, Replace
@@ -133,6 +133,7 @@ class UnigramPlan:
             words, kinds = unigram_words(words, by_line=counts.spec.document == "line")
         own = self.options
         # imported here, because training of other models needs none of it
+        safe_import("bbpe.training.unigram_em")
         from .unigram_em import learn
 
         found = learn(

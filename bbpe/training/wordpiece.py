@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ..records import dataclass, whole
 from ..splitting.patterns import get_pattern
 from .bpe import check_vocabulary
+from ..lazy import safe_import
 
 if TYPE_CHECKING:
     from .words import Score, WordPlan
@@ -61,6 +62,7 @@ class WordPiece:
     def plan(self, vocab_size: int, special_tokens: Sequence[str], pattern: str | Sequence[str] | None) -> WordPlan:
         """Return what is done to train such a model, checked against the other arguments of `train`."""
         # imported here, because training on bytes needs none of it
+        safe_import("bbpe.training.words")
         from .words import WordPlan
 
         return WordPlan(

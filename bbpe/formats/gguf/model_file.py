@@ -25,6 +25,7 @@ from .bpe import byte_level_pieces, read_byte_level
 from .characters import CHARACTERS, GEMMA, read_characters
 from .fields import read_fields
 from .pieces import BPE, UNIGRAM, read_pieces, written_pieces
+from ...lazy import safe_import
 
 _BYTE_LEVEL = "gpt2"
 
@@ -102,6 +103,7 @@ def _written(
 ) -> bytes:
     """Return the bytes of the file; `write_rest` writes the values that only this type of model has."""
     try:
+        safe_import("gguf")
         from gguf import GGUFWriter
     except ImportError:
         raise ImportError("writing GGUF needs the gguf package: pip install bbpe[gguf]") from None

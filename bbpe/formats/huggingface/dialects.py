@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from ...files import StrPath
 from ...splitting.patterns import PATTERNS, with_line_ends
+from ...lazy import safe_import
 
 # tests/formats/test_formats.py compares the named patterns with Oniguruma on random text.  This one needs another
 # spelling in Oniguruma: under (?i) "st" would match the ligature U+FB06, and [\p{L}] the mark U+0345, which no class of
@@ -31,6 +32,7 @@ def to_oniguruma(steps: Sequence[str]) -> list[str]:
     spelled = [_SPELLED.get(step, step) for step in steps]
     for step in spelled:
         if step not in _SAFE:
+            safe_import("bbpe.formats.huggingface.oniguruma")
             from .oniguruma import check_agreed
 
             check_agreed(step)
@@ -48,6 +50,7 @@ def from_oniguruma(source: str, *, path: StrPath, place: str) -> str:
     """
     if source in _SAFE:
         return _READ.get(source, source)
+    safe_import("bbpe.formats.huggingface.oniguruma")
     from .oniguruma import translated
 
     return translated(source, path=path, place=place)

@@ -22,6 +22,7 @@ from ...spec.rules import (
 from ...splitting.regexes import compiled
 from ..reading import Fields, parts_of
 from .dialects import from_oniguruma, to_oniguruma
+from ...lazy import safe_import
 
 _KNOWN = (
     "NFC, NFD, NFKC, NFKD, Lowercase, StripAccents, Strip, Prepend, Replace, Nmt, ByteLevel, Precompiled, "
@@ -69,6 +70,7 @@ def _read(value: object, path: StrPath, place: str) -> Normalizer:
 
 def _precompiled(fields: Fields) -> Precompiled:
     written = fields.take_type("precompiled_charsmap", str)
+    safe_import("base64")
     from base64 import b64decode
 
     try:
@@ -76,6 +78,7 @@ def _precompiled(fields: Fields) -> Precompiled:
     except ValueError:
         fields.refuse("the table is not valid base64; expected base64", "precompiled_charsmap")
     if data:
+        safe_import("bbpe.pipeline.charsmap")
         from ...pipeline.charsmap import check_charsmap
 
         check_charsmap(data)
@@ -105,6 +108,7 @@ def read_replace(fields: Fields) -> Replace:
 
 def _read_normalizer_replace(fields: Fields) -> Replace:
     # imported here, because few files have a regex
+    safe_import("bbpe.splitting.automaton")
     from ...splitting.automaton import may_begin_empty
 
     rule = read_replace(fields)
@@ -147,6 +151,7 @@ def _written(rule: Normalizer, path: StrPath) -> dict[str, Any]:
         case Prepend(text):
             return {"type": "Prepend", "prepend": text}
         case Precompiled(data):
+            safe_import("base64")
             from base64 import b64encode
 
             return {"type": "Precompiled", "precompiled_charsmap": b64encode(data).decode()}

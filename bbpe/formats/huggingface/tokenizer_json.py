@@ -35,6 +35,7 @@ from .post_processors import read_post_processor, write_post_processor
 from .pre_tokenizers import PreTokenization, read_pre_tokenizer, with_prefix, write_pre_tokenizer
 from .row_lengths import read_padding, read_truncation, take_own_padding, write_padding, write_truncation
 from .scores import dumps, score_of
+from ...lazy import safe_import
 
 NAMES = FORMATS["huggingface"].names
 _MARK_BLANKS = Replace(" ", False, SPACE_MARK)
@@ -202,14 +203,17 @@ def _document(spec: TokenizerSpec, path: StrPath) -> dict[str, Any]:
 def _written_model(spec: TokenizerSpec, path: StrPath) -> dict[str, Any]:
     match spec.model:
         case WordPieceModel():
+            safe_import("bbpe.formats.huggingface.word_piece")
             from .word_piece import write_wordpiece
 
             return write_wordpiece(spec, spec.model)
         case WordLevelModel():
+            safe_import("bbpe.formats.huggingface.word_level")
             from .word_level import write_word_level
 
             return write_word_level(spec, spec.model)
         case UnigramModel():
+            safe_import("bbpe.formats.huggingface.unigram")
             from .unigram import write_unigram
 
             return write_unigram(spec, spec.model)
@@ -314,17 +318,20 @@ def _read_model(
     """Read a model; `has_marks`: U+2581 has a token, so that a blank may take its place."""
     match model.peek("type"):
         case "WordPiece":
+            safe_import("bbpe.formats.huggingface.word_piece")
             from .word_piece import read_wordpiece
 
             wordpieces, wordpiece = read_wordpiece(model)
             return ReadModel(wordpieces, other=wordpiece, is_spelled=split.byte_level)
         case "WordLevel":
+            safe_import("bbpe.formats.huggingface.word_level")
             from .word_level import read_word_level
 
             words, word_level = read_word_level(model, added.special)
             return ReadModel(words, other=word_level, is_spelled=split.byte_level)
         case "Unigram":
             marks = has_marks and _marks_blanks(split, rules)
+            safe_import("bbpe.formats.huggingface.unigram")
             from .unigram import read_unigram
 
             # a token with a blank is never a piece where blanks are U+2581

@@ -8,7 +8,7 @@ from typing import Any
 
 from ...corpus.rowfiles import pyarrow_parquet
 from ...errors import CorpusError
-from ...lazy import np, npt
+from ...lazy import np, npt, safe_import
 from ..outputs import Outputs
 from .format import AllLengths, Format, Ids, Keys, Lengths, with_suffix
 
@@ -21,6 +21,7 @@ class ParquetWriter:
 
     def __init__(self, outputs: Outputs, dtype: str, name: str, *, has_keys: bool = False) -> None:
         parquet = pyarrow_parquet()
+        safe_import("pyarrow")
         import pyarrow as pa
 
         self._pa = pa
@@ -82,6 +83,7 @@ def _keys(stem: Path) -> Iterator[str]:
 
 def _column(stem: Path) -> Any:
     path = with_suffix(stem, ".parquet")
+    safe_import("pyarrow")
     import pyarrow as pa
 
     try:

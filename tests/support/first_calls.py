@@ -1,0 +1,121 @@
+"""Public calls by name, each as the first one of a process, for tests of imports, forks and interruptions."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from collections.abc import Callable
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import bbpe
+
+WORDS = "see my eyes first, see my dogs. "
+#: Ids, and a text and texts that are long enough for two threads.
+IDS, LONG = [60, 61, 62, 257], WORDS * 20_000
+TEXTS = [WORDS * 300] * 100
+
+Call = Callable[[Any, Path], Any]
+
+
+def prepare(folder: Path) -> None:
+    """Write the files that the calls read."""
+    tok = bbpe.train_from_iterator([WORDS], vocab_size=270, special_tokens=["<s>"])
+    tok.save(folder / "t.json")
+    (folder / "a.txt").write_text(LONG)
+    (folder / "a.jsonl").write_text('{"text": "see my dogs"}\n' * 200)
+    bbpe.shard(folder / "a.jsonl", folder / "shards", tok)
+    bbpe.count(folder / "a.txt", pattern="gpt2").save(folder / "a.counts")
+
+
+def load(folder: Path) -> Any:
+    """Load the tokenizer, and encode nothing yet."""
+    return bbpe.load(folder / "t.json", cache=False)
+
+
+def new(folder: Path, name: str) -> Path:
+    """Return the path of a file that no other process writes."""
+    return folder / f"{os.getpid()}-{name}"
+
+
+#: Calls of methods that need no file.
+METHODS: dict[str, Call] = {
+    "encode": lambda tok, _: tok.encode(WORDS),
+    "encode special": lambda tok, _: tok.encode(WORDS + "<s>", allowed_special={"<s>"}),
+    "encode_bytes": lambda tok, _: tok.encode_bytes(b"see \xff"),
+    "encode_to_numpy": lambda tok, _: tok.encode_to_numpy(LONG, threads=2).sum(),
+    "encode_batch": lambda tok, _: len(tok.encode_batch(TEXTS, threads=2)),
+    "encode_batch_to_numpy": lambda tok, _: tok.encode_batch_to_numpy(TEXTS, threads=2)[3].sum(),
+    "encode_padded": lambda tok, _: tok.encode_padded(TEXTS, pad_id=0, threads=2)[0].shape,
+    "encode_with_offsets": lambda tok, _: tok.encode_with_offsets(LONG)[1][-1],
+    "encode_aligned": lambda tok, _: len(tok.encode_aligned(WORDS).ids),
+    "encode_iterable": lambda tok, _: sum(1 for _ in tok.encode_iterable(TEXTS)),
+    "tokenize": lambda tok, _: tok.tokenize(WORDS),
+    "pieces": lambda tok, _: tok.pieces(WORDS),
+    "trace": lambda tok, _: str(tok.trace(WORDS)),
+    "to_html": lambda tok, _: len(tok.to_html(WORDS)),
+    "count_tokens": lambda tok, _: tok.count_tokens(LONG, threads=2),
+    "count_tokens_batch": lambda tok, _: list(tok.count_tokens_batch(TEXTS, threads=2)),
+    "fits": lambda tok, _: tok.fits(WORDS, 3),
+    "truncate": lambda tok, _: tok.truncate(WORDS * 9, 7),
+    "chunk": lambda tok, _: len(tok.chunk(WORDS * 90, 20)),
+    "chunk sentences": lambda tok, _: len(tok.chunk(WORDS * 90, 20, overlap=5, boundary="sentence")),
+    "decode": lambda tok, _: tok.decode(IDS),
+    "decode_bytes": lambda tok, _: tok.decode_bytes(IDS),
+    "decode_batch": lambda tok, _: tok.decode_batch([IDS] * 500, threads=2)[-1],
+    "decode_with_offsets": lambda tok, _: tok.decode_with_offsets(IDS),
+    "stream_decoder": lambda tok, _: tok.stream_decoder().push(60),
+    "stream_decoder copy": lambda tok, _: tok.stream_decoder().copy().push(60),
+    "is_canonical": lambda tok, _: tok.is_canonical(IDS),
+    "id_to_token": lambda tok, _: tok.id_to_token(60),
+    "token_to_id": lambda tok, _: tok.token_to_id("s"),
+    "get_vocab": lambda tok, _: len(tok.get_vocab()),
+    "merges": lambda tok, _: len(tok.merges),
+    "ranks": lambda tok, _: len(tok.ranks),
+    "special_tokens": lambda tok, _: dict(tok.special_tokens),
+    "unicode_version": lambda tok, _: tok.unicode_version,
+    "with_added_tokens": lambda tok, _: len(tok.with_added_tokens(["<x>"], special=True)),
+    "cache_info": lambda tok, _: tok.cache_info().limit,
+    "clear_cache": lambda tok, _: tok.clear_cache(),
+    "fingerprint": lambda tok, _: tok.fingerprint,
+    "==": lambda tok, _: tok == deepcopy(tok),
+    "hash": lambda tok, _: isinstance(hash(tok), int),
+    "pickle": lambda tok, _: pickle.loads(pickle.dumps(tok)) == tok,
+    "repr": lambda tok, _: repr(tok),
+    "warm_up": lambda tok, _: tok.warm_up(),
+    "as_tiktoken": lambda tok, _: tok.as_tiktoken().encode(WORDS),
+}
+#: Calls of methods that read or write files.
+FILES: dict[str, Call] = {
+    "encode_files": lambda tok, folder: len(list(tok.encode_files(folder / "a.txt"))),
+    "save": lambda tok, folder: tok.save(new(folder, "a.json")),
+    "save folder": lambda tok, folder: tok.save(new(folder, "a")),
+    "save gpt2": lambda tok, folder: tok.save(new(folder, "b"), format="gpt2"),
+    "save tiktoken": lambda tok, folder: tok.save(new(folder, "c.tiktoken"), drop=["special_tokens"]),
+}
+#: Public functions, and methods that import packages which bbpe does not require.
+FUNCTIONS: dict[str, Call] = {
+    "load": lambda _, folder: len(bbpe.load(folder / "t.json", cache=False)),
+    "count": lambda _, folder: len(bbpe.count(folder / "a.txt", pattern="gpt2", threads=2)),
+    "count_from_iterator": lambda *_: len(bbpe.count_from_iterator(TEXTS, pattern="gpt2", threads=2)),
+    "load_counts": lambda _, folder: len(bbpe.load_counts(folder / "a.counts")),
+    "train": lambda _, folder: len(bbpe.train(folder / "a.txt", 262, counting=bbpe.Counting(threads=2))),
+    "train_from_iterator": lambda *_: len(bbpe.train_from_iterator(TEXTS, 262, counting=bbpe.Counting(threads=2))),
+    "train unigram": lambda *_: len(bbpe.train_from_iterator(TEXTS, 300, model=bbpe.Unigram())),
+    "train wordpiece": lambda *_: len(bbpe.train_from_iterator(TEXTS, 60, model=bbpe.WordPiece())),
+    "extend": lambda tok, folder: len(bbpe.extend(tok, folder / "a.txt", len(tok) + 2)),
+    "split": lambda *_: bbpe.split(WORDS, "gpt2"),
+    "lint": lambda tok, _: len(bbpe.lint(tok).findings),
+    "evaluate": lambda tok, folder: bbpe.evaluate(tok, folder / "a.txt") is not None,
+    "compare": lambda tok, folder: bbpe.compare(tok, tok, folder / "a.txt") is not None,
+    "learning_curve": lambda tok, folder: bbpe.learning_curve(tok, [260, 265], folder / "a.txt") is not None,
+    "count_tokens of files": lambda tok, folder: bbpe.count_tokens(folder / "a.txt", tok) is not None,
+    "plan_shards": lambda tok, folder: len(bbpe.plan_shards(folder / "a.jsonl", new(folder, "plan"), tok).parts),
+    "shard": lambda tok, folder: len(bbpe.shard(folder / "a.jsonl", new(folder, "shards"), tok, threads=2)),
+    "load_shards": lambda _, folder: len(bbpe.load_shards(folder / "shards")[0]),
+    "verify_shards": lambda _, folder: bbpe.verify_shards(folder / "shards"),
+    "merge_shards": lambda _, folder: len(bbpe.merge_shards([folder / "shards"], new(folder, "merged"), shuffle=1)),
+    "set_cache_limit": lambda *_: bbpe.set_cache_limit(1 << 20),
+    "as_tokenizers": lambda tok, _: tok.as_tokenizers().encode("see").ids,
+}

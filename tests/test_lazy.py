@@ -1,0 +1,350 @@
+"""The gate of late imports: what passes it, and that forks, signals, purged modules and exits leave nothing half imported."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import first_calls
+import pytest
+from house import MODULES
+
+from bbpe.lazy import in_gate, lazy_re, safe_import
+
+SUPPORT = Path(first_calls.__file__).parent
+#: Modules that import late without the gate: commands have a process of their own, and the reference imports nothing.
+WITHOUT_GATE = ("cli.", "reference", "lazy")
+CALLS = {**first_calls.METHODS, **first_calls.FILES, **first_calls.FUNCTIONS}
+
+needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    made = tmp_path_factory.mktemp("first_calls")
+    first_calls.prepare(made)
+    return made
+
+
+def run(code: str, folder: Path, *arguments: str, seconds: float = 60) -> str:
+    """Run a script in a fresh process, and return what it prints; what it writes to stderr is an error."""
+    paths = os.pathsep.join([str(SUPPORT), str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code), *arguments], cwd=folder, env={**os.environ, "PYTHONPATH": paths},
+        capture_output=True, text=True, timeout=seconds, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr[-2000:]
+    return done.stdout
+
+
+def imports_of(path: Path) -> list[tuple[int, list[str], list[str]]]:
+    """Late imports of a file: the line, what they import, and what `safe_import` had imported in the lines before."""
+    found = []
+    for function in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if not isinstance(function, ast.FunctionDef):
+            continue
+        for block in ast.walk(function):
+            for body in (getattr(block, name, None) for name in ("body", "orelse", "finalbody")):
+                gated = []
+                for node in body if isinstance(body, list) else ():
+                    if isinstance(node, ast.Expr) and re.match("safe_import\\('[^)]*'\\)$", ast.unparse(node)):
+                        gated.append(ast.literal_eval(node.value.args[0]))
+                    if isinstance(node, (ast.Import, ast.ImportFrom)):
+                        found.append((node.lineno, wanted(node, path), gated))
+    return found
+
+
+def wanted(node: ast.Import | ast.ImportFrom, path: Path) -> list[str]:
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    package = ["bbpe", *path.relative_to(SUPPORT.parents[1] / "bbpe").parts[:-1]]
+    parts = package[: len(package) - node.level + 1] if node.level else []
+    module = ".".join([*parts, *(node.module.split(".") if node.module else ())])
+    inner = [f"{module}.{alias.name}" for alias in node.names]
+    known = [name for name in inner if {name[5:], f"{name[5:]}.__init__"} & MODULES.keys()]
+    return known or [module]
+
+
+@pytest.mark.parametrize("name", [name for name in MODULES if not name.startswith(WITHOUT_GATE)])
+def test_late_imports_are_written_with_the_gate(name):
+    for line, modules, gated in imports_of(MODULES[name]):
+        assert {*modules} <= {*gated}, f"{MODULES[name]}:{line}: call safe_import for {modules} before"
+
+
+#: Each first call in a child of its own, and the modules that a call imports past the gate.
+PAST_THE_GATE = """
+    import os, sys
+    from pathlib import Path
+    if sys.argv[1] == "with":
+        import concurrent.futures.thread, hashlib, json, logging, numpy, regex
+    import bbpe, first_calls
+    from bbpe import lazy
+
+    past, is_armed = set(), False
+    def hook(event, arguments):
+        if event == "import" and is_armed and not lazy._GATE._is_owned() and arguments[0] != "threading":
+            past.add(arguments[0])
+
+    sys.addaudithook(hook)
+    for name, call in {**first_calls.METHODS, **first_calls.FILES, **first_calls.FUNCTIONS}.items():
+        child = os.fork()
+        if not child:
+            tok = first_calls.load(Path()) if call is not first_calls.FUNCTIONS["load"] else None
+            is_armed = True
+            call(tok, Path())
+            is_armed = False
+            if past:
+                print(name, *sorted(past), flush=True)
+            os._exit(0)
+        assert not os.waitpid(child, 0)[1], name
+"""
+
+
+@needs_fork
+@pytest.mark.parametrize("libraries", [pytest.param("with", marks=pytest.mark.full), "without"])
+def test_all_that_first_calls_import_passes_the_gate(libraries, folder):
+    assert not run(PAST_THE_GATE, folder, libraries, seconds=120)
+
+
+#: A thread makes a first call, and a child is forked at some moments of it, which makes another one.  Prints the pairs
+#: in which a child hangs, fails, or gives something else than a child of a process without threads.
+MATRIX = """
+    import os, signal, sys, threading, time, warnings
+    from pathlib import Path
+    moments, libraries, is_warm = int(sys.argv[1]), sys.argv[2], sys.argv[3] == "warm"
+    if libraries == "with":
+        import concurrent.futures.thread, hashlib, json, logging, numpy, regex
+    warnings.simplefilter("ignore")  # Python warns about forks in processes with threads
+    import bbpe, first_calls
+
+    CALLS = {**first_calls.METHODS, **first_calls.FILES, **first_calls.FUNCTIONS}
+
+    def started():
+        tok = first_calls.load(Path())
+        if is_warm:
+            tok.warm_up()
+        return lambda name: repr(CALLS[name](tok, Path())).encode()
+
+    def forked(work):
+        # what `work` returns in a child, or how the child ended
+        read, write = os.pipe()
+        child = os.fork()
+        if not child:
+            signal.alarm(20)
+            os.write(write, work())
+            os._exit(0)
+        os.close(write)
+        with open(read, "rb") as file:
+            found = file.read()
+        status = os.waitpid(child, 0)[1]
+        return b"status %d" % status if status else found
+
+    def once(name):
+        call, start = started(), time.perf_counter()
+        found = call(name)
+        return b"%f %b" % (time.perf_counter() - start, found)
+
+    def at(moment, first, other):
+        call = started()
+        thread = threading.Thread(target=call, args=(first,))
+        thread.start()
+        time.sleep(moment)
+        found = forked(lambda: call(other))
+        thread.join()
+        return found
+
+    names = [sys.argv[4].split(","), sys.argv[5].split(",")]
+    alone = {name: forked(lambda: once(name)).partition(b" ")[::2] for name in {*names[0], *names[1]}}
+    for first in names[0]:
+        for other in names[1]:
+            for number in range(moments):
+                moment = float(alone[first][0]) * (number + 0.5) / moments
+                found = forked(lambda: at(moment, first, other))
+                if found != alone[other][1]:
+                    print(first, other, number, found[:80], flush=True)
+"""
+
+
+def matrix(folder: Path, moments: int, libraries: str, warm: str, firsts: list[str], others: list[str]) -> str:
+    return run(MATRIX, folder, str(moments), libraries, warm, ",".join(firsts), ",".join(others), seconds=36_000)
+
+
+@needs_fork
+@pytest.mark.parametrize("call", ["decode", "encode_with_offsets", "save", "fingerprint", "lint", "as_tiktoken"])
+def test_a_child_forked_in_a_first_call_makes_the_same_call(call, folder):
+    assert not matrix(folder, 3, "without", "cold", [call], [call])
+
+
+@needs_fork
+def test_a_child_forked_in_a_first_call_makes_another(folder):
+    firsts, others = ["encode_batch_to_numpy", "train"], ["chunk", "save"]
+    assert not matrix(folder, 1, "without", "cold", firsts, others)
+
+
+@needs_fork
+@pytest.mark.long
+@pytest.mark.parametrize("libraries", ["with", "without"])
+@pytest.mark.parametrize("warm", ["warm", "cold"])
+@pytest.mark.parametrize("call", CALLS)
+def test_a_child_forked_in_any_first_call_makes_any_other(libraries, warm, call, folder):
+    assert not matrix(folder, 20, libraries, warm, [call], list(CALLS))
+
+
+PURGE = "for name in [name for name in sys.modules if name.partition('.')[0] == 'bbpe']: del sys.modules[name]\n"
+
+
+@pytest.mark.parametrize("again", ["", "import bbpe; bbpe.Tokenizer"])
+def test_an_object_of_modules_that_were_removed_says_so(again, folder):
+    code = f"import sys, bbpe\ntok = bbpe.load('t.json', cache=False)\nids = tok.encode('see')\n{PURGE}{again}\n"
+    for call in ("tok.decode(ids)", "tok.encode_with_offsets('see')", "tok.fingerprint", "tok.save('x.json')"):
+        out = run(code + f"try: {call}\nexcept ImportError as error: print(error)", folder)
+        assert "was removed from sys.modules, or imported again" in out, call
+    # what was used before goes on
+    out = run(code.replace("ids =", "tok.warm_up(); ids =") + "print(tok.encode('see') == ids)", folder)
+    assert out == "True\n"
+
+
+def test_one_module_imported_again_is_refused(folder):
+    code = """
+        import sys, bbpe
+        tok = bbpe.load("t.json", cache=False)
+        tok.fingerprint
+        del sys.modules["bbpe.spec.fingerprint"]
+        try:
+            bbpe.load("t.json", cache=False).fingerprint
+        except ImportError as error:
+            print(error.name)
+    """
+    assert run(code, folder) == "bbpe.spec.fingerprint\n"
+
+
+#: Calls a decoder at an odd moment; "see" is printed.
+MOMENTS = {
+    "at exit": "import atexit; atexit.register(show)",
+    "in a late thread": "import threading; threading.Thread(target=lambda: (time.sleep(0.2), show())).start()",
+    "in a thread of _thread": "import _thread; _thread.start_new_thread(show, ()); time.sleep(3)",
+    "with a small stack": """
+        import threading
+        threading.stack_size(64 << 10)
+        show()
+    """,
+    "where no thread can start": """
+        from bbpe import lazy
+        def start_new_thread(*_): raise RuntimeError("can't start new thread")
+        lazy.start_new_thread = start_new_thread
+        show()
+    """,
+    "within another import": """
+        import builtins, sys
+        from pathlib import Path
+        builtins.show = show
+        Path("asking.py").write_text("show()")
+        sys.path.insert(0, ".")
+        import asking
+    """,
+    "while another thread waits for the gate in an import": """
+        import builtins, sys, threading
+        from pathlib import Path
+        Path("slow.py").write_text("import time; time.sleep(0.3); show()")
+        builtins.show = show
+        sys.path.insert(0, ".")
+        from bbpe.lazy import safe_import
+        thread = threading.Thread(target=lambda: safe_import("slow"))
+        thread.start()
+        import slow
+        thread.join()
+    """,
+    "in the handler of a signal": """
+        import signal
+        signal.signal(signal.SIGALRM, lambda *_: show())
+        signal.setitimer(signal.ITIMER_REAL, 0.001)
+        tok.encode_with_offsets("see my dogs")
+        time.sleep(0.2)
+    """,
+    "without a path": "import sys; tok.warm_up(); sys.path[:] = []; show()",
+}
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_a_first_call_at_an_odd_moment_answers(moment, folder):
+    code = "import time, bbpe\ntok = bbpe.load('t.json', cache=False)\nids = tok.encode('see')\n"
+    code += "def show(): print(tok.decode(ids), flush=True)\n" + textwrap.dedent(MOMENTS[moment])
+    assert run(code, folder) == "see\n"
+
+
+def test_an_object_that_dies_with_the_interpreter_does_not_hang(folder):
+    code = """
+        import bbpe
+        class Last:
+            tok = bbpe.load("t.json", cache=False)
+            def __del__(self):
+                try:
+                    print(self.tok.decode(self.tok.encode("see")))
+                except ImportError as error:
+                    print("refused")
+        last = Last()
+        last.itself = last
+    """
+    assert run(code, folder) in ("see\n", "refused\n")
+
+
+#: SIGINT comes with the import of a module.
+INTERRUPTED = """
+    import os, signal, sys
+    import bbpe
+    tok = bbpe.load("t.json", cache=False)
+    class Finder:
+        def find_spec(self, name, path=None, target=None):
+            if name == sys.argv[1]:
+                sys.meta_path.remove(self)
+                os.kill(os.getpid(), signal.SIGINT)
+    sys.meta_path.insert(0, Finder())
+    try:
+        tok.encode_with_offsets("see my dogs")
+    except KeyboardInterrupt:
+        print("stopped")
+    print(tok.encode_with_offsets("see my dogs")[0] == tok.encode("see my dogs"))
+"""
+
+
+@pytest.mark.parametrize("module", ["numpy.version", "numpy.exceptions", "bbpe.encoding.offsets"])
+def test_an_import_goes_on_after_an_interruption(module, folder):
+    assert run(INTERRUPTED, folder, module) == "stopped\nTrue\n"
+
+
+def test_forks_wait_for_an_import_and_leave_the_locks_of_logging_alone(folder):
+    code = """
+        import os, sys, threading, time, warnings
+        warnings.simplefilter("ignore")
+        from bbpe.lazy import in_gate
+        def slow():
+            time.sleep(0.2)
+            import concurrent.futures.thread
+        thread = threading.Thread(target=lambda: in_gate(slow))
+        thread.start()
+        time.sleep(0.1)
+        child = os.fork()
+        import concurrent.futures, logging
+        assert "concurrent.futures.thread" in sys.modules
+        logging.warning and logging._lock.acquire(blocking=False) or print("held")
+        logging._lock.release()
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            pool.submit(len, "").result()
+        if not child:
+            os._exit(0)
+        print(os.waitpid(child, 0)[1])
+    """
+    assert run(code, folder) == "0\n"
+
+
+def test_what_an_import_raises_is_raised():
+    with pytest.raises(ModuleNotFoundError, match="no_such_module"):
+        safe_import("no_such_module")
+    with pytest.raises(ZeroDivisionError):
+        in_gate(lambda: 1 // 0)
+    assert in_gate(lambda: in_gate(lambda: lazy_re("[0-9]").findall("1a2"))) == ["1", "2"]
