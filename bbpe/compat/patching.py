@@ -72,6 +72,7 @@ def _from_pretrained(cls: Any, *arguments: Any, **options: Any) -> Any:
 
 
 def _init(self: Any, *arguments: Any, **options: Any) -> None:
+    safe_import("transformers", "PreTrainedTokenizerFast")
     from transformers import PreTrainedTokenizerFast
 
     _original["__init__"](self, *arguments, **options)

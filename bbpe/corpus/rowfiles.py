@@ -310,6 +310,8 @@ def _numbers(counts: Any) -> Any:
     safe_import("pyarrow")
     import pyarrow as pa
 
+    if isinstance(counts, pa.ChunkedArray):
+        return np.concatenate([_numbers(part) for part in counts.chunks or [pa.array([], counts.type)]])
     types, kind = pa.types, counts.type
     letter = "f" if types.is_floating(kind) else "i" if types.is_signed_integer(kind) else "u"
     buffer = counts.buffers()[1]

@@ -9,10 +9,9 @@ from typing import Any
 from ..corpus.files import CorpusPaths, Format
 from ..corpus.sources import Reading
 from ..counting.corpus_parts import checked_texts
-from ..counting.options import check_int
 from ..errors import described
 from ..lazy import safe_import
-from ..records import dataclass
+from ..records import dataclass, whole
 from ..text import Text, text_bytes
 from ..tokenizer import Tokenizer, checked_tokenizer
 from ..training.prune import prune
@@ -193,7 +192,7 @@ def _checked_sizes(sizes: object, most: int) -> list[int]:
         raise TypeError(f"sizes is {described(sizes)}; {problem}")
     given = list(sizes)
     for number, size in enumerate(given):
-        check_int(f"sizes[{number}]", size, 1)
+        whole(f"sizes[{number}]", size, 1)
     chosen = sorted({int(size) for size in given})
     if not chosen or chosen[-1] > most:
         raise ValueError(f"sizes is {given!r}; expected sizes of at most {most:,} tokens")

@@ -12,6 +12,7 @@ from ..corpus.files import CorpusPaths
 from ..counting.count import count_files, count_texts
 from ..counting.counts import PretokenCounts
 from ..counting.options import Counting, Report, counting_of, silent
+from ..lazy import safe_import
 from ..records import replace, whole
 from ..splitting.patterns import get_pattern
 from ..text import Text, text_bytes
@@ -58,6 +59,7 @@ def _place_of(name: str, value: object, known: Sequence[str]) -> str:
     if name in Counting.__dataclass_fields__:
         place = "" if "counting" not in known else f": counting=bbpe.Counting({given})"
         return f"; it is an option of bbpe.Counting{place}"
+    safe_import("difflib")
     from difflib import get_close_matches
 
     near = get_close_matches(name, known, n=1)
