@@ -6,8 +6,9 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeAlias
 
-from ..errors import AccelerationError
+from ..errors import AccelerationError, VocabularyError
 from ..pipeline.special_tokens import Matcher
+from ..spec.rules import Replace
 from .encoding import Encoding
 from .row_options import row
 from .texts import Engine
@@ -26,6 +27,8 @@ PROBES = (
     "def f(x):\n    return {'a': x**2, \"b\": [1, 2]}  # 100%\n\n\n",
     "https://example.org/a_b?c=d&e=f <s> </s> [SEP] <|endoftext|> ## @@",
 )
+#: The full-width forms of ASCII.
+_WIDE = {code: code + 0xFEE0 for code in range(0x21, 0x7F)}
 _WORDS = ["Hello", "World,", "don't", " 12 ", "\u6771\u4eac"]
 #: Tokens of the vocabulary in one text, and ids that are decoded in one call.
 _TOKENS, _SHOWN = 128, 60
@@ -83,6 +86,10 @@ def _without_options(inner: Any, is_plain: bool) -> Iterator[None]:
 def _prove_texts(engine: Engine, inner: Any, rows: list[list[int]], matcher: Matcher | None) -> None:
     others = list(engine.spec.added_tokens) + list(engine.spec.special_tokens)
     probes = [*PROBES, *(f"a{text} {text.upper()} {text}b{text}" for text in others[:_SHOWN])]
+    # what a normalizer may turn into a token: its full-width form, another case, and what a rule replaces
+    probes += [f"{text.lower()} {text.translate(_WIDE)} a{text.translate(_WIDE)}b\U0001fae8" for text in others[:_SHOWN]]
+    rules = [rule for rule in engine.spec.rules.normalizers if isinstance(rule, Replace) and not rule.is_regex]
+    probes += [f"a {rule.pattern} b{rule.pattern}{rule.pattern}c" for rule in rules[:_SHOWN]]
     for text, theirs in zip(probes, _asked(inner.encode_batch, probes), strict=True):
         _compare(text, row(engine, [engine.encoded(text, matcher)], True, None), theirs, _LISTS)
     texts = [engine.decoded(ids, False) for ids in rows]
@@ -123,7 +130,10 @@ def _chunks(ids: Collection[int]) -> list[list[int]]:
 
 def _compare(text: str, ours: Encoding, theirs: Any, lists: tuple[str, ...]) -> None:
     for name in lists:
-        one, other = getattr(ours, name), getattr(theirs, name)
+        try:
+            one, other = getattr(ours, name), getattr(theirs, name)
+        except VocabularyError as error:
+            raise AccelerationError(f"{name} of {text[:_SHOWN]!r}: {error}") from error
         if one != other:
             raise AccelerationError(_difference(name, text, one, other))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from copy import copy
 from itertools import chain
 from typing import Any
 
@@ -12,7 +13,7 @@ from ..encoding.piped import NOTHING_AROUND, Around
 from ..encoding.placed import PlacedTexts
 from ..errors import TokenIdError
 from ..lazy import lazy_property
-from ..pipeline.special_tokens import Matcher
+from ..pipeline.special_tokens import NOTHING, Matcher
 from ..records import replace
 from ..spec.models import UnigramModel
 from ..spec.rules import SPACE_MARK, Template
@@ -111,7 +112,16 @@ class Engine:
 
     def matcher(self, plain_specials: bool) -> Matcher | None:
         """Return the matcher of a call; `plain_specials`: special tokens in a text are plain text."""
-        return self.tokenizer._specials.matcher(() if plain_specials else "all")
+        return self._plain if plain_specials else self.tokenizer._specials.matcher("all")
+
+    @lazy_property
+    def _plain(self) -> Matcher | None:
+        """What finds no special tokens; as in `tokenizers`, the model makes those that it has."""
+        found = self.tokenizer._specials.matcher()
+        if self.spec.modelled:
+            found = copy(NOTHING if found is None else found)
+            found.ids |= frozenset(self.spec.modelled)
+        return found
 
     def added_count(self, is_pair: bool) -> int:
         """Return the number of ids that the template adds."""

@@ -15,7 +15,7 @@ from ..core.wordpiece import WordPiece
 from ..records import replace
 from ..spec.models import LongestMatchModel, UnigramModel, WordLevelModel, WordPieceModel
 from ..spec.rules import Characters
-from ..spec.spec import TextRules, TokenizerSpec
+from ..spec.spec import TextRules, TokenizerSpec, with_modelled
 from ..splitting.patterns import PATTERNS
 from ..splitting.splitter import compiled_steps
 from .engine import TextEncoder
@@ -33,12 +33,16 @@ def text_encoder(spec: TokenizerSpec, *, is_fused: bool = True, model: BPE | Non
     `is_fused`: the engine may apply rules itself, which is faster, but then tokens have no offsets.  `model`: that of
     an encoder that this function returned for such a spec; by default it is made.
     """
-    encoder = _text_encoder(spec, is_fused=is_fused, model=model)
+    encoder = _text_encoder(spec, is_fused=is_fused and not spec.modelled, model=model)
     encoder.aligned = partial(_aligned_texts, spec)
     encoder.with_words = partial(_word_texts, spec)
     pipeline = encoder.pipeline()
     if pipeline is not None:
         encoder.piped = PipedTexts(encoder.encoder, pipeline, spec.vocab_size)
+    if spec.modelled:
+        from .policy_encoder import PolicyEncoder
+
+        return PolicyEncoder(encoder, spec.modelled, lambda ids: text_encoder(with_modelled(spec, ids), is_fused=is_fused))
     return encoder
 
 

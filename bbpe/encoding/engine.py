@@ -114,6 +114,10 @@ class TextEncoder:
         split = compiled_steps(self.splitter.pattern)
         return None if split is None else Pipeline(pre_tokenizer=split)
 
+    def of(self, matcher: Matcher | None) -> TextEncoder:
+        """Return the encoder for a call that looks for these tokens: this one, but for `PolicyEncoder`."""
+        return self
+
     @lazy_property
     def aligned_texts(self) -> AlignedTexts | None:
         """The encoder of texts with the offsets of ids; `None` when a rule needs Python."""
@@ -297,7 +301,7 @@ def short_call(
     matcher, around = specials.matcher(allowed, refused), template if adds else NOTHING_AROUND
     if matcher is None and encoder.short is not None:
         return ShortCall(encoder.short, *around)
-    pipe = encoder.piped
+    pipe = encoder.of(matcher).piped
     return None if pipe is None else ShortCall(piped=pipe.piped, call=pipe.call(matcher, around))
 
 

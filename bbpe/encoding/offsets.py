@@ -37,6 +37,7 @@ def encode_with_spans(
 
     Raises `VocabularyError` when a rule changed the text in a way that has no offsets.
     """
+    encoder = encoder.of(matcher)
     if encoder.aligned_texts is not None:
         return encoder.aligned_texts.call(matcher, trims).encode(text, unit)
     ids, spans = _slow_spans(encoder, token_bytes, text, matcher)

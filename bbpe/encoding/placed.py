@@ -45,8 +45,9 @@ class PlacedTexts:
 
     def call(self, specials: SpecialTokens, allowed: Selection, refused: Selection, _adds: bool) -> AlignedCall | None:
         """Return what encodes texts with the places of ids by a call; `None` when a rule needs Python."""
-        texts = self._encoder.aligned_texts
-        return None if texts is None else texts.call(specials.matcher(allowed, refused), self._trims)
+        matcher = specials.matcher(allowed, refused)
+        texts = self._encoder.of(matcher).aligned_texts
+        return None if texts is None else texts.call(matcher, self._trims)
 
     def aligned(self, text: Text, pair: Text | None, unit: Unit, matcher: Matcher | None, adds: bool) -> AlignedIds:
         """Return the ids of a text or a pair and where they come from, with those of the template if `adds` is true."""
@@ -68,7 +69,7 @@ class PlacedTexts:
 
     def words(self, text: Text, unit: Unit, matcher: Matcher | None) -> tuple[list[int], Spans, list[int]]:
         """Return the ids of a text, their spans, int64[n, 2], and the numbers of their pretokens."""
-        encoder = self._encoder.word_texts
+        encoder = self._encoder.of(matcher).word_texts
         if encoder is None:
             raise VocabularyError(
                 "a rule of this tokenizer needs Python, so its ids have no numbers of pretokens; `bbpe inspect` shows "

@@ -27,9 +27,14 @@ _Placed: TypeAlias = tuple[int, int, int, int]
 
 
 def hides_ends(spec: TokenizerSpec) -> bool:
-    """Return whether a token of a Unigram model that has unknown characters begins or goes on with one of these."""
+    """Return whether a token of a Unigram model that has unknown characters begins or goes on with one of these.
+
+    The unknown token itself, where it is found in texts, joins the run that it is next to.
+    """
     if not isinstance(spec.model, UnigramModel) or spec.characters is None or spec.characters.byte_ids:
         return False
+    if spec.characters.unknown in spec.vocab and not spec.model.is_float:
+        return True
     pieces = [piece.decode("utf-8", "replace") for piece in scored_pieces(spec)[0].values()]
     return not set().union(*pieces).issubset(piece for piece in pieces if len(piece) == 1)
 
@@ -50,10 +55,13 @@ class RunTexts(AlignedTexts):
         call.texts, call.span_trims = self, trims
         return call
 
+    def _is_unknown(self, token_id: int) -> bool:
+        return token_id >= self._first_byte or token_id == self._unknown
+
     def joined(self, ids: list[int], spans: Spans, words: list[int]) -> Iterator[_Placed]:
         """Yield ids with their places, and one for each run of unknown characters within a pretoken."""
         rows = zip(ids, *spans.T.tolist(), words, strict=True)
-        for (is_run, word), group in groupby(rows, lambda row: (row[0] >= self._first_byte, row[3])):
+        for (is_run, word), group in groupby(rows, lambda row: (self._is_unknown(row[0]), row[3])):
             if not is_run:
                 yield from group
                 continue

@@ -50,6 +50,8 @@ class Matcher:
     ) -> None:
         self.found, self._ids, self.refused = found, ids, refused
         self.after = after
+        #: The ids of all tokens that become ids, those of `after` too.
+        self.ids: frozenset[int] = frozenset()
         #: The longest token looked for, in bytes.
         self.longest = max(found.longest, 0 if refused is None else refused.longest)
 
@@ -217,6 +219,11 @@ class SpecialTokens:
 
     def _made(self, tokens: Mapping[bytes, int], refused: Collection[bytes]) -> Matcher:
         """Return the matcher of some tokens, in two steps where some are looked for in the text as normalised."""
+        made = self._matcher_of_tokens(tokens, refused)
+        made.ids = frozenset(tokens.values())
+        return made
+
+    def _matcher_of_tokens(self, tokens: Mapping[bytes, int], refused: Collection[bytes]) -> Matcher:
         if not self._options:
             return Matcher(self._policy(tokens), self._ids, self._policy_of_any(refused))
         normalized = [token for token in tokens if token in self._options and self._options[token].normalized]

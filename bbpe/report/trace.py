@@ -116,26 +116,29 @@ class _Tracer:
         return {(left, right): (rank, made) for rank, (left, right, made) in enumerate(self.spec.merges or ())}
 
     def of_text(self, data: bytes, tokenizer: Tokenizer, allowed: Selection) -> Iterator[PretokenTrace]:
-        matcher = tokenizer._specials.matcher(allowed) or NOTHING
+        found = tokenizer._specials.matcher(allowed)
+        encoder, matcher = self.encoder.of(found), found or NOTHING
         for start, end, token_id in matcher.spans(data):
             if token_id is not None:
                 yield PretokenTrace(data[start:end], "special", (data[start:end],), (), (), (token_id,))
-            elif isinstance(self.encoder, RuleEncoder):
-                yield from self._of_piece(self.encoder, self.encoder.decoded(data[start:end]), matcher, int(start == 0))
+            elif isinstance(encoder, RuleEncoder):
+                yield from self._of_piece(encoder, encoder.decoded(data[start:end]), matcher, int(start == 0))
             else:
-                row, ends, _ = self.encoder.splitter.cut(data[start:end])
-                yield from self._of_pretokens([row[first:last] for first, last in pairwise([0, *ends.tolist()])])
+                row, ends, _ = encoder.splitter.cut(data[start:end])
+                pretokens = [row[first:last] for first, last in pairwise([0, *ends.tolist()])]
+                yield from self._of_pretokens(encoder, pretokens)
 
     def _of_piece(self, encoder: RuleEncoder, piece: str, matcher: Any, head: int) -> Iterator[PretokenTrace]:
         for part, token_id, its_head in encoder.normalized_parts(piece, matcher.after, head):
             if token_id is None:
-                yield from self._of_pretokens(encoder._split(prefixed(encoder.rules.prefix, part, its_head), its_head))
+                pretokens = encoder._split(prefixed(encoder.rules.prefix, part, its_head), its_head)
+                yield from self._of_pretokens(encoder, pretokens)
             else:
                 token = part.encode("utf-8", "surrogateescape")
                 yield PretokenTrace(token, "special", (token,), (), (), (token_id,))
 
-    def _of_pretokens(self, pretokens: list[bytes]) -> Iterator[PretokenTrace]:
-        engine = self.encoder._engine if isinstance(self.encoder, RuleEncoder) else self.encoder
+    def _of_pretokens(self, encoder: TextEncoder, pretokens: list[bytes]) -> Iterator[PretokenTrace]:
+        engine = encoder._engine if isinstance(encoder, RuleEncoder) else encoder
         is_unknown = False
         for pretoken in pretokens:
             ids = tuple(engine.encode_pretokens(pretoken, np.array([len(pretoken)], np.int64)).tolist())

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
 from ..core.token_table import MAX_ID
 from ..errors import VocabularyError
-from ..records import dataclass, field
+from ..records import dataclass, field, replace
 from ..splitting.patterns import Pattern
-from ..text import bytes_to_alphabet
+from ..text import alphabet_to_bytes, bytes_to_alphabet
 from .decoders import UNMARK, Blanks, BPEDecoder, ByteFallback, ByteLevel, DecoderStep, Fuse, Strip, WordPiece
 from .merges import Merge, Merges
 from .models import LongestMatchModel, OtherModel, UnigramModel, WordLevelModel, WordPieceModel
@@ -65,7 +65,9 @@ class TokenizerSpec:
     `padding` and `truncation` are defaults for rows of equal length.  `merge_levels`: for each merge a number no lower
     than the one before; merges of one level apply from left to right (SentencePiece).  Empty: all levels differ.
     `trims` change the offsets of ids, in order.  `dropout` is that of the file; only calls that give one drop merges.
-    `names` has the texts of tokens by their uses ("bos", "pad") where the files alone do not name them.
+    `names` has the texts of tokens by their uses ("bos", "pad") where the files alone do not name them.  `modelled` has
+    the ids of tokens outside `vocab` that the model of the file has too: it makes them of texts that rules have changed,
+    where a call looks for these tokens (`with_modelled`).
     """
 
     vocab: Mapping[int, bytes]
@@ -88,6 +90,7 @@ class TokenizerSpec:
     trims: tuple[TrimOffsets, ...] = ()
     dropout: float = 0.0
     names: Mapping[str, str] = field(default_factory=dict)
+    modelled: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         """Make the mappings immutable, choose the decoder, and refuse ids that are too high."""
@@ -182,6 +185,24 @@ def _check_highest(spec: TokenizerSpec) -> None:
     for item, _ in items:
         if isinstance(item, int) and not 0 <= item <= highest:
             raise VocabularyError(f"the template has id {item}; expected at most {highest}, the highest id of a token")
+
+
+def with_modelled(spec: TokenizerSpec, ids: Collection[int]) -> TokenizerSpec:
+    """Return a spec whose model makes those of the `modelled` tokens too that are among `ids`."""
+    tokens = {token_id: text for text, token_id in (*spec.special_tokens.items(), *spec.added_tokens.items())}
+    vocab = dict(spec.vocab)
+    for token_id in spec.modelled:
+        if token_id in ids:
+            vocab[token_id] = _token_of(tokens[token_id], spec)
+    return replace(spec, vocab=dict(sorted(vocab.items())), modelled=())
+
+
+def _token_of(text: str, spec: TokenizerSpec) -> bytes:
+    """Return the bytes of a token that a vocabulary in a file has under this key."""
+    symbols = spec.characters
+    if symbols.are_bytes if symbols is not None else spec.model is None:
+        return alphabet_to_bytes(text)
+    return (text.replace(SPACE_MARK, " ") if symbols is not None and symbols.marks_blanks else text).encode()
 
 
 def byte_tokens(spec: TokenizerSpec) -> dict[int, int]:

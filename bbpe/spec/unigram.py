@@ -36,7 +36,8 @@ def scored_pieces(spec: TokenizerSpec) -> tuple[dict[int, bytes], npt.NDArray[np
     """Return the strings that are searched in texts, their scores, and the score of a character without a token."""
     assert isinstance(spec.model, UnigramModel)
     assert spec.characters is not None
-    left_out = {spec.characters.unknown, *spec.characters.unused}
+    # `tokenizers` finds the text of the unknown token as that of any other piece; SentencePiece never does
+    left_out = {*spec.characters.unused, *([spec.characters.unknown] if spec.model.is_float else ())}
     pieces = {token_id: token for token_id, token in spec.vocab.items() if token_id not in left_out}
     if not spec.model.is_float:
         pieces |= _literals(spec, spec.model)

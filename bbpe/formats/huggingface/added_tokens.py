@@ -9,10 +9,11 @@ from ...errors import VocabularyError
 from ...files import StrPath
 from ...records import dataclass, replace
 from ...spec.rules import Normalizer, TokenOptions
+from ...spec.models import UnigramModel, WordLevelModel
 from ...spec.spec import MAX_ID, TokenizerSpec
-from ...text import WHITE_SPACE
+from ...text import WHITE_SPACE, alphabet_to_bytes
 from ..folder_config import FolderToken
-from ..keys import assigned_ids
+from ..keys import assigned_ids, in_alphabet
 from ..reading import Fields, well_formed
 
 
@@ -101,6 +102,40 @@ def _reach(texts: Sequence[str], others: Sequence[str]) -> bool:
         if start  # one that begins with all of a text has it within
         for other in beginning.get(char, ())
     )
+
+
+def spelled(key: str) -> str | None:
+    """Return the text of a key in the byte alphabet; `None` if it is none, so that no pretoken has it."""
+    if not in_alphabet(key):
+        return None
+    try:
+        return alphabet_to_bytes(key).decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def makes_texts(spec: TokenizerSpec) -> bool:
+    """Return whether a text that no token was found in can hold one for the model: rules change it after the search."""
+    return bool(spec.rules.normalizers) or any(options.single_word for options in spec.token_options.values())
+
+
+def modelled_ids(spec: TokenizerSpec, keys: Mapping[str, int]) -> tuple[int, ...]:
+    """Return the `modelled` ids of a spec whose file has a model with these keys."""
+    of_scores = isinstance(spec.model, UnigramModel) and not spec.model.is_float
+    has_whole_words = spec.model is None and spec.whole_pretokens
+    symbols = spec.characters
+    of_bytes = spec.model is None if symbols is None else symbols.are_bytes
+    if not (of_scores or has_whole_words or isinstance(spec.model, WordLevelModel)):
+        return ()
+    if not makes_texts(spec) and not of_bytes:
+        return ()
+    known = () if symbols is None else symbols.byte_tokens.values()
+    return tuple(sorted(
+        token_id
+        for text, token_id in (*spec.special_tokens.items(), *spec.added_tokens.items())
+        if keys.get(text) == token_id and token_id not in spec.vocab and token_id not in known
+        if not of_bytes or spelled(text) not in (None, None if makes_texts(spec) else text)
+    ))  # fmt: skip
 
 
 def read_added_tokens(document: Fields) -> AddedTokens:

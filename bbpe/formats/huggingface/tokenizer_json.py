@@ -18,15 +18,14 @@ from ...spec.models import UnigramModel, WordLevelModel, WordPieceModel
 from ...spec.rules import ESCAPED_MARK, SPACE_MARK, Normalizer, Replace
 from ...spec.spec import TextRules, TokenizerSpec, make_spec
 from ...splitting.patterns import Pattern, get_pattern
-from ...text import alphabet_to_bytes
 from ..character_keys import key_of, keys_of_characters
 from ..folder_config import OTHER_FILES, FolderConfig, other_files, read_folder
 from ..key_tables import Keys, quick_document
-from ..keys import in_alphabet, keys_of, merge_keys, without_added
+from ..keys import keys_of, merge_keys, without_added
 from ..ranks import live_merges
 from ..reading import Fields, about, read_file, read_json
 from ..rows import FORMATS
-from .added_tokens import AddedTokens, read_added_tokens, write_added_tokens
+from .added_tokens import AddedTokens, makes_texts, modelled_ids, read_added_tokens, spelled, write_added_tokens
 from .bpe import ReadModel, read_bpe
 from .decoders import read_decoder, write_decoder
 from .normalizers import read_normalizers, write_normalizers
@@ -106,9 +105,9 @@ def _spec(value: object, options: _Options) -> TokenizerSpec:
     added = read_added_tokens(document).extended(folder.tokens)
     model = _model(document.take("model"), path)
     document.done()
-    if OWN in model:
-        padding = take_own_padding(model) or padding
-    added = added.numbered(_keys_of_model(model))
+    padding = (take_own_padding(model) if OWN in model else None) or padding
+    keys = _keys_of_model(model)
+    added = added.numbered(keys)
     added = added if specials is None else added.with_special(specials)
     split = split if pattern is None else replace(split, pattern=get_pattern(pattern))
     has_marks = _has_marks(model, split, normalizers, {*added.special, *added.added})
@@ -132,7 +131,8 @@ def _spec(value: object, options: _Options) -> TokenizerSpec:
             model=read.other,
             decoder=_with_end_of_word(decoder, read),
         )  # fmt: skip
-    return replace(spec, padding=padding, truncation=truncation, trims=trims, dropout=read.dropout)
+    modelled = modelled_ids(spec, keys) if read.whole or read.other is not None else ()
+    return replace(spec, padding=padding, truncation=truncation, trims=trims, dropout=read.dropout, modelled=modelled)
 
 
 def _model(value: object, path: StrPath) -> Fields:
@@ -253,6 +253,8 @@ def _written_keys(spec: TokenizerSpec, path: StrPath, whole: bool) -> dict[str, 
     outside = {text for text in outside if keys[text] not in spec.vocab}
     # in the vocabulary these would be read as tokens of a byte or a character
     alone = {text for text in outside if len(text.removeprefix(symbols.prefix).removesuffix(symbols.end_of_word)) < 2}
+    if spec.whole_pretokens and makes_texts(spec):
+        alone |= {text for text in outside if keys[text] not in spec.modelled}
     for chosen in (alone, outside) if alone else ():
         words = without_added(spec, keys, chosen)
         if words is not keys:
@@ -264,24 +266,16 @@ def _keys_of_bytes(spec: TokenizerSpec, path: StrPath, whole: bool) -> dict[str,
     """Return the keys of a vocabulary of bytes; with `whole`, one that spells another text would be found as that."""
     keys = keys_of(spec, path=path, marked=True)
     tokens = [*spec.special_tokens, *spec.added_tokens] if whole else []
-    spelled = {text for text in tokens if keys[text] not in spec.vocab and _spells_another(text)}
-    words = without_added(spec, keys, spelled)
-    if spelled and words is keys:
-        text = min(spelled)
-        problem = f"added token {text!r} (id {keys[text]}) would be read as {alphabet_to_bytes(text).decode()!r}"
+    outside = [text for text in tokens if keys[text] not in spec.vocab and keys[text] not in spec.modelled]
+    others = {text for text in outside if spelled(text) not in (None, text)}
+    if makes_texts(spec) and (words := without_added(spec, keys, set(outside))) is not keys:
+        return words
+    words = without_added(spec, keys, others)
+    if others and words is keys:
+        text = min(others)
+        problem = f"added token {text!r} (id {keys[text]}) would be read as {spelled(text)!r}"
         raise VocabularyError(f"{problem}; expected added tokens with the highest ids, in order", path=path)
     return words
-
-
-def _spells_another(key: str) -> bool:
-    """Return whether the bytes of a key in the byte alphabet are another text."""
-    if key.isascii() or not in_alphabet(key):
-        return False
-    try:
-        alphabet_to_bytes(key).decode()
-    except UnicodeDecodeError:
-        return False  # no pretoken has these bytes
-    return True
 
 
 def _written_merges(spec: TokenizerSpec, merges: Sequence[tuple[int, int, int]]) -> list[str] | list[list[str]]:
