@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from copy import deepcopy
 from functools import cache
 from typing import Any
@@ -12,6 +13,7 @@ from ..errors import AccelerationError
 from ..lazy import np, safe_import
 from ..types import Padded
 from .backend import Backend
+from .call_options import Options
 from .columns import listed, opened
 from .encoding import Encoding
 from .row_options import Padding, pad_rows, row
@@ -27,6 +29,10 @@ _KNOWN = frozenset({
     "padding_side", "return_tensors", "return_token_type_ids", "return_attention_mask", "verbose",
     "split_special_tokens",
 })  # fmt: skip
+
+
+#: The options of a call without any, and of one that reads special tokens as plain text.
+_NONE, _PLAIN = Options(), Options(is_plain=True)
 
 
 def accelerate(tokenizer: Any) -> Any:
@@ -92,6 +98,7 @@ def _accelerated(kind: Any, base: Any) -> Any:
     body: dict[str, Any] = {
         name: methods[name] for name, needed in wanted.items() if not needed & is_own and hasattr(base, name)
     }
+    body |= {name: methods[f"_own{name}"] for name in ("_encode_plus", "_batch_encode_plus") if name in is_own}
     body |= {name: methods[name] for name in ("__reduce__", "__deepcopy__")}
     body |= {name: getattr(kind, name) for name in ("__module__", "__qualname__", "__doc__")}
     body["_bbpe_kind"] = kind
@@ -117,34 +124,35 @@ class _Methods:
         if type(text) is str and text_pair is None and not more and not options:
             backend = self._tokenizer
             if type(backend) is Backend:
-                backend.encode_special_tokens = self.split_special_tokens
-                engine = backend.ready()
+                is_plain = self.split_special_tokens
+                engine = backend.ready(is_plain)
                 if engine is not None:
-                    backend._truncation = backend._padding = None
-                    ids = engine.ids(text, self.split_special_tokens, add_special_tokens)
+                    backend.chosen.after_call(_PLAIN if is_plain else _NONE)
+                    ids = engine.ids(text, is_plain, add_special_tokens)
                     if len(ids) > self.model_max_length:
                         self._eventual_warn_about_too_long_sequence(ids, None, self.verbose)
                     return ids
         return self._bbpe_kind.encode(self, text, text_pair, add_special_tokens, *more, **options)
 
     def _encode_plus(self: Any, text: Any, text_pair: Any = None, *more: Any, **options: Any) -> Any:
-        text, text_pair = _opened(text, text_pair)
-        is_batched = isinstance(text, list | tuple | Column)
-        items: list[Any] | Column
-        if not is_batched:
-            items = [text] if not text_pair else [(text, text_pair)]
-        elif text_pair is None:
-            items = text if isinstance(text, Column) else list(text)
-        else:
-            is_matched = isinstance(text_pair, list | tuple) and len(text) == len(text_pair)
-            items = list(zip(text, text_pair, strict=True)) if is_matched else []
-        found = _batch(self, items, options) if items and not more else None
-        if found is None:
-            return self._bbpe_kind._encode_plus(self, listed(text), text_pair, *more, **options)
-        if is_batched or options.get("return_tensors") is not None:
-            return found
-        first = {key: value[0] for key, value in found.items()}
-        return type(found)(first, found.encodings, n_sequences=found.n_sequences)
+        with _call(self):
+            return _encoded_plus(self, text, text_pair, *more, **options)
+
+    def _batch_encode_plus(self: Any, batch_text_or_text_pairs: Any, **options: Any) -> Any:
+        items = opened(batch_text_or_text_pairs)
+        if isinstance(items, list | tuple):
+            items = list(items)
+        with _call(self):
+            found = _batch(self, items, options) if isinstance(items, list | Column) and items else None
+            return self._bbpe_kind._batch_encode_plus(self, listed(items), **options) if found is None else found
+
+    def _own_encode_plus(self: Any, *arguments: Any, **options: Any) -> Any:
+        with _call(self):
+            return self._bbpe_kind._encode_plus(self, *arguments, **options)
+
+    def _own_batch_encode_plus(self: Any, *arguments: Any, **options: Any) -> Any:
+        with _call(self):
+            return self._bbpe_kind._batch_encode_plus(self, *arguments, **options)
 
     def _call_one(self: Any, text: Any, text_pair: Any = None, **options: Any) -> Any:
         """Let a column of Arrow through, which the check of types in transformers 4 refuses."""
@@ -152,13 +160,6 @@ class _Methods:
         if isinstance(text, Column):
             return self.batch_encode_plus(text, **options)
         return self._bbpe_kind._call_one(self, text, text_pair, **options)
-
-    def _batch_encode_plus(self: Any, batch_text_or_text_pairs: Any, **options: Any) -> Any:
-        items = opened(batch_text_or_text_pairs)
-        if isinstance(items, list | tuple):
-            items = list(items)
-        found = _batch(self, items, options) if isinstance(items, list | Column) and items else None
-        return self._bbpe_kind._batch_encode_plus(self, listed(items), **options) if found is None else found
 
     def decode(self: Any, token_ids: Any, skip_special_tokens: bool = False, *more: Any, **options: Any) -> Any:
         if not more:
@@ -194,6 +195,32 @@ def _restored(kind: Any, state: dict[str, Any]) -> Any:
 # -- batches -------------------------------------------------------------------------------------------------
 
 
+def _call(owner: Any) -> AbstractContextManager[None]:
+    """Return what keeps the options that `transformers` sets to one call."""
+    backend = owner._tokenizer
+    return backend.chosen.call() if type(backend) is Backend else nullcontext()
+
+
+def _encoded_plus(owner: Any, text: Any, text_pair: Any = None, *more: Any, **options: Any) -> Any:
+    text, text_pair = _opened(text, text_pair)
+    is_batched = isinstance(text, list | tuple | Column)
+    items: list[Any] | Column
+    if not is_batched:
+        items = [text] if not text_pair else [(text, text_pair)]
+    elif text_pair is None:
+        items = text if isinstance(text, Column) else list(text)
+    else:
+        is_matched = isinstance(text_pair, list | tuple) and len(text) == len(text_pair)
+        items = list(zip(text, text_pair, strict=True)) if is_matched else []
+    found = _batch(owner, items, options) if items and not more else None
+    if found is None:
+        return owner._bbpe_kind._encode_plus(owner, listed(text), text_pair, *more, **options)
+    if is_batched or options.get("return_tensors") is not None:
+        return found
+    first = {key: value[0] for key, value in found.items()}
+    return type(found)(first, found.encodings, n_sequences=found.n_sequences)
+
+
 def _opened(text: Any, text_pair: Any) -> tuple[Any, Any]:
     """Return texts and their pairs; a column of Arrow is opened if it has none, and a list of strings otherwise."""
     return (opened(text), None) if text_pair is None else (listed(text), listed(text_pair))
@@ -217,7 +244,7 @@ def _batch(owner: Any, items: list[Any] | Column, options: dict[str, Any]) -> An
     )  # fmt: skip
     wants_types = _wanted(owner, options, "token_type_ids")
     adds = options.get("add_special_tokens", True)
-    rows = _Rows(engine, backend, items, adds)
+    rows = _Rows(engine, backend.chosen.options, items, adds)
     data = rows.arrays(wants_types, options.get("return_tensors") is not None)
     if data is None:
         return None
@@ -255,10 +282,9 @@ def _wanted(owner: Any, options: dict[str, Any], name: str) -> bool:
 class _Rows(Sequence[Encoding]):
     """The encodings of a batch, which are made when one is asked for."""
 
-    def __init__(self, engine: Engine, backend: Backend, items: list[Any] | Column, adds: bool) -> None:
+    def __init__(self, engine: Engine, options: Options, items: list[Any] | Column, adds: bool) -> None:
         self._engine, self._items, self._adds = engine, items, adds
-        self._truncation, self._padding = backend._truncation, backend._padding
-        self._is_plain = backend.encode_special_tokens
+        self._truncation, self._padding, self._is_plain = options
         self._made: list[Encoding] | None = None
         #: The number of ids of the longest row.
         self.longest = 0

@@ -16,10 +16,12 @@ from ..files import StrPath
 from ..records import replace
 from ..tokenizer import Tokenizer as _Tokenizer
 from .added import with_tokens
+from .call_options import Chosen, Options, TurnLock
 from .columns import listed
 from .encoding import Encoding
 from .proofs import Odd, prove, prove_ids
 from .texts import Engine
+from .row_options import Padding, Truncation
 from .tokenizers import Tokenizer, engine_of_json, tokenizer_of_json
 
 #: The options of models that can change ids.
@@ -45,6 +47,18 @@ def _component(name: str) -> Any:
     return property(get, put)
 
 
+def _option(name: str) -> Any:
+    """Return a property for one of the options that this thread sees."""
+
+    def get(self: Backend) -> Any:
+        return getattr(self.chosen.options, name)
+
+    def put(self: Backend, value: Any) -> None:
+        self.chosen.options = self.chosen.options._replace(**{name: value})
+
+    return property(get, put)
+
+
 class Backend(Tokenizer):
     """A `tokenizers.Tokenizer` that encodes and decodes by our engine; the rest goes to the tokenizer of HF."""
 
@@ -57,27 +71,31 @@ class Backend(Tokenizer):
     def __init__(self, inner: Any) -> None:
         engine = _engine_of(inner)
         self._prepare(inner, engine, prove(engine, inner))
-        self.encode_special_tokens = inner.encode_special_tokens
-        if inner.truncation is not None:
-            self.enable_truncation(**inner.truncation)
-        if inner.padding is not None:
-            self.enable_padding(**inner.padding)
+        cut = None if inner.truncation is None else Truncation(**inner.truncation)
+        pads = None if inner.padding is None else Padding(**inner.padding)
+        self.chosen = Chosen(Options(cut, pads, inner.encode_special_tokens))
 
     def _prepare(self, inner: Any, engine: Engine | None, odd: Odd) -> None:
         self._inner, self._owns, self._current, self._odd = inner, True, engine, odd
+        self._lock = TurnLock()
         # whether encoding with special tokens as plain text is proven too, and if it gives the same ids
         self._is_plain_equal: bool | None = None
         self._suspects: set[str] = set()
         self._states = {name: _state_of(inner, name) for name in COMPONENTS}
-        self.encode_special_tokens = False
-        self._truncation = self._padding = None
+        #: The options, as this thread sees them.
+        self.chosen = Chosen(Options())
+
+    encode_special_tokens = _option("is_plain")  # type: ignore[assignment]
+    _truncation = _option("truncation")
+    _padding = _option("padding")
 
     # -- changes ---------------------------------------------------------------------------------------------
 
     def _own_inner(self) -> Any:
         """Return the tokenizer of HF for a change; copies share it until then."""
         if not self._owns:
-            self._inner, self._owns = deepcopy(self._inner), True
+            with self._lock.turn():
+                self._inner, self._owns = deepcopy(self._inner), True
         return self._inner
 
     def synchronized(self) -> Any:
@@ -90,11 +108,24 @@ class Backend(Tokenizer):
         inner.encode_special_tokens = self.encode_special_tokens
         return inner
 
-    def ready(self) -> Engine | None:
-        """Return the engine; `None` if a change has ended the acceleration, or for the present options."""
+    def by_inner(self, name: str, *arguments: Any) -> Any:
+        """Return what a method of the tokenizer of HF returns with the options of this thread.
+
+        Threads take turns, because that tokenizer has its options in one place.
+        """
+        with self._lock.turn():
+            return getattr(self.synchronized(), name)(*arguments)
+
+    def ready(self, is_plain: bool | None = None) -> Engine | None:
+        """Return the engine; `None` if a change has ended the acceleration, or for the present options.
+
+        `is_plain`: whether special tokens are plain text, instead of `encode_special_tokens`.
+        """
         if self._suspects:
-            self._follow_components()
-        if self.encode_special_tokens and self._current is not None and not self._gives_equal_plain(self._current):
+            with self._lock.turn():
+                self._follow_components()
+        plain = self.encode_special_tokens if is_plain is None else is_plain
+        if plain and self._current is not None and not self._gives_equal_plain(self._current):
             return None
         return self._current
 
@@ -105,24 +136,25 @@ class Backend(Tokenizer):
         return engine
 
     def _gives_equal_plain(self, engine: Engine) -> bool:
-        if self._is_plain_equal is None:
-            try:
-                prove_ids(engine, self._inner, [], is_plain=True)
-                self._is_plain_equal = True
-            except AccelerationError as error:
-                self._is_plain_equal = False
-                _warn(f"tokenizers encodes without special tokens, because bbpe differs: {error}")
-        return self._is_plain_equal
+        with self._lock.turn():
+            if self._is_plain_equal is None:
+                try:
+                    prove_ids(engine, self._inner, [], is_plain=True)
+                    self._is_plain_equal = True
+                except AccelerationError as error:
+                    self._is_plain_equal = False
+                    _warn(f"tokenizers encodes without special tokens, because bbpe differs: {error}")
+            return self._is_plain_equal
 
     def _follow_components(self) -> None:
-        suspects, self._suspects = self._suspects, set()
+        suspects = set(self._suspects)
         if _TOKENS in suspects:
-            suspects.discard(_TOKENS)
             self._follow_tokens()
-        states = {name: _state_of(self._inner, name) for name in suspects}
+        states = {name: _state_of(self._inner, name) for name in suspects - {_TOKENS}}
         if any(self._states[name] != state for name, state in states.items()):
             self._states |= states
             self._follow(lambda: _engine_of(self._inner))
+        self._suspects -= suspects  # last, so that no other thread encodes by the engine before the change
 
     def _follow(self, make: Callable[[], Engine], ids: Collection[int] | None = None) -> None:
         """Follow a change; if that is not possible, warn, and leave the work to the tokenizer of HF."""
@@ -139,11 +171,13 @@ class Backend(Tokenizer):
 
     def add_tokens(self, tokens: Iterable[Any]) -> int:
         """Add tokens that always match; the arguments are those of `tokenizers`."""
-        return self._added(self._own_inner().add_tokens(list(tokens)))
+        with self._lock.turn():
+            return self._added(self._own_inner().add_tokens(list(tokens)))
 
     def add_special_tokens(self, special_tokens: Iterable[Any]) -> int:
         """Add special tokens; the arguments are those of `tokenizers`."""
-        return self._added(self._own_inner().add_special_tokens(list(special_tokens)))
+        with self._lock.turn():
+            return self._added(self._own_inner().add_special_tokens(list(special_tokens)))
 
     def _added(self, count: int) -> int:
         if count:
@@ -171,7 +205,7 @@ class Backend(Tokenizer):
     ) -> Encoding:
         """Return the encoding of a text or a pair of texts."""
         if self.ready() is None:
-            found: Encoding = self.synchronized().encode(sequence, pair, is_pretokenized, add_special_tokens)
+            found: Encoding = self.by_inner("encode", sequence, pair, is_pretokenized, add_special_tokens)
             return found
         return super().encode(sequence, pair, is_pretokenized, add_special_tokens)
 
@@ -180,9 +214,8 @@ class Backend(Tokenizer):
     ) -> list[Encoding]:
         """Return the encodings of texts or pairs of texts."""
         if self.ready() is None:
-            rows: list[Encoding] = self.synchronized().encode_batch(
-                list(listed(input)), is_pretokenized, add_special_tokens
-            )
+            texts = list(listed(input))
+            rows: list[Encoding] = self.by_inner("encode_batch", texts, is_pretokenized, add_special_tokens)
             return rows
         return super().encode_batch(input, is_pretokenized, add_special_tokens)
 
@@ -237,11 +270,11 @@ class Backend(Tokenizer):
 
     def to_str(self, pretty: bool = False) -> str:
         """Return a tokenizer.json."""
-        return str(self.synchronized().to_str(pretty))
+        return str(self.by_inner("to_str", pretty))
 
     def save(self, path: StrPath, pretty: bool = True) -> None:
         """Write a tokenizer.json."""
-        self.synchronized().save(str(path), pretty)
+        self.by_inner("save", str(path), pretty)
 
     # -- copies ----------------------------------------------------------------------------------------------
 
@@ -249,16 +282,18 @@ class Backend(Tokenizer):
         copy: Backend = object.__new__(Backend)
         copy.__dict__.update(self.__dict__)
         copy._states, copy._suspects = dict(self._states), set(self._suspects)
+        copy.chosen, copy._lock = Chosen(self.chosen.options), self._lock  # that of the tokenizer of HF, which they share
         self._owns = copy._owns = False
         return copy
 
     def __reduce__(self) -> tuple[Any, ...]:
         # equal tokenizers have equal bytes in all processes, so sets are sorted; like `tokenizers`, the pickle holds no
         # `encode_special_tokens`, which calls of `transformers` set
-        if self._suspects:
-            self._follow_components()
         odd = tuple(tuple(sorted(ids)) for ids in self._odd)
-        return _restored, (self.synchronized(), self._current, odd, (self._truncation, self._padding))
+        engine, options = self.ready(is_plain=False), self.chosen.options
+        with self._lock.turn():
+            json = self.synchronized().to_str()
+        return _restored, (json, engine, odd, Options(options.truncation, options.padding))
 
     def __repr__(self) -> str:
         return f"<accelerated by bbpe: {self._inner!r:.120}>"
@@ -267,11 +302,13 @@ class Backend(Tokenizer):
 COMPONENTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder", "model")
 
 
-def _restored(inner: Any, engine: Engine | None, odd: tuple[Iterable[int], ...], options: tuple[Any, ...]) -> Backend:
+def _restored(json: str, engine: Engine | None, odd: tuple[Iterable[int], ...], options: Options) -> Backend:
+    import tokenizers
+
     made: Backend = object.__new__(Backend)
     without, skipped = map(frozenset, odd)
-    made._prepare(inner, engine, (without, skipped))
-    made._truncation, made._padding = options
+    made._prepare(tokenizers.Tokenizer.from_str(json), engine, (without, skipped))
+    made.chosen = Chosen(options)
     return made
 
 
