@@ -27,6 +27,7 @@ _KINDS: dict[str, Any] = {
     "Pieces": str,
     "Numpy": "numpy",
     "OffsetMapping": "offset_mapping",
+    "Proto": "proto",
     "ImmutableProto": "immutable_proto",
     "SerializedProto": "serialized_proto",
 }

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import formats
+from ..core.normalizer import Normalizer as CompiledNormalizer
 from ..encoding.nbest import UnigramSampler
 from ..errors import VocabularyError
 from ..files import ReadFile
@@ -103,13 +104,17 @@ class PieceModel:
     def _normalize(self) -> Callable[[str], str] | None:
         return normalizer(self.tokenizer.spec.rules.normalizers)
 
+    @lazy_property
+    def _sources(self) -> TextSources:
+        return TextSources(self.tokenizer.spec.rules.normalizers)
+
     def normalized(self, text: str) -> str:
         """Return a normalized text."""
         return text if self._normalize is None else self._normalize(text)
 
     def normalized_with_sources(self, text: str) -> tuple[str, list[int]]:
         """Return a normalized text, and where in the text its characters and its end come from."""
-        return with_sources(self.tokenizer.spec.rules.normalizers, text)
+        return self._sources.of(text)
 
     def row(self, token_id: int) -> Piece:
         """Return the piece of an id with its type; `IndexError` on an id out of range."""
@@ -259,52 +264,68 @@ class PieceModel:
         return "".join(self._surfaces(row)) if "\ufffd" in text else text
 
 
-def with_sources(rules: tuple[Normalizer, ...], text: str) -> tuple[str, list[int]]:
-    """Return a normalized text, and where in the text its characters and its end come from.
+class TextSources:
+    """Normalizes texts and finds where their characters come from; the tables of rules are read once."""
 
-    The blank in front comes from where no more blanks are removed, the one at the end from where others begin.
-    """
-    start, end = _without_blanks(rules, text)
-    compiled = compiled_normalizer(rules, marks_blanks=False)
-    if compiled is None:
-        aligned = align(rules, text)
-        normalized, first = aligned.text, aligned.sources.tolist()
-    else:
-        data, sources = compiled.aligned(text.encode())
-        number = list(accumulate((byte & 0xC0 != 0x80 for byte in text.encode()), initial=-1))[1:]
-        first = [number[source] for byte, source in zip(data, sources.tolist(), strict=True) if byte & 0xC0 != 0x80]
-        normalized = data.decode()
-    if first and any(isinstance(rule, Prepend) for rule in rules):
-        first[0] = start
-    if first and any(isinstance(rule, Charsmap) and rule.suffix for rule in rules):
-        first[-1] = end
-    return normalized, [*first, end]
+    def __init__(self, rules: tuple[Normalizer, ...]) -> None:
+        self._rules = rules
+        self._squeeze = next((rule for rule in rules if isinstance(rule, SqueezeBlanks)), None)
+        self._prepends = any(isinstance(rule, Prepend) for rule in rules)
+        self._has_suffix = any(isinstance(rule, Charsmap) and rule.suffix for rule in rules)
 
+    @lazy_property
+    def _compiled(self) -> CompiledNormalizer | None:
+        return compiled_normalizer(self._rules, marks_blanks=False)
 
-def _without_blanks(rules: tuple[Normalizer, ...], text: str) -> tuple[int, int]:
-    """Return where blanks that are removed end at the beginning of a text, and where they begin at its end."""
-    squeeze = next((rule for rule in rules if isinstance(rule, SqueezeBlanks)), None)
-    if squeeze is None:
-        return 0, len(text)
-    before = rules[: rules.index(squeeze)]
-    plain = [Charsmap(rule.data, rule.kept) if isinstance(rule, Charsmap) else rule for rule in before]
-    apply = normalizer(plain) or str
-    removed = " " + SPACE_MARK if squeeze.drops_marks else " "
-    start, end = 0, len(text)
-    while start < len(text) and apply(text[start]) == " ":
-        start += 1
-    for at in range(len(text) - 1, -1, -1):
-        char = apply(text[at])
-        if char.strip(removed):
-            return start, end
-        end = at if char else end  # characters without a text stay before the end
-    if start == len(text):
-        return start, 0
-    if any(isinstance(rule, Prepend) for rule in rules):
-        return start, start
-    # what is left is removed again from the first mark on, as blanks are not written where none is before them
-    marks = (at for at in range(start, len(text)) if squeeze.drops_marks and SPACE_MARK in apply(text[at]))
-    return start, next(marks, len(text))
+    @lazy_property
+    def _character(self) -> Callable[[str], str]:
+        """What the rules before those of blanks make of one character."""
+        assert self._squeeze is not None
+        before = self._rules[: self._rules.index(self._squeeze)]
+        plain = [Charsmap(rule.data, rule.kept) if isinstance(rule, Charsmap) else rule for rule in before]
+        return normalizer(plain) or str
+
+    def of(self, text: str) -> tuple[str, list[int]]:
+        """Return a normalized text, and where in the text its characters and its end come from.
+
+        The blank in front comes from where no more blanks are removed, the one at the end from where others begin.
+        """
+        start, end = self._without_blanks(text)
+        if self._compiled is None:
+            aligned = align(self._rules, text)
+            normalized, first = aligned.text, aligned.sources.tolist()
+        else:
+            data, sources = self._compiled.aligned(text.encode())
+            number = list(accumulate((byte & 0xC0 != 0x80 for byte in text.encode()), initial=-1))[1:]
+            first = [number[source] for byte, source in zip(data, sources.tolist(), strict=True) if byte & 0xC0 != 0x80]
+            normalized = data.decode()
+        if first and self._prepends:
+            first[0] = start
+        if first and self._has_suffix:
+            first[-1] = end
+        return normalized, [*first, end]
+
+    def _without_blanks(self, text: str) -> tuple[int, int]:
+        """Return where blanks that are removed end at the beginning of a text, and where they begin at its end."""
+        if self._squeeze is None:
+            return 0, len(text)
+        apply = self._character
+        removed = " " + SPACE_MARK if self._squeeze.drops_marks else " "
+        start, end = 0, len(text)
+        while start < len(text) and apply(text[start]) == " ":
+            start += 1
+        for at in range(len(text) - 1, -1, -1):
+            char = apply(text[at])
+            if char.strip(removed):
+                return start, end
+            end = at if char else end  # characters without a text stay before the end
+        if start == len(text):
+            return start, 0
+        if self._prepends:
+            return start, start
+        # what is left is removed again from the first mark on, as blanks are not written where none is before them
+        marks = (at for at in range(start, len(text)) if self._squeeze.drops_marks and SPACE_MARK in apply(text[at]))
+        return start, next(marks, len(text))
 
 
 def _characters_of(data: bytes | bytearray) -> list[str]:

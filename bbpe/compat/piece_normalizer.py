@@ -6,11 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from ..files import StrPath
+from ..lazy import lazy_property
 from ..loading import load
 from ..pipeline.normalizers import normalizer
 from ..spec.rules import SPACE_MARK, Charsmap, Nmt, Normalizer, Prepend, Replace, SqueezeBlanks, UnicodeForm
 from .piece_calls import of_bytes, snake_case
-from .piece_model import PieceModel, str_of, with_sources
+from .piece_model import PieceModel, TextSources, str_of
 
 _NFKC = (UnicodeForm("NFKC"),)
 #: The rules of each name, and whether letters lose their case.
@@ -78,6 +79,17 @@ class SentencePieceNormalizer:
             *((Replace(" ", False, SPACE_MARK),) if escape_whitespaces else ()),
         )
 
+    @lazy_property
+    def _sources(self) -> TextSources:
+        return TextSources(self._rules)
+
+    @lazy_property
+    def _apply(self) -> Callable[[str], str] | None:
+        return normalizer(self._rules)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name not in ("_sources", "_apply")}
+
     def Normalize(self, input: Any, with_offsets: bool | None = None) -> Any:
         """Return the normalized text, or of a list each one; with offsets, also the character that each comes from.
 
@@ -88,11 +100,10 @@ class SentencePieceNormalizer:
         text, is_bytes = str_of(input), isinstance(input, bytes)
         kept = text.translate(_KEPT) if self._is_nmt else text
         if with_offsets:
-            normalized, sources = with_sources(self._rules, kept)
+            normalized, sources = self._sources.of(kept)
             normalized = self._finished(normalized)
             return of_bytes(text, normalized, sources) if is_bytes else (normalized, sources)
-        apply: Callable[[str], str] | None = normalizer(self._rules)
-        normalized = self._finished(kept if apply is None else apply(kept))
+        normalized = self._finished(kept if self._apply is None else self._apply(kept))
         return normalized.encode() if is_bytes else normalized
 
     def _finished(self, text: str) -> str:

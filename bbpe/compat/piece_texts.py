@@ -8,12 +8,15 @@ from struct import pack
 from typing import Any
 
 from ..formats.protobuf import bytes_field, number_field
-from ..records import dataclass, field
+from ..records import dataclass, field, replace
 
 # numbers of fields: of a list of texts, of a text, of its pieces
 _NBESTS = 1
 _TEXT, _PIECES, _SCORE = 1, 2, 3
 _PIECE, _ID, _SURFACE, _BEGIN, _END = range(1, 6)
+
+#: The kinds of results with the place of each piece: places in bytes, in characters, and the bytes of the message.
+PROTOS = ("proto", "immutable_proto", "serialized_proto")
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,8 @@ class ImmutableSentencePieceText:
     text: str
     parts: tuple[ImmutableSentencePiece, ...]
     score: float = 0.0
+    #: Whether `begin` and `end` count bytes.
+    is_of_bytes: bool = field(default=False, repr=False)
 
     @property
     def pieces(self) -> list[ImmutableSentencePiece]:
@@ -62,12 +67,26 @@ class ImmutableSentencePieceText:
         """The text as UTF-8."""
         return self.text.encode()
 
+    def in_bytes(self) -> ImmutableSentencePieceText:
+        """Return the same with `begin` and `end` in bytes, as the message `SentencePieceText` has them."""
+        starts = self._starts()
+        parts = [replace(part, begin=starts[part.begin], end=starts[part.end]) for part in self.parts]
+        return replace(self, parts=tuple(parts), is_of_bytes=True)
+
+    def _starts(self) -> Sequence[int]:
+        """Return the bytes where the places of pieces are."""
+        if self.is_of_bytes:
+            return range(len(self.text.encode()) + 1)
+        return list(accumulate((len(char.encode()) for char in self.text), initial=0))
+
     def SerializeAsString(self) -> bytes:
         """Return the message `SentencePieceText`, whose offsets are those of bytes."""
-        starts = list(accumulate((len(char.encode()) for char in self.text), initial=0))
+        starts = self._starts()
         message = bytes_field(_TEXT, self.text.encode())
         message += b"".join(bytes_field(_PIECES, _serialized(part, starts)) for part in self.parts)
         return message + (bytes((_SCORE << 3 | 5,)) + pack("<f", self.score) if self.score else b"")
+
+    SerializeToString = SerializeAsString
 
     def __str__(self) -> str:
         return f'text: "{self.text}"\nscore: {self.score}\n' + "\n".join(f"pieces {{\n{part}}}" for part in self.parts)
@@ -109,5 +128,18 @@ class ImmutableNBestSentencePieceText:
         """Return the message `NBestSentencePieceText`."""
         return b"".join(bytes_field(_NBESTS, text.SerializeAsString()) for text in self.texts)
 
+    def in_bytes(self) -> ImmutableNBestSentencePieceText:
+        """Return the same with places in bytes."""
+        return ImmutableNBestSentencePieceText(tuple(text.in_bytes() for text in self.texts))
+
+    SerializeToString = SerializeAsString
+
     def __str__(self) -> str:
         return "\n".join(f"nbests {{\n{text}}}" for text in self.texts)
+
+
+def of_kind(placed: Any, kind: str) -> Any:
+    """Return a text, or several segmentations, as one of `PROTOS`."""
+    if kind == "proto":
+        return placed.in_bytes()
+    return placed if kind == "immutable_proto" else placed.SerializeAsString()

@@ -21,10 +21,10 @@ from ..tokenizer import Tokenizer
 from .columns import listed, opened
 from .piece_calls import each, either, of_bytes, snake_case, with_kinds
 from .piece_model import PieceModel, checked_text, str_of
-from .piece_texts import ImmutableNBestSentencePieceText, ImmutableSentencePieceText, offset_mapping
+from .piece_texts import PROTOS, ImmutableNBestSentencePieceText, ImmutableSentencePieceText, of_kind, offset_mapping
 
 _Kind: TypeAlias = type | str
-_PLACED = ("immutable_proto", "serialized_proto", "offset_mapping")
+_PLACED = (*PROTOS, "offset_mapping")
 _KINDS = (int, str, bytes, "numpy", *_PLACED)
 #: The options of `SetEncodeExtraOptions`.
 _EXTRA = ("bos", "eos", "reverse", "unk")
@@ -37,10 +37,10 @@ class SentencePieceProcessor:
 
     Each method has its name in CamelCase and in snake_case, and takes one text, a list of texts, or a column of Arrow,
     of whose texts ids need no `str`.  `out_type` is `int` for ids, `str` or `bytes` for pieces, "numpy" for int32
-    arrays, "offset_mapping" for a dictionary of ids, pieces and offsets, "immutable_proto" for an object with the place
-    of each piece, and "serialized_proto" for its bytes.
+    arrays, "offset_mapping" for a dictionary of ids, pieces and offsets, "proto" for an object with the place of each
+    piece in bytes, "immutable_proto" for one with places in characters, and "serialized_proto" for the bytes of either.
     `EncodeAs...`, `SampleEncodeAs...`, `NBestEncodeAs...` and `SampleEncodeAndScoreAs...` end in `Ids`, `Pieces`,
-    `Numpy`, `OffsetMapping`, `ImmutableProto` or `SerializedProto`.
+    `Numpy`, `OffsetMapping`, `Proto`, `ImmutableProto` or `SerializedProto`.
 
     It differs from sentencepiece in two points: pieces of `emit_unk_piece=False` that no model has are the normalized
     text; and scores that no id depends on (of BPE, of characters, of words) only have the right order.
@@ -288,8 +288,7 @@ class SentencePieceProcessor:
             best = self._model.tokenizer.encode(input)
             found = [(best, 0.0), *[row for row in found if row[0] != best][: num_samples - 1]]
         formed = self._formed_all(input, found, given)
-        is_proto = given["out_type"] in ("immutable_proto", "serialized_proto")
-        return formed if is_proto else [(row, score) for row, (_, score) in zip(formed, found, strict=True)]
+        return formed if given["out_type"] in PROTOS else [(row, score) for row, (_, score) in zip(formed, found, strict=True)]
 
     def _sampled_and_scored(
         self, input: Any, num_samples: int = 1, alpha: float = 1.0, wor: bool = False, include_best: bool = False,
@@ -339,11 +338,10 @@ class SentencePieceProcessor:
 
     def _formed_all(self, text: Any, found: list[tuple[list[int], float]], given: dict[str, Any]) -> Any:
         """Return scored segmentations as a call wants them."""
-        if given["out_type"] not in ("immutable_proto", "serialized_proto"):
+        if given["out_type"] not in PROTOS:
             return [self._formed(text, ids, given) for ids, _ in found]
         placed = [replace(self._placed(text, ids, given), score=score) for ids, score in found]
-        made = ImmutableNBestSentencePieceText(tuple(placed))
-        return made if given["out_type"] == "immutable_proto" else made.SerializeAsString()
+        return of_kind(ImmutableNBestSentencePieceText(tuple(placed)), given["out_type"])
 
     def _formed(self, text: str | bytes, ids: list[int], given: dict[str, Any]) -> Any:
         """Return ids as a call wants them, with those around them."""
@@ -352,7 +350,7 @@ class SentencePieceProcessor:
             placed = self._placed(text, ids, given)
             if kind == "offset_mapping":
                 return offset_mapping(placed, of_bytes=isinstance(text, bytes))
-            return placed if kind == "immutable_proto" else placed.SerializeAsString()
+            return of_kind(placed, kind)
         if kind in (str, bytes):
             found = self._model.pieces_of(text, ids, emit_unk_piece=given["emit_unk_piece"])
             around = self._around(found, {**given, "named": self._model.piece})
@@ -388,8 +386,8 @@ class SentencePieceProcessor:
     ) -> Any:  # fmt: skip
         """Return the text of ids or pieces, or of each row of a list; control pieces have no text.
 
-        With `out_type=bytes` texts are UTF-8; "immutable_proto", "serialized_proto" and "offset_mapping" are those of
-        `Encode`.
+        With `out_type=bytes` texts are UTF-8; "proto", "immutable_proto", "serialized_proto" and "offset_mapping" are
+        those of `Encode`.
         """
         out_type = either(out_type, return_type)
         if out_type not in (None, str, bytes, *_PLACED):
@@ -412,7 +410,7 @@ class SentencePieceProcessor:
         placed = self._model.placed_decoded(row)
         if kind == "offset_mapping":
             return {"text": placed.text, **offset_mapping(placed, of_bytes=False)}
-        return placed if kind == "immutable_proto" else placed.SerializeAsString()
+        return of_kind(placed, kind)
 
     def DecodeIds(self, input: Any, **options: Any) -> Any:
         """Return the text of ids."""
