@@ -14,7 +14,7 @@ from .lazy import VIEWS, safe_import
 
 if TYPE_CHECKING:
     from .budget import set_cache_limit
-    from .compat.acceleration import accelerate
+    from .compat.acceleration import accelerate, is_accelerated
     from .compat.classic import BBPETokenizer
     from .compat.patching import patch_transformers, unpatch_transformers
     from .counting.count import count, count_from_iterator
@@ -110,6 +110,7 @@ __all__ = [
     "extend",
     "finish_shards",
     "get_encoding",
+    "is_accelerated",
     "learning_curve",
     "lint",
     "load",
@@ -138,7 +139,7 @@ __version__ = "0.1.0"
 #: loads a tokenizer does not wait for the import of training.
 _MODULES = {
     ".budget": "set_cache_limit",
-    ".compat.acceleration": "accelerate",
+    ".compat.acceleration": "accelerate is_accelerated",
     ".compat.classic": "BBPETokenizer",
     ".compat.patching": "patch_transformers unpatch_transformers",
     ".counting.count": "count count_from_iterator",

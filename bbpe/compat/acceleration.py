@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from copy import deepcopy
@@ -11,6 +12,7 @@ from typing import Any
 from ..core.column import Column
 from ..errors import AccelerationError
 from ..lazy import np, safe_import
+from ..tokenizer import Tokenizer as _Tokenizer
 from ..types import Padded
 from .backend import Backend
 from .call_options import Options
@@ -35,7 +37,7 @@ _KNOWN = frozenset({
 _NONE, _PLAIN = Options(), Options(is_plain=True)
 
 
-def accelerate(tokenizer: Any) -> Any:
+def accelerate(tokenizer: Any, *, accept_other_offsets: bool = False) -> Any:
     """Put the engine of bbpe under a tokenizer of `transformers`.
 
     The object stays the same, with its class, chat template, padding, special tokens and files; its methods encode and
@@ -44,27 +46,36 @@ def accelerate(tokenizer: Any) -> Any:
     if that is not possible, an `AccelerationWarning` has the reason and HF's `tokenizers` takes over again.  Where a
     method takes a list of texts it takes a column of Arrow, too.
 
+    Threads can share the result: each call has its own truncation, padding and `split_special_tokens`.
+
     Args:
-        tokenizer: A `PreTrainedTokenizerFast`, as `AutoTokenizer.from_pretrained` returns it.
+        tokenizer: A `PreTrainedTokenizerFast`, as `AutoTokenizer.from_pretrained` returns it; or the path or name of
+            one, which `AutoTokenizer` loads.
+        accept_other_offsets: Whether offsets and numbers of words may differ from those of `tokenizers`, as they do
+            where it drops characters without a token and then counts wrong.  Ids and texts are always the same.
 
     Returns:
-        The same object.
+        The same object, or the tokenizer that was loaded.
 
     Raises:
         AccelerationError: The tokenizer has a component that bbpe does not support, or gives other ids; the message has
             the reason.  The object is unchanged.
+        OSError: `AutoTokenizer` finds no tokenizer of this path or name.
         TypeError: The object is not a `PreTrainedTokenizerFast`.
 
     Example:
-        >>> from transformers import AutoTokenizer  # doctest: +SKIP
-        >>> tokenizer = bbpe.accelerate(AutoTokenizer.from_pretrained("Qwen/Qwen3-8B"))  # doctest: +SKIP
+        >>> tokenizer = bbpe.accelerate("Qwen/Qwen3-8B")  # doctest: +SKIP
         >>> tokenizer(["Hello", "world"], padding=True, return_tensors="np")  # doctest: +SKIP
+        >>> bbpe.is_accelerated(tokenizer)  # doctest: +SKIP
+        True
     """
-    safe_import("transformers", "PreTrainedTokenizerFast")
-    from transformers import PreTrainedTokenizerFast
+    safe_import("transformers", "PreTrainedTokenizerFast", "AutoTokenizer")
+    from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
+    if isinstance(tokenizer, str | os.PathLike):
+        tokenizer = AutoTokenizer.from_pretrained(tokenizer)
     if not isinstance(tokenizer, PreTrainedTokenizerFast):
-        raise TypeError(f"tokenizer must be a PreTrainedTokenizerFast of transformers, not {type(tokenizer).__name__}")
+        raise TypeError(f"tokenizer is {_kind_of(tokenizer)}; expected a PreTrainedTokenizerFast or a path")
     inner = vars(tokenizer).get("_tokenizer")
     if isinstance(inner, Backend):
         return tokenizer
@@ -73,10 +84,39 @@ def accelerate(tokenizer: Any) -> Any:
 
     if not isinstance(inner, Tokenizer):
         raise AccelerationError(f"its _tokenizer is a {type(inner).__name__}; expected a tokenizers.Tokenizer")
-    vars(tokenizer)["_tokenizer"] = Backend(inner)
+    vars(tokenizer)["_tokenizer"] = Backend(inner, accept_other_offsets)
     kind: Any = type(tokenizer)
     tokenizer.__class__ = _accelerated(kind, PreTrainedTokenizerFast)
     return tokenizer
+
+
+def _kind_of(found: Any) -> str:
+    """Return what was given instead of a tokenizer, and what to call for it."""
+    name = f"a {type(found).__module__.split('.')[0]}.{type(found).__name__}"
+    if isinstance(found, _Tokenizer):
+        return f"{name}, which encodes by our engine already (as_huggingface() makes a tokenizer of transformers)"
+    if type(found).__module__.startswith("tokenizers"):
+        return f"{name} (PreTrainedTokenizerFast(tokenizer_object=...) makes a tokenizer of transformers)"
+    return name
+
+
+def is_accelerated(tokenizer: Any) -> bool:
+    """Return whether the engine of bbpe encodes for a tokenizer of `transformers`.
+
+    A tokenizer whose acceleration a later change has ended is not accelerated.
+
+    Args:
+        tokenizer: The tokenizer; anything else is not accelerated.
+
+    Returns:
+        Whether `accelerate` or `patch_transformers` has put our engine under it, and it is in use.
+
+    Example:
+        >>> bbpe.is_accelerated(bbpe.train_from_iterator(["a b"], vocab_size=256))
+        False
+    """
+    backend = getattr(tokenizer, "_tokenizer", None)
+    return isinstance(backend, Backend) and backend.ready(is_plain=False) is not None
 
 
 @cache

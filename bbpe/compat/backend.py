@@ -68,16 +68,17 @@ class Backend(Tokenizer):
     decoder = _component("decoder")
     model = _component("model")
 
-    def __init__(self, inner: Any) -> None:
+    def __init__(self, inner: Any, accepts_offsets: bool = False) -> None:
         engine = _engine_of(inner)
-        self._prepare(inner, engine, prove(engine, inner))
+        self._prepare(inner, engine, prove(engine, inner, accepts_offsets=accepts_offsets))
+        self._accepts_offsets = accepts_offsets
         cut = None if inner.truncation is None else Truncation(**inner.truncation)
         pads = None if inner.padding is None else Padding(**inner.padding)
         self.chosen = Chosen(Options(cut, pads, inner.encode_special_tokens))
 
     def _prepare(self, inner: Any, engine: Engine | None, odd: Odd) -> None:
         self._inner, self._owns, self._current, self._odd = inner, True, engine, odd
-        self._lock = TurnLock()
+        self._lock, self._accepts_offsets = TurnLock(), False
         # whether encoding with special tokens as plain text is proven too, and if it gives the same ids
         self._is_plain_equal: bool | None = None
         self._suspects: set[str] = set()
@@ -139,7 +140,7 @@ class Backend(Tokenizer):
         with self._lock.turn():
             if self._is_plain_equal is None:
                 try:
-                    prove_ids(engine, self._inner, [], is_plain=True)
+                    prove_ids(engine, self._inner, [], is_plain=True, accepts_offsets=self._accepts_offsets)
                     self._is_plain_equal = True
                 except AccelerationError as error:
                     self._is_plain_equal = False
@@ -161,7 +162,7 @@ class Backend(Tokenizer):
         self._is_plain_equal = None
         try:
             engine = make()
-            odd = prove(engine, self._inner, ids)
+            odd = prove(engine, self._inner, ids, accepts_offsets=self._accepts_offsets)
             if ids is not None:
                 odd = odd[0] | (self._odd[0] - set(ids)), odd[1] | (self._odd[1] - set(ids))
             self._odd, self._current = odd, engine
@@ -293,7 +294,8 @@ class Backend(Tokenizer):
         engine, options = self.ready(is_plain=False), self.chosen.options
         with self._lock.turn():
             json = self.synchronized().to_str()
-        return _restored, (json, engine, odd, Options(options.truncation, options.padding))
+        kept = Options(options.truncation, options.padding)
+        return _restored, (json, engine, odd, kept, self._accepts_offsets)
 
     def __repr__(self) -> str:
         return f"<accelerated by bbpe: {self._inner!r:.120}>"
@@ -302,13 +304,15 @@ class Backend(Tokenizer):
 COMPONENTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder", "model")
 
 
-def _restored(json: str, engine: Engine | None, odd: tuple[Iterable[int], ...], options: Options) -> Backend:
+def _restored(
+    json: str, engine: Engine | None, odd: tuple[Iterable[int], ...], options: Options, accepts_offsets: bool
+) -> Backend:
     import tokenizers
 
     made: Backend = object.__new__(Backend)
     without, skipped = map(frozenset, odd)
     made._prepare(tokenizers.Tokenizer.from_str(json), engine, (without, skipped))
-    made.chosen = Chosen(options)
+    made.chosen, made._accepts_offsets = Chosen(options), accepts_offsets
     return made
 
 

@@ -23,6 +23,9 @@ class Source(Protocol):
     def words(self, start: int, stop: int) -> list[int | None]:
         """Return the numbers of the words that ids are in."""
 
+    def at(self, character: int, start: int, stop: int) -> int | None:
+        """Return the first of some ids that comes from a character; `None` if none does."""
+
 
 class Part(NamedTuple):
     """Neighbours in an encoding: the ids `start` to `stop` of a source, or as many ids of a template or of padding."""
@@ -76,6 +79,15 @@ class Given:
     def words(self, start: int, stop: int) -> list[int | None]:
         """Return the numbers of the words that ids are in."""
         return self._words[start:stop]
+
+    def at(self, character: int, start: int, stop: int) -> int | None:
+        """Return the first of some ids that comes from a character."""
+        return first_at(self._spans, character, start, stop)
+
+
+def first_at(spans: Sequence[Span], character: int, start: int, stop: int) -> int | None:
+    """Return the first of the spans from `start` to `stop` that has a character; `None` if none has."""
+    return next((number for number in range(start, stop) if spans[number][0] <= character < spans[number][1]), None)
 
 
 class Encoding:
@@ -188,8 +200,15 @@ class Encoding:
     def char_to_token(self, char_pos: int, sequence_index: int = 0) -> int | None:
         """Return the index of the id that has a character of a text; None if there is none."""
         start, stop = self._range(sequence_index)
-        spans = enumerate(self.offsets[start:stop], start)
-        return next((number for number, (first, last) in spans if first <= char_pos < last), None)
+        done = 0
+        for part in self._parts:
+            first, last = max(start - done, 0), min(stop - done, part.stop - part.start)
+            if part.source is not None and first < last:
+                found = part.source.at(char_pos, part.start + first, part.start + last)
+                if found is not None:
+                    return done + found - part.start
+            done += part.stop - part.start
+        return None
 
     def char_to_word(self, char_pos: int, sequence_index: int = 0) -> int | None:
         """Return the number of the word that has a character of a text; None if there is none."""

@@ -27,7 +27,8 @@ def patch_transformers() -> None:
     `PreTrainedTokenizerFast(...)` return tokenizers as `bbpe.accelerate` does.  One that cannot be accelerated is
     returned unchanged, with an `AccelerationWarning` that has the reason.  `tokenizers.decoders.DecodeStream` becomes
     `bbpe.compat.tokenizers.DecodeStream`, which takes tokenizers of both kinds; modules that imported it before keep
-    theirs.  A second call has no effect.
+    theirs.  A second call has no effect.  The logger "bbpe" gets a line of level INFO, and one for each tokenizer that
+    is left alone.
 
     Raises:
         ImportError: `transformers` or `tokenizers` is not installed.
@@ -40,6 +41,7 @@ def patch_transformers() -> None:
     safe_import("tokenizers.decoders")
     import tokenizers.decoders
     safe_import("transformers", "PreTrainedTokenizerFast")
+    import transformers
     from transformers import PreTrainedTokenizerFast
 
     if _replaced:
@@ -49,6 +51,7 @@ def patch_transformers() -> None:
     _replace(PreTrainedTokenizerFast, "from_pretrained", classmethod(_from_pretrained))
     _replace(PreTrainedTokenizerFast, "__init__", _init)
     _replace(tokenizers.decoders, "DecodeStream", DecodeStream)
+    _log(f"patched transformers {transformers.__version__}: PreTrainedTokenizerFast and DecodeStream of tokenizers")
 
 
 def unpatch_transformers() -> None:
@@ -80,6 +83,13 @@ def _init(self: Any, *arguments: Any, **options: Any) -> None:
         _tried(self)
 
 
+def _log(message: str) -> None:
+    safe_import("logging")
+    import logging
+
+    logging.getLogger("bbpe").info(message)
+
+
 def _replace(owner: Any, name: str, value: Any) -> None:
     _replaced.append((owner, name, vars(owner).get(name)))
     setattr(owner, name, value)
@@ -104,5 +114,6 @@ def _tried(tokenizer: Any) -> Any:
             accelerate(tokenizer)
         except AccelerationError as error:
             name = getattr(tokenizer, "name_or_path", "") or type(tokenizer).__name__
+            _log(f"left {name} alone: {error}")
             warnings.warn(f"{name} is not accelerated: {error}", AccelerationWarning, stacklevel=3)
     return tokenizer

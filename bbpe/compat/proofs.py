@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeAlias
 
@@ -34,18 +34,21 @@ _WORDS = ["Hello", "World,", "don't", " 12 ", "\u6771\u4eac"]
 _TOKENS, _SHOWN = 128, 60
 #: The ids that are decoded in another way, without and with `skip_special_tokens`.
 Odd: TypeAlias = tuple[frozenset[int], frozenset[int]]
+#: The lists of an encoding, ids first, and those of the places of ids.
 _LISTS = ("ids", "offsets", "word_ids", "type_ids", "special_tokens_mask")
+_PLACES = ("offsets", "word_ids")
 
 
-def prove(engine: Engine, inner: Any, ids: Collection[int] | None = None) -> Odd:
+def prove(engine: Engine, inner: Any, ids: Collection[int] | None = None, *, accepts_offsets: bool = False) -> Odd:
     """Prove that an engine gives what a tokenizer of HF gives, and return the ids that are decoded in another way.
 
-    The proof is on the whole vocabulary, or on some `ids` of it.  Raises `AccelerationError` with the difference.
+    The proof is on the whole vocabulary, or on some `ids` of it.  With `accepts_offsets` offsets and numbers of words may
+    differ.  Raises `AccelerationError` with the difference.
     """
     if ids is None:
         _prove_vocabulary(engine, inner)
     rows = _chunks(engine.names if ids is None else ids)
-    prove_ids(engine, inner, rows, is_plain=False)
+    prove_ids(engine, inner, rows, is_plain=False, accepts_offsets=accepts_offsets)
     return _odd_ids(engine, inner, rows, False), _odd_ids(engine, inner, rows, True)
 
 
@@ -57,13 +60,16 @@ def _prove_vocabulary(engine: Engine, inner: Any) -> None:
         raise AccelerationError(f"token {key!r} has id {ours.get(key)}; tokenizers has {theirs.get(key)}")
 
 
-def prove_ids(engine: Engine, inner: Any, rows: list[list[int]], *, is_plain: bool) -> None:
+def prove_ids(
+    engine: Engine, inner: Any, rows: list[list[int]], *, is_plain: bool, accepts_offsets: bool = False
+) -> None:
     """Raise `AccelerationError` unless texts of many kinds, and those of rows of ids, have the same ids and offsets.
 
     With `is_plain`, special tokens in texts are plain text.
     """
     with _without_options(inner, is_plain):
-        _prove_texts(engine, inner, rows, engine.matcher(is_plain))
+        lists = [name for name in _LISTS if not (accepts_offsets and name in _PLACES)]
+        _prove_texts(engine, inner, rows, engine.matcher(is_plain), lists)
 
 
 @contextmanager
@@ -83,7 +89,9 @@ def _without_options(inner: Any, is_plain: bool) -> Iterator[None]:
             inner.enable_padding(**padding)
 
 
-def _prove_texts(engine: Engine, inner: Any, rows: list[list[int]], matcher: Matcher | None) -> None:
+def _prove_texts(
+    engine: Engine, inner: Any, rows: list[list[int]], matcher: Matcher | None, lists: Sequence[str]
+) -> None:
     others = list(engine.spec.added_tokens) + list(engine.spec.special_tokens)
     probes = [*PROBES, *(f"a{text} {text.upper()} {text}b{text}" for text in others[:_SHOWN])]
     # what a normalizer may turn into a token: its full-width form, another case, and what a rule replaces
@@ -91,7 +99,7 @@ def _prove_texts(engine: Engine, inner: Any, rows: list[list[int]], matcher: Mat
     rules = [rule for rule in engine.spec.rules.normalizers if isinstance(rule, Replace) and not rule.is_regex]
     probes += [f"a {rule.pattern} b{rule.pattern}{rule.pattern}c" for rule in rules[:_SHOWN]]
     for text, theirs in zip(probes, _asked(inner.encode_batch, probes), strict=True):
-        _compare(text, row(engine, [engine.encoded(text, matcher)], True, None), theirs, _LISTS)
+        _compare(text, row(engine, [engine.encoded(text, matcher)], True, None), theirs, lists)
     texts = [engine.decoded(ids, False) for ids in rows]
     found = engine.tokenizer._encoder.lists(list(texts), matcher, None)
     rows_of_theirs = _asked(inner.encode_batch_fast, texts, add_special_tokens=False)
@@ -100,9 +108,9 @@ def _prove_texts(engine: Engine, inner: Any, rows: list[list[int]], matcher: Mat
             raise AccelerationError(_difference("ids", text, ids, theirs.ids))
     pair = [engine.encoded(text, matcher) for text in PROBES[2:4]]
     if len(engine.template.pair) > 0:
-        _compare("a pair of texts", row(engine, pair, True, None), _asked(inner.encode, *PROBES[2:4]), _LISTS)
+        _compare("a pair of texts", row(engine, pair, True, None), _asked(inner.encode, *PROBES[2:4]), lists)
     words = row(engine, [engine.encoded_words(_WORDS, matcher)], True, None)
-    _compare("a list of words", words, _asked(inner.encode, _WORDS, is_pretokenized=True), _LISTS)
+    _compare("a list of words", words, _asked(inner.encode, _WORDS, is_pretokenized=True), lists)
 
 
 def _asked(call: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
@@ -128,7 +136,7 @@ def _chunks(ids: Collection[int]) -> list[list[int]]:
     return [ordered[start : start + _TOKENS] for start in range(0, len(ordered), _TOKENS)]
 
 
-def _compare(text: str, ours: Encoding, theirs: Any, lists: tuple[str, ...]) -> None:
+def _compare(text: str, ours: Encoding, theirs: Any, lists: Sequence[str]) -> None:
     for name in lists:
         try:
             one, other = getattr(ours, name), getattr(theirs, name)
@@ -142,4 +150,5 @@ def _difference(name: str, text: str, ours: list[Any], theirs: list[Any]) -> str
     pairs = zip(ours, theirs, strict=False)
     at = next((number for number, (one, other) in enumerate(pairs) if one != other), min(len(ours), len(theirs)))
     found, expected = ours[at : at + 3], theirs[at : at + 3]
-    return f"{name} of {text[:_SHOWN]!r} differ at {at}: {found} in bbpe, {expected} in tokenizers"
+    shown = f"{name} of {text[:_SHOWN]!r} differ at {at}: {found} in bbpe, {expected} in tokenizers"
+    return f"{shown}; ids are equal, and accept_other_offsets=True takes our {name}" if name in _PLACES else shown

@@ -12,7 +12,7 @@ from ..core.column import Column
 from ..encoding.piped import NOTHING_AROUND, Around
 from ..encoding.placed import PlacedTexts
 from ..errors import TokenIdError
-from ..lazy import lazy_property
+from ..lazy import lazy_property, np, npt
 from ..pipeline.special_tokens import NOTHING, Matcher
 from ..records import replace
 from ..spec.models import UnigramModel
@@ -20,7 +20,7 @@ from ..spec.rules import SPACE_MARK, Template
 from ..text import WHITE_SPACE
 from ..tokenizer import Tokenizer
 from .columns import text_of
-from .encoding import Encoding, Part, Span
+from .encoding import Encoding, Part, Span, first_at
 
 #: The template of tokenizers without one.
 _NO_TEMPLATE = Template((("A", 0),), (("A", 0), ("B", 1)))
@@ -226,6 +226,11 @@ class Engine:
         return found[:-1]
 
 
+def _pairs(spans: npt.NDArray[np.int64]) -> list[Span]:
+    """Return spans, int64[n, 2], as a list; no lists of two are made on the way, which cost three times the tuples."""
+    return list(zip(*spans.T.tolist(), strict=True))
+
+
 class TextSource:
     """One text, whose tokens, spans and words are found when they are asked for."""
 
@@ -235,14 +240,28 @@ class TextSource:
     @lazy_property
     def _found(self) -> tuple[list[Span], Sequence[int | None]]:
         _, spans, words = self._engine.tokenizer._placed.words(self._text, "char", self._matcher)
-        return list(map(tuple, spans.tolist())), words
+        return _pairs(spans), words
 
     @lazy_property
     def _spans(self) -> list[Span]:
         placed = self._engine.tokenizer._placed
         if placed.has_words:
             return self._found[0]
-        return list(map(tuple, placed.with_offsets(self._text, "char", self._matcher)[1].tolist()))
+        return _pairs(placed.with_offsets(self._text, "char", self._matcher)[1])
+
+    @lazy_property
+    def _ends(self) -> tuple[npt.NDArray[np.int64], bool]:
+        """The spans, int64[n, 2], and whether neither starts nor ends go back, so that a search need not read all."""
+        spans = self._engine.tokenizer._placed.with_offsets(self._text, "char", self._matcher)[1]
+        return spans, not (spans[1:] < spans[:-1]).any()
+
+    def at(self, character: int, start: int, stop: int) -> int | None:
+        """Return the first of some ids that comes from a character; no list of spans is made for it."""
+        spans, is_ordered = self._ends
+        if not is_ordered:
+            return first_at(self._spans, character, start, stop)
+        number = start + int(np.searchsorted(spans[start:stop, 1], character, "right"))
+        return number if number < stop and spans[number, 0] <= character else None
 
     def tokens(self, ids: list[int], start: int, stop: int) -> list[str]:
         """Return the tokens of ids."""
@@ -361,3 +380,7 @@ class WordSource:
     def words(self, start: int, stop: int) -> list[int | None]:
         """Return the numbers of the words that ids are in."""
         return self._words[start:stop]
+
+    def at(self, character: int, start: int, stop: int) -> int | None:
+        """Return the first of some ids that comes from this character of its word."""
+        return first_at(self._spans, character, start, stop)

@@ -232,3 +232,73 @@ def test_patched_loading_warns_about_what_it_cannot_accelerate(patched: None) ->
 def test_importing_bbpe_does_not_import_transformers() -> None:
     code = "import bbpe, sys; bbpe.accelerate, bbpe.patch_transformers; assert 'transformers' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_path_or_name(pair: tuple[Any, Any], tmp_path: Path) -> None:
+    pair[1].save_pretrained(tmp_path)
+    for path in (tmp_path, str(tmp_path)):
+        tokenizer = bbpe.accelerate(path)
+        assert bbpe.is_accelerated(tokenizer)
+        assert tokenizer(TEXTS)["input_ids"] == pair[1](TEXTS)["input_ids"]
+    with pytest.raises(OSError, match="no such folder"):
+        bbpe.accelerate(tmp_path / "no such folder")
+
+
+def test_what_is_no_tokenizer_of_transformers_is_named() -> None:
+    ours = bbpe.train_from_iterator(["a b"], 256)
+    for given, named in ((ours, "as_huggingface"), (KINDS["bytes"](), "tokenizer_object"), (None, "NoneType"), (3, "int")):
+        with pytest.raises(TypeError, match=f"tokenizer is .*{named}.*expected a PreTrainedTokenizerFast or a path"):
+            bbpe.accelerate(given)
+        assert not bbpe.is_accelerated(given)
+
+
+def test_is_accelerated_until_a_change_ends_it(pair: tuple[Any, Any]) -> None:
+    ours, theirs = pair
+    assert (bbpe.is_accelerated(ours), bbpe.is_accelerated(theirs)) == (True, False)
+    assert bbpe.is_accelerated(pickle.loads(pickle.dumps(ours)))
+    ours.split_special_tokens = True
+    assert bbpe.is_accelerated(ours)
+    if hasattr(ours._tokenizer.model, "dropout"):
+        ours._tokenizer.model.dropout = 0.1
+        with pytest.warns(bbpe.AccelerationWarning, match="dropout"):
+            assert not bbpe.is_accelerated(ours)
+
+
+def test_other_offsets_are_taken_only_if_they_are_accepted() -> None:
+    """`tokenizers` counts wrong after a character that it leaves out."""
+    vocab = {char: number for number, char in enumerate("ĠdegmosyeH")}
+    inner = hf.Tokenizer(hf.models.BPE(vocab, []))
+    inner.pre_tokenizer = hf.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    inner.decoder = hf.decoders.ByteLevel()
+    plain, ours = (transformers.PreTrainedTokenizerFast(tokenizer_object=inner) for _ in range(2))
+    with pytest.raises(bbpe.AccelerationError, match="accept_other_offsets=True"):
+        bbpe.accelerate(ours)
+    assert not bbpe.is_accelerated(ours)
+    assert bbpe.accelerate(ours, accept_other_offsets=True) is ours
+    text = "see my 12 dogs, naïve"
+    copies = [ours, deepcopy(ours), pickle.loads(pickle.dumps(ours))]
+    for each in copies:
+        assert each(text)["input_ids"] == plain(text)["input_ids"]
+        each.add_tokens(["<x>"])  # which is proven in the same way
+        assert bbpe.is_accelerated(each)
+    spans = ours(text, return_offsets_mapping=True)["offset_mapping"]
+    assert "".join(text[start:end] for start, end in spans) == "see my  dogs e"
+
+
+def test_lines_of_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    inner = KINDS["bytes"]()
+    inner.model.dropout = 0.1
+    caplog.set_level(logging.INFO, "bbpe")
+    bbpe.patch_transformers()
+    try:
+        bbpe.patch_transformers()
+        with pytest.warns(bbpe.AccelerationWarning):
+            transformers.PreTrainedTokenizerFast(tokenizer_object=inner)
+        stock("bytes")
+    finally:
+        bbpe.unpatch_transformers()
+    lines = [(record.levelname, record.getMessage()) for record in caplog.records if record.name == "bbpe"]
+    assert [level for level, _ in lines] == ["INFO", "INFO"]
+    assert lines[0][1].startswith(f"patched transformers {transformers.__version__}")
+    assert "alone" in lines[1][1]
+    assert "dropout" in lines[1][1]
