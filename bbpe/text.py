@@ -9,6 +9,7 @@ Unsupervised Multitask Learners", and its published encoder).
 from __future__ import annotations
 
 import mmap
+import unicodedata
 from collections.abc import Sequence
 from functools import cache
 from itertools import accumulate
@@ -144,3 +145,49 @@ def readable(token: bytes) -> str:
     if not _ESCAPED.search(text):
         return text
     return _ESCAPED.sub(lambda byte: f"<0x{ord(byte[0]) - 0xDC00:02X}>", text)
+
+
+def columns_of(text: str) -> int:
+    r"""Return how many columns of a terminal a text takes: wide characters two, combining marks none.
+
+    >>> columns_of("low"), columns_of("\u4e16\u754c"), columns_of("e\u0301")
+    (3, 4, 1)
+    """
+    if text.isascii():
+        return len(text)
+    return sum(2 if unicodedata.east_asian_width(char) in "WF" else not unicodedata.combining(char) for char in text)
+
+
+def shortened(text: str | bytes, most: int = 40, *, quoted: bool = False) -> str:
+    r"""Return a text for one line of a terminal, in at most so many columns: its middle is left out.
+
+    Controls and other characters that a terminal does not show are escapes, and bytes of no whole character hex.
+
+    >>> shortened("low\n"), shortened(b"-" * 99, 13), shortened("\u4e16" * 9, 10), shortened(b" a\xff", quoted=True)
+    ('low\\n', '-----...-----', '\u4e16\u4e16...\u4e16', "' a<0xFF>'")
+    """
+    # no more of a long text is looked at than can be shown
+    cut = len(text) > 16 * most
+    if cut:
+        text = text[: 8 * most] + text[-8 * most :]
+    shown = readable(text) if isinstance(text, bytes) else text
+    shown = repr(shown) if quoted else "".join(map(_escaped, shown))
+    if not cut and columns_of(shown) <= most:
+        return shown
+    room = max(most - 3, 2)
+    return f"{_beginning(shown, room - room // 2)}...{_beginning(shown[::-1], room // 2)[::-1]}"
+
+
+def _escaped(char: str) -> str:
+    return char if char.isprintable() else char.encode("unicode_escape").decode("ascii")
+
+
+def _beginning(text: str, most: int) -> str:
+    """Return the longest beginning of at most so many columns."""
+    end = taken = 0
+    for char in text[: 8 * most]:
+        taken += columns_of(char)
+        if taken > most:
+            break
+        end += 1
+    return text[:end]

@@ -11,6 +11,7 @@ from bbpe import formats
 from bbpe.corpus.files import corpus_paths
 from bbpe.formats.saving import proven
 from bbpe.report.verify import Difference, differences, hard_texts
+from bbpe.text import shortened
 from bbpe.tokenizer import Tokenizer
 
 from .command import Command, add_format, add_pattern, load_named
@@ -86,11 +87,11 @@ class _Counter:
 
 def _described(difference: Difference) -> str:
     text = difference.text[max(difference.byte - 10, 0) : difference.byte + 30]
-    return f"at {text!r}, A gives {_spelled(difference.left)} and B gives {_spelled(difference.right)}"
+    return f"at {shortened(text, quoted=True)}, A gives {_spelled(difference.left)} and B gives {_spelled(difference.right)}"
 
 
 def _spelled(tokens: tuple[tuple[int, bytes], ...]) -> str:
-    return " ".join(f"{token_id}:{token!r}" for token_id, token in tokens) or "nothing more"
+    return " ".join(f"{token_id}:{shortened(token, quoted=True)}" for token_id, token in tokens) or "nothing more"
 
 
 def _report(args: Namespace, report: dict[str, object], found: list[str]) -> None:

@@ -9,6 +9,7 @@ from operator import add
 import bbpe
 from bbpe.counting.counts import PretokenCounts
 from bbpe.records import asdict
+from bbpe.text import shortened
 
 from .command import Command, number, pattern_of, positive
 from .outputs import check_output, inputs_of
@@ -77,7 +78,7 @@ def _show(args: Namespace) -> int:
     for key, value in facts.items():
         say(f"{key:<14} {value}")
     for pretoken, count in top:
-        say(f"{count:>14,} {pretoken!r}")
+        say(f"{count:>14,} {shortened(pretoken, 60, quoted=True)}")
     return 0
 
 

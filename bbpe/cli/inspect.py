@@ -10,11 +10,13 @@ from bbpe import formats
 from bbpe.encoding.uncompiled import uncompiled
 from bbpe.formats.keys import CONFIG, class_of
 from bbpe.formats.ranks import live_merges
+from bbpe.report.terminal import line_columns, wrapped
 from bbpe.report.unusual import missing_bytes, treatment, unusual
 from bbpe.spec.models import WordLevelModel, WordPieceModel
 from bbpe.spec.rules import UnicodeForm
 from bbpe.spec.spec import TokenizerSpec
 from bbpe.splitting.closest_pattern import nearest
+from bbpe.text import shortened
 
 from .command import Command, add_pattern, load_named
 from .streams import say, say_json
@@ -47,7 +49,8 @@ def _run(args: Namespace) -> int:
         return 0
     for key in _LINES:
         for line in _lines(facts.get(key)):
-            say(f"{key:<16} {line}")
+            for part in wrapped(f"{key:<16} {line}", line_columns(), 17):
+                say(part)
     return 0
 
 
@@ -56,13 +59,13 @@ def _lines(value: object) -> Iterator[str]:
     if isinstance(value, dict):
         rows = sorted(value.items(), key=lambda item: item[1])
         more = f", and {len(rows) - _TOKENS:,} more" if len(rows) > _TOKENS else ""
-        shown = ", ".join(f"{token_id} {text!r}" for text, token_id in rows[:_TOKENS])
+        shown = ", ".join(f"{token_id} {shortened(text, quoted=True)}" for text, token_id in rows[:_TOKENS])
         yield f"{len(rows):,}: {shown}{more}" if rows else "0"
     elif isinstance(value, list):
         yield from (value if value else ["nothing"])
     elif value is not None and value != "":
         text = " | ".join(str(value).split("\n"))
-        yield text if len(text) <= _WIDTH else f"{text[:_WIDTH]}..."
+        yield shortened(text, _WIDTH)
 
 
 def _facts(name: str, pattern: str | None) -> dict[str, object]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentParser, Namespace
 
-from bbpe.report.terminal import shown
+from bbpe.report.terminal import line_columns, shown
+from bbpe.text import shortened
 
 from .command import Command
 from .display import shows_colour
@@ -30,7 +31,7 @@ def _run(args: Namespace) -> int:
     allowed = "all" if args.special else ()
     if args.trace:
         for name, tok in toks.items():
-            say(f"{name}\n{tok.trace(text, allowed_special=allowed)}")
+            say(f"{shortened(name)}\n{tok.trace(text, allowed_special=allowed)}")
         return 0
     found = boxes(text, toks, allowed_special=allowed)
     if args.json:
@@ -39,7 +40,7 @@ def _run(args: Namespace) -> int:
                       "spans": each.spans})  # fmt: skip
         return 0
     colour = args.color == "always" or (args.color == "auto" and shows_colour(sys.stdout))
-    say(shown(found, colour=colour, with_ids=args.ids))
+    say(shown(found, colour=colour, with_ids=args.ids, most=line_columns()))
     return 0
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections import Counter
 from collections.abc import Iterator
 from html import escape
@@ -10,16 +9,19 @@ from typing import Any
 
 from ..corpus.files import CorpusPaths, Format
 from ..corpus.sources import Reading
+from ..counting.options import silent
+from ..lazy import np
 from ..records import dataclass
 from ..spec.spec import other_tokens
 from ..splitting.patterns import Pattern
 from ..splitting.splitter import TextSplitter
-from ..text import readable, text_bytes
+from ..text import readable, shortened, text_bytes
 from ..tokenizer import Tokenizer, checked_tokenizer
 from .page import page
 from .tables import Table, number
+from .terminal import line_columns, wrapped
 from .texts import Source, Texts, reading_of, source_of
-from .verify import Difference, differences, hard_texts
+from .verify import Difference, agreement, first_difference, hard_texts
 
 #: Blanks with the word after them, where the patterns of the two differ.
 _WORDS = Pattern(None, (r"\s*\S+|\s+",))
@@ -36,9 +38,9 @@ class SplitPair:
     right: tuple[bytes, ...]
 
     @property
-    def saved(self) -> int:
-        """The tokens that the second tokenizer saves on all occurrences; negative if it needs more."""
-        return self.count * (len(self.left) - len(self.right))
+    def more(self) -> int:
+        """The tokens that the second tokenizer needs more for all occurrences; negative if it needs fewer."""
+        return self.count * (len(self.right) - len(self.left))
 
 
 @dataclass(frozen=True)
@@ -52,10 +54,12 @@ class Comparison:
         only: The number of tokens that only the first has, and only the second.
         differences: The parts of the definitions that differ, such as "pattern" and "special tokens".
         texts: The number of different pretokens that were compared, or of hard texts without a corpus.
-        equal: The number of these with the same ids.
-        first: The first text with other ids; None if all are equal.
+        equal: The number of these whose tokens begin at the same places; None if one of the two changes texts in a way
+            that leaves its tokens no places.
+        equal_ids: The number of these with the same ids.
+        first: The first text with other places of tokens, or else with other ids; None if all are equal.
         tokens: The tokens of the corpus by each, as sums over its pretokens; None without a corpus.
-        pairs: The pretokens that differ most, by the tokens that one of the two saves on them.
+        pairs: The pretokens with other places of tokens, those first for which one of the two needs most more tokens.
 
     Example:
         >>> small = bbpe.train_from_iterator(["low lower lowest"], 257)
@@ -72,7 +76,8 @@ class Comparison:
     only: tuple[int, int]
     differences: tuple[str, ...]
     texts: int
-    equal: int
+    equal: int | None
+    equal_ids: int
     first: Difference | None
     tokens: tuple[int, int] | None
     pairs: tuple[SplitPair, ...]
@@ -81,7 +86,7 @@ class Comparison:
         """Return the comparison as data for JSON."""
         pairs = [
             {
-                "pretoken": readable(pair.pretoken), "count": pair.count, "saved": pair.saved,
+                "pretoken": readable(pair.pretoken), "count": pair.count, "more": pair.more,
                 "left": list(map(readable, pair.left)), "right": list(map(readable, pair.right)),
             }
             for pair in self.pairs
@@ -91,34 +96,41 @@ class Comparison:
             sides = (self.first.left, self.first.right)
             tokens = [[[token_id, readable(token)] for token_id, token in side] for side in sides]
             first = {"text": readable(self.first.text), "byte": self.first.byte, "left": tokens[0], "right": tokens[1]}
-        names = ("names", "shared", "same_ids", "only", "differences", "texts", "equal", "tokens")
+        names = ("names", "shared", "same_ids", "only", "differences", "texts", "equal", "equal_ids", "tokens")
         return {**{name: getattr(self, name) for name in names}, "first": first, "pairs": pairs}
 
     def table(self) -> Table:
         """Return the table of the pretokens that differ most."""
         rows = tuple(
             (
-                repr(readable(pair.pretoken)), _joined(pair.left), _joined(pair.right), number(pair.count),
-                f"{pair.saved:+,}",
+                shortened(pair.pretoken, quoted=True), _joined(pair.left), _joined(pair.right), number(pair.count),
+                _more(pair.more),
             )
             for pair in self.pairs
         )  # fmt: skip
-        return Table(("pretoken", *self.names, "occurs", "tokens saved"), rows, 3)
+        left, right = map(shortened, self.names)
+        return Table(("pretoken", left, right, "occurs", f"{right} needs"), rows, 3)
 
     def lines(self) -> Iterator[str]:
         """Yield the lines of the comparison as text."""
-        left, right = self.names
+        left, right = map(shortened, self.names)
         yield f"{left} and {right} share {self.shared:,} tokens, {self.same_ids:,} of them with the same id; " \
             f"{self.only[0]:,} are only in {left}, {self.only[1]:,} only in {right}"  # fmt: skip
         yield f"their definitions differ in: {', '.join(self.differences) or 'nothing'}"
         what = "hard texts" if self.tokens is None else "different pretokens of the corpus"
-        yield f"{self.equal:,} of {self.texts:,} {what} have the same ids" + (
-            "" if self.tokens is None else f"; the corpus has {self.tokens[0]:,} and {self.tokens[1]:,} tokens"
-        )
+        if self.equal is not None:
+            yield f"both cut {self.equal:,} of {self.texts:,} {what} at the same places"
+        # ids of vocabularies that number tokens differently are never the same
+        if self.same_ids == self.shared or self.equal is None:
+            yield f"both give {self.equal_ids:,} of {self.texts:,} {what} the same ids"
+        if self.tokens is not None:
+            yield f"{_needs(right, left, *self.tokens)}: {self.tokens[1]:,}, not {self.tokens[0]:,}" \
+                if self.tokens[0] != self.tokens[1] else f"both need {self.tokens[0]:,} tokens"  # fmt: skip
         if self.first is not None:
-            sides = [" ".join(f"{token_id} {readable(token)!r}" for token_id, token in side)
+            sides = [" ".join(f"{token_id} {shortened(token, 20, quoted=True)}" for token_id, token in side)
                      for side in (self.first.left, self.first.right)]  # fmt: skip
-            yield f"first difference: {readable(self.first.text)!r} at byte {self.first.byte}: {sides[0]} | {sides[1]}"
+            text = shortened(self.first.text, quoted=True)
+            yield f"first difference: {text} at byte {self.first.byte}: {sides[0]} | {sides[1]}"
 
     def to_markdown(self) -> str:
         """Return the comparison in Markdown."""
@@ -130,7 +142,9 @@ class Comparison:
         return page(title, f"<main><h1>{escape(title)}</h1>{self._repr_html_()}</main>")
 
     def __str__(self) -> str:
-        return "\n".join([*self.lines(), *([self.table().text()] if self.pairs else [])])
+        most = line_columns()
+        lines = [part for line in self.lines() for part in wrapped(line, most, 2)]
+        return "\n".join([*lines, *([self.table().text(most)] if self.pairs else [])])
 
     def _repr_html_(self) -> str:
         lines = "".join(f"<p>{escape(line)}</p>" for line in self.lines())
@@ -179,23 +193,24 @@ def compare(
     ids = [_ids(left), _ids(right)]
     shared = ids[0].keys() & ids[1].keys()
     counts = None if source is None else _counted(left, right, source, reading)
-    samples = list(counts) if counts is not None else [*hard_texts(left, pairs=_PAIRS), *hard_texts(right, pairs=_PAIRS)]
-    found = list(differences(left, right, samples))
-    pairs = [] if counts is None else [_pair(left, right, each.text, counts[each.text]) for each in found]
-    pairs.sort(key=lambda pair: (-abs(pair.saved), -pair.count))
-    totals = None
+    hard = () if counts is not None else (*hard_texts(left, pairs=_PAIRS), *hard_texts(right, pairs=_PAIRS))
+    samples = list(hard if counts is None else counts)
+    found = agreement(left, right, samples, silent)
+    differing = np.flatnonzero(~(found.same_cuts if found.same_cuts is not None else found.same_ids)).tolist()
+    pairs, totals = [], None
     if counts is not None:
-        times = list(counts.values())
-        totals = (_total(left, samples, times), _total(right, samples, times))
+        times = np.array(list(counts.values()), np.int64)
+        totals = (int(found.counts[0] @ times), int(found.counts[1] @ times))
+        more = np.abs(found.counts[1] - found.counts[0]) * times
+        differing_most = sorted(differing, key=lambda number: (-more[number], -times[number]))[:most]
+        pairs = [_pair(left, right, samples[number], int(times[number])) for number in differing_most]
+    unlike = [*differing[:1], *np.flatnonzero(~found.same_ids)[:1].tolist()]
     return Comparison(
         shown, len(shared), sum(ids[0][token] == ids[1][token] for token in shared),
         (len(ids[0]) - len(shared), len(ids[1]) - len(shared)), _definitions(left, right),
-        len(samples), len(samples) - len(found), found[0] if found else None, totals, tuple(pairs[:most]),
+        len(samples), None if found.same_cuts is None else len(samples) - len(differing), int(found.same_ids.sum()),
+        first_difference(left, right, samples[unlike[0]]) if unlike else None, totals, tuple(pairs),
     )  # fmt: skip
-
-
-def _total(tok: Tokenizer, texts: list[bytes], times: list[int]) -> int:
-    return sum(map(operator.mul, tok.count_tokens_batch(texts).tolist(), times))
 
 
 def _ids(tok: Tokenizer) -> dict[bytes, int]:
@@ -241,7 +256,15 @@ def _pair(left: Tokenizer, right: Tokenizer, text: bytes, count: int) -> SplitPa
 
 
 def _joined(tokens: tuple[bytes, ...]) -> str:
-    return "|".join(map(readable, tokens)).replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
+    return shortened("|".join(map(readable, tokens)))
 
 
+def _more(tokens: int) -> str:
+    return f"{abs(tokens):,} {'more' if tokens > 0 else 'fewer'}" if tokens else "as many"
 
+
+def _needs(name: str, other: str, base: int, tokens: int) -> str:
+    """Return how many more or fewer tokens `name` needs than `other`, in per cent."""
+    percent = 100 * abs(tokens - base) / max(base, 1)
+    shown = f"{percent:,.0f}" if percent >= 10 else f"{max(percent, 0.01):.2g}"
+    return f"{name} needs {shown} % {'more' if tokens > base else 'fewer'} tokens than {other}"

@@ -18,6 +18,7 @@ from ..training.prune import prune
 from ..training.train import Model, train_from_iterator
 from .plots import save_lines
 from .tables import Table, number
+from .terminal import terminal_columns
 from .texts import Source, Texts, reading_of, sources_of
 
 
@@ -127,7 +128,7 @@ class Curve:
         save_lines(lines, path, across=self.across, up="bytes per token", knees=knees)
 
     def __str__(self) -> str:
-        return self.table().text()
+        return self.table().text(terminal_columns())
 
     def _repr_html_(self) -> str:
         return self.table().html()

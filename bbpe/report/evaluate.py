@@ -19,6 +19,7 @@ from .measures import Batch, CorpusCount, Measures, TokenizerCount, changed_docu
 from .page import page
 from .plots import save_evaluation
 from .tables import NOTHING, Table, number, of_rows, share
+from .terminal import terminal_columns
 from .texts import Texts, reading_of, sources_of
 
 #: Resampled corpora for an interval, and the most groups of documents that are resampled.
@@ -111,7 +112,7 @@ class Evaluation:
         save_evaluation(self.rows, path)
 
     def __str__(self) -> str:
-        return self.table().text()
+        return self.table().text(terminal_columns())
 
     def _repr_html_(self) -> str:
         return self.table().html()

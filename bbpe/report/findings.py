@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import Any, Literal, TypeAlias
 
 from ..records import dataclass, field
-from ..text import readable
+from ..text import readable, shortened
 from .tables import Table
+from .terminal import line_columns, wrapped
 
 #: "error": texts are lost or files contradict each other.  "warning": tokens are wasted, or results surprise.
 #: "info": a fact to know.
@@ -25,7 +26,7 @@ class Example:
 
     def __str__(self) -> str:
         number = "" if self.id is None else f"{self.id} "
-        return f"{number}{readable(self.token)!r}" + (f" {self.note}" if self.note else "")
+        return number + shortened(self.token, quoted=True) + (f" {self.note}" if self.note else "")
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,7 @@ class LintReport:
         return {"name": self.name, "tokens": self.tokens, "findings": findings}
 
     def lines(self, *, examples: int = 4, explained: bool = True) -> Iterator[str]:
-        """Yield the lines of the report as text.
+        """Yield the lines of the report as text, as wide as the terminal or 200 columns at most.
 
         Args:
             examples: The most examples of a finding.
@@ -125,14 +126,15 @@ class LintReport:
             The lines.
 
         """
+        most = line_columns()
         counts = ", ".join(f"{self.count(each)} {each}{'s' if each != 'info' else ''}" for each in SEVERITIES)
-        yield f"{self.name}: {self.tokens:,} tokens; {counts}"
+        yield from wrapped(f"{shortened(self.name, 80)}: {self.tokens:,} tokens; {counts}", most, 9)
         for finding in self.findings:
-            yield f"{finding.severity:<8} {finding.check}: {finding.message}"
+            yield from wrapped(f"{finding.severity:<8} {finding.check}: {finding.message}", most, 9)
             if finding.examples and examples:
-                yield f"         such as {', '.join(map(str, finding.examples[:examples]))}"
+                yield from wrapped(f"         such as {', '.join(map(str, finding.examples[:examples]))}", most, 9)
             if explained:
-                yield f"         {finding.why} {finding.advice}"
+                yield from wrapped(f"         {finding.why} {finding.advice}", most, 9)
 
     def __str__(self) -> str:
         return "\n".join(self.lines())

@@ -14,6 +14,7 @@ from ..spec.models import WordLevelModel, WordPieceModel
 from ..spec.named_tokens import named_tokens
 from ..spec.rules import BYTE_KEYS, UnicodeForm
 from ..spec.spec import TextRules
+from ..text import shortened
 from .findings import Example, Finding
 from .subject import Subject, unknown_id
 
@@ -49,7 +50,7 @@ def _named(subject: Subject) -> Iterator[Finding]:
         use: text for use, text in named_tokens(subject.spec).items() if tokenizer._vocabulary.id_of_text(text) is None
     }
     if missing:
-        shown = ", ".join(f"{use}_token {text!r}" for use, text in missing.items())
+        shown = ", ".join(f"{use}_token {shortened(text, quoted=True)}" for use, text in missing.items())
         yield Finding(
             "named-tokens", "error", len(missing),
             f"the configuration names tokens that the vocabulary does not have: {shown}",
@@ -68,7 +69,7 @@ def _chat_template(subject: Subject) -> Iterator[Finding]:
         yield Finding(
             "chat-template", "error", len(missing),
             f"the chat template writes {len(missing)} texts that look like special tokens and are none: "
-            f"{', '.join(map(repr, missing[:6]))}",
+            f"{', '.join(shortened(text, quoted=True) for text in missing[:6])}",
             "They are encoded as ordinary text, which the model was not trained on.",
             "Add them as special tokens, or use the template of this tokenizer.",
             tuple(Example(None, text.encode(), "") for text in missing[:12]),
@@ -179,7 +180,8 @@ def _round_trip(subject: Subject) -> Iterator[Finding]:
     is_by_rule = spec.rules != TextRules() or spec.pattern.drops_gaps
     is_by_rule |= spec.characters is not None or spec.model is not None
     examples = tuple(
-        Example(None, text.encode(), f"becomes {tok.decode(tok.encode(text))!r}") for text in lost.values()
+        Example(None, text.encode(), f"becomes {shortened(tok.decode(tok.encode(text)), quoted=True)}")
+        for text in lost.values()
     )
     yield Finding(
         "round-trip", "info" if is_by_rule else "error", len(lost),
@@ -197,7 +199,7 @@ def _drops(subject: Subject) -> Iterator[Finding]:
     if pattern.drops_gaps:
         yield Finding(
             "pattern-drops", "warning", 1,
-            f"the split pattern {pattern} drops the text that it does not match",
+            f"the split pattern {shortened(str(pattern), 80)} drops the text that it does not match",
             "White space, or more, is lost in encoding.",
             "Choose a pattern that keeps all text if decoding must give it back.",
         )  # fmt: skip

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Callable, Sequence
 from html import escape
 from typing import Any
 
 from ..records import dataclass
+from ..text import columns_of, shortened
 
 #: What a cell without a value shows.
 NOTHING = "-"
+#: The most columns of a name, and the most that it has in the narrowest terminal.
+_LONGEST, _SHORTEST = 40, 6
 
 
 @dataclass(frozen=True)
@@ -27,18 +29,36 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
     left: int = 1
 
-    def text(self) -> str:
-        """Return the table with columns of equal width."""
-        rows = (self.header, *self.rows)
-        widths = [max(_width(row[column]) for row in rows) for column in range(len(self.header))]
-        lines = []
-        for row in rows:
-            cells = []
-            for column, (cell, width) in enumerate(zip(row, widths, strict=True)):
-                room = " " * (width - _width(cell))
-                cells.append(cell + room if column < self.left else room + cell)
-            lines.append("  ".join(cells).rstrip())
-        return "\n".join(lines)
+    def text(self, most: int | None = None) -> str:
+        """Return the table with columns of equal width.
+
+        Names are shortened to 40 columns.  With `most`, lines have at most so many: figures that have no place go to
+        another table below, with the names again.
+        """
+        figures = [max(columns_of(row[at]) for row in (self.header, *self.rows)) for at in range(len(self.header))]
+        longest = _LONGEST
+        if most is not None and self.left:
+            room = most - max([0, *(width + 2 for width in figures[self.left :])]) - 2 * (self.left - 1)
+            longest = max(min(longest, room // self.left), _SHORTEST)
+        rows = [
+            (*(shortened(cell, longest) for cell in row[: self.left]), *row[self.left :])
+            for row in (self.header, *self.rows)
+        ]
+        widths = [max(columns_of(row[at]) for row in rows) for at in range(len(self.header))]
+        blocks = [list(range(self.left))]
+        for at in range(self.left, len(widths)):
+            is_full = most is not None and sum(widths[each] + 2 for each in blocks[-1]) + widths[at] > most
+            if is_full and len(blocks[-1]) > self.left:
+                blocks.append(list(range(self.left)))
+            blocks[-1].append(at)
+        return "\n\n".join("\n".join(self._line(row, widths, block) for row in rows) for block in blocks)
+
+    def _line(self, row: Sequence[str], widths: Sequence[int], block: Sequence[int]) -> str:
+        cells = []
+        for at in block:
+            room = " " * (widths[at] - columns_of(row[at]))
+            cells.append(row[at] + room if at < self.left else room + row[at])
+        return "  ".join(cells).rstrip()
 
     def markdown(self) -> str:
         """Return the table in Markdown."""
@@ -95,9 +115,3 @@ def of_rows(
     ]
     header = tuple(columns[number][0] for number in kept)
     return Table(header, tuple(zip(*(cells[number] for number in kept), strict=True)), left)
-
-
-def _width(text: str) -> int:
-    if text.isascii():
-        return len(text)
-    return sum(2 if unicodedata.east_asian_width(char) in "WF" else not unicodedata.combining(char) for char in text)

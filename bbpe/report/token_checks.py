@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from ..lazy import lazy_re, regex
+from ..text import shortened
 from .findings import Example, Finding
 from .reach import Reach, reach
 from .subject import Subject
@@ -107,7 +108,7 @@ def _dead_merges(subject: Subject) -> Iterator[Finding]:
         return
     vocab = subject.spec.vocab
     examples = tuple(
-        Example(made, vocab[made], f"of {vocab[left]!r} and {vocab[right]!r}") for left, right, made in dead[:12]
+        Example(made, vocab[made], _of(vocab[left], vocab[right])) for left, right, made in dead[:12]
     )
     yield Finding(
         "unused-merges", "warning", len(dead),
@@ -116,6 +117,10 @@ def _dead_merges(subject: Subject) -> Iterator[Finding]:
         "Save with bbpe, which keeps them, or train again; ids do not depend on them.",
         examples, tuple(made for _, _, made in dead),
     )  # fmt: skip
+
+
+def _of(left: bytes, right: bytes) -> str:
+    return f"of {shortened(left, quoted=True)} and {shortened(right, quoted=True)}"
 
 
 def _twins(subject: Subject) -> Iterator[Finding]:
@@ -141,7 +146,8 @@ def _twins(subject: Subject) -> Iterator[Finding]:
         for twin in twins:
             numbers.update(twin[1:])
         for first, second, *_ in twins[:2]:
-            examples += [Example(int(subject.ids[second]), subject.tokens[second], f"and {texts[first]!r} ({kind})")]
+            note = f"and {shortened(texts[first] or '', quoted=True)} ({kind})"
+            examples.append(Example(int(subject.ids[second]), subject.tokens[second], note))
     shown = ", ".join(f"{kind} {count:,}" for kind, count in groups.items() if count)
     if not shown:
         return

@@ -19,6 +19,7 @@ from ..spec.spec import TokenizerSpec
 from ..spec.unigram import piece_scores
 from ..text import Text, readable, text_bytes
 from ..tokenizer import Tokenizer
+from .terminal import line_columns
 from .trace_steps import Edge, PretokenTrace, Step
 from .trace_view import html, lines, svg
 
@@ -80,7 +81,7 @@ class Trace:
         return html(self.pretokens)
 
     def __str__(self) -> str:
-        return "\n".join(lines(self.pretokens))
+        return "\n".join(lines(self.pretokens, line_columns()))
 
     def _repr_html_(self) -> str:
         return self.to_svg()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from ..text import readable
+from ..text import columns_of, readable, shortened
 from .page import page
 from .trace_steps import PretokenTrace
 
@@ -23,18 +23,22 @@ def visible(token: bytes) -> str:
     return "".join(char if char.isprintable() else f"\\u{ord(char):04x}" for char in text)
 
 
-def lines(pretokens: Sequence[PretokenTrace]) -> Iterator[str]:
-    """Yield the steps of a trace as lines of text."""
+def lines(pretokens: Sequence[PretokenTrace], most: int) -> Iterator[str]:
+    """Yield the steps of a trace as lines of at most so many columns."""
+    for line in _lines(pretokens):
+        yield shortened(line, most)
+
+
+def _lines(pretokens: Sequence[PretokenTrace]) -> Iterator[str]:
     for each in pretokens:
-        yield repr(readable(each.pretoken)) + {"whole": "  is looked up as a whole", "special": "  is special"}.get(
-            each.kind, ""
-        )
+        how = {"whole": "  is looked up as a whole", "special": "  is special"}.get(each.kind, "")
+        yield shortened(each.pretoken, 80, quoted=True) + how
         if each.kind in ("merges", "longest"):
             yield from _steps(each)
         elif each.kind == "lattice":
             for edge in each.edges:
                 mark = "*" if edge.is_best else " "
-                token = visible(each.pretoken[edge.start : edge.end])
+                token = shortened(visible(each.pretoken[edge.start : edge.end]))
                 yield f"  {mark} {edge.start:>3}-{edge.end:<3} {edge.score:9.3f}  {token}"
         ids = " ".join(map(str, each.ids)) or "none"
         yield f"  ids {ids}"
@@ -42,12 +46,13 @@ def lines(pretokens: Sequence[PretokenTrace]) -> Iterator[str]:
 
 def _steps(each: PretokenTrace) -> Iterator[str]:
     labels = [
-        visible(step.made) + (f" (rank {step.rank})" if step.rank is not None else "") for step in each.steps
+        shortened(visible(step.made)) + (f" (rank {step.rank})" if step.rank is not None else "") for step in each.steps
     ]
-    width = max(map(len, labels), default=0) + 2
+    width = max(map(columns_of, labels), default=0) + 2
     yield f"  {'':>3}  {'':<{width}} {' '.join(map(visible, each.start))}"
     for number, (step, label) in enumerate(zip(each.steps, labels, strict=True), 1):
-        yield f"  {number:>3}  {label:<{width}} {' '.join(map(visible, step.symbols))}"
+        room = " " * (width - columns_of(label))
+        yield f"  {number:>3}  {label}{room} {' '.join(map(visible, step.symbols))}"
 
 
 # -- pictures ----------------------------------------------------------------------------------------------
@@ -122,6 +127,6 @@ def _lattice(each: PretokenTrace) -> tuple[str, int, int]:
 
 def html(pretokens: Sequence[PretokenTrace]) -> str:
     """Return a page with the picture and the steps of a trace."""
-    text = escape("\n".join(lines(pretokens)))
+    text = escape("\n".join(_lines(pretokens)))
     body = f"<main><h1>Trace</h1>{svg(pretokens)}<h2>Steps</h2><pre>{text}</pre></main>"
     return page("Trace", body, style="svg { max-width: 100% } pre { white-space: pre-wrap; overflow-wrap: anywhere }")

@@ -11,6 +11,7 @@ from ..spec.models import WordLevelModel, WordPieceModel
 from ..spec.rules import Charsmap, Metaspace, Precompiled, Prefix, Prepend, Replace, UnicodeForm
 from ..spec.spec import TokenizerSpec
 from ..splitting.closest_pattern import nearest
+from ..text import shortened
 
 _SHOWN = 3
 # what these change, a decoder can change back, or hardly any text has
@@ -35,7 +36,7 @@ def treatment(spec: TokenizerSpec) -> str:
         return "written as the tokens of their bytes"
     texts = {token_id: text for text, token_id in (*spec.special_tokens.items(), *spec.added_tokens.items())}
     token = spec.vocab.get(symbols.unknown or 0, b"").decode("utf-8", "backslashreplace")
-    return f"written as {texts.get(symbols.unknown or 0, token)!r}"
+    return f"written as {shortened(texts.get(symbols.unknown or 0, token), quoted=True)}"
 
 
 def missing_bytes(spec: TokenizerSpec) -> list[str]:
@@ -64,7 +65,7 @@ def _symbols(spec: TokenizerSpec) -> Iterator[str]:
 def _merges(spec: TokenizerSpec) -> Iterator[str]:
     if spec.model is None and spec.characters is None:
         unmade = live_merges(spec).unmade
-        shown = _some([repr(spec.vocab[token_id].decode("utf-8", "backslashreplace")) for token_id in unmade])
+        shown = _some([shortened(spec.vocab[token_id], quoted=True) for token_id in unmade])
         if unmade and spec.whole_pretokens:
             yield f"no merges make {len(unmade)} tokens ({shown}); they are found where a whole pretoken is one"
         elif unmade:
@@ -118,7 +119,8 @@ def _tokens(spec: TokenizerSpec) -> Iterator[str]:
         flags = [flag for flag, meaning in names.items() if meaning == what]
         texts = [text for text, row in spec.token_options.items() if any(getattr(row, flag) for flag in flags)]
         if texts:
-            yield f"{len(texts)} special or added tokens {what} ({_some(list(map(repr, texts)))})"
+            some = _some([shortened(text, quoted=True) for text in texts])
+            yield f"{len(texts)} special or added tokens {what} ({some})"
 
 
 def _rows(spec: TokenizerSpec) -> Iterator[str]:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
+from ..counting.options import Report
+from ..errors import VocabularyError
 from ..formats.ranks import live_merges
+from ..lazy import np, npt
+from ..progress import Progress
 from ..records import dataclass
 from ..tokenizer import Tokenizer
 
@@ -61,6 +65,46 @@ def differences(left: Tokenizer, right: Tokenizer, texts: Iterable[bytes]) -> It
             yield from _of_batch(left, right, batch)
             batch, size = [], 0
     yield from _of_batch(left, right, batch)
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How two tokenizers encode the same texts, a row or an item for each text.
+
+    `counts` has the tokens of each tokenizer, int64[2, n]; `same_ids` whether the ids are equal, bool[n]; `same_cuts`
+    whether tokens begin at the same places of the text, bool[n], and None where tokens of one have no places.
+    """
+
+    counts: npt.NDArray[np.int64]
+    same_ids: npt.NDArray[np.bool_]
+    same_cuts: npt.NDArray[np.bool_] | None
+
+
+def agreement(left: Tokenizer, right: Tokenizer, texts: Sequence[bytes], report: Report) -> Agreement:
+    """Return how two tokenizers encode texts."""
+    counts, both = np.zeros((2, len(texts)), np.int64), (left, right)
+    same_ids, same_cuts = np.zeros(len(texts), np.bool_), np.zeros(len(texts), np.bool_)
+    has_places = True
+    for start in range(0, len(texts), _BATCH):
+        report(Progress("compare", start, len(texts), "texts"))
+        batch = texts[start : start + _BATCH]
+        ours, theirs = (tok.encode_batch_to_numpy(batch) for tok in both)
+        stop = start + len(batch)
+        counts[:, start:stop] = np.diff(ours.offsets), np.diff(theirs.offsets)
+        for number in (np.flatnonzero(counts[0, start:stop] == counts[1, start:stop]) + start).tolist():
+            same_ids[number] = np.array_equal(ours[number - start], theirs[number - start])
+            try:
+                same_cuts[number] = counts[0, number] < 2 or _same_cuts(both, texts[number])
+            except VocabularyError:
+                has_places = False
+    report(Progress("compare", len(texts), len(texts), "texts"))
+    return Agreement(counts, same_ids, same_cuts if has_places else None)
+
+
+def _same_cuts(both: Sequence[Tokenizer], text: bytes) -> bool:
+    # where the first token begins depends on blanks that some tokenizers leave out
+    ours, theirs = (tok.encode_with_offsets(text, "byte")[1][1:, 0] for tok in both)
+    return np.array_equal(ours, theirs)
 
 
 def _of_batch(left: Tokenizer, right: Tokenizer, batch: list[bytes]) -> Iterator[Difference]:

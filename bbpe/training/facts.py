@@ -6,11 +6,8 @@ from ..counting.counts import PretokenCounts
 from ..counting.options import Report
 from ..lazy import np, npt
 from ..progress import Progress
-from ..text import readable
+from ..text import shortened
 from ..tokenizer import Tokenizer
-
-#: The most characters of a token that a note shows.
-_SHOWN = 40
 
 
 def uses_in(tokenizer: Tokenizer, counts: PretokenCounts) -> npt.NDArray[np.uint64]:
@@ -36,9 +33,7 @@ def noted(tokenizer: Tokenizer, counts: object, wanted: int, report: Report) -> 
     if len(tokenizer) < wanted:
         notes.append(f"{len(tokenizer):,} tokens, not {wanted:,}: no more pairs occur often enough")
     longest = max(spec.vocab.values(), key=len, default=b"")
-    shown = readable(longest)
-    shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}..."
-    notes.append(f"the longest token has {len(longest)} bytes: {shown!r}")
+    notes.append(f"the longest token has {len(longest)} bytes: {shortened(longest, quoted=True)}")
     if isinstance(counts, PretokenCounts) and spec.model is None and spec.characters is None:
         used = uses_in(tokenizer, counts)
         unused = sum(len(token) > 1 and not used[token_id] for token_id, token in spec.vocab.items())

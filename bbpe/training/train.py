@@ -51,7 +51,7 @@ def _placing_options(function: Callable[_Arguments, _Result]) -> Callable[_Argum
 
 
 def _place_of(name: str, value: object, known: Sequence[str]) -> str:
-    """Return the end of a message: the model or `Counting` that an option belongs to, or an argument that is like it."""
+    """Return the end of a message: the model or `Counting` that has an option, or an argument that is like it."""
     given = f"{name}={short_repr(value)}"
     models = [f"bbpe.{kind.__name__}" for kind in _MODELS.values() if name in kind.__dataclass_fields__]
     if models:

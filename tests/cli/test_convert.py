@@ -153,7 +153,7 @@ def test_differences_of_ids_are_listed(
     monkeypatch.setattr("bbpe.cli.convert.proven", lambda tok, *_, **__: ({}, bbpe.Tokenizer(swapped(tok.spec))))
     status, out, errors = call("convert", source, tmp_path / "b.json", "--verify", tmp_path / "text.txt")
     assert (status, errors) == (1, "")
-    for part in ("the tokens: at b'the', A gives 257:b'the'", "b.json was not written", "in more places"):
+    for part in ("the tokens: at 'the', A gives 257:'the'", "b.json was not written", "in more places"):
         assert part in out
     status, out, _ = call("convert", source, tmp_path / "b.json", "--verify", "--json")
     report = json.loads(out)
@@ -161,7 +161,7 @@ def test_differences_of_ids_are_listed(
     monkeypatch.setattr("bbpe.cli.convert.hard_texts", lambda _: iter(()))
     status, out, _ = call("convert", source, tmp_path / "b.json", "--verify", tmp_path / "*.txt")
     assert status == 1
-    assert "text.txt: at b\"the thing" in out
+    assert 'text.txt: at "the thing' in out
     assert not (tmp_path / "b.json").exists()
 
 

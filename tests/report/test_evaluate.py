@@ -175,8 +175,8 @@ def test_comparison_of_a_corpus() -> None:
     result = bbpe.compare(SMALL, LARGE, texts=TEXTS, names=("small", "large"))
     assert (result.shared, result.same_ids, result.only) == (270, 270, (0, 30))
     assert result.tokens == tuple(sum(len(tok.encode(text)) for text in TEXTS) for tok in (SMALL, LARGE))
-    saved = [abs(pair.saved) for pair in result.pairs]
-    assert saved == sorted(saved, reverse=True)
+    more = [abs(pair.more) for pair in result.pairs]
+    assert more == sorted(more, reverse=True)
     assert result.differences == ("tokens or their ids", "merges")
     assert "30 only in large" in str(result)
     json.dumps(result.as_dict())
@@ -184,6 +184,56 @@ def test_comparison_of_a_corpus() -> None:
     same = bbpe.compare(SMALL, SMALL)
     assert same.first is None
     assert same.equal == same.texts > 100
+
+
+def test_comparison_counts_equal_boundaries_whatever_the_ids() -> None:
+    """Of a vocabulary with all ids moved, of another one, of words with marks, and of one that changes texts."""
+    vocab = {(token_id + 7) % len(SMALL): token for token_id, token in SMALL.spec.vocab.items()}
+    moved = bbpe.Tokenizer.from_merges(vocab, SMALL.merges, pattern="gpt2")
+    result = bbpe.compare(SMALL, moved, texts=TEXTS, names=("a", "b"))
+    assert (result.equal, result.equal_ids, result.pairs) == (result.texts, 0, ())
+    assert f"both cut {result.texts} of {result.texts} different pretokens" in str(result)
+    assert "the same ids" not in str(result)
+    assert result.first is not None
+    pretokens = set(bbpe.split("\0".join(TEXTS), pattern="gpt2"))
+    for left, right in ((SMALL, LARGE), (LARGE, SMALL), (LARGE, moved), (WORDS, UNIGRAM), (LARGE, WORDS)):
+        result = bbpe.compare(left, right, texts=TEXTS, most=10_000)
+        differing = {pair.pretoken for pair in result.pairs}
+        assert result.equal == result.texts - len(differing)
+        for text in differing if WORDS not in (left, right) else ():  # which has no tokens for white space
+            starts = [tok.encode_with_offsets(text, "byte")[1][1:, 0].tolist() for tok in (left, right)]
+            assert starts[0] != starts[1]
+        if left is SMALL:
+            same = [text for text in pretokens if "\0" not in text and text.encode() not in differing]
+            assert all(
+                [len(left.id_to_token(each)) for each in left.encode(text)]
+                == [len(right.id_to_token(each)) for each in right.encode(text)]
+                for text in same
+            )
+
+
+def test_comparison_says_who_needs_more_tokens() -> None:
+    result = bbpe.compare(SMALL, LARGE, texts=TEXTS, names=("small", "large"))
+    small, large = result.tokens or (0, 0)
+    fewer, more = (f"{100 * (small - large) / base:.0f} %" for base in (small, large))
+    assert f"large needs {fewer} fewer tokens than small: {large}, not {small}" in str(result)
+    assert result.table().header[-1] == "large needs"
+    assert {row[-1].split()[1] for row in result.table().rows if row[-1] != "as many"} == {"fewer"}
+    back = bbpe.compare(LARGE, SMALL, texts=TEXTS, names=("large", "small"))
+    assert f"small needs {more} more tokens than large: {small}, not {large}" in str(back)
+    assert [pair.more for pair in back.pairs] == [-pair.more for pair in result.pairs]
+    assert "both need" in str(bbpe.compare(SMALL, SMALL, texts=TEXTS))
+
+
+def test_comparison_of_tokens_without_places(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise bbpe.VocabularyError("a rule has no offsets")
+
+    monkeypatch.setattr(bbpe.Tokenizer, "encode_with_offsets", refuse)
+    result = bbpe.compare(SMALL, SMALL, texts=TEXTS)
+    assert (result.equal, result.equal_ids, result.first) == (None, result.texts, None)
+    assert "the same places" not in str(result)
+    assert f"both give {result.texts} of {result.texts} different pretokens of the corpus the same ids" in str(result)
 
 
 def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
