@@ -39,6 +39,8 @@ class Progress:
 class ProgressBar:
     """Draws progress on stderr or on `stream`; a context manager, and callable with a `Progress`.
 
+    Nothing is shown in the first `delay` seconds, for jobs that are mostly short.
+
     A phase shows its amount, its rate and the time left, a few times a second at most.  It remains as one line when the
     next phase begins.  On a stream that is not a terminal, a phase writes a line at most every five seconds and one at
     its end.  Only one thread at a time may call it.
@@ -48,15 +50,17 @@ class ProgressBar:
     ...     bar(Progress("count", 5_000_000, 5_000_000, "bytes"))
     """
 
-    def __init__(self, *, stream: TextIO | None = None) -> None:
-        self._stream = sys.stderr if stream is None else stream
+    def __init__(self, *, stream: TextIO | None = None, delay: float = 0.0) -> None:
+        self._stream, self._delay = sys.stderr if stream is None else stream, delay
         self._painter: _Painter | None = None
         self._last = Progress("", 0, None, "")
-        self._started = self._last_drawn = self._last_call = 0.0
+        self._opened = self._started = self._last_drawn = self._last_call = 0.0
+        # the phase that began within the delay, and when
+        self._unseen, self._unseen_started = "", 0.0
 
     def __enter__(self) -> Self:
         self._painter = _choose_painter(self._stream)
-        self._last_call = time.monotonic()
+        self._opened = self._last_call = time.monotonic()
         return self
 
     def __exit__(
@@ -75,6 +79,11 @@ class ProgressBar:
         if self._painter is None:
             raise RuntimeError("the ProgressBar is not open; call it within a with block: with ProgressBar() as bar")
         now = time.monotonic()
+        if now - self._opened < self._delay:
+            if progress.phase != self._unseen:
+                self._unseen, self._unseen_started = progress.phase, self._last_call
+            self._last_call = now
+            return
         if progress.note and not progress.done:
             # a plan before a phase begins, or a summary after the last one
             if progress.phase != self._last.phase:
@@ -84,7 +93,8 @@ class ProgressBar:
         if progress.phase != self._last.phase:
             self._end_phase(self._painter)
             # a phase may report late, so its time is counted from the end of the phase before it
-            self._started, self._last_drawn = self._last_call, now
+            is_unseen, self._unseen = progress.phase == self._unseen, ""
+            self._started, self._last_drawn = self._unseen_started if is_unseen else self._last_call, now
             self._painter.begin(progress)
         self._last, self._last_call = progress, now
         if progress.note:

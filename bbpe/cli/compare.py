@@ -7,6 +7,7 @@ from argparse import ArgumentParser, Namespace
 import bbpe
 
 from .command import Command, add_pattern, load_named, positive
+from .counting import add_progress, progress_of
 from .eval import short_names
 from .outputs import check_output, inputs_of
 from .streams import add_reading, as_files, say, say_json
@@ -24,6 +25,7 @@ def _add_arguments(parser: ArgumentParser) -> None:
     form.add_argument("--json", action="store_true", help="write one JSON object")
     form.add_argument("--markdown", action="store_true", help="write Markdown")
     parser.add_argument("--html", metavar="OUT.html", help="write a page")
+    add_progress(parser)
 
 
 def _run(args: Namespace) -> int:
@@ -37,7 +39,7 @@ def _run(args: Namespace) -> int:
         corpus = corpus_paths(files) if files else None
         found = bbpe.compare(
             left, right, corpus, names=(names[0], names[1]), most=args.most, text_field=args.text_field,
-            format=args.input_format,
+            format=args.input_format, progress=progress_of(args),
         )  # fmt: skip
     if args.html:
         write_atomic(args.html, found.to_html().encode())

@@ -87,7 +87,8 @@ class _Counter:
 
 def _described(difference: Difference) -> str:
     text = difference.text[max(difference.byte - 10, 0) : difference.byte + 30]
-    return f"at {shortened(text, quoted=True)}, A gives {_spelled(difference.left)} and B gives {_spelled(difference.right)}"
+    left, right = _spelled(difference.left), _spelled(difference.right)
+    return f"at {shortened(text, quoted=True)}, A gives {left} and B gives {right}"
 
 
 def _spelled(tokens: tuple[tuple[int, bytes], ...]) -> str:

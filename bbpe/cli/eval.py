@@ -11,6 +11,7 @@ from typing import Any
 import bbpe
 
 from .command import Command, add_pattern, load_named, positive
+from .counting import add_progress, progress_of
 from .outputs import check_output, inputs_of
 from .parsers import UsageError
 from .streams import add_reading, as_files, say, say_json
@@ -45,6 +46,7 @@ def _add_arguments(parser: ArgumentParser) -> None:
     form.add_argument("--markdown", action="store_true", help="write the table in Markdown")
     parser.add_argument("--plot", metavar="OUT.svg", help="draw a figure (.svg, .pdf or .png; extra `plot`)")
     parser.add_argument("--html", metavar="OUT.html", help="write a page")
+    add_progress(parser)
 
 
 def _run(args: Namespace) -> int:
@@ -73,10 +75,12 @@ def _measured(args: Namespace, toks: dict[str, bbpe.Tokenizer], corpora: dict[st
         if len(toks) > 1 or args.html:
             raise UsageError("--sizes goes with one tokenizer (-t), and not with --html")
         tok = next(iter(toks.values()))
-        return bbpe.learning_curve(tok, args.sizes, corpora, text_field=args.text_field, format=args.input_format)
+        return bbpe.learning_curve(
+            tok, args.sizes, corpora, text_field=args.text_field, format=args.input_format, progress=progress_of(args)
+        )
     return bbpe.evaluate(
         toks, corpora, parity=args.parity, document=args.document, text_field=args.text_field,
-        format=args.input_format, threads=args.threads,
+        format=args.input_format, threads=args.threads, progress=progress_of(args),
     )  # fmt: skip
 
 

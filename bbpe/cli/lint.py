@@ -8,6 +8,7 @@ import bbpe
 from bbpe.records import replace
 
 from .command import Command, add_tokenizer, load_tokenizer, positive, whole
+from .counting import add_progress, progress_of
 from .streams import add_reading, as_files, say, say_json
 
 
@@ -21,6 +22,7 @@ def _add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--short", action="store_true", help="leave out why a finding matters and what to do")
     parser.add_argument("--strict", action="store_true", help="exit with 1 on warnings too, not only on errors")
     parser.add_argument("--json", action="store_true", help="write one JSON object, with the ids of all tokens")
+    add_progress(parser)
 
 
 def _run(args: Namespace) -> int:
@@ -29,8 +31,9 @@ def _run(args: Namespace) -> int:
     with as_files(args.corpus) as files:
         corpus = corpus_paths(files) if files else None
         report = bbpe.lint(
-            load_tokenizer(args), corpus, min_count=args.min_count, text_field=args.text_field, format=args.input_format
-        )
+            load_tokenizer(args), corpus, min_count=args.min_count, text_field=args.text_field,
+            format=args.input_format, progress=progress_of(args),
+        )  # fmt: skip
     report = replace(report, name=args.tokenizer)
     if args.json:
         say_json(report.as_dict())

@@ -13,6 +13,7 @@ from bbpe.formats.saving import proven
 from bbpe.lazy import np
 
 from .command import Command, add_format, add_tokenizer, load_tokenizer, positive
+from .counting import add_progress, progress_of
 from .outputs import check_output, inputs_of
 from .parsers import UsageError
 from .streams import as_files, say, say_json
@@ -29,6 +30,7 @@ def _add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--min-count", type=positive, default=1, metavar="N", help="least number of uses (default: 1)")
     parser.add_argument("--text-field", default="text", metavar="NAME", help="in .jsonl and .parquet (default: text)")
     parser.add_argument("--threads", type=positive, metavar="N", help="(default: one for each core)")
+    add_progress(parser)
     parser.add_argument("--json", action="store_true", help="write the result as a JSON object")
 
 
@@ -50,7 +52,7 @@ def _run(args: Namespace) -> int:
             source = bbpe.load_counts(args.counts, pattern=tokenizer.spec.pattern.steps)
         pruned, new_ids = bbpe.prune(
             tokenizer, args.keep, used_in=source, min_count=args.min_count,
-            counting=bbpe.Counting(threads=args.threads, text_field=args.text_field),
+            counting=bbpe.Counting(threads=args.threads, text_field=args.text_field, progress=progress_of(args)),
         )  # fmt: skip
     pruned.save(args.output, format=args.format, drop=args.drop)
     if args.map is not None:

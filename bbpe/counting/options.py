@@ -13,6 +13,7 @@ from ..corpus.chunks import ChunkOptions
 from ..corpus.files import FORMATS, Format, OnError
 from ..corpus.opened import BLOCK
 from ..corpus.sources import Reading
+from ..errors import described
 from ..lazy import futures, np
 from ..progress import Progress, ProgressBar
 from ..records import dataclass, number, whole
@@ -181,9 +182,14 @@ class CountingTask:
     chunks: ChunkOptions
 
 
-def reporting(progress: bool | Report | None) -> AbstractContextManager[Report]:
-    """Return a context in which there is a function to report progress to, as the argument `progress` asks for."""
-    return ProgressBar() if progress is True else nullcontext(progress or silent)
+def reporting(progress: bool | Report | None, *, delay: float = 0.0) -> AbstractContextManager[Report]:
+    """Return a context in which there is a function to report progress to, as the argument `progress` asks for.
+
+    A bar appears after `delay` seconds.  Raises `TypeError` when the argument is of another kind.
+    """
+    if progress is not None and not isinstance(progress, bool | Callable):
+        raise TypeError(f"progress is {described(progress)}; expected a bool, a callable or None")
+    return ProgressBar(delay=delay) if progress is True else nullcontext(progress or silent)
 
 
 def counting_of(counting: Counting | None) -> Counting:

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..corpus.files import CorpusPaths, Format
 from ..corpus.sources import Reading
-from ..counting.options import silent
+from ..counting.options import Report, reporting
 from ..lazy import np
 from ..records import dataclass
 from ..spec.spec import other_tokens
@@ -20,7 +20,7 @@ from ..tokenizer import Tokenizer, checked_tokenizer
 from .page import page
 from .tables import Table, number
 from .terminal import line_columns, wrapped
-from .texts import Source, Texts, reading_of, source_of
+from .texts import DELAY, Meter, Source, Texts, reading_of, source_of
 from .verify import Difference, agreement, first_difference, hard_texts
 
 #: Blanks with the word after them, where the patterns of the two differ.
@@ -155,6 +155,7 @@ def compare(
     left: Tokenizer, right: Tokenizer, corpus: CorpusPaths | None = None, *, texts: Texts | None = None,
     names: tuple[str, str] | None = None, most: int = 20, text_field: str = "text",
     format: Format | None = None,  # noqa: A002
+    progress: bool | Report | None = None,
 ) -> Comparison:  # fmt: skip
     """Return how two tokenizers differ: their tokens, their definitions, and how they split a corpus.
 
@@ -168,6 +169,7 @@ def compare(
         most: The most pretokens to list.
         text_field: The field of JSON lines, or the column of Parquet, with the text.
         format: The kind of all files; None determines it from their names.
+        progress: True for a bar on stderr, or a function that is called with `bbpe.progress.Progress`.
 
     Returns:
         The comparison.
@@ -192,10 +194,11 @@ def compare(
     shown = names or (left.name or "left", right.name or "right")
     ids = [_ids(left), _ids(right)]
     shared = ids[0].keys() & ids[1].keys()
-    counts = None if source is None else _counted(left, right, source, reading)
-    hard = () if counts is not None else (*hard_texts(left, pairs=_PAIRS), *hard_texts(right, pairs=_PAIRS))
-    samples = list(hard if counts is None else counts)
-    found = agreement(left, right, samples, silent)
+    with reporting(progress, delay=DELAY) as report:
+        counts = None if source is None else _counted(left, right, source, reading, report)
+        hard = () if counts is not None else (*hard_texts(left, pairs=_PAIRS), *hard_texts(right, pairs=_PAIRS))
+        samples = list(hard if counts is None else counts)
+        found = agreement(left, right, samples, report)
     differing = np.flatnonzero(~(found.same_cuts if found.same_cuts is not None else found.same_ids)).tolist()
     pairs, totals = [], None
     if counts is not None:
@@ -235,12 +238,14 @@ def _definitions(left: Tokenizer, right: Tokenizer) -> tuple[str, ...]:
     return tuple(name for name, differs in parts.items() if differs)
 
 
-def _counted(left: Tokenizer, right: Tokenizer, source: Source, reading: Reading) -> Counter[bytes]:
+def _counted(
+    left: Tokenizer, right: Tokenizer, source: Source, reading: Reading, report: Report
+) -> Counter[bytes]:
     """Return the pretokens of a corpus, or words with their blanks where the two patterns differ, and their counts."""
     same = left.spec.pattern == right.spec.pattern and not left.spec.pattern.drops_gaps
     splitter = TextSplitter(left.spec.pattern if same and left.spec.pattern.steps else _WORDS)
     counts: Counter[bytes] = Counter()
-    for batch in source.documents(reading):
+    for batch in source.documents(reading, meter=Meter(report, "split", [source])):
         for text in batch:
             data, ends, _ = splitter.cut(bytes(text_bytes(text)))
             start = 0

@@ -9,8 +9,10 @@ from typing import Any
 from ..corpus.files import CorpusPaths, Format
 from ..corpus.sources import Reading
 from ..counting.corpus_parts import checked_texts
+from ..counting.options import Counting, Report, reporting
 from ..errors import described
 from ..lazy import safe_import
+from ..progress import Progress
 from ..records import dataclass, whole
 from ..text import Text, text_bytes
 from ..tokenizer import Tokenizer, checked_tokenizer
@@ -19,7 +21,7 @@ from ..training.train import Model, train_from_iterator
 from .plots import save_lines
 from .tables import Table, number
 from .terminal import terminal_columns
-from .texts import Source, Texts, reading_of, sources_of
+from .texts import DELAY, Meter, Source, Texts, reading_of, sources_of
 
 
 @dataclass(frozen=True)
@@ -138,6 +140,7 @@ def learning_curve(
     tokenizer: Tokenizer, sizes: Sequence[int], corpora: CorpusPaths | Mapping[str, CorpusPaths] | None = None, *,
     texts: Texts | Mapping[str, Texts] | None = None, text_field: str = "text",
     format: Format | None = None,  # noqa: A002
+    progress: bool | Report | None = None,
 ) -> Curve:  # fmt: skip
     """Return the bytes a token of smaller vocabularies, which are the first merges of a trained one.
 
@@ -150,6 +153,7 @@ def learning_curve(
         texts: Texts, or a mapping of names to texts, as in `evaluate`.
         text_field: The field of JSON lines, or the column of Parquet, with the text.
         format: The kind of all files; None determines it from their names.
+        progress: True for a bar on stderr, or a function that is called with `bbpe.progress.Progress`.
 
     Returns:
         The curve; `gain` is by a thousand tokens.
@@ -166,24 +170,34 @@ def learning_curve(
     """
     chosen, reading = _checked_sizes(sizes, len(checked_tokenizer(tokenizer))), reading_of(text_field, format)
     sources = sources_of(corpora, texts, reading)
-    toks = {size: tokenizer if size == len(tokenizer) else prune(tokenizer, keep=size)[0] for size in chosen}
     points: list[CurvePoint] = []
-    for name, source in sources.items():
-        sums = dict.fromkeys(chosen, 0)
-        total = 0
-        for batch in source.documents(reading):
-            total += sum(len(text_bytes(text)) for text in batch)
-            for size, tok in toks.items():
-                sums[size] += int(tok.count_tokens_batch(batch).sum())
-        last: CurvePoint | None = None
+    with reporting(progress, delay=DELAY) as report:
+        toks: dict[int, Tokenizer] = {}
         for size in chosen:
-            point = CurvePoint(size, name, total, sums[size])
-            if last is not None:
-                gain = (point.bytes_per_token - last.bytes_per_token) / (size - last.size) * 1000
-                point = CurvePoint(size, name, total, sums[size], gain)
-            points.append(point)
-            last = point
+            report(Progress("prune", len(toks), len(chosen), "sizes"))
+            toks[size] = tokenizer if size == len(tokenizer) else prune(tokenizer, keep=size)[0]
+        report(Progress("prune", len(toks), len(chosen), "sizes"))
+        meter = Meter(report, "measure", sources.values())
+        for name, source in sources.items():
+            points += _points(toks, name, source.documents(reading, meter=meter))
     return Curve("vocabulary size", tuple(points))
+
+
+def _points(toks: Mapping[int, Tokenizer], name: str, batches: Iterable[list[Text]]) -> Iterator[CurvePoint]:
+    """Yield the points of a corpus, from the smallest vocabulary on."""
+    sums, total = dict.fromkeys(toks, 0), 0
+    for batch in batches:
+        total += sum(len(text_bytes(text)) for text in batch)
+        for size, tok in toks.items():
+            sums[size] += int(tok.count_tokens_batch(batch).sum())
+    last: CurvePoint | None = None
+    for size, tokens in sums.items():
+        point = CurvePoint(size, name, total, tokens)
+        if last is not None:
+            gain = (point.bytes_per_token - last.bytes_per_token) / (size - last.size) * 1000
+            point = CurvePoint(size, name, total, tokens, gain)
+        yield point
+        last = point
 
 
 def _checked_sizes(sizes: object, most: int) -> list[int]:
@@ -204,6 +218,7 @@ def corpus_curve(
     texts: Sequence[Text], vocab_size: int, held_out: CorpusPaths | Mapping[str, CorpusPaths] | None = None, *,
     held_out_texts: Texts | Mapping[str, Texts] | None = None,
     shares: Sequence[float] = (0.125, 0.25, 0.5, 1.0), model: Model = "bpe", pattern: str | None = None,
+    progress: bool | Report | None = None,
 ) -> Curve:  # fmt: skip
     """Return the bytes a token on held-out text, of tokenizers that are trained on growing parts of a corpus.
 
@@ -215,6 +230,7 @@ def corpus_curve(
         shares: The shares of the texts that are trained on.
         model: What to train, as in `train`.
         pattern: How to split texts, as in `train`.
+        progress: True for a bar on stderr, or a function that is called with `bbpe.progress.Progress`.
 
     Returns:
         The curve; `gain` is by doubling, and `changed` the share of tokens that a smaller corpus did not give.
@@ -238,20 +254,21 @@ def corpus_curve(
             for name, source in sources.items()}  # fmt: skip
     points: dict[str, list[CurvePoint]] = {name: [] for name in sets}
     before: set[bytes] | None = None
-    for part in sorted(set(shares)):
-        chosen = listed[: max(1, round(part * len(listed)))]
-        tok = train_from_iterator(chosen, vocab_size, model=model, pattern=pattern)
-        known, size = set(tok.spec.vocab.values()), sum(len(text_bytes(text)) for text in chosen)
-        changed = None if before is None else len(known - before) / max(len(known), 1)
-        before = known
-        for name, held in sets.items():
-            total, tokens = sum(len(text_bytes(text)) for text in held), int(tok.count_tokens_batch(held).sum())
-            point = CurvePoint(size, name, total, tokens, None, changed)
-            if points[name]:
-                last = points[name][-1]
-                gain = (point.bytes_per_token - last.bytes_per_token) / (log2(size / last.size) or 1.0)
-                point = CurvePoint(size, name, total, tokens, gain, changed)
-            points[name].append(point)
+    with reporting(progress, delay=DELAY) as report:
+        for part in sorted(set(shares)):
+            chosen = listed[: max(1, round(part * len(listed)))]
+            counting = Counting(progress=report)
+            tok = train_from_iterator(chosen, vocab_size, model=model, pattern=pattern, counting=counting)
+            known, size = set(tok.spec.vocab.values()), sum(len(text_bytes(text)) for text in chosen)
+            changed = None if before is None else len(known - before) / max(len(known), 1)
+            before = known
+            for name, held in sets.items():
+                total, tokens = sum(len(text_bytes(text)) for text in held), int(tok.count_tokens_batch(held).sum())
+                gain = None
+                if points[name]:
+                    last, now = points[name][-1], CurvePoint(size, name, total, tokens)
+                    gain = (now.bytes_per_token - last.bytes_per_token) / (log2(size / last.size) or 1.0)
+                points[name].append(CurvePoint(size, name, total, tokens, gain, changed))
     return Curve("bytes of training text", tuple(point for row in points.values() for point in row))
 
 

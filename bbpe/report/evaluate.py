@@ -10,6 +10,7 @@ from typing import Any
 
 from ..corpus.files import CorpusPaths, Format
 from ..counting.counts import Document
+from ..counting.options import Report, reporting
 from ..lazy import np, npt
 from ..records import dataclass, replace
 from ..threads import check_threads, imap
@@ -20,7 +21,7 @@ from .page import page
 from .plots import save_evaluation
 from .tables import NOTHING, Table, number, of_rows, share
 from .terminal import terminal_columns
-from .texts import Texts, reading_of, sources_of
+from .texts import DELAY, Meter, Texts, reading_of, sources_of
 
 #: Resampled corpora for an interval, and the most groups of documents that are resampled.
 _SAMPLES, _GROUPS = 1000, 2000
@@ -129,7 +130,7 @@ def evaluate(
     corpora: CorpusPaths | Mapping[str, CorpusPaths] | None = None, *, texts: Texts | Mapping[str, Texts] | None = None,
     parity: str | None = None, document: Document = "file", text_field: str = "text",
     format: Format | None = None,  # noqa: A002
-    threads: int | None = None, seed: int = 0,
+    threads: int | None = None, seed: int = 0, progress: bool | Report | None = None,
 ) -> Evaluation:  # fmt: skip
     """Return the figures of tokenizers on corpora: bytes a token, fertility, vocabulary used, cost and more.
 
@@ -147,6 +148,7 @@ def evaluate(
         format: The kind of all files; None determines it from their names.
         threads: The number of threads; None uses every core.
         seed: The seed of the intervals.
+        progress: True for a bar on stderr, or a function that is called with `bbpe.progress.Progress`.
 
     Returns:
         The figures, a row for each corpus and tokenizer.
@@ -173,8 +175,10 @@ def evaluate(
     if document not in ("file", "line"):
         raise ValueError(f"document is {document!r}; expected 'file' or 'line'")
     rows: list[Measures] = []
-    for name, source in sources.items():
-        rows += _of_corpus(named, name, source.documents(reading, document), threads, seed)
+    with reporting(progress, delay=DELAY) as report:
+        meter = Meter(report, "measure", sources.values())
+        for name, source in sources.items():
+            rows += _of_corpus(named, name, source.documents(reading, document, meter), threads, seed)
     if parity is not None:
         base = {row.tokenizer: row.tokens for row in rows if row.corpus == parity}
         rows = [replace(row, parity=row.tokens / base[row.tokenizer] if base[row.tokenizer] else None) for row in rows]

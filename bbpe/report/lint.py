@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from ..corpus.files import CorpusPaths, Format
+from ..counting.options import Report, reporting
+from ..progress import Progress
 from ..tokenizer import Tokenizer, checked_tokenizer
 from .corpus_checks import corpus_checks
-from .findings import SEVERITIES, LintReport
-from .rule_checks import rule_checks
+from .findings import SEVERITIES, Finding, LintReport
+from .rule_checks import RULE_CHECKS
 from .subject import Subject
-from .texts import Texts, reading_of, source_of
-from .token_checks import token_checks
+from .texts import DELAY, Meter, Texts, reading_of, source_of
+from .token_checks import TOKEN_CHECKS
 
 
 def lint(
     tokenizer: Tokenizer, corpus: CorpusPaths | None = None, *, texts: Texts | None = None, min_count: int = 10,
     text_field: str = "text",
     format: Format | None = None,  # noqa: A002
+    progress: bool | Report | None = None,
 ) -> LintReport:  # fmt: skip
     """Return what is wrong with a tokenizer, or surprising, without running a model.
 
@@ -29,6 +32,7 @@ def lint(
         min_count: A token that the corpus uses less often is rare.
         text_field: The field of JSON lines, or the column of Parquet, with the text.
         format: The kind of all files; None determines it from their names.
+        progress: True for a bar on stderr, or a function that is called with `bbpe.progress.Progress`.
 
     Returns:
         The findings, the most severe first, with severity, examples, why each matters, and what to do.
@@ -52,8 +56,15 @@ def lint(
     reading = reading_of(text_field, format)
     source = source_of(corpus, texts, reading)
     subject = Subject(tokenizer)
-    found = [*token_checks(subject), *rule_checks(subject)]
-    if source is not None:
-        found += corpus_checks(subject, source.documents(reading), min_count)
+    with reporting(progress, delay=DELAY) as report:
+        checks = (*TOKEN_CHECKS, *RULE_CHECKS)
+        found: list[Finding] = []
+        for number, check in enumerate(checks):
+            report(Progress("check", number, len(checks), "checks"))
+            found += check(subject)
+        report(Progress("check", len(checks), len(checks), "checks"))
+        if source is not None:
+            batches = source.documents(reading, meter=Meter(report, "measure", [source]))
+            found += corpus_checks(subject, batches, min_count)
     found.sort(key=lambda finding: SEVERITIES.index(finding.severity))
     return LintReport(tokenizer.name or "unnamed", len(tokenizer), tuple(found))

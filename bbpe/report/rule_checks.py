@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 
 from ..core.split import UNICODE_VERSION
@@ -36,12 +36,6 @@ _SAMPLES = {
     "rare characters": "𒀀𠮷\U0010fffd",
 }
 _LIKE_SPECIAL = lazy_re(r"<\|[^|<>\s]{1,60}\|>|<｜[^｜<>]{1,60}｜>|\[/?[A-Z_]{3,30}\]")
-
-
-def rule_checks(subject: Subject) -> Iterator[Finding]:
-    """Yield what is found about the rules of a tokenizer."""
-    for check in (_named, _chat_template, _special_texts, _padding, _missing_bytes, _round_trip, _drops, _unicode):
-        yield from check(subject)
 
 
 def _named(subject: Subject) -> Iterator[Finding]:
@@ -229,3 +223,9 @@ def _unicode(subject: Subject) -> Iterator[Finding]:
         "Other libraries may split or normalize characters that are newer than one of the versions in another way.",
         "Pin the versions of the libraries that encode, or test the characters that matter.",
     )  # fmt: skip
+
+
+#: What is looked at of the rules of a tokenizer.
+RULE_CHECKS: tuple[Callable[[Subject], Iterator[Finding]], ...] = (
+    _named, _chat_template, _special_texts, _padding, _missing_bytes, _round_trip, _drops, _unicode,
+)  # fmt: skip

@@ -12,8 +12,10 @@ from ..corpus.files import CorpusPaths, File, Format, check_format, corpus_files
 from ..corpus.sources import Reading
 from ..counting.corpus_parts import checked_texts, flat
 from ..counting.counts import Document
+from ..counting.options import Report
 from ..errors import described
 from ..lazy import np
+from ..progress import Progress
 from ..records import dataclass
 from ..text import Text, text_bytes
 
@@ -22,6 +24,8 @@ Texts: TypeAlias = Iterable[Text] | Iterable[Sequence[Text]]
 _Given = TypeVar("_Given")
 
 _BATCH = 1 << 23
+#: Seconds after which a report shows its progress.
+DELAY = 2.0
 
 
 @dataclass(frozen=True)
@@ -32,30 +36,66 @@ class Source:
     files: tuple[File, ...]
     texts: Texts | None = None
 
-    def documents(self, reading: Reading, document: Document = "file") -> Iterator[list[Text]]:
+    @property
+    def size(self) -> int | None:
+        """The bytes of the files; None where they are not known, and for texts."""
+        sizes = [file.size for file in self.files]
+        return None if self.texts is not None or None in sizes else sum(size or 0 for size in sizes)
+
+    def documents(
+        self, reading: Reading, document: Document = "file", meter: Meter | None = None
+    ) -> Iterator[list[Text]]:
         """Yield documents in batches of about 8 MB; rows of files are documents, and empty ones count.
 
         Raises `TypeError` for an item that is no text; `CorpusError` and `OSError` naming the file that cannot be read.
         """
         batch: list[Text] = []
-        size = 0
-        for text in self._texts(reading):
+        size = read = 0
+        for text, read in self._texts(reading):  # noqa: B007 - the last one counts
             for each in _lines(text) if document == "line" else (text,):
                 batch.append(each)
                 size += len(each)
                 if size >= _BATCH:
                     yield batch
                     batch, size = [], 0
+                    if meter is not None:
+                        meter.at(read)
         if batch:
             yield batch
+        if meter is not None:
+            meter.end(read if self.size is None else self.size)
 
-    def _texts(self, reading: Reading) -> Iterator[Text]:
+    def _texts(self, reading: Reading) -> Iterator[tuple[Text, int]]:
+        """Yield the texts, and how many bytes are read after each."""
+        done = 0
         for number, text in enumerate(flat(self.texts or ())):
             if not isinstance(text, str | bytes | bytearray | memoryview | np.ndarray):
                 raise TypeError(f"{self.argument}[{number}] is {described(text)}; expected a text, str or bytes")
-            yield text
+            done += len(text)
+            yield text, done
         for file in self.files:
-            yield from _of_file(file, reading)
+            yield from ((text, done + read) for text, read in _of_file(file, reading))
+            done += file.size or 0
+
+
+class Meter:
+    """Reports how much of the corpora of a report is read and measured."""
+
+    def __init__(self, report: Report, phase: str, sources: Iterable[Source]) -> None:
+        sizes = [source.size for source in sources]
+        self._report, self._phase, self._done = report, phase, 0
+        self._total = None if None in sizes else sum(size or 0 for size in sizes)
+        self.at(0)
+
+    def at(self, read: int) -> None:
+        """Report that so many bytes of a corpus are done."""
+        total, done = self._total, self._done + read
+        self._report(Progress(self._phase, done if total is None else min(done, total), total, "bytes"))
+
+    def end(self, size: int) -> None:
+        """Report that a corpus of so many bytes is done."""
+        self.at(size)
+        self._done += size
 
 
 def reading_of(text_field: str, format: Format | None) -> Reading:  # noqa: A002
@@ -113,11 +153,19 @@ def _files(corpus: CorpusPaths, reading: Reading, argument: str) -> Source:
     return Source(argument, tuple(corpus_files(corpus, reading.format, argument)))
 
 
-def _of_file(file: File, reading: Reading) -> Iterator[Text]:
-    if file.kind != "text":
-        yield from (text for _, text in reading.records(file))
-        return
-    yield b"".join(bytes(event.data) for event in reading.texts(file))
+def _of_file(file: File, reading: Reading) -> Iterator[tuple[Text, int]]:
+    parts, read = [], 0
+    for event in reading.texts(file):
+        read = event.read
+        if event.ends is None:
+            parts.append(bytes(event.data))
+            continue
+        start = 0
+        for end in event.ends.tolist():
+            yield bytes(event.data[start:end]), read
+            start = end
+    if file.kind == "text":
+        yield b"".join(parts), read
 
 
 def _lines(text: Text) -> Iterator[bytes]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from ..lazy import lazy_re, regex
 from ..text import shortened
@@ -35,13 +35,10 @@ _EAST_ASIAN = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Bopomofo}\p{Hangul}]"
 _DIGITS = 400
 
 
-def token_checks(subject: Subject) -> Iterator[Finding]:
-    """Yield what is found about the tokens of a vocabulary."""
+def _reached(subject: Subject) -> Iterator[Finding]:
     found = reach(subject)
     for check in (_unreachable, _not_itself):
         yield from check(subject, found)
-    for each in (_undecodable, _dead_merges, _twins, _line_ends, _scripts, _long, _digits):
-        yield from each(subject)
 
 
 def _unreachable(subject: Subject, found: Reach) -> Iterator[Finding]:
@@ -262,3 +259,9 @@ def _digits(subject: Subject) -> Iterator[Finding]:
         "Choose a pattern that splits numbers into groups of fixed size, such as llama3 or qwen2." if uneven else "",
         (), (), {"tokens_by_digits": details},
     )  # fmt: skip
+
+
+#: What is looked at of the tokens of a vocabulary.
+TOKEN_CHECKS: tuple[Callable[[Subject], Iterator[Finding]], ...] = (
+    _reached, _undecodable, _dead_merges, _twins, _line_ends, _scripts, _long, _digits,
+)  # fmt: skip
