@@ -3,6 +3,7 @@
 Everything else stands in pyproject.toml.
 """
 
+import hashlib
 import os
 import shlex
 import shutil
@@ -12,6 +13,7 @@ import sysconfig
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import Cython
 from Cython.Build import cythonize
 from setuptools import Extension, setup
 from setuptools.command.build_clib import build_clib
@@ -23,6 +25,7 @@ FLAGS = ["/O2", "/std:c11"] if sys.platform == "win32" else ["-O3", "-std=c11", 
 HEADERS = sorted(map(str, Path("csrc").rglob("*.h")))
 LEAVES = sorted(map(str, Path("csrc").rglob("*.c")))
 MODULES = sorted(Path("bbpe/core").glob("*.pyx"))
+DECLARATIONS = sorted(map(str, Path("bbpe/core").glob("*.pxd")))
 # what every module that takes memory views would have a copy of
 SHARED = "bbpe.core._cyutility"
 
@@ -55,6 +58,16 @@ ACROSS = across_files()
 HARD, HARD_LINK = hardening()
 
 
+def build_identity():
+    """A digest of everything that the compiled modules are made from; finished tables have it in their key."""
+    options = (sys.platform, sysconfig.get_config_var("SOABI"), Cython.__version__, CFLAGS, FLAGS, HARD, ACROSS)
+    digest = hashlib.sha256(repr(options).encode())
+    for path in (*HEADERS, *LEAVES, *DECLARATIONS, *map(str, MODULES)):
+        data = Path(path).read_bytes()
+        digest.update(f"{Path(path).as_posix()} {len(data)}\n".encode() + data)
+    return digest.hexdigest()
+
+
 class BuildLeaves(build_clib):
     """As setuptools does it, but the leaves are compiled side by side, and may have names in common."""
 
@@ -85,7 +98,9 @@ def modules():
         Extension(
             f"bbpe.core.{module.stem}",
             sources=[str(module)],
-            depends=[*HEADERS, *LEAVES],
+            # one module has the identity of all of them
+            depends=[*HEADERS, *LEAVES, *([*DECLARATIONS, *map(str, MODULES)] if module.stem == "image" else [])],
+            define_macros=[("BBPE_BUILD", f'"{build_identity()}"')] if module.stem == "image" else [],
             include_dirs=["csrc"],
             extra_compile_args=FLAGS + HARD + ACROSS,
             # behind the leaves, or a linker that takes only what is needed leaves it out

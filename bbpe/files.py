@@ -10,9 +10,10 @@ from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
 from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TypeAlias
 
 from .errors import VocabularyError
+from .lazy import hashlib
 from .records import dataclass, field
 from .lazy import safe_import
 
@@ -24,7 +25,9 @@ _NAME_BYTES = 100
 _BLOCK = 1 << 20
 #: The errors of file systems that cannot flush a folder.
 _NOT_FOR_FOLDERS = (errno.EINVAL, errno.ENOTSUP, errno.EBADF)
-_OPENED: ContextVar[set[str] | None] = ContextVar("opened", default=None)
+#: What was read, by real path: the identity of each file that was opened, and the digests of what was read whole.
+_Read: TypeAlias = dict[str, set[object]]
+_OPENED: ContextVar[_Read | None] = ContextVar("opened", default=None)
 
 
 @dataclass(frozen=True)
@@ -50,24 +53,42 @@ def open_file(path: StrPath) -> BufferedReader:
     """Open a file for reading; `VocabularyError` for a pipe or a device, which may never end."""
     # without O_NONBLOCK, opening a pipe waits for a writer
     file = open(path, "rb", opener=_open_nonblocking)  # noqa: SIM115
-    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+    status = os.fstat(file.fileno())
+    if not stat.S_ISREG(status.st_mode):
         file.close()
         raise VocabularyError("the file is a pipe or a device; expected a regular file", path=path)
-    opened = _OPENED.get()
-    if opened is not None:
-        opened.add(os.path.realpath(path))
+    _note(path, (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns))
     return file
 
 
 @contextmanager
-def opened_paths() -> Iterator[set[str]]:
-    """Collect the real paths of the files that `open_file` opens within the context."""
-    paths: set[str] = set()
-    token = _OPENED.set(paths)
+def noting_reads() -> Iterator[_Read]:
+    """Collect what `open_file`, `read_bytes` and `digest_of` read within the context."""
+    read: _Read = {}
+    token = _OPENED.set(read)
     try:
-        yield paths
+        yield read
     finally:
         _OPENED.reset(token)
+
+
+def is_covered(later: _Read, earlier: _Read) -> bool:
+    """Return whether `later` has no file, and no content of a file, that `earlier` does not have."""
+    return all(facts <= earlier.get(path, set()) for path, facts in later.items())
+
+
+def digest_of(path: StrPath) -> bytes:
+    """Return the SHA-256 of the bytes of a file."""
+    with open_file(path) as file:
+        digest = hashlib.file_digest(file, "sha256").digest()
+    _note(path, digest)
+    return digest
+
+
+def _note(path: StrPath, fact: object) -> None:
+    read = _OPENED.get()
+    if read is not None:
+        read.setdefault(os.path.realpath(path), set()).add(fact)
 
 
 def _open_nonblocking(path: str, flags: int) -> int:
@@ -85,6 +106,8 @@ def read_bytes(path: StrPath, *, most: int) -> bytes:
         with open_file(path) as file:
             size = os.fstat(file.fileno()).st_size
             data = b"" if size > most else _read(file, size, most)
+        if _OPENED.get() is not None:
+            _note(path, hashlib.sha256(data).digest())
     size = max(size, len(data))
     if size > most:
         raise VocabularyError(f"the file has {size} bytes or more; expected at most {most}", path=path)

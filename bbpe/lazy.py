@@ -21,6 +21,7 @@ import encodings.utf_32_le  # noqa: F401
 import os
 import re
 import sys
+import time
 from _thread import RLock, allocate_lock, get_ident, stack_size, start_new_thread
 from collections.abc import Callable
 from importlib import import_module
@@ -28,11 +29,13 @@ from types import FrameType, ModuleType
 from typing import TYPE_CHECKING, Any, AnyStr, Generic, Self, TypeVar, cast, overload
 
 __all__ = [
-    "VIEWS", "futures", "hashlib", "in_gate", "lazy_property", "lazy_re", "lazy_regex", "np", "npt", "queue", "regex",
-    "safe_import", "secrets", "tempfile", "threading",
+    "IMPORTED", "VIEWS", "futures", "hashlib", "in_gate", "lazy_property", "lazy_re", "lazy_regex", "np", "npt",
+    "queue", "regex", "safe_import", "secrets", "tempfile", "threading",
 ]  # fmt: skip
 
 Value = TypeVar("Value")
+#: When the package was imported, in seconds: a module that changes later on the disk may not be the one that runs.
+IMPORTED = time.time()
 
 _GATE = RLock()
 #: Seconds that a fork waits for an import at most: whoever forks may hold what the import waits for.

@@ -37,7 +37,7 @@ def load(
             pattern of the file.  A file that names none needs it, unless it is a known vocabulary.
         special_tokens: Special tokens and their ids; they replace those of the file.
         name: The name of the tokenizer.
-        cache: The folder of finished tables, which later processes map in milliseconds instead of reading the file
+        cache: The folder of finished tables, which later processes read in milliseconds instead of making them
             again. True is the folder `bbpe/tables` of the user's cache, and False is none. Nothing depends on it but
             the time: what is damaged, or cannot be written, is ignored.
 

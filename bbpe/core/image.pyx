@@ -8,8 +8,13 @@ from bbpe.core.c_tables cimport (
     bbpe_image_is_whole, bbpe_image_size,
 )
 
+cdef extern from *:
+    const char *BBPE_BUILD  # setup.py defines it
+
 #: Where an image begins: at a multiple of so many bytes.
 ALIGNMENT: int = BBPE_IMAGE_ALIGNMENT
+#: A digest of everything that the compiled modules were built from.
+BUILD: str = (<bytes>BBPE_BUILD).decode("ascii")
 
 
 cdef bbpe_image image_measured() noexcept:

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
 
-from ..files import StrPath, open_file, read_bytes
+from ..core.image import BUILD
+from ..files import StrPath, digest_of, read_bytes
 from ..formats.folder_config import other_files
 from ..formats.rows import FORMATS
-from ..lazy import hashlib
+from ..lazy import IMPORTED, hashlib
 
 #: The bytes of a vocabulary that is worth a file: a smaller one is read in milliseconds, a larger one is a whole model.
 _LEAST, _MOST = 128 << 10, 64 << 20
-#: The folders of the package whose modules decide what tables hold.
-_ENGINE = (
-    "core", "encoding", "formats", "formats/gguf", "formats/huggingface", "pipeline", "published", "spec", "splitting",
-    "tables",
-)  # fmt: skip
+#: The bytes of all other files that are kept with a tokenizer: tables hold them too, in a form that costs more.
+_MOST_BESIDE = 8 << 20
+#: The folders of the package without a module that loading uses.
+_NOT_LOADING = frozenset(
+    ("__pycache__", "cli", "compat", "corpus", "counting", "reference", "report", "shards", "tiktoken", "training")
+)
+#: A package may have been installed without its sources.
+_MODULES = (".py", ".pyc")
 
 
 def key_of_path(
@@ -43,10 +47,10 @@ def key_of_published(name: str, digests: Iterable[str], size: int) -> str | None
 
 
 def key_of(sources: Iterable[str | bytes]) -> str | None:
-    """Return the digest of texts and bytes, and of the engine; `None` for a package that is not in a folder."""
+    """Return the digest of texts and bytes, and of the engine; `None` when it is not known which engine this is."""
     try:
         digest = hashlib.sha256(_engine())
-    except OSError:
+    except (OSError, ValueError):
         return None
     for source in sources:
         data = source.encode("utf-8", "surrogatepass") if isinstance(source, str) else source
@@ -62,12 +66,14 @@ def _sources(source: Path) -> Iterator[str | bytes]:
     present = [name for name in dict.fromkeys(names) if (folder / name).is_file()]
     yield from ("" if source.is_dir() else source.name, repr(present))
     main = [source] if source.is_file() else _main_files(folder)
-    with ExitStack() as stack:
-        files = [stack.enter_context(open_file(path)) for path in (*main, *_partners(source))]
-        if not _LEAST <= sum(os.fstat(file.fileno()).st_size for file in files) <= _MOST:
-            raise ValueError("the vocabulary is not worth a file")
-        yield from (hashlib.file_digest(file, "sha256").digest() for file in files)
-    for name, data in other_files(folder).items():
+    files = [*main, *_partners(source)]
+    if not _LEAST <= sum(path.stat().st_size for path in files) <= _MOST:
+        raise ValueError("the vocabulary is not worth a file")
+    yield from map(digest_of, files)
+    others = other_files(folder)
+    if sum(map(len, others.values())) > _MOST_BESIDE:
+        raise ValueError("the files beside the vocabulary are too large")
+    for name, data in others.items():
         yield name
         yield data
     # it names the class of the folder where no other file does
@@ -99,12 +105,33 @@ def _partners(source: Path) -> Iterator[Path]:
 
 @cache
 def _engine() -> bytes:
-    """Return what differs when another version of the package is installed: names, sizes and times of its modules."""
+    """Return a digest of what makes tables: the compiled modules, and the bytes of the others that loading may use.
+
+    Names, sizes and times do not tell one version from another: installers may give all files one time.
+
+    Raises `OSError` when the package is not in a folder, and `ValueError` when a module has changed since the package
+    was imported, so that the one that runs may be another.
+    """
     package = Path(__file__).parents[1]
-    rows = []
-    for folder in _ENGINE:
-        for entry in os.scandir(package / folder):
-            if entry.name.endswith((".py", ".so", ".pyd")):
-                status = entry.stat()
-                rows.append((folder, entry.name, status.st_size, status.st_mtime_ns))
-    return repr(sorted(rows)).encode()
+    digest = hashlib.sha256(f"{sys.version}\n{BUILD}\n".encode())
+    found = sorted(_modules(str(package)))
+    if not any(path.startswith(str(package / "tables" / "sources.")) for path in found):
+        raise FileNotFoundError(f"no modules in {package}")
+    for path in found:
+        with open(path, "rb", 0) as file:  # noqa: PTH123 - many small files, in few milliseconds
+            status = os.fstat(file.fileno())
+            if max(status.st_mtime, status.st_ctime) > IMPORTED:
+                raise ValueError(f"{path} has changed since the package was imported")
+            data = file.read()
+        digest.update(f"{path[len(str(package)) :]} {len(data)}\n".encode())
+        digest.update(data)
+    return digest.digest()
+
+
+def _modules(folder: str) -> Iterator[str]:
+    """Yield the paths of the modules in a folder of the package that loading may use."""
+    for entry in os.scandir(folder):
+        if entry.name.endswith(_MODULES):
+            yield entry.path
+        elif entry.name not in _NOT_LOADING and entry.is_dir():
+            yield from _modules(entry.path)

@@ -2,8 +2,9 @@
 
 Tables save time and nothing else: whatever is wrong with the folder or a file of it, the tokenizer is made as without
 them.  A file has one name, one content, and is never written to again, so processes share it without locks: it appears
-by a rename, and one that is removed stays with those that have mapped it.  Over a network it would not, so there a
-file is read into memory.
+by a rename.  A process reads it into memory of its own: who cuts a mapped file short, or copies another over it, would
+end all processes that use it.  Huge pages make that as cheap as it can be, 0.2 ms for a megabyte, and all tokenizers of
+a process that come from one file share one copy.
 """
 
 from __future__ import annotations
@@ -11,13 +12,14 @@ from __future__ import annotations
 import mmap
 import os
 import stat
-import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from io import BufferedReader
 from pathlib import Path
+from weakref import WeakValueDictionary
 
-from ..files import StrPath, open_file, opened_paths, temporary_name, user_cache
+from ..files import StrPath, is_covered, noting_reads, open_file, temporary_name, user_cache
 from ..tokenizer import Tokenizer
 from .table_file import table_file, tokenizer_of
 
@@ -25,13 +27,13 @@ from .table_file import table_file, tokenizer_of
 LIMIT = 512 << 20
 #: A file is marked as used once a day.
 _DAY = 24 * 60 * 60
-#: A temporary file of this age is that of a process that was killed.
-_HOUR = 60 * 60
-#: The file systems without a block device of their own that no other machine writes to.
-_LOCAL = frozenset(("btrfs", "overlay", "tmpfs", "zfs", "bcachefs", "aufs"))
+#: A temporary file of this age is that of a process that was killed: writing takes milliseconds.
+_STALE = 60
 _SUFFIX = ".tables"
 #: The characters of a key.
 _KEY = 64
+#: The contents of files that tokenizers use, by key.
+_HELD: WeakValueDictionary[str, mmap.mmap] = WeakValueDictionary()
 
 
 def stored(cache: bool | StrPath, key: Callable[[], str | None], make: Callable[[], Tokenizer]) -> Tokenizer:
@@ -41,20 +43,21 @@ def stored(cache: bool | StrPath, key: Callable[[], str | None], make: Callable[
     a tokenizer that is not to be stored.
     """
     folder = _folder(cache)
-    with opened_paths() as hashed:
+    with noting_reads() as hashed:
         found = None if folder is None else key()
     if folder is None or found is None:
         return make()
     tokenizer = _opened(folder / (found + _SUFFIX), found)
     if tokenizer is None:
-        with opened_paths() as read:
+        with noting_reads() as read:
             tokenizer = make()
         try:
             parts = table_file(tokenizer, found)
         except Exception:  # the first call that needs what cannot be made reports it
             return tokenizer
-        # a file that the key does not cover may change later, and the others may have changed meanwhile
-        if read <= hashed and key() == found:
+        # a file that the key does not cover may change later; one that it covers may have had other bytes meanwhile, or
+        # may have gone
+        if is_covered(read, hashed) and key() == found:
             _put(folder / (found + _SUFFIX), parts)
     return tokenizer
 
@@ -96,14 +99,13 @@ def _opened(path: Path, key: str) -> Tokenizer | None:
     try:
         with open_file(path) as file:
             status = os.fstat(file.fileno())
-            if not _is_own(status):
+            if not _is_own(status) or status.st_size > LIMIT:
                 return None
-            if _is_local(status.st_dev):
-                data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-            else:
-                data = mmap.mmap(-1, status.st_size)
-                file.readinto(data)
-            tokenizer = tokenizer_of(memoryview(data), key)
+            data = _HELD.get(key)
+            if data is None or len(data) != status.st_size:
+                data = _content(file, status.st_size)
+            tokenizer = tokenizer_of(memoryview(data).toreadonly(), key)
+            _HELD[key] = data
     except Exception:  # a file can be wrong in any way
         return None
     if time.time() - status.st_mtime > _DAY:
@@ -112,14 +114,15 @@ def _opened(path: Path, key: str) -> Tokenizer | None:
     return tokenizer
 
 
-def _is_local(device: int) -> bool:
-    """Return whether a file system is on this machine, as far as Linux tells; elsewhere it is taken to be."""
-    if sys.platform != "linux" or os.major(device) != 0:
-        return True
-    number = f"{os.major(device)}:{os.minor(device)}"
-    rows = map(str.split, Path("/proc/self/mountinfo").read_text("utf-8", "replace").splitlines())
-    kinds = [row[row.index("-") + 1] for row in rows if row[2] == number]
-    return bool(kinds) and kinds[0] in _LOCAL
+def _content(file: BufferedReader, size: int) -> mmap.mmap:
+    """Return the first bytes of a file in pages of memory, where images are aligned as they were in other memory."""
+    private = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}
+    data = mmap.mmap(-1, size, **private)
+    if hasattr(mmap, "MADV_HUGEPAGE"):
+        with suppress(OSError):  # a kernel without them
+            data.madvise(mmap.MADV_HUGEPAGE)
+    file.readinto(data)
+    return data
 
 
 def _put(path: Path, parts: list[bytes]) -> None:
@@ -147,7 +150,10 @@ def _is_ours(name: str) -> bool:
 
 
 def _has_room(folder: Path, size: int) -> bool:
-    """Return whether a new file of this size fits the limit, after removing those that were used least recently."""
+    """Return whether a new file of this size fits the limit, after removing those that were used least recently.
+
+    Temporary files do not count: one goes away by itself, or soon as that of a process that was killed.
+    """
     if size > LIMIT:
         return False
     now, left = time.time(), []
@@ -156,13 +162,13 @@ def _has_room(folder: Path, size: int) -> bool:
             if not _is_ours(path.name):
                 continue
             status = path.stat()
-            if path.suffix != _SUFFIX and now - status.st_mtime > _HOUR:
-                path.unlink()
-            else:
+            if path.suffix == _SUFFIX:
                 left.append((status.st_mtime, status.st_size, path))
+            elif now - status.st_mtime > _STALE:
+                path.unlink()
     total = size + sum(each for _, each, _ in left)
     for _, each, path in sorted(left):
-        if total > LIMIT and path.suffix == _SUFFIX:
+        if total > LIMIT:
             with suppress(OSError):
                 path.unlink()
                 total -= each

@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +17,9 @@ import pytest
 
 import bbpe
 from bbpe import formats
-from bbpe.files import opened_paths, read_bytes
+from bbpe.core import image
+from bbpe.files import digest_of, is_covered, noting_reads, open_file, read_bytes
+from bbpe.tables import sources
 from bbpe.tables.sources import key_of_path
 
 TEXT = "see the lowest tokens, 123 naïve 한국어 <s>"
@@ -31,11 +39,12 @@ def test_the_key_covers_all_files_that_loading_reads(tmp_path: Path) -> None:
         folder.mkdir()
         class_folders.fill(folder, *case)
         (folder / "config.json").write_text("{}")
-        with opened_paths() as hashed:
+        with noting_reads() as hashed:
             assert key_of_path(folder, None, None, None) is not None
-        with opened_paths() as read:
+        with noting_reads() as read:
             bbpe.load(folder, cache=False)
-        assert read <= hashed, name
+        assert read.keys() <= hashed.keys(), name
+        assert is_covered(read, hashed), name
 
 
 def test_the_type_of_a_model_is_in_the_key(tmp_path: Path) -> None:
@@ -69,3 +78,166 @@ def test_what_reads_a_file_that_the_key_does_not_cover_is_not_stored(
     monkeypatch.setattr(formats, "load", load)
     bbpe.load(path, cache=tmp_path / "tables")
     assert len([*(tmp_path / "tables").iterdir()]) == 1
+
+
+def test_what_was_read_is_noted_by_its_content(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"one")
+    times = (path.stat().st_atime_ns, path.stat().st_mtime_ns)
+    with noting_reads() as hashed:
+        digest_of(path)
+    cases: dict[str, Callable[[], Any]] = {
+        "read": lambda: read_bytes(path, most=9),
+        "head": lambda: open_file(path).close(),
+    }
+    for read in cases.values():
+        with noting_reads() as later:
+            read()
+        assert is_covered(later, hashed)
+        assert not is_covered(later, {})
+    # other bytes of the same size, as if at the same time in the same file
+    with noting_reads() as later:
+        read_bytes(path, most=9)
+    (facts,) = later.values()
+    assert len(facts) == 2
+    path.write_bytes(b"two")
+    os.utime(path, ns=times)
+    with noting_reads() as flipped:
+        read_bytes(path, most=9)
+    (others,) = flipped.values()
+    assert len([fact for fact in others - facts if isinstance(fact, bytes)]) == 1
+    assert not is_covered(flipped, hashed)
+
+
+@pytest.mark.parametrize("way", ["written", "renamed", "linked"])
+def test_a_file_that_is_another_only_while_it_is_loaded(
+    way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The key would be that of the one, and the tables those of the other."""
+    path, cache, load = tmp_path / "tokenizer.json", tmp_path / "tables", formats.load
+    one, other = bbpe.train_from_iterator([TEXT], 290), bbpe.train_from_iterator([TEXT[::-1]], 290)
+    files = [tmp_path / "one.json", tmp_path / "other.json"]
+    for tok, file in zip((one, other), files, strict=True):
+        tok.save(file)
+
+    def put(file: Path) -> None:
+        if way == "linked":
+            path.unlink(missing_ok=True)
+            path.symlink_to(file)
+        elif way == "written":
+            path.write_bytes(file.read_bytes())
+            os.utime(path, (1, 1))
+        else:
+            shutil.copy2(file, tmp_path / "new")
+            (tmp_path / "new").replace(path)
+
+    def flips(*args: Any, **options: Any) -> Any:
+        put(files[1])
+        try:
+            return load(*args, **options)
+        finally:
+            put(files[0])
+
+    put(files[0])
+    with monkeypatch.context() as patch:
+        patch.setattr(formats, "load", flips)
+        assert bbpe.load(path, cache=cache) == other
+    assert bbpe.load(path, cache=cache) == one
+    assert bbpe.load(path, cache=cache) == one
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the package's modules, all of one time, whose keys are made."""
+    copy = tmp_path / "copy"
+    shutil.copytree(Path(bbpe.__file__).parent, copy, ignore=shutil.ignore_patterns("*.c", "*.so", "__pycache__"))
+    for path in copy.rglob("*"):
+        os.utime(path, (1, 1))
+    monkeypatch.setattr(sources, "__file__", str(copy / "tables" / "sources.py"))
+    monkeypatch.setattr(sources, "IMPORTED", time.time() + 1000)
+    return copy
+
+
+def engine() -> bytes:
+    return sources._engine.__wrapped__()
+
+
+NAMES = ["files.py", "tokenizer.py", "splitting/patterns.py", "formats/gguf/metadata.py", "tables/store.py"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_another_version_has_another_key(name: str, package: Path) -> None:
+    """Also where all modules have the size and the time that they had, as in a store of packages."""
+    found = engine()
+    assert engine() == found
+    path = package / name
+    data = path.read_bytes()
+    path.write_bytes(data[:-2] + bytes([data[-2] ^ 1]) + data[-1:])
+    os.utime(path, (1, 1))
+    assert engine() != found
+    path.write_bytes(data)
+    assert engine() == found
+
+
+def test_modules_that_move_have_another_key(package: Path) -> None:
+    found = [engine()]
+    (package / "spec" / "new.py").write_bytes(b"")
+    found.append(engine())
+    (package / "spec" / "new.py").rename(package / "splitting" / "new.py")
+    found.append(engine())
+    (package / "new_folder").mkdir()
+    (package / "splitting" / "new.py").rename(package / "new_folder" / "new.pyc")
+    found.append(engine())
+    assert len(set(found)) == len(found)
+    (package / "cli" / "new.py").write_bytes(b"")
+    assert engine() == found[-1]
+
+
+def test_other_builds_have_another_key(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert package.is_dir()
+    assert len(image.BUILD) == 64
+    found = engine()
+    monkeypatch.setattr(sources, "BUILD", "0" * 64)
+    assert engine() != found
+
+
+def test_modules_that_changed_after_they_were_imported_have_no_key(
+    package: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What runs is the module as it was, perhaps."""
+    now = time.time()
+    monkeypatch.setattr(sources, "IMPORTED", now - 1000)
+    with pytest.raises(ValueError, match="changed since the package was imported"):
+        engine()
+    monkeypatch.setattr(sources, "IMPORTED", now + 1000)
+    os.utime(package / "files.py", (now + 2000, now + 2000))
+    with pytest.raises(ValueError, match=r"files\.py has changed"):
+        engine()
+    shutil.rmtree(package)
+    with pytest.raises(OSError, match="copy"):  # as in a zip file
+        engine()
+
+
+#: What loading imports, whichever format it is.
+LOADING = """
+import sys
+import bbpe
+for path in sys.argv[1:]:
+    bbpe.load(path, cache=False).encode("see my eyes first")
+print(*(name for name in sys.modules if name.startswith("bbpe.")))
+"""
+
+
+def test_the_key_covers_all_modules_that_loading_uses(tmp_path: Path) -> None:
+    tok, paths = bbpe.train_from_iterator([TEXT], 300), [tmp_path / "tokenizer.json", tmp_path / "pair"]
+    tok.save(paths[0])
+    tok.save(paths[1], format="gpt2")
+    for kind in ("wordpiece", "unigram"):
+        paths.append(tmp_path / kind / "tokenizer.json")
+        paths[-1].parent.mkdir()
+        bbpe.train_from_iterator([TEXT], 300, model=kind, special_tokens=["[UNK]"]).save(paths[-1])
+    command = [sys.executable, "-c", LOADING, *map(str, paths)]
+    run = subprocess.run(command, capture_output=True, text=True, check=True)
+    names = {name.split(".")[1] for name in run.stdout.split()}
+    assert {"formats", "spec", "splitting", "tables", "loading"} <= names
+    assert not names & sources._NOT_LOADING
