@@ -81,9 +81,12 @@ def encoding_for_model(
         raise TypeError(f"model is {described(model)}; expected the name of a model, a str")
     name = name_for_model(model)
     if name is None:
+        if model in (*PUBLISHED, *ALIASES):
+            raise VocabularyError(f"{model!r} is a vocabulary, not a model; expected bbpe.get_encoding({model!r})")
         known = ", ".join(PUBLISHED)
         raise VocabularyError(
-            f"the vocabulary of model {model!r} is not known; expected get_encoding() with one of: {known}"
+            f"the vocabulary of model {model!r} is not known; expected get_encoding() with one of: {known}; or "
+            "bbpe.load() with the model's folder"
         )
     return get_encoding(name, folder=folder, cache=cache)
 
@@ -93,6 +96,8 @@ def published_vocabulary(name: str) -> Published:
     if not isinstance(name, str):
         raise TypeError(f"name is {described(name)}; expected the name of a published vocabulary, a str")
     known = PUBLISHED.get(ALIASES.get(name, name))
+    if known is None and name_for_model(name) is not None:
+        raise VocabularyError(f"{name!r} is a model, not a vocabulary; expected bbpe.encoding_for_model({name!r})")
     if known is None:
         safe_import("difflib")
         import difflib

@@ -280,18 +280,31 @@ def format_of(path: Path) -> str:
 
 
 def _published_like(name: str) -> str:
-    """Return the end of a message that suggests a published tokenizer for the name of a missing file."""
-    if "/" in name or "\\" in name or Path(name).suffix in _BY_SUFFIX:
+    """Return the end of a message that suggests a published tokenizer or model for the name of a missing file."""
+    if Path(name).suffix in _BY_SUFFIX:
         return ""
     safe_import("difflib")
     from difflib import get_close_matches
 
+    safe_import("bbpe.published.find")
+    from ..published.find import hub_cache
+    safe_import("bbpe.published.hub")
+    from ..published.hub import is_repository
     safe_import("bbpe.published.models")
     from ..published.models import name_for_model
     safe_import("bbpe.published.table")
     from ..published.table import ALIASES, PUBLISHED
 
-    if name not in (*PUBLISHED, *ALIASES) and name_for_model(name) is not None:
+    is_model = name not in (*PUBLISHED, *ALIASES) and name_for_model(name) is not None
+    if is_repository(name):
+        published = f", or use bbpe.encoding_for_model({name!r})" if is_model else ""
+        return (
+            f"; nor is it a repository in the cache of the Hugging Face hub, {hub_cache()}: download it, as by "
+            f"`hf download {name}`{published}"
+        )
+    if "/" in name or "\\" in name:
+        return ""
+    if is_model:
         return f"; {name!r} is a model: bbpe.encoding_for_model({name!r})"
     near = get_close_matches(name.lower(), [*PUBLISHED, *ALIASES], n=1)
     if not near:

@@ -120,7 +120,7 @@ def test_what_to_do_is_said(bare: Path) -> None:
         assert part in str(caught.value)
 
 
-NEAR = [("o200k", "o200k_base"), ("gpt-2", "gpt2"), ("qwen3_7", "qwen3"), ("?", "")]
+NEAR = [("o200k", "o200k_base"), ("gpt2_", "gpt2"), ("qwen3_7", "qwen3"), ("?", "")]
 
 
 @pytest.mark.parametrize(("name", "near"), NEAR)
@@ -136,6 +136,41 @@ def test_encoding_for_model(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None
     with pytest.raises(VocabularyError, match=r"model 'gpt-1' is not known.*get_encoding\(\)"):
         bbpe.encoding_for_model("gpt-1")
     assert published_vocabulary("tekken").name == "tekken_240911"
+
+
+@pytest.mark.parametrize("model", ["gpt-4o", "gpt-4o-mini", "gpt-2", "Qwen/Qwen3-8B", "ft:gpt-4:me"])
+def test_models_are_no_vocabularies(model: str) -> None:
+    with pytest.raises(VocabularyError) as caught:
+        bbpe.get_encoding(model)
+    assert str(caught.value) == f"{model!r} is a model, not a vocabulary; expected bbpe.encoding_for_model({model!r})"
+
+
+@pytest.mark.parametrize("name", ["o200k_base", "tekken", "qwen3"])
+def test_vocabularies_are_no_models(name: str) -> None:
+    with pytest.raises(VocabularyError, match=rf"{name!r} is a vocabulary, not a model; expected bbpe.get_encoding"):
+        bbpe.encoding_for_model(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "is_known"), [("mistralai/Mistral-7B-v0.3", True), ("someone/some-model", False), ("a.b/c.d-e", False)]
+)
+def test_a_repository_that_is_not_in_the_cache(
+    name: str, is_known: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
+    with pytest.raises(FileNotFoundError) as caught:
+        bbpe.load(name)
+    message = str(caught.value)
+    assert f"nor is it a repository in the cache of the Hugging Face hub, {tmp_path / 'hub'}" in message
+    assert f"`hf download {name}`" in message
+    assert (f"bbpe.encoding_for_model({name!r})" in message) is is_known
+
+
+@pytest.mark.parametrize("path", ["../model", "./model", "a/b/c", "folder/tokenizer.json", "/no/such"])
+def test_a_path_is_no_repository(path: str) -> None:
+    with pytest.raises(FileNotFoundError) as caught:
+        bbpe.load(path)
+    assert "hub" not in str(caught.value)
 
 
 # -- no network ------------------------------------------------------------------------------------------
