@@ -764,7 +764,8 @@ class Tokenizer:
         """Return parts of a text that have at most `max_tokens` tokens each when they are encoded alone.
 
         Without an overlap the parts join to the text. A part ends between grapheme clusters, which readers see as one
-        character; only a cluster that alone has more tokens is cut between its characters.
+        character. A cluster is cut between its characters only if it has more tokens alone, or more than 512 bytes,
+        as no script needs. The time grows with the length of the text, whatever is in it.
 
         Args:
             text: A `str` or bytes.

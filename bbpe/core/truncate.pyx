@@ -25,6 +25,10 @@ cdef enum:
     FIRST = 1 << 13  # code units that are looked at anyway
     LOOK_BACK = 16   # code units before the end of the part in which to look for a cut first
     SPARE = 64       # bytes after a guessed end
+    FAR = 256        # bytes after it that are looked at in a pretoken without a cut, which may be as long as the text,
+    FAR_EACH = 16    # and for each id
+    ALONE = 512      # bytes of the longest cluster that is tried alone: 128 characters of four bytes
+    LAST = 4         # bytes of the character after a place, which decides whether a cluster ends there
 
 cdef size_t NO_END = <size_t>-1
 
@@ -36,6 +40,7 @@ ctypedef struct whole_text:
     bbpe_encode_text text
     size_t length
     bint is_str
+    size_t whole  # of all that follows too, which decides where clusters end
     bint keeps_clusters  # parts end where grapheme clusters do
     size_t limit  # of ids
     size_t start, before  # a place at which the ids of what precedes are those of the whole, and how many these are
@@ -121,22 +126,28 @@ cdef bbpe_status find_whole_part(whole_text *self, size_t n, size_t *guess, int6
     """Write the length of the first part of n bytes, 0 if no character fits, and its number of ids.
 
     The text is encoded from cut to cut, where the ids are those of the whole: first up to a guess, which is less than the
-    length of the part before this one, then up to where the ids that are left would end if all were as long.
+    length of the part before this one, then up to where the ids that are left would end if all were as long.  Where there is
+    no cut, it is encoded as if it ended a little later, so that no pretoken is read to its end for each of its parts.
     """
     cdef bbpe_status status = BBPE_OK
-    cdef size_t count = 0, end = 0, kept = 0, look = guess[0], cut
-    self.keeps_clusters, self.start, self.before = True, 0, 0
+    cdef size_t count = 0, end = 0, kept = 0, look = guess[0], far = FAR + FAR_EACH * min(self.limit, n), cut
+    self.keeps_clusters, self.start, self.before, self.whole = True, 0, 0, n
     while status == BBPE_OK:
         self.length, cut = n, BBPE_SPLIT_NO_CUT
         if look + SPARE < n:
             cut = bbpe_encode_cut(self.encoder, self.state, self.text, look, n, SPARE)
         if cut != BBPE_SPLIT_NO_CUT:
             self.length = cut
+        elif look < n and far < n - look:
+            self.length = look + far
         status = find_part(self, &count, &end, &kept)
         if self.before + count <= self.limit:
-            if self.length < n:
+            if cut != BBPE_SPLIT_NO_CUT:
                 self.start, self.before = self.length, self.before + count
                 look = self.start + length_of_rest(self)
+                continue
+            if self.length < n:
+                far *= 2
                 continue
             end, kept = n, self.before + count
         if status == BBPE_OK and end == 0:
@@ -159,9 +170,13 @@ cdef size_t length_of_rest(const whole_text *self) noexcept nogil:
 cdef bbpe_status find_first(const whole_text *self, size_t n, size_t *end, size_t *kept) noexcept nogil:
     """Take the first cluster, or character, if it fits alone: its ids may be others, and fewer, than those of the text."""
     cdef const uint8_t *text = <const uint8_t *>self.text.units
-    cdef size_t first = bbpe_grapheme_end(text, n, 0), count = 0
+    cdef size_t first, count = 0
     cdef bbpe_status status
-    if not self.keeps_clusters:
+    if self.keeps_clusters:
+        first = bbpe_grapheme_end(text, min(n, <size_t>(ALONE + LAST)), 0)
+        if first > ALONE:
+            return BBPE_OK
+    else:
         bbpe_utf8_decode(text, 0, n, &first)
     status = bbpe_encode_count(self.encoder, self.state, self.text, 0, first, self.limit, False, &count)
     if status == BBPE_OK and count <= self.limit:
@@ -219,7 +234,7 @@ cdef inline size_t whole_end(const whole_text *self, size_t at, size_t i) noexce
     """The end of what is kept of the first i ids, which end at `at`."""
     cdef size_t end = whole_characters(self, at, i)
     if self.keeps_clusters:
-        end = whole_clusters(<const uint8_t *>self.text.units, self.length, end)
+        end = whole_clusters(<const uint8_t *>self.text.units, self.whole, end)
     return end
 
 
@@ -234,12 +249,14 @@ cdef bbpe_status find_after_cut(
     if ends == NULL:
         return BBPE_NO_MEMORY
     while True:
-        ends[count] = whole_end(self, at, i)
+        ends[count] = whole_characters(self, at, i)
         count += 1
         if count > most or (cut > 0 and at <= cut):
             break
         i -= 1
         at -= units_of_one(self, i)
+    if self.keeps_clusters:
+        all_whole_clusters(<const uint8_t *>self.text.units, self.whole, ends, count)
     if cut == 0 or at == cut:
         status = choose_end(self, cut, self.before + i, ends, count, end, kept)
     bbpe_memory_free(ends)
@@ -294,14 +311,25 @@ cdef size_t whole_characters(const whole_text *self, size_t at, size_t i) noexce
 
 cdef size_t whole_clusters(const uint8_t *text, size_t n, size_t at) noexcept nogil:
     """The end of the last whole grapheme cluster in the first `at` bytes of n."""
-    cdef size_t end, next
-    if at == 0 or at >= n or (text[at - 1] < 0x80 and text[at] < 0x80 and text[at] != 10):
-        return at
-    end = next = bbpe_grapheme_boundary(text, n, 0, at)
-    while next <= at and end < at:
-        end = next
-        next = bbpe_grapheme_end(text, n, end)
-    return end
+    if at < n and (at == 0 or text[at - 1] >= 0x80 or text[at] >= 0x80 or text[at] == 10):
+        all_whole_clusters(text, n, &at, 1)
+    return at
+
+
+cdef void all_whole_clusters(const uint8_t *text, size_t n, size_t *ends, size_t count) noexcept nogil:
+    """Move each of some ends in n bytes, the last one first in the text, back to where a grapheme cluster ends.
+
+    One walk for all of them, and none beyond: a cluster may be as long as the text.
+    """
+    cdef size_t end = n, next = n, i = count, stop = min(n, ends[0] + LAST)
+    if ends[count - 1] < n:
+        end = next = bbpe_grapheme_boundary(text, stop, 0, ends[count - 1])
+    while i > 0:
+        i -= 1
+        while end < ends[i] and next <= ends[i]:
+            end = next
+            next = bbpe_grapheme_end(text, stop, end) if end < stop else stop
+        ends[i] = end
 
 
 cdef bbpe_status choose_end(
@@ -332,9 +360,10 @@ def cluster_before(data: Buffer, size_t start, size_t at) -> int:
     return at if at == start or at == n else start + whole_clusters(&view[start], n - start, at - start)
 
 
-def cluster_after(data: Buffer, size_t start) -> int:
-    """The end of the grapheme cluster that begins at byte `start` of UTF-8."""
+def cluster_after(data: Buffer, size_t start, size_t most) -> int:
+    """The end of the grapheme cluster that begins at byte `start` of UTF-8, or a place after `most` bytes of a longer one."""
     cdef const uint8_t[::1] view = data
-    if start >= <size_t>view.shape[0]:
-        raise ValueError(f"byte {start} is not within {view.shape[0]} bytes")
-    return bbpe_grapheme_end(&view[0], view.shape[0], start)
+    cdef size_t n = view.shape[0]
+    if start >= n:
+        raise ValueError(f"byte {start} is not within {n} bytes")
+    return start + bbpe_grapheme_end(&view[start], min(n - start, most + LAST), 0)

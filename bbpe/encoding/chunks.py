@@ -15,6 +15,7 @@ from ..core.word_bpe import WordBPE
 from ..core.wordpiece import WordPiece
 from ..lazy import lazy_re, np, npt
 from ..pipeline.special_tokens import Matcher
+from ..pipeline.streaming import complete_characters
 from ..text import Text, text_bytes
 from ..types import Chunk
 from .engine import TextEncoder
@@ -33,9 +34,13 @@ _BLANKS = b" \t\n\r\v\f"
 _PARTS = 1 << 12
 # bytes of text for each token that are looked at first
 _LOOK_AHEAD = 16
+# bytes of the longest grapheme cluster that is tried alone: 128 characters of four bytes
+_ALONE = 512
 _CLOSERS = "|".join(re.escape(mark) for mark in "\"')]}»”’」』）】")
 _STOPS = "|".join(re.escape(mark) for mark in "。！？…｡")
-_SENTENCE = lazy_re(rf"(?:[.!?]+(?:{_CLOSERS})*(?=[ \t\r\n])|(?:{_STOPS})+(?:{_CLOSERS})*|\n[ \t\r]*\n)".encode())
+# a run of marks is tried from its beginning alone, or it would take the square of its length
+_MARKS = rf"(?<![.!?])[.!?]+(?:{_CLOSERS})*(?=[ \t\r\n])"
+_SENTENCE = lazy_re(rf"(?:{_MARKS}|(?:{_STOPS})+(?:{_CLOSERS})*|\n[ \t\r]*\n)".encode())
 
 
 def chunked(
@@ -105,7 +110,7 @@ class _Cutter:
         part = self.data[start:end]
         begin = end - len(truncated(self._encoder, self._tokens, part, count, "left", self._matcher))
         floor = cluster_before(self.data, start, begin)
-        return begin if floor == begin else min(cluster_after(self.data, floor), end)
+        return begin if floor == begin else min(cluster_after(self.data, floor, end - floor), end)
 
     def _fill(self, start: int, parts: npt.NDArray[np.int64]) -> int:
         if self._fast is not None:
@@ -121,7 +126,10 @@ class _Cutter:
         """Return the end of the longest part by any tokenizer, and its number of tokens; `start` if there is none."""
         look = _LOOK_AHEAD * self._limit + 64
         while True:
-            stop = cluster_before(self.data, start, min(start + look, len(self.data)))
+            stop = min(start + look, len(self.data))
+            # a cluster may be longer than all that is looked at
+            whole = cluster_before(self.data, start, stop)
+            stop = whole if whole > start else start + complete_characters(self.data[start:stop])
             piece = self.data[start:stop]
             kept = truncated(self._encoder, self._tokens, piece, self._limit, "right", self._matcher)
             if len(kept) < len(piece) or stop == len(self.data):
@@ -137,8 +145,8 @@ class _Cutter:
             limit = max(limit - 1, 0)
             end = start + len(truncated(self._encoder, self._tokens, piece, limit, "right", self._matcher))
         # alone, the first cluster or character may have other tokens, and fewer
-        ends = cluster_after(self.data, start), start + _first_character(self.data[start : start + 4])
-        counts = ((end, self.count(start, end)) for end in ends)
+        ends = cluster_after(self.data, start, _ALONE), start + _first_character(self.data[start : start + 4])
+        counts = ((end, self.count(start, end)) for end in ends if end - start <= _ALONE)
         return next((found for found in counts if found[1] <= self._limit), (start, 0))
 
 
@@ -192,8 +200,8 @@ def _sentence(data: bytes, done: int, end: int) -> int:
     look, last = 1 << 8, 0
     while last == 0:
         begin = max(end - look, done)
-        for found in _SENTENCE.finditer(data, begin, end + 1):
-            last = found.end() if found.end() <= end else last
+        for found in _SENTENCE.finditer(data[begin : end + 1]):
+            last = begin + found.end() if begin + found.end() <= end else last
         if begin == done:
             break
         look *= 4
