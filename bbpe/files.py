@@ -143,7 +143,7 @@ def write_atomic(path: StrPath, data: bytes) -> None:
 
 
 def write_folder_atomic(folder: StrPath, files: Mapping[str, bytes]) -> None:
-    """Write several files into a folder, and make the folder if it does not exist.
+    """Write several files into a folder, and make the folder if it does not exist; a name may have a folder of its own.
 
     All files are complete on the disk under temporary names before the first one is renamed.  So an error such as a
     full disk changes none of them.
@@ -151,9 +151,13 @@ def write_folder_atomic(folder: StrPath, files: Mapping[str, bytes]) -> None:
     Raises an `OSError` naming the file or the folder, and the errors of `check_replaceable`.
     """
     target = Path(folder)
-    made = not target.exists()
+    inner = dict.fromkeys((target / name).parent for name in files)
+    folders = [target, *(folder for folder in inner if folder != target)]
+    made = [folder for folder in folders if not folder.exists()]
     target.mkdir(parents=True, exist_ok=True)
     try:
+        for made_within in folders[1:]:
+            made_within.mkdir(exist_ok=True)
         with ExitStack() as stack:
             new = []
             for name, data in files.items():
@@ -165,12 +169,13 @@ def write_folder_atomic(folder: StrPath, files: Mapping[str, bytes]) -> None:
             for file in new:
                 file.move()
     except BaseException:
-        if made:
+        for new_folder in reversed(made):
             with suppress(OSError):  # another program may have put a file into the folder
-                target.rmdir()
+                new_folder.rmdir()
         raise
-    sync_folder(target)
-    if made:
+    for written in reversed(folders):
+        sync_folder(written)
+    if target in made:
         sync_folder(target.parent)
 
 

@@ -14,7 +14,7 @@ from ..spec.models import LongestMatchModel, UnigramModel, WordLevelModel, WordP
 from ..spec.rules import Charsmap, SqueezeBlanks
 from ..spec.spec import TextRules, TokenizerSpec
 from ..splitting.patterns import Pattern
-from .folder_config import OTHER_FILES, with_folder
+from .folder_config import other_names, with_folder
 from .reading import about, read_json, shown
 from .rows import FORMATS, Format
 from ..lazy import safe_import
@@ -127,7 +127,7 @@ def _has_folder(source: Path) -> bool:
     """Return whether a vocabulary, other than a tokenizer.json, has a name by which `transformers` reads a folder."""
     names = {name for row in FORMATS.values() if row.has_folder for name in row.names[0]}
     folder = source if source.is_dir() else source.parent
-    return (source.is_dir() or source.name in names) and any((folder / name).is_file() for name in OTHER_FILES)
+    return (source.is_dir() or source.name in names) and bool(other_names(folder))
 
 
 def written(spec: TokenizerSpec, path: StrPath, format: str | None = None) -> dict[Path, bytes]:  # noqa: A002
@@ -170,7 +170,7 @@ def put(files: Mapping[Path, bytes], path: StrPath) -> None:
         write_atomic(target, files[target])
         return
     folder = target.parent if target in files else target
-    write_folder_atomic(folder, {file.name: data for file, data in files.items()})
+    write_folder_atomic(folder, {str(file.relative_to(folder)): data for file, data in files.items()})
 
 
 def dump(spec: TokenizerSpec, path: StrPath, format: str | None = None) -> None:  # noqa: A002

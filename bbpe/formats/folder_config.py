@@ -22,6 +22,8 @@ from .reading import Fields, read_file, read_json, shown
 CONFIG, _MAP, _ADDED = "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"
 #: Files that do not define the vocabulary and are saved unchanged.
 OTHER_FILES = (CONFIG, _MAP, _ADDED, "chat_template.jinja", "chat_template.json", "generation_config.json")
+#: The folder of further chat templates, which are saved unchanged too.
+TEMPLATES = "additional_chat_templates"
 # the order in which `transformers` adds tokens that are named by their uses, before those of other uses
 _NAMED = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
 _EXTRA, _ADDITIONAL, _SPECIFIC = "extra_special_tokens", "additional_special_tokens", "model_specific_special_tokens"
@@ -67,7 +69,13 @@ class FolderConfig:
 
 def other_files(folder: Path) -> dict[str, bytes]:
     """Return the other files of a folder by name, as they are."""
-    return {name: read_file(_within(folder / name)) for name in OTHER_FILES if (folder / name).is_file()}
+    return {name: read_file(_within(folder / name, folder)) for name in other_names(folder)}
+
+
+def other_names(folder: Path) -> list[str]:
+    """Return the names of the other files that a folder has; a further chat template has the name of its folder too."""
+    templates = sorted(f"{TEMPLATES}/{path.name}" for path in (folder / TEMPLATES).glob("*.jinja"))
+    return [name for name in (*OTHER_FILES, *templates) if (folder / name).is_file()]
 
 
 def read_folder(folder: Path, usual: UsualTokens | None = None) -> FolderConfig:
@@ -165,7 +173,7 @@ def with_folder(spec: TokenizerSpec, folder: Path) -> TokenizerSpec:
 def _object(path: Path) -> Fields:
     value: object = {}
     if path.is_file():
-        target = _within(path)
+        target = _within(path, path.parent)
         with suppress(VocabularyError):  # a file that is not JSON has no effect; it is only saved again
             value = read_json(target)
     return Fields(value, path=path, place="")
@@ -226,13 +234,14 @@ def _token(value: Any, source: Fields, place: str) -> FolderToken:
     return FolderToken(text, TokenOptions(*flags), True, True)
 
 
-def _within(path: Path) -> Path:
+def _within(path: Path, folder: Path) -> Path:
     """Return a path; `VocabularyError` when it is a link out of its folder, because saving would copy the target.
 
     Links within the cache of `huggingface_hub` are allowed, where a snapshot links to the blobs of its repository.
     """
-    folder, target = path.parent.resolve(), path.resolve()
-    folders = [folder, folder.parents[1] / "blobs"] if folder.parent.name == "snapshots" else [folder]
+    own, target = folder.resolve(), path.resolve()
+    folders = [own / path.parent.relative_to(folder)]
+    folders += [own.parents[1] / "blobs"] if own.parent.name == "snapshots" else []
     if target.parent not in folders:
         problem = f"the file is a link to {target}, out of its folder, and would be saved with the tokenizer"
         raise VocabularyError(f"{problem}; replace the link by the file, or remove it", path=path)

@@ -131,7 +131,9 @@ def _read_back(files: Mapping[Path, bytes], path: Path, options: Mapping[str, An
 
     with TemporaryDirectory(prefix="bbpe-") as folder:
         for file, data in files.items():
-            Path(folder, file.name).write_bytes(data)
+            copy = Path(folder, file.relative_to(path.parent if path in files else path))
+            copy.parent.mkdir(exist_ok=True)
+            copy.write_bytes(data)
         return formats.load(Path(folder, path.name) if path in files else Path(folder), **options)
 
 
