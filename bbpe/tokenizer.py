@@ -1174,23 +1174,38 @@ class Tokenizer:
         self._encoder.encoder.states.clear()
 
     def apply_chat_template(
-        self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]] | None = None, **options: Any
-    ) -> str:
-        """Return the text that the chat template of the loaded files makes of messages.
+        self, messages: Any, tools: Sequence[Any] | None = None, *,
+        documents: Sequence[Mapping[str, Any]] | None = None,
+        chat_template: str | None = None, add_generation_prompt: bool = False,
+        continue_final_message: bool | str = False, variables: Mapping[str, Any] | None = None, **options: Any,
+    ) -> Any:  # fmt: skip
+        """Return the text that a chat template makes of messages, as `transformers` does with `tokenize=False`.
 
-        `encode(text, allowed_special="all")` returns its ids. The template runs in a sandbox.
+        `encode(text, allowed_special="all")` returns its ids. Messages are prepared as there: fields that are None are
+        left out, and a thought has all names that templates read. The template runs in a sandbox with limits.
 
         Args:
-            messages: The messages, dicts with "role" and "content".
-            tools: The functions that the model may call, as JSON schemas.
-            **options: `add_generation_prompt`, False by default, adds the beginning of the model's answer;
-                `chat_template` replaces that of the files; others are variables of the template.
+            messages: The messages, dicts with "role" and "content"; or a list of several chats.
+            tools: The functions that the model may call, as JSON schemas, or as functions with type hints and a
+                docstring that describes their arguments.
+            documents: The documents that the model may quote, dicts with "title" and "text".
+            chat_template: A template, or the name of one of the files; None takes "tool_use", if the files have it, for
+                calls with tools, and else the default.
+            add_generation_prompt: Whether to add the beginning of the model's answer.
+            continue_final_message: Whether to end the text within the last message, so that the model goes on with it;
+                or the name of the field to go on with, "content" by default.
+            variables: Variables of the template, such as `{"enable_thinking": False}`. A template may read them or not.
+            **options: Variables that the template reads. Other options of transformers are about ids: only the values
+                that ask for none, such as `tokenize=False`, are taken.
 
         Returns:
-            The text.
+            The text; for several chats the list of their texts.
 
         Raises:
-            VocabularyError: There is no chat template, or it refuses the messages.
+            VocabularyError: There is no chat template; or it refuses the messages, fails, or would use more than the
+                limits. The error names the template and the line.
+            TypeError: A message or tool is none, or an option is neither one of this method nor read by the template.
+            ValueError: An option of transformers asks for ids.
             ImportError: The package `jinja2` is not installed.
 
         Example:
@@ -1200,7 +1215,11 @@ class Tokenizer:
             '<user>Hi'
 
         """
-        return str(VIEWS["chat"](self, messages, tools, **options))
+        return VIEWS["chat"](
+            self, messages, tools, documents=documents, chat_template=chat_template,
+            add_generation_prompt=add_generation_prompt, continue_final_message=continue_final_message,
+            variables=variables, options=options,
+        )  # fmt: skip
 
     def count_messages(
         self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]] | None = None,
@@ -1209,11 +1228,12 @@ class Tokenizer:
         """Return the number of tokens of a prompt with messages, up to the beginning of the model's answer.
 
         The chat template of the loaded files gives the exact number. The vocabularies of OpenAI's models have none; for
-        them, the tokens around texts are those that OpenAI has published, which are an estimate for newer models.
+        them, the tokens around texts are those that OpenAI has published, which are an estimate for newer models; a
+        call of a tool counts as its name, its arguments and three more tokens.
 
         Args:
-            messages: The messages, dicts with "role" and "content".
-            tools: The functions that the model may call, as JSON schemas.
+            messages: The messages of one chat, dicts with "role" and "content".
+            tools: The functions that the model may call, as for `apply_chat_template`.
             model: The name of a model of OpenAI; None uses the chat template, or the name of the tokenizer.
 
         Returns:
@@ -1221,7 +1241,8 @@ class Tokenizer:
 
         Raises:
             VocabularyError: There is no chat template, and the model is not one of OpenAI's.
-            ValueError: A message has a part that is not text.
+            TypeError: A message is no dict.
+            ValueError: A message has a part that is not text; the error names the message and the field.
 
         Example:
             >>> tok = bbpe.train_from_iterator(["low"], vocab_size=256)

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 from .. import formats
 from ..errors import VocabularyError
 from ..pipeline.special_tokens import END_OF_TEXT
+from ..spec.chat_templates import DEFAULT, chat_templates
+from ..spec.named_tokens import template_tokens
 from ..spec.spec import TokenizerSpec
 from ..lazy import safe_import
 
@@ -24,7 +26,6 @@ _OPTIONS = (
     "truncation_side",
     "clean_up_tokenization_spaces",
     "model_input_names",
-    "chat_template",
 )
 
 
@@ -70,7 +71,7 @@ def _said(spec: TokenizerSpec) -> dict[str, Any]:
     eot = next((text for text in END_OF_TEXT if text in spec.special_tokens), None)
     if eot is not None:
         said["eos_token"] = eot
-    for name in ("special_tokens_map.json", "tokenizer_config.json", "chat_template.json"):
+    for name in ("special_tokens_map.json", "tokenizer_config.json"):
         record = _record(spec, name)
         for key in _TOKENS:
             value = record.get(key)
@@ -79,8 +80,13 @@ def _said(spec: TokenizerSpec) -> dict[str, Any]:
             if isinstance(text, str) and text in known:
                 said[key] = text
         said |= {key: record[key] for key in _OPTIONS if record.get(key) is not None}
-    if "chat_template.jinja" in spec.files:
-        said["chat_template"] = spec.files["chat_template.jinja"].decode("utf-8")
+    # image_token and others, which chat templates read
+    others = {key: text for key, text in template_tokens(spec, {}).items() if text in known}
+    if others:
+        said["extra_special_tokens"] = others
+    templates = {name: template.source for name, template in chat_templates(spec).items()}
+    if templates:
+        said["chat_template"] = templates[DEFAULT] if [*templates] == [DEFAULT] else templates
     return said
 
 

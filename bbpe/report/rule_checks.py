@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 
 from ..core.split import UNICODE_VERSION
+from ..errors import VocabularyError
 from ..lazy import lazy_re
 from ..pipeline.special_tokens import END_OF_TEXT
+from ..spec.chat_templates import chat_templates
 from ..spec.models import WordLevelModel, WordPieceModel
 from ..spec.named_tokens import named_tokens
 from ..spec.rules import BYTE_KEYS, UnicodeForm
@@ -71,16 +72,10 @@ def _chat_template(subject: Subject) -> Iterator[Finding]:
 
 
 def _template_of(subject: Subject) -> str:
-    files = subject.spec.files
-    texts = [files.get("chat_template.jinja", b"").decode("utf-8", "replace")]
-    for name in ("tokenizer_config.json", "chat_template.json"):
-        try:
-            value = json.loads(files.get(name, b"{}"))
-        except (ValueError, RecursionError):
-            continue
-        found = value.get("chat_template") if isinstance(value, dict) else None
-        texts += [json.dumps(found, ensure_ascii=False) if found is not None else ""]
-    return "\n".join(texts)
+    try:
+        return "\n".join(template.source for template in chat_templates(subject.spec).values())
+    except VocabularyError:
+        return ""  # the files hold no template that can be read
 
 
 def _special_texts(subject: Subject) -> Iterator[Finding]:

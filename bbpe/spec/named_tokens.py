@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from ..errors import VocabularyError
@@ -45,6 +46,27 @@ def named_tokens(spec: TokenizerSpec) -> dict[str, str]:
     if unknown is not None and unknown in spec.vocab:
         found.setdefault("unk", spec.vocab[unknown].decode("utf-8", "replace"))
     return found
+
+
+def template_tokens(spec: TokenizerSpec, named: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables of chat templates that are tokens: those of the uses, then `image_token` and others.
+
+    `transformers` takes the others from fields of a `tokenizer_config.json` whose names end in `_token`, and from its
+    table `extra_special_tokens`.
+    """
+    found: dict[str, str] = {}
+    for name in reversed(_FILES):
+        values = _object(spec.files.get(name))
+        tables = (values.get(table) for table in ("extra_special_tokens", "model_specific_special_tokens"))
+        rows = [values, *(table for table in tables if isinstance(table, dict))]
+        for number, row in enumerate(rows):
+            for key, value in row.items():
+                text = value.get("content") if isinstance(value, dict) else value
+                if isinstance(text, str) and (number or key.endswith("_token")):
+                    found[key] = text
+    uses = {f"{use}_token" for use in USES}
+    named_by_use = {f"{use}_token": named[use] for use in USES if use in named}
+    return {**{key: text for key, text in found.items() if key not in uses}, **named_by_use}
 
 
 def _object(data: bytes | None) -> dict[str, Any]:

@@ -1,0 +1,170 @@
+"""Chats: the text that a model's chat template makes of messages, and the number of their tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from ...errors import VocabularyError
+from ...spec.chat_templates import ChatTemplate, choose_template
+from ...spec.named_tokens import template_tokens
+from .counting import count_openai
+from .messages import REASONING, Message, conversation_of, conversations_of, documents_of, plain, tools_of
+
+if TYPE_CHECKING:
+    from ...tokenizer import Tokenizer
+
+__all__ = ["apply_chat_template", "count_messages"]
+
+#: Variables that arguments of their own define.
+_OWN = ("messages", "tools", "documents", "add_generation_prompt")
+_ENCODED = "apply_chat_template returns the text; its ids are tok.encode(text, allowed_special='all')"
+_ROWS = "apply_chat_template returns the text; rows of equal length are tok.encode_padded(texts, allowed_special='all')"
+#: Options of `transformers` about ids, and what does their work here.
+_REFUSED = {
+    **dict.fromkeys(("tokenize", "return_dict", "tokenizer_kwargs"), _ENCODED),
+    **dict.fromkeys(("padding", "truncation", "max_length", "return_tensors"), _ROWS),
+    "return_assistant_tokens_mask": "bbpe.accelerate(tok.as_huggingface()).apply_chat_template(...) returns masks",
+    "sanitize_control_tokens": "tok.encode(text) takes special tokens as plain text, those of the template too",
+}
+# in capitals, so that a template that changes the case of a message may keep it
+_MARK = "BBPE_GOES_ON_WITH_THE_MESSAGE_HERE "
+
+
+def apply_chat_template(
+    tokenizer: Tokenizer, messages: object, tools: object = None, *, documents: object = None,
+    chat_template: str | None = None, add_generation_prompt: bool = False, continue_final_message: bool | str = False,
+    variables: Mapping[str, Any] | None = None, options: Mapping[str, Any] | None = None,
+) -> str | list[str]:  # fmt: skip
+    """Return the text of a chat, or a list of those of several; `Tokenizer.apply_chat_template` documents the details.
+
+    `options` are other keywords of the call: options of `transformers` about ids, or variables that the template reads.
+    """
+    options = _checked(options or {})
+    chats, is_batch = conversations_of(messages)
+    template = _template_of(tokenizer, chat_template, tools)
+    given = _variables(template, variables, options)
+    if continue_final_message and add_generation_prompt:
+        raise ValueError(
+            "continue_final_message and add_generation_prompt exclude each other: the first goes on with the last "
+            "message, the second begins the next one; give one of them"
+        )
+    given = {
+        **template_tokens(tokenizer.spec, tokenizer._vocabulary.named), **given, "tools": tools_of(tools),
+        "documents": documents_of(documents), "add_generation_prompt": add_generation_prompt,
+    }  # fmt: skip
+    texts = []
+    for number, chat in enumerate(chats):
+        if continue_final_message:
+            name = f"messages[{number}][{len(chat) - 1}]" if is_batch else f"messages[{len(chat) - 1}]"
+            texts.append(_continued(template, chat, given, continue_final_message, name))
+        else:
+            texts.append(_rendered(template, chat, given))
+    return texts if is_batch else texts[0]
+
+
+def count_messages(tokenizer: Tokenizer, messages: object, tools: object = None, model: str | None = None) -> int:
+    """Return the number of tokens of messages in a prompt; `Tokenizer.count_messages` documents the details."""
+    chat = conversation_of(messages)
+    if model is None and choose_template(tokenizer.spec, None, has_tools=tools is not None) is not None:
+        text = apply_chat_template(tokenizer, messages, tools, add_generation_prompt=True)
+        assert isinstance(text, str)
+        return tokenizer.count_tokens(text, allowed_special="all")
+    return count_openai(tokenizer, chat, tools_of(tools), model)
+
+
+def _template_of(tokenizer: Tokenizer, given: str | None, tools: object) -> ChatTemplate:
+    template = choose_template(tokenizer.spec, given, has_tools=tools is not None)
+    if template is None:
+        raise VocabularyError(
+            "the files of this tokenizer have no chat template; expected chat_template=, or a folder with "
+            "chat_template.jinja or a chat_template in tokenizer_config.json"
+        )
+    return template
+
+
+def _checked(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keywords that are no options of `transformers`; `ValueError` naming one of these that asks for ids."""
+    for name, value in options.items():
+        if name in _REFUSED and value is not None and value is not False:
+            raise ValueError(f"{name} is {value!r:.40}; expected False: {_REFUSED[name]}")
+    return {name: value for name, value in options.items() if name not in _REFUSED}
+
+
+def _variables(
+    template: ChatTemplate, variables: Mapping[str, Any] | None, options: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the variables of a call; `TypeError` naming a keyword that the template never reads."""
+    if variables is not None and not isinstance(variables, Mapping):
+        raise TypeError(f"variables is {type(variables).__name__}; expected a dict of variables of the template")
+    given = {**(variables or {}), **options}
+    if options:
+        read = _sandbox().variables_of(template)
+        unknown = next((name for name in options if name not in read), None)
+        if unknown is not None:
+            _refuse_keyword(unknown, read)
+    for name in given:
+        if not isinstance(name, str) or name in _OWN:
+            raise TypeError(f"variables has {name!r}; expected names of variables other than {', '.join(_OWN)}")
+    return {name: plain(value, f"variables[{name!r}]") for name, value in given.items()}
+
+
+def _refuse_keyword(name: str, read: frozenset[str]) -> NoReturn:
+    from difflib import get_close_matches
+
+    names = ("add_generation_prompt", "continue_final_message", "chat_template", "documents", "variables", "tools")
+    near = get_close_matches(name, [*names, *read], n=1)
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    raise TypeError(
+        f"apply_chat_template() got an unexpected keyword argument {name!r}, and the template reads no such variable; "
+        f"{hint}a variable that some templates read is variables={{{name!r}: ...}}"
+    )
+
+
+def _sandbox() -> Any:
+    # jinja2 is an extra
+    from . import sandbox
+
+    return sandbox
+
+
+def _rendered(template: ChatTemplate, chat: list[Message], given: Mapping[str, Any]) -> str:
+    return str(_sandbox().render(template, {**given, "messages": chat}))
+
+
+def _continued(
+    template: ChatTemplate, chat: list[Message], given: Mapping[str, Any], field: bool | str, name: str
+) -> str:
+    """Return the text of a chat up to the end of a field of its last message, "content" unless it is named."""
+    key = field if isinstance(field, str) else "content"
+    *before, last = chat or [{}]
+    value = last.get(key)
+    if value is None:
+        raise ValueError(f"continue_final_message: {name} has no {key!r} to continue; expected a text")
+    # a thought is there under several names, of which the template reads one
+    keys = [other for other in REASONING if last.get(other) == value] if key in REASONING else [key]
+    if not any(other in template.source for other in keys):
+        raise ValueError(f"continue_final_message: the {template.title} does not write the field {key!r} of a message")
+    final, marked = _marked(value, f"{name}: field {key!r}")
+    text = _rendered(template, [*before, {**last, **dict.fromkeys(keys, marked)}], given)
+    place = text.rfind(_MARK.strip())
+    if place < 0 or final.strip() not in text:
+        raise ValueError(
+            f"continue_final_message: the {template.title} does not write the end of {name} as it is; leave this "
+            "option away, and append the beginning of the answer to the text"
+        )
+    # a template that strips a message takes the blank of the mark, and would take those before it
+    return text[:place] if text.startswith(_MARK, place) else text[:place].rstrip()
+
+
+def _marked(value: Any, name: str) -> tuple[str, Any]:
+    """Return the text at the end of a field, and the field with a mark after it; of parts, the last text counts."""
+    if isinstance(value, str):
+        return value, value + _MARK
+    parts = list(value) if isinstance(value, list | tuple) else []
+    for number in reversed(range(len(parts))):
+        part = parts[number]
+        if isinstance(part, dict) and isinstance(part.get("text"), str):
+            parts[number] = {**part, "text": part["text"] + _MARK}
+            return part["text"], parts
+    raise ValueError(f"continue_final_message: {name} is {type(value).__name__}; expected a text, or parts with one")

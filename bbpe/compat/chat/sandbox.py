@@ -1,0 +1,422 @@
+"""The environment in which chat templates run: that of `transformers`, with limits that hold while a template runs.
+
+jinja2's own sandbox keeps a template from Python's objects, not from a text of a terabyte.  Here the compiled template
+pays for each block, and the environment for each operation, out of the budget of the rendering.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
+from typing import Any, NoReturn
+
+from ...errors import VocabularyError
+from ...lazy import lazy_re
+from ...spec.chat_templates import ChatTemplate
+from . import costs
+from .budget import Budget, LimitReached, current, release, spending
+
+try:
+    from jinja2 import TemplateError, meta, nodes, pass_context
+    from jinja2.compiler import CodeGenerator, operators
+    from jinja2.exceptions import SecurityError, TemplateSyntaxError
+    from jinja2.ext import Extension, loopcontrols
+    from jinja2.parser import Parser
+    from jinja2.runtime import Context, markup_join, str_join
+    from jinja2.sandbox import ImmutableSandboxedEnvironment, SandboxedFormatter
+    from jinja2.utils import Namespace
+    from markupsafe import EscapeFormatter, Markup
+except ImportError:
+    problem = "chat templates need the package jinja2, version 3.1.6 or later: pip install 'bbpe[chat]'"
+    raise ImportError(problem) from None
+
+# a template that uses up a limit is wrong, or from somebody who means harm
+_WAY_OUT = (
+    "such work is out of proportion to the messages; use another template with chat_template=, or render this one with "
+    "transformers if you trust it"
+)
+_LINES = lazy_re(r"^debug_info = '(.*)'$", re.MULTILINE)
+# keywords of calls that are jinja2's own
+_OF_JINJA = ("_loop_vars", "_block_vars", "caller")
+# the characters of a word of the function lipsum, at most
+_WORD = 16
+
+
+def render(template: ChatTemplate, variables: Mapping[str, Any]) -> str:
+    """Return the text that a template makes of variables, which are plain data.
+
+    Raises `VocabularyError` naming the template and the line, whatever the template raises, and before it has used more
+    than its budget.
+    """
+    budget = Budget(variables)
+    token = spending(budget)
+    try:
+        made = _compiled(template.source)
+        context = made.new_context(dict(variables))
+        pieces: list[str] = []
+        for piece in made.root_render_func(context):
+            budget.take(len(piece))
+            pieces.append(piece)
+        return "".join(pieces)
+    except Exception as error:  # a template raises whatever its expressions raise
+        raise _refusal(template, error) from None
+    finally:
+        release(token)
+
+
+def variables_of(template: ChatTemplate) -> frozenset[str]:
+    """Return the names of the variables that a template reads; `VocabularyError` if it cannot be compiled."""
+    token = spending(Budget())
+    try:
+        return _names(template.source)
+    except Exception as error:
+        raise _refusal(template, error) from None
+    finally:
+        release(token)
+
+
+@functools.lru_cache(maxsize=32)
+def _compiled(source: str) -> Any:
+    most = current().limits.source
+    if len(source) > most:
+        raise TemplateSyntaxError(f"it has more than {most:,} characters", source.count("\n", 0, most) + 1)
+    return _environment().from_string(source)
+
+
+@functools.lru_cache(maxsize=32)
+def _names(source: str) -> frozenset[str]:
+    return frozenset(meta.find_undeclared_variables(_compiled(source).environment.parse(source)))
+
+
+def _refusal(template: ChatTemplate, error: Exception) -> VocabularyError:
+    line = _line(template.source, error)
+    if isinstance(error, LimitReached):
+        problem = f"the template {error}; {_WAY_OUT}"
+    elif type(error) is TemplateError:  # it refuses the messages itself
+        problem = str(error)
+    elif isinstance(error, TemplateSyntaxError):
+        problem = f"the template is malformed: {error.message}"
+    else:
+        problem = f"the template fails with these messages: {type(error).__name__}: {error}"
+    return VocabularyError(problem, path=template.title, place=None if line is None else f"line {line}")
+
+
+def _line(source: str, error: Exception) -> int | None:
+    """Return the line of a template in which an error was raised while it was read, compiled or run."""
+    if isinstance(error, TemplateSyntaxError):
+        return int(error.lineno)
+    if isinstance(error, SyntaxError):  # of the Python code that jinja2 makes of the template
+        return _template_line(source, error.lineno or 0)
+    line, found = None, error.__traceback__
+    while found is not None:
+        names, made = found.tb_frame.f_locals, found.tb_frame.f_globals.get("__jinja_template__")
+        reader, node = names.get("self"), names.get("node")
+        if made is not None:
+            line = made.get_corresponding_lineno(found.tb_lineno)
+        elif isinstance(reader, Parser):
+            line = reader.stream.current.lineno
+        elif isinstance(reader, CodeGenerator) and isinstance(node, nodes.Node):
+            line = node.lineno or line
+        found = found.tb_next
+    return line
+
+
+def _template_line(source: str, code_line: int) -> int | None:
+    """Return the line of a template from that of its code; jinja2 writes a table of both at the end of the code."""
+    code = _environment().compile(source, raw=True)
+    table = _LINES.search(code)
+    pairs = [pair.split("=") for pair in table[1].split("&")] if table and table[1] else []
+    return next((int(line) for line, first in reversed(pairs) if int(first) <= code_line), 1)
+
+
+# -- the compiler -----------------------------------------------------------------------------------------------------
+
+
+class _Generator(CodeGenerator):
+    """The code of a template, with payments where jinja2's code calls no function of the environment."""
+
+    def blockvisit(self, nodes: Any, frame: Any) -> None:
+        self.writeline("environment.stepped")
+        super().blockvisit(nodes, frame)
+
+    def visit_For(self, node: nodes.For, frame: Any) -> None:  # noqa: N802 - jinja2's names
+        if node.test is not None:
+            step = nodes.EnvironmentAttribute("stepped", lineno=node.lineno, environment=self.environment)
+            node.test = nodes.And(step, node.test, lineno=node.lineno, environment=self.environment)
+        super().visit_For(node, frame)
+
+    def visit_List(self, node: nodes.List, frame: Any) -> None:  # noqa: N802
+        self._paid("made", super().visit_List, node, frame)
+
+    def visit_Dict(self, node: nodes.Dict, frame: Any) -> None:  # noqa: N802
+        self._paid("made", super().visit_Dict, node, frame)
+
+    def visit_Tuple(self, node: nodes.Tuple, frame: Any) -> None:  # noqa: N802
+        if node.ctx == "load":
+            self._paid("held", super().visit_Tuple, node, frame)
+        else:
+            super().visit_Tuple(node, frame)
+
+    def visit_Getitem(self, node: nodes.Getitem, frame: Any) -> None:  # noqa: N802
+        if isinstance(node.arg, nodes.Slice):
+            self._paid("made", super().visit_Getitem, node, frame)
+        else:
+            super().visit_Getitem(node, frame)
+
+    def visit_Concat(self, node: nodes.Concat, frame: Any) -> None:  # noqa: N802
+        self.write("environment.joined(context, (")
+        for part in node.nodes:
+            self.visit(part, frame)
+            self.write(", ")
+        self.write("))")
+
+    def visit_Compare(self, node: nodes.Compare, frame: Any) -> None:  # noqa: N802
+        self.write("(")
+        self._paid("measured", self.visit, node.expr, frame)
+        for operand in node.ops:
+            self.write(f" {operators[operand.op]} ")
+            payment = "searched" if operand.op in ("in", "notin") else "measured"
+            self._paid(payment, self.visit, operand.expr, frame)
+        self.write(")")
+
+    def _paid(self, payment: str, visit: Callable[[Any, Any], Any], node: Any, frame: Any) -> None:
+        self.write(f"environment.{payment}(")
+        visit(node, frame)
+        self.write(")")
+
+
+class _Generation(Extension):
+    """Blocks that mark the text of the model, as in `transformers`: scopes of their own, written as they are."""
+
+    tags = {"generation"}  # noqa: RUF012 - jinja2 declares it so
+
+    def parse(self, parser: Any) -> Any:
+        line = next(parser.stream).lineno
+        body = parser.parse_statements(("name:endgeneration",), drop_needle=True)
+        return nodes.CallBlock(self.call_method("_written"), [], [], body).set_lineno(line)
+
+    def _written(self, caller: Callable[[], str]) -> str:
+        return caller()
+
+
+# -- the environment --------------------------------------------------------------------------------------------------
+
+
+class _Environment(ImmutableSandboxedEnvironment):
+    """jinja2's sandbox, in which operations pay; `transformers` has the same blocks, filters and functions."""
+
+    code_generator_class = _Generator
+    intercepted_binops = frozenset("+ - * / // ** %".split())
+
+    @property
+    def stepped(self) -> bool:
+        current().step()
+        return True
+
+    @staticmethod
+    def made(value: Any) -> Any:
+        costs.take_value(value)
+        return value
+
+    @staticmethod
+    def measured(value: Any) -> Any:
+        if isinstance(value, str):
+            current().search(len(value))
+        elif isinstance(value, list | tuple | Mapping):
+            current().measure(value)
+        return value
+
+    @staticmethod
+    def held(value: tuple[Any, ...]) -> tuple[Any, ...]:
+        current().take(current().measure(value))  # Python hashes all of it
+        return value
+
+    @staticmethod
+    def searched(value: Any) -> Any:
+        current().search(costs.length_of(value) if not isinstance(value, Mapping) else 0)
+        return value
+
+    @staticmethod
+    def joined(context: Context, parts: tuple[Any, ...]) -> str:
+        is_escaped = context.eval_ctx.autoescape
+        current().take(sum(map(costs.text_size, parts)) * (6 if is_escaped else 1))
+        return markup_join(parts) if is_escaped else str_join(parts)
+
+    @staticmethod
+    def concat(parts: Any) -> str:
+        pieces = [*parts]
+        current().take(sum(map(len, pieces)))
+        return "".join(pieces)
+
+    def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
+        costs.pay_operator(operator, left, right)
+        return self.binop_table[operator](left, right)
+
+    def call(__self, __context: Context, __obj: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: B902, N805 - jinja2's
+        budget = current()
+        given = {name: value for name, value in kwargs.items() if name not in _OF_JINJA}
+        args = costs.pay_call(__obj, args, given)
+        budget.calls -= 1
+        if budget.calls < 0:
+            raise LimitReached(f"calls macros within each other more than {budget.limits.calls} times")
+        try:
+            return super().call(__context, __obj, *args, **kwargs)
+        finally:
+            budget.calls += 1
+
+    def wrap_str_format(self, value: Any) -> Callable[..., str] | None:
+        if super().wrap_str_format(value) is None:
+            return None
+        text = value.__self__
+        formatter = _EscapeFormatter(self, escape=text.escape) if isinstance(text, Markup) else _Formatter(self)
+
+        def formatted(*args: Any, **named: Any) -> str:
+            if value.__name__ == "format_map":
+                (named,), args = args, ()
+            return type(text)(formatter.vformat(text, args, named))
+
+        return functools.update_wrapper(formatted, value)
+
+
+class _Formatter(SandboxedFormatter):
+    def format_field(self, value: Any, format_spec: str) -> Any:
+        costs.pay_field(value, format_spec)
+        return super().format_field(value, format_spec)
+
+    def convert_field(self, value: Any, conversion: Any) -> Any:
+        if conversion is not None:
+            current().take(costs.text_size(value) * 10)
+        return super().convert_field(value, conversion)
+
+
+class _EscapeFormatter(_Formatter, EscapeFormatter):
+    pass
+
+
+@pass_context
+def _finalized(context: Context, value: Any) -> Any:
+    """Pay for the text of a value that is no text; jinja2 makes it next."""
+    if not isinstance(value, str):
+        current().take(costs.text_size(value))
+    return value
+
+
+@functools.lru_cache(maxsize=1)
+def _environment() -> _Environment:
+    made = _Environment(
+        trim_blocks=True, lstrip_blocks=True, optimized=False, extensions=[_Generation, loopcontrols],
+        finalize=_finalized,
+    )  # fmt: skip
+    made.filters["tojson"] = _to_json
+    made.filters = {name: _paid_filter(name, function) for name, function in made.filters.items()}
+    made.tests = {name: _paid_test(name, function) for name, function in made.tests.items()}
+    lipsum = made.globals["lipsum"]
+    made.globals |= {
+        "raise_exception": _raise, "strftime_now": _now, "dict": _Dict(), "namespace": _Namespace, "range": _range,
+        "lipsum": functools.partial(_lipsum, lipsum),
+    }  # fmt: skip
+    return made
+
+
+def _paid_filter(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    cost = costs.FILTERS.get(name, costs._plain)
+    # a context or an environment is the first argument of some filters
+    first = int(hasattr(function, "jinja_pass_arg"))
+
+    @functools.wraps(function)
+    def paid(*arguments: Any, **named: Any) -> Any:
+        budget = current()
+        budget.step()
+        source = arguments[first] if len(arguments) > first else None
+        if name in costs.WHOLE:
+            arguments = (*arguments[:first], *map(costs.whole, arguments[first : first + 1]), *arguments[first + 1 :])
+        budget.take(cost(*arguments[first:], **named))
+        made = function(*arguments, **named)
+        return costs.PaidItems(made, source) if isinstance(made, Iterator) else made
+
+    return paid
+
+
+def _paid_test(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    first = int(hasattr(function, "jinja_pass_arg"))
+
+    @functools.wraps(function)
+    def paid(*arguments: Any) -> Any:
+        current().step()
+        if name in costs.COMPARING:
+            for value in arguments[first:]:
+                _Environment.measured(value)
+        return function(*arguments)
+
+    return paid
+
+
+def _to_json(
+    x: Any, ensure_ascii: Any = False, indent: Any = None, separators: Any = None, sort_keys: Any = False
+) -> str:
+    """Write JSON without the escapes for HTML that jinja2 has."""
+    return json.dumps(x, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
+
+
+def _raise(message: str) -> NoReturn:
+    raise TemplateError(message)
+
+
+def _now(form: str) -> str:
+    # a width in a form makes C's strftime write at most 256 times its length
+    current().take(len(form) << 8)
+    return datetime.now().strftime(form)
+
+
+def _range(*arguments: int) -> range:
+    numbers = range(*arguments)
+    most = current().limits.numbers
+    if numbers and (numbers[-1] - numbers[0]) // numbers.step >= most:
+        raise LimitReached(f"has a range of more than {most:,} numbers")
+    return numbers
+
+
+def _lipsum(made: Callable[..., str], n: int = 5, html: bool = True, min: int = 20, max: int = 100) -> str:  # noqa: A002
+    current().take(n * max * _WORD)
+    return made(n, html, min, max)
+
+
+class _Dict:
+    """The function `dict` of templates, without the attributes of the type."""
+
+    def __call__(self, *arguments: Any, **named: Any) -> dict[Any, Any]:
+        return dict(*arguments, **named)
+
+    def fromkeys(self, *arguments: Any) -> dict[Any, Any]:
+        current().take_items(costs.length_of(arguments[0]) if arguments else 0)
+        return dict.fromkeys(*arguments)
+
+
+class _Namespace(Namespace):
+    """The function `namespace` of templates; its names do not begin with an underscore."""
+
+    def __init__(*arguments: Any, **named: Any) -> None:  # noqa: B902 - "self" may be the name of an attribute
+        own, *given = arguments
+        values = dict(*given, **named)
+        for name in values:
+            _check_name(name)
+        Namespace.__init__(own, values)
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        _check_name(name)
+        super().__setitem__(name, value)
+
+    def __repr__(self) -> str:
+        # namespaces may hold each other many times over
+        current().step()
+        text = super().__repr__()
+        current().take(len(text))
+        return text
+
+
+def _check_name(name: object) -> None:
+    if isinstance(name, str) and name.startswith("_"):
+        raise SecurityError(f"a namespace has no attribute {name!r}: it begins with an underscore")
