@@ -304,7 +304,7 @@ def pay_call(function: Any, args: tuple[Any, ...], named: Mapping[str, Any]) -> 
     function = getattr(function, "__wrapped__", function)
     own, name = getattr(function, "__self__", None), getattr(function, "__name__", "")
     if own is None or not isinstance(own, str | bytes | int | float | list | tuple | Mapping | type):
-        budget.take(budget.measure(args) + budget.measure(named))
+        budget.take(sum(map(budget.measure, (*args, *named.values()))))
         return args
     if name in ("join", "fromkeys") and args:
         args = (whole(args[0]), *args[1:])

@@ -57,8 +57,12 @@ def render(template: ChatTemplate, variables: Mapping[str, Any]) -> str:
         made = _compiled(template.source)
         context = made.new_context(dict(variables))
         pieces: list[str] = []
-        for piece in made.root_render_func(context):
-            budget.take(len(piece))
+        running = made.root_render_func(context)
+        for piece in running:
+            try:
+                budget.take(len(piece))
+            except LimitReached as error:
+                running.throw(error)  # it comes back with the line of the template
             pieces.append(piece)
         return "".join(pieces)
     except Exception as error:  # a template raises whatever its expressions raise
@@ -113,13 +117,13 @@ def _line(source: str, error: Exception) -> int | None:
     line, found = None, error.__traceback__
     while found is not None:
         names, made = found.tb_frame.f_locals, found.tb_frame.f_globals.get("__jinja_template__")
-        reader, node = names.get("self"), names.get("node")
         if made is not None:
             line = made.get_corresponding_lineno(found.tb_lineno)
-        elif isinstance(reader, Parser):
-            line = reader.stream.current.lineno
-        elif isinstance(reader, CodeGenerator) and isinstance(node, nodes.Node):
-            line = node.lineno or line
+        for value in (names.get("self"), names.get("node")):  # of the parser and the compiler
+            if isinstance(value, Parser):
+                line = value.stream.current.lineno
+            elif isinstance(value, nodes.Node):
+                line = value.lineno or line
         found = found.tb_next
     return line
 
@@ -379,7 +383,9 @@ def _range(*arguments: int) -> range:
     return numbers
 
 
-def _lipsum(made: Callable[..., str], n: int = 5, html: bool = True, min: int = 20, max: int = 100) -> str:  # noqa: A002
+def _lipsum(
+    made: Callable[..., str], n: int = 5, html: bool = True, min: int = 20, max: int = 100  # noqa: A002
+) -> str:
     current().take(n * max * _WORD)
     return made(n, html, min, max)
 

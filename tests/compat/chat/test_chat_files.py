@@ -144,7 +144,8 @@ def test_tokens_of_the_configuration_are_variables(tmp_path: Path) -> None:
         "tokenizer_class": "PreTrainedTokenizerFast", "bos_token": "<s>", "image_token": "<img>",
         "eos_token": {"content": "</s>", "__type": "AddedToken", "lstrip": False, "rstrip": False, "normalized": False},
         "extra_special_tokens": {"audio_token": "<img>", "video": "<img>"}, "add_bos_token": True,
-        "chat_template": "{{ bos_token }}|{{ eos_token }}|{{ image_token }}|{{ audio_token }}|{{ video }}{{ pad_token }}",
+        "chat_template": "{{ bos_token }}|{{ eos_token }}|{{ image_token }}|{{ audio_token }}|{{ video }}"
+        "{{ pad_token }}",
     }  # fmt: skip
     tok = bbpe.load(folder(tmp_path, {"tokenizer_config.json": config}))
     assert tok.apply_chat_template(MESSAGES) == "<s>|</s>|<img>|<img>|<img>"
