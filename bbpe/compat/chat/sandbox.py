@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
+from importlib.metadata import version
 from typing import Any, NoReturn
 
 from ...errors import VocabularyError
@@ -19,6 +20,7 @@ from ...spec.chat_templates import ChatTemplate
 from . import costs
 from .budget import Budget, LimitReached, current, release, spending
 
+_NEEDED = "chat templates need the package jinja2, version 3.1.6 or later: pip install 'bbpe[chat]'"
 try:
     from jinja2 import TemplateError, meta, nodes, pass_context
     from jinja2.compiler import CodeGenerator, operators
@@ -30,8 +32,9 @@ try:
     from jinja2.utils import Namespace
     from markupsafe import EscapeFormatter, Markup
 except ImportError:
-    problem = "chat templates need the package jinja2, version 3.1.6 or later: pip install 'bbpe[chat]'"
-    raise ImportError(problem) from None
+    raise ImportError(_NEEDED) from None
+if [int(number) for number in re.findall(r"\d+", version("jinja2"))[:3]] < [3, 1, 6]:
+    raise ImportError(f"{_NEEDED}; found {version('jinja2')}, whose sandbox templates can leave")
 
 # a template that uses up a limit is wrong, or from somebody who means harm
 _WAY_OUT = (
