@@ -205,7 +205,7 @@ COUNTING: list[Row] = [
     (lambda: count("a.jsonl", b'{"text":"a"}\n{"x":1}\n'), C, ("a.jsonl", "line 2", "'text'", "'x'", "text_field=")),
     (lambda: count("a.jsonl", b'{"text":1}\n'), C, ("a.jsonl", "line 1", "'text' is int", "string or null")),
     (lambda: count("a.jsonl", b'{"text":"a"}\n{'), C, ("a.jsonl", "line 2", "JSON object")),
-    (lambda: count("a.jsonl", b'{"text":' + b"[" * 99_999 + b"\n"), C, ("a.jsonl", "line 1")),
+    (lambda: count("a.jsonl", b'{"text":' + b"[" * 5_000 + b"\n"), C, ("a.jsonl", "line 1")),
     (lambda: count("a.zip", b"PK\x03\x04"), C, ("a.zip", "archive", "format")),
     (lambda: count("a.txt", b"\xff\xfea\0b\0"), C, ("a.txt", "UTF-16")),
     (lambda: bbpe.load_counts("none.parquet"), FileNotFoundError, ("none.parquet",)),

@@ -102,7 +102,7 @@ def test_a_change_without_its_digest_is_found(half: Path, corpus: Path) -> None:
 @pytest.mark.parametrize(
     "content",
     [
-        b"[" * 100_000,
+        b"[" * 5_000,
         b'{"a":' * 100_000,
         b'{"version": NaN}',
         b'{"version": 3, "state": {"chunk": Infinity}}',

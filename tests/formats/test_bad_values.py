@@ -136,7 +136,7 @@ class Raw(str):
     """What stands in a file as it is, where no Python value is written so."""
 
 
-INFINITE, LONG, DEEP = Raw("1e999"), Raw("9" * 5000), Raw("[" * 100_000 + "]" * 100_000)
+INFINITE, LONG, DEEP = Raw("1e999"), Raw("9" * 5000), Raw("[" * 5_000 + "]" * 5_000)
 NUMBERS = [2**64, 2**63, 2**32, MAX_ID, -1, -(2**70), 0.5, 1e308, INFINITE, Raw("-1e999"), LONG, Raw("9" * 400)]
 OTHERS = [True, None, "", "\ud800", "\x00", "a" * 2000, [], {}, [[]], [2**70], ["a", 2**70], {"a": 2**70}, DEEP]
 

@@ -88,7 +88,7 @@ def test_refusals(server: Playground) -> None:
     assert ask(server, "POST", "/tokens", b"x", **{"Content-Length": "9" * 5_000})[0] == 413
     half = json.dumps({"text": "a\ud800b", "names": ["a"]}).encode()
     assert ask(server, "POST", "/tokens", half)[0] == 200
-    assert ask(server, "POST", "/tokens", b"[" * 100_000)[0] == 400
+    assert ask(server, "POST", "/tokens", b"[" * 5_000)[0] == 400
     assert ask(server, "GET", "/etc/passwd")[0] == 404
     assert server.server_address[0] == "127.0.0.1"
 

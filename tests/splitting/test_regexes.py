@@ -124,23 +124,24 @@ def test_a_match_that_goes_back_is_an_error_wherever_it_comes_from() -> None:
 
 # -- the limit of time ---------------------------------------------------------------------------------------
 
+#: Regexes that go back often, and end by themselves within a second over `TEXT`: only the limit is lower here.
 SLOW = [
     r"(?:a|aa)+$|(?=cc)x",
-    r"(.*?,){25}(?=xx)",
+    r"(.*?,){5}(?=xx)",
     r"(\w+)\1+c|(a|aa)+$",
-    r"(?:a|ab?)*(?=cc)",
+    r"(?:a|aab?)*(?=cc)",
     r"(?:\p{L}|\p{L}\p{L})+(?=cc)",
     r"(?i:a|aa)+$|!?|(?<=cc)x",
     r"[\p{L}&&[^b]]{1,2}[b-z]|(?:a|aa)+$|(?>c|cc)d",
 ]
 #: Regexes that an automaton can follow, without going back.
 LINEAR = [r"(?:a|aa)+$", r"(?:a|ab?)+(?=c)", r"(?:\p{L}|\p{L}\p{L})+(?=c)", r"(?i:a|aa)+$|!?"]
-TEXT = "b, " * 8 + "a" * 60 + "!" + ",a" * 60
+TEXT = "b, " * 8 + "a" * 22 + "!" + ",a" * 18
 
 
 @pytest.fixture
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(regexes, "SECONDS", 0.02)
+    monkeypatch.setattr(regexes, "SECONDS", 0.001)
     monkeypatch.setattr(regexes, "SECONDS_EACH", 0.0)
 
 
@@ -197,7 +198,7 @@ def test_splits_and_replacements_of_tokenizer_json(behavior: str, tmp_path: Path
         tok = bbpe.load(path)
         assert tok.decode(tok.encode("xyz")) == "xyz"
         with pytest.raises(
-            PatternError, match=r"takes more than 0\.0 s, after character 0 of 205, 'b, b, b, b, b, b, b,'"
+            PatternError, match=r"takes more than 0\.0 s, after character 0 of 83, 'b, b, b, b, b, b, b,'"
         ):
             tok.encode(TEXT)
         with pytest.raises(PatternError, match=r"takes more than 0\.0 s"):
@@ -207,9 +208,9 @@ def test_splits_and_replacements_of_tokenizer_json(behavior: str, tmp_path: Path
 @pytest.mark.usefixtures("hurried")
 def test_pieces_of_one_text_share_the_time() -> None:
     # each piece alone takes less than the limit
-    text = ("a" * 20 + "b ") * 2000
+    text = ("a" * 12 + "b ") * 2000
     slow = "(?:a|aa)+$|(?=cc)x"
-    assert len(bbpe.split("a" * 20 + "b ", [r"\s+", slow])) == 2
+    assert len(bbpe.split("a" * 12 + "b ", [r"\s+", slow])) == 2
     with pytest.raises(PatternError, match="takes more than"):
         bbpe.split(text, [r"\s+", slow])
     assert len(bbpe.split(text, [r"\s+", "(?:a|aa)+$"])) == 4000
