@@ -92,10 +92,10 @@ class Decoder:
 
     def text_with_offsets(self, ids: Ids) -> tuple[str, list[int]]:
         """Return the text of ids, and for each id the index of the first character with a byte of it."""
-        kept = checked_ids(ids)
+        kept = as_ids(checked_ids(ids))
         if self._is_plain:
             data = self.token_bytes.join(kept)
-            spans = self.token_bytes.spans(np.asarray(kept, dtype=np.uint32))
+            spans = self.token_bytes.spans(kept.astype(np.uint32))
         else:
             starts: list[npt.NDArray[np.int64]] = []
             data = self._joined(kept, starts=starts)
@@ -142,7 +142,7 @@ class Decoder:
             if number < stop and isinstance(stream, FormStream) and stream.is_within:
                 parts += stream.flush(), self.token_bytes.join(ids[number:stop], _mapper(threads))
                 if starts is not None:
-                    lengths = self.token_bytes.lengths(np.asarray(ids[number:stop], np.uint32))
+                    lengths = self.token_bytes.lengths(np.ascontiguousarray(ids[number:stop], np.uint32))
                     starts.append(np.cumsum(lengths) - lengths + size + len(parts[-2]))
                 number, size = stop, size + len(parts[-2]) + len(parts[-1])
                 continue

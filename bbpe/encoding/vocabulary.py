@@ -9,7 +9,8 @@ from ..errors import SpecialTokenError, TokenNotFoundError
 from ..lazy import lazy_property, safe_import
 from ..pipeline.special_tokens import END_OF_TEXT
 from ..spec.named_tokens import named_tokens
-from ..spec.spec import TokenizerSpec, is_of_text, keys_of_text, other_tokens
+from ..spec.rules import BYTE_KEYS
+from ..spec.spec import TokenizerSpec, byte_tokens, is_of_text, keys_of_text, other_tokens
 from ..spec.vocab import Vocab
 from ..text import alphabet_to_bytes, bytes_to_alphabet, tokens_to_alphabet
 
@@ -59,6 +60,8 @@ class Vocabulary:
 
     def key(self, token_id: int) -> str:
         """Return the key of a token, as `tokenize` returns it."""
+        if token_id in self._byte_keys:
+            return self._byte_keys[token_id]
         token = self.tokens.token(token_id)
         return token.decode() if is_of_text(self._spec) else bytes_to_alphabet(token)
 
@@ -135,6 +138,12 @@ class Vocabulary:
             raise SpecialTokenError(
                 "this tokenizer has no pad_token and no end-of-text token to pad with; expected pad_id"
             ) from None
+
+    @lazy_property
+    def _byte_keys(self) -> dict[int, str]:
+        """The keys of the bytes of a vocabulary of text, most of which are no text."""
+        spec = self._spec
+        return {token_id: BYTE_KEYS[byte] for token_id, byte in byte_tokens(spec).items()} if is_of_text(spec) else {}
 
     @lazy_property
     def _ids_by_key(self) -> dict[str, int]:

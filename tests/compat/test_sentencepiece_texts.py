@@ -230,3 +230,33 @@ def test_normalizers_of_models(tmp_path: Path) -> None:
             SentencePieceNormalizer(**given)
     with pytest.raises(ValueError, match="rule_name is 'x'"):
         SentencePieceNormalizer(rule_name="x")
+
+
+def test_protos_have_places_in_bytes() -> None:
+    """As the objects of `return_type="proto"`, which sentencepiece 0.2.3 returns, have them."""
+    tok = bbpe.train_from_iterator(["see my eyes", "na\u00efve caf\u00e9"] * 9, 300, model="unigram")
+    sp = tok.as_sentencepiece()
+    for text in ("see my eyes", "na\u00efve caf\u00e9 \u6771", ""):
+        proto, placed = sp.encode(text, out_type="proto"), sp.encode(text, out_type="immutable_proto")
+        data = text.encode()
+        assert proto.text == text
+        assert [piece.piece for piece in proto.pieces] == [piece.piece for piece in placed.pieces]
+        for piece in proto.pieces:
+            assert data[piece.begin : piece.end].decode() == piece.surface
+        assert proto.SerializeToString() == sp.encode(text, out_type="serialized_proto") == placed.SerializeAsString()
+    assert sp.EncodeAsProto("see") == sp.encode("see", return_type="proto") == sp.encode_as_proto("see")
+    assert sp.NBestEncodeAsProto("see", 2).nbests[0].pieces == sp.EncodeAsProto("see").pieces
+    ids = sp.encode("caf\u00e9")
+    assert sp.DecodeIdsAsProto(ids).SerializeToString() == sp.decode(ids, out_type="serialized_proto")
+
+
+def test_tables_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    from bbpe.compat import piece_model
+
+    calls = []
+    compile_rules = piece_model.compiled_normalizer
+    monkeypatch.setattr(piece_model, "compiled_normalizer", lambda *a, **o: calls.append(1) or compile_rules(*a, **o))
+    sp = bbpe.train_from_iterator(["see my eyes"] * 9, 300, model="unigram").as_sentencepiece()
+    for _ in range(3):
+        sp.encode("see my", out_type="serialized_proto")
+    assert len(calls) == 1

@@ -52,3 +52,25 @@ def test_a_key_that_would_be_another_text_is_refused(tmp_path: Path) -> None:
     spec = replace(made.spec, added_tokens={"Ã©": 300})
     with pytest.raises(bbpe.VocabularyError, match=r"'Ã©' .id 300. would be read as 'é'; expected added tokens with"):
         bbpe.Tokenizer(spec).save(tmp_path / "saved.json")
+
+
+@pytest.mark.parametrize("added", [["\u3000", "<x>"], ["<x>", "\u3000"], ["\u3000", "<x>", "\u2003", "y z"]])
+def test_added_characters_are_saved_before_other_tokens(added: list[str], tmp_path: Path) -> None:
+    """A character in the vocabulary would be found as one, so it and all tokens after it are outside the model."""
+    pieces = ["<unk>", "\u2581", "a", "b", "x", "<", ">", *(f"<0x{byte:02X}>" for byte in range(256))]
+    made = tokenizers.Tokenizer(
+        tokenizers.models.BPE({piece: number for number, piece in enumerate(pieces)}, [], unk_token="<unk>", byte_fallback=True)
+    )
+    made.normalizer = tokenizers.normalizers.Replace(" ", "\u2581")
+    made.decoder = tokenizers.decoders.Sequence(
+        [tokenizers.decoders.Replace("\u2581", " "), tokenizers.decoders.ByteFallback(), tokenizers.decoders.Fuse()]
+    )
+    made.add_special_tokens(["<unk>"])
+    made.add_tokens([tokenizers.AddedToken(text, normalized=False) for text in added])
+    made.save(str(tmp_path / "tokenizer.json"))
+    ours = bbpe.load(tmp_path / "tokenizer.json")
+    ours.save(tmp_path / "saved.json")
+    assert bbpe.load(tmp_path / "saved.json") == ours
+    again = tokenizers.Tokenizer.from_file(str(tmp_path / "saved.json"))
+    for text in ("a<x>b\u3000a", "\u3000 <x>", "a\u2003b y z"):
+        assert again.encode(text).ids == made.encode(text).ids == ours.encode(text, allowed_special="all")

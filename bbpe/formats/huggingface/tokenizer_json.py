@@ -255,7 +255,10 @@ def _written_keys(spec: TokenizerSpec, path: StrPath, whole: bool) -> dict[str, 
     alone = {text for text in outside if len(text.removeprefix(symbols.prefix).removesuffix(symbols.end_of_word)) < 2}
     if spec.whole_pretokens and makes_texts(spec):
         alone |= {text for text in outside if keys[text] not in spec.modelled}
-    for chosen in (alone, outside) if alone else ():
+    # without one of them, those after it need their places: then all that come after the tokens of the model
+    last = max((*spec.vocab, *symbols.byte_tokens.values()), default=-1)
+    later = {text for text in outside if keys[text] > last and keys[text] not in spec.modelled}
+    for chosen in (alone, later | alone, outside) if alone else ():
         words = without_added(spec, keys, chosen)
         if words is not keys:
             return words

@@ -1,0 +1,81 @@
+"""Every method that takes ids takes them in every form: of any stride, of any integer type, in any sequence."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bbpe
+
+TEXTS = ["see my dogs and eyes"] * 20
+TOKENIZERS = {
+    "bytes": bbpe.train_from_iterator(TEXTS, 300, special_tokens=["<s>"]),
+    "unigram": bbpe.train_from_iterator(TEXTS, 300, model="unigram"),
+    "wordpiece": bbpe.train_from_iterator(TEXTS, 40, model="wordpiece"),
+}
+
+
+def forms(ids: list[int]) -> dict[str, Any]:
+    plain = np.array(ids, np.uint32)
+    table = np.zeros((len(ids), 3), np.int64)
+    table[:, 1] = ids
+    bytes_before = np.frombuffer(b"x" + plain.astype(np.int64).tobytes(), np.uint8)
+    return {
+        "tuple": tuple(ids),
+        "a list of numbers of NumPy": [np.int64(each) for each in ids],
+        "backwards": plain[::-1].copy()[::-1],
+        "a column": table[:, 1],
+        "read-only": np.frombuffer(plain.tobytes(), np.uint32),
+        "big-endian": plain.astype(">i8"),
+        "not aligned": bytes_before[1:].view(np.int64),
+        "array": array("q", ids),
+        "memoryview": memoryview(plain),
+        "memoryview, strided": memoryview(np.repeat(plain, 2))[::2],
+        **{f"{kind}, strided": np.repeat(plain.astype(kind), 2)[::2] for kind in ("u2", "u4", "u8", "i2", "i4", "i8")},
+    }
+
+
+def methods(tokenizer: bbpe.Tokenizer) -> dict[str, Callable[[Any], Any]]:
+    view = tokenizer.as_tokenizers()
+    found: dict[str, Callable[[Any], Any]] = {
+        "decode": tokenizer.decode,
+        "decode, skipping": lambda ids: tokenizer.decode(ids, skip_special_tokens=True, unknown_ids="skip"),
+        "decode_bytes": tokenizer.decode_bytes,
+        "decode_batch": lambda ids: tokenizer.decode_batch([ids, ids]),
+        "decode_with_offsets": tokenizer.decode_with_offsets,
+        "is_canonical": tokenizer.is_canonical,
+        "a stream": lambda ids: "".join(tokenizer.stream_decoder().stream(ids)),
+        "a prompt": lambda ids: "".join(tokenizer.stream_decoder(prompt=ids).stream([5])),
+        "tokenizers": view.decode,
+        "tokenizers, batch": lambda ids: view.decode_batch([ids]),
+    }
+    if tokenizer is TOKENIZERS["bytes"]:
+        tiktoken = tokenizer.as_tiktoken()
+        found |= {name: getattr(tiktoken, name) for name in ("decode", "decode_bytes", "decode_with_offsets")}
+    if tokenizer is TOKENIZERS["unigram"]:
+        pieces = tokenizer.as_sentencepiece()
+        found |= {"pieces": pieces.decode, "protos": lambda ids: pieces.decode(ids, out_type="serialized_proto")}
+    return found
+
+
+@pytest.mark.parametrize("kind", TOKENIZERS)
+def test_ids_in_all_forms(kind: str) -> None:
+    tokenizer = TOKENIZERS[kind]
+    ids = tokenizer.encode("see my dogs and eyes")
+    for name, method in methods(tokenizer).items():
+        expected = method(ids)
+        for form, given in forms(ids).items():
+            assert method(given) == expected, (name, form)
+        assert method(np.broadcast_to(np.uint32(ids[0]), (3,))) == method([ids[0]] * 3), name
+
+
+@pytest.mark.parametrize("kind", TOKENIZERS)
+def test_tokens_of_any_text_have_a_text(kind: str) -> None:
+    tokenizer = TOKENIZERS[kind]
+    for text in ("see my", "see 東", "é\x00"):
+        tokens, ids = tokenizer.tokenize(text), tokenizer.encode(text)
+        assert [tokenizer.token_to_id(token) for token in tokens] == ids
