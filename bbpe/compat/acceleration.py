@@ -16,6 +16,7 @@ from ..tokenizer import Tokenizer as _Tokenizer
 from ..types import Padded
 from .backend import Backend
 from .call_options import Options
+from .chat_masks import masked_chat
 from .columns import listed, opened
 from .encoding import Encoding
 from .row_options import Padding, pad_rows, row
@@ -132,6 +133,7 @@ def _accelerated(kind: Any, base: Any) -> Any:
         "encode": {"encode", batch, "_encode_plus"},
         batch: {batch},
         "_call_one": {"_call_one", batch},
+        "apply_chat_template": {"apply_chat_template", batch},
         "decode": {"decode"},
         "batch_decode": {"decode", "batch_decode"},
     }
@@ -193,6 +195,13 @@ class _Methods:
     def _own_batch_encode_plus(self: Any, *arguments: Any, **options: Any) -> Any:
         with _call(self):
             return self._bbpe_kind._batch_encode_plus(self, *arguments, **options)
+
+    def apply_chat_template(self: Any, *arguments: Any, **options: Any) -> Any:
+        if options.get("return_assistant_tokens_mask"):
+            found = masked_chat(self, self._bbpe_kind, _Rows, arguments, options)
+            if found is not None:
+                return found
+        return self._bbpe_kind.apply_chat_template(self, *arguments, **options)
 
     def _call_one(self: Any, text: Any, text_pair: Any = None, **options: Any) -> Any:
         """Let a column of Arrow through, which the check of types in transformers 4 refuses."""
@@ -394,6 +403,10 @@ class _Rows(Sequence[Encoding]):
             ]
             self._made = pad_rows(rows, self._padding)
         return self._made
+
+    def texts(self) -> list[Any]:
+        """Return the texts, or pairs of texts."""
+        return list(listed(self._items))
 
     def __getitem__(self, number: Any) -> Any:
         return self._rows()[number]

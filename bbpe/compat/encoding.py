@@ -199,7 +199,10 @@ class Encoding:
 
     def char_to_token(self, char_pos: int, sequence_index: int = 0) -> int | None:
         """Return the index of the id that has a character of a text; None if there is none."""
-        start, stop = self._range(sequence_index)
+        return self.token_between(char_pos, *self._range(sequence_index))
+
+    def token_between(self, char_pos: int, start: int, stop: int) -> int | None:
+        """Return the index of the first id from `start` to `stop` that has a character of its text."""
         done = 0
         for part in self._parts:
             first, last = max(start - done, 0), min(stop - done, part.stop - part.start)

@@ -1,0 +1,78 @@
+"""Masks of the assistant's tokens: those of stock transformers, made of a few look-ups."""
+
+from __future__ import annotations
+
+import random
+import warnings
+from typing import Any
+
+import pytest
+
+import bbpe
+from bbpe.compat import chat_masks
+from bbpe.compat.encoding import Encoding
+
+pytest.importorskip("tokenizers")
+pytest.importorskip("jinja2")
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    transformers = pytest.importorskip("transformers")
+from small_hf import KINDS  # noqa: E402 - it imports tokenizers
+
+TEMPLATE = (
+    "{% for m in messages %}{% if m['role'] == 'assistant' %}{% generation %}{{ m['content'] }}{% endgeneration %}\n"
+    "{% else %}<s>{{ m['content'] }}{{ mark }}{% endif %}{% endfor %}"
+)
+WORDS = ["see", " my", "dogs ", "", "naïve", "中文", "👩\u200d🚀", "\n", "  ", "<s>", "ﬁrst", "e\u0301"]
+
+
+@pytest.fixture(params=KINDS)
+def pair(request: pytest.FixtureRequest) -> tuple[Any, Any]:
+    made = [
+        transformers.PreTrainedTokenizerFast(tokenizer_object=inner, pad_token="<s>", chat_template=TEMPLATE)
+        for inner in [KINDS[request.param]()]
+        for _ in range(2)
+    ]
+    return bbpe.accelerate(made[0]), made[1]
+
+
+def chat(chooser: random.Random) -> list[dict[str, str]]:
+    return [
+        {"role": ("user", "assistant")[turn % 2], "content": "".join(chooser.choices(WORDS, k=chooser.randrange(6)))}
+        for turn in range(chooser.randrange(1, 7))
+    ]
+
+
+def masked(tokenizer: Any, messages: Any, **options: Any) -> dict[str, Any]:
+    return dict(tokenizer.apply_chat_template(messages, return_dict=True, return_assistant_tokens_mask=True, **options))
+
+
+def test_masks_are_those_of_transformers(pair: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[bool] = []
+    make = chat_masks._mask
+    monkeypatch.setattr(chat_masks, "_mask", lambda *given: made.append(make(*given) is not None) or make(*given))
+    chooser = random.Random(5)
+    for _ in range(60):
+        messages = chat(chooser)
+        for options in ({}, {"mark": "!"}, {"truncation": True, "max_length": 9}, {"padding": True}):
+            assert masked(pair[0], messages, **options) == masked(pair[1], messages, **options), messages
+    assert sum(made) > 60
+    batch = [chat(chooser) for _ in range(3)]
+    assert masked(pair[0], batch) == masked(pair[1], batch)
+    assert masked(pair[0], batch[0], add_generation_prompt=True) == masked(pair[1], batch[0], add_generation_prompt=True)
+
+
+def test_no_list_of_offsets_is_made(pair: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    messages = [{"role": role, "content": "see my dogs"} for role in ("user", "assistant") * 2]
+    expected = masked(pair[1], messages)
+    monkeypatch.setattr(Encoding, "offsets", property(lambda _: pytest.fail("offsets were made")))
+    assert masked(pair[0], messages) == expected
+
+
+def test_a_character_is_found_as_in_offsets(pair: tuple[Any, Any]) -> None:
+    text = "see  my dogs <s> naïve 中文 👩\u200d🚀 ﬁrst e\u0301\n"
+    ours, theirs = (tokenizer(text, "my " + text)[0] for tokenizer in pair)
+    for sequence in (0, 1):
+        for at in range(len(text) + 4):
+            assert ours.char_to_token(at, sequence) == theirs.char_to_token(at, sequence)
+            assert ours.char_to_word(at, sequence) == theirs.char_to_word(at, sequence)
