@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 from ..errors import VocabularyError
 from ..records import dataclass
@@ -94,7 +94,7 @@ def _named(value: Any, file: str) -> Mapping[str, str]:
     return value
 
 
-def _refuse(value: Any, expected: str, file: str, place: str) -> None:
+def _refuse(value: Any, expected: str, file: str, place: str) -> NoReturn:
     raise VocabularyError(f"found {json.dumps(value)[:40]}; expected {expected}", path=file, place=place)
 
 

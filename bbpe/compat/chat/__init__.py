@@ -41,9 +41,14 @@ def apply_chat_template(
     `options` are other keywords of the call: options of `transformers` about ids, or variables that the template reads.
     """
     options = _checked(options or {})
-    chats, is_batch = conversations_of(messages)
-    template = _template_of(tokenizer, chat_template, tools)
+    template = choose_template(tokenizer.spec, chat_template, has_tools=tools is not None)
     given = _variables(template, variables, options)
+    chats, is_batch = conversations_of(messages)
+    if template is None:
+        raise VocabularyError(
+            "the files of this tokenizer have no chat template; expected chat_template=, or a folder with "
+            "chat_template.jinja or a chat_template in tokenizer_config.json"
+        )
     if continue_final_message and add_generation_prompt:
         raise ValueError(
             "continue_final_message and add_generation_prompt exclude each other: the first goes on with the last "
@@ -73,16 +78,6 @@ def count_messages(tokenizer: Tokenizer, messages: object, tools: object = None,
     return count_openai(tokenizer, chat, tools_of(tools), model)
 
 
-def _template_of(tokenizer: Tokenizer, given: str | None, tools: object) -> ChatTemplate:
-    template = choose_template(tokenizer.spec, given, has_tools=tools is not None)
-    if template is None:
-        raise VocabularyError(
-            "the files of this tokenizer have no chat template; expected chat_template=, or a folder with "
-            "chat_template.jinja or a chat_template in tokenizer_config.json"
-        )
-    return template
-
-
 def _checked(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the keywords that are no options of `transformers`; `ValueError` naming one of these that asks for ids."""
     for name, value in options.items():
@@ -92,14 +87,14 @@ def _checked(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _variables(
-    template: ChatTemplate, variables: Mapping[str, Any] | None, options: Mapping[str, Any]
+    template: ChatTemplate | None, variables: Mapping[str, Any] | None, options: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the variables of a call; `TypeError` naming a keyword that the template never reads."""
     if variables is not None and not isinstance(variables, Mapping):
         raise TypeError(f"variables is {type(variables).__name__}; expected a dict of variables of the template")
     given = {**(variables or {}), **options}
     if options:
-        read = _sandbox().variables_of(template)
+        read = frozenset() if template is None else _sandbox().variables_of(template)
         unknown = next((name for name in options if name not in read), None)
         if unknown is not None:
             _refuse_keyword(unknown, read)

@@ -32,7 +32,7 @@ LIMITS = Limits()
 #: The characters that an item of a list counts as.
 ITEM = 16
 # a text is searched and compared faster than a step is made
-_PER_STEP = 4096
+_PER_STEP = 1024
 _NUMBER = 24
 
 

@@ -15,6 +15,8 @@ from .budget import ITEM, LimitReached, current
 _PRINTF = re.compile(r"%(?:\([^)]*\))?[#0\- +]*(\*|\d+)?(?:\.(\*|\d+))?")
 _NUMBERS = re.compile(r"\d+")
 _TEXTS = (str, bytes)
+# a method that looks at each character takes as long for so many as a step
+_CHARACTERS = 64
 # repr() writes up to so many characters for one, lower and upper case up to three
 _REPR, _CASE, _ESCAPED, _QUOTED, _JSON, _ASCII = 10, 3, 6, 12, 6, 12
 
@@ -80,7 +82,8 @@ def _printf(form: Any, values: Any) -> int:
     stars = sum(abs(part) for part in parts if isinstance(part, int)) * sum(width == "*" for width in widths)
     fixed = sum(_width(width) for width in widths if width != "*")
     # a key may stand in the text many times
-    return len(text) + fixed + stars + text.count("%") * total_size(*parts)
+    factor = _ESCAPED if hasattr(form, "__html__") else 1
+    return len(text) + fixed + stars + text.count("%") * factor * total_size(*parts)
 
 
 def _width(digits: str) -> int:
@@ -172,6 +175,13 @@ def _round(value: Any, precision: Any = 0, method: Any = "common") -> int:
     return 0
 
 
+def _int(value: Any, default: Any = 0, base: Any = 10) -> int:
+    # Python itself limits the decimal digits
+    if isinstance(value, str) and base != 10:
+        current().check_bits(5 * len(value))
+    return 0
+
+
 def _batch(value: Any, linecount: Any, fill_with: Any = None) -> int:
     count = linecount if isinstance(linecount, int) and fill_with is not None else 0
     return ITEM * (length_of(value) + max(count, 0))
@@ -223,14 +233,14 @@ def _times(factor: int) -> Callable[..., int]:
 
 #: The cost of a filter; one that is not here makes a text of at most three times the size of its arguments.
 FILTERS: dict[str, Callable[..., int]] = {
-    **dict.fromkeys("first last random length count default d attr abs float int filesizeformat".split(), _free),
+    **dict.fromkeys("first last random length count default d attr abs float filesizeformat".split(), _free),
     **dict.fromkeys("list reverse".split(), _items),
     **dict.fromkeys("map select reject selectattr rejectattr items".split(), _passed),
     **dict.fromkeys("sort unique min max groupby dictsort".split(), _compared),
     **dict.fromkeys("e escape forceescape xmlattr".split(), _times(_ESCAPED)),
     "urlencode": _times(_QUOTED), "sum": _sum, "join": _join, "replace": _replace, "center": _center, "indent": _indent,
     "wordwrap": _wordwrap, "truncate": _truncate, "format": _format, "urlize": _urlize, "round": _round,
-    "batch": _batch, "slice": _slice, "striptags": _striptags, "pprint": _pprint, "tojson": _tojson,
+    "batch": _batch, "int": _int, "slice": _slice, "striptags": _striptags, "pprint": _pprint, "tojson": _tojson,
 }  # fmt: skip
 #: Filters that go through all items of an iterator before they return.
 WHOLE = frozenset("sort unique min max groupby sum join batch slice list reverse".split())
@@ -265,13 +275,25 @@ def _filled(own: Any, keys: Any = (), *value: Any) -> int:
     return ITEM * length_of(keys) * 2
 
 
+def _from_bytes(own: Any, data: Any = b"", *order: Any, **named: Any) -> int:
+    current().check_bits(8 * length_of(data))
+    return 0
+
+
 def _to_bytes(own: Any, length: Any = 1, *order: Any, **named: Any) -> int:
     return max(length, 0) if isinstance(length, int) else 0
 
 
 def _searched(own: Any, *arguments: Any) -> int:
     current().search(length_of(own))
-    return current().measure(arguments) * 0
+    current().measure(arguments)
+    return 0
+
+
+def _examined(own: Any, *arguments: Any) -> int:
+    current().step(length_of(own) // _CHARACTERS)
+    current().measure(arguments)
+    return 0
 
 
 def _same(own: Any, *arguments: Any, **named: Any) -> int:
@@ -286,11 +308,14 @@ METHODS: dict[str, Callable[..., int]] = {
     **dict.fromkeys("split rsplit splitlines".split(), _split),
     **dict.fromkeys("get keys values items bit_length is_integer".split(), _free),
     **dict.fromkeys(
-        "startswith endswith find rfind index rindex count isalnum isalpha isascii isdecimal isdigit isidentifier "
-        "islower isnumeric isprintable isspace istitle isupper".split(),
-        _searched,
+        "isalnum isalpha isascii isdecimal isdigit isidentifier islower isnumeric isprintable isspace istitle "
+        "isupper count".split(),
+        _examined,
     ),
+    **dict.fromkeys("startswith endswith find rfind index rindex".split(), _searched),
     "expandtabs": _expanded, "translate": _translated, "fromkeys": _filled, "to_bytes": _to_bytes,
+    "from_bytes": _from_bytes, "striptags": _striptags,
+    "escape": lambda own, *values: _ESCAPED * total_size(*values),
     "join": lambda own, value=(): _join(value, own), "replace": _replace,
     # its fields pay for themselves
     "format": lambda own, *args, **named: len(own), "format_map": lambda own, *args: len(own),

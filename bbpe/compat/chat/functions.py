@@ -120,8 +120,8 @@ def _hint(hint: Any, where: str) -> dict[str, Any]:
         return _union(arguments, where)
     if origin is Literal:
         return _values(list(arguments), where)
-    if not arguments:  # typing.List
-        return dict(_TYPES.get(origin) or _refuse_hint(hint, where))
+    if not arguments and origin in _TYPES:  # typing.List
+        return dict(_TYPES[origin])
     if origin is list:
         return {"type": "array", "items": _hint(arguments[0], where)}
     if origin is tuple:

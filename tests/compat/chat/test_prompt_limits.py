@@ -123,6 +123,7 @@ OTHERS = {
     },
     "integers of more than 256 bits": {
         "**": "{{ 9 ** 999 }}", "|round": "{{ 1.5 | round(300, 'floor') }}", "%": "{{ (2 ** 200) % (2 ** 200) }}",
+        "|int": "{{ ('f' * 99) | int(0, 16) }}", "from_bytes": "{{ (1).from_bytes('abc'.encode() * 99, 'big') }}",
         "*": "{% set ns = namespace(a=3) %}{% for i in range(9) %}{% set ns.a = ns.a * ns.a %}{% endfor %}",
     },
     "it has more than 3,000 characters": {"source": "{{ 1 }}" + "x" * 3000},

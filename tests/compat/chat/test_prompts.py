@@ -251,6 +251,8 @@ def test_a_misspelt_option_is_an_error(tok: bbpe.Tokenizer) -> None:
     for name, near in (("add_generation_promt", "add_generation_prompt"), ("enable_thinkng", "enable_thinking")):
         with pytest.raises(TypeError, match=rf"unexpected keyword argument '{name}'.* did you mean '{near}'\?"):
             tok.apply_chat_template([of("user")], chat_template="{{ enable_thinking }}", **{name: True})
+    with pytest.raises(TypeError, match="unexpected keyword argument 'enable_thinking'"):
+        tok.apply_chat_template([], enable_thinking=True)  # whatever else is wrong
     with pytest.raises(TypeError):
         tok.count_messages([of("user")], modle="gpt-4o")  # type: ignore[call-arg]
 
