@@ -1222,9 +1222,8 @@ class Tokenizer:
         )  # fmt: skip
 
     def count_messages(
-        self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]] | None = None,
-        model: str | None = None,
-    ) -> int:  # fmt: skip
+        self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Any] | None = None, model: str | None = None
+    ) -> int:
         """Return the number of tokens of a prompt with messages, up to the beginning of the model's answer.
 
         The chat template of the loaded files gives the exact number. The vocabularies of OpenAI's models have none; for

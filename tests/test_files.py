@@ -251,7 +251,9 @@ def test_what_is_no_file_is_not_replaced(tmp_path: Path) -> None:
 def test_a_folder_within_is_made_with_its_files_or_not_at_all(tmp_path: Path) -> None:
     target = tmp_path / "model"
     write_folder_atomic(target, {"a": b"1", "within/b": b"2", "within/c": b"3"})
-    assert sorted(str(path.relative_to(target)) for path in target.rglob("*")) == ["a", "within", "within/b", "within/c"]
+    assert sorted(path.relative_to(target).as_posix() for path in target.rglob("*")) == [
+        "a", "within", "within/b", "within/c",
+    ]  # fmt: skip
     write_folder_atomic(target, {"within/b": b"4"})
     assert [(target / name).read_bytes() for name in ("a", "within/b", "within/c")] == [b"1", b"4", b"3"]
     with pytest.raises(OSError, match="within"):

@@ -62,9 +62,11 @@ def schema_of(function: Callable[..., Any], name: str) -> dict[str, Any]:
 def _docstring(text: str) -> tuple[str, dict[str, str], str | None]:
     """Return the description of a docstring in Google's style, those of its arguments, and that of its result."""
     described = _WORDS.split(text, maxsplit=1)[0]
-    sections = {name: _WORDS.split(text[begin.end() :], maxsplit=1)[0] for name, begin in (
-        (name, section.search(text)) for name, section in _SECTIONS.items()
-    ) if begin is not None}
+    sections = {
+        name: _WORDS.split(text[begin.end() :], maxsplit=1)[0]
+        for name, begin in ((name, section.search(text)) for name, section in _SECTIONS.items())
+        if begin is not None
+    }
     lines = [line for line in sections.get("Args", "").split("\n") if line.strip()]
     arguments: dict[str, str] = {}
     current, margin = "", ""
@@ -130,7 +132,7 @@ def _hint(hint: Any, where: str) -> dict[str, Any]:
         return {"type": "array", "prefixItems": [_hint(argument, where) for argument in arguments]}
     if origin is dict:
         return {"type": "object", "additionalProperties": _hint(arguments[1], where)}
-    _refuse_hint(hint, where)
+    return _refuse_hint(hint, where)
 
 
 def _union(arguments: tuple[Any, ...], where: str) -> dict[str, Any]:

@@ -262,7 +262,7 @@ class _Environment(ImmutableSandboxedEnvironment):
         costs.pay_operator(operator, left, right)
         return self.binop_table[operator](left, right)
 
-    def call(__self, __context: Context, __obj: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: B902, N805 - jinja2's
+    def call(__self, __context: Context, __obj: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N805 - jinja2's
         budget = current()
         given = {name: value for name, value in kwargs.items() if name not in _OF_JINJA}
         args = costs.pay_call(__obj, args, given)
@@ -283,7 +283,8 @@ class _Environment(ImmutableSandboxedEnvironment):
         def formatted(*args: Any, **named: Any) -> str:
             if value.__name__ == "format_map":
                 (named,), args = args, ()
-            return type(text)(formatter.vformat(text, args, named))
+            made: str = type(text)(formatter.vformat(text, args, named))
+            return made
 
         return functools.update_wrapper(formatted, value)
 
@@ -318,9 +319,11 @@ def _environment() -> _Environment:
         finalize=_finalized,
     )  # fmt: skip
     made.filters["tojson"] = _to_json
-    made.filters = {name: _paid_filter(name, function) for name, function in made.filters.items()}
-    made.tests = {name: _paid_test(name, function) for name, function in made.tests.items()}
-    lipsum = made.globals["lipsum"]
+    filters: dict[str, Any] = made.filters
+    tests: dict[str, Any] = made.tests
+    lipsum: Any = made.globals["lipsum"]
+    made.filters = {name: _paid_filter(name, function) for name, function in filters.items()}
+    made.tests = {name: _paid_test(name, function) for name, function in tests.items()}
     made.globals |= {
         "raise_exception": _raise, "strftime_now": _now, "dict": _Dict(), "namespace": _Namespace, "range": _range,
         "lipsum": functools.partial(_lipsum, lipsum),
@@ -329,7 +332,7 @@ def _environment() -> _Environment:
 
 
 def _paid_filter(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    cost = costs.FILTERS.get(name, costs._plain)
+    cost: Callable[..., int] = costs.FILTERS.get(name, costs.plain)
     # a context or an environment is the first argument of some filters
     first = int(hasattr(function, "jinja_pass_arg"))
 
@@ -387,7 +390,11 @@ def _range(*arguments: int) -> range:
 
 
 def _lipsum(
-    made: Callable[..., str], n: int = 5, html: bool = True, min: int = 20, max: int = 100  # noqa: A002
+    made: Callable[..., str],
+    n: int = 5,
+    html: bool = True,
+    min: int = 20,  # noqa: A002 - jinja2's names
+    max: int = 100,  # noqa: A002
 ) -> str:
     current().take(n * max * _WORD)
     return made(n, html, min, max)
@@ -407,7 +414,7 @@ class _Dict:
 class _Namespace(Namespace):
     """The function `namespace` of templates; its names do not begin with an underscore."""
 
-    def __init__(*arguments: Any, **named: Any) -> None:  # noqa: B902 - "self" may be the name of an attribute
+    def __init__(*arguments: Any, **named: Any) -> None:  # "self" may be the name of an attribute
         own, *given = arguments
         values = dict(*given, **named)
         for name in values:

@@ -113,7 +113,7 @@ def test_what_is_neither_a_name_nor_a_template(tmp_path: Path) -> None:
     tok = bbpe.load(folder(tmp_path, FILES["files"]))
     with pytest.raises(ValueError, match=r"chat_template='tool' is neither .*'default', 'rag', 'tool_use'"):
         tok.apply_chat_template(MESSAGES, chat_template="tool")
-    with pytest.raises(TypeError, match="chat_template is Path|chat_template is PosixPath"):
+    with pytest.raises(TypeError, match=r"chat_template is \w+; expected a template or the name"):
         tok.apply_chat_template(MESSAGES, chat_template=Path("x"))  # type: ignore[arg-type]
     bare = bbpe.train_from_iterator(["low"], 256)
     with pytest.raises(bbpe.VocabularyError, match="have no chat template; expected chat_template="):
