@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ...errors import VocabularyError
+from ...lazy import np
 from ...spec.chat_templates import ChatTemplate, choose_template
 from ...spec.named_tokens import template_tokens
 from .counting import count_openai
@@ -49,6 +50,7 @@ def apply_chat_template(
             "the files of this tokenizer have no chat template; expected chat_template=, or a folder with "
             "chat_template.jinja or a chat_template in tokenizer_config.json"
         )
+    _check_flags(add_generation_prompt, continue_final_message)
     if continue_final_message and add_generation_prompt:
         raise ValueError(
             "continue_final_message and add_generation_prompt exclude each other: the first goes on with the last "
@@ -56,7 +58,7 @@ def apply_chat_template(
         )
     given = {
         **template_tokens(tokenizer.spec, tokenizer._vocabulary.named), **given, "tools": tools_of(tools),
-        "documents": documents_of(documents), "add_generation_prompt": add_generation_prompt,
+        "documents": documents_of(documents), "add_generation_prompt": bool(add_generation_prompt),
     }  # fmt: skip
     texts = []
     for number, chat in enumerate(chats):
@@ -86,6 +88,17 @@ def _checked(options: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in options.items() if name not in _REFUSED}
 
 
+def _check_flags(add_generation_prompt: object, continue_final_message: object) -> None:
+    """Refuse values that a template would take as true, such as "no", and the empty name of a field."""
+    if not isinstance(add_generation_prompt, bool | np.bool_):
+        kind = type(add_generation_prompt).__name__
+        raise TypeError(f"add_generation_prompt is {kind} {add_generation_prompt!r:.40}; expected True or False")
+    if not isinstance(continue_final_message, bool | np.bool_ | str) or continue_final_message == "":
+        kind = type(continue_final_message).__name__
+        problem = f"continue_final_message is {kind} {continue_final_message!r:.40}"
+        raise TypeError(f"{problem}; expected True, False or the name of a field")
+
+
 def _variables(
     template: ChatTemplate | None, variables: Mapping[str, Any] | None, options: Mapping[str, Any]
 ) -> dict[str, Any]:
@@ -107,8 +120,8 @@ def _variables(
 def _refuse_keyword(name: str, read: frozenset[str]) -> NoReturn:
     from difflib import get_close_matches
 
-    names = ("add_generation_prompt", "continue_final_message", "chat_template", "documents", "variables", "tools")
-    near = get_close_matches(name, [*names, *read], n=1)
+    names = "add_generation_prompt continue_final_message chat_template documents variables tools".split()
+    near = get_close_matches(name, [*names, *_REFUSED, *read], n=1)
     hint = f"did you mean {near[0]!r}? " if near else ""
     raise TypeError(
         f"apply_chat_template() got an unexpected keyword argument {name!r}, and the template reads no such variable; "

@@ -239,6 +239,17 @@ def test_wrong_tools_and_documents_are_named(tok: bbpe.Tokenizer) -> None:
             tok.apply_chat_template([of("user")], chat_template=CHATML, **options)
 
 
+def test_flags_are_true_or_false(tok: bbpe.Tokenizer) -> None:
+    def rendered(**options: Any) -> Any:
+        return tok.apply_chat_template([of("user")], chat_template="{{ messages[0].content }}", **options)
+
+    assert rendered(add_generation_prompt=np.bool_(True), continue_final_message=np.bool_(False)) == "see"
+    for name, values in {"add_generation_prompt": ("no", 1, None), "continue_final_message": ("", 1, None)}.items():
+        for value in values:
+            with pytest.raises(TypeError, match=f"^{name} is {type(value).__name__} .*expected True"):
+                rendered(**{name: value})
+
+
 def test_variables_of_the_template(tok: bbpe.Tokenizer) -> None:
     some: list[dict[str, Any]] = [
         {"x": 3}, {"variables": {"x": 3}}, {"variables": {"x": 3, "unread": 4}}, {"variables": {"x": 1}, "x": 3},
