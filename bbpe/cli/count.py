@@ -52,7 +52,7 @@ def _count(args: Namespace) -> PretokenCounts:
         task = how.task(args.pattern, args.special_token)
         if from_files:
             return count_files(STDIN_FILE if is_stdin else args.files, task, report)
-        return count_texts(stdin_texts(args.document), task, report)
+        return count_texts(stdin_texts(args), task, report)
 
 
 COMMAND = Command(_add_arguments, _run)

@@ -6,6 +6,7 @@ import argparse
 import sys
 from argparse import ArgumentParser, Namespace, _ArgumentGroup
 from collections.abc import Iterable
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from bbpe.counting.options import Counting
 from bbpe.progress import JsonLines
 
 from .command import positive
-from .streams import STDIN_FILE, add_reading, stdin
+from .streams import STDIN_FILE, add_reading, check_stdin, stdin
 
 
 def add_corpus(parser: ArgumentParser) -> _ArgumentGroup:
@@ -75,6 +76,12 @@ def is_streamed(args: Namespace) -> bool:
     return asked and Path(STDIN_FILE).exists()
 
 
-def stdin_texts(document: str) -> Iterable[bytes]:
-    """Return the texts of standard input."""
-    return stdin() if document == "line" else (stdin().read(),)
+def stdin_texts(args: Namespace) -> Iterable[bytes]:
+    """Return the texts of standard input; raises as `check_stdin`."""
+    if args.document != "line":
+        text = stdin().read()
+        check_stdin(text, args.input_format)
+        return (text,)
+    first = stdin().readline()
+    check_stdin(first, args.input_format)
+    return chain([first] if first else [], stdin())

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 
-from bbpe.corpus.files import File, check_head
 from bbpe.corpus.sources import Texts
 from bbpe.encoding.engine import Ids
 from bbpe.encoding.file_ids import Document, FileEncoder
@@ -89,7 +88,7 @@ def counts_of(args: Namespace, tokenizer: Tokenizer) -> Iterator[tuple[str, int]
         if name != STDIN:
             found.append((str(path), count) for path, count in encoder.counts(name))
         elif args.input_format in (None, "text"):
-            found.append((STDIN, encoder.count(_stdin_texts())) for _ in range(1))
+            found.append((STDIN, encoder.count(_stdin_texts(args))) for _ in range(1))
         else:
             stdin()
             found.append((STDIN, count) for _, count in encoder.counts(STDIN_FILE))
@@ -105,17 +104,15 @@ def _file_encoder(args: Namespace, tokenizer: Tokenizer, allowed: Selection) -> 
 
 def _of_stdin(args: Namespace, tokenizer: Tokenizer, allowed: Selection) -> Iterator[Document]:
     if args.input_format in (None, "text"):
-        yield Document(Path(STDIN), None, _file_encoder(args, tokenizer, allowed).parts(_stdin_texts()))
+        yield Document(Path(STDIN), None, _file_encoder(args, tokenizer, allowed).parts(_stdin_texts(args)))
         return
     stdin()
     for document in _file_encoder(args, tokenizer, allowed).corpus(STDIN_FILE):
         yield Document(Path(STDIN), document.row, document.parts)
 
 
-def _stdin_texts() -> Iterator[Texts]:
-    for number, chunk in enumerate(stdin_chunks()):
-        if number == 0:
-            check_head(File(Path(label_of(STDIN)), "text"), chunk)
+def _stdin_texts(args: Namespace) -> Iterator[Texts]:
+    for chunk in stdin_chunks(args.input_format):
         yield Texts(chunk, None, last=False)
     yield Texts(b"", None)
 

@@ -11,6 +11,7 @@ from .parsers import UsageError
 from .streams import add_reading, chunks_of, files_of, flush, label_of, write
 
 if TYPE_CHECKING:
+    from bbpe.corpus.files import Format
     from bbpe.pipeline.special_tokens import Selection
     from bbpe.tokenizer import Tokenizer
 
@@ -36,10 +37,10 @@ def selection_of(args: Namespace) -> Selection:
     return "all" if args.special else ()
 
 
-def lines_of(name: str) -> Iterator[list[bytes]]:
-    """Yield the lines of a file without their ends, as many at a time as are read; "-" is standard input."""
+def lines_of(name: str, input_format: Format | None = "text") -> Iterator[list[bytes]]:
+    """Yield the lines of a file without their ends, as many at a time as are read; arguments as in `chunks_of`."""
     torn: list[bytes] = []
-    for chunk in chunks_of(name):
+    for chunk in chunks_of(name, input_format):
         first, *lines = chunk.split(b"\n")
         torn.append(first)
         if lines:
@@ -56,7 +57,7 @@ def convert_lines(args: Namespace, convert: Callable[[list[bytes], str, int], Se
     """
     for name in files_of(args.files):
         number = 1
-        for lines in lines_of(name):
+        for lines in lines_of(name, getattr(args, "input_format", "text")):
             write("".join(f"{line}\n" for line in convert(lines, label_of(name), number)).encode())
             number += len(lines)
             if args.line_buffered:

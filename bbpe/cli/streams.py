@@ -14,8 +14,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import BinaryIO, cast
 
-from bbpe.corpus.files import FORMATS, corpus_paths
+from bbpe.corpus.files import FORMATS, File, Format, check_head, corpus_paths
 from bbpe.corpus.sources import Reading
+from bbpe.corpus.urls import path_of
 
 from .parsers import UsageError
 
@@ -34,13 +35,22 @@ def add_reading(parser: ArgumentParser | _ArgumentGroup) -> None:
     parser.add_argument("--input-format", choices=FORMATS, help=how)
 
 
-def chunks_of(name: str) -> Iterator[bytes]:
-    """Yield the bytes of a file as text, or of standard input for "-", in chunks of at most 1 MiB."""
+def chunks_of(name: str, input_format: Format | None = "text") -> Iterator[bytes]:
+    """Yield the bytes of a text file, or of standard input for "-", in chunks of at most 1 MiB.
+
+    With `input_format` any file is text; without it a file of records is an error, a `ValueError`.
+    """
+    if input_format not in (None, "text"):
+        raise ValueError(f"--input-format {input_format} does not go with an option that takes text; expected text")
     if name == STDIN:
-        yield from stdin_chunks()
+        yield from stdin_chunks(input_format)
         return
-    reading = Reading(block=_CHUNK_BYTES, format="text")
-    for event in reading.texts(reading.file(Path(name))):
+    reading = Reading(block=_CHUNK_BYTES, format=input_format)
+    file = reading.file(path_of(name))
+    if file.kind != "text":
+        kind = "Parquet" if file.kind == "parquet" else "JSON lines"
+        raise ValueError(f"{name}: a file of {kind}; expected text, or --input-format text to read it as text")
+    for event in reading.texts(file):
         yield bytes(event.data)
 
 
@@ -92,12 +102,20 @@ def named_file(text: str) -> str:
     return text
 
 
-def stdin_chunks() -> Iterator[bytes]:
-    """Yield what standard input has, as soon as it has it."""
+def stdin_chunks(input_format: Format | None = "text") -> Iterator[bytes]:
+    """Yield what standard input has, as soon as it has it; raises as `check_stdin`."""
     # read1 hands over what a slow pipe has, without waiting for a full chunk
-    source = cast(BufferedReader, stdin())
+    source, is_first = cast(BufferedReader, stdin()), True
     while chunk := source.read1(_CHUNK_BYTES):
+        if is_first:
+            check_stdin(chunk, input_format)
+        is_first = False
         yield chunk
+
+
+def check_stdin(head: bytes, input_format: Format | None) -> None:
+    """Check the first bytes of standard input, as those of a file; `CorpusError` when they are no text."""
+    check_head(File(Path(_INPUT), "text", asked=input_format == "text"), head)
 
 
 def write(data: bytes) -> None:

@@ -56,7 +56,7 @@ def _count_files(args: Namespace, tokenizer: Tokenizer) -> None:
 def _count_lines(args: Namespace, tokenizer: Tokenizer) -> None:
     for name in files_of(args.files):
         number = 0
-        for lines in lines_of(name):
+        for lines in lines_of(name, args.input_format):
             for count in tokenizer.count_tokens_batch(lines, allowed_special=selection_of(args)).tolist():
                 number += 1
                 if args.json:
@@ -68,7 +68,7 @@ def _count_lines(args: Namespace, tokenizer: Tokenizer) -> None:
 def _write_beginnings(args: Namespace, tokenizer: Tokenizer) -> None:
     allowed = selection_of(args)
     for name in files_of(args.files):
-        kept = tokenizer.truncate(b"".join(chunks_of(name)), args.truncate, allowed_special=allowed)
+        kept = tokenizer.truncate(b"".join(chunks_of(name, args.input_format)), args.truncate, allowed_special=allowed)
         if args.json:
             count = tokenizer.count_tokens(kept, allowed_special=allowed)
             say_json({"file": label_of(name), "tokens": count, "text": kept.decode("utf-8", "replace")})
@@ -79,7 +79,7 @@ def _write_beginnings(args: Namespace, tokenizer: Tokenizer) -> None:
 def _write_chunks(args: Namespace, tokenizer: Tokenizer) -> None:
     """Write the start, end and number of tokens of each chunk; the positions are characters."""
     for name in files_of(args.files):
-        text = b"".join(chunks_of(name)).decode("utf-8", "replace")
+        text = b"".join(chunks_of(name, args.input_format)).decode("utf-8", "replace")
         for start, end, count in tokenizer.chunk(text, args.chunk, allowed_special=selection_of(args)):
             if args.json:
                 found = {"start": start, "end": end, "tokens": count, "text": text[start:end]}

@@ -139,7 +139,7 @@ def _train(args: Namespace, model: Model, counts: PretokenCounts | None) -> Toke
             counting=counting_of(args),
         )  # fmt: skip
     return bbpe.train_from_iterator(
-        stdin_texts(args.document), args.vocab_size, model=model, pattern=args.pattern,
+        stdin_texts(args), args.vocab_size, model=model, pattern=args.pattern,
         special_tokens=args.special_token, counting=counting_of(args, files=False),
     )  # fmt: skip
 

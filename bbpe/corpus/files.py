@@ -1,26 +1,28 @@
 """The files of a corpus: which ones names stand for, and of what kind each is.
 
-The kind is what the caller asks, else what the name says; the first bytes must fit it.  One mechanism for all that
-reads files: counting, training, encoding, and the command line.
+The kind is what the caller asks, else what the name says, else what the first bytes show, which must fit it in any
+case.  One mechanism for all that reads files: counting, training, sharding, encoding, and the command line.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Set
 from pathlib import Path
-from typing import Literal, TypeAlias, cast, get_args
+from typing import Any, BinaryIO, Literal, TypeAlias, cast, get_args
 
-from ..errors import CorpusError, described
+from ..errors import CorpusError, MemoryLimitError, described
 from ..lazy import lazy_re
 from ..records import dataclass, field
-from .compressed import COMPRESSIONS
-from .names import expanded
+from .compressed import BROKEN, COMPRESSIONS, failure
+from .names import RECORDS, expanded, suffix_of
 from .urls import Url
 
 #: Where a file is: on this machine, or elsewhere.
 FilePath: TypeAlias = Path | Url
+Kind: TypeAlias = Literal["text", "jsonl", "json", "parquet"]
 CorpusPaths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 #: How a file may be asked to be read.
 Format: TypeAlias = Literal["text", "jsonl", "parquet"]
@@ -30,14 +32,24 @@ OnError: TypeAlias = Literal["raise", "skip"]
 
 #: Characters; no system has longer names, and `glob` would look for them level by level.
 _LONGEST_NAME = 1 << 15
-#: Bytes at the beginning of a file that show what it is.
-HEAD = 512
+#: Bytes at the beginning of a file that show what it is, and those that show whether its lines are JSON.
+HEAD, _LINES = 512, 1 << 16
+#: The most memory for the window of a decompressor, to look at the beginning of a file.
+_WINDOW = 1 << 26
+#: Suffixes by which a file is text, whatever its first line looks like.
+_TEXT = (".txt", ".text", ".md", ".markdown", ".rst", ".tex", ".html", ".htm", ".xml")
 #: Suffixes of files that are not text, by a description for the message.
 _NO_TEXT = {
     "an archive": ".zip .tar .tgz .tbz .tbz2 .txz .tzst .7z .rar .jar .whl .deb .rpm .iso .cab .cpio .dmg",
     "compressed in a way that is not read (.gz, .bz2, .xz and .zst are)": ".lz4 .lz .lzo .lzma .br .z .sz .snappy",
-    "a table": ".csv .tsv .xls .xlsx .xlsm .ods .arrow .feather .ipc .orc .avro .h5 .hdf5 .hdf .sqlite .sqlite3 .db",
-    "numbers or objects": ".npy .npz .bin .idx .pkl .pickle .pt .pth .ckpt .safetensors .gguf .onnx .tfrecord .mat",
+    "a table": (
+        ".csv .tsv .xls .xlsx .xlsm .ods .arrow .feather .ipc .orc .avro .h5 .hdf5 .hdf .sqlite .sqlite3 .db "
+        ".mdb .lmdb .lance .vortex .mds"
+    ),
+    "numbers or objects": (
+        ".npy .npz .bin .idx .pkl .pickle .pt .pth .ckpt .safetensors .gguf .onnx .tfrecord .tfrecords .mat .ds"
+    ),
+    "web pages with their headers": ".warc .wet .wat",
     "a document with a format of its own": ".pdf .doc .docx .ppt .pptx .odt .odp .epub .mobi .djvu",
     "a picture, a sound or a film": (
         ".png .jpg .jpeg .gif .webp .bmp .tif .tiff .ico .mp3 .mp4 .m4a .wav .flac .ogg .avi .mov .mkv .webm"
@@ -45,6 +57,7 @@ _NO_TEXT = {
     "a program": ".exe .dll .so .dylib .class .pyc .wasm",
 }
 _NO_TEXT_OF = {suffix: what for what, suffixes in _NO_TEXT.items() for suffix in suffixes.split()}
+_PARQUET_FILE = "a Parquet file; format='parquet' reads it"
 #: The first bytes of files that are not text, by a description for the message.
 _BEGINNINGS = {
     "a zip archive": rb"PK(?:\x03\x04|\x05\x06)",
@@ -56,7 +69,7 @@ _BEGINNINGS = {
     "a 7z archive": rb"7z\xbc\xaf\x27\x1c",
     "a rar archive": rb"Rar!\x1a\x07",
     "a tar archive": rb"(?s:.{257}ustar)",
-    "a Parquet file; format='parquet' reads it": rb"PAR[1E][\x00-\x1f]",
+    _PARQUET_FILE: rb"PAR[1E][\x00-\x1f]",
     "an Arrow file": rb"ARROW1\x00\x00|(?s:\xff\xff\xff\xff..[\x00-\x3f]\x00\x10\x00\x00\x00)",
     "a Feather file": rb"FEA1\x00",
     "an ORC file": rb"ORC[\x00-\x1f]",
@@ -66,6 +79,7 @@ _BEGINNINGS = {
     "an array of numpy": rb"\x93NUMPY",
     "a pickle": rb"\x80(?:[\x04\x05]\x95|[\x02\x03][\]}(cXq])",
     "a GGUF file": rb"GGUF[\x01-\x1f]\x00",
+    "a WARC file, web pages with their headers": rb"WARC/\d\.\d+\r?\n",
     "a PDF document": rb"%PDF-\d",
     "a document of Microsoft Office": rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
     "a PNG picture": rb"\x89PNG\r\n",
@@ -74,6 +88,10 @@ _BEGINNINGS = {
 }
 _DESCRIPTIONS = tuple(_BEGINNINGS)
 _BEGINS = lazy_re(b"|".join(b"(%b)" % pattern for pattern in _BEGINNINGS.values()))
+_BINARY = f"a binary file, with a byte 0 among the first {HEAD}"
+#: The beginning of a Parquet file, and of a line that may be an object of JSON.
+_PARQUET, _OBJECT = lazy_re(_BEGINNINGS[_PARQUET_FILE]), lazy_re(rb'[ \t\r\n]*\{[ \t]*"(?:[^"\\\n]|\\.)*"[ \t]*:')
+_UTF8_MARK = b"\xef\xbb\xbf"
 #: Byte order marks; a mark comes before any shorter mark that is its prefix.
 _MARKS = {
     b"\xff\xfe\x00\x00": "UTF-32, little-endian",
@@ -88,14 +106,15 @@ class File:
     """A file of a corpus.
 
     `size`: its bytes when it was looked at; `None` for a pipe or a device.  `asked`: the caller says that it is text.
-    `is_packed`: its name is that of a compressed file.  `is_plain`: it is one text as it is on the disk, so that
-    reading may begin anywhere in it.
+    `by_contents`: the kind is what its first bytes show.  `is_packed`: its name is that of a compressed file.
+    `is_plain`: it is one text as it is on the disk, so that reading may begin anywhere in it.
     """
 
     path: FilePath
-    kind: Literal["text", "jsonl", "json", "parquet"]
+    kind: Kind
     size: int | None = None
     asked: bool = False
+    by_contents: bool = False
     is_packed: bool = field(init=False)
     is_plain: bool = field(init=False)
 
@@ -149,15 +168,20 @@ def _names(files: CorpusPaths, argument: str) -> Iterator[str]:
         yield name
 
 
-def corpus_files(files: CorpusPaths, asked: Format | None = None, argument: str | None = None) -> list[File]:
+def corpus_files(
+    files: CorpusPaths, asked: Format | None = None, text_field: str = "text", argument: str | None = None
+) -> list[File]:
     """Return the files that names stand for, as `corpus_paths` and `file_of` do."""
-    return [file_of(path, asked) for path in corpus_paths(files, asked, argument)]
+    return [file_of(path, asked, text_field) for path in corpus_paths(files, asked, argument)]
 
 
-def file_of(path: FilePath, asked: Format | None = None) -> File:
-    """Return the kind and the size of a file.
+def file_of(path: FilePath, asked: Format | None = None, text_field: str = "text") -> File:
+    """Return the kind and the size of a file; where its name says nothing, its first bytes decide.
 
-    Raises `CorpusError` when the suffix is that of a file that is not text, `OSError` when the file does not exist.
+    `text_field`: the field with the text, if it is a file of JSON lines.
+
+    Raises `CorpusError` when the suffix or the first bytes are those of a file that is not text, `OSError` when the
+    file cannot be read.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -172,10 +196,15 @@ def file_of(path: FilePath, asked: Format | None = None) -> File:
         path = path.with_status()
     status = path.stat()
     size = status.st_size if stat.S_ISREG(status.st_mode) else None
-    return File(path, asked or kind_of(path), size, asked == "text")
+    file = File(path, asked or kind_of(path), size, asked == "text")
+    # what is read through /dev, such as standard input, may be there only once
+    if asked is not None or file.kind != "text" or not size or _says_text(path) or str(path).startswith("/dev/"):
+        return file
+    kind = _looked_at(file, text_field)
+    return file if kind == "text" else File(path, kind, size, by_contents=True)
 
 
-def kind_of(path: FilePath) -> Literal["text", "jsonl", "json", "parquet"]:
+def kind_of(path: FilePath) -> Kind:
     """Return the kind of a file by its suffix, without one of compression.
 
     Raises `CorpusError` when the suffix is that of a file that is not text.
@@ -190,12 +219,70 @@ def kind_of(path: FilePath) -> Literal["text", "jsonl", "json", "parquet"]:
         raise _refused(path, f"a {last} file is {_NO_TEXT_OF[last]}, not text")
     if last == ".parquet" and packed:
         raise _refused(path, f"compressed Parquet files are not supported; expected the file without {suffixes[-1]}")
-    if last in (".jsonl", ".ndjson"):
+    if last in (".jsonl", ".ndjson", ".jsonlines"):
         return "jsonl"
     return cast(Literal["json", "parquet"], last[1:]) if last in (".json", ".parquet") else "text"
 
 
-def check_head(file: File, head: bytes | memoryview) -> None:
+def _says_text(path: FilePath) -> bool:
+    """Return whether the name of a file says that it is text, as that of `a.jsonl.txt` does not."""
+    return suffix_of(path.name) in _TEXT and not any(suffix.lower() in RECORDS for suffix in path.suffixes)
+
+
+def _looked_at(file: File, text_field: str) -> Kind:
+    """Return the kind of a file by its first decompressed bytes; raises as `check_head` and reading it do."""
+    decompress = COMPRESSIONS.get(file.path.suffix.lower())
+    try:
+        with file.path.open("rb", buffering=0 if decompress is None else -1) as raw:
+            stream = raw if decompress is None else decompress(raw, _WINDOW)
+            head = _filled(stream, HEAD)
+            if _OBJECT.match(head.removeprefix(_UTF8_MARK)) is not None:
+                head += _filled(stream, _LINES - len(head))
+    except BROKEN as error:
+        failed = failure(file.path, error)
+        if isinstance(failed, MemoryLimitError):
+            # it is not looked at before it is read
+            return "text"
+        raise failed from error
+    if not file.is_packed and _PARQUET.match(head) is not None:
+        return "parquet"
+    if _are_json_lines(head, text_field):
+        return "jsonl"
+    check_head(file, head, text_field)
+    return "text"
+
+
+def _filled(stream: BinaryIO, size: int) -> bytes:
+    buffer, filled = memoryview(bytearray(size)), 0
+    while filled < size and (more := cast(Any, stream).readinto(buffer[filled:])):
+        filled += more
+    return bytes(buffer[:filled])
+
+
+def _are_json_lines(head: bytes, text_field: str) -> bool:
+    """Return whether lines are objects of JSON: one with the text, or the first two; or one longer than the head."""
+    head = head[:_LINES].removeprefix(_UTF8_MARK)
+    if _OBJECT.match(head) is None:
+        return False
+    is_cut = len(head) >= _LINES - len(_UTF8_MARK)
+    lines = [line for line in head.split(b"\n") if line.strip()]
+    if is_cut and len(lines) == 1:
+        return True
+    found = [_object_of(line) for line in lines[: len(lines) - is_cut]]
+    if is_cut:
+        found.append(None if _OBJECT.match(lines[-1]) is None else {})
+    return any(text_field in each for each in found if each is not None) or (len(found) > 1 and None not in found[:2])
+
+
+def _object_of(line: bytes) -> dict[str, Any] | None:
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def check_head(file: File, head: bytes | memoryview, text_field: str = "text") -> None:
     """Check the first decompressed bytes of a file; `CorpusError` when they show that it is not UTF-8 or not text."""
     first = bytes(head[:HEAD])
     for mark, encoding in _MARKS.items():
@@ -208,6 +295,15 @@ def check_head(file: File, head: bytes | memoryview) -> None:
     found = None if file.asked else _BEGINS.match(first)
     if found is not None and found.lastindex is not None:
         raise _refused(file.path, f"the file begins like {_DESCRIPTIONS[found.lastindex - 1]}")
+    if file.kind != "text" or file.asked or _says_text(file.path):
+        return
+    if b"\0" in first:
+        raise _refused(file.path, f"the file begins like {_BINARY}")
+    if _are_json_lines(bytes(head[:_LINES]), text_field):
+        raise CorpusError(
+            f"{file.path}: its first lines are JSON; read them as JSON lines with format='jsonl' (--input-format "
+            "jsonl), or as text with format='text' (--input-format text)"
+        )
 
 
 def check_format(asked: object) -> None:

@@ -4,6 +4,8 @@ A folder or a glob gives each file once.  Links to folders are followed.  Files 
 hold no texts of it are left out, as readers of tables leave them out; a file that is named itself is always there.
 """
 
+# names are kept as they are given, and a walk over a million files is quick
+# ruff: noqa: PTH110, PTH112, PTH118, PTH122, PTH206, PTH207
 from __future__ import annotations
 
 import errno
@@ -45,9 +47,9 @@ def expanded(name: str, argument: str | None = None, *, as_text: bool = False) -
             below, pattern = expand(name)
             return _kept(f"{name!r}{of}", below, pattern, as_text)
         name = str(local)
-    if os.path.isdir(name):  # noqa: PTH112 - Path("") would be the current folder
-        return _kept(f"{name!r}{of}", _once(os.path.join(name, ""), _files_below(name)), "", as_text)  # noqa: PTH118
-    if os.path.exists(name):  # noqa: PTH110
+    if os.path.isdir(name):
+        return _kept(f"{name!r}{of}", _once(os.path.join(name, ""), _files_below(name)), "", as_text)
+    if os.path.exists(name):
         return [Path(name)]
     if not glob.has_magic(name):
         is_text = any(char.isspace() for char in name)
@@ -63,8 +65,8 @@ def suffix_of(name: str) -> str:
     >>> suffix_of("a.JSONL.gz"), suffix_of("part-00000.gz"), suffix_of(".json")
     ('.jsonl', '', '')
     """
-    stem, suffix = os.path.splitext(name.lower())  # noqa: PTH122
-    return os.path.splitext(stem)[1] if suffix in COMPRESSIONS else suffix  # noqa: PTH122
+    stem, suffix = os.path.splitext(name.lower())
+    return os.path.splitext(stem)[1] if suffix in COMPRESSIONS else suffix
 
 
 def _kept(name: str, below: Mapping[_Parts, _T], pattern: str, as_text: bool) -> list[_T]:
@@ -76,7 +78,8 @@ def _kept(name: str, below: Mapping[_Parts, _T], pattern: str, as_text: bool) ->
     names = f"/{pattern}".replace(os.sep, "/").lower()
     found = {parts: path for parts, path in below.items() if "/." in names or not _begins(parts, ".")}
     records = () if as_text else RECORDS
-    data = {parts[:depth] for parts in found if parts and suffix_of(parts[-1]) in records for depth in range(len(parts))}
+    of_records = [parts for parts in found if parts and suffix_of(parts[-1]) in records]
+    data = {parts[:depth] for parts in of_records for depth in range(len(parts))}
 
     def holds_none(parts: _Parts) -> bool:
         if "/_" not in names and _begins(parts, "_") and suffix_of(parts[-1]) in ("", _CHECKSUM, *records):
@@ -100,7 +103,7 @@ def _begins(parts: _Parts, mark: str) -> bool:
 def _once(base: str, found: Iterator[tuple[_Parts, str]]) -> dict[_Parts, Path]:
     """Return files below a folder by their names, sorted; of the names of one file the one through fewest links."""
     root = os.path.realpath(base)
-    rows = sorted((real != os.path.join(root, *parts), parts, real) for parts, real in found)  # noqa: PTH118
+    rows = sorted((real != os.path.join(root, *parts), parts, real) for parts, real in found)
     names: dict[str, _Parts] = {}
     for _, parts, real in rows:
         names.setdefault(real, parts)
@@ -113,12 +116,12 @@ def _files_below(folder: str, *, hidden: bool = False) -> Iterator[tuple[_Parts,
     left: list[tuple[_Parts, str, frozenset[str]]] = [((), real, frozenset([real]))]
     while left:
         parts, real, above = left.pop()
-        with os.scandir(os.path.join(folder, *parts)) as entries:  # noqa: PTH118
+        with os.scandir(os.path.join(folder, *parts)) as entries:
             for entry in entries:
                 if entry.name.startswith(".") and not hidden:
                     continue
                 own = (*parts, entry.name)
-                its = os.path.realpath(entry.path) if entry.is_symlink() else os.path.join(real, entry.name)  # noqa: PTH118
+                its = os.path.realpath(entry.path) if entry.is_symlink() else os.path.join(real, entry.name)
                 if not entry.is_dir():
                     yield own, its
                 elif its not in above:
@@ -136,13 +139,13 @@ def _matches(base: str, pattern: str) -> Iterator[tuple[_Parts, str]]:
     """Yield the files below a folder that match a pattern."""
     wanted = pattern.split(os.sep)
     if "**" in wanted:
-        if os.path.isdir(base or os.curdir):  # noqa: PTH112
+        if os.path.isdir(base or os.curdir):
             for parts, real in _files_below(base or os.curdir, hidden=any(part.startswith(".") for part in wanted)):
                 if _match(parts, wanted):
                     yield parts, real
         return
-    for found in glob.iglob(base + pattern):  # noqa: PTH207
-        if not os.path.isdir(found):  # noqa: PTH112
+    for found in glob.iglob(base + pattern):
+        if not os.path.isdir(found):
             yield tuple(found[len(base) :].split(os.sep)), os.path.realpath(found)
 
 

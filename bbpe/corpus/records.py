@@ -204,6 +204,9 @@ class JsonLines:
                 "; a .json file is read as JSON lines, one object on each line; convert a single document, for example "
                 "with `jq -c '.[]' a.json > a.jsonl`, or read it as text with format='text'"
             )
+        if self._source.file.by_contents:
+            problem += "; the file is read as JSON lines because of its first ones; format='text' reads it as text"
+            problem += " (--input-format text)"
         return CorpusError(f"{self._source.file.path}: line {self._number()}: {problem}")
 
 

@@ -29,9 +29,9 @@ class Texts:
     `ends` has the end of each text in `data`, int64[n].  `None` means that `data` is a part of one text, and `last`
     that it is the last part.  With `complete` false the text continues after the last part, and another reader reads
     the rest.  `read` is the number of bytes of the file read so far.  `skipped` is the number of records without a
-    text, before or among these texts, and `refused` of those that cannot be read.  With `headroom`, `data` is a view of a `Block`, and the caller may write to the
-    `headroom` bytes before it.  `path` is the file, for messages.  `keys` has the id of each whole text, if a
-    field with ids is asked for and the file has fields.
+    text, before or among these texts, and `refused` of those that cannot be read.  With `headroom`, `data` is a view of
+    a `Block`, and the caller may write to the `headroom` bytes before it.  `path` is the file, for messages.  `keys`
+    has the id of each whole text, if a field with ids is asked for and the file has fields.
     """
 
     data: bytes | memoryview
@@ -70,7 +70,7 @@ class Reading:
 
     def file(self, path: FilePath) -> File:
         """Return the kind and the size of a file; raises the errors of `file_of`."""
-        return file_of(path, self.format)
+        return file_of(path, self.format, self.text_field)
 
     def texts(
         self, file: File, *, start: int = 0, stop: int | None = None, buffers: Buffers | None = None,
@@ -127,7 +127,7 @@ class Reading:
             left = sys.maxsize if end is None else end - start
             block = source.block(buffers, min(self.block, left))
             if start == 0:
-                check_head(file, block)
+                check_head(file, block, self.text_field)
             while True:
                 ended = len(block) < min(self.block, left)
                 left -= len(block)

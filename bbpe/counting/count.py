@@ -56,11 +56,12 @@ def count(
 
     A file is one text; `.jsonl` has one in the field `text_field` of each line, `.parquet` one in the column
     `text_field` of each row; `.gz`, `.bz2`, `.xz` and `.zst` are decompressed as they are read.  A `.json` file is
-    read as JSON lines.  Archives, tables and other files that are no text, and UTF-16, are refused.  A file must not
-    change while it is read.
+    read as JSON lines, and so is a file whose name says nothing and whose first lines are JSON.  Archives, tables and
+    other files that are no text, and UTF-16, are refused.  A file must not change while it is read.
 
     Args:
-        files: A path, glob or folder, or the URL of one, such as "s3://bucket/*.jsonl", or a list of them.
+        files: A path, glob or folder, or the URL of one, such as "s3://bucket/*.jsonl", or a list of them.  A file
+            that is given twice counts twice; a folder or a glob gives each file once.
         pattern: How to split texts, the name of a pattern or a regex.
         special_tokens: Texts that separate the text in which they are found, and are not counted.
         **options: The fields of `Counting`: `max_memory`, `checkpoint`, `executor`, `threads`, `sample`, `document`,
@@ -104,8 +105,8 @@ def count_from_iterator(
         texts: Texts, each `str` or bytes-like; or lists of texts, if the first item is one; or a column of Arrow.
         pattern: How to split texts, the name of a pattern or a regex.
         special_tokens: Texts that separate the text in which they are found, and are not counted.
-        **options: The fields of `Counting`, less `text_field`, `format` and `on_error`.  With `checkpoint`, a second call must be
-            given the same texts; it passes over those that are done.
+        **options: The fields of `Counting`, less `text_field`, `format` and `on_error`.  With `checkpoint`, a second
+            call must be given the same texts; it passes over those that are done.
 
     Returns:
         The pretokens and how often each occurs, in the order of their first appearance.
@@ -131,7 +132,8 @@ def count_files(
     """Count files; `growth` is called with lower bounds while the counts grow, and errors name `argument`."""
     if isinstance(files, Iterator):
         files = list(files)
-    found, checkpoint = corpus_files(files, task.options.format, argument), task.options.checkpoint
+    options = task.options
+    found, checkpoint = corpus_files(files, options.format, options.text_field, argument), options.checkpoint
     if checkpoint is not None:
         given = [files] if isinstance(files, str | os.PathLike) else files
         _check_checkpoint(Path(checkpoint), [*given, *(file.path for file in found)])

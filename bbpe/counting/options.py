@@ -70,8 +70,7 @@ class Counting:
     r"""How to read a corpus and count its pretokens.
 
     `document`, `max_pretoken_bytes` and `sample` change what is counted; `text_field`, `format` and `on_error` change
-    what is read.
-    The other options change time and memory alone: the counts are the same to the last bit.
+    what is read.  The other options change time and memory alone: the counts are the same to the last bit.
 
     Attributes:
         max_memory: The memory that the whole process may take, in bytes or as text such as "4GB"; no limit by default.
@@ -87,7 +86,8 @@ class Counting:
         sample: The share of texts to count, more than 0 and at most 1; a hash of each text chooses.
         document: What is one text: "file" (the default), or "line", each line of a file or of a text with its end.
         text_field: The field of a `.jsonl` file, or the column of a `.parquet` file, that holds the text.  For files.
-        format: What files are, "text", "jsonl" or "parquet"; by default their names decide.  For files.
+        format: What files are, "text", "jsonl" or "parquet"; by default their names decide, or their first bytes where
+            a name says nothing.  For files.
         on_error: "raise", or "skip" to leave out lines of JSON that cannot be read; the summary has their number as
             `refused`.  For files.
         max_pretoken_bytes: The longest pretoken; longer ones are counted in pieces.  No limit by default.
@@ -120,9 +120,9 @@ class Counting:
     progress: bool | Report | None = None
 
     def __post_init__(self) -> None:
-        for name, value, kind in (("document", self.document, Document), ("on_error", self.on_error, OnError)):
-            if value not in get_args(kind):
-                raise ValueError(f"Counting.{name} is {value!r}; expected {' or '.join(map(repr, get_args(kind)))}")
+        for option, chosen, kind in (("document", self.document, Document), ("on_error", self.on_error, OnError)):
+            if chosen not in get_args(kind):
+                raise ValueError(f"Counting.{option} is {chosen!r}; expected {' or '.join(map(repr, get_args(kind)))}")
         object.__setattr__(self, "sample", check_share("Counting.sample", self.sample))
         for name, most in (("max_pretoken_bytes", None), ("in_flight", None), ("threads", MOST_THREADS)):
             if (given := getattr(self, name)) is not None:

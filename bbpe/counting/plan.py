@@ -97,7 +97,7 @@ class CountPlan:
         """Return the work of a part; `CorpusError` when a file is not as it was when the plan was made."""
         ranges: list[Range] = []
         for path, size, mtime, start, stop in self.parts[number]:
-            file = file_of(path_of(path), self.options["format"])
+            file = file_of(path_of(path), self.options["format"], self.options["text_field"])
             if (file.size, file.path.stat().st_mtime_ns) != (size, mtime):
                 raise CorpusError(f"{path}: the file has changed since the plan was made; make a new plan")
             ranges.append((file, start, stop))
@@ -140,7 +140,7 @@ def plan_count(
     """
     how = Counting(**options)
     task = how.task(pattern, special_tokens)
-    found = corpus_files(files, how.format)
+    found = corpus_files(files, how.format, how.text_field)
     if None in [file.size for file in found]:
         raise CorpusError("a file of the corpus is a pipe or a device; expected files, which can be read again")
     names = ("document", "sample", "max_pretoken_bytes", "text_field", "format", "on_error")

@@ -150,7 +150,7 @@ def _named(given: _Given | Mapping[str, _Given] | None, argument: str) -> dict[s
 
 
 def _files(corpus: CorpusPaths, reading: Reading, argument: str) -> Source:
-    return Source(argument, tuple(corpus_files(corpus, reading.format, argument)))
+    return Source(argument, tuple(corpus_files(corpus, reading.format, reading.text_field, argument)))
 
 
 def _of_file(file: File, reading: Reading) -> Iterator[tuple[Text, int]]:

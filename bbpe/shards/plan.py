@@ -48,7 +48,7 @@ class Source:
 
     def file(self, policy: Policy) -> File:
         """Return the file; `CorpusError` when it is not as it was when the plan was made."""
-        file = file_of(path_of(self.path), policy.input_format)
+        file = file_of(path_of(self.path), policy.input_format, policy.text_field)
         if (file.size, file.path.stat().st_mtime_ns) != (self.size, self.mtime_ns):
             changed = f"has {file.size} bytes, and had {self.size}" if file.size != self.size else "was written to"
             way = "make a new plan in another folder"
@@ -229,7 +229,7 @@ def parts_of(files: CorpusPaths, policy: Policy) -> tuple[tuple[Source, ...], ..
     """Divide files into parts; the last one is not small if there is another one to put it into."""
     parts: list[list[Source]] = [[]]
     held = 0
-    for source in _ranges(corpus_files(files, policy.input_format), policy):
+    for source in _ranges(corpus_files(files, policy.input_format, policy.text_field), policy):
         if parts[-1] and held + source.read > policy.part_size and 2 * held >= policy.part_size:
             parts.append([])
             held = 0

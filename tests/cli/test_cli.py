@@ -21,7 +21,7 @@ from bbpe.encoding import file_ids
 from bbpe.text import bytes_to_alphabet
 
 # not all of it is UTF-8
-TEXT = "see my eyes first, see my dogs <|endoftext|>\r\n深度 😀!\n\n  ".encode() + b"caf\xe9 \xff\xfe\x00 x"
+TEXT = "see my eyes first, see my dogs <|endoftext|>\r\n深度 😀!\n\n  ".encode() + b"caf\xe9 \xff\xfe\x01 x"
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(bbpe.__file__).parents[1])}
 
 

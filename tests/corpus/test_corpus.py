@@ -76,7 +76,6 @@ def test_links_to_folders_are_followed(tree: Path, given: str) -> None:
     (tree / "sub" / "again").symlink_to(tree / "elsewhere", target_is_directory=True)
     (tree / "sub" / "deep" / "down").symlink_to(tree / "sub" / "web", target_is_directory=True)
     found = names(given)
-    assert found[-2:] == ["sub/deep/down/f.txt", "sub/deep/down/g.txt"] or found[:2] == ["sub/again/f.txt", "sub/again/g.txt"]
     assert sorted(path.rpartition("/")[2] for path in found) == ["d.txt", "e.txt", "f.txt", "g.txt"]
     assert names("sub/web/*") == ["sub/web/f.txt", "sub/web/g.txt"]
     assert names("**/web/**") == ["sub/web/f.txt", "sub/web/g.txt"]
@@ -110,12 +109,11 @@ def test_what_belongs_to_a_table_but_has_no_texts_is_left_out(tree: Path, given:
         assert names(f"table/{name}") == [f"table/{name}"], "a file that is named itself is read"
     assert names("table/_*") == ["table/_SUCCESS", "table/_common_metadata", "table/_metadata", "table/_notes.txt"]
     # as text, records and cards are texts like others
-    as_text = [path.as_posix() for path in corpus_paths(given, "text")]
+    as_text = list(map(str, corpus_paths(given, "text")))
     assert as_text == sorted([*kept, *(f"table/{name}" for name in TABLE if "." in name and not name.endswith(".crc"))])
-    with pytest.raises(CorpusError, match=r"'table/_delta_log' holds no files but 1 that are left out, such as '_0'"):
-        (tree / "table" / "_delta_log" / "0.json").rename(tree / "table" / "_delta_log" / "_0")
-        (tree / "table" / "_delta_log" / "0.crc").unlink()
-        names("table/_delta_log")
+    (tree / "empty" / "_SUCCESS").touch()
+    with pytest.raises(CorpusError, match="'empty' holds no files but 1 that are left out, such as '_SUCCESS'"):
+        names("empty")
 
 
 def test_a_card_of_texts_is_a_text(tree: Path) -> None:

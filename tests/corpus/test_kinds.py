@@ -167,12 +167,13 @@ CONTENTS: dict[str, Callable[[Path], bytes]] = {
 @pytest.mark.parametrize("what", CONTENTS)
 def test_contents_of_what_is_no_text_are_refused(read: Read, what: str, tmp_path: Path) -> None:
     data = CONTENTS[what](tmp_path)
-    for name in ("data", "a.txt", "a.md.gz", "a.jsonl"):
+    # a name without a suffix lets a Parquet file be read
+    for name in ("data", "a.txt", "a.md.gz", "data.gz", "a.jsonl")[what == "a Parquet file" :]:
         path = tmp_path / name
         path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
         with pytest.raises(bbpe.CorpusError, match=rf"{name}: the file begins like {what.strip()}.*format='text'"):
             read(path)
-    assert read(tmp_path / "data", format="text")
+    assert read(tmp_path / "a.txt", format="text")
 
 
 @by_reader
@@ -199,6 +200,7 @@ def test_a_format_that_is_asked_for_goes_before_names(read: Read, tmp_path: Path
     (tmp_path / "rows").write_bytes(JSON_LINES)
     (tmp_path / "rows.jsonl").write_bytes(JSON_LINES)
     (tmp_path / "rows.txt").write_bytes(JSON_LINES)
+    assert read(tmp_path / "rows", format="text") == read(tmp_path / "rows.txt")
     assert read(tmp_path / "rows", format="jsonl") == read(tmp_path / "rows.jsonl") != read(tmp_path / "rows.txt")
     assert read(tmp_path / "rows.jsonl", format="text") == read(tmp_path / "rows.txt")
     pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
@@ -217,7 +219,8 @@ def test_texts_that_only_look_like_something_else(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "kind"),
     [("a", "text"), ("a.v2.txt", "text"), ("a.py.zst", "text"), ("b.JSONL.XZ", "jsonl"), ("c.parquet", "parquet"),
-     ("d.json.gz", "json"), (".json", "text"), ("a.gz", "text"), ("zip", "text"), (".csv", "text")],
+     ("d.json.gz", "json"), (".json", "text"), ("a.gz", "text"), ("zip", "text"), (".csv", "text"),
+     ("a.jsonlines.gz", "jsonl"), ("a.jl", "text")],
 )  # fmt: skip
 def test_names(name: str, kind: str) -> None:
     assert kind_of(Path(name)) == kind

@@ -20,7 +20,7 @@ REFUSED = len(WRONG) - 1  # an empty line is no record
 
 @pytest.fixture
 def corpus(tmp_path: Path) -> Path:
-    """Files with wrong lines at the beginning, in between, together, at the end, and alone; the texts are `texts_of`."""
+    """Files with wrong lines at the beginning, in between, at the end, and alone; the texts are `texts_of`."""
     folder = tmp_path / "corpus"
     folder.mkdir()
     right = [json.dumps({"text": text}).encode() for text in texts_of()]
@@ -105,9 +105,9 @@ def test_extending_leaves_them_out(corpus: Path) -> None:
 
 
 def test_the_option_is_checked(corpus: Path) -> None:
-    with pytest.raises(ValueError, match="Counting.on_error is 'ignore'; expected 'raise' or 'skip'"):
+    with pytest.raises(ValueError, match=r"Counting\.on_error is 'ignore'; expected 'raise' or 'skip'"):
         bbpe.count(corpus, pattern="gpt2", on_error="ignore")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="Counting.on_error is 'skip'; expected it with files alone"):
+    with pytest.raises(ValueError, match=r"Counting\.on_error is 'skip'; expected it with files alone"):
         bbpe.train_from_iterator(["see"], 257, counting=bbpe.Counting(on_error="skip"))
 
 

@@ -104,7 +104,7 @@ def test_missing_files_are_named(name: str, tok: bbpe.Tokenizer, tmp_path: Path)
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
 def test_a_pipe_is_read_to_its_end(tok: bbpe.Tokenizer, tmp_path: Path) -> None:
-    pipe = tmp_path / "pipe"
+    pipe = tmp_path / "pipe.txt"
     for data in (NOT_UTF8, LONG.encode() * 100):
         os.mkfifo(pipe)
         writer = threading.Thread(target=pipe.write_bytes, args=(data,))

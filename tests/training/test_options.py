@@ -108,7 +108,8 @@ def test_counting_is_written_once() -> None:
     """The keywords of `count` are the fields of `Counting`, with their types."""
     hints = get_type_hints(bbpe.Counting)
     assert get_type_hints(FileOptions) == hints
-    assert get_type_hints(TextOptions) == {name: hints[name] for name in hints if name not in ("text_field", "format", "on_error")}
+    of_files = ("text_field", "format", "on_error")
+    assert get_type_hints(TextOptions) == {name: hints[name] for name in hints if name not in of_files}
     assert not FileOptions.__required_keys__
     # a default by `count`, and one by the object, are the same
     assert bbpe.count_from_iterator(TEXTS, pattern="gpt2") == bbpe.count_from_iterator(

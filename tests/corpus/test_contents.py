@@ -1,0 +1,280 @@
+"""Contents decide where the name of a file says nothing, for all that reads files: JSON lines, Parquet, binary."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import json
+import struct
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from options import counting_options, train_options
+
+import bbpe
+from bbpe.cli import main
+
+TEXTS = ["see my eyes first", 'see my "dogs"\n', "naïve"] * 3
+LINES = "".join(json.dumps({"id": number, "text": text}) + "\n" for number, text in enumerate(TEXTS)).encode()
+TOK = bbpe.train_from_iterator(TEXTS, 270)
+
+Read = Callable[..., Any]
+
+
+def count(path: Path | str, **options: Any) -> Any:
+    return list(bbpe.count(path, pattern="gpt2", **options))
+
+
+def count_in_memory(path: Path | str, **options: Any) -> Any:
+    return list(bbpe.count(path, pattern="gpt2", max_memory="4GB", threads=2, **options))
+
+
+def count_in_parts(path: Path | str, **options: Any) -> Any:
+    folder = _empty_folder()
+    plan = bbpe.plan_count(path, folder, pattern="gpt2", part_size=100, **options)
+    for number in range(len(plan)):
+        bbpe.count_part(plan, number)
+    return list(bbpe.sum_counts(folder))
+
+
+def train(path: Path | str, **options: Any) -> Any:
+    return bbpe.train(path, 265, **train_options(**options)).merges
+
+
+def extend(path: Path | str, **options: Any) -> Any:
+    return bbpe.extend(TOK, path, 2, **counting_options(**options)).merges
+
+
+def encode(path: Path | str, **options: Any) -> Any:
+    return [ids.tolist() for ids in TOK.encode_files(path, **options)]
+
+
+def shard(path: Path | str, **options: Any) -> Any:
+    options["input_format"] = options.pop("format", None)
+    return [ids.tolist() for ids in bbpe.shard(path, _empty_folder(), TOK, eos=None, part_size=100, **options)]
+
+
+def tokens(path: Path | str, **options: Any) -> Any:
+    options["input_format"] = options.pop("format", None)
+    return bbpe.count_tokens(path, TOK, **options)
+
+
+def _empty_folder() -> Path:
+    import tempfile
+
+    return Path(tempfile.mkdtemp())
+
+
+READERS: list[Read] = [count, count_in_memory, count_in_parts, train, extend, encode, shard, tokens]
+by_reader = pytest.mark.parametrize("read", READERS, ids=lambda read: read.__name__)
+
+
+NAMES = [
+    "wiki_00", "part-00000", "a.jl", "a.jsonlines", "a.jsonl.txt", "a.jsonl_1", "a.jsonl.1", "a.log", "0f3a9c",
+    "c4.json-00000-of-00512", "part-00000.gz", "a.jl.bz2", "a.json.bak",
+]  # fmt: skip
+
+
+@by_reader
+@pytest.mark.parametrize("name", NAMES)
+def test_json_lines_are_read_as_such(read: Read, name: str, tmp_path: Path) -> None:
+    (tmp_path / "right.jsonl").write_bytes(LINES)
+    data = {".gz": gzip.compress(LINES), ".bz2": bz2.compress(LINES)}.get(Path(name).suffix, LINES)
+    (tmp_path / name).write_bytes(data)
+    assert read(tmp_path / name) == read(tmp_path / "right.jsonl")
+    assert read(tmp_path / name, format="text") != read(tmp_path / "right.jsonl")
+
+
+BEGINNINGS = {
+    "a mark of UTF-8": b"\xef\xbb\xbf" + LINES,
+    "an empty line": b"\n\n" + LINES,
+    "one line": b'{"text": "see"}',
+    "one line without its end": b'{"text": "see my"}\n{"text": "see',
+    "a wrong line": b'{"text": broken\n' + LINES,
+    "a long first line": json.dumps({"url": "a" * 100_000, "text": "see"}).encode() + b"\n" + LINES,
+    "a long second line": b'{"url": "a"}\n' + json.dumps({"url": "a" * 100_000, "text": "see"}).encode(),
+    "other fields": b'{"body": "see"}\n{"body": "my"}\n',
+    "blanks": b' { "text" : "see" } \r\n',
+}
+
+
+@pytest.mark.parametrize("what", BEGINNINGS)
+def test_beginnings_of_json_lines(what: str, tmp_path: Path) -> None:
+    """The answer, or the error, is that of a name that says so, with the way out."""
+    (tmp_path / "a.jsonl").write_bytes(BEGINNINGS[what])
+    (tmp_path / "a").write_bytes(BEGINNINGS[what])
+    results = []
+    for name in ("a.jsonl", "a"):
+        try:
+            results.append(count(tmp_path / name))
+        except bbpe.CorpusError as error:
+            message, _, way = str(error).partition("; the file is read as JSON lines because")
+            results.append(message.replace(name + ":", "it:"))
+            assert name == "a.jsonl" or "format='text' reads it as text (--input-format text)" in way
+    assert results[0] == results[1]
+
+
+TEXT = [
+    b"{ see my dogs }\n" * 5, b'{"see"}\n', b'{"a": 1', b'{"a": 1}\n', b'{\n "text": "see"\n}\n', b'[{"text": "see"}]',
+    b'{"a": 1}\nsee my dogs\n', b'"text": "see"\n', b"{'text': 'see'}\n", b"", b"see my dogs\n" * 99 + b"\0",
+    b"PAR1 golf", b"WARC/1.0 is a format", b"see " + LINES,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("data", TEXT, ids=range(len(TEXT)))
+def test_texts_that_only_look_like_something_else(data: bytes, tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(data)
+    assert sum(len(pretoken) * often for pretoken, often in count(tmp_path / "a")) == len(data)
+
+
+def test_a_name_of_a_text_says_enough(tmp_path: Path) -> None:
+    for name in ("a.txt", "a.md", "a.txt.gz"):
+        for data in (LINES, b"see\0my"):
+            (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+            assert count(tmp_path / name) == count(tmp_path / name, format="text")
+
+
+@by_reader
+def test_parquet_is_read_as_such(read: Read, tmp_path: Path) -> None:
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    (tmp_path / "right.jsonl").write_bytes(LINES)
+    for name in ("part-00000", "0f3a9c", "a.parq"):
+        parquet.write_table(pa.table({"text": TEXTS}), tmp_path / name)
+        assert read(tmp_path / name) == read(tmp_path / "right.jsonl")
+
+
+def mds() -> bytes:
+    return struct.pack("<I3I", 2, 100, 120, 140) + b'{"format":"mds"}' + struct.pack("<2I", 11, 4) + b"see my eyes"
+
+
+BINARY = {
+    "shard.00000.mds": mds(),
+    "shard": mds(),
+    "data.mdb": bytes(16) + b"\xde\xc0\xef\xbe" + bytes(400) + b"see my dogs",
+    "x.tfrecord-00000-of-00001": struct.pack("<QI", 14, 7) + b"see my eyes" * 50,
+    "a.lance": b"see my eyes first",
+    "a.vortex": b"VTXF see my eyes",
+    "0001.ds": struct.pack("<3H", 17, 300, 5),
+    "model": struct.pack("<Q", 20) + b'{"__metadata__":{}}' + b"see my eyes",
+    "packed.gz": gzip.compress(mds()),
+    "a.py": b"see\0my",
+    "a": b"see" * 100 + b"\0",
+}
+
+
+@by_reader
+@pytest.mark.parametrize("name", BINARY)
+def test_binary_files_are_refused(read: Read, name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(BINARY[name])
+    with pytest.raises(bbpe.CorpusError, match=rf"{name}: .*(a binary file|is a table|is numbers).*format='text'"):
+        read(tmp_path / name)
+    assert read(tmp_path / name, format="text")
+
+
+WARC = b"WARC/1.0\r\nWARC-Type: conversion\r\nContent-Length: 11\r\n\r\nsee my eyes\r\n\r\n"
+
+
+@by_reader
+@pytest.mark.parametrize("name", ["a.warc.wet.gz", "a.warc.gz", "a.warc", "a", "a.txt", "segment.gz"])
+def test_web_pages_with_headers_are_refused(read: Read, name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(gzip.compress(WARC) if name.endswith(".gz") else WARC)
+    with pytest.raises(bbpe.CorpusError, match=rf"{name}: .*web pages with their headers.*format='text'"):
+        read(tmp_path / name)
+
+
+def test_all_names_are_looked_at_before_a_file_is_read(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_bytes(b"no JSON")
+    (tmp_path / "b").write_bytes(b"see\0")
+    for read in READERS:
+        with pytest.raises(bbpe.CorpusError, match="b: the file begins like a binary file"):
+            read(tmp_path)
+
+
+def test_a_window_larger_than_looking_may_take_is_no_guess(tmp_path: Path) -> None:
+    """A file that is not looked at before it is read is not read as text, if it is none."""
+    zstandard = pytest.importorskip("zstandard")
+    options = zstandard.ZstdCompressionParameters(window_log=27, enable_ldm=True)
+    writer = zstandard.ZstdCompressor(compression_params=options).compressobj()
+    (tmp_path / "a.zst").write_bytes(writer.compress(LINES) + writer.flush())
+    with pytest.raises(bbpe.CorpusError, match=r"a\.zst: its first lines are JSON; .* with format='jsonl'"):
+        count(tmp_path / "a.zst")
+    (tmp_path / "right.jsonl").write_bytes(LINES)
+    assert count(tmp_path / "a.zst", format="jsonl") == count(tmp_path / "right.jsonl")
+
+
+def test_urls_are_looked_at(tmp_path: Path) -> None:
+    fsspec = pytest.importorskip("fsspec")
+    (tmp_path / "right.jsonl").write_bytes(LINES)
+    for name, data in {"contents/part-0": LINES, "contents/wet": WARC, "contents/shard": mds()}.items():
+        with fsspec.open(f"memory://{name}", "wb") as file:
+            file.write(data)
+    for read in READERS:
+        assert read("memory://contents/part-0") == read(tmp_path / "right.jsonl")
+        for name in ("wet", "shard"):
+            with pytest.raises(bbpe.CorpusError, match=f"contents/{name}: the file begins like"):
+                read(f"memory://contents/{name}")
+
+
+def test_lines_of_urls_are_texts(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    fsspec = pytest.importorskip("fsspec")
+    commands(tmp_path, "")
+    with fsspec.open("memory://lines/a.txt", "wb") as file:
+        file.write(b"see\nmy eyes\n")
+    for command in by_line(tmp_path, "memory://lines/a.txt"):
+        assert main(command) == 0, command
+        assert capfd.readouterr().out
+
+
+@pytest.fixture
+def stdin(monkeypatch: pytest.MonkeyPatch) -> Callable[[bytes], None]:
+    return lambda data: monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(data))))
+
+
+def commands(tmp_path: Path, name: str) -> list[list[str]]:
+    TOK.save(tmp_path / "t.json")
+    tokenizer = ["-t", str(tmp_path / "t.json")]
+    return [
+        ["count", name, "-o", str(tmp_path / "c.parquet"), "--quiet"],
+        ["count", name, "-o", str(tmp_path / "c.parquet"), "--quiet", "--document", "line"],
+        ["train", name, "--vocab-size", "260", "-o", str(tmp_path / "n.json"), "--quiet"],
+        ["encode", name, *tokenizer],
+        ["tokens", name, *tokenizer],
+    ]
+
+
+def by_line(tmp_path: Path, name: str) -> list[list[str]]:
+    tokenizer = ["-t", str(tmp_path / "t.json")]
+    return [
+        ["encode", name, *tokenizer, "--lines"],
+        ["tokens", name, *tokenizer, "--per-line"],
+        ["tokens", name, *tokenizer, "--truncate", "3"],
+        ["tokens", name, *tokenizer, "--chunk", "3"],
+    ]
+
+
+@pytest.mark.parametrize("data", [LINES, WARC, mds(), "see".encode("utf-16")], ids=["lines", "warc", "mds", "utf-16"])
+def test_standard_input_is_looked_at(
+    data: bytes, tmp_path: Path, stdin: Callable[[bytes], None], capfd: pytest.CaptureFixture[str]
+) -> None:
+    for command in (*commands(tmp_path, "-"), *by_line(tmp_path, "-")):
+        stdin(data)
+        assert main(command) == 1, command
+        assert "standard input: " in capfd.readouterr().err, command
+        if data[:2] != b"\xff\xfe":
+            stdin(data)
+            assert main([*command, "--input-format", "text"]) == 0, command
+            capfd.readouterr()
+
+
+def test_what_takes_texts_takes_no_records(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    commands(tmp_path, "")
+    for name in ("wiki_00", "a.jsonl"):
+        (tmp_path / name).write_bytes(LINES)
+        for command in by_line(tmp_path, str(tmp_path / name)):
+            assert main(command) == 1, command
+            assert f"{name}: a file of JSON lines; expected text, or --input-format text" in capfd.readouterr().err
+            assert main([*command, "--input-format", "text"]) == 0, command
+            capfd.readouterr()
