@@ -52,8 +52,13 @@ _LONGEST_NAME = 1 << 15
 HEAD, _LINES = 512, 1 << 16
 #: The most memory for the window of a decompressor, to look at the beginning of a file.
 _WINDOW = 1 << 26
+#: Where the system has the open files of a process.
+_OPEN = ("/dev/stdin", "/dev/fd/", "/proc/")
 #: Suffixes by which a file is text, whatever its first line looks like.
-_TEXT = (".txt", ".text", ".md", ".markdown", ".rst", ".tex", ".html", ".htm", ".xml")
+_TEXT = frozenset((
+    ".txt .text .md .markdown .rst .tex .html .htm .xml .css .py .c .h .cc .cpp .hpp .java .js .go .rs .rb .php .sh .sql "
+    ".yaml .yml .toml"
+).split())  # fmt: skip
 #: Suffixes of files that are not text, by a description for the message.
 _NO_TEXT = {
     "an archive": ".zip .tar .tgz .tbz .tbz2 .txz .tzst .7z .rar .jar .whl .deb .rpm .iso .cab .cpio .dmg",
@@ -344,8 +349,8 @@ def file_of(path: FilePath, asked: Format | None = None, text_field: str = "text
     status = path.stat()
     size = status.st_size if stat.S_ISREG(status.st_mode) else None
     file = File(path, asked or kind_of(path), size, asked == "text")
-    # what is read through /dev, such as standard input, may be there only once
-    if asked is not None or file.kind != "text" or not size or _says_text(path) or str(path).startswith("/dev/"):
+    # an open file, such as standard input, may be read only once
+    if asked is not None or file.kind != "text" or not size or _says_text(path) or str(path).startswith(_OPEN):
         return file
     kind = _looked_at(file, text_field)
     return file if kind == "text" else File(path, kind, size, by_contents=True)

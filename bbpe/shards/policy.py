@@ -39,7 +39,7 @@ class Policy:
         text_field: The field or the column with the text.
         id_field: The field or the column with the id of a document, `None` if none is written.
         document: What a document of a text file is: the file, or each line with its end.
-        input_format: What files are; `None` for what their names say.
+        input_format: What files are; `None` for what their names say, or their first bytes where a name says nothing.
         part_size: About how many bytes of input a part has.
         empty: Whether empty documents are left out or written.
         on_error: Whether a line that cannot be read ends the run or is left out.

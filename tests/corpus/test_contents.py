@@ -131,7 +131,7 @@ def test_texts_that_only_look_like_something_else(data: bytes, tmp_path: Path) -
 
 
 def test_a_name_of_a_text_says_enough(tmp_path: Path) -> None:
-    for name in ("a.txt", "a.md", "a.txt.gz"):
+    for name in ("a.txt", "a.md", "a.py", "a.txt.gz"):
         for data in (LINES, b"see\0my"):
             (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
             assert count(tmp_path / name) == count(tmp_path / name, format="text")
@@ -160,7 +160,7 @@ BINARY = {
     "0001.ds": struct.pack("<3H", 17, 300, 5),
     "model": struct.pack("<Q", 20) + b'{"__metadata__":{}}' + b"see my eyes",
     "packed.gz": gzip.compress(mds()),
-    "a.py": b"see\0my",
+    "a.v2": b"see\0my",
     "a": b"see" * 100 + b"\0",
 }
 
