@@ -56,8 +56,8 @@ _WINDOW = 1 << 26
 _OPEN = ("/dev/stdin", "/dev/fd/", "/proc/")
 #: Suffixes by which a file is text, whatever its first line looks like.
 _TEXT = frozenset((
-    ".txt .text .md .markdown .rst .tex .html .htm .xml .css .py .c .h .cc .cpp .hpp .java .js .go .rs .rb .php .sh .sql "
-    ".yaml .yml .toml"
+    ".txt .text .md .markdown .rst .tex .html .htm .xml .css .py .c .h .cc .cpp .hpp .java .js .go .rs .rb .php .sh "
+    ".sql .yaml .yml .toml"
 ).split())  # fmt: skip
 #: Suffixes of files that are not text, by a description for the message.
 _NO_TEXT = {
