@@ -166,11 +166,10 @@ def shortened(text: str | bytes, most: int = 40, *, quoted: bool = False) -> str
     >>> shortened("low\n"), shortened(b"-" * 99, 13), shortened("\u4e16" * 9, 10), shortened(b" a\xff", quoted=True)
     ('low\\n', '-----...-----', '\u4e16\u4e16...\u4e16', "' a<0xFF>'")
     """
-    # no more of a long text is looked at than can be shown
     cut = len(text) > 16 * most
-    if cut:
-        text = text[: 8 * most] + text[-8 * most :]
-    shown = readable(text) if isinstance(text, bytes) else text
+    # no more of a long text is looked at than can be shown
+    ends = (text[: 8 * most], text[-8 * most :]) if cut else (text,)
+    shown = "".join(readable(end) if isinstance(end, bytes) else end for end in ends)
     shown = repr(shown) if quoted else "".join(map(_escaped, shown))
     if not cut and columns_of(shown) <= most:
         return shown

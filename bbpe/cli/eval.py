@@ -72,8 +72,10 @@ def _run(args: Namespace) -> int:
 
 def _measured(args: Namespace, toks: dict[str, bbpe.Tokenizer], corpora: dict[str, str]) -> Any:
     if args.sizes:
-        if len(toks) > 1 or args.html:
-            raise UsageError("--sizes goes with one tokenizer (-t), and not with --html")
+        if len(toks) > 1:
+            raise UsageError(f"--sizes measures one tokenizer; {len(toks)} are given with -t")
+        if args.html:
+            raise UsageError("--sizes writes no page; leave out --html, or draw the curve with --plot")
         tok = next(iter(toks.values()))
         return bbpe.learning_curve(
             tok, args.sizes, corpora, text_field=args.text_field, format=args.input_format, progress=progress_of(args)

@@ -212,7 +212,8 @@ def expanded(name: str, argument: str | None = None, *, as_text: bool = False) -
         return [Path(name)]
     if not glob.has_magic(name):
         is_text = any(char.isspace() for char in name)
-        hint = "; if this is text, give it by texts= or to train_from_iterator or count_from_iterator" if is_text else ""
+        hint = "; if this is text, give it by texts=, or to train_from_iterator or count_from_iterator"
+        hint = hint if is_text else ""
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT) + of + hint, name)
     base, pattern = _divided(name)
     return _kept(f"{name!r}{of}", _once(base, _matches(base, pattern)), pattern, as_text)

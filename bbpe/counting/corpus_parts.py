@@ -267,8 +267,8 @@ def checked_texts(texts: object, argument: str = "texts") -> Iterable[Text] | It
     if column is not None:
         return column
     # the order of a set differs from run to run; the values of a mapping would be lost
-    one = str | bytes | bytearray | memoryview | os.PathLike
-    if isinstance(texts, one) or isinstance(texts, Mapping | Set) or not isinstance(texts, Iterable):
+    wrong = str, bytes, bytearray, memoryview, os.PathLike, Mapping, Set
+    if isinstance(texts, wrong) or not isinstance(texts, Iterable):
         raise TypeError(f"{argument} is {described(texts)}; expected an iterable of texts, such as a list of str")
     return texts
 

@@ -206,8 +206,8 @@ def _checked_sizes(sizes: object, most: int) -> list[int]:
         problem = "expected a list of sizes, such as [8000, 16000], before the corpora"
         raise TypeError(f"sizes is {described(sizes)}; {problem}")
     given = list(sizes)
-    for number, size in enumerate(given):
-        whole(f"sizes[{number}]", size, 1)
+    for place, size in enumerate(given):
+        whole(f"sizes[{place}]", size, 1)
     chosen = sorted({int(size) for size in given})
     if not chosen or chosen[-1] > most:
         raise ValueError(f"sizes is {given!r}; expected sizes of at most {most:,} tokens")

@@ -35,7 +35,7 @@ _COLUMNS = (
     ("words", lambda row: number(row.text.words)),
     ("tokens", lambda row: number(row.tokens)),
     ("bytes/token", lambda row: number(row.bytes_per_token)),
-    ("95 %", lambda row: _interval(row.bytes_per_token_interval)),
+    ("95 % interval", lambda row: _interval(row.bytes_per_token_interval)),
     ("chars/token", lambda row: number(row.characters_per_token)),
     ("tokens/word", lambda row: number(row.fertility)),
     ("words split", lambda row: share(row.split_share)),
@@ -45,7 +45,7 @@ _COLUMNS = (
     ("Renyi 2.5", lambda row: number(row.renyi_efficiency)),
     ("parity", lambda row: number(row.parity)),
     ("cost", lambda row: NOTHING if row.cost_ratio is None else number(row.cost_ratio)),
-    ("95 % of cost", lambda row: _interval(row.cost_ratio_interval)),
+    ("cost interval", lambda row: _interval(row.cost_ratio_interval)),
     ("ids changed", lambda row: share(row.changed_share)),
 )
 

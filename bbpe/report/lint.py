@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..corpus.files import CorpusPaths, Format
-from ..counting.options import Report, reporting
+from ..counting.options import Report, check_int, reporting
 from ..progress import Progress
 from ..tokenizer import Tokenizer, checked_tokenizer
 from .corpus_checks import corpus_checks
@@ -51,8 +51,7 @@ def lint(
 
     """
     checked_tokenizer(tokenizer)
-    if min_count < 1:
-        raise ValueError(f"min_count is {min_count}; expected at least 1")
+    check_int("min_count", min_count, 1)
     reading = reading_of(text_field, format)
     source = source_of(corpus, texts, reading)
     subject = Subject(tokenizer)

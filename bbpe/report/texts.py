@@ -14,7 +14,6 @@ from ..counting.corpus_parts import checked_texts, flat
 from ..counting.counts import Document
 from ..counting.options import Report
 from ..errors import described
-from ..lazy import np
 from ..progress import Progress
 from ..records import dataclass
 from ..text import Text, text_bytes
@@ -51,7 +50,7 @@ class Source:
         """
         batch: list[Text] = []
         size = read = 0
-        for text, read in self._texts(reading):  # noqa: B007 - the last one counts
+        for text, read in self._texts(reading):
             for each in _lines(text) if document == "line" else (text,):
                 batch.append(each)
                 size += len(each)
@@ -69,8 +68,12 @@ class Source:
         """Yield the texts, and how many bytes are read after each."""
         done = 0
         for number, text in enumerate(flat(self.texts or ())):
-            if not isinstance(text, str | bytes | bytearray | memoryview | np.ndarray):
-                raise TypeError(f"{self.argument}[{number}] is {described(text)}; expected a text, str or bytes")
+            if not isinstance(text, str | bytes):
+                try:
+                    text_bytes(text)
+                except TypeError:
+                    problem = f"{self.argument}[{number}] is {described(text)}; expected a text, str or bytes"
+                    raise TypeError(problem) from None
             done += len(text)
             yield text, done
         for file in self.files:
@@ -126,7 +129,8 @@ def sources_of(
 
     Raises as `source_of`.
     """
-    files, given = (_named(value, name) for value, name in zip((corpora, texts), names, strict=True))
+    files: dict[str, tuple[CorpusPaths, str]] = _named(corpora, names[0])
+    given: dict[str, tuple[Texts, str]] = _named(texts, names[1])
     twice = next(iter(files.keys() & given.keys()), None)
     if twice is not None:
         raise ValueError(f"{names[0]} and {names[1]} both name a corpus {twice!r}; give them different names")

@@ -10,7 +10,7 @@ from ..corpus.files import CorpusPaths
 from ..counting.count import count_files
 from ..counting.counts import PretokenCounts
 from ..counting.options import Counting, counting_of
-from ..errors import VocabularyError
+from ..errors import VocabularyError, described
 from ..formats.ranks import live_merges
 from ..lazy import np, npt
 from ..records import replace, whole
@@ -67,6 +67,8 @@ def prune(
     if keep is None and used_in is None:
         raise ValueError("nothing says what to keep; expected keep or used_in")
     min_count = whole("min_count", min_count, 0)
+    if isinstance(keep, str | bytes):
+        raise TypeError(f"keep is {described(keep)}; expected a number of tokens, or ids")
     if keep is not None and not isinstance(keep, Collection):
         keep = whole("keep", keep, 1, expected="an int, a collection of ids, or None")
     live = live_merges(spec)

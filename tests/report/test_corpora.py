@@ -6,12 +6,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import bbpe
 
 TOK = bbpe.train_from_iterator(["see my eyes first", "see my dogs"] * 9, 270)
 SMALL = bbpe.train_from_iterator(["see my eyes first", "see my dogs"] * 9, 265)
+#: The package, for arguments of wrong types.
+ANY: Any = bbpe
 FILES = {"en.txt": "see my eyes first " * 20, "zh.txt": "\u6211\u7684\u72d7 " * 20}
 #: What a report finds in a corpus, or in texts.
 REPORTS: dict[str, Callable[..., Any]] = {
@@ -118,9 +121,9 @@ def test_a_mapping_names_corpora() -> None:
         bbpe.evaluate(TOK, {"en": "en.txt"}, texts={"en": ["see"]})
     with pytest.raises(TypeError, match="corpora has the key 1, an int"):
         bbpe.evaluate(TOK, {1: "en.txt"})  # type: ignore[dict-item]
-    for nothing in ({}, {"corpora": {}}):
+    for nothing in (None, {}):
         with pytest.raises(ValueError, match="there is no corpus; expected files, given as corpora, or texts"):
-            bbpe.evaluate(TOK, **nothing)  # type: ignore[arg-type]
+            ANY.evaluate(TOK, nothing)
 
 
 def test_exchanged_arguments() -> None:
@@ -135,7 +138,34 @@ def test_the_files_of_prune_and_the_texts_of_training() -> None:
     with pytest.raises(FileNotFoundError, match=r"\(used_in\): 'none.txt'"):
         bbpe.prune(TOK, used_in=["none.txt"])
     for texts in ({"low": 5}, {"low", "lower"}, Path("en.txt"), "en.txt"):
-        with pytest.raises(TypeError, match="^texts is .*; expected an iterable of texts"):
+        with pytest.raises(TypeError, match=r"^texts is .*; expected an iterable of texts"):
             bbpe.train_from_iterator(texts, 300)  # type: ignore[arg-type]
-        with pytest.raises(TypeError, match="^texts is .*; expected an iterable of texts"):
+        with pytest.raises(TypeError, match=r"^texts is .*; expected an iterable of texts"):
             bbpe.count_from_iterator(texts, pattern="gpt2")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "message"),
+    [
+        (lambda: ANY.lint(TOK, min_count="2"), TypeError, "min_count must be an int, not str"),
+        (lambda: ANY.lint(TOK, min_count=0), ValueError, "min_count is 0; expected at least 1"),
+        (lambda: ANY.compare(TOK, SMALL, most="2"), TypeError, "most must be an int, not str"),
+        (lambda: ANY.compare(TOK, SMALL, names=("a",)), ValueError, r"names is \('a',\), a tuple; expected two names"),
+        (lambda: ANY.compare(TOK, SMALL, names="ab"), ValueError, "names is 'ab', a str; expected two names"),
+        (lambda: ANY.prune(TOK, keep="260"), TypeError, "keep is '260', a str; expected a number of tokens, or ids"),
+        (lambda: ANY.prune(TOK, keep=260.0), TypeError, "keep is 260.0, a float; expected a number of tokens"),
+        (lambda: ANY.prune(TOK, keep=True), TypeError, "keep is True, a bool"),
+        (lambda: ANY.prune(TOK, keep=260, min_count=None), TypeError, "min_count must be an int"),
+    ],
+)
+def test_other_arguments(call: Callable[[], Any], kind: type[Exception], message: str) -> None:
+    with pytest.raises(kind, match=f"^{message}"):
+        call()
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    number = np.int64(265)
+    assert len(ANY.prune(TOK, keep=number)[0]) == 265
+    assert [point.size for point in ANY.learning_curve(TOK, np.array([265, 270]), "en.txt")] == [265, 270]
+    assert ANY.lint(TOK, "en.txt", min_count=number).as_dict() == ANY.lint(TOK, "en.txt", min_count=265).as_dict()
+    assert ANY.compare(SMALL, TOK, "en.txt", most=np.int32(1)).pairs == ANY.compare(SMALL, TOK, "en.txt").pairs[:1]

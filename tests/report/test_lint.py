@@ -170,15 +170,15 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_wrong_arguments() -> None:
-    with pytest.raises(TypeError, match="^tokenizer is 'gpt2', a str; expected a Tokenizer: bbpe.load"):
+    with pytest.raises(TypeError, match=r"^tokenizer is 'gpt2', a str; expected a Tokenizer: bbpe.load"):
         bbpe.lint("gpt2")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"^corpus\[0\] is 3, an int; expected the path of a file"):
         bbpe.lint(ranks(b"ab"), [3])  # type: ignore[list-item]
     with pytest.raises(TypeError, match=r"^texts\[1\] is 3, an int; expected a text"):
-        bbpe.lint(ranks(b"ab"), texts=["a", 3])  # type: ignore[list-item]
-    with pytest.raises(ValueError, match="^corpus and texts are given; expected one of them"):
+        bbpe.lint(ranks(b"ab"), texts=["a", 3])  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"^corpus and texts are given; expected one of them"):
         bbpe.lint(ranks(b"ab"), "a.txt", texts=["a"])
-    with pytest.raises(ValueError, match="^format is 'csv'"):
+    with pytest.raises(ValueError, match=r"^format is 'csv'"):
         bbpe.lint(ranks(b"ab"), texts=["a"], format="csv")  # type: ignore[arg-type]
 
 

@@ -86,7 +86,7 @@ def test_what_is_no_progress(name: str) -> None:
     }
     how: dict[str, Any] = {} if name in calls else {"texts": ["a"]}
     call = calls[name] if name in calls else REPORTS[name][1]
-    with pytest.raises(TypeError, match="^progress is 'bar', a str; expected a bool, a callable or None"):
+    with pytest.raises(TypeError, match=r"^progress is 'bar', a str; expected a bool, a callable or None"):
         call(**how, progress="bar")
 
 
