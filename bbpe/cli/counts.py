@@ -9,6 +9,7 @@ from operator import add
 import bbpe
 from bbpe.counting.counts import PretokenCounts
 from bbpe.records import asdict
+from bbpe.report.terminal import line_columns, wrapped
 from bbpe.text import shortened
 
 from .command import Command, number, pattern_of, positive
@@ -76,7 +77,8 @@ def _show(args: Namespace) -> int:
         say_json({**facts, "most_common": top})
         return 0
     for key, value in facts.items():
-        say(f"{key:<14} {value}")
+        for line in wrapped(f"{key:<14} {value}", line_columns(), 15):
+            say(line)
     for pretoken, count in top:
         say(f"{count:>14,} {shortened(pretoken, 60, quoted=True)}")
     return 0

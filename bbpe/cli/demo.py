@@ -15,6 +15,7 @@ import bbpe
 from bbpe.cli import display
 from bbpe.errors import BBPEError, CorpusError
 from bbpe.records import asdict, dataclass
+from bbpe.report.terminal import line_columns
 from bbpe.tokenizer import Tokenizer
 
 from .command import Command, positive
@@ -161,7 +162,7 @@ def _show_sample(tokenizer: Tokenizer, path: Path, text: bytes, *, colour: str) 
     tokens = [tokenizer.id_to_token(token_id) for token_id in tokenizer.encode_bytes(head)]
     say(f"sample   the first lines of {path.name}, a token a field")
     coloured = colour == "always" or (colour == "auto" and display.shows_colour(sys.stdout))
-    say(display.sample(tokens, colour=coloured).rstrip("\n"))
+    say(display.sample(tokens, colour=coloured, most=line_columns()).rstrip("\n"))
 
 
 COMMAND = Command(_add_arguments, _run)

@@ -121,7 +121,7 @@ def test_a_mapping_names_corpora() -> None:
         bbpe.evaluate(TOK, {"en": "en.txt"}, texts={"en": ["see"]})
     with pytest.raises(TypeError, match="corpora has the key 1, an int"):
         bbpe.evaluate(TOK, {1: "en.txt"})  # type: ignore[dict-item]
-    for nothing in (None, {}):
+    for nothing in (None, dict[str, str]()):
         with pytest.raises(ValueError, match="there is no corpus; expected files, given as corpora, or texts"):
             ANY.evaluate(TOK, nothing)
 
