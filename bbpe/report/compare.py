@@ -9,10 +9,10 @@ from typing import Any
 
 from ..corpus.files import CorpusPaths, Format
 from ..corpus.sources import Reading
-from ..counting.options import Report, check_int, reporting
+from ..counting.options import Report, reporting
 from ..errors import described
 from ..lazy import np
-from ..records import dataclass
+from ..records import dataclass, whole
 from ..spec.spec import other_tokens
 from ..splitting.patterns import Pattern
 from ..splitting.splitter import TextSplitter
@@ -192,7 +192,7 @@ def compare(
         checked_tokenizer(tok, argument)
     reading = reading_of(text_field, format)
     source = source_of(corpus, texts, reading)
-    check_int("most", most, 0)
+    most = whole("most", most, 0)
     if names is not None and (isinstance(names, str) or len(names) != 2):
         raise ValueError(f"names is {described(names)}; expected two names, of the first and the second tokenizer")
     shown = names or (left.name or "left", right.name or "right")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from ..corpus.files import CorpusPaths, Format
-from ..counting.options import Report, check_int, reporting
+from ..counting.options import Report, reporting
 from ..progress import Progress
+from ..records import whole
 from ..tokenizer import Tokenizer, checked_tokenizer
 from .corpus_checks import corpus_checks
 from .findings import SEVERITIES, Finding, LintReport
@@ -51,7 +52,7 @@ def lint(
 
     """
     checked_tokenizer(tokenizer)
-    check_int("min_count", min_count, 1)
+    min_count = whole("min_count", min_count, 1)
     reading = reading_of(text_field, format)
     source = source_of(corpus, texts, reading)
     subject = Subject(tokenizer)
