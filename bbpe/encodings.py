@@ -9,7 +9,7 @@ from .files import ReadFile, StrPath
 from .published.find import FOLDERS_VARIABLE, MissingError, found
 from .published.models import name_for_model
 from .published.table import ALIASES, DISTRIBUTIONS, PUBLISHED, Published
-from .records import replace
+from .records import kind, replace
 from .spec.rules import UnicodeForm
 from .spec.spec import TextRules
 from .tables.sources import key_of_published
@@ -93,8 +93,7 @@ def encoding_for_model(
 
 def published_vocabulary(name: str) -> Published:
     """Return the table row of a published vocabulary; `VocabularyError` on an unknown name."""
-    if not isinstance(name, str):
-        raise TypeError(f"name is {described(name)}; expected the name of a published vocabulary, a str")
+    kind("name", name, str, "the name of a vocabulary, a str")
     known = PUBLISHED.get(ALIASES.get(name, name))
     if known is None and name_for_model(name) is not None:
         raise VocabularyError(f"{name!r} is a model, not a vocabulary; expected bbpe.encoding_for_model({name!r})")

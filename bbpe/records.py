@@ -1,4 +1,4 @@
-"""Data classes that are made without compiling code at import, and checks of numbers for their fields and elsewhere.
+"""Data classes that are made without compiling code at import, and checks of the arguments of callers.
 
 `dataclasses.dataclass` compiles about six functions for each class, and imports `inspect`: together a fifth of the time
 in which a process loads a tokenizer and encodes its first text.  The classes of this module share their functions,
@@ -8,13 +8,15 @@ and compile their `__init__` when the first object is made.  `dataclasses.fields
 from __future__ import annotations
 
 import operator
+import os
 from collections.abc import Callable
+from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from .lazy import safe_import
 
-__all__ = ["asdict", "dataclass", "field", "fields", "number", "replace", "whole"]
+__all__ = ["as_path", "asdict", "dataclass", "field", "fields", "kind", "real", "replace", "whole"]
 
 _MISSING: Any = object()
 
@@ -241,15 +243,29 @@ def whole(
     return number
 
 
-def number(name: str, value: Any) -> float:
+def real(name: str, value: Any) -> float:
     """Return an argument that is a number, such as an int, a float or one of NumPy's; a bool is none.
 
     Raises `TypeError` naming the argument.
 
-    >>> number("sample", 1)
+    >>> real("sample", 1)
     1
     """
-    if isinstance(value, bool | str | bytes) or not hasattr(value, "__float__") or getattr(value, "ndim", 0):
+    is_truth = isinstance(value, bool) or getattr(getattr(value, "dtype", None), "kind", "") == "b"
+    if is_truth or not hasattr(value, "__float__") or getattr(value, "ndim", 0):
         raise TypeError(f"{name} must be a number, not {type(value).__name__}")
     found: float = value if isinstance(value, int | float) else float(value)
     return found
+
+
+def kind(name: str, value: object, kinds: Any, expected: str) -> None:
+    """Raise `TypeError` that names an argument of another kind, and what is expected of it."""
+    if not isinstance(value, kinds):
+        raise TypeError(f"{name} must be {expected}, not {type(value).__name__}")
+
+
+def as_path(name: str, value: Any) -> Path:
+    """Return an argument that is a path; `TypeError` naming it when it is none, such as bytes or a number."""
+    kind(name, value, str | os.PathLike, "a str or a path")
+    path: Path = Path(value)
+    return path

@@ -16,6 +16,7 @@ from .encoding.vocabulary import NamedId, NamedToken, Vocabulary
 from .errors import no_tokenizer
 from .lazy import VIEWS, lazy_property, np, npt, safe_import
 from .pipeline.special_tokens import Selection, SpecialTokens
+from .records import kind, whole
 from .spec.spec import TokenizerSpec, make_spec, other_tokens, vocab_of_ranks
 from .splitting.patterns import get_pattern
 from .text import Text, readable
@@ -473,6 +474,7 @@ class Tokenizer:
             [257]
 
         """
+        kind("chunks", chunks, Iterable, "an iterable of parts of a text")
         return self._encoder.stream(chunks, self._specials.matcher(allowed_special, disallowed_special))
 
     def encode_files(
@@ -1049,7 +1051,7 @@ class Tokenizer:
             token_id: The id; the result is False for an id without a token.
 
         """
-        return token_id in self._decoder.special_ids
+        return whole("token_id", token_id) in self._decoder.special_ids
 
     @property
     def eot_token(self) -> int:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sized
 from operator import index
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, SupportsIndex, TypeAlias, overload
 
 from .core.arrow_rows import ArrowRows
 from .core.id_column import id_rows
 from .lazy import np, npt, safe_import
-from .records import dataclass
+from .records import dataclass, kind
 
 if TYPE_CHECKING:
     from .core.row_writer import RowDetails
@@ -69,7 +69,10 @@ class Ragged:
             >>> Ragged.from_rows([np.array([7], np.uint32)]).offsets.tolist()
             [0, 1]
         """
+        kind("rows", rows, Iterable, "an iterable of arrays of ids")
         arrays = list(rows)
+        for row in arrays:
+            kind("each of rows", row, Sized, "an array of ids")
         offsets = np.zeros(len(arrays) + 1, dtype=np.int64)
         np.cumsum([len(row) for row in arrays], out=offsets[1:])
         return cls(np.concatenate([np.empty(0, np.uint32), *arrays]), offsets)
@@ -89,7 +92,10 @@ class Ragged:
             >>> len(Ragged.concat(tok.encode_batch_to_numpy(texts) for texts in (["low"], ["", "lower"])))
             3
         """
+        kind("parts", parts, Iterable, "an iterable of Ragged")
         taken = list(parts)
+        for part in taken:
+            kind("each of parts", part, Ragged, "a Ragged")
         starts = np.cumsum([0, *(len(part.ids) for part in taken)])
         offsets = [part.offsets[1:] + start for part, start in zip(taken, starts.tolist(), strict=False)]
         ids = np.concatenate([np.empty(0, np.uint32), *(part.ids for part in taken)])
@@ -151,6 +157,7 @@ class Ragged:
             raise ImportError("to_arrow needs pyarrow; install it with: pip install 'bbpe[data]'") from error
         if type is None:
             return pa.array(self)
+        kind("type", type, pa.DataType, "a type of pyarrow or None")
         is_signed = pa.types.is_list(type) and type.value_type == pa.int32()
         return pa.array(self, None if is_signed else pa.large_list(pa.uint32())).cast(type)
 

@@ -212,7 +212,7 @@ COUNTING: list[Row] = [
     (lambda: bbpe.load_counts("t.json"), C, ("t.json", "expected a Parquet file")),
     (lambda: COUNTS + bbpe.count_from_iterator(TEXTS, pattern="cl100k"), ValueError, ("'gpt2' and 'cl100k'",)),
     (lambda: COUNTS.scale(0), ValueError, ("a weight is 0", "more than 0")),
-    (lambda: COUNTS.scale("x"), TypeError, ("a weight is a number, not str",)),  # type: ignore[arg-type]
+    (lambda: COUNTS.scale("x"), TypeError, ("weight must be a number, not str",)),  # type: ignore[arg-type]
 ]
 ROWS = [*LOADING, *SAVING, *ENCODING, *DECODING, *TRAINING, *COUNTING]
 

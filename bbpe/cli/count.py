@@ -20,7 +20,7 @@ from .streams import STDIN, STDIN_FILE, say, say_json
 def _add_arguments(parser: ArgumentParser) -> None:
     corpus = add_corpus(parser)
     corpus.add_argument("files", nargs="+", metavar="FILE", help="files, globs and folders of text, or just -")
-    corpus.add_argument("--pattern", type=pattern_of, default="gpt2", help="split pattern: name or regex (default: gpt2)")
+    corpus.add_argument("--pattern", type=pattern_of, default="gpt2", help="a name or a regex (default: gpt2)")
     corpus.add_argument("--special-token", action="append", default=[], metavar="TEXT", help="may be given repeatedly")
     add_counting(parser, corpus)
     parser.add_argument("-o", "--output", required=True, metavar="PATH", help="where to save the counts, as Parquet")

@@ -10,6 +10,7 @@ from typing import Any
 from ..files import StrPath, write_atomic
 from ..formats import gpt2_files
 from ..lazy import np, safe_import
+from ..records import as_path
 from ..text import bytes_to_alphabet
 from ..tokenizer import Tokenizer
 from ..training.bpe import BPE
@@ -43,7 +44,8 @@ class BBPETokenizer:
     """
 
     def __init__(self, vocab_path: StrPath, merges_path: StrPath) -> None:
-        self.tokenizer = Tokenizer(gpt2_files.load_files(vocab_path, merges_path, pattern="gpt2"))
+        files = as_path("vocab_path", vocab_path), as_path("merges_path", merges_path)
+        self.tokenizer = Tokenizer(gpt2_files.load_files(*files, pattern="gpt2"))
 
     def encode(self, text: str) -> list[int]:
         """Encode a text.

@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeAlias
 from ..core.count import PretokenTable
 from ..corpus.rowfiles import ROWS, RowDigest, Rows, metadata_of, read_rows, regrouped, writing
 from ..errors import CorpusError
-from ..records import asdict, dataclass, fields, replace
+from ..records import as_path, asdict, dataclass, fields, kind, real, replace, whole
 from ..splitting.patterns import Pattern, get_pattern
 
 Document: TypeAlias = Literal["file", "line"]
@@ -205,7 +205,7 @@ class PretokenCounts:
         """Return the n most common pretokens and their counts, of all if n is None; equal counts in order."""
         if n is None:
             return sorted(self, key=lambda item: -item[1])
-        return heapq.nsmallest(n, self, key=lambda item: -item[1])
+        return heapq.nsmallest(whole("n", n, 0, expected="an int or None"), self, key=lambda item: -item[1])
 
     def scale(self, weight: float) -> PretokenCounts:
         """Return counts times a weight, for mixtures: products rounded half to even, and at least 1.
@@ -216,8 +216,7 @@ class PretokenCounts:
         >>> list(bbpe.count_from_iterator(["aaa", "aaa", "aaa", "b"], pattern="gpt2").scale(0.5))
         [(b'aaa', 2), (b'b', 1)]
         """
-        if isinstance(weight, bool) or not isinstance(weight, (int, float)):
-            raise TypeError(f"a weight is a number, not {type(weight).__name__}")
+        weight = real("weight", weight)
         if not (weight > 0 and math.isfinite(weight)):
             raise ValueError(f"a weight is {weight}; expected more than 0, and finite")
         return counts_of(self.table().scale(float(weight)), self.spec, self.summary)
@@ -250,7 +249,7 @@ class PretokenCounts:
         refuses a file that was changed.  Raises `ImportError` without pyarrow, `OSError` naming the file.
         """
         digest, metadata = RowDigest(), self.metadata()
-        with writing(path) as file:
+        with writing(as_path("path", path)) as file:
             for rows in regrouped(self.batches()):
                 digest.add(rows)
                 file.write(rows)
@@ -315,7 +314,8 @@ def load_counts(
     Raises `CorpusError` naming the file when it is not such a file; `ValueError` when it has no pattern and none is
     given, or another than the one given; `ImportError` without pyarrow; `OSError` naming the file.
     """
-    found = metadata_of(path)
+    kind("special_tokens", special_tokens, list | tuple | None, "a list of strings or None")
+    found = metadata_of(as_path("path", path))
     if _KEY not in found:
         if found.items() >= _WRITER.items():
             raise CorpusError(f"{path}: the file was changed, its metadata {_KEY!r} is gone; take another copy")

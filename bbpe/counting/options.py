@@ -16,7 +16,7 @@ from ..corpus.sources import Reading
 from ..errors import described
 from ..lazy import futures, np
 from ..progress import Progress, ProgressBar
-from ..records import dataclass, number, whole
+from ..records import dataclass, kind, real, whole
 from ..splitting.patterns import Pattern, get_pattern
 from ..threads import MOST_THREADS
 from .counts import CountingSpec, Document
@@ -120,9 +120,10 @@ class Counting:
     progress: bool | Report | None = None
 
     def __post_init__(self) -> None:
-        for option, chosen, kind in (("document", self.document, Document), ("on_error", self.on_error, OnError)):
-            if chosen not in get_args(kind):
-                raise ValueError(f"Counting.{option} is {chosen!r}; expected {' or '.join(map(repr, get_args(kind)))}")
+        for option, chosen, choices in (("document", self.document, Document), ("on_error", self.on_error, OnError)):
+            if chosen not in get_args(choices):
+                expected = " or ".join(map(repr, get_args(choices)))
+                raise ValueError(f"Counting.{option} is {chosen!r}; expected {expected}")
         object.__setattr__(self, "sample", check_share("Counting.sample", self.sample))
         for name, most in (("max_pretoken_bytes", None), ("in_flight", None), ("threads", MOST_THREADS)):
             if (given := getattr(self, name)) is not None:
@@ -143,9 +144,11 @@ class Counting:
             raise ValueError(f"Counting.format is {self.format!r}; expected {', '.join(map(repr, FORMATS))} or None")
         if self.max_memory is not None:
             try:
-                parse_bytes(self.max_memory)
+                size = parse_bytes(self.max_memory)
             except (TypeError, ValueError) as error:
                 raise type(error)(f"Counting.max_memory: {error}") from None
+            if not isinstance(self.max_memory, str):
+                object.__setattr__(self, "max_memory", size)
 
     @property
     def most(self) -> int:
@@ -203,7 +206,7 @@ def counting_of(counting: Counting | None) -> Counting:
 
 def check_share(name: str, value: object) -> float:
     """Return an option that is a share of a whole.  Raises `TypeError` or `ValueError`, naming it."""
-    share = number(name, value)
+    share = real(name, value)
     if not 0 < share <= 1:
         raise ValueError(f"{name} is {share}; expected more than 0 and at most 1")
     return share

@@ -14,7 +14,7 @@ from ..corpus.files import CorpusPaths, corpus_files, file_of
 from ..corpus.urls import path_of
 from ..errors import CorpusError
 from ..files import write_atomic
-from ..records import asdict, dataclass, replace, whole
+from ..records import as_path, asdict, dataclass, kind, replace, whole
 from .corpus_parts import Files, Part, Range
 from .counts import CountingSpec, PretokenCounts, Summary
 from .options import CorpusOptions, Counting, CountingTask, silent
@@ -149,7 +149,8 @@ def plan_count(
         tuple((*rows[file.path], start, stop) for file, start, stop in part.ranges)
         for part in Files(found, task.chunks).parts(Position(), parse_bytes(part_size))
     )
-    plan = CountPlan(Path(folder).absolute(), task.spec, {name: getattr(how, name) for name in names}, parts)
+    target = as_path("folder", folder).absolute()
+    plan = CountPlan(target, task.spec, {name: getattr(how, name) for name in names}, parts)
     path = plan.folder / _PLAN
     if path.exists():
         differences = open_count_plan(plan.folder).differences(plan)
@@ -163,7 +164,7 @@ def plan_count(
 
 def open_count_plan(folder: str | os.PathLike[str]) -> CountPlan:
     """Return the plan that is stored in a folder; `CorpusError` when it is damaged, `OSError` when there is none."""
-    path = Path(folder) / _PLAN
+    path = as_path("folder", folder) / _PLAN
     try:
         record = json.loads(path.read_bytes().decode("utf-8", "surrogateescape"))
         if record["version"] != _VERSION:
@@ -203,6 +204,7 @@ def count_part(plan: CountPlan, number: int) -> Summary:
         3
 
     """
+    kind("plan", plan, CountPlan, "what plan_count returns")
     number = whole("part", number, 0, len(plan) - 1)
     done = _summary_of(plan, number)
     if done is not None:

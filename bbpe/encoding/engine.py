@@ -18,7 +18,7 @@ from ..core.word_bpe import WordBPE
 from ..lazy import lazy_property, np, npt, safe_import
 from ..pipeline.special_tokens import NOTHING, Matcher, Selection, SpecialTokens
 from ..pipeline.streaming import pieces
-from ..records import dataclass, number, whole
+from ..records import dataclass, real, whole
 from ..splitting.patterns import Pattern
 from ..splitting.scheme import Scheme
 from ..splitting.splitter import TextSplitter, compiled_steps
@@ -59,7 +59,10 @@ def id_dtypes() -> dict[np.dtype[Any], int]:
 
 def id_dtype(dtype: npt.DTypeLike, vocab_size: int) -> np.dtype[Any]:
     """Return the dtype of ids; `ValueError` when it is not supported or is too small for the ids of a vocabulary."""
-    chosen: np.dtype[Any] = np.dtype(dtype)
+    try:
+        chosen: np.dtype[Any] = np.dtype(dtype)
+    except TypeError:
+        raise TypeError(f"dtype is {dtype!r}; expected one of {', '.join(map(str, id_dtypes()))}") from None
     most = id_dtypes().get(chosen)
     if most is None:
         raise ValueError(f"dtype is {chosen}; expected one of {', '.join(map(str, id_dtypes()))}")
@@ -70,7 +73,7 @@ def id_dtype(dtype: npt.DTypeLike, vocab_size: int) -> np.dtype[Any]:
 
 def checked_seed(dropout: float, seed: int | None) -> int:
     """Return the seed for a call with dropout, a random one for None; `ValueError` when either is out of range."""
-    if not 0 <= number("dropout", dropout) <= 1:
+    if not 0 <= real("dropout", dropout) <= 1:
         raise ValueError(f"dropout is {dropout}; expected a probability, 0 to 1")
     if seed is None:
         safe_import("secrets")

@@ -12,7 +12,7 @@ from ..corpus.pending import Pending
 from ..corpus.sources import Reading, Texts
 from ..lazy import np
 from ..pipeline.special_tokens import Matcher
-from ..records import dataclass
+from ..records import dataclass, kind
 from ..text import Text
 from .engine import Ids, TextEncoder
 
@@ -60,6 +60,7 @@ class FileEncoder:
         format: Format | None = None,  # noqa: A002
     ) -> None:  # fmt: skip
         check_format(format)
+        kind("text_field", text_field, str, "a str")
         reading = Reading(text_field, BLOCK, format)
         self._encoder, self._matcher, self._reading = encoder, matcher, reading
         tokens = [text.encode("utf-8", "surrogatepass") for text in specials]

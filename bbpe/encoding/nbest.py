@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ..core.unigram import UnigramModel
 from ..lazy import np, safe_import
 from ..pipeline.special_tokens import SpecialTokens
-from ..records import number, whole
+from ..records import real, whole
 from ..text import Text
 from .engine import TextEncoder
 from .rule_encoder import RuleEncoder
@@ -67,7 +67,7 @@ class UnigramSampler:
 
     def sample(self, text: Text, *, alpha: float, nbest: int | None, seed: int | None) -> list[int]:
         """Return the ids of a random segmentation, out of the `nbest` best ones or out of all."""
-        alpha = number("alpha", alpha)
+        alpha = real("alpha", alpha)
         if not math.isfinite(alpha) or alpha < 0:
             raise ValueError(f"alpha is {alpha}; expected 0 or more")
         safe_import("random")
@@ -75,6 +75,7 @@ class UnigramSampler:
 
         random = Random(None if seed is None else whole("seed", seed, expected="an int or None"))
         if nbest is not None:
+            nbest = whole("nbest", nbest, 1, _MOST, expected="an int or None")
             candidates = self.nbest(text, nbest)
             weights = [math.exp(alpha * (score - candidates[0][1])) for _, score in candidates]
             return random.choices([ids for ids, _ in candidates], weights)[0]

@@ -10,6 +10,7 @@ from ..core.ids import TokenBytes
 from ..core.stream import FormStream
 from ..errors import TokenIdError
 from ..pipeline.decoders import ERRORS, DecoderMachine, Token
+from ..records import kind
 from ..spec.decoders import DecoderStep
 from .forms import MARK, Keys
 from ..lazy import safe_import
@@ -158,6 +159,7 @@ class StreamDecoder:
             ['n', 'é']
 
         """
+        kind("ids", ids, Iterable, "an iterable of ids")
         for token_id in ids:
             if text := self.push(token_id):
                 yield text

@@ -9,7 +9,7 @@ from typing import NoReturn
 
 from ..errors import VocabularyError
 from ..files import StrPath, open_file, write_atomic, write_folder_atomic
-from ..records import whole
+from ..records import kind, whole
 from ..spec.models import LongestMatchModel, UnigramModel, WordLevelModel, WordPieceModel
 from ..spec.rules import Charsmap, SqueezeBlanks
 from ..spec.spec import TextRules, TokenizerSpec
@@ -252,10 +252,9 @@ _SYNONYMS = {
 
 def checked_format(name: str | None) -> str | None:
     """Return the name of a format; `ValueError` with the closest name when the format is unknown."""
+    kind("format", name, str | None, "a str or None")
     if name is None or name in FORMATS:
         return name
-    if not isinstance(name, str):
-        raise TypeError(f"format must be a str or None, not {type(name).__name__}")
     safe_import("difflib")
     from difflib import get_close_matches
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from ..errors import VocabularyError
 from ..files import ReadFile, StrPath, open_file, read_bytes, user_cache
+from ..records import as_path
 from .table import Published, PublishedFile
 from ..lazy import safe_import
 
@@ -85,7 +86,7 @@ def _candidates(file: PublishedFile, folder: StrPath | None) -> Iterator[Path]:
     key = None if file.url is None else _cache_key(file.url)
     if key is not None:
         names.append(key)
-    for own in ([] if folder is None else [Path(folder)]) + own_folders():
+    for own in ([] if folder is None else [as_path("folder", folder)]) + own_folders():
         yield from (own / name for name in names)
     tiktoken = _tiktoken_cache()
     if key is not None and tiktoken is not None:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 
+from ..records import kind
+
 _OPENAI_MODELS = {
     "o200k_base": "o1 o3 o4-mini gpt-5 gpt-4.1 gpt-4o",
     "cl100k_base": "gpt-4 gpt-3.5-turbo gpt-3.5 gpt-35-turbo davinci-002 babbage-002 text-embedding-ada-002 "
@@ -61,6 +63,7 @@ def name_for_model(model: str) -> str | None:
     >>> name_for_model("gpt-4o-mini"), name_for_model("Qwen/Qwen3-8B"), name_for_model("gpt-1")
     ('o200k_base', 'qwen3', None)
     """
+    kind("model", model, str, "the name of a model, a str")
     if model in MODELS:
         return MODELS[model]
     for prefix, name in PREFIXES:

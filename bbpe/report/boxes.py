@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from itertools import accumulate
 from typing import Any
 
@@ -64,7 +64,9 @@ def boxes(text: Text, tokenizers: Mapping[str, Tokenizer], *, allowed_special: S
     for name, tok in tokenizers.items():
         checked_tokenizer(tok, f"tokenizers[{name!r}]")
         known = {*tok.special_tokens, *tok.added_tokens}
-        allowed = allowed_special if isinstance(allowed_special, str) else set(allowed_special) & known
+        allowed = allowed_special
+        if isinstance(allowed_special, Collection) and not isinstance(allowed_special, str):
+            allowed = set(allowed_special) & known
         try:
             ids, places = tok.encode_with_offsets(text, "byte", allowed_special=allowed)
             spans: list[tuple[int, int]] | None = list(map(tuple, places.tolist()))

@@ -13,7 +13,7 @@ from ..counting.options import Counting, Report, reporting
 from ..errors import described
 from ..lazy import safe_import
 from ..progress import Progress
-from ..records import dataclass, whole
+from ..records import dataclass, kind, real, whole
 from ..text import Text, text_bytes
 from ..tokenizer import Tokenizer, checked_tokenizer
 from ..training.prune import prune
@@ -247,6 +247,9 @@ def corpus_curve(
     safe_import("math")
     from math import log2
 
+    kind("texts", texts, Sequence, "a list of texts")
+    kind("shares", shares, Sequence, "a list of numbers")
+    shares = [real("shares", part) for part in shares]
     if not shares or any(not 0 < part <= 1 for part in shares):
         raise ValueError(f"shares is {list(shares)!r}; expected numbers more than 0 and at most 1")
     listed, sources = _listed(texts), sources_of(held_out, held_out_texts, Reading(), ("held_out", "held_out_texts"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -12,7 +12,7 @@ from ..corpus.files import CorpusPaths, Format
 from ..counting.counts import Document
 from ..counting.options import Report, reporting
 from ..lazy import np, npt
-from ..records import dataclass, replace
+from ..records import dataclass, kind, replace, whole
 from ..threads import check_threads, imap
 from ..tokenizer import Tokenizer, checked_tokenizer
 from ..types import Ragged
@@ -170,6 +170,8 @@ def evaluate(
     named, reading = named_tokenizers(tokenizers), reading_of(text_field, format)
     sources = sources_of(corpora, texts, reading)
     check_threads(threads)
+    seed = whole("seed", seed, 0)
+    kind("parity", parity, str | None, "the name of a corpus, a str, or None")
     if parity is not None and parity not in sources:
         raise ValueError(f"parity is {parity!r}; expected the name of a corpus: {', '.join(map(repr, sources))}")
     if document not in ("file", "line"):

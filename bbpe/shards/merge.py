@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from ..errors import CorpusError
 from ..lazy import np, npt
-from ..records import replace, whole
+from ..records import as_path, kind, replace, whole
 from .formats import Lengths
 from .formats.format import forget
 from .load import Shards, lens_of, load_shards
@@ -65,14 +65,17 @@ def merge_shards(
         <bbpe.Shards: 2 documents, 2 tokens, 1 part of megatron>
 
     """
+    if not isinstance(folders, str | os.PathLike):
+        kind("folders", folders, Sequence, "a list of folders")
     if isinstance(folders, str | os.PathLike) or not folders:
         raise ValueError(f"folders is {folders!r}; expected a list of one folder or more")
     if shuffle is not None:
         shuffle = whole("shuffle", shuffle, 0, (1 << 64) - 1, expected="an int or None")
     if shard_size is not None:
         shard_size = whole("shard_size", shard_size, 1, expected="an int or None")
+    target = as_path("folder", folder)
     all_shards = [load_shards(name) for name in folders]
-    plan = stored_or_new(_plan_of(all_shards, Path(folder).absolute(), shuffle, shard_size))
+    plan = stored_or_new(_plan_of(all_shards, target.absolute(), shuffle, shard_size))
     if None in [read_record(plan, number) for number in range(len(plan))]:
         _merge(plan, all_shards)
     return finish_shards(plan)

@@ -17,7 +17,7 @@ from ..corpus.urls import path_of
 from ..errors import BBPEError, CorpusError
 from ..files import write_atomic
 from ..lazy import lazy_property
-from ..records import asdict, dataclass, field, whole
+from ..records import as_path, asdict, dataclass, field, whole
 from ..spec.pickled import spec_bytes, spec_of_bytes
 from ..tokenizer import Tokenizer
 from .policy import Policy
@@ -165,7 +165,7 @@ class ShardPlan:
 
 def make_plan(files: CorpusPaths, folder: str | os.PathLike[str], tokenizer: Tokenizer, policy: Policy) -> ShardPlan:
     """Return a plan, which is not stored yet."""
-    target, parts = Path(folder).absolute(), parts_of(files, policy)
+    target, parts = as_path("folder", folder).absolute(), parts_of(files, policy)
     paths = (path_of(source.path) for part in parts for source in part)
     inside = next((path for path in paths if path.is_relative_to(target)), None)
     if inside is not None:
@@ -185,7 +185,7 @@ def open_plan(folder: str | os.PathLike[str]) -> ShardPlan:
 
     Raises `CorpusError` naming the file when it is damaged, or is not the tokenizer's; `OSError` when there is none.
     """
-    path = Path(folder) / _PLAN
+    path = as_path("folder", folder) / _PLAN
     with naming(path):
         status = path.stat()
     return _opened(path, status.st_mtime_ns, status.st_size)

@@ -17,7 +17,7 @@ from ..errors import CorpusError
 from ..files import write_atomic
 from ..lazy import futures
 from ..progress import Progress
-from ..records import asdict, whole
+from ..records import asdict, kind, whole
 from ..threads import thread_count
 from ..tokenizer import Tokenizer
 from .load import MANIFEST, Shards
@@ -91,6 +91,7 @@ def shard_part(plan: ShardPlan, number: int) -> PartRecord:
         1
 
     """
+    kind("plan", plan, ShardPlan, "what plan_shards returns")
     return write_part(plan, number)
 
 
@@ -124,6 +125,7 @@ def finish_shards(plan: ShardPlan) -> Shards:
         1
 
     """
+    kind("plan", plan, ShardPlan, "what plan_shards returns")
     records = [read_record(plan, number) for number in range(len(plan))]
     missing = [number for number, record in enumerate(records) if record is None]
     if missing:

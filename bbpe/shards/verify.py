@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 
 from ..counting.options import check_share
 from ..errors import BBPEError, CorpusError
+from ..records import whole
 from ..tokenizer import Tokenizer, checked_tokenizer
 from .load import read_part
 from .outputs import digest_of
@@ -52,7 +53,7 @@ def verify_shards(
         []
 
     """
-    check_share("sample", sample)
+    sample, seed = check_share("sample", sample), whole("seed", seed)
     if tokenizer is not None:
         checked_tokenizer(tokenizer)
     plan = open_plan(folder)

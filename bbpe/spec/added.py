@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from ..records import replace
+from ..records import kind, replace
 from .rules import TokenOptions
 from .spec import TokenizerSpec, without_specials
 
@@ -37,6 +37,7 @@ def with_added_tokens(
 def _checked(tokens: Iterable[str]) -> list[str]:
     if isinstance(tokens, str | bytes):
         raise TypeError(f"tokens is {tokens!r}; expected a list of texts")
+    kind("tokens", tokens, Iterable, "a list of texts")
     listed = list(tokens)
     for text in listed:
         if not isinstance(text, str):

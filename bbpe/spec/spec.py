@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from operator import index
 from types import MappingProxyType
 from typing import Any
 
 from ..core.token_table import MAX_ID
 from ..errors import VocabularyError
-from ..records import dataclass, field, replace
+from ..records import dataclass, field, kind, replace
 from ..splitting.patterns import Pattern
 from ..text import alphabet_to_bytes, bytes_to_alphabet
 from .decoders import UNMARK, Blanks, BPEDecoder, ByteFallback, ByteLevel, DecoderStep, Fuse, Strip, WordPiece
@@ -145,10 +146,12 @@ def make_spec(
     id that is not an int, a token that is not bytes and a special token that is not a str.
     """
     _check_mappings(vocab, special_tokens, added_tokens)
-    special, added = dict(special_tokens or {}), dict(added_tokens or {})
+    special, added = _with_ints(special_tokens or {}), _with_ints(added_tokens or {})
     specials = {**added, **special}
     _check_specials(special, added)
-    ordinary = vocab if isinstance(vocab, Vocab) else Vocab(vocab)
+    ordinary = vocab
+    if not isinstance(ordinary, Vocab):
+        ordinary = Vocab(vocab if set(map(type, vocab)) <= {int} else dict(zip(map(_as_int, vocab), vocab.values())))
     if characters is not None:
         _check_ids(ordinary, characters, specials)
         _check_characters(characters, whole_pretokens, ordinary, model)
@@ -164,12 +167,21 @@ def make_spec(
     )  # fmt: skip
 
 
+def _with_ints(tokens: Mapping[str, int]) -> dict[str, int]:
+    return {text: _as_int(token_id) for text, token_id in tokens.items()}
+
+
+def _as_int(token_id: Any) -> Any:
+    """Return a whole number of NumPy, say, as an int, and anything else as it is."""
+    return token_id if isinstance(token_id, bool) or not hasattr(token_id, "__index__") else index(token_id)
+
+
 def _check_mappings(vocab: object, *specials: object) -> None:
     if not isinstance(vocab, Mapping):
         raise TypeError(f"vocab must map ids to the bytes of tokens, not be {type(vocab).__name__}")
     for tokens in specials:
         if tokens is not None and not isinstance(tokens, Mapping):
-            raise TypeError(f"special tokens must map each text to its id, not be {type(tokens).__name__}")
+            raise TypeError(f"special_tokens must map each text to its id, not be {type(tokens).__name__}")
 
 
 def _check_highest(spec: TokenizerSpec) -> None:
@@ -303,6 +315,9 @@ def other_tokens(spec: TokenizerSpec) -> dict[int, bytes]:
 
 def vocab_of_ranks(ranks: Mapping[bytes, int]) -> dict[int, bytes]:
     """Invert a mapping of tokens to ranks; `VocabularyError` when two tokens have the same rank."""
+    kind("ranks", ranks, Mapping, "a mapping of tokens to ranks")
+    if not set(map(type, ranks.values())) <= {int}:
+        ranks = {token: _as_int(rank) for token, rank in ranks.items()}
     vocab: dict[int, bytes] = {}
     for token, rank in ranks.items():
         if vocab.setdefault(rank, token) != token:
@@ -334,7 +349,7 @@ def _check_specials(special: Mapping[str, int], added: Mapping[str, int]) -> Non
     owner: dict[int, str] = {}
     for text, token_id in (*special.items(), *added.items()):
         if not isinstance(text, str) or type(token_id) is not int:
-            raise TypeError(f"special tokens must map each text to its id; found {text!r}: {token_id!r}")
+            raise TypeError(f"special_tokens must map each text to its id; found {text!r}: {token_id!r}")
         if not text:
             raise VocabularyError("a special token is the empty string; expected at least one character")
         if not 0 <= token_id <= MAX_ID:
@@ -351,10 +366,13 @@ def _merge_ids(
 ) -> Merges:
     if isinstance(merges, Merges):
         return merges
+    kind("merges", merges, Iterable, "pairs of tokens")
     prefix = b"" if characters is None else characters.prefix.encode()
     id_of = vocab.id_of
     found: list[Merge] = []
-    for number, (left, right) in enumerate(merges):
+    for number, pair in enumerate(merges):
+        kind(f"merges[{number}]", pair, Sequence, "a pair of tokens")
+        left, right = pair
         try:
             made = id_of(left + right.removeprefix(prefix) if prefix else left + right)
             found.append((id_of(left), id_of(right), made))

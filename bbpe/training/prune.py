@@ -67,9 +67,7 @@ def prune(
     if keep is None and used_in is None:
         raise ValueError("nothing says what to keep; expected keep or used_in")
     min_count = whole("min_count", min_count, 0)
-    if isinstance(keep, str | bytes):
-        raise TypeError(f"keep is {described(keep)}; expected a number of tokens, or ids")
-    if keep is not None and not isinstance(keep, Collection):
+    if keep is not None and (isinstance(keep, str | bytes) or not isinstance(keep, Collection)):
         keep = whole("keep", keep, 1, expected="an int, a collection of ids, or None")
     live = live_merges(spec)
     parts = {made: (left, right) for left, right, made in live.merges}

@@ -1,0 +1,211 @@
+"""Every argument of every public function, with values of wrong kinds: an error that names it, or an answer.
+
+Whole numbers of NumPy are ints in all of them.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bbpe
+
+WRONG = [None, 5, 2.5, "text", b"bytes", ["list"], object(), True]
+#: Errors of Python that name no argument.
+RAW = re.compile(
+    r"object (?:is not|has no|of type)|not supported between|expected str, bytes or os.PathLike|argument should be"
+    r"|unhashable|indices must|unsupported operand|unpack|Cannot interpret|not understood|argument must be|can only"
+)
+#: What messages call arguments by, where not by their names.
+CALLED = {
+    "text": "a text|takes", "number": "part", "folders": "folders?",
+    "left": "compare", "right": "compare",
+     "texts": "texts|a text|a batch|items", "pair": "a text", "batch": "a batch|a text|items|row",
+    "ids": "ids|an id", "token_id": "an id|token_id", "rows": "rows|row|a batch", "token": "a token", "path": "path",
+    "files": "files|a file", "allowed_special": "allowed_special|special", "prompt": "ids|an id",
+    "disallowed_special": "disallowed_special|special", "part_size": "a size", "max_memory": "a size|max_memory",
+    "size": "a size", "limit": "a size", "chunks": "a text|chunks", "data": "bytes|encode_bytes", "column": "a column",
+    "spans": "span", "used_in": "files|a file", "special_tokens": "special_tokens", "model": "model|BPE",
+}  # fmt: skip
+#: Made by methods of a tokenizer alone, or wrapped as they are; corpora and tokenizers are looked at elsewhere.
+LEFT_OUT = {
+    "StreamDecoder", "accelerate", "patch_transformers", "unpatch_transformers", "as_huggingface", "of_table",
+}  # fmt: skip
+CORPORA = {"tokenizer", "tokenizers", "corpus", "corpora", "held_out"}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
+    """Objects to call, and right arguments by the names of parameters."""
+    before = Path.cwd()
+    os.chdir(tmp_path_factory.mktemp("made"))
+    Path("a.jsonl").write_text('{"text": "see my"}\n' * 3)
+    tok = bbpe.train_from_iterator(["see my eyes"] * 3, 262, special_tokens=["<s>"])
+    tok.save("t.json")
+    counts = bbpe.count_from_iterator(["see my"], pattern="gpt2")
+    counts.save("c.parquet")
+    yield {
+        "Tokenizer": tok, "PretokenCounts": counts, "Shards": bbpe.shard("a.jsonl", "out", tok),
+        "Ragged": tok.encode_batch_to_numpy(["see", "my"]), "stream": tok.stream_decoder(),
+        "unigram": bbpe.train_from_iterator(["see my eyes"] * 3, 340, model="unigram"), "tok": tok,
+        "spec": tok.spec, "text": "see my", "texts": ["see"], "data": b"see", "ids": [64, 65],
+        "rows": [[64]], "batch": ["a"], "tokenizer": tok, "files": "a.jsonl", "path": "t.json", "vocab_size": 262,
+        "counts": counts, "pattern": "gpt2", "folder": "new", "folders": ["out"], "add": 1, "keep": 260, "number": 0,
+        "corpora": "a.jsonl", "tokenizers": {"t": tok}, "left": tok, "right": tok, "sizes": [260],
+        "held_out": "a.jsonl",
+        "name": "gpt2", "model": "gpt-4o", "messages": [{"role": "user", "content": "a"}], "token_id": 64, "n": 2,
+        "max_tokens": 3, "max_length": 2, "limit": "1GB", "ranks": {bytes([byte]): byte for byte in range(256)},
+        "vocab": {byte: bytes([byte]) for byte in range(256)}, "merges": [], "weight": 1.0, "special_tokens": ["<a>"],
+        "tokens": ["a"], "chunks": ["a"], "parts": [], "size": "1GB",
+        "count_part.plan": bbpe.plan_count("a.jsonl", "plan", pattern="gpt2"),
+        "plan": bbpe.plan_shards("a.jsonl", "splan", tok), "load_counts.path": "c.parquet",
+        "decode_batch.batch": [[64]], "encode_bytes.text": b"see", "sum_counts.folder": "plan",
+        "load_shards.folder": "out", "verify_shards.folder": "out",
+    }  # fmt: skip
+    os.chdir(before)
+
+
+def functions() -> Iterator[tuple[str, str]]:
+    """Names of public functions and methods, with the classes that have them."""
+    for name in bbpe.__all__:
+        found = getattr(bbpe, name)
+        if inspect.isfunction(found) and name not in LEFT_OUT:
+            yield "", name
+    for owner in ("Tokenizer", "PretokenCounts", "Shards", "Ragged"):
+        kind = getattr(bbpe, owner)
+        for name in dir(kind):
+            if not name.startswith("_") and callable(getattr(kind, name)) and name not in LEFT_OUT:
+                yield owner, name
+    yield "stream", "push"
+    yield "stream", "stream"
+
+
+def call_of(owner: str, name: str, made: dict[str, Any]) -> tuple[Callable[..., Any], dict[str, Any], list[str]]:
+    """A function, its right arguments, and the names of those that go by position."""
+    scored = name in ("encode_nbest", "encode_sampled")
+    call = getattr(made["unigram"] if scored else made[owner] if owner else bbpe, name)
+    right: dict[str, Any] = {}
+    placed = []
+    for row in inspect.signature(call).parameters.values():
+        if row.default is row.empty and row.kind in (row.POSITIONAL_ONLY, row.POSITIONAL_OR_KEYWORD):
+            placed.append(row.name)
+        if row.default is row.empty and row.kind not in (row.VAR_POSITIONAL, row.VAR_KEYWORD):
+            right[row.name] = made.get(f"{name}.{row.name}", made.get(row.name, "a"))
+    return call, right, placed
+
+
+@pytest.mark.parametrize(("owner", "name"), list(functions()))
+def test_wrong_kinds_are_named(owner: str, name: str, made: dict[str, Any]) -> None:
+    call, right, placed = call_of(owner, name, made)
+    for row in inspect.signature(call).parameters.values():
+        if row.kind in (row.VAR_POSITIONAL, row.VAR_KEYWORD) or row.name in CORPORA:
+            continue
+        for wrong in WRONG:
+            if wrong is None and row.default is not row.empty:
+                continue
+            arguments = {**right, row.name: wrong}
+            first = [arguments.pop(each) for each in placed]
+            try:
+                found = call(*first, **arguments)
+                next(found, None) if inspect.isgenerator(found) else None
+            except (ValueError, OSError, ImportError, OverflowError, bbpe.BBPEError):
+                pass
+            except TypeError as error:
+                message, names = str(error), CALLED.get(row.name, row.name)
+                assert not RAW.search(message), (row.name, wrong, message)
+                assert re.search(rf"\b(?:{names}|{row.name})\b", message), (row.name, wrong, message)
+
+
+def test_all_public_functions_are_looked_at() -> None:
+    found = {name for _, name in functions()}
+    assert {"train", "count", "shard", "lint", "evaluate", "load", "encode", "decode", "chunk", "save"} <= found
+    assert len(found) > 80
+
+
+def numpy_numbers(made: dict[str, Any]) -> list[tuple[Callable[..., Any], dict[str, Any], str, int]]:
+    tok, texts = made["tok"], ["see my eyes"] * 3
+    return [
+        (tok.encode_batch, {"texts": ["see"]}, "threads", 1),
+        (tok.decode, {"ids": [65]}, "threads", 1),
+        (tok.count_tokens, {"text": "see"}, "threads", 2),
+        (tok.encode, {"text": "see my", "dropout": 0.5}, "seed", 7),
+        (tok.truncate, {"text": "see my"}, "n", 2),
+        (tok.chunk, {"text": "see my"}, "max_tokens", 2),
+        (tok.chunk, {"text": "see my", "max_tokens": 3}, "overlap", 1),
+        (tok.encode_padded, {"texts": ["see"], "pad_id": 0}, "max_length", 2),
+        (tok.encode_padded, {"texts": ["see"], "max_length": 2, "pad_id": 0}, "stride", 1),
+        (tok.encode_padded, {"texts": ["see"]}, "pad_id", 3),
+        (tok.encode_padded, {"texts": ["see"], "pad_id": 0}, "pad_to_multiple_of", 4),
+        (tok.id_to_token, {}, "token_id", 64),
+        (tok.is_special_token, {}, "token_id", 261),
+        (bbpe.train_from_iterator, {"texts": texts}, "vocab_size", 260),
+        (bbpe.extend, {"tokenizer": tok, "files": "a.jsonl"}, "add", 1),
+        (bbpe.prune, {"tokenizer": tok}, "keep", 260),
+        (bbpe.prune, {"tokenizer": tok, "used_in": "a.jsonl"}, "min_count", 2),
+        (bbpe.lint, {"tokenizer": tok}, "min_count", 3),
+        (bbpe.compare, {"left": tok, "right": tok}, "most", 3),
+        (bbpe.count_tokens, {"files": "a.jsonl", "tokenizer": tok}, "threads", 1),
+        (made["PretokenCounts"].most_common, {}, "n", 1),
+        (made["PretokenCounts"].scale, {}, "weight", 2),
+        (bbpe.verify_shards, {"folder": "out", "tokenizer": tok, "sample": 0.5}, "seed", 3),
+        (bbpe.Counting, {}, "threads", 2),
+        (bbpe.Counting, {}, "max_memory", 10**9),
+        (bbpe.Counting, {}, "max_pretoken_bytes", 100),
+        (bbpe.Counting, {}, "in_flight", 2),
+        (bbpe.Counting, {}, "attempts", 2),
+        *((bbpe.BPE, {}, name, 3) for name in ("min_frequency", "max_token_length", "pad_vocab_to")),
+        *((bbpe.WordPiece, {}, name, 3) for name in ("min_frequency", "max_alphabet")),
+        *((bbpe.Unigram, {}, name, 3) for name in ("max_token_length", "pad_vocab_to")),
+    ]
+
+
+def test_whole_numbers_of_numpy_are_ints(made: dict[str, Any]) -> None:
+    """As they come from a table of settings; truth values, fractions and texts are none."""
+    for call, others, name, value in numpy_numbers(made):
+        want = call(**others, **{name: value})
+        for kind in (np.int64, np.uint16, np.int32):
+            if kind is np.uint16 and value > 65_535:
+                continue
+            got = call(**others, **{name: kind(value)})
+            assert repr(got) == repr(want), name
+            assert "np." not in repr(got), name
+        for wrong in (True, np.True_, 1.5, "1", [1]):
+            if name == "weight" and wrong == 1.5:
+                continue
+            if (name, wrong) in (("max_memory", "1"), ("keep", [1])):  # one byte, which is a size; and one id
+                continue
+            with pytest.raises(TypeError, match=rf"{name}.* must be an? (?:int|number)|an id is an int|a size must be"):
+                call(**others, **{name: wrong})
+
+
+def test_shards_take_numbers_of_numpy(made: dict[str, Any], tmp_path: Path) -> None:
+    tok = made["tok"]
+    eos = np.int64(tok.special_tokens["<s>"])
+    done = bbpe.shard("a.jsonl", tmp_path / "a", tok, eos=eos, part_size=np.int64(1000), threads=np.int8(1))
+    assert done.plan.policy.eos == 256 + 5 or type(done.plan.policy.eos) is int
+    joined = bbpe.merge_shards([tmp_path / "a"], tmp_path / "b", shuffle=np.int64(7), shard_size=np.uint8(20))
+    assert len(joined) == 3
+    assert joined[np.int64(1)].tolist() == joined[1].tolist()
+    assert bbpe.shard_part(made["plan"], np.int64(0)).documents == 3
+    assert bbpe.count_part(made["count_part.plan"], np.int64(0)).documents == 3
+    with pytest.raises(ValueError, match="part is 1; expected 0 to 0"):
+        bbpe.shard_part(made["plan"], np.int64(1))
+
+
+def test_ids_of_numpy_make_a_vocabulary() -> None:
+    ranks = {bytes([byte]): np.int64(byte) for byte in range(256)}
+    tok = bbpe.Tokenizer.from_ranks(ranks, pattern="gpt2", special_tokens={"<s>": np.int32(256)})
+    assert tok == bbpe.Tokenizer.from_ranks(
+        {token: int(rank) for token, rank in ranks.items()}, pattern="gpt2", special_tokens={"<s>": 256}
+    )
+    vocab = {np.uint32(byte): bytes([byte]) for byte in range(256)}
+    assert bbpe.Tokenizer.from_merges(vocab, [], pattern="gpt2").encode("a") == [97]
+    with pytest.raises(TypeError, match="a vocabulary maps int to bytes"):
+        bbpe.Tokenizer.from_merges({**vocab, 999.5: b"ab"}, [], pattern="gpt2")  # type: ignore[dict-item]
