@@ -35,7 +35,7 @@ class WordPiece:
 
     Example:
         >>> import bbpe
-        >>> tok = bbpe.train_from_iterator(["low lower"], 9, model=bbpe.WordPiece(score="frequency"))
+        >>> tok = bbpe.train_from_iterator(["low lower"], 13, model=bbpe.WordPiece(score="frequency"))
         >>> tok.tokenize("lower")
         ['low', '##er']
 

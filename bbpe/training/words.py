@@ -188,6 +188,9 @@ def _coded(plan: WordPlan, words: Mapping[str, int]) -> tuple[_Coded, list[str]]
     keys += marks
     is_used = np.zeros(2 * 0x110000, np.bool_)
     is_used[keys] = True
+    if goes_on:
+        # a letter that only goes on with words here may begin one elsewhere
+        is_used[chars * 2] = True
     used = np.flatnonzero(is_used)
     spelled = [_spelled(plan, chr(key >> 1), bool(key & 1)) for key in used.tolist()]
     tokens = [*plan.special_tokens, *sorted(set(spelled).difference(plan.special_tokens))]

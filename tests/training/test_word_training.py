@@ -105,7 +105,9 @@ def test_two_merges_of_one_token(text: str, options: dict[str, Any]) -> None:
         word: [word[0], *(prefix + char for char in word[1:])] if prefix else [*word[:-1], word[-1] + "</w>"]
         for word in words
     }
-    begun = ["[UNK]" if prefix else "<unk>", *sorted({symbol for symbols in spelled.values() for symbol in symbols})]
+    plain = {char for word in words for char in word} if prefix else set()
+    symbols = {symbol for symbols in spelled.values() for symbol in symbols} | plain
+    begun = ["[UNK]" if prefix else "<unk>", *sorted(symbols)]
     coded = [([begun.index(symbol) for symbol in spelled[word]], count) for word, count in words.items()]
     ties = "ids" if prefix else "strings"
     merges, known = learn_words(coded, begun, 60, pmi=False, prefix=prefix, tie_break=ties)
@@ -121,11 +123,23 @@ def test_a_corpus_as_counted_anew(score: Any, corpus: Callable[..., str]) -> Non
         words[word] = words.get(word, 0) + 1
     options = {"model": "wordpiece", "score": score, "pattern": "whitespace", "lowercase": False}
     tok = bbpe.train_from_iterator([text], 160, **train_options(**options))  # type: ignore[arg-type]
-    symbols = sorted({word[0] for word in words} | {"##" + char for word in words for char in word[1:]})
+    symbols = sorted({char for word in words for char in word} | {"##" + char for word in words for char in word[1:]})
     ids = {symbol: number for number, symbol in enumerate(symbols, 1)}
     coded = [([ids[word[0]], *(ids["##" + char] for char in word[1:])], count) for word, count in words.items()]
     _, known = learn_words(coded, ["[UNK]", *symbols], 160, pmi=score == "pmi", prefix="##")
     assert list(tok.get_vocab()) == known
+
+
+@pytest.mark.parametrize("score", ["pmi", "frequency"])
+def test_letters_within_words_may_begin_others(score: Any) -> None:
+    """As in Hugging Face's trainer: `h` stands within words only, and `hat` is no unknown word."""
+    texts = ["the cat sat on the mat then the rat ran to the cat"] * 3
+    tok = bbpe.train_from_iterator(texts, 45, model=bbpe.WordPiece(score=score))
+    assert set("acehmnorst") <= set(tok.get_vocab())
+    for text in ("a hat", "e", "the hen", "net"):
+        assert "[UNK]" not in tok.tokenize(text)
+        assert tok.decode(tok.encode(text)) == text
+    assert tok.tokenize("z") == ["[UNK]"]
 
 
 def test_a_score_rises_when_a_symbol_gets_rarer() -> None:
