@@ -14,9 +14,9 @@ from ..corpus.files import FORMATS, Format, OnError
 from ..corpus.opened import BLOCK
 from ..corpus.sources import Reading
 from ..errors import described
-from ..lazy import futures, np
+from ..lazy import futures
 from ..progress import Progress, ProgressBar
-from ..records import dataclass, kind, real, whole
+from ..records import dataclass, real, whole
 from ..splitting.patterns import Pattern, get_pattern
 from ..threads import MOST_THREADS
 from .counts import CountingSpec, Document

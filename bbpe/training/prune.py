@@ -10,7 +10,7 @@ from ..corpus.files import CorpusPaths
 from ..counting.count import count_files
 from ..counting.counts import PretokenCounts
 from ..counting.options import Counting, counting_of
-from ..errors import VocabularyError, described
+from ..errors import VocabularyError
 from ..formats.ranks import live_merges
 from ..lazy import np, npt
 from ..records import replace, whole
