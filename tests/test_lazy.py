@@ -111,6 +111,41 @@ def test_all_that_first_calls_import_passes_the_gate(libraries, folder):
     assert not run(PAST_THE_GATE, folder, libraries, seconds=120)
 
 
+#: After `warm_up`, each call in a child of its own, and what it imports; then the modules that are there.
+AFTER_WARM_UP = """
+    import os, sys
+    from pathlib import Path
+    import bbpe, first_calls
+
+    found, is_armed = set(), False
+    sys.addaudithook(lambda event, arguments: is_armed and event == "import" and found.add(arguments[0]))
+    tok = first_calls.load(Path())
+    tok.warm_up()
+    for name, call in {**first_calls.METHODS, **first_calls.FILES}.items():
+        child = os.fork()
+        if not child:
+            is_armed = True
+            call(tok, Path())
+            is_armed = False
+            if found:
+                print(name, *sorted(found), file=sys.stderr)
+            os._exit(0)
+        assert not os.waitpid(child, 0)[1], name
+    print(*sys.modules)
+"""
+#: Packages that bbpe does not require, and a module for limits of memory: `warm_up` leaves these out.
+LEFT_OUT = {"fsspec", "gguf", "jinja2", "psutil", "pyarrow", "resource", "tokenizers", "zstandard"}
+
+
+@needs_fork
+def test_no_method_imports_anything_after_warm_up(folder):
+    loaded = set(run(AFTER_WARM_UP, folder).split())
+    for name, path in MODULES.items():
+        if f"bbpe.{name}".removesuffix(".__init__") in loaded and not name.startswith(WITHOUT_GATE):
+            late = {module for _, modules, _ in imports_of(path) for module in modules}
+            assert {module.partition(".")[0] for module in late - loaded} <= LEFT_OUT, (name, late - loaded)
+
+
 #: A thread makes a first call, and a child is forked at some moments of it, which makes another one.  Prints the pairs
 #: in which a child hangs, fails, or gives something else than a child of a process without threads.
 MATRIX = """

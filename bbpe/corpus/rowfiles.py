@@ -218,9 +218,23 @@ class RunReader:
         self._file.close()
 
 
-def _numbers(column: Any) -> Counts:
-    array: Counts = column.to_numpy()
-    return array
+def _numbers(column: Any) -> Any:
+    """Return the numbers of a column without nulls; its `to_numpy` would import pandas for nothing."""
+    chunks = getattr(column, "chunks", [column])
+    parts = [_numbers_of(chunk) for chunk in chunks if len(chunk)]
+    if len(parts) == 1:
+        return parts[0]
+    return np.concatenate(parts) if parts else np.zeros(0, np.uint64)
+
+
+def _numbers_of(array: Any) -> Any:
+    safe_import("pyarrow")
+    import pyarrow as pa
+
+    types, kind = pa.types, array.type
+    letter = "f" if types.is_floating(kind) else "i" if types.is_signed_integer(kind) else "u"
+    numbers = np.frombuffer(array.buffers()[1], f"{letter}{kind.bit_width // 8}")
+    return numbers[array.offset :][: len(array)]
 
 
 def _rows(pretokens: Any, counts: Counts, places: Counts | None = None) -> Rows:
@@ -303,21 +317,6 @@ def _whole_numbers(path: str | os.PathLike[str], counts: Any, row: int) -> Count
         raise CorpusError(f"{path}: a count after row {row} is {bad}; expected a whole number of 0 or more")
     exact: Counts = numbers.astype(np.uint64)
     return exact
-
-
-def _numbers(counts: Any) -> Any:
-    """Return the numbers of a column without nulls; its `to_numpy` would import pandas for nothing."""
-    safe_import("pyarrow")
-    import pyarrow as pa
-
-    if isinstance(counts, pa.ChunkedArray):
-        return np.concatenate([_numbers(part) for part in counts.chunks or [pa.array([], counts.type)]])
-    types, kind = pa.types, counts.type
-    letter = "f" if types.is_floating(kind) else "i" if types.is_signed_integer(kind) else "u"
-    buffer = counts.buffers()[1]
-    if buffer is None:
-        return np.zeros(0, f"{letter}{kind.bit_width // 8}")
-    return np.frombuffer(buffer, f"{letter}{kind.bit_width // 8}")[counts.offset :][: len(counts)]
 
 
 def _check_columns(path: str | os.PathLike[str], schema: Any) -> None:

@@ -1,4 +1,4 @@
-"""Make before the first text what a tokenizer makes at its first calls."""
+"""Make and import before the first text what a tokenizer makes and imports at its first calls."""
 
 from __future__ import annotations
 
@@ -6,15 +6,38 @@ from contextlib import suppress
 from typing import Any
 
 from ..errors import VocabularyError
+from ..lazy import in_gate, safe_import
 
 #: Words, digits, blanks, and characters beyond ASCII, which normalizers have more to do with.
 _TEXT = "See 12 e\u0301\u00e9\u4e2d,\n"
 #: A text so many times as long has all tables of an encoder made.
 _TIMES = 1 << 11
+#: Modules of this package that methods of a tokenizer import when they are called.
+_OWN = """
+compat.chat compat.sentencepiece compat.tokenizers compat.unstable
+encoding.chunks encoding.file_ids encoding.nbest encoding.simplified encoding.unknown_runs encoding.words
+formats formats.class_files formats.huggingface.oniguruma formats.huggingface.unigram formats.huggingface.word_level
+formats.huggingface.word_piece formats.piece_classes formats.saving formats.word_classes
+pipeline.charsmap pipeline.pre_tokenizer_steps pipeline.scripts published.hub published.models published.table
+report.trace report.view
+spec.added spec.characters spec.fingerprint spec.pickled spec.unigram splitting.automaton splitting.recogniser
+tiktoken.core
+"""
+#: Modules of Python and numpy, which have late imports themselves.
+_OTHERS = """
+base64 copy dataclasses difflib email.parser gzip hashlib importlib.metadata numpy numpy.ma numpy.typing random regex
+secrets shutil string tempfile zlib
+"""
 
 
 def warm_up(tokenizer: Any) -> None:
-    """Make the usual calls of a `Tokenizer` once: each makes the tables, policies and automatons that it keeps."""
+    """Import what methods of a `Tokenizer` import, and make the usual calls once.
+
+    Each call makes the tables, policies and automatons that it keeps.
+    """
+    in_gate(_import_all)
+    with suppress(VocabularyError):  # from a pattern without a version
+        _ = tokenizer.unicode_version
     ids: list[int] = tokenizer.encode(_TEXT)
     tokenizer.count_tokens(_TEXT * _TIMES)
     for options in ({"allowed_special": ()}, {"allowed_special": "all"}, {"disallowed_special": "all"}):
@@ -31,3 +54,11 @@ def warm_up(tokenizer: Any) -> None:
         stream = tokenizer.stream_decoder(skip_special_tokens=skips)
         for token_id in ids:
             stream.push(token_id)
+
+
+def _import_all() -> None:
+    package = __name__.partition(".")[0]
+    for name in (*(f"{package}.{own}" for own in _OWN.split()), *_OTHERS.split()):
+        safe_import(name)
+    for row in safe_import(f"{package}.formats").FORMATS.values():
+        _ = row.module

@@ -88,9 +88,9 @@ def sniff(path: StrPath) -> str:
 
 def _check_refused(head: bytes, path: Path) -> None:
     """Raise `VocabularyError` on a file of a kind that users confuse with a vocabulary."""
-    for begins, kind in _REFUSED.items():
+    for begins, found in _REFUSED.items():
         if head.startswith(begins):
-            _refuse(f"found {kind}", path)
+            _refuse(f"found {found}", path)
     if head.lstrip()[: len(_WEB_PAGES[0])].lower().startswith(_WEB_PAGES):
         _refuse("found a web page", path)
 
