@@ -6,6 +6,7 @@ from functools import partial
 
 from .errors import VocabularyError, described
 from .files import ReadFile, StrPath
+from .lazy import safe_import
 from .published.find import FOLDERS_VARIABLE, MissingError, found
 from .published.models import name_for_model
 from .published.table import ALIASES, DISTRIBUTIONS, PUBLISHED, Published
@@ -15,7 +16,6 @@ from .spec.spec import TextRules
 from .tables.sources import key_of_published
 from .tables.store import stored
 from .tokenizer import Tokenizer
-from .lazy import safe_import
 
 
 def get_encoding(name: str, *, folder: StrPath | None = None, cache: bool | StrPath = True) -> Tokenizer:

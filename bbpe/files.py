@@ -8,14 +8,15 @@ import stat
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
-from io import BufferedReader
+from io import BufferedReader, BufferedWriter
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
+from .core import temporary
+from .core.temporary import Folder, NewFile, Opener
 from .errors import VocabularyError
-from .lazy import hashlib
+from .lazy import hashlib, safe_import, tempfile
 from .records import dataclass, field
-from .lazy import safe_import
 
 StrPath = str | os.PathLike[str]
 
@@ -28,6 +29,8 @@ _NOT_FOR_FOLDERS = (errno.EINVAL, errno.ENOTSUP, errno.EBADF)
 #: What was read, by real path: the identity of each file that was opened, and the digests of what was read whole.
 _Read: TypeAlias = dict[str, set[object]]
 _OPENED: ContextVar[_Read | None] = ContextVar("opened", default=None)
+#: Without O_NONBLOCK, opening a pipe waits for a writer.
+_NONBLOCKING = Opener(getattr(os, "O_NONBLOCK", 0))
 
 
 @dataclass(frozen=True)
@@ -51,8 +54,7 @@ def user_cache() -> Path:
 
 def open_file(path: StrPath) -> BufferedReader:
     """Open a file for reading; `VocabularyError` for a pipe or a device, which may never end."""
-    # without O_NONBLOCK, opening a pipe waits for a writer
-    file = open(path, "rb", opener=_open_nonblocking)  # noqa: SIM115
+    file = open(path, "rb", opener=_NONBLOCKING)  # noqa: SIM115
     status = os.fstat(file.fileno())
     if not stat.S_ISREG(status.st_mode):
         file.close()
@@ -89,10 +91,6 @@ def _note(path: StrPath, fact: object) -> None:
     read = _OPENED.get()
     if read is not None:
         read.setdefault(os.path.realpath(path), set()).add(fact)
-
-
-def _open_nonblocking(path: str, flags: int) -> int:
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def read_bytes(path: StrPath, *, most: int) -> bytes:
@@ -151,32 +149,54 @@ def write_folder_atomic(folder: StrPath, files: Mapping[str, bytes]) -> None:
     Raises an `OSError` naming the file or the folder, and the errors of `check_replaceable`.
     """
     target = Path(folder)
-    inner = dict.fromkeys((target / name).parent for name in files)
-    folders = [target, *(folder for folder in inner if folder != target)]
-    made = [folder for folder in folders if not folder.exists()]
-    target.mkdir(parents=True, exist_ok=True)
-    try:
-        for made_within in folders[1:]:
-            made_within.mkdir(exist_ok=True)
-        with ExitStack() as stack:
-            new = []
-            for name, data in files.items():
-                new.append(Replacement(target / name))
-                stack.callback(new[-1].discard)
-                with new[-1].naming():
-                    new[-1].file.write(data)
-                new[-1].finish()
-            for file in new:
-                file.move()
-    except BaseException:
-        for new_folder in reversed(made):
-            with suppress(OSError):  # another program may have put a file into the folder
-                new_folder.rmdir()
-        raise
+    folders = dict.fromkeys([target, *((target / name).parent for name in files)])
+    made = [each for folder in folders for each in _made(folder)]
+    with ExitStack() as stack:
+        new = []
+        for name, data in files.items():
+            new.append(Replacement(target / name))
+            stack.callback(new[-1].discard)
+            with new[-1].naming():
+                new[-1].file.write(data)
+            new[-1].finish()
+        for each in made:
+            each.keep()
+        for file in new:
+            file.move()
     for written in reversed(folders):
         sync_folder(written)
-    if target in made:
-        sync_folder(target.parent)
+    for each in made:
+        sync_folder(Path(each.path).parent)
+
+
+def _made(folder: Path) -> list[Folder]:
+    """Make a folder and those above it; returns the new ones, which are removed again unless they are kept."""
+    made: list[Folder] = []
+    missing = [each for each in (folder, *folder.parents) if not each.exists()]
+    for each in reversed(missing):
+        try:
+            made.append(Folder(str(each)))
+        except FileExistsError:  # another program has made it
+            if not each.is_dir():
+                raise
+    if not folder.is_dir():
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), os.fspath(folder))
+    return made
+
+
+def temporary_folder(prefix: str = "bbpe-", parent: StrPath | None = None) -> Folder:
+    """Return a new private folder, in that of the system for temporary files or in `parent`; it is a context manager.
+
+    It goes, with all that is in it, at the end of the context, or when the object is freed.
+
+    >>> with temporary_folder() as name:
+    ...     Path(name).is_dir()
+    True
+    >>> Path(name).exists()
+    False
+    """
+    name = f"{prefix}{os.urandom(8).hex()}"
+    return Folder(os.path.join(tempfile.gettempdir() if parent is None else parent, name), 0o700, is_whole=True)
 
 
 @contextmanager
@@ -228,8 +248,8 @@ class Replacement:
         self.temporary = self._target.with_name(temporary_name(self._target.name))
         with self.naming():
             # the umask decides the permissions of a new file; a file that replaces another is private at first
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-            self.file: BinaryIO = os.fdopen(os.open(self.temporary, flags, 0o666 if old is None else 0o600), "wb")
+            self._new = NewFile(str(self.temporary), 0o666 if old is None else 0o600)
+            self.file: BinaryIO = BufferedWriter(self._new.raw)
             try:
                 if old is not None:
                     _copy_status(self._target, old, self.temporary)
@@ -246,13 +266,13 @@ class Replacement:
     def move(self) -> None:
         """Replace the target."""
         with self.naming():
-            self.temporary.replace(self._target)
+            self._new.move(str(self._target))
 
     def discard(self) -> None:
         """Remove the file unless it was moved."""
         with suppress(OSError):  # buffered bytes may not fit the disk, but they are not needed
             self.file.close()
-        self.temporary.unlink(missing_ok=True)
+        self._new.discard()
 
     @contextmanager
     def naming(self) -> Iterator[None]:
@@ -291,16 +311,12 @@ def temporary_name(name: str) -> str:
 def sync_folder(folder: Path) -> None:
     """Flush the names in a folder to the disk, where the system supports it."""
     try:
-        handle = os.open(folder, os.O_RDONLY)
+        temporary.sync_folder(str(folder))
     except PermissionError:  # the folder may be written but not listed, or the system does not open folders
         return
-    try:
-        os.fsync(handle)
     except OSError as error:
         if error.errno not in _NOT_FOR_FOLDERS:
             raise OSError(error.errno, error.strerror, os.fspath(folder)) from None
-    finally:
-        os.close(handle)
 
 
 def _copy_status(target: Path, old: os.stat_result, new_path: Path) -> None:

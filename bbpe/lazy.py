@@ -13,8 +13,9 @@ which some packages refuse to be imported again.
 
 from __future__ import annotations
 
-# Python imports a codec when it is first used, and `atexit` for the first temporary folder
-import atexit  # noqa: F401
+import atexit
+
+# Python imports a codec when it is first used
 import encodings.utf_16
 import encodings.utf_16_le
 import encodings.utf_32_le  # noqa: F401
@@ -40,6 +41,8 @@ IMPORTED = time.time()
 _GATE = RLock()
 #: Seconds that a fork waits for an import at most: whoever forks may hold what the import waits for.
 _FORK_WAIT = 10.0
+#: Seconds that the exit of Python waits for one.
+_EXIT_WAIT = 2.0
 #: Importing large packages takes more of the stack than some programs give their threads.
 _LEAST_STACK = 1 << 19
 #: What was imported through the gate, by the arguments of `safe_import`.
@@ -226,6 +229,13 @@ def _after_fork_in_child() -> None:
         waited.ended.release()
 
 
+def _before_exit() -> None:
+    """Wait for an import that an exception has left to its thread: some packages crash when they are cut off."""
+    for waited in list(_WAITED_FOR):
+        waited.ended.acquire(timeout=_EXIT_WAIT)
+
+
+atexit.register(_before_exit)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
         before=_before_fork, after_in_parent=_after_fork_in_parent, after_in_child=_after_fork_in_child

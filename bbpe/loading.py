@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from . import formats
+from .lazy import safe_import
 from .tables.sources import key_of_path
 from .tables.store import stored
 from .tokenizer import Tokenizer
-from .lazy import safe_import
 
 
 def load(

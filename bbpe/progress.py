@@ -14,8 +14,8 @@ import time
 from types import TracebackType
 from typing import Protocol, Self, TextIO
 
-from .records import dataclass
 from .lazy import safe_import
+from .records import dataclass
 
 
 @dataclass(frozen=True)

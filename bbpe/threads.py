@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
+from _queue import Empty, SimpleQueue
+from _thread import allocate_lock as Lock  # noqa: N812
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Generic, Self, TypeVar
+from typing import Generic, TypeVar, cast
 
-from .core.helper import Helper
+from .core import helper
+from .core.helper import Crew
 from .core.tasks import Tasks
-from .lazy import futures, queue, threading
 from .records import whole
 
 Item = TypeVar("Item")
@@ -46,75 +48,98 @@ def check_threads(threads: int | None) -> None:
 def imap(function: Callable[[Item], Result], items: Iterable[Item], threads: int | None = None) -> Iterator[Result]:
     """Yield `function(item)` in the order of the items; at most `2 * threads` results wait.
 
-    One thread means no pool.  Where the system has no more threads, those that there are make the calls, this one too,
-    and it alone in a process that may no longer read the modules of pools.
+    One thread means no others.  Where the system has no more threads, those that there are make the calls, or this one.
     An error, Ctrl-C too, cancels what has not begun.
 
     >>> list(imap(len, ["a", "bcd"], threads=2))
     [1, 3]
     """
     workers = thread_count(threads)
-    pool = None
-    if workers > 1:
-        with suppress(ImportError):
-            pool = futures.ThreadPoolExecutor(workers)
-    if pool is None:
+    if workers == 1:
         yield from map(function, items)
         return
-
-    def submit(item: Item) -> futures.Future[Result]:
-        task = _Task(function, item)
-        try:
-            pool.submit(task.run)
-        except RuntimeError:  # the system has no more threads
-            task.run()
-        return task.future
-
-    try:
-        yield from _in_order(submit, items, 2 * workers)
-    finally:
-        pool.shutdown(cancel_futures=True)
-
-
-class _Task(Generic[Item, Result]):
-    """A call that whoever comes first makes: a pool that gets no thread for it may leave it to one that it has."""
-
-    def __init__(self, function: Callable[[Item], Result], item: Item) -> None:
-        self._function, self._item, self._taken = function, item, threading.Lock()
-        self.future: futures.Future[Result] = futures.Future()
-
-    def cancel(self) -> bool:
-        """Have nobody make the call; false if somebody does or has."""
-        return self._taken.acquire(blocking=False)
-
-    def run(self) -> None:
-        if not self.cancel():
-            return
-        future = self.future
-        try:
-            future.set_result(self._function(self._item))
-        except BaseException as error:
-            future.set_exception(error)
-            del self, future  # the error refers to this frame
-
-
-def _in_order(
-    submit: Callable[[Item], futures.Future[Result]], items: Iterable[Item], waiting: int
-) -> Iterator[Result]:
-    pending: deque[futures.Future[Result]] = deque()
-    try:
+    pending: deque[_Task[Item, Result]] = deque()
+    with Crew() as crew:
+        work = partial(_take_tasks, crew.tasks, None)
         for item in items:
-            pending.append(submit(item))
-            if len(pending) >= waiting:
+            pending.append(task := _Task(function, item))
+            crew.tasks.put(task)
+            if len(crew) < min(len(pending), workers) and not crew.begin(work) and not len(crew):
+                crew.tasks.get()(None)
+            if len(pending) >= 2 * workers:
                 yield pending.popleft().result()
         while pending:
             yield pending.popleft().result()
-    finally:
-        for future in pending:
-            future.cancel()
 
 
-class Workers(Generic[State]):
+def _take_tasks(tasks: SimpleQueue[Callable[[State], object] | None], state: State) -> None:
+    """Do tasks until there is a None among them."""
+    while (task := tasks.get()) is not None:
+        task(state)
+
+
+class _Task(Generic[Item, Result]):
+    """A call whose result somebody waits for."""
+
+    _result: Result
+
+    def __init__(self, function: Callable[[Item], Result], item: Item) -> None:
+        self._function, self._item, self._error, self._ended = function, item, cast("BaseException | None", None), Lock()
+        self._ended.acquire()
+
+    def __call__(self, _: object = None) -> None:
+        """Make the call, and keep what it returns or raises."""
+        try:
+            self._result = self._function(self._item)
+        except BaseException as error:
+            self._error = error
+        self._ended.release()
+
+    def result(self) -> Result:
+        """Wait for the end of the call; returns or raises what it did."""
+        self._ended.acquire()
+        if self._error is None:
+            return self._result
+        try:
+            raise self._error
+        finally:
+            del self  # the error refers to this frame
+
+
+class _Progress:
+    """What the threads of `Workers` share: how many tasks have not ended, and the first error."""
+
+    def __init__(self) -> None:
+        self._lock, self._changed = Lock(), Lock()
+        self.unfinished = 0
+        self.error: BaseException | None = None
+
+    def add(self) -> None:
+        with self._lock:
+            self.unfinished += 1
+
+    def wait(self) -> None:
+        """Wait until a task ends, or a moment."""
+        self._changed.acquire(timeout=_LOOK)
+
+    def raise_error(self) -> None:
+        if self.error is not None:
+            raise self.error
+
+    def do(self, task: Callable[[State], object], state: State) -> None:
+        """Do a task, and keep what it raises: whatever that is, for want of memory too, the task counts as done."""
+        try:
+            task(state)
+        except BaseException as error:
+            self.error = self.error or error
+        finally:
+            with self._lock:
+                self.unfinished -= 1
+            with suppress(RuntimeError):  # nobody waits
+                self._changed.release()
+
+
+class Workers(Crew, Generic[State]):
     """Does tasks in several threads, of which this one is the first, each with a state of its own.  A context manager.
 
     Idle workers take the oldest task that waits, so the numbers of the tasks of each state rise.  This thread does
@@ -123,110 +148,38 @@ class Workers(Generic[State]):
     """
 
     def __init__(self, states: Sequence[State]) -> None:
-        self._states = states
-        self._tasks: queue.SimpleQueue[Callable[[State], object] | None] = queue.SimpleQueue()
-        self._changed = threading.Condition()
-        self._unfinished = 0
-        self._error: BaseException | None = None
-        self._stopped = False
-        self._helpers: list[Helper] = []
+        self._states, self._progress = states, _Progress()
         self._others = len(states) - 1
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._stopped = True
-        for _ in self._helpers:
-            self._tasks.put(None)
-        # each does the task that it has to its end, which is a moment
-        interrupted = _ended(self._helpers, _raise)
-        if interrupted is not None:
-            raise interrupted
 
     def put(self, task: Callable[[State], object]) -> None:
         """Have a task done.  Raises what an earlier task has raised."""
-        with self._changed:
-            self._raise()
-            self._unfinished += 1
-        self._tasks.put(task)
-        if len(self._helpers) < min(self._tasks.qsize(), self._others):
-            self._begin()
-        while self._tasks.qsize() > _WAITING * self._others and self._help():
+        self._progress.raise_error()
+        self._progress.add()
+        self.tasks.put(partial(self._progress.do, task))
+        if len(self) < min(self.tasks.qsize(), self._others):
+            # a thread refers to its state and not to this object, whose end it waits for
+            if not self.begin(partial(_take_tasks, self.tasks, self._states[len(self) + 1])):
+                self._others = len(self)
+        while self.tasks.qsize() > _WAITING * self._others and self._help():
             pass
 
     def finish(self) -> None:
         """Do what is left, and wait until the others are done.  Raises what a task has raised."""
         while self._help():
             pass
-        with self._changed:
-            while self._unfinished and self._error is None:
-                self._changed.wait(_LOOK)
-            self._raise()
-
-    def _begin(self) -> None:
-        """Begin another thread, or know that there is none.
-
-        Ctrl-C may come between any two steps: a helper that is in the list has its work or none, and Python does not
-        wait at its exit for one that is not, as it would for a `Thread`.
-        """
-        helper = _helper()
-        if helper is None:
-            self._others = len(self._helpers)
-            return
-        self._helpers.append(helper)
-        helper.give(partial(_run_on, _processors(), partial(self._work, self._states[len(self._helpers)])))
+        while self._progress.unfinished and self._progress.error is None:
+            self._progress.wait()
+        self._progress.raise_error()
 
     def _help(self) -> bool:
         """Do the oldest task in this thread; returns whether there was one."""
         try:
-            task = self._tasks.get_nowait()
-        except queue.Empty:
+            task = self.tasks.get_nowait()
+        except Empty:
             return False
-        assert task is not None
-        self._do(task, self._states[0])
-        with self._changed:
-            self._raise()
+        task(self._states[0])
+        self._progress.raise_error()
         return True
-
-    def _raise(self) -> None:
-        if self._error is not None:
-            raise self._error
-
-    def _work(self, state: State) -> None:
-        while (task := self._tasks.get()) is not None and not self._stopped:
-            self._do(task, state)
-
-    def _do(self, task: Callable[[State], object], state: State) -> None:
-        """Do a task, and keep what it raises: whatever that is, for want of memory too, the task counts as done."""
-        try:
-            task(state)
-        except BaseException as error:
-            self._error = self._error or error
-        finally:
-            with self._changed:
-                self._unfinished -= 1
-                self._changed.notify()
-
-
-#: Threads that wait for work.
-_IDLE = deque[Helper]()
-
-
-def _end_idle() -> None:
-    """End the threads that wait for work, and return when they have: Python warns where one is there at a fork."""
-    while _IDLE:
-        try:
-            helper = _IDLE.pop()
-        except IndexError:
-            return
-        helper.give(None)
-        helper.wait()
-
-
-if hasattr(os, "register_at_fork"):
-    # those that come between are not in the child
-    os.register_at_fork(before=_end_idle, after_in_child=_IDLE.clear)
 
 
 def run_threads(work: Callable[[int], None], threads: int, stop: Callable[[BaseException], None]) -> None:
@@ -234,86 +187,21 @@ def run_threads(work: Callable[[int], None], threads: int, stop: Callable[[BaseE
 
     Where the system has no more threads, this one makes the calls of those that are missing when its own is done.
     `stop` gets what is raised, also what interrupts this thread while it waits, and has the others end soon: they are
-    waited for even then, as they use what the caller may free. Then they wait for the next call, as many as there are
-    cores; Python does not wait for them when it exits. They run on the processors where this thread may.
+    waited for even then, as they use what the caller may free. Then they wait for the next call for some seconds, as
+    many as there are cores; Python does not wait for them when it exits. They run on the processors where this thread
+    may.
 
     >>> squares = [0, 0, 0]
     >>> run_threads(lambda number: squares.__setitem__(number, number**2), 3, print)
     >>> squares
     [0, 1, 4]
     """
-    processors = _processors()
-    helpers: list[Helper] = []
-    unheard: BaseException | None = None
-    try:
-        while len(helpers) < threads - 1 and (helper := _helper()) is not None:
-            helpers.append(helper)
-            helper.give(partial(_run_on, processors, partial(work, len(helpers))))
-        for number in (0, *range(len(helpers) + 1, threads)):
-            work(number)
-    except BaseException as error:
-        unheard = _stopped(stop, error)
-    unheard = _ended(helpers, stop) or unheard
-    if unheard is not None:
-        raise unheard
-
-
-def _run_on(processors: set[int], work: Callable[[], None]) -> None:
-    """Do work on these processors: the thread may have been begun by one that may run on others."""
-    if _processors() != processors:
-        os.sched_setaffinity(0, processors)
-    work()
-
-
-def _ended(helpers: list[Helper], stop: Callable[[BaseException], None]) -> BaseException | None:
-    """Wait until helpers have done their work, and dismiss them; returns what `stop` raises about what they raise."""
-    unheard: BaseException | None = None
-    for helper in helpers:
-        while True:
-            try:
-                helper.wait()
-                break
-            except BaseException as error:
-                unheard = _stopped(stop, error) or unheard
-        _dismiss(helper)
-    return unheard
+    helper.run(work, threads, stop, _processors(), thread_count(None))
 
 
 def _processors() -> set[int]:
     """Return the processors that this thread may run on; none where that is not known."""
     return os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
-
-
-def _raise(error: BaseException) -> None:
-    raise error
-
-
-def _stopped(stop: Callable[[BaseException], None], error: BaseException) -> BaseException | None:
-    """Call `stop`; returns what that raises, for want of memory say: nobody may leave before the others have ended."""
-    try:
-        stop(error)
-    except BaseException as worse:
-        return worse
-    return None
-
-
-def _helper() -> Helper | None:
-    """Return a thread that waits, or a new one; None where the system has no more."""
-    try:
-        return _IDLE.pop()
-    except IndexError:
-        pass
-    try:
-        return Helper()
-    except (RuntimeError, MemoryError):
-        return None
-
-
-def _dismiss(helper: Helper) -> None:
-    if len(_IDLE) < thread_count(None):
-        _IDLE.append(helper)
-    else:
-        helper.give(None)
 
 
 def run(tasks: Tasks, work: Callable[[int], None]) -> None:
@@ -341,19 +229,13 @@ def run_in_thread(work: Callable[[], Result], stop: Callable[[], object] = lambd
     >>> run_in_thread(lambda: 1 + 1)
     2
     """
-    task = _Task(lambda _: work(), None)
-    thread = threading.Thread(target=task.run)
-    try:
-        try:
-            thread.start()
-        except RuntimeError:
-            task.run()
-        return task.future.result()
-    except BaseException:
+    found: list[Result] = []
+    errors: list[BaseException] = []
+
+    def end(error: BaseException) -> None:
+        errors.append(error)
         stop()
-        raise
-    finally:
-        if not task.cancel():
-            futures.wait([task.future])
-            if thread.ident is not None:
-                thread.join()
+        raise errors[0]  # the others are about the end
+
+    helper.run_aside(lambda: found.append(work()), end, _processors(), thread_count(None))
+    return found[0]

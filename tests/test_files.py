@@ -185,18 +185,18 @@ def test_every_name_that_the_file_system_allows(name: str, tmp_path: Path) -> No
 def events(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What is flushed to the disk and renamed, in order."""
     seen: list[str] = []
-    fsync, replace = os.fsync, Path.replace
+    fsync, replace = os.fsync, os.replace
 
     def flushed(handle: int) -> None:
         seen.append("folder" if stat.S_ISDIR(os.fstat(handle).st_mode) else f"file of {os.fstat(handle).st_size}")
         fsync(handle)
 
-    def renamed(path: Path, target: Path) -> Path:
-        seen.append(f"rename to {target.name}")
-        return replace(path, target)
+    def renamed(path: str, target: str) -> None:
+        seen.append(f"rename to {Path(target).name}")
+        replace(path, target)
 
     monkeypatch.setattr(os, "fsync", flushed)
-    monkeypatch.setattr(Path, "replace", renamed)
+    monkeypatch.setattr(os, "replace", renamed)
     return seen
 
 

@@ -20,8 +20,8 @@ from .call_options import Chosen, Options, TurnLock
 from .columns import listed
 from .encoding import Encoding
 from .proofs import Odd, prove, prove_ids
-from .texts import Engine
 from .row_options import Padding, Truncation
+from .texts import Engine
 from .tokenizers import Tokenizer, engine_of_json, tokenizer_of_json
 
 #: The options of models that can change ids.

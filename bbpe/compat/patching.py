@@ -9,9 +9,9 @@ from contextvars import ContextVar
 from typing import Any
 
 from ..errors import AccelerationError, AccelerationWarning
+from ..lazy import safe_import
 from .acceleration import accelerate
 from .tokenizers import DecodeStream
-from ..lazy import safe_import
 
 #: What was replaced: objects, names, and the values before; `None` if the object inherited the name.
 _replaced: list[tuple[Any, str, Any]] = []

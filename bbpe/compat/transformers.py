@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from .. import formats
 from ..errors import VocabularyError
+from ..files import temporary_folder
+from ..lazy import safe_import
 from ..pipeline.special_tokens import END_OF_TEXT
 from ..spec.chat_templates import DEFAULT, chat_templates
 from ..spec.named_tokens import template_tokens
 from ..spec.spec import TokenizerSpec
-from ..lazy import safe_import
 
 if TYPE_CHECKING:
     from ..tokenizer import Tokenizer
@@ -56,7 +56,7 @@ def as_huggingface(tokenizer: Tokenizer, **options: Any) -> Any:
         raise ImportError(
             "as_huggingface needs transformers and tokenizers: pip install 'bbpe[huggingface]'"
         ) from error
-    with TemporaryDirectory() as folder:
+    with temporary_folder() as folder:
         path = Path(folder, "tokenizer.json")
         formats.dump(tokenizer.spec, path, format="huggingface")
         backend = tokenizers.Tokenizer.from_file(str(path))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..errors import CorpusError
+from ..lazy import safe_import
 from .files import FilePath
 from .rowfiles import pyarrow_parquet
-from ..lazy import safe_import
 
 #: Bytes in which the end of a line is looked for at once.
 _WINDOW = 1 << 16

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TypeAlias, Unpack
@@ -17,7 +17,8 @@ from ..corpus.files import CorpusPaths, corpus_files
 from ..corpus.rowfiles import pyarrow_parquet
 from ..corpus.urls import is_url
 from ..errors import CorpusError
-from ..lazy import futures, tempfile
+from ..files import temporary_folder
+from ..lazy import futures
 from ..progress import Progress
 from ..records import replace
 from ..text import Text
@@ -195,7 +196,7 @@ class _CountRun:
             if self._budget is not None:
                 note = plan_note(self._corpus, self._chunks, self._budget, self._threads)
                 self._report(Progress("plan", 0, self._corpus.total, "bytes", note))
-            counts = None if self._state.ended else self._counted(stack)
+            counts = None if self._state.ended else self._counted()
             if self._spill is not None and counts is None:
                 summary = replace(self._state.summary, files=self._corpus.files)
                 bounded = self._budget is not None
@@ -218,9 +219,7 @@ class _CountRun:
         how, room = self._how, self._budget.tables if self._budget else 1 << 28
         parts = parts_for(self._corpus.total, room)
         if how.checkpoint is None:
-            # after Ctrl-C a thread may still write there, as the caller does not wait for it
-            folder = tempfile.TemporaryDirectory(prefix="bbpe-", ignore_cleanup_errors=True)
-            path = Path(stack.enter_context(folder))
+            path = Path(stack.enter_context(temporary_folder()))
             return Spill(lambda kind, number: path / file_name(kind, number, "0"), (), parts, room, kept=False)
         identity = {**self._spec.as_json(), "sample": how.sample, **self._corpus.identity()}
         self._checkpoint = stack.enter_context(Checkpoint(how.checkpoint, identity))
@@ -229,40 +228,40 @@ class _CountRun:
         runs = [self._checkpoint.folder / run for run in self._state.runs]
         return Spill(self._checkpoint.name, runs, self._state.parts or parts, room, kept=True)
 
-    def _counted(self, stack: ExitStack) -> PretokenCounts | None:
+    def _counted(self) -> PretokenCounts | None:
         """Count what is left; returns the counts, or none when there are runs, which hold all of them."""
-        total, place = self._corpus.total, self._state.place
-        self._report(Progress("count", 0, total, "bytes"))
+        self._report(Progress("count", 0, self._corpus.total, "bytes"))
         if self._how.executor is not None and self._spill is not None:
             self._count_by(self._how.executor, self._spill)
             self._save(self._spill, self._state.place, ended=True)
             return None
         self._counters = [PartCounter(self._chunks) for _ in range(self._threads)]
+        total, place = self._corpus.total, self._state.place
         # one thread needs no workers
-        workers = stack.enter_context(Workers(self._counters)) if self._threads > 1 else None
-        self._workers = workers
-        for part in self._corpus.pieces(place, self._threads):
-            self._chunk += 1
-            if workers is None:
-                self._counters[0].put(self._chunk, part)
-            else:
-                workers.put(partial(PartCounter.put, number=self._chunk, part=part))
-            self._read = max(self._read, part.read)
-            done = self._read if total is None else min(self._read, total)
-            self._report(Progress("count", done, total, "bytes"))
-            if self._spill is not None:
-                self._after(self._spill, part.place)
-        if self._spill is not None and self._spill.runs:
-            self._flush(self._spill)
-            self._save(self._spill, self._state.place, ended=True)
-            return None
-        if workers is not None:
-            workers.finish()
-        summary = self._state.summary
-        for counter in self._counters:
-            summary += counter.summary
-        table = self._counters[0].held.table if workers is None else self._joined(workers)
-        return counts_of(table, self._spec, replace(summary, files=self._corpus.files))
+        with Workers(self._counters) if self._threads > 1 else nullcontext() as workers:
+            self._workers = workers
+            for part in self._corpus.pieces(place, self._threads):
+                self._chunk += 1
+                if workers is None:
+                    self._counters[0].put(self._chunk, part)
+                else:
+                    workers.put(partial(PartCounter.put, number=self._chunk, part=part))
+                self._read = max(self._read, part.read)
+                done = self._read if total is None else min(self._read, total)
+                self._report(Progress("count", done, total, "bytes"))
+                if self._spill is not None:
+                    self._after(self._spill, part.place)
+            if self._spill is not None and self._spill.runs:
+                self._flush(self._spill)
+                self._save(self._spill, self._state.place, ended=True)
+                return None
+            if workers is not None:
+                workers.finish()
+            summary = self._state.summary
+            for counter in self._counters:
+                summary += counter.summary
+            table = self._counters[0].held.table if workers is None else self._joined(workers)
+            return counts_of(table, self._spec, replace(summary, files=self._corpus.files))
 
     def _count_by(self, executor: futures.Executor, spill: Spill) -> None:
         """Have an executor count what is left, whose workers write runs; parts come back in any order."""

@@ -6,7 +6,6 @@ import heapq
 import json
 import math
 import os
-import shutil
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from ..core.count import PretokenTable
+from ..core.temporary import Folder
 from ..corpus.rowfiles import ROWS, RowDigest, Rows, metadata_of, read_rows, regrouped, writing
 from ..errors import CorpusError
 from ..records import as_path, asdict, dataclass, fields, kind, real, replace, whole
@@ -126,9 +126,9 @@ class CountingSpec:
 class _Spilled:
     """Counts that were too many for memory, in a Parquet file; its folder goes with them."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, folder: Folder) -> None:
         self.path = path
-        weakref.finalize(self, shutil.rmtree, path.parent, ignore_errors=True)
+        weakref.finalize(self, folder.discard)
 
 
 class PretokenCounts:
@@ -293,9 +293,9 @@ def _table_of(batches: Iterable[Rows]) -> PretokenTable:
     return table
 
 
-def spilled_counts(path: Path, spec: CountingSpec, summary: Summary) -> PretokenCounts:
-    """Return counts that lie in a file of rows in order; the folder of the file is deleted with them."""
-    return PretokenCounts(_Spilled(path), spec, summary)
+def spilled_counts(path: Path, folder: Folder, spec: CountingSpec, summary: Summary) -> PretokenCounts:
+    """Return counts that lie in a file of rows in order; the temporary folder of the file is removed with them."""
+    return PretokenCounts(_Spilled(path, folder), spec, summary)
 
 
 def load_counts(

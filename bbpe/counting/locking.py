@@ -5,13 +5,15 @@ from __future__ import annotations
 import errno
 import os
 from pathlib import Path
+from weakref import WeakValueDictionary
 
+from ..core.temporary import Opener
 from ..lazy import safe_import
 
 #: What a file system answers that has no locks.
 _NO_LOCKS = (errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)
 #: Who holds which folder in this process, by process and inode: such locks do not keep a process from itself.
-_HELD: dict[tuple[int, int, int], object] = {}
+_HELD = WeakValueDictionary[tuple[int, int, int], "FolderLock"]()
 
 
 class FolderLock:
@@ -30,14 +32,14 @@ class FolderLock:
         if _HELD.setdefault(self._key, self) is not self:
             raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN), os.fspath(path))
         try:
-            self._file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o666), "r+b", buffering=0)
+            self._file = open(path, "r+b", buffering=0, opener=Opener(os.O_CREAT))
             try:
                 _lock(self._file.fileno())
             except BaseException:
                 self._file.close()
                 raise
         except BaseException:
-            del _HELD[self._key]
+            _HELD.pop(self._key, None)
             raise
 
     def content(self, new: bytes) -> bytes:

@@ -9,7 +9,6 @@ which one behind another hold the whole in the order of first appearance.  No st
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import pairwise
@@ -19,7 +18,8 @@ from threading import Event
 from ..core.count import PretokenTable
 from ..core.rows import hashes, sum_rows
 from ..corpus.rowfiles import LEAST_PARTS, MOST_PARTS, Counts, Rows, RunReader, regrouped, writing
-from ..lazy import np, tempfile
+from ..files import temporary_folder
+from ..lazy import np
 from ..progress import Progress
 from ..records import replace
 from ..threads import run_in_thread
@@ -68,17 +68,13 @@ class Spill:
             for rows in self.rows(report):
                 table.add_arrays(rows.data, rows.offsets, rows.counts)
             return counts_of(table, spec, summary)
-        folder = Path(tempfile.mkdtemp(prefix="bbpe-"))
-        path, unique, total = folder / "counts.parquet", 0, 0
-        try:
-            with writing(path, kept=False) as file:
-                for rows in regrouped(self.rows(report)):
-                    file.write(rows)
-                    unique, total = unique + len(rows), total + sum(rows.counts.tolist())
-        except BaseException:
-            shutil.rmtree(folder, ignore_errors=True)
-            raise
-        return spilled_counts(path, spec, replace(summary, unique=unique, pretokens=total))
+        folder = temporary_folder()
+        path, unique, total = Path(folder.path, "counts.parquet"), 0, 0
+        with writing(path, kept=False) as file:
+            for rows in regrouped(self.rows(report)):
+                file.write(rows)
+                unique, total = unique + len(rows), total + sum(rows.counts.tolist())
+        return spilled_counts(path, folder, spec, replace(summary, unique=unique, pretokens=total))
 
 
 def parts_for(size: int | None, room: int) -> int:

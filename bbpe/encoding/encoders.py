@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from ..core.bpe import BPE
 from ..core.word_bpe import WordBPE
 from ..core.wordpiece import WordPiece
+from ..lazy import safe_import
 from ..records import replace
 from ..spec.models import LongestMatchModel, UnigramModel, WordLevelModel, WordPieceModel
 from ..spec.rules import Characters
@@ -20,7 +21,6 @@ from ..splitting.patterns import PATTERNS
 from ..splitting.splitter import compiled_steps
 from .engine import TextEncoder
 from .piped import PipedTexts
-from ..lazy import safe_import
 
 if TYPE_CHECKING:
     from ..core.piped import Pipeline

@@ -7,6 +7,7 @@ from itertools import product
 
 from ..core.ids import TokenBytes
 from ..core.stream import Forms
+from ..lazy import safe_import
 from ..pipeline.decoders import ERRORS, At, Token, divided, needs_first, needs_last, rewritten
 from ..spec.decoders import CTC, UNMARK, ByteFallback, ByteLevel, DecoderStep, Metaspace, Strip
 from ..spec.models import LongestMatchModel
@@ -14,7 +15,6 @@ from ..spec.rules import BYTE_KEYS, SPACE_MARK
 from ..spec.spec import TokenizerSpec, byte_tokens, other_tokens
 from ..spec.vocab import Vocab
 from ..text import bytes_to_alphabet
-from ..lazy import safe_import
 
 #: The token that marks an unknown id.
 MARK = Token("\ufffd", True)

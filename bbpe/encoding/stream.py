@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 from ..core.ids import TokenBytes
 from ..core.stream import FormStream
 from ..errors import TokenIdError
+from ..lazy import safe_import
 from ..pipeline.decoders import ERRORS, DecoderMachine, Token
 from ..records import kind
 from ..spec.decoders import DecoderStep
 from .forms import MARK, Keys
-from ..lazy import safe_import
 
 #: The treatment of unknown ids: raise an error, skip them, or write U+FFFD.
 UnknownIds: TypeAlias = Literal["raise", "skip", "mark"]

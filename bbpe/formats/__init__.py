@@ -9,6 +9,7 @@ from typing import NoReturn
 
 from ..errors import VocabularyError
 from ..files import StrPath, open_file, write_atomic, write_folder_atomic
+from ..lazy import safe_import
 from ..records import kind, whole
 from ..spec.models import LongestMatchModel, UnigramModel, WordLevelModel, WordPieceModel
 from ..spec.rules import Charsmap, SqueezeBlanks
@@ -17,7 +18,6 @@ from ..splitting.patterns import Pattern
 from .folder_config import other_names, with_folder
 from .reading import about, read_json, shown
 from .rows import FORMATS, Format
-from ..lazy import safe_import
 
 __all__ = ["FORMATS", "Format", "checked_format", "dump", "format_of", "load", "put", "sniff", "written"]
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from ..core.token_table import TokenTable
 from ..errors import VocabularyError
 from ..files import ReadFile, StrPath
+from ..lazy import safe_import
 from ..spec.spec import TokenizerSpec
 from ..splitting.patterns import Pattern
 from .class_documents import config_file
@@ -30,7 +31,6 @@ from .keys import (
 )
 from .reading import read_file, read_json, shown
 from .rows import FORMATS
-from ..lazy import safe_import
 
 NAMES = FORMATS["gpt2"].names
 

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 
 from ..errors import VocabularyError
 from ..files import StrPath
+from ..lazy import safe_import
 from ..records import dataclass
 from ..splitting.patterns import PATTERNS, Pattern, get_pattern
-from ..lazy import safe_import
 
 _CHAT = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
 

@@ -9,9 +9,9 @@ from typing import Any, Literal, Protocol, TypeAlias, TypeVar, get_args
 
 from .. import formats
 from ..errors import BBPEError, VocabularyError
+from ..files import temporary_folder
 from ..records import replace
 from ..spec.spec import TokenizerSpec
-from ..lazy import safe_import
 
 #: The parts of a tokenizer that `drop=` can leave out of a file.
 Part: TypeAlias = Literal["special_tokens", "template", "pattern", "padding"]
@@ -126,10 +126,7 @@ def _without(spec: TokenizerSpec, drop: Collection[Part]) -> TokenizerSpec:
 
 
 def _read_back(files: Mapping[Path, bytes], path: Path, options: Mapping[str, Any]) -> TokenizerSpec:
-    safe_import("tempfile")
-    from tempfile import TemporaryDirectory
-
-    with TemporaryDirectory(prefix="bbpe-") as folder:
+    with temporary_folder() as folder:
         for file, data in files.items():
             copy = Path(folder, file.relative_to(path.parent if path in files else path))
             copy.parent.mkdir(exist_ok=True)

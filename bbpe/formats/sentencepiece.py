@@ -11,6 +11,7 @@ from struct import pack
 
 from ..errors import VocabularyError
 from ..files import StrPath, read_bytes
+from ..lazy import safe_import
 from ..spec.spec import TokenizerSpec
 from ..splitting.patterns import Pattern
 from .piece_rows import CONTROL, NORMAL, UNKNOWN, Piece, PieceRows
@@ -18,7 +19,6 @@ from .pieces import UNKNOWN_TEXT, PieceModel, Unit, pieces_of, spec_of
 from .protobuf import BYTES, Message, WireError, bytes_field, fields_of, float_of, number_field
 from .reading import about
 from .rows import FORMATS
-from ..lazy import safe_import
 
 _UNIGRAM, _BPE, _WORDS = 1, 2, 3
 _UNITS: dict[int, Unit] = {_WORDS: "word", 4: "character"}

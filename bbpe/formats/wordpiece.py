@@ -13,13 +13,13 @@ from pathlib import Path
 
 from ..errors import VocabularyError
 from ..files import StrPath
+from ..lazy import safe_import
 from ..spec.models import WordPieceModel
 from ..spec.rules import BertNormalizer, BertPreTokenizer
 from ..spec.spec import TextRules, TokenizerSpec, keys_of_text
 from ..splitting.patterns import Pattern
 from .reading import read_text
 from .rows import FORMATS
-from ..lazy import safe_import
 
 NAMES = FORMATS["wordpiece"].names
 _UNKNOWN = "[UNK]"

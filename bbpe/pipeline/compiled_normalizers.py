@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ..core.charsmap import SentencePieceNormalizer
 from ..core.normalizer import Normalizer as CompiledNormalizer
+from ..lazy import safe_import
 from ..spec.rules import (
     SPACE_MARK,
     BertNormalizer,
@@ -23,7 +24,6 @@ from ..spec.rules import (
     UnicodeForm,
 )
 from .normalizers import sentencepiece_normalizer
-from ..lazy import safe_import
 
 
 def compiled_normalizer(rules: Sequence[Normalizer], *, marks_blanks: bool = False) -> CompiledNormalizer | None:

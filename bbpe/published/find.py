@@ -14,9 +14,9 @@ from pathlib import Path
 
 from ..errors import VocabularyError
 from ..files import ReadFile, StrPath, open_file, read_bytes, user_cache
+from ..lazy import safe_import
 from ..records import as_path
 from .table import Published, PublishedFile
-from ..lazy import safe_import
 
 #: The environment variable that names folders of vocabularies.
 FOLDERS_VARIABLE = "BBPE_VOCABS"

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import BinaryIO, TypeAlias
 
 from ..core.rows import take
+from ..files import temporary_folder
 from ..lazy import np, npt
 from .formats import Lengths
 
@@ -46,7 +46,7 @@ def shuffled(blocks: Iterable[Documents], seed: int, count: int, size: int, fold
     `count` is how many there are, `size` about how many bytes they have together, and `folder` gets temporary files.
     """
     bits = max(min((size + _DOCUMENT * count) // _BUCKET, _MOST - 1), 0).bit_length()
-    with TemporaryDirectory(prefix=".shuffle-", dir=folder) as name:
+    with temporary_folder(".shuffle-", folder) as name:
         stems = [Path(name, str(bucket)) for bucket in range(1 << bits)]
         _divide(blocks, seed, bits, stems)
         for stem in stems:

@@ -6,10 +6,10 @@ import os
 import random
 from collections.abc import Iterator
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from ..counting.options import check_share
 from ..errors import BBPEError, CorpusError
+from ..files import temporary_folder
 from ..records import whole
 from ..tokenizer import Tokenizer, checked_tokenizer
 from .load import read_part
@@ -44,8 +44,7 @@ def verify_shards(
 
     Example:
         >>> from pathlib import Path
-        >>> from tempfile import TemporaryDirectory
-        >>> tok = bbpe.train_from_iterator(["low lower"], 258)
+        >>>         >>> tok = bbpe.train_from_iterator(["low lower"], 258)
         >>> with TemporaryDirectory() as folder:
         ...     _ = Path(folder, "a.jsonl").write_text('{"text": "low"}')
         ...     _ = bbpe.shard(folder + "/a.jsonl", folder + "/out", tok)
@@ -100,7 +99,7 @@ def _faults_of_part(plan: ShardPlan, record: PartRecord, *, again: bool) -> Iter
     if len(ids) and int(ids.max()) >= plan.identity["ids"]:
         yield f"{stem}: there is an id of {ids.max()}; the tokenizer has {plan.identity['ids']}"
     if again:
-        with TemporaryDirectory(prefix="bbpe-") as folder:
+        with temporary_folder() as folder:
             other = encode_part(plan, record.part, Path(folder, stem.name), threads=1, report=lambda read: None)
         for name in sorted(record.files):
             if record.files[name] != other.files.get(name):

@@ -15,10 +15,11 @@ import stat
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from io import BufferedReader
+from io import BufferedReader, BufferedWriter
 from pathlib import Path
 from weakref import WeakValueDictionary
 
+from ..core.temporary import NewFile
 from ..files import StrPath, is_covered, noting_reads, open_file, temporary_name, user_cache
 from ..tokenizer import Tokenizer
 from .table_file import table_file, tokenizer_of
@@ -127,19 +128,15 @@ def _content(file: BufferedReader, size: int) -> mmap.mmap:
 
 def _put(path: Path, parts: list[bytes]) -> None:
     """Write a file, unless there is no room for it."""
-    temporary = path.with_name(temporary_name(path.name))
     try:
         if not _has_room(path.parent, sum(map(len, parts))):
             return
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-        with os.fdopen(os.open(temporary, flags, 0o600), "wb") as file:
+        new = NewFile(str(path.with_name(temporary_name(path.name))), 0o600)
+        with BufferedWriter(new.raw) as file:
             file.writelines(parts)
-        temporary.replace(path)
+        new.move(str(path))
     except OSError:
         return
-    finally:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
 
 
 def _is_ours(name: str) -> bool:

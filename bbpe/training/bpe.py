@@ -11,6 +11,7 @@ from ..core.train import TIE_RULES, Trainer, merge_memory
 from ..counting.counts import PretokenCounts
 from ..counting.options import Counting, Report, checked_specials
 from ..errors import CorpusError, MemoryLimitError
+from ..lazy import safe_import
 from ..progress import Progress
 from ..records import dataclass, whole
 from ..spec.rules import BYTE_KEYS, SPACE_MARK
@@ -18,7 +19,6 @@ from ..spec.spec import MAX_ID, TokenizerSpec
 from ..spec.vocab import Vocab
 from ..splitting.patterns import Pattern, get_pattern
 from ..text import BYTE_ORDER, alphabet_to_bytes
-from ..lazy import safe_import
 
 if TYPE_CHECKING:
     from .words import WordPlan

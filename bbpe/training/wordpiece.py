@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ..lazy import safe_import
 from ..records import dataclass, whole
 from ..splitting.patterns import get_pattern
 from .bpe import check_vocabulary
-from ..lazy import safe_import
 
 if TYPE_CHECKING:
     from .words import Score, WordPlan

@@ -74,31 +74,3 @@ def test_ctrl_c_is_heard_soon(phase: str, options: dict[str, object]) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     # 0.2 s are promised, and on a machine that is busy with other things all takes longer, on several threads above all
     assert float(done.stdout) < 0.5, done.stdout
-
-
-# Ctrl-C comes when another thread has just begun, before the one that began it knows
-BEGUN = """
-import itertools
-import bbpe
-from bbpe import threads
-from bbpe.counting import options as count_options
-
-count_options._BLOCK = 1 << 12
-begin, begun = threads._helper, []
-
-def interrupted():
-    begun.append(begin())
-    raise KeyboardInterrupt
-
-threads._helper = interrupted
-try:
-    bbpe.count_from_iterator(itertools.repeat("some words " * 1000), pattern="gpt2", threads=2)
-except KeyboardInterrupt:
-    print(len(begun))
-"""
-
-
-def test_a_thread_that_ctrl_c_leaves_alone_does_not_hold_up_the_exit() -> None:
-    command = [sys.executable, "-c", BEGUN]
-    done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, timeout=60)
-    assert (done.returncode, done.stderr, done.stdout) == (0, "", "1\n")

@@ -15,9 +15,9 @@ from strings import adversarial_strings, byte_soups
 from vocabularies import small_spec
 
 import bbpe
+from bbpe.core.helper import end_idle
 from bbpe.spec.rules import Lowercase
 from bbpe.spec.spec import TextRules
-from bbpe.threads import _end_idle
 from bbpe.tokenizer import Tokenizer
 
 _LARGE = ("o200k_base", "llama3")
@@ -224,7 +224,7 @@ def test_short_batches_take_one_thread(monkeypatch, tok_of):
     def no_thread(*_args, **_options):
         raise AssertionError("a thread takes longer to start than one takes for all")
 
-    _end_idle()
+    end_idle()
     monkeypatch.setattr("threading.Thread.start", no_thread)
     assert view.encode_ordinary_batch(texts) == view.encode_batch(texts) == expected
     assert view.decode_batch(expected) == texts

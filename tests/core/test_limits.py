@@ -17,8 +17,7 @@ import pytest
 from test_lent import in_process
 
 import bbpe
-from bbpe import threads
-from bbpe.core.helper import Helper
+from bbpe.core import helper
 from bbpe.core.tasks import Tasks
 from bbpe.counting import counter
 from bbpe.threads import imap, run, run_in_thread, run_threads
@@ -85,12 +84,11 @@ def few_threads(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
         started.append(1)
         return start(*args)
 
-    threads._end_idle()
-    begin = threading.Thread.start
-    monkeypatch.setattr(threading.Thread, "start", lambda self: counted(begin, self))
-    monkeypatch.setattr(threads, "Helper", lambda: counted(Helper))
+    helper.end_idle()
+    begin = helper.start_new_thread
+    monkeypatch.setattr(helper, "start_new_thread", lambda *args: counted(begin, *args))
     yield most
-    threads._end_idle()
+    helper.end_idle()
 
 
 CALLS: dict[str, Callable[[bbpe.Tokenizer, Path], object]] = {
@@ -121,17 +119,6 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> tuple[bbpe.Tokenizer, P
     return tok, path, {name: call(tok, path) for name, call in CALLS.items()}
 
 
-def test_a_process_that_cannot_read_modules_any_more_uses_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Unreadable:
-        def __getattr__(self, name: str) -> None:
-            raise ModuleNotFoundError("No module named 'concurrent.futures.thread'")
-
-    monkeypatch.setattr(threads, "futures", Unreadable())
-    callers = {threading.get_ident(): 0}
-    assert list(imap(lambda item: callers.setdefault(threading.get_ident(), item) + item, [1, 2], threads=2)) == [1, 2]
-    assert len(callers) == 1
-
-
 @pytest.mark.parametrize("name", CALLS)
 def test_without_more_threads_those_that_are_there_do_it(
     name: str, few_threads: int, answers: tuple[bbpe.Tokenizer, Path, dict[str, object]]
@@ -152,19 +139,14 @@ def test_maps_and_work_without_more_threads(few_threads: int) -> None:
 
 def test_what_a_helper_raises_is_raised_where_it_is_waited_for() -> None:
     """It serves on: nobody waits for ever."""
-    helper, seen = Helper(), list[int]()
 
     def fail() -> None:
-        raise MemoryError("for want of memory")
+        raise MemoryError(str(threading.get_ident()))
 
-    helper.give(fail)
-    with pytest.raises(MemoryError, match="for want of memory"):
-        helper.wait()
-    helper.give(lambda: seen.append(1))
-    helper.wait()
-    helper.give(None)
-    helper.wait()
-    assert seen == [1]
+    helper.end_idle()
+    with pytest.raises(MemoryError) as raised:
+        run_in_thread(fail)
+    assert run_in_thread(threading.get_ident) == int(str(raised.value))
 
 
 @pytest.mark.parametrize("where", [0, 1])

@@ -18,6 +18,7 @@ import pytest
 
 import bbpe
 from bbpe import threads
+from bbpe.core import helper
 from bbpe.core.encoder import Encoder
 from bbpe.core.parts import Parts
 from bbpe.core.tasks import Tasks
@@ -246,7 +247,7 @@ def test_threads_wait_for_the_next_call_and_no_more_than_there_are_cores() -> No
     first = sorted(_idents(2))
     assert sorted(_idents(2)) == first
     assert len(set(_idents(64))) == 64
-    assert len(threads._IDLE) == threads.thread_count(None)
+    assert len(helper._IDLE) == threads.thread_count(None)
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="needs affinities")
@@ -284,7 +285,7 @@ def test_no_thread_waits_where_a_process_forks() -> None:
         found: list[int] = []
         run_threads(found.append, 3, print)
         os._exit(0 if sorted(found) == [0, 1, 2] else 1)
-    assert not threads._IDLE
+    assert not helper._IDLE
     assert os.waitpid(child, 0)[1] == 0
     assert len(set(_idents(3))) == 3
 

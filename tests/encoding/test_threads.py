@@ -18,6 +18,7 @@ from strings import adversarial_strings, byte_soups
 
 import bbpe
 from bbpe import tokenizer
+from bbpe.core.helper import end_idle
 from bbpe.encoding import batches, engine
 
 Text = str | bytes
@@ -187,8 +188,8 @@ def test_a_short_text_needs_no_pool(tok_of: Callable[[str], bbpe.Tokenizer], mon
     def refuse(*_: Any, **__: Any) -> None:
         raise AssertionError("a pool for a short text")
 
-    monkeypatch.setattr("bbpe.lazy.futures.ThreadPoolExecutor", refuse)
-    monkeypatch.setattr("bbpe.threads._helper", refuse)
+    end_idle()
+    monkeypatch.setattr("bbpe.core.helper.start_new_thread", refuse)
     for pattern in ("gpt2", "whitespace"):
         tok = tok_of(pattern)
         for text in ("", "some twenty letters.", "中文" * 1_000, b"bytes"):

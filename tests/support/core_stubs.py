@@ -18,6 +18,8 @@ CORE = Path(__file__).resolve().parents[2] / "bbpe" / "core"
 HOMES = {
     "array": ["array"],
     "collections.abc": "Callable Iterable Iterator Mapping Sequence".split(),
+    "io": ["FileIO"],
+    "queue": ["SimpleQueue"],
     "threading": ["Lock"],
     "typing": "Any Literal Protocol Self TypeAlias TypeVar".split(),
     "..text": "Buffer Text".split(),

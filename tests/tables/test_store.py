@@ -274,16 +274,17 @@ def _refuse(*args: object, **options: object) -> NoReturn:
     raise OSError(errno.ENOSPC, "No space left on device")
 
 
-@pytest.mark.parametrize("what", ["os.open", "os.fdopen", "pathlib.Path.replace", "pathlib.Path.iterdir"])
+@pytest.mark.parametrize("what", ["os.open", "bbpe.core.temporary.FileIO", "os.replace", "pathlib.Path.iterdir"])
 def test_a_full_disk_leaves_nothing(
     what: str, loaded: Callable[..., bool], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        if what != "os.open":  # which reading needs too
+        if what != "os.open":
             patch.setattr(what, _refuse)
         else:
-            (tmp_path / "tables").mkdir(mode=0o700)
-            patch.setattr(store.os, "O_EXCL", store.os.O_EXCL | store.os.O_DIRECTORY, raising=False)
+            opened = os.open  # which reading needs too
+            new = os.O_CREAT | os.O_EXCL
+            patch.setattr(os, "open", lambda *args: _refuse() if args[1] & new else opened(*args))
         assert loaded() is False
     assert list((tmp_path / "tables").iterdir()) == []
     assert [loaded(), loaded()] == [False, True]

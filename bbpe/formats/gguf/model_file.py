@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from ...errors import VocabularyError
-from ...files import StrPath
+from ...files import StrPath, temporary_folder
+from ...lazy import safe_import
 from ...pipeline.special_tokens import END_OF_TEXT
 from ...spec.spec import TextRules, TokenizerSpec
 from ...splitting.patterns import Pattern
@@ -25,7 +25,6 @@ from .bpe import byte_level_pieces, read_byte_level
 from .characters import CHARACTERS, GEMMA, read_characters
 from .fields import read_fields
 from .pieces import BPE, UNIGRAM, read_pieces, written_pieces
-from ...lazy import safe_import
 
 _BYTE_LEVEL = "gpt2"
 
@@ -107,7 +106,7 @@ def _written(
         from gguf import GGUFWriter
     except ImportError:
         raise ImportError("writing GGUF needs the gguf package: pip install bbpe[gguf]") from None
-    with TemporaryDirectory() as folder:
+    with temporary_folder() as folder:
         file = Path(folder, "vocabulary.gguf")
         writer = GGUFWriter(file, "llama")
         writer.add_type("model")

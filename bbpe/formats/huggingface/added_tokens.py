@@ -8,8 +8,8 @@ from typing import Any
 from ...errors import VocabularyError
 from ...files import StrPath
 from ...records import dataclass, replace
-from ...spec.rules import Normalizer, TokenOptions
 from ...spec.models import UnigramModel, WordLevelModel
+from ...spec.rules import Normalizer, TokenOptions
 from ...spec.spec import MAX_ID, TokenizerSpec
 from ...text import WHITE_SPACE, alphabet_to_bytes
 from ..folder_config import FolderToken

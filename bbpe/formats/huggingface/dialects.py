@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...files import StrPath
-from ...splitting.patterns import PATTERNS, with_line_ends
 from ...lazy import safe_import
+from ...splitting.patterns import PATTERNS, with_line_ends
 
 # tests/formats/test_formats.py compares the named patterns with Oniguruma on random text.  This one needs another
 # spelling in Oniguruma: under (?i) "st" would match the ligature U+FB06, and [\p{L}] the mark U+0345, which no class of

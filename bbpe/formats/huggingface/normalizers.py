@@ -6,6 +6,7 @@ from typing import Any
 
 from ...errors import PatternError, VocabularyError
 from ...files import StrPath
+from ...lazy import safe_import
 from ...spec.rules import (
     BertNormalizer,
     ByteLevelNormalizer,
@@ -22,7 +23,6 @@ from ...spec.rules import (
 from ...splitting.regexes import compiled
 from ..reading import Fields, parts_of
 from .dialects import from_oniguruma, to_oniguruma
-from ...lazy import safe_import
 
 _KNOWN = (
     "NFC, NFD, NFKC, NFKD, Lowercase, StripAccents, Strip, Prepend, Replace, Nmt, ByteLevel, Precompiled, "

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from ...errors import VocabularyError
 from ...files import ReadFile, StrPath
+from ...lazy import safe_import
 from ...records import replace
 from ...spec.decoders import Blanks, ByteLevel, DecoderStep
 from ...spec.models import UnigramModel, WordLevelModel, WordPieceModel
@@ -34,7 +35,6 @@ from .post_processors import read_post_processor, write_post_processor
 from .pre_tokenizers import PreTokenization, read_pre_tokenizer, with_prefix, write_pre_tokenizer
 from .row_lengths import read_padding, read_truncation, take_own_padding, write_padding, write_truncation
 from .scores import dumps, score_of
-from ...lazy import safe_import
 
 NAMES = FORMATS["huggingface"].names
 _MARK_BLANKS = Replace(" ", False, SPACE_MARK)
