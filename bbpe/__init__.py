@@ -6,11 +6,31 @@
 'see my eyes'
 """
 
-from collections.abc import Callable
-from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+import os
+import sys
 
-from .lazy import VIEWS, safe_import
+
+def _is_command() -> bool:
+    """Return whether this process is `python -m bbpe`, or the script `bbpe` that is installed beside its Python."""
+    words = sys.argv[:1], sys.orig_argv
+    if words[0] == ["-m"]:  # while Python looks for the module
+        return "-mbbpe" in words[1] or ("-m", "bbpe") in zip(words[1], words[1][1:], strict=False)
+    folder, name = os.path.split(os.path.realpath(words[0][0] if words[0] else ""))
+    return name in ("bbpe", "bbpe.exe", "bbpe-script.py") and folder == os.path.dirname(os.path.abspath(sys.executable))
+
+
+if _is_command():
+    import _signal
+
+    # until the command line listens (bbpe/__main__.py), Ctrl-C ends the process without a traceback
+    if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
+        _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
+
+from collections.abc import Callable  # noqa: E402
+from operator import attrgetter  # noqa: E402
+from typing import TYPE_CHECKING, Any  # noqa: E402
+
+from .lazy import VIEWS, safe_import  # noqa: E402
 
 if TYPE_CHECKING:
     from .budget import set_cache_limit

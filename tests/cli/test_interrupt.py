@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -74,3 +76,76 @@ def test_ctrl_c_is_heard_soon(phase: str, options: dict[str, object]) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     # 0.2 s are promised, and on a machine that is busy with other things all takes longer, on several threads above all
     assert float(done.stdout) < 0.5, done.stdout
+
+# SIGINT comes with the import that has this number after `import bbpe` has begun
+SITE = """
+import os, signal, sys
+
+class Finder:
+    left = int(os.environ["INTERRUPT_AT"])
+
+    def find_spec(self, name, path=None, target=None):
+        if name == "bbpe.lazy" or "bbpe.lazy" in sys.modules:
+            Finder.left -= 1
+            if not Finder.left:
+                os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Finder())
+"""
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> list[str]:
+    bbpe.train_from_iterator(["see my dogs"] * 9, 262).save(tmp_path / "t.json")
+    (tmp_path / "sitecustomize.py").write_text(SITE)
+    return [sys.executable, "-m", "bbpe", "encode", "-t", str(tmp_path / "t.json")]
+
+
+def ended(command: list[str], folder: Path, **environment: str) -> tuple[int, str]:
+    paths = os.pathsep.join([str(folder), ENVIRONMENT["PYTHONPATH"]])
+    done = subprocess.run(
+        command, input=b"see my dogs", capture_output=True, env={**ENVIRONMENT, "PYTHONPATH": paths, **environment},
+        timeout=60, check=False,
+    )  # fmt: skip
+    return done.returncode, done.stderr.decode()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
+@pytest.mark.parametrize("at", [1, 3, 8, 20, 40, 60])
+def test_ctrl_c_while_the_command_starts(at: int, command: list[str], tmp_path: Path) -> None:
+    assert ended(command, tmp_path, INTERRUPT_AT=str(at)) in ((130, ""), (-signal.SIGINT, ""))
+
+
+@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="there is no /proc")
+@pytest.mark.parametrize("times", [5, pytest.param(200, marks=pytest.mark.long)])
+def test_ctrl_c_at_any_moment_of_a_command(times: int, command: list[str], tmp_path: Path) -> None:
+    def listens(process: subprocess.Popen[bytes]) -> bool:
+        # Python's own start is not ours: it lasts until the package is opened
+        return process.poll() is not None or "/bbpe/core/" in Path(f"/proc/{process.pid}/maps").read_text()
+
+    environment = {**ENVIRONMENT, "INTERRUPT_AT": "0"}
+    start = time.monotonic()
+    subprocess.run(command, input=b"see", env=environment, capture_output=True, check=True)
+    span = time.monotonic() - start
+    for number in range(times):
+        pipes = {"stdin": subprocess.PIPE, "stderr": subprocess.PIPE, "stdout": subprocess.DEVNULL}
+        process = subprocess.Popen(command, env=environment, **pipes)  # type: ignore[call-overload]
+        while not listens(process):
+            time.sleep(0.001)
+        time.sleep(span * number / times)
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate(b"see")
+        assert process.returncode in (0, 130, -signal.SIGINT), number
+        assert told == b"", number
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
+def test_a_job_that_ignores_the_signal_goes_on(command: list[str], tmp_path: Path) -> None:
+    script = f"trap '' INT; exec {' '.join(command)}"
+    assert ended(["/bin/sh", "-c", script], tmp_path, INTERRUPT_AT="8") == (0, "")
+
+
+def test_other_programs_that_import_bbpe_keep_their_handler() -> None:
+    code = "import signal, bbpe, bbpe.__main__\nprint(signal.getsignal(signal.SIGINT) is signal.default_int_handler)"
+    done = subprocess.run([sys.executable, "-c", code], env=ENVIRONMENT, capture_output=True, text=True, check=True)
+    assert done.stdout == "True\n"
