@@ -117,7 +117,7 @@ def _without(spec: TokenizerSpec, drop: Collection[Part]) -> TokenizerSpec:
     if isinstance(drop, str) or not isinstance(drop, Collection) or not set(drop) <= set(parts):
         raise ValueError(f"drop is {drop!r}; expected a collection of {', '.join(map(repr, parts))}")
     if "special_tokens" in drop:
-        spec = replace(spec, special_tokens={}, added_tokens={}, token_options={}, template=None)
+        spec = replace(spec, special_tokens={}, added_tokens={}, token_options={}, template=None, modelled=())
     if "template" in drop:
         spec = replace(spec, template=None)
     if "padding" in drop:

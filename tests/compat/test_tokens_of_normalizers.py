@@ -5,6 +5,7 @@ Small random files of all models; `tokenizers` itself is the judge.
 
 from __future__ import annotations
 
+import pickle
 import random
 import warnings
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 
 import bbpe
 from bbpe.compat.backend import Backend
+from bbpe.records import replace
 
 hf = pytest.importorskip("tokenizers")
 from tokenizers import AddedToken, Regex, decoders, models, normalizers, pre_tokenizers  # noqa: E402
@@ -173,6 +175,8 @@ def test_only_the_tokens_that_a_call_allows_are_made(tmp_path: Path) -> None:
         assert tokenizer.encode_padded([text], allowed_special=allowed, pad_id=0).ids.tolist() == [expected]
         assert tokenizer.encode_to_numpy(text, allowed_special=allowed).tolist() == expected
     assert tokenizer.as_tokenizers().encode(text).tokens == ["see", "[TAG]", "[URL]", "[TAG]"]
+    assert pickle.loads(pickle.dumps(tokenizer)).encode(text, allowed_special="all") == expected
+    assert tokenizer != bbpe.Tokenizer(replace(tokenizer.spec, modelled=()))
 
 
 @pytest.mark.parametrize("kind", KINDS)
