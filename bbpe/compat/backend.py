@@ -283,7 +283,8 @@ class Backend(Tokenizer):
         copy: Backend = object.__new__(Backend)
         copy.__dict__.update(self.__dict__)
         copy._states, copy._suspects = dict(self._states), set(self._suspects)
-        copy.chosen, copy._lock = Chosen(self.chosen.options), self._lock  # that of the tokenizer of HF, which they share
+        # the lock is that of the tokenizer of HF, which both share
+        copy.chosen, copy._lock = Chosen(self.chosen.options), self._lock
         self._owns = copy._owns = False
         return copy
 

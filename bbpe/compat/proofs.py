@@ -42,8 +42,8 @@ _PLACES = ("offsets", "word_ids")
 def prove(engine: Engine, inner: Any, ids: Collection[int] | None = None, *, accepts_offsets: bool = False) -> Odd:
     """Prove that an engine gives what a tokenizer of HF gives, and return the ids that are decoded in another way.
 
-    The proof is on the whole vocabulary, or on some `ids` of it.  With `accepts_offsets` offsets and numbers of words may
-    differ.  Raises `AccelerationError` with the difference.
+    The proof is on the whole vocabulary, or on some `ids` of it.  With `accepts_offsets` offsets and numbers of words
+    may differ.  Raises `AccelerationError` with the difference.
     """
     if ids is None:
         _prove_vocabulary(engine, inner)
@@ -95,7 +95,8 @@ def _prove_texts(
     others = list(engine.spec.added_tokens) + list(engine.spec.special_tokens)
     probes = [*PROBES, *(f"a{text} {text.upper()} {text}b{text}" for text in others[:_SHOWN])]
     # what a normalizer may turn into a token: its full-width form, another case, and what a rule replaces
-    probes += [f"{text.lower()} {text.translate(_WIDE)} a{text.translate(_WIDE)}b\U0001fae8" for text in others[:_SHOWN]]
+    wide = [text.translate(_WIDE) for text in others[:_SHOWN]]
+    probes += [f"{text.lower()} {other} a{other}b\U0001fae8" for text, other in zip(others, wide, strict=False)]
     rules = [rule for rule in engine.spec.rules.normalizers if isinstance(rule, Replace) and not rule.is_regex]
     probes += [f"a {rule.pattern} b{rule.pattern}{rule.pattern}c" for rule in rules[:_SHOWN]]
     for text, theirs in zip(probes, _asked(inner.encode_batch, probes), strict=True):

@@ -288,7 +288,9 @@ class SentencePieceProcessor:
             best = self._model.tokenizer.encode(input)
             found = [(best, 0.0), *[row for row in found if row[0] != best][: num_samples - 1]]
         formed = self._formed_all(input, found, given)
-        return formed if given["out_type"] in PROTOS else [(row, score) for row, (_, score) in zip(formed, found, strict=True)]
+        if given["out_type"] in PROTOS:
+            return formed
+        return [(row, score) for row, (_, score) in zip(formed, found, strict=True)]
 
     def _sampled_and_scored(
         self, input: Any, num_samples: int = 1, alpha: float = 1.0, wor: bool = False, include_best: bool = False,

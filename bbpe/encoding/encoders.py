@@ -42,7 +42,10 @@ def text_encoder(spec: TokenizerSpec, *, is_fused: bool = True, model: BPE | Non
     if spec.modelled:
         from .policy_encoder import PolicyEncoder
 
-        return PolicyEncoder(encoder, spec.modelled, lambda ids: text_encoder(with_modelled(spec, ids), is_fused=is_fused))
+        def make(ids: frozenset[int]) -> TextEncoder:
+            return text_encoder(with_modelled(spec, ids), is_fused=is_fused)
+
+        return PolicyEncoder(encoder, spec.modelled, make)
     return encoder
 
 

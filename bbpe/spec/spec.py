@@ -67,8 +67,8 @@ class TokenizerSpec:
     than the one before; merges of one level apply from left to right (SentencePiece).  Empty: all levels differ.
     `trims` change the offsets of ids, in order.  `dropout` is that of the file; only calls that give one drop merges.
     `names` has the texts of tokens by their uses ("bos", "pad") where the files alone do not name them.  `modelled` has
-    the ids of tokens outside `vocab` that the model of the file has too: it makes them of texts that rules have changed,
-    where a call looks for these tokens (`with_modelled`).
+    the ids of tokens outside `vocab` that the model of the file has too: it makes them of texts that rules have
+    changed, where a call looks for these tokens (`with_modelled`).
     """
 
     vocab: Mapping[int, bytes]

@@ -246,7 +246,8 @@ def test_a_path_or_name(pair: tuple[Any, Any], tmp_path: Path) -> None:
 
 def test_what_is_no_tokenizer_of_transformers_is_named() -> None:
     ours = bbpe.train_from_iterator(["a b"], 256)
-    for given, named in ((ours, "as_huggingface"), (KINDS["bytes"](), "tokenizer_object"), (None, "NoneType"), (3, "int")):
+    wrong = (ours, "as_huggingface"), (KINDS["bytes"](), "tokenizer_object"), (None, "NoneType"), (3, "int")
+    for given, named in wrong:
         with pytest.raises(TypeError, match=f"tokenizer is .*{named}.*expected a PreTrainedTokenizerFast or a path"):
             bbpe.accelerate(given)
         assert not bbpe.is_accelerated(given)

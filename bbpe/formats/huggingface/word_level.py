@@ -34,5 +34,6 @@ def write_word_level(spec: TokenizerSpec, model: WordLevelModel) -> dict[str, An
     last = max((token_id for token_id, _ in spec.vocab.items()), default=-1)
     # those before the last word need their place in the vocabulary
     tokens = (*spec.added_tokens.items(), *spec.special_tokens.items())
-    keys = without_added(spec, keys_of_text(spec), {text for text, token_id in tokens if token_id > last and token_id not in spec.modelled})
+    outside = {text for text, token_id in tokens if token_id > last and token_id not in spec.modelled}
+    keys = without_added(spec, keys_of_text(spec), outside)
     return {"type": "WordLevel", "vocab": keys, "unk_token": key_of_unknown(keys, model.unknown, _UNKNOWN)}
