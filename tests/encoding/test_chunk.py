@@ -77,6 +77,27 @@ def test_overlaps_and_boundaries(tok: bbpe.Tokenizer, overlap: int, boundary: st
             assert tok.count_tokens(text[after.start : before.end]) <= overlap
 
 
+ENDLESS = ["\U0001f469\u200d", "\u200d", "\u0301", "\u0600", "🇩🇪", "क्", "a", "!)", "e\u0301"]
+
+
+@pytest.mark.parametrize("unit", ENDLESS, ids=ascii)
+def test_clusters_and_words_without_end(tok: bbpe.Tokenizer, unit: str) -> None:
+    for text in (unit * 400, "see " + unit * 300 + " my. eyes" + unit * 200 + "."):
+        for options in ({}, {"overlap": 9}, {"boundary": "word"}, {"boundary": "sentence", "overlap": 3}):
+            chunks = checked(tok, text, 12, **options)
+            assert len(chunks) == 1 or max(chunk.tokens for chunk in chunks) >= 6
+            if not options:
+                assert "".join(text[start:end] for start, end, _ in chunks) == text
+
+
+def test_a_cluster_that_is_long_and_fits_stays_whole() -> None:
+    tok = bbpe.train_from_iterator(["x"], 256)  # a byte is a token
+    cluster = "e" + "\u0301" * 150
+    for text in ("some words " * 20 + cluster + " more" * 20, cluster, cluster * 3):
+        for start, end, _ in checked(tok, text, 400):
+            assert cluster in text[start:end] or "\u0301" not in text[start:end]
+
+
 def test_chunks_are_as_long_as_can_be(tok_of: Callable[[str], bbpe.Tokenizer]) -> None:
     tok = tok_of("o200k")
     text = "".join(adversarial_strings(200, seed=82))
@@ -101,6 +122,8 @@ def test_where_chunks_end() -> None:
     tok = bbpe.train_from_iterator(["x"], 256)  # a byte is a token
     assert parts(tok, "one two  three", 6, "word") == ["one", " two", "  thre", "e"]
     assert parts(tok, "One. Two! (3?) four", 9, "sentence") == ["One. Two!", " (3?)", " four"]
+    assert parts(tok, "one!!!!! two", 10, "sentence") == ["one!!!!!", " two"]
+    assert parts(tok, "!!!!!!!! two", 5, "sentence") == ["!!!!!", "!!!", " two"]
     assert parts(tok, "あ。い」。うえ", 12, "sentence") == ["あ。", "い」。", "うえ"]
     assert parts(tok, "a\nbb\n\nccc\nd", 6, "line") == ["a\nbb\n\n", "ccc\nd"]
     assert parts(tok, "é|bb|cc", 5, lambda text: [i + 1 for i, c in enumerate(text) if c == "|"]) == ["é|", "bb|cc"]
