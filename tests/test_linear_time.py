@@ -46,7 +46,7 @@ CALLS: dict[str, Callable[[bbpe.Tokenizer, str], object]] = {
     "streams": lambda tok, text: streamed(tok, text),
     "counting": lambda tok, text: bbpe.count_from_iterator([text], pattern="gpt2"),
 }
-BEGIN, MOST, TIMES = 250, 1 << 16, 16
+BEGIN, MOST, TIMES = 256, 1 << 14, 16
 
 
 def streamed(tok: bbpe.Tokenizer, text: str) -> str:
@@ -91,7 +91,7 @@ def growth(call: Callable[[bbpe.Tokenizer, str], object], tok: bbpe.Tokenizer, u
         count *= 4
     for _ in range(3):  # other programs may have been busy
         more = seconds(call, tok, unit * (TIMES * count))
-        if more < 4 * TIMES * once + 0.01:
+        if more < 4 * TIMES * once + 0.02:
             return None
         once = seconds(call, tok, unit * count)
     return once, more
