@@ -5,15 +5,15 @@ A cost has the arguments of the function it is for, and pays for at least the si
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from ...lazy import lazy_re
 from .budget import ITEM, LimitReached, current
 
 #: The widths and precisions of `"%08.3f" % number`, and those of `"{:>8.3}".format(number)`.
-_PRINTF = re.compile(r"%(?:\([^)]*\))?[#0\- +]*(\*|\d+)?(?:\.(\*|\d+))?")
-_NUMBERS = re.compile(r"\d+")
+_PRINTF = lazy_re(r"%(?:\([^)]*\))?[#0\- +]*(\*|\d+)?(?:\.(\*|\d+))?")
+_NUMBERS = lazy_re(r"\d+")
 _TEXTS = (str, bytes)
 # a method that looks at each character takes as long for so many as a step
 _CHARACTERS = 64
