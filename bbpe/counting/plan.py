@@ -192,6 +192,7 @@ def count_part(plan: CountPlan, number: int) -> Summary:
     Raises:
         CorpusError: A file has changed since the plan was made, or cannot be read as text.
         ValueError: There is no such part.
+        TypeError: An argument has the wrong type.
         OSError: A file cannot be read or written.
 
     Example:
@@ -204,8 +205,8 @@ def count_part(plan: CountPlan, number: int) -> Summary:
         3
 
     """
-    kind("plan", plan, CountPlan, "what plan_count returns")
-    number = whole("part", number, 0, len(plan) - 1)
+    kind("plan", plan, CountPlan, "what bbpe.plan_count returned")
+    number = whole("number", number, 0, len(plan) - 1)
     done = _summary_of(plan, number)
     if done is not None:
         return done

@@ -128,7 +128,7 @@ def test_what_does_not_fit_a_plan_is_refused(corpus: Path, tmp_path: Path) -> No
         bbpe.plan_count(corpus, tmp_path / "counts", pattern="gpt2", part_size=4000, document="line")
     with pytest.raises(bbpe.CorpusError, match=rf"{len(plan)} of {len(plan)} parts are missing"):
         bbpe.sum_counts(plan.folder)
-    with pytest.raises(ValueError, match=f"part is {len(plan)}"):
+    with pytest.raises(ValueError, match=f"number is {len(plan)}"):
         bbpe.count_part(plan, len(plan))
     (corpus / "a.jsonl").write_text("")
     with pytest.raises(bbpe.CorpusError, match=r"a\.jsonl: the file has changed"):
