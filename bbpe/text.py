@@ -190,3 +190,12 @@ def _beginning(text: str, most: int) -> str:
             break
         end += 1
     return text[:end]
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number of things for people.
+
+    >>> counted(1, "part"), counted(2000, "part")
+    ('1 part', '2,000 parts')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -19,7 +19,7 @@ from .pipeline.special_tokens import Selection, SpecialTokens
 from .records import kind, whole
 from .spec.spec import TokenizerSpec, make_spec, other_tokens, vocab_of_ranks
 from .splitting.patterns import get_pattern
-from .text import Text, readable
+from .text import Text, counted, readable
 from .threads import check_threads
 
 if TYPE_CHECKING:
@@ -1376,7 +1376,8 @@ class Tokenizer:
         return str(VIEWS["summary"](self))
 
     def __repr__(self) -> str:
-        return f"<bbpe.Tokenizer {self.name or 'unnamed'}: {len(self)} tokens, {self._vocabulary.learned_as()}>"
+        tokens = counted(len(self), "token")
+        return f"<bbpe.Tokenizer {self.name or 'unnamed'}: {tokens}, {self._vocabulary.learned_as()}>"
 
 
 def checked_tokenizer(given: object, argument: str = "tokenizer") -> Tokenizer:

@@ -10,6 +10,7 @@ from .core.arrow_rows import ArrowRows
 from .core.id_column import id_rows
 from .lazy import np, npt, safe_import
 from .records import dataclass, kind
+from .text import counted
 
 if TYPE_CHECKING:
     from .core.row_writer import RowDetails
@@ -206,15 +207,16 @@ class Ragged:
         return Ragged(self.ids[first : self.offsets[stop]], self.offsets[start : stop + 1] - first)
 
     def __repr__(self) -> str:
-        return f"<bbpe.Ragged: {len(self):,} rows, {len(self.ids):,} ids>"
+        return f"<bbpe.Ragged: {counted(len(self), 'row')}, {counted(len(self.ids), 'id')}>"
 
     def _repr_html_(self) -> str:
         rows = "".join(
-            f"<tr><th>{row}</th><td>{len(self[row]):,} ids</td><td>{' '.join(map(str, self[row][:16].tolist()))}"
+            f"<tr><th>{row}</th><td>{counted(len(self[row]), 'id')}</td>"
+            f"<td>{' '.join(map(str, self[row][:16].tolist()))}"
             f"{' ...' if len(self[row]) > 16 else ''}</td></tr>"
             for row in range(min(len(self), 8))
         )
-        return f"<p>{len(self):,} rows, {len(self.ids):,} ids</p><table>{rows}</table>"
+        return f"<p>{counted(len(self), 'row')}, {counted(len(self.ids), 'id')}</p><table>{rows}</table>"
 
     def __iter__(self) -> Iterator[npt.NDArray[np.uint32]]:
         return (self[row] for row in range(len(self)))

@@ -18,7 +18,7 @@ from bbpe.corpus.files import File
 from bbpe.corpus.sources import Reading
 from bbpe.errors import BBPEError, CorpusError, VocabularyError
 from bbpe.records import asdict, dataclass
-from bbpe.text import text_bytes
+from bbpe.text import counted, text_bytes
 
 from .command import Command, add_pattern, load_named, positive
 from .streams import add_reading, as_files, say, say_json
@@ -204,7 +204,7 @@ def _report(speeds: list[Speed]) -> None:
             value, own = getattr(speed, kind), getattr(ours, kind)
             cells.append(f"{value:8.1f}" + (f" {value / own:4.2f}x" if speed is not ours else "      "))
         say(f"{speed.library:24} {' '.join(cells)}")
-    say(f"{ours.tokens:,} tokens, the same from all" if len(speeds) > 1 else f"{ours.tokens:,} tokens")
+    say(counted(ours.tokens, "token") + (", the same from all" if len(speeds) > 1 else ""))
 
 
 COMMAND = Command(_add_arguments, _run)

@@ -6,12 +6,13 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
+from typing import cast
 
 from bbpe import formats
 from bbpe.corpus.files import corpus_paths
 from bbpe.formats.saving import proven
 from bbpe.report.verify import Difference, differences, hard_texts
-from bbpe.text import shortened
+from bbpe.text import counted, shortened
 from bbpe.tokenizer import Tokenizer
 
 from .command import Command, add_format, add_pattern, load_named
@@ -104,7 +105,8 @@ def _report(args: Namespace, report: dict[str, object], found: list[str]) -> Non
     if found:
         say(f"{args.target} was not written: it would differ" + (", in more places" if len(found) > _SHOWN else ""))
     elif "texts" in report:
-        say(f"{args.target}: the same ids for {report['texts']} texts, {report['bytes']} bytes")
+        texts, size = cast(int, report["texts"]), cast(int, report["bytes"])
+        say(f"{args.target}: the same ids for {counted(texts, 'text')}, {counted(size, 'byte')}")
     else:
         say(args.target)
     if not found and (report["format"] in _WITHOUT_PATTERN or "pattern" in args.drop):

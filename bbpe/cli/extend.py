@@ -10,6 +10,7 @@ from bbpe import formats
 from bbpe.formats.saving import proven
 from bbpe.records import replace
 from bbpe.splitting.patterns import get_pattern
+from bbpe.text import counted
 
 from .command import Command, add_format, add_tokenizer, load_named, positive
 from .counting import add_corpus, add_counting, add_progress, counting_of
@@ -60,7 +61,7 @@ def _run(args: Namespace) -> int:
         say_json({"output": args.output, "vocab_size": extended.vocab_size, "added": added,
                   "fingerprint": extended.fingerprint})  # fmt: skip
     else:
-        say(f"{added:,} new tokens, {len(extended):,} in all; saved {args.output}")
+        say(f"{counted(added, 'new token')}, {len(extended):,} in all; saved {args.output}")
     return 0
 
 

@@ -11,6 +11,7 @@ from bbpe import formats
 from bbpe.files import write_atomic
 from bbpe.formats.saving import proven
 from bbpe.lazy import np
+from bbpe.text import counted
 
 from .command import Command, add_format, add_tokenizer, load_tokenizer, positive
 from .counting import add_progress, progress_of
@@ -64,7 +65,7 @@ def _run(args: Namespace) -> int:
         say_json({"output": args.output, "map": args.map, "vocab_size": pruned.vocab_size, "dropped": dropped,
                   "fingerprint": pruned.fingerprint})  # fmt: skip
     else:
-        say(f"{dropped:,} tokens dropped, {len(pruned):,} kept; saved {args.output}")
+        say(f"{counted(dropped, 'token')} dropped, {len(pruned):,} kept; saved {args.output}")
     return 0
 
 

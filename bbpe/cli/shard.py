@@ -12,6 +12,7 @@ from bbpe.shards.load import Shards
 from bbpe.shards.part import Totals
 from bbpe.shards.plan import ShardPlan, open_plan
 from bbpe.shards.run import finish_shards, plan_shards, run_parts
+from bbpe.text import counted
 from bbpe.threads import thread_count
 
 from .command import Command, add_pattern, load_named, positive
@@ -62,16 +63,19 @@ def _share(text: str) -> tuple[int, int]:
 def _run(args: Namespace) -> int:
     plan = _plan(args)
     if args.plan_only:
-        say_json({"output": args.output, "parts": len(plan)}) if args.json else say(f"{len(plan)} parts: {plan.folder}")
+        if args.json:
+            say_json({"output": args.output, "parts": len(plan)})
+        else:
+            say(f"{counted(len(plan), 'part')}: {plan.folder}")
         return 0
     if not args.finish:
         numbers = range(len(plan)) if args.part is None else range(args.part[0], len(plan), args.part[1])
         totals = _write(plan, numbers, args)
         if args.part is not None:
-            _show(args, totals, f"{len(numbers)} of {len(plan)} parts")
+            _show(args, totals, f"{len(numbers):,} of {counted(len(plan), 'part')}")
             return 0
     done: Shards = finish_shards(plan)
-    _show(args, done.totals, f"{len(plan)} parts of {plan.policy.format}")
+    _show(args, done.totals, f"{counted(len(plan), 'part')} of {plan.policy.format}")
     return 0
 
 

@@ -13,6 +13,7 @@ from bbpe.core.count import PretokenTable
 from bbpe.counting.counts import PretokenCounts
 from bbpe.formats.saving import proven
 from bbpe.records import fields
+from bbpe.text import counted
 from bbpe.tokenizer import Tokenizer
 
 from .command import Command, add_format, number, pattern_of, positive
@@ -109,7 +110,8 @@ def _run(args: Namespace) -> int:
     if args.json:
         say_json(facts)
     else:
-        say(f"{facts['vocab_size']:,} tokens, {facts['merges']:,} merges, in {seconds:.1f} s; saved {args.output}")
+        made = f"{counted(tokenizer.vocab_size, 'token')}, {counted(len(tokenizer.merges), 'merge')}"
+        say(f"{made}, in {seconds:.1f} s; saved {args.output}")
     return 0
 
 

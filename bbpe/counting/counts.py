@@ -19,6 +19,7 @@ from ..corpus.rowfiles import ROWS, RowDigest, Rows, metadata_of, read_rows, reg
 from ..errors import CorpusError
 from ..records import as_path, asdict, dataclass, fields, kind, real, replace, whole
 from ..splitting.patterns import Pattern, get_pattern
+from ..text import counted
 
 Document: TypeAlias = Literal["file", "line"]
 
@@ -56,18 +57,19 @@ class Summary:
         return Summary(*map(add, vars(self).values(), vars(other).values()))
 
     def __str__(self) -> str:
-        parts = [f"{self.documents:,} documents of {self.files:,} files, {self.bytes:,} bytes"]
-        parts.append(f"{self.pretokens:,} pretokens, {self.unique:,} unique")
-        for number, what in (
-            (self.left_out, "documents left out by the sample"),
-            (self.skipped, "records without text skipped"),
-            (self.refused, "records that cannot be read skipped"),
-            (self.special_tokens_found, "special tokens"),
-            (self.cut, "pretokens cut"),
-            (self.dropped, "bytes between pretokens dropped"),
+        source = f"{counted(self.documents, 'document')} of {counted(self.files, 'file')}"
+        parts = [f"{source}, {counted(self.bytes, 'byte')}"]
+        parts.append(f"{counted(self.pretokens, 'pretoken')}, {self.unique:,} unique")
+        for number, what, which in (
+            (self.left_out, "document", " left out by the sample"),
+            (self.skipped, "record", " without text skipped"),
+            (self.refused, "record", " that cannot be read skipped"),
+            (self.special_tokens_found, "special token", ""),
+            (self.cut, "pretoken", " cut"),
+            (self.dropped, "byte", " between pretokens dropped"),
         ):
             if number:
-                parts.append(f"{number:,} {what}")
+                parts.append(f"{counted(number, what)}{which}")
         return "; ".join(parts)
 
 

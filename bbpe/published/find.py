@@ -84,8 +84,9 @@ def _read(path: Path, size: int) -> bytes | None:
 def _candidates(file: PublishedFile, folder: StrPath | None) -> Iterator[Path]:
     names = [file.name, file.name + ".gz"]
     key = None if file.url is None else _cache_key(file.url)
-    if key is not None:
-        names.append(key)
+    if file.url is not None and key is not None:
+        # the publisher's own name, such as r50k_base.tiktoken for GPT-2's file
+        names += [key, file.url.rpartition("/")[2]]
     for own in ([] if folder is None else [as_path("folder", folder)]) + own_folders():
         yield from (own / name for name in names)
     tiktoken = _tiktoken_cache()

@@ -8,6 +8,7 @@ from ..counting.options import Report, reporting
 from ..pipeline.special_tokens import Selection
 from ..progress import Progress
 from ..records import dataclass
+from ..text import counted
 from ..threads import thread_count
 from ..tokenizer import Tokenizer
 from .documents import DocumentEncoder
@@ -40,7 +41,8 @@ class TokenCounts:
         return self.bytes / self.tokens if self.tokens else 0.0
 
     def __str__(self) -> str:
-        return f"{self.documents:,} documents, {self.tokens:,} tokens, {self.bytes_per_token:.2f} bytes each"
+        tokens = counted(self.tokens, "token")
+        return f"{counted(self.documents, 'document')}, {tokens}, {self.bytes_per_token:.2f} bytes each"
 
 
 def count_tokens(

@@ -12,6 +12,7 @@ from typing import Any, SupportsIndex
 from ..errors import CorpusError
 from ..lazy import lazy_property, np, npt
 from ..records import dataclass
+from ..text import counted
 from ..tokenizer import Tokenizer
 from .formats import Lengths
 from .formats.format import Ids, mapped, with_suffix
@@ -106,8 +107,8 @@ class Shards:
         return found
 
     def __repr__(self) -> str:
-        parts = f"{len(self.plan)} part{'s' * (len(self.plan) != 1)} of {self.plan.policy.format}"
-        return f"<bbpe.Shards: {self.documents:,} documents, {self.tokens:,} tokens, {parts}>"
+        parts = f"{counted(len(self.plan), 'part')} of {self.plan.policy.format}"
+        return f"<bbpe.Shards: {counted(self.documents, 'document')}, {counted(self.tokens, 'token')}, {parts}>"
 
 
 def load_shards(folder: str | os.PathLike[str]) -> Shards:
@@ -131,7 +132,7 @@ def load_shards(folder: str | os.PathLike[str]) -> Shards:
         ...     _ = Path(folder, "a.jsonl").write_text('{"text": "low"}')
         ...     _ = bbpe.shard(folder + "/a.jsonl", folder + "/out", tok)
         ...     bbpe.load_shards(folder + "/out")
-        <bbpe.Shards: 1 documents, 1 tokens, 1 part of megatron>
+        <bbpe.Shards: 1 document, 1 token, 1 part of megatron>
 
     """
     plan = open_plan(folder)

