@@ -10,15 +10,17 @@ from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
 from io import BufferedReader, BufferedWriter
 from pathlib import Path
-from typing import BinaryIO, TypeAlias
+from typing import Any, BinaryIO, TypeAlias
 
 from .core import temporary
 from .core.temporary import Folder, NewFile, Opener
-from .errors import VocabularyError
-from .lazy import hashlib, safe_import, tempfile
+from .errors import CorpusError, VocabularyError
+from .lazy import hashlib, in_gate, lazy_re, safe_import, tempfile
 from .records import dataclass, field
 
 StrPath = str | os.PathLike[str]
+
+_SCHEME = lazy_re(r"[A-Za-z][A-Za-z0-9+.-]+://")
 
 #: The most bytes of the target's name in a temporary name; common file systems allow at least 143 bytes in a name.
 _NAME_BYTES = 100
@@ -338,6 +340,42 @@ def _copy_status(target: Path, old: os.stat_result, new_path: Path) -> None:
         # a different group gets only the rights of others
         mode &= ~0o070 | (mode & 0o007) << 3
     new_path.chmod(mode)
+
+
+def is_url(name: str) -> bool:
+    """Return whether a name is a URL.
+
+    >>> is_url("s3://bucket/a.jsonl"), is_url("a/b.jsonl")
+    (True, False)
+    """
+    return _SCHEME.match(name) is not None
+
+
+def file_system(url: str) -> tuple[Any, str]:
+    """Return the file system of a URL, and the path in it."""
+    try:
+        safe_import("fsspec.core")
+        from fsspec.core import url_to_fs
+    except ImportError as error:
+        raise ImportError(f"{url}: URLs need fsspec; install it with: pip install 'bbpe[fsspec]'") from error
+    try:
+        system, path = in_gate(lambda: url_to_fs(url))  # it imports what its protocol needs
+    except ValueError as error:
+        raise CorpusError(f"{url}: {error}") from error
+    return system, str(path)
+
+
+@contextmanager
+def naming_url(url: str) -> Iterator[None]:
+    """Convert what packages for servers raise to an `OSError` with a number that names the URL."""
+    try:
+        yield
+    except (CorpusError, ImportError, MemoryError):
+        raise
+    except Exception as error:
+        number = getattr(error, "errno", None) or (errno.ENOENT if isinstance(error, FileNotFoundError) else errno.EIO)
+        problem = " ".join(str(error).split()) or type(error).__name__
+        raise OSError(number, getattr(error, "strerror", None) or problem, url) from error
 
 
 @contextmanager

@@ -22,10 +22,11 @@ from pathlib import Path
 from typing import Any, BinaryIO, Literal, TypeAlias, TypeVar, cast, get_args
 
 from ..errors import CorpusError, MemoryLimitError, described
+from ..files import is_url
 from ..lazy import lazy_re
 from ..records import dataclass, field
 from .compressed import BROKEN, COMPRESSIONS, failure
-from .urls import Url, expand, is_url, path_of
+from .urls import Url, expand, path_of
 
 #: Where a file is: on this machine, or elsewhere.
 FilePath: TypeAlias = Path | Url

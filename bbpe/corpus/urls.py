@@ -6,16 +6,14 @@ import errno
 import io
 import os
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, cast
 
 from ..errors import CorpusError
-from ..lazy import hashlib, in_gate, lazy_re, safe_import
+from ..files import file_system, is_url, naming_url
+from ..lazy import hashlib
 from ..records import dataclass, field
 
-_SCHEME = lazy_re(r"[A-Za-z][A-Za-z0-9+.-]+://")
 _LOCAL = "file://"
 _MAGIC = frozenset("*?[")
 _BUFFER = 1 << 20
@@ -94,8 +92,8 @@ class Url(os.PathLike[str]):
 
     def stat_now(self) -> UrlStatus:
         """Return the size and the version as they are now."""
-        with _naming(self.url):
-            system, path = _system(self.url)
+        with naming_url(self.url):
+            system, path = file_system(self.url)
             # a listing that was kept is older than the file may be
             system.invalidate_cache(system._parent(path))
             return _status(self.url, system.info(path))
@@ -114,8 +112,8 @@ class _UrlFile(io.RawIOBase):
     """
 
     def __init__(self, url: str, size: int) -> None:
-        with _naming(url):
-            self._system, self._path = _system(url)
+        with naming_url(url):
+            self._system, self._path = file_system(url)
         self._url, self._size, self._at = url, size, 0
         self._block, self._begin, self._step = memoryview(b""), 0, _LEAST
 
@@ -146,21 +144,12 @@ class _UrlFile(io.RawIOBase):
         goes_on = self._at == self._begin + len(self._block)
         self._step = min(2 * self._step, _MOST) if goes_on else _LEAST
         stop = min(self._at + max(wanted, self._step), self._size)
-        with _naming(self._url):
+        with naming_url(self._url):
             data = self._system.cat_file(self._path, start=self._at, end=stop)
         if len(data) != stop - self._at:
             problem = f"the server sent {len(data)} bytes from byte {self._at}; expected {stop - self._at}"
             raise OSError(errno.EIO, problem, self._url)
         self._block, self._begin = memoryview(data), self._at
-
-
-def is_url(name: str) -> bool:
-    """Return whether a name is a URL.
-
-    >>> is_url("s3://bucket/a.jsonl"), is_url("a/b.jsonl")
-    (True, False)
-    """
-    return _SCHEME.match(name) is not None
 
 
 def path_of(name: str) -> Path | Url:
@@ -179,8 +168,8 @@ def expand(name: str) -> tuple[dict[tuple[str, ...], Url], str]:
     Raises `FileNotFoundError` when there are none, `CorpusError` when a server does not report the size of a file,
     `ImportError` when fsspec or the package for the scheme is missing, `OSError` naming the URL.
     """
-    with _naming(name):
-        system, path = _system(name)
+    with naming_url(name):
+        system, path = file_system(name)
         base, pattern = path, ""
         if system.isfile(path):
             found = {path: system.info(path)}
@@ -211,20 +200,6 @@ def _url_of(system: Any, scheme: str, file: str, chain: str) -> str:
     return f"{scheme}://{file}{chain}" if chain else str(system.unstrip_protocol(file))
 
 
-def _system(url: str) -> tuple[Any, str]:
-    """Return the file system of a URL, and the path in it."""
-    try:
-        safe_import("fsspec.core")
-        from fsspec.core import url_to_fs
-    except ImportError as error:
-        raise ImportError(f"{url}: URLs need fsspec; install it with: pip install 'bbpe[fsspec]'") from error
-    try:
-        system, path = in_gate(lambda: url_to_fs(url))  # it imports what its protocol needs
-    except ValueError as error:
-        raise CorpusError(f"{url}: {error}") from error
-    return system, str(path)
-
-
 def _status(url: str, info: dict[str, Any]) -> UrlStatus:
     if info.get("size") is None:
         raise CorpusError(f"{url}: the server does not report the size of the file; copy it first")
@@ -233,16 +208,3 @@ def _status(url: str, info: dict[str, Any]) -> UrlStatus:
     text = str(version.timestamp() if hasattr(version, "timestamp") else version).strip('"')
     digest = hashlib.sha256(text.encode("utf-8", "surrogateescape")).digest()
     return UrlStatus(int(info["size"]), int.from_bytes(digest[:7], "little"))
-
-
-@contextmanager
-def _naming(url: str) -> Iterator[None]:
-    """Convert what packages for servers raise to an `OSError` with a number that names the URL."""
-    try:
-        yield
-    except (CorpusError, ImportError, MemoryError):
-        raise
-    except Exception as error:
-        number = getattr(error, "errno", None) or (errno.ENOENT if isinstance(error, FileNotFoundError) else errno.EIO)
-        problem = " ".join(str(error).split()) or type(error).__name__
-        raise OSError(number, getattr(error, "strerror", None) or problem, url) from error
