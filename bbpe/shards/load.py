@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+from bisect import bisect_right
 from collections.abc import Iterator
-from functools import lru_cache
 from operator import index
-from typing import Any, SupportsIndex
+from typing import Any, SupportsIndex, overload
 
 from ..errors import CorpusError
 from ..lazy import lazy_property, np, npt
@@ -15,11 +15,19 @@ from ..records import dataclass
 from ..text import counted
 from ..tokenizer import Tokenizer
 from .formats import Lengths
-from .formats.format import Ids, mapped, with_suffix
+from .formats.format import Ids, is_mapped, mapped, with_suffix
 from .part import Totals, read_record
 from .plan import ShardPlan, open_plan
 
 MANIFEST = "manifest.json"
+#: The most parts that are open at once, each with two maps of the 65,530 that Linux gives a process.
+_MOST_OPEN = 1 << 14
+#: The most bytes of ids that open parts hold in memory, where the format cannot be mapped.
+_MOST_HELD = 256 << 20
+#: The bytes of a page of memory.
+_PAGE = 1 << 12
+#: Documents of a part from one stored start to the next, as a power of two: a start for each would take 8 GB for 10^9.
+_STEP = 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,35 +88,90 @@ class Shards:
                 at += length
 
     @lazy_property
-    def _firsts(self) -> Lengths:
+    def _firsts(self) -> list[int]:
         """The number of the first document of each part, and of all documents."""
-        records = (read_record(self.plan, number) for number in range(len(self.plan)))
-        counts = [0 if record is None else record.documents for record in records]
-        return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)])
+        firsts = [0]
+        for number in range(len(self.plan)):
+            firsts.append(firsts[-1] + with_suffix(self.plan.stem(number), ".lens").stat().st_size // 4)
+        if firsts[-1] != self.documents:
+            raise CorpusError(f"{self.plan.folder}: parts have {firsts[-1]} documents; expected {self.documents}")
+        return firsts
 
     @lazy_property
-    def _part(self) -> Any:
-        @lru_cache(maxsize=8)
-        def part(number: int) -> tuple[Ids, Lengths]:
-            ids, lengths = self.part(number)
-            return ids, np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+    def _near(self) -> tuple[int, list[int]]:
+        """A power of two, about the documents of a part, and for each multiple of it the part of that document.
 
-        return part
+        A search in all of 4,000 parts would miss the caches twelve times.
+        """
+        power = (self.documents // len(self.plan)).bit_length()
+        return power, [bisect_right(self._firsts, at << power) for at in range((self.documents >> power) + 2)]
 
-    def __getitem__(self, document: SupportsIndex) -> npt.NDArray[np.integer[Any]]:
-        number = index(document)
-        if not -len(self) <= number < len(self):
-            raise IndexError(f"document {number} of {len(self)}")
-        number %= len(self)
-        part = int(np.searchsorted(self._firsts, number, "right")) - 1
-        ids, starts = self._part(part)
-        within = number - int(self._firsts[part])
-        found: npt.NDArray[np.integer[Any]] = ids[starts[within] : starts[within + 1]]
-        return found
+    @lazy_property
+    def _parts(self) -> _OpenParts:
+        return _OpenParts(self.plan)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return load_shards, (self.plan.folder,)
+
+    @overload
+    def __getitem__(self, document: SupportsIndex) -> npt.NDArray[np.integer[Any]]: ...
+
+    @overload
+    def __getitem__(self, document: slice) -> list[npt.NDArray[np.integer[Any]]]: ...
+
+    def __getitem__(self, document: SupportsIndex | slice) -> Any:
+        if isinstance(document, slice):
+            return [self[number] for number in range(*document.indices(len(self)))]
+        number, count = index(document), self.totals.documents
+        if not -count <= number < count:
+            raise IndexError(f"document {number} of {count}")
+        number %= count
+        firsts, (power, near) = self._firsts, self._near
+        at = number >> power
+        part = bisect_right(firsts, number, near[at], near[at + 1]) - 1
+        return self._parts.document(part, number - firsts[part])
 
     def __repr__(self) -> str:
         parts = f"{counted(len(self.plan), 'part')} of {self.plan.policy.format}"
         return f"<bbpe.Shards: {counted(self.documents, 'document')}, {counted(self.tokens, 'token')}, {parts}>"
+
+
+class _OpenParts:
+    """The parts whose documents somebody has asked for: their ids, lengths, and some starts of documents.
+
+    A map keeps no file open, so that a document costs the same in one part and in 4,000.
+    """
+
+    def __init__(self, plan: ShardPlan) -> None:
+        self._plan, self._held = plan, 0
+        self._open: dict[int, tuple[Ids, npt.NDArray[np.int32], list[int]]] = {}
+
+    def document(self, number: int, within: int) -> npt.NDArray[np.integer[Any]]:
+        """Return the ids of a document of a part."""
+        found = self._open.get(number)
+        ids, lengths, starts = self._opened(number) if found is None else found
+        first = within >> _STEP
+        rest = lengths[first << _STEP : within + 1].tolist()
+        end = starts[first] + sum(rest)
+        document: npt.NDArray[np.integer[Any]] = ids[end - rest[-1] : end]
+        return document
+
+    def _opened(self, number: int) -> tuple[Ids, npt.NDArray[np.int32], list[int]]:
+        plan = self._plan
+        # not the lists of the format, which are larger, and were checked when they were written
+        ids, lengths = plan.policy.files.ids(plan.stem(number), plan.policy.dtype), lens_of(plan, number)
+        if lengths.nbytes <= _PAGE:
+            # a map would take more, and its page would miss the caches of addresses
+            lengths = lengths.copy()
+        sums = np.add.reduceat(lengths, np.arange(0, len(lengths), 1 << _STEP), dtype=np.int64)
+        ends = np.cumsum(sums).tolist()
+        _check_lengths(plan, number, ends[-1], ids)
+        size = 0 if is_mapped(ids) else ids.nbytes
+        if len(self._open) >= _MOST_OPEN or self._held + size > _MOST_HELD:
+            self._open, self._held = {}, 0
+        self._held += size
+        found = self._open[number] = ids, lengths, [0, *ends]
+        return found
 
 
 def load_shards(folder: str | os.PathLike[str]) -> Shards:
@@ -165,10 +228,13 @@ def read_part(plan: ShardPlan, number: int) -> tuple[Ids, Lengths]:
     lengths = plan.policy.files.lengths(stem, plan.policy.dtype, ids)
     path = with_suffix(stem, ".lens")
     listed = lens_of(plan, number).astype(np.int64)
-    if int(listed.sum()) != len(ids):
-        raise CorpusError(f"{path}: the documents have {listed.sum()} ids together; expected {len(ids)}")
+    _check_lengths(plan, number, int(listed.sum()), ids)
     if lengths is not None and not np.array_equal(lengths, listed):
         raise CorpusError(f"{path}: the lengths of documents are not those of the other files of the part")
     return ids, listed
 
 
+def _check_lengths(plan: ShardPlan, number: int, total: int, ids: Ids) -> None:
+    if total != len(ids):
+        path = with_suffix(plan.stem(number), ".lens")
+        raise CorpusError(f"{path}: the documents have {total} ids together; expected {len(ids)}")

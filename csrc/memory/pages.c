@@ -1,5 +1,7 @@
 #if defined(__linux__)
 #define _GNU_SOURCE /* madvise */
+#endif
+#if defined(__linux__) || defined(__APPLE__)
 #include <sys/mman.h>
 #include <unistd.h>
 #endif
@@ -80,6 +82,37 @@ void bbpe_pages_free(void *memory, size_t size) {
 }
 
 void bbpe_pages_empty(void *memory, size_t size) {
+    (void)memory;
+    (void)size;
+}
+#endif
+
+#if defined(__linux__) || defined(__APPLE__)
+const void *bbpe_pages_of_file(int file, size_t size) {
+    void *memory = mmap(NULL, size, PROT_READ, MAP_SHARED, file, 0);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+void bbpe_pages_unmap(const void *memory, size_t size) {
+    (void)munmap((void *)(uintptr_t)memory, size);
+}
+
+void bbpe_pages_forget(const void *memory, size_t size) {
+    (void)madvise((void *)(uintptr_t)memory, size, MADV_DONTNEED);
+}
+#else
+const void *bbpe_pages_of_file(int file, size_t size) {
+    (void)file;
+    (void)size;
+    return NULL;
+}
+
+void bbpe_pages_unmap(const void *memory, size_t size) {
+    (void)memory;
+    (void)size;
+}
+
+void bbpe_pages_forget(const void *memory, size_t size) {
     (void)memory;
     (void)size;
 }

@@ -27,6 +27,13 @@ void bbpe_pages_free(void *memory, size_t size);
 /* Have pages take no memory until they are touched again, and then be zeroed. */
 void bbpe_pages_empty(void *memory, size_t size);
 
+/* The first `size` bytes of an open file, for reading; NULL where the system has none of it. The file may be closed then. */
+const void *bbpe_pages_of_file(int file, size_t size);
+/* Give back what was mapped of a file. */
+void bbpe_pages_unmap(const void *memory, size_t size);
+/* Have what was read of a file take no memory: it is read again if it is asked for. */
+void bbpe_pages_forget(const void *memory, size_t size);
+
 /* Ask for huge pages in pages that are about to be filled. */
 void bbpe_pages_expect(void *memory, size_t size);
 /* Have huge pages in memory of an allocator's, of undefined content, that is about to be filled all over: now, and nothing of

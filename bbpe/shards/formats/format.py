@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import mmap
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
+from ...core.file_map import FileMap
 from ...errors import CorpusError
 from ...lazy import np, npt
 from ...records import dataclass
@@ -91,11 +91,29 @@ def mapped(path: Path, dtype: str, *, offset: int = 0, count: int | None = None)
         raise CorpusError(f"{path}: the file has {size + offset} bytes; expected whole numbers of {item} bytes")
     if not count:
         return np.empty(0, dtype)
-    return np.memmap(path, dtype, "r", offset, (count,))
+    try:
+        with path.open("rb") as file:
+            pages: Any = FileMap(file.fileno(), offset + count * item)
+    except OSError as error:
+        if error.errno is not None:
+            raise
+        return np.memmap(path, dtype, "r", offset, (count,))
+    return np.frombuffer(pages, dtype, count, offset)
+
+
+def is_mapped(numbers: Any) -> bool:
+    """Return whether the numbers are those of a mapped file, which take no memory of the process."""
+    return isinstance(numbers, np.memmap) or isinstance(_pages_of(numbers), FileMap)
 
 
 def forget(numbers: Any) -> None:
     """Give back the memory of what was read of a mapped file: it is read again if it is asked for."""
-    pages = getattr(numbers, "_mmap", None)
-    if pages is not None and hasattr(pages, "madvise"):
-        pages.madvise(mmap.MADV_DONTNEED)
+    pages = _pages_of(numbers)
+    if isinstance(pages, FileMap):
+        pages.forget()
+
+
+def _pages_of(numbers: Any) -> Any:
+    while isinstance(numbers, np.ndarray | memoryview):
+        numbers = numbers.base if isinstance(numbers, np.ndarray) else numbers.obj
+    return numbers

@@ -71,6 +71,9 @@ def _numpy_ids(stem: Path, dtype: str) -> Ids:
         raise CorpusError(f"{path}: expected a .npy file: {error}") from error
     if ids.dtype != dtype or ids.ndim != 1:
         raise CorpusError(f"{path}: the array is {ids.dtype} of {ids.ndim} dimensions; expected {dtype} of one")
+    if isinstance(ids, np.memmap):
+        # numpy would keep the file open
+        ids = mapped(path, dtype, offset=ids.offset, count=len(ids))
     return ids
 
 
