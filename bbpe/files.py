@@ -1,4 +1,7 @@
-"""Read whole files, and write files atomically: after a kill or a power cut a file is complete or unchanged."""
+"""Read whole files, and write files atomically: after a kill or a power cut a file is complete or unchanged.
+
+A file can be written to a URL, too, as fsspec uploads a whole one; a folder of files cannot.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,13 @@ from .records import dataclass, field
 
 StrPath = str | os.PathLike[str]
 
-_SCHEME = lazy_re(r"[A-Za-z][A-Za-z0-9+.-]+://")
+#: A URL, or a chain of them as fsspec has it.  The name of a drive, as in C://, has a single letter.
+_URL = lazy_re(r"(?:[A-Za-z][A-Za-z0-9+.-]+::)*[A-Za-z][A-Za-z0-9+.-]+://")
+#: What `Path` makes of a URL.
+_PATH_OF_URL = lazy_re(r"([A-Za-z][A-Za-z0-9+.-]+):/(?!/)")
+_LOCAL = "file://"
+#: Schemes whose files are read alone, and archives, which are files of files.
+_READ_ONLY = frozenset("http https data git github gist reference zip tar libarchive jar".split())
 
 #: The most bytes of the target's name in a temporary name; common file systems allow at least 143 bytes in a name.
 _NAME_BYTES = 100
@@ -55,7 +64,8 @@ def user_cache() -> Path:
 
 
 def open_file(path: StrPath) -> BufferedReader:
-    """Open a file for reading; `VocabularyError` for a pipe or a device, which may never end."""
+    """Open a file for reading; `VocabularyError` for a pipe or a device, which may never end; no URL is opened."""
+    path = local_path(path, "files other than those of corpora are not read from URLs", "copy it to this machine first")
     file = open(path, "rb", opener=_NONBLOCKING)  # noqa: SIM115
     status = os.fstat(file.fileno())
     if not stat.S_ISREG(status.st_mode):
@@ -148,9 +158,9 @@ def write_folder_atomic(folder: StrPath, files: Mapping[str, bytes]) -> None:
     All files are complete on the disk under temporary names before the first one is renamed.  So an error such as a
     full disk changes none of them.
 
-    Raises an `OSError` naming the file or the folder, and the errors of `check_replaceable`.
+    Raises an `OSError` naming the file or the folder, the errors of `check_replaceable`, and `ValueError` on a URL.
     """
-    target = Path(folder)
+    target = local_path(folder, f"a folder of {len(files)} files is not written to a URL")
     folders = dict.fromkeys([target, *((target / name).parent for name in files)])
     made = [each for folder in folders for each in _made(folder)]
     with ExitStack() as stack:
@@ -207,9 +217,11 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
     Until then the bytes are in a hidden file in the same folder, which is removed after an error.  Readers see the old
     content or the new content, even after a power cut.  The new file has the mode of the old one, and its owner and
-    access list where the system permits.  A link is followed.  A device or a pipe is written to directly.
+    access list where the system permits.  A link is followed.  A device or a pipe is written to directly.  To a URL the
+    whole file is uploaded when the block ends; before that its bytes are in a temporary file.
 
-    Raises an `OSError` naming `path` when the system reports one, and the errors of `check_replaceable`.
+    Raises an `OSError` naming `path` when the system reports one, and the errors of `check_replaceable` and
+    `check_upload`.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -218,6 +230,11 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     ...     Path(folder, "a.bin").read_bytes()
     b'whole'
     """
+    if is_remote(path):
+        with _uploading(os.fspath(path)) as file:
+            yield file
+        return
+    path = local_path(path, "")
     target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file():
         with _naming(path), target.open("wb") as file:
@@ -345,10 +362,76 @@ def _copy_status(target: Path, old: os.stat_result, new_path: Path) -> None:
 def is_url(name: str) -> bool:
     """Return whether a name is a URL.
 
-    >>> is_url("s3://bucket/a.jsonl"), is_url("a/b.jsonl")
-    (True, False)
+    >>> is_url("s3://bucket/a.jsonl"), is_url("simplecache::s3://bucket/a.jsonl"), is_url("a/b.jsonl")
+    (True, True, False)
     """
-    return _SCHEME.match(name) is not None
+    return _URL.match(name) is not None
+
+
+def is_remote(path: StrPath) -> bool:
+    """Return whether a path is a URL other than a `file://` one, whose file is on this machine."""
+    name = os.fspath(path)
+    return isinstance(name, str) and is_url(name) and not name.startswith(_LOCAL)
+
+
+def local_path(path: StrPath, problem: str, way: str = "use a local folder, and upload it when it is complete") -> Path:
+    """Return the path of what must be on this machine; a `file://` URL is a path.
+
+    Raises `ValueError` naming another URL, the problem with it, and the way out.
+
+    >>> local_path("file:///tmp/a", "").as_posix()
+    '/tmp/a'
+    """
+    name = os.fspath(path)
+    if is_remote(path):
+        raise ValueError(f"{name}: {problem}; {way}")
+    found = _PATH_OF_URL.match(name) if isinstance(name, str) else None
+    if found is not None and not Path(name).parts[0].endswith(os.sep) and not Path(f"{found[1]}:").exists():
+        raise ValueError(f"{name}: expected a path of this machine; if this is a URL, it needs two slashes, as a str")
+    return Path(name.removeprefix(_LOCAL) if isinstance(name, str) else name)
+
+
+def check_upload(url: str) -> tuple[Any, str]:
+    """Return the file system of a URL to which a file can be written, and the path in it, before work begins.
+
+    Raises `ValueError` naming a URL to which no file can be written, `ImportError` when fsspec or the package for the
+    scheme is missing, `OSError` naming the URL when it is a folder or its server cannot be asked.
+    """
+    scheme = url.partition("://")[0]
+    if "::" in url or scheme in _READ_ONLY:
+        kind = "a chain of URLs" if "::" in url else f"{scheme}://"
+        raise ValueError(f"{url}: nothing can be written to {kind}; write to a local file, and upload it")
+    with naming_url(url):
+        system, path = file_system(url)
+        try:
+            is_folder = url.endswith("/") or system.info(path)["type"] == "directory"
+        except (FileNotFoundError, PermissionError):  # who may write need not be allowed to read
+            is_folder = False
+    if is_folder:
+        raise IsADirectoryError(errno.EISDIR, "this is a folder; expected the URL of a file", url)
+    return system, path
+
+
+@contextmanager
+def _uploading(url: str) -> Iterator[BinaryIO]:
+    """Open a local file for bytes that is uploaded as a whole when the block ends without an error."""
+    system, path = check_upload(url)
+    folder = temporary_folder()
+    local = Path(folder.path, "upload")
+    try:
+        with local.open("w+b") as file:
+            yield file
+        try:
+            with naming_url(url):
+                system.put_file(str(local), path)
+                size, wanted = system.info(path)["size"], local.stat().st_size
+                if size not in (wanted, None):
+                    raise OSError(errno.EIO, f"the server has {size} of {wanted} bytes", url)
+        except OSError as error:
+            folder.keep()
+            raise OSError(error.errno, f"{error.strerror}; what was to be uploaded is kept as {local}", url) from error
+    finally:
+        folder.discard()
 
 
 def file_system(url: str) -> tuple[Any, str]:
@@ -362,6 +445,8 @@ def file_system(url: str) -> tuple[Any, str]:
         system, path = in_gate(lambda: url_to_fs(url))  # it imports what its protocol needs
     except ValueError as error:
         raise CorpusError(f"{url}: {error}") from error
+    except ImportError as error:
+        raise ImportError(f"{url}: {' '.join(str(error).split())}") from error
     return system, str(path)
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from . import formats
+from .files import local_path
 from .lazy import safe_import
 from .tables.sources import key_of_path
 from .tables.store import stored
@@ -59,10 +59,13 @@ def load(
         ...     bbpe.load(folder + "/tokenizer.json") == tok
         True
     """
-    if isinstance(path, str) and not Path(path).exists():
-        safe_import("bbpe.published.hub")
-        from .published.hub import hub_folder
+    if isinstance(path, str | os.PathLike):
+        found = local_path(path, "a tokenizer is not read from a URL", "copy its files to this machine first")
+        if isinstance(path, str):
+            safe_import("bbpe.published.hub")
+            from .published.hub import hub_folder
 
-        path = hub_folder(path) or path
+
+            path = str(found) if found.exists() else hub_folder(path) or str(found)
     options: Any = {"pattern": pattern, "special_tokens": special_tokens, "name": name}
     return stored(cache, lambda: key_of_path(path, **options), lambda: Tokenizer(formats.load(path, **options)))

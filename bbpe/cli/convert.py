@@ -5,7 +5,6 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from itertools import chain
-from pathlib import Path
 from typing import cast
 
 from bbpe import formats
@@ -35,12 +34,11 @@ def _add_arguments(parser: ArgumentParser) -> None:
 
 
 def _run(args: Namespace) -> int:
-    target = Path(args.target)
-    chosen = args.format or formats.format_of(target)
+    chosen = args.format or formats.format_of(formats.path_of(args.target))
     inputs = inputs_of(files=args.verify, tokenizer=args.source)
     check_output(args.target, "the tokenizer", inputs, output_format=chosen)
     tokenizer = load_named(args.source, args.pattern)
-    files, read_back = proven(tokenizer, target, format=chosen, drop=args.drop)
+    files, read_back = proven(tokenizer, args.target, format=chosen, drop=args.drop)
     report: dict[str, object] = {"source": args.source, "target": args.target, "format": chosen}
     report["pattern"] = str(tokenizer.spec.pattern)
     if args.verify is not None:
@@ -48,7 +46,7 @@ def _run(args: Namespace) -> int:
         if found:
             _report(args, report, found)
             return 1
-    formats.put(files, target)
+    formats.put(files, args.target)
     _report(args, report, [])
     return 0
 

@@ -14,11 +14,13 @@ from pathlib import Path
 import bbpe
 from bbpe.cli import display
 from bbpe.errors import BBPEError, CorpusError
+from bbpe.files import local_path
 from bbpe.records import asdict, dataclass
 from bbpe.report.terminal import line_columns
 from bbpe.tokenizer import Tokenizer
 
 from .command import Command, positive
+from .outputs import Inputs, check_output
 from .streams import say, say_json
 
 _VOCAB_SIZE = 16_000
@@ -63,7 +65,8 @@ def _add_arguments(parser: ArgumentParser) -> None:
 def _run(args: Namespace) -> int:
     training, held_back = _split_sources(Path(sysconfig.get_path("stdlib")))
     with tempfile.TemporaryDirectory(prefix="bbpe-demo-") as folder:
-        path = Path(folder, "tokenizer.json") if args.output is None else Path(args.output)
+        path = local_path(args.output or Path(folder, "tokenizer.json"), "the demo reads its tokenizer from a file")
+        check_output(args.output, "the tokenizer", Inputs(), output_format="huggingface")
         started = time.perf_counter()
         counting = bbpe.Counting(progress=not args.quiet)
         trained = bbpe.train(training, args.vocab_size, special_tokens=_SPECIAL_TOKENS, counting=counting)
@@ -120,9 +123,7 @@ def _has_text(path: Path) -> bool:
         return False
 
 
-def _encode_and_check(
-    tokenizer: Tokenizer, texts: Sequence[bytes], names: Sequence[Path]
-) -> tuple[int, float, float]:
+def _encode_and_check(tokenizer: Tokenizer, texts: Sequence[bytes], names: Sequence[Path]) -> tuple[int, float, float]:
     """Return how many tokens the texts are, and the seconds of encoding them the first and the second time.
 
     The first time includes making the encoder from the vocabulary.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from pathlib import Path
 
 import bbpe
 from bbpe import formats
@@ -40,7 +39,7 @@ def _add_arguments(parser: ArgumentParser) -> None:
 def _run(args: Namespace) -> int:
     if bool(args.files) == (args.counts is not None):
         raise UsageError("expected either files to learn from or --counts")
-    output_format = args.format or formats.format_of(Path(args.output))
+    output_format = args.format or formats.format_of(formats.path_of(args.output))
     inputs = inputs_of(files=args.files, tokenizer=args.tokenizer, named=[args.counts])
     check_output(args.output, "the tokenizer", inputs, output_format=output_format)
     tokenizer = _loaded(args.tokenizer, args.pattern)

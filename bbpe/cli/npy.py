@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from bbpe.errors import TokenIdError
-from bbpe.files import replacing
+from bbpe.files import local_path, replacing
 from bbpe.lazy import np, npt
 
 _BLOCK = 1 << 16
@@ -47,7 +46,7 @@ def blocks(path: str) -> Iterator[npt.NDArray[np.integer]]:
     Raises `TokenIdError` naming the file when it holds no one-dimensional array of integers, or not all of it.
     """
     # read, not mapped: a file that somebody cuts off would end the process
-    with Path(path).open("rb") as file:
+    with local_path(path, "arrays of ids are not read from URLs", "copy it to this machine first").open("rb") as file:
         try:
             shape, _, dtype = getattr(np.lib.format, _HEADERS[np.lib.format.read_magic(file)])(file)
         except (ValueError, EOFError, KeyError) as error:

@@ -10,8 +10,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from bbpe.corpus.files import corpus_paths
-from bbpe.files import check_replaceable
-from bbpe.formats import FORMATS
+from bbpe.files import check_replaceable, check_upload, is_remote, local_path
+from bbpe.formats import FORMATS, check_whole
 from bbpe.formats.folder_config import OTHER_FILES
 from bbpe.records import dataclass, field
 
@@ -78,7 +78,13 @@ def check_output(output: str | None, what: str, inputs: Inputs, *, output_format
     """
     if output is None:
         return
-    path = Path(output)
+    if is_remote(output):
+        # both names lose the same slashes
+        if inputs.find(Path(output)) is not None:
+            raise ValueError(f"{output}: {what} would replace an input of this command; choose another output")
+        check_upload(output) if output_format is None else check_whole(output, output_format)
+        return
+    path = local_path(output, "")
     for written in _written(path, output_format):
         read = inputs.find(written)
         if read is not None and not _is_device(written):

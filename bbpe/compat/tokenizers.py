@@ -368,9 +368,7 @@ class Tokenizer:
         rules = None if self._truncation is None else self._truncation.rule()
         spec = replace(self._engine.spec, files={}, padding=None, truncation=rules)
         path = Path("tokenizer.json")
-        document: dict[str, Any] = json.loads(
-            formats.written(spec, path, "huggingface")[path], parse_float=parse_float
-        )
+        document: dict[str, Any] = json.loads(formats.written(spec, path, "huggingface")[path], parse_float=parse_float)
         if self._padding is not None:
             document["padding"] = self._padding.written()
         return document
@@ -386,7 +384,7 @@ class Tokenizer:
             VocabularyError: A tokenizer.json cannot hold the tokenizer.
             OSError: The file cannot be written.
         """
-        formats.put({Path(path): self.to_str(pretty).encode("utf-8", "surrogatepass")}, path)
+        formats.put({formats.path_of(path): self.to_str(pretty).encode("utf-8", "surrogatepass")}, path)
 
     def _component(self, name: str, kind: type[Component]) -> Any:
         fields = self._document()[name]

@@ -17,6 +17,7 @@ from ..files import replacing
 from ..lazy import hashlib, np, npt, safe_import
 from ..records import dataclass
 from .opened import naming
+from .urls import path_of
 
 Bytes: TypeAlias = "npt.NDArray[np.uint8]"
 Offsets: TypeAlias = "npt.NDArray[np.int64]"
@@ -337,7 +338,7 @@ def _check_columns(path: str | os.PathLike[str], schema: Any) -> None:
 @contextmanager
 def _opened(path: str | os.PathLike[str]) -> Iterator[Any]:
     parquet = pyarrow_parquet()
-    with Path(path).open("rb") as source, _naming_errors(path):
+    with path_of(os.fspath(path)).open("rb") as source, _naming_errors(path):
         yield parquet.ParquetFile(source, pre_buffer=False, page_checksum_verification=True)
 
 

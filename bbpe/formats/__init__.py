@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path, PurePosixPath
 from typing import NoReturn
 
 from ..errors import VocabularyError
-from ..files import StrPath, open_file, write_atomic, write_folder_atomic
+from ..files import StrPath, check_upload, is_remote, local_path, open_file, write_atomic, write_folder_atomic
 from ..lazy import safe_import
 from ..records import kind, whole
 from ..spec.models import LongestMatchModel, UnigramModel, WordLevelModel, WordPieceModel
@@ -19,7 +19,10 @@ from .folder_config import other_names, with_folder
 from .reading import about, read_json, shown
 from .rows import FORMATS, Format
 
-__all__ = ["FORMATS", "Format", "checked_format", "dump", "format_of", "load", "put", "sniff", "written"]
+__all__ = [
+    "FORMATS", "Format", "check_whole", "checked_format", "dump", "format_of", "load", "path_of", "put", "sniff",
+    "written",
+]  # fmt: skip
 
 
 # Files that are recognised by their first bytes and refused.
@@ -62,7 +65,7 @@ def sniff(path: StrPath) -> str:
     ...     sniff(Path(folder, "x"))
     'tiktoken'
     """
-    checked = _path_of(path)
+    checked = path_of(path)
     if checked.is_dir():
         return _sniff_folder(checked)
     try:
@@ -139,7 +142,7 @@ def written(spec: TokenizerSpec, path: StrPath, format: str | None = None) -> di
 
     Raises `ValueError` on an unknown format, `VocabularyError` when the format cannot hold the spec.
     """
-    target = _path_of(path)
+    target = path_of(path)
     chosen = checked_format(format) or format_of(target)
     row = FORMATS[chosen]
     needed = _only_in_a_model(spec, chosen)
@@ -163,14 +166,43 @@ def written(spec: TokenizerSpec, path: StrPath, format: str | None = None) -> di
 def put(files: Mapping[Path, bytes], path: StrPath) -> None:
     """Write the files that `written` returned for a path, all or none; make the folder if the path is one.
 
-    Raises `OSError` naming the file that cannot be written.
+    A URL gets one file, if that has its name; `check_whole` refuses others before work begins.
+
+    Raises `OSError` naming the file that cannot be written, `ValueError` naming a URL that cannot.
     """
-    target = Path(path)
+    if is_remote(path):
+        target = path_of(path)
+        if set(files) != {target}:
+            raise _in_folder(path, files)
+        write_atomic(path, files[target])
+        return
+    target = local_path(path, "")
     if target in files and len(files) == 1:
         write_atomic(target, files[target])
         return
     folder = target.parent if target in files else target
     write_folder_atomic(folder, {str(file.relative_to(folder)): data for file, data in files.items()})
+
+
+def check_whole(path: StrPath, format: str | None = None) -> None:  # noqa: A002
+    """Check that a tokenizer can be written to a URL, which takes one file.
+
+    Raises `ValueError` where the format has a folder of files, or the URL is that of one, and as `check_upload`.
+    """
+    target = path_of(path)
+    if is_remote(path):
+        names = FORMATS[format or format_of(target)].names[0]
+        if len(names) > 1 or not target.suffix:
+            raise _in_folder(path, names)
+        check_upload(os.fspath(path))
+
+
+def _in_folder(path: StrPath, files: Iterable[object]) -> ValueError:
+    names = ", ".join(sorted(Path(str(file)).name for file in files))
+    return ValueError(
+        f"{os.fspath(path)}: a folder is not written to a URL, and there would be one of {names}; name a single file, "
+        "such as tokenizer.json, or save to a local folder and upload it"
+    )
 
 
 def dump(spec: TokenizerSpec, path: StrPath, format: str | None = None) -> None:  # noqa: A002
@@ -211,10 +243,12 @@ def _checked_specials(special_tokens: object) -> dict[str, int] | None:
     return {text: whole(f"special_tokens[{text!r}]", token_id) for text, token_id in special_tokens.items()}
 
 
-def _path_of(path: object) -> Path:
+def path_of(path: object) -> Path:
+    """Return the path of a file or a folder, of a URL only its name; `TypeError` unless it is a path."""
     if not isinstance(path, str | os.PathLike):
         raise TypeError(f"path must be a str or a path, not {type(path).__name__}")
-    return Path(path)
+    # the files of a URL are made under its name, and then uploaded
+    return Path(PurePosixPath(os.fspath(path)).name) if is_remote(path) else local_path(path, "")
 
 
 def _sniff_folder(folder: Path) -> str:

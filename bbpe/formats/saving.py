@@ -74,15 +74,17 @@ def proven(
     Raises `VocabularyError` naming the parts that the format cannot hold.
     """
     kept = _without(tokenizer.spec, drop)
+    formats.check_whole(path, formats.checked_format(format))
     files = formats.written(kept, path, format)
-    chosen = formats.checked_format(format) or formats.format_of(Path(path))
+    target = formats.path_of(path)
+    chosen = formats.checked_format(format) or formats.format_of(target)
     options: dict[str, Any] = {}
     if "pattern" in drop or chosen in _NEED_PATTERN:
         options["pattern"] = kept.pattern
     if "special_tokens" in drop:
         options["special_tokens"] = {}
     try:
-        again = _read_back(files, Path(path), options)
+        again = _read_back(files, target, options)
     except (BBPEError, ImportError) as error:
         problem = getattr(error, "problem", error)
         raise _refused(chosen, path, f"the file would not be readable: {problem}") from error

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from ..errors import VocabularyError
-from ..files import StrPath, write_atomic
+from ..files import StrPath, local_path, write_atomic
 from .find import is_right
 from .table import DISTRIBUTIONS, Published
 
@@ -46,7 +46,7 @@ def fetch(vocabulary: Published, folder: StrPath, *, url: str | None = None) -> 
             f"the content of {address} is not {file.name} of {vocabulary.name!r}; expected {file.size} bytes with "
             f"SHA-256 {file.sha256}. Nothing was written"
         )
-    target = Path(folder)
+    target = local_path(folder, "a vocabulary is downloaded to a folder of this machine", "name a local folder")
     target.mkdir(parents=True, exist_ok=True)
     write_atomic(target / file.name, data)
     return target / file.name

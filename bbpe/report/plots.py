@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import PurePath
 from typing import Any
 
+from ..files import replacing
 from ..lazy import safe_import
 from .measures import Measures
 
@@ -91,5 +92,6 @@ def _axes(path: str | os.PathLike[str], size: tuple[float, float]) -> Iterator[A
         figure = Figure(figsize=size, dpi=200)
         yield figure.subplots()
         # without a date the same figures give the same file
-        metadata = {"Date": None} if Path(path).suffix == ".svg" else None
-        figure.savefig(path, metadata=metadata)
+        kind = PurePath(os.fspath(path)).suffix.removeprefix(".") or "png"
+        with replacing(path) as file:
+            figure.savefig(file, format=kind, metadata={"Date": None} if kind == "svg" else None)
