@@ -19,7 +19,7 @@ from .core import temporary
 from .core.temporary import Folder, NewFile, Opener
 from .errors import CorpusError, VocabularyError
 from .lazy import hashlib, in_gate, lazy_re, safe_import, tempfile
-from .records import dataclass, field
+from .records import dataclass, field, kind
 
 StrPath = str | os.PathLike[str]
 
@@ -374,14 +374,19 @@ def is_remote(path: StrPath) -> bool:
     return isinstance(name, str) and is_url(name) and not name.startswith(_LOCAL)
 
 
-def local_path(path: StrPath, problem: str, way: str = "use a local folder, and upload it when it is complete") -> Path:
+def local_path(
+    path: StrPath, problem: str, way: str = "use a local folder, and upload it when it is complete", *,
+    argument: str = "path",
+) -> Path:  # fmt: skip
     """Return the path of what must be on this machine; a `file://` URL is a path.
 
-    Raises `ValueError` naming another URL, the problem with it, and the way out.
+    Raises `ValueError` naming another URL, the problem with it, and the way out; `TypeError` naming `argument` when it
+    is no path.
 
     >>> local_path("file:///tmp/a", "").as_posix()
     '/tmp/a'
     """
+    kind(argument, path, str | os.PathLike, "a str or a path")
     name = os.fspath(path)
     if is_remote(path):
         raise ValueError(f"{name}: {problem}; {way}")

@@ -65,7 +65,6 @@ def load(
             safe_import("bbpe.published.hub")
             from .published.hub import hub_folder
 
-
             path = str(found) if found.exists() else hub_folder(path) or str(found)
     options: Any = {"pattern": pattern, "special_tokens": special_tokens, "name": name}
     return stored(cache, lambda: key_of_path(path, **options), lambda: Tokenizer(formats.load(path, **options)))

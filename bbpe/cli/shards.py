@@ -17,7 +17,9 @@ def _add_arguments(parser: ArgumentParser) -> None:
     verify = actions.add_parser("verify", help="Read all files and list faults; the exit status is 1 if there are any.")
     verify.add_argument("folder", metavar="FOLDER", help="that bbpe shard wrote")
     verify.add_argument("-t", "--tokenizer", metavar="NAME", help="the tokenizer that should have written them")
-    verify.add_argument("--sample", type=share, default=0.001, metavar="SHARE", help="of parts to encode again")
+    verify.add_argument(
+        "--sample", type=_sample, default=0.001, metavar="SHARE", help="of parts to encode again; 0 for none"
+    )
     verify.add_argument("--seed", type=whole, default=0, metavar="N", help="chooses these parts (default: 0)")
     verify.set_defaults(action=_verify)
     merge = actions.add_parser("merge", help="Merge shards, in order or shuffled, into one part or more.")
@@ -32,6 +34,10 @@ def _add_arguments(parser: ArgumentParser) -> None:
     show.add_argument("document", nargs="?", type=whole, metavar="N", help="the number of a document, from 0")
     show.add_argument("--json", action="store_true", help="write the result as a JSON object")
     show.set_defaults(action=_show)
+
+
+def _sample(text: str) -> float:
+    return 0.0 if text in ("0", "0.0") else share(text)
 
 
 def _run(args: Namespace) -> int:

@@ -329,6 +329,37 @@ def corpus_files(
     return [file_of(path, asked, text_field) for path in corpus_paths(files, asked, argument)]
 
 
+def check_apart(folder: Path, what: str, files: CorpusPaths, found: Iterable[FilePath], written: Iterable[str]) -> None:
+    """Check that a folder for results has no file of the corpus, and that the corpus, read again, would have no result.
+
+    `what` is the folder for the message, `files` what the caller gave, `found` the files for which that stands, and
+    `written` names of results.  Hidden folders are not in a folder of the corpus.  Raises `CorpusError`.
+    """
+    real = Path(os.path.realpath(folder))
+    results = [Path(base, name).parts for name in written for base in (real, folder.absolute())]
+    for name in _names(files):
+        path = path_of(name)
+        if isinstance(path, Url):
+            continue
+        if path.is_dir():
+            base = _real(path)
+            within = real.is_relative_to(base) and not any(
+                part.startswith(".") for part in real.relative_to(base).parts
+            )
+        else:
+            pattern = list(Path(os.path.abspath(name)).parts)  # noqa: PTH100 - `absolute` keeps the dots of `a/../b`
+            within = not path.exists() and any(_match(result, pattern) for result in results)
+        if within:
+            raise CorpusError(f"{folder}: {what} is in the corpus, {name}; use another folder")
+    inside = next((path for path in found if isinstance(path, Path) and _real(path).is_relative_to(real)), None)
+    if inside is not None:
+        raise CorpusError(f"{folder}: {what} holds {inside} of the corpus; use another folder")
+
+
+def _real(path: Path) -> Path:
+    return Path(os.path.realpath(path))
+
+
 def file_of(path: FilePath, asked: Format | None = None, text_field: str = "text") -> File:
     """Return the kind and the size of a file; where its name says nothing, its first bytes decide.
 

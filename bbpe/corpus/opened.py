@@ -10,6 +10,7 @@ from typing import BinaryIO, cast
 
 from ..core.rows import Block
 from ..errors import CorpusError
+from ..lazy import hashlib
 from ..records import dataclass
 from .compressed import BROKEN, COMPRESSIONS, failure
 from .files import File, FilePath, check_head
@@ -20,6 +21,8 @@ BLOCK = 1 << 20
 #: Bytes before a block that its reader may write to: what is left of the block before.
 HEADROOM = 1 << 12
 _BUFFER = 1 << 20
+#: The bytes at each end of a file by which it is known again.
+_ENDS = 1 << 16
 
 
 class Buffers:
@@ -90,7 +93,6 @@ class Opened:
             raise self.failure(error) from error
         return filled
 
-
     def block(self, buffers: Buffers, size: int) -> memoryview:
         """Read `size` bytes, less only at the end."""
         if not size:
@@ -114,6 +116,31 @@ def opened(file: File, limit: int = 0, *, buffered: bool = False) -> Iterator[Op
         if decompress is None and buffered:
             stream = cast(BinaryIO, io.BufferedReader(cast(io.RawIOBase, raw), _BUFFER))
         yield Opened(file, raw, stream)
+
+
+def digest_of_ends(file: File) -> str:
+    """Return the SHA-256 of the first and the last bytes of a file, of all bytes if they are few.
+
+    It is empty for a URL, whose status has its version, and for a pipe.
+    """
+    if isinstance(file.path, Url) or file.size is None:
+        return ""
+    with naming(file.path), file.path.open("rb") as raw:
+        digest = hashlib.sha256(raw.read(_ENDS))
+        raw.seek(max(file.size - _ENDS, _ENDS))
+        digest.update(raw.read(_ENDS))
+    return digest.hexdigest()
+
+
+def version_of(file: File) -> str:
+    """Return what tells that a file is still the same: a digest of all bytes of a small one, whatever its time.
+
+    Of a larger file it is the digest of both ends with the time of change, of a URL the version that its server gives.
+    """
+    if file.size is None:
+        return ""
+    ends = digest_of_ends(file)
+    return ends if ends and file.size <= 2 * _ENDS else f"{ends} {file.path.stat().st_mtime_ns}".strip()
 
 
 def read_block(file: File, start: int, stop: int, buffers: Buffers) -> memoryview:

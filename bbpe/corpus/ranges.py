@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
 
 from ..errors import CorpusError
-from ..lazy import safe_import
-from .files import FilePath
+from .files import File, FilePath
+from .records import check_text_column
 from .rowfiles import pyarrow_parquet
+from .urls import Url
 
 #: Bytes in which the end of a line is looked for at once.
 _WINDOW = 1 << 16
@@ -36,17 +39,8 @@ def row_group_cuts(path: FilePath, start: int, file_size: int, size: int) -> Ite
 
     Raises `CorpusError` naming the file when it is no Parquet file.
     """
-    safe_import("pyarrow")
-    import pyarrow as pa
-
-    parquet = pyarrow_parquet()
-    try:
-        with path.open("rb") as file:
-            metadata = parquet.read_metadata(file)
-    except (pa.ArrowException, OSError) as error:
-        if getattr(error, "errno", None) is not None:
-            raise
-        raise CorpusError(f"{path}: expected a Parquet file: {error}") from error
+    with _parquet(path) as file:
+        metadata = file.metadata
     groups = [metadata.row_group(number).total_byte_size for number in range(metadata.num_row_groups)]
     total, held, before = max(sum(groups), 1), 0, 0
     for number, group in enumerate(groups):
@@ -55,3 +49,36 @@ def row_group_cuts(path: FilePath, start: int, file_size: int, size: int) -> Ite
             yield number, file_size * before // total
             held = 0
         held, before = held + share, before + group
+
+
+def check_columns(files: Iterable[File], field: str, id_field: str | None = None) -> None:
+    """Check that Parquet files have the columns of texts and of ids, before a long job reads the first one.
+
+    Of files elsewhere only the first is asked, since each would take a request.  Raises `CorpusError` naming the file.
+    """
+    asked = False
+    for file in files:
+        is_url = isinstance(file.path, Url)
+        if file.kind != "parquet" or (is_url and asked):
+            continue
+        asked = asked or is_url
+        with _parquet(file.path) as opened:
+            schema = opened.schema_arrow
+        check_text_column(file, schema, field)
+        if id_field is not None and id_field not in schema.names:
+            raise CorpusError(f"{file.path}: no column {id_field!r}, as id_field= names it")
+
+
+@contextmanager
+def _parquet(path: FilePath) -> Iterator[Any]:
+    """Open a Parquet file, of which only the footer is read; `CorpusError` naming it when it is none."""
+    import pyarrow as pa
+
+    parquet = pyarrow_parquet()
+    try:
+        with path.open("rb") as file:
+            yield parquet.ParquetFile(file, pre_buffer=False)
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        if getattr(error, "errno", None) is not None:
+            raise
+        raise CorpusError(f"{path}: expected a Parquet file: {' '.join(str(error).split())[:200]}") from error

@@ -238,7 +238,7 @@ def parquet_columns(
     place, done = "", 0
     try:
         file = parquet.ParquetFile(source.stream, pre_buffer=False, buffer_size=_PARQUET_BUFFER if most else 0)
-        _check_text_column(source.file, file.schema_arrow, field)
+        check_text_column(source.file, file.schema_arrow, field)
         if id_field is not None and id_field not in file.schema_arrow.names:
             raise CorpusError(f"{source.file.path}: no column {id_field!r}, as id_field= names it")
         columns = list(dict.fromkeys((field, field if id_field is None else id_field)))
@@ -287,7 +287,8 @@ def _rows_at_once(source: Opened, group: Any, number: int, field: str, most: int
     return rows
 
 
-def _check_text_column(file: File, schema: Any, name: str) -> None:
+def check_text_column(file: File, schema: Any, name: str) -> None:
+    """Check that a schema has a column of texts; `CorpusError` naming the file, and the columns that there are."""
     safe_import("pyarrow")
     import pyarrow as pa
 

@@ -20,7 +20,7 @@ from typing import Any, NoReturn, Self
 from ..corpus.chunks import Position
 from ..corpus.rowfiles import LEAST_PARTS, MOST_PARTS, RunReader
 from ..errors import CorpusError
-from ..files import StrPath, write_atomic
+from ..files import StrPath, local_path, write_atomic
 from ..lazy import hashlib, lazy_re, secrets
 from ..records import asdict, dataclass, field, fields
 from .counts import Summary
@@ -38,6 +38,8 @@ _LEFT_OVER = lazy_re(
 )
 #: Numbers in a state are below this, and those of chunks fit the upper half of a place.
 _MOST, _MOST_CHUNKS = 2**63, 2**32
+#: Names of files that a checkpoint may have.
+WRITTEN = (_MARKER, _STATE, "bbpe-run-00001-000000000000.parquet")
 _START_AGAIN = "delete the folder to start again"
 
 
@@ -56,6 +58,12 @@ class State:
     ended: bool = False
 
 
+def checkpoint_folder(folder: StrPath) -> Path:
+    """Return the path of a checkpoint; `ValueError` on a URL."""
+    problem = "a checkpoint is a folder of a machine, whose files are replaced again and again"
+    return local_path(folder, problem, argument="checkpoint")
+
+
 class Checkpoint:
     """The folder of one count; `identity` is plain data that says what is counted and how.  A context manager.
 
@@ -64,7 +72,7 @@ class Checkpoint:
     """
 
     def __init__(self, folder: StrPath, identity: Mapping[str, Any]) -> None:
-        self.folder = Path(folder)
+        self.folder = checkpoint_folder(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         # as it comes back from the file
         self._identity: dict[str, Any] = json.loads(json.dumps(identity))

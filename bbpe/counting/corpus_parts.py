@@ -14,7 +14,7 @@ from ..core.column import Column, text_column
 from ..core.rows import gather
 from ..corpus.chunks import Chunk, ChunkOptions, Cutter, Position
 from ..corpus.files import File
-from ..corpus.opened import Buffers
+from ..corpus.opened import Buffers, version_of
 from ..corpus.ranges import line_cuts, row_group_cuts
 from ..corpus.sources import Texts
 from ..errors import MemoryLimitError, described
@@ -193,12 +193,9 @@ class Files:
                 yield at
 
     def identity(self) -> dict[str, Any]:
-        """Return names, sizes, times of change, and whether each is one text as it is on the disk."""
+        """Return names, sizes, versions, and whether each is one text as it is on the disk."""
         # a pipe is another one each time
-        files = [
-            [str(file.path), file.size, 0 if file.size is None else file.path.stat().st_mtime_ns, file.is_plain]
-            for file in self._files
-        ]
+        files = [[str(file.path), file.size, version_of(file), file.is_plain] for file in self._files]
         reading = self._reading
         how = {"text_field": reading.text_field, "format": reading.format, "on_error": reading.on_error}
         return {"files": files, **how}

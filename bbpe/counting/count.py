@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, nullcontext
@@ -13,9 +12,8 @@ from typing import TypeAlias, Unpack
 from ..budget import Budget, affordable_threads
 from ..core.count import PretokenTable
 from ..corpus.chunks import Position
-from ..corpus.files import CorpusPaths, corpus_files
+from ..corpus.files import CorpusPaths, check_apart, corpus_files
 from ..corpus.rowfiles import pyarrow_parquet
-from ..corpus.urls import is_url
 from ..errors import CorpusError
 from ..files import temporary_folder
 from ..lazy import futures
@@ -23,13 +21,13 @@ from ..progress import Progress
 from ..records import replace
 from ..text import Text
 from ..threads import Workers, thread_count
-from .checkpoint import Checkpoint, State, file_name
+from .checkpoint import WRITTEN, Checkpoint, State, checkpoint_folder, file_name
 from .corpus_parts import Corpus, Files, Iterated, Part, checked_texts
 from .counter import PartCounter, joined
 from .counts import PretokenCounts, Summary, counts_of
 from .estimate import plan_note
 from .handout import HandOut
-from .options import Counting, CountingTask, FileOptions, Report, TextOptions
+from .options import Counting, CountingTask, FileOptions, Report, TextOptions, check_names
 from .runs import RunTask, count_to_run
 from .spill import Spill, parts_for
 
@@ -88,6 +86,7 @@ def count(
         ([(b'low', 1), (b' lower', 1), (b' low', 1)], 3, 13)
 
     """
+    check_names("count", options, FileOptions)
     how = Counting(**options)
     with how.reporting() as report:
         return count_files(files, how.task(pattern, special_tokens), report)
@@ -122,6 +121,7 @@ def count_from_iterator(
         [(b'low', 2)]
 
     """
+    check_names("count_from_iterator", options, TextOptions)
     how = Counting(**options)
     with how.reporting() as report:
         return count_texts(texts, how.task(pattern, special_tokens), report)
@@ -136,8 +136,8 @@ def count_files(
     options = task.options
     found, checkpoint = corpus_files(files, options.format, options.text_field, argument), options.checkpoint
     if checkpoint is not None:
-        given = [files] if isinstance(files, str | os.PathLike) else files
-        _check_checkpoint(Path(checkpoint), [*given, *(file.path for file in found)])
+        paths = [file.path for file in found]
+        check_apart(checkpoint_folder(checkpoint), "the checkpoint folder", files, paths, WRITTEN)
     return _CountRun(Files(found, task.chunks), task, report, growth).run()
 
 
@@ -151,21 +151,6 @@ def count_texts(
         if getattr(how, name) != getattr(Counting, name):
             raise ValueError(f"Counting.{name} is {getattr(how, name)!r}; expected it with files alone, not with texts")
     return _CountRun(Iterated(texts, task.chunks), task, report, growth).run()
-
-
-def _check_checkpoint(checkpoint: Path, inputs: Iterable[str | os.PathLike[str]]) -> None:
-    """Refuse a checkpoint folder that holds a file of the corpus, or is within a folder of it: it would be counted."""
-    folder = Path(os.path.realpath(checkpoint))
-    for given in inputs:
-        if is_url(os.fspath(given)):
-            continue
-        path = Path(os.path.realpath(given))
-        if path.is_dir() and folder.is_relative_to(path):
-            # `corpus_paths` leaves out hidden folders
-            if not any(part.startswith(".") for part in folder.relative_to(path).parts):
-                raise CorpusError(f"{checkpoint}: the checkpoint folder is in the corpus, {given}; use another folder")
-        elif path.is_relative_to(folder):
-            raise CorpusError(f"{checkpoint}: the checkpoint folder holds {given} of the corpus; use another folder")
 
 
 class _CountRun:

@@ -14,11 +14,12 @@ from ..corpus.files import FORMATS, Format, OnError
 from ..corpus.opened import BLOCK
 from ..corpus.sources import Reading
 from ..errors import described
-from ..lazy import futures
+from ..lazy import futures, safe_import
 from ..progress import Progress, ProgressBar
 from ..records import dataclass, real, whole
 from ..splitting.patterns import Pattern, get_pattern
 from ..threads import MOST_THREADS
+from .checkpoint import checkpoint_folder
 from .counts import CountingSpec, Document
 
 Report: TypeAlias = Callable[[Progress], None]
@@ -138,6 +139,8 @@ class Counting:
         ):
             if value is not None and not isinstance(value, kinds):
                 raise TypeError(f"Counting.{name} must be {expected}, not {type(value).__name__}")
+        if self.checkpoint is not None:
+            checkpoint_folder(self.checkpoint)
         if not isinstance(self.text_field, str):
             raise TypeError(f"Counting.text_field must be a str, not {type(self.text_field).__name__}")
         if self.format is not None and self.format not in FORMATS:
@@ -204,12 +207,25 @@ def counting_of(counting: Counting | None) -> Counting:
     return counting
 
 
-def check_share(name: str, value: object) -> float:
-    """Return an option that is a share of a whole.  Raises `TypeError` or `ValueError`, naming it."""
+def check_share(name: str, value: object, *, or_none: bool = False) -> float:
+    """Return an option that is a share of a whole; `or_none`: it may be 0.  Raises `TypeError` or `ValueError`."""
     share = real(name, value)
-    if not 0 < share <= 1:
-        raise ValueError(f"{name} is {share}; expected more than 0 and at most 1")
+    if not 0 < share <= 1 and not (or_none and share == 0):
+        raise ValueError(f"{name} is {share}; expected {'0, or ' * or_none}more than 0 and at most 1")
     return share
+
+
+def check_names(function: str, options: Mapping[str, object], known: type) -> None:
+    """Raise `TypeError` for the function that the user called when an option is not one of a `TypedDict`."""
+    names = known.__annotations__
+    wrong = next((name for name in options if name not in names), None)
+    if wrong is not None:
+        safe_import("difflib")
+        from difflib import get_close_matches
+
+        near = get_close_matches(wrong, names, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise TypeError(f"{function}() got an unexpected keyword argument {wrong!r}{hint}")
 
 
 def checked_specials(tokens: Sequence[str]) -> tuple[str, ...]:

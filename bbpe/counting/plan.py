@@ -4,29 +4,31 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Unpack
 
 from ..budget import Budget, parse_bytes
 from ..corpus.chunks import Position
-from ..corpus.files import CorpusPaths, corpus_files, file_of
+from ..corpus.files import CorpusPaths, check_apart, corpus_files, file_of
+from ..corpus.opened import version_of
+from ..corpus.ranges import check_columns
 from ..corpus.urls import path_of
 from ..errors import CorpusError
-from ..files import write_atomic
-from ..records import as_path, asdict, dataclass, kind, replace, whole
+from ..files import local_path, write_atomic
+from ..records import asdict, dataclass, kind, replace, whole
 from .corpus_parts import Files, Part, Range
 from .counts import CountingSpec, PretokenCounts, Summary
-from .options import CorpusOptions, Counting, CountingTask, silent
+from .options import CorpusOptions, Counting, CountingTask, check_names, silent
 from .runs import RunTask, count_to_run
 from .spill import Spill, parts_for
 
-_VERSION = 1
+_VERSION = 2
 _PLAN = "plan.json"
 #: The memory that summing takes at once without a limit.
 _ROOM = 1 << 28
-#: A range of a file: its path, size and time of change, and where it starts and stops.
-_Row = tuple[str, int, int, int, int | None]
+#: A range of a file: its path, size and version, and where it starts and stops.
+_Row = tuple[str, int, str, int, int | None]
 
 
 @dataclass(frozen=True)
@@ -96,9 +98,9 @@ class CountPlan:
     def work(self, number: int) -> Part:
         """Return the work of a part; `CorpusError` when a file is not as it was when the plan was made."""
         ranges: list[Range] = []
-        for path, size, mtime, start, stop in self.parts[number]:
+        for path, size, version, start, stop in self.parts[number]:
             file = file_of(path_of(path), self.options["format"], self.options["text_field"])
-            if (file.size, file.path.stat().st_mtime_ns) != (size, mtime):
+            if (file.size, version_of(file)) != (size, version):
                 raise CorpusError(f"{path}: the file has changed since the plan was made; make a new plan")
             ranges.append((file, start, stop))
         return Part(tuple(ranges), (), None, 0)
@@ -138,18 +140,24 @@ def plan_count(
         [(b'low', 1), (b' lower', 1), (b' low', 1)]
 
     """
+    check_names("plan_count", options, CorpusOptions)
+    target = _folder(folder)
+    if isinstance(files, Iterator):
+        files = list(files)
     how = Counting(**options)
     task = how.task(pattern, special_tokens)
     found = corpus_files(files, how.format, how.text_field)
     if None in [file.size for file in found]:
         raise CorpusError("a file of the corpus is a pipe or a device; expected files, which can be read again")
+    paths = [file.path for file in found]
+    check_apart(target, "the folder of the plan", files, paths, (_PLAN, "run-00000.json", "run-00000.parquet"))
+    check_columns(found, how.text_field)
     names = ("document", "sample", "max_pretoken_bytes", "text_field", "format", "on_error")
-    rows = {file.path: (str(file.path.absolute()), file.size or 0, file.path.stat().st_mtime_ns) for file in found}
+    rows = {file.path: (str(file.path.absolute()), file.size or 0, version_of(file)) for file in found}
     parts = tuple(
         tuple((*rows[file.path], start, stop) for file, start, stop in part.ranges)
         for part in Files(found, task.chunks).parts(Position(), parse_bytes(part_size))
     )
-    target = as_path("folder", folder).absolute()
     plan = CountPlan(target, task.spec, {name: getattr(how, name) for name in names}, parts)
     path = plan.folder / _PLAN
     if path.exists():
@@ -162,21 +170,26 @@ def plan_count(
     return plan
 
 
+def _folder(folder: str | os.PathLike[str]) -> Path:
+    problem = "counts of parts are in a folder of a machine, whose files are written one by one"
+    return local_path(folder, problem, argument="folder").absolute()
+
+
 def open_count_plan(folder: str | os.PathLike[str]) -> CountPlan:
     """Return the plan that is stored in a folder; `CorpusError` when it is damaged, `OSError` when there is none."""
-    path = as_path("folder", folder) / _PLAN
+    path = _folder(folder) / _PLAN
     try:
         record = json.loads(path.read_bytes().decode("utf-8", "surrogateescape"))
         if record["version"] != _VERSION:
             raise ValueError(f"version is {record['version']}; expected {_VERSION}")
         parts = tuple(tuple(_row(*row) for row in part) for part in record["parts"])
-        return CountPlan(Path(folder).absolute(), CountingSpec.from_json(record["spec"]), record["options"], parts)
+        return CountPlan(path.parent, CountingSpec.from_json(record["spec"]), record["options"], parts)
     except (ValueError, KeyError, TypeError) as error:
         raise CorpusError(f"{path}: expected a plan of a count: {error!r}") from error
 
 
-def _row(path: str, size: int, mtime: int, start: int, stop: int | None) -> _Row:
-    return path, size, mtime, start, stop
+def _row(path: str, size: int, version: str, start: int, stop: int | None) -> _Row:
+    return path, size, version, start, stop
 
 
 def count_part(plan: CountPlan, number: int) -> Summary:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..corpus.files import CorpusPaths
+from ..corpus.files import CorpusPaths, corpus_files
 from ..corpus.files import Format as SourceFormat
 from ..counting.options import Report, reporting
 from ..pipeline.special_tokens import Selection
@@ -24,6 +24,7 @@ class TokenCounts:
         documents: The number of texts, empty ones too.
         tokens: The number of their tokens.
         bytes: The number of their bytes.
+        unknown: How many tokens are the unknown one, for text that the vocabulary lacks.
 
     Example:
         >>> TokenCounts(2, 10, 40).bytes_per_token
@@ -34,6 +35,7 @@ class TokenCounts:
     documents: int
     tokens: int
     bytes: int
+    unknown: int = 0
 
     @property
     def bytes_per_token(self) -> float:
@@ -41,8 +43,9 @@ class TokenCounts:
         return self.bytes / self.tokens if self.tokens else 0.0
 
     def __str__(self) -> str:
-        tokens = counted(self.tokens, "token")
-        return f"{counted(self.documents, 'document')}, {tokens}, {self.bytes_per_token:.2f} bytes each"
+        unknown = f", {self.unknown:,} of them unknown" if self.unknown else ""
+        each = f", {self.bytes_per_token:.2f} bytes each"
+        return f"{counted(self.documents, 'document')}, {counted(self.tokens, 'token')}{unknown}{each}"
 
 
 def count_tokens(
@@ -86,7 +89,7 @@ def count_tokens(
         input_format=input_format, empty="keep",
     )  # fmt: skip
     encoder, count = DocumentEncoder(tokenizer, policy), thread_count(threads)
-    sources = [source for part in parts_of(files, policy) for source in part]
+    sources = [source for part in parts_of(corpus_files(files, policy.input_format), policy) for source in part]
     total, done, found = sum(source.read for source in sources), 0, TokenCounts(0, 0, 0)
     with reporting(progress) as report:
         for source in sources:
@@ -97,5 +100,6 @@ def count_tokens(
                     found.documents + len(piece.lengths),
                     found.tokens + int(piece.lengths.sum()),
                     found.bytes + piece.text,
+                    found.unknown + piece.unknown,
                 )
     return found

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from ..core.documents import Layout
+from ..core.image import checksum
+from ..corpus.files import File
 from ..corpus.opened import Buffers
 from ..corpus.records import Refuse
 from ..corpus.sources import Reading, Texts
@@ -33,6 +35,8 @@ class Piece:
     `ids` are as files have them, `lengths` the number of ids of each document that ends here, int64[n].  `text` is the
     bytes of text, `null` the records without one among them, and `read` the bytes of input read since the last piece.
     `keys` has the id of each document that ends here, if a field with ids is asked for and the file has fields.
+    `unknown` is the number of ids of texts that are the one of unknown tokens, `digest` that of texts, if some were
+    read.
     """
 
     ids: npt.NDArray[np.uint8]
@@ -41,6 +45,8 @@ class Piece:
     null: int = 0
     read: int = 0
     keys: list[str] | None = None
+    unknown: int = 0
+    digest: int | None = None
 
 
 def _nothing() -> npt.NDArray[np.uint8]:
@@ -57,7 +63,7 @@ class DocumentEncoder:
     def __init__(self, tokenizer: Tokenizer, policy: Policy) -> None:
         self._layout: Layout = policy.layout
         self._bare = Layout((), (), self._layout.id_size)
-        self._policy = policy
+        self._policy, self._unknown = policy, tokenizer.unk_token_id
         self._encoder: TextEncoder = tokenizer._encoder
         allowed = policy.allowed_special
         selected: Selection = allowed if isinstance(allowed, str) else set(allowed)
@@ -72,55 +78,84 @@ class DocumentEncoder:
     def pieces(self, source: Source, threads: int, refuse: Refuse | None) -> Iterator[Piece]:
         """Yield the documents of a source in order, a block at a time, encoded by threads."""
         policy, file, read = self._policy, source.file(self._policy), 0
-        reading = Reading(policy.text_field, _BLOCK, policy.input_format, id_field=policy.id_field)
-        events = reading.texts(file, start=source.start, stop=source.stop, buffers=self._buffers, refuse=refuse)
+        events = self._events(source, file, refuse)
         if file.kind == "text" and policy.document == "file":
             yield from self._document(events)
         else:
-            blocks = _by_line(events) if file.kind == "text" else events
-            for event, ids, lengths in imap(self._encoded, blocks, threads):
+            for event, ids, lengths, digest in imap(self._encoded, events, threads):
                 step = 0
                 # where a range of a Parquet file ends is not known in bytes
                 if file.kind != "parquet":
                     step = min(max(event.read - source.start, read), source.read) - read
                 read += step
-                yield Piece(ids, lengths, len(event.data), event.skipped, step, event.keys)
+                unknown = self._unknown_of(ids, int(np.count_nonzero(lengths)))
+                yield Piece(ids, lengths, len(event.data), event.skipped, step, event.keys, unknown, digest)
         source.file(policy)
         yield Piece(_nothing(), _no_lengths(), read=source.read - read)
 
-    def _encoded(self, event: Texts) -> tuple[Texts, npt.NDArray[np.uint8], Lengths]:
-        """Return whole texts, and their ids as files have them with the number of ids of each."""
+    def digests(self, source: Source, refuse: Refuse | None) -> Iterator[int]:
+        """Yield the digests of the pieces of a source, without encoding them."""
+        for event in self._events(source, source.file(self._policy), refuse):
+            yield _digest_of(event)
+
+    def _events(self, source: Source, file: File, refuse: Refuse | None) -> Iterator[Texts]:
+        policy = self._policy
+        reading = Reading(policy.text_field, _BLOCK, policy.input_format, id_field=policy.id_field)
+        events = reading.texts(file, start=source.start, stop=source.stop, buffers=self._buffers, refuse=refuse)
+        return _by_line(events) if file.kind == "text" and policy.document == "line" else events
+
+    def _encoded(self, event: Texts) -> tuple[Texts, npt.NDArray[np.uint8], Lengths, int]:
+        """Return whole texts, their ids as files have them with the number of ids of each, and the digest of texts."""
         assert event.ends is not None
+        digest = _digest_of(event)
         if self._is_plain:
-            return event, *self._layout.encode(self._encoder.encoder, event.data, event.ends)
+            return event, *self._layout.encode(self._encoder.encoder, event.data, event.ends), digest
         view = memoryview(event.data)
         texts: list[Text] = [bytes(view[start:end]) for start, end in pairwise([0, *event.ends.tolist()])]
         rows = self._encoder.rows(texts, self._matcher, 1)
-        return event, *self._layout.place(rows.ids, rows.offsets)
+        return event, *self._layout.place(rows.ids, rows.offsets), digest
 
     def _document(self, events: Iterator[Texts]) -> Iterator[Piece]:
         """Yield the ids of one text that comes in blocks."""
         size = length = 0
+        digests: list[int] = []
 
         def counted() -> Iterator[Texts]:
             nonlocal size
             for event in events:
                 size += len(event.data)
+                digests.append(_digest_of(event))
                 yield event
 
         for ids in self._files.parts(counted()):
             if not length and len(ids):
                 yield self._around(self._policy.bos)
             length += len(ids)
-            yield Piece(self._bare.place(ids, np.array([0, len(ids)], np.int64))[0], _no_lengths())
+            written = self._bare.place(ids, np.array([0, len(ids)], np.int64))[0]
+            yield Piece(written, _no_lengths(), unknown=self._unknown_of(written, 0))
         if length:
             yield self._around(self._policy.eos)
             length += (self._policy.bos is not None) + (self._policy.eos is not None)
+        yield from (Piece(_nothing(), _no_lengths(), digest=digest) for digest in digests)
         yield Piece(_nothing(), np.array([length], np.int64), size)
+
+    def _unknown_of(self, ids: npt.NDArray[np.uint8], documents: int) -> int:
+        """Return how many ids are the unknown one, less those that are written around so many documents."""
+        if self._unknown is None:
+            return 0
+        around = (self._policy.bos, self._policy.eos).count(self._unknown) * documents
+        return int(np.count_nonzero(ids.view(self._policy.dtype) == self._unknown)) - around
 
     def _around(self, token: int | None) -> Piece:
         ids = np.array([] if token is None else [token], np.uint32)
         return Piece(self._bare.place(ids, np.array([0, len(ids)], np.int64))[0], _no_lengths())
+
+
+def _digest_of(event: Texts) -> int:
+    """Return a digest of texts, of where they end, and of their ids in the corpus; it takes 1 % of encoding them."""
+    ends = b"" if event.ends is None else event.ends.tobytes()
+    keys = "\n".join(event.keys or ()).encode("utf-8", "surrogatepass")
+    return checksum(b"%d %d %d" % (checksum(event.data), checksum(ends), checksum(keys)))
 
 
 def _by_line(events: Iterator[Texts]) -> Iterator[Texts]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from itertools import chain, groupby, islice, pairwise, starmap
 from operator import itemgetter
 from pathlib import Path
@@ -11,13 +11,13 @@ from typing import Any, TypeAlias
 
 from ..errors import CorpusError
 from ..lazy import np, npt
-from ..records import as_path, kind, replace, whole
+from ..records import replace, whole
 from .formats import Lengths
 from .formats.format import forget
 from .load import Shards, lens_of, load_shards
 from .outputs import outputs
 from .part import PartFiles, PartRecord, Totals, read_record, write_record
-from .plan import ShardPlan, stored_or_new
+from .plan import ShardPlan, shards_folder, stored_or_new
 from .run import finish_shards
 from .shuffle import Documents, shuffled
 
@@ -50,6 +50,7 @@ def merge_shards(
 
     Raises:
         CorpusError: Shards are not complete, or differ in tokenizer or policy; the message names the differences.
+        TypeError: `folders` is no sequence of folders, such as a mapping of folders to weights.
         ValueError: There are no folders, the seed is out of range, or `shard_size` is less than a document has.
         OSError: A file cannot be read or written.
 
@@ -65,20 +66,33 @@ def merge_shards(
         <bbpe.Shards: 2 documents, 2 tokens, 1 part of megatron>
 
     """
-    if not isinstance(folders, str | os.PathLike):
-        kind("folders", folders, Sequence, "a list of folders")
-    if isinstance(folders, str | os.PathLike) or not folders:
-        raise ValueError(f"folders is {folders!r}; expected a list of one folder or more")
+    given, target = _checked_folders(folders), shards_folder(folder)
     if shuffle is not None:
         shuffle = whole("shuffle", shuffle, 0, (1 << 64) - 1, expected="an int or None")
     if shard_size is not None:
         shard_size = whole("shard_size", shard_size, 1, expected="an int or None")
-    target = as_path("folder", folder)
-    all_shards = [load_shards(name) for name in folders]
-    plan = stored_or_new(_plan_of(all_shards, target.absolute(), shuffle, shard_size))
+    all_shards = [load_shards(name) for name in given]
+    plan = stored_or_new(_plan_of(all_shards, target, shuffle, shard_size))
     if None in [read_record(plan, number) for number in range(len(plan))]:
         _merge(plan, all_shards)
     return finish_shards(plan)
+
+
+def _checked_folders(folders: object) -> list[str | os.PathLike[str]]:
+    """Return the folders in a list; `TypeError` on weights and on what has no order."""
+    if isinstance(folders, str | os.PathLike):
+        raise ValueError(f"folders is {str(folders)!r}; expected a list of one folder or more")
+    if isinstance(folders, bytes | bytearray | Mapping | Set) or not isinstance(folders, Iterable):
+        no_weights = "; shards are merged whole, without weights" if isinstance(folders, Mapping) else ""
+        raise TypeError(f"folders must be a list of folders in order, not {type(folders).__name__}{no_weights}")
+    found = list(folders)
+    for number, folder in enumerate(found):
+        if not isinstance(folder, str | os.PathLike):
+            no_weights = "; shards are merged whole, without weights" if isinstance(folder, Sequence) else ""
+            raise TypeError(f"folders[{number}] must be a folder, not {type(folder).__name__}{no_weights}")
+    if not found:
+        raise ValueError("folders is empty; expected a list of one folder or more")
+    return found
 
 
 def _plan_of(all_shards: Sequence[Shards], folder: Path, shuffle: int | None, shard_size: int | None) -> ShardPlan:

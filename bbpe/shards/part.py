@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from functools import partial
+from functools import partial, reduce
 from itertools import compress
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from ..core.image import checksum
 from ..errors import CorpusError
 from ..files import write_atomic
 from ..lazy import np, npt
@@ -33,7 +34,8 @@ class Totals:
 
     `records` were read: `documents` that were written, `empty` ones that were left out, `null` ones without a text,
     and `refused` ones that cannot be read.  `input` is the bytes of files that were read, `text` those of all texts,
-    and `tokens` the ids that were written.
+    and `tokens` the ids that were written.  `unknown` of these are the unknown token, for text that the vocabulary
+    lacks.
     """
 
     records: int = 0
@@ -44,20 +46,22 @@ class Totals:
     input: int = 0
     text: int = 0
     tokens: int = 0
+    unknown: int = 0
 
     def __add__(self, other: Totals) -> Totals:
         return Totals(**{name.name: getattr(self, name.name) + getattr(other, name.name) for name in fields(Totals)})
 
     def __str__(self) -> str:
-        tokens, size = counted(self.tokens, "token"), counted(self.text, "byte")
-        parts = [f"{counted(self.documents, 'document')}, {tokens} of {size} of text"]
-        for number, what, which in (
-            (self.empty, "empty document", "left out"),
-            (self.null, "record", "without text"),
-            (self.refused, "record", "that cannot be read"),
+        documents, tokens = counted(self.documents, "document"), counted(self.tokens, "token")
+        parts = [f"{documents}, {tokens} of {counted(self.text, 'byte')} of text"]
+        for number, what, more in (
+            (self.unknown, "unknown token", ""),
+            (self.empty, "empty document", " left out"),
+            (self.null, "record", " without text"),
+            (self.refused, "record", " that cannot be read"),
         ):
             if number:
-                parts.append(f"{counted(number, what)} {which}")
+                parts.append(counted(number, what) + more)
         return "; ".join(parts)
 
 
@@ -71,6 +75,7 @@ class PartRecord(Totals):
         files: Its files with their sizes and digests.
         skipped: The first lines that were left out.
         sources: How many documents come from each of its sources.
+        texts: The digest of the texts that were read of each source; merged shards have none.
     """
 
     part: int = 0
@@ -78,6 +83,7 @@ class PartRecord(Totals):
     files: dict[str, dict[str, Any]] = field(default_factory=dict)
     skipped: list[dict[str, Any]] = field(default_factory=list)
     sources: list[int] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
 
     @property
     def totals(self) -> Totals:
@@ -115,8 +121,10 @@ def write_part(plan: ShardPlan, number: int, *, threads: int = 1, report: Report
     if record is not None:
         report(record.input)
         return record
+    plan.check_stored()
     try:
         record = encode_part(plan, number, plan.stem(number), threads=threads, report=report)
+        plan.check_stored()
         write_record(plan, record)
     except FileNotFoundError:
         # another run has done the part meanwhile, and in the end removed what looked like the rest of a killed one
@@ -137,13 +145,35 @@ def encode_part(plan: ShardPlan, number: int, stem: Path, *, threads: int, repor
             part.read(source)
         totals = part.finish()
         published = files.publish()
-    details: Any = {"files": published, "skipped": part.skipped, "sources": part.sources}
+    details: Any = {"files": published, "skipped": part.skipped, "sources": part.sources, "texts": part.texts}
     return PartRecord(**asdict(totals), part=number, plan=plan.digest, **details)
 
 
 def write_record(plan: ShardPlan, record: PartRecord) -> None:
     """Write the record of a part, which makes it done."""
     write_atomic(record_path(plan, record.part), json.dumps(asdict(record), indent=1).encode())
+
+
+def check_texts(plan: ShardPlan, touched: set[str]) -> None:
+    """Check that files with another time of change have the texts that parts which are done have read of them.
+
+    It reads these files again, and encodes nothing.  Raises `CorpusError` naming the file.
+    """
+    documents = DocumentEncoder(plan.tokenizer, plan.policy)
+    refuse = (lambda *_: None) if plan.policy.on_error == "skip" else None
+    for number, sources in enumerate(plan.parts):
+        record = read_record(plan, number) if touched & {source.path for source in sources} else None
+        for source, known in zip(sources, [] if record is None else record.texts, strict=record is not None):
+            if source.path not in touched:
+                continue
+            digest = reduce(_joined, documents.digests(source, refuse), 0)
+            if f"{digest:016x}" != known:
+                changed = f"the file was written to since part {number} was made, which has other texts of it"
+                raise CorpusError(f"{source.path}: {changed}; use another folder")
+
+
+def _joined(digest: int, other: int) -> int:
+    return checksum(b"%d %d" % (digest, other))
 
 
 class PartFiles:
@@ -177,15 +207,18 @@ class _Part:
         self._threads, self._report, self._totals = threads, report, Totals()
         self.skipped: list[dict[str, Any]] = []
         self.sources: list[int] = []
+        self.texts: list[str] = []
 
     def read(self, source: Source) -> None:
         """Write the documents of a source."""
         refuse = partial(self._refuse, source.path) if self._policy.on_error == "skip" else None
-        before = self._totals.documents
+        before, digest = self._totals.documents, 0
         for piece in self._documents.pieces(source, self._threads, refuse):
             self._put(piece, source.path)
             self._report(piece.read)
+            digest = digest if piece.digest is None else _joined(digest, piece.digest)
         self.sources.append(self._totals.documents - before)
+        self.texts.append(f"{digest:016x}")
 
     def _put(self, piece: Piece, path: str) -> None:
         """Write documents, but for empty ones that are left out."""
@@ -200,7 +233,7 @@ class _Part:
         self.files.add(piece.ids, lengths, path, keys)
         self._totals += Totals(
             records=count + piece.null, documents=len(lengths), empty=count - len(lengths), null=piece.null,
-            input=piece.read, text=piece.text, tokens=tokens,
+            input=piece.read, text=piece.text, tokens=tokens, unknown=piece.unknown,
         )  # fmt: skip
 
     def _refuse(self, path: str, error: CorpusError, line: int) -> None:

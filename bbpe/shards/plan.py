@@ -5,29 +5,34 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from ..corpus.files import CorpusPaths, File, FilePath, corpus_files, file_of
-from ..corpus.opened import naming
-from ..corpus.ranges import line_cuts, row_group_cuts
+from ..corpus.files import CorpusPaths, File, FilePath, check_apart, corpus_files, file_of
+from ..corpus.opened import digest_of_ends, naming
+from ..corpus.ranges import check_columns, line_cuts, row_group_cuts
 from ..corpus.urls import path_of
 from ..errors import BBPEError, CorpusError
-from ..files import write_atomic
+from ..files import local_path, write_atomic
 from ..lazy import lazy_property
-from ..records import as_path, asdict, dataclass, field, whole
+from ..records import asdict, dataclass, field, replace, whole
 from ..spec.pickled import spec_bytes, spec_of_bytes
 from ..tokenizer import Tokenizer
 from .policy import Policy
 
 #: The version of the files of a plan.
-_VERSION = 2
+_VERSION = 3
 #: The tokenizer as it is pickled: any tokenizer fits, and 200,000 tokens take milliseconds.
 _PLAN, _TOKENIZER = "plan.json", "tokenizer.bbpe"
+#: Other files that are written when all parts are there.
+OTHERS = ("manifest.json", "skipped.jsonl")
 #: Differences that a message shows.
 _SHOWN = 5
+#: Characters; no name of a file is longer, and many texts are.
+_LONGEST_NAME = 1 << 12
 
 
 @dataclass(frozen=True)
@@ -36,7 +41,8 @@ class Source:
 
     `start` and `stop` are bytes where lines begin, or row groups of a Parquet file; `stop` is `None` for the end.
     `read` is the bytes of the file that the range has, for Parquet its share of them.  `size` and `mtime_ns` are those
-    of the file when the plan was made.
+    of the file when the plan was made, and `ends` is the digest of its first and last bytes, empty for a URL, whose
+    `mtime_ns` is a number of its version.
     """
 
     path: str
@@ -45,14 +51,27 @@ class Source:
     read: int
     start: int = 0
     stop: int | None = None
+    ends: str = ""
+
+    @property
+    def version(self) -> tuple[int, str | int]:
+        """The size and what says that the contents are others, which the time of change does not."""
+        return self.size, self.ends or self.mtime_ns
 
     def file(self, policy: Policy) -> File:
         """Return the file; `CorpusError` when it is not as it was when the plan was made."""
         file = file_of(path_of(self.path), policy.input_format, policy.text_field)
-        if (file.size, file.path.stat().st_mtime_ns) != (self.size, self.mtime_ns):
-            changed = f"has {file.size} bytes, and had {self.size}" if file.size != self.size else "was written to"
-            way = "make a new plan in another folder"
-            raise CorpusError(f"{file.path}: the file {changed} since the plan was made; {way}")
+        changed = way = ""
+        if file.size != self.size:
+            changed = f"has {file.size} bytes, and had {self.size}"
+        elif digest_of_ends(file) != self.ends:
+            changed = "has other contents of the same size"
+        elif file.path.stat().st_mtime_ns != self.mtime_ns:
+            changed, way = "was written to", "call it with the same arguments again, which compares its texts, or "
+        if changed:
+            raise CorpusError(
+                f"{file.path}: the file {changed} since the plan was made; {way}make a new plan in another folder"
+            )
         return file
 
 
@@ -96,8 +115,8 @@ class ShardPlan:
 
     @lazy_property
     def digest(self) -> str:
-        """The SHA-256 of everything that the bytes of parts depend on."""
-        record = json.dumps(self._record(), sort_keys=True, separators=(",", ":"))
+        """The SHA-256 of everything that the bytes of parts depend on, so not of times of local files."""
+        record = json.dumps(self._record(self._timeless()), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(record.encode()).hexdigest()
 
     @lazy_property
@@ -129,8 +148,11 @@ class ShardPlan:
         """Return the number of a part as an int; `ValueError` unless there is such a part."""
         return whole("part", number, 0, len(self.parts) - 1)
 
-    def _record(self) -> dict[str, Any]:
-        parts = [[asdict(source) for source in part] for part in self.parts]
+    def _timeless(self) -> list[list[Source]]:
+        return [[replace(source, mtime_ns=0) if source.ends else source for source in part] for part in self.parts]
+
+    def _record(self, all_parts: Iterable[Iterable[Source]]) -> dict[str, Any]:
+        parts = [[asdict(source) for source in part] for part in all_parts]
         return {"version": _VERSION, "tokenizer": self.identity, "policy": self.policy.as_json(), "parts": parts}
 
     def store(self) -> None:
@@ -140,7 +162,7 @@ class ShardPlan:
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         write_atomic(self.folder / _TOKENIZER, spec_bytes(self.tokenizer.spec))
-        record = json.dumps({"sha256": self.digest, **self._record()}, indent=1, ensure_ascii=False)
+        record = json.dumps({"sha256": self.digest, **self._record(self.parts)}, indent=1, ensure_ascii=False)
         write_atomic(self.folder / _PLAN, record.encode("utf-8", "surrogateescape"))
 
     def differences(self, other: ShardPlan) -> list[str]:
@@ -155,21 +177,40 @@ class ShardPlan:
         mine, its = ({source.path: source for part in plan.parts for source in part} for plan in (self, other))
         found += [f"file {path} in one of them alone" for path in sorted(mine.keys() ^ its.keys())]
         for path in sorted(mine.keys() & its.keys()):
-            left, right = ((plan[path].size, plan[path].mtime_ns) for plan in (mine, its))
-            if left != right:
-                found.append(f"file {path} of {left[0]} and {right[0]} bytes, or written to")
-        if not found and self.parts != other.parts:
-            found.append("the order of files, or one that is named again")
+            left, right = mine[path], its[path]
+            if left.size != right.size:
+                found.append(f"file {path} of {left.size} and {right.size} bytes")
+            elif left.version != right.version:
+                found.append(f"file {path} of {left.size} bytes with other contents")
+        if not found and self._timeless() != other._timeless():
+            found.append("the order of files, one that is named again, or where they are cut")
         return found
+
+    def touched(self, other: ShardPlan) -> set[str]:
+        """Return the files whose times of change differ between two plans that are equal otherwise."""
+        pairs = zip(chain.from_iterable(self.parts), chain.from_iterable(other.parts), strict=True)
+        return {mine.path for mine, its in pairs if mine.mtime_ns != its.mtime_ns}
+
+    def check_stored(self) -> None:
+        """Raise `CorpusError` when the folder has another plan by now, made before a part was finished."""
+        if open_plan(self.folder).digest != self.digest:
+            raise CorpusError(f"{self.folder}: another call has replaced the plan; use another folder")
 
 
 def make_plan(files: CorpusPaths, folder: str | os.PathLike[str], tokenizer: Tokenizer, policy: Policy) -> ShardPlan:
     """Return a plan, which is not stored yet."""
-    target, parts = as_path("folder", folder).absolute(), parts_of(files, policy)
-    paths = (path_of(source.path) for part in parts for source in part)
-    inside = next((path for path in paths if path.is_relative_to(target)), None)
-    if inside is not None:
-        raise CorpusError(f"{inside}: the file is in the folder of the shards, {target}; use another folder")
+    target = shards_folder(folder)
+    if isinstance(files, Iterator):
+        files = list(files)
+    found = _found(files, policy)
+    names = [
+        _PLAN,
+        _TOKENIZER,
+        *OTHERS,
+        *(f"part-00000{suffix}" for suffix in (".lens", ".json", *policy.files.suffixes)),
+    ]
+    check_apart(target, "the folder of the shards", files, [file.path for file in found], names)
+    parts = parts_of(found, policy)
     identity = {
         "fingerprint": tokenizer.fingerprint,
         "name": tokenizer.name,
@@ -180,12 +221,18 @@ def make_plan(files: CorpusPaths, folder: str | os.PathLike[str], tokenizer: Tok
     return ShardPlan(target, policy, identity, parts, tokenizer)
 
 
+def shards_folder(folder: str | os.PathLike[str]) -> Path:
+    """Return the path of a folder of shards; `ValueError` on a URL."""
+    problem = "shards are in a folder of a machine, whose files are published one by one"
+    return local_path(folder, problem, argument="folder").absolute()
+
+
 def open_plan(folder: str | os.PathLike[str]) -> ShardPlan:
     """Return the plan that is stored in a folder; one that is unchanged is read once in a process.
 
     Raises `CorpusError` naming the file when it is damaged, or is not the tokenizer's; `OSError` when there is none.
     """
-    path = as_path("folder", folder) / _PLAN
+    path = shards_folder(folder) / _PLAN
     with naming(path):
         status = path.stat()
     return _opened(path, status.st_mtime_ns, status.st_size)
@@ -208,28 +255,59 @@ def _opened(path: Path, _mtime_ns: int, _size: int) -> ShardPlan:
     return plan
 
 
-def stored_or_new(plan: ShardPlan) -> ShardPlan:
-    """Return the plan that the folder has, or store this one; `CorpusError` naming the differences between both."""
-    if not (plan.folder / _PLAN).exists():
-        plan.store()
-        return plan
-    stored = open_plan(plan.folder)
-    differences = stored.differences(plan)
-    if differences:
+def stored_or_new(plan: ShardPlan, prove: Callable[[ShardPlan, set[str]], None] | None = None) -> ShardPlan:
+    """Return the plan that the folder has, or store this one if there is none, or none of its parts is done.
+
+    `prove` is called with files whose times are others, if the plan is the same otherwise, and raises an error unless
+    parts that are done have the texts that these files have now.  Raises `CorpusError` naming the differences between
+    both plans.
+    """
+    path = plan.folder / _PLAN
+    stored = open_plan(plan.folder) if path.exists() else None
+    differences = [] if stored is None else stored.differences(plan)
+    if differences and next(plan.folder.glob("part-*.json"), None) is not None:
         more = f" and {len(differences) - _SHOWN} more" if len(differences) > _SHOWN else ""
         raise CorpusError(
             f"{plan.folder}: the folder has another plan, with {', '.join(differences[:_SHOWN])}{more}; "
             "use another folder, or the same arguments"
         )
-    # it has the tokenizer
+    if stored is None or differences:
+        plan.store()
+        return plan
+    # the tokenizer may have another name by now
+    plan = replace(plan, identity=stored.identity)
+    touched = stored.touched(plan)
+    if touched and prove is not None:
+        prove(plan, touched)
+        plan.store()
     return plan
 
 
-def parts_of(files: CorpusPaths, policy: Policy) -> tuple[tuple[Source, ...], ...]:
+def _found(files: CorpusPaths, policy: Policy) -> list[File]:
+    """Return the files of a corpus; an error about texts in their place says what to do."""
+    try:
+        return corpus_files(files, policy.input_format, policy.text_field)
+    except (CorpusError, FileNotFoundError, TypeError) as error:
+        if isinstance(files, str | os.PathLike) or not isinstance(files, Iterable):
+            raise
+        first = next(iter(files), None)
+        is_name = isinstance(first, str | os.PathLike) and (
+            len(os.fspath(first)) < _LONGEST_NAME and not any(map(str.isspace, os.fspath(first)))
+        )
+        if first is None or is_name:
+            raise
+        raise CorpusError(
+            f"the first of the files is {repr(first)[:40]}, which is no file; shards are made of files, which can be "
+            'read again: write texts to one, such as a .jsonl file with a line {"text": ...} for each, and name it'
+        ) from error
+
+
+def parts_of(files: Sequence[File], policy: Policy) -> tuple[tuple[Source, ...], ...]:
     """Divide files into parts; the last one is not small if there is another one to put it into."""
+    check_columns(files, policy.text_field, policy.id_field)
     parts: list[list[Source]] = [[]]
     held = 0
-    for source in _ranges(corpus_files(files, policy.input_format, policy.text_field), policy):
+    for source in _ranges(files, policy):
         if parts[-1] and held + source.read > policy.part_size and 2 * held >= policy.part_size:
             parts.append([])
             held = 0
@@ -244,17 +322,18 @@ def _ranges(files: Iterable[File], policy: Policy) -> Iterator[Source]:
     for file in files:
         if file.size is None:
             raise CorpusError(f"{file.path}: the file is a pipe or a device; expected a file, which can be read again")
-        path, mtime = str(file.path.absolute()), file.path.stat().st_mtime_ns
-        whole = Source(path, file.size, mtime, file.size)
+        whole = Source(
+            str(file.path.absolute()), file.size, file.path.stat().st_mtime_ns, file.size, ends=digest_of_ends(file)
+        )
         by_line = file.kind in ("jsonl", "json") or (file.kind == "text" and policy.document == "line")
         if file.size <= policy.part_size or file.is_packed or not (by_line or file.kind == "parquet"):
             yield whole
             continue
         start, done = 0, 0
         for stop, position in _cuts(file.path, file.size, policy.part_size, file.kind == "parquet"):
-            yield Source(path, file.size, mtime, position - done, start, stop)
+            yield replace(whole, read=position - done, start=start, stop=stop)
             start, done = stop, position
-        yield Source(path, file.size, mtime, file.size - done, start)
+        yield replace(whole, read=file.size - done, start=start)
 
 
 def _cuts(path: FilePath, size: int, most: int, is_parquet: bool) -> Iterator[tuple[int, int]]:

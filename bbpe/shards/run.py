@@ -12,7 +12,7 @@ from typing import Any, Unpack
 
 from ..corpus.files import CorpusPaths
 from ..counting.handout import HandOut
-from ..counting.options import Report, reporting
+from ..counting.options import Report, check_names, reporting
 from ..errors import CorpusError
 from ..files import write_atomic
 from ..lazy import futures
@@ -21,7 +21,7 @@ from ..records import asdict, kind, whole
 from ..threads import thread_count
 from ..tokenizer import Tokenizer
 from .load import MANIFEST, Shards
-from .part import PartRecord, Totals, read_record, write_part
+from .part import PartRecord, Totals, check_texts, read_record, write_part
 from .plan import ShardPlan, make_plan, stored_or_new
 from .policy import ShardOptions, make_policy
 
@@ -58,8 +58,15 @@ def plan_shards(
         1
 
     """
+    return _planned("plan_shards", files, folder, tokenizer, options)
+
+
+def _planned(
+    function: str, files: CorpusPaths, folder: str | os.PathLike[str], tokenizer: Tokenizer, options: ShardOptions
+) -> ShardPlan:
+    check_names(function, options, ShardOptions)
     policy = make_policy(tokenizer, **options)
-    return stored_or_new(make_plan(files, folder, tokenizer, policy))
+    return stored_or_new(make_plan(files, folder, tokenizer, policy), check_texts)
 
 
 def shard_part(plan: ShardPlan, number: int) -> PartRecord:
@@ -213,7 +220,7 @@ def shard(
     if executor is not None and threads is not None:
         raise ValueError("threads and executor are given; expected one of them")
     count = 1 if executor is not None else thread_count(threads)
-    plan = plan_shards(files, folder, tokenizer, **options)
+    plan = _planned("shard", files, folder, tokenizer, options)
     with reporting(progress) as report:
         records = run_parts(
             plan, range(len(plan)), executor=executor, threads=count, in_flight=in_flight, attempts=attempts,

@@ -7,6 +7,7 @@ import random
 from collections.abc import Iterator
 from pathlib import Path
 
+from ..corpus.urls import path_of
 from ..counting.options import check_share
 from ..errors import BBPEError, CorpusError
 from ..files import temporary_folder
@@ -15,7 +16,7 @@ from ..tokenizer import Tokenizer, checked_tokenizer
 from .load import read_part
 from .outputs import digest_of
 from .part import PartRecord, Totals, encode_part, read_record
-from .plan import ShardPlan, open_plan
+from .plan import ShardPlan, Source, open_plan
 from .run import check_totals
 
 
@@ -30,7 +31,8 @@ def verify_shards(
     Args:
         folder: The folder that `shard` wrote.
         tokenizer: The tokenizer that should have written them, if that is to be checked.
-        sample: The share of parts that are encoded again, at least one; shuffled or divided ones cannot be.
+        sample: The share of parts that are encoded again, at least one, which takes the corpus; with 0 none, so that
+            shards are verified where the corpus is not. Shuffled or divided ones cannot be encoded again.
         seed: Chooses these parts.
 
     Returns:
@@ -52,7 +54,7 @@ def verify_shards(
         []
 
     """
-    sample, seed = check_share("sample", sample), whole("seed", seed)
+    sample, seed = check_share("sample", sample, or_none=True), whole("seed", seed)
     if tokenizer is not None:
         checked_tokenizer(tokenizer)
     plan = open_plan(folder)
@@ -63,7 +65,7 @@ def _faults(plan: ShardPlan, tokenizer: Tokenizer | None, sample: float, seed: i
     if tokenizer is not None and tokenizer.fingerprint != plan.identity["fingerprint"]:
         yield f"{plan.folder}: the tokenizer is {tokenizer.fingerprint}, and was {plan.identity['fingerprint']}"
     count = len(plan)
-    chosen = set(random.Random(seed).sample(range(count), max(1, round(sample * count))))
+    chosen = set(random.Random(seed).sample(range(count), max(1, round(sample * count)) if sample else 0))
     totals, missing = Totals(), 0
     for number in range(count):
         try:
@@ -83,6 +85,14 @@ def _faults(plan: ShardPlan, tokenizer: Tokenizer | None, sample: float, seed: i
             yield str(error)
 
 
+def _exists(source: Source) -> bool:
+    try:
+        path_of(source.path).stat()
+    except FileNotFoundError:
+        return False
+    return True
+
+
 def _faults_of_part(plan: ShardPlan, record: PartRecord, *, again: bool) -> Iterator[str]:
     for name, expected in record.files.items():
         path = plan.folder / name
@@ -98,7 +108,10 @@ def _faults_of_part(plan: ShardPlan, record: PartRecord, *, again: bool) -> Iter
         yield f"{stem}: there are {len(lengths)} documents of {len(ids)} tokens; expected {known}"
     if len(ids) and int(ids.max()) >= plan.identity["ids"]:
         yield f"{stem}: there is an id of {ids.max()}; the tokenizer has {plan.identity['ids']}"
-    if again:
+    gone = next((source.path for source in plan.parts[record.part] if again and not _exists(source)), None)
+    if gone is not None:
+        yield f"{stem}: the part cannot be encoded again, as {gone} of the corpus is gone; sample=0 checks without it"
+    elif again:
         with temporary_folder() as folder:
             other = encode_part(plan, record.part, Path(folder, stem.name), threads=1, report=lambda read: None)
         for name in sorted(record.files):

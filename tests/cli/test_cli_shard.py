@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -20,6 +22,30 @@ def made(tmp_path: Path) -> list[str]:
     lines = [json.dumps({"text": f"low {number} lower"}) + "\n" for number in range(60)]
     (tmp_path / "a.jsonl").write_text("".join(lines))
     return [str(tmp_path / "a.jsonl"), "-t", str(tmp_path / "tok.json"), "--eos", EOS, "--part-size", "400"]
+
+
+def test_standard_input_is_refused_with_the_way_out(made: list[str], tmp_path: Path) -> None:
+    for files in (["-"], ["-", made[0]]):
+        error = refused(*files, *made[1:], "-o", tmp_path / "out")
+        assert error.startswith("bbpe: error: - is standard input, which cannot be read again")
+        assert "save it to a file first" in error
+
+
+def refused(*arguments: object) -> str:
+    command = [sys.executable, "-m", "bbpe", "shard", *map(str, arguments)]
+    run = subprocess.run(command, input="", capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stdout) == (1, "")
+    return run.stderr
+
+
+def test_a_single_part_is_spelled_as_one(made: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["shard", *made[:-1], "1MB", "-o", tmp_path / "out"]
+    assert say(capsys, *arguments, "--plan-only").startswith("1 part: ")
+    assert "; 1 of 1 part: " in say(capsys, *arguments, "--part", "0/1")
+    assert "; 1 part of megatron: " in say(capsys, *arguments)
+    Path(made[0]).unlink()
+    assert say(capsys, "shards", "verify", tmp_path / "out", "--sample", "0").startswith("no faults")
+    assert "sample=0 checks without it" in say(capsys, "shards", "verify", tmp_path / "out", status=1)
 
 
 def say(capsys: pytest.CaptureFixture[str], *arguments: object, status: int = 0) -> str:

@@ -284,7 +284,7 @@ def test_wrong_arguments_are_refused_by_name(corpus: Path, tmp_path: Path, tok: 
             bbpe.shard(corpus, tmp_path / "out", tok, **options)
     with pytest.raises(TypeError, match="eos must be a token or its id, not float"):
         bbpe.shard(corpus, tmp_path / "out", tok, eos=1.0)
-    with pytest.raises(bbpe.CorpusError, match="in the folder of the shards"):
+    with pytest.raises(bbpe.CorpusError, match=r"the folder of the shards holds .*jsonl of the corpus"):
         bbpe.shard(corpus, tmp_path, tok)
     assert not (tmp_path / "out").exists()
 
@@ -309,9 +309,13 @@ def test_a_file_that_changed_is_refused(corpus: Path, tmp_path: Path, tok: bbpe.
     corpus.write_text(corpus.read_text() + '{"text": "more"}\n')
     with pytest.raises(bbpe.CorpusError, match=r"a\.jsonl: the file has \d+ bytes, and had \d+ since the plan"):
         bbpe.shard_part(plan, 0)
+    assert not list((tmp_path / "out").glob("part-*"))
+    # no part is done, so a new plan takes its place
+    done = bbpe.shard(corpus, tmp_path / "out", tok, eos=EOS)
+    assert done[-1].tolist() == [*tok.encode("more"), tok.token_to_id(EOS)]
+    corpus.write_text(corpus.read_text() + '{"text": "more"}\n')
     with pytest.raises(bbpe.CorpusError, match=r"another plan, with file .*a\.jsonl of \d+ and \d+ bytes"):
         bbpe.shard(corpus, tmp_path / "out", tok, eos=EOS)
-    assert not list((tmp_path / "out").glob("part-*"))
 
 
 def test_lines_that_cannot_be_read_end_the_run_or_are_listed(tmp_path: Path, tok: bbpe.Tokenizer) -> None:
