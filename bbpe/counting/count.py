@@ -121,7 +121,7 @@ def count_from_iterator(
         [(b'low', 2)]
 
     """
-    check_names("count_from_iterator", options, TextOptions)
+    check_names("count_from_iterator", options, FileOptions)
     how = Counting(**options)
     with how.reporting() as report:
         return count_texts(texts, how.task(pattern, special_tokens), report)
