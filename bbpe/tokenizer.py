@@ -1116,7 +1116,7 @@ class Tokenizer:
         Args:
             path: The file or folder. Its suffix determines the format: `.json`, `.tiktoken`, `.model`, `.gguf`, `.txt`
                 (BERT's vocab.txt), `.codes`. Any other name is a folder for a tokenizer.json and the other files that
-                were loaded with it.
+                were loaded with it. A single file may have a URL, to which it is uploaded; a folder may not.
             format: The format, None for that of the suffix: "huggingface", "tiktoken", "gpt2" (a folder with vocab.json
                 and merges.txt), "vocab_txt", "wordpiece", "codes", "tekken", "gguf" or "sentencepiece".
             drop: Parts to leave out on purpose if the format cannot hold them: "special_tokens" (with added tokens and
@@ -1124,7 +1124,7 @@ class Tokenizer:
 
         Raises:
             VocabularyError: The format cannot hold this tokenizer; the message names the parts that would be lost.
-            ValueError: `format` is unknown.
+            ValueError: `format` is unknown, or nothing can be written to the URL.
             OSError: The file cannot be written.
 
         Example:

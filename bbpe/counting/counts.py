@@ -248,7 +248,8 @@ class PretokenCounts:
         """Write a Parquet file with the columns `pretoken` (binary) and `count` (uint64), in order.
 
         How the counts were made is in its metadata, key "bbpe", as JSON, with a digest of all of it: `load_counts`
-        refuses a file that was changed.  Raises `ImportError` without pyarrow, `OSError` naming the file.
+        refuses a file that was changed.  To a URL the whole file is uploaded.  Raises `ImportError` without pyarrow,
+        `OSError` naming the file, `ValueError` naming a URL to which nothing can be written.
         """
         digest, metadata = RowDigest(), self.metadata()
         with writing(as_path("path", path)) as file:

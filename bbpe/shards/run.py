@@ -43,9 +43,10 @@ def plan_shards(
         The plan; `len(plan)` is the number of parts.
 
     Raises:
-        CorpusError: The folder has a plan that differs, in what the message names; or a file is no text.
-        ValueError: An argument has a wrong value.
-        TypeError: An argument has the wrong type.
+        CorpusError: The folder has a plan that differs, in what the message names, and a part of it is done; or it is
+            in the corpus; or a file is no text, or has no column of texts.
+        ValueError: An argument has a wrong value, or the folder is a URL.
+        TypeError: An option is unknown, or an argument has the wrong type.
         OSError: A file cannot be read or written.
 
     Example:
@@ -177,7 +178,7 @@ def shard(
     Args:
         files: A path, glob or folder, or the URL of one, or a list of them: text, `.jsonl` and `.parquet` files; text
             and lines may be compressed as `.gz`, `.bz2`, `.xz` or `.zst`.
-        folder: The folder of the plan and of what is written.  All workers must see it, and the files.
+        folder: The folder of the plan and of what is written, not a URL.  All workers must see it, and the files.
         tokenizer: The tokenizer; it is stored beside the plan.
         threads: The number of threads without an executor; by default one for each core.
         executor: An executor of `concurrent.futures`, or one with its interface, whose workers write parts.
