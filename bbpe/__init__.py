@@ -12,15 +12,16 @@ import sys
 
 def _is_command() -> bool:
     """Return whether this process is `python -m bbpe`, or the script `bbpe` that is installed beside its Python."""
-    words = sys.argv[:1], sys.orig_argv
-    if words[0] == ["-m"]:  # while Python looks for the module
-        return "-mbbpe" in words[1] or ("-m", "bbpe") in zip(words[1], words[1][1:], strict=False)
-    folder, name = os.path.split(os.path.realpath(words[0][0] if words[0] else ""))
-    return name in ("bbpe", "bbpe.exe", "bbpe-script.py") and folder == os.path.dirname(os.path.abspath(sys.executable))
+    program, words = (*getattr(sys, "argv", ()), "")[0], getattr(sys, "orig_argv", [])
+    if program == "-m":  # while Python looks for the module
+        return "-mbbpe" in words or ("-m", "bbpe") in zip(words, words[1:], strict=False)
+    if os.path.basename(program) not in ("bbpe", "bbpe.exe", "bbpe-script.py"):
+        return False
+    return os.path.dirname(os.path.realpath(program)) == os.path.dirname(os.path.abspath(sys.executable))
 
 
 if _is_command():
-    import _signal
+    import _signal  # type: ignore[import-not-found]
 
     # until the command line listens (bbpe/__main__.py), Ctrl-C ends the process without a traceback
     if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:

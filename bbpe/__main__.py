@@ -4,7 +4,7 @@ While the command line is imported, and after it has ended, Ctrl-C ends the proc
 130: an exception would have nobody who catches it.
 """
 
-import _signal
+import _signal  # type: ignore[import-not-found]
 import sys
 
 

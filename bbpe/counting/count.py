@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TypeAlias, Unpack
@@ -223,7 +223,10 @@ class _CountRun:
         self._counters = [PartCounter(self._chunks) for _ in range(self._threads)]
         total, place = self._corpus.total, self._state.place
         # one thread needs no workers
-        with Workers(self._counters) if self._threads > 1 else nullcontext() as workers:
+        crew: AbstractContextManager[Workers[PartCounter] | None] = nullcontext()
+        if self._threads > 1:
+            crew = Workers(self._counters)
+        with crew as workers:
             self._workers = workers
             for part in self._corpus.pieces(place, self._threads):
                 self._chunk += 1
