@@ -6,7 +6,7 @@
 'see my eyes'
 """
 
-import os
+import os.path
 import sys
 
 
@@ -14,10 +14,12 @@ def _is_command() -> bool:
     """Return whether this process is `python -m bbpe`, or the script `bbpe` that is installed beside its Python."""
     program, words = (*getattr(sys, "argv", ()), "")[0], getattr(sys, "orig_argv", [])
     if program == "-m":  # while Python looks for the module
-        return "-mbbpe" in words or ("-m", "bbpe") in zip(words, words[1:], strict=False)
-    if os.path.basename(program) not in ("bbpe", "bbpe.exe", "bbpe-script.py"):
+        return "-mbbpe" in words or ("-m", "bbpe") in zip(words, words[1:], strict=False)  # noqa: RUF007
+    # pathlib would be imported for this alone
+    if os.path.basename(program) not in ("bbpe", "bbpe.exe", "bbpe-script.py"):  # noqa: PTH119
         return False
-    return os.path.dirname(os.path.realpath(program)) == os.path.dirname(os.path.abspath(sys.executable))
+    beside = os.path.abspath(sys.executable)  # noqa: PTH100
+    return bool(os.path.dirname(os.path.realpath(program)) == os.path.dirname(beside))  # noqa: PTH120
 
 
 if _is_command():

@@ -1,7 +1,7 @@
 """Run the command line, as `bbpe` or `python -m bbpe`.
 
-While the command line is imported, and after it has ended, Ctrl-C ends the process by the signal, which a shell shows as
-130: an exception would have nobody who catches it.
+While the command line is imported, and after it has ended, Ctrl-C ends the process by the signal, which a shell shows
+as 130: nobody would catch an exception.
 """
 
 import _signal  # type: ignore[import-not-found]

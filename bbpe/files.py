@@ -208,7 +208,7 @@ def temporary_folder(prefix: str = "bbpe-", parent: StrPath | None = None) -> Fo
     False
     """
     name = f"{prefix}{os.urandom(8).hex()}"
-    return Folder(os.path.join(tempfile.gettempdir() if parent is None else parent, name), 0o700, is_whole=True)
+    return Folder(str(Path(tempfile.gettempdir() if parent is None else parent, name)), 0o700, is_whole=True)
 
 
 @contextmanager

@@ -87,9 +87,8 @@ def _import(name: str, *names: str) -> ModuleType:
 def _whole(name: str, *names: str) -> ModuleType | None:
     """Return a module that somebody has imported already, to its end."""
     module = sys.modules.get(name)
-    if module is None or getattr(getattr(module, "__spec__", None), "_initializing", False) or not module.__dict__.keys() >= {*names}:
-        return None
-    return module
+    is_importing = getattr(getattr(module, "__spec__", None), "_initializing", False)
+    return None if module is None or is_importing or not module.__dict__.keys() >= {*names} else module
 
 
 def _check_generation(name: str, known: ModuleType | None) -> None:
@@ -134,7 +133,7 @@ def _within_import(frame: FrameType | None) -> bool:
 
 
 def _at_exit(call: Callable[[], Value]) -> Value:
-    """Call while the interpreter ends: no thread may begin, and one that was importing will never give its locks back."""
+    """Call while the interpreter ends: no thread may begin, and one that was importing never gives its locks back."""
     if not _GATE.acquire(blocking=False):
         raise ImportError("bbpe cannot import any more: Python is shutting down; call warm_up() on a tokenizer before")
     try:

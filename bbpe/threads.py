@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Generic, TypeVar, cast
+from typing import Generic, TypeVar
 
 from .core import helper
 from .core.helper import Crew
@@ -84,7 +84,8 @@ class _Task(Generic[Item, Result]):
     _result: Result
 
     def __init__(self, function: Callable[[Item], Result], item: Item) -> None:
-        self._function, self._item, self._error, self._ended = function, item, cast("BaseException | None", None), Lock()
+        self._function, self._item, self._ended = function, item, Lock()
+        self._error: BaseException | None = None
         self._ended.acquire()
 
     def __call__(self, _: object = None) -> None:
@@ -156,10 +157,11 @@ class Workers(Crew, Generic[State]):
         self._progress.raise_error()
         self._progress.add()
         self.tasks.put(partial(self._progress.do, task))
-        if len(self) < min(self.tasks.qsize(), self._others):
-            # a thread refers to its state and not to this object, whose end it waits for
-            if not self.begin(partial(_take_tasks, self.tasks, self._states[len(self) + 1])):
-                self._others = len(self)
+        # a thread refers to its state and not to this object, whose end it waits for
+        if len(self) < min(self.tasks.qsize(), self._others) and not self.begin(
+            partial(_take_tasks, self.tasks, self._states[len(self) + 1])
+        ):
+            self._others = len(self)
         while self.tasks.qsize() > _WAITING * self._others and self._help():
             pass
 

@@ -13,7 +13,6 @@ from .encoding.engine import CacheInfo, TextEncoder, checked_seed, id_dtype, sho
 from .encoding.limits import Side, as_batch, check_side, checked_limit, truncated
 from .encoding.piped import NOTHING_AROUND
 from .encoding.vocabulary import NamedId, NamedToken, Vocabulary
-from .errors import no_tokenizer
 from .lazy import VIEWS, lazy_property, np, npt, safe_import
 from .pipeline.special_tokens import Selection, SpecialTokens
 from .records import kind, whole
@@ -1136,12 +1135,9 @@ class Tokenizer:
             True
 
         """
-        safe_import("bbpe.formats")
-        from .formats import put
         safe_import("bbpe.formats.saving")
-        from .formats.saving import proven
-        files, _ = proven(self, path, format=format, drop=drop)
-        put(files, path)
+        from .formats.saving import save
+        save(self, path, format, drop)
 
     def warm_up(self) -> None:
         """Make and import what the first calls would make and import.
@@ -1363,8 +1359,8 @@ class Tokenizer:
 
     def __reduce__(self) -> tuple[Any, ...]:
         safe_import("bbpe.spec.pickled")
-        from .spec.pickled import spec_bytes
-        return _unpickled, (type(self), spec_bytes(self.spec))
+        from .spec.pickled import spec_bytes, unpickled
+        return unpickled, (type(self), spec_bytes(self.spec))
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(f"a Tokenizer is immutable; cannot set {name!r}")
@@ -1378,17 +1374,3 @@ class Tokenizer:
     def __repr__(self) -> str:
         tokens = counted(len(self), "token")
         return f"<bbpe.Tokenizer {self.name or 'unnamed'}: {tokens}, {self._vocabulary.learned_as()}>"
-
-
-def checked_tokenizer(given: object, argument: str = "tokenizer") -> Tokenizer:
-    """Return an argument that is a tokenizer; `TypeError` that names it, and how what was given becomes one."""
-    if not isinstance(given, Tokenizer):
-        raise no_tokenizer(given, argument)
-    return given
-
-
-def _unpickled(kind: type[Tokenizer], data: bytes) -> Tokenizer:
-    """Return the tokenizer of a pickle, which has it as one block of bytes, so that equal ones have equal pickles."""
-    safe_import("bbpe.spec.pickled")
-    from .spec.pickled import spec_of_bytes
-    return kind(spec_of_bytes(data))

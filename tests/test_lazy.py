@@ -1,4 +1,4 @@
-"""The gate of late imports: what passes it, and that forks, signals, purged modules and exits leave nothing half imported."""
+"""The gate of late imports: forks, signals, purged modules and exits leave nothing half imported."""
 
 from __future__ import annotations
 

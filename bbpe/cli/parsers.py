@@ -54,6 +54,7 @@ class Parser(argparse.ArgumentParser):
             self.set_defaults(run=found.run)
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse as argparse does, with the arguments of the command; an unknown one gets a hint."""
         self.complete()
         self.set_defaults(parser=self)
         namespace, unknown = super().parse_known_args(args, namespace)

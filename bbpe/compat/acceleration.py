@@ -293,7 +293,7 @@ def _batch(owner: Any, items: list[Any] | Column, options: dict[str, Any]) -> An
     )  # fmt: skip
     wants_types = _wanted(owner, options, "token_type_ids")
     adds = options.get("add_special_tokens", True)
-    rows = _Rows(engine, backend.chosen.options, items, adds)
+    rows: Any = _Rows(engine, backend.chosen.options, items, adds)
     data = rows.arrays(wants_types, options.get("return_tensors") is not None)
     if data is None:
         return None

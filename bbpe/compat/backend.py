@@ -86,7 +86,7 @@ class Backend(Tokenizer):
         #: The options, as this thread sees them.
         self.chosen = Chosen(Options())
 
-    encode_special_tokens = _option("is_plain")  # type: ignore[assignment]
+    encode_special_tokens = _option("is_plain")
     _truncation = _option("truncation")
     _padding = _option("padding")
 

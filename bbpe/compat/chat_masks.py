@@ -29,7 +29,7 @@ def masked_chat(owner: Any, kind: Any, rows_of: type, arguments: Sequence[Any], 
     plain = {name: value for name, value in options.items() if name != "return_assistant_tokens_mask"}
     out = kind.apply_chat_template(owner, *arguments, **plain)
     rendered = _rendered(owner, given)
-    rows = getattr(out, "encodings", None)
+    rows: Any = getattr(out, "encodings", None)
     if rendered is None or not isinstance(rows, rows_of) or rows.texts() != [rendered[0]]:
         return None
     mask = _mask(rows[0], rendered[1])

@@ -231,7 +231,7 @@ def suffix_of(name: str) -> str:
 
 
 def _kept(name: str, below: Mapping[_Parts, _T], pattern: str, as_text: bool) -> list[_T]:
-    """Return the files of a folder, or of a pattern below one, less those that hold no texts of it; errors begin `name`.
+    """Return the files of a folder, or of a pattern below one, less those without texts; errors begin `name`.
 
     These are hidden names; names with `_` in front that have no suffix, or the suffix of records (Spark, Dask and Delta
     keep `_SUCCESS`, `_metadata` and `_delta_log/` with a table); and what a hub keeps with a data set.
@@ -337,7 +337,7 @@ def check_apart(folder: Path, what: str, files: CorpusPaths, found: Iterable[Fil
     """
     real = Path(os.path.realpath(folder))
     results = [Path(base, name).parts for name in written for base in (real, folder.absolute())]
-    for name in _names(files):
+    for name in _names(files, "files"):
         path = path_of(name)
         if isinstance(path, Url):
             continue

@@ -32,7 +32,7 @@ class FolderLock:
         if _HELD.setdefault(self._key, self) is not self:
             raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN), os.fspath(path))
         try:
-            self._file = open(path, "r+b", buffering=0, opener=Opener(os.O_CREAT))
+            self._file = open(path, "r+b", buffering=0, opener=Opener(os.O_CREAT))  # noqa: SIM115
             try:
                 _lock(self._file.fileno())
             except BaseException:

@@ -59,6 +59,17 @@ class Saved(Protocol):
 S = TypeVar("S", bound=Saved)
 
 
+def save(
+    tokenizer: Saved,
+    path: str | os.PathLike[str],
+    format: str | None,  # noqa: A002
+    drop: Collection[Part],
+) -> None:
+    """Write a tokenizer as `Tokenizer.save` says."""
+    files, _ = proven(tokenizer, path, format=format, drop=drop)
+    formats.put(files, path)
+
+
 def proven(
     tokenizer: S,
     path: str | os.PathLike[str],

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from ..corpus.files import CorpusPaths, Format
 from ..counting.options import Report, reporting
+from ..loading import checked_tokenizer
 from ..progress import Progress
 from ..records import whole
-from ..tokenizer import Tokenizer, checked_tokenizer
+from ..tokenizer import Tokenizer
 from .corpus_checks import corpus_checks
 from .findings import SEVERITIES, Finding, LintReport
 from .rule_checks import RULE_CHECKS

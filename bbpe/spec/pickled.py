@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from typing import TypeVar
 
 from .merges import Merges
 from .plain import plain_fields, spec_of_fields
 from .spec import TokenizerSpec
 from .vocab import Vocab
+
+S = TypeVar("S")
 
 _NUMBER = 8
 
@@ -34,3 +38,8 @@ def spec_of_bytes(data: bytes) -> TokenizerSpec:
     return spec_of_fields(
         Vocab.of_data(vocab), Merges.of_data(*merges) if merges else None, json.loads(fields)
     )
+
+
+def unpickled(kind: Callable[[TokenizerSpec], S], data: bytes) -> S:
+    """Return the tokenizer of a pickle, which has it as one block of bytes, so that equal ones have equal pickles."""
+    return kind(spec_of_bytes(data))

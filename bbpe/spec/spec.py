@@ -151,7 +151,8 @@ def make_spec(
     _check_specials(special, added)
     ordinary = vocab
     if not isinstance(ordinary, Vocab):
-        ordinary = Vocab(vocab if set(map(type, vocab)) <= {int} else dict(zip(map(_as_int, vocab), vocab.values())))
+        are_ints = set(map(type, vocab)) <= {int}
+        ordinary = Vocab(vocab if are_ints else {_as_int(number): token for number, token in vocab.items()})
     if characters is not None:
         _check_ids(ordinary, characters, specials)
         _check_characters(characters, whole_pretokens, ordinary, model)

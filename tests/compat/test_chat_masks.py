@@ -17,7 +17,7 @@ pytest.importorskip("jinja2")
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     transformers = pytest.importorskip("transformers")
-from small_hf import KINDS  # noqa: E402 - it imports tokenizers
+from small_hf import KINDS
 
 TEMPLATE = (
     "{% for m in messages %}{% if m['role'] == 'assistant' %}{% generation %}{{ m['content'] }}{% endgeneration %}\n"

@@ -1,4 +1,4 @@
-"""Exceptions from handlers of signals at random moments leave no thread, open file or temporary file, and break no call."""
+"""Exceptions from handlers of signals at random moments leave no thread and no file, and break no call."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 import bbpe
 
-#: Makes calls while a handler raises, and prints the threads and files that are left, and whether the next call is right.
+#: Makes calls while a handler raises; prints threads and files that are left, and whether the next call is right.
 STORM = """
     import gc, os, random, signal, sys, tempfile, time
     from pathlib import Path

@@ -59,7 +59,9 @@ def test_added_characters_are_saved_before_other_tokens(added: list[str], tmp_pa
     """A character in the vocabulary would be found as one, so it and all tokens after it are outside the model."""
     pieces = ["<unk>", "\u2581", "a", "b", "x", "<", ">", *(f"<0x{byte:02X}>" for byte in range(256))]
     made = tokenizers.Tokenizer(
-        tokenizers.models.BPE({piece: number for number, piece in enumerate(pieces)}, [], unk_token="<unk>", byte_fallback=True)
+        tokenizers.models.BPE(
+            {piece: number for number, piece in enumerate(pieces)}, [], unk_token="<unk>", byte_fallback=True
+        )
     )
     made.normalizer = tokenizers.normalizers.Replace(" ", "\u2581")
     made.decoder = tokenizers.decoders.Sequence(

@@ -1,7 +1,8 @@
 """How many rooms a reader walks through who follows one call: `python tests/support/journeys.py` prints a table.
 
 A room is a module of the package of which a function is called, and a change is a call in another room than the call
-before.  Functions that dataclasses generate have no line to read and do not count, nor do those of `bbpe.records` and `bbpe.lazy`.
+before.  Functions that dataclasses generate have no line to read and do not count, nor do those of
+`bbpe.records` and `bbpe.lazy`.
 Each journey is made twice, and the second time counts, when caches are full and lazy imports are done.
 """
 
