@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from .lazy import safe_import
 
-__all__ = ["as_path", "asdict", "dataclass", "field", "fields", "kind", "real", "replace", "whole"]
+__all__ = ["as_path", "asdict", "checked_path", "dataclass", "field", "fields", "kind", "real", "replace", "whole"]
 
 _MISSING: Any = object()
 
@@ -264,8 +264,13 @@ def kind(name: str, value: object, kinds: Any, expected: str) -> None:
         raise TypeError(f"{name} must be {expected}, not {type(value).__name__}")
 
 
-def as_path(name: str, value: Any) -> Path:
-    """Return an argument that is a path; `TypeError` naming it when it is none, such as bytes or a number."""
+def checked_path(name: str, value: Any) -> str | os.PathLike[str]:
+    """Return an argument that is a path or a URL; `TypeError` naming it when it is none, such as bytes or a number."""
     kind(name, value, str | os.PathLike, "a str or a path")
-    path: Path = Path(value)
+    path: str | os.PathLike[str] = value
     return path
+
+
+def as_path(name: str, value: Any) -> Path:
+    """Return an argument that is a path; raises as `checked_path`."""
+    return Path(checked_path(name, value))

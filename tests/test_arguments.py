@@ -28,7 +28,8 @@ TAKING: dict[str, Callable[[Any], Any]] = {
     "verify_shards.tokenizer": lambda tok: bbpe.verify_shards("out", tok),
 }
 #: Those that may be left out, and those that take the tokenizer of another library.
-OPTIONAL, OTHERS = {"verify_shards.tokenizer"}, {"accelerate.tokenizer"}
+OPTIONAL = {"verify_shards.tokenizer"}
+OTHERS = {"accelerate.tokenizer", "is_accelerated.tokenizer"}
 
 
 @pytest.fixture(autouse=True)

@@ -13,6 +13,7 @@ from typing import Any
 from ..encoding.stream import StreamDecoder
 from ..errors import AccelerationError, AccelerationWarning, BBPEError
 from ..files import StrPath
+from ..lazy import safe_import
 from ..records import replace
 from ..tokenizer import Tokenizer as _Tokenizer
 from .added import with_tokens
@@ -308,6 +309,7 @@ COMPONENTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder", "model
 def _restored(
     json: str, engine: Engine | None, odd: tuple[Iterable[int], ...], options: Options, accepts_offsets: bool
 ) -> Backend:
+    safe_import("tokenizers")
     import tokenizers
 
     made: Backend = object.__new__(Backend)

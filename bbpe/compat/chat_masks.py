@@ -13,7 +13,7 @@ from typing import Any
 from .encoding import Encoding
 
 
-def masked_chat(owner: Any, kind: Any, rows_of: type, arguments: Sequence[Any], options: Mapping[str, Any]) -> Any:
+def masked_chat(owner: Any, kind: Any, rows_of: Any, arguments: Sequence[Any], options: Mapping[str, Any]) -> Any:
     """Return a chat with its mask; `None` if `transformers` must make it.
 
     `kind` is the class of the tokenizer `owner` before its acceleration, and `rows_of` that of our batches.

@@ -10,7 +10,7 @@ from typing import Any
 from ..files import StrPath, write_atomic
 from ..formats import gpt2_files
 from ..lazy import np, safe_import
-from ..records import as_path
+from ..records import as_path, checked_path
 from ..text import bytes_to_alphabet
 from ..tokenizer import Tokenizer
 from ..training.bpe import BPE
@@ -141,6 +141,9 @@ class BBPETokenizer:
         """
         if not isinstance(data, str):
             raise TypeError(f"data must be a str, not {type(data).__name__}")
+        for name, path in (("vocab_outfile", vocab_outfile), ("merges_outfile", merges_outfile)):
+            if path is not None:
+                checked_path(name, path)
         trained = train_from_iterator([data], vocab_size, model=BPE(tie_break="first"))
         if merges_outfile is not None:
             lines = [f"{bytes_to_alphabet(left)} {bytes_to_alphabet(right)}\n" for left, right in trained.merges]

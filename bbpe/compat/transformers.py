@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import formats
-from ..errors import VocabularyError
+from ..errors import VocabularyError, check_names
 from ..files import temporary_folder
 from ..lazy import safe_import
 from ..pipeline.special_tokens import END_OF_TEXT
@@ -27,6 +27,12 @@ _OPTIONS = (
     "clean_up_tokenization_spaces",
     "model_input_names",
 )
+#: Other arguments that `PreTrainedTokenizerFast` reads; it keeps any other one and says nothing.
+_READ = {
+    *_TOKENS, *_OPTIONS, "additional_special_tokens", "add_prefix_space", "chat_template", "extra_special_tokens",
+    "model_specific_special_tokens", "name_or_path", "processor_class", "response_template", "split_special_tokens",
+    "verbose",
+}  # fmt: skip
 
 
 def as_huggingface(tokenizer: Tokenizer, **options: Any) -> Any:
@@ -37,16 +43,19 @@ def as_huggingface(tokenizer: Tokenizer, **options: Any) -> Any:
 
     Args:
         tokenizer: The tokenizer.
-        options: Arguments of `PreTrainedTokenizerFast`, such as `pad_token`, `chat_template` or `model_max_length`;
-            they take precedence over the settings of the files.
+        options: Arguments of `PreTrainedTokenizerFast`, such as `pad_token`, `chat_template` or `model_max_length`, and
+            names of tokens that models of your own have, such as `image_token`; they take precedence over the settings
+            of the files.
 
     Returns:
         The `transformers` tokenizer; Hugging Face's `tokenizers` does its work.
 
     Raises:
         ImportError: `transformers` is not installed.
+        TypeError: `PreTrainedTokenizerFast` has no such argument.
         VocabularyError: A tokenizer.json cannot express the tokenizer, or a file next to it is not JSON.
     """
+    check_names("as_huggingface", (name for name in options if not name.endswith("_token")), _READ)
     try:
         safe_import("tokenizers")
         import tokenizers

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..errors import CorpusError
+from ..lazy import safe_import
 from .files import File, FilePath
 from .records import check_text_column
 from .rowfiles import pyarrow_parquet
@@ -72,6 +73,7 @@ def check_columns(files: Iterable[File], field: str, id_field: str | None = None
 @contextmanager
 def _parquet(path: FilePath) -> Iterator[Any]:
     """Open a Parquet file, of which only the footer is read; `CorpusError` naming it when it is none."""
+    safe_import("pyarrow")
     import pyarrow as pa
 
     parquet = pyarrow_parquet()

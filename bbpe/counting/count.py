@@ -14,7 +14,7 @@ from ..core.count import PretokenTable
 from ..corpus.chunks import Position
 from ..corpus.files import CorpusPaths, check_apart, corpus_files
 from ..corpus.rowfiles import pyarrow_parquet
-from ..errors import CorpusError
+from ..errors import CorpusError, check_names
 from ..files import temporary_folder
 from ..lazy import futures
 from ..progress import Progress
@@ -27,7 +27,7 @@ from .counter import PartCounter, joined
 from .counts import PretokenCounts, Summary, counts_of
 from .estimate import plan_note
 from .handout import HandOut
-from .options import Counting, CountingTask, FileOptions, Report, TextOptions, check_names
+from .options import Counting, CountingTask, FileOptions, Report, TextOptions
 from .runs import RunTask, count_to_run
 from .spill import Spill, parts_for
 
@@ -86,7 +86,7 @@ def count(
         ([(b'low', 1), (b' lower', 1), (b' low', 1)], 3, 13)
 
     """
-    check_names("count", options, FileOptions)
+    check_names("count", options, FileOptions.__annotations__)
     how = Counting(**options)
     with how.reporting() as report:
         return count_files(files, how.task(pattern, special_tokens), report)
@@ -121,7 +121,7 @@ def count_from_iterator(
         [(b'low', 2)]
 
     """
-    check_names("count_from_iterator", options, FileOptions)
+    check_names("count_from_iterator", options, FileOptions.__annotations__)
     how = Counting(**options)
     with how.reporting() as report:
         return count_texts(texts, how.task(pattern, special_tokens), report)

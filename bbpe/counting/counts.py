@@ -17,7 +17,7 @@ from ..core.count import PretokenTable
 from ..core.temporary import Folder
 from ..corpus.rowfiles import ROWS, RowDigest, Rows, metadata_of, read_rows, regrouped, writing
 from ..errors import CorpusError
-from ..records import as_path, asdict, dataclass, fields, kind, real, replace, whole
+from ..records import as_path, asdict, checked_path, dataclass, fields, kind, real, replace, whole
 from ..splitting.patterns import Pattern, get_pattern
 from ..text import counted
 
@@ -252,7 +252,7 @@ class PretokenCounts:
         `OSError` naming the file, `ValueError` naming a URL to which nothing can be written.
         """
         digest, metadata = RowDigest(), self.metadata()
-        with writing(as_path("path", path)) as file:
+        with writing(checked_path("path", path)) as file:
             for rows in regrouped(self.batches()):
                 digest.add(rows)
                 file.write(rows)

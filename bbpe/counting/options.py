@@ -14,7 +14,7 @@ from ..corpus.files import FORMATS, Format, OnError
 from ..corpus.opened import BLOCK
 from ..corpus.sources import Reading
 from ..errors import described
-from ..lazy import futures, safe_import
+from ..lazy import futures
 from ..progress import Progress, ProgressBar
 from ..records import dataclass, real, whole
 from ..splitting.patterns import Pattern, get_pattern
@@ -213,19 +213,6 @@ def check_share(name: str, value: object, *, or_none: bool = False) -> float:
     if not 0 < share <= 1 and not (or_none and share == 0):
         raise ValueError(f"{name} is {share}; expected {'0, or ' * or_none}more than 0 and at most 1")
     return share
-
-
-def check_names(function: str, options: Mapping[str, object], known: type) -> None:
-    """Raise `TypeError` for the function that the user called when an option is not one of a `TypedDict`."""
-    names = known.__annotations__
-    wrong = next((name for name in options if name not in names), None)
-    if wrong is not None:
-        safe_import("difflib")
-        from difflib import get_close_matches
-
-        near = get_close_matches(wrong, names, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise TypeError(f"{function}() got an unexpected keyword argument {wrong!r}{hint}")
 
 
 def checked_specials(tokens: Sequence[str]) -> tuple[str, ...]:

@@ -14,12 +14,12 @@ from ..corpus.files import CorpusPaths, check_apart, corpus_files, file_of
 from ..corpus.opened import version_of
 from ..corpus.ranges import check_columns
 from ..corpus.urls import path_of
-from ..errors import CorpusError
+from ..errors import CorpusError, check_names
 from ..files import local_path, write_atomic
 from ..records import asdict, dataclass, kind, replace, whole
 from .corpus_parts import Files, Part, Range
 from .counts import CountingSpec, PretokenCounts, Summary
-from .options import CorpusOptions, Counting, CountingTask, check_names, silent
+from .options import CorpusOptions, Counting, CountingTask, silent
 from .runs import RunTask, count_to_run
 from .spill import Spill, parts_for
 
@@ -140,7 +140,7 @@ def plan_count(
         [(b'low', 1), (b' lower', 1), (b' low', 1)]
 
     """
-    check_names("plan_count", options, CorpusOptions)
+    check_names("plan_count", options, CorpusOptions.__annotations__)
     target = _folder(folder)
     if isinstance(files, Iterator):
         files = list(files)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from html import escape
 from typing import Any
 
@@ -13,7 +13,7 @@ from ..counting.options import Report, reporting
 from ..errors import described
 from ..lazy import np
 from ..loading import checked_tokenizer
-from ..records import dataclass, whole
+from ..records import dataclass, kind, whole
 from ..spec.spec import other_tokens
 from ..splitting.patterns import Pattern
 from ..splitting.splitter import TextSplitter
@@ -194,6 +194,7 @@ def compare(
     reading = reading_of(text_field, format)
     source = source_of(corpus, texts, reading)
     most = whole("most", most, 0)
+    kind("names", names, Sequence | None, "two names, of the first and the second tokenizer")
     if names is not None and (isinstance(names, str) or len(names) != 2):
         raise ValueError(f"names is {described(names)}; expected two names, of the first and the second tokenizer")
     shown = names or (left.name or "left", right.name or "right")

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..files import replacing
 from ..lazy import safe_import
+from ..records import checked_path
 from .measures import Measures
 
 #: Okabe and Ito's colours, which colour-blind readers can tell apart.
@@ -17,7 +18,7 @@ COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F
 MARKERS = "osD^vPX*"
 #: Tokenizers in a line of the legend above the bars.
 _LEGEND = 5
-_STYLE = {
+_STYLE: Any = {
     "font.size": 9, "axes.axisbelow": True, "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True,
     "grid.alpha": 0.25,
     "svg.fonttype": "none", "pdf.fonttype": 42, "svg.hashsalt": "bbpe", "figure.constrained_layout.use": True,
@@ -80,6 +81,7 @@ def _short(value: float) -> str:
 @contextmanager
 def _axes(path: str | os.PathLike[str], size: tuple[float, float]) -> Iterator[Any]:
     """Give the axes of a figure, all of which is drawn and then saved in our style."""
+    checked_path("path", path)
     try:
         safe_import("matplotlib")
         import matplotlib as mpl
@@ -92,6 +94,6 @@ def _axes(path: str | os.PathLike[str], size: tuple[float, float]) -> Iterator[A
         figure = Figure(figsize=size, dpi=200)
         yield figure.subplots()
         # without a date the same figures give the same file
-        kind = PurePath(os.fspath(path)).suffix.removeprefix(".") or "png"
+        form = PurePath(os.fspath(path)).suffix.removeprefix(".") or "png"
         with replacing(path) as file:
-            figure.savefig(file, format=kind, metadata={"Date": None} if kind == "svg" else None)
+            figure.savefig(file, format=form, metadata={"Date": None} if form == "svg" else None)

@@ -12,8 +12,8 @@ from typing import Any, Unpack
 
 from ..corpus.files import CorpusPaths
 from ..counting.handout import HandOut
-from ..counting.options import Report, check_names, reporting
-from ..errors import CorpusError
+from ..counting.options import Report, reporting
+from ..errors import CorpusError, check_names
 from ..files import write_atomic
 from ..lazy import futures
 from ..progress import Progress
@@ -65,7 +65,7 @@ def plan_shards(
 def _planned(
     function: str, files: CorpusPaths, folder: str | os.PathLike[str], tokenizer: Tokenizer, options: ShardOptions
 ) -> ShardPlan:
-    check_names(function, options, ShardOptions)
+    check_names(function, options, ShardOptions.__annotations__)
     policy = make_policy(tokenizer, **options)
     return stored_or_new(make_plan(files, folder, tokenizer, policy), check_texts)
 
