@@ -7,10 +7,7 @@ system stays the `OSError` that it raised.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 from reprlib import repr as short_repr
-
-from .lazy import safe_import
 
 _LONGEST_MESSAGE = 1000
 #: The most characters of a value that a message shows.
@@ -130,16 +127,3 @@ def no_tokenizer(given: object, argument: str) -> TypeError:
     if way is None:
         way = "bbpe.load(path) makes one of a file or folder, bbpe.get_encoding(name) one of a published name"
     return TypeError(f"{argument} is {described(given)}; expected a Tokenizer: {way}")
-
-
-def check_names(function: str, options: Iterable[str], known: Iterable[str]) -> None:
-    """Raise `TypeError` for the function that the user called when it has no option of a name."""
-    names = list(known)
-    wrong = next((name for name in options if name not in names), None)
-    if wrong is not None:
-        safe_import("difflib")
-        from difflib import get_close_matches
-
-        near = get_close_matches(wrong, names, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise TypeError(f"{function}() got an unexpected keyword argument {wrong!r}{hint}")

@@ -164,6 +164,8 @@ def write_folder_atomic(folder: StrPath, files: Mapping[str, bytes]) -> None:
     folders = dict.fromkeys([target, *((target / name).parent for name in files)])
     made = [each for folder in folders for each in _made(folder)]
     with ExitStack() as stack:
+        for each in made:
+            stack.callback(each.discard)
         new = []
         for name, data in files.items():
             new.append(Replacement(target / name))
@@ -171,10 +173,10 @@ def write_folder_atomic(folder: StrPath, files: Mapping[str, bytes]) -> None:
             with new[-1].naming():
                 new[-1].file.write(data)
             new[-1].finish()
-        for each in made:
-            each.keep()
         for file in new:
             file.move()
+        for each in made:
+            each.keep()
     for written in reversed(folders):
         sync_folder(written)
     for each in made:

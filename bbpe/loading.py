@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from . import formats
@@ -60,7 +61,7 @@ def load(
         ...     bbpe.load(folder + "/tokenizer.json") == tok
         True
     """
-    if isinstance(path, str | os.PathLike):
+    if isinstance(path, str | os.PathLike) and not Path(path).exists():
         found = local_path(path, "a tokenizer is not read from a URL", "copy its files to this machine first")
         if isinstance(path, str):
             safe_import("bbpe.published.hub")

@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import operator
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from .lazy import safe_import
 
-__all__ = ["as_path", "asdict", "checked_path", "dataclass", "field", "fields", "kind", "real", "replace", "whole"]
+__all__ = [
+    "as_path", "asdict", "check_names", "checked_path", "dataclass", "field", "fields", "kind", "real", "replace",
+    "whole",
+]  # fmt: skip
 
 _MISSING: Any = object()
 
@@ -274,3 +277,16 @@ def checked_path(name: str, value: Any) -> str | os.PathLike[str]:
 def as_path(name: str, value: Any) -> Path:
     """Return an argument that is a path; raises as `checked_path`."""
     return Path(checked_path(name, value))
+
+
+def check_names(function: str, options: Iterable[str], known: Iterable[str]) -> None:
+    """Raise `TypeError` for the function that the user called when it has no option of a name."""
+    names = list(known)
+    wrong = next((name for name in options if name not in names), None)
+    if wrong is not None:
+        safe_import("difflib")
+        from difflib import get_close_matches
+
+        near = get_close_matches(wrong, names, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise TypeError(f"{function}() got an unexpected keyword argument {wrong!r}{hint}")

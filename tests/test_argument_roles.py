@@ -1,6 +1,6 @@
 """Every public function that takes a corpus, an output or options refuses what it cannot use, and names it.
 
-One table of calls that work. The names in the signatures give the roles of the arguments, so a new function that is not in
+One table of calls that work. Names in the signatures give the roles of the arguments, so a new function that is not in
 the table fails `test_the_table_is_whole`.
 """
 
@@ -64,7 +64,7 @@ def calls(corpus: str, here: Path) -> dict[str, Call]:
         "Curve.plot": (bbpe.learning_curve(tok, [270, 280], corpus).plot, {"path": here / "curve.svg"}),
         "Evaluation.plot": (bbpe.evaluate(tok, corpus).plot, {"path": here / "bars.svg"}),
         "PretokenCounts.save": (counts.save, {"path": here / "counts.parquet"}),
-        "Tokenizer.apply_chat_template": (tok.apply_chat_template, {"messages": messages, "chat_template": "{{ bos }}"}),
+        "Tokenizer.apply_chat_template": (tok.apply_chat_template, {"messages": messages, "chat_template": "{{x}}"}),
         "Tokenizer.as_huggingface": (tok.as_huggingface, {}),
         "Tokenizer.encode_files": (lambda files, **more: list(tok.encode_files(files, **more)), {"files": corpus}),
         "Tokenizer.save": (tok.save, {"path": here / "t.json"}),

@@ -192,8 +192,8 @@ TRAINING: list[Row] = [
     (lambda: bbpe.train_from_counts({"a": 1.5}, 300), TypeError, ("count of 'a' must be an int",)),  # type: ignore[dict-item]
     (lambda: bbpe.extend(TOK, TEXTS, add=0), ValueError, ("add is 0", "at least 1")),
     (lambda: bbpe.extend(TOK, TEXTS, add="5"), TypeError, ("add must be an int, not str",)),  # type: ignore[arg-type]
-    (lambda: bbpe.count_part("out", 0), TypeError, ("plan is 'out', a str; expected what bbpe.plan_count",)),  # type: ignore[arg-type]
-    (lambda: bbpe.get_encoding(None), TypeError, ("name is None; expected the name of a published",)),  # type: ignore[arg-type]
+    (lambda: bbpe.count_part("out", 0), TypeError, ("plan must be what bbpe.plan_count returned, not str",)),  # type: ignore[arg-type]
+    (lambda: bbpe.get_encoding(None), TypeError, ("name must be the name of a vocabulary, a str, not NoneType",)),  # type: ignore[arg-type]
     (lambda: bbpe.encoding_for_model(5), TypeError, ("model is 5, an int; expected the name of a model",)),  # type: ignore[arg-type]
     (lambda: bbpe.prune(TOK, keep=5), ValueError, ("keep is 5", "at least 257")),
     (lambda: bbpe.set_cache_limit("x"), ValueError, ("'x' is no size", "'4GB'")),

@@ -167,9 +167,10 @@ def test_a_url_that_cannot_be_written_to_is_refused_before_work(name: str, capsy
 def test_what_could_not_be_uploaded_is_kept(folder: Path) -> None:
     with pytest.raises(OSError, match=r"quota is used up; what was to be uploaded is kept as .*: 'closed://b/x\.json'"):
         TOK.save("closed://b/x.json")
-    (kept,) = Path("temporary").iterdir()
+    (kept,) = Path("temporary").rglob("upload")
     assert kept.read_bytes() == Path("tok.json").read_bytes()
     kept.unlink()
+    kept.parent.rmdir()
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])

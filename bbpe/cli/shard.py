@@ -18,7 +18,7 @@ from bbpe.threads import thread_count
 from .command import Command, add_pattern, load_named, positive
 from .counting import add_progress, progress_of
 from .parsers import UsageError
-from .streams import STDIN, add_reading, named_file, say, say_json
+from .streams import add_reading, named_file, say, say_json
 
 
 def _add_arguments(parser: ArgumentParser) -> None:
@@ -85,9 +85,6 @@ def _plan(args: Namespace) -> ShardPlan:
         return open_plan(args.output)
     if not args.files or args.tokenizer is None:
         raise UsageError("expected files and a tokenizer (-t), or --part or --finish for a plan that is stored")
-    if STDIN in args.files:
-        problem = "- is standard input, which cannot be read again when a part is written again"
-        raise UsageError(f"{problem}; save it to a file first, and give its name")
     options: dict[str, Any] = {
         name: getattr(args, name)
         for name in "format eos bos dtype text_field id_field input_format document part_size empty on_error".split()

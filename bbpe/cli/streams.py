@@ -98,7 +98,8 @@ def as_files(names: Sequence[str]) -> Iterator[list[str]]:
 def named_file(text: str) -> str:
     """Read an argument that is a file, and not standard input."""
     if text == STDIN:
-        raise ArgumentTypeError("this cannot be standard input (-); expected a file")
+        problem = "- is standard input, which cannot be read again"
+        raise ArgumentTypeError(f"{problem}; save it to a file first, and give its name")
     return text
 
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from inspect import signature
 from typing import Any
 
+from ..lazy import safe_import
 from .encoding import Encoding
 
 
@@ -41,6 +42,7 @@ def masked_chat(owner: Any, kind: Any, rows_of: Any, arguments: Sequence[Any], o
 def _rendered(owner: Any, given: Mapping[str, Any]) -> tuple[str, Sequence[tuple[int, int]]] | None:
     """Return the text of a chat, and the spans of the assistant in it; `None` with an older `transformers`."""
     try:
+        safe_import("transformers.utils", "chat_template_utils")
         from transformers.utils import chat_template_utils as utils
 
         render: Any = utils.render_jinja_template

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import formats
-from ..errors import VocabularyError, check_names
+from ..errors import VocabularyError
 from ..files import temporary_folder
 from ..lazy import safe_import
 from ..pipeline.special_tokens import END_OF_TEXT
+from ..records import check_names
 from ..spec.chat_templates import DEFAULT, chat_templates
 from ..spec.named_tokens import template_tokens
 from ..spec.spec import TokenizerSpec

@@ -14,11 +14,11 @@ from ..core.count import PretokenTable
 from ..corpus.chunks import Position
 from ..corpus.files import CorpusPaths, check_apart, corpus_files
 from ..corpus.rowfiles import pyarrow_parquet
-from ..errors import CorpusError, check_names
+from ..errors import CorpusError
 from ..files import temporary_folder
 from ..lazy import futures
 from ..progress import Progress
-from ..records import replace
+from ..records import check_names, replace
 from ..text import Text
 from ..threads import Workers, thread_count
 from .checkpoint import WRITTEN, Checkpoint, State, checkpoint_folder, file_name
@@ -27,7 +27,7 @@ from .counter import PartCounter, joined
 from .counts import PretokenCounts, Summary, counts_of
 from .estimate import plan_note
 from .handout import HandOut
-from .options import Counting, CountingTask, FileOptions, Report, TextOptions
+from .options import Counting, CountingTask, FileOptions, Report, TextOptions, silent
 from .runs import RunTask, count_to_run
 from .spill import Spill, parts_for
 
@@ -191,7 +191,8 @@ class _CountRun:
                 left_out = f"all {counts.summary.left_out} documents; use a larger one"
                 raise CorpusError(f"sample={self._how.sample} leaves out {left_out}")
             done = self._read if self._corpus.total is None else self._corpus.total
-            ended = Progress("count", done, self._corpus.total, "bytes", str(counts.summary))
+            note = "" if self._report is silent else str(counts.summary)
+            ended = Progress("count", done, self._corpus.total, "bytes", note)
             if self._spill is not None and self._spill.runs:
                 steps = 2 * self._spill.parts
                 ended = replace(ended, phase="sum", done=steps, total=steps, unit="parts")

@@ -17,7 +17,7 @@ from ..core.count import PretokenTable
 from ..core.temporary import Folder
 from ..corpus.rowfiles import ROWS, RowDigest, Rows, metadata_of, read_rows, regrouped, writing
 from ..errors import CorpusError
-from ..records import as_path, asdict, checked_path, dataclass, fields, kind, real, replace, whole
+from ..records import asdict, checked_path, dataclass, fields, kind, real, replace, whole
 from ..splitting.patterns import Pattern, get_pattern
 from ..text import counted
 
@@ -318,7 +318,7 @@ def load_counts(
     given, or another than the one given; `ImportError` without pyarrow; `OSError` naming the file.
     """
     kind("special_tokens", special_tokens, list | tuple | None, "a list of strings or None")
-    found = metadata_of(as_path("path", path))
+    found = metadata_of(checked_path("path", path))
     if _KEY not in found:
         if found.items() >= _WRITER.items():
             raise CorpusError(f"{path}: the file was changed, its metadata {_KEY!r} is gone; take another copy")

@@ -14,9 +14,9 @@ from ..corpus.files import CorpusPaths, check_apart, corpus_files, file_of
 from ..corpus.opened import version_of
 from ..corpus.ranges import check_columns
 from ..corpus.urls import path_of
-from ..errors import CorpusError, check_names
+from ..errors import CorpusError
 from ..files import local_path, write_atomic
-from ..records import asdict, dataclass, kind, replace, whole
+from ..records import asdict, check_names, dataclass, kind, replace, whole
 from .corpus_parts import Files, Part, Range
 from .counts import CountingSpec, PretokenCounts, Summary
 from .options import CorpusOptions, Counting, CountingTask, silent

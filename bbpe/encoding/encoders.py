@@ -40,6 +40,7 @@ def text_encoder(spec: TokenizerSpec, *, is_fused: bool = True, model: BPE | Non
     if pipeline is not None:
         encoder.piped = PipedTexts(encoder.encoder, pipeline, spec.vocab_size)
     if spec.modelled:
+        safe_import("bbpe.encoding.policy_encoder")
         from .policy_encoder import PolicyEncoder
 
         def make(ids: frozenset[int]) -> TextEncoder:

@@ -15,7 +15,7 @@ from ..spec.models import LongestMatchModel, UnigramModel, WordLevelModel, WordP
 from ..spec.rules import Charsmap, SqueezeBlanks
 from ..spec.spec import TextRules, TokenizerSpec
 from ..splitting.patterns import Pattern
-from .folder_config import other_names, with_folder
+from .folder_config import WITHIN, with_folder
 from .reading import about, read_json, shown
 from .rows import FORMATS, Format
 
@@ -130,7 +130,7 @@ def _has_folder(source: Path) -> bool:
     """Return whether a vocabulary, other than a tokenizer.json, has a name by which `transformers` reads a folder."""
     names = {name for row in FORMATS.values() if row.has_folder for name in row.names[0]}
     folder = source if source.is_dir() else source.parent
-    return (source.is_dir() or source.name in names) and bool(other_names(folder))
+    return (source.is_dir() or source.name in names) and any((folder / other).exists() for other in WITHIN)
 
 
 def written(spec: TokenizerSpec, path: StrPath, format: str | None = None) -> dict[Path, bytes]:  # noqa: A002

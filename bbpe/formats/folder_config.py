@@ -24,6 +24,8 @@ CONFIG, _MAP, _ADDED = "tokenizer_config.json", "special_tokens_map.json", "adde
 OTHER_FILES = (CONFIG, _MAP, _ADDED, "chat_template.jinja", "chat_template.json", "generation_config.json")
 #: The folder of further chat templates, which are saved unchanged too.
 TEMPLATES = "additional_chat_templates"
+#: What a folder has of these if its vocabulary is not all that it says.
+WITHIN = (*OTHER_FILES, TEMPLATES)
 # the order in which `transformers` adds tokens that are named by their uses, before those of other uses
 _NAMED = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
 _EXTRA, _ADDITIONAL, _SPECIFIC = "extra_special_tokens", "additional_special_tokens", "model_specific_special_tokens"

@@ -13,11 +13,11 @@ from typing import Any, Unpack
 from ..corpus.files import CorpusPaths
 from ..counting.handout import HandOut
 from ..counting.options import Report, reporting
-from ..errors import CorpusError, check_names
+from ..errors import CorpusError
 from ..files import write_atomic
 from ..lazy import futures
 from ..progress import Progress
-from ..records import asdict, kind, whole
+from ..records import asdict, check_names, kind, whole
 from ..threads import thread_count
 from ..tokenizer import Tokenizer
 from .load import MANIFEST, Shards

@@ -47,7 +47,8 @@ def verify_shards(
 
     Example:
         >>> from pathlib import Path
-        >>>         >>> tok = bbpe.train_from_iterator(["low lower"], 258)
+        >>> from tempfile import TemporaryDirectory
+        >>> tok = bbpe.train_from_iterator(["low lower"], 258)
         >>> with TemporaryDirectory() as folder:
         ...     _ = Path(folder, "a.jsonl").write_text('{"text": "low"}')
         ...     _ = bbpe.shard(folder + "/a.jsonl", folder + "/out", tok)

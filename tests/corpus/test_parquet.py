@@ -123,7 +123,8 @@ def test_a_column_of_nulls_alone_has_no_texts(memory: str | None, tmp_path: Path
     assert (summary.documents, summary.skipped) == (1, 5)
     tok = bbpe.train_from_iterator(["see"], 257)
     assert len(list(tok.encode_files(tmp_path))) == 1
-    assert len(bbpe.shard(tmp_path, tmp_path / "out", tok, eos=None)) == 1
+    files = [tmp_path / "nulls.parquet", tmp_path / "texts.parquet"]
+    assert len(bbpe.shard(files, tmp_path / "out", tok, eos=None)) == 1
 
 
 def test_counts_of_other_engines_may_be_views(tmp_path: Path) -> None:

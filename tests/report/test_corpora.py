@@ -152,9 +152,9 @@ def test_the_files_of_prune_and_the_texts_of_training() -> None:
         (lambda: ANY.compare(TOK, SMALL, most="2"), TypeError, "most must be an int, not str"),
         (lambda: ANY.compare(TOK, SMALL, names=("a",)), ValueError, r"names is \('a',\), a tuple; expected two names"),
         (lambda: ANY.compare(TOK, SMALL, names="ab"), ValueError, "names is 'ab', a str; expected two names"),
-        (lambda: ANY.prune(TOK, keep="260"), TypeError, "keep is '260', a str; expected a number of tokens, or ids"),
-        (lambda: ANY.prune(TOK, keep=260.0), TypeError, "keep is 260.0, a float; expected a number of tokens"),
-        (lambda: ANY.prune(TOK, keep=True), TypeError, "keep is True, a bool"),
+        (lambda: ANY.prune(TOK, keep="260"), TypeError, "keep must be an int, a collection of ids, or None, not str"),
+        (lambda: ANY.prune(TOK, keep=260.0), TypeError, "keep must be an int, a collection of ids, or None, not float"),
+        (lambda: ANY.prune(TOK, keep=True), TypeError, "keep must be an int, a collection of ids, or None, not bool"),
         (lambda: ANY.prune(TOK, keep=260, min_count=None), TypeError, "min_count must be an int"),
     ],
 )

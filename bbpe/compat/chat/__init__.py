@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ...errors import VocabularyError
-from ...lazy import np
+from ...lazy import np, safe_import
 from ...spec.chat_templates import ChatTemplate, choose_template
 from ...spec.named_tokens import template_tokens
 from .counting import count_openai
@@ -118,6 +118,7 @@ def _variables(
 
 
 def _refuse_keyword(name: str, read: frozenset[str]) -> NoReturn:
+    safe_import("difflib")
     from difflib import get_close_matches
 
     names = "add_generation_prompt continue_final_message chat_template documents variables tools".split()
@@ -131,6 +132,7 @@ def _refuse_keyword(name: str, read: frozenset[str]) -> NoReturn:
 
 def _sandbox() -> Any:
     # jinja2 is an extra
+    safe_import("bbpe.compat.chat.sandbox")
     from . import sandbox
 
     return sandbox

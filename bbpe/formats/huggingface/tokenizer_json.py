@@ -20,7 +20,7 @@ from ...spec.rules import ESCAPED_MARK, SPACE_MARK, Normalizer, Replace
 from ...spec.spec import TextRules, TokenizerSpec, make_spec
 from ...splitting.patterns import Pattern, get_pattern
 from ..character_keys import key_of, keys_of_characters
-from ..folder_config import FolderConfig, other_files, other_names, read_folder
+from ..folder_config import WITHIN, FolderConfig, other_files, read_folder
 from ..key_tables import Keys, quick_document
 from ..keys import keys_of, merge_keys, without_added
 from ..ranks import live_merges
@@ -92,7 +92,7 @@ def _spec(value: object, options: _Options) -> TokenizerSpec:
     path, pattern, specials, name = options
     document = Fields(value, path=path, place="")
     parent = Path(path).parent
-    has_folder = Path(path).name == NAMES[0][0] and bool(other_names(parent))
+    has_folder = Path(path).name == NAMES[0][0] and any((parent / other).exists() for other in WITHIN)
     folder = read_folder(parent) if has_folder else FolderConfig()
     document.only("version", "1.0", default="1.0")
     truncation = document.component("truncation", read_truncation, None)
