@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from . import formats
-from .errors import no_tokenizer
 from .files import local_path
 from .lazy import safe_import
 from .tables.sources import key_of_path
@@ -70,10 +69,3 @@ def load(
             path = str(found) if found.exists() else hub_folder(path) or str(found)
     options: Any = {"pattern": pattern, "special_tokens": special_tokens, "name": name}
     return stored(cache, lambda: key_of_path(path, **options), lambda: Tokenizer(formats.load(path, **options)))
-
-
-def checked_tokenizer(given: object, argument: str = "tokenizer") -> Tokenizer:
-    """Return an argument that is a tokenizer; `TypeError` that names it, and how what was given becomes one."""
-    if not isinstance(given, Tokenizer):
-        raise no_tokenizer(given, argument)
-    return given

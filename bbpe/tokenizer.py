@@ -13,6 +13,7 @@ from .encoding.engine import CacheInfo, TextEncoder, checked_seed, id_dtype, sho
 from .encoding.limits import Side, as_batch, check_side, checked_limit, truncated
 from .encoding.piped import NOTHING_AROUND
 from .encoding.vocabulary import NamedId, NamedToken, Vocabulary
+from .errors import no_tokenizer
 from .lazy import VIEWS, lazy_property, np, npt, safe_import
 from .pipeline.special_tokens import Selection, SpecialTokens
 from .records import kind, whole
@@ -1374,3 +1375,10 @@ class Tokenizer:
     def __repr__(self) -> str:
         tokens = counted(len(self), "token")
         return f"<bbpe.Tokenizer {self.name or 'unnamed'}: {tokens}, {self._vocabulary.learned_as()}>"
+
+
+def checked_tokenizer(given: object, argument: str = "tokenizer") -> Tokenizer:
+    """Return an argument that is a tokenizer; `TypeError` that names it, and how what was given becomes one."""
+    if not isinstance(given, Tokenizer):
+        raise no_tokenizer(given, argument)
+    return given

@@ -6,11 +6,10 @@ from collections.abc import Collection, Mapping
 from itertools import accumulate
 from typing import Any
 
-from ..loading import checked_tokenizer
 from ..pipeline.special_tokens import Selection
 from ..records import dataclass
 from ..text import Text, text_bytes
-from ..tokenizer import Tokenizer
+from ..tokenizer import Tokenizer, checked_tokenizer
 from .trace_view import visible
 
 

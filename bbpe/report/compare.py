@@ -12,13 +12,12 @@ from ..corpus.sources import Reading
 from ..counting.options import Report, reporting
 from ..errors import described
 from ..lazy import np
-from ..loading import checked_tokenizer
 from ..records import dataclass, kind, whole
 from ..spec.spec import other_tokens
 from ..splitting.patterns import Pattern
 from ..splitting.splitter import TextSplitter
 from ..text import readable, shortened, text_bytes
-from ..tokenizer import Tokenizer
+from ..tokenizer import Tokenizer, checked_tokenizer
 from .page import page
 from .tables import Table, number
 from .terminal import line_columns, wrapped

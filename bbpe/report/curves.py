@@ -12,11 +12,10 @@ from ..counting.corpus_parts import checked_texts
 from ..counting.options import Counting, Report, reporting
 from ..errors import described
 from ..lazy import safe_import
-from ..loading import checked_tokenizer
 from ..progress import Progress
 from ..records import dataclass, kind, real, whole
 from ..text import Text, text_bytes
-from ..tokenizer import Tokenizer
+from ..tokenizer import Tokenizer, checked_tokenizer
 from ..training.prune import prune
 from ..training.train import Model, train_from_iterator
 from .plots import save_lines

@@ -12,10 +12,9 @@ from ..corpus.files import CorpusPaths, Format
 from ..counting.counts import Document
 from ..counting.options import Report, reporting
 from ..lazy import np, npt
-from ..loading import checked_tokenizer
 from ..records import dataclass, kind, replace, whole
 from ..threads import check_threads, imap
-from ..tokenizer import Tokenizer
+from ..tokenizer import Tokenizer, checked_tokenizer
 from ..types import Ragged
 from .measures import Batch, CorpusCount, Measures, TokenizerCount, changed_documents
 from .page import page

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from ..corpus.files import CorpusPaths, Format
 from ..counting.options import Report, reporting
-from ..loading import checked_tokenizer
 from ..progress import Progress
 from ..records import whole
-from ..tokenizer import Tokenizer
+from ..tokenizer import Tokenizer, checked_tokenizer
 from .corpus_checks import corpus_checks
 from .findings import SEVERITIES, Finding, LintReport
 from .rule_checks import RULE_CHECKS

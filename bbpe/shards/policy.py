@@ -10,10 +10,9 @@ from ..corpus.files import Format as SourceFormat
 from ..corpus.files import check_format
 from ..errors import TokenNotFoundError
 from ..lazy import np, npt
-from ..loading import checked_tokenizer
 from ..pipeline.special_tokens import Selection
 from ..records import asdict, dataclass, whole
-from ..tokenizer import Tokenizer
+from ..tokenizer import Tokenizer, checked_tokenizer
 from .formats import FORMATS
 from .formats.format import Format
 

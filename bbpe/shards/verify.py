@@ -11,9 +11,8 @@ from ..corpus.urls import path_of
 from ..counting.options import check_share
 from ..errors import BBPEError, CorpusError
 from ..files import temporary_folder
-from ..loading import checked_tokenizer
 from ..records import whole
-from ..tokenizer import Tokenizer
+from ..tokenizer import Tokenizer, checked_tokenizer
 from .load import read_part
 from .outputs import digest_of
 from .part import PartRecord, Totals, encode_part, read_record

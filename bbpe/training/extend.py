@@ -12,11 +12,10 @@ from ..counting.counts import PretokenCounts
 from ..counting.options import Counting, Report, counting_of
 from ..errors import VocabularyError
 from ..lazy import np, npt
-from ..loading import checked_tokenizer
 from ..records import replace, whole
 from ..spec.spec import TextRules, TokenizerSpec
 from ..splitting.patterns import Pattern, get_pattern
-from ..tokenizer import Tokenizer
+from ..tokenizer import Tokenizer, checked_tokenizer
 from .bpe import BPE, BytePlan, TieBreak
 
 

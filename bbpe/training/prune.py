@@ -13,11 +13,10 @@ from ..counting.options import Counting, counting_of
 from ..errors import VocabularyError
 from ..formats.ranks import live_merges
 from ..lazy import np, npt
-from ..loading import checked_tokenizer
 from ..records import replace, whole
 from ..spec.rules import Template
 from ..spec.spec import TextRules, TokenizerSpec
-from ..tokenizer import Tokenizer
+from ..tokenizer import Tokenizer, checked_tokenizer
 from .facts import uses_in
 
 # what lies beside a tokenizer.json and names ids

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import subprocess
+from itertools import pairwise
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -92,7 +93,20 @@ def lines_without_docstrings(path: Path) -> int:
     text = path.read_text("utf-8")
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     nodes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, documented)] if path.suffix == ".py" else []
-    return len(text.splitlines()) - sum(docstring_lines(node) for node in nodes)
+    return len(text.splitlines()) - sum(docstring_lines(node) + attribute_lines(node) for node in nodes)
+
+
+def attribute_lines(node: ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """The lines of the docstrings that stand after attributes of a class."""
+    pairs = pairwise(node.body) if isinstance(node, ast.ClassDef) else ()
+    texts = [
+        after.value
+        for before, after in pairs
+        if isinstance(before, ast.Assign | ast.AnnAssign)
+        and isinstance(after, ast.Expr)
+        and isinstance(after.value, ast.Constant)
+    ]
+    return sum((text.end_lineno or text.lineno) - text.lineno + 1 for text in texts)
 
 
 def docstring_lines(node: ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) -> int:
