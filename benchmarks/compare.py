@@ -88,7 +88,7 @@ def libraries_of(args: argparse.Namespace, jobs: list[str]) -> list[str]:
 def main() -> int:
     jobs_help = "".join(f"  {name}: {', '.join(job.options)}\n" for name, job in JOBS.items())
     parser = argparse.ArgumentParser(
-        description=f"{__doc__}\n{jobs_help}", formatter_class=argparse.RawDescriptionHelpFormatter
+        allow_abbrev=False, description=f"{__doc__}\n{jobs_help}", formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("jobs", help=f"comma-separated: {', '.join(JOBS)}")
     parser.add_argument("corpora", nargs="+")

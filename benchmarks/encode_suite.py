@@ -1,8 +1,8 @@
 """Everything about encoding, against every library: tables, then the gates.
 
-    python -m benchmarks.encode_suite --json results.json     hours
-    python -m benchmarks.encode_suite --quick                 less text, one vocabulary, 3 runs, no tokenizers
-    python -m benchmarks.encode_suite --jobs encode_flat,worst --json results.json
+python -m benchmarks.encode_suite --json results.json     hours
+python -m benchmarks.encode_suite --quick                 less text, one vocabulary, 3 runs, no tokenizers
+python -m benchmarks.encode_suite --jobs encode_flat,worst --json results.json
 """
 
 from __future__ import annotations
@@ -42,7 +42,9 @@ def cases(quick: bool) -> list[Case]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--jobs", help="only these, comma-separated")
     add_run_options(parser)

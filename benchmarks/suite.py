@@ -48,7 +48,9 @@ def name_of(area: Area, case: Case) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--quick", action="store_true", help="1 MB, fewer libraries and corpora, nothing published")
     parser.add_argument("--size", help="bytes of each text (8 MB, quick 1 MB)")
     parser.add_argument("--minutes", type=float, help="start no case after so many (25, quick 2.5)")

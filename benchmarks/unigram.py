@@ -51,7 +51,7 @@ def compare(name: str, ours: Callable[[], object], theirs: Callable[[], object],
 def main() -> int:
     import sentencepiece
 
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(allow_abbrev=False, description=__doc__)
     parser.add_argument("model")
     parser.add_argument("text", type=Path)
     parser.add_argument("--train", type=int, metavar="SIZE")

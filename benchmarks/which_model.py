@@ -70,7 +70,7 @@ def plot(rows: dict[str, dict[str, tuple[float, float]]]) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(allow_abbrev=False, description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--size", type=int, default=32_000)
     parser.add_argument("--plot", type=Path)

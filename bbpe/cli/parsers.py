@@ -8,6 +8,7 @@ import shlex
 from ast import literal_eval
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
+from itertools import takewhile
 from typing import Any, NoReturn
 
 from bbpe.errors import BBPEError
@@ -46,6 +47,10 @@ class Parser(argparse.ArgumentParser):
 
     command: Callable[[], Any] | None = None
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        # an abbreviation is a guess, which another option of a later version would change
+        super().__init__(*args, allow_abbrev=False, **kwargs)
+
     def complete(self) -> None:
         """Add the arguments of the command, unless they are there."""
         if self.command is not None:
@@ -57,11 +62,23 @@ class Parser(argparse.ArgumentParser):
         """Parse as argparse does, with the arguments of the command; an unknown one gets a hint."""
         self.complete()
         self.set_defaults(parser=self)
+        if self._subparsers is None:
+            self._refuse(word for word in takewhile("--".__ne__, args or ()) if self._is_unknown(word))
         namespace, unknown = super().parse_known_args(args, namespace)
-        if unknown:
-            hint = did_you_mean(unknown[0].partition("=")[0], self._option_string_actions)
-            self.error(f"unknown argument {unknown[0]!r}{hint}")
+        self._refuse(unknown)
         return namespace, unknown
+
+    def _is_unknown(self, word: str) -> bool:
+        """Whether a word is an option that the command does not have; argparse looks for missing ones first."""
+        return word.startswith("--") and " " not in word and word.partition("=")[0] not in self._option_string_actions
+
+    def _refuse(self, words: Iterable[str]) -> None:
+        """End the program if there are words that the command does not know; the first is named, with a hint."""
+        for word in words:
+            name = word.partition("=")[0]
+            begun = [option for option in self._option_string_actions if name[2:] and option.startswith(name)]
+            hint = f" (did you mean {' or '.join(map(repr, begun[:2]))}?)" if begun else None
+            self.error(f"unknown argument {word!r}{hint or did_you_mean(name, self._option_string_actions)}")
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         choices = action.choices

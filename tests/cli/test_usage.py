@@ -86,6 +86,30 @@ def test_an_unknown_option(prog: str, here: None, capfd: pytest.CaptureFixture[s
     assert err.startswith("bbpe: error: unknown argument '--no-such-option'")
 
 
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        ("tokens -t t.json a.txt --per-lin", "'--per-line'"),
+        ("tokens --tok t.json a.txt", "'--tokenizer'"),
+        ("tokens -t t.json a.txt --text=content", "'--text-field'"),
+        ("encode -t t.json a.txt --line", "'--lines' or '--line-buffered'"),
+        ("train --vocab-siz 300 a.txt", "'--vocab-size'"),
+        ("counts merge --out b.parquet a.parquet", "'--output'"),
+        ("--vers", "'--version'"),
+    ],
+)
+def test_an_abbreviation_is_not_guessed(words: str, hint: str, here: None, capfd: pytest.CaptureFixture[str]) -> None:
+    status, err = failed(capfd, *words.split())
+    assert status == 2
+    assert re.fullmatch(rf"bbpe: error: unknown argument '--[a-z=-]+' \(did you mean {hint}\?\)", err.splitlines()[0])
+
+
+def test_words_after_two_hyphens_are_files(here: None, capfd: pytest.CaptureFixture[str]) -> None:
+    Path("--per-lin").write_text("see")
+    assert main(["tokens", "-t", "t.json", "--", "--per-lin"]) == 0
+    assert capfd.readouterr().out.endswith("--per-lin\n")
+
+
 @pytest.mark.parametrize(("leaf", "action"), OPTIONS)
 def test_a_wrong_value(leaf: Parser, action: argparse.Action, capfd: pytest.CaptureFixture[str]) -> None:
     """Numbers, choices and patterns: the option and the value are named."""

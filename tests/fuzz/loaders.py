@@ -141,7 +141,7 @@ def fuzz(name: str, seed: bytes, seconds: float) -> bool:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Load mutated files.")
+    parser = argparse.ArgumentParser(allow_abbrev=False, description="Load mutated files.")
     parser.add_argument("--seconds", type=float, default=60, help="for all formats together")
     parser.add_argument("names", nargs="*", help="files to mutate, by name (default: one of each format)")
     args = parser.parse_args()
