@@ -288,8 +288,8 @@ class Tokenizer:
         Raises:
             SpecialTokenError: A text has a disallowed special token.
             ValueError: There is a pair, and the template has no form for pairs.
-            TypeError: `texts` is a single text, or one of its items is neither a text nor a pair, or a row of a column
-                is null.
+            TypeError: `texts` is a single text, a set or a mapping, or one of its items is neither a text nor a pair,
+                or a row of a column is null.
 
         Example:
             >>> bbpe.train_from_iterator(["low lower"], vocab_size=258).encode_batch(["low", ""])
@@ -319,7 +319,7 @@ class Tokenizer:
         Raises:
             SpecialTokenError: A text has a disallowed special token.
             ValueError: There is a pair, and the template has no form for pairs.
-            TypeError: `texts` is a single text, or one of its items is neither a text nor a pair.
+            TypeError: `texts` is a single text, a set or a mapping, or one of its items is neither a text nor a pair.
 
         Example:
             >>> bbpe.train_from_iterator(["low lower"], vocab_size=258).encode_batch_to_numpy(["low", "", "l"]).offsets
@@ -688,7 +688,7 @@ class Tokenizer:
 
         Raises:
             SpecialTokenError: A text has a disallowed special token.
-            TypeError: `texts` is a single text, or one of its items is not a text.
+            TypeError: `texts` is a single text, a set or a mapping, or one of its items is not a text.
 
         Example:
             >>> bbpe.train_from_iterator(["low lower"], vocab_size=258).count_tokens_batch(["low", "", "lower"])
@@ -872,7 +872,8 @@ class Tokenizer:
 
         Raises:
             TokenIdError: An id of a row has no token.
-            TypeError: `batch` is not a batch of ids; the message names the first row that is not a row of ids.
+            TypeError: `batch` is not a batch of ids, or it is a set or a mapping; the message names the first row that
+                is not a row of ids.
 
         Example:
             >>> tok = bbpe.train_from_iterator(["a b"], vocab_size=256)

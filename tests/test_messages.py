@@ -99,6 +99,14 @@ ENCODING: list[Row] = [
     (lambda: TOK.encode(["a"]), TypeError, (A_TEXT, "list")),  # type: ignore[arg-type]
     (lambda: TOK.encode_batch("a"), TypeError, ("a batch must be an iterable of texts, not one str",)),
     (lambda: TOK.encode_batch(5), TypeError, ("a batch must be an iterable of texts, not int",)),  # type: ignore[arg-type]
+    (lambda: TOK.encode_batch({"a": 1}), TypeError, ("texts is {'a': 1}, a dict", "list(texts.values())")),
+    (lambda: TOK.encode_batch_to_numpy({"a"}), TypeError, ("texts is {'a'}, a set", "no order", "sorted(texts)")),
+    (lambda: TOK.encode_padded(frozenset("a"), pad_id=0), TypeError, ("texts is", "no order", "sorted(texts)")),
+    (lambda: TOK.count_tokens_batch({"a"}), TypeError, ("texts is {'a'}, a set", "sorted(texts)")),
+    (lambda: TOK.decode_batch({1: [97]}), TypeError, ("batch is {1: [97]}, a dict", "list(batch.values())")),
+    (lambda: TOK.decode_batch({(97,)}), TypeError, ("batch is {(97,)}, a set", "sorted(batch)")),
+    (lambda: TOK.as_tokenizers().encode_batch({"a": 1}), TypeError, ("input is {'a': 1}", "list(input.values())")),
+    (lambda: TOK.as_tokenizers().encode_batch({"a"}), TypeError, ("input is {'a'}", "sorted(input)")),
     (lambda: TOK.encode_batch(["a", None]), TypeError, ("text 1", A_TEXT, "NoneType")),  # type: ignore[list-item]
     (lambda: TOK.encode_bytes("a"), TypeError, ("encode_bytes takes bytes", "encode takes str too")),  # type: ignore[arg-type]
     (lambda: TOK.encode("a", allowed_special={"<x>"}), S, ("'<x>' is not a special token",)),

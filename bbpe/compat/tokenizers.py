@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import formats
 from ..core.column import Column
+from ..encoding.limits import check_order
 from ..encoding.stream import StreamDecoder
 from ..files import ReadFile, StrPath
 from ..formats.huggingface import tokenizer_json
@@ -127,6 +128,7 @@ class Tokenizer:
         """
         if isinstance(input, str | bytes):
             raise TypeError(f"a batch is a list of texts, not {type(input).__name__}")
+        check_order(input, "input")
         texts = opened(input)
         if isinstance(texts, Column):
             sizes = [1] * len(texts)
@@ -203,6 +205,7 @@ class Tokenizer:
 
     def decode_batch(self, sequences: Iterable[Sequence[int]], skip_special_tokens: bool = True) -> list[str]:
         """Return the text of each row of ids; the arguments are those of `decode`."""
+        check_order(sequences, "sequences")
         return [self._engine.decoded(ids, skip_special_tokens) for ids in sequences]
 
     async def async_decode_batch(self, *arguments: Any, **options: Any) -> list[str]:

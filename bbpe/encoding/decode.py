@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain, pairwise
 from typing import Any, TypeAlias, cast, get_args
@@ -17,6 +17,7 @@ from ..spec.spec import TokenizerSpec, other_tokens
 from ..threads import check_threads, imap, thread_count
 from ..types import Ragged
 from .forms import Keys, forms_of
+from .limits import check_order
 from .stream import MachineStream, StreamDecoder, UnknownIds
 
 #: The types of ids that all decoding methods accept.
@@ -221,14 +222,14 @@ def checked_rows(batch: object) -> Any:
         return batch
     if (found := id_rows(batch)) is not None:
         return Ragged(cast(Any, found[0]), found[1])  # ids of any integer type, which decoding checks
-    is_ordered = isinstance(batch, Iterable) and not isinstance(batch, str | bytes | Mapping | Set | np.ndarray)
-    if not is_ordered:
+    check_order(batch, "batch")
+    if not isinstance(batch, Iterable) or isinstance(batch, str | bytes | np.ndarray):
         shape = f" of {batch.dtype} with {batch.ndim} dimensions" if isinstance(batch, np.ndarray) else ""
         raise TypeError(
             "a batch must be an iterable of rows of ids, a Ragged or an integer array of two dimensions, not "
             f"{type(batch).__name__}{shape}"
         )
-    rows = batch if isinstance(batch, list | tuple) else list(batch)  # type: ignore[call-overload]
+    rows = batch if isinstance(batch, list | tuple) else list(batch)
     for number, row in enumerate(rows):
         if not isinstance(row, list):
             try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, KeysView, Mapping, Set
 from typing import Any, Literal, TypeAlias, TypeVar, cast
 
 from ..core.column import Column, text_column
@@ -11,6 +11,7 @@ from ..core.offsets import map_spans
 from ..core.truncate import first_part
 from ..core.word_bpe import WordBPE
 from ..core.wordpiece import WordPiece
+from ..errors import described
 from ..lazy import np, npt, safe_import
 from ..pipeline.special_tokens import Matcher
 from ..pipeline.streaming import complete_characters
@@ -72,16 +73,30 @@ def _spans_around_cut(
 
 
 def as_batch(texts: Iterable[_Item]) -> list[_Item] | Column:
-    """Return the items of a batch as a list, or as a column of Arrow; `TypeError` on a single text."""
+    """Return the items of a batch as a list, or as a column of Arrow.
+
+    Raises `TypeError` on a single text, and on a set or a mapping: rows would have an order that differs from run to
+    run, or the values would be lost.
+    """
     if type(texts) is list or isinstance(texts, Column):
         return texts
     if isinstance(texts, (str, bytes, bytearray, memoryview)):
         raise TypeError(f"a batch must be an iterable of texts, not one {type(texts).__name__}")
     if (column := text_column(texts)) is not None:
         return column
+    check_order(texts, "texts")
     if not isinstance(texts, Iterable):
         raise TypeError(f"a batch must be an iterable of texts, not {type(texts).__name__}")
     return list(texts)
+
+
+def check_order(batch: object, name: str) -> None:
+    """Raise `TypeError` on a set or a mapping, naming the argument and the way out."""
+    if isinstance(batch, Mapping):
+        raise TypeError(f"{name} is {described(batch)}; expected a list: give its values, list({name}.values())")
+    # the keys of a mapping have an order
+    if isinstance(batch, Set) and not isinstance(batch, KeysView):
+        raise TypeError(f"{name} is {described(batch)}, which has no order; expected a list, such as sorted({name})")
 
 
 def check_side(side: str, name: str = "side") -> None:

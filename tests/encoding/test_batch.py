@@ -134,3 +134,11 @@ def test_a_batch_whose_texts_become_longer(
     monkeypatch.setattr(batches.Batch, "marks", replacing)
     with pytest.raises(RuntimeError, match="changed while it was encoded"):
         tok_of("gpt2").encode_batch_to_numpy(texts)
+
+
+def test_views_of_a_mapping_keep_its_order(tok_of):
+    tok, texts = tok_of("gpt2"), {"the cat": 1, "a": 2, "": 3}
+    rows = tok.encode_batch(list(texts))
+    assert tok.encode_batch(texts.keys()) == tok.encode_batch(dict(enumerate(texts)).values()) == rows
+    assert tok.count_tokens_batch(texts.keys()).tolist() == list(map(len, rows))
+    assert tok.decode_batch(dict(enumerate(rows)).values()) == list(texts)
