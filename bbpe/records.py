@@ -261,10 +261,10 @@ def real(name: str, value: Any) -> float:
     return found
 
 
-def kind(name: str, value: object, kinds: Any, expected: str) -> None:
-    """Raise `TypeError` that names an argument of another kind, and what is expected of it."""
+def kind(name: str, value: object, kinds: Any, expected: str, way: str = "") -> None:
+    """Raise `TypeError` that names an argument of another kind, what is expected of it, and the way out."""
     if not isinstance(value, kinds):
-        raise TypeError(f"{name} must be {expected}, not {type(value).__name__}")
+        raise TypeError(f"{name} must be {expected}, not {type(value).__name__}{way and f': {way}'}")
 
 
 def checked_path(name: str, value: Any) -> str | os.PathLike[str]:

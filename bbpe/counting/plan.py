@@ -27,6 +27,8 @@ _VERSION = 2
 _PLAN = "plan.json"
 #: The memory that summing takes at once without a limit.
 _ROOM = 1 << 28
+#: What to do with a folder where a plan is expected.
+_AGAIN = "the same call again returns the plan that a folder has"
 #: A range of a file: its path, size and version, and where it starts and stops.
 _Row = tuple[str, int, str, int, int | None]
 
@@ -218,7 +220,7 @@ def count_part(plan: CountPlan, number: int) -> Summary:
         3
 
     """
-    kind("plan", plan, CountPlan, "what bbpe.plan_count returned")
+    kind("plan", plan, CountPlan, "what bbpe.plan_count returned", _AGAIN)
     number = whole("number", number, 0, len(plan) - 1)
     done = _summary_of(plan, number)
     if done is not None:
@@ -240,11 +242,11 @@ def _summary_of(plan: CountPlan, number: int) -> Summary | None:
         raise CorpusError(f"{path}: expected the record of a part: {error}") from error
 
 
-def sum_counts(folder: str | os.PathLike[str], *, max_memory: int | str | None = None) -> PretokenCounts:
+def sum_counts(folder: str | os.PathLike[str] | CountPlan, *, max_memory: int | str | None = None) -> PretokenCounts:
     """Add up the counts of all parts of a plan.
 
     Args:
-        folder: The folder of the plan.
+        folder: The folder of the plan, or the plan.
         max_memory: As in `Counting`.
 
     Returns:
@@ -253,6 +255,7 @@ def sum_counts(folder: str | os.PathLike[str], *, max_memory: int | str | None =
     Raises:
         CorpusError: Parts are missing, or a file is damaged.
         OSError: A file cannot be read.
+        TypeError: `folder` is neither a path nor the plan of a count.
 
     Example:
         >>> from pathlib import Path
@@ -265,7 +268,9 @@ def sum_counts(folder: str | os.PathLike[str], *, max_memory: int | str | None =
         1
 
     """
-    plan = open_count_plan(folder)
+    where = folder.folder if isinstance(folder, CountPlan) else folder
+    kind("folder", where, str | os.PathLike, "the folder of a count, a str or a path, or its plan")
+    plan = open_count_plan(where)
     found = [_summary_of(plan, number) for number in range(len(plan))]
     missing = [number for number, summary in enumerate(found) if summary is None]
     if missing:

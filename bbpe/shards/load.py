@@ -7,17 +7,20 @@ import os
 from bisect import bisect_right
 from collections.abc import Iterator
 from operator import index
-from typing import Any, SupportsIndex, overload
+from typing import Any, SupportsIndex, TypeAlias, overload
 
 from ..errors import CorpusError
 from ..lazy import lazy_property, np, npt
-from ..records import dataclass
+from ..records import dataclass, kind
 from ..text import counted
 from ..tokenizer import Tokenizer
 from .formats import Lengths
 from .formats.format import Ids, is_mapped, mapped, with_suffix
 from .part import Totals, read_record
 from .plan import ShardPlan, open_plan
+
+#: A folder of shards, or what has one.
+Folder: TypeAlias = "str | os.PathLike[str] | ShardPlan | Shards"
 
 MANIFEST = "manifest.json"
 #: The most parts that are open at once, each with two maps of the 65,530 that Linux gives a process.
@@ -174,11 +177,19 @@ class _OpenParts:
         return found
 
 
-def load_shards(folder: str | os.PathLike[str]) -> Shards:
+def stored_plan(given: Folder, argument: str = "folder") -> ShardPlan:
+    """Return the plan in a folder of shards; raises `TypeError` naming the argument, or as `open_plan`."""
+    plan = given.plan if isinstance(given, Shards) else given
+    folder = plan.folder if isinstance(plan, ShardPlan) else plan
+    kind(argument, folder, str | os.PathLike, "a folder of shards, a str or a path, or their plan, or bbpe.Shards")
+    return open_plan(folder)
+
+
+def load_shards(folder: Folder) -> Shards:
     """Load shards that are complete.
 
     Args:
-        folder: The folder that `shard` wrote.
+        folder: The folder that `shard` wrote, or the plan of it.
 
     Returns:
         The shards; only their plan and totals are read now.
@@ -186,6 +197,7 @@ def load_shards(folder: str | os.PathLike[str]) -> Shards:
     Raises:
         CorpusError: Parts are missing, or a file is damaged.
         OSError: There is no plan, or a file cannot be read.
+        TypeError: `folder` is neither a path nor a plan of shards.
 
     Example:
         >>> from pathlib import Path
@@ -198,7 +210,7 @@ def load_shards(folder: str | os.PathLike[str]) -> Shards:
         <bbpe.Shards: 1 document, 1 token, 1 part of megatron>
 
     """
-    plan = open_plan(folder)
+    plan = stored_plan(folder)
     path = plan.folder / MANIFEST
     try:
         record = json.loads(path.read_bytes())

@@ -14,7 +14,7 @@ from ..lazy import np, npt
 from ..records import replace, whole
 from .formats import Lengths
 from .formats.format import forget
-from .load import Shards, lens_of, load_shards
+from .load import Folder, Shards, lens_of, load_shards
 from .outputs import outputs
 from .part import PartFiles, PartRecord, Totals, read_record, write_record
 from .plan import ShardPlan, shards_folder, stored_or_new
@@ -30,7 +30,7 @@ _Piece: TypeAlias = "tuple[int, npt.NDArray[np.uint8], Lengths, str]"
 
 
 def merge_shards(
-    folders: Sequence[str | os.PathLike[str]], folder: str | os.PathLike[str], *, shuffle: int | None = None,
+    folders: Sequence[Folder], folder: str | os.PathLike[str], *, shuffle: int | None = None,
     shard_size: int | None = None,
 ) -> Shards:  # fmt: skip
     """Merge shards of one tokenizer and one policy into a single part, or into parts of about equal size.
@@ -38,7 +38,7 @@ def merge_shards(
     Without shuffling, a single part is what `shard` would write in one.  Documents keep their ids, and stay whole.
 
     Args:
-        folders: The folders that `shard` wrote, in order; all of them must be complete.
+        folders: The folders that `shard` wrote, or their shards, in order; all of them must be complete.
         folder: The new folder.
         shuffle: A seed has the documents in a random order, exactly: any order may come, and it depends on the seed and
             the number of each document alone.  The order of the corpus by default.
@@ -78,16 +78,18 @@ def merge_shards(
     return finish_shards(plan)
 
 
-def _checked_folders(folders: object) -> list[str | os.PathLike[str]]:
+def _checked_folders(folders: object) -> list[Folder]:
     """Return the folders in a list; `TypeError` on weights and on what has no order."""
     if isinstance(folders, str | os.PathLike):
         raise ValueError(f"folders is {str(folders)!r}; expected a list of one folder or more")
+    if isinstance(folders, Shards | ShardPlan):
+        raise TypeError(f"folders must be a list of folders in order, not {type(folders).__name__}: give [shards]")
     if isinstance(folders, bytes | bytearray | Mapping | Set) or not isinstance(folders, Iterable):
         no_weights = "; shards are merged whole, without weights" if isinstance(folders, Mapping) else ""
         raise TypeError(f"folders must be a list of folders in order, not {type(folders).__name__}{no_weights}")
     found = list(folders)
     for number, folder in enumerate(found):
-        if not isinstance(folder, str | os.PathLike):
+        if not isinstance(folder, str | os.PathLike | Shards | ShardPlan):
             no_weights = "; shards are merged whole, without weights" if isinstance(folder, Sequence) else ""
             raise TypeError(f"folders[{number}] must be a folder, not {type(folder).__name__}{no_weights}")
     if not found:

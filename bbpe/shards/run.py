@@ -26,6 +26,8 @@ from .plan import ShardPlan, make_plan, stored_or_new
 from .policy import ShardOptions, make_policy
 
 _SKIPPED = "skipped.jsonl"
+# what to do with a folder, or with shards, where a plan is expected
+_AGAIN = "the same call again returns the plan that a folder has; shards have it as shards.plan"
 
 
 def plan_shards(
@@ -99,7 +101,7 @@ def shard_part(plan: ShardPlan, number: int) -> PartRecord:
         1
 
     """
-    kind("plan", plan, ShardPlan, "what plan_shards returns")
+    kind("plan", plan, ShardPlan, "what plan_shards returns", _AGAIN)
     return write_part(plan, number)
 
 
@@ -133,7 +135,7 @@ def finish_shards(plan: ShardPlan) -> Shards:
         1
 
     """
-    kind("plan", plan, ShardPlan, "what plan_shards returns")
+    kind("plan", plan, ShardPlan, "what plan_shards returns", _AGAIN)
     records = [read_record(plan, number) for number in range(len(plan))]
     missing = [number for number, record in enumerate(records) if record is None]
     if missing:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,15 +12,15 @@ from ..errors import BBPEError, CorpusError
 from ..files import temporary_folder
 from ..records import whole
 from ..tokenizer import Tokenizer, checked_tokenizer
-from .load import read_part
+from .load import Folder, read_part, stored_plan
 from .outputs import digest_of
 from .part import PartRecord, Totals, encode_part, read_record
-from .plan import ShardPlan, Source, open_plan
+from .plan import ShardPlan, Source
 from .run import check_totals
 
 
 def verify_shards(
-    folder: str | os.PathLike[str], tokenizer: Tokenizer | None = None, *, sample: float = 0.001, seed: int = 0
+    folder: Folder, tokenizer: Tokenizer | None = None, *, sample: float = 0.001, seed: int = 0
 ) -> list[str]:
     """Look for faults in shards.
 
@@ -29,7 +28,7 @@ def verify_shards(
     document and byte of the corpus is accounted for.  Some parts are encoded again, whose bytes must be equal.
 
     Args:
-        folder: The folder that `shard` wrote.
+        folder: The folder that `shard` wrote, the plan of it, or the shards.
         tokenizer: The tokenizer that should have written them, if that is to be checked.
         sample: The share of parts that are encoded again, at least one, which takes the corpus; with 0 none, so that
             shards are verified where the corpus is not. Shuffled or divided ones cannot be encoded again.
@@ -58,7 +57,7 @@ def verify_shards(
     sample, seed = check_share("sample", sample, or_none=True), whole("seed", seed)
     if tokenizer is not None:
         checked_tokenizer(tokenizer)
-    plan = open_plan(folder)
+    plan = stored_plan(folder)
     return list(_faults(plan, tokenizer, sample, seed))
 
 

@@ -116,7 +116,7 @@ def test_a_plan_is_counted_in_any_order_by_a_pool_that_dies(pool: bool, corpus: 
     counts = bbpe.sum_counts(plan.folder)
     assert list(counts) == list(right)
     assert counts.summary == right.summary
-    assert list(bbpe.sum_counts(plan.folder, max_memory="8GB")) == list(right)
+    assert list(bbpe.sum_counts(plan, max_memory="8GB")) == list(right)
     assert counts.spec == right.spec
     assert not list(plan.folder.glob("sum-*"))
 
@@ -149,3 +149,17 @@ def test_runs_that_are_not_seen_are_named(corpus: Path, monkeypatch: pytest.Monk
 
     with pytest.raises(bbpe.CorpusError, match="give checkpoint="):
         bbpe.count(corpus, pattern="gpt2", executor=Elsewhere())
+
+
+def test_a_plan_has_its_folder_but_a_folder_is_no_plan(corpus: Path, tmp_path: Path) -> None:
+    plan = bbpe.plan_count(corpus, tmp_path / "counts", pattern="gpt2")
+    again = "must be what bbpe.plan_count returned, not .*: the same call again returns the plan that a folder has"
+    for wrong in (plan.folder, str(plan.folder), None):
+        with pytest.raises(TypeError, match=f"^plan {again}"):
+            bbpe.count_part(wrong, 0)  # type: ignore[arg-type]
+    bbpe.count_part(plan, 0)
+    assert list(bbpe.sum_counts(plan)) == list(bbpe.sum_counts(str(plan.folder)))
+    tok = bbpe.train_from_iterator(["low lower"], 258)
+    other = bbpe.plan_shards(corpus / "a.jsonl", tmp_path / "shards", tok)
+    with pytest.raises(TypeError, match=r"^folder must be the folder of a count, .* or its plan, not ShardPlan"):
+        bbpe.sum_counts(other)  # type: ignore[arg-type]

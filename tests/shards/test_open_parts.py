@@ -143,3 +143,28 @@ def test_a_part_of_another_length_is_named(tmp_path: Path, tok: bbpe.Tokenizer) 
     with pytest.raises(bbpe.CorpusError, match=r"parts have \d+ documents; expected \d+"):
         bbpe.load_shards(tmp_path / "out")[0]
     assert all(left < right for left, right in pairwise(done._firsts))
+
+
+def test_a_plan_and_shards_have_their_folder_but_a_folder_is_no_plan(tmp_path: Path, tok: bbpe.Tokenizer) -> None:
+    done = shards_of(tmp_path, tok)
+    plan = done.plan
+    for given in (plan, done, plan.folder, str(plan.folder)):
+        assert bbpe.verify_shards(given) == []
+        assert bbpe.load_shards(given).totals == done.totals
+    joined = bbpe.merge_shards([done, plan, plan.folder], tmp_path / "all")
+    assert len(joined) == 3 * len(done)
+    again = "must be what plan_shards returns, not .*: the same call again returns the plan that a folder has"
+    for wrong in (plan.folder, str(plan.folder), done, None):
+        with pytest.raises(TypeError, match=f"^plan {again}; shards have it as shards.plan"):
+            bbpe.shard_part(wrong, 0)  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match=f"^plan {again}"):
+            bbpe.finish_shards(wrong)  # type: ignore[arg-type]
+    counting = bbpe.plan_count(tmp_path / "a.jsonl", tmp_path / "counts", pattern="gpt2")
+    for call in (bbpe.verify_shards, bbpe.load_shards):
+        with pytest.raises(TypeError, match=r"^folder must be a folder of shards, .* or their plan, .* not CountPlan"):
+            call(counting)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"^folders\[0\] must be a folder, not CountPlan"):
+        bbpe.merge_shards([counting], tmp_path / "more")  # type: ignore[list-item]
+    for one in (plan, done):
+        with pytest.raises(TypeError, match=r"^folders must be a list of folders in order, not .*: give \[shards\]"):
+            bbpe.merge_shards(one, tmp_path / "more")  # type: ignore[arg-type]
