@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from .. import formats
 from ..core.column import Column
@@ -494,6 +494,9 @@ class DecodeStream:
         return other
 
     __deepcopy__ = __copy__
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a DecodeStream cannot be pickled; make one of the ids so far, DecodeStream(ids=ids)")
 
 
 class _Theirs:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, TypeAlias
 
 from ..core.ids import TokenBytes
 from ..core.stream import FormStream
@@ -91,7 +91,8 @@ class StreamDecoder:
     A character is returned with the id that completes it. The time for an id does not depend on how many ids came
     before. The results of all calls of `push` and of `finish`, joined, equal the result of `Tokenizer.decode` for all
     ids; so text that the next id or the end of the text may change is held back. A decoder with a regex that replaces
-    text across tokens holds back all of it. A decoder is for one stream, and for one thread at a time.
+    text across tokens holds back all of it. A decoder is for one stream, and for one thread at a time. It
+    can be copied, but not pickled.
 
     Example:
         >>> decoder = bbpe.train_from_iterator(["a b"], vocab_size=256).stream_decoder()
@@ -187,3 +188,9 @@ class StreamDecoder:
 
     def __deepcopy__(self, memo: object) -> Self:
         return self.copy()
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "a StreamDecoder cannot be pickled, as its state is within a process; pickle the tokenizer and the ids so "
+            "far, and go on with tokenizer.stream_decoder(prompt=ids)"
+        )
