@@ -48,8 +48,9 @@ class Parser(argparse.ArgumentParser):
     command: Callable[[], Any] | None = None
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
         # an abbreviation is a guess, which another option of a later version would change
-        super().__init__(*args, allow_abbrev=False, **kwargs)
+        self.allow_abbrev = False
 
     def complete(self) -> None:
         """Add the arguments of the command, unless they are there."""
