@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from functools import partial
+from typing import Any
 
 from .errors import VocabularyError, described
 from .files import ReadFile, StrPath
@@ -24,7 +26,8 @@ def get_encoding(name: str, *, folder: StrPath | None = None, cache: bool | StrP
     The search for its file goes through `folder`, the folders of the environment variable `BBPE_VOCABS` (or, without
     it, `~/.cache/bbpe`), the caches of tiktoken and `huggingface_hub`, and installed packages that carry the file.  A
     file is used only if its SHA-256 is right.  Nothing is downloaded: `bbpe fetch NAME` does that.  Qwen's tokenizers
-    convert a text to NFC first, as the models' own tokenizers do.
+    convert a text to NFC first, as the models' own tokenizers do.  Another name may be that of an installed plugin of
+    tiktoken, a module in `tiktoken_ext`.
 
     Args:
         name: The name of the vocabulary, such as "o200k_base", "llama3" or "qwen3"; the error for an unknown name lists
@@ -43,7 +46,13 @@ def get_encoding(name: str, *, folder: StrPath | None = None, cache: bool | StrP
         >>> tok.encode("hello world")  # doctest: +SKIP
         [15339, 1917]
     """
-    published = published_vocabulary(name)
+    try:
+        published = published_vocabulary(name)
+    except VocabularyError:
+        constructor = _plugin(name)
+        if constructor is None:
+            raise
+        return tokenizer_of_ranks(**constructor())
     try:
         format_name, files = found(published, folder)
     except MissingError as missing:
@@ -54,6 +63,31 @@ def get_encoding(name: str, *, folder: StrPath | None = None, cache: bool | StrP
         return key_of_published(published.name, digests, sum(len(file.data) for file in files))
 
     return stored(cache, key, lambda: _load(published, format_name, files))
+
+
+def tokenizer_of_ranks(
+    name: str, pat_str: str, mergeable_ranks: Mapping[bytes, int], special_tokens: Mapping[str, int],
+    explicit_n_vocab: int | None = None,
+) -> Tokenizer:  # fmt: skip
+    """Return the tokenizer of the arguments of tiktoken's `Encoding`; `VocabularyError` when they do not fit."""
+    # as one regex of several, it is not the name of a pattern
+    made = Tokenizer.from_ranks(mergeable_ranks, pattern=[pat_str], special_tokens=special_tokens, name=name)
+    found = len(mergeable_ranks) + len(special_tokens)
+    if explicit_n_vocab and (found, made.vocab_size) != (explicit_n_vocab, explicit_n_vocab):
+        raise VocabularyError(
+            f"explicit_n_vocab is {explicit_n_vocab}, but there are {len(mergeable_ranks)} mergeable_ranks and "
+            f"{len(special_tokens)} special_tokens with ids up to {made.vocab_size - 1}; expected {found} ids "
+            "without a gap"
+        )
+    return made
+
+
+def _plugin(name: str) -> Callable[[], dict[str, Any]] | None:
+    """Return the constructor of an encoding of a plugin of tiktoken."""
+    safe_import("bbpe.published.plugins")
+    from .published.plugins import plugin_constructors
+
+    return plugin_constructors().get(name)
 
 
 def encoding_for_model(

@@ -12,7 +12,7 @@ from ..spec.named_tokens import named_tokens
 from ..spec.rules import BYTE_KEYS
 from ..spec.spec import TokenizerSpec, byte_tokens, is_of_text, keys_of_text, other_tokens
 from ..spec.vocab import Vocab
-from ..text import alphabet_to_bytes, bytes_to_alphabet, tokens_to_alphabet
+from ..text import alphabet_to_bytes, bytes_to_alphabet, counted, tokens_to_alphabet
 
 #: The most characters of a token that a message shows.
 _SHOWN = 60
@@ -55,7 +55,7 @@ class Vocabulary:
         """Return a short description of the model."""
         if self._spec.model is not None:
             return type(self._spec.model).__name__
-        mode = "ranks" if self._spec.merges is None else f"{len(self._spec.merges)} merges"
+        mode = "ranks" if self._spec.merges is None else counted(len(self._spec.merges), "merge")
         return f"{mode}, pattern {self._spec.pattern}"
 
     def key(self, token_id: int) -> str:
@@ -88,16 +88,17 @@ class Vocabulary:
         for marked in (spec.special_tokens, spec.added_tokens):
             if key in marked:
                 return marked[key]
-        return self._ordinary_id(_bytes_of_key(key))
+        return self.ordinary_id(_bytes_of_key(key))
 
     def _id_of_bytes(self, token: bytes | None) -> int | None:
         if token is None:
             return None
         found = self._marked_ids.get(token)
-        found = found if found is not None else self._ordinary_id(token)
+        found = found if found is not None else self.ordinary_id(token)
         return found if found is not None else self._other_ids.get(token)
 
-    def _ordinary_id(self, token: bytes | None) -> int | None:
+    def ordinary_id(self, token: bytes | None) -> int | None:
+        """Return the id of an ordinary token with these bytes; `None` when there is none."""
         vocab = self._spec.vocab
         assert isinstance(vocab, Vocab)
         # one look-up in its table; a dict of all tokens takes as long as loading

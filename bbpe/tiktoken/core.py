@@ -17,13 +17,12 @@ from ..core.column import Column
 from ..encoding.batches import THREAD_WORTH
 from ..encoding.engine import TextEncoder
 from ..encodings import get_encoding as get_tokenizer
-from ..encodings import published_vocabulary
+from ..encodings import published_vocabulary, tokenizer_of_ranks
 from ..errors import SpecialTokenError, TokenIdError, TokenNotFoundError, VocabularyError
 from ..lazy import lazy_property, np, npt
 from ..pipeline.special_tokens import NOTHING, Matcher
 from ..tokenizer import Tokenizer
 from ..types import Ragged
-from .plugins import plugin_constructors
 
 _Allowed: TypeAlias = Literal["all"] | AbstractSet[str]
 _Disallowed: TypeAlias = Literal["all"] | Collection[str]
@@ -86,16 +85,7 @@ class Encoding:
         special_tokens: Mapping[str, int],
         explicit_n_vocab: int | None = None,
     ) -> None:
-        # as one regex of several, it is not the name of a pattern
-        made = Tokenizer.from_ranks(mergeable_ranks, pattern=[pat_str], special_tokens=special_tokens, name=name)
-        found = len(mergeable_ranks) + len(special_tokens)
-        if explicit_n_vocab and (found, made.vocab_size) != (explicit_n_vocab, explicit_n_vocab):
-            raise VocabularyError(
-                f"explicit_n_vocab is {explicit_n_vocab}, but there are {len(mergeable_ranks)} mergeable_ranks and "
-                f"{len(special_tokens)} special_tokens with ids up to {made.vocab_size - 1}; expected {found} ids "
-                "without a gap"
-            )
-        self._view(made)
+        self._view(tokenizer_of_ranks(name, pat_str, mergeable_ranks, special_tokens, explicit_n_vocab))
 
     @classmethod
     def _of(cls, tokenizer: Tokenizer) -> Encoding:
@@ -177,8 +167,12 @@ class Encoding:
 
         Returns:
             The ids, uint32[n].
+
+        Raises:
+            UnicodeEncodeError: The text has a surrogate, for which `encode` takes U+FFFD.
         """
-        return self._engine.to_array(text, self._policy(text, allowed_special, disallowed_special))
+        matcher = self._policy(text, allowed_special, disallowed_special)
+        return self._engine.to_array(text if text.isascii() else text.encode(), matcher)
 
     def encode_ordinary_batch(self, text: Iterable[str], *, num_threads: int = 8) -> list[list[int]]:
         """Encode many texts in which special tokens are plain text.
@@ -247,7 +241,7 @@ class Encoding:
         return stable, [list(ids) for ids in completions]
 
     def encode_single_token(self, text_or_bytes: str | bytes) -> int:
-        """Return the id of one token, ordinary or special.
+        """Return the id of one token, ordinary or special; of the ordinary one where a text is both.
 
         Args:
             text_or_bytes: The token, as text or bytes.
@@ -263,6 +257,9 @@ class Encoding:
             text_or_bytes = text_or_bytes.encode("utf-8")
         if not isinstance(text_or_bytes, bytes):
             raise TypeError(f"a token is str or bytes, not {type(text_or_bytes).__name__}")
+        ordinary = self._tokenizer._vocabulary.ordinary_id(text_or_bytes)
+        if ordinary is not None:
+            return ordinary
         try:
             return self._tokenizer.token_to_id(text_or_bytes)
         except TokenNotFoundError:
@@ -555,8 +552,7 @@ def _made(name: str) -> Encoding:
     try:
         published_vocabulary(name)
     except VocabularyError:
-        constructor = ENCODING_CONSTRUCTORS.get(name) or plugin_constructors().get(name)
-        if constructor is None:
-            raise
-        return Encoding(**constructor())
+        constructor = ENCODING_CONSTRUCTORS.get(name)
+        if constructor is not None:
+            return Encoding(**constructor())
     return Encoding._of(get_tokenizer(name))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ..published.models import MODELS, PREFIXES
+from ..published.plugins import plugin_constructors
 from .core import ENCODING_CONSTRUCTORS, ENCODINGS, get_encoding
-from .plugins import plugin_constructors
 
 __all__ = ["ENCODINGS", "ENCODING_CONSTRUCTORS", "get_encoding", "list_encoding_names"]
 

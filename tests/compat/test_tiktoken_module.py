@@ -20,7 +20,8 @@ from vocabularies import vocab_of
 
 import bbpe
 import bbpe.tiktoken
-from bbpe.tiktoken import core, load, model, plugins, registry
+from bbpe.published import plugins
+from bbpe.tiktoken import core, load, model, registry
 from bbpe.tiktoken.core import ENCODINGS
 
 PATTERN = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
@@ -167,7 +168,10 @@ def test_plugins_and_constructors(
     plugins.plugin_constructors.cache_clear()
     try:
         assert "mine" in bbpe.tiktoken.list_encoding_names()
-        assert bbpe.tiktoken.get_encoding("mine").encode("the") == [257]
+        assert bbpe.tiktoken.get_encoding("mine").encode("the") == bbpe.get_encoding("mine").encode("the") == [257]
+        assert bbpe.get_encoding("mine").name == "mine"
+        with pytest.raises(bbpe.VocabularyError, match="unknown vocabulary 'yours'"):
+            bbpe.get_encoding("yours")
     finally:
         plugins.plugin_constructors.cache_clear()
     monkeypatch.setitem(registry.ENCODING_CONSTRUCTORS, "other", lambda: {"name": "other", **GIVEN})

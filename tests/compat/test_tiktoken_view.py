@@ -228,3 +228,20 @@ def test_short_batches_take_one_thread(monkeypatch, tok_of):
     monkeypatch.setattr("threading.Thread.start", no_thread)
     assert view.encode_ordinary_batch(texts) == view.encode_batch(texts) == expected
     assert view.decode_batch(expected) == texts
+
+
+def test_a_text_that_is_a_token_twice_and_surrogates() -> None:
+    ranks, specials = {bytes([at]): at for at in range(256)}, {"<s>": 300, "a": 301}
+    enc, theirs = (
+        module.Encoding("x", pat_str=r"\S|\s", mergeable_ranks=ranks, special_tokens=specials)
+        for module in (bbpe.tiktoken, pytest.importorskip("tiktoken"))
+    )
+    for token in ("a", b"a", "<s>", "b"):
+        assert enc.encode_single_token(token) == theirs.encode_single_token(token)
+    for text in ("\ud800", "b\udfff", "\ud83d\ude00"):
+        for each in (enc, theirs):
+            with pytest.raises(UnicodeEncodeError):
+                each.encode_to_numpy(text)
+        assert enc.encode(text) == theirs.encode(text)
+    for text in ("", "bcd", "é 漢字 😀"):
+        assert enc.encode_to_numpy(text).tolist() == theirs.encode_to_numpy(text).tolist()
