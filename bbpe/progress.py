@@ -36,6 +36,10 @@ class Progress:
     note: str = ""
 
 
+#: The seconds after which jobs that are mostly short show a bar.
+DELAY = 2.0
+
+
 class ProgressBar:
     """Draws progress on stderr or on `stream`; a context manager, and callable with a `Progress`.
 

@@ -22,6 +22,7 @@ from bbpe.text import counted, text_bytes
 
 from .command import Command, add_pattern, load_named, positive
 from .streams import add_reading, as_files, say, say_json
+from .watch import Watch, add_progress, watched
 
 _OURS = "bbpe"
 _PEERS = ("tiktoken", "tokenizers")
@@ -64,6 +65,7 @@ def _add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--runs", type=positive, default=3, metavar="N", help="of each library, in turn (3)")
     parser.add_argument("--bytes", type=positive, default=_BYTES, metavar="N", help=f"of FILE at most ({_BYTES})")
     parser.add_argument("--json", action="store_true", help="write one JSON object")
+    add_progress(parser)
 
 
 def _libraries(text: str) -> tuple[str, ...]:
@@ -85,11 +87,13 @@ def _run(args: Namespace) -> int:
         tokenizer = load_named(args.tokenizer, args.pattern)
     else:
         tokenizer = bbpe.train_from_iterator([text], _LEARNED, pattern=args.pattern or "gpt2")
-    with TemporaryDirectory(prefix="bbpe-bench-") as folder:
+    names = (_OURS, *args.against)
+    runs_of_all = watched(args, "bench", args.runs * len(names), "runs")
+    with TemporaryDirectory(prefix="bbpe-bench-") as folder, runs_of_all as watch:
         for name in args.against:
             _write_for(name, tokenizer, Path(folder))
         tokenizer.save(Path(folder, f"{_OURS}.json"), format="huggingface")
-        runs = _all_runs((_OURS, *args.against), Path(folder), text, args.runs)
+        runs = _all_runs(names, Path(folder), text, args.runs, watch)
     speeds = [_speed(name, found, text) for name, found in runs.items()]
     if args.json:
         say_json({"file": args.file, "bytes": len(text.encode()), "speeds": [asdict(speed) for speed in speeds]})
@@ -118,13 +122,14 @@ def _beginning(reading: Reading, file: File, most: int) -> bytes:
     return bytes(found[:most])
 
 
-def _all_runs(names: tuple[str, ...], folder: Path, text: str, count: int) -> dict[str, list[_Run]]:
+def _all_runs(names: tuple[str, ...], folder: Path, text: str, count: int, watch: Watch) -> dict[str, list[_Run]]:
     """Each library in turn, a process each; stops when ids differ."""
     runs: dict[str, list[_Run]] = {name: [] for name in names}
     for _ in range(count):
         for name, found in runs.items():
             with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as executor:
                 found.append(executor.submit(_one_run, name, str(folder), text).result())
+            watch.add(1)
             if found[-1].ids != runs[_OURS][0].ids:
                 raise DifferentIdsError(f"{name} gives other ids for this text; figures would compare nothing")
     return runs

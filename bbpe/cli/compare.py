@@ -7,10 +7,10 @@ from argparse import ArgumentParser, Namespace
 import bbpe
 
 from .command import Command, add_pattern, load_named, positive
-from .counting import add_progress, progress_of
 from .eval import short_names
 from .outputs import check_output, inputs_of
 from .streams import add_reading, as_files, say, say_json
+from .watch import add_progress, progress_of
 
 
 def _add_arguments(parser: ArgumentParser) -> None:

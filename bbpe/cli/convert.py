@@ -17,6 +17,7 @@ from bbpe.tokenizer import Tokenizer
 from .command import Command, add_format, add_pattern, load_named
 from .outputs import check_output, inputs_of
 from .streams import as_files, chunks_of, say, say_json
+from .watch import Watch, add_progress, watched
 
 _SHOWN = 10
 # whose readers are told the pattern
@@ -31,6 +32,7 @@ def _add_arguments(parser: ArgumentParser) -> None:
     verify = "compare the ids of B with those of A before writing it: of tokens, of pairs of these, and of these texts"
     parser.add_argument("--verify", nargs="*", metavar="CORPUS", help=verify)
     parser.add_argument("--json", action="store_true", help="write one JSON object")
+    add_progress(parser)
 
 
 def _run(args: Namespace) -> int:
@@ -42,7 +44,8 @@ def _run(args: Namespace) -> int:
     report: dict[str, object] = {"source": args.source, "target": args.target, "format": chosen}
     report["pattern"] = str(tokenizer.spec.pattern)
     if args.verify is not None:
-        found = _verify(tokenizer, read_back, args.verify, report)
+        with watched(args, "verify") as watch:
+            found = _verify(tokenizer, read_back, args.verify, report, watch)
         if found:
             _report(args, report, found)
             return 1
@@ -51,12 +54,14 @@ def _run(args: Namespace) -> int:
     return 0
 
 
-def _verify(tokenizer: Tokenizer, again: Tokenizer, names: list[str], report: dict[str, object]) -> list[str]:
+def _verify(
+    tokenizer: Tokenizer, again: Tokenizer, names: list[str], report: dict[str, object], watch: Watch
+) -> list[str]:
     """Return where the ids of A and of what was read back of B differ."""
     found: list[str] = []
     count = size = 0
     for label, texts in chain((("the tokens", hard_texts(tokenizer)),), _corpus(names)):
-        seen = _Counter(texts)
+        seen = _Counter(watch.over(texts, len))
         for difference in differences(tokenizer, again, seen):
             found.append(f"{label}: {_described(difference)}")
             if len(found) > _SHOWN:

@@ -11,10 +11,11 @@ from bbpe.counting.counts import PretokenCounts
 from bbpe.records import asdict
 
 from .command import Command, pattern_of
-from .counting import add_corpus, add_counting, add_progress, counting_of, is_streamed, stdin_texts
+from .counting import add_corpus, add_counting, counting_of, is_streamed, stdin_texts
 from .outputs import check_output, inputs_of
 from .parsers import UsageError
 from .streams import STDIN, STDIN_FILE, say, say_json
+from .watch import add_progress
 
 
 def _add_arguments(parser: ArgumentParser) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from argparse import ArgumentParser, Namespace, _ArgumentGroup
 from collections.abc import Iterable
 from itertools import chain
@@ -11,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from bbpe.counting.options import Counting
-from bbpe.progress import JsonLines
 
 from .command import positive
 from .streams import STDIN_FILE, add_reading, check_stdin, stdin
+from .watch import progress_of
 
 
 def add_corpus(parser: ArgumentParser) -> _ArgumentGroup:
@@ -36,14 +35,6 @@ def add_counting(parser: ArgumentParser, corpus: _ArgumentGroup) -> None:
     group.add_argument("--threads", type=positive, metavar="N", help="(default: one for each core)")
 
 
-def add_progress(parser: ArgumentParser) -> None:
-    """Add how progress is shown."""
-    parser.add_argument(
-        "--progress", choices=("bar", "json", "none"), default="bar", help="what to write to stderr (default: bar)"
-    )
-    parser.add_argument("--quiet", action="store_const", const="none", dest="progress", help="as --progress none")
-
-
 def share(text: str) -> float:
     """Read an argument that is more than 0 and at most 1."""
     try:
@@ -62,11 +53,6 @@ def counting_of(args: Namespace, *, files: bool = True) -> Counting:
     if files:
         options |= {"text_field": args.text_field, "format": args.input_format, "on_error": args.on_error}
     return Counting(progress=progress_of(args), **options)
-
-
-def progress_of(args: Namespace) -> Any:
-    """Return the `progress` argument that the command line asks for."""
-    return JsonLines(sys.stderr) if args.progress == "json" else args.progress == "bar"
 
 
 def is_streamed(args: Namespace) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from bbpe.errors import TokenIdError
 
@@ -13,6 +13,7 @@ from . import npy
 from .command import Command, add_tokenizer, load_tokenizer
 from .lines import add_lines, convert_lines, lines_of
 from .streams import chunks_of, label_of, names_of, write
+from .watch import add_progress, watched
 
 if TYPE_CHECKING:
     from bbpe.tokenizer import Tokenizer
@@ -32,6 +33,7 @@ def _add_arguments(parser: ArgumentParser) -> None:
     pieces = "the files have what `encode --pieces` writes, not ids"
     parser.add_argument("--pieces", action="store_true", help=pieces)
     add_lines(parser)
+    add_progress(parser)
 
 
 def _run(args: Namespace) -> int:
@@ -39,13 +41,14 @@ def _run(args: Namespace) -> int:
     read = _piece_reader(tokenizer) if args.pieces else _read_ids
     if args.lines:
         return convert_lines(args, partial(_texts_of, tokenizer, read))
-    for name in names_of(args.files):
-        if args.pieces:
-            for row in _rows(name, read):
-                write(tokenizer.decode_bytes(row))
-            continue
-        for ids in npy.blocks(name) if name.endswith(".npy") else _text_blocks(name):
-            write(tokenizer.decode_bytes(ids))
+    with watched(args, "decode", unit="ids", writes=True) as watch:
+        for name in names_of(args.files):
+            if args.pieces:
+                blocks: Iterable[Any] = _rows(name, read)
+            else:
+                blocks = npy.blocks(name) if name.endswith(".npy") else _text_blocks(name)
+            for ids in watch.over(blocks, len):
+                write(tokenizer.decode_bytes(ids))
     return 0
 
 

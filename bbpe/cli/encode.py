@@ -19,7 +19,8 @@ from .command import Command, load_tokenizer, number
 from .lines import add_lines, add_texts, convert_lines, encoded, speller
 from .outputs import check_output, inputs_of
 from .parsers import UsageError
-from .streams import STDIN, STDIN_FILE, names_of, stdin, stdin_chunks, write
+from .streams import STDIN, STDIN_FILE, names_of, size_of, stdin, stdin_chunks, write
+from .watch import Watch, add_progress, watched
 
 #: How many ids are written at once.
 _WORDS = 1 << 16
@@ -32,6 +33,7 @@ def _add_arguments(parser: ArgumentParser) -> None:
     pieces = "write tokens as the vocabulary has them, such as those of SentencePiece"
     spelled.add_argument("--pieces", action="store_true", help=pieces)
     add_lines(parser)
+    add_progress(parser)
     sample = "with --lines: a random segmentation, with this dropout (BPE) or smoothing (Unigram)"
     parser.add_argument("--sample", type=number, metavar="ALPHA", help=sample)
     form = parser.add_mutually_exclusive_group()
@@ -51,12 +53,17 @@ def _run(args: Namespace) -> int:
     tokenizer = load_tokenizer(args)
     if args.lines:
         return convert_lines(args, encoded(args, tokenizer))
-    documents = documents_of(args, tokenizer)
+    with watched(args, "encode", size_of(args.files), writes=args.numpy is None) as watch:
+        _write(args, tokenizer, documents_of(args, tokenizer, watch))
+    return 0
+
+
+def _write(args: Namespace, tokenizer: Tokenizer, documents: Iterable[Document]) -> None:
     if args.numpy is not None:
         with npy.writer(args.numpy) as write_ids:
             for ids in chain.from_iterable(document.parts for document in documents):
                 write_ids(ids)
-        return 0
+        return
     for document in documents:
         blocks = _spelled(tokenizer, document.parts, args)
         if args.json:
@@ -65,54 +72,54 @@ def _run(args: Namespace) -> int:
             _write_joined(blocks, f'{{"file": {json.dumps(str(document.path))}, {row}"{key}": [', ", ", "]}\n")
         else:
             _write_joined(blocks, "", " ", "\n")
-    return 0
 
 
-def documents_of(args: Namespace, tokenizer: Tokenizer) -> Iterator[Document]:
+def documents_of(args: Namespace, tokenizer: Tokenizer, watch: Watch) -> Iterator[Document]:
     """Yield the documents of all files, whose names are looked at before the first is read."""
     allowed: Selection = "all" if args.special else ()
     found = []
     for name in names_of(args.files):
         if name == STDIN:
-            found.append(_of_stdin(args, tokenizer, allowed))
+            found.append(_of_stdin(args, tokenizer, allowed, watch))
         else:
-            found.append(_file_encoder(args, tokenizer, allowed).corpus(name))
+            found.append(_file_encoder(args, tokenizer, allowed, watch).corpus(name))
     return chain.from_iterable(found)
 
 
-def counts_of(args: Namespace, tokenizer: Tokenizer) -> Iterator[tuple[str, int]]:
+def counts_of(args: Namespace, tokenizer: Tokenizer, watch: Watch) -> Iterator[tuple[str, int]]:
     """Yield the file of each document and the number of its ids; all names are looked at before a file is read."""
-    encoder = _file_encoder(args, tokenizer, "all" if args.special else ())
+    encoder = _file_encoder(args, tokenizer, "all" if args.special else (), watch)
     found: list[Iterable[tuple[str, int]]] = []
     for name in names_of(args.files):
         if name != STDIN:
             found.append((str(path), count) for path, count in encoder.counts(name))
         elif args.input_format in (None, "text"):
-            found.append((STDIN, encoder.count(_stdin_texts(args))) for _ in range(1))
+            found.append((STDIN, encoder.count(_stdin_texts(args, watch))) for _ in range(1))
         else:
             stdin()
             found.append((STDIN, count) for _, count in encoder.counts(STDIN_FILE))
     return chain.from_iterable(found)
 
 
-def _file_encoder(args: Namespace, tokenizer: Tokenizer, allowed: Selection) -> FileEncoder:
+def _file_encoder(args: Namespace, tokenizer: Tokenizer, allowed: Selection, watch: Watch) -> FileEncoder:
     specials = tokenizer._specials
     return FileEncoder(
-        tokenizer._encoder, specials.matcher(allowed), specials.texts, args.text_field, args.input_format
+        tokenizer._encoder, specials.matcher(allowed), specials.texts, args.text_field, args.input_format, watch.add
     )
 
 
-def _of_stdin(args: Namespace, tokenizer: Tokenizer, allowed: Selection) -> Iterator[Document]:
+def _of_stdin(args: Namespace, tokenizer: Tokenizer, allowed: Selection, watch: Watch) -> Iterator[Document]:
+    encoder = _file_encoder(args, tokenizer, allowed, watch)
     if args.input_format in (None, "text"):
-        yield Document(Path(STDIN), None, _file_encoder(args, tokenizer, allowed).parts(_stdin_texts(args)))
+        yield Document(Path(STDIN), None, encoder.parts(_stdin_texts(args, watch)))
         return
     stdin()
-    for document in _file_encoder(args, tokenizer, allowed).corpus(STDIN_FILE):
+    for document in encoder.corpus(STDIN_FILE):
         yield Document(Path(STDIN), document.row, document.parts)
 
 
-def _stdin_texts(args: Namespace) -> Iterator[Texts]:
-    for chunk in stdin_chunks(args.input_format):
+def _stdin_texts(args: Namespace, watch: Watch) -> Iterator[Texts]:
+    for chunk in watch.over(stdin_chunks(args.input_format), len):
         yield Texts(chunk, None, last=False)
     yield Texts(b"", None)
 

@@ -11,10 +11,10 @@ from typing import Any
 import bbpe
 
 from .command import Command, add_pattern, load_named, positive
-from .counting import add_progress, progress_of
 from .outputs import check_output, inputs_of
 from .parsers import UsageError
 from .streams import add_reading, as_files, say, say_json
+from .watch import add_progress, progress_of
 
 
 def _size(text: str) -> int:

@@ -12,10 +12,11 @@ from bbpe.splitting.patterns import get_pattern
 from bbpe.text import counted
 
 from .command import Command, add_format, add_tokenizer, load_named, positive
-from .counting import add_corpus, add_counting, add_progress, counting_of
+from .counting import add_corpus, add_counting, counting_of
 from .outputs import check_output, inputs_of
 from .parsers import UsageError
 from .streams import as_files, say, say_json
+from .watch import add_progress
 
 
 def _add_arguments(parser: ArgumentParser) -> None:

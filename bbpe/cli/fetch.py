@@ -11,6 +11,7 @@ from bbpe.published.table import ALIASES, PUBLISHED
 
 from .command import Command
 from .streams import say
+from .watch import add_progress, watched
 
 
 def _add_arguments(parser: ArgumentParser) -> None:
@@ -18,6 +19,7 @@ def _add_arguments(parser: ArgumentParser) -> None:
     where = f"default: the first folder of {FOLDERS_VARIABLE}, or ~/.cache/bbpe"
     parser.add_argument("--folder", metavar="DIR", help=f"where to write it ({where})")
     parser.add_argument("--url", help="an address to use instead of the publisher's; the checksum still holds")
+    add_progress(parser)
 
 
 def _run(args: Namespace) -> int:
@@ -25,7 +27,9 @@ def _run(args: Namespace) -> int:
 
     folder = own_folders()[0] if args.folder is None else args.folder
     name = args.name if args.name in (*PUBLISHED, *ALIASES) else name_for_model(args.name) or args.name
-    say(str(fetch(published_vocabulary(name), folder, url=args.url)))
+    with watched(args, "fetch") as watch:
+        path = fetch(published_vocabulary(name), folder, url=args.url, report=watch.report)
+    say(str(path))
     return 0
 
 

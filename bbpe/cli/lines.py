@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from .command import add_tokenizer
 from .parsers import UsageError
 from .streams import add_reading, chunks_of, files_of, flush, label_of, write
+from .watch import watched
 
 if TYPE_CHECKING:
     from bbpe.corpus.files import Format
@@ -55,13 +56,14 @@ def convert_lines(args: Namespace, convert: Callable[[list[bytes], str, int], Se
 
     `convert` takes lines, the name of their input for messages, and the number of the first line.
     """
-    for name in files_of(args.files):
-        number = 1
-        for lines in lines_of(name, getattr(args, "input_format", "text")):
-            write("".join(f"{line}\n" for line in convert(lines, label_of(name), number)).encode())
-            number += len(lines)
-            if args.line_buffered:
-                flush()
+    with watched(args, "convert", unit="lines", writes=True) as watch:
+        for name in files_of(args.files):
+            number = 1
+            for lines in watch.over(lines_of(name, getattr(args, "input_format", "text")), len):
+                write("".join(f"{line}\n" for line in convert(lines, label_of(name), number)).encode())
+                number += len(lines)
+                if args.line_buffered:
+                    flush()
     return 0
 
 

@@ -8,8 +8,8 @@ import bbpe
 from bbpe.records import replace
 
 from .command import Command, add_tokenizer, load_tokenizer, positive, whole
-from .counting import add_progress, progress_of
 from .streams import add_reading, as_files, say, say_json
+from .watch import add_progress, progress_of
 
 
 def _add_arguments(parser: ArgumentParser) -> None:

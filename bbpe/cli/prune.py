@@ -13,10 +13,10 @@ from bbpe.lazy import np
 from bbpe.text import counted
 
 from .command import Command, add_format, add_tokenizer, load_tokenizer, positive
-from .counting import add_progress, progress_of
 from .outputs import check_output, inputs_of
 from .parsers import UsageError
 from .streams import as_files, say, say_json
+from .watch import add_progress, progress_of
 
 
 def _add_arguments(parser: ArgumentParser) -> None:

@@ -16,9 +16,9 @@ from bbpe.text import counted
 from bbpe.threads import thread_count
 
 from .command import Command, add_pattern, load_named, positive
-from .counting import add_progress, progress_of
 from .parsers import UsageError
 from .streams import add_reading, named_file, say, say_json
+from .watch import add_progress, progress_of
 
 
 def _add_arguments(parser: ArgumentParser) -> None:

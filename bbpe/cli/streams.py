@@ -65,6 +65,13 @@ def files_of(names: Sequence[str]) -> Iterator[str]:
     yield from chain.from_iterable(found)
 
 
+def size_of(names: Sequence[str]) -> int | None:
+    """Return the bytes of the texts of a command line; None where they are more, or less, than those of the files."""
+    paths = [Path(path) for name in names_of(names) if name != STDIN for path in corpus_paths(name)]
+    is_plain = STDIN not in names_of(names) and all(path.suffix == ".txt" and path.is_file() for path in paths)
+    return sum(path.stat().st_size for path in paths) if is_plain else None
+
+
 def label_of(name: str) -> str:
     """Return what a message calls a file of the command line."""
     return _INPUT if name == STDIN else name

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from .command import Command, load_tokenizer, positive
 from .lines import add_texts, lines_of, selection_of
-from .streams import chunks_of, files_of, label_of, say, say_json, write
+from .streams import chunks_of, files_of, label_of, say, say_json, size_of, write
+from .watch import Watch, add_progress, watched
 
 if TYPE_CHECKING:
     from bbpe.tokenizer import Tokenizer
@@ -20,27 +22,37 @@ def _add_arguments(parser: ArgumentParser) -> None:
     form.add_argument("--truncate", type=positive, metavar="N", help="write the first N tokens of a text, as text")
     form.add_argument("--chunk", type=positive, metavar="N", help="cut text files into chunks of at most N tokens")
     parser.add_argument("--json", action="store_true", help="write JSON objects: counts, or what is cut with its text")
+    add_progress(parser)
 
 
 def _run(args: Namespace) -> int:
     tokenizer = load_tokenizer(args)
     if args.per_line:
-        _count_lines(args, tokenizer)
+        with watched(args, "count", unit="lines", writes=True) as watch:
+            _count_lines(args, tokenizer, watch)
     elif args.truncate is not None:
-        _write_beginnings(args, tokenizer)
+        with watched(args, "truncate", writes=True) as watch:
+            _write_beginnings(args, tokenizer, watch)
     elif args.chunk is not None:
-        _write_chunks(args, tokenizer)
+        with watched(args, "chunk", unit="characters", writes=True) as watch:
+            _write_chunks(args, tokenizer, watch)
     else:
-        _count_files(args, tokenizer)
+        with watched(args, "count", size_of(args.files)) as watch:
+            counts = _counts_of_files(args, tokenizer, watch)
+        _report_counts(args, counts)
     return 0
 
 
-def _count_files(args: Namespace, tokenizer: Tokenizer) -> None:
+def _counts_of_files(args: Namespace, tokenizer: Tokenizer, watch: Watch) -> dict[str, int]:
     from .encode import counts_of
 
     counts: dict[str, int] = {}
-    for name, count in counts_of(args, tokenizer):
+    for name, count in counts_of(args, tokenizer, watch):
         counts[name] = counts.get(name, 0) + count
+    return counts
+
+
+def _report_counts(args: Namespace, counts: dict[str, int]) -> None:
     total = sum(counts.values())
     if args.json:
         say_json({"files": counts, "tokens": total})
@@ -53,10 +65,10 @@ def _count_files(args: Namespace, tokenizer: Tokenizer) -> None:
             say(f"{count:>{width}} {name}")
 
 
-def _count_lines(args: Namespace, tokenizer: Tokenizer) -> None:
+def _count_lines(args: Namespace, tokenizer: Tokenizer, watch: Watch) -> None:
     for name in files_of(args.files):
         number = 0
-        for lines in lines_of(name, args.input_format):
+        for lines in watch.over(lines_of(name, args.input_format), len):
             for count in tokenizer.count_tokens_batch(lines, allowed_special=selection_of(args)).tolist():
                 number += 1
                 if args.json:
@@ -65,10 +77,12 @@ def _count_lines(args: Namespace, tokenizer: Tokenizer) -> None:
                     say(str(count))
 
 
-def _write_beginnings(args: Namespace, tokenizer: Tokenizer) -> None:
+def _write_beginnings(args: Namespace, tokenizer: Tokenizer, watch: Watch) -> None:
     allowed = selection_of(args)
     for name in files_of(args.files):
-        kept = tokenizer.truncate(b"".join(chunks_of(name, args.input_format)), args.truncate, allowed_special=allowed)
+        chunks: Iterator[bytes] = watch.over(chunks_of(name, args.input_format), len)
+        text = b"".join(chunks)
+        kept = tokenizer.truncate(text, args.truncate, allowed_special=allowed)
         if args.json:
             count = tokenizer.count_tokens(kept, allowed_special=allowed)
             say_json({"file": label_of(name), "tokens": count, "text": kept.decode("utf-8", "replace")})
@@ -76,11 +90,12 @@ def _write_beginnings(args: Namespace, tokenizer: Tokenizer) -> None:
             write(kept)
 
 
-def _write_chunks(args: Namespace, tokenizer: Tokenizer) -> None:
+def _write_chunks(args: Namespace, tokenizer: Tokenizer, watch: Watch) -> None:
     """Write the start, end and number of tokens of each chunk; the positions are characters."""
     for name in files_of(args.files):
         text = b"".join(chunks_of(name, args.input_format)).decode("utf-8", "replace")
-        for start, end, count in tokenizer.chunk(text, args.chunk, allowed_special=selection_of(args)):
+        chunks = tokenizer.chunk(text, args.chunk, allowed_special=selection_of(args))
+        for start, end, count in watch.over(chunks, lambda chunk: chunk.end - chunk.start):
             if args.json:
                 found = {"start": start, "end": end, "tokens": count, "text": text[start:end]}
                 say_json({"file": label_of(name), **found})

@@ -16,10 +16,11 @@ from bbpe.text import counted
 from bbpe.tokenizer import Tokenizer
 
 from .command import Command, add_format, number, pattern_of, positive
-from .counting import add_corpus, add_counting, add_progress, counting_of, is_streamed, progress_of, stdin_texts
+from .counting import add_corpus, add_counting, counting_of, is_streamed, stdin_texts
 from .outputs import check_output, inputs_of
 from .parsers import UsageError
 from .streams import STDIN, STDIN_FILE, say, say_json
+from .watch import add_progress, progress_of
 
 Model: TypeAlias = bbpe.BPE | bbpe.WordPiece | bbpe.Unigram
 

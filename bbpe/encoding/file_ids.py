@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 
 from ..corpus.chunks import ChunkOptions, Cutter
@@ -53,16 +53,20 @@ class Document:
 
 
 class FileEncoder:
-    """Encodes files; `specials` has all tokens that a call may search for in texts."""
+    """Encodes files; `specials` has all tokens that a call may search for in texts.
+
+    `done` is called with the bytes of each block of texts when it is encoded.
+    """
 
     def __init__(
         self, encoder: TextEncoder, matcher: Matcher | None, specials: Iterable[str], text_field: str = "text",
         format: Format | None = None,  # noqa: A002
+        done: Callable[[int], None] | None = None,
     ) -> None:  # fmt: skip
         check_format(format)
         kind("text_field", text_field, str, "a str")
         reading = Reading(text_field, BLOCK, format)
-        self._encoder, self._matcher, self._reading = encoder, matcher, reading
+        self._encoder, self._matcher, self._reading, self._done = encoder, matcher, reading, done
         tokens = [text.encode("utf-8", "surrogatepass") for text in specials]
         self._buffers = Buffers(reading.block)
         self._reach = max(map(len, tokens), default=1) + 4
@@ -80,7 +84,7 @@ class FileEncoder:
 
     def _counts(self, file: File) -> Iterator[tuple[FilePath, int]]:
         if file.kind == "text":
-            yield file.path, self.count(self._reading.texts(file, buffers=self._buffers))
+            yield file.path, self.count(self._texts(file))
             return
         for document in self._rows(file):
             yield file.path, sum(map(len, document.parts))
@@ -93,7 +97,7 @@ class FileEncoder:
         if file.kind != "text":
             yield from self._rows(file)
             return
-        yield Document(file.path, None, self.parts(self._reading.texts(file, buffers=self._buffers)))
+        yield Document(file.path, None, self.parts(self._texts(file)))
 
     def parts(self, events: Iterable[Texts]) -> Iterator[Ids]:
         """Yield the ids of one text that comes in blocks."""
@@ -136,6 +140,12 @@ class FileEncoder:
                 part.release()
             pending.keep(cut)
 
+    def _texts(self, file: File) -> Iterator[Texts]:
+        for event in self._reading.texts(file, buffers=self._buffers):
+            yield event
+            if self._done is not None:
+                self._done(len(event.data))
+
     def _rows(self, file: File) -> Iterator[Document]:
         rows: list[int] = []
         texts: list[Text] = []
@@ -146,6 +156,8 @@ class FileEncoder:
             size += len(text)
             if size >= _BATCH or len(rows) >= _MOST_RECORDS:
                 yield from self._encoded(file, rows, texts)
+                if self._done is not None:
+                    self._done(size)
                 rows, texts, size = [], [], 0
         yield from self._encoded(file, rows, texts)
 

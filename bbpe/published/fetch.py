@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from concurrent.futures import Future
+from collections.abc import Callable
+from concurrent.futures import Future, wait
 from contextlib import closing
 from http.client import HTTPException, HTTPMessage
 from pathlib import Path
 from threading import Thread
+from time import monotonic
 from typing import IO
 from urllib.error import HTTPError
 from urllib.parse import urlsplit
@@ -14,18 +16,24 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from ..errors import VocabularyError
 from ..files import StrPath, local_path, write_atomic
+from ..progress import Progress
 from .find import is_right
 from .table import DISTRIBUTIONS, Published
 
 #: The time limit of a download is _SECONDS plus its size divided by _SLOWEST, in bytes per second.
 _SECONDS, _SLOWEST = 60.0, 20_000
+#: The bytes that are read at once, and the seconds from one report to the next.
+_BLOCK, _PAUSE = 1 << 16, 0.2
 
 
-def fetch(vocabulary: Published, folder: StrPath, *, url: str | None = None) -> Path:
+def fetch(
+    vocabulary: Published, folder: StrPath, *, url: str | None = None,
+    report: Callable[[Progress], None] = lambda progress: None,
+) -> Path:  # fmt: skip
     """Download the file of a vocabulary into a folder, and return its path.
 
     The file is written only if its SHA-256 is right.  `url` replaces the address of the publisher.  All addresses, also
-    those of redirects, must use https.
+    those of redirects, must use https.  `report` is told several times a second how much has come.
 
     Raises `VocabularyError` when no address is known, when an address does not use https, and when the content has
     another checksum; `OSError` when the network or the disk fails, and when the download takes more than a minute plus
@@ -40,7 +48,7 @@ def fetch(vocabulary: Published, folder: StrPath, *, url: str | None = None) -> 
             "contains it, or give its address (--url)"
         )
     _check_https(address, repr(address))
-    data = _within(_SECONDS + file.size / _SLOWEST, address, file.size)
+    data = _within(_SECONDS + file.size / _SLOWEST, address, file.size, report)
     if not is_right(data, file):
         raise VocabularyError(
             f"the content of {address} is not {file.name} of {vocabulary.name!r}; expected {file.size} bytes with "
@@ -61,23 +69,28 @@ def _check_https(address: str, what: str) -> None:
         raise VocabularyError(f"{what} is not an https address; expected https://, which protects the download")
 
 
-def _within(seconds: float, address: str, size: int) -> bytes:
+def _within(seconds: float, address: str, size: int, report: Callable[[Progress], None]) -> bytes:
     """Return the content of an address, at most a byte more than `size`; `OSError` when it takes too long.
 
     The timeout of a socket starts again with each byte received.  So a daemon thread downloads, and the caller stops
     waiting for it when the time is over.
     """
     done: Future[bytes] = Future()
+    data = bytearray()
 
     def download() -> None:
         try:
-            done.set_result(_content(address, size, seconds))
+            _read(address, size, seconds, data)
+            done.set_result(bytes(data))
         except BaseException as error:
             done.set_exception(error)
 
     Thread(target=download, name="bbpe fetch", daemon=True).start()
     try:
-        return done.result(seconds)
+        end = monotonic() + seconds
+        while not wait((done,), min(_PAUSE, max(end - monotonic(), 0))).done and monotonic() < end:
+            report(Progress("fetch", len(data), size, "bytes"))
+        return done.result(0)
     except VocabularyError:
         raise
     except HTTPException as error:
@@ -88,15 +101,16 @@ def _within(seconds: float, address: str, size: int) -> bytes:
         raise OSError(f"{address}: {error}") from None
 
 
-def _content(address: str, size: int, seconds: float) -> bytes:
+def _read(address: str, size: int, seconds: float, data: bytearray) -> None:
+    """Add the content of an address to `data`, at most a byte more than `size`."""
     request = Request(address, headers={"User-Agent": "bbpe"})
     try:
         with build_opener(_HttpsOnly).open(request, timeout=seconds) as answer:
-            data: bytes = answer.read(size + 1)
+            while block := answer.read(min(_BLOCK, size + 1 - len(data))):
+                data += block
     except HTTPError as error:
         error.close()  # an HTTPError is an open response
         raise
-    return data
 
 
 class _HttpsOnly(HTTPRedirectHandler):

@@ -14,6 +14,7 @@ from ..counting.corpus_parts import checked_texts, flat
 from ..counting.counts import Document
 from ..counting.options import Report
 from ..errors import described
+from ..progress import DELAY as DELAY
 from ..progress import Progress
 from ..records import dataclass
 from ..text import Text, text_bytes
@@ -23,8 +24,6 @@ Texts: TypeAlias = Iterable[Text] | Iterable[Sequence[Text]]
 _Given = TypeVar("_Given")
 
 _BATCH = 1 << 23
-#: Seconds after which a report shows its progress.
-DELAY = 2.0
 
 
 @dataclass(frozen=True)

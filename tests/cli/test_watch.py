@@ -1,0 +1,89 @@
+"""Progress of commands: on standard error, after two seconds or as asked, and never among results."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+import bbpe
+from bbpe.cli import COMMANDS, main
+from bbpe.cli import watch as watching
+
+#: What takes no longer than a user waits, shows what it does itself, or goes on until it is stopped.
+WITHOUT = {"demo", "counts", "shards", "inspect", "view", "show", "serve", "completion"}
+#: A phase, its unit and what is done in the end, for the words of a command.
+WATCHED = [
+    ("encode -t t.json a.txt", "encode", "bytes", 1800),
+    ("encode -t t.json a.txt a.jsonl --numpy o.npy", "encode", "bytes", None),
+    ("encode -t t.json --lines a.txt", "convert", "lines", None),
+    ("tokens -t t.json a.txt", "count", "bytes", 1800),
+    ("tokens -t t.json --per-line a.txt", "count", "lines", None),
+    ("tokens -t t.json --truncate 5 a.txt", "truncate", "bytes", None),
+    ("tokens -t t.json --chunk 50 a.txt", "chunk", "characters", None),
+    ("decode -t t.json ids.txt", "decode", "ids", None),
+    ("convert t.json u.json --verify a.txt", "verify", "bytes", None),
+]
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.txt").write_text("see my eyes first\n" * 100)
+    Path("a.jsonl").write_text('{"text": "see my dogs"}\n' * 9)
+    tok = bbpe.train_from_iterator(["see my eyes first"] * 9, 270)
+    tok.save("t.json")
+    Path("ids.txt").write_text(" ".join(map(str, tok.encode("see my eyes"))))
+
+
+def test_every_long_command_has_progress(capsys: pytest.CaptureFixture[str]) -> None:
+    for name in COMMANDS.keys() - WITHOUT:
+        with pytest.raises(SystemExit, match="0"):
+            main([name, "--help"])
+        shown = capsys.readouterr().out
+        assert "--progress {bar,json,none}" in shown, name
+        assert "--quiet" in shown, name
+
+
+@pytest.mark.parametrize(("words", "phase", "unit", "total"), WATCHED)
+def test_json_lines_and_silence(
+    words: str, phase: str, unit: str, total: int | None, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    assert main(words.split()) == 0
+    out, err = capfdbinary.readouterr()
+    assert err == b""  # within two seconds
+    for more in (["--quiet"], ["--progress", "none"]):
+        assert main([*words.split(), *more]) == 0
+        assert capfdbinary.readouterr() == (out, b"")
+    assert main([*words.split(), "--progress", "json"]) == 0
+    shown = capfdbinary.readouterr()
+    assert shown.out == out
+    lines = [json.loads(line) for line in shown.err.splitlines()]
+    assert lines
+    assert {(line["phase"], line["unit"], line["total"]) for line in lines} == {(phase, unit, total)}
+    if total is not None:
+        assert lines[-1]["done"] == total
+
+
+@pytest.mark.parametrize("words", [words for words, *_ in WATCHED])
+def test_a_bar_stands_on_standard_error_and_not_among_results_on_a_terminal(
+    words: str, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watching, "DELAY", 0.0)
+    assert main(words.split()) == 0
+    out, err = capfd.readouterr()
+    assert " in " in err
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    assert main(words.split()) == 0
+    again = capfd.readouterr()
+    assert again.out == out
+    writes = "--numpy" not in words and not words.startswith(("tokens -t t.json a", "convert"))
+    assert bool(again.err) is not writes
+
+
+def test_runs_of_bench_are_counted(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main("bench -t t.json a.txt --runs 2 --progress json".split()) == 0
+    lines = [json.loads(line) for line in capfd.readouterr().err.splitlines()]
+    assert [(line["done"], line["total"], line["unit"]) for line in lines] == [(0, 2, "runs"), (2, 2, "runs")]
