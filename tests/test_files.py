@@ -239,6 +239,36 @@ def test_a_disk_that_fails_is_named_and_leaves_the_old_file(tmp_path: Path, monk
         assert [file.name for file in tmp_path.iterdir()] == ["a"]
 
 
+def failing(monkeypatch: pytest.MonkeyPatch, is_failing: Callable[[int], bool]) -> None:
+    """Flush nothing of which `is_failing` says, by its mode, that the disk fails."""
+    fsync = os.fsync
+
+    def some(handle: int) -> None:
+        if is_failing(os.fstat(handle).st_mode):
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        fsync(handle)
+
+    monkeypatch.setattr(os, "fsync", some)
+
+
+def test_a_folder_whose_flush_fails_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The name of a new file may be lost, which nobody may take for a success."""
+    failing(monkeypatch, stat.S_ISDIR)
+    for write in (lambda: write_atomic(tmp_path / "a", b"new"), lambda: write_folder_atomic(tmp_path, {"a": b"new"})):
+        with pytest.raises(OSError, match=os.strerror(errno.EIO)) as caught:
+            write()
+        assert (caught.value.errno, caught.value.filename) == (errno.EIO, str(tmp_path))
+
+
+def test_a_folder_that_a_failed_write_has_made_goes_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    failing(monkeypatch, stat.S_ISREG)
+    (tmp_path / "old").mkdir()
+    for folder in ("new", "deep/within", "old"):
+        with pytest.raises(OSError, match=os.strerror(errno.EIO)):
+            write_folder_atomic(tmp_path / folder, {"a": b"1", "b/c": b"2"})
+        assert [path.name for path in tmp_path.rglob("*")] == ["old"]
+
+
 def test_what_is_no_file_is_not_replaced(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "x")
     with pytest.raises(FileExistsError, match="expected a file or a new name") as caught:

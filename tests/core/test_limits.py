@@ -7,10 +7,12 @@ import os
 import signal
 import sys
 import threading
+import time
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -20,7 +22,7 @@ import bbpe
 from bbpe.core import helper
 from bbpe.core.tasks import Tasks
 from bbpe.counting import counter
-from bbpe.threads import imap, run, run_in_thread, run_threads
+from bbpe.threads import Workers, imap, run, run_in_thread, run_threads
 
 TEXT = "héllo wörld 你好 some other words 12345 " * 60_000
 
@@ -135,6 +137,48 @@ def test_maps_and_work_without_more_threads(few_threads: int) -> None:
     called: list[int] = []
     run_threads(called.append, 5, lambda error: pytest.fail(str(error)))
     assert sorted(called) == [0, 1, 2, 3, 4]
+
+
+def test_few_items_are_taken_before_they_are_wanted() -> None:
+    """A caller that stops early has not read, and holds, more than twice as many as there are threads."""
+    taken: list[int] = []
+
+    def items() -> Iterator[int]:
+        for number in range(100):
+            taken.append(number)
+            yield number
+
+    with closing(cast("Generator[int]", imap(abs, items(), 2))) as results:
+        assert taken == []
+        for wanted in range(5):
+            assert next(results) == wanted
+            assert len(taken) == wanted + 4
+        assert list(results) == list(range(5, 100))
+
+
+def test_workers_raise_the_first_error() -> None:
+    begun, both, failed = threading.Event(), threading.Event(), threading.Event()
+
+    def first(_: int) -> None:
+        begun.set()
+        both.wait(20)
+        failed.set()
+        raise ValueError("the first")
+
+    def second(_: int) -> None:
+        failed.wait(20)
+        time.sleep(0.05)
+        raise ValueError("the second")
+
+    with Workers([0, 1]) as workers:
+        workers.put(first)
+        assert begun.wait(20)
+        workers.put(second)
+        both.set()
+        with pytest.raises(ValueError, match="the first"):
+            workers.finish()
+        with pytest.raises(ValueError, match="the first"):
+            workers.put(second)
 
 
 def test_what_a_helper_raises_is_raised_where_it_is_waited_for() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import io
 import json
@@ -35,6 +36,8 @@ class Server(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no types
     files: ClassVar[dict[str, bytes]] = {}
     ranges: ClassVar[list[tuple[str, int, int]]] = []
     failures: ClassVar[list[Exception]] = []
+    #: How many bytes the next answers lack.
+    missing: ClassVar[list[int]] = []
     denied: ClassVar[str] = ""
 
     def ls(self, path: str, detail: bool = True, **_: Any) -> Any:
@@ -61,15 +64,48 @@ class Server(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no types
         Server.ranges.append((path, start, end))
         if Server.failures:
             raise Server.failures.pop()
-        return Server.files[path][start:end]
+        return Server.files[path][start : end - (Server.missing.pop() if Server.missing else 0)]
 
 
-fsspec.register_implementation("server", Server, clobber=True)
+class Keeping(Server):
+    """Keeps what it has once said of a file, until it is told not to."""
+
+    protocol = "keeping"
+    kept: ClassVar[dict[str, dict[str, Any]]] = {}
+
+    def info(self, path: str, **options: Any) -> dict[str, Any]:
+        name = self._strip_protocol(path)
+        if name not in self.kept:
+            self.kept[name] = super().info(path, **options)
+        return self.kept[name]
+
+    def invalidate_cache(self, path: str | None = None) -> None:
+        for name in [name for name in self.kept if path is None or name.startswith(path.strip("/"))]:
+            del self.kept[name]
+
+
+class Quoting(Server):
+    """Lists versions bare, and quotes them in an answer about one file, as servers do by HTTP."""
+
+    protocol = "quoting"
+
+    def ls(self, path: str, detail: bool = True, **_: Any) -> Any:
+        below = self._strip_protocol(path)
+        found = [super(Quoting, self).info(name) for name in self.files if name.startswith(below)]
+        return found if detail else [info["name"] for info in found]
+
+    def info(self, path: str, **options: Any) -> dict[str, Any]:
+        found = super().info(path, **options)
+        return {**found, "ETag": f'"{found["ETag"]}"'} if "ETag" in found else found
+
+
+for kind in (Server, Keeping, Quoting):
+    fsspec.register_implementation(kind.protocol, kind, clobber=True)
 
 
 @pytest.fixture(autouse=True)
 def server() -> dict[str, bytes]:
-    for known in (Server.files, Server.ranges, Server.failures):
+    for known in (Server.files, Server.ranges, Server.failures, Server.missing, Keeping.kept):
         known.clear()
     return Server.files
 
@@ -198,3 +234,55 @@ def test_a_server_that_fails_is_asked_again(suffix: str, tmp_path: Path, server:
     done = bbpe.finish_shards(plan)
     assert not Server.failures
     assert ids_of(done) == [[*TOK.encode(text), TOK.token_to_id("</s>")] for text in TEXTS]
+
+
+@pytest.mark.parametrize("suffix", [".txt", ".jsonl", ".jsonl.gz", ".parquet"])
+def test_an_answer_that_is_too_short_is_no_end_of_the_file(
+    suffix: str, tmp_path: Path, server: dict[str, bytes]
+) -> None:
+    """It would be a shorter text, whose counts and ids look right; asked again, the server may send all of it."""
+    server[f"bucket/a{suffix}"] = packed(suffix)
+    url = f"server://bucket/a{suffix}"
+    right, ids = list(bbpe.count(url, pattern="gpt2")), ids_of(TOK.encode_files(url))
+    plan = bbpe.plan_shards(url, tmp_path / "out", TOK, eos="</s>")
+    for work in (
+        lambda: bbpe.count(url, pattern="gpt2"),
+        lambda: list(TOK.encode_files(url)),
+        lambda: bbpe.shard_part(plan, 0),
+    ):
+        for missing in (1, 20):
+            Server.missing.append(missing)
+            with pytest.raises(OSError, match=r"the server sent \d+ bytes from byte \d+; expected \d+") as caught:
+                work()
+            assert (caught.value.errno, caught.value.filename) == (errno.EIO, url)
+            assert Server.missing == []
+    assert list(bbpe.count(url, pattern="gpt2")) == right
+    assert ids_of(TOK.encode_files(url)) == ids
+    Server.missing.append(1)
+    with ThreadPoolExecutor(1) as executor:
+        assert list(bbpe.count(url, pattern="gpt2", executor=executor)) == right
+    assert Server.missing == []
+
+
+def test_a_listing_that_is_kept_is_not_asked(tmp_path: Path, server: dict[str, bytes]) -> None:
+    """What changed since a listing is refused; the listing would be read up to the old end."""
+    url = "keeping://bucket/a.jsonl"
+    server["bucket/a.jsonl"] = LINES
+    assert Url(url).stat_now() == Url(url).stat_now()
+    plan = bbpe.plan_shards("keeping://bucket/*.jsonl", tmp_path / "out", TOK)
+    server["bucket/a.jsonl"] = LINES + b'{"text": "low"}\n'
+    assert Url(url).stat_now().st_size == len(LINES) + 16
+    Keeping.kept["bucket/a.jsonl"] = {"name": "bucket/a.jsonl", "size": len(LINES), "type": "file", "ETag": "old"}
+    with pytest.raises(bbpe.CorpusError, match=rf"the file has {len(LINES) + 16} bytes, and had {len(LINES)} since"):
+        bbpe.shard_part(plan, 0)
+
+
+def test_a_version_is_the_same_with_quotes_and_without(tmp_path: Path, server: dict[str, bytes]) -> None:
+    server["bucket/a.jsonl"] = LINES
+    (listed,) = corpus_paths("quoting://bucket/*.jsonl")
+    assert isinstance(listed, Url)
+    assert listed.listed == listed.stat_now()
+    plan = bbpe.plan_shards("quoting://bucket/*.jsonl", tmp_path / "out", TOK)
+    assert bbpe.shard_part(plan, 0).documents == len(TEXTS)
+    server["bucket/a.jsonl"] = LINES[:-3] + b'z"}'
+    assert listed.listed != listed.stat_now()

@@ -330,6 +330,11 @@ def test_lines_that_cannot_be_read_end_the_run_or_are_listed(tmp_path: Path, tok
     listed = [json.loads(line) for line in (tmp_path / "skip" / "skipped.jsonl").read_text().splitlines()]
     assert [(Path(row["file"]).name, row["line"]) for row in listed] == [("a.jsonl", 8), ("a.jsonl", 31)]
     assert "expected a JSON object" in listed[1]["error"]
+    # many in one part, up to a limit
+    path.write_text("{\n" * 1005)
+    plan = bbpe.plan_shards(path, tmp_path / "many", tok, on_error="skip")
+    record = bbpe.shard_part(plan, 0)
+    assert (record.refused, [row["line"] for row in record.skipped]) == (1005, list(range(1, 1001)))
 
 
 def test_missing_and_damaged_files_are_named(corpus: Path, tmp_path: Path, tok: bbpe.Tokenizer) -> None:
@@ -362,6 +367,16 @@ def test_no_part_is_small_and_ranges_are_the_whole_corpus(tmp_path: Path, tok: b
         assert max(reads) <= 2 * size
     done = bbpe.shard(tmp_path / "*.jsonl", tmp_path / "5000", tok, part_size=5000)
     assert done.documents == sum(40 * (number + 1) ** 2 for number in range(9))
+
+
+def test_a_small_rest_goes_to_the_part_before_it(tmp_path: Path, tok: bbpe.Tokenizer) -> None:
+    for rest, sizes in ((100, [1000, 1000, 1100]), (498, [1000, 1000, 1498]), (500, [1000, 1000, 1000, 500])):
+        folder = tmp_path / str(rest)
+        folder.mkdir()
+        for number, size in enumerate((1000, 1000, 1000, rest)):
+            (folder / f"{number}.txt").write_text("l" * size)
+        plan = bbpe.plan_shards(folder, tmp_path / f"out {rest}", tok, part_size=1000)
+        assert [sum(source.read for source in part) for part in plan.parts] == sizes
 
 
 def test_a_full_disk_leaves_nothing_and_the_run_goes_on(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from itertools import chain, pairwise
 from pathlib import Path
@@ -164,6 +165,27 @@ def test_faults_are_found(two: list[Path], tmp_path: Path, tok: bbpe.Tokenizer) 
     faults_now = bbpe.verify_shards(folder, tok)
     assert any("part-00002.idx" in fault for fault in faults_now)
     assert any("part-00003: the part is missing" in fault for fault in faults_now)
+
+
+@pytest.mark.parametrize(("part_size", "sample"), [(1 << 20, 0.001), (700, 1)])
+def test_ids_that_encoding_does_not_give_are_found(
+    part_size: int, sample: float, two: list[Path], tmp_path: Path, tok: bbpe.Tokenizer
+) -> None:
+    """Ids of another tokenizer may have the right number and, in the record, the right digest."""
+    plan = bbpe.shard(two, tmp_path / "out", tok, eos=EOS, part_size=part_size).plan
+    assert (len(plan) == 1) is (sample < 1)  # one part is encoded again, whatever the share
+    stem = plan.stem(len(plan) - 1)
+    path, record = stem.with_suffix(".bin"), stem.with_suffix(".json")
+    ids = np.fromfile(path, np.uint16)
+    at = int(np.flatnonzero(ids[1:] != ids[:-1])[0])
+    ids[at : at + 2] = ids[at : at + 2][::-1]
+    ids.tofile(path)
+    known = json.loads(record.read_text())
+    known["files"][path.name]["sha256"] = hashlib.sha256(path.read_bytes()).hexdigest()
+    record.write_text(json.dumps(known))
+    assert bbpe.verify_shards(plan.folder, tok, sample=0) == []
+    (fault,) = bbpe.verify_shards(plan.folder, tok, sample=sample)
+    assert fault == f"{path}: encoding the part again gives other bytes"
 
 
 def test_tokens_are_counted_without_being_written(two: list[Path], tmp_path: Path, tok: bbpe.Tokenizer) -> None:
