@@ -162,7 +162,8 @@ class _Coded:
     def words(self) -> Iterator[tuple[list[int], int]]:
         start = 0
         for end, count in zip(self.ends.tolist(), self.counts.tolist(), strict=True):
-            yield self.symbols[start:end].tolist(), count
+            if start < end:  # `max_alphabet` may leave out all characters of a word
+                yield self.symbols[start:end].tolist(), count
             start = end
 
 

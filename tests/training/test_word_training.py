@@ -328,3 +328,15 @@ def test_files_threads_and_texts_agree(corpus: Callable[..., str], tmp_path: Pat
     one = bbpe.train(tmp_path / "a.txt", 1500, **train_options(threads=1, **options))
     assert one == bbpe.train(tmp_path / "a.txt", 1500, **train_options(threads=2, **options))
     assert one == bbpe.train_from_iterator([text], 1500, **train_options(**options))
+
+
+@pytest.mark.parametrize("text", ["a b c", "c b a", "b c a a", "c c b b a a"])
+def test_of_equally_frequent_characters_the_lowest_stay(text: str) -> None:
+    """Not those that come first, which would depend on the order of files."""
+    for model in (
+        bbpe.WordPiece(max_alphabet=2),
+        bbpe.BPE(alphabet="chars", end_of_word="</w>", max_alphabet=2, unk_token="<unk>"),
+    ):
+        tok = bbpe.train_from_iterator([text], 30, model=model)
+        known = {key.removesuffix("</w>").removeprefix("##") for key in tok.get_vocab()}
+        assert known & {"a", "b", "c"} == {"a", "b"}, model
