@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import select
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -155,6 +160,51 @@ def test_pieces_in(call: Any, path: Path, capfdbinary: Any) -> None:
     path.with_name("pieces.txt").write_text(pieces + "no-such-piece\n", "utf-8")
     assert main(["decode", "-t", str(path), "--pieces", str(path.with_name("pieces.txt"))]) == 1
     assert b"line 5: no piece is 'no-such-piece'" in capfdbinary.readouterr().err
+
+
+def test_keys_of_json_say_what_is_written(call: Any, path: Path) -> None:
+    tok, text = bbpe.load(path), str(path.with_name("text.txt"))
+    written: dict[str, tuple[list[str], list[Any]]] = {
+        "ids": ([], tok.encode(TEXT)),
+        "tokens": (["--tokens"], call("encode", "--tokens", text).removesuffix("\n").split(" ")),
+        "pieces": (["--pieces"], tok.tokenize(TEXT)),
+    }
+    for key, (options, expected) in written.items():
+        assert json.loads(call("encode", "--json", *options, text)) == {"file": text, key: expected}
+
+
+def test_a_file_without_blanks_is_refused_at_once(path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Any) -> None:
+    """It may have no end."""
+    taken: list[int] = []
+
+    def endless(name: str) -> Iterator[bytes]:
+        for number in range(50):
+            taken.append(number)
+            yield b"1" * 1000
+
+    monkeypatch.setattr("bbpe.cli.decode.chunks_of", endless)
+    assert main(["decode", "-t", str(path), "ids.txt"]) == 1
+    assert "expected ids between blanks or commas, found '1111" in capfd.readouterr().err
+    assert len(taken) == 1
+
+
+@pytest.mark.parametrize("command", ["encode", "decode"])
+def test_a_line_is_answered_before_the_next_one_comes(command: str, path: Path) -> None:
+    arguments = [sys.executable, "-m", "bbpe", command, "-t", str(path), "--lines", "--line-buffered"]
+    given, expected = b"see\n", " ".join(map(str, bbpe.load(path).encode("see"))).encode() + b"\n"
+    if command == "decode":
+        given, expected = expected, given
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    with subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0, env=env) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for _ in range(3):
+            process.stdin.write(given)
+            there, _, _ = select.select([process.stdout], [], [], 20)
+            assert there, "the line was kept back"
+            assert process.stdout.read(1000) == expected
+        process.stdin.close()
+        assert process.wait() == 0
 
 
 @pytest.mark.parametrize(("arguments", "expected"), [

@@ -178,6 +178,35 @@ def test_a_long_text_warns_once(pair: tuple[Any, Any], caplog: pytest.LogCapture
     assert messages[0] == messages[1] != []
 
 
+def test_one_id_too_many_is_warned_of(
+    pair: tuple[Any, Any], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    logger = logging.getLogger("transformers")
+    monkeypatch.setattr(logger, "propagate", True)
+    caplog.set_level(logging.WARNING, "transformers")
+    size = len(pair[1].encode(TEXTS[0]))
+    for tokenizer in pair:
+        tokenizer.verbose = True
+        for most, expected in ((size + 1, 0), (size, 0), (size - 1, 1)):
+            tokenizer.model_max_length = most
+            for call in (tokenizer.encode, tokenizer):
+                tokenizer.deprecation_warnings.clear()  # it warns once
+                caplog.clear()
+                call(TEXTS[0])
+                assert sum("longer than the specified" in line for line in caplog.messages) == expected, (most, call)
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_the_type_of_padding(pair: tuple[Any, Any], side: str) -> None:
+    for tokenizer in pair:
+        tokenizer._pad_token_type_id = 3
+    options: dict[str, Any] = {"padding": True, "return_token_type_ids": True, "padding_side": side}
+    for more in ({}, {"return_tensors": "np"}, {"padding": "max_length", "max_length": 12, "truncation": True}):
+        ours, theirs = (tokenizer(TEXTS, **options | more) for tokenizer in pair)
+        assert_equal(ours, theirs)
+        assert 3 in np.array(ours["token_type_ids"])
+
+
 def test_a_class_with_its_own_methods_keeps_them() -> None:
     class Own(transformers.PreTrainedTokenizerFast):
         def decode(self, token_ids: Any, *arguments: Any, **options: Any) -> Any:

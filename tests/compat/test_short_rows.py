@@ -11,7 +11,6 @@ import bbpe
 from bbpe.compat.tokenizers import Tokenizer
 
 hf = pytest.importorskip("tokenizers")
-transformers = pytest.importorskip("transformers")
 from small_hf import KINDS  # noqa: E402 - it imports tokenizers
 
 ROWS = [("see my dogs",), ("see my dogs", "a see my")]
@@ -42,6 +41,7 @@ def test_view(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_calls(kind: str) -> None:
+    transformers = pytest.importorskip("transformers")
     document = KINDS[kind]().to_str()  # `tokenizers` does not train the same tokenizer twice
     inner = [hf.Tokenizer.from_str(document) for _ in range(2)]
     made = [transformers.PreTrainedTokenizerFast(tokenizer_object=each, pad_token="<s>") for each in inner]

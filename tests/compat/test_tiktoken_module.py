@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import json
 import pickle
 import subprocess
 import sys
@@ -96,6 +97,18 @@ def test_the_number_of_tokens_is_checked() -> None:
     for wrong in (len(vocab_of()), len(vocab_of()) + 2):
         with pytest.raises(ValueError, match=f"explicit_n_vocab is {wrong}, "):
             bbpe.tiktoken.Encoding("x", **dense, explicit_n_vocab=wrong)
+
+
+def test_a_gap_is_not_hidden_by_the_right_number() -> None:
+    size = len(vocab_of())
+    theirs = pytest.importorskip("tiktoken")
+    given = {**GIVEN, "special_tokens": {"<s>": size + 5}}
+    assert bbpe.tiktoken.Encoding("x", **given).n_vocab == size + 6
+    for number in (size + 1, size + 6):
+        with pytest.raises(ValueError, match=f"ids up to {size + 5}; expected {size + 1} ids without a gap"):
+            bbpe.tiktoken.Encoding("x", **given, explicit_n_vocab=number)
+        with pytest.raises(AssertionError):
+            theirs.Encoding("x", **given, explicit_n_vocab=number)
 
 
 def test_a_regex_is_not_the_name_of_a_pattern() -> None:
@@ -205,6 +218,15 @@ def test_the_two_files_of_gpt2(bare: Path) -> None:
     found = load.data_gym_to_mergeable_bpe_ranks(*files, clobber_one_byte_tokens=True)
     assert found == theirs.data_gym_to_mergeable_bpe_ranks(*files, clobber_one_byte_tokens=True)
     text = Path(files[1]).read_text("utf-8")
+    # files in which single bytes have other ids than those of GPT-2
+    ids = json.loads(text)
+    ids["a"], ids["b"] = ids["b"], ids["a"]
+    others = [files[0], str(put(bare / "files/others", json.dumps(ids).encode()))]
+    found = load.data_gym_to_mergeable_bpe_ranks(*others, clobber_one_byte_tokens=True)
+    assert found == theirs.data_gym_to_mergeable_bpe_ranks(*others, clobber_one_byte_tokens=True)
+    assert (found[b"a"], found[b"b"]) == (ids["a"], ids["b"])
+    with pytest.raises(ValueError, match="order of the merges"):
+        load.data_gym_to_mergeable_bpe_ranks(*others)
     put(Path(files[1]), text.replace("256", "1256").encode())
     with pytest.raises(ValueError, match="order of the merges"):
         load.data_gym_to_mergeable_bpe_ranks(*files)

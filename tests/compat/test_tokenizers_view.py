@@ -15,6 +15,7 @@ import pytest
 
 import bbpe
 from bbpe.compat.tokenizers import AddedToken, DecodeStream, Encoding, Tokenizer
+from bbpe.encoding.rule_encoder import RuleEncoder
 
 hf = pytest.importorskip("tokenizers")
 import vocabularies  # noqa: E402 - without tokenizers nothing here runs
@@ -295,3 +296,19 @@ def test_offsets_by_a_rule_that_needs_python(tmp_path: Path) -> None:
     for text in ("camelCase HTMLParser", "the é THe", ""):
         found, expected = view.encode(text), theirs.encode(text)
         assert (found.ids, found.tokens, found.offsets) == (expected.ids, expected.tokens, expected.offsets)
+
+
+def test_places_in_bytes_that_are_no_utf8(tmp_path: Path) -> None:
+    """By a rule that needs Python, too: each token is the bytes between its places."""
+    camel = r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])"
+    parts = vocabularies.sequence(vocabularies.split(camel), vocabularies.byte_level())
+    given = vocabularies.document(pre_tokenizer=parts, normalizer={"type": "Lowercase"})
+    slow = bbpe.load(vocabularies.write_json(tmp_path / "slow.json", given))
+    quick = bbpe.load(vocabularies.write_json(tmp_path / "quick.json", vocabularies.document()))
+    assert isinstance(slow._encoder, RuleEncoder)
+    assert slow._encoder.aligned_texts is None
+    for data in (b"caf\xe9 the", b"\xff\xffthe", b"the \xe4\xb8 in", b"\xed\xb2\x80x"):
+        for tok in (slow, quick):
+            ids, spans = tok.encode_with_offsets(data, "byte")
+            assert [data[start:end] for start, end in spans.tolist()] == [tok.id_to_token(each) for each in ids]
+            assert ids == tok.encode(data)

@@ -114,6 +114,16 @@ def test_parquet(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         counted(tmp_path / "b.parquet")
 
 
+@pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz"])
+@pytest.mark.parametrize("zeros", [4, 512, 1 << 17])
+def test_zeros_between_and_after_streams_are_skipped(suffix: str, zeros: int, tmp_path: Path) -> None:
+    """Tapes and disks fill blocks with them, and xz allows them."""
+    path, pack = tmp_path / f"a.txt{suffix}", COMPRESSORS[suffix]
+    path.write_bytes(pack(TEXT) + bytes(zeros) + pack(b" more") + bytes(zeros))
+    found = counted(path, special_tokens=["<s>"])
+    assert dict(found) == reference.count([TEXT + b" more"], special_tokens=["<s>"])
+
+
 @pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz", ".zst"])
 @pytest.mark.parametrize("kind", [".txt", ".jsonl"])
 def test_broken_compressed_files_are_named(suffix: str, kind: str, tmp_path: Path) -> None:

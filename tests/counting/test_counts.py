@@ -14,6 +14,7 @@ import bbpe
 from bbpe.core.count import PretokenTable
 from bbpe.core.rows import Block, gather, hashes, sum_rows, take
 from bbpe.corpus.rowfiles import Rows, regrouped
+from bbpe.records import replace
 from bbpe.text import text_bytes
 
 pa = pytest.importorskip("pyarrow")
@@ -69,6 +70,10 @@ def test_sizes(tmp_path: Path) -> None:
     assert counts.total == sum(count for _, count in counts)
     assert counts.most_common(1) == [(b"low", 2)]
     assert counts.most_common() == sorted(counts, key=lambda item: -item[1])
+    # equal counts in the order of their first appearance
+    several = counts_of(["c b a c b z"])
+    assert several.most_common(3) == [(b" b", 2), (b"c", 1), (b" a", 1)]
+    assert several.most_common() == [*several.most_common(3), (b" c", 1), (b" z", 1)]
     assert counts.pretoken_bytes() == sum(len(pretoken) for pretoken, _ in counts)
     assert "gpt2" in repr(counts)
     assert counts != 3
@@ -96,6 +101,37 @@ def test_counts_of_an_older_unicode_do_not_add_up(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("bbpe.splitting.patterns._unicode_of_regex", lambda: "15.1.0")
     with pytest.raises(ValueError, match=r"Unicode version '16\.0\.0' and '15\.1\.0'"):
         _ = counts + counts_of(TEXTS, pattern=r"\w+")
+
+
+def test_counts_normalised_otherwise_do_not_add_up(tmp_path: Path) -> None:
+    counts = counts_of(TEXTS)
+    spec = replace(counts.spec, normalisation="NFC")
+    other = bbpe.PretokenCounts.of_table(counts.table(), spec)
+    for a, b, said in ((counts, other, "None and 'NFC'"), (other, counts, "'NFC' and None")):
+        with pytest.raises(ValueError, match=f"cannot be added up: normalisation {said}$"):
+            a + b
+        with pytest.raises(ValueError, match=f"normalisation {said}$"):
+            sum([a, b])
+        assert a != b
+    other.save(tmp_path / "c.parquet")
+    assert bbpe.load_counts(tmp_path / "c.parquet").spec.normalisation == "NFC"
+    assert (other + other).spec == spec
+
+
+def test_arguments_that_differ_from_a_file_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "c.parquet"
+    counts_of(TEXTS, special_tokens=["<s>"], document="line").save(path)
+    options: dict[str, Any] = {"pattern": "gpt2", "special_tokens": ["<s>"], "document": "line"}
+    for name, value, said in (
+        ("pattern", "cl100k", "pattern 'gpt2' and 'cl100k'"),
+        ("special_tokens", ["<x>"], r"special tokens \['<s>'\] and \['<x>'\]"),
+        ("special_tokens", [], r"special tokens \['<s>'\] and \[\]"),
+        ("document", "file", "document 'line' and 'file'"),
+    ):
+        for given in ({name: value}, {**options, name: value}):
+            with pytest.raises(ValueError, match=rf"c\.parquet: the file and the arguments differ: {said}$"):
+                bbpe.load_counts(path, **given)
+        assert list(bbpe.load_counts(path, **{name: options[name]})) == list(bbpe.load_counts(path, **options))
 
 
 def test_only_counts_add_up() -> None:

@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 from pathlib import Path
 from typing import Any
 
@@ -143,6 +143,60 @@ def test_of_two_tries_that_fail_the_last_one_counts() -> None:
     assert tries.count(1) == 2
 
 
+class Clocked(Fake):
+    """Finishes the first call as it comes, after a moment of `clock`, and those of later ones as `late` says."""
+
+    def __init__(self, clock: list[float], late: Callable[[Clocked], None] = lambda executor: None) -> None:
+        super().__init__(4)
+        self.clock, self.late = clock, late
+
+    def submit(self, function: Callable[..., Any], /, *arguments: Any, **options: Any) -> Future[Any]:
+        future = super().submit(function, *arguments, **options)
+        if len(self.calls) == 1:
+            self.clock[0] += 0.01
+            finish(self.calls[0])
+        elif len(self.calls) > 2:
+            self.late(self)
+        return future
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """What the clock of `HandOut` says."""
+    now = [100.0]
+    monkeypatch.setattr("bbpe.counting.handout.monotonic", lambda: now[0])
+    return now
+
+
+def test_of_two_tries_that_end_together_one_counts(clock: list[float]) -> None:
+    def late(executor: Clocked) -> None:
+        for call in executor.calls[1:]:
+            finish(call)
+
+    executor = Clocked(clock, late)
+    results = HandOut(executor, patience=0.001).results(abs, range(2))
+    assert next(results) == (0, 0)
+    clock[0] += 1
+    assert list(results) == [(1, 1)]
+    assert len(executor.calls) == 3
+
+
+@pytest.mark.parametrize(("patience", "after", "calls"), [(0.001, 0.035, 2), (0.001, 0.045, 3), (0.06, 0.045, 2)])
+def test_an_item_is_handed_out_again_after_patience_and_four_times_the_longest(
+    patience: float, after: float, calls: int, clock: list[float]
+) -> None:
+    """The longest item that is done took 0.01 s by the clock."""
+    executor = Clocked(clock, lambda executor: finish(executor.calls[2]))
+    results = HandOut(executor, patience=patience).results(abs, range(2))
+    assert next(results) == (0, 0)
+    clock[0] += after
+    timer = threading.Timer(0.3, lambda: executor.calls[1][1].cancelled() or finish(executor.calls[1]))
+    timer.start()
+    assert list(results) == [(1, 1)]
+    assert len(executor.calls) == calls
+    timer.join()
+
+
 def killed_once(folder: str, number: int) -> int:
     mark = Path(folder, str(number))
     if number % 3 == 1 and not mark.exists():
@@ -154,6 +208,11 @@ def killed_once(folder: str, number: int) -> int:
 def test_a_pool_whose_workers_are_killed_is_replaced(tmp_path: Path) -> None:
     from functools import partial
 
+    before = set(active_children())
     with ProcessPoolExecutor(2, get_context("forkserver")) as executor:
-        found = dict(HandOut(executor, attempts=6).results(partial(killed_once, str(tmp_path)), range(6)))
+        hand_out = HandOut(executor, attempts=6)
+        found = dict(hand_out.results(partial(killed_once, str(tmp_path)), range(6)))
     assert found == {number: number * number for number in range(6)}
+    # the new pool has ended, although somebody still holds it
+    assert hand_out._executor is not executor
+    assert set(active_children()) <= before

@@ -205,6 +205,16 @@ def test_rules_beside_a_vocab_txt(tmp_path: Path) -> None:
         bbpe.load(tmp_path)
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_line_of_a_vocab_txt_is_a_token_but_for_its_end(end: str, tmp_path: Path) -> None:
+    """White space is a part of tokens, and each line has an id, as BERT counts them."""
+    tokens = ["[UNK]", "a", "a ", "\u3000", " a", "a\t", "b"]
+    (tmp_path / "vocab.txt").write_bytes("".join(token + end for token in tokens).encode())
+    tok = bbpe.load(tmp_path / "vocab.txt")
+    assert {key: tok.token_to_id(key) for key in tokens} == {key: number for number, key in enumerate(tokens)}
+    assert tok.encode("a b c") == [1, 6, 0]
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [("[UNK]\na\na\n", "line 3.*is also on line 2"), ("[PAD]\na\n", "UNK"), ("[UNK]\n\n\n", "is also on line 2")],

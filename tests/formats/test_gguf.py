@@ -59,6 +59,19 @@ def test_what_is_read(tmp_path: Path, order: str, version: int) -> None:
     assert formats.load(path, special_tokens={"<s>": 300}).special_tokens == {"<s>": 300}
 
 
+@pytest.mark.parametrize("kind", [2, 3])
+def test_the_unknown_token_is_special(tmp_path: Path, kind: int) -> None:
+    """llama.cpp finds neither it nor control tokens in plain text."""
+    types = [1] * 267 + [kind, 4, 5]
+    tok = bbpe.load(write(tmp_path / "x.gguf", vocabulary(token_type=types)))
+    assert dict(tok.special_tokens) == {"<|endoftext|>": 267}
+    assert 267 not in tok.spec.vocab
+    plain = bbpe.Tokenizer(small_spec(special_tokens={})).encode("a<|endoftext|>")
+    assert tok.encode("a<|endoftext|>", add_special_tokens=False) == plain
+    allowed = tok.encode("a<|endoftext|>", allowed_special="all", add_special_tokens=False)
+    assert allowed == [*plain[:1], 267]
+
+
 @pytest.mark.parametrize("pre", _PRE)
 def test_every_known_splitting(tmp_path: Path, pre: str) -> None:
     spec = formats.load(write(tmp_path / "x.gguf", vocabulary(pre=pre)))

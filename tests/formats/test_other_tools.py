@@ -84,6 +84,22 @@ def test_minbpe(tmp_path: Path, regex: str) -> None:
     assert (tmp_path / "again.model").read_text("utf-8") == path.read_text("utf-8")
 
 
+@pytest.mark.parametrize("regex", ["", r"[a-z]+|[^a-z]+"])
+def test_arguments_replace_what_a_minbpe_model_has(tmp_path: Path, regex: str) -> None:
+    path = tmp_path / "tok.model"
+    path.write_text(f"minbpe v1\n{regex}\n1\n<|x|> 500\n97 32\n32 97\n", "utf-8")
+    assert bbpe.load(path).pattern == (regex or "none")
+    assert bbpe.load(path).encode("a a") == ([256, 97] if not regex else [97, 32, 97])
+    for pattern in ("o200k", r"\w+|\W+"):
+        tok = bbpe.load(path, pattern=pattern)
+        assert tok.pattern == pattern
+        assert tok.encode("a a") == ([97, 257] if pattern == "o200k" else [97, 32, 97])
+        assert dict(tok.special_tokens) == {"<|x|>": 500}
+    tok = bbpe.load(path, special_tokens={"<y>": 600}, name="mine")
+    assert (dict(tok.special_tokens), tok.name) == ({"<y>": 600}, "mine")
+    assert bbpe.load(path, special_tokens={}).special_tokens == {}
+
+
 @pytest.mark.parametrize(
     ("lines", "problem"),
     [

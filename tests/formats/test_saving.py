@@ -18,6 +18,7 @@ from bbpe import formats
 from bbpe.cli import main
 from bbpe.errors import VocabularyError
 from bbpe.formats import saving
+from bbpe.spec.rows import RowPadding, RowTruncation
 from bbpe.spec.rules import Lowercase, Template, TokenOptions
 from bbpe.spec.spec import TextRules, make_spec
 from bbpe.splitting.patterns import get_pattern
@@ -180,6 +181,15 @@ def test_dropping(tmp_path: Path) -> None:
     tok = bbpe.Tokenizer(replace(SPEC, template=Template(((257, 0), ("A", 0)))))
     tok.save(tmp_path / "a", format="gpt2", drop=["template"])
     same(bbpe.load(tmp_path / "a"), bbpe.Tokenizer(SPEC))
+    rows: dict[str, Any] = {
+        "padding": RowPadding(257, "<s>"),
+        "truncation": RowTruncation(9),
+    }
+    for number, given in enumerate(({"padding": rows["padding"]}, {"truncation": rows["truncation"]}, rows)):
+        tok = bbpe.Tokenizer(replace(SPEC, **given))
+        assert all(name in refusal(tok, tmp_path / "r", format="gpt2") for name in given)
+        tok.save(tmp_path / str(number), format="gpt2", drop=["padding"])
+        same(bbpe.load(tmp_path / str(number)), bbpe.Tokenizer(SPEC))
     for wrong in ("template", ["templates"], 5, [5]):
         with pytest.raises(ValueError, match=r"drop is .*'special_tokens', 'template', 'pattern'"):
             tok.save(tmp_path / "b", drop=wrong)  # type: ignore[arg-type]

@@ -199,6 +199,20 @@ def test_broken_files(tmp_path: Path, changes: dict[str, Any], named: tuple[str,
         at = message.index(part, at)
 
 
+@pytest.mark.parametrize("indent", [None, 1])
+def test_rows_that_the_sizes_promise_are_there(tmp_path: Path, indent: int | None) -> None:
+    """Compact files are read in C, others by Python."""
+    rows = len(tekken()["vocab"])
+    for more in (-1, 0, 1):
+        value = tekken(config__default_vocab_size=2 + rows + more)
+        (tmp_path / "tekken.json").write_text(json.dumps(value, indent=indent))
+        if more > 0:
+            with pytest.raises(VocabularyError, match=f"found {3 + rows}; expected at most {rows} tokens of vocab"):
+                formats.load(tmp_path / "tekken.json")
+        else:
+            assert len(formats.load(tmp_path / "tekken.json").vocab) == rows + more
+
+
 @pytest.mark.parametrize("regex", [r"\w+|\W", r"\p{L}+$|\s+", "(a"])
 def test_patterns_of_another_dialect_are_refused(tmp_path: Path, regex: str) -> None:
     path = write_json(tmp_path / "tekken.json", tekken(config__pattern=regex))

@@ -15,6 +15,8 @@ from vocabularies import added, sequence, split, write_json
 import bbpe
 from bbpe.encoding.encoders import text_encoder
 from bbpe.encoding.rule_encoder import RuleEncoder
+from bbpe.pipeline.pre_tokenizers import pretokens
+from bbpe.spec.rules import ByteAlphabet, ByteLevel, FixedLength, Metaspace
 
 tokenizers = pytest.importorskip("tokenizers")
 
@@ -90,3 +92,30 @@ def test_after_what_precompiled_removes(tmp_path: Path, before: tuple[str, ...])
     for splits in SPLITS:
         rules = named("Sequence", normalizers=steps)
         check(tmp_path / "tokenizer.json", rules, splits, True, sample, has_spans=False)
+
+
+def test_the_first_piece_after_bytes_became_characters() -> None:
+    """Each byte of the first character begins where the text does, and gets the mark."""
+    parts = tokenizers.pre_tokenizers
+    theirs = parts.Sequence([
+        parts.ByteLevel(add_prefix_space=False, use_regex=False), parts.FixedLength(1),
+        parts.Metaspace(prepend_scheme="first", split=False),
+    ])  # fmt: skip
+    rules = (ByteLevel(False, False), FixedLength(1), Metaspace("first", False), ByteAlphabet())
+    for text in ("é x", "中é", "x é", "😀", ""):
+        expected = [piece for piece, _ in theirs.pre_tokenize_str(text)]
+        assert [piece.decode() for piece in pretokens(rules, text, head=1)] == expected, text
+
+
+def test_spans_know_what_of_the_first_piece_is_done(tmp_path: Path) -> None:
+    """By a rule that needs Python: a token at the beginning leaves nothing that gets the mark."""
+    camel = split(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+    metaspace = named("Metaspace", replacement="\u2581", prepend_scheme="first", split=True)
+    tokens = [added("<unk>", 0), added("<t>", 1000), added("f", 1001, special=False, normalized=True)]
+    rules = {"normalizer": named("Lowercase"), "pre_tokenizer": sequence(camel, metaspace)}
+    path = write_json(tmp_path / "tokenizer.json", of_characters(**rules, added_tokens=tokens))
+    tok, hf = bbpe.load(path), tokenizers.Tokenizer.from_file(str(path))
+    for text in ("Fin", "fthe", "f in", "ffa", "<t>fin", "in f", "the", "finf", "fA fB", *texts(30)):
+        expected = hf.encode(text, add_special_tokens=False)
+        ids, spans = tok.encode_with_offsets(text, allowed_special="all")
+        assert (ids, spans.tolist()) == (expected.ids, [list(span) for span in expected.offsets]), text

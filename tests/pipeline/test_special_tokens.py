@@ -123,3 +123,14 @@ def test_tokens_are_found_in_batches(monkeypatch: pytest.MonkeyPatch, tok_of: Ca
             assert many == tok.encode(text * repeats, allowed_special="all")
             monkeypatch.setattr("bbpe.pipeline.special_tokens._BATCH", 1)
     assert [tok.encode(text, allowed_special="all") for text in texts] == whole
+
+
+@pytest.mark.parametrize("ids", [(300, 301), (301, 300)])
+def test_of_tokens_that_are_normalised_alike_the_lower_id_counts(ids: tuple[int, int], tmp_path: Path) -> None:
+    texts = dict(zip(("<A>", "<a>"), ids, strict=True))
+    tokens = [added(text, number, normalized=True, special=False) for text, number in sorted(texts.items())]
+    vocab = {**keys(), **texts}
+    value = document(normalizer={"type": "Lowercase"}, added_tokens=tokens, model__vocab=vocab)
+    tok = bbpe.load(write_json(tmp_path / "tokenizer.json", value))
+    assert tok.encode("<a>") == tok.encode("<A>") == [300]
+    assert tok.encode("x<a><A>") == [*tok.encode("x"), 300, 300]

@@ -76,6 +76,40 @@ def test_places_that_variables_name(bare: Path, monkeypatch: pytest.MonkeyPatch)
             check(bbpe.get_encoding("small"))
 
 
+def test_of_two_variables_the_first_one_counts(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in `huggingface_hub` and tiktoken, and whatever the other place has."""
+    file = PUBLISHED["small"].forms[0].files[0]
+    key = hashlib.sha1(b"https://example.org/small.tiktoken").hexdigest()
+    for first, second, path in (
+        ("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", f"models--a--b/blobs/{file.sha256}"),
+        ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR", key),
+    ):
+        folder = bare / first
+        put(folder / path)
+        with monkeypatch.context() as patch:
+            patch.setenv(first, str(folder))
+            patch.setenv(second, str(bare / "empty"))
+            check(bbpe.get_encoding("small"))
+            patch.setenv(first, str(bare / "empty"))
+            patch.setenv(second, str(folder))
+            with pytest.raises(VocabularyError, match="not on this machine"):
+                bbpe.get_encoding("small")
+
+
+@pytest.mark.parametrize("variable", ["TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR"])
+def test_an_empty_name_of_a_cache_is_not_the_folder_one_is_in(
+    variable: str, bare: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(bare / "here" / hashlib.sha1(b"https://example.org/small.tiktoken").hexdigest())
+    monkeypatch.chdir(bare / "here")
+    monkeypatch.delenv("TIKTOKEN_CACHE_DIR")
+    monkeypatch.setenv(variable, "")
+    with pytest.raises(VocabularyError, match="not on this machine"):
+        bbpe.get_encoding("small")
+    monkeypatch.setenv(variable, ".")
+    check(bbpe.get_encoding("small"))
+
+
 def test_the_publishers_own_name_of_a_file(bare: Path) -> None:
     """GPT-2's ranks are r50k_base.tiktoken at OpenAI; a damaged one shows that it was found."""
     for name in ("p50k_base", "r50k_base", "gpt2"):

@@ -22,6 +22,7 @@ from bbpe.report.measures import count_ids
 TEXTS = ["see my eyes first, see my dogs\n", "low lower lowest slow\n", "世界 hello é\n", "", "newest 123 dogs"] * 4
 SMALL = bbpe.train_from_iterator(TEXTS, 270)
 LARGE = bbpe.train_from_iterator(TEXTS, 300)
+BYTES = bbpe.train_from_iterator(TEXTS, 256)
 WORDS = bbpe.train_from_iterator(TEXTS, 60, model="wordpiece")
 UNIGRAM = bbpe.train_from_iterator(TEXTS, 320, model="unigram")
 
@@ -81,6 +82,38 @@ def test_single_bytes_cost_parity_and_changes() -> None:
     assert (result.row("a", "en").changed, result.row("b", "en").changed) == (0, 2)
     assert result.row("b", "zh").bytes_per_token_interval is None
     assert bbpe.evaluate([SMALL, SMALL], texts=TEXTS).rows[1].changed == 0
+
+
+def test_documents_of_equal_length_may_have_changed() -> None:
+    """Also where others differ in length, and where none does."""
+    known = [bytes([byte]) for byte in range(256)] + [b"ab", b"cd"]
+    first = bbpe.Tokenizer.from_ranks({token: rank for rank, token in enumerate(known)}, pattern="gpt2")
+    known[256:] = [b"cd", b"ef"]
+    other = bbpe.Tokenizer.from_ranks({token: rank for rank, token in enumerate(known)}, pattern="gpt2")
+    texts = {"ab": "longer", "cd": "other id", "xy": "equal", "": "equal", "ef": "shorter", "cd x": "other id"}
+    assert [len(first.encode(text)) - len(other.encode(text)) for text in texts] == [-1, 0, 0, 0, 1, 0]
+    for chosen in (list(texts), ["ab", "cd", "xy"], ["xy", "cd", "", "cd x"], ["cd"], ["xy"]):
+        expected = sum(texts[text] != "equal" for text in chosen)
+        assert bbpe.evaluate([first, other], texts=chosen).rows[1].changed == expected, chosen
+
+
+def test_intervals_are_those_of_a_plain_loop() -> None:
+    """95 % of the samples, of the ratio of this tokenizer to the first one."""
+    rng = random.Random(4)
+    texts = [" ".join(rng.choices("see my eyes first low lower newest 世界 123".split(), k=rng.randint(1, 30)))
+             for _ in range(60)]  # fmt: skip
+    rows = bbpe.evaluate({"small": SMALL, "bytes": BYTES}, texts=texts, seed=7).rows
+    sizes = np.array([[len(text.encode()), len(SMALL.encode(text)), len(BYTES.encode(text))] for text in texts])
+    drawn = np.random.default_rng(7).integers(0, len(texts), (1000, len(texts)), np.int32)
+    sums = np.array([sizes[chosen].sum(axis=0) for chosen in drawn], np.float64)
+    for row, place in zip(rows, (1, 2), strict=True):
+        ratios = sorted((sums[:, 0] / sums[:, place]).tolist())
+        assert row.bytes_per_token_interval == pytest.approx((np.quantile(ratios, 0.025), np.quantile(ratios, 0.975)))
+    costs = sums[:, 2] / sums[:, 1]
+    assert rows[0].cost_ratio_interval is None
+    assert rows[1].cost_ratio_interval == pytest.approx((np.quantile(costs, 0.025), np.quantile(costs, 0.975)))
+    low, high = rows[1].cost_ratio_interval or (0, 0)
+    assert 1 < low < (rows[1].cost_ratio or 0) < high
 
 
 def test_lines_are_documents_and_files_are_corpora(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import string
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,9 @@ import bbpe
 from bbpe.cli import main
 from bbpe.report.reach import reach
 from bbpe.report.subject import Subject
+from bbpe.spec.models import UnigramModel
+from bbpe.spec.spec import Characters, make_spec
+from bbpe.splitting.patterns import PATTERNS
 
 SIMPLE = "see my eyes, see 12 dogs and 123 cats\n"
 
@@ -60,6 +64,14 @@ def test_merges_that_never_apply() -> None:
     assert b"ing!" in texts_of(report, "unused-merges")
 
 
+def test_the_first_merge_may_be_the_one_that_never_applies() -> None:
+    vocab = {**vocab_of(), 300: b"xy", 301: b"xyz"}
+    for merges in ([(b"xy", b"z"), *MERGES], [*MERGES, (b"xy", b"z")]):
+        report = bbpe.lint(bbpe.Tokenizer.from_merges(vocab, merges, pattern="gpt2"))
+        assert report["unused-merges"].ids == (301,)
+        assert f"1 of {len(merges)} merges never apply" in report["unused-merges"].message
+
+
 def test_normalizers_make_tokens_unreachable(tmp_path: Path) -> None:
     upper = document(normalizer={"type": "Lowercase"})
     upper["model"]["vocab"]["AB"] = 290
@@ -72,10 +84,21 @@ def test_normalizers_make_tokens_unreachable(tmp_path: Path) -> None:
 
 
 def test_a_unigram_token_with_a_low_score() -> None:
-    tok = bbpe.train_from_iterator(["ab ab abc abc"] * 5, 262, model="unigram")
-    never = reach(Subject(tok)).never
-    assert all(len(Subject(tok).tokens[number]) > 0 for number in never)
-    assert {"outscored"} >= set(reach(Subject(tok)).reasons)
+    scores = {"a": -1.0, "b": -1.0, "c": -3.0, "ab": -100.0, "bc": -2.0}
+    vocab = {number: token.encode() for number, token in enumerate(scores, 1)}
+    tok = bbpe.Tokenizer(make_spec(
+        vocab, [], pattern=PATTERNS["none"], special_tokens={"<unk>": 0},
+        characters=Characters((), 0, True, False), model=UnigramModel((0.0, *scores.values())),
+    ))  # fmt: skip
+    assert tok.encode("abc") == [1, 5]
+    subject = Subject(tok)
+    found = reach(subject)
+    assert [subject.tokens[number] for number in found.never] == [b"ab"]
+    assert found.reasons == ("outscored",)
+    report = bbpe.lint(tok)
+    assert report["unreachable"].ids == (4,)
+    assert report["unreachable"].details == {"reasons": {"outscored": 1}}
+    assert "other tokens score higher: 1" in report["unreachable"].message
 
 
 def test_facts_about_tokens() -> None:
@@ -92,6 +115,14 @@ def test_facts_about_tokens() -> None:
     assert texts_of(report, "partial-characters")[0] == b" \xe6"
     assert report["digits"].severity == "warning"
     assert report["digits"].details["tokens_by_digits"]["2"] == {"1": 0.01, "2": 0.99}
+
+
+@pytest.mark.parametrize(("size", "severity"), [(32, None), (33, "info"), (64, "info"), (65, "warning")])
+def test_how_long_a_token_may_be(size: int, severity: str | None) -> None:
+    """A ruled line of any length is a repetition, and no passage."""
+    text = (string.ascii_letters * 2)[:size].encode()
+    report = bbpe.lint(ranks(text, b"=" * 200, pattern="none"))
+    assert (report["long"].severity if "long" in report else None) == severity
 
 
 def test_equal_splits_of_numbers_are_no_warning() -> None:
@@ -137,6 +168,17 @@ def test_texts_that_are_lost(tmp_path: Path) -> None:
     some["model"]["vocab"].pop("Ā")
     (tmp_path / "t.json").write_text(json.dumps(some))
     assert bbpe.lint(bbpe.load(tmp_path / "t.json"))["missing-bytes"].examples[0].token == b"\0"
+
+
+def test_a_tokenizer_of_bytes_that_loses_text_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    tok = ranks(b"ab")
+    assert "round-trip" not in bbpe.lint(tok)
+    decode = bbpe.Tokenizer.decode
+    monkeypatch.setattr(bbpe.Tokenizer, "decode", lambda self, ids: decode(self, ids).replace("e", ""))
+    found = bbpe.lint(tok)["round-trip"]
+    assert found.severity == "error"
+    assert "Report it" in found.advice
+    assert bbpe.lint(bbpe.train_from_iterator([SIMPLE], 80, model="wordpiece"))["round-trip"].severity == "info"
 
 
 def test_versions_of_unicode(tmp_path: Path) -> None:

@@ -282,3 +282,14 @@ def test_text_held_back_is_as_likely_as_with_sentencepiece(
 def test_no_text() -> None:
     with pytest.raises(CorpusError, match="no text"):
         learn(Rows.join([]), 10)
+
+
+def test_the_blank_is_a_token_whatever_the_coverage() -> None:
+    """Without it no text of several words could be decoded again."""
+    texts = ["abababababababab" * 40] * 5 + ["ab ab"]
+    tok = bbpe.train_from_iterator(texts, 300, model=bbpe.Unigram(character_coverage=0.9))
+    assert b" " in set(tok.spec.vocab.values())
+    words = rows_of({"ab": 1000, " ": 1})
+    for needs_blank in (False, True):
+        tokens = learn(words, 20, coverage=0.5, needs_blank=needs_blank).tokens
+        assert (b" " in tokens) is needs_blank
