@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from compared import compared
 
 import bbpe
 from bbpe.compat.sentencepiece import SentencePieceProcessor
@@ -119,11 +120,22 @@ def test_other_segmentations(pair: tuple[Any, Any]) -> None:
     if outcome(theirs.nbest_encode, "a", nbest_size=1) is RuntimeError:
         return
     assert len({*map(tuple, sampled)}) > 1
-    for text in ("see my dogs", "eyes"):
-        for kind in (int, str):
-            best = ours.nbest_encode(text, nbest_size=5, out_type=kind)
-            # of equal scores either may be first
-            assert sorted(best) == sorted(theirs.nbest_encode(text, nbest_size=5, out_type=kind)) or len(best) == 5
+
+    def scores(rows: list[list[int]]) -> list[float]:
+        return [sum(map(theirs.get_score, row)) for row in rows]
+
+    with compared(at_least=40) as one_more:
+        for text in (*TEXTS, "eyes", "see my eyes, see my dogs"):
+            for size in (1, 2, 5, 20):
+                best, expected = (each.nbest_encode(text, nbest_size=size, out_type=int) for each in pair)
+                # of equal scores either may be first, or be left out
+                assert scores(best) == pytest.approx(scores(expected), abs=2e-3), text
+                assert len({*map(tuple, best)}) == len(best) == len(expected)
+                assert best[:1] == expected[:1]
+                pieces = ours.nbest_encode(text, nbest_size=size, out_type=str)
+                # a piece that is unknown is spelled as in the text
+                assert [list(map(ours.piece_to_id, row)) for row in pieces] == best
+                one_more()
 
 
 def test_models_written_and_read(pair: tuple[Any, Any]) -> None:

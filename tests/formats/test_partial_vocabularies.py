@@ -54,8 +54,9 @@ def random_model(rng: random.Random, symbols: Sequence[str], prefix: str, end: s
     return {"type": "BPE", **options, "vocab": vocab, "merges": [list(pair) for pair in merges]}
 
 
-def compare(path: Path, texts: Sequence[str]) -> None:
-    """Compare ids with `tokenizers`, then those of the saved file, read by both."""
+def compare(path: Path, texts: Sequence[str]) -> int:
+    """Compare ids with `tokenizers`, then those of the saved file, read by both; returns of how many texts."""
+    count = 0
     hf, tok = Tokenizer.from_file(str(path)), bbpe.load(path)
     saved = path.with_name("saved.json")
     tok.save(saved)
@@ -71,7 +72,9 @@ def compare(path: Path, texts: Sequence[str]) -> None:
         assert tok.encode_batch([text, text], allowed_special="all") == [ids, ids]
         assert again.encode(text, allowed_special="all") == ids
         assert other.encode(text, add_special_tokens=False).ids == ids, text
+        count += 1
     compare_calls(tok, texts)
+    return count
 
 
 def compare_calls(tok: bbpe.Tokenizer, texts: Sequence[str]) -> None:
@@ -97,7 +100,7 @@ def test_an_added_token_that_is_the_key_of_a_byte(tmp_path: Path) -> None:
     for tokens in ([added("õ", 0, special=False)], [added("õ", 0), added("<x>", 1), added("é", 2, special=False)]):
         model = {"type": "BPE", "vocab": vocab, "merges": ["a b"]}
         path.write_text(json.dumps(document(model=model, added_tokens=tokens)), "utf-8")
-        compare(path, ["aõb", "õ", "<x>é é", "\u00f5\u00e9ab"])
+        assert compare(path, ["aõb", "õ", "<x>é é", "\u00f5\u00e9ab"]) == 4
 
 
 @pytest.mark.parametrize("end", ["", "</w>"])
@@ -111,6 +114,7 @@ def test_random_vocabularies(tmp_path: Path, prefix: str, end: str, is_byte_leve
         {"type": "WhitespaceSplit"},
         {"type": "Split", "pattern": {"Regex": "a+"}, "behavior": "Isolated", "invert": False},
     ]
+    counts = []
     for _ in range(40):
         model = random_model(rng, "".join(BYTES) if is_byte_level else CHARS, prefix, end)
         marked = {"type": "Metaspace", "replacement": rng.choice("▁ab"), "prepend_scheme": "always", "split": True}
@@ -121,7 +125,9 @@ def test_random_vocabularies(tmp_path: Path, prefix: str, end: str, is_byte_leve
         path.write_text(
             json.dumps(document(model=model, pre_tokenizer=pre_tokenizer, decoder=decoder, added_tokens=[])), "utf-8"
         )
-        compare(path, ["", *("".join(rng.choices(CHARS + "xü", k=rng.randint(1, 9))) for _ in range(12))])
+        texts = ["", *("".join(rng.choices(CHARS + "xü", k=rng.randint(1, 9))) for _ in range(12))]
+        counts.append(compare(path, texts))
+    assert sum(counts) > 250
 
 
 @pytest.mark.parametrize("is_special", [False, True])
@@ -136,7 +142,8 @@ def test_added_tokens_and_their_ids(tmp_path: Path, is_special: bool) -> None:
         tokens = [added(text, rng.randrange(300), special=is_special, normalized=False) for text in texts]
         model = {"type": "BPE", "vocab": vocab, "merges": ["a b", "ab c", "b c"]}
         path.write_text(json.dumps(document(model=model, added_tokens=tokens)), "utf-8")
-        compare(path, ["".join(rng.choices(["a", "b", "c", "é", "<x>", "<y>", "<z>", " "], k=9)) for _ in range(20)])
+        parts = ["a", "b", "c", "é", "<x>", "<y>", "<z>", " "]
+        assert compare(path, ["".join(rng.choices(parts, k=9)) for _ in range(20)]) == 20
 
 
 def test_a_token_that_is_listed_twice_has_the_last_options(tmp_path: Path) -> None:
@@ -148,7 +155,7 @@ def test_a_token_that_is_listed_twice_has_the_last_options(tmp_path: Path) -> No
         added("<s>", 7, special=False, lstrip=True),
     ]
     path.write_text(json.dumps(document(added_tokens=tokens)), "utf-8")
-    compare(path, ["a <s><t> <s>", "<t>  <s>b"])
+    assert compare(path, ["a <s><t> <s>", "<t>  <s>b"]) == 2
     assert set(bbpe.load(path).added_tokens) == {"<s>"}
 
 

@@ -58,6 +58,7 @@ def random_document(rng: random.Random, kind: str) -> dict[str, Any]:
 def test_random_vocabularies(tmp_path: Path, kind: str) -> None:
     rng = random.Random(kind)
     path, saved = tmp_path / "tokenizer.json", tmp_path / "saved.json"
+    decoded = 0
     for _ in range(120):
         path.write_text(json.dumps(random_document(rng, kind)), encoding="utf-8")
         hf, tok = Tokenizer.from_file(str(path)), bbpe.load(path)
@@ -71,8 +72,11 @@ def test_random_vocabularies(tmp_path: Path, kind: str) -> None:
             assert tok.count_tokens(text) == len(ids)
             # `tokenizers` writes one U+FFFD for each byte of a run that is not UTF-8
             expected = hf.decode(ids)
-            assert "\ufffd" in expected or tok.decode(ids) == expected, (ids, path.read_text("utf-8"))
+            if "\ufffd" not in expected:
+                assert tok.decode(ids) == expected, (ids, path.read_text("utf-8"))
+                decoded += 1
         assert tok.encode_batch(texts) == [encoding.ids for encoding in hf.encode_batch(texts)]
+    assert decoded > 1000
 
 
 @pytest.mark.parametrize("kind", ["BPE", "Unigram"])

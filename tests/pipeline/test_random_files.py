@@ -40,6 +40,7 @@ class Comparison:
     def __init__(self, path: Path, value: dict[str, Any], tok: bbpe.Tokenizer) -> None:
         self.path, self.tok, self.hf = path, tok, tokenizers.Tokenizer.from_file(str(path))
         self.model = value["model"]
+        self.ids_compared = self.texts_compared = 0
         self.added = {token["id"] for token in value["added_tokens"]}
         self.contents = [token["content"] for token in value["added_tokens"]]
         self.decoders = kinds_of(value["decoder"])
@@ -71,6 +72,7 @@ class Comparison:
             return None if "Panic" in type(error).__name__ or isinstance(error, Exception) else pytest.fail(str(error))
 
     def differences(self, text: str) -> Iterator[str]:
+        """What differs; `ids_compared` and `texts_compared` count what was looked at."""
         theirs, framed = self.judged(text, add_special_tokens=False), self.judged(text)
         if theirs is None or framed is None:
             return
@@ -86,6 +88,7 @@ class Comparison:
             if ids != again.ids:
                 yield f"ids {ids} for {theirs.ids}"
             return
+        self.ids_compared += 1
         if self.is_ambiguous:
             yield from self.texts_differ(text, framed.ids)
             return
@@ -140,6 +143,7 @@ class Comparison:
             theirs = self.hf.decode(plain, skip_special_tokens=False)
         except BaseException:  # panics of Strip
             return
+        self.texts_compared += "\ufffd" not in ours + theirs
         if ours != theirs and "\ufffd" not in ours + theirs:
             yield f"text {ours!r} for {theirs!r}"
 
@@ -171,7 +175,8 @@ def with_tokens_apart(value: dict[str, Any]) -> dict[str, Any]:
     return {**value, "added_tokens": kept}
 
 
-def compare(folder: Path, seed: int, count: int) -> None:
+def compare(folder: Path, seed: int, count: int) -> tuple[int, int, int]:
+    """Return how many files were read, and of how many texts ids and decoded text were compared."""
     value = with_tokens_apart(RandomFile(seed).value)
     path = folder / "tokenizer.json"
     path.write_text(json.dumps(value), "utf-8")
@@ -179,13 +184,14 @@ def compare(folder: Path, seed: int, count: int) -> None:
         tok = bbpe.load(path)
     except (PatternError, VocabularyError) as error:
         assert any(f"{path}: {name}" in str(error) for name in COMPONENTS), str(error)  # noqa: PT017
-        return
+        return 0, 0, 0
     comparison = Comparison(path, value, tok)
     for text in hard_texts(seed, count):
         for difference in comparison.differences(text):
             shown = json.dumps({name: part for name, part in value.items() if name != "model"}, ensure_ascii=False)
             options = {name: part for name, part in value["model"].items() if name not in ("vocab", "merges")}
             pytest.fail(f"seed {seed}, {text!r}: {difference}\n{options}\n{shown[:3000]}")
+    return 1, comparison.ids_compared, comparison.texts_compared
 
 
 @pytest.mark.parametrize(
@@ -199,5 +205,8 @@ def compare(folder: Path, seed: int, count: int) -> None:
     ],
 )
 def test_random_files(tmp_path: Path, first: int, last: int, count: int) -> None:
-    for seed in range(first, last):
-        compare(tmp_path, seed, count)
+    found = [compare(tmp_path, seed, count) for seed in range(first, last)]
+    files, ids, texts = map(sum, zip(*found, strict=True))
+    assert files > 0.8 * (last - first)
+    assert ids > 0.8 * files * count
+    assert texts > 0.5 * files * count

@@ -224,15 +224,19 @@ def test_a_block_of_bytes() -> None:
     data = Vocab(ITEMS).data()
     assert list(Vocab.of_data(data).items()) == list(ITEMS.items())
     assert len(Vocab.of_data(Vocab({}).data())) == 0
-    rng = random.Random(0)
+    rng, refused, taken = random.Random(0), 0, 0
     for _ in range(2_000):
         broken = bytearray(data)
         broken[rng.randrange(len(data))] = rng.choice([0, 1, 2, 127, 255])
         try:
             found = Vocab.of_data(bytes(broken[: rng.choice([len(data), rng.randrange(len(data))])]))
         except ValueError:
+            refused += 1
             continue
         assert len(found) == len({token_id for token_id, _ in found.items()}) == len(set(found.values()))
+        taken += 1
+    assert refused > 500
+    assert taken > 50
 
 
 def test_a_pickle_has_no_object_for_each_token() -> None:
