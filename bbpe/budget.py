@@ -24,8 +24,10 @@ _UNITS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 _SIZE = lazy_re(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\s*", re.IGNORECASE)
 
 
-def parse_bytes(size: int | str) -> int:
+def parse_bytes(size: int | str, name: str = "") -> int:
     """Read a size in bytes: an int, or a number and a unit; kB, MB, GB, TB are powers of 1000, and KiB, ... of 1024.
+
+    Errors name the argument if it is given.
 
     Raises `ValueError` for a string that is no size and for a size that is not positive, `TypeError` for other types.
 
@@ -33,15 +35,16 @@ def parse_bytes(size: int | str) -> int:
         >>> parse_bytes("4GB"), parse_bytes("1.5 MiB"), parse_bytes(1000)
         (4000000000, 1572864, 1000)
     """
+    of = f"{name}: " if name else ""
     if not isinstance(size, str):
-        size = whole("a size", size, expected="an int or a string such as '4GB'")
+        size = whole(name or "a size", size, expected="an int or a string such as '4GB'")
     else:
         found = _SIZE.fullmatch(size)
         if found is None or (found[3] and not found[2]):
-            raise ValueError(f"{size!r} is no size; expected a number of bytes, or one with a unit, such as '4GB'")
+            raise ValueError(f"{of}{size!r} is no size; expected a number of bytes, or one with a unit, such as '4GB'")
         size = int(float(found[1]) * (1024 if found[3] else 1000) ** _UNITS[found[2].lower()])
     if size <= 0:
-        raise ValueError(f"a size is {size} bytes; expected more than 0")
+        raise ValueError(f"{name or 'a size'} is {size} bytes; expected more than 0")
     return size
 
 

@@ -25,14 +25,19 @@ def add_counting(parser: ArgumentParser, corpus: _ArgumentGroup) -> None:
     """Add the options of counting, what changes the counts to `corpus`, and the others as a group."""
     corpus.add_argument("--document", choices=("file", "line"), default="file", help="what is one text (default: file)")
     add_reading(corpus)
-    wrong = "lines of JSON that cannot be read: end there, or leave them out (default: raise)"
-    corpus.add_argument("--on-error", choices=("raise", "skip"), default="raise", help=wrong)
+    add_on_error(corpus)
     corpus.add_argument("--sample", type=share, default=1.0, metavar="SHARE", help="of the texts to count (default: 1)")
     corpus.add_argument("--max-pretoken-bytes", type=positive, metavar="N", help="cut longer pretokens in pieces")
     group = parser.add_argument_group("Counting", "in how much memory and time; the result is the same")
     group.add_argument("--max-memory", metavar="SIZE", help="of the process, such as 4GB (default: no limit)")
     group.add_argument("--checkpoint", metavar="FOLDER", help="go on from there after a count that was killed")
     group.add_argument("--threads", type=positive, metavar="N", help="(default: one for each core)")
+
+
+def add_on_error(parser: ArgumentParser | _ArgumentGroup) -> None:
+    """Add what happens to lines that cannot be read."""
+    wrong = "lines of JSON that cannot be read: end there, or leave them out (default: raise)"
+    parser.add_argument("--on-error", choices=("raise", "skip"), default="raise", help=wrong)
 
 
 def share(text: str) -> float:

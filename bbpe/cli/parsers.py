@@ -21,6 +21,8 @@ PYTHON_NAMES = {
     "--special": ("allowed_special",),
     "--special-token": ("special_tokens",),
 }
+#: The values of `format` that readers of files name: those of `--input-format`, as no output has them.
+_READ = ("'text'", "'jsonl'")
 #: What the command line has for calls that messages name.
 CALLS = {
     r"`?\w+_from_iterator`?(?: or `?\w+_from_iterator`?)?": "the command through standard input (-)",
@@ -168,6 +170,8 @@ def _option(found: re.Match[str], options: Mapping[str, argparse.Action]) -> str
         return found[0]
     owner, _, own = name.rpartition(".")
     action = options.get(name) or options.get(own)
+    if name == "format" and value in _READ:
+        action = options.get("input_format", action)
     starts = found.start() == 0 and re.match(r"(?:\[\d+\])?(?: is | must |: )", found.string[found.end() :])
     if action is None or not (owner or sets or "_" in own or starts):
         return found[0]

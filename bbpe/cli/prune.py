@@ -13,9 +13,10 @@ from bbpe.lazy import np
 from bbpe.text import counted
 
 from .command import Command, add_format, add_tokenizer, load_tokenizer, positive
+from .counting import add_on_error
 from .outputs import check_output, inputs_of
 from .parsers import UsageError
-from .streams import as_files, say, say_json
+from .streams import add_reading, as_files, say, say_json
 from .watch import add_progress, progress_of
 
 
@@ -28,7 +29,8 @@ def _add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--used-in", nargs="+", metavar="FILE", help="keep only what these texts use")
     parser.add_argument("--counts", metavar="PATH", help="the same of counts that `bbpe count` saved")
     parser.add_argument("--min-count", type=positive, default=1, metavar="N", help="least number of uses (default: 1)")
-    parser.add_argument("--text-field", default="text", metavar="NAME", help="in .jsonl and .parquet (default: text)")
+    add_reading(parser)
+    add_on_error(parser)
     parser.add_argument("--threads", type=positive, metavar="N", help="(default: one for each core)")
     add_progress(parser)
     parser.add_argument("--json", action="store_true", help="write the result as a JSON object")
@@ -52,7 +54,10 @@ def _run(args: Namespace) -> int:
             source = bbpe.load_counts(args.counts, pattern=tokenizer.spec.pattern.steps)
         pruned, new_ids = bbpe.prune(
             tokenizer, args.keep, used_in=source, min_count=args.min_count,
-            counting=bbpe.Counting(threads=args.threads, text_field=args.text_field, progress=progress_of(args)),
+            counting=bbpe.Counting(
+                threads=args.threads, text_field=args.text_field, format=args.input_format, on_error=args.on_error,
+                progress=progress_of(args),
+            ),
         )  # fmt: skip
     pruned.save(args.output, format=args.format, drop=args.drop)
     if args.map is not None:

@@ -206,7 +206,6 @@ class JsonLines:
             )
         if self._source.file.by_contents:
             problem += "; the file is read as JSON lines because of its first ones; format='text' reads it as text"
-            problem += " (--input-format text)"
         return CorpusError(f"{self._source.file.path}: line {self._number()}: {problem}")
 
 

@@ -13,7 +13,7 @@ from ..threads import thread_count
 from ..tokenizer import Tokenizer
 from .documents import DocumentEncoder
 from .plan import parts_of
-from .policy import Document, make_policy
+from .policy import Document, make_policy, naming_input_format
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,7 @@ class TokenCounts:
         return f"{counted(self.documents, 'document')}, {counted(self.tokens, 'token')}{unknown}{each}"
 
 
+@naming_input_format()
 def count_tokens(
     files: CorpusPaths, tokenizer: Tokenizer, *, allowed_special: Selection = (), text_field: str = "text",
     document: Document = "file", input_format: SourceFormat | None = None, threads: int | None = None,

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Literal, TypeAlias, TypedDict, get_args
 
 from ..budget import parse_bytes
 from ..core.documents import Layout
 from ..corpus.files import Format as SourceFormat
 from ..corpus.files import check_format
-from ..errors import TokenNotFoundError
-from ..lazy import np, npt
+from ..errors import CorpusError, TokenNotFoundError
+from ..lazy import lazy_re, np, npt
 from ..pipeline.special_tokens import Selection
 from ..records import asdict, dataclass, whole
 from ..tokenizer import Tokenizer, checked_tokenizer
@@ -24,6 +26,18 @@ ShardFormat: TypeAlias = Literal[
 ]  # fmt: skip
 #: A token by its text or its id.
 Token: TypeAlias = str | int
+#: The option for the kind of all files, as readers of files call it.
+_FORMAT = lazy_re(r"(?<![\w.])format='")
+
+
+@contextmanager
+def naming_input_format() -> Iterator[None]:
+    """Have errors of readers name `input_format`: what they call `format` is that of the output here, or is nothing."""
+    try:
+        yield
+    except CorpusError as error:
+        error.args = tuple(_FORMAT.sub("input_format='", each) for each in error.args)
+        raise
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,7 +142,7 @@ def make_policy(
     ):
         if value not in values:
             raise ValueError(f"{name} is {value!r}; expected {' or '.join(map(repr, values))}")
-    check_format(input_format)
+    check_format(input_format, "input_format")
     if not isinstance(text_field, str):
         raise TypeError(f"text_field must be a str, not {type(text_field).__name__}")
     _check_id_field(id_field, chosen)
@@ -149,7 +163,7 @@ def make_policy(
         id_field=id_field,
         document=document,
         input_format=input_format,
-        part_size=parse_bytes(part_size),
+        part_size=parse_bytes(part_size, "part_size"),
         empty=empty,
         on_error=on_error,
     )

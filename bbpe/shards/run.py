@@ -23,13 +23,14 @@ from ..tokenizer import Tokenizer
 from .load import MANIFEST, Shards
 from .part import PartRecord, Totals, check_texts, read_record, write_part
 from .plan import ShardPlan, make_plan, stored_or_new
-from .policy import ShardOptions, make_policy
+from .policy import ShardOptions, make_policy, naming_input_format
 
 _SKIPPED = "skipped.jsonl"
 # what to do with a folder, or with shards, where a plan is expected
 _AGAIN = "the same call again returns the plan that a folder has; shards have it as shards.plan"
 
 
+@naming_input_format()
 def plan_shards(
     files: CorpusPaths, folder: str | os.PathLike[str], tokenizer: Tokenizer, **options: Unpack[ShardOptions]
 ) -> ShardPlan:
@@ -72,6 +73,7 @@ def _planned(
     return stored_or_new(make_plan(files, folder, tokenizer, policy), check_texts)
 
 
+@naming_input_format()
 def shard_part(plan: ShardPlan, number: int) -> PartRecord:
     """Write one part of a plan, unless it is done.
 
@@ -166,6 +168,7 @@ def check_totals(plan: ShardPlan, totals: Totals) -> None:
         )
 
 
+@naming_input_format()
 def shard(
     files: CorpusPaths, folder: str | os.PathLike[str], tokenizer: Tokenizer, *,
     threads: int | None = None, executor: futures.Executor | None = None, in_flight: int | None = None,

@@ -185,3 +185,14 @@ def test_an_array_that_is_cut_off_is_named(folder: Path, capfd: pytest.CaptureFi
         file.truncate(128 + 4 * 70_000)
     assert main(["decode", "-t", str(folder / "t.json"), str(folder / "ids.npy")]) == 1
     assert "ids.npy: it ends after 70000 of 100000 ids" in capfd.readouterr().err
+
+
+def test_prune_reads_texts_as_the_other_commands(folder: Path) -> None:
+    """What is kept is what the lines that can be read use; a file is what `--input-format` says."""
+    (folder / "a.jsonl").write_text('{"text": "see my eyes"}\n{broken\n{"text": "see my dogs"}\n')
+    (folder / "b.bin").write_bytes(b"see my eyes see my dogs\0")
+    prune = "bbpe prune -t t.json --quiet -o p.json --used-in"
+    for name, option in {"a.jsonl": "--on-error skip", "b.bin": "--input-format text"}.items():
+        code, _, err = shell(folder, f"{prune} {name}")
+        assert (code, err.count("\n")) == (1, 1)
+        assert shell(folder, f"{prune} {name} {option}")[::2] == (0, "")

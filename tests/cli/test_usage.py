@@ -156,6 +156,15 @@ def test_messages_of_the_library(message: str, spelled: str) -> None:
     assert LEAVES["bbpe train"].spelled(message.replace("format='jsonl'", "Counting.format='jsonl'")) == spelled
 
 
+@pytest.mark.parametrize("command", ["train", "extend", "prune", "count", "shard", "tokens", "eval", "lint", "encode"])
+def test_the_format_that_readers_name_is_that_of_the_input(command: str) -> None:
+    """Some of these commands have a --format too, that of the output."""
+    leaf = LEAVES[f"bbpe {command}"]
+    for name in ("format", "input_format"):
+        assert leaf.spelled(f"a: read it with {name}='text'") == "a: read it with --input-format text"
+        assert leaf.spelled(f"a: read it with {name}='jsonl'") == "a: read it with --input-format jsonl"
+
+
 def test_words_of_the_command_line_stay() -> None:
     words = ["eval", "text_field=b.txt", "-t", "a b"]
     said = LEAVES["bbpe eval"].spelled("text_field=b.txt: no text_field= in a b", words)
