@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from typing import Any
+from contextlib import closing, contextmanager
+from typing import Any, cast
 
 from ..errors import CorpusError
 from ..lazy import safe_import
 from .files import File, FilePath
 from .records import check_text_column
 from .rowfiles import pyarrow_parquet
+from .sources import Reading
 from .urls import Url
 
 #: Bytes in which the end of a line is looked for at once.
@@ -52,17 +53,25 @@ def row_group_cuts(path: FilePath, start: int, file_size: int, size: int) -> Ite
         held, before = held + share, before + group
 
 
-def check_columns(files: Iterable[File], field: str, id_field: str | None = None) -> None:
+def check_columns(
+    files: Iterable[File], field: str, id_field: str | None = None, *, first_lines: bool = False
+) -> None:
     """Check that Parquet files have the columns of texts and of ids, before a long job reads the first one.
 
-    Of files elsewhere only the first is asked, since each would take a request.  Raises `CorpusError` naming the file.
+    `first_lines`: and that the first lines of JSON have these fields.  Of files elsewhere only the first is asked,
+    since each would take a request.  Raises `CorpusError` naming the file.
     """
     asked = False
     for file in files:
         is_url = isinstance(file.path, Url)
-        if file.kind != "parquet" or (is_url and asked):
+        is_checked = file.kind == "parquet" or (first_lines and file.kind in ("json", "jsonl"))
+        if not is_checked or file.size is None or (is_url and asked):
             continue
         asked = asked or is_url
+        if file.kind != "parquet":
+            with closing(cast(Any, Reading(field, _WINDOW, id_field=id_field).texts(file))) as texts:
+                next(texts, None)
+            continue
         with _parquet(file.path) as opened:
             schema = opened.schema_arrow
         check_text_column(file, schema, field)

@@ -13,6 +13,7 @@ from ..budget import Budget, affordable_threads
 from ..core.count import PretokenTable
 from ..corpus.chunks import Position
 from ..corpus.files import CorpusPaths, check_apart, corpus_files
+from ..corpus.ranges import check_columns
 from ..corpus.rowfiles import pyarrow_parquet
 from ..errors import CorpusError
 from ..files import temporary_folder
@@ -135,6 +136,7 @@ def count_files(
         files = list(files)
     options = task.options
     found, checkpoint = corpus_files(files, options.format, options.text_field, argument), options.checkpoint
+    check_columns(found, options.text_field)
     if checkpoint is not None:
         paths = [file.path for file in found]
         check_apart(checkpoint_folder(checkpoint), "the checkpoint folder", files, paths, WRITTEN)

@@ -153,12 +153,12 @@ def plan_count(
         raise CorpusError("a file of the corpus is a pipe or a device; expected files, which can be read again")
     paths = [file.path for file in found]
     check_apart(target, "the folder of the plan", files, paths, (_PLAN, "run-00000.json", "run-00000.parquet"))
-    check_columns(found, how.text_field)
+    check_columns(found, how.text_field, first_lines=how.on_error == "raise")
     names = ("document", "sample", "max_pretoken_bytes", "text_field", "format", "on_error")
     rows = {file.path: (str(file.path.absolute()), file.size or 0, version_of(file)) for file in found}
     parts = tuple(
         tuple((*rows[file.path], start, stop) for file, start, stop in part.ranges)
-        for part in Files(found, task.chunks).parts(Position(), parse_bytes(part_size))
+        for part in Files(found, task.chunks).parts(Position(), parse_bytes(part_size, "part_size"))
     )
     plan = CountPlan(target, task.spec, {name: getattr(how, name) for name in names}, parts)
     path = plan.folder / _PLAN

@@ -288,7 +288,7 @@ def _found(files: CorpusPaths, policy: Policy) -> list[File]:
     try:
         return corpus_files(files, policy.input_format, policy.text_field)
     except (CorpusError, FileNotFoundError, TypeError) as error:
-        if isinstance(files, str | os.PathLike) or not isinstance(files, Iterable):
+        if isinstance(files, str | bytes | bytearray | os.PathLike) or not isinstance(files, Iterable):
             raise
         first = next(iter(files), None)
         is_name = isinstance(first, str | os.PathLike) and (
@@ -304,7 +304,8 @@ def _found(files: CorpusPaths, policy: Policy) -> list[File]:
 
 def parts_of(files: Sequence[File], policy: Policy) -> tuple[tuple[Source, ...], ...]:
     """Divide files into parts; the last one is not small if there is another one to put it into."""
-    check_columns(files, policy.text_field, policy.id_field)
+    first_lines = policy.on_error == "raise"
+    check_columns(files, policy.text_field, policy.id_field, first_lines=first_lines)
     parts: list[list[Source]] = [[]]
     held = 0
     for source in _ranges(files, policy):

@@ -292,3 +292,36 @@ def test_a_tokenizer_of_bytes_has_no_unknown_tokens(tmp_path: Path, tok: bbpe.To
     done = bbpe.shard(lines(tmp_path / "a.jsonl", ["low", "\u4eba"]), tmp_path / "out", tok, eos=EOS)
     assert done.totals.unknown == 0
     assert "unknown" not in str(done.totals)
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "jsonl.gz", "json"])
+def test_a_plan_looks_at_the_first_lines(suffix: str, tmp_path: Path) -> None:
+    """Of each file, as of the columns of Parquet files; lines that may be skipped are none of its business."""
+    import gzip
+
+    for name, key in (("a", "text"), ("b", "body")):
+        data = b"".join(json.dumps({key: "see my", "id": number}).encode() + b"\n" for number in range(3))
+        (tmp_path / f"{name}.{suffix}").write_bytes(gzip.compress(data) if suffix.endswith("gz") else data)
+    tok = bbpe.train_from_iterator(["see my eyes"], 258)
+    files, out = [tmp_path / f"a.{suffix}", tmp_path / f"b.{suffix}"], tmp_path / "out"
+    problem = "line 1: expected an object with the field 'text', found one with 'body', 'id'"
+    for call in (bbpe.plan_shards, bbpe.shard):
+        with pytest.raises(bbpe.CorpusError, match=problem):
+            call(files, out, tok)
+        assert not out.exists()
+    with pytest.raises(bbpe.CorpusError, match="expected an object with the field 'key', as id_field="):
+        bbpe.plan_shards(files[:1], out, tok, format="olmo", id_field="key")
+    with pytest.raises(bbpe.CorpusError, match=problem):
+        bbpe.plan_count(files, out, pattern="gpt2")
+    assert not out.exists()
+    assert bbpe.shard(files, out, tok, on_error="skip").totals.refused == 3
+
+
+def test_columns_are_checked_before_texts_are_counted(tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as pq
+
+    (tmp_path / "a.jsonl").write_text('{"text": "see my"}\n{broken\n')
+    pq.write_table(pa.table({"body": ["see"]}), tmp_path / "b.parquet")
+    with pytest.raises(bbpe.CorpusError, match=r"b\.parquet: no column 'text', only 'body'"):
+        bbpe.count([tmp_path / "a.jsonl", tmp_path / "b.parquet"], pattern="gpt2")
