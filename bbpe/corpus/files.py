@@ -102,6 +102,7 @@ _BEGINNINGS = {
     "a pickle": rb"\x80(?:[\x04\x05]\x95|[\x02\x03][\]}(cXq])",
     "a GGUF file": rb"GGUF[\x01-\x1f]\x00",
     "a WARC file, web pages with their headers": rb"WARC/\d\.\d+\r?\n",
+    "a pointer of Git LFS, whose file `git lfs pull` fetches": rb"version https://git-lfs\.github\.com/spec/v\d",
     "a PDF document": rb"%PDF-\d",
     "a document of Microsoft Office": rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
     "a PNG picture": rb"\x89PNG\r\n",
@@ -113,6 +114,12 @@ _BEGINS = lazy_re(b"|".join(b"(%b)" % pattern for pattern in _BEGINNINGS.values(
 _BINARY = f"a binary file, with a byte 0 among the first {HEAD}"
 #: The beginning of a Parquet file, and of a line that may be an object of JSON.
 _PARQUET, _OBJECT = lazy_re(_BEGINNINGS[_PARQUET_FILE]), lazy_re(rb'[ \t\r\n]*\{[ \t]*"(?:[^"\\\n]|\\.)*"[ \t]*:')
+#: The beginning of JSON in which an object is no line: an array of objects, or an object over several lines.
+_DOCUMENT = lazy_re(
+    rb'[ \t\r\n]*(?:\[[ \t\r\n]*\{[ \t\r\n]*|\{[ \t]*\r?\n[ \t\r\n]*)"(?:[^"\\\n]|\\.)*"[ \t]*:'
+)
+#: What follows the name of a field that is a string.
+_STRING = lazy_re(rb'[ \t\r\n]*:[ \t\r\n]*"')
 _UTF8_MARK = b"\xef\xbb\xbf"
 #: Byte order marks; a mark comes before any shorter mark that is its prefix.
 _MARKS = {
@@ -421,7 +428,8 @@ def _looked_at(file: File, text_field: str) -> Kind:
         with file.path.open("rb", buffering=0 if decompress is None else -1) as raw:
             stream = raw if decompress is None else decompress(raw, _WINDOW)
             head = _filled(stream, HEAD)
-            if _OBJECT.match(head.removeprefix(_UTF8_MARK)) is not None:
+            begins = head.removeprefix(_UTF8_MARK)
+            if _OBJECT.match(begins) is not None or _DOCUMENT.match(begins) is not None:
                 head += _filled(stream, _LINES - len(head))
     except BROKEN as error:
         failed = failure(file.path, error)
@@ -459,6 +467,14 @@ def _are_json_lines(head: bytes, text_field: str) -> bool:
     return any(text_field in each for each in found if each is not None) or (len(found) > 1 and None not in found[:2])
 
 
+def _is_document(head: bytes, text_field: str) -> bool:
+    """Return whether a file begins with JSON that has a string in the field with the text, but is not JSON lines."""
+    if _DOCUMENT.match(head.removeprefix(_UTF8_MARK)) is None:
+        return False
+    name = json.dumps(text_field, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    return any(_STRING.match(part) is not None for part in head.split(name)[1:])
+
+
 def _object_of(line: bytes) -> dict[str, Any] | None:
     try:
         value = json.loads(line)
@@ -486,15 +502,17 @@ def check_head(file: File, head: bytes | memoryview, text_field: str = "text") -
         raise _refused(file.path, f"the file begins like {_BINARY}")
     if _are_json_lines(bytes(head[:_LINES]), text_field):
         raise CorpusError(
-            f"{file.path}: its first lines are JSON; read them as JSON lines with format='jsonl' (--input-format "
-            "jsonl), or as text with format='text' (--input-format text)"
+            f"{file.path}: its first lines are JSON; read them as JSON lines with format='jsonl', or as text with "
+            "format='text'"
         )
+    if _is_document(bytes(head[:_LINES]), text_field):
+        raise _refused(file.path, f"the file begins like JSON whose objects with {text_field!r} are no lines")
 
 
-def check_format(asked: object) -> None:
-    """Check the argument `format`; `ValueError` when it is not a format."""
+def check_format(asked: object, name: str = "format") -> None:
+    """Check the argument for the kind of files, `format` unless it has another name; `ValueError` when it is none."""
     if asked is not None and asked not in FORMATS:
-        raise ValueError(f"format is {asked!r}; expected {', '.join(map(repr, FORMATS))} or None")
+        raise ValueError(f"{name} is {asked!r}; expected {', '.join(map(repr, FORMATS))} or None")
 
 
 def _refused(path: FilePath, problem: str) -> CorpusError:

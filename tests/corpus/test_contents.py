@@ -101,6 +101,30 @@ BEGINNINGS = {
 }
 
 
+def test_the_way_out_is_an_argument_of_the_function(tmp_path: Path) -> None:
+    """`format` is that of the shards, where there are any."""
+    binary, lines = tmp_path / "a", tmp_path / "b"
+    binary.write_bytes(b"see\0my")
+    lines.write_bytes(b'{"body": "see"}\n{"body": "my"}\n')
+    tok = bbpe.train_from_iterator(["see my eyes"], 258)
+    calls = {
+        "shard": lambda path, **way: bbpe.shard(path, tmp_path / f"{len(way)}{path.name}", tok, **way),
+        "plan_shards": lambda path, **way: bbpe.plan_shards(path, tmp_path / f"plan{len(way)}{path.name}", tok, **way),
+        "count_tokens": lambda path, **way: bbpe.count_tokens(path, tok, **way),
+        "count": lambda path, **way: bbpe.count(path, pattern="gpt2", **way),
+        "evaluate": lambda path, **way: bbpe.evaluate(tok, path, **way),
+        "encode_files": lambda path, **way: list(tok.encode_files(path, **way)),
+    }
+    for name, call in calls.items():
+        option = "input_format" if "shard" in name or name == "count_tokens" else "format"
+        for path in (binary, lines):
+            with pytest.raises(bbpe.CorpusError, match=rf"[ ;]{option}='text'"):
+                call(path)
+            call(path, **{option: "text"})
+        with pytest.raises(ValueError, match=f"^{option} is 'x'; expected 'text'|^Counting.{option} is 'x'"):
+            call(binary, **{option: "x"})
+
+
 @pytest.mark.parametrize("what", BEGINNINGS)
 def test_beginnings_of_json_lines(what: str, tmp_path: Path) -> None:
     """The answer, or the error, is that of a name that says so, with the way out."""
@@ -113,12 +137,13 @@ def test_beginnings_of_json_lines(what: str, tmp_path: Path) -> None:
         except bbpe.CorpusError as error:
             message, _, way = str(error).partition("; the file is read as JSON lines because")
             results.append(message.replace(name + ":", "it:"))
-            assert name == "a.jsonl" or "format='text' reads it as text (--input-format text)" in way
+            assert name == "a.jsonl" or "format='text' reads it as text" in way
     assert results[0] == results[1]
 
 
 TEXT = [
-    b"{ see my dogs }\n" * 5, b'{"see"}\n', b'{"a": 1', b'{"a": 1}\n', b'{\n "text": "see"\n}\n', b'[{"text": "see"}]',
+    b"{ see my dogs }\n" * 5, b'{"see"}\n', b'{"a": 1', b'{"a": 1}\n', b'{\n "a": "see"\n}\n', b'[{"a": "see"}]',
+    b'{\n "text": ["see"]\n}\n', b'[{see}] "text": "my"', b"version 1\n",
     b'{"a": 1}\nsee my dogs\n', b'"text": "see"\n', b"{'text': 'see'}\n", b"", b"see my dogs\n" * 99 + b"\0",
     b"PAR1 golf", b"WARC/1.0 is a format", b"see " + LINES,
 ]  # fmt: skip
@@ -128,6 +153,33 @@ TEXT = [
 def test_texts_that_only_look_like_something_else(data: bytes, tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(data)
     assert sum(len(pretoken) * often for pretoken, often in count(tmp_path / "a")) == len(data)
+
+
+DOCUMENTS = {
+    "an array": b'[{"text": "see"}]',
+    "an array of lines": b'\xef\xbb\xbf[\n{"id": "' + b"a" * 2000 + b'", "text": "see"},\n{"text": "my"}\n]\n',
+    "fields on lines": b'{\r\n "id": 1,\r\n "text" : "see"\r\n}\r\n',
+}
+
+
+@by_reader
+@pytest.mark.parametrize("what", DOCUMENTS)
+def test_json_that_is_no_lines_is_refused(read: Read, what: str, tmp_path: Path) -> None:
+    for name in ("a", "b.gz"):
+        path = tmp_path / name
+        path.write_bytes(gzip.compress(DOCUMENTS[what]) if name == "b.gz" else DOCUMENTS[what])
+        with pytest.raises(bbpe.CorpusError, match=rf"{name}: the file begins like JSON whose.*format='text'"):
+            read(path)
+        assert read(path, format="text")
+
+
+@by_reader
+def test_a_pointer_is_not_its_file(read: Read, tmp_path: Path) -> None:
+    """Git LFS leaves one where a file was not downloaded, whatever its name."""
+    for name in ("a", "a.txt", "a.jsonl"):
+        (tmp_path / name).write_bytes(b"version https://git-lfs.github.com/spec/v1\noid sha256:17\nsize 5\n")
+        with pytest.raises(bbpe.CorpusError, match=rf"{name}: the file begins like a pointer of Git LFS.*lfs pull"):
+            read(tmp_path / name)
 
 
 def test_a_name_of_a_text_says_enough(tmp_path: Path) -> None:
