@@ -466,7 +466,9 @@ def naming_url(url: str) -> Iterator[None]:
         raise
     except Exception as error:
         number = getattr(error, "errno", None) or (errno.ENOENT if isinstance(error, FileNotFoundError) else errno.EIO)
-        problem = " ".join(str(error).split()) or type(error).__name__
+        # packages raise FileNotFoundError with the path alone
+        problem = " ".join(str(error).split()) if number != errno.ENOENT else os.strerror(errno.ENOENT)
+        problem = problem or type(error).__name__
         raise OSError(number, getattr(error, "strerror", None) or problem, url) from error
 
 

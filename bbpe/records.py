@@ -10,14 +10,13 @@ from __future__ import annotations
 import operator
 import os
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from .lazy import safe_import
 
 __all__ = [
-    "as_path", "asdict", "check_names", "checked_path", "dataclass", "field", "fields", "kind", "real", "replace",
+    "asdict", "check_names", "checked_path", "dataclass", "field", "fields", "kind", "real", "replace",
     "whole",
 ]  # fmt: skip
 
@@ -272,11 +271,6 @@ def checked_path(name: str, value: Any) -> str | os.PathLike[str]:
     kind(name, value, str | os.PathLike, "a str or a path")
     path: str | os.PathLike[str] = value
     return path
-
-
-def as_path(name: str, value: Any) -> Path:
-    """Return an argument that is a path; raises as `checked_path`."""
-    return Path(checked_path(name, value))
 
 
 def check_names(function: str, options: Iterable[str], known: Iterable[str]) -> None:

@@ -96,6 +96,9 @@ FOLDERS: dict[str, Callable[[str], Any]] = {
     "files": lambda url: write_folder_atomic(url, {"a": b"", "b": b""}),
     "load": lambda url: bbpe.load(url),
     "load a file": lambda url: bbpe.load(url + "/tokenizer.json"),
+    "tables": lambda url: bbpe.load("tok.json", cache=url),
+    "vocabularies": lambda url: bbpe.get_encoding("gpt2", folder=url),
+    "classic": lambda url: bbpe.BBPETokenizer(url + "/vocab.json", url + "/merges.txt"),
 }
 FOLDER_COMMANDS = {
     "shard": ["shard", "a.jsonl", "-t", "tok.json", "-o", "{}"],

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import Any
 
-from ..files import StrPath, write_atomic
+from ..files import StrPath, local_path, write_atomic
 from ..formats import gpt2_files
 from ..lazy import np, safe_import
-from ..records import as_path, checked_path
+from ..records import checked_path
 from ..text import bytes_to_alphabet
 from ..tokenizer import Tokenizer
 from ..training.bpe import BPE
@@ -44,8 +44,10 @@ class BBPETokenizer:
     """
 
     def __init__(self, vocab_path: StrPath, merges_path: StrPath) -> None:
-        files = as_path("vocab_path", vocab_path), as_path("merges_path", merges_path)
-        self.tokenizer = Tokenizer(gpt2_files.load_files(*files, pattern="gpt2"))
+        problem, way = "a vocabulary is not read from a URL", "copy it to this machine first"
+        vocab = local_path(vocab_path, problem, way, argument="vocab_path")
+        merges = local_path(merges_path, problem, way, argument="merges_path")
+        self.tokenizer = Tokenizer(gpt2_files.load_files(vocab, merges, pattern="gpt2"))
 
     def encode(self, text: str) -> list[int]:
         """Encode a text.

@@ -13,13 +13,13 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from ..errors import VocabularyError
-from ..files import ReadFile, StrPath, open_file, read_bytes, user_cache
+from ..files import ReadFile, StrPath, local_path, open_file, read_bytes, user_cache
 from ..lazy import safe_import
-from ..records import as_path
 from .table import Published, PublishedFile
 
 #: The environment variable that names folders of vocabularies.
 FOLDERS_VARIABLE = "BBPE_VOCABS"
+_NO_URL = "vocabularies are not read from a URL", "copy them to this machine first"
 
 
 class MissingError(Exception):
@@ -87,7 +87,8 @@ def _candidates(file: PublishedFile, folder: StrPath | None) -> Iterator[Path]:
     if file.url is not None and key is not None:
         # the publisher's own name, such as r50k_base.tiktoken for GPT-2's file
         names += [key, file.url.rpartition("/")[2]]
-    for own in ([] if folder is None else [as_path("folder", folder)]) + own_folders():
+    of_caller = [] if folder is None else [local_path(folder, *_NO_URL, argument="folder")]
+    for own in of_caller + own_folders():
         yield from (own / name for name in names)
     tiktoken = _tiktoken_cache()
     if key is not None and tiktoken is not None:

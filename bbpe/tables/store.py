@@ -20,7 +20,7 @@ from pathlib import Path
 from weakref import WeakValueDictionary
 
 from ..core.temporary import NewFile
-from ..files import StrPath, is_covered, noting_reads, open_file, temporary_name, user_cache
+from ..files import StrPath, is_covered, local_path, noting_reads, open_file, temporary_name, user_cache
 from ..tokenizer import Tokenizer
 from .table_file import table_file, tokenizer_of
 
@@ -75,7 +75,10 @@ def _folder(cache: bool | StrPath) -> Path | None:
     """Return a folder that exists and that only the user can write to, or `None`; a new one has mode 0700."""
     if not isinstance(cache, bool | str | os.PathLike):
         raise TypeError(f"cache is True, False or a folder, not {type(cache).__name__}")
-    folder = user_folder() if cache is True else None if cache is False else Path(cache)
+    if isinstance(cache, bool):
+        folder = user_folder() if cache else None
+    else:
+        folder = local_path(cache, "finished tables are in a folder of a machine", "use a local folder, or cache=False")
     if folder is None:
         return None
     try:
