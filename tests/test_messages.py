@@ -110,6 +110,7 @@ ENCODING: list[Row] = [
     (lambda: TOK.encode_batch(["a", None]), TypeError, ("text 1", A_TEXT, "NoneType")),  # type: ignore[list-item]
     (lambda: TOK.encode_bytes("a"), TypeError, ("encode_bytes takes bytes", "encode takes str too")),  # type: ignore[arg-type]
     (lambda: TOK.encode("a", allowed_special={"<x>"}), S, ("'<x>' is not a special token",)),
+    (lambda: TOK.encode("a", allowed_special={"\ud800"}), S, (r"'\ud800' is not a special token",)),
     (lambda: TOK.encode("a", allowed_special="<s>"), TypeError, ("allowed_special", '"all"', "'<s>'")),  # type: ignore[arg-type]
     (lambda: TOK.encode("a", allowed_special=5), TypeError, ("allowed_special", '"all" or a collection', "5")),  # type: ignore[arg-type]
     (lambda: TOK.encode("a<s>", disallowed_special="all"), S, ("'<s>' at byte 1", "pass allowed_special={'<s>'}")),

@@ -281,7 +281,8 @@ class SpecialTokens:
         chosen = self._selected(allowed)
         unknown = chosen - self._special.keys()
         if unknown:
-            raise SpecialTokenError(f"{min(unknown).decode()!r} is not a special token of this tokenizer")
+            name = min(unknown).decode("utf-8", "surrogatepass")
+            raise SpecialTokenError(f"{name!r} is not a special token of this tokenizer")
         refused = self._selected(disallowed) - chosen
         if not (self._added or chosen or refused):
             return None

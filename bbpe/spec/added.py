@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, KeysView, Mapping, Set
 
 from ..records import kind, replace
 from .rules import TokenOptions
@@ -38,6 +38,16 @@ def _checked(tokens: Iterable[str]) -> list[str]:
     if isinstance(tokens, str | bytes):
         raise TypeError(f"tokens is {tokens!r}; expected a list of texts")
     kind("tokens", tokens, Iterable, "a list of texts")
+    if isinstance(tokens, Mapping):
+        raise TypeError(
+            f"tokens must be a list of texts, not {type(tokens).__name__}: new tokens get the next ids in order; give "
+            "list(tokens), and read the ids from the tokenizer's token_to_id"
+        )
+    if isinstance(tokens, Set) and not isinstance(tokens, KeysView):
+        raise TypeError(
+            f"tokens must be a list of texts, not {type(tokens).__name__}, whose order, which their ids have, is "
+            "another one in each run; give sorted(tokens), or a list"
+        )
     listed = list(tokens)
     for text in listed:
         if not isinstance(text, str):

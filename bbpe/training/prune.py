@@ -67,6 +67,8 @@ def prune(
     if keep is None and used_in is None:
         raise ValueError("nothing says what to keep; expected keep or used_in")
     min_count = whole("min_count", min_count, 0)
+    if isinstance(keep, Mapping):
+        raise TypeError(f"keep must be a collection of ids, not {type(keep).__name__}: give a list")
     if keep is not None and (isinstance(keep, str | bytes) or not isinstance(keep, Collection)):
         keep = whole("keep", keep, 1, expected="an int, a collection of ids, or None")
     live = live_merges(spec)

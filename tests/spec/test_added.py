@@ -46,6 +46,12 @@ def test_wrong_tokens(tok: bbpe.Tokenizer) -> None:
     for wrong in ("<s>", [b"<s>"], [3]):
         with pytest.raises(TypeError):
             tok.with_added_tokens(wrong)  # type: ignore[arg-type]
+    # their ids would differ from run to run, or are not those that are given
+    with pytest.raises(TypeError, match=r"not set, whose order.*give sorted\(tokens\)"):
+        tok.with_added_tokens({"<b>", "<a>"})
+    with pytest.raises(TypeError, match=r"not dict: .*give list\(tokens\)"):
+        tok.with_added_tokens({"<a>": 300})
+    assert tok.with_added_tokens({"<a>": 300}.keys()) == tok.with_added_tokens(["<a>"])
     with pytest.raises(ValueError, match="empty"):
         tok.with_added_tokens([""])
     assert tok.with_added_tokens([]) == tok

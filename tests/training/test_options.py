@@ -142,3 +142,9 @@ def test_mypy_refuses_an_option_of_another_model(tmp_path: Path) -> None:
     )
     lines = [int(line.split(":")[1]) for line in done.stdout.splitlines() if ": error:" in line]
     assert lines == [5, 6, 7, 8, 9, 10, 11, 12], done.stdout + done.stderr
+
+
+def test_ids_to_keep_have_no_weights() -> None:
+    tok = bbpe.train_from_iterator(["low lower"], 258)
+    with pytest.raises(TypeError, match="keep must be a collection of ids, not dict"):
+        bbpe.prune(tok, {256: 1})  # type: ignore[arg-type]
