@@ -163,6 +163,11 @@ def _continued(
             f"continue_final_message: the {template.title} does not write the end of {name} as it is; leave this "
             "option away, and append the beginning of the answer to the text"
         )
+    if _MARK.strip() in text[:place]:
+        raise ValueError(
+            f"continue_final_message: the {template.title} writes the end of {name} more than once; leave this option "
+            "away, and append the beginning of the answer to the text"
+        )
     # a template that strips a message takes the blank of the mark, and would take those before it
     return text[:place] if text.startswith(_MARK, place) else text[:place].rstrip()
 

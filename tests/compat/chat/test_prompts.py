@@ -158,6 +158,9 @@ def test_what_cannot_go_on_is_named(tok: bbpe.Tokenizer) -> None:
     refused("does not write the field 'name'", [of("user", name="x")], continue_final_message="name")
     refused("field 'content' is int", [of("user", 5)], continue_final_message=True)
     refused("exclude each other", [of("user")], continue_final_message=True, add_generation_prompt=True)
+    twice = "{% for m in messages %}{{ m.content }}|{{ m.content }}{% endfor %}"
+    with pytest.raises(ValueError, match=r"writes the end of messages\[0\] more than once"):
+        tok.apply_chat_template([of("user")], chat_template=twice, continue_final_message=True)
 
 
 def test_several_chats_are_a_list(tok: bbpe.Tokenizer, judge: Any) -> None:
