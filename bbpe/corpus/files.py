@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import errno
 import glob
-import json
 import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Set
@@ -23,9 +22,20 @@ from typing import Any, BinaryIO, Literal, TypeAlias, TypeVar, cast, get_args
 
 from ..errors import CorpusError, MemoryLimitError, described
 from ..files import is_url
-from ..lazy import lazy_re
 from ..records import dataclass, field
 from .compressed import BROKEN, COMPRESSIONS, failure
+from .contents import (
+    BEGINS,
+    BINARY,
+    DESCRIPTIONS,
+    HEAD,
+    LINES,
+    MARKS,
+    PARQUET,
+    are_json_lines,
+    is_json_document,
+    may_be_json,
+)  # fmt: skip
 from .urls import Url, expand, path_of
 
 #: Where a file is: on this machine, or elsewhere.
@@ -49,8 +59,6 @@ _INFOS, _CARD, _CHECKSUM = ("dataset_infos.json", "dataset_info.json", "dataset_
 
 #: Characters; no system has longer names, and `glob` would look for them level by level.
 _LONGEST_NAME = 1 << 15
-#: Bytes at the beginning of a file that show what it is, and those that show whether its lines are JSON.
-HEAD, _LINES = 512, 1 << 16
 #: The most memory for the window of a decompressor, to look at the beginning of a file.
 _WINDOW = 1 << 26
 #: Where the system has the open files of a process.
@@ -79,55 +87,6 @@ _NO_TEXT = {
     "a program": ".exe .dll .so .dylib .class .pyc .wasm",
 }
 _NO_TEXT_OF = {suffix: what for what, suffixes in _NO_TEXT.items() for suffix in suffixes.split()}
-_PARQUET_FILE = "a Parquet file; format='parquet' reads it"
-#: The first bytes of files that are not text, by a description for the message.
-_BEGINNINGS = {
-    "a zip archive": rb"PK(?:\x03\x04|\x05\x06)",
-    "a gzip file; a name that ends in .gz has it decompressed": rb"\x1f\x8b\x08",
-    "a zstandard file; a name that ends in .zst has it decompressed": rb"\x28\xb5\x2f\xfd",
-    "an xz file; a name that ends in .xz has it decompressed": rb"\xfd7zXZ\x00",
-    "a bzip2 file; a name that ends in .bz2 has it decompressed": rb"BZh[1-9](?:1AY&SY|\x17\x72\x45\x38\x50\x90)",
-    "an lz4 file": rb"\x04\x22\x4d\x18",
-    "a 7z archive": rb"7z\xbc\xaf\x27\x1c",
-    "a rar archive": rb"Rar!\x1a\x07",
-    "a tar archive": rb"(?s:.{257}ustar)",
-    _PARQUET_FILE: rb"PAR[1E][\x00-\x1f]",
-    "an Arrow file": rb"ARROW1\x00\x00|(?s:\xff\xff\xff\xff..[\x00-\x3f]\x00\x10\x00\x00\x00)",
-    "a Feather file": rb"FEA1\x00",
-    "an ORC file": rb"ORC[\x00-\x1f]",
-    "an Avro file": rb"Obj\x01",
-    "an HDF5 file": rb"\x89HDF\r\n",
-    "an SQLite database": rb"SQLite format 3\x00",
-    "an array of numpy": rb"\x93NUMPY",
-    "a pickle": rb"\x80(?:[\x04\x05]\x95|[\x02\x03][\]}(cXq])",
-    "a GGUF file": rb"GGUF[\x01-\x1f]\x00",
-    "a WARC file, web pages with their headers": rb"WARC/\d\.\d+\r?\n",
-    "a pointer of Git LFS, whose file `git lfs pull` fetches": rb"version https://git-lfs\.github\.com/spec/v\d",
-    "a PDF document": rb"%PDF-\d",
-    "a document of Microsoft Office": rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
-    "a PNG picture": rb"\x89PNG\r\n",
-    "a JPEG picture": rb"\xff\xd8\xff[\xc0-\xfe]",
-    "a program": rb"\x7fELF[\x01\x02]|MZ[\x00-\x1f\x80-\xff]\x00",
-}
-_DESCRIPTIONS = tuple(_BEGINNINGS)
-_BEGINS = lazy_re(b"|".join(b"(%b)" % pattern for pattern in _BEGINNINGS.values()))
-_BINARY = f"a binary file, with a byte 0 among the first {HEAD}"
-#: The beginning of a Parquet file, and of a line that may be an object of JSON.
-_PARQUET, _OBJECT = lazy_re(_BEGINNINGS[_PARQUET_FILE]), lazy_re(rb'[ \t\r\n]*\{[ \t]*"(?:[^"\\\n]|\\.)*"[ \t]*:')
-#: The beginning of JSON in which an object is no line: an array of objects, or an object over several lines.
-_DOCUMENT = lazy_re(
-    rb'[ \t\r\n]*(?:\[[ \t\r\n]*\{[ \t\r\n]*|\{[ \t]*\r?\n[ \t\r\n]*)"(?:[^"\\\n]|\\.)*"[ \t]*:'
-)
-#: What follows the name of a field that is a string.
-_STRING = lazy_re(rb'[ \t\r\n]*:[ \t\r\n]*"')
-_UTF8_MARK = b"\xef\xbb\xbf"
-#: Byte order marks; a mark comes before any shorter mark that is its prefix.
-_MARKS = {
-    b"\xff\xfe\x00\x00": "UTF-32, little-endian",
-    b"\x00\x00\xfe\xff": "UTF-32, big-endian",
-    b"\xff\xfe": "UTF-16, little-endian",
-    b"\xfe\xff": "UTF-16, big-endian",
-}
 
 
 @dataclass(frozen=True)
@@ -428,18 +387,17 @@ def _looked_at(file: File, text_field: str) -> Kind:
         with file.path.open("rb", buffering=0 if decompress is None else -1) as raw:
             stream = raw if decompress is None else decompress(raw, _WINDOW)
             head = _filled(stream, HEAD)
-            begins = head.removeprefix(_UTF8_MARK)
-            if _OBJECT.match(begins) is not None or _DOCUMENT.match(begins) is not None:
-                head += _filled(stream, _LINES - len(head))
+            if may_be_json(head):
+                head += _filled(stream, LINES - len(head))
     except BROKEN as error:
         failed = failure(file.path, error)
         if isinstance(failed, MemoryLimitError):
             # it is not looked at before it is read
             return "text"
         raise failed from error
-    if not file.is_packed and _PARQUET.match(head) is not None:
+    if not file.is_packed and PARQUET.match(head) is not None:
         return "parquet"
-    if _are_json_lines(head, text_field):
+    if are_json_lines(head, text_field):
         return "jsonl"
     check_head(file, head, text_field)
     return "text"
@@ -452,60 +410,29 @@ def _filled(stream: BinaryIO, size: int) -> bytes:
     return bytes(buffer[:filled])
 
 
-def _are_json_lines(head: bytes, text_field: str) -> bool:
-    """Return whether lines are objects of JSON: one with the text, or the first two; or one longer than the head."""
-    head = head[:_LINES].removeprefix(_UTF8_MARK)
-    if _OBJECT.match(head) is None:
-        return False
-    is_cut = len(head) >= _LINES - len(_UTF8_MARK)
-    lines = [line for line in head.split(b"\n") if line.strip()]
-    if is_cut and len(lines) == 1:
-        return True
-    found = [_object_of(line) for line in lines[: len(lines) - is_cut]]
-    if is_cut:
-        found.append(None if _OBJECT.match(lines[-1]) is None else {})
-    return any(text_field in each for each in found if each is not None) or (len(found) > 1 and None not in found[:2])
-
-
-def _is_document(head: bytes, text_field: str) -> bool:
-    """Return whether a file begins with JSON that has a string in the field with the text, but is not JSON lines."""
-    if _DOCUMENT.match(head.removeprefix(_UTF8_MARK)) is None:
-        return False
-    name = json.dumps(text_field, ensure_ascii=False).encode("utf-8", "surrogatepass")
-    return any(_STRING.match(part) is not None for part in head.split(name)[1:])
-
-
-def _object_of(line: bytes) -> dict[str, Any] | None:
-    try:
-        value = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
-
-
 def check_head(file: File, head: bytes | memoryview, text_field: str = "text") -> None:
     """Check the first decompressed bytes of a file; `CorpusError` when they show that it is not UTF-8 or not text."""
     first = bytes(head[:HEAD])
-    for mark, encoding in _MARKS.items():
+    for mark, encoding in MARKS.items():
         if first.startswith(mark):
             name = encoding.partition(",")[0]
             raise CorpusError(
                 f"{file.path}: the byte order mark is that of {encoding}; expected UTF-8; "
                 f"convert the file first, for example with `iconv -f {name} -t UTF-8`"
             )
-    found = None if file.asked else _BEGINS.match(first)
+    found = None if file.asked else BEGINS.match(first)
     if found is not None and found.lastindex is not None:
-        raise _refused(file.path, f"the file begins like {_DESCRIPTIONS[found.lastindex - 1]}")
+        raise _refused(file.path, f"the file begins like {DESCRIPTIONS[found.lastindex - 1]}")
     if file.kind != "text" or file.asked or _says_text(file.path):
         return
     if b"\0" in first:
-        raise _refused(file.path, f"the file begins like {_BINARY}")
-    if _are_json_lines(bytes(head[:_LINES]), text_field):
+        raise _refused(file.path, f"the file begins like {BINARY}")
+    if are_json_lines(bytes(head[:LINES]), text_field):
         raise CorpusError(
             f"{file.path}: its first lines are JSON; read them as JSON lines with format='jsonl', or as text with "
             "format='text'"
         )
-    if _is_document(bytes(head[:_LINES]), text_field):
+    if is_json_document(bytes(head[:LINES]), text_field):
         raise _refused(file.path, f"the file begins like JSON whose objects with {text_field!r} are no lines")
 
 
