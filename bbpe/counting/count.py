@@ -136,7 +136,8 @@ def count_files(
         files = list(files)
     options = task.options
     found, checkpoint = corpus_files(files, options.format, options.text_field, argument), options.checkpoint
-    check_columns(found, options.text_field)
+    if any(file.kind == "parquet" for file in found):
+        check_columns(found, options.text_field)
     if checkpoint is not None:
         paths = [file.path for file in found]
         check_apart(checkpoint_folder(checkpoint), "the checkpoint folder", files, paths, WRITTEN)
