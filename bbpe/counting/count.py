@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from typing import TypeAlias, Unpack
 
@@ -136,7 +137,7 @@ def count_files(
         files = list(files)
     options = task.options
     found, checkpoint = corpus_files(files, options.format, options.text_field, argument), options.checkpoint
-    if any(file.kind == "parquet" for file in found):
+    if "parquet" in map(attrgetter("kind"), found):
         check_columns(found, options.text_field)
     if checkpoint is not None:
         paths = [file.path for file in found]
