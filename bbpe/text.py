@@ -192,10 +192,13 @@ def _beginning(text: str, most: int) -> str:
     return text[:end]
 
 
-def counted(number: int, noun: str) -> str:
-    """Return a number of things for people.
+def counted(number: int, noun: str, one: str = "", more: str = "") -> str:
+    """Return a number of things for people, and a verb that has two forms.
 
     >>> counted(1, "part"), counted(2000, "part")
     ('1 part', '2,000 parts')
+    >>> counted(1, "part", "is", "are"), counted(2, "part", "is", "are")
+    ('1 part is', '2 parts are')
     """
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+    verb = one if number == 1 else more
+    return f"{number:,} {noun}{'' if number == 1 else 's'}{verb and f' {verb}'}"

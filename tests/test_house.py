@@ -23,6 +23,11 @@ ONLY_IN = {
 }
 
 
+#: What messages count, and the folders whose messages are for people.
+THINGS = "token|document|record|part|byte|id|time|merge|text|file|line|character|word|thread|row|pretoken"
+COUNTING = {"cli", "counting", "report", "shards", "training"}
+
+
 @pytest.mark.parametrize("name", MODULES)
 def test_imports_point_down(name):
     """To a lower layer, never to another module or folder of the same row but in the last one."""
@@ -35,6 +40,42 @@ def test_imports_point_down(name):
 
 def test_imports_form_no_circle():
     TopologicalSorter({name: house.imported(path) & MODULES.keys() for name, path in MODULES.items()}).prepare()
+
+
+def bare_plurals(tree):
+    """Numbers in f-strings before a plural, which are "1 tokens" some day; no limits, such as "at most {n} tokens"."""
+    for text in (node for node in ast.walk(tree) if isinstance(node, ast.JoinedStr)):
+        before = ""
+        for value, after in zip(text.values, [*text.values[1:], None], strict=True):
+            if isinstance(value, ast.FormattedValue) and isinstance(after, ast.Constant):
+                call = isinstance(value.value, ast.Call) and getattr(value.value.func, "id", "")
+                decimals = value.format_spec is not None and "f" in ast.unparse(value.format_spec)[2:-1]
+                is_limit = re.search(r"(?:more|fewer|less) than $|at (?:most|least) $|\d to $", before)
+                plural = re.match(rf" (?:(?!several|has)[a-z]+ )?(?:{THINGS})s\b", after.value)
+                if plural and not is_limit and call not in ("counted", "shown") and not (decimals or constant(value)):
+                    yield value.lineno, ast.unparse(text)
+            before = value.value if isinstance(value, ast.Constant) else ""
+
+
+def constant(value):
+    return isinstance(value.value, ast.Name) and value.value.id.strip("_").isupper()
+
+
+@pytest.mark.parametrize("name", [name for name in MODULES if name.partition(".")[0] in COUNTING])
+def test_one_thing_is_no_plural(name):
+    found = list(bare_plurals(ast.parse(MODULES[name].read_text("utf-8"))))
+    assert not found, "expected bbpe.text.counted(number, noun), which knows 1 token"
+
+
+@pytest.mark.parametrize(
+    ("message", "count"),
+    [
+        ('f"{n} tokens"', 1), ('f"has {len(x):,} unused tokens; {a} and {b:,} bytes"', 2), ('f"{n} of {m} parts"', 1),
+        ('f"at most {n} tokens"', 0), ('f"{n:.1f} bytes"', 0), ('f"{counted(n, 1)} of parts"', 0), ('f"{_N} ids"', 0),
+    ],
+)  # fmt: skip
+def test_bare_plurals_are_found(message, count):
+    assert len(list(bare_plurals(ast.parse(message)))) == count
 
 
 def test_the_hall_is_small():

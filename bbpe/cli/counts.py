@@ -10,7 +10,7 @@ import bbpe
 from bbpe.counting.counts import PretokenCounts
 from bbpe.records import asdict
 from bbpe.report.terminal import line_columns, wrapped
-from bbpe.text import shortened
+from bbpe.text import counted, shortened
 
 from .command import Command, number, pattern_of, positive
 from .outputs import check_output, inputs_of
@@ -46,8 +46,8 @@ def _run(args: Namespace) -> int:
 def _merge(args: Namespace) -> int:
     check_output(args.output, "the sum", inputs_of(named=args.files))
     if args.weight and len(args.weight) != len(args.files):
-        times = "once" if len(args.weight) == 1 else f"{len(args.weight)} times"
-        raise UsageError(f"--weight is given {times} for {len(args.files)} files; expected one for each")
+        times = "once" if len(args.weight) == 1 else counted(len(args.weight), "time")
+        raise UsageError(f"--weight is given {times} for {counted(len(args.files), 'file')}; expected one for each")
     counts = reduce(add, (_load(args, number) for number in range(len(args.files))))
     counts.save(args.output)
     if args.json:

@@ -17,6 +17,7 @@ from bbpe.errors import BBPEError, CorpusError
 from bbpe.files import local_path
 from bbpe.records import asdict, dataclass
 from bbpe.report.terminal import line_columns
+from bbpe.text import counted
 from bbpe.tokenizer import Tokenizer
 
 from .command import Command, positive
@@ -143,17 +144,17 @@ def _encode_and_check(tokenizer: Tokenizer, texts: Sequence[bytes], names: Seque
 def _report(figures: Figures, output: str | None) -> None:
     kept = "saved as tokenizer.json and loaded again" if output is None else f"saved as {output} and loaded again"
     say(
-        f"trained  {figures.vocab_size:,} tokens on {figures.files_trained_on:,} files of Python's standard library, "
-        f"{figures.bytes_trained_on / 1e6:.1f} MB in {figures.train_seconds:.1f} s: "
+        f"trained  {counted(figures.vocab_size, 'token')} on {counted(figures.files_trained_on, 'file')} "
+        f"of Python's standard library, {figures.bytes_trained_on / 1e6:.1f} MB in {figures.train_seconds:.1f} s: "
         f"{figures.train_mb_per_second:.1f} MB/s; {kept}"
     )
     say(
-        f"encoded  {figures.files_encoded:,} files it did not train on, {figures.bytes_encoded / 1e6:.1f} MB "
+        f"encoded  {counted(figures.files_encoded, 'file')} it did not train on, {figures.bytes_encoded / 1e6:.1f} MB "
         f"in {figures.encode_seconds:.3f} s: {figures.encode_mb_per_second:.1f} MB/s; "
         f"the first call took {figures.first_encode_seconds:.2f} s, which makes the encoder"
     )
     say(
-        f"         {figures.tokens_encoded:,} tokens, {figures.bytes_per_token:.2f} bytes per token; "
+        f"         {counted(figures.tokens_encoded, 'token')}, {figures.bytes_per_token:.2f} bytes per token; "
         "all of it decodes to the same bytes"
     )
 

@@ -16,7 +16,7 @@ from bbpe.spec.models import WordLevelModel, WordPieceModel
 from bbpe.spec.rules import UnicodeForm
 from bbpe.spec.spec import TokenizerSpec
 from bbpe.splitting.closest_pattern import nearest
-from bbpe.text import shortened
+from bbpe.text import counted, shortened
 
 from .command import Command, add_pattern, load_named
 from .streams import say, say_json
@@ -123,7 +123,7 @@ def _model(spec: TokenizerSpec) -> str:
         return type(spec.model).__name__.removesuffix("Model")
     marked = " of words" if spec.characters is not None and spec.characters.marks_words else ""
     symbols = "bytes" if _is_of_bytes(spec) else "characters"
-    how = "by ranks" if spec.merges is None else f"by {len(spec.merges):,} merges"
+    how = "by ranks" if spec.merges is None else f"by {counted(len(spec.merges), 'merge')}"
     return f"BPE of {symbols}{marked}, {how}"
 
 

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from bbpe.errors import TokenIdError
 from bbpe.files import local_path, replacing
 from bbpe.lazy import np, npt
+from bbpe.text import counted
 
 _BLOCK = 1 << 16
 _HEADER_BYTES = 128
@@ -56,7 +57,8 @@ def blocks(path: str) -> Iterator[npt.NDArray[np.integer]]:
         for start in range(0, shape[0], _BLOCK):
             ids = np.fromfile(file, dtype, min(_BLOCK, shape[0] - start))
             if len(ids) < min(_BLOCK, shape[0] - start):
-                raise TokenIdError(f"{path}: it ends after {start + len(ids)} of {shape[0]} ids; expected all of them")
+                end = f"{start + len(ids):,} of {counted(shape[0], 'id')}"
+                raise TokenIdError(f"{path}: it ends after {end}; expected all of them")
             yield ids
 
 

@@ -43,7 +43,7 @@ def _add_arguments(parser: ArgumentParser) -> None:
 def _run(args: Namespace) -> int:
     from bbpe.files import write_atomic
     from bbpe.report.view import to_html
-    from bbpe.text import shortened
+    from bbpe.text import counted, shortened
 
     check_output(args.output, "the page", inputs_of(files=[args.file], named=args.tokenizer))
     data = bytearray()
@@ -54,7 +54,7 @@ def _run(args: Namespace) -> int:
     text: Text = bytes(data)
     if len(data) > args.max_bytes:
         text = data[: args.max_bytes].decode("utf-8", "ignore")
-        sys.stderr.write(f"bbpe: the page has the first {args.max_bytes:,} bytes of {shortened(args.file)}\n")
+        sys.stderr.write(f"bbpe: the page has the first {counted(args.max_bytes, 'byte')} of {shortened(args.file)}\n")
     page = to_html(text, tokenizers_of(args), allowed_special="all" if args.special else ())
     write_atomic(args.output, page.encode())
     return 0

@@ -23,6 +23,7 @@ from ..errors import CorpusError
 from ..files import StrPath, local_path, write_atomic
 from ..lazy import hashlib, lazy_re, secrets
 from ..records import asdict, dataclass, field, fields
+from ..text import counted
 from .counts import Summary
 from .locking import FolderLock
 
@@ -169,12 +170,14 @@ class Checkpoint:
             raise CorpusError(f"{path}: a file of the checkpoint is gone; {_START_AGAIN}")
         found = self._described(path.name)
         if found != run:
-            told = f"{found['bytes']} bytes of digest {found['digest']}, expected {run['bytes']} of {run['digest']}"
+            told = f"{counted(found['bytes'], 'byte')} of digest {found['digest']}"
+            told += f", expected {run['bytes']:,} of {run['digest']}"
             raise CorpusError(f"{path}: a file of the checkpoint was changed: {told}; {_START_AGAIN}")
         reader = RunReader(path)
         reader.close()
         if reader.groups != parts:
-            raise CorpusError(f"{path}: found {reader.groups} parts, and {self._path} says {parts}; {_START_AGAIN}")
+            found_parts = counted(reader.groups, "part")
+            raise CorpusError(f"{path}: found {found_parts}, and {self._path} says {parts}; {_START_AGAIN}")
 
     def _described(self, run: str) -> dict[str, Any]:
         """Return what the state says of a run, by which a change of it is found."""

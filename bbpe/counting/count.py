@@ -21,7 +21,7 @@ from ..files import temporary_folder
 from ..lazy import futures
 from ..progress import Progress
 from ..records import check_names, replace
-from ..text import Text
+from ..text import Text, counted
 from ..threads import Workers, thread_count
 from .checkpoint import WRITTEN, Checkpoint, State, checkpoint_folder, file_name
 from .corpus_parts import Corpus, Files, Iterated, Part, checked_texts
@@ -192,7 +192,7 @@ class _CountRun:
                 counts = self._spill.counts(self._spec, summary, self._report, bounded=bounded)
             assert counts is not None
             if counts.summary.documents == 0 and counts.summary.left_out:
-                left_out = f"all {counts.summary.left_out} documents; use a larger one"
+                left_out = f"all of {counted(counts.summary.left_out, 'document')}; use a larger one"
                 raise CorpusError(f"sample={self._how.sample} leaves out {left_out}")
             done = self._read if self._corpus.total is None else self._corpus.total
             note = "" if self._report is silent else str(counts.summary)

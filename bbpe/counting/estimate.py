@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..budget import Budget, shown
 from ..core.count import PretokenTable
 from ..corpus.chunks import ChunkOptions, Cutter, Position
+from ..text import counted
 from .corpus_parts import Corpus, Files
 from .counter import PartCounter
 
@@ -14,13 +15,13 @@ _HEADS = 4
 
 def plan_note(corpus: Corpus, options: ChunkOptions, budget: Budget, threads: int) -> str:
     """Say in a line for people what a count within bounded memory is going to do."""
-    note = f"{budget.name} {shown(budget.limit)}: {threads} threads, tables of {shown(budget.tables)}"
+    note = f"{budget.name} {shown(budget.limit)}: {counted(threads, 'thread')}, tables of {shown(budget.tables)}"
     if isinstance(corpus, Files) and corpus.total and corpus.are_stored:
         unique, unique_bytes, table_bytes = _estimate(corpus, options, corpus.total)
         spills = "to be spilled to Parquet files, " if table_bytes > budget.tables else ""
         note += (
-            f"; {shown(corpus.total)} to read, about {unique:,} unique pretokens of {shown(unique_bytes)} expected, "
-            f"{spills}{shown(table_bytes)} of tables"
+            f"; {shown(corpus.total)} to read, about {counted(unique, 'unique pretoken')} of {shown(unique_bytes)} "
+            f"expected, {spills}{shown(table_bytes)} of tables"
         )
     return note
 

@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar
 from ..errors import BBPEError
 from ..lazy import futures
 from ..records import dataclass
+from ..text import counted
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -141,7 +142,7 @@ class HandOut:
         if attempt < self._attempts and not isinstance(error, _FINAL) and isinstance(error, Exception):
             return
         if attempt > 1:
-            error.add_note(f"part {part!r} failed {attempt} times")
+            error.add_note(f"part {part!r} failed {counted(attempt, 'time')}")
         raise error
 
 

@@ -17,6 +17,7 @@ from ..corpus.urls import path_of
 from ..errors import CorpusError
 from ..files import local_path, write_atomic
 from ..records import asdict, check_names, dataclass, kind, replace, whole
+from ..text import counted
 from .corpus_parts import Files, Part, Range
 from .counts import CountingSpec, PretokenCounts, Summary
 from .options import CorpusOptions, Counting, CountingTask, silent
@@ -274,7 +275,8 @@ def sum_counts(folder: str | os.PathLike[str] | CountPlan, *, max_memory: int | 
     found = [_summary_of(plan, number) for number in range(len(plan))]
     missing = [number for number, summary in enumerate(found) if summary is None]
     if missing:
-        raise CorpusError(f"{plan.folder}: {len(missing)} of {len(plan)} parts are missing, first part {missing[0]}")
+        gone = f"{len(missing)} of {counted(len(plan), 'part', 'is', 'are')} missing"
+        raise CorpusError(f"{plan.folder}: {gone}, first part {missing[0]}")
     whole = sum((summary for summary in found if summary is not None), Summary())
     # a file that was given twice counts twice; each one begins once, at 0
     files = sum(start == 0 for part in plan.parts for *_, start, _ in part)

@@ -16,7 +16,7 @@ from ..records import dataclass, kind, whole
 from ..spec.spec import other_tokens
 from ..splitting.patterns import Pattern
 from ..splitting.splitter import TextSplitter
-from ..text import readable, shortened, text_bytes
+from ..text import counted, readable, shortened, text_bytes
 from ..tokenizer import Tokenizer, checked_tokenizer
 from .page import page
 from .tables import Table, number
@@ -115,18 +115,20 @@ class Comparison:
     def lines(self) -> Iterator[str]:
         """Yield the lines of the comparison as text."""
         left, right = map(shortened, self.names)
-        yield f"{left} and {right} share {self.shared:,} tokens, {self.same_ids:,} of them with the same id; " \
-            f"{self.only[0]:,} are only in {left}, {self.only[1]:,} only in {right}"  # fmt: skip
+        are = "is" if self.only[0] == 1 else "are"
+        yield f"{left} and {right} share {counted(self.shared, 'token')}, {self.same_ids:,} of them with the same " \
+            f"id; {self.only[0]:,} {are} only in {left}, {self.only[1]:,} only in {right}"  # fmt: skip
         yield f"their definitions differ in: {', '.join(self.differences) or 'nothing'}"
-        what = "hard texts" if self.tokens is None else "different pretokens of the corpus"
+        all_texts = counted(self.texts, "hard text" if self.tokens is None else "different pretoken") \
+            + ("" if self.tokens is None else " of the corpus")  # fmt: skip
         if self.equal is not None:
-            yield f"both cut {self.equal:,} of {self.texts:,} {what} at the same places"
+            yield f"both cut {self.equal:,} of {all_texts} at the same places"
         # ids of vocabularies that number tokens differently are never the same
         if self.same_ids == self.shared or self.equal is None:
-            yield f"both give {self.equal_ids:,} of {self.texts:,} {what} the same ids"
+            yield f"both give {self.equal_ids:,} of {all_texts} the same ids"
         if self.tokens is not None:
             yield f"{_needs(right, left, *self.tokens)}: {self.tokens[1]:,}, not {self.tokens[0]:,}" \
-                if self.tokens[0] != self.tokens[1] else f"both need {self.tokens[0]:,} tokens"  # fmt: skip
+                if self.tokens[0] != self.tokens[1] else f"both need {counted(self.tokens[0], 'token')}"  # fmt: skip
         if self.first is not None:
             sides = [" ".join(f"{token_id} {shortened(token, 20, quoted=True)}" for token_id, token in side)
                      for side in (self.first.left, self.first.right)]  # fmt: skip
@@ -277,4 +279,5 @@ def _needs(name: str, other: str, base: int, tokens: int) -> str:
     """Return how many more or fewer tokens `name` needs than `other`, in per cent."""
     percent = 100 * abs(tokens - base) / max(base, 1)
     shown = f"{percent:,.0f}" if percent >= 10 else f"{max(percent, 0.01):.2g}"
-    return f"{name} needs {shown} % {'more' if tokens > base else 'fewer'} tokens than {other}"
+    more = "more tokens" if tokens > base else "fewer tokens"
+    return f"{name} needs {shown} % {more} than {other}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ..lazy import np, npt
-from ..text import Text
+from ..text import Text, counted
 from ..tokenizer import Tokenizer
 from .findings import Example, Finding
 from .measures import count_ids
@@ -29,19 +29,20 @@ def corpus_checks(subject: Subject, batches: Iterable[list[Text]], least: int) -
     why = "Their embeddings hardly change in training: prompts with such tokens give odd results."
     advice = "Train on text like the text that will be encoded, or drop them with `bbpe prune --used-in`."
     for check, found, shown in (
-        ("unused", never, "do not occur"),
-        ("rare", rare, f"occur fewer than {least:,} times"),
+        ("unused", never, ("does not occur", "do not occur")),
+        ("rare", rare, (f"occurs fewer than {least:,} times", f"occur fewer than {least:,} times")),
     ):
         if not len(found):
             continue
         numbers = sorted(found.tolist(), key=lambda number: -len(subject.tokens[number]))
         examples = tuple(
-            Example(each.id, each.token, "" if check == "unused" else f"({int(of_tokens[number])} times)")
+            Example(each.id, each.token, "" if check == "unused" else f"({counted(int(of_tokens[number]), 'time')})")
             for number, each in zip(numbers, subject.examples(numbers), strict=False)
         )
         share = len(found) / max(len(subject.ids), 1)
         yield Finding(
             check, "warning" if share > 0.1 and check == "unused" else "info", len(found),
-            f"{len(found):,} tokens ({share:.0%}) {shown} in the corpus of {total:,} tokens", why, advice,
+            f"{counted(len(found), 'token')} ({share:.0%}) {shown[len(found) != 1]} in the corpus of "
+            f"{counted(total, 'token')}", why, advice,
             examples, subject.ids_of(found.tolist()),
         )  # fmt: skip

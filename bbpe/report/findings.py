@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Literal, TypeAlias
 
 from ..records import dataclass, field
-from ..text import readable, shortened
+from ..text import counted, readable, shortened
 from .tables import Table
 from .terminal import line_columns, wrapped
 
@@ -127,8 +127,10 @@ class LintReport:
 
         """
         most = line_columns()
-        counts = ", ".join(f"{self.count(each)} {each}{'s' if each != 'info' else ''}" for each in SEVERITIES)
-        yield from wrapped(f"{shortened(self.name, 80)}: {self.tokens:,} tokens; {counts}", most, 9)
+        plural = {"error", "warning"}
+        found = {each: self.count(each) for each in SEVERITIES}
+        counts = ", ".join(counted(n, each) if each in plural else f"{n:,} {each}" for each, n in found.items())
+        yield from wrapped(f"{shortened(self.name, 80)}: {counted(self.tokens, 'token')}; {counts}", most, 9)
         for finding in self.findings:
             yield from wrapped(f"{finding.severity:<8} {finding.check}: {finding.message}", most, 9)
             if finding.examples and examples:

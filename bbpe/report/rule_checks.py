@@ -15,7 +15,7 @@ from ..spec.models import WordLevelModel, WordPieceModel
 from ..spec.named_tokens import named_tokens
 from ..spec.rules import BYTE_KEYS, UnicodeForm
 from ..spec.spec import TextRules
-from ..text import shortened
+from ..text import counted, shortened
 from .findings import Example, Finding
 from .subject import Subject, unknown_id
 
@@ -63,7 +63,8 @@ def _chat_template(subject: Subject) -> Iterator[Finding]:
     if missing:
         yield Finding(
             "chat-template", "error", len(missing),
-            f"the chat template writes {len(missing)} texts that look like special tokens and are none: "
+            f"the chat template writes {counted(len(missing), 'text', 'that looks', 'that look')} like special tokens "
+            f"and {'is' if len(missing) == 1 else 'are'} none: "
             f"{', '.join(shortened(text, quoted=True) for text in missing[:6])}",
             "They are encoded as ordinary text, which the model was not trained on.",
             "Add them as special tokens, or use the template of this tokenizer.",
@@ -92,7 +93,8 @@ def _special_texts(subject: Subject) -> Iterator[Finding]:
     if twice:
         yield Finding(
             "special-twice", "warning", len(twice),
-            f"{len(twice)} special or added tokens are also ordinary tokens with another id",
+            f"{counted(len(twice), 'special or added token', 'is also an', 'are also')} ordinary "
+            f"{'token' if len(twice) == 1 else 'tokens'} with another id",
             "One text has two ids: which one a text gets depends on the call and the library.",
             "Remove such texts from the training text, and pass them as special tokens.",
             tuple(twice[:12]), tuple(each.id for each in twice if each.id is not None),
@@ -100,7 +102,7 @@ def _special_texts(subject: Subject) -> Iterator[Finding]:
     if plain:
         yield Finding(
             "special-is-text", "warning", len(plain),
-            f"{len(plain)} special tokens are ordinary words",
+            counted(len(plain), "special token", "is an ordinary word", "are ordinary words"),
             "Text from outside that has the word becomes a control token where special tokens are allowed.",
             "Give special tokens a form that no text has, such as <|name|>.",
             tuple(plain[:12]), tuple(each.id for each in plain if each.id is not None),

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 
 from ..lazy import lazy_re, regex
-from ..text import shortened
+from ..text import counted, shortened
 from .findings import Example, Finding
 from .reach import Reach, reach
 from .subject import Subject
@@ -54,7 +54,7 @@ def _unreachable(subject: Subject, found: Reach) -> Iterator[Finding]:
     )
     yield Finding(
         "unreachable", "warning", len(found.never),
-        f"no text gives {len(found.never):,} tokens ({reasons})",
+        f"no text gives {counted(len(found.never), 'token')} ({reasons})",
         "A model never sees them in training, so their embeddings stay random, and they take memory.",
         "Train with the pattern and normalizers that encode, or drop them with `bbpe prune`.",
         examples, subject.ids_of(found.never), {"reasons": dict(counts)},
@@ -72,8 +72,8 @@ def _not_itself(subject: Subject, found: Reach) -> Iterator[Finding]:
         return
     yield Finding(
         "not-itself", "info", len(within),
-        f"{len(within):,} tokens are given within longer texts only, {len(within) - len(whole):,} of them parts of "
-        "characters; alone their text encodes to other tokens",
+        f"{counted(len(within), 'token', 'is', 'are')} given within longer texts only, {len(within) - len(whole):,} "
+        "of them parts of characters; alone their text encodes to other tokens",
         "`encode(decode([id]))` is not `[id]` for them.",
         "Keep ids, not texts, where exact ids matter.",
         subject.examples(dict.fromkeys([*whole, *within])), subject.ids_of(within),
@@ -88,8 +88,8 @@ def _undecodable(subject: Subject) -> Iterator[Finding]:
     mixed = [number for number in longer if any(byte < 0x80 for byte in subject.tokens[number])]
     yield Finding(
         "partial-characters", "info", len(longer),
-        f"{len(longer):,} tokens of several bytes begin or end within a character; "
-        f"{len(mixed):,} of them also have whole ASCII characters",
+        f"{counted(len(longer), 'token', 'of several bytes begins or ends', 'of several bytes begin or end')} within a "
+        f"character; {len(mixed):,} of them also with whole ASCII characters",
         "Decoding such a token alone gives U+FFFD, and a stream must wait for the rest.",
         "Decode streams with `stream_decoder()`, and cut texts with `truncate`.",
         subject.examples(dict.fromkeys([*mixed[:4], *longer])), subject.ids_of(longer),
@@ -109,7 +109,8 @@ def _dead_merges(subject: Subject) -> Iterator[Finding]:
     )
     yield Finding(
         "unused-merges", "warning", len(dead),
-        f"{len(dead):,} of {len(subject.spec.merges):,} merges never apply, because earlier merges join their parts",
+        f"{len(dead):,} of {counted(len(subject.spec.merges), 'merge', 'never applies', 'never apply')}, because "
+        "earlier merges join their parts",
         "They take room, and hint at merges of two trainings or in another order.",
         "Save with bbpe, which keeps them, or train again; ids do not depend on them.",
         examples, tuple(made for _, _, made in dead),
@@ -150,7 +151,7 @@ def _twins(subject: Subject) -> Iterator[Finding]:
         return
     yield Finding(
         "twins", "info", len(numbers),
-        f"{len(numbers):,} tokens equal another one but for {shown}",
+        f"{counted(len(numbers), 'token', 'equals', 'equal')} another one but for {shown}",
         "A model learns the same word several times; usual for blanks and case, for the others a sign of mixed data.",
         "Normalize texts (NFC, line ends) before training if such twins are not wanted.",
         tuple(examples[:12]), (), {"kinds": groups},
@@ -178,7 +179,7 @@ def _line_ends(subject: Subject) -> Iterator[Finding]:
         return
     yield Finding(
         "passes-line-end", "info", len(numbers),
-        f"{len(numbers):,} tokens go on after a line end with something other than white space",
+        f"{counted(len(numbers), 'token', 'goes', 'go')} on after a line end with something other than white space",
         "Lines that are encoded one by one get other ids than the whole text.",
         "Encode whole documents, or choose a pattern that ends pretokens at line ends.",
         subject.examples(numbers), subject.ids_of(numbers),
@@ -200,7 +201,7 @@ def _scripts(subject: Subject) -> Iterator[Finding]:
     shown = ", ".join(f"{names} {count:,}" for names, count in common)
     yield Finding(
         "mixed-scripts", "info", len(mixed),
-        f"{len(mixed):,} tokens have letters of several scripts: {shown}",
+        f"{counted(len(mixed), 'token', 'has', 'have')} letters of several scripts: {shown}",
         "Some are words (as T恤), others are look-alike letters or the traces of spam.",
         "Look at them: they show what the training text contained.",
         subject.examples(number for number, _ in mixed), subject.ids_of(number for number, _ in mixed),
@@ -224,7 +225,7 @@ def _long(subject: Subject) -> Iterator[Finding]:
     texts = subject.texts
     long = [(n, number) for n, number in lengths if n > _LONG and len(set(texts[number] or "")) > _FEW_CHARACTERS]
     size, number = max(lengths)
-    note = f"{size} characters"
+    note = counted(size, "character")
     if not long:
         return
     long.sort(reverse=True)
@@ -233,7 +234,8 @@ def _long(subject: Subject) -> Iterator[Finding]:
         note += f"; the longest that is no repetition has {longest[0]}"
     yield Finding(
         "long", "warning" if is_bad else "info", len(long),
-        f"{len(long):,} tokens have more than {_LONG} characters and are no repetition; the longest token has {note}",
+        f"{counted(len(long), 'token', 'has', 'have')} more than {_LONG} characters and "
+        f"{'is' if len(long) == 1 else 'are'} no repetition; the longest token has {note}",
         "Such a token is a passage that the training text repeats, often boilerplate, and is rare elsewhere.",
         "Remove duplicates from the training text, or set `max_token_length`.",
         subject.examples(number for _, number in long), subject.ids_of(number for _, number in long),

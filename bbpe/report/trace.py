@@ -17,7 +17,7 @@ from ..spec.models import LongestMatchModel, UnigramModel, WordLevelModel, WordP
 from ..spec.rules import Characters
 from ..spec.spec import TokenizerSpec
 from ..spec.unigram import piece_scores
-from ..text import Text, readable, text_bytes
+from ..text import Text, counted, readable, text_bytes
 from ..tokenizer import Tokenizer
 from .terminal import line_columns
 from .trace_steps import Edge, PretokenTrace, Step
@@ -92,7 +92,7 @@ def trace(tokenizer: Tokenizer, text: Text, *, allowed_special: Selection = ()) 
     tracer = _Tracer(tokenizer)
     data = bytes(text_bytes(text))
     if len(data) > _MOST:
-        raise ValueError(f"the text has {len(data):,} bytes; expected at most {_MOST:,}, as each step is kept")
+        raise ValueError(f"the text has {counted(len(data), 'byte')}; expected at most {_MOST:,}, as each step is kept")
     found = [*tracer.of_text(data, tokenizer, allowed_special)]
     ids = {token_id for each in found for token_id in each.ids}
     return Trace(tuple(found), {token_id: tokenizer.id_to_token(token_id) for token_id in ids})

@@ -11,7 +11,7 @@ from ..spec.models import WordLevelModel, WordPieceModel
 from ..spec.rules import Charsmap, Metaspace, Precompiled, Prefix, Prepend, Replace, UnicodeForm
 from ..spec.spec import TokenizerSpec
 from ..splitting.closest_pattern import nearest
-from ..text import shortened
+from ..text import counted, shortened
 
 _SHOWN = 3
 # what these change, a decoder can change back, or hardly any text has
@@ -51,10 +51,11 @@ def _symbols(spec: TokenizerSpec) -> Iterator[str]:
     symbols, missing = spec.characters, missing_bytes(spec)
     in_text = [byte for byte in missing if byte not in _NEVER]
     if in_text:
-        what = f"{len(in_text)} bytes have no token ({_some(in_text)})"
-        yield f"{what} and are {treatment(spec)}, so texts do not come back"
+        what = f"{counted(len(in_text), 'byte', 'has', 'have')} no token ({_some(in_text)})"
+        yield f"{what} and {'is' if len(in_text) == 1 else 'are'} {treatment(spec)}, so texts do not come back"
     elif missing:
-        yield f"{len(missing)} bytes that no text in UTF-8 has have no token; this has no effect on texts"
+        what = counted(len(missing), "byte", "that no text in UTF-8 has has", "that no text in UTF-8 has have")
+        yield f"{what} no token; this has no effect on texts"
     elif symbols is not None and not symbols.are_bytes and not symbols.byte_ids:
         what = "words" if symbols.marks_words else "characters"
         yield f"{what} of a text that have no token are {treatment(spec)}"
@@ -66,10 +67,11 @@ def _merges(spec: TokenizerSpec) -> Iterator[str]:
     if spec.model is None and spec.characters is None:
         unmade = live_merges(spec).unmade
         shown = _some([shortened(spec.vocab[token_id], quoted=True) for token_id in unmade])
+        made, one = f"{counted(len(unmade), 'token')} ({shown})", len(unmade) == 1
         if unmade and spec.whole_pretokens:
-            yield f"no merges make {len(unmade)} tokens ({shown}); they are found where a whole pretoken is one"
+            yield f"no merges make {made}; {'it is' if one else 'they are'} found where a whole pretoken is one"
         elif unmade:
-            yield f"no merges make {len(unmade)} tokens ({shown}), so texts never have their ids"
+            yield f"no merges make {made}, so texts never have {'its id' if one else 'their ids'}"
     if spec.dropout:
         yield f"the file has dropout {spec.dropout:g}; `encode` drops merges only where a call gives `dropout`"
     if spec.merge_levels:
@@ -81,7 +83,9 @@ def _ids(spec: TokenizerSpec) -> Iterator[str]:
     used |= set() if spec.characters is None else set(spec.characters.byte_tokens.values())
     holes = spec.vocab_size - len(used)
     if holes:
-        yield f"{holes} ids below {spec.vocab_size} have no token; texts never have them"
+        below, them = f"below {spec.vocab_size:,}", "it" if holes == 1 else "them"
+        what = counted(holes, "id", f"{below} has", f"{below} have")
+        yield f"{what} no token; texts never have {them}"
 
 
 def _pattern(spec: TokenizerSpec) -> Iterator[str]:

@@ -97,7 +97,8 @@ class Shards:
         for number in range(len(self.plan)):
             firsts.append(firsts[-1] + with_suffix(self.plan.stem(number), ".lens").stat().st_size // 4)
         if firsts[-1] != self.documents:
-            raise CorpusError(f"{self.plan.folder}: parts have {firsts[-1]} documents; expected {self.documents}")
+            found = counted(int(firsts[-1]), "document")
+            raise CorpusError(f"{self.plan.folder}: parts have {found}; expected {self.documents:,}")
         return firsts
 
     @lazy_property
@@ -218,7 +219,8 @@ def load_shards(folder: Folder) -> Shards:
         totals = Totals(**record)
     except FileNotFoundError:
         missing = sum(read_record(plan, number) is None for number in range(len(plan)))
-        problem = f"{missing} of {len(plan)} parts are missing" if missing else "the parts are not summed up"
+        gone = f"{missing} of {counted(len(plan), 'part', 'is', 'are')} missing"
+        problem = gone if missing else "the parts are not summed up"
         raise CorpusError(f"{plan.folder}: {problem}; run bbpe.shard again, or bbpe.finish_shards") from None
     except (ValueError, KeyError, TypeError) as error:
         raise CorpusError(f"{path}: expected the totals of shards: {error!r}") from error
@@ -249,4 +251,4 @@ def read_part(plan: ShardPlan, number: int) -> tuple[Ids, Lengths]:
 def _check_lengths(plan: ShardPlan, number: int, total: int, ids: Ids) -> None:
     if total != len(ids):
         path = with_suffix(plan.stem(number), ".lens")
-        raise CorpusError(f"{path}: the documents have {total} ids together; expected {len(ids)}")
+        raise CorpusError(f"{path}: the documents have {counted(total, 'id')} together; expected {len(ids)}")

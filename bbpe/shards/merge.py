@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 from ..errors import CorpusError
 from ..lazy import np, npt
 from ..records import replace, whole
+from ..text import counted
 from .formats import Lengths
 from .formats.format import forget
 from .load import Folder, Shards, lens_of, load_shards
@@ -122,9 +123,10 @@ def _part_count(all_shards: Sequence[Shards], shard_size: int) -> int:
     files = (lens_of(shards.plan, number) for shards in all_shards for number in range(len(shards.plan)))
     longest = max(map(_longest, files))
     if count > 1 and longest > tokens // count:
+        each = counted(tokens // count, "id")
         raise ValueError(
-            f"shard_size is {shard_size}, so that parts have about {tokens // count} ids; expected more than the "
-            f"{longest} that one document has"
+            f"shard_size is {shard_size}, so that parts have about {each}; expected more than the {longest} that one "
+            "document has"
         )
     return count
 

@@ -224,7 +224,8 @@ class _Part:
         """Write documents, but for empty ones that are left out."""
         lengths, count = piece.lengths, len(piece.lengths)
         if count and lengths.max() > _MOST_IDS:
-            raise CorpusError(f"{path}: a document has {lengths.max()} tokens; expected at most {_MOST_IDS}")
+            longest = counted(int(lengths.max()), "token")
+            raise CorpusError(f"{path}: a document has {longest}; expected at most {_MOST_IDS:,}")
         tokens = int(lengths.sum())
         keys = piece.keys
         if self._policy.empty == "skip":

@@ -20,6 +20,7 @@ from ..files import local_path, write_atomic
 from ..lazy import lazy_property
 from ..records import asdict, dataclass, field, replace, whole
 from ..spec.pickled import spec_bytes, spec_of_bytes
+from ..text import counted
 from ..tokenizer import Tokenizer
 from .policy import Policy
 
@@ -63,7 +64,7 @@ class Source:
         file = file_of(path_of(self.path), policy.input_format, policy.text_field)
         changed = way = ""
         if file.size != self.size:
-            changed = f"has {file.size} bytes, and had {self.size}"
+            changed = f"has {counted(file.size, 'byte')}, and had {self.size:,}"
         elif digest_of_ends(file) != self.ends:
             changed = "has other contents of the same size"
         elif file.path.stat().st_mtime_ns != self.mtime_ns:
@@ -179,9 +180,9 @@ class ShardPlan:
         for path in sorted(mine.keys() & its.keys()):
             left, right = mine[path], its[path]
             if left.size != right.size:
-                found.append(f"file {path} of {left.size} and {right.size} bytes")
+                found.append(f"file {path} of {left.size:,} and {counted(right.size, 'byte')}")
             elif left.version != right.version:
-                found.append(f"file {path} of {left.size} bytes with other contents")
+                found.append(f"file {path} of {counted(left.size, 'byte')} with other contents")
         if not found and self._timeless() != other._timeless():
             found.append("the order of files, one that is named again, or where they are cut")
         return found

@@ -18,6 +18,7 @@ from ..files import write_atomic
 from ..lazy import futures
 from ..progress import Progress
 from ..records import asdict, check_names, kind, whole
+from ..text import counted
 from ..threads import thread_count
 from ..tokenizer import Tokenizer
 from .load import MANIFEST, Shards
@@ -141,9 +142,8 @@ def finish_shards(plan: ShardPlan) -> Shards:
     records = [read_record(plan, number) for number in range(len(plan))]
     missing = [number for number, record in enumerate(records) if record is None]
     if missing:
-        raise CorpusError(
-            f"{plan.folder}: {len(missing)} of {len(plan)} parts are missing, the first one is part {missing[0]}"
-        )
+        gone = f"{len(missing)} of {counted(len(plan), 'part', 'is', 'are')} missing"
+        raise CorpusError(f"{plan.folder}: {gone}, the first one is part {missing[0]}")
     done = [record for record in records if record is not None]
     totals = sum((record.totals for record in done), Totals())
     check_totals(plan, totals)
@@ -163,8 +163,8 @@ def check_totals(plan: ShardPlan, totals: Totals) -> None:
     known = totals.documents + totals.empty + totals.null + totals.refused
     if totals.records != known or totals.input != plan.size:
         raise CorpusError(
-            f"{plan.folder}: {totals.records} records and {totals.input} bytes were read, but {known} records are "
-            f"accounted for, and the files have {plan.size} bytes"
+            f"{plan.folder}: {counted(totals.records, 'record')} and {counted(totals.input, 'byte')} were read, but "
+            f"{counted(known, 'record', 'is', 'are')} accounted for, and the files have {counted(plan.size, 'byte')}"
         )
 
 

@@ -11,6 +11,7 @@ from ..counting.options import check_share
 from ..errors import BBPEError, CorpusError
 from ..files import temporary_folder
 from ..records import whole
+from ..text import counted
 from ..tokenizer import Tokenizer, checked_tokenizer
 from .load import Folder, read_part, stored_plan
 from .outputs import digest_of
@@ -98,14 +99,14 @@ def _faults_of_part(plan: ShardPlan, record: PartRecord, *, again: bool) -> Iter
         path = plan.folder / name
         size = path.stat().st_size
         if size != expected["size"]:
-            yield f"{path}: the file has {size} bytes; expected {expected['size']}"
+            yield f"{path}: the file has {counted(size, 'byte')}; expected {expected['size']}"
         elif digest_of(path) != expected["sha256"]:
             yield f"{path}: the file was changed: its SHA-256 is not that of the record"
     ids, lengths = read_part(plan, record.part)
     stem = plan.stem(record.part)
     if (len(lengths), len(ids)) != (record.documents, record.tokens):
-        known = f"{record.documents} documents of {record.tokens}"
-        yield f"{stem}: there are {len(lengths)} documents of {len(ids)} tokens; expected {known}"
+        known = f"{record.documents:,} of {record.tokens:,}"
+        yield f"{stem}: found {counted(len(lengths), 'document')} of {counted(len(ids), 'token')}; expected {known}"
     if len(ids) and int(ids.max()) >= plan.identity["ids"]:
         yield f"{stem}: there is an id of {ids.max()}; the tokenizer has {plan.identity['ids']}"
     gone = next((source.path for source in plan.parts[record.part] if again and not _exists(source)), None)

@@ -18,7 +18,7 @@ from ..spec.rules import BYTE_KEYS, SPACE_MARK
 from ..spec.spec import MAX_ID, TokenizerSpec
 from ..spec.vocab import Vocab
 from ..splitting.patterns import Pattern, get_pattern
-from ..text import BYTE_ORDER, alphabet_to_bytes
+from ..text import BYTE_ORDER, alphabet_to_bytes, counted
 
 if TYPE_CHECKING:
     from .words import WordPlan
@@ -223,8 +223,8 @@ class BytePlan:
         enough = shown(1.05 * (base + need)).replace(" ", "")
         way_out = f"max_memory='{enough}'" if limit.name == "max_memory" else f"a limit of {enough}"
         raise MemoryLimitError(
-            f"merging {pretokens:,} unique pretokens of {shown(pretoken_bytes)} needs about {shown(base + need)}, and "
-            f"{limit}; {fits}{way_out}"
+            f"merging {counted(pretokens, 'unique pretoken')} of {shown(pretoken_bytes)} needs about "
+            f"{shown(base + need)}, and {limit}; {fits}{way_out}"
         )
 
 
@@ -234,7 +234,7 @@ def check_vocabulary(vocab_size: int, special_tokens: Sequence[str], *, least: i
     Raises `TypeError` or `ValueError` naming the argument.
     """
     specials = checked_specials(special_tokens)
-    detail = f", the 256 bytes and {len(specials)} special tokens" if least == 256 else ""
+    detail = f", the 256 bytes and {counted(len(specials), 'special token')}" if least == 256 else ""
     if whole("vocab_size", vocab_size, least + len(specials), detail=detail) > MAX_ID + 1:
         raise ValueError(f"vocab_size is {vocab_size}; expected at most {MAX_ID + 1}")
     for text in specials:

@@ -6,7 +6,7 @@ from ..counting.counts import PretokenCounts
 from ..counting.options import Report
 from ..lazy import np, npt
 from ..progress import Progress
-from ..text import shortened
+from ..text import counted, shortened
 from ..tokenizer import Tokenizer
 
 
@@ -31,15 +31,16 @@ def noted(tokenizer: Tokenizer, counts: object, wanted: int, report: Report) -> 
     spec = tokenizer.spec
     notes = []
     if len(tokenizer) < wanted:
-        notes.append(f"{len(tokenizer):,} tokens, not {wanted:,}: no more pairs occur often enough")
+        notes.append(f"{counted(len(tokenizer), 'token')}, not {wanted:,}: no more pairs occur often enough")
     longest = max(spec.vocab.values(), key=len, default=b"")
-    notes.append(f"the longest token has {len(longest)} bytes: {shortened(longest, quoted=True)}")
+    notes.append(f"the longest token has {counted(len(longest), 'byte')}: {shortened(longest, quoted=True)}")
     if isinstance(counts, PretokenCounts) and spec.model is None and spec.characters is None:
         used = uses_in(tokenizer, counts)
         unused = sum(len(token) > 1 and not used[token_id] for token_id, token in spec.vocab.items())
         if unused:
-            parts, them = ("token is only a part", "it") if unused == 1 else ("tokens are only parts", "them")
-            notes.append(f"{unused:,} {parts} of longer ones: the training text itself does not use {them}")
+            parts = counted(unused, "token", "is only a part", "are only parts")
+            them = "it" if unused == 1 else "them"
+            notes.append(f"{parts} of longer ones: the training text itself does not use {them}")
     for note in notes:
         report(Progress("vocabulary", 0, None, "tokens", note))
     return tokenizer

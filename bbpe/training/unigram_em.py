@@ -21,6 +21,7 @@ from ..progress import Progress
 from ..records import dataclass
 from ..spec.rules import SPACE_MARK
 from ..spec.unigram import UNKNOWN_PENALTY
+from ..text import counted
 from ..threads import imap, thread_count
 
 Floats: TypeAlias = "npt.NDArray[np.float64]"
@@ -84,7 +85,8 @@ def learn(
     started = started.take(np.flatnonzero(allowed))
     if len(required) > size:
         raise CorpusError(
-            f"{len(required)} characters make up {coverage:.2%} of the text, and there is room for {size} tokens; "
+            f"{counted(len(required), 'character', 'makes', 'make')} up {coverage:.2%} of the text, and there is room "
+            f"for {counted(size, 'token')}; "
             "expected a larger vocab_size or a smaller character_coverage"
         )
     trainer = _Trainer(words, threads)

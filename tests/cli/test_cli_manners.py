@@ -184,7 +184,7 @@ def test_an_array_that_is_cut_off_is_named(folder: Path, capfd: pytest.CaptureFi
     with (folder / "ids.npy").open("r+b") as file:
         file.truncate(128 + 4 * 70_000)
     assert main(["decode", "-t", str(folder / "t.json"), str(folder / "ids.npy")]) == 1
-    assert "ids.npy: it ends after 70000 of 100000 ids" in capfd.readouterr().err
+    assert "ids.npy: it ends after 70,000 of 100,000 ids" in capfd.readouterr().err
 
 
 def test_prune_reads_texts_as_the_other_commands(folder: Path) -> None:

@@ -10,6 +10,7 @@ from ...core.file_map import FileMap
 from ...errors import CorpusError
 from ...lazy import np, npt
 from ...records import dataclass
+from ...text import counted
 from ..outputs import Outputs
 
 #: Lengths of documents in ids, int64[n].
@@ -69,7 +70,7 @@ class Format:
             raise ValueError(f"dtype is {asked!r}; the format {self.name!r} has {', '.join(map(repr, self.dtypes))}")
         most = int(np.iinfo(asked).max) + 1
         if id_count > most:
-            raise ValueError(f"dtype is {asked!r}, which holds {most} ids; the tokenizer has {id_count}")
+            raise ValueError(f"dtype is {asked!r}, which holds {counted(most, 'id')}; the tokenizer has {id_count}")
         return asked
 
 
@@ -88,7 +89,8 @@ def mapped(path: Path, dtype: str, *, offset: int = 0, count: int | None = None)
     if count is None and size >= 0 and size % item == 0:
         count = size // item
     if count is None or size < count * item:
-        raise CorpusError(f"{path}: the file has {size + offset} bytes; expected whole numbers of {item} bytes")
+        found = counted(size + offset, "byte")
+        raise CorpusError(f"{path}: the file has {found}; expected whole numbers of {counted(item, 'byte')}")
     if not count:
         return np.empty(0, dtype)
     try:

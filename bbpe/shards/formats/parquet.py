@@ -9,6 +9,7 @@ from typing import Any
 from ...corpus.rowfiles import pyarrow_parquet
 from ...errors import CorpusError
 from ...lazy import np, npt, safe_import
+from ...text import counted
 from ..outputs import Outputs
 from .format import AllLengths, Format, Ids, Keys, Lengths, with_suffix
 
@@ -59,7 +60,8 @@ class ParquetWriter:
         offsets = np.zeros(len(lengths) + 1, np.int64)
         np.cumsum(lengths, out=offsets[1:])
         if offsets[-1] > np.iinfo(np.int32).max:
-            raise CorpusError(f"a row group would have {offsets[-1]} ids; a document of Parquet has less than 2**31")
+            ids_of_group = counted(int(offsets[-1]), "id")
+            raise CorpusError(f"a row group would have {ids_of_group}; a document of Parquet has less than 2**31")
         rows = pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), pa.array(ids), type=kind)
         columns = [rows]
         if len(self._schema) > 1:
