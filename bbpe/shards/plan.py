@@ -64,7 +64,7 @@ class Source:
         file = file_of(path_of(self.path), policy.input_format, policy.text_field)
         changed = way = ""
         if file.size != self.size:
-            changed = f"has {counted(file.size, 'byte')}, and had {self.size:,}"
+            changed = f"has {counted(file.size or 0, 'byte')}, and had {self.size:,}"
         elif digest_of_ends(file) != self.ends:
             changed = "has other contents of the same size"
         elif file.path.stat().st_mtime_ns != self.mtime_ns:
