@@ -261,7 +261,7 @@ INSPECTED = {
     "special_tokens": {"<s>": 280},
     "added_tokens": {"<think>": 281},
     "unusual": [
-        "no merges make 1 tokens (' qqq'); they are found where a whole pretoken is one",
+        "no merges make 1 token (' qqq'); it is found where a whole pretoken is one",
         "12 ids below 282 have no token; texts never have them",
     ],
 }
@@ -282,7 +282,7 @@ def test_inspect_everything(tmp_path: Path, call: Call) -> None:
     expected = {**INSPECTED, "file": str(path), "bytes": path.stat().st_size, "fingerprint": fingerprint(spec)}
     assert facts == expected
     text = call("inspect", path)[1]
-    assert "unusual          no merges make 1 tokens (' qqq'); they are found where a whole pretoken is one" in text
+    assert "unusual          no merges make 1 token (' qqq'); it is found where a whole pretoken is one" in text
     assert "281 '<think>'" in text
 
 
