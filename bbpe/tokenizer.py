@@ -1146,8 +1146,8 @@ class Tokenizer:
 
         A server calls this before it serves, forks, or gives up rights: then its first request takes no longer than
         others, forked workers share the memory, and no method of any tokenizer imports a module later. Packages that
-        bbpe does not require are left out: jinja2 for chat templates, pyarrow and zstandard for files of such kinds,
-        `tokenizers`, `transformers` and gguf for the views and the format of these names.
+        bbpe does not require are left out: pyarrow and zstandard for files of such kinds, `tokenizers`, `transformers`
+        and gguf for the views and the format of these names, and jinja2 unless this tokenizer has a chat template.
 
         The imports take about 0.3 s once per process. Tables, policies and automatons of methods without rare
         arguments are made; a set of special tokens as an argument, and texts that are slow to search for tokens, make

@@ -8,6 +8,7 @@ from typing import Any
 from ..errors import VocabularyError
 from ..lazy import in_gate, safe_import
 
+_PACKAGE = __name__.partition(".")[0]
 #: Words, digits, blanks, and characters beyond ASCII, which normalizers have more to do with.
 _TEXT = "See 12 e\u0301\u00e9\u4e2d,\n"
 #: A text so many times as long has all tables of an encoder made.
@@ -15,7 +16,8 @@ _TIMES = 1 << 11
 #: Modules of this package that methods of a tokenizer import when they are called.
 _OWN = """
 compat.chat compat.sentencepiece compat.tokenizers compat.unstable
-encoding.chunks encoding.file_ids encoding.nbest encoding.simplified encoding.unknown_runs encoding.words
+encoding.chunks encoding.file_ids encoding.nbest encoding.policy_encoder encoding.simplified encoding.unknown_runs
+encoding.words
 formats formats.class_files formats.huggingface.oniguruma formats.huggingface.unigram formats.huggingface.word_level
 formats.huggingface.word_piece formats.piece_classes formats.saving formats.word_classes
 pipeline.charsmap pipeline.pre_tokenizer_steps pipeline.scripts published.hub published.models published.table
@@ -36,6 +38,8 @@ def warm_up(tokenizer: Any) -> None:
     Each call makes the tables, policies and automatons that it keeps.
     """
     in_gate(_import_all)
+    with suppress(ImportError, VocabularyError):  # no jinja2, or a template that is malformed
+        safe_import(f"{_PACKAGE}.compat.chat").warm_up(tokenizer.spec)
     with suppress(VocabularyError):  # from a pattern without a version
         _ = tokenizer.unicode_version
     ids: list[int] = tokenizer.encode(_TEXT)
@@ -57,8 +61,7 @@ def warm_up(tokenizer: Any) -> None:
 
 
 def _import_all() -> None:
-    package = __name__.partition(".")[0]
-    for name in (*(f"{package}.{own}" for own in _OWN.split()), *_OTHERS.split()):
+    for name in (*(f"{_PACKAGE}.{own}" for own in _OWN.split()), *_OTHERS.split()):
         safe_import(name)
-    for row in safe_import(f"{package}.formats").FORMATS.values():
+    for row in safe_import(f"{_PACKAGE}.formats").FORMATS.values():
         _ = row.module

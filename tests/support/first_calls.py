@@ -16,6 +16,10 @@ WORDS = "see my eyes first, see my dogs. "
 IDS, LONG = [60, 61, 62, 257], WORDS * 20_000
 TEXTS = [WORDS * 300] * 100
 
+#: A chat, and a template with what jinja2 loads late.
+CHAT = [{"role": "user", "content": WORDS}]
+TEMPLATE = "{% for m in messages %}<s>{{ m.role | title }}: {{ m.content | trim | tojson }}\n{% endfor %}"
+
 Call = Callable[[Any, Path], Any]
 
 
@@ -23,6 +27,8 @@ def prepare(folder: Path) -> None:
     """Write the files that the calls read."""
     tok = bbpe.train_from_iterator([WORDS], vocab_size=270, special_tokens=["<s>"])
     tok.save(folder / "t.json")
+    tok.save(folder / "t")
+    (folder / "t" / "chat_template.jinja").write_text(TEMPLATE)
     (folder / "a.txt").write_text(LONG)
     (folder / "a.jsonl").write_text('{"text": "see my dogs"}\n' * 200)
     bbpe.shard(folder / "a.jsonl", folder / "shards", tok)
@@ -31,12 +37,26 @@ def prepare(folder: Path) -> None:
 
 def load(folder: Path) -> Any:
     """Load the tokenizer, and encode nothing yet."""
-    return bbpe.load(folder / "t.json", cache=False)
+    return bbpe.load(folder / "t", cache=False)
 
 
 def new(folder: Path, name: str) -> Path:
     """Return the path of a file that no other process writes."""
     return folder / f"{os.getpid()}-{name}"
+
+
+def parts_of_counts(folder: Path) -> int:
+    """Count in parts, and sum these."""
+    plan = bbpe.plan_count(folder / "a.txt", new(folder, "parts"), pattern="gpt2")
+    bbpe.count_part(plan, 0)
+    return len(bbpe.sum_counts(plan.folder))
+
+
+def parts_of_shards(tok: Any, folder: Path) -> int:
+    """Shard in parts, and finish these."""
+    plan = bbpe.plan_shards(folder / "a.jsonl", new(folder, "parts of shards"), tok)
+    bbpe.shard_part(plan, 0)
+    return len(bbpe.finish_shards(plan))
 
 
 #: Calls of methods that need no file.
@@ -76,6 +96,10 @@ METHODS: dict[str, Call] = {
     "special_tokens": lambda tok, _: dict(tok.special_tokens),
     "unicode_version": lambda tok, _: tok.unicode_version,
     "with_added_tokens": lambda tok, _: len(tok.with_added_tokens(["<x>"], special=True)),
+    "apply_chat_template": lambda tok, _: tok.apply_chat_template(CHAT),
+    "apply_chat_template continued": lambda tok, _: tok.apply_chat_template(CHAT, continue_final_message=True),
+    "count_messages": lambda tok, _: tok.count_messages(CHAT),
+    "count_messages of a model": lambda tok, _: tok.count_messages(CHAT, model="gpt-4o"),
     "cache_info": lambda tok, _: tok.cache_info().limit,
     "clear_cache": lambda tok, _: tok.clear_cache(),
     "fingerprint": lambda tok, _: tok.fingerprint,
@@ -98,24 +122,36 @@ FILES: dict[str, Call] = {
 FUNCTIONS: dict[str, Call] = {
     "load": lambda _, folder: len(bbpe.load(folder / "t.json", cache=False)),
     "count": lambda _, folder: len(bbpe.count(folder / "a.txt", pattern="gpt2", threads=2)),
+    "count with a checkpoint": lambda _, folder: len(
+        bbpe.count(folder / "a.txt", pattern="gpt2", checkpoint=new(folder, "checkpoint"), threads=2)
+    ),
+    "count_part": lambda _, folder: parts_of_counts(folder),
     "count_from_iterator": lambda *_: len(bbpe.count_from_iterator(TEXTS, pattern="gpt2", threads=2)),
+    "save counts": lambda _, folder: bbpe.count(folder / "a.txt", pattern="gpt2").save(new(folder, "d.counts")),
     "load_counts": lambda _, folder: len(bbpe.load_counts(folder / "a.counts")),
     "train": lambda _, folder: len(bbpe.train(folder / "a.txt", 262, counting=bbpe.Counting(threads=2))),
     "train_from_iterator": lambda *_: len(bbpe.train_from_iterator(TEXTS, 262, counting=bbpe.Counting(threads=2))),
+    "train_from_counts": lambda *_: len(bbpe.train_from_counts({"see": 3, " my": 2}, 258)),
     "train unigram": lambda *_: len(bbpe.train_from_iterator(TEXTS, 300, model=bbpe.Unigram())),
     "train wordpiece": lambda *_: len(bbpe.train_from_iterator(TEXTS, 60, model=bbpe.WordPiece())),
     "extend": lambda tok, folder: len(bbpe.extend(tok, folder / "a.txt", len(tok) + 2)),
+    "prune": lambda tok, folder: len(bbpe.prune(tok, used_in=folder / "a.txt")[0]),
     "split": lambda *_: bbpe.split(WORDS, "gpt2"),
+    "split_spans": lambda *_: len(bbpe.split_spans(WORDS, "gpt2")),
     "lint": lambda tok, _: len(bbpe.lint(tok).findings),
     "evaluate": lambda tok, folder: bbpe.evaluate(tok, folder / "a.txt") is not None,
     "compare": lambda tok, folder: bbpe.compare(tok, tok, folder / "a.txt") is not None,
     "learning_curve": lambda tok, folder: bbpe.learning_curve(tok, [260, 265], folder / "a.txt") is not None,
+    "corpus_curve": lambda *_: bbpe.corpus_curve(TEXTS, 262, held_out_texts=[WORDS], shares=(0.5, 1.0)) is not None,
     "count_tokens of files": lambda tok, folder: bbpe.count_tokens(folder / "a.txt", tok) is not None,
     "plan_shards": lambda tok, folder: len(bbpe.plan_shards(folder / "a.jsonl", new(folder, "plan"), tok).parts),
     "shard": lambda tok, folder: len(bbpe.shard(folder / "a.jsonl", new(folder, "shards"), tok, threads=2)),
+    "load with tables": lambda _, folder: bbpe.load(folder / "t", cache=folder / "tables").encode("see"),
+    "shard_part": parts_of_shards,
     "load_shards": lambda _, folder: len(bbpe.load_shards(folder / "shards")[0]),
     "verify_shards": lambda _, folder: bbpe.verify_shards(folder / "shards"),
     "merge_shards": lambda _, folder: len(bbpe.merge_shards([folder / "shards"], new(folder, "merged"), shuffle=1)),
     "set_cache_limit": lambda *_: bbpe.set_cache_limit(1 << 20),
     "as_tokenizers": lambda tok, _: tok.as_tokenizers().encode("see").ids,
+    "as_tokenizers batch": lambda tok, _: len(tok.as_tokenizers().encode_batch(TEXTS)),
 }

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from ...errors import VocabularyError
 from ...lazy import np, safe_import
-from ...spec.chat_templates import ChatTemplate, choose_template
+from ...spec.chat_templates import ChatTemplate, chat_templates, choose_template
 from ...spec.named_tokens import template_tokens
+from ...spec.spec import TokenizerSpec
 from .counting import count_openai
 from .messages import REASONING, Message, conversation_of, conversations_of, documents_of, plain, tools_of
 
@@ -78,6 +79,15 @@ def count_messages(tokenizer: Tokenizer, messages: object, tools: object = None,
         assert isinstance(text, str)
         return tokenizer.count_tokens(text, allowed_special="all")
     return count_openai(tokenizer, chat, tools_of(tools), model)
+
+
+def warm_up(spec: TokenizerSpec) -> None:
+    """Import what renders the chat templates of a tokenizer, and compile these; without templates, do nothing.
+
+    Raises `ImportError` without jinja2, and `VocabularyError` naming a template that is malformed.
+    """
+    for template in chat_templates(spec).values():
+        _sandbox().variables_of(template)
 
 
 def _checked(options: Mapping[str, Any]) -> dict[str, Any]:

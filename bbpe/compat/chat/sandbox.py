@@ -26,6 +26,7 @@ try:
     from jinja2.compiler import CodeGenerator, operators
     from jinja2.exceptions import SecurityError, TemplateSyntaxError
     from jinja2.ext import Extension, loopcontrols
+    from jinja2.lexer import get_lexer
     from jinja2.parser import Parser
     from jinja2.runtime import Context, markup_join, str_join
     from jinja2.sandbox import ImmutableSandboxedEnvironment, SandboxedFormatter
@@ -44,8 +45,7 @@ _WAY_OUT = (
 _LINES = lazy_re(r"^debug_info = '(.*)'$", re.MULTILINE)
 # keywords of calls that are jinja2's own
 _OF_JINJA = ("_loop_vars", "_block_vars", "caller")
-# the characters of a word of the function lipsum, at most
-_WORD = 16
+_WORD = 16  # the characters of a word of the function lipsum, at most
 
 
 def render(template: ChatTemplate, variables: Mapping[str, Any]) -> str:
@@ -90,7 +90,7 @@ def _compiled(source: str) -> Any:
     most = current().limits.source
     if len(source) > most:
         raise TemplateSyntaxError(f"it has more than {most:,} characters", source.count("\n", 0, most) + 1)
-    return _environment().from_string(source)
+    return _ENVIRONMENT.from_string(source)
 
 
 @functools.lru_cache(maxsize=32)
@@ -133,7 +133,7 @@ def _line(source: str, error: Exception) -> int | None:
 
 def _template_line(source: str, code_line: int) -> int | None:
     """Return the line of a template from that of its code; jinja2 writes a table of both at the end of the code."""
-    code = _environment().compile(source, raw=True)
+    code = _ENVIRONMENT.compile(source, raw=True)
     table = _LINES.search(code)
     pairs = [pair.split("=") for pair in table[1].split("&")] if table and table[1] else []
     return next((int(line) for line, first in reversed(pairs) if int(first) <= code_line), 1)
@@ -217,6 +217,7 @@ class _Environment(ImmutableSandboxedEnvironment):
 
     code_generator_class = _Generator
     intercepted_binops = frozenset("+ - * / // ** %".split())
+    lexer: Any = None  # to look it up takes a lock, which a child process may find taken
 
     @property
     def stepped(self) -> bool:
@@ -312,7 +313,6 @@ def _finalized(context: Context, value: Any) -> Any:
     return value
 
 
-@functools.lru_cache(maxsize=1)
 def _environment() -> _Environment:
     made = _Environment(
         trim_blocks=True, lstrip_blocks=True, optimized=False, extensions=[_Generation, loopcontrols],
@@ -328,6 +328,7 @@ def _environment() -> _Environment:
         "raise_exception": _raise, "strftime_now": _now, "dict": _Dict(), "namespace": _Namespace, "range": _range,
         "lipsum": functools.partial(_lipsum, lipsum),
     }  # fmt: skip
+    made.lexer = get_lexer(made)
     return made
 
 
@@ -390,12 +391,9 @@ def _range(*arguments: int) -> range:
 
 
 def _lipsum(
-    made: Callable[..., str],
-    n: int = 5,
-    html: bool = True,
-    min: int = 20,  # noqa: A002 - jinja2's names
-    max: int = 100,  # noqa: A002
-) -> str:
+    made: Callable[..., str], n: int = 5, html: bool = True,
+    min: int = 20, max: int = 100,  # noqa: A002 - jinja2's names
+) -> str:  # fmt: skip
     current().take(n * max * _WORD)
     return made(n, html, min, max)
 
@@ -436,3 +434,6 @@ class _Namespace(Namespace):
 def _check_name(name: object) -> None:
     if isinstance(name, str) and name.startswith("_"):
         raise SecurityError(f"a namespace has no attribute {name!r}: it begins with an underscore")
+
+
+_ENVIRONMENT = _environment()
