@@ -25,13 +25,14 @@ import sys
 import time
 from _thread import RLock, allocate_lock, get_ident, stack_size, start_new_thread
 from collections.abc import Callable
+from contextlib import suppress
 from importlib import import_module
 from types import FrameType, ModuleType
 from typing import TYPE_CHECKING, Any, AnyStr, Generic, Self, TypeVar, cast, overload
 
 __all__ = [
-    "IMPORTED", "VIEWS", "futures", "hashlib", "in_gate", "lazy_property", "lazy_re", "lazy_regex", "np", "npt",
-    "queue", "regex", "safe_import", "secrets", "tempfile", "threading",
+    "IMPORTED", "VIEWS", "arrow_array", "futures", "hashlib", "in_gate", "lazy_property", "lazy_re", "lazy_regex", "np",
+    "npt", "queue", "regex", "safe_import", "secrets", "tempfile", "threading",
 ]  # fmt: skip
 
 Value = TypeVar("Value")
@@ -45,6 +46,12 @@ _FORK_WAIT = 10.0
 _EXIT_WAIT = 2.0
 #: Importing large packages takes more of the stack than some programs give their threads.
 _LEAST_STACK = 1 << 19
+#: Packages that need no extra: they are gone when the program has changed `sys.path`, its root folder or its rights.
+_ALWAYS_THERE = {__name__.partition(".")[0], "numpy", "regex", *sys.stdlib_module_names}
+_WAY_OUT = (
+    "bbpe imports this when it is first needed, and it was there before: call tok.warm_up() before the program clears "
+    "sys.path or gives up rights"
+)
 #: What was imported through the gate, by the arguments of `safe_import`.
 _IMPORTED: dict[tuple[str, ...], ModuleType] = {}
 
@@ -77,10 +84,24 @@ def safe_import(*wanted: str) -> ModuleType:
     return module
 
 
+def arrow_array(*arguments: Any) -> Any:
+    """Return `pyarrow.array(...)`, which imports pandas where there is pandas; forks and signals cannot cut it off."""
+    array = safe_import("pyarrow").array
+    with suppress(ImportError):
+        for name in ("pandas", "pyarrow.pandas_compat", "pyarrow.vendored.version"):
+            safe_import(name)
+    return array(*arguments)
+
+
 def _import(name: str, *names: str) -> ModuleType:
-    module = import_module(name)
-    for each in names:
-        getattr(module, each, None)  # the import statement says what is missing
+    try:
+        module = import_module(name)
+        for each in names:
+            getattr(module, each, None)  # the import statement says what is missing
+    except ImportError as error:
+        if name.partition(".")[0] in _ALWAYS_THERE:
+            error.add_note(_WAY_OUT)
+        raise
     return module
 
 

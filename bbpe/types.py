@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, SupportsIndex,
 
 from .core.arrow_rows import ArrowRows
 from .core.id_column import id_rows
-from .lazy import np, npt, safe_import
+from .lazy import arrow_array, np, npt, safe_import
 from .records import dataclass, kind
 from .text import counted
 
@@ -157,10 +157,10 @@ class Ragged:
         except ImportError as error:
             raise ImportError("to_arrow needs pyarrow; install it with: pip install 'bbpe[data]'") from error
         if type is None:
-            return pa.array(self)
+            return arrow_array(self)
         kind("type", type, pa.DataType, "a type of pyarrow or None")
         is_signed = pa.types.is_list(type) and type.value_type == pa.int32()
-        return pa.array(self, None if is_signed else pa.large_list(pa.uint32())).cast(type)
+        return arrow_array(self, None if is_signed else pa.large_list(pa.uint32())).cast(type)
 
     def __arrow_c_schema__(self) -> object:
         return ArrowRows(self.ids, self.offsets).schema()

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 from ..core.rows import take, trim
 from ..errors import CorpusError, MemoryLimitError
 from ..files import replacing
-from ..lazy import hashlib, np, npt, safe_import
+from ..lazy import arrow_array, hashlib, np, npt, safe_import
 from ..records import dataclass
 from .opened import naming
 from .urls import path_of
@@ -141,10 +141,10 @@ class Writer:
         data = np.ascontiguousarray(rows.data[rows.offsets[0] : rows.offsets[-1]])
         columns = [
             pa.Array.from_buffers(pa.binary(), len(rows), [None, pa.py_buffer(offsets), pa.py_buffer(data)]),
-            pa.array(rows.counts),
+            arrow_array(rows.counts),
         ]
         if self._places:
-            columns.append(pa.array(rows.places))
+            columns.append(arrow_array(rows.places))
         self._writer.write_table(pa.table(columns, schema=self._schema), row_group_size=max(len(rows), 1))
         release_arrow()
 
@@ -243,7 +243,7 @@ def _rows(pretokens: Any, counts: Counts, places: Counts | None = None) -> Rows:
     import pyarrow as pa
 
     if isinstance(pretokens, pa.ChunkedArray):
-        pretokens = pa.concat_arrays(pretokens.chunks) if pretokens.num_chunks else pa.array([], pa.binary())
+        pretokens = pa.concat_arrays(pretokens.chunks) if pretokens.num_chunks else arrow_array([], pa.binary())
     data, offsets = buffers_of(pretokens)
     return Rows(data, offsets, counts, places)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from ...corpus.rowfiles import pyarrow_parquet
 from ...errors import CorpusError
-from ...lazy import np, npt, safe_import
+from ...lazy import arrow_array, np, npt, safe_import
 from ...text import counted
 from ..outputs import Outputs
 from .format import AllLengths, Format, Ids, Keys, Lengths, with_suffix
@@ -62,10 +62,10 @@ class ParquetWriter:
         if offsets[-1] > np.iinfo(np.int32).max:
             ids_of_group = counted(int(offsets[-1]), "id")
             raise CorpusError(f"a row group would have {ids_of_group}; a document of Parquet has less than 2**31")
-        rows = pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), pa.array(ids), type=kind)
+        rows = pa.ListArray.from_arrays(arrow_array(offsets.astype(np.int32)), arrow_array(ids), type=kind)
         columns = [rows]
         if len(self._schema) > 1:
-            columns.append(pa.array(self._keys[: len(rows)], pa.string()))
+            columns.append(arrow_array(self._keys[: len(rows)], pa.string()))
             del self._keys[: len(rows)]
         self._writer.write_table(pa.table(columns, schema=self._schema), row_group_size=max(len(rows), 1))
 
@@ -95,7 +95,7 @@ def _column(stem: Path) -> Any:
             raise
         raise CorpusError(f"{path}: expected a Parquet file of shards: {error}") from error
     if isinstance(column, pa.ChunkedArray):
-        column = pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], pa.list_(pa.int32()))
+        column = pa.concat_arrays(column.chunks) if column.num_chunks else arrow_array([], pa.list_(pa.int32()))
     return column
 
 
