@@ -229,7 +229,15 @@ def _locks_at_fork() -> dict[str, Any]:
 
 def _before_fork() -> None:
     taken = _locks_at_fork()
-    _FORKING[get_ident()] = _GATE.acquire(timeout=_FORK_WAIT)
+    has_gate = _GATE.acquire(blocking=False)
+    if not has_gate:
+        # the import that we wait for may need the lock of `logging`, whose own hook has run if it was imported after us
+        of_logging: Any = taken.get("_lock")
+        held = of_logging._release_save() if of_logging is not None and of_logging._is_owned() else None
+        has_gate = _GATE.acquire(timeout=_FORK_WAIT)
+        if held is not None:
+            of_logging._acquire_restore(held)
+    _FORKING[get_ident()] = has_gate
     # what was imported while we waited gives its lock back after this fork, and was not asked to take it before
     for name, lock in _locks_at_fork().items():
         if name not in taken:

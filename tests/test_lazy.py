@@ -378,6 +378,31 @@ def test_forks_wait_for_an_import_and_leave_the_locks_of_logging_alone(folder):
     assert run(code, folder) == "0\n"
 
 
+def test_a_fork_gives_an_import_the_lock_of_logging(folder):
+    """The hook of `logging`, imported after ours, runs first and takes its lock; an import may need that lock."""
+    code = """
+        import os, sys, threading, time, warnings
+        warnings.simplefilter("ignore")
+        from bbpe.lazy import in_gate
+        import logging
+        def slow():
+            time.sleep(0.3)
+            logging.addLevelName(35, "LOUD")  # as modules do that are imported
+        thread = threading.Thread(target=lambda: in_gate(slow))
+        thread.start()
+        time.sleep(0.1)
+        begin = time.monotonic()
+        child = os.fork()
+        if time.monotonic() - begin > 5:
+            print("the fork waited for its own lock")
+        logging.addLevelName(36, "LOUDER")
+        if not child:
+            os._exit(logging.getLevelName(35) != "LOUD")
+        print(os.waitpid(child, 0)[1], logging._lock._is_owned())
+    """
+    assert run(code, folder) == "0 False\n"
+
+
 def test_what_an_import_raises_is_raised():
     with pytest.raises(ModuleNotFoundError, match="no_such_module"):
         safe_import("no_such_module")
