@@ -6,6 +6,7 @@ import lzma
 import multiprocessing
 import os
 import shutil
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
@@ -25,6 +26,10 @@ import bbpe
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 # the benchmarks are those of the checkout; last, so that the package is the one that is under test
 sys.path.append(str(Path(__file__).resolve().parents[1]))
+
+# a shell's jobs in the background ignore Ctrl-C, and so would all processes that tests interrupt
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile(
     "deterministic", derandomize=True, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow]

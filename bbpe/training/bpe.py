@@ -234,7 +234,7 @@ def check_vocabulary(vocab_size: int, special_tokens: Sequence[str], *, least: i
     Raises `TypeError` or `ValueError` naming the argument.
     """
     specials = checked_specials(special_tokens)
-    detail = f", the 256 bytes and {counted(len(specials), 'special token')}" if least == 256 else ""
+    detail = ", the 256 bytes and the special tokens" if least == 256 else ""
     if whole("vocab_size", vocab_size, least + len(specials), detail=detail) > MAX_ID + 1:
         raise ValueError(f"vocab_size is {vocab_size}; expected at most {MAX_ID + 1}")
     for text in specials:

@@ -9,6 +9,7 @@ import pytest
 
 import bbpe
 from bbpe.cli import bench, main
+from bbpe.cli.watch import Watch
 
 
 def test_against_a_peer(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -55,7 +56,7 @@ def test_other_ids_stop_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
     monkeypatch.setattr(bench, "ProcessPoolExecutor", Pool)
     with pytest.raises(bench.DifferentIdsError, match="tiktoken gives other ids"):
-        bench._all_runs(("bbpe", "tiktoken"), tmp_path, "text", 1)
+        bench._all_runs(("bbpe", "tiktoken"), tmp_path, "text", 1, Watch(lambda _: None, "bench", 2, "runs"))
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -141,7 +142,7 @@ def test_ctrl_c_at_any_moment_of_a_command(times: int, command: list[str], tmp_p
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
 def test_a_job_that_ignores_the_signal_goes_on(command: list[str], tmp_path: Path) -> None:
-    script = f"trap '' INT; exec {' '.join(command)}"
+    script = f"trap '' INT; exec {shlex.join(command)}"
     assert ended(["/bin/sh", "-c", script], tmp_path, INTERRUPT_AT="8") == (0, "")
 
 

@@ -208,7 +208,7 @@ def test_a_line_is_answered_before_the_next_one_comes(command: str, path: Path) 
 
 
 @pytest.mark.parametrize(("arguments", "expected"), [
-    (["tokens", "-t", "gpt2", "--per-lin=3", "--chunks"], "--per-line: ignored explicit argument '3'"),
+    (["tokens", "-t", "gpt2", "--per-lin=3", "--chunks"], "'--per-lin=3' (did you mean '--per-line'"),
     (["train", "a.txt", "--vocab-size", "300", "-o", "b", "--patern", "gpt2"], "'--patern' (did you mean '--pattern'"),
     (["counts", "show", "a", "--tap", "3"], "bbpe counts"),
 ])  # fmt: skip

@@ -239,7 +239,7 @@ def test_a_sample_is_of_whole_documents_and_the_same_each_time(
             assert again == counts
     more = bbpe.count(tmp_path, pattern="gpt2", sample=0.6)
     assert kept < {pretoken.strip() for pretoken, _ in more}
-    with pytest.raises(bbpe.CorpusError, match="leaves out all 200"):
+    with pytest.raises(bbpe.CorpusError, match="leaves out all of 200"):
         bbpe.count(tmp_path, pattern="gpt2", sample=1e-9)
 
 

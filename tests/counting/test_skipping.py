@@ -63,8 +63,12 @@ def test_workers_and_parts_leave_them_out_too(corpus: Path, tmp_path: Path) -> N
     for number in range(len(plan)):
         bbpe.count_part(plan, number)
     assert found(bbpe.sum_counts(tmp_path / "plan")) == right()
-    with pytest.raises(bbpe.CorpusError, match="another plan, with on_error 'skip' and 'raise'"):
+    with pytest.raises(bbpe.CorpusError, match=r"a\.jsonl: line 1: expected a JSON object"):
         bbpe.plan_count(corpus, tmp_path / "plan", pattern="gpt2", part_size=50_000)
+    (tmp_path / "good.jsonl").write_text('{"text": "see"}\n')
+    bbpe.plan_count(tmp_path / "good.jsonl", tmp_path / "other", pattern="gpt2", on_error="skip")
+    with pytest.raises(bbpe.CorpusError, match="another plan, with on_error 'skip' and 'raise'"):
+        bbpe.plan_count(tmp_path / "good.jsonl", tmp_path / "other", pattern="gpt2")
 
 
 @pytest.mark.parametrize("stop", range(2, 20, 2))

@@ -233,11 +233,13 @@ def test_what_are_no_ids(options: dict[str, Any]) -> None:
             assert named in str(caught.value)
     with pytest.raises(TypeError, match="row 1: ids must be"):
         tok.decode_batch([[64], {65}], **options)
-    batches: list[tuple[Any, str]] = [(5, "int"), ("ab", "str"), ({(64,)}, "set"), (np.array([64]), "1 dimensions")]
+    batches: list[tuple[Any, str]] = [(5, "int"), ("ab", "str"), (np.array([64]), "1 dimensions")]
     for batch, named in (*batches, (None, "NoneType")):
         with pytest.raises(TypeError, match="a batch must be an iterable of rows of ids") as caught:
             tok.decode_batch(batch, **options)
         assert named in str(caught.value)
+    with pytest.raises(TypeError, match="a set, which has no order; expected a list"):
+        tok.decode_batch({(64,)}, **options)
     for ids in ([1.5], ["a"], [None], [True]):
         with pytest.raises(TypeError, match="an id is an int, not"):
             tok.decode(ids, **options)

@@ -41,5 +41,5 @@ def test_files_stay_below_two_gibibytes(name: str, tmp_path: Path, monkeypatch: 
 def test_the_narrowest_numbers_that_hold_all_ids(name: str, count: int, dtype: str) -> None:
     assert FORMATS[name].dtype("auto", count) == dtype
     assert FORMATS[name].dtype(dtype, count) == dtype
-    with pytest.raises(ValueError, match="dtype is 'uint16', which holds 65536 ids; the tokenizer has 65537"):
+    with pytest.raises(ValueError, match="dtype is 'uint16', which holds 65,536 ids; the tokenizer has 65,537"):
         FORMATS[name].dtype("uint16", 65537)

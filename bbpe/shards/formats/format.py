@@ -70,7 +70,7 @@ class Format:
             raise ValueError(f"dtype is {asked!r}; the format {self.name!r} has {', '.join(map(repr, self.dtypes))}")
         most = int(np.iinfo(asked).max) + 1
         if id_count > most:
-            raise ValueError(f"dtype is {asked!r}, which holds {counted(most, 'id')}; the tokenizer has {id_count}")
+            raise ValueError(f"dtype is {asked!r}, which holds {counted(most, 'id')}; the tokenizer has {id_count:,}")
         return asked
 
 
