@@ -195,4 +195,4 @@ def test_allowed_tokens_that_a_normalizer_makes(kind: str, tmp_path: Path) -> No
 @pytest.mark.full
 @pytest.mark.parametrize("kind", KINDS)
 def test_many_allowed_tokens_that_a_normalizer_makes(kind: str, tmp_path: Path) -> None:
-    assert sum(_check(kind, seed, tmp_path) > 0 for seed in range(40, 600)) > 300
+    assert sum(_check(kind, seed, tmp_path) > 0 for seed in range(40, 340)) > 150
