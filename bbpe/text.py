@@ -9,13 +9,12 @@ Unsupervised Multitask Learners", and its published encoder).
 from __future__ import annotations
 
 import mmap
-import unicodedata
 from collections.abc import Sequence
 from functools import cache
 from itertools import accumulate
 from typing import TypeAlias, cast
 
-from .lazy import lazy_re, np, npt
+from .lazy import lazy_re, np, npt, safe_import
 
 #: The buffers that the engine reads: contiguous UTF-8.
 Buffer: TypeAlias = bytes | bytearray | memoryview | mmap.mmap
@@ -155,6 +154,9 @@ def columns_of(text: str) -> int:
     """
     if text.isascii():
         return len(text)
+    safe_import("unicodedata")
+    import unicodedata
+
     return sum(2 if unicodedata.east_asian_width(char) in "WF" else not unicodedata.combining(char) for char in text)
 
 
