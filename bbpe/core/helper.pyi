@@ -1,7 +1,8 @@
 from collections.abc import Callable
 from queue import SimpleQueue
-from typing import Any, Self
+from typing import Any, Self, final
 
+@final
 class Helper:
     def __new__(cls) -> Self: ...
 

@@ -1,16 +1,19 @@
 from io import FileIO
-from typing import Self
+from typing import Self, final
 
+@final
 class Opener:
     def __new__(cls, flags: int, mode: int = 0o666) -> Self: ...
     def __call__(self, path: str, flags: int) -> int: ...
 
+@final
 class NewFile:
     raw: FileIO
     def __new__(cls, path: str, mode: int = 0o666) -> Self: ...
     def move(self, target: str) -> None: ...
     def discard(self) -> None: ...
 
+@final
 class Folder:
     path: str
     def __new__(cls, path: str, mode: int = 0o777, is_whole: bool = False) -> Self: ...

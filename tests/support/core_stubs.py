@@ -11,6 +11,7 @@ import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 
 CORE = Path(__file__).resolve().parents[2] / "bbpe" / "core"
@@ -21,7 +22,7 @@ HOMES = {
     "io": ["FileIO"],
     "queue": ["SimpleQueue"],
     "threading": ["Lock"],
-    "typing": "Any Literal Protocol Self TypeAlias TypeVar".split(),
+    "typing": "Any Literal Protocol Self TypeAlias TypeVar final".split(),
     "..text": "Buffer Text".split(),
     "..splitting.automaton_tables": ["Tables"],
     "..splitting.scheme": ["Scheme"],
@@ -173,7 +174,9 @@ def stub(path: Path) -> str:
         elif (found := re.match(r"cdef class (\w+)(.*):$", line)) and found[1][0] != "_":
             twin = next((i for i, text in enumerate(declared) if text.startswith(f"cdef class {found[1]}")), None)
             inside = members(class_lines(lines, number), class_lines(declared, twin) if twin is not None else [])
-            body += f"\nclass {found[1]}{found[2]}:\n{inside}\n" if inside else f"\nclass {found[1]}{found[2]}: ...\n\n"
+            before = takewhile(lambda text: text.startswith("@"), reversed(lines[:number]))
+            head = ("@final\n" if "@cython.final" in before else "") + f"class {found[1]}{found[2]}:"
+            body += f"\n{head}\n{inside}\n" if inside else f"\n{head} ...\n\n"
     return imports(path, body) + re.sub(r"\n\n+", "\n\n", body).strip("\n") + "\n"
 
 
