@@ -11,18 +11,18 @@ import sys
 def main() -> int:
     """Run the command line of this process and return its exit status."""
     # a shell's background jobs ignore the signal
-    hears = _signal.getsignal(_signal.SIGINT) in (_signal.default_int_handler, _signal.SIG_DFL)
-    if hears:
+    is_interruptible = _signal.getsignal(_signal.SIGINT) in (_signal.default_int_handler, _signal.SIG_DFL)
+    if is_interruptible:
         _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
     from .cli import main as run
 
     try:
         try:
-            if hears:
+            if is_interruptible:
                 _signal.signal(_signal.SIGINT, _signal.default_int_handler)
             return run()
         finally:
-            if hears:
+            if is_interruptible:
                 _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
     except KeyboardInterrupt:
         return 130

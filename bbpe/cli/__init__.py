@@ -1,7 +1,7 @@
 """The command line, `bbpe` or `python -m bbpe`.
 
-Results go to stdout, progress and errors to stderr.  Exit status: 0 done, 1 an error, told in one line, 2 wrong
-usage, told in one line and one on where to look, 130 interrupted, 141 the reader of stdout has gone.
+Results go to stdout, progress and errors to stderr.  Exit status: 0 done, 1 an error (one line), 2 wrong usage
+(one line, and one on where to look), 130 interrupted, 141 the reader of stdout has gone.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ COMMANDS = {
     "bench": "Time a tokenizer on a text of yours, beside other libraries.",
     "completion": "Write a script that completes commands, options and names in a shell.",
 }
-#: Errors that are told in a line; others are faults of the program.
-_TOLD = (BBPEError, ValueError, OverflowError, ImportError, OSError, MemoryError)
+#: Errors that the user gets as one line; others are faults of the program.
+_REPORTED = (BBPEError, ValueError, OverflowError, ImportError, OSError, MemoryError)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -100,7 +100,7 @@ def _report(error: Exception, parser: Parser | None, arguments: Sequence[str]) -
     said = _in_one_line(error)
     line = said if parser is None else parser.spelled(said, arguments)
     wrong_usage = parser is not None and is_usage(error, named=line != said, line=line)
-    if not wrong_usage and not isinstance(error, _TOLD):
+    if not wrong_usage and not isinstance(error, _REPORTED):
         raise error
     if sys.stderr is not None:
         with suppress(OSError):

@@ -149,7 +149,7 @@ def add_commands(parser: argparse.ArgumentParser, package: str, commands: Mappin
 
 
 def is_usage(error: Exception, *, named: bool, line: str) -> bool:
-    """Whether an error, of which `line` is what the command line says, is one of the arguments.
+    """Return whether an error is one of the arguments; `line` is the message as the user gets it.
 
     `named` is whether the line names an option. An error about a file may do that, as the way out.
     """

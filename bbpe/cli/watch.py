@@ -34,7 +34,7 @@ class Watch:
         self.add(0)
 
     def add(self, more: int) -> None:
-        """Count that so many more are done."""
+        """Report that `more` further units are done."""
         self._done += more
         self.report(Progress(self._phase, self._done, self._total, self._unit))
 

@@ -21,7 +21,7 @@ from ..tokenizer import Tokenizer, checked_tokenizer
 from .page import page
 from .tables import Table, number
 from .terminal import line_columns, wrapped
-from .texts import DELAY, Meter, Source, Texts, reading_of, source_of
+from .texts import DELAY, Meter, ReportCorpus, Texts, reading_of, source_of
 from .verify import Difference, agreement, first_difference, hard_texts
 
 #: Blanks with the word after them, where the patterns of the two differ.
@@ -246,7 +246,7 @@ def _definitions(left: Tokenizer, right: Tokenizer) -> tuple[str, ...]:
 
 
 def _counted(
-    left: Tokenizer, right: Tokenizer, source: Source, reading: Reading, report: Report
+    left: Tokenizer, right: Tokenizer, source: ReportCorpus, reading: Reading, report: Report
 ) -> Counter[bytes]:
     """Return the pretokens of a corpus, or words with their blanks where the two patterns differ, and their counts."""
     same = left.spec.pattern == right.spec.pattern and not left.spec.pattern.drops_gaps

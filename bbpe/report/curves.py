@@ -21,7 +21,7 @@ from ..training.train import Model, train_from_iterator
 from .plots import save_lines
 from .tables import Table, number
 from .terminal import terminal_columns
-from .texts import DELAY, Meter, Source, Texts, reading_of, sources_of
+from .texts import DELAY, Meter, ReportCorpus, Texts, reading_of, sources_of
 
 
 @dataclass(frozen=True)
@@ -277,5 +277,5 @@ def corpus_curve(
 
 def _listed(texts: object) -> list[Text]:
     """Return all texts of the argument `texts`; `TypeError` for anything else."""
-    source = Source("texts", (), checked_texts(texts))
+    source = ReportCorpus("texts", (), checked_texts(texts))
     return [text for batch in source.documents(Reading()) for text in batch]

@@ -27,7 +27,7 @@ _BATCH = 1 << 23
 
 
 @dataclass(frozen=True)
-class Source:
+class ReportCorpus:
     """A corpus of a report: the files that it names, or texts, and the argument that they come from."""
 
     argument: str
@@ -83,7 +83,7 @@ class Source:
 class Meter:
     """Reports how much of the corpora of a report is read and measured."""
 
-    def __init__(self, report: Report, phase: str, sources: Iterable[Source]) -> None:
+    def __init__(self, report: Report, phase: str, sources: Iterable[ReportCorpus]) -> None:
         sizes = [source.size for source in sources]
         self._report, self._phase, self._done = report, phase, 0
         self._total = None if None in sizes else sum(size or 0 for size in sizes)
@@ -108,7 +108,7 @@ def reading_of(text_field: str, format: Format | None) -> Reading:  # noqa: A002
     return Reading(text_field, format=format)
 
 
-def source_of(corpus: CorpusPaths | None, texts: Texts | None, reading: Reading) -> Source | None:
+def source_of(corpus: CorpusPaths | None, texts: Texts | None, reading: Reading) -> ReportCorpus | None:
     """Return the corpus of the arguments `corpus` and `texts`; None without either.
 
     Raises `TypeError` or `ValueError` naming the argument, or the error of the file that is not there.
@@ -116,14 +116,14 @@ def source_of(corpus: CorpusPaths | None, texts: Texts | None, reading: Reading)
     if corpus is not None and texts is not None:
         raise ValueError("corpus and texts are given; expected one of them: files as corpus, or texts")
     if texts is not None:
-        return Source("texts", (), checked_texts(texts))
+        return ReportCorpus("texts", (), checked_texts(texts))
     return None if corpus is None else _files(corpus, reading, "corpus")
 
 
 def sources_of(
     corpora: CorpusPaths | Mapping[str, CorpusPaths] | None, texts: Texts | Mapping[str, Texts] | None,
     reading: Reading, names: tuple[str, str] = ("corpora", "texts"),
-) -> dict[str, Source]:  # fmt: skip
+) -> dict[str, ReportCorpus]:  # fmt: skip
     """Return the corpora of two arguments, called `names`, by their names; all files are looked for at once.
 
     Raises as `source_of`.
@@ -136,7 +136,7 @@ def sources_of(
     if not files and not given:
         raise ValueError(f"there is no corpus; expected files, given as {names[0]}, or {names[1]}")
     found = {name: _files(value, reading, argument) for name, (value, argument) in files.items()}
-    return found | {name: Source(argument, (), checked_texts(value, argument))
+    return found | {name: ReportCorpus(argument, (), checked_texts(value, argument))
                     for name, (value, argument) in given.items()}  # fmt: skip
 
 
@@ -152,8 +152,8 @@ def _named(given: _Given | Mapping[str, _Given] | None, argument: str) -> dict[s
     return {name: (value, f"{argument}[{name!r}]") for name, value in given.items()}
 
 
-def _files(corpus: CorpusPaths, reading: Reading, argument: str) -> Source:
-    return Source(argument, tuple(corpus_files(corpus, reading.format, reading.text_field, argument)))
+def _files(corpus: CorpusPaths, reading: Reading, argument: str) -> ReportCorpus:
+    return ReportCorpus(argument, tuple(corpus_files(corpus, reading.format, reading.text_field, argument)))
 
 
 def _of_file(file: File, reading: Reading) -> Iterator[tuple[Text, int]]:
