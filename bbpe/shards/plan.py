@@ -292,15 +292,17 @@ def _found(files: CorpusPaths, policy: Policy) -> list[File]:
         if isinstance(files, str | bytes | bytearray | os.PathLike) or not isinstance(files, Iterable):
             raise
         first = next(iter(files), None)
-        is_name = isinstance(first, str | os.PathLike) and (
-            len(os.fspath(first)) < _LONGEST_NAME and not any(map(str.isspace, os.fspath(first)))
-        )
-        if first is None or is_name:
+        if first is None or (isinstance(first, str | os.PathLike) and _is_name(os.fspath(first))):
             raise
         raise CorpusError(
             f"the first of the files is {repr(first)[:40]}, which is no file; shards are made of files, which can be "
             'read again: write texts to one, such as a .jsonl file with a line {"text": ...} for each, and name it'
         ) from error
+
+
+def _is_name(text: str) -> bool:
+    """Return whether a text may be the name of a file: one with blanks only if there is such a file."""
+    return len(text) < _LONGEST_NAME and (not any(map(str.isspace, text)) or Path(text).exists())
 
 
 def parts_of(files: Sequence[File], policy: Policy) -> tuple[tuple[Source, ...], ...]:

@@ -224,6 +224,14 @@ def test_texts_in_place_of_files_are_refused_with_the_way_out(tmp_path: Path, to
     assert len(bbpe.shard(iter([path]), tmp_path / "out", tok)) == 1
 
 
+def test_a_name_with_blanks_is_not_taken_for_a_text(tok: bbpe.Tokenizer, tmp_path: Path) -> None:
+    named = tmp_path / "my corpus.txt"
+    named.write_text("see my eyes")
+    with pytest.raises(FileNotFoundError) as caught:
+        bbpe.plan_shards([str(named), str(tmp_path / "missing.txt")], tmp_path / "out", tok)
+    assert str(caught.value.filename) == str(tmp_path / "missing.txt")
+
+
 def test_a_misspelt_option_names_the_function_that_was_called(tmp_path: Path, tok: bbpe.Tokenizer) -> None:
     path = lines(tmp_path / "a.jsonl", ["low"])
     calls: dict[str, Callable[..., object]] = {
