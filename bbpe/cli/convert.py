@@ -36,7 +36,7 @@ def _add_arguments(parser: ArgumentParser) -> None:
 
 
 def _run(args: Namespace) -> int:
-    chosen = args.format or formats.format_of(formats.path_of(args.target))
+    chosen = args.format or formats.format_of(formats.file_path(args.target))
     inputs = inputs_of(files=args.verify, tokenizer=args.source)
     check_output(args.target, "the tokenizer", inputs, output_format=chosen)
     tokenizer = load_named(args.source, args.pattern)

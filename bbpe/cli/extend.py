@@ -40,7 +40,7 @@ def _add_arguments(parser: ArgumentParser) -> None:
 def _run(args: Namespace) -> int:
     if bool(args.files) == (args.counts is not None):
         raise UsageError("expected either files to learn from or --counts")
-    output_format = args.format or formats.format_of(formats.path_of(args.output))
+    output_format = args.format or formats.format_of(formats.file_path(args.output))
     inputs = inputs_of(files=args.files, tokenizer=args.tokenizer, named=[args.counts])
     check_output(args.output, "the tokenizer", inputs, output_format=output_format)
     tokenizer = _loaded(args.tokenizer, args.pattern)

@@ -41,7 +41,7 @@ def _run(args: Namespace) -> int:
         raise UsageError("--used-in does not go with --counts")
     if args.keep is None and args.used_in is None and args.counts is None:
         raise UsageError("nothing says what to keep; expected --keep, --used-in or --counts")
-    output_format = args.format or formats.format_of(formats.path_of(args.output))
+    output_format = args.format or formats.format_of(formats.file_path(args.output))
     inputs = inputs_of(files=args.used_in, tokenizer=args.tokenizer, named=[args.counts])
     check_output(args.output, "the tokenizer", inputs, output_format=output_format)
     # nor may one output replace the other

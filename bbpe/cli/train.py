@@ -91,7 +91,7 @@ def _model_of(args: Namespace) -> Model:
 def _run(args: Namespace) -> int:
     _check_sources(args)
     model = _model_of(args)
-    output_format = args.format or formats.format_of(formats.path_of(args.output))
+    output_format = args.format or formats.format_of(formats.file_path(args.output))
     inputs = inputs_of(files=args.files, named=[args.counts])
     check_output(args.output, "the tokenizer", inputs, output_format=output_format)
     counts = None if args.counts is None else bbpe.load_counts(args.counts, pattern=args.pattern)

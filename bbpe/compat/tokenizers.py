@@ -387,7 +387,7 @@ class Tokenizer:
             VocabularyError: A tokenizer.json cannot hold the tokenizer.
             OSError: The file cannot be written.
         """
-        formats.put({formats.path_of(path): self.to_str(pretty).encode("utf-8", "surrogatepass")}, path)
+        formats.put({formats.file_path(path): self.to_str(pretty).encode("utf-8", "surrogatepass")}, path)
 
     def _component(self, name: str, kind: type[Component]) -> Any:
         fields = self._document()[name]

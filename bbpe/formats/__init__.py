@@ -20,7 +20,16 @@ from .reading import about, read_json, shown
 from .rows import FORMATS, Format
 
 __all__ = [
-    "FORMATS", "Format", "check_whole", "checked_format", "dump", "format_of", "load", "path_of", "put", "sniff",
+    "FORMATS",
+    "Format",
+    "check_whole",
+    "checked_format",
+    "dump",
+    "file_path",
+    "format_of",
+    "load",
+    "put",
+    "sniff",
     "written",
 ]  # fmt: skip
 
@@ -65,7 +74,7 @@ def sniff(path: StrPath) -> str:
     ...     sniff(Path(folder, "x"))
     'tiktoken'
     """
-    checked = path_of(path)
+    checked = file_path(path)
     if checked.is_dir():
         return _sniff_folder(checked)
     try:
@@ -142,7 +151,7 @@ def written(spec: TokenizerSpec, path: StrPath, format: str | None = None) -> di
 
     Raises `ValueError` on an unknown format, `VocabularyError` when the format cannot hold the spec.
     """
-    target = path_of(path)
+    target = file_path(path)
     chosen = checked_format(format) or format_of(target)
     row = FORMATS[chosen]
     needed = _only_in_a_model(spec, chosen)
@@ -171,7 +180,7 @@ def put(files: Mapping[Path, bytes], path: StrPath) -> None:
     Raises `OSError` naming the file that cannot be written, `ValueError` naming a URL that cannot.
     """
     if is_remote(path):
-        target = path_of(path)
+        target = file_path(path)
         if set(files) != {target}:
             raise _in_folder(path, files)
         write_atomic(path, files[target])
@@ -189,7 +198,7 @@ def check_whole(path: StrPath, format: str | None = None) -> None:  # noqa: A002
 
     Raises `ValueError` where the format has a folder of files, or the URL is that of one, and as `check_upload`.
     """
-    target = path_of(path)
+    target = file_path(path)
     if is_remote(path):
         names = FORMATS[format or format_of(target)].names[0]
         if len(names) > 1 or not target.suffix:
@@ -243,7 +252,7 @@ def _checked_specials(special_tokens: object) -> dict[str, int] | None:
     return {text: whole(f"special_tokens[{text!r}]", token_id) for text, token_id in special_tokens.items()}
 
 
-def path_of(path: object) -> Path:
+def file_path(path: object) -> Path:
     """Return the path of a file or a folder, of a URL only its name; `TypeError` unless it is a path."""
     if not isinstance(path, str | os.PathLike):
         raise TypeError(f"path must be a str or a path, not {type(path).__name__}")

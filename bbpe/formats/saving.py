@@ -87,7 +87,7 @@ def proven(
     kept = _without(tokenizer.spec, drop)
     formats.check_whole(path, formats.checked_format(format))
     files = formats.written(kept, path, format)
-    target = formats.path_of(path)
+    target = formats.file_path(path)
     chosen = formats.checked_format(format) or formats.format_of(target)
     options: dict[str, Any] = {}
     if "pattern" in drop or chosen in _NEED_PATTERN:
