@@ -5,12 +5,11 @@ The package `tokenizers` is not needed.
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from .. import formats
 from ..core.column import Column
@@ -33,8 +32,17 @@ from .texts import Engine
 
 __all__ = ["AddedToken", "DecodeStream", "Encoding", "Tokenizer"]
 
+_Result = TypeVar("_Result")
 #: The words of `tokenizers`, which programs may look for.
 _EXPECTED = "TextEncodeInput must be Union[TextInputSequence, Tuple[InputSequence, InputSequence]], not {}"
+
+
+async def _in_thread(call: Callable[..., _Result], *arguments: Any, **options: Any) -> _Result:
+    # a program that awaits this runs asyncio, whose import takes a third as long as that of everything else here
+    safe_import("asyncio")
+    import asyncio
+
+    return await asyncio.to_thread(call, *arguments, **options)
 
 
 class Tokenizer:
@@ -181,11 +189,11 @@ class Tokenizer:
 
     async def async_encode(self, *arguments: Any, **options: Any) -> Encoding:
         """Return what `encode` returns, from another thread."""
-        return await asyncio.to_thread(self.encode, *arguments, **options)
+        return await _in_thread(self.encode, *arguments, **options)
 
     async def async_encode_batch(self, *arguments: Any, **options: Any) -> list[Encoding]:
         """Return what `encode_batch` returns, from another thread."""
-        return await asyncio.to_thread(self.encode_batch, *arguments, **options)
+        return await _in_thread(self.encode_batch, *arguments, **options)
 
     async_encode_batch_fast = async_encode_batch
 
@@ -210,7 +218,7 @@ class Tokenizer:
 
     async def async_decode_batch(self, *arguments: Any, **options: Any) -> list[str]:
         """Return what `decode_batch` returns, from another thread."""
-        return await asyncio.to_thread(self.decode_batch, *arguments, **options)
+        return await _in_thread(self.decode_batch, *arguments, **options)
 
     def stream_decoder(self, ids: Sequence[int], skip_special_tokens: bool) -> StreamDecoder | None:
         """Return a decoder of one id at a time, after the ids of a prompt."""
