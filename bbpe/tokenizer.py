@@ -1149,7 +1149,7 @@ class Tokenizer:
         bbpe does not require are left out: pyarrow and zstandard for files of such kinds, `tokenizers`, `transformers`
         and gguf for the views and the format of these names, and jinja2 unless this tokenizer has a chat template.
 
-        The imports take about 0.3 s once per process. Tables, policies and automatons of methods without rare
+        The imports take about 0.2 s once per process. Tables, policies and automatons of methods without rare
         arguments are made; a set of special tokens as an argument, and texts that are slow to search for tokens, make
         more when they first occur.
 

@@ -239,7 +239,9 @@ class Cutter:
         assert ends is not None
         size = len(data)
         if self._sampled_lines and len(ends):
-            ends = np.union1d(ends, _line_ends(data))
+            # not np.union1d, which imports numpy.ma where no gate is
+            ends = np.sort(np.concatenate([ends, _line_ends(data)]))
+            ends = ends[np.diff(ends, prepend=-1) > 0]
         count = len(ends)
         if self._options.sample < 1 and count:
             offsets = np.concatenate([np.zeros(1, np.int64), ends])

@@ -211,7 +211,7 @@ class PartCounter:
         too_long = int((lengths > longest).sum()) if longest else 0
         if too_long:
             pieces = [np.arange(start + longest, stop, longest) for start, stop in _spans(ends, lengths > longest)]
-            ends = np.union1d(ends, np.concatenate(pieces))
+            ends = np.sort(np.concatenate([ends, *pieces]))
         table.count_given(data, ends)
         return too_long
 

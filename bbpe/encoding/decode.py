@@ -165,7 +165,7 @@ class Decoder:
         if len(kept) < _FEW and not isinstance(kept, np.ndarray):
             return [token_id for token_id in kept if token_id not in self.special_ids]
         array = as_ids(kept)
-        return cast(Ids, array[~np.isin(array, self._special_array)])
+        return cast(Ids, array[~np.isin(array, self._special_array, kind="table")])
 
     def _are_tokens(self, ids: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
         count = self.token_bytes.id_count

@@ -25,10 +25,9 @@ report.trace report.view
 spec.added spec.characters spec.fingerprint spec.pickled spec.unigram splitting.automaton splitting.recogniser
 tiktoken.core
 """
-#: Modules of Python and numpy, which have late imports themselves.
+#: Modules that are not of this package.
 _OTHERS = """
-base64 copy dataclasses difflib email.parser gzip hashlib importlib.metadata numpy numpy.ma numpy.typing random regex
-secrets shutil string tempfile zlib
+base64 copy dataclasses difflib gzip hashlib numpy random regex secrets shutil string tempfile zlib
 """
 
 

@@ -124,15 +124,15 @@ class Pattern:
                 yield done, end
 
 
-def _unicode_of_regex() -> str | None:
-    # imported here, because the import is slow and the version is rarely needed
-    safe_import("importlib.metadata")
-    from importlib.metadata import metadata
+#: The versions of Unicode that a `regex` of today may have, the newest first, and a letter that each has first: one of
+#: Garay, and one of CJK Unified Ideographs Extension I.
+_FIRST_LETTERS = {"16.0.0": "\U00010d4a", "15.1.0": "\U0002ebf0"}
 
-    # the package has no attribute with the version
-    description = "".join(metadata("regex").get_all("Description", []))
-    found = regex.search(r"supports Unicode (\d+\.\d+\.\d+)", description)
-    return None if found is None else found[1]
+
+def _unicode_of_regex() -> str | None:
+    # the package has no attribute with the version, and reading its description would import email, socket and more
+    is_letter = regex.compile(r"\p{L}").match
+    return next((version for version, letter in _FIRST_LETTERS.items() if is_letter(letter)), None)
 
 
 def _row(name: str, *steps: str, tail: int = 2, drops_gaps: bool = False) -> Pattern:
