@@ -145,7 +145,7 @@ TEXT = [
     b"{ see my dogs }\n" * 5, b'{"see"}\n', b'{"a": 1', b'{"a": 1}\n', b'{\n "a": "see"\n}\n', b'[{"a": "see"}]',
     b'{\n "text": ["see"]\n}\n', b'[{see}] "text": "my"', b"version 1\n",
     b'{"a": 1}\nsee my dogs\n', b'"text": "see"\n', b"{'text': 'see'}\n", b"", b"see my dogs\n" * 99 + b"\0",
-    b"PAR1 golf", b"WARC/1.0 is a format", b"see " + LINES,
+    b"PAR1 golf", b"WARC/1.0 is a format", b"see " + LINES, b'{"a": ' + b"[" * 20_000 + b"\n",
 ]  # fmt: skip
 
 

@@ -16,7 +16,7 @@ import bbpe
 from bbpe.core.json_lines import ISAS, read_lines
 from bbpe.corpus.files import file_of
 from bbpe.corpus.opened import Buffers, opened
-from bbpe.corpus.records import JsonLines
+from bbpe.corpus.records import JsonLines, key_of
 from bbpe.corpus.sources import Reading
 from bbpe.text import text_bytes
 
@@ -211,3 +211,45 @@ def test_a_range_of_lines_is_read_and_its_lines_are_numbered_in_the_file(tmp_pat
     path.write_text("".join([*lines[:150], "{}\n", *lines[151:]]))
     with pytest.raises(bbpe.CorpusError, match="line 151: expected an object with the field 'text'"):
         list(Reading(block=64).texts(file_of(path), start=ends[100], stop=ends[150] + 3))
+
+
+def test_records_are_numbered_with_those_that_have_no_text(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    texts = ["a", None, "b\ud800", None, None, "c", "d"]
+    path.write_text("\n".join(json.dumps({"text": text}) + "\n" * (not number % 3) for number, text in enumerate(texts)))
+    right = [(number, bytes(text_bytes(text))) for number, text in enumerate(texts) if text is not None]
+    for block in (16, 64, 1 << 20):
+        assert list(Reading(block=block).records(file_of(path))) == right
+
+
+def test_lines_that_are_left_out_of_a_range_are_numbered_in_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    lines = [json.dumps({"text": f"text {number}"}) for number in range(40)]
+    lines[25], lines[33] = "{", '{"body": 1}'
+    path.write_text("\n".join(lines))
+    start = len("\n".join(lines[:20])) + 1
+    refused: list[int] = []
+    texts = list(Reading(block=64).texts(file_of(path), start=start, refuse=lambda _, line: refused.append(line)))
+    assert refused == [26, 34]
+    assert sum(some.refused for some in texts) == 2
+    assert b"".join(bytes(some.data) for some in texts).count(b"text ") == 18
+
+
+@pytest.mark.parametrize("id_field", ["key", "n"])
+def test_each_text_has_the_id_of_its_own_line(id_field: str, tmp_path: Path) -> None:
+    """Among empty lines, nulls, ids that are no strings, and lines that only `json` reads."""
+    path, rows = tmp_path / "a.jsonl", []
+    for number in range(60):
+        text = [f"text {number}", None, f"half a pair \ud800 {number}"][number % 5 // 2]
+        rows.append({"n": number, "key": [f"id {number}", number, None][number % 3], "text": text})
+    path.write_text("\n\n".join(map(json.dumps, rows)))
+    right = [key_of(row[id_field]) for row in rows if row["text"] is not None]
+    for block in (32, 200, 1 << 20):
+        reading = Reading(block=block, id_field=id_field)
+        assert [key for some in reading.texts(file_of(path)) for key in some.keys or ()] == right, block
+
+
+def test_an_id_in_bytes_is_read_as_far_as_it_is_utf8() -> None:
+    assert (key_of(b"a\xffb"), key_of("a\ud800"), key_of(1.5), key_of({"a": "\u00e9"})) == (
+        "a\ufffdb", "a\ufffd", "1.5", '{"a": "\u00e9"}',
+    )  # fmt: skip

@@ -10,7 +10,9 @@ import pytest
 from seeds import full_then_long
 
 import bbpe
+from bbpe.corpus.files import file_of
 from bbpe.corpus.parquet_pages import Page, pages
+from bbpe.corpus.sources import Reading
 
 pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
 
@@ -132,3 +134,57 @@ def test_counts_of_other_engines_may_be_views(tmp_path: Path) -> None:
         pretokens = pa.array(["see", " my"]).cast(kind)
         parquet.write_table(pa.table({"pretoken": pretokens, "count": [2, 1]}), tmp_path / "counts.parquet")
         assert list(bbpe.load_counts(tmp_path / "counts.parquet", pattern="gpt2")) == [(b"see", 2), (b" my", 1)]
+
+
+def test_rows_are_numbered_over_all_row_groups(tmp_path: Path) -> None:
+    """With nulls, and more rows than are read at once."""
+    path, texts = tmp_path / "a.parquet", [None if number % 7 == 3 else f"text {number}" for number in range(1400)]
+    parquet.write_table(pa.table({"text": texts}), path, row_group_size=700)
+    right = [(number, text.encode()) for number, text in enumerate(texts) if text is not None]
+    assert list(Reading().records(file_of(path))) == right
+
+
+@pytest.fixture
+def few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows of counts are read two at a time, so that arrays begin within a column of the file."""
+    monkeypatch.setattr("bbpe.corpus.rowfiles.ROWS", 2)
+
+
+@pytest.mark.usefixtures("few_rows")
+@pytest.mark.parametrize("number", ["int8", "uint16", "int32", "uint64", "float64", "decimal128"])
+def test_counts_are_read_a_few_rows_at_a_time(number: str, tmp_path: Path) -> None:
+    kind = pa.decimal128(20, 0) if number == "decimal128" else getattr(pa, number)()
+    words, counts = [f"w{n}" for n in range(7)], [5, 1, 0, 9, 3, 2, 7]
+    table = pa.table({"pretoken": words, "count": pa.array(counts, pa.int32()).cast(kind)})
+    parquet.write_table(table, tmp_path / "c.parquet")
+    found = bbpe.load_counts(tmp_path / "c.parquet", pattern="gpt2")
+    assert list(found) == [(word.encode(), count) for word, count in zip(words, counts, strict=True)]
+
+
+@pytest.mark.usefixtures("few_rows")
+@pytest.mark.parametrize(
+    ("column", "values", "said"),
+    [
+        ("count", [1, 2, 3, 4, None], "column 'count' has a null after row 4"),
+        ("pretoken", ["a", "b", "c", None, "e"], "column 'pretoken' has a null after row 2"),
+        ("count", [1, 2, 3, 4, -6], "a count after row 4 is -6"),
+        ("count", [1.0, 2.0, 0.25, 4.0, 5.0], "a count after row 2 is 0.25"),
+        ("count", [2.0**60, 2.0, 0.25, 4.0, 5.0], r"a count after row 0 is 1\.15"),
+        ("count", pa.array(["1.5", "2", "3", "4", "5"]).cast(pa.decimal128(9, 1)), r"'count' is decimal128\(9, 1\)"),
+    ],
+)
+def test_what_is_wrong_with_counts_is_named_with_its_row(column: str, values: Any, said: str, tmp_path: Path) -> None:
+    columns: dict[str, Any] = {"pretoken": list("abcde"), "count": [1, 2, 3, 4, 5], column: values}
+    parquet.write_table(pa.table(columns), tmp_path / "c.parquet")
+    with pytest.raises(bbpe.CorpusError, match=rf"c\.parquet: (column |){said}"):
+        bbpe.load_counts(tmp_path / "c.parquet", pattern="gpt2")
+
+
+def test_long_statistics_in_the_header_of_a_page_are_read(tmp_path: Path) -> None:
+    """They hold the first and the last text, of nearly 4 KiB each."""
+    path, texts = tmp_path / "a.parquet", ["a" + "x" * 4000, "z" + "y" * 4000]
+    parquet.write_table(pa.table({"text": texts}), path, compression="none", use_dictionary=False)
+    ((column, found),) = all_pages(path)
+    assert column.total_compressed_size - sum(size for size, _ in found) > 1 << 12
+    assert [values for _, values in found] == [2]
+    assert bbpe.count(path, pattern="gpt2", max_memory="4GB").summary.documents == 2

@@ -289,3 +289,31 @@ def test_a_version_is_the_same_with_quotes_and_without(tmp_path: Path, server: d
     assert bbpe.shard_part(plan, 0).documents == len(TEXTS)
     server["bucket/a.jsonl"] = LINES[:-3] + b'z"}'
     assert listed.listed != listed.stat_now()
+
+
+def test_a_pattern_does_not_stand_for_folders(server: dict[str, bytes]) -> None:
+    for name in ("a.txt", "b.txt/part-0", "c/d.txt"):
+        server[f"bucket/{name}"] = b"low"
+    assert list(map(str, corpus_paths("server://bucket/*"))) == ["server://bucket/a.txt"]
+    assert list(map(str, corpus_paths("server://bucket/**"))) == [
+        f"server://bucket/{name}" for name in ("a.txt", "b.txt/part-0", "c/d.txt")
+    ]
+
+
+def test_ranges_grow_while_reading_goes_on_and_begin_small_elsewhere(server: dict[str, bytes]) -> None:
+    """Whoever looks at the end of a large file does not load megabytes for it."""
+    megabyte = 1 << 20
+    server["bucket/a.bin"] = bytes(40 * megabyte)
+    with Url("server://bucket/a.bin").open() as file:
+        for _ in range(20):
+            assert len(file.read(megabyte)) == megabyte
+        file.seek(-10, io.SEEK_END)
+        assert len(file.read()) == 10
+        file.seek(5 * megabyte)
+        assert len(file.read(100)) == 100
+    sizes = [end - start for _, start, end in Server.ranges]
+    assert sizes[0] <= 2 * megabyte
+    assert max(sizes) == 4 * megabyte
+    assert sizes[-2:] == [10, megabyte]
+    starts = [start for _, start, _ in Server.ranges]
+    assert starts[:-2] == [sum(sizes[:number]) for number in range(len(sizes) - 2)], "no byte is asked for twice"

@@ -111,6 +111,13 @@ def test_a_marker_of_another_version_is_refused(content: bytes, said: str, half:
     with pytest.raises(bbpe.CorpusError, match=rf"{MARKER}: found b.*{said}.*, expected .*version"):
         count(corpus, half)
     assert names_in(half) == before
+    assert locking._HELD == {}
+    (half / MARKER).unlink()
+    (half / MARKER).mkdir()
+    with pytest.raises(IsADirectoryError) as caught:
+        count(corpus, half)
+    assert caught.value.filename == str(half / MARKER)
+    assert locking._HELD == {}
 
 
 def test_a_marker_that_a_power_cut_left_empty_is_written(half: Path, corpus: Path) -> None:
@@ -130,6 +137,29 @@ def test_a_folder_of_the_corpus_is_no_checkpoint(spelling: str, corpus: Path, tm
     with pytest.raises(bbpe.CorpusError, match="checkpoint folder is in the corpus"):
         bbpe.train(corpus, 260, counting=bbpe.Counting(checkpoint=folder))
     assert names_in(corpus) == before
+
+
+@pytest.mark.parametrize(
+    ("pattern", "is_in"),
+    [("*/*.json", True), ("*/bbpe-*", True), ("**/*.parquet", True), ("**", True), ("corpus/*.txt", False), ("*", False)],
+)
+def test_a_pattern_that_results_would_match_is_refused(pattern: str, is_in: bool, corpus: Path, tmp_path: Path) -> None:
+    """A second count would read the first one's files as texts."""
+    shutil.copytree(corpus, tmp_path / "corpus")
+    for name in ("a.json", "bbpe-a", "a.parquet", "a.txt"):
+        (tmp_path / "corpus" / name).write_text('{"text": "see"}')
+    (tmp_path / "a").write_text("see")
+    (tmp_path / "corpus" / "a.parquet").unlink(missing_ok=pattern == "**/*.parquet")
+    files, folder = str(tmp_path / pattern), tmp_path / "state"
+    if pattern == "**/*.parquet":
+        pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+        parquet.write_table(pa.table({"text": ["see"]}), tmp_path / "corpus" / "a.parquet")
+    if is_in:
+        with pytest.raises(bbpe.CorpusError, match=r"state: the checkpoint folder is in the corpus, .*use another"):
+            bbpe.count(files, pattern="gpt2", checkpoint=folder)
+        assert not folder.exists()
+    else:
+        assert bbpe.count(files, pattern="gpt2", checkpoint=folder) == bbpe.count(files, pattern="gpt2")
 
 
 def test_a_file_of_the_corpus_in_the_checkpoint_is_refused(half: Path, corpus: Path) -> None:

@@ -20,6 +20,7 @@ import bbpe
 from bbpe.counting import count as count_module
 from bbpe.counting import options as count_options
 from bbpe.counting.handout import HandOut
+from bbpe.counting.runs import count_to_run
 
 pytest.importorskip("pyarrow")
 WORDS = ["word", " Word", " 1", "'s", ".", "\n", "\u00e9", "\u6f22\u5b57", "<s>", "rare"]
@@ -163,3 +164,73 @@ def test_a_plan_has_its_folder_but_a_folder_is_no_plan(corpus: Path, tmp_path: P
     other = bbpe.plan_shards(corpus / "a.jsonl", tmp_path / "shards", tok)
     with pytest.raises(TypeError, match=r"^folder must be the folder of a count, .* or its plan, not ShardPlan"):
         bbpe.sum_counts(other)  # type: ignore[arg-type]
+
+
+def test_a_file_that_changes_while_its_part_is_counted_is_refused(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = bbpe.plan_count(corpus / "c.txt", tmp_path / "counts", pattern="gpt2")
+    data = (corpus / "c.txt").read_bytes()
+
+    def counted_and_changed(*arguments: Any) -> Any:
+        found = count_to_run(*arguments)
+        (corpus / "c.txt").write_bytes(bytes([data[0] ^ 1]) + data[1:])
+        return found
+
+    with monkeypatch.context() as patch:
+        patch.setattr("bbpe.counting.plan.count_to_run", counted_and_changed)
+        with pytest.raises(bbpe.CorpusError, match=r"c\.txt: the file has changed since the plan was made"):
+            bbpe.count_part(plan, 0)
+    with pytest.raises(bbpe.CorpusError, match="1 of 1 part is missing"):
+        bbpe.sum_counts(plan)
+    (corpus / "c.txt").write_bytes(data)
+    # the run that the failed attempt left does not stand in the way
+    assert bbpe.count_part(plan, 0).bytes == len(data)
+    assert list(bbpe.sum_counts(plan)) == list(bbpe.count(corpus / "c.txt", pattern="gpt2"))
+
+
+def test_what_a_killed_worker_left_of_a_run_is_replaced(corpus: Path, tmp_path: Path) -> None:
+    plan = bbpe.plan_count(corpus / "c.txt", tmp_path / "counts", pattern="gpt2")
+    (plan.folder / "run-00000.parquet").write_bytes(b"half a run")
+    bbpe.count_part(plan, 0)
+    assert list(bbpe.sum_counts(plan)) == list(bbpe.count(corpus / "c.txt", pattern="gpt2"))
+
+
+def test_a_plan_is_for_any_working_folder(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(corpus)
+    plan = bbpe.plan_count("c.txt", "../counts", pattern="gpt2")
+    monkeypatch.chdir("/")
+    bbpe.count_part(pickle.loads(pickle.dumps(plan)), 0)
+    assert list(bbpe.sum_counts(tmp_path / "counts")) == list(bbpe.count(corpus / "c.txt", pattern="gpt2"))
+
+
+def test_a_pipe_has_no_plan(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a.txt")
+    with pytest.raises(bbpe.CorpusError, match="is a pipe or a device; expected files, which can be read again"):
+        bbpe.plan_count(tmp_path / "a.txt", tmp_path / "counts", pattern="gpt2")
+    assert not (tmp_path / "counts").exists()
+
+
+@pytest.mark.parametrize("change", ["files", "special_tokens", "sample", "text_field", "format", "max_pretoken_bytes"])
+def test_a_folder_keeps_to_one_plan(change: str, corpus: Path, tmp_path: Path) -> None:
+    options: dict[str, Any] = {"files": corpus / "c.txt", "pattern": "gpt2"}
+    others: dict[str, Any] = {
+        "files": corpus / "a.jsonl", "special_tokens": ["<s>"], "sample": 0.5, "text_field": "body", "format": "text",
+        "max_pretoken_bytes": 7,
+    }  # fmt: skip
+    plan = bbpe.plan_count(folder=tmp_path / "counts", **options)
+    kept = (tmp_path / "counts" / "plan.json").read_bytes()
+    named = "other files" if change == "files" else change.replace("_tokens", " tokens")
+    with pytest.raises(bbpe.CorpusError, match=f"the folder has another plan, with .*{named}"):
+        bbpe.plan_count(folder=tmp_path / "counts", **{**options, change: others[change]})
+    assert (tmp_path / "counts" / "plan.json").read_bytes() == kept
+    assert bbpe.plan_count(folder=tmp_path / "counts", **options) == plan
+
+
+def test_sums_within_memory_lie_in_a_file(corpus: Path, tmp_path: Path) -> None:
+    plan = bbpe.plan_count(corpus, tmp_path / "counts", pattern="gpt2")
+    summary = sum((bbpe.count_part(plan, number) for number in range(len(plan))), bbpe.Summary())
+    bounded, whole = bbpe.sum_counts(plan, max_memory="8GB"), bbpe.sum_counts(plan)
+    assert bounded.nbytes == 0 < whole.nbytes
+    assert bounded.summary == whole.summary
+    assert summary.pretokens == whole.total

@@ -197,7 +197,15 @@ def test_an_item_is_handed_out_again_after_patience_and_four_times_the_longest(
     timer.join()
 
 
+STARTED: list[str] = []
+
+
+def begin(word: str) -> None:
+    STARTED.append(word)
+
+
 def killed_once(folder: str, number: int) -> int:
+    assert STARTED == ["as asked"]
     mark = Path(folder, str(number))
     if number % 3 == 1 and not mark.exists():
         mark.write_text("")
@@ -209,10 +217,11 @@ def test_a_pool_whose_workers_are_killed_is_replaced(tmp_path: Path) -> None:
     from functools import partial
 
     before = set(active_children())
-    with ProcessPoolExecutor(2, get_context("forkserver")) as executor:
+    with ProcessPoolExecutor(2, get_context("forkserver"), begin, ("as asked",)) as executor:
         hand_out = HandOut(executor, attempts=6)
         found = dict(hand_out.results(partial(killed_once, str(tmp_path)), range(6)))
     assert found == {number: number * number for number in range(6)}
     # the new pool has ended, although somebody still holds it
     assert hand_out._executor is not executor
+    assert workers_of(hand_out._executor) == 2
     assert set(active_children()) <= before

@@ -14,7 +14,7 @@ from bbpe.core.count import PretokenTable
 from bbpe.corpus.chunks import ChunkOptions, Cutter, Position
 from bbpe.corpus.files import file_of
 from bbpe.corpus.sources import Reading
-from bbpe.counting.corpus_parts import Files
+from bbpe.counting.corpus_parts import Files, Iterated
 from bbpe.counting.counter import PartCounter
 from bbpe.counting.counts import Document, Summary
 from bbpe.counting.options import Counting
@@ -105,3 +105,39 @@ def test_small_files_are_counted_together(threads: int, tmp_path: Path) -> None:
     expected = bbpe.count_from_iterator(texts, pattern="gpt2", special_tokens=SPECIALS, threads=1)
     assert table.items() == list(expected)
     assert (summary.documents, summary.bytes) == (60, sum(sizes))
+
+
+def test_parts_are_about_as_large_as_asked(tmp_path: Path) -> None:
+    """A packed file counts four times, and what cannot be cut goes whole; texts of an iterable go by their bytes."""
+    options = options_of("file", 1 << 12)
+    for name in ("a.txt.gz", "b.txt.gz", "c.txt", "d.txt", "e.txt"):
+        (tmp_path / name).write_bytes(bytes(1000))
+    files = files_of(sorted(tmp_path.iterdir()), options)
+    for size, groups in (
+        (1, ["a", "b", "c", "d", "e"]), (4000, ["a", "b", "cde"]), (4001, ["ab", "cde"]), (9000, ["abc", "de"]),
+        (11_000, ["abcde"]),
+    ):  # fmt: skip
+        found = ["".join(file.path.name[0] for file, _, _ in part.ranges) for part in files.parts(Position(), size)]
+        assert found == groups, size
+    texts = Iterated(["word " * 40] * 100, options)
+    sizes = [sum(chunk.size for chunk in part.chunks) for part in texts.parts(Position(), 9000)]
+    assert sum(sizes) == 20_000
+    assert all(9000 <= size < 9000 + 2 * (1 << 12) for size in sizes[:-1])
+
+
+@pytest.mark.parametrize(
+    ("pattern", "document", "is_cut"),
+    [("gpt2", "file", True), (r"\w+(?=x)|.", "file", False), (r"\w+(?=x)|.", "line", True)],
+)
+def test_threads_share_a_large_file_where_it_may_be_cut(
+    pattern: str, document: Document, is_cut: bool, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"some words\n" * 20_000)
+    chunks = replace(Counting(document=document).task(pattern).chunks, reading=Reading(block=1 << 13))
+    files = files_of([path], chunks)
+    assert (sum(bool(part.ranges) for part in files.pieces(Position(), 4)) > 10) is is_cut
+    assert not any(part.ranges for part in files.pieces(Position(), 1))
+    assert (len(list(files.parts(Position(), 1 << 14))) > 5) is is_cut
+    sampled = files_of([path], replace(chunks, sample=0.5))
+    assert not any(part.ranges for part in sampled.pieces(Position(), 4))

@@ -89,6 +89,15 @@ def test_a_regex_that_needs_the_whole_text_is_refused(pattern: str, most: int, t
         counted(tmp_path / "a.txt", pattern=pattern)
 
 
+def test_a_text_that_the_sample_leaves_out_needs_no_memory(most: int, tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    for text in ("some words " * 10_000, "x" * 100_000):
+        path.write_text(text)
+        for pattern in ("gpt2", r"\w+(?=\s)|\s|\w+", r"(\w)\1|[^x]"):
+            with pytest.raises(bbpe.CorpusError, match="leaves out all of 1 document"):
+                counted(path, pattern=pattern, sample=1e-9, threads=1)
+
+
 def test_a_regex_of_lines_is_within_bounds(most: int, tmp_path: Path) -> None:
     text = "some words\n" * 20_000
     (tmp_path / "a.txt").write_text(text)
