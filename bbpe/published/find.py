@@ -89,7 +89,7 @@ def _candidates(file: PublishedFile, folder: StrPath | None) -> Iterator[Path]:
         names += [key, file.url.rpartition("/")[2]]
     of_caller = [] if folder is None else [local_path(folder, *_NO_URL, argument="folder")]
     for own in of_caller + own_folders():
-        yield from (own / name for name in names)
+        yield from (own / name for name in dict.fromkeys(names))
     tiktoken = _tiktoken_cache()
     if key is not None and tiktoken is not None:
         yield tiktoken / key

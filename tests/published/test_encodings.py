@@ -9,7 +9,10 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
 from small_published import RANKS, check, put
@@ -18,7 +21,7 @@ from vocabularies import MERGES
 import bbpe
 from bbpe.encodings import published_vocabulary
 from bbpe.errors import VocabularyError
-from bbpe.published import find
+from bbpe.published import find, hub, plugins
 from bbpe.published.models import MODELS
 from bbpe.published.table import PUBLISHED
 
@@ -134,6 +137,98 @@ def test_packages_are_not_imported(bare: Path, monkeypatch: pytest.MonkeyPatch) 
     put(bare / "site/some_package/data/small.tiktoken.gz", b"no gzip")
     with pytest.raises(VocabularyError, match="another checksum"):
         bbpe.get_encoding("small")
+
+
+def test_a_packed_file_with_more_behind_it_is_another(bare: Path) -> None:
+    for more in (b"\n", bytes(100)):
+        put(bare / "b/small.tiktoken.gz", gzip.compress(RANKS + more))
+        with pytest.raises(VocabularyError, match=r"small\.tiktoken\.gz.*another checksum|another checksum.*small"):
+            bbpe.get_encoding("small", folder=bare / "b")
+
+
+def test_folders_are_looked_through_in_order(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """That of the call, those of the variable, which replaces the user's cache; a wrong file is passed over."""
+    for name in ("call", "first", "second", "home/cache/bbpe"):
+        put(bare / name / "small.tiktoken")
+    file = PUBLISHED["small"].forms[0].files[0]
+
+    def place(folder: Path | None = None) -> str:
+        _, (read,) = find.found(PUBLISHED["small"], folder)
+        return read.path.parent.relative_to(bare).as_posix()
+
+    assert place() == "home/cache/bbpe"
+    monkeypatch.setenv("BBPE_VOCABS", os.pathsep.join(["", str(bare / "first"), "", str(bare / "second")]))
+    assert (place(bare / "call"), place()) == ("call", "first")
+    put(bare / "first/small.tiktoken", b"x" * file.size)
+    assert place() == "second"
+    (bare / "second/small.tiktoken").unlink()
+    with pytest.raises(find.MissingError) as caught:
+        find.found(PUBLISHED["small"])
+    assert caught.value.wrong == (str(bare / "first/small.tiktoken"),)
+    monkeypatch.setenv("BBPE_VOCABS", "")
+    assert place() == "home/cache/bbpe"
+
+
+def test_the_main_revision_of_a_repository(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_HUB_CACHE", str(bare / "hub"))
+    repository = bare / "hub/models--org--name"
+    assert hub.hub_folder("org/name") is None
+    put(repository / "refs/main", b"0123abc\n")
+    assert hub.hub_folder("org/name") is None, "it has not been downloaded, or was removed"
+    for number in ("0123abc", "fedc"):
+        put(repository / f"snapshots/{number}/tokenizer.json", b"{}")
+    for content, number in ((b"0123abc\n", "0123abc"), (b" fedc", "fedc")):
+        put(repository / "refs/main", content)
+        assert hub.hub_folder("org/name") == repository / "snapshots" / number
+    for content in (b"", b"\n", b"../snapshots/fedc", b"xyz"):
+        put(repository / "refs/main", content)
+        assert hub.hub_folder("org/name") is None
+    for name in ("org", "org/name/x", "../name", "org/"):
+        assert hub.hub_folder(name) is None
+
+
+def test_a_package_that_is_half_removed_is_passed_over(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(bare / "site/other_package/small")
+    monkeypatch.syspath_prepend(bare / "site")
+    for error in (ValueError("some_package.__spec__ is None"), ImportError("partly imported")):
+
+        def spec_of(name: str, error: Exception = error) -> Any:
+            if name == "some_package":
+                raise error
+            return find_spec(name)
+
+        monkeypatch.setattr(find, "find_spec", spec_of)
+        check(bbpe.get_encoding("small"))
+
+
+@pytest.mark.parametrize("wrong", [None, "two", "none", "list"])
+def test_plugins_of_tiktoken(wrong: str | None, bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One encoding of each name; tiktoken's own plugin is left alone."""
+    first = {"none": b"", "list": b"ENCODING_CONSTRUCTORS = ['mine']"}.get(
+        wrong or "", b"ENCODING_CONSTRUCTORS = {'mine': lambda: {'name': 'mine'}}"
+    )
+    put(bare / "site/tiktoken_ext/first_of_ours.py", first)
+    put(bare / "site/tiktoken_ext/openai_public.py", b"raise RuntimeError('imported')")
+    second = b"ENCODING_CONSTRUCTORS = {'%s': lambda: {}}" % (b"mine" if wrong == "two" else b"other")
+    put(bare / "site/tiktoken_ext/second_of_ours.py", second)
+    spec = type("Spec", (), {"submodule_search_locations": [str(bare / "site/tiktoken_ext")]})
+    monkeypatch.setattr(plugins, "find_spec", lambda _: spec)
+    monkeypatch.syspath_prepend(bare / "site")
+    for name in ("tiktoken_ext", "tiktoken_ext.first_of_ours", "tiktoken_ext.second_of_ours"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    monkeypatch.setitem(sys.modules, "tiktoken_ext", ModuleType("tiktoken_ext"))
+    sys.modules["tiktoken_ext"].__path__ = [str(bare / "site/tiktoken_ext")]
+    made = plugins.plugin_constructors.__wrapped__
+    if wrong is None:
+        found = made()
+        assert list(found) == ["mine", "other"]
+        assert found["mine"]() == {"name": "mine"}
+    else:
+        said = {"two": "second_of_ours defines 'mine', as another plugin does"}.get(
+            wrong, "first_of_ours has no ENCODING_CONSTRUCTORS; expected a dict"
+        )
+        with pytest.raises(VocabularyError, match=said):
+            made()
 
 
 def test_a_vocabulary_of_two_files(bare: Path) -> None:
