@@ -14,7 +14,11 @@ import pytest
 
 import bbpe
 from bbpe.cli import npy
-from bbpe.files import write_atomic, write_folder_atomic
+from bbpe.core.temporary import Folder
+from bbpe.files import (
+    write_atomic,
+    write_folder_atomic,
+)  # fmt: skip
 
 TOK = bbpe.train_from_iterator(["see my dogs"], 258)
 
@@ -289,3 +293,68 @@ def test_a_folder_within_is_made_with_its_files_or_not_at_all(tmp_path: Path) ->
     with pytest.raises(OSError, match="within"):
         write_folder_atomic(tmp_path / "other", {"a": b"1", "within/b": b"2", "within/b/c": b"3"})
     assert not (tmp_path / "other").exists()
+
+
+def test_the_folders_of_new_names_are_flushed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of every file that was written, and of every folder that was made."""
+    flushed: list[Path] = []
+    monkeypatch.setattr("bbpe.files.sync_folder", flushed.append)
+    write_atomic(tmp_path / "a", b"1")
+    assert flushed == [tmp_path]
+    flushed.clear()
+    write_folder_atomic(tmp_path / "new" / "deep", {"a": b"1", "within/b": b"2"})
+    new = tmp_path / "new"
+    assert set(flushed) == {tmp_path, new, new / "deep", new / "deep" / "within"}
+    # what is within a folder comes before the folder's own name
+    assert flushed.index(new / "deep" / "within") < flushed.index(new / "deep")
+    flushed.clear()
+    write_folder_atomic(new / "deep", {"a": b"2"})
+    assert flushed == [new / "deep"]
+
+
+def test_a_folder_that_may_not_be_listed_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(_: str) -> None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    monkeypatch.setattr("bbpe.core.temporary.sync_folder", refused)
+    write_atomic(tmp_path / "a", b"new")
+    assert (tmp_path / "a").read_bytes() == b"new"
+
+
+def test_a_folder_that_another_program_makes_meanwhile_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def late(path: str) -> Folder:
+        Path(path).mkdir()
+        return Folder(path)
+
+    monkeypatch.setattr("bbpe.files.Folder", late)
+    write_folder_atomic(tmp_path / "new" / "deep", {"a": b"1"})
+    assert (tmp_path / "new" / "deep" / "a").read_bytes() == b"1"
+    # it stays, for it is not ours, when writing fails
+    failing(monkeypatch, stat.S_ISREG)
+    with pytest.raises(OSError, match=os.strerror(errno.EIO)):
+        write_folder_atomic(tmp_path / "other", {"a": b"1"})
+    assert (tmp_path / "other").is_dir()
+
+
+def test_a_status_that_cannot_be_copied_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"old")
+
+    def failed(*_: object) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr("bbpe.files._copy_status", failed)
+    with pytest.raises(OSError, match=os.strerror(errno.EIO)) as caught:
+        write_atomic(path, b"new")
+    assert caught.value.filename == str(path)
+    assert [(file.name, file.read_bytes()) for file in tmp_path.iterdir()] == [("a", b"old")]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_device_that_is_full_is_named(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("/dev/full")
+    for path in ("/dev/full", tmp_path / "link"):
+        with pytest.raises(OSError, match=os.strerror(errno.ENOSPC)) as caught:
+            write_atomic(path, bytes(1 << 20))
+        assert caught.value.filename == str(path)
+    write_atomic("/dev/null", b"new")

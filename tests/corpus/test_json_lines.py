@@ -216,7 +216,8 @@ def test_a_range_of_lines_is_read_and_its_lines_are_numbered_in_the_file(tmp_pat
 def test_records_are_numbered_with_those_that_have_no_text(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     texts = ["a", None, "b\ud800", None, None, "c", "d"]
-    path.write_text("\n".join(json.dumps({"text": text}) + "\n" * (not number % 3) for number, text in enumerate(texts)))
+    lines = [json.dumps({"text": text}) + "\n" * (not number % 3) for number, text in enumerate(texts)]
+    path.write_text("\n".join(lines))
     right = [(number, bytes(text_bytes(text))) for number, text in enumerate(texts) if text is not None]
     for block in (16, 64, 1 << 20):
         assert list(Reading(block=block).records(file_of(path))) == right

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +51,7 @@ def test_a_small_file_may_be_touched_or_copied(size: int, is_other: bool, tmp_pa
     assert (version_of(file_of(path)) != version) is is_other
 
 
-NOW = datetime(2024, 5, 6, 7, 8, 9, tzinfo=timezone.utc)
+NOW = datetime(2024, 5, 6, 7, 8, 9, tzinfo=UTC)
 SAME: list[tuple[dict[str, Any], dict[str, Any]]] = [
     # the surest version counts, whatever else is said
     ({"ETag": "a", "mtime": 1}, {"ETag": "a", "mtime": 2}),

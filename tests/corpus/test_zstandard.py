@@ -70,3 +70,11 @@ def test_frames_are_read_whole_or_refused(seed: int) -> None:
                 read(data[:cut], generator.choice([3, 1 << 16]))
         with pytest.raises(ValueError, match="frame"):
             read(data + b"garbage", 1 << 16)
+
+
+def test_a_window_of_any_length_is_read_where_memory_has_no_limit() -> None:
+    """As `zstd --long=31` makes it; the window is reserved, and only as much as there is to read is touched."""
+    for log in (27, 28, 31):
+        options = zstandard.ZstdCompressionParameters(window_log=log, enable_ldm=True)
+        writer = zstandard.ZstdCompressor(compression_params=options).compressobj()
+        assert read(writer.compress(b"see my eyes") + writer.flush(), 1 << 16) == b"see my eyes"

@@ -141,8 +141,11 @@ def test_a_folder_of_the_corpus_is_no_checkpoint(spelling: str, corpus: Path, tm
 
 @pytest.mark.parametrize(
     ("pattern", "is_in"),
-    [("*/*.json", True), ("*/bbpe-*", True), ("**/*.parquet", True), ("**", True), ("corpus/*.txt", False), ("*", False)],
-)
+    [
+        ("*/*.json", True), ("*/bbpe-*", True), ("**/*.parquet", True), ("**", True), ("corpus/*.txt", False),
+        ("*", False),
+    ],
+)  # fmt: skip
 def test_a_pattern_that_results_would_match_is_refused(pattern: str, is_in: bool, corpus: Path, tmp_path: Path) -> None:
     """A second count would read the first one's files as texts."""
     shutil.copytree(corpus, tmp_path / "corpus")

@@ -256,29 +256,6 @@ def test_a_sample_of_lines_and_of_texts(tmp_path: Path, monkeypatch: pytest.Monk
     assert by_text.summary.left_out == counts.summary.left_out
 
 
-@pytest.mark.parametrize("by_line", [False, True])
-def test_a_sample_by_a_regex_is_that_of_any_pattern(
-    by_line: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Texts are chosen by what they hold, before they are split: also long ones, which are split as they are read."""
-    for number in range(30):
-        (tmp_path / f"{number:02}.txt").write_text(f"doc {number}\n" * (300 if number % 3 else 2))
-    options: dict[str, Any] = {"sample": 0.4, "document": "line" if by_line else "file"}
-    small_blocks(monkeypatch, 1000)
-    right = bbpe.count(tmp_path, pattern="gpt2", **options).summary
-    assert right.left_out > 5
-    for pattern in (REGEX, r"\w+(?=\s)|\s|\w+", r"(\w)\1|[^x]"):
-        found = bbpe.count(tmp_path, pattern=pattern, **options).summary
-        assert (found.documents, found.left_out, found.files) == (right.documents, right.left_out, 30), pattern
-
-
-def test_no_text_at_all_is_no_matter_of_the_sample(tmp_path: Path) -> None:
-    (tmp_path / "a.jsonl").write_text('{"text": null}\n' * 3)
-    for sample in (1.0, 0.5):
-        counts = bbpe.count(tmp_path / "a.jsonl", pattern="gpt2", sample=sample)
-        assert (list(counts), counts.summary.documents, counts.summary.skipped) == ([], 0, 3)
-
-
 # -- memory --------------------------------------------------------------------------------------------
 
 
@@ -352,24 +329,6 @@ def test_merging_that_does_not_fit_is_refused_before_it_starts(monkeypatch: pyte
     with pytest.raises(bbpe.MemoryLimitError, match=said):
         bbpe.train_from_iterator(texts, 40_000, counting=bbpe.Counting(max_memory=base + (24 << 20)))
     assert len(bbpe.train_from_iterator(texts, 300, counting=bbpe.Counting(max_memory=base + (1 << 30))).merges) == 44
-
-
-def test_merging_that_cannot_fit_any_more_ends_the_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Hours of counting would be for nothing."""
-    pytest.importorskip("pyarrow")
-    spilling(monkeypatch, 1 << 16)
-    small_blocks(monkeypatch, 1 << 14)
-    read = 0
-
-    def texts() -> Iterator[str]:
-        nonlocal read
-        for read in range(400):
-            yield " ".join(f"{number:x}" for number in range(read << 12, (read << 12) + 2000))
-
-    base = budget.resident_bytes()
-    with pytest.raises(bbpe.MemoryLimitError, match=r"unique pretokens.*needs about"):
-        bbpe.train_from_iterator(texts(), 900_000, counting=bbpe.Counting(max_memory=base + (24 << 20), threads=1))
-    assert read < 300
 
 
 # -- arguments -----------------------------------------------------------------------------------------

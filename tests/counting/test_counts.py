@@ -13,7 +13,7 @@ import pytest
 import bbpe
 from bbpe.core.count import PretokenTable
 from bbpe.core.rows import Block, gather, hashes, sum_rows, take
-from bbpe.corpus.rowfiles import RowDigest, Rows, regrouped
+from bbpe.corpus.rowfiles import Rows, regrouped
 from bbpe.records import replace
 from bbpe.text import text_bytes
 
@@ -132,29 +132,6 @@ def test_arguments_that_differ_from_a_file_are_refused(tmp_path: Path) -> None:
             with pytest.raises(ValueError, match=rf"c\.parquet: the file and the arguments differ: {said}$"):
                 bbpe.load_counts(path, **given)
         assert list(bbpe.load_counts(path, **{name: options[name]})) == list(bbpe.load_counts(path, **options))
-
-
-def test_counts_are_equal_with_equal_numbers_in_one_order() -> None:
-    counts = counts_of(["a", "a", "b"])
-    assert counts == counts_of(["a", "b", "a"])
-    for other in (["a", "b", "b"], ["b", "a", "a"], ["a", "a"], ["a", "a", "b", "c"], ["a", "a", "c"]):
-        assert counts != counts_of(other), other
-    assert counts != counts_of(["a", "a", "b"], document="line")
-
-
-def test_a_sum_is_of_all_that_was_read() -> None:
-    some, more = counts_of(["a b", "c"]), counts_of(["b<s>", "c", "d"], special_tokens=["<s>"])
-    with pytest.raises(ValueError, match="cannot be added up"):
-        some + more
-    some = counts_of(["a<s> b", "c"], special_tokens=["<s>"])
-    both = some + more
-    assert (both.summary.documents, both.summary.bytes, both.summary.special_tokens_found) == (5, 13, 2)
-    assert (both.total, len(both)) == (6, 5) == (both.summary.pretokens, both.summary.unique)
-    assert sum([some, more]) == both
-    assert sum([some, more]).summary == both.summary
-    for start in (1, 0.0, None):
-        with pytest.raises(TypeError):
-            start + some
 
 
 def test_only_counts_add_up() -> None:
@@ -301,28 +278,6 @@ def test_without_pyarrow_the_error_says_how_to_get_it(tmp_path: Path, monkeypatc
         counts_of(TEXTS, max_memory="4GB")
 
 
-def test_what_a_foreign_file_does_not_say_is_an_argument(tmp_path: Path) -> None:
-    """Its counts then add up with those of the same kind, and with no others."""
-    path = tmp_path / "c.parquet"
-    parquet.write_table(pa.table({"pretoken": ["a", " b"], "count": [2, 1]}), path)
-    given: dict[str, Any] = {"pattern": r"\w+|\W+", "special_tokens": ["<s>", "<t>"], "document": "line"}
-    counts, ours = bbpe.load_counts(path, **given), counts_of(["a\na"], **given)
-    assert (counts.pattern, counts.special_tokens, counts.document) == (r"\w+|\W+", ("<s>", "<t>"), "line")
-    assert counts.spec == ours.spec
-    assert dict(counts + ours)[b"a"] == 4
-    for name, value in (("pattern", "gpt2"), ("special_tokens", ["<s>"]), ("document", "file")):
-        with pytest.raises(ValueError, match="cannot be added up"):
-            _ = bbpe.load_counts(path, **{**given, name: value}) + ours
-    assert (bbpe.load_counts(path, pattern="gpt2").spec) == counts_of(["a"]).spec
-
-
-def test_sums_of_a_file_that_pass_64_bits_name_it(tmp_path: Path) -> None:
-    path = tmp_path / "c.parquet"
-    parquet.write_table(pa.table({"pretoken": ["a", "a"], "count": pa.array([2**63, 2**63], pa.uint64())}), path)
-    with pytest.raises(OverflowError, match=r"c\.parquet: the sum of the counts of a pretoken passes 64 bits"):
-        bbpe.load_counts(path, pattern="gpt2")
-
-
 # -- rows ----------------------------------------------------------------------------------------------
 
 
@@ -351,24 +306,6 @@ def test_rows_are_taken_summed_and_regrouped() -> None:
     assert len(set(values.tolist())) == 4
     with pytest.raises(OverflowError):
         sum_rows(rows.data, rows.offsets, np.full(7, 2**63, np.uint64))
-
-
-def test_a_digest_is_of_every_column_however_rows_come() -> None:
-    def digest(words: list[bytes], counts: list[int], text: str = "", size: int = 99) -> str:
-        rows, made = rows_of(words), RowDigest()
-        rows = replace(rows, counts=np.array(counts, np.uint64))
-        for start in range(0, len(words), size):
-            made.add(rows.slice(start, min(start + size, len(words))))
-        return made.hex(text)
-
-    right = digest([b"ab", b"c", b"d"], [1, 2, 3])
-    assert {digest([b"ab", b"c", b"d"], [1, 2, 3], size=size) for size in (1, 2, 3)} == {right}
-    others = {
-        digest([b"a", b"bc", b"d"], [1, 2, 3]), digest([b"ab", b"c", b"e"], [1, 2, 3]),
-        digest([b"ab", b"c", b"d"], [1, 3, 2]), digest([b"ab", b"c"], [1, 2]),
-        digest([b"ab", b"c", b"d"], [1, 2, 3], "x"), digest([b"c", b"ab", b"d"], [1, 2, 3]),
-    }  # fmt: skip
-    assert len(others | {right}) == 7
 
 
 def test_rows_that_do_not_fit_their_data() -> None:

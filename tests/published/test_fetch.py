@@ -156,6 +156,51 @@ def test_a_server_that_takes_its_time(path: str, bare: Path, server: Server, mon
     assert not (bare / "new").exists()
 
 
+def test_no_more_is_read_than_a_byte_beyond_the_size(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An answer may never end."""
+    asked: list[int] = []
+
+    class Endless:
+        def __enter__(self) -> Endless:
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            """Close nothing."""
+
+        def open(self, *_: object, **__: object) -> Endless:
+            return self
+
+        def read(self, size: int) -> bytes:
+            asked.append(size)
+            return b"x" * size
+
+    monkeypatch.setattr(fetch, "build_opener", lambda _: Endless())
+    with pytest.raises(VocabularyError, match=r"is not small\.tiktoken"):
+        fetch.fetch(PUBLISHED["small"], bare / "new", url="https://a/b")
+    assert sum(asked) == PUBLISHED["small"].forms[0].files[0].size + 1
+
+
+def test_progress_is_what_has_come(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[int, int | None]] = []
+    told = threading.Event()
+
+    def read(_address: str, _size: int, _seconds: float, data: bytearray) -> None:
+        data += RANKS[:100]
+        assert told.wait(20)
+        data += RANKS[100:]
+
+    def report(progress: bbpe.Progress) -> None:
+        seen.append((progress.done, progress.total))
+        if progress.done:
+            told.set()
+
+    monkeypatch.setattr(fetch, "_read", read)
+    monkeypatch.setattr(fetch, "_PAUSE", 0.01)
+    fetch.fetch(PUBLISHED["small"], bare / "new", url="https://a/b", report=report)
+    assert (100, len(RANKS)) in seen
+    assert {total for _, total in seen} == {len(RANKS)}
+
+
 def test_a_certificate_that_nobody_knows(bare: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     address, files = server
     files["/x"] = RANKS

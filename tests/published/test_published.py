@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import product
@@ -59,6 +60,52 @@ def test_the_table() -> None:
     assert set(ALIASES.values()) <= set(PUBLISHED)
     assert not set(ALIASES) & set(PUBLISHED)
     assert {name_for_model(model) for model in MODELS} | {name for _, name in PREFIXES} <= set(PUBLISHED)
+
+
+#: The beginning of the SHA-256 of each row of the table, compared with the publishers' files when it was written.
+DIGESTS = {
+    "gpt2": "6918bab2e7123a0e",
+    "r50k_base": "0799770542ecdddc",
+    "p50k_base": "880985e324fb979e",
+    "p50k_edit": "4e1ce8742c786c36",
+    "cl100k_base": "bb5c1b4534cb521c",
+    "o200k_base": "9178be0bd8dd31a8",
+    "o200k_harmony": "fe6c0640d07a587b",
+    "llama3": "4c0c1aa014ccc30e",
+    "llama3.1": "5b34666e3f6a117a",
+    "llama4": "0dbaff878febb59d",
+    "qwen": "54ec19d2ce04f9e8",
+    "qwen2": "bb73cf21802617c0",
+    "qwen2.5": "b4fe3cad1575186d",
+    "qwen3": "3f42ae090fdbc9a8",
+    "qwen3.5": "fa210bc695c6caef",
+    "whisper": "8101bbf1e10d6473",
+    "whisper_v3": "c7181c4338c22850",
+    "whisper_en": "4ab22d40df192821",
+    "mistral_v1": "c10f66868ec00a48",
+    "mistral_v2": "282d94aed059dcc9",
+    "mistral_v3": "96dbdecc84e1bf20",
+    "mistral_v7": "d2b0df65a22cf1c4",
+    "tekken_240718": "599d8a62cd0b5c79",
+    "tekken_240911": "77d232254220cce7",
+    "deepseek_v3": "4fefafea41e67a25",
+    "deepseek_v4": "6186a76ef560ac00",
+}
+
+
+def digest_of_row(name: str) -> str:
+    row = PUBLISHED[name]
+    specials = None if row.special_tokens is None else list(row.special_tokens.items())
+    files = [[form.format, *(vars(file) for file in form.files)] for form in row.forms]
+    record = [name, row.pattern, row.is_nfc, specials, list(row.added_tokens.items()), files]
+    return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def test_rows_stay_as_they_were_compared_with_their_files() -> None:
+    """Ids of special tokens, checksums and addresses are facts: none changes without a look at the source."""
+    assert {name: digest_of_row(name) for name in PUBLISHED} == DIGESTS
+    names = {"llama3.2": "llama3.1", "llama3.3": "llama3.1", "qwen3.6": "qwen3.5", "qwen3_5": "qwen3.5"}
+    assert {**names, "qwen3_6": "qwen3.5", "tekken": "tekken_240911"} == ALIASES
 
 
 @pytest.mark.parametrize("name", KEPT)

@@ -313,7 +313,10 @@ def test_the_folder_is_bounded(loaded: Callable[..., bool], tmp_path: Path, monk
         (stored,) = set(files_of(folder)) - set(sizes)
         sizes.append(stored)
         os.utime(stored, (now, now - (10 - number) * 24 * 60 * 60))
-    others = [folder / "notes.txt", folder / "x.tables", folder / f"{'0' * 63}.tables"]
+    others = [
+        folder / name
+        for name in ("notes.txt", "x.tables", f"{'0' * 63}.tables", f"{'0' * 65}.tables", f"{'-' * 64}.tables")
+    ]
     for other in others:
         other.write_bytes(bytes(1000))
         os.utime(other, (0, 0))

@@ -249,6 +249,75 @@ def test_ids_elsewhere_follow():
     assert new_ids[[300, 301]].tolist() == [258, 259]
 
 
+def with_added(**options):
+    """A tokenizer with a special token and an added one, whose texts stand in the corpus too."""
+    spec = make_spec(
+        vocab_of(), MERGES, pattern=small_spec().pattern, special_tokens={"<s>": 300}, added_tokens={"<a>": 301},
+        **options,
+    )  # fmt: skip
+    return Tokenizer(spec)
+
+
+def test_special_and_added_tokens_separate_the_files_that_are_counted(tmp_path: Path):
+    (tmp_path / "a.txt").write_text("qu<a>qu<s>qu<a>" * 9)
+    tok = with_added(name="mine")
+    more = bbpe.extend(tok, tmp_path / "a.txt", 3)
+    assert more.merges[len(MERGES) :] == [(b"q", b"u")]
+    assert more.spec.vocab[302] == b"qu"
+    assert (more.special_tokens, more.added_tokens) == ({"<s>": 300}, {"<a>": 301})
+    assert more.encode("qu<a>qu") == [302, 301, 302]
+    # it is not the vocabulary that the name stands for any more
+    assert (tok.name, more.name) == ("mine", None)
+    less, new_ids = bbpe.prune(more, used_in=tmp_path / "a.txt")
+    assert less.merges == [(b"q", b"u")]
+    assert (less.name, len(less)) == (None, 256 + 3)
+    assert less.encode("qu<a>qu") == new_ids[[302, 301, 302]].tolist()
+
+
+def test_ids_to_keep_and_use_both_count():
+    """With ids and a corpus a token must be named and used; with an int the last of those used go."""
+    tok = bbpe.train_from_iterator(TEXTS, 400, special_tokens=["<s>"])
+    used = bbpe.prune(tok, used_in=counts_of(TEXTS[:9]))[1]
+    named = range(256, 330)
+    both, new_ids = bbpe.prune(tok, named, used_in=counts_of(TEXTS[:9]))
+    of_named = bbpe.prune(tok, named)[1]
+    check_map(tok, both, new_ids)
+    assert ((new_ids >= 0) == ((used >= 0) & (of_named >= 0))).all()
+    assert 256 < len(both) < min((used >= 0).sum(), (of_named >= 0).sum())
+    some, kept = bbpe.prune(tok, 290, used_in=counts_of(TEXTS[:9]))
+    check_map(tok, some, kept)
+    assert len(some) == 290
+    assert (used[kept >= 0] >= 0).all()
+    # of those used that nothing kept is merged of, the last ones go
+    gone = [i for i in range(399) if used[i] >= 0 > kept[i]]
+    free = {i for i in range(256, 399) if kept[i] >= 0}
+    free -= {tok.token_to_id(part) for pair in some.merges for part in pair}
+    assert free
+    assert all(i < max(gone) for i in free)
+
+
+def test_what_corpora_are_called_in_errors(tmp_path: Path):
+    tok = bbpe.train_from_iterator(TEXTS, 300)
+    with pytest.raises(bbpe.CorpusError, match=r"^used_in names no files"):
+        bbpe.prune(tok, used_in=[])
+    with pytest.raises(bbpe.CorpusError, match=r"^no files given"):
+        bbpe.extend(tok, [])
+
+
+def test_extending_that_cannot_fit_is_refused_while_files_are_counted(tmp_path: Path, monkeypatch):
+    pytest.importorskip("pyarrow")
+    monkeypatch.setattr("bbpe.budget.Budget.of", classmethod(lambda cls, limit, buffers: cls(1 << 40, 1 << 16)))
+    monkeypatch.setattr("bbpe.counting.options._BLOCK", 1 << 14)
+    (tmp_path / "a.txt").write_text(" ".join(f"{number:x}" for number in range(80_000)))
+    tok, seen = bbpe.train_from_iterator(TEXTS, 300), []
+    monkeypatch.setattr("bbpe.training.bpe.resident_bytes", lambda: 10**9)
+    counting = bbpe.Counting(max_memory=10**9 + 100_000, threads=1, progress=seen.append)
+    with pytest.raises(bbpe.MemoryLimitError, match=r"unique pretokens.*needs about"):
+        bbpe.extend(tok, tmp_path / "a.txt", 900_000, counting=counting)
+    done = max(report.done for report in seen if report.phase == "count")
+    assert 0 < done < (tmp_path / "a.txt").stat().st_size / 2
+
+
 def test_errors(tmp_path: Path):
     tok = bbpe.train_from_iterator(TEXTS, 300, special_tokens=["<s>"])
     counts = counts_of(TEXTS)
