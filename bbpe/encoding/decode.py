@@ -52,7 +52,8 @@ class Decoder:
         return frozenset(self._spec.special_tokens.values())
 
     @lazy_property
-    def _special_array(self) -> npt.NDArray[np.int64]:
+    def special_array(self) -> npt.NDArray[np.int64]:
+        """The ids of special tokens, in any order; `numpy.isin` takes no list, which has no type when it is empty."""
         return np.fromiter(self.special_ids, np.int64)
 
     @lazy_property
@@ -165,7 +166,7 @@ class Decoder:
         if len(kept) < _FEW and not isinstance(kept, np.ndarray):
             return [token_id for token_id in kept if token_id not in self.special_ids]
         array = as_ids(kept)
-        return cast(Ids, array[~np.isin(array, self._special_array, kind="table")])
+        return cast(Ids, array[~np.isin(array, self.special_array, kind="table")])
 
     def _are_tokens(self, ids: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
         count = self.token_bytes.id_count

@@ -31,7 +31,7 @@ def is_canonical(encoder: TextEncoder, decoder: Decoder, specials: SpecialTokens
     if isinstance(encoder, RuleEncoder):
         text = decoder.text(array, "replace", None, False, "raise")
         return np.array_equal(encoder.to_array(text, specials.matcher("all")), array)
-    special, plain = np.isin(array, [*decoder.special_ids], kind="table"), specials.matcher()
+    special, plain = np.isin(array, decoder.special_array, kind="table"), specials.matcher()
     for stretch in np.split(array, np.flatnonzero(special)):
         # each stretch except the first begins with a special token
         rest = stretch[1:] if len(stretch) and stretch[0] in decoder.special_ids else stretch

@@ -234,3 +234,11 @@ def test_canonical_ids(tok_of, pattern):
         tok.is_canonical([10_000])
     with pytest.raises(bbpe.TokenIdError):
         tok.is_canonical([-1])
+
+
+def test_canonical_ids_of_a_tokenizer_without_special_tokens():
+    tok = bbpe.train_from_iterator(["low lower"], 258)
+    assert tok.special_tokens == {}
+    assert tok.is_canonical(tok.encode("low lower"))
+    assert not tok.is_canonical(tok.encode("l") + tok.encode("ow"))
+    assert tok.decode([*range(200)] * 2, skip_special_tokens=True) == tok.decode([*range(200)] * 2)
