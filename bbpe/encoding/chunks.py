@@ -189,7 +189,7 @@ def _last_end_of(boundary: Boundary, text: Text, data: bytes) -> _LastEnd | None
 
 def _word(data: bytes, done: int, end: int) -> int:
     """Return the last position before blanks after `done`, up to `end`."""
-    at = end if data[end] in _BLANKS else max(data.rfind(blank, done, end) for blank in (b" ", b"\n", b"\t", b"\r"))
+    at = end if data[end] in _BLANKS else max(data.rfind(blank, done, end) for blank in _BLANKS)
     while at > done and data[at - 1] in _BLANKS:
         at -= 1
     return at

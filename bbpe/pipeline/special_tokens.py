@@ -66,13 +66,20 @@ class Matcher:
 
     def check(self, data: bytes | bytearray | memoryview, offset: int = 0) -> None:
         """Raise `SpecialTokenError` when the text, which begins at byte `offset`, holds a refused token."""
-        for start, end, _ in () if self.refused is None else self.refused.find(data, 0, 1):
-            token = bytes(data[start:end]).decode("utf-8", "replace")
-            raise SpecialTokenError(
-                f"the text holds the disallowed special token {token!r} at byte {offset + start}; "
-                f"pass allowed_special={{{token!r}}} to encode it as a special token, "
-                "or leave it out of disallowed_special to encode it as plain text"
-            )
+        done = 0
+        while self.refused is not None and (found := self.refused.find(data, done, 1)):
+            start, done, _ = found[0]
+            if self._is_there(data, start, done):
+                token = bytes(data[start:done]).decode("utf-8", "replace")
+                raise SpecialTokenError(
+                    f"the text holds the disallowed special token {token!r} at byte {offset + start}; "
+                    f"pass allowed_special={{{token!r}}} to encode it as a special token, "
+                    "or leave it out of disallowed_special to encode it as plain text"
+                )
+
+    def _is_there(self, data: bytes | bytearray | memoryview, start: int, end: int) -> bool:
+        """Return whether the bytes of a token are that token; options may ask for more."""
+        return True
 
     def find(self, data: bytes | bytearray | memoryview, start: int = 0) -> tuple[int, int, int] | None:
         """Return the next token at or after `start`: its start, end and id."""
@@ -138,12 +145,16 @@ class OptionMatcher(Matcher):
         super().__init__(found, ids, refused, after)
         self._options = options
 
+    def _is_there(self, data: bytes | bytearray | memoryview, start: int, end: int) -> bool:
+        options = self._options.get(bytes(data[start:end]))
+        return options is None or not (options.single_word and _touches_word(data, start, end))
+
     def spans(self, data: bytes | memoryview) -> Iterator[tuple[int, int, int | None]]:
         """Yield as the plain one does; white space that a token takes may be that of the token after it too."""
         whole, done = bytes(data), 0
         for start, end, token_id in self.matches(whole):
             options = self._options.get(whole[start:end], TokenOptions())
-            if options.single_word and _touches_word(whole, start, end):
+            if not self._is_there(whole, start, end):
                 continue
             if options.rstrip:
                 end = _WHITE_SPACE_RUN.match(whole, end).end()  # type: ignore[union-attr]
@@ -159,9 +170,9 @@ class OptionMatcher(Matcher):
             yield done, len(whole), None
 
 
-def _touches_word(data: bytes, start: int, end: int) -> bool:
-    before = data[max(0, start - 4) : start].decode("utf-8", "surrogateescape")
-    after = data[end : end + 4].decode("utf-8", "surrogateescape")
+def _touches_word(data: bytes | bytearray | memoryview, start: int, end: int) -> bool:
+    before = str(data[max(0, start - 4) : start], "utf-8", "surrogateescape")
+    after = str(data[end : end + 4], "utf-8", "surrogateescape")
     return bool(_ENDS_WITH_WORD.search(before) or _STARTS_WITH_WORD.match(after))
 
 

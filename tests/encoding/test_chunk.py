@@ -5,7 +5,9 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import pairwise
+from typing import Any
 
 import pytest
 import regex
@@ -152,3 +154,65 @@ def wrong() -> Iterator[tuple[dict[str, object], type[Exception], str]]:
 def test_wrong_arguments(given: dict[str, object], kind: type[Exception], message: str) -> None:
     with pytest.raises(kind, match=message):
         bbpe.train_from_iterator(["x"], 256).chunk("abc", **given)  # type: ignore[arg-type]
+
+
+def by_definition(text: str, limit: int, ends_of: Callable[[int], set[int]]) -> list[str]:
+    """Of tokens that are bytes: as far as the limit reaches, or back to the last of the ends that follow a start."""
+    found, start = [], 0
+    while start < len(text):
+        end = max(at for at in range(start, len(text) + 1) if len(text[start:at].encode()) <= limit)
+        if end < len(text):
+            end = max([at for at in ends_of(start) if start < at <= end], default=end)
+        found.append(text[start:end])
+        start = end
+    return found
+
+
+SENTENCES = re.compile(r"[.!?]+[\"')]*(?=[ \t\r\n])|\n[ \t\r]*\n|。")
+WORD_ENDS = re.compile(r"(?<=[^ \t\n\r\v\f])(?=[ \t\n\r\v\f])")
+KINDS_OF_ENDS: dict[str, Callable[[str], set[int]]] = {
+    "word": lambda text: {found.start() for found in WORD_ENDS.finditer(text)},
+    "line": lambda text: {found.end() for found in re.finditer("\n", text)},
+    "sentence": lambda text: {found.end() for found in SENTENCES.finditer(text)},
+}
+
+
+def ends_after(kind: Callable[[str], set[int]], text: str, start: int) -> set[int]:
+    return {start + end for end in kind(text[start:])}
+
+
+@pytest.mark.parametrize("boundary", ["word", "line", "sentence", "given"])
+def test_chunks_end_at_the_last_place_that_fits(boundary: str) -> None:
+    tok, rng = bbpe.train_from_iterator(["x"], 256), random.Random(boundary)  # a byte is a token
+    parts = {
+        "word": ["ab", "é", "c", " ", "\t", "\n", "\v", "\f", "d "], "line": ["ab", "é", "\n", " "],
+        "given": ["ab", "é", "中", " "],
+        "sentence": ["ab", "é", ". ", "!\n", "?\t", ".) ", "\n \t\n", "\n\n", "。", " ", ".5", "."],
+    }[boundary]
+    for _ in range(400):
+        text = "x" + "".join(rng.choices(parts, k=rng.randint(1, 14)))
+        limit = rng.randint(4, 9)
+        if boundary == "given":
+            ends = rng.choices(range(len(text) + 1), k=rng.randint(0, 6))
+            chunks = tok.chunk(text, limit, boundary=lambda _, ends=ends: iter(ends))
+            expected = by_definition(text, limit, lambda _, ends=ends: set(ends))
+        else:
+            chunks = tok.chunk(text, limit, boundary=boundary)  # type: ignore[arg-type]
+            expected = by_definition(text, limit, partial(ends_after, KINDS_OF_ENDS[boundary], text))
+        assert [text[start:end] for start, end, _ in chunks] == expected, (text, limit)
+
+
+@pytest.mark.parametrize("options", [{"boundary": "word"}, {"overlap": 2}, {"boundary": "line", "overlap": 3}], ids=str)
+def test_special_tokens_count_as_one_in_all_kinds_of_chunks(options: dict[str, Any]) -> None:
+    tok = bbpe.train_from_iterator(["x"], 258, special_tokens=["<|a long token|>", "<s>"])
+    text = "ab <s>cd <|a long token|>\ne <s><s>f\n<|a long token|> gh" * 3
+    chunks = tok.chunk(text, 7, allowed_special="all", **options)
+    assert [tok.count_tokens(text[start:end], allowed_special="all") for start, end, _ in chunks] == [
+        tokens for _, _, tokens in chunks
+    ]
+    assert max(tokens for _, _, tokens in chunks) <= 7
+    assert len(chunks) < 20  # as plain text they would take 40
+    for before, after in pairwise(chunks):
+        assert before.start < after.start <= before.end < after.end
+        shared = tok.count_tokens(text[after.start : before.end], allowed_special="all")
+        assert shared == min(options.get("overlap", 0), before.tokens)

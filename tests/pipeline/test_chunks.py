@@ -104,3 +104,24 @@ def test_many_special_tokens_are_found_as_few_are(text: str) -> None:
     expected = bbpe.count_from_iterator([text, "see"], pattern="gpt2", special_tokens=few)
     assert dict(all_of_them) == dict(expected)
     assert all_of_them.summary == expected.summary
+
+
+@pytest.mark.parametrize("pattern", ["gpt2", "none", "whitespace", r"(?=ab)cd|\w+|\W"])
+@pytest.mark.parametrize("tokens", [("<|end", "<|end|>"), ("ab", "abc", "abcd"), ("é", "éé", "ééé!")])
+def test_a_token_that_another_one_begins_with_at_every_cut(tokens: tuple[str, ...], pattern: str) -> None:
+    """The longest wins, also where its last byte comes with the next chunk; what is refused is named by its place."""
+    ranks = {bytes([byte]): byte for byte in range(256)}
+    specials = {token: 300 + number for number, token in enumerate(tokens)}
+    tok = bbpe.Tokenizer.from_ranks(ranks, pattern=pattern, special_tokens=specials)
+    text = f"x {tokens[-1]}y{tokens[0]} {tokens[-1][:-1]}{tokens[-1]}{tokens[0]}"
+    expected, data = tok.encode(text, allowed_special="all"), text.encode()
+    cuts = [[data[:i], data[i:]] for i in range(len(data))]
+    cuts += [[data[i : i + n] for i in range(0, len(data), n)] for n in (1, 2, 3)]
+    for chunks in cuts:
+        assert list(tok.encode_iterable(chunks, allowed_special="all")) == expected, chunks
+        for refused in tokens:
+            with pytest.raises(bbpe.SpecialTokenError) as whole:
+                tok.encode(text, disallowed_special={refused})
+            with pytest.raises(bbpe.SpecialTokenError) as caught:
+                list(tok.encode_iterable(chunks, disallowed_special={refused}))
+            assert str(caught.value) == str(whole.value), chunks
