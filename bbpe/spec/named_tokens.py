@@ -12,8 +12,7 @@ from .spec import TokenizerSpec
 
 #: The uses, with the names of HF's `transformers`.
 USES = ("pad", "bos", "eos", "unk", "cls", "sep", "mask")
-# the first file that names a token for a use takes precedence
-_FILES = ("tokenizer_config.json", "special_tokens_map.json")
+_CONFIG, _MAP = "tokenizer_config.json", "special_tokens_map.json"
 
 
 def named_tokens(spec: TokenizerSpec) -> dict[str, str]:
@@ -24,16 +23,16 @@ def named_tokens(spec: TokenizerSpec) -> dict[str, str]:
     Raises `VocabularyError` naming the file and the field that does not have a text.
     """
     found = {use: spec.names[use] for use in USES if use in spec.names}
-    for name in () if found else _FILES:
-        values = _object(spec.files.get(name))
-        for use in USES:
-            value = values.get(f"{use}_token")
-            text = value.get("content") if isinstance(value, dict) else value
-            if text is None:
-                continue
-            if not isinstance(text, str):
-                raise VocabularyError(f"found {text!r}; expected the text of a token", path=name, place=f"{use}_token")
-            found.setdefault(use, text)
+    sources = () if found else _sources(spec)
+    for use in USES:
+        field = f"{use}_token"
+        name, values = next(((name, values) for name, values in sources if field in values), ("", {}))
+        value = values.get(field)
+        text = value.get("content") if isinstance(value, dict) else value
+        if text is not None and not isinstance(text, str):
+            raise VocabularyError(f"found {text!r}; expected the text of a token", path=name, place=field)
+        if text is not None:
+            found[use] = text
     unknown = spec.model.unknown if isinstance(spec.model, WordPieceModel | WordLevelModel) else None
     if spec.characters is not None:
         unknown = spec.characters.unknown
@@ -55,8 +54,7 @@ def template_tokens(spec: TokenizerSpec, named: Mapping[str, str]) -> dict[str, 
     table `extra_special_tokens`.
     """
     found: dict[str, str] = {}
-    for name in reversed(_FILES):
-        values = _object(spec.files.get(name))
+    for _, values in reversed(_sources(spec)):
         tables = (values.get(table) for table in ("extra_special_tokens", "model_specific_special_tokens"))
         rows = [values, *(table for table in tables if isinstance(table, dict))]
         for number, row in enumerate(rows):
@@ -67,6 +65,17 @@ def template_tokens(spec: TokenizerSpec, named: Mapping[str, str]) -> dict[str, 
     uses = {f"{use}_token" for use in USES}
     named_by_use = {f"{use}_token": named[use] for use in USES if use in named}
     return {**{key: text for key, text in found.items() if key not in uses}, **named_by_use}
+
+
+def _sources(spec: TokenizerSpec) -> list[tuple[str, dict[str, Any]]]:
+    """Return the files that name tokens and their fields; the first file with a field takes precedence.
+
+    As in `transformers`, `special_tokens_map.json` counts only beside a configuration without `added_tokens_decoder`,
+    which is older, and then it replaces the fields of the configuration.
+    """
+    config, names = (_object(spec.files.get(name)) for name in (_CONFIG, _MAP))
+    is_older = config.get("added_tokens_decoder") is None
+    return [*([(_MAP, names)] if is_older else []), (_CONFIG, config)]
 
 
 def _object(data: bytes | None) -> dict[str, Any]:

@@ -16,10 +16,7 @@ from bbpe.errors import VocabularyError
 
 sentencepiece = pytest.importorskip("sentencepiece")
 pytest.importorskip("sentencepiece.sentencepiece_model_pb2")
-CASES = [
-    pytest.param(name, *case, id=name, marks=[pytest.mark.full] if name[-1] in "2345" else [])
-    for name, *case in cases()
-]
+CASES = [pytest.param(name, *case, id=name) for name, *case in cases()]
 IDS = json.loads(class_folders.KEPT.read_text("utf-8"))["ids"]
 
 

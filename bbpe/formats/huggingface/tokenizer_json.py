@@ -138,7 +138,7 @@ def _spec(value: object, options: _Options) -> TokenizerSpec:
 def _model(value: object, path: StrPath) -> Fields:
     """Return the fields of a model; those of old files have no type, which `tokenizers` finds by the fields."""
     if isinstance(value, dict) and "type" not in value and "merges" not in value:
-        of_words = {"continuing_subword_prefix", "max_input_chars_per_word"} & set(value)
+        of_words = {"continuing_subword_prefix", "max_input_chars_per_word"} <= set(value)
         kind = "Unigram" if isinstance(value.get("vocab"), list) else "WordPiece" if of_words else "WordLevel"
         value = {"type": kind, **value}
     return Fields(value, path=path, place="model")
