@@ -172,7 +172,7 @@ class _Methods:
                     backend.chosen.after_call(_PLAIN if is_plain else _NONE)
                     ids = engine.ids(text, is_plain, add_special_tokens)
                     if len(ids) > self.model_max_length:
-                        self._eventual_warn_about_too_long_sequence(ids, None, self.verbose)
+                        self._eventual_warn_about_too_long_sequence(ids, None, True)
                     return ids
         return self._bbpe_kind.encode(self, text, text_pair, add_special_tokens, *more, **options)
 
@@ -344,6 +344,8 @@ class _Rows(Sequence[Encoding]):
         tokenizer, is_pair = self._engine.tokenizer, type(self._items[0]) is tuple
         allowed: Any = () if self._is_plain else "all"
         template = self._engine.template
+        if self._is_plain and self._engine.spec.modelled:  # the model makes special tokens itself, as in `tokenizers`
+            return None
         if is_pair and self._adds and not template.pair:
             return None
         if cut is not None and self._adds and cut.max_length < self._engine.added_count(is_pair):

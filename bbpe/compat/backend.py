@@ -292,8 +292,8 @@ class Backend(Tokenizer):
     def __reduce__(self) -> tuple[Any, ...]:
         # equal tokenizers have equal bytes in all processes, so sets are sorted; like `tokenizers`, the pickle holds no
         # `encode_special_tokens`, which calls of `transformers` set
-        odd = tuple(tuple(sorted(ids)) for ids in self._odd)
         engine, options = self.ready(is_plain=False), self.chosen.options
+        odd = tuple(tuple(sorted(ids)) for ids in self._odd)  # after a change has been followed
         with self._lock.turn():
             json = self.synchronized().to_str()
         kept = Options(options.truncation, options.padding)

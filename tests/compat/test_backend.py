@@ -6,6 +6,7 @@ import pickle
 import random
 import warnings
 from copy import deepcopy
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -105,8 +106,15 @@ def test_a_change_that_cannot_be_followed_warns(pair: tuple[Any, Any]) -> None:
         found = ours.encode("see my", "dogs")
     assert ours.ready() is None
     assert found.ids == theirs.encode("see my", "dogs").ids
-    assert ours.encode_batch(["see"])[0].ids == theirs.encode_batch(["see"])[0].ids
-    assert ours.decode([5, 6]) == theirs.decode([5, 6])
+    batches: tuple[Any, ...] = (["see"],), (["see", ("my", "dogs")],), ([["see", "my"]], True), (["see"], False, False)
+    for arguments in batches:
+        rows = [tokenizer.encode_batch(*arguments) for tokenizer in pair]
+        assert [row.ids for row in rows[0]] == [row.ids for row in rows[1]]
+    for arguments in (("see", None, False, False), (["see"], ["my"], True), (["see", "my"], None, True, False)):
+        assert ours.encode(*arguments).ids == theirs.encode(*arguments).ids
+    for skips in (True, False):
+        assert ours.decode([3, 5, 6], skips) == theirs.decode([3, 5, 6], skips)
+        assert ours.decode_batch([[3], [5, 6]], skips) == theirs.decode_batch([[3], [5, 6]], skips)
     one, other = DecodeStream(), decoders.DecodeStream()
     assert [one.step(ours, number) for number in (20, 21)] == [other.step(theirs, number) for number in (20, 21)]
 
@@ -156,15 +164,85 @@ def test_tokens_are_added_while_special_tokens_are_plain_text(pair: tuple[Any, A
 def test_copies_and_pickles(pair: tuple[Any, Any]) -> None:
     ours, theirs = pair
     for tokenizer in pair:
-        tokenizer.enable_truncation(9)
+        tokenizer.enable_truncation(9, strategy="longest_first", direction="left")
+        tokenizer.enable_padding(direction="left", length=11, pad_id=3, pad_type_id=1, pad_token="<s>")
         tokenizer.add_tokens(["<x>"])
     for copied in (deepcopy(ours), pickle.loads(pickle.dumps(ours))):
         assert_same(copied, theirs)
         copied.no_truncation()
+        copied.enable_padding(length=30)
+        copied.encode_special_tokens = True
         copied.add_tokens(["<y>"])
         assert copied.token_to_id("<y>") is not None
     assert_same(ours, theirs)
     assert ours.token_to_id("<y>") is None
+
+
+def test_tokens_that_are_decoded_in_another_way_stay_so_when_others_are_added(pair: tuple[Any, Any]) -> None:
+    ours, theirs = pair
+    for token in ("\u00e9!", "<x>", "\u4e2d?"):
+        for tokenizer in pair:
+            tokenizer.add_tokens([token])
+        for copied in (ours, deepcopy(ours), pickle.loads(pickle.dumps(ours))):
+            ids = theirs.encode("see \u00e9! my <x>\u4e2d?").ids
+            assert [copied.decode(ids, skips) for skips in (True, False)] == [
+                theirs.decode(ids, skips) for skips in (True, False)
+            ]
+
+
+@pytest.mark.parametrize("skips", [True, False])
+def test_tokenizers_decodes_what_differs_with_or_without_special_tokens(
+    pair: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch, skips: bool
+) -> None:
+    """An id may be decoded in another way only where special tokens are skipped, or only where they are not."""
+    ours, _ = pair
+    odd = frozenset({20}), frozenset({21})  # without, with skipping
+    monkeypatch.setattr(ours, "_odd", odd)
+    monkeypatch.setattr(ours, "_inner", type("Theirs", (), {"decode": lambda _, ids, skip: f"{ids} {skip}"})())
+    assert ours.decode([19, *odd[skips]], skips) == f"{[19, *odd[skips]]} {skips}"
+    assert ours.decode([19, *odd[not skips]], skips) == ours._engine.decoded([19, *odd[not skips]], skips)
+    assert ours.stream_decoder([], skips) is None
+    monkeypatch.setattr(ours, "_odd", (frozenset(), odd[1]) if not skips else (odd[0], frozenset()))
+    assert ours.stream_decoder([], skips) is not None
+
+
+@pytest.mark.parametrize("name", ["train", "train_from_iterator"])
+def test_a_model_that_is_trained_again_is_followed(name: str, tmp_path: Path) -> None:
+    ours = Backend(KINDS["wordpiece"]())
+    specials = ["[UNK]", "[CLS]", "[SEP]", "<s>"]
+    trainer = hf.trainers.WordPieceTrainer(vocab_size=90, special_tokens=specials, show_progress=False)
+    before = ours.encode("quick brown foxes").ids
+    (tmp_path / "lines").write_text("quick brown foxes jump\n" * 9)
+    getattr(ours, name)(["quick brown foxes jump"] * 9 if "iterator" in name else [str(tmp_path / "lines")], trainer)
+    again = hf.Tokenizer.from_str(ours.to_str())
+    assert ours.ready() is not None
+    assert ours.get_vocab() == again.get_vocab()
+    assert ours.encode("quick brown foxes").ids == again.encode("quick brown foxes").ids != before
+
+
+def test_a_change_is_proven_with_special_tokens_as_plain_text_again() -> None:
+    """Equal results before it say nothing of results after it."""
+    theirs = KINDS["unigram"]()
+    ours = Backend(hf.Tokenizer.from_str(theirs.to_str()))
+    ours.encode_special_tokens = theirs.encode_special_tokens = True
+    assert ours.encode("<s>see").ids == theirs.encode("<s>see").ids
+    ours.normalizer = theirs.normalizer = None
+    with pytest.warns(AccelerationWarning, match="without special tokens, because bbpe differs"):
+        assert ours.encode("<s>see").ids == theirs.encode("<s>see").ids
+
+
+def test_pickles_of_equal_tokenizers_are_equal(pair: tuple[Any, Any]) -> None:
+    """Whatever calls have set, and in whatever order ids were found to be decoded in another way."""
+    ours, _ = pair
+    other = pickle.loads(pickle.dumps(ours))
+    expected = pickle.dumps(ours)
+    other.encode_special_tokens = True
+    assert pickle.dumps(other) == expected
+    ids = [8, 1 << 20, 3, 1 << 10, 5, 77, 1 << 30]
+    ours._odd = frozenset(ids), frozenset()
+    other._odd = frozenset(sorted(ids)) | frozenset(ids[::-1]), frozenset()
+    assert pickle.dumps(other) == pickle.dumps(ours)
+    assert pickle.loads(pickle.dumps(ours)).__reduce__()[1][2] == (tuple(sorted(ids)), ())
 
 
 def test_streams(pair: tuple[Any, Any]) -> None:
