@@ -31,7 +31,9 @@ def length_of(value: Any) -> int:
 
 def text_size(value: Any) -> int:
     """Return the characters of a value as a text, at most."""
-    return len(value) if isinstance(value, _TEXTS) else _REPR * current().measure(value)
+    if isinstance(value, bytes):  # a byte may be written as four characters
+        return 4 * len(value) + 3
+    return len(value) if isinstance(value, str) else _REPR * current().measure(value)
 
 
 def total_size(*values: Any, **named: Any) -> int:
