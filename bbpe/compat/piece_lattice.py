@@ -28,7 +28,7 @@ class PieceTable:
         self._scores = dict(zip(pieces, scores.tolist(), strict=True))
         self._longest = max(map(len, self._pieces), default=1)
         self._byte_ids = spec.characters.byte_ids
-        self._unknown = spec.characters.unknown
+        self.unknown = spec.characters.unknown
 
     def steps(self, text: bytes, start: int) -> Iterator[tuple[int, tuple[int, ...], float]]:
         """Yield the end, the ids and the score of each piece that begins at a character of a text."""
@@ -46,7 +46,7 @@ class PieceTable:
             if self._byte_ids:
                 ids = tuple(self._byte_ids[byte] for byte in data)
             else:
-                ids = () if self._unknown is None else (self._unknown,)
+                ids = () if self.unknown is None else (self.unknown,)
             yield start + size, ids, self._unknown_score
 
 
@@ -56,6 +56,7 @@ class Lattice:
     def __init__(self, table: PieceTable, pretokens: Sequence[bytes], alpha: float) -> None:
         #: The pieces that end at each byte: where they begin, their ids, and alpha times their score.
         self._ending: list[list[tuple[int, tuple[int, ...], float]]] = [[]]
+        self._unknown = table.unknown
         base = 0
         for text in pretokens:
             self._ending += [[] for _ in text]
@@ -87,7 +88,7 @@ class Lattice:
             start, ids, score = random.choices(row, weights)[0]
             at, total = start, total + score
             parts.append(ids)
-        return [token_id for ids in reversed(parts) for token_id in ids], total
+        return self._fused([token_id for ids in reversed(parts) for token_id in ids]), total
 
     def samples_without_replacement(self, count: int, random: Random) -> list[Sample]:
         """Return distinct random segmentations, and the logarithm of the probability that each is among them.
@@ -113,7 +114,12 @@ class Lattice:
             for (start, its_ids, _), each, sum_of in zip(row, totals, _noise(totals, -noisy, random), strict=True):
                 number += 1
                 heappush(waiting, (-sum_of, number, start, each, (*its_ids, *ids)))
-        return [(ids, _included(total, least)) for ids, total in done]
+        return [(self._fused(ids), _included(total, least)) for ids, total in done]
+
+    def _fused(self, ids: list[int]) -> list[int]:
+        """Return ids in which unknown characters in a row are one id, as in all other results."""
+        unknown = self._unknown
+        return [each for before, each in zip([None, *ids], ids, strict=False) if not before == each == unknown]
 
 
 def _log_sum(values: Sequence[float]) -> float:

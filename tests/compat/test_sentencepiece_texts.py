@@ -7,6 +7,8 @@ with sums over all segmentations.
 from __future__ import annotations
 
 import math
+import pickle
+import random
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -72,6 +74,7 @@ def test_places_of_decoded_texts(pair: tuple[Any, Any]) -> None:
     size = ours.get_piece_size()
     for row in ([size - 1, 230, 140, 200, 4], list(range(size))):
         row = [token_id % size for token_id in row]
+        assert ours.decode(row) == theirs.decode(row)
         assert ours.decode(row, out_type="serialized_proto") == theirs.decode(row, out_type="serialized_proto")
 
 
@@ -116,6 +119,10 @@ def test_samples_and_their_probabilities(unigram: Any) -> None:
     assert sum(estimates) / 400 == pytest.approx(count, rel=0.25)
     with_best = unigram.sample_encode_and_score("see my", num_samples=3, alpha=0.1, wor=True, include_best=True)
     assert with_best[0] == (unigram.encode("see my"), 0.0)
+    for _ in range(20):
+        rows = unigram.sample_encode_and_score("my", num_samples=3, alpha=0.5, wor=True, include_best=True)
+        assert rows[0] == (unigram.encode("my"), 0.0)
+        assert len({tuple(ids) for ids, _ in rows}) == len(rows) == min(count, 3)
     few = unigram.sample_encode_and_score("x", num_samples=50, wor=True)
     assert {score for _, score in few} == {0.0}
     assert unigram.sample_encode_and_score_as_immutable_proto("my", 2).nbests[0].text == "my"
@@ -151,8 +158,12 @@ def test_vocabularies(pair: tuple[Any, Any], tmp_path: Path) -> None:
     assert pieces <= {kept}
     assert all(ours.is_unused(ours.piece_to_id(others)))
     (tmp_path / "vocab.txt").write_text(f"{others[0]}\t5\n{kept}\t1\n", "utf-8")
+    for threshold, unused in ((1, [False, False]), (2, [True, False]), (5, [True, False]), (6, [True, True])):
+        assert ours.load_vocabulary(tmp_path / "vocab.txt", threshold)
+        assert ours.is_unused(ours.piece_to_id([kept, others[0]])) == unused
+    (tmp_path / "vocab.txt").write_text(f"{kept}\n{others[0]}\t1\n", "utf-8")  # a piece without a count is written
     assert ours.load_vocabulary(tmp_path / "vocab.txt", 2)
-    assert (ours.is_unused(ours.piece_to_id(kept)), ours.is_unused(ours.piece_to_id(others[0]))) == (True, False)
+    assert ours.is_unused(ours.piece_to_id([kept, others[0]])) == [False, True]
     assert ours.reset_vocabulary()
     assert not any(ours.is_unused(ours.piece_to_id(several)))
 
@@ -169,6 +180,16 @@ def test_extra_options(pair: tuple[Any, Any]) -> None:
     assert ours.encode("see my", add_bos=True) == [1, 1, *plain[::-1]]
     ours.set_encode_extra_options("unk")
     assert "䷀" not in ours.encode_as_pieces("see䷀")
+    # each of the two leaves the other
+    ours.set_encode_extra_options("bos")
+    ours.set_decode_extra_options("reverse")
+    assert (ours.encode("see my"), ours.decode(plain[::-1])) == ([1, *plain], "see my")
+    assert ours.encode_as_pieces("see my") == ["<s>", *map(ours.id_to_piece, plain)]
+    assert ours.decode(ours.encode_as_pieces("see my")[:0:-1]) == "see my"
+    with pytest.raises(ValueError, match="have no place"):
+        ours.encode("see my", out_type="proto")
+    ours.set_encode_extra_options("eos")
+    assert (ours.encode("see my"), ours.decode(plain[::-1])) == ([*plain, 2], "see my")
     assert ours.set_encode_extra_options("")
     assert ours.set_decode_extra_options("reverse")
     assert ours.decode(plain[::-1]) == "see my"
@@ -248,6 +269,37 @@ def test_protos_have_places_in_bytes() -> None:
     assert sp.NBestEncodeAsProto("see", 2).nbests[0].pieces == sp.EncodeAsProto("see").pieces
     ids = sp.encode("caf\u00e9")
     assert sp.DecodeIdsAsProto(ids).SerializeToString() == sp.decode(ids, out_type="serialized_proto")
+
+
+def soups(count: int) -> list[str]:
+    """Blanks, marks of blanks and characters without a text, around and between letters."""
+    rng = random.Random(11)
+    return ["".join(rng.choices([" ", "  ", "▁", "\u200b", "\u3000", "\t", "a", "b"], k=rng.randint(1, 6)))
+            for _ in range(count)]  # fmt: skip
+
+
+@pytest.mark.parametrize("rule", ["identity", "nfkc", "nmt_nfkc_cf"])
+def test_blanks_at_the_ends_and_their_places(rule: str) -> None:
+    for flags in range(8):
+        names = ("add_dummy_prefix", "escape_whitespaces", "remove_extra_whitespaces")
+        given = {name: bool(flags >> number & 1) for number, name in enumerate(names)}
+        ours = SentencePieceNormalizer(rule_name=rule, **given)
+        theirs = sentencepiece.SentencePieceNormalizer(rule_name=rule, **given)
+        for text in soups(60):
+            assert ours.normalize(text) == theirs.normalize(text), (given, text)
+            found, expected = ours.normalize(text, True), theirs.normalize(text, True)
+            assert found == expected, (given, text)
+        again = pickle.loads(pickle.dumps(ours))  # after its use
+        assert pickle.dumps(again) == pickle.dumps(SentencePieceNormalizer(rule_name=rule, **given))
+        assert again.normalize(soups(60)) == theirs.normalize(soups(60))
+        assert again.normalize(["a", "b"], True) == [again.normalize(text, True) for text in ("a", "b")]
+
+
+def test_places_of_blanks_in_encoded_texts(pair: tuple[Any, Any]) -> None:
+    ours, theirs = pair
+    for text in soups(60):
+        assert ours.normalize(text, True) == theirs.normalize(text, True), text
+        assert ours.encode_as_serialized_proto(text) == theirs.encode(text, out_type="serialized_proto"), text
 
 
 def test_tables_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:

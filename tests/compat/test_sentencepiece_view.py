@@ -29,6 +29,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "symbols": {"model_type": "unigram", "user_defined_symbols": ["<sep>"], "control_symbols": ["<ctl>"]},
     "bare": {"model_type": "bpe", "bos_id": -1, "eos_id": -1, "add_dummy_prefix": False},
     "blanks": {"model_type": "bpe", "remove_extra_whitespaces": False},
+    "other ids": {"model_type": "unigram", "unk_id": 3, "bos_id": 1, "eos_id": 0, "pad_id": 2},
 }
 _rng = random.Random(3)
 _POOL = [*"aesmy dogs  12,é文東x", "see", "my", " dogs", "ﬁ", "▁", "<sep>", "<ctl>", "<unk>", "😀", "東京"]
@@ -94,7 +95,11 @@ def test_the_vocabulary(pair: tuple[Any, Any]) -> None:
         # the ids of models of characters and of words do not depend on scores
         if name != "get_score" or (is_scored and outcome(theirs.nbest_encode, "a", nbest_size=1) is not RuntimeError):
             assert found == pytest.approx(expected) if name == "get_score" else found == expected
-        assert outcome(getattr(ours, name), len(ids)) is outcome(getattr(theirs, name), len(ids)) is IndexError
+        for wrong in (len(ids), -1):
+            assert outcome(getattr(ours, name), wrong) is outcome(getattr(theirs, name), wrong) is IndexError
+        for some in (tuple(ids[3:9]), np.array(ids[3:9])):
+            assert getattr(ours, name)(some) == found[3:9]
+        assert getattr(ours, name)(np.int64(5)) == getattr(ours, name)(5) == found[5]
     pieces = [*map(theirs.id_to_piece, ids), "none", "▁"]
     assert ours.piece_to_id(pieces) == theirs.piece_to_id(pieces) == [ours[piece] for piece in pieces]
     for name in ("unk_id", "bos_id", "eos_id", "pad_id"):
