@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from pathlib import Path
 from typing import Any
@@ -58,6 +59,51 @@ def test_a_call_counts_as_its_name_and_arguments(tok: bbpe.Tokenizer) -> None:
         assert tok.count_messages([of(content=None, **fields)], model="gpt-4o") == written, fields
     twice = tok.count_messages([of(content=None, tool_calls=[call, call])], model="gpt-4o")
     assert twice - written == 3 + len("weather") + len(ARGUMENTS)
+
+
+def test_texts_beyond_ascii_parts_and_tools_without_parameters(tok: bbpe.Tokenizer) -> None:
+    count = functools.partial(tok.count_messages, model="gpt-4o")
+    base = 3 + 3 + len("assistant")
+    arguments = {"city": "Zürich", "when": "明日"}
+    call = {"function": {"name": "weather", "arguments": arguments}}
+    written = json.dumps(arguments, ensure_ascii=False).encode()
+    assert count([of(content=None, tool_calls=[call])]) == base + 3 + len("weather") + len(written)
+    assert count([of(content="é中")]) == base + 5
+    parts: list[Any] = [{"type": "text", "text": "ab"}, {"type": "refusal", "refusal": "never"}, "plain"]
+    assert count([of(content=parts)]) == base + len("ab" + "never" + "plain")
+    assert count([of(content=(parts[0],))]) == count([of(content=parts[0])]) == base + 2
+    assert count([of(content="a", refusal="no")]) == base + len("a" + "no")
+    assert count([of(content="a", name="n")]) - count([of(content="a", other="n")]) == 1
+    assert count([of(content="a")] * 3) == 3 * count([of(content="a")]) - 2 * 3
+    bare = len("f:") + 3 + 12 + 7
+    for given in (None, {"properties": {}}, {"type": "object"}):
+        parameters = {"parameters": given}
+        assert count([], [{"name": "f", **parameters}]) == bare, parameters
+        assert count([], [{"type": "function", "function": {"name": "f", **parameters}}]) == bare, parameters
+    two = [{"name": "f"}, {"name": "gh", "description": "See."}]
+    assert count([], two) == bare + 7 + len("gh:See")
+    field = {"a": {"type": "integer", "enum": [1, 23]}, "b": {}}
+    assert count([], [{"name": "f", "parameters": {"properties": field}}]) == (
+        bare + 3 + 3 + len("a:integer:") - 3 + 3 + 1 + 3 + 2 + 3 + len("b::")
+    )
+    assert count([], []) == count([], None) == 3
+
+
+def test_the_name_of_a_model_takes_precedence(tmp_path: Path) -> None:
+    """Over the template of the files and the name of the vocabulary."""
+    pytest.importorskip("jinja2")
+    tok = bbpe.train_from_iterator(["x"], 256)
+    tok.save(tmp_path / "tokenizer.json")
+    (tmp_path / "chat_template.jinja").write_text("{{ messages | length }}{{ tools | length if tools else '' }}!")
+    tok = bbpe.load(tmp_path)
+    assert tok.count_messages([of(content="a")]) == 2
+    assert tok.count_messages([of(content="a")], [{"name": "f"}]) == 3
+    assert tok.count_messages([of(content="a")], model="gpt-4o") == 3 + 3 + len("assistant") + 1
+    named = bbpe.Tokenizer.from_ranks({bytes([at]): at for at in range(256)}, pattern="cl100k", name="cl100k_base")
+    assert named.count_messages([], TOOLS) == named.count_messages([], TOOLS, model="gpt-4")
+    assert named.count_messages([], TOOLS, model="gpt-4o") == named.count_messages([], TOOLS) - 3
+    with pytest.raises(bbpe.VocabularyError, match="claude"):
+        named.count_messages([], model="claude-sonnet-4-5")
 
 
 def test_a_thought_counts_once(tok: bbpe.Tokenizer) -> None:

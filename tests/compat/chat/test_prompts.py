@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import warnings
@@ -58,6 +59,19 @@ FEATURES = {
     "tests": "{{ x is defined }}{{ messages is sequence }}{{ messages[0] is mapping }}{{ 'a' is string }}"
     "{{ 4 is divisibleby 2 }}",
     "dates": "{{ strftime_now('%Y') }}{{ range(3) | list }}{{ range(10, 0, -3) | list }}",
+    "indented blocks": "a\n  {% if messages %}\n  b\n  {% endif %}\n\t{% for m in messages %}\n{{ m.role }}\n"
+    "  {% endfor %}\nc",
+    "comments": "a\n  {# a comment #}\nb{# another #}\n{%- set x = 1 -%}\n  c{{ x }}\n",
+    "generation": "{% for m in messages %}{% generation %}\n{{ m.role }}\n{% endgeneration %}\n{% endfor %}",
+    "more filters": "{{ 'a b' | title | capitalize | lower }}{{ [1, none, 2] | select | list }}{{ 'x' | default('d') }}"
+    "{{ y | default('d') }}{{ [1, 2] | first }}{{ [1, 2] | last }}{{ 'abc' | reverse }}{{ 'a' | string | length }}"
+    "{{ messages | map(attribute='no', default='-') | list }}"
+    "{{ messages | rejectattr('role', 'eq', 'user') | list | length }}"
+    "{{ {'b': 1, 'a': 2} | dictsort }}{{ '5' | int + 1 }}{{ 'x' | int(7) }}{{ '1.5' | float }}{{ [1, 2] | sum }}"
+    "{{ ['b', 'a'] | min }}{{ 'a<b' | e }}{{ {'a': 1} | items | list }}{{ '%s!' | format('x') }}",
+    "whitespace control": "a  {{- 1 -}}  b\n{%- if true %}  c  {%- endif %}\n",
+    "variables": "{{ tools is none }}{{ documents is defined }}{{ add_generation_prompt }}{{ messages is iterable }}"
+    "{{ bos_token is defined }}",
     "continue": "{% for m in messages %}{% if m.role == 'user' %}{% continue %}{% endif %}{{ m.role }}{% endfor %}",
 }  # fmt: skip
 TOOLS = [{"type": "function", "function": {"name": "get_weather", "parameters": {"type": "object", "properties": {}}}}]
@@ -128,11 +142,14 @@ def test_a_template_refuses_messages(tok: bbpe.Tokenizer, judge: Any) -> None:
     assert str(error) == "chat template: line 6: no such role: nobody"
 
 
-@pytest.mark.parametrize("content", ["The answer", " The answer \n", "", "a\n\n", [{"type": "text", "text": "ab "}]])
+PARTS = [{"type": "text", "text": "one"}, {"type": "text", "text": "ab "}, {"type": "image"}]
+
+
+@pytest.mark.parametrize("content", ["The answer", " The answer \n", "", "a\n\n", PARTS[1:2], PARTS[:2], PARTS])
 @pytest.mark.parametrize("write", ["{{ m.content }}", "{{ m.content|trim }}", "{{ m.content|upper }}", "{{ m.role }}"])
 def test_the_last_message_goes_on(tok: bbpe.Tokenizer, judge: Any, content: Any, write: str) -> None:
     if isinstance(content, list):
-        write = "{% for p in m.content %}" + write.replace("m.content", "p.text") + "{% endfor %}"
+        write = "{% for p in m.content if p.text %}" + write.replace("m.content", "p.text") + "{% endfor %}"
     template = "{% for m in messages %}<|" + write + "|>\n{% endfor %}"
     chat = [of("user", content), of("assistant", content)]
     got = expect(tok, judge, chat, template, continue_final_message=True)
@@ -157,7 +174,11 @@ def test_what_cannot_go_on_is_named(tok: bbpe.Tokenizer) -> None:
     refused(r"messages\[0\]\[0\] has no 'thinking'", [[of("user")]], continue_final_message="thinking")
     refused("does not write the field 'name'", [of("user", name="x")], continue_final_message="name")
     refused("field 'content' is int", [of("user", 5)], continue_final_message=True)
-    refused("exclude each other", [of("user")], continue_final_message=True, add_generation_prompt=True)
+    for field in (True, "content"):
+        refused("exclude each other", [of("user")], continue_final_message=field, add_generation_prompt=True)
+    several = [[of("user")], [of("user"), of("assistant", None)]]
+    refused(r"messages\[1\]\[1\] has no 'content'", several, continue_final_message=True)
+    refused("field 'content' is list", [of("user", [{"type": "image"}])], continue_final_message=True)
     twice = "{% for m in messages %}{{ m.content }}|{{ m.content }}{% endfor %}"
     with pytest.raises(ValueError, match=r"writes the end of messages\[0\] more than once"):
         tok.apply_chat_template([of("user")], chat_template=twice, continue_final_message=True)
@@ -200,6 +221,7 @@ def test_messages_are_plain_data(tok: bbpe.Tokenizer, judge: Any) -> None:
     chats: list[Any] = [
         [Said("user", "x"), Dumped(), of("user", (1, 2.5, True, None))],
         [of(Role.USER, np.int64(3), ok=np.bool_(False), array=np.zeros(2), object=object())],
+        [{Role.USER: 1, **of("user", {np.str_("k"): np.float32(0.5), Role.USER: [Role.USER]})}],
         Chat(), [Chat(), Chat()], (of("user"),),
     ]  # fmt: skip
     template = "{{ messages }}{% for m in messages %}{{ m.role }}{{ m.ok is false }}{% endfor %}"
@@ -208,6 +230,26 @@ def test_messages_are_plain_data(tok: bbpe.Tokenizer, judge: Any) -> None:
     assert tok.apply_chat_template([of("user")], chat_template="{{ x }}", variables={"x": open}) == (
         f"<{type(open).__name__}>"
     )
+    given = {Role.USER: 1, np.str_("b"): (Role.USER, np.int64(5)), "c": Role}
+    shown = tok.apply_chat_template([of("user")], chat_template="{{ x }}", variables={"x": given})
+    assert shown == "{'user': 1, 'b': ('user', 5), 'c': '<EnumType>'}"
+
+
+def test_nothing_is_left_of_a_rendering(tok: bbpe.Tokenizer) -> None:
+    """Neither its budget, nor what it has set."""
+    from bbpe.compat.chat import budget
+
+    for template in ("{{ 1 }}", "{{ 1 / 0 }}", "{{ 9 ** 99999 }}"):
+        with contextlib.suppress(bbpe.VocabularyError):
+            tok.apply_chat_template([of("user")], chat_template=template)
+        with pytest.raises(LookupError):
+            budget.current()
+    setting = "{% set x = 1 %}{{ x }}"
+    assert tok.apply_chat_template([of("user")], chat_template=setting) == "1"
+    assert tok.apply_chat_template([of("user")], chat_template="{{ x }}") == ""
+    # each chat of several has a budget of its own, and no message sees another chat
+    rows = tok.apply_chat_template([[of("user", "a")], [of("user", "b")]], chat_template="{{ messages }}")
+    assert ["'a'" in row for row in rows] == [True, False]
 
 
 @pytest.mark.parametrize(

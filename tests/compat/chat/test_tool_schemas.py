@@ -183,6 +183,15 @@ def own_class(x: Own) -> None:
     """
 
 
+def second_self(x: int, self) -> None:  # type: ignore[no-untyped-def]
+    """Do it.
+
+    Args:
+        x: A number
+        self: Another
+    """
+
+
 def any_length(x: tuple[int, ...]) -> None:
     """Do it.
 
@@ -213,6 +222,7 @@ def unknown_name(x: NoSuchName) -> None:  # type: ignore[name-defined]  # noqa: 
         (no_docstring, "has no docstring"),
         (no_hint, "argument 'x' has no type hint; expected one such as x: str"),
         (not_described, "does not describe the argument 'y'"),
+        (second_self, "argument 'self' has no type hint"),
         (own_class, "argument 'x' has the type hint .*Own.*; or give the tool as a JSON schema"),
         (any_length, "argument 'x' has the type hint .*list"),
         (wrong_choices, "argument 'x' has choices 'tea, coffee'; expected a list in JSON"),
