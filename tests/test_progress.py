@@ -161,3 +161,136 @@ def test_json_lines(clock: list[float]) -> None:
     unknown = io.StringIO()
     JsonLines(unknown)(Progress("count", 3, None, "bytes"))
     assert json.loads(unknown.getvalue())["total"] is None
+
+
+@pytest.mark.parametrize(("seconds", "shown"), [(60, "1:00"), (119.6, "2:00"), (3599.6, "1:00:00"), (7260, "2:01:00")])
+def test_durations_at_their_limits(seconds: float, shown: str) -> None:
+    assert progress._duration(seconds) == shown
+
+
+class Painter:
+    """Keeps what it is told to draw."""
+
+    interval = 1.0
+
+    def __init__(self) -> None:
+        self.drawn: list[tuple[str, str, str]] = []
+
+    def begin(self, progress: Progress) -> None:
+        self.drawn.append(("begin", progress.phase, ""))
+
+    def write_line(self, line: str) -> None:
+        self.drawn.append(("line", "", line))
+
+    def draw(self, progress: Progress, text: str) -> None:
+        self.drawn.append(("draw", progress.phase, text))
+
+    def end(self, progress: Progress, text: str) -> None:
+        self.drawn.append(("end", progress.phase, text))
+
+    def close(self) -> None:
+        self.drawn.append(("close", "", ""))
+
+
+@pytest.fixture
+def painter(monkeypatch: pytest.MonkeyPatch) -> Painter:
+    found = Painter()
+    monkeypatch.setattr(progress, "_choose_painter", lambda stream: found)
+    return found
+
+
+def test_amounts_rates_and_the_time_left(painter: Painter, clock: list[float]) -> None:
+    """The rate is of what is done, the time left that of what is not; none of both where the total is not known."""
+    with ProgressBar() as bar:
+        for phase, total, unit in (("read", 12_000_000, "bytes"), ("join", None, "merges"), ("late", 10, "parts")):
+            for done in (0, 3, 6):
+                bar(Progress(phase, done * (1_000_000 if unit == "bytes" else 1), total, unit))
+                clock[0] += 2
+    assert painter.drawn == [
+        ("begin", "read", ""),
+        ("draw", "read", "3.0 of 12.0 MB  1.5 MB/s  6.0 s left"),
+        ("draw", "read", "6.0 of 12.0 MB  1.5 MB/s  4.0 s left"),
+        ("end", "read", "6.0 of 12.0 MB  1.5 MB/s  in 4.0 s"),
+        # time is counted from the last report of the phase before, two seconds ago
+        ("begin", "join", ""),
+        ("draw", "join", "3 merges  1 merges/s"),
+        ("draw", "join", "6 merges  1 merges/s"),
+        ("end", "join", "6 merges  1 merges/s  in 6.0 s"),
+        ("begin", "late", ""),
+        ("draw", "late", "3 of 10 parts  1 parts/s  9.3 s left"),
+        ("draw", "late", "6 of 10 parts  1 parts/s  4.0 s left"),
+        ("end", "late", "6 of 10 parts  1 parts/s  in 6.0 s"),
+        ("close", "", ""),
+    ]
+
+
+def test_a_phase_is_drawn_once_an_interval(painter: Painter, clock: list[float]) -> None:
+    with ProgressBar() as bar:
+        for done in range(31):
+            bar(Progress("read", done, 100, "parts"))
+            clock[0] += 0.125
+    drawn = [text.split()[0] for kind, _, text in painter.drawn if kind == "draw"]
+    assert drawn == ["8", "16", "24"]
+
+
+def test_a_bar_with_a_delay_counts_time_from_the_beginning(painter: Painter, clock: list[float]) -> None:
+    """A phase that began within the delay is not younger than it is; an earlier one is not shown at all."""
+    with ProgressBar(delay=2) as bar:
+        bar(Progress("plan", 1, 1, "parts"))
+        for done in range(6):
+            clock[0] += 1
+            bar(Progress("read", done * 4, 100, "parts"))
+    assert painter.drawn[0] == ("begin", "read", "")
+    assert painter.drawn[-2] == ("end", "read", "20 of 100 parts  3 parts/s  in 6.0 s")
+    assert "plan" not in {phase for _, phase, _ in painter.drawn}
+
+
+def test_notes_before_and_after_a_phase(painter: Painter, clock: list[float]) -> None:
+    with ProgressBar() as bar:
+        bar(Progress("read", 0, 9, "parts", "a plan"))
+        bar(Progress("read", 9, 9, "parts"))
+        bar(Progress("join", 0, 9, "merges", "another plan"))
+    assert painter.drawn == [
+        ("line", "", "read  a plan"), ("begin", "read", ""), ("end", "read", "9 of 9 parts  in 0.0 s"),
+        ("line", "", "join  another plan"), ("close", "", ""),
+    ]  # fmt: skip
+
+
+def test_a_line_that_is_overwritten_leaves_nothing_of_the_longer_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    stream = Terminal()
+    line = progress._OneLine(stream)
+    for text in ("a long line of text", "short", "x" * 80):
+        line.draw(Progress("read", 1, 2, "parts"), text)
+    line.write_line("note")
+    line.end(Progress("read", 1, 2, "parts"), "end")
+    first, short, wide, note, end = stream.getvalue().replace("\n", "").split("\r")[1:]
+    assert (first, short) == ("read  a long line of text", "read  short".ljust(len(first)))
+    assert (wide, note) == (f"read  {'x' * 80}"[:39], "note".ljust(39))
+    assert end == "read  end"
+
+
+def test_a_bar_of_rich_has_the_total(monkeypatch: pytest.MonkeyPatch, clock: list[float]) -> None:
+    pytest.importorskip("rich")
+    monkeypatch.setenv("TERM", "xterm")
+    bar = progress._RichBar(Terminal())
+    bar.begin(Progress("read", 0, 10, "parts"))
+    bar.draw(Progress("read", 4, 12, "parts"), "4 of 12 parts")
+    (task,) = bar._rich.tasks
+    assert (task.description, task.completed, task.total, task.fields["text"]) == ("read", 4, 12, "4 of 12 parts")
+    bar.close()
+
+
+def test_json_lines_of_a_phase_that_goes_on(clock: list[float]) -> None:
+    """A rate is of what the phase did itself; seconds are since the start of all; each end is written."""
+    stream = io.StringIO()
+    log = JsonLines(stream, interval=10)
+    for phase, first in (("a", 0), ("b", 1000)):
+        for done in (0, 1, 2):
+            log(Progress(phase, first + 10 * done, first + 20, "parts"))
+            clock[0] += 4
+    records = [json.loads(line) for line in stream.getvalue().splitlines()]
+    shown = [(each["phase"], each["done"], each["total"], each["seconds"], each["rate"]) for each in records]
+    assert shown == [
+        ("a", 0, 20, 0.0, None), ("a", 20, 20, 8.0, 2.5), ("b", 1000, 1020, 12.0, None), ("b", 1020, 1020, 20.0, 2.5),
+    ]  # fmt: skip

@@ -1,0 +1,462 @@
+"""Every figure that a report shows is the one of its name: each is computed again, by hand or by a plain loop."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from vocabularies import document
+
+import bbpe
+from bbpe.report import evaluate as evaluating
+from bbpe.report import plots
+from bbpe.report.boxes import boxes
+from bbpe.report.curves import Curve, CurvePoint
+from bbpe.report.evaluate import Evaluation
+from bbpe.report.findings import Example, Finding, LintReport
+from bbpe.report.measures import Batch, Measures, TextTotals, TokenizerCount, part_ids, truncated_bytes
+from bbpe.report.tables import Table
+from bbpe.report.unusual import _some, unusual
+from bbpe.report.verify import differences, first_difference
+from bbpe.spec.rules import Template
+
+TEXTS = ["see my eyes first, see my dogs\n", "low lower lowest slow\n", "世界 hello é\n", "", "newest 123 dogs"] * 4
+SMALL = bbpe.train_from_iterator(TEXTS, 270)
+LARGE = bbpe.train_from_iterator(TEXTS, 300)
+
+
+def ranks(*tokens: bytes, pattern: str = "gpt2") -> bbpe.Tokenizer:
+    known = [bytes([byte]) for byte in range(256)] + list(tokens)
+    return bbpe.Tokenizer.from_ranks({token: rank for rank, token in enumerate(known)}, pattern=pattern)
+
+
+# -- evaluation ---------------------------------------------------------------------------------------
+
+#: No two figures of this row are the same.
+ROW = Measures(
+    "t", "c", TextTotals(7, 1100, 900, 130), 500, 11, 101, 13, 17, 300, 210, 0.625,
+    changed=3, cost_ratio=0.75, parity=1.5, bytes_per_token_interval=(2.125, 2.25), cost_ratio_interval=(0.5, 0.875),
+)  # fmt: skip
+SHOWN = {
+    "corpus": "c", "tokenizer": "t", "documents": "7", "bytes": "1,100", "characters": "900", "words": "130",
+    "tokens": "500", "bytes/token": "2.200", "95 % interval": "2.125-2.250", "chars/token": "1.800",
+    "tokens/word": "3.846", "words split": "10.9%", "single bytes": "2.6%", "unknown": "3.4%",
+    "vocabulary used": "70.0%", "Renyi 2.5": "0.625", "parity": "1.500", "cost": "0.750",
+    "cost interval": "0.500-0.875", "ids changed": "42.9%",
+}  # fmt: skip
+
+
+def test_each_column_of_an_evaluation_has_its_figure() -> None:
+    other = replace(ROW, tokenizer="u", tokens=400)
+    table = Evaluation((ROW, other)).table()
+    assert dict(zip(table.header, table.rows[0], strict=True)) == SHOWN
+    assert dict(zip(table.header, table.rows[1], strict=True))["tokens/word"] == "3.077"
+    alone = Evaluation((ROW,)).table()
+    ratios = ("cost", "cost interval", "ids changed")
+    assert dict(zip(alone.header, alone.rows[0], strict=True)) == {
+        name: shown for name, shown in SHOWN.items() if name not in ratios
+    }
+    figures = {
+        "bytes_per_token": 1100 / 500, "characters_per_token": 900 / 500, "fertility": 500 / 130,
+        "split_share": 11 / 101, "single_byte_share": 13 / 500, "unknown_share": 17 / 500, "used_share": 210 / 300,
+        "changed_share": 3 / 7,
+    }  # fmt: skip
+    record = ROW.as_dict()
+    assert {name: record[name] for name in figures} == figures
+    assert (record["documents"], record["bytes"], record["characters"], record["words"]) == (7, 1100, 900, 130)
+
+
+def test_columns_without_figures_are_left_out() -> None:
+    row = replace(ROW, unknown=0, single_bytes=0, parity=None, bytes_per_token_interval=None)
+    header = Evaluation((row, replace(row, tokenizer="u"))).table().header
+    assert set(SHOWN) - set(header) == {"unknown", "single bytes", "parity", "95 % interval"}
+
+
+def test_parity_is_to_the_same_tokenizer() -> None:
+    result = bbpe.evaluate({"a": SMALL, "b": LARGE}, texts={"en": TEXTS[:2], "zh": [TEXTS[2]] * 3}, parity="en")
+    tokens = {(row.tokenizer, row.corpus): row.tokens for row in result}
+    for row in result:
+        assert row.parity == tokens[row.tokenizer, row.corpus] / tokens[row.tokenizer, "en"]
+    assert len({row.parity for row in result if row.corpus == "zh"}) == 2
+
+
+def test_tokenizers_of_one_name_are_numbered() -> None:
+    toks = [bbpe.Tokenizer(replace(tok.spec, name=name)) for tok, name in ((SMALL, "x"), (LARGE, "x"), (SMALL, "y"))]
+    assert list(evaluating.named_tokenizers([*toks, SMALL])) == ["x (1)", "x (2)", "y", "tokenizer 4"]
+
+
+@pytest.mark.parametrize("groups", [6, 7, 8])
+def test_random_groups_hold_every_document_once(groups: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Up to the limit each document is a group of its own."""
+    monkeypatch.setattr(evaluating, "_GROUPS", groups)
+    columns = [[1, 20, 300, 4000, 50_000, 600_000, 7_000_000], [9, 8, 7, 6, 5, 4, 3]]
+    found = evaluating._grouped(columns, np.random.default_rng(1))
+    assert found is not None
+    assert found.sum(axis=0).tolist() == [sum(column) for column in columns]
+    assert len(found) == min(groups, 7)
+    if groups >= 7:
+        assert found.T.tolist() == columns
+
+
+@pytest.mark.parametrize("text", ["aé中😀", "ééé", "ab", ""])
+def test_the_first_bytes_of_a_text_are_whole_characters(text: str) -> None:
+    data = text.encode()
+    for most in range(len(data) + 2):
+        right = max((text[:n] for n in range(len(text) + 1) if len(text[:n].encode()) <= most), key=len)
+        assert truncated_bytes(data, most) == right.encode()
+
+
+def test_parts_of_characters_and_unknown_tokens(tmp_path: Path) -> None:
+    """Byte tokens of ASCII are whole characters, and a model with byte tokens has no unknown text."""
+    tok = bbpe.train_from_iterator(TEXTS, 320, model=bbpe.Unigram(byte_fallback=True, character_coverage=0.9))
+    text = "é世\x01\x02"
+    row = bbpe.evaluate(tok, texts=[text]).rows[0]
+    assert tok.spec.characters is not None
+    high = {token_id for byte, token_id in tok.spec.characters.byte_tokens.items() if byte >= 0x80}
+    assert row.single_bytes == sum(token_id in high for token_id in tok.encode(text)) > 0
+    assert {token_id for byte, token_id in tok.spec.characters.byte_tokens.items() if byte < 0x80} & set(
+        tok.encode(text)
+    )
+    assert set(part_ids(tok.spec)) == high
+    assert row.unknown is None
+    plain = bbpe.train_from_iterator(TEXTS, 60, model="wordpiece")
+    assert bbpe.evaluate(plain, texts=["see \u0416\u0416"]).rows[0].unknown == 1
+
+
+@pytest.mark.parametrize("most", [1, 8, 9, 30, 10_000])
+def test_words_are_followed_in_the_first_bytes_alone(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bbpe.report.measures._FOLLOWED", most)
+    texts = ["see my", "é 世界 low", "", "lowest newest"]
+    count = TokenizerCount(SMALL)
+    count.add(Batch([text.encode() for text in texts]), 1)
+    left, words, split = most, 0, 0
+    for text in texts:
+        if left <= 0:
+            break
+        head = truncated_bytes(text.encode(), left)
+        left -= max(len(head), 1)
+        starts = set(SMALL.encode_with_offsets(head.decode())[1][:, 0].tolist())
+        at = 0
+        for word in head.decode().split(" "):
+            words += bool(word)
+            many = word and len(SMALL.encode_with_offsets(word)[0]) > 1
+            inner = starts & set(range(at + 1, at + len(word)))
+            split += bool(inner) or bool(many and not word.isascii())
+            at += len(word) + 1
+    assert (count.followed, count.split) == (words, split)
+
+
+# -- curves and pictures ------------------------------------------------------------------------------
+
+
+def test_a_growing_corpus_is_that_of_a_plain_loop() -> None:
+    """The first texts are trained on; gains are by doubling, and new tokens those that no smaller text gave."""
+    texts = ["low lower lowest", "see my eyes", "newest widest", "世界 dogs and cats", "slow"] * 2
+    shares, held = [0.2, 0.5, 1.0], {"x": ["see my lowest dogs"], "y": ["low"]}
+    curve = bbpe.corpus_curve(texts, 275, held_out_texts=held, shares=shares)
+    toks = [bbpe.train_from_iterator(texts[: round(share * len(texts))], 275) for share in shares]
+    sizes = [sum(len(text.encode()) for text in texts[: round(share * len(texts))]) for share in shares]
+    expected = []
+    for name, (text,) in held.items():
+        before: tuple[set[bytes], float, int] | None = None
+        for tok, size in zip(toks, sizes, strict=True):
+            known, ratio = set(tok.spec.vocab.values()), len(text.encode()) / len(tok.encode(text))
+            new = None if before is None else len([token for token in known if token not in before[0]]) / len(known)
+            gain = None if before is None else (ratio - before[1]) / math.log2(size / before[2])
+            expected.append((size, name, len(text.encode()), len(tok.encode(text)), gain, new))
+            before = known, ratio, size
+    found = [(each.size, each.corpus, each.bytes, each.tokens, each.gain, each.changed) for each in curve]
+    assert [row[:4] for row in found] == [row[:4] for row in expected]
+    for column in (4, 5):
+        assert [row[column] for row in found] == [pytest.approx(row[column]) for row in expected]
+    assert any(row[4] for row in found)
+    assert len({row[5] for row in found}) == 3
+
+
+POINTS = (
+    CurvePoint(1000, "x", 300, 100), CurvePoint(2000, "x", 300, 60, 2.0, 0.25), CurvePoint(8000, "x", 300, 50, 0.5),
+    CurvePoint(1000, "y", 500, 100), CurvePoint(2000, "y", 500, 90, 0.5), CurvePoint(8000, "y", 500, 40),
+)  # fmt: skip
+
+
+def test_the_table_of_a_curve() -> None:
+    table = Curve("vocabulary size", POINTS).table()
+    assert table.header == ("corpus", "vocabulary size", "tokens", "bytes/token", "gain", "tokens changed")
+    assert table.rows[1] == ("x", "2,000", "60", "5.000", "2.0000", "25.0%")
+    assert table.rows[3] == ("y", "1,000", "100", "5.000", "-", "-")
+
+
+class Axes:
+    """What is drawn, by the name of the call."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda *args, **options: self.calls.append((name, args, options))
+
+    def of(self, name: str) -> list[tuple[tuple[Any, ...], dict[str, Any]]]:
+        return [(args, options) for called, args, options in self.calls if called == name]
+
+
+@pytest.fixture
+def axes(monkeypatch: pytest.MonkeyPatch) -> Axes:
+    drawn = Axes()
+
+    @contextmanager
+    def _axes(path: object, size: object) -> Iterator[Axes]:
+        yield drawn
+
+    monkeypatch.setattr(plots, "_axes", _axes)
+    return drawn
+
+
+def test_the_picture_of_a_curve(axes: Axes) -> None:
+    """A line of sizes and bytes a token for each corpus, and a ring at the knee of each that has one."""
+    other = tuple(replace(point, corpus="z", tokens=point.tokens * 2) for point in POINTS[:3])
+    curve = Curve("vocabulary size", POINTS + other)
+    curve.plot("x.svg")
+    lines = {options["label"]: args for args, options in axes.of("plot")}
+    assert lines == {
+        "x": ([1000, 2000, 8000], [3.0, 5.0, 6.0]),
+        "y": ([1000, 2000, 8000], [5.0, 500 / 90, 12.5]),
+        "z": ([1000, 2000, 8000], [1.5, 2.5, 3.0]),
+    }
+    assert (curve.knee("x"), curve.knee("y"), curve.knee("z")) == (2000, None, 2000)
+    assert [args for args, _ in axes.of("scatter")] == [((2000, 2000), (5.0, 2.5))]
+    assert [args for args, _ in axes.of("set_xticks")] == [([1000, 2000, 8000], ["1k", "2k", "8k"])]
+    assert [args for args, _ in axes.of("set_xlabel")] == [("vocabulary size",)]
+    assert [args for args, _ in axes.of("set_ylabel")] == [("bytes per token",)]
+    assert [plots._short(size) for size in (500, 999, 1000, 1500, 16_000)] == ["500", "999", "1k", "1.5k", "16k"]
+
+
+def test_the_picture_of_an_evaluation(axes: Axes) -> None:
+    """A bar for each tokenizer beside the next one, a group for each corpus, from the low to the high end."""
+    rows = []
+    for place, (name, corpus) in enumerate((name, corpus) for corpus in ("c", "d") for name in ("t", "u")):
+        tokens = 440 + 110 * place
+        interval = 1100 / tokens - 0.25, 1100 / 440 + 0.5
+        row = replace(ROW, tokenizer=name, corpus=corpus, tokens=tokens, bytes_per_token_interval=interval)
+        rows.append(row)
+    Evaluation(tuple(rows)).plot("x.svg")
+    bars = {options["label"]: (args, options) for args, options in axes.of("bar")}
+    heights = {"t": [1100 / 440, 1100 / 660], "u": [1100 / 550, 1100 / 770]}
+    assert {name: args[1] for name, (args, _) in bars.items()} == heights
+    for name, (_, options) in bars.items():
+        below, above = options["yerr"]
+        assert below == pytest.approx([0.25, 0.25])
+        assert above == pytest.approx([1100 / 440 + 0.5 - height for height in heights[name]])
+    places = {name: args[0] for name, (args, _) in bars.items()}
+    assert places["t"] == pytest.approx([-0.2, 0.8])
+    assert places["u"] == pytest.approx([0.2, 1.2])
+    assert len({options["color"] for _, options in bars.values()}) == 2
+    assert [tuple(map(list, args)) for args, _ in axes.of("set_xticks")] == [([0, 1], ["c", "d"])]
+
+
+# -- comparison ---------------------------------------------------------------------------------------
+
+
+def test_a_comparison_counts_each_side() -> None:
+    one, two = ranks(b"ab", b"abc", b"only one"), ranks(b"abc", b"ab")
+    result = bbpe.compare(one, two, texts=["ab"], names=("one", "two"))
+    assert (result.shared, result.same_ids, result.only) == (258, 256, (1, 0))
+    assert "1 is only in one, 0 only in two" in str(result)
+    assert bbpe.compare(two, one, texts=["ab"]).only == (0, 1)
+
+
+@pytest.mark.parametrize(("part", "change"), [
+    ("pattern", {"pattern": LARGE.spec.pattern}),
+    ("template", {"template": Template(((0, 0), ("A", 0)), ((0, 0), ("A", 0), ("B", 1)))}),
+    ("special tokens", {"special_tokens": {"<x>": 290}}),
+    ("added tokens", {"added_tokens": {"<x>": 290}}),
+])  # fmt: skip
+def test_each_part_of_a_definition_is_compared(part: str, change: dict[str, Any]) -> None:
+    if part == "pattern":
+        change = {"pattern": bbpe.train_from_iterator(TEXTS, 256, pattern="o200k").spec.pattern}
+    other = bbpe.Tokenizer(replace(SMALL.spec, **change))
+    assert bbpe.compare(SMALL, other, texts=["see"]).differences == (part,)
+    assert bbpe.compare(SMALL, SMALL, texts=["see"]).differences == ()
+
+
+def test_pretokens_that_cost_most_come_first() -> None:
+    """By tokens more times occurrences, either way; of equal costs the more frequent one."""
+    left = ranks(b" abcd", b" ab", b" abc", b" xy", b" x", b" uv", b" u", b" uvw", b" p", b" q")
+    right = ranks(b" x", b" u", b" p", b" pq", b" q", b" a")
+    texts = [" xy" * 6 + " abcd" * 2 + " uvw" * 3 + " pq" * 1]
+    result = bbpe.compare(left, right, texts=texts, most=10)
+    cost = {}
+    for word, count in Counter(texts[0].split()).items():
+        many = [len(tok.encode(f" {word}")) for tok in (left, right)]
+        if many[0] != many[1]:
+            cost[f" {word}".encode()] = (abs(many[1] - many[0]) * count, count)
+    order = sorted(cost, key=lambda word: (-cost[word][0], -cost[word][1]))
+    assert [cost[word] for word in order] == [(6, 6), (6, 3), (6, 2), (1, 1)]
+    assert [pair.pretoken for pair in result.pairs] == order
+    assert [pair.count for pair in result.pairs] == [cost[word][1] for word in order]
+    assert [pair.more for pair in result.pairs] == [6, 6, 6, -1]
+    assert [row[4] for row in result.table().rows] == ["6 more", "6 more", "6 more", "1 fewer"]
+    assert [pair.pretoken for pair in bbpe.compare(left, right, texts=texts, most=2).pairs] == order[:2]
+
+
+def test_the_sides_of_a_comparison_as_data() -> None:
+    left, right = ranks(b"ab"), ranks(b"cd")
+    record = bbpe.compare(left, right, texts=["xab"], names=("l", "r")).as_dict()
+    assert record["first"] == {
+        "text": "xab", "byte": 1, "left": [[256, "ab"]], "right": [[97, "a"], [98, "b"]],
+    }  # fmt: skip
+    assert record["pairs"] == [{"pretoken": "xab", "count": 1, "more": 1, "left": ["x", "ab"],
+                                "right": ["x", "a", "b"]}]  # fmt: skip
+    assert record["tokens"] == (2, 3)
+    shown = str(bbpe.compare(left, right, texts=["xab"], names=("l", "r")))
+    assert "first difference: 'xab' at byte 1: 256 'ab' | 97 'a' 98 'b'" in shown
+    assert "r needs 50 % more tokens than l: 3, not 2" in shown
+
+
+def test_other_ids_at_the_same_places_are_a_difference() -> None:
+    one, two = ranks(b"ab", b"cd"), ranks(b"cd", b"ab")
+    result = bbpe.compare(one, two, texts=["xx", "cd"])
+    assert (result.equal, result.equal_ids) == (2, 1)
+    assert result.first is not None
+    assert (result.first.text, result.first.left, result.first.right) == (b"cd", ((257, b"cd"),), ((256, b"cd"),))
+
+
+def test_words_are_compared_whole_where_a_pattern_drops_text() -> None:
+    """Both patterns are the same, but what is between their matches is text too."""
+    tok = ranks(b"ab", pattern="whitespace")
+    result = bbpe.compare(tok, tok, texts=["ab cd", "ab"])
+    assert (result.texts, result.tokens) == (2, (4, 4))
+    assert result.tokens == (sum(len(tok.encode(text)) for text in ("ab cd", "ab")),) * 2
+
+
+def test_a_difference_is_at_the_end_of_what_is_equal() -> None:
+    """Also where one of both ends, and in batches in which all ids are the same and their texts are not."""
+    one, two = ranks(b"ab", b"abc"), ranks(b"ab")
+    found = first_difference(one, two, b"ab xabc")
+    assert found is not None
+    assert (found.byte, found.left[0], found.right[0]) == (4, (257, b"abc"), (256, b"ab"))
+    assert first_difference(one, two, b"ab") is None
+    texts = [b"x", b"abc", b"y", b"abcabc"]
+    assert [each.text for each in differences(one, two, iter(texts))] == [b"abc", b"abcabc"]
+    ours, theirs = bbpe.Ragged(np.arange(3, dtype=np.uint32), np.array([0, 1, 3])), np.array([0, 2, 3])
+
+    class Other:
+        """Gives the ids of a batch, cut elsewhere."""
+
+        def __init__(self, offsets: Any) -> None:
+            self.offsets = offsets
+
+        def encode_batch_to_numpy(self, batch: list[bytes]) -> bbpe.Ragged:
+            return bbpe.Ragged(ours.ids, self.offsets)
+
+        def encode_to_numpy(self, text: bytes) -> Any:
+            at = [b"a", b"b"].index(text)
+            return ours.ids[self.offsets[at] : self.offsets[at + 1]]
+
+        def id_to_token(self, token_id: int) -> bytes:
+            return b"t"
+
+    left: Any
+    right: Any
+    left, right = Other(ours.offsets), Other(theirs)
+    assert [each.text for each in differences(left, right, [b"a", b"b"])] == [b"a", b"b"]
+
+
+# -- findings, tables, boxes --------------------------------------------------------------------------
+
+FINDINGS = LintReport("t", 1000, (
+    Finding("a", "error", 1, "first thing", "it is bad", "do this", tuple(Example(n, b"t%d" % n) for n in range(6))),
+    Finding("b", "warning", 7, "second thing", "why two", "do that"),
+    Finding("c", "warning", 90, "third thing", "why three", "do more"),
+))  # fmt: skip
+
+
+def test_a_report_of_lint_in_all_its_forms() -> None:
+    assert [FINDINGS.count(each) for each in ("error", "warning", "info")] == [1, 2, 0]
+    lines = list(FINDINGS.lines(examples=2))
+    assert lines[0] == "t: 1,000 tokens; 1 error, 2 warnings, 0 info"
+    assert lines[1:4] == ["error    a: first thing", "         such as 0 't0', 1 't1'", "         it is bad do this"]
+    assert list(FINDINGS.lines(examples=0, explained=False))[1:] == [
+        "error    a: first thing", "warning  b: second thing", "warning  c: third thing"
+    ]  # fmt: skip
+    html = FINDINGS._repr_html_()
+    cells = ["error", "a", "first thing", "0 't0', 1 't1', 2 't2', 3 't3'", "do this"]
+    assert "".join(f">{cell.replace(chr(39), '&#x27;')}</" for cell in cells[2:3]) in html
+    row = html.split("<tr>")[2]
+    assert [text.split("</")[0].replace("&#x27;", "'") for text in row.split(">") if "</" in text][:5] == cells
+    assert "b" in FINDINGS
+    assert FINDINGS["b"].count == 7
+
+
+@pytest.mark.parametrize("words", [["low lower"], ["".join(map(chr, range(128)))]])
+def test_shares_of_a_corpus_are_shares_of_the_vocabulary(words: list[str]) -> None:
+    tok = bbpe.train_from_iterator(TEXTS, 300)
+    report = bbpe.lint(tok, texts=words * 3, min_count=100)
+    uses = Counter(token_id for text in words * 3 for token_id in tok.encode(text))
+    never = [token_id for token_id in tok.spec.vocab if token_id not in uses]
+    unused, rare = report["unused"], report["rare"]
+    assert set(unused.ids) == set(never)
+    assert set(rare.ids) == set(uses)
+    total = sum(uses.values())
+    assert f"{len(never)} tokens ({len(never) / 300:.0%}) do not occur in the corpus of {total:,} tokens" in (
+        unused.message
+    )
+    assert f"{len(uses)} tokens ({len(uses) / 300:.0%}) occur fewer than 100 times" in rare.message
+    assert (unused.severity, rare.severity) == ("warning", "info")
+    for finding in (unused, rare):
+        lengths = [len(each.token) for each in finding.examples]
+        assert lengths == sorted(lengths, reverse=True)
+        longest = max(len(tok.id_to_token(token_id)) for token_id in finding.ids)
+        assert lengths[0] == longest
+
+
+def test_few_unused_tokens_are_no_warning() -> None:
+    tok = ranks(b"ab")
+    assert "unused" not in bbpe.lint(tok, texts=[bytes(range(256))[::-1], b"ab"])
+    few = bbpe.lint(tok, texts=[bytes(range(250))[::-1], b"ab"])["unused"]
+    assert (few.severity, few.count, few.ids) == ("info", 6, tuple(range(250, 256)))
+
+
+def test_a_table_in_markdown_and_in_html() -> None:
+    table = Table(("a", "b", "c"), (("x", "y|z", "<1>"),), 2)
+    assert table.markdown().splitlines() == ["| a | b | c |", "| --- | --- | ---: |", "| x | y\\|z | <1> |"]
+    assert 'aria-label="table of a, b"' in table.html()
+    assert "&lt;1&gt;" in table.html()
+    assert table.html().count('scope="col"') == 3
+    assert table.html().count('scope="row"') == 1
+
+
+def test_boxes_are_the_bytes_of_the_text_or_say_where_they_lie() -> None:
+    tok = ranks(b"ab")
+    (found,) = boxes("abab c", {"t": tok})
+    assert found.summary == f"4 tokens, {6 / 4:.2f} bytes per token"
+    assert found.as_dict()["spans"] is True
+    assert found.as_dict()["order"] == [0, 0, 1, 2]
+    assert boxes("ab", {"t": tok})[0].summary == "1 token, 2.00 bytes per token"
+    lower = bbpe.train_from_iterator(["see my eyes"] * 3, 40, model="wordpiece")
+    (found,) = boxes("see  my", {"w": lower})
+    ids, spans = lower.encode_with_offsets("see  my", "byte")
+    assert found.as_dict()["spans"] == [place for span in spans.tolist() for place in span]
+    assert len(found.as_dict()["spans"]) == 2 * len(ids)
+
+
+def test_what_is_unusual_is_counted(tmp_path: Path) -> None:
+    """Ids below the size that nothing has; added tokens have theirs."""
+    assert [_some([*"abcd"[:n]]) for n in (1, 3, 4)] == ["a", "a b c", "a b c and 1 more"]
+    ranked = {bytes([byte]): byte for byte in range(256)} | {b"ab": 258}
+    for special, sentence in ((260, "3 ids below 261 have"), (256, "1 id below 259 has")):
+        tok = bbpe.Tokenizer.from_ranks(ranked, pattern="gpt2", special_tokens={"<x>": special})
+        (found,) = (line for line in unusual(tok.spec) if " below " in line)
+        assert found.startswith(f"{sentence} no token; texts never have")
+    path = tmp_path / "tokenizer.json"
+    for form, changes in (("NFC", False), ("NFD", False), ("NFKC", True), ("NFKD", True)):
+        path.write_text(json.dumps(document(normalizer={"type": form})))
+        lines = [line for line in unusual(bbpe.load(path).spec) if line.startswith("texts are changed")]
+        assert bool(lines) is changes, form
