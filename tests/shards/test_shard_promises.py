@@ -1,0 +1,506 @@
+"""Shards, promise by promise: figures of records, what is noticed and handed on, and what files say of themselves."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import os
+from collections.abc import Callable
+from concurrent.futures import Executor, Future
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bbpe
+from bbpe.files import Replacement
+from bbpe.progress import Progress
+from bbpe.shards import load, merge, outputs, part, run, shuffle
+from bbpe.shards.formats import FORMATS
+from bbpe.shards.formats.datatrove import _for_people
+from bbpe.shards.formats.format import mapped
+from bbpe.shards.part import PartRecord, Totals, read_record
+from bbpe.shards.plan import open_plan
+
+EOS, BOS = "</s>", "<s>"
+
+
+@pytest.fixture(scope="module")
+def tok() -> bbpe.Tokenizer:
+    return bbpe.train_from_iterator(["low lower lowest"] * 3, 270, special_tokens=[EOS, BOS])
+
+
+def lines(path: Path, texts: list[Any]) -> Path:
+    path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+    return path
+
+
+def moved_on(path: Path, old: str, new: str, *, seconds: int = 5) -> None:
+    """Replace a text by another of equal size; the time of change is another."""
+    data = path.read_text()
+    assert data.count(old) == 1
+    assert len(old) == len(new)
+    before = path.stat().st_mtime_ns
+    path.write_text(data.replace(old, new))
+    os.utime(path, ns=(before, before + seconds * 10**9))
+
+
+# -- figures ------------------------------------------------------------------------------------------
+
+
+def test_totals_in_words() -> None:
+    assert str(Totals(9, 2, 3, 4, 5, 100, 1200, 13, 1)) == (
+        "2 documents, 13 tokens of 1,200 bytes of text; 1 unknown token; 3 empty documents left out; "
+        "4 records without text; 5 records that cannot be read"
+    )
+    assert str(Totals(1, 1, text=1, tokens=1)) == "1 document, 1 token of 1 byte of text"
+    both = Totals(1, 2, 3, 4, 5, 6, 7, 8, 9) + Totals(10, 20, 30, 40, 50, 60, 70, 80, 90)
+    assert both == Totals(11, 22, 33, 44, 55, 66, 77, 88, 99)
+
+
+def test_figures_of_each_source(tmp_path: Path) -> None:
+    """Documents of each file, and unknown tokens of all; texts have fewer bytes than their files."""
+    tok = bbpe.train_from_iterator(["see my dogs"] * 3, 40, model="wordpiece", special_tokens=[])
+    a = lines(tmp_path / "a.jsonl", ["see", "", None, "\u6771\u6771", "my"])
+    b = lines(tmp_path / "b.jsonl", ["\u6771", "dogs"])
+    done = bbpe.shard([a, b], tmp_path / "out", tok, format="parquet", threads=1)
+    record = read_record(done.plan, 0)
+    assert record is not None
+    assert record.sources == [3, 2]
+    assert record.totals == Totals(7, 5, 1, 1, 0, a.stat().st_size + b.stat().st_size, 3 + 6 + 2 + 3 + 4, 6, 3)
+    assert bbpe.count_tokens([a, b], tok) == bbpe.TokenCounts(6, 6, 18, 3)
+    assert str(bbpe.count_tokens([a, b], tok)) == "6 documents, 6 tokens, 3 of them unknown, 3.00 bytes each"
+
+
+@pytest.mark.parametrize("around", [{"bos": BOS}, {"eos": EOS}, {"bos": BOS, "eos": EOS}, {}])
+def test_a_text_file_has_its_tokens_before_and_after(
+    around: dict[str, str], tmp_path: Path, tok: bbpe.Tokenizer
+) -> None:
+    for name, text in (("a", "low lower"), ("b", ""), ("c", "lowest")):
+        (tmp_path / f"{name}.txt").write_text(text)
+    ids = {name: [tok.token_to_id(token)] for name, token in around.items()}
+    expected = [[*ids.get("bos", []), *tok.encode(text), *ids.get("eos", [])] if text else []
+                for text in ("low lower", "", "lowest")]  # fmt: skip
+    done = bbpe.shard(tmp_path / "*.txt", tmp_path / "out", tok, empty="keep", **around)  # type: ignore[arg-type]
+    assert [found.tolist() for found in done] == expected
+    assert done.tokens == sum(map(len, expected))
+
+
+def test_progress_of_an_executor_is_of_the_input(tmp_path: Path, tok: bbpe.Tokenizer) -> None:
+    seen: list[Progress] = []
+    path = lines(tmp_path / "a.jsonl", ["low"] * 60)
+    bbpe.shard(path, tmp_path / "out", tok, part_size=300, executor=Now(), progress=seen.append)
+    size = path.stat().st_size
+    assert (seen[-1].done, seen[-1].total, seen[-1].unit) == (size, size, "bytes")
+    assert [each.done for each in seen] == sorted(each.done for each in seen)
+
+
+class Now(Executor):
+    """Does work at once, or fails as often as it is told to."""
+
+    _max_workers = 2
+
+    def __init__(self, failures: int = 0) -> None:
+        self.failures, self.calls = failures, 0
+
+    def submit(self, function: Callable[..., Any], /, *args: Any, **options: Any) -> Future[Any]:
+        self.calls += 1
+        future: Future[Any] = Future()
+        if self.calls <= self.failures:
+            future.set_exception(OSError("a worker failed"))
+        else:
+            future.set_result(function(*args, **options))
+        return future
+
+
+def test_a_part_is_tried_as_often_as_the_caller_says(tmp_path: Path, tok: bbpe.Tokenizer) -> None:
+    path = lines(tmp_path / "a.jsonl", ["low"])
+    for attempts in (1, 2, 5):
+        executor = Now(attempts)
+        with pytest.raises(OSError, match="a worker failed"):
+            bbpe.shard(path, tmp_path / "out", tok, executor=executor, attempts=attempts)
+        assert executor.calls == attempts
+        assert bbpe.shard(path, tmp_path / f"{attempts}", tok, executor=Now(attempts - 1), attempts=attempts).documents
+
+
+def test_a_caller_says_how_many_parts_are_in_flight(
+    tmp_path: Path, tok: bbpe.Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = []
+
+    class Kept(run.HandOut):
+        def __init__(self, *args: Any, **options: Any) -> None:
+            given.append(args)
+            super().__init__(*args, **options)
+
+    monkeypatch.setattr(run, "HandOut", Kept)
+    path, executor = lines(tmp_path / "a.jsonl", ["low"]), Now()
+    for number, in_flight in enumerate((None, 1, 7)):
+        bbpe.shard(path, tmp_path / str(number), tok, executor=executor, in_flight=in_flight, attempts=number + 1)
+    assert given == [(executor, None, 1), (executor, 1, 2), (executor, 7, 3)]
+
+
+# -- what is noticed ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("old", "new"), [
+    ("texta", "textb"),  # another text
+    ('"key5"', '"key6"'),  # another id
+    ('"lo"}\n{"text": "wlow"', '"low"}\n{"text": "low"'),  # another border
+])  # fmt: skip
+def test_what_a_done_part_has_read_is_compared(old: str, new: str, tmp_path: Path, tok: bbpe.Tokenizer) -> None:
+    """Texts, where each ends, and ids; a file whose time alone is another is taken for what it was."""
+    # a file is not known by its first and last bytes alone where others are changed
+    around = '{"id": "i", "text": "%s"}\n' % ("x" * 1000) * 130
+    path = tmp_path / "a.jsonl"
+    path.write_text(f'''{around}{{"id": "key5", "text": "texta"}}\n{{"id": "a", "text": "lo"}}
+{{"text": "wlow", "id": "b"}}\n{around}''')
+    options: Any = {"format": "olmo", "id_field": "id"} if "key" in old else {}
+    done = bbpe.shard(path, tmp_path / "out", tok, **options)
+    os.utime(path, ns=(0, path.stat().st_mtime_ns - 10**9))
+    assert bbpe.shard(path, tmp_path / "out", tok, **options).totals == done.totals
+    moved_on(path, old, new)
+    with pytest.raises(bbpe.CorpusError, match=r"a\.jsonl: the file was written to since part 0 was made"):
+        bbpe.shard(path, tmp_path / "out", tok, **options)
+
+
+@pytest.mark.parametrize("seconds", [-5, 5])
+def test_what_was_proved_is_not_proved_again(
+    seconds: int, tmp_path: Path, tok: bbpe.Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file that was copied, with an older time or a newer one, is read once more and then known."""
+    path = lines(tmp_path / "a.jsonl", ["low"] * 9)
+    bbpe.shard(path, tmp_path / "out", tok)
+    os.utime(path, ns=(0, path.stat().st_mtime_ns + seconds * 10**9))
+    proved: list[set[str]] = []
+    check = run.check_texts
+    monkeypatch.setattr(run, "check_texts", lambda plan, touched: proved.append(touched) or check(plan, touched))
+    for _ in range(3):
+        bbpe.shard(path, tmp_path / "out", tok)
+    assert proved == [{str(path)}]
+    assert open_plan(tmp_path / "out").parts[0][0].mtime_ns == path.stat().st_mtime_ns
+
+
+def test_a_tokenizer_of_another_name_is_the_same(tmp_path: Path, tok: bbpe.Tokenizer) -> None:
+    path = lines(tmp_path / "a.jsonl", ["low"])
+    one = bbpe.shard(path, tmp_path / "out", tok)
+    named = bbpe.Tokenizer(replace(tok.spec, name="other"))
+    assert bbpe.shard(path, tmp_path / "out", named).totals == one.totals
+
+
+def test_special_tokens_are_a_set_in_any_order(tmp_path: Path, tok: bbpe.Tokenizer) -> None:
+    path = lines(tmp_path / "a.jsonl", [f"low{EOS}"])
+    plans = [bbpe.plan_shards(path, tmp_path / "out", tok, allowed_special=each)
+             for each in ([BOS, EOS], [EOS, BOS], {EOS, BOS})]  # fmt: skip
+    assert len({plan.digest for plan in plans}) == 1
+    assert plans[0].policy.allowed_special == tuple(sorted((EOS, BOS)))
+
+
+@pytest.mark.parametrize(("change", "said"), [
+    ({"version": 2}, "the plan has version 2; expected 3"), ({"version": 4}, "the plan has version 4; expected 3"),
+    ({"sha256": "0" * 64}, "the plan was changed"), ({"parts": []}, "the plan was changed"),
+    ({"policy": 3}, "expected a plan of shards"),
+])  # fmt: skip
+def test_a_plan_that_is_not_ours(change: dict[str, Any], said: str, tmp_path: Path, tok: bbpe.Tokenizer) -> None:
+    bbpe.plan_shards(lines(tmp_path / "a.jsonl", ["low"]), tmp_path / "out", tok)
+    path = tmp_path / "out" / "plan.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
+    with pytest.raises(bbpe.CorpusError, match=rf"plan\.json: {said}"):
+        open_plan(tmp_path / "out")
+
+
+def test_the_tokenizer_of_another_plan_is_refused(tmp_path: Path, tok: bbpe.Tokenizer) -> None:
+    """One of as many ids, too."""
+    other = bbpe.train_from_iterator(["other text of the same size"] * 3, tok.vocab_size, special_tokens=[EOS, BOS])
+    assert other.vocab_size == tok.vocab_size
+    path = lines(tmp_path / "a.jsonl", ["low"])
+    for name, each in (("one", tok), ("two", other)):
+        bbpe.plan_shards(path, tmp_path / name, each)
+    (tmp_path / "one" / "tokenizer.bbpe").write_bytes((tmp_path / "two" / "tokenizer.bbpe").read_bytes())
+    with pytest.raises(bbpe.CorpusError, match=r"tokenizer\.bbpe: the tokenizer was changed since the plan was made"):
+        open_plan(tmp_path / "one").tokenizer  # noqa: B018
+
+
+@pytest.mark.parametrize("change", [{"plan": "0" * 64}, {"part": 1}])
+def test_the_record_of_another_plan_is_refused(change: dict[str, Any], tmp_path: Path, tok: bbpe.Tokenizer) -> None:
+    done = bbpe.shard(lines(tmp_path / "a.jsonl", ["low"]), tmp_path / "out", tok)
+    path = tmp_path / "out" / "part-00000.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
+    for call in (lambda: bbpe.shard_part(done.plan, 0), lambda: bbpe.finish_shards(done.plan)):
+        with pytest.raises(bbpe.CorpusError, match=r"part-00000\.json: the record is of another plan"):
+            call()
+    assert "the record is of another plan" in bbpe.verify_shards(tmp_path / "out")[0]
+
+
+@pytest.mark.parametrize(("change", "said"), [
+    ({"parts": 2}, "the totals are of another plan"), ({"plan": "0" * 64}, "the totals are of another plan"),
+    ({"more": 1}, "expected the totals of shards"),
+])  # fmt: skip
+def test_the_totals_of_another_plan_are_refused(
+    change: dict[str, Any], said: str, tmp_path: Path, tok: bbpe.Tokenizer
+) -> None:
+    bbpe.shard(lines(tmp_path / "a.jsonl", ["low"]), tmp_path / "out", tok)
+    path = tmp_path / "out" / "manifest.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
+    with pytest.raises(bbpe.CorpusError, match=rf"manifest\.json: {said}"):
+        bbpe.load_shards(tmp_path / "out")
+
+
+@pytest.mark.parametrize("name", ["documents", "empty", "null", "refused", "records", "input"])
+def test_every_document_and_byte_is_accounted_for(name: str, tmp_path: Path, tok: bbpe.Tokenizer) -> None:
+    done = bbpe.shard(lines(tmp_path / "a.jsonl", ["low", "", None]), tmp_path / "out", tok)
+    path = tmp_path / "out" / "part-00000.json"
+    record = json.loads(path.read_text())
+    path.write_text(json.dumps({**record, name: record[name] + 1}))
+    with pytest.raises(bbpe.CorpusError, match="were read, but"):
+        bbpe.finish_shards(done.plan)
+    assert any("were read, but" in fault for fault in bbpe.verify_shards(tmp_path / "out", sample=0))
+
+
+@pytest.mark.parametrize(("change", "faults"), [
+    ({"tokens": 4}, ["found 2 documents of 3 tokens; expected 2 of 4"]),
+    ({"documents": 3, "records": 3}, ["found 2 documents of 3 tokens; expected 3 of 3"]),
+])  # fmt: skip
+def test_a_record_that_does_not_fit_its_files(
+    change: dict[str, int], faults: list[str], tmp_path: Path, tok: bbpe.Tokenizer
+) -> None:
+    bbpe.shard(lines(tmp_path / "a.jsonl", ["low", "low low"]), tmp_path / "out", tok)
+    path = tmp_path / "out" / "part-00000.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
+    found = bbpe.verify_shards(tmp_path / "out", sample=0)
+    assert [fault.partition("part-00000: ")[2] for fault in found] == faults
+    with pytest.raises(bbpe.CorpusError, match="the files are not those of the record; verify the shards"):
+        bbpe.merge_shards([tmp_path / "out"], tmp_path / "all")
+
+
+def test_ids_that_the_tokenizer_does_not_have(tmp_path: Path, tok: bbpe.Tokenizer) -> None:
+    for last, ok in ((tok.vocab_size - 1, True), (tok.vocab_size, False)):
+        folder = tmp_path / f"out{last}"
+        done = bbpe.shard(lines(tmp_path / "a.jsonl", ["low low"]), folder, tok)
+        ids = np.fromfile(folder / "part-00000.bin", np.uint16)
+        ids[-1] = last
+        ids.tofile(folder / "part-00000.bin")
+        faults = bbpe.verify_shards(folder, sample=0)
+        assert any(f"there is an id of {last}; the tokenizer has {tok.vocab_size}" in each for each in faults) is not ok
+        assert done.documents == 1
+
+
+@pytest.mark.parametrize("sample", [0.001, 0.26, 0.5, 1.0])
+def test_the_share_of_parts_that_are_encoded_again(
+    sample: float, tmp_path: Path, tok: bbpe.Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At least one; others with another seed."""
+    done = bbpe.shard(lines(tmp_path / "a.jsonl", ["low"] * 80), tmp_path / "out", tok, part_size=300)
+    parts, chosen = len(done.plan), []
+    encode = part.encode_part
+
+    def again(plan: bbpe.ShardPlan, number: int, *args: Any, **options: Any) -> PartRecord:
+        chosen.append(number)
+        return encode(plan, number, *args, **options)
+
+    monkeypatch.setattr("bbpe.shards.verify.encode_part", again)
+    found = []
+    for seed in range(4):
+        chosen.clear()
+        assert bbpe.verify_shards(tmp_path / "out", sample=sample, seed=seed) == []
+        assert len(chosen) == max(1, round(sample * parts))
+        found.append(tuple(chosen))
+    assert (len(set(found)) > 1) == (sample < 1)
+
+
+def test_a_document_of_more_ids_than_a_length_holds(
+    tmp_path: Path, tok: bbpe.Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = lines(tmp_path / "a.jsonl", ["low", "low" * 9])
+    longest = len(tok.encode("low" * 9))
+    assert part._MOST_IDS == 2**31 - 1
+    monkeypatch.setattr(part, "_MOST_IDS", longest)
+    assert bbpe.shard(path, tmp_path / "right", tok).documents == 2
+    monkeypatch.setattr(part, "_MOST_IDS", longest - 1)
+    with pytest.raises(bbpe.CorpusError, match=rf"a\.jsonl: a document has {longest} tokens; expected at most"):
+        bbpe.shard(path, tmp_path / "long", tok)
+
+
+# -- merging and shuffling ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("block", [1, 7, 1000])
+@pytest.mark.parametrize("bits", [0, 1, 3])
+def test_documents_of_many_blocks_are_shuffled_by_their_numbers(
+    block: int, bits: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    count = 300
+    rows = [bytes([number % 251]) * (number % 5) for number in range(count)]
+    size = sum(map(len, rows))
+    monkeypatch.setattr(shuffle, "_BUCKET", (size + 64 * count) // (1 << bits) + 1 if bits else 1 << 30)
+    blocks = ((np.frombuffer(b"".join(some), np.uint8), np.array(list(map(len, some)), np.int64))
+              for some in (rows[at : at + block] for at in range(0, count, block)))  # fmt: skip
+    found: list[bytes] = []
+    for data, sizes in shuffle.shuffled(blocks, 5, count, size, tmp_path):
+        ends = np.cumsum(sizes)
+        found += [data[end - n : end].tobytes() for end, n in zip(ends.tolist(), sizes.tolist(), strict=True)]
+    assert found == [rows[number] for number in np.argsort(shuffle.keys_of(5, 0, count), kind="stable")]
+    assert not list(tmp_path.iterdir())
+
+
+def test_shuffled_shards_are_merged_with_a_seed_wherever_they_stand(tmp_path: Path, tok: bbpe.Tokenizer) -> None:
+    for name in "ab":
+        bbpe.shard(lines(tmp_path / f"{name}.jsonl", ["low", "lower"]), tmp_path / name, tok, part_size=30)
+    bbpe.merge_shards([tmp_path / "b"], tmp_path / "mixed", shuffle=1)
+    for folders in (["mixed"], ["a", "mixed"], ["mixed", "a"]):
+        with pytest.raises(bbpe.CorpusError, match="shards"):
+            bbpe.merge_shards([tmp_path / name for name in folders], tmp_path / "out")
+
+
+@pytest.mark.parametrize("size", [1, 3, 4, 5, 6, 7, 12, 13])
+def test_parts_of_a_size(size: int, tmp_path: Path, tok: bbpe.Tokenizer) -> None:
+    """As few parts as have at most so many ids each, or an error where a document is longer than they would be."""
+    bbpe.shard(lines(tmp_path / "a.jsonl", ["low", "low low low", "low low"] * 2), tmp_path / "a", tok)
+    lengths = [1, 3, 2] * 2
+    count = -(-sum(lengths) // size)
+    if count > 1 and max(lengths) > sum(lengths) // count:
+        with pytest.raises(ValueError, match=f"shard_size is {size}, so that parts have about"):
+            bbpe.merge_shards([tmp_path / "a"], tmp_path / "out", shard_size=size)
+        return
+    done = bbpe.merge_shards([tmp_path / "a"], tmp_path / "out", shard_size=size)
+    assert len(done.plan) == count
+    assert [len(ids) for ids in done] == lengths
+    records = [read_record(done.plan, number) for number in range(count)]
+    assert sum(record.documents for record in records if record) == 6
+    assert [record.records for record in records if record] == [6, *[0] * (count - 1)]
+
+
+@pytest.mark.parametrize("block", [1, 2, 5, 100])
+def test_lengths_in_blocks(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(merge, "_BLOCK", block)
+    monkeypatch.setattr(merge, "_DOCUMENTS", 4)
+    lengths = np.array([3, 0, 1, 1, 9, 0, 0, 2, 1], np.int32)
+    found = [some.tolist() for some in merge._some(lengths)]
+    assert [length for some in found for length in some] == lengths.tolist()
+    assert all(len(some) <= 4 and (len(some) == 1 or sum(some) <= block) for some in found)
+
+
+# -- what files say of themselves ---------------------------------------------------------------------
+
+
+def test_files_are_published_before_the_folder_is_flushed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of them are on the disk before one has its name; a header that is written last counts in the digest."""
+    steps: list[str] = []
+    finish, move = Replacement.finish, Replacement.move
+    monkeypatch.setattr(Replacement, "finish", lambda self: steps.append("finish") or finish(self))
+    monkeypatch.setattr(Replacement, "move", lambda self: steps.append("move") or move(self))
+    monkeypatch.setattr(outputs, "sync_folder", lambda folder: steps.append(f"flush {folder.name}"))
+    with outputs.outputs(tmp_path / "p") as files:
+        first, second = files.open(".a"), files.open(".b")
+        first.write(b"0123")
+        first.patch(b"45")
+        second.write(b"x")
+        found = files.publish()
+    assert steps == ["finish", "finish", "move", "move", f"flush {tmp_path.name}"]
+    assert (tmp_path / "p.a").read_bytes() == b"4523"
+    for name, size in (("p.a", 4), ("p.b", 1)):
+        assert found[name] == {"size": size, "sha256": outputs.digest_of(tmp_path / name)}
+
+
+@pytest.mark.parametrize(("count", "shown"), [
+    (0, "0.00 T"), (7, "7.00 T"), (99, "99.0 T"), (100, "100 T"), (999, "999 T"), (1000, "1.00 kT"),
+    (999_499, "999 kT"), (1_000_000, "1.00 MT"), (2_500_000_000, "2.50 GT"), (10**12, "1.00 TT"), (10**15, "1.00 PT"),
+])  # fmt: skip
+def test_numbers_for_people(count: int, shown: str) -> None:
+    assert _for_people(count) == shown
+
+
+def test_the_metadata_of_datatrove(tmp_path: Path, tok: bbpe.Tokenizer) -> None:
+    path = lines(tmp_path / "a.jsonl", ["low"] * 5)
+    for dtype, size in (("uint16", 2), ("uint32", 4)):
+        bbpe.shard(path, tmp_path / dtype, tok, format="datatrove", eos=EOS, dtype=dtype)
+        text = (tmp_path / dtype / "part-00000.ds.metadata").read_text()
+        assert text == f"{tok.name or 'Unknown Tokenizer'}|{size}\n10\n10.0 T"
+
+
+def test_rows_of_olmo(tmp_path: Path, tok: bbpe.Tokenizer) -> None:
+    """Where a document lies, its number in the part, its file, and its number among those of the file."""
+    paths = [lines(tmp_path / "a.jsonl", ["low", "", "low low"]), lines(tmp_path / "b.jsonl", ["low"])]
+    bbpe.shard(paths, tmp_path / "out", tok, format="olmo", empty="keep")
+    with gzip.open(tmp_path / "out" / "part-00000.csv.gz", "rt", newline="") as file:
+        rows = list(csv.reader(file))
+    a, b = map(str, paths)
+    assert rows == [["0", "1", "0", a, "0"], ["1", "1", "1", a, "1"], ["1", "3", "2", a, "2"], ["3", "4", "3", b, "0"]]
+
+
+def flipped(path: Path, at: int, data: bytes) -> None:
+    with path.open("r+b") as file:
+        file.seek(at)
+        file.write(data)
+
+
+NUMBER, WIDE = (7).to_bytes(4, "little"), (7).to_bytes(8, "little")
+#: A format, one of its files, a place in it and other bytes.
+DAMAGES = [
+    ("megatron", ".idx", 9, WIDE), ("megatron", ".idx", 17, b"\x04"), ("megatron", ".idx", 34, NUMBER),
+    ("megatron", ".idx", 34 + 12 + 8, WIDE), ("megatron", ".idx", 34 + 36 + 24, WIDE),
+    ("datatrove", ".ds.index", 0, WIDE), ("datatrove", ".ds.index", 16, WIDE),
+    ("llmc", ".bin", 0, NUMBER), ("llmc", ".bin", 8, NUMBER), ("automodel", ".bin", 4, NUMBER),
+    ("automodel", ".bin", 12, NUMBER), ("nanogpt", ".lens", 0, NUMBER), ("numpy", ".lens", 8, NUMBER),
+    ("numpy", ".npy", 0, b"x"), ("numpy", ".npy", 22, b"i"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "suffix", "at", "data"), DAMAGES)
+def test_lists_that_contradict_each_other(
+    name: str, suffix: str, at: int, data: bytes, tmp_path: Path, tok: bbpe.Tokenizer
+) -> None:
+    path = lines(tmp_path / "a.jsonl", ["low", "low low", "low low low"])
+    done = bbpe.shard(path, tmp_path / "out", tok, format=name, bos=None, eos=EOS)  # type: ignore[arg-type]
+    assert [len(ids) for ids in done] == [2, 3, 4]
+    file = tmp_path / "out" / f"part-00000{suffix}"
+    before = file.read_bytes()
+    flipped(file, at, data)
+    assert file.read_bytes() != before
+    with pytest.raises(bbpe.CorpusError, match=r"part-00000\."):
+        done.part(0)
+
+
+def test_numbers_of_a_file_are_whole(tmp_path: Path) -> None:
+    path = tmp_path / "x.bin"
+    for size in range(9):
+        path.write_bytes(bytes(range(size)))
+        for offset in (0, 2):
+            if size >= offset and (size - offset) % 4 == 0:
+                assert mapped(path, "<u4", offset=offset).tobytes() == bytes(range(offset, size))
+                continue
+            with pytest.raises(bbpe.CorpusError, match=f"the file has {size} byte"):
+                mapped(path, "<u4", offset=offset)
+    with pytest.raises(bbpe.CorpusError, match="expected whole numbers of 4 bytes"):
+        mapped(path, "<u4", count=3)
+    assert mapped(path, "<u4", count=1).tobytes() == bytes(range(4))
+
+
+def test_parts_that_are_held_in_memory_are_let_go(
+    tmp_path: Path, tok: bbpe.Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ids of formats that cannot be mapped count together."""
+    path = lines(tmp_path / "a.jsonl", ["low low low"] * 60)
+    done = bbpe.shard(path, tmp_path / "out", tok, format="parquet", part_size=300)
+    size = len(done.part(0)[0]) * 4
+    monkeypatch.setattr(load, "_MOST_HELD", 2 * size)
+    for number in range(len(done)):
+        assert done[number].tolist() == [done[0][0]] * 3 or done[number].tolist() == tok.encode("low low low")
+        assert done._parts._held <= 2 * size
+        assert len(done._parts._open) <= 2
+    assert len(done.plan) > 3
+
+
+def test_formats_name_their_files(tmp_path: Path, tok: bbpe.Tokenizer) -> None:
+    """The record of a part lists each of them, and no other."""
+    path = lines(tmp_path / "a.jsonl", ["low"])
+    for name, chosen in FORMATS.items():
+        done = bbpe.shard(path, tmp_path / name, tok, format=name, eos=EOS)  # type: ignore[arg-type]
+        record = read_record(done.plan, 0)
+        assert record is not None
+        names = {f"part-00000{suffix}" for suffix in (*chosen.suffixes, ".lens")}
+        assert set(record.files) == names
+        assert {each.name for each in (tmp_path / name).glob("part-*")} == names | {"part-00000.json"}
