@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import math
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,9 +14,7 @@ from vocabularies import document
 
 import bbpe
 from bbpe.report import evaluate as evaluating
-from bbpe.report import plots
 from bbpe.report.boxes import boxes
-from bbpe.report.curves import Curve, CurvePoint
 from bbpe.report.evaluate import Evaluation
 from bbpe.report.findings import Example, Finding, LintReport
 from bbpe.report.measures import Batch, Measures, TextTotals, TokenizerCount, part_ids, truncated_bytes
@@ -154,113 +149,6 @@ def test_words_are_followed_in_the_first_bytes_alone(most: int, monkeypatch: pyt
     assert (count.followed, count.split) == (words, split)
 
 
-# -- curves and pictures ------------------------------------------------------------------------------
-
-
-def test_a_growing_corpus_is_that_of_a_plain_loop() -> None:
-    """The first texts are trained on; gains are by doubling, and new tokens those that no smaller text gave."""
-    texts = ["low lower lowest", "see my eyes", "newest widest", "世界 dogs and cats", "slow"] * 2
-    shares, held = [0.2, 0.5, 1.0], {"x": ["see my lowest dogs"], "y": ["low"]}
-    curve = bbpe.corpus_curve(texts, 275, held_out_texts=held, shares=shares)
-    toks = [bbpe.train_from_iterator(texts[: round(share * len(texts))], 275) for share in shares]
-    sizes = [sum(len(text.encode()) for text in texts[: round(share * len(texts))]) for share in shares]
-    expected = []
-    for name, (text,) in held.items():
-        before: tuple[set[bytes], float, int] | None = None
-        for tok, size in zip(toks, sizes, strict=True):
-            known, ratio = set(tok.spec.vocab.values()), len(text.encode()) / len(tok.encode(text))
-            new = None if before is None else len([token for token in known if token not in before[0]]) / len(known)
-            gain = None if before is None else (ratio - before[1]) / math.log2(size / before[2])
-            expected.append((size, name, len(text.encode()), len(tok.encode(text)), gain, new))
-            before = known, ratio, size
-    found = [(each.size, each.corpus, each.bytes, each.tokens, each.gain, each.changed) for each in curve]
-    assert [row[:4] for row in found] == [row[:4] for row in expected]
-    for column in (4, 5):
-        assert [row[column] for row in found] == [pytest.approx(row[column]) for row in expected]
-    assert any(row[4] for row in found)
-    assert len({row[5] for row in found}) == 3
-
-
-POINTS = (
-    CurvePoint(1000, "x", 300, 100), CurvePoint(2000, "x", 300, 60, 2.0, 0.25), CurvePoint(8000, "x", 300, 50, 0.5),
-    CurvePoint(1000, "y", 500, 100), CurvePoint(2000, "y", 500, 90, 0.5), CurvePoint(8000, "y", 500, 40),
-)  # fmt: skip
-
-
-def test_the_table_of_a_curve() -> None:
-    table = Curve("vocabulary size", POINTS).table()
-    assert table.header == ("corpus", "vocabulary size", "tokens", "bytes/token", "gain", "tokens changed")
-    assert table.rows[1] == ("x", "2,000", "60", "5.000", "2.0000", "25.0%")
-    assert table.rows[3] == ("y", "1,000", "100", "5.000", "-", "-")
-
-
-class Axes:
-    """What is drawn, by the name of the call."""
-
-    def __init__(self) -> None:
-        self.calls: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = []
-
-    def __getattr__(self, name: str) -> Any:
-        return lambda *args, **options: self.calls.append((name, args, options))
-
-    def of(self, name: str) -> list[tuple[tuple[Any, ...], dict[str, Any]]]:
-        return [(args, options) for called, args, options in self.calls if called == name]
-
-
-@pytest.fixture
-def axes(monkeypatch: pytest.MonkeyPatch) -> Axes:
-    drawn = Axes()
-
-    @contextmanager
-    def _axes(path: object, size: object) -> Iterator[Axes]:
-        yield drawn
-
-    monkeypatch.setattr(plots, "_axes", _axes)
-    return drawn
-
-
-def test_the_picture_of_a_curve(axes: Axes) -> None:
-    """A line of sizes and bytes a token for each corpus, and a ring at the knee of each that has one."""
-    other = tuple(replace(point, corpus="z", tokens=point.tokens * 2) for point in POINTS[:3])
-    curve = Curve("vocabulary size", POINTS + other)
-    curve.plot("x.svg")
-    lines = {options["label"]: args for args, options in axes.of("plot")}
-    assert lines == {
-        "x": ([1000, 2000, 8000], [3.0, 5.0, 6.0]),
-        "y": ([1000, 2000, 8000], [5.0, 500 / 90, 12.5]),
-        "z": ([1000, 2000, 8000], [1.5, 2.5, 3.0]),
-    }
-    assert (curve.knee("x"), curve.knee("y"), curve.knee("z")) == (2000, None, 2000)
-    assert [args for args, _ in axes.of("scatter")] == [((2000, 2000), (5.0, 2.5))]
-    assert [args for args, _ in axes.of("set_xticks")] == [([1000, 2000, 8000], ["1k", "2k", "8k"])]
-    assert [args for args, _ in axes.of("set_xlabel")] == [("vocabulary size",)]
-    assert [args for args, _ in axes.of("set_ylabel")] == [("bytes per token",)]
-    assert [plots._short(size) for size in (500, 999, 1000, 1500, 16_000)] == ["500", "999", "1k", "1.5k", "16k"]
-
-
-def test_the_picture_of_an_evaluation(axes: Axes) -> None:
-    """A bar for each tokenizer beside the next one, a group for each corpus, from the low to the high end."""
-    rows = []
-    for place, (name, corpus) in enumerate((name, corpus) for corpus in ("c", "d") for name in ("t", "u")):
-        tokens = 440 + 110 * place
-        interval = 1100 / tokens - 0.25, 1100 / 440 + 0.5
-        row = replace(ROW, tokenizer=name, corpus=corpus, tokens=tokens, bytes_per_token_interval=interval)
-        rows.append(row)
-    Evaluation(tuple(rows)).plot("x.svg")
-    bars = {options["label"]: (args, options) for args, options in axes.of("bar")}
-    heights = {"t": [1100 / 440, 1100 / 660], "u": [1100 / 550, 1100 / 770]}
-    assert {name: args[1] for name, (args, _) in bars.items()} == heights
-    for name, (_, options) in bars.items():
-        below, above = options["yerr"]
-        assert below == pytest.approx([0.25, 0.25])
-        assert above == pytest.approx([1100 / 440 + 0.5 - height for height in heights[name]])
-    places = {name: args[0] for name, (args, _) in bars.items()}
-    assert places["t"] == pytest.approx([-0.2, 0.8])
-    assert places["u"] == pytest.approx([0.2, 1.2])
-    assert len({options["color"] for _, options in bars.values()}) == 2
-    assert [tuple(map(list, args)) for args, _ in axes.of("set_xticks")] == [([0, 1], ["c", "d"])]
-
-
 # -- comparison ---------------------------------------------------------------------------------------
 
 
@@ -334,6 +222,8 @@ def test_words_are_compared_whole_where_a_pattern_drops_text() -> None:
     result = bbpe.compare(tok, tok, texts=["ab cd", "ab"])
     assert (result.texts, result.tokens) == (2, (4, 4))
     assert result.tokens == (sum(len(tok.encode(text)) for text in ("ab cd", "ab")),) * 2
+    other = ranks(b"cd", pattern="whitespace")
+    assert {pair.pretoken for pair in bbpe.compare(tok, other, texts=["ab cd", "ab"]).pairs} == {b"ab", b" cd"}
 
 
 def test_a_difference_is_at_the_end_of_what_is_equal() -> None:

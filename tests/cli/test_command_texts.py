@@ -1,0 +1,268 @@
+"""Commands that read texts and ids: what they print and refuse, and with which status."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bbpe
+from bbpe.cli import decode, encode, main, npy
+from bbpe.cli import eval as evaluating
+from bbpe.cli.command import whole
+from bbpe.cli.counting import share
+from bbpe.cli.watch import Watch, watched
+
+TEXT = "see my eyes <s> first\nsee my dogs\n\nna\u00efve \u6df1\u5ea6\n"
+Call = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    for name in ("a.txt", "b.txt"):
+        Path(name).write_text(TEXT, "utf-8")
+    Path("a.jsonl").write_text("".join(json.dumps({"text": text, "body": "my"}) + "\n" for text in TEXT.splitlines()))
+    TOK.save("t.json")
+    SMALL.save("u.json")
+    return tmp_path
+
+
+TOK = bbpe.train_from_iterator([TEXT] * 3, 300, special_tokens=["<s>"])
+SMALL = bbpe.train_from_iterator([TEXT] * 3, 265)
+
+
+@pytest.fixture
+def call(capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch) -> Call:
+    def run(words: str | list[str], stdin: bytes | None = None) -> tuple[int, str, str]:
+        if stdin is not None:
+            source = io.TextIOWrapper(io.BufferedReader(io.BytesIO(stdin)))  # type: ignore[arg-type]
+            monkeypatch.setattr("sys.stdin", source)
+        try:
+            status = main(words.split() if isinstance(words, str) else words)
+        except SystemExit as ended:
+            status = int(ended.code or 0)
+        out, err = capfdbinary.readouterr()
+        return status, out.decode(), err.decode()
+
+    return run
+
+
+# -- arguments and errors -----------------------------------------------------------------------------
+
+
+def test_no_command_is_wrong_usage(call: Call) -> None:
+    status, out, err = call([])
+    assert (status, out) == (2, "")
+    assert err.startswith("usage: bbpe")
+
+
+@pytest.mark.parametrize(("words", "status", "said"), [
+    ("tokens -t none.json a.txt", 1, "bbpe: error: none.json: No such file or directory\n"),
+    ("tokens -t - a.txt", 2, "bbpe: error: a tokenizer cannot be read from standard input (-); expected a file, a "
+     "folder or a name\nsee `bbpe tokens --help`\n"),
+    ("counts merge c.parquet d.parquet -o x.parquet --weight 1", 2, "bbpe: error: --weight is given once for 2 files; "
+     "expected one for each\nsee `bbpe counts merge --help`\n"),
+    ("counts merge c.parquet -o x.parquet --weight 1 --weight 2", 2, "bbpe: error: --weight is given 2 times for 1 "
+     "file; expected one for each\nsee `bbpe counts merge --help`\n"),
+    ("count - a.txt -o x.parquet", 2, "bbpe: error: - (standard input) does not go with other files\n"
+     "see `bbpe count --help`\n"),
+    ("eval a.txt -t t.json -t u.json --sizes 4k", 2, "bbpe: error: --sizes measures one tokenizer; 2 are given with "
+     "-t\nsee `bbpe eval --help`\n"),
+    ("prune -t t.json -o x.json", 2, "bbpe: error: nothing says what to keep; expected --keep, --used-in or --counts\n"
+     "see `bbpe prune --help`\n"),
+    ("lint -t t.json - -", 2, "bbpe: error: standard input (-) is named twice; expected it once\n"
+     "see `bbpe lint --help`\n"),
+    ("encode --lines --sample 2 -t t.json a.txt", 2, "bbpe: error: --sample is 2.0; "),
+    ("shard a.txt -t t.json -o out --part 4/4", 2, "bbpe: error: --part: expected I/N with I from 0 to N - 1, such as "
+     "0/64, not '4/4'\n"),
+    ("lint -t t.json a.txt --min-count 0", 2, "bbpe: error: --min-count: expected a whole number of at least 1, not "
+     "'0'\n"),
+    ("tokens -t t.json a.txt --chunk 4k", 2, "bbpe: error: --chunk: expected a whole number of at least 1, not '4k' "
+     "(did you mean 4000?)\n"),
+])  # fmt: skip
+def test_errors_and_their_status(words: str, status: int, said: str, call: Call) -> None:
+    found = call(words)
+    assert found[:2] == (status, "")
+    assert found[2].startswith(said)
+
+
+def test_arguments_at_their_limits() -> None:
+    assert [whole("0"), whole("1", 1), whole("12", 12)] == [0, 1, 12]
+    assert [share(text) for text in ("1", "0.001", "1.0")] == [1.0, 0.001, 1.0]
+    assert (evaluating._sizes("4k,8K,300"), evaluating._size("1")) == ([4000, 8000, 300], 1)
+    wrong: list[tuple[Callable[[str], Any], str]] = [(whole, "-1"), (evaluating._size, "0k")]
+    for read, text in (*wrong, *((share, each) for each in ("0", "1.01", "x", "nan"))):
+        with pytest.raises(Exception, match="expected"):
+            read(text)
+    assert evaluating.short_names(["a/x.json", "b/y"]) == ["x", "y"]
+    assert evaluating.short_names(["a/x.json", "b/x.json"]) == ["a/x.json (1)", "b/x.json (2)"]
+    assert evaluating.short_names(["gpt2", "a.json"]) == ["gpt2", "a.json"]
+
+
+def test_the_pattern_of_a_published_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a pattern of its own a published name is not the published tokenizer."""
+    from bbpe.cli.command import load_named
+
+    monkeypatch.setattr(bbpe, "get_encoding", lambda name: ("published", name))
+    monkeypatch.setattr(bbpe, "load", lambda name, *, pattern: ("file", name, pattern))
+    assert load_named("gpt2") == ("published", "gpt2")  # type: ignore[comparison-overlap]
+    assert load_named("gpt-4o") == ("published", "o200k_base")  # type: ignore[comparison-overlap]
+    assert load_named("t.json", "gpt2") == ("file", "t.json", "gpt2")  # type: ignore[comparison-overlap]
+    with pytest.raises(FileNotFoundError, match="did you mean 'gpt2'"):
+        load_named("gpt2", "o200k")
+
+
+# -- texts, tokens, ids -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("words", [1, 2, 1000])
+def test_ids_are_written_some_at_a_time(words: int, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(encode, "_WORDS", words)
+    ids, tokens = TOK.encode(TEXT), TOK.tokenize(TEXT)
+    assert call("encode -t t.json a.txt")[1] == " ".join(map(str, ids)) + "\n"
+    assert json.loads(call("encode -t t.json --json a.txt")[1]) == {"file": "a.txt", "ids": ids}
+    assert json.loads(call("encode -t t.json --json --pieces a.txt")[1]) == {"file": "a.txt", "pieces": tokens}
+
+
+def test_rows_of_standard_input(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(encode, "STDIN_FILE", "a.jsonl")
+    lines = TEXT.splitlines()
+    status, out, err = call("encode -t t.json --json --input-format jsonl -", b"")
+    assert (status, err) == (0, "")
+    rows = [json.loads(line) for line in out.splitlines()]
+    assert rows == [{"file": "-", "row": number, "ids": TOK.encode(line)} for number, line in enumerate(lines)]
+    out = call("tokens -t t.json --json --input-format jsonl - a.jsonl", b"")[1]
+    counts = dict.fromkeys(("-", "a.jsonl"), sum(len(TOK.encode(line)) for line in lines))
+    assert json.loads(out) == {"files": counts, "tokens": sum(counts.values())}
+    out = call("tokens -t t.json --json --input-format jsonl --text-field body -", b"")[1]
+    assert json.loads(out)["tokens"] == len(lines) * len(TOK.encode("my"))
+
+
+def test_counts_of_files_and_their_sum(call: Call) -> None:
+    one, special = len(TOK.encode(TEXT)), len(TOK.encode(TEXT, allowed_special="all"))
+    assert one != special
+    width = len(str(2 * one))
+    assert call("tokens -t t.json a.txt b.txt")[1] == (
+        f"{one:>{width}} a.txt\n{one:>{width}} b.txt\n{2 * one:>{width}} total\n"
+    )
+    assert call("tokens -t t.json a.txt")[1] == f"{one} a.txt\n"
+    assert call("tokens -t t.json --special a.txt")[1] == f"{special} a.txt\n"
+
+
+def test_numbers_of_lines_begin_again_in_each_file(call: Call) -> None:
+    lines = TEXT.splitlines()
+    out = call("tokens -t t.json --per-line --json --special a.txt b.txt")[1]
+    assert [json.loads(line) for line in out.splitlines()] == [
+        {"file": name, "line": number, "tokens": TOK.count_tokens(line, allowed_special="all")}
+        for name in ("a.txt", "b.txt")
+        for number, line in enumerate(lines, 1)
+    ]
+
+
+def test_beginnings_and_chunks_with_special_tokens(call: Call) -> None:
+    for options, allowed in (("", ()), (" --special", "all")):
+        for most in (7, 500):
+            kept = TOK.truncate(TEXT, most, allowed_special=allowed)
+            out = json.loads(call(f"tokens -t t.json --truncate {most} --json{options} a.txt")[1])
+            assert out == {"file": "a.txt", "tokens": TOK.count_tokens(kept, allowed_special=allowed), "text": kept}
+        chunks = TOK.chunk(TEXT, 9, allowed_special=allowed)
+        out = call(f"tokens -t t.json --chunk 9 --json{options} a.txt")[1]
+        assert [json.loads(line) for line in out.splitlines()] == [
+            {"file": "a.txt", "start": a, "end": b, "tokens": n, "text": TEXT[a:b]} for a, b, n in chunks
+        ]
+    assert TOK.chunk(TEXT, 9) != TOK.chunk(TEXT, 9, allowed_special="all")
+
+
+def test_lines_with_special_tokens(call: Call) -> None:
+    out = call("encode -t t.json --lines --special a.txt b.txt")[1].splitlines()
+    assert out == [" ".join(map(str, TOK.encode(line, allowed_special="all"))) for line in TEXT.splitlines()] * 2
+
+
+@pytest.mark.parametrize("size", [3, 1 << 20])
+def test_a_wrong_line_is_named_in_its_file(size: int, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bbpe.cli.streams._CHUNK_BYTES", size)
+    Path("ids").write_text("1 2\n3\n" * 3)
+    Path("wrong").write_text("4\n5\n6 x\n7\n")
+    for options in ("--lines", "--pieces", "--lines --pieces"):
+        if "pieces" in options:
+            Path("ids").write_text("s e\n" * 6)
+            Path("wrong").write_text("s\ns\ns xx\ns\n")
+        status, _, err = call(f"decode -t t.json {options} ids wrong")
+        assert status == 1
+        assert "wrong: line 3: " in err
+        assert "'x'" in err or "'xx'" in err
+
+
+def test_ids_in_any_writing() -> None:
+    """Also where a chunk ends within a list, and the longest that four bytes hold."""
+    ids = [1, 22, 333, 4294967295, 5]
+    shown = "1 22 333 4294967295 5"
+    for text in (shown, str(ids), shown.replace(" ", ",") + "\n", "(1,22)333\t4294967295,5"):
+        data = text.encode()
+        for size in range(1, len(data) + 1):
+            chunks = [data[at : at + size] for at in range(0, len(data), size)]
+            words = [word for some in decode._words(chunks) for word in some]
+            assert decode._ids(words, "") == ids, (text, size)
+    with pytest.raises(bbpe.TokenIdError, match="found '12345678901'"):
+        decode._ids([b"12345678901"], "")
+
+
+@pytest.mark.parametrize("version", [(1, 0), (2, 0)])
+@pytest.mark.parametrize("block", [1, 3, 7, 100])
+def test_arrays_a_block_at_a_time(version: Any, block: int, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(npy, "_BLOCK", block)
+    ids = np.array(TOK.encode("see my dogs"), np.int32)
+    with Path("x.npy").open("wb") as file:
+        np.lib.format.write_array(file, ids, version)
+    found = list(npy.blocks("x.npy"))
+    assert np.concatenate(found).tolist() == ids.tolist()
+    assert max(map(len, found)) <= block
+    assert call("decode -t t.json x.npy")[:2] == (0, "see my dogs")
+    with npy.writer("y.npy") as write:
+        for at in range(0, len(ids), 2):
+            write(ids[at : at + 2].astype(np.uint32))
+    assert np.load("y.npy").tolist() == ids.tolist()
+
+
+# -- progress -----------------------------------------------------------------------------------------
+
+
+def test_progress_goes_where_it_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No bar among results on a terminal; `--progress json` and silence are what was asked for."""
+    seen: list[str] = []
+
+    class Bar:
+        def __init__(self, **_: Any) -> None: ...
+
+        def __enter__(self) -> Bar:
+            return self
+
+        def __exit__(self, *_: object) -> None: ...
+
+        def __call__(self, progress: Any) -> None:
+            seen.append("bar")
+
+    monkeypatch.setattr("bbpe.cli.watch.ProgressBar", Bar)
+    for terminal in (True, False):
+        monkeypatch.setattr(sys, "stdout", SimpleNamespace(isatty=lambda terminal=terminal: terminal))
+        for asked, writes in (("bar", True), ("bar", False), ("none", True), ("none", False), ("json", True)):
+            stderr = io.StringIO()
+            monkeypatch.setattr(sys, "stderr", stderr)
+            seen.clear()
+            with watched(SimpleNamespace(progress=asked), "read", 9, writes=writes) as watch:  # type: ignore[arg-type]
+                assert list(watch.over(["ab", "cde"], len)) == ["ab", "cde"]
+            assert bool(seen) is (asked == "bar" and not (terminal and writes))
+            assert ('"phase": "read"' in stderr.getvalue()) is (asked == "json")
+    done: list[tuple[int, int | None, str]] = []
+    watch = Watch(lambda progress: done.append((progress.done, progress.total, progress.unit)), "read", 9, "lines")
+    for _ in watch.over(["ab", "cde"], len):
+        done.append((-1, None, ""))
+    assert done == [(0, 9, "lines"), (-1, None, ""), (2, 9, "lines"), (-1, None, ""), (5, 9, "lines")]
