@@ -18,7 +18,7 @@ CORES = $$(getconf _NPROCESSORS_ONLN)
 # generated code passes these too; -Wshadow and -Wvla hold for the hand-written leaves
 STRICT = -Wall -Wextra -Werror
 
-.PHONY: demo bench bench-quick test test-full test-long test-engines lint stubs strict docs coverage sanitize sanitize-split sanitize-load sanitize-encode sanitize-train \
+.PHONY: demo bench bench-quick test test-full test-long test-engines lint stubs strict docs coverage mutants sanitize sanitize-split sanitize-load sanitize-encode sanitize-train \
 	sanitize-unigram sanitize-threads sanitize-memory fuzz leaks memcheck neon clean
 demo: $(VENV)/built
 	$(BIN)/bbpe demo
@@ -92,6 +92,15 @@ coverage: $(VENV)/tested
 		$(COVERAGE) run -m pytest $(CURDIR)/tests -p no:cacheprovider && \
 		$(COVERAGE) combine -q && $(COVERAGE) json -q -o ../python.json
 	$(BIN)/python tests/support/uncovered.py build/coverage build/coverage/python.json
+
+# faults planted one at a time, each of which a test should notice: COUNT of Python, COMPILED of Cython and C, chosen by
+# SEED; the first run for a state of the product measures which test runs which line
+SEED = 1
+COUNT = 100
+COMPILED = 30
+mutants: $(VENV)/tested
+	$(PIP) install "coverage>=7.17"
+	$(BIN)/python tests/support/mutants.py --seed $(SEED) --python $(COUNT) --compiled $(COMPILED)
 
 # the vector splitters against the scalar one, without Python: every instruction set of this machine under the
 # sanitizers, and NEON in an emulator
