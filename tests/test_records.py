@@ -59,8 +59,8 @@ class _Ordered:
 @records.dataclass(frozen=True, kw_only=True)
 class Keyed:
     x: int
-    y: int = 2
     sum: int = records.field(init=False)
+    y: int = 2
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sum", self.x + self.y)
@@ -69,8 +69,8 @@ class Keyed:
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Keyed:
     x: int
-    y: int = 2
     sum: int = dataclasses.field(init=False)
+    y: int = 2
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sum", self.x + self.y)
@@ -173,11 +173,11 @@ def test_keywords_and_fields_that_are_made() -> None:
     assert Keyed.__match_args__ == _Keyed.__match_args__ == ()
     for kind in (Keyed, _Keyed):
         made = kind(x=1)
-        assert repr(made).endswith("Keyed(x=1, y=2, sum=3)")
+        assert repr(made).endswith("Keyed(x=1, sum=3, y=2)")
         assert (records.replace if kind is Keyed else dataclasses.replace)(made, x=5).sum == 7
         assert records.asdict(made) == {"x": 1, "y": 2, "sum": 3}
         assert [(row.name, row.init, row.kw_only) for row in records.fields(kind)] == [
-            ("x", True, True), ("y", True, True), ("sum", False, True),
+            ("x", True, True), ("sum", False, True), ("y", True, True),
         ]  # fmt: skip
         with pytest.raises(TypeError):
             kind(1)

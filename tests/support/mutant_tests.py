@@ -97,7 +97,7 @@ class Measured:
         combine = [sys.executable, "-m", "coverage", "combine", "--quiet", "--append", f"--rcfile={settings}"]
         subprocess.run([*combine, f"--data-file={self.folder / 'data'}", parts], cwd=self.root, check=True)
         found = json.loads((parts / "tests.json").read_text("utf-8"))
-        self.tests = {name: row for name, row in self.tests.items() if name.partition("::")[0] not in names} | found
+        self.tests = {name: row for name, row in self.tests.items() if _file(name) not in names} | found
         self.files |= {name: _digest(self.root / name) for name in names}
         (self.folder / "tests.json").write_text(json.dumps(self.tests), "utf-8")
         (self.folder / "files.json").write_text(json.dumps(self.files), "utf-8")
@@ -123,25 +123,37 @@ class Measured:
 
 
 def tests_of(edit: Edit, source: str, measured: Measured) -> dict[str, float]:
-    """The tests for a fault: those of the folder that mirrors it before others, and of each the fastest first."""
-    folder = f"tests/{Path(edit.path).parent.relative_to('bbpe')}/" if edit.path.startswith("bbpe/") else "tests/core/"
+    """The tests for a fault, the nearest first, by names of files and then by folder; of each the fastest first."""
     if edit.path.endswith(".py"):
+        folder = f"tests/{Path(edit.path).parent.relative_to('bbpe')}/"
         names = _running(edit, source, measured)
-        files = {name.partition("::")[0] for name in names}
+        files = {_file(name) for name in names}
         # what is made once for all tests of a file counts for one of them
-        beside = {name for name in measured.tests if name.partition("::")[0] in files} - names
+        beside = {name for name in measured.tests if _file(name) in files} - names
+        akin = {name for name in names if _words(_file(name)) & _words(edit.path)}
     else:
+        folder = "tests/core/"
         key = edit.path if edit.path.startswith("csrc") else edit.path.removeprefix("bbpe/")
         folders = next(row for start, row in MIRRORS.items() if key.startswith(start))
-        names = {name for name in measured.tests if name.startswith("tests/core/")}
+        names = {name for name in measured.tests if name.startswith(folder)}
         beside = {name for name in measured.tests if name.split("/")[1] in folders}
+        akin = {name for name in measured.tests if _words(_file(name)) & _words(edit.path)}
     near = {name for name in names if name.startswith(folder)}
     found: dict[str, float] = {}
-    for group in (near, names - near, beside):
+    for group in (akin, near, names - near, beside):
         for name, seconds in measured.fastest(group).items():
             if not found or sum(found.values()) + seconds <= MOST:
-                found[name] = seconds
+                found.setdefault(name, seconds)
     return found
+
+
+def _file(name: str) -> str:
+    return name.partition("::")[0]
+
+
+def _words(path: str) -> set[str]:
+    """The words of a file's name, without the plural: `bert` and `span` of bert_spans.c and of test_bert_spans.py."""
+    return {word.rstrip("s") for word in Path(path).stem.split("_") if len(word) > 2 and word != "test"}
 
 
 def _running(edit: Edit, source: str, measured: Measured) -> set[str]:
