@@ -47,7 +47,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[Any]:
         coverage.Coverage.current().switch_context(name)  # type: ignore[union-attr]
     if _TESTS:
         # a thread of C, so that a loop that holds the interpreter lock ends too
-        faulthandler.dump_traceback_later(60 + 5 * _listed.get(name, 0), exit=True)
+        faulthandler.dump_traceback_later(120 + 9 * _listed.get(name, 0), exit=True)
     result = yield
     if _TESTS:
         faulthandler.cancel_dump_traceback_later()

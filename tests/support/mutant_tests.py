@@ -131,14 +131,13 @@ def tests_of(edit: Edit, source: str, measured: Measured) -> dict[str, float]:
         # what is made once for all tests of a file counts for one of them
         beside = {name for name in measured.tests if _file(name) in files} - names
         akin = {name for name in names if _words(_file(name)) & _words(edit.path)}
+        near = {name for name in names if name.startswith(folder)}
     else:
-        folder = "tests/core/"
         key = edit.path if edit.path.startswith("csrc") else edit.path.removeprefix("bbpe/")
         folders = next(row for start, row in MIRRORS.items() if key.startswith(start))
-        names = {name for name in measured.tests if name.startswith(folder)}
-        beside = {name for name in measured.tests if name.split("/")[1] in folders}
+        names = {name for name in measured.tests if name.split("/")[1] in ("core", *folders)}
         akin = {name for name in measured.tests if _words(_file(name)) & _words(edit.path)}
-    near = {name for name in names if name.startswith(folder)}
+        near = beside = names
     found: dict[str, float] = {}
     for group in (akin, near, names - near, beside):
         for name, seconds in measured.fastest(group).items():
