@@ -32,7 +32,7 @@ bench-quick: $(VENV)/benched
 	$(BIN)/python -m benchmarks.suite --quick
 
 test: $(VENV)/tested
-	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal --count-skips
 
 # whole corpora and exhaustive sweeps
 test-full: $(VENV)/tested
@@ -205,7 +205,8 @@ $(VENV)/built: $(VENV)/made $(SOURCES)
 
 $(VENV)/tested: $(VENV)/built
 	$(PIP) install $(call extra,test)
-	$(PIP) install --no-deps axe-playwright-python  # only its axe-core: it would bring Playwright
+	# only the axe-core of the one and GPT-2's vocabulary of the other: they would bring Playwright and PyTorch
+	$(PIP) install --no-deps axe-playwright-python openai-whisper
 	touch $@
 
 $(VENV)/benched: $(VENV)/built

@@ -1,4 +1,4 @@
-"""Fixtures: real text and real vocabularies, when they lie in `../shared` beside the checkout."""
+"""Fixtures: real text and real vocabularies, from `../shared` beside the checkout or from installed packages."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import os
 import shutil
 import signal
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
 from functools import cache
@@ -17,7 +18,10 @@ from typing import Any
 import pytest
 from caches import ROOM
 from hypothesis import HealthCheck, settings
+from public_texts import public_text
+from public_vocabs import put_public
 from published import PUBLISHED, RANK_FILES
+from skips import counted, told, too_many
 from small_published import make_bare
 from strings import adversarial_strings
 
@@ -35,6 +39,30 @@ settings.register_profile(
     "deterministic", derandomize=True, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("deterministic")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--count-skips", action="store_true", help="fail when more tests are skipped than skips.py allows")
+
+
+def skipped(config: pytest.Config) -> Counter[str]:
+    """How many tests were skipped, by cause."""
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    reports = [] if reporter is None else reporter.stats.get("skipped", [])
+    return counted(report.longrepr[2] for report in reports if isinstance(report.longrepr, tuple))
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    if session.config.getoption("count_skips") and exitstatus == 0 and too_many(skipped(session.config)):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    causes = skipped(terminalreporter.config)
+    terminalreporter.write_line(told(causes))
+    if terminalreporter.config.getoption("count_skips"):
+        for cause in too_many(causes):
+            terminalreporter.write_line(f"too many skipped: {cause}", red=True)
 
 
 def unpacked(path: Path, target: Path) -> Path:
@@ -57,7 +85,10 @@ def _no_tables() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
-    """`corpus("en", 100_000)`: the first 100,000 bytes of a real text, cut at a character's border."""
+    """`corpus("en", 100_000)`: the first 100,000 bytes of a real text, cut at a character's border.
+
+    Without `../shared` it comes from packages, and is shorter if they have less: 60,000 bytes at least.
+    """
     read: dict[tuple[str, int], str] = {}
     folder = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
@@ -66,7 +97,10 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
     def first(name: str, size: int | None = None) -> str:
         path = SHARED / "corpora" / f"{name}.txt.xz"
         if not path.exists():
-            pytest.skip(f"no corpus {name} beside the checkout")
+            public = public_text(name)
+            if public is None:
+                pytest.skip(f"no real text {name} beside the checkout or in a package")
+            return public[:size].decode("utf-8", "ignore")
         if size is None:  # too large to keep in memory
             return unpacked(path, folder / f"{name}.txt").read_bytes().decode("utf-8", "ignore")
         if (name, size) not in read:
@@ -103,7 +137,9 @@ def vocab_path(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path
                 else:
                     shutil.copy(part, target)
             return target
-        pytest.skip(f"no vocabulary {name} beside the checkout")
+        if put_public(name, target):
+            return target
+        pytest.skip(f"no vocabulary {name} beside the checkout or in a package")
 
     return find
 
