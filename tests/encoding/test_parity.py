@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from compared import compared
 from published import RANK_FILES, same_ids
 from seeds import full_then_long
 from strings import adversarial_strings, byte_soups
@@ -64,9 +65,12 @@ def test_2_mb_and_20_000_hard_strings_as_tiktoken(
     )
 
 
-def slices_at_line_ends(text: str, size: int = 1 << 20) -> Iterator[str]:
-    """Pieces that no pattern splits unlike the whole: behind something, a line end, and before a letter."""
-    start = 0
+def slices_at_line_ends(text: str) -> Iterator[str]:
+    """Pieces that no pattern splits unlike the whole: behind something, a line end, and before a letter.
+
+    Of a million characters, and five or more.
+    """
+    start, size = 0, min(1 << 20, len(text) // 6)
     for cut in re.finditer(r"(?<=\S\n)(?=[^\W\d_])", text):
         if cut.start() - start >= size:
             yield text[start : cut.start()]
@@ -85,16 +89,21 @@ def test_whole_corpora_as_tiktoken(
     text = corpus(source)
     slices = list(slices_at_line_ends(text))
     assert len(slices) > 4
-    for name in RANK_FILES:
-        tok, peer, at = real(name), tiktoken_of(name), 0
-        ids = tok.encode_to_numpy(text)
-        for piece in slices:
-            expected = peer.encode_to_numpy(piece, disallowed_special=())
-            if not np.array_equal(ids[at : at + len(expected)], expected):
-                same_ids(tok, piece, expected.tolist())
-                pytest.fail(f"{name}: the ids of a piece are right, those in the whole text are not: {piece[:80]!r}")
-            at += len(expected)
-        assert at == len(ids), name
+    with compared(at_least=6) as one_more:
+        for name in RANK_FILES:
+            try:
+                tok, peer, at = real(name), tiktoken_of(name), 0
+            except pytest.skip.Exception:  # no package has llama3
+                continue
+            ids = tok.encode_to_numpy(text)
+            for piece in slices:
+                expected = peer.encode_to_numpy(piece, disallowed_special=())
+                if not np.array_equal(ids[at : at + len(expected)], expected):
+                    same_ids(tok, piece, expected.tolist())
+                    pytest.fail(f"{name}: the ids of a piece are right, in the whole text they are not: {piece[:80]!r}")
+                at += len(expected)
+            assert at == len(ids), name
+            one_more()
 
 
 @pytest.mark.parametrize("name", RANK_FILES)

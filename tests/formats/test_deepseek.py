@@ -1,4 +1,4 @@
-"""DeepSeek V3's tokenizer.json, of splits in a chain, special and added tokens: the ids of HF's `tokenizers`."""
+"""DeepSeek's tokenizer.json, of splits in a chain, special and added tokens: the ids of HF's `tokenizers`."""
 
 from __future__ import annotations
 
@@ -13,14 +13,19 @@ from strings import adversarial_strings
 import bbpe
 
 CORPORA = ["en", "code", "multi", "ja", "zh"]
+every_version = pytest.mark.parametrize("name", ["deepseek_v3.tokenizer.json", "deepseek_v4.tokenizer.json"])
 
 
 @pytest.mark.parametrize("size", [20_000, pytest.param(2_000_000, marks=pytest.mark.full)])
+@every_version
 def test_deepseek_as_hf(
-    size: int, real: Callable[[str], bbpe.Tokenizer], vocab_path: Callable[[str], Path], corpus: Callable[..., str]
+    name: str,
+    size: int,
+    real: Callable[[str], bbpe.Tokenizer],
+    vocab_path: Callable[[str], Path],
+    corpus: Callable[..., str],
 ) -> None:
     tokenizers = pytest.importorskip("tokenizers")
-    name = "deepseek_v3.tokenizer.json"
     tok, hf = real(name), tokenizers.Tokenizer.from_file(str(vocab_path(name)))
     for source in CORPORA:
         text = corpus(source, size)
@@ -36,11 +41,12 @@ def test_deepseek_as_hf(
             assert tok.encode(text, allowed_special="all", add_special_tokens=template) == row.ids, text
 
 
+@every_version
 def test_deepseek_is_written(
-    real: Callable[[str], bbpe.Tokenizer], tmp_path: Path, corpus: Callable[..., str]
+    name: str, real: Callable[[str], bbpe.Tokenizer], tmp_path: Path, corpus: Callable[..., str]
 ) -> None:
     tokenizers = pytest.importorskip("tokenizers")
-    tok = real("deepseek_v3.tokenizer.json")
+    tok = real(name)
     tok.save(tmp_path / "tokenizer.json")
     assert bbpe.load(tmp_path) == tok
     hf = tokenizers.Tokenizer.from_file(str(tmp_path / "tokenizer.json"))

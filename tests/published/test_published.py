@@ -18,7 +18,7 @@ from bbpe.published.models import MODELS, PREFIXES, name_for_model
 from bbpe.published.table import ALIASES, DISTRIBUTIONS, PUBLISHED
 from bbpe.splitting.patterns import PATTERNS
 
-#: Names whose files lie in `../shared/vocabs`.
+#: Names whose files lie in `../shared/vocabs` or are in a package.
 KEPT = {
     "gpt2": ["gpt2.tiktoken"],
     "r50k_base": ["gpt2.tiktoken"],
@@ -36,9 +36,14 @@ KEPT = {
     "qwen3.5": ["qwen3_6.tiktoken"],
     "whisper_en": ["gpt2.tokenizer.json"],
     "mistral_v1": ["mistral_v1.model"],
+    "whisper": ["multilingual.tiktoken"],
+    "mistral_v2": ["mistral_v2.model"],
     "mistral_v3": ["mistral_v3.model"],
+    "mistral_v7": ["mistral_v7.model"],
+    "tekken_240718": ["tekken_240718.json"],
     "tekken_240911": ["tekken_240911.json"],
     "deepseek_v3": ["deepseek_v3.tokenizer.json"],
+    "deepseek_v4": ["deepseek_v4.tokenizer.json"],
 }
 
 

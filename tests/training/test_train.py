@@ -10,6 +10,7 @@ from typing import Any
 
 import hf_merges
 import pytest
+from conftest import SHARED
 from hf_merges import documents, merges_by_hf
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -196,12 +197,14 @@ def test_merges_identical_to_hf(name: str, corpus: Callable[..., str]) -> None:
 
 # what HF answered about whole corpora, which takes it minutes: thousands of tokens, and the digest of the merges
 KEPT = json.loads(hf_merges.KEPT.read_text("utf-8"))["corpora"]
+kept_corpora = pytest.mark.skipif(not (SHARED / "corpora").is_dir(), reason="no corpora that HF was asked about")
 every_answer = pytest.mark.parametrize(
     ("name", "size"), [(name, size) for name, row in KEPT.items() for size in row["merges"]]
 )
 
 
 @pytest.mark.full
+@kept_corpora
 @every_answer
 def test_merges_are_those_that_hf_gave(name: str, size: str, corpus: Callable[..., str]) -> None:
     text = corpus(name)
@@ -212,6 +215,7 @@ def test_merges_are_those_that_hf_gave(name: str, size: str, corpus: Callable[..
 
 
 @pytest.mark.long
+@kept_corpora
 @every_answer
 def test_hf_still_gives_these_merges(name: str, size: str, corpus: Callable[..., str]) -> None:
     pytest.importorskip("tokenizers")

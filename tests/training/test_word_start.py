@@ -117,7 +117,8 @@ def test_real_text_as_hf(name: str, corpus: Callable[..., str], tmp_path: Path) 
         hf = hf_trained(texts, 4_000, ["<unk>", "<s>", "<|end|>"])
         assert tok.get_vocab() == hf.get_vocab()
     assert tok.decode(tok.encode(text)) == text
-    later = corpus(name, 120_000)[60_000:]
+    later = corpus(name, 120_000)[len(text) :]
+    assert later
     check_saved(tok, [text, later], tmp_path)
 
 

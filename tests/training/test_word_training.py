@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -199,7 +200,7 @@ def slow_words(tok: bbpe.Tokenizer, text: str) -> list[str]:
     """Merge each word as apply_bpe.py of subword-nmt does."""
     ranks = {(a.decode(), b.decode()): number for number, (a, b) in enumerate(tok.merges)}
     vocab, found = tok.get_vocab(), []
-    for word in text.split():
+    for word in re.findall(r"[^ \r\n]+", text):  # at a no-break space it does not split
         symbols = [*word[:-1], word[-1] + "</w>"]
         while len(symbols) > 1:
             best = min(pairwise(symbols), key=lambda two: ranks.get(two, 1 << 30))
