@@ -46,9 +46,14 @@ def _code() -> str:
     return "".join(parts)
 
 
-def _messages(*languages: str) -> Iterator[list[str]]:
+#: Packages, and where their catalogues are; pycountry has names only.
+_SENTENCES = (("django", "conf/locale"), ("django", "contrib/*/locale"))
+_NAMES = (("pycountry", "locales"),)
+
+
+def _messages(places: Iterable[tuple[str, str]], *languages: str) -> Iterator[list[str]]:
     """The messages of each catalogue of some languages, or of all."""
-    for package, place in (("django", "conf/locale"), ("django", "contrib/*/locale"), ("pycountry", "locales")):
+    for package, place in places:
         found = find_spec(package)
         for root in () if found is None else found.submodule_search_locations or ():
             for path in sorted(Path(root).glob(f"{place}/*/LC_MESSAGES/*.mo")):
@@ -63,12 +68,12 @@ def _lines(messages: Iterable[str]) -> str:
 
 
 def _of(*languages: str) -> str:
-    return "".join(map(_lines, _messages(*languages)))
+    return "".join(map(_lines, _messages(_SENTENCES + _NAMES, *languages)))
 
 
 def _multi() -> str:
     """Of every catalogue some messages, then the next ones of every catalogue."""
-    catalogues = list(_messages())
+    catalogues = list(_messages(_SENTENCES))
     most = max(map(len, catalogues), default=0)
     turns = (rows[start : start + _TURN] for start in range(0, most, _TURN) for rows in catalogues)
     return "".join(map(_lines, turns))
