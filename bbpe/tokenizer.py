@@ -1121,7 +1121,7 @@ class Tokenizer:
             format: The format, None for that of the suffix: "huggingface", "tiktoken", "gpt2" (a folder with vocab.json
                 and merges.txt), "vocab_txt", "wordpiece", "codes", "tekken", "gguf" or "sentencepiece".
             drop: Parts to leave out on purpose if the format cannot hold them: "special_tokens" (with added tokens and
-                the template), "template", "pattern".
+                the template), "template", "pattern", "padding" (with truncation).
 
         Raises:
             VocabularyError: The format cannot hold this tokenizer; the message names the parts that would be lost.

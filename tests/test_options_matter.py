@@ -1,169 +1,78 @@
 """No option of a public function is ignored: of two values, each gives something else.
 
-One table: for each option two values, and what else the call needs for the difference to show.  Options that change
-time and memory alone are named in `ONLY_SPEED`; any other option that is not in the table fails
-`test_the_table_is_whole`.
+One table (support/option_rows.py): for each option two values, and what else the call needs for the difference to show.
+Of options that change time and memory alone, one of the values is refused; `RESOURCES` names the tests of what they do.
+A parameter of any public function or method that no row has fails `test_no_option_is_left_out`.
 """
 
 from __future__ import annotations
 
+import hashlib
 import inspect
 import json
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import fields, replace
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import is_dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, get_args
 
 import numpy as np
 import pytest
+import two_values
+from option_rows import (
+    FILES,
+    FULL_MODELS,
+    OTHER,
+    PLAIN,
+    ROWS,
+    SHARDS,
+    TEXT,
+    TEXTS,
+    TOK,
+    UNIGRAM,
+    new_folder,
+    planned,
+)
+from small_published import make_bare, put
+from tekken_files import tekken
+from two_values import Two, differs, optional
 
 import bbpe
+from bbpe import formats
 from bbpe.corpus.files import file_of
 from bbpe.counting.options import FileOptions, TextOptions
-from bbpe.shards.policy import ShardOptions
+from bbpe.formats.saving import Part
+from bbpe.progress import Progress
+from bbpe.published.models import MODELS
+from bbpe.spec.rows import RowPadding
 from bbpe.spec.rules import Template
+from bbpe.splitting.patterns import get_pattern
 
-#: The results are the same to the last bit.
-ONLY_SPEED = {"threads", "executor", "in_flight", "attempts", "max_memory", "checkpoint", "progress"}
-#: What a call is about; tests of the functions themselves have it.
-SUBJECTS = {
-    "self", "text", "texts", "ids", "batch", "chunks", "files", "folder", "tokenizer", "tokenizers", "n", "corpora",
-    "corpus", "left", "right", "keep", "counting", "vocab_size", "max_tokens", "options",
-}  # fmt: skip
-
-TEXT = "see my eyes <s> first, see my dogs 123\nfirst low lower lowest newest"
-OTHER = "a second text of a pair, see"
-
-
-def made() -> bbpe.Tokenizer:
-    tok = bbpe.train_from_iterator([TEXT, OTHER] * 3, 300, special_tokens=["<s>", "<pad>"])
-    single, pair = ((0, 0), ("A", 0)), ((0, 0), ("A", 0), (0, 1), ("B", 1))
-    return bbpe.Tokenizer(replace(tok.spec, template=Template(single, pair)))
-
-
-TOK = made()
-UNIGRAM = bbpe.train_from_iterator([TEXT, OTHER] * 3, 330, model="unigram")
-IDS = TOK.encode(TEXT, allowed_special="all")
-TEXTS = [TEXT, OTHER, "see"]
-
-
-class Two(NamedTuple):
-    """Two values of an option, `...` for none, and other arguments of both calls."""
-
-    first: Any
-    second: Any
-    more: Mapping[str, Any] = {}
-
-
-class Row(NamedTuple):
-    call: Callable[..., Any]
-    given: Mapping[str, Any]
-    options: Mapping[str, Two]
-
-
-SELECTIONS = {"allowed_special": Two(..., "all"), "disallowed_special": Two(..., "all")}
-ADDS = {"add_special_tokens": Two(..., True)}
-ENDS = {
-    "errors": Two(..., "strict", {"ids": [TOK.encode("é")[0]]}),
-    "skip_special_tokens": Two(..., True),
-    "unknown_ids": Two(..., "skip", {"ids": [*IDS, 5000]}),
+#: Options that change time and memory alone, and the tests of their effects.
+RESOURCES = {
+    "threads": "counting/test_count.py::test_threads_change_nothing",
+    "num_threads": "compat/test_tiktoken_view.py::test_short_batches_take_one_thread",
+    "in_flight": "counting/test_handout.py::test_the_window_is_that_of_the_executor",
+    "attempts": "counting/test_handout.py::test_what_fails_is_tried_again_and_what_is_wrong_is_not",
+    "max_memory": "counting/test_max_memory.py::test_the_process_stays_within_its_memory",
+    "checkpoint": "counting/test_checkpoint.py::test_a_count_of_texts_goes_on",
 }
-ROWS: dict[str, Row] = {
-    "Tokenizer.encode": Row(TOK.encode, {"text": TEXT}, {
-        "pair": Two(..., OTHER), "dropout": Two(..., 0.9, {"seed": 1}), "seed": Two(1, 2, {"dropout": 0.5}),
-        **SELECTIONS, **ADDS,
-    }),
-    "Tokenizer.encode_batch": Row(TOK.encode_batch, {"texts": TEXTS}, {**SELECTIONS, **ADDS}),
-    "Tokenizer.encode_batch_to_numpy": Row(TOK.encode_batch_to_numpy, {"texts": TEXTS}, {**SELECTIONS, **ADDS}),
-    "Tokenizer.encode_padded": Row(TOK.encode_padded, {"texts": TEXTS, "pad_id": 1}, {
-        "max_length": Two(..., 5), "pad_id": Two(1, 2), "side": Two("left", "right"),
-        "pad_to_multiple_of": Two(..., 64), "truncation": Two("longest_first", "only_first",
-                                                               {"texts": [(OTHER, TEXT)], "max_length": 30}),
-        "truncation_side": Two("left", "right", {"max_length": 5}),
-        "stride": Two(None, 2, {"max_length": 9, "truncation": "only_first"}),
-        "padding": Two("longest", "max_length", {"max_length": 90}), "dtype": Two("int64", "uint32"),
-        **SELECTIONS, **ADDS,
-    }),
-    "Tokenizer.encode_with_offsets": Row(TOK.encode_with_offsets, {"text": "é " + TEXT}, {
-        "unit": Two("char", "byte"), **SELECTIONS,
-    }),
-    "Tokenizer.encode_aligned": Row(TOK.encode_aligned, {"text": "é " + TEXT}, {
-        "pair": Two(..., OTHER), "unit": Two("char", "byte"), **SELECTIONS, **ADDS,
-    }),
-    "Tokenizer.encode_iterable": Row(
-        lambda **given: list(TOK.encode_iterable(**given)), {"chunks": [TEXT]}, SELECTIONS,
-    ),
-    "Tokenizer.encode_sampled": Row(UNIGRAM.encode_sampled, {"text": TEXT, "seed": 3}, {
-        "alpha": Two(0.001, 50.0), "nbest": Two(1, 50, {"alpha": 0.001}), "seed": Two(1, 2, {"alpha": 0.001}),
-    }),
-    "Tokenizer.decode": Row(TOK.decode, {"ids": IDS}, ENDS),
-    "Tokenizer.decode_batch": Row(
-        lambda ids, **given: TOK.decode_batch([ids], **given), {"ids": IDS}, ENDS,
-    ),
-    "Tokenizer.stream_decoder": Row(
-        lambda ids, **given: (each := TOK.stream_decoder(**given), [*map(each.push, ids)], each.finish())[1:],
-        {"ids": IDS}, {**ENDS, "prompt": Two(..., TOK.encode("é")[:1], {"ids": TOK.encode("é")[1:]})},
-    ),
-    "Tokenizer.truncate": Row(TOK.truncate, {"text": TEXT, "n": 8}, {"side": Two("left", "right"), **SELECTIONS}),
-    "Tokenizer.chunk": Row(TOK.chunk, {"text": TEXT, "max_tokens": 9}, {
-        "overlap": Two(..., 3), "boundary": Two("token", "line", {"max_tokens": 18}), **SELECTIONS,
-    }),
-    "Tokenizer.fits": Row(TOK.fits, {"text": TEXT, "n": len(IDS)}, SELECTIONS),
-    "Tokenizer.count_tokens": Row(TOK.count_tokens, {"text": TEXT}, {**SELECTIONS, **ADDS}),
-    "Tokenizer.count_tokens_batch": Row(TOK.count_tokens_batch, {"texts": TEXTS}, {**SELECTIONS, **ADDS}),
-    "train_from_iterator": Row(bbpe.train_from_iterator, {"texts": [TEXT], "vocab_size": 280}, {
-        "model": Two("bpe", "unigram"), "pattern": Two("gpt2", "o200k"), "special_tokens": Two(..., ["<s>"]),
-    }),
-    "evaluate": Row(bbpe.evaluate, {"tokenizers": TOK, "texts": {"a": TEXTS * 9, "b": [OTHER]}}, {
-        "parity": Two("a", "b"), "seed": Two(1, 2),
-        "document": Two(..., "line", {"corpora": "lines.txt", "texts": None}),
-        "text_field": Two("text", "more", {"corpora": "a.jsonl", "texts": None}),
-        "format": Two(..., "text", {"corpora": "a.jsonl", "texts": None}),
-    }),
-    "lint": Row(bbpe.lint, {"tokenizer": TOK}, {
-        "min_count": Two(1, 1000, {"texts": [TEXT] * 20}),
-        "text_field": Two("text", "more", {"corpus": "a.jsonl", "min_count": 1}),
-        "format": Two(..., "text", {"corpus": "a.jsonl", "min_count": 2}),
-    }),
+#: Options that another table has, and the test with that table.
+ELSEWHERE = {
+    "accelerate.accept_other_offsets":
+        "compat/test_acceleration.py::test_other_offsets_are_taken_only_if_they_are_accepted",
+    "Tokenizer.as_huggingface.**options": "compat/test_huggingface_view.py::test_padding_and_truncation",
 }  # fmt: skip
-FULL_MODELS: dict[str, tuple[type, dict[str, Two]]] = {
-    "BPE": (bbpe.BPE, {
-        "alphabet": Two("bytes", "chars"), "end_of_word": Two(..., "</w>", {"alphabet": "chars"}),
-        "word_start": Two("\u2581", "_", {"alphabet": "chars"}),  # the first is the only one that files have
-        "lowercase": Two(..., True, {"alphabet": "chars", "end_of_word": "</w>"}),
-        "unk_token": Two(..., "<u>", {"alphabet": "chars", "end_of_word": "</w>"}),
-        "max_alphabet": Two(..., 4, {"alphabet": "chars", "end_of_word": "</w>"}),
-        "tie_break": Two("ids", "first"), "min_frequency": Two(1, 4), "max_token_length": Two(..., 2),
-        "pad_vocab_to": Two(1, 64),
-    }),
-    "WordPiece": (bbpe.WordPiece, {
-        "score": Two("pmi", "frequency"), "lowercase": Two(True, False), "unk_token": Two("[UNK]", "<u>"),
-        "max_alphabet": Two(..., 4), "min_frequency": Two(1, 4),
-    }),
-    "Unigram": (bbpe.Unigram, {
-        "character_coverage": Two(1.0, 0.7), "byte_fallback": Two(True, False),
-        "user_defined_symbols": Two(..., ["see my"]), "max_token_length": Two(..., 2), "pad_vocab_to": Two(1, 64),
-    }),
-}  # fmt: skip
-#: Counting and sharding; "more" is a field of the records in a.jsonl, whose last line is no JSON.
-FILES: dict[str, Two] = {
-    "pattern": Two("gpt2", "whitespace"), "special_tokens": Two([], ["<s>"]), "sample": Two(1.0, 0.3),
-    "document": Two("file", "line", {"files": "lines.txt"}), "max_pretoken_bytes": Two(None, 2),
-    "text_field": Two("text", "more"), "format": Two(..., "text"),
-    "on_error": Two("raise", "skip", {"files": "b.jsonl"}),
-}  # fmt: skip
-SHARDS: dict[str, Two] = {
-    "format": Two("megatron", "parquet"), "eos": Two(None, "<s>"), "bos": Two(None, "<s>"),
-    "allowed_special": Two((), "all"), "dtype": Two("uint16", "int32"), "text_field": Two("text", "more"),
-    "id_field": Two(None, "more", {"format": "parquet"}), "document": Two("file", "line", {"files": "lines.txt"}),
-    "input_format": Two(None, "text"), "part_size": Two("1MB", 300), "empty": Two("skip", "keep"),
-    "on_error": Two("raise", "skip", {"files": "b.jsonl"}),
-}  # fmt: skip
-
+#: Results: their makers fill every field.
+RESULTS = {"CurvePoint", "Finding", "Measures", "ShardPlan", "Summary", "TokenCounts"}
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The current folder, which has the files of the table."""
+    """The current folder, which has the files of the table; the vocabulary "small" is in its folder b."""
+    make_bare(tmp_path, monkeypatch)
+    monkeypatch.setitem(MODELS, "small-model", "small")
+    monkeypatch.setattr("bbpe.tables.sources._LEAST", 0)  # the vocabularies of tests are small
+    put(tmp_path / "b/small.tiktoken")
     monkeypatch.chdir(tmp_path)
     texts = [*TEXTS * 4, ""]
     rows = [json.dumps({"text": text, "more": f"{number} {text[::-1]}"}) for number, text in enumerate(texts)]
@@ -174,43 +83,40 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def seen(result: Any) -> Any:
-    """What somebody sees of a result, as something that can be compared."""
-    if isinstance(result, np.ndarray):
-        return result.dtype.str, result.tolist()
-    if isinstance(result, bbpe.Tokenizer):
-        return result.fingerprint, result.get_vocab()
-    if isinstance(result, bbpe.PretokenCounts):
-        return list(result), str(result.spec), result.summary
-    if isinstance(result, tuple | list):
-        return list(map(seen, result))
-    if hasattr(result, "as_dict"):
-        return json.dumps(result.as_dict(), sort_keys=True, default=str)
-    if hasattr(result, "lengths") or hasattr(result, "offsets") or hasattr(result, "spans"):
-        names = ("ids", "mask", "lengths", "offsets", "spans", "type_ids", "sequence_ids")
-        parts = {name: getattr(result, name, None) for name in names}
-        return [(name, seen(np.asarray(part))) for name, part in parts.items() if part is not None]
-    return result
+def make(wanted: set[str]) -> None:
+    """Make those files and folders that a row of the table asks for by name."""
+    if "t.json" in wanted:
+        TOK.save("t.json")
+    if "others.parquet" in wanted:
+        pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+        parquet.write_table(pa.table({"pretoken": [b"see", b" my"], "count": [3, 2]}), "others.parquet")
+    if "counts" in wanted:
+        plan = bbpe.plan_count("a.jsonl", "counts", pattern="gpt2", part_size=300)
+        for number in range(len(plan)):
+            bbpe.count_part(plan, number)
+    if wanted & {"shards", "wrong"}:
+        for folder in wanted & {"shards", "wrong"}:
+            bbpe.shard("a.jsonl", folder, TOK, part_size=300)
+    if "wrong" in wanted:
+        change_ids(Path("wrong/part-00000.bin"))
 
 
-def outcome(call: Callable[..., Any], given: Mapping[str, Any]) -> Any:
-    """What a call returns, or the error by which it refuses."""
-    try:
-        return seen(call(**{name: value for name, value in given.items() if value is not ...}))
-    except (ValueError, bbpe.CorpusError) as error:
-        return type(error).__name__, str(error)
-
-
-def differs(call: Callable[..., Any], given: Mapping[str, Any], option: str, two: Two) -> None:
-    found = [outcome(call, {**given, **two.more, option: value}) for value in (two.first, two.second)]
-    assert found[0] != found[1], f"{option} changes nothing"
-    # one of both is no refusal, or the test would compare two messages
-    assert any(not (isinstance(each, tuple) and each[:1] and str(each[0]).endswith("Error")) for each in found), found
+def change_ids(path: Path) -> None:
+    """Exchange two ids of a part, and write the digest of that into its record."""
+    ids = np.fromfile(path, np.uint16)
+    at = int(np.flatnonzero(ids[1:] != ids[:-1])[0])
+    ids[at : at + 2] = ids[at : at + 2][::-1]
+    ids.tofile(path)
+    known = json.loads(path.with_suffix(".json").read_text())
+    known["files"][path.name]["sha256"] = hashlib.sha256(path.read_bytes()).hexdigest()
+    path.with_suffix(".json").write_text(json.dumps(known))
 
 
 @pytest.mark.parametrize(("name", "option"), [(name, option) for name, row in ROWS.items() for option in row.options])
 def test_functions(name: str, option: str, here: Path) -> None:
-    differs(ROWS[name].call, ROWS[name].given, option, ROWS[name].options[option])
+    row = ROWS[name]
+    make({value for value in row.given.values() if isinstance(value, str)} | ({"shards"} & {name.partition("_")[2]}))
+    differs(row.call, row.given, option, row.options[option])
 
 
 @pytest.mark.parametrize(
@@ -229,40 +135,177 @@ def test_models_of_training(name: str, option: str) -> None:
 
 @pytest.mark.parametrize("option", FILES)
 def test_counting(option: str, here: Path) -> None:
+    """Of files, of texts, in parts, and where counting is an argument of training."""
+
     def texts(files: str, **given: Any) -> bbpe.PretokenCounts:
         rows = Path(files).read_text().splitlines()
         wanted = [json.loads(row)["text"] for row in rows] if files.endswith("a.jsonl") else [Path(files).read_text()]
         return bbpe.count_from_iterator(wanted, **given)
 
+    def trained(files: str, pattern: str, **given: Any) -> bbpe.Tokenizer:
+        return bbpe.train(files, 320, pattern=pattern, counting=bbpe.Counting(**given))
+
     given = {"files": "a.jsonl", "pattern": "gpt2"}
     differs(bbpe.count, given, option, FILES[option])
+    differs(planned, given, option, FILES[option])
     if option in TextOptions.__annotations__ or option in ("pattern", "special_tokens"):
         differs(texts, given, option, FILES[option])
+    if option in FileOptions.__annotations__:
+        differs(trained, given, option, FILES[option])
+
+
+def test_a_plan_of_a_count_has_parts(here: Path) -> None:
+    differs(planned, {"files": "a.jsonl", "pattern": "gpt2"}, "part_size", Two("64MB", 100))
 
 
 @pytest.mark.parametrize("option", SHARDS)
 def test_sharding(option: str, here: Path) -> None:
-    folders: Iterator[int] = iter(range(2))
+    """In one call, and in those that workers make."""
+    folders: Iterator[int] = iter(range(4))
 
     def files_of(files: str, **given: Any) -> dict[str, bytes]:
         folder = Path(f"out{next(folders)}")
         bbpe.shard(files, folder, TOK, **given)
         return {path.name: path.read_bytes() for path in folder.glob("part-*") if path.suffix != ".json"}
 
+    def by_parts(files: str, **given: Any) -> dict[str, bytes]:
+        folder = Path(f"out{next(folders)}")
+        plan = bbpe.plan_shards(files, folder, TOK, **given)
+        for number in range(len(plan)):
+            bbpe.shard_part(plan, number)
+        return {path.name: path.read_bytes() for path in folder.glob("part-*") if path.suffix != ".json"}
+
     differs(files_of, {"files": "a.jsonl"}, option, SHARDS[option])
+    differs(by_parts, {"files": "a.jsonl"}, option, SHARDS[option])
 
 
-def options_of(call: Callable[..., Any]) -> set[str]:
-    return set(inspect.signature(call).parameters) - SUBJECTS - ONLY_SPEED
+@pytest.mark.parametrize("name", sorted(set(formats.FORMATS) - {"minbpe", "rwkv", "youtokentome"}))  # test_other_tools
+def test_a_file_is_written_in_the_format_that_is_asked_for(name: str, tmp_path: Path) -> None:
+    if name == "gguf":
+        pytest.importorskip("gguf")
+    (tmp_path / "tekken.json").write_text(json.dumps(tekken()))
+    words = bbpe.BPE(alphabet="chars", end_of_word="</w>", unk_token="<unk>")
+    tok = {
+        "codes": lambda: bbpe.train_from_iterator([OTHER], 40, model=words),
+        "wordpiece": lambda: bbpe.train_from_iterator([OTHER], 40, model="wordpiece"),
+        "sentencepiece": lambda: UNIGRAM,
+        "tekken": lambda: bbpe.load(tmp_path / "tekken.json"),
+    }.get(name, lambda: PLAIN)()
+    tok.save(tmp_path / "new", format=name)
+    assert formats.sniff(tmp_path / "new") == name
 
 
-def test_the_table_is_whole() -> None:
-    for name, row in ROWS.items():
-        owner, _, method = name.rpartition(".")
-        call = getattr(getattr(bbpe, owner) if owner else bbpe, method)
-        assert options_of(call) == set(row.options), name
-    for name, (kind, options) in FULL_MODELS.items():
-        assert {field.name for field in fields(kind)} == set(options), name
-    assert {*FileOptions.__annotations__, *TextOptions.__annotations__} - ONLY_SPEED <= set(FILES)
-    assert options_of(bbpe.count) <= set(FILES)
-    assert set(ShardOptions.__annotations__) == set(SHARDS)
+@pytest.mark.parametrize("part", get_args(Part))
+def test_a_part_is_left_out_if_that_is_asked_for(part: Part, tmp_path: Path) -> None:
+    whole = replace(PLAIN.spec, special_tokens={"<s>": 290})
+    name, changed = {
+        "special_tokens": ("tiktoken", whole),
+        "template": ("gpt2", replace(whole, template=Template(((290, 0), ("A", 0)), ((290, 0), ("A", 0), ("B", 1))))),
+        "pattern": ("gpt2", replace(whole, pattern=get_pattern("o200k"), modelled=())),
+        "padding": ("gpt2", replace(whole, padding=RowPadding(290, "<s>"))),
+    }[part]
+    said = "how text is split" if part == "pattern" else rf"drop=\['{part}'\]"
+    with pytest.raises(bbpe.VocabularyError, match=said):
+        bbpe.Tokenizer(changed).save(tmp_path / "x", format=name)
+    bbpe.Tokenizer(changed).save(tmp_path / "x", format=name, drop=[part])
+    again = bbpe.load(tmp_path / "x", pattern="gpt2")
+    assert again.encode(TEXT) == PLAIN.encode(TEXT)
+    assert again.special_tokens == ({} if part == "special_tokens" else {"<s>": 290})
+    assert again.spec.template is again.spec.padding is None
+
+
+def reporting() -> list[str]:
+    """Functions with `progress`."""
+    with_it = (name for name, call in two_values.public() if "progress" in optional(call))
+    return [name for name in with_it if not name.endswith("__init__")]
+
+
+@pytest.mark.parametrize("name", reporting())
+def test_progress_is_told(name: str, here: Path) -> None:
+    special: dict[str, Callable[..., Any]] = {
+        "count": lambda **given: bbpe.count("a.jsonl", pattern="gpt2", **given),
+        "count_from_iterator": lambda **given: bbpe.count_from_iterator(TEXTS, pattern="gpt2", **given),
+        "shard": lambda **given: bbpe.shard("a.jsonl", "out", TOK, **given),
+        "lint": lambda **given: bbpe.lint(TOK, "a.jsonl", **given),
+        "compare": lambda **given: bbpe.compare(TOK, PLAIN, "a.jsonl", **given),
+    }
+    told: list[Progress] = []
+    special.get(name, lambda **given: ROWS[name].call(**ROWS[name].given, **given))(progress=told.append)
+    assert told
+    assert {type(each) for each in told} == {Progress}
+
+
+class Asked(ThreadPoolExecutor):
+    """Threads that know how often they were asked."""
+
+    times = 0
+
+    def submit(self, *arguments: Any, **options: Any) -> Future[Any]:
+        self.times += 1
+        return super().submit(*arguments, **options)
+
+
+@pytest.mark.parametrize("name", [name for name, call in two_values.public() if "executor" in optional(call)])
+def test_an_executor_does_the_work(name: str, here: Path) -> None:
+    calls: dict[str, Callable[..., Any]] = {
+        "count": lambda given: bbpe.count("a.jsonl", pattern="gpt2", executor=given),
+        "count_from_iterator": lambda given: bbpe.count_from_iterator(TEXTS, pattern="gpt2", executor=given),
+        "shard": lambda given: bbpe.shard("a.jsonl", "out", TOK, executor=given),
+        "Counting.__init__": lambda given: bbpe.train("a.jsonl", 270, counting=bbpe.Counting(executor=given)),
+    }
+    with Asked(1) as executor:
+        calls[name](executor)
+    assert executor.times
+
+
+@pytest.mark.parametrize("name", ["threads", "in_flight", "attempts", "max_memory", "checkpoint"])
+def test_resources_of_counting(name: str, here: Path) -> None:
+    """Each is read: too little of it is refused, and a checkpoint is there."""
+    given = {"files": "a.jsonl", "pattern": "gpt2", "executor": None}
+    if name == "checkpoint":
+        bbpe.count("a.jsonl", pattern="gpt2", checkpoint="c")
+        bbpe.count_from_iterator(TEXTS, pattern="gpt2", checkpoint="d")
+        assert Path("c/bbpe-checkpoint.json").exists()
+        assert Path("d/bbpe-checkpoint.json").exists()
+        return
+    two = Two("1GB", 1) if name == "max_memory" else Two(1, 0)
+    differs(bbpe.count, given, name, two)
+    differs(lambda files, **more: bbpe.count_from_iterator(TEXTS, **more), given, name, two)
+    differs(lambda files, pattern, **more: bbpe.train(files, 270, counting=bbpe.Counting(**more)), given, name, two)
+    if name != "max_memory":
+        differs(
+            lambda pattern, executor, **more: bbpe.shard(folder=new_folder(), tokenizer=TOK, **more), given, name, two
+        )
+
+
+def covered() -> dict[str, set[str]]:
+    """The options that this file looks at, by what has them."""
+    found: dict[str, set[str]] = {name: set(row.options) for name, row in ROWS.items()}
+    found |= {name: set(options) for name, (_, options) in FULL_MODELS.items()}
+    own = set(RESOURCES) | {"executor", "progress"}
+    found["count"] = found["Counting"] = {*FILES, *own}
+    found["count_from_iterator"] = {*FILES, *own}
+    found["plan_count"] = {*FILES, "part_size"}
+    found["shard"], found["plan_shards"] = {*SHARDS, *own}, set(SHARDS)
+    for name in reporting():
+        found.setdefault(name, set()).add("progress")
+    for each in ELSEWHERE:
+        found.setdefault(each.rpartition(".")[0], set()).add(each.rpartition(".")[2])
+    return found
+
+
+def test_no_option_is_left_out() -> None:
+    """Of any public function or method; a row for what is no option has been forgotten."""
+    rows, looked_at = covered(), set()
+    for name, call in two_values.public():
+        owner = name.removesuffix(".__init__")
+        if owner in RESULTS:
+            continue
+        looked_at |= {owner} & rows.keys()
+        assert optional(call) <= rows.get(owner, set()), f"{owner} has options without a row"
+        assert owner not in ROWS or set(ROWS[owner].options) <= set(inspect.signature(call).parameters) | {"**options"}
+    assert looked_at == rows.keys()
+    assert len(looked_at) > 60
+    assert {name for name in RESULTS if not is_dataclass(getattr(bbpe, name))} == set()
+    assert set(FULL_MODELS) == {"BPE", "WordPiece", "Unigram"}
+    assert all(map(two_values.is_there, (*RESOURCES.values(), *ELSEWHERE.values())))
