@@ -1125,7 +1125,8 @@ class Tokenizer:
 
         Raises:
             VocabularyError: The format cannot hold this tokenizer; the message names the parts that would be lost.
-            ValueError: `format` is unknown, or nothing can be written to the URL.
+            ValueError: `format` or a part of `drop` is unknown, or nothing can be written to URLs of this kind.
+            CorpusError: The protocol of the URL is unknown.
             OSError: The file cannot be written.
 
         Example:

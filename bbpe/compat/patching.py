@@ -38,11 +38,15 @@ def patch_transformers() -> None:
         >>> tokenizer = transformers.AutoTokenizer.from_pretrained("Qwen/Qwen3-8B")  # doctest: +SKIP
         >>> bbpe.unpatch_transformers()  # doctest: +SKIP
     """
-    safe_import("tokenizers.decoders")
-    import tokenizers.decoders
-    safe_import("transformers", "PreTrainedTokenizerFast")
-    import transformers
-    from transformers import PreTrainedTokenizerFast
+    try:
+        safe_import("tokenizers.decoders")
+        import tokenizers.decoders
+        safe_import("transformers", "PreTrainedTokenizerFast")
+        import transformers
+        from transformers import PreTrainedTokenizerFast
+    except ImportError as error:
+        problem = "patch_transformers needs transformers; install it with: pip install 'bbpe[huggingface]'"
+        raise ImportError(problem) from error
 
     if _replaced:
         return

@@ -193,7 +193,8 @@ def _blocks(all_shards: Sequence[Shards], sources: list[int]) -> Iterator[tuple[
         plan = shards.plan
         for number in range(len(plan)):
             record = read_record(plan, number)
-            assert record is not None
+            if record is None:
+                raise CorpusError(f"{plan.stem(number)}: the part is missing; run bbpe.shard again")
             # not the lists of the format, which are larger, and were checked when they were written
             ids = plan.policy.files.ids(plan.stem(number), plan.policy.dtype)
             lengths = lens_of(plan, number)

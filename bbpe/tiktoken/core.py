@@ -21,6 +21,7 @@ from ..encodings import published_vocabulary, tokenizer_of_ranks
 from ..errors import SpecialTokenError, TokenIdError, TokenNotFoundError, VocabularyError
 from ..lazy import lazy_property, np, npt
 from ..pipeline.special_tokens import NOTHING, Matcher
+from ..spec.models import WordPieceModel
 from ..tokenizer import Tokenizer
 from ..types import Ragged
 
@@ -99,7 +100,7 @@ class Encoding:
 
     def _view(self, tokenizer: Tokenizer) -> None:
         spec = tokenizer.spec
-        if tokenizer._encoder.has_rules:
+        if tokenizer._encoder.has_rules or spec.characters is not None or isinstance(spec.model, WordPieceModel):
             raise VocabularyError(
                 "this tokenizer has normalizers, prefixes, options of special tokens or symbols that are characters; "
                 "tiktoken has none of these"

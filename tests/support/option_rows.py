@@ -198,7 +198,7 @@ ROWS: dict[str, Row] = {
     "BBPEError": Row(bbpe.BBPEError, {}, {"message": Two("a", "b")}),
     "VocabularyError": Row(bbpe.VocabularyError, {"problem": "a"}, {"path": Two(..., "f"), "place": Two(..., "key")}),
     "LintReport.lines": Row(
-        lambda **given: list(bbpe.lint(TOK).lines(**given)), {}, {"examples": Two(0, 4), "explained": Two(True, False)},
+        lambda **given: list(bbpe.lint(TOK).lines(**given)), {}, {"examples": Two(1, 4), "explained": Two(True, False)},
     ),
     "PretokenCounts.most_common": Row(COUNTS.most_common, {}, {"n": Two(..., 1)}),
     "Ragged.to_arrow": Row(arrow_type, {}, {"type": Two(..., "large_list")}),

@@ -106,7 +106,13 @@ def public(*owners: type) -> Iterator[tuple[str, Callable[..., Any]]]:
             yield name, found
     for kind in owners:
         for name, value in callables(kind):
-            yield f"{kind.__name__}.{name}", value
+            yield f"{label(kind)}.{name}", value
+
+
+def label(kind: type) -> str:
+    """The name of a class; with its module where another one of the package has that name."""
+    is_public = getattr(bbpe, kind.__name__, None) is kind
+    return kind.__name__ if is_public else f"{kind.__module__.removeprefix('bbpe.')}.{kind.__name__}"
 
 
 def is_there(test: str) -> bool:

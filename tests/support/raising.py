@@ -1,0 +1,211 @@
+"""A table of calls that raise: for each error of a docstring's `Raises` the calls that raise it.
+
+Calls find these files in the current folder: a.jsonl, a.txt, broken.jsonl (no JSON), archive.txt (a zip file); and no
+missing.txt.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+from option_rows import OTHER, PLAIN, TEXT, TEXTS, TOK
+
+import bbpe
+from bbpe.compat.tokenizers import Tokenizer
+from bbpe.spec.rules import Lowercase, Template, TokenOptions
+from bbpe.spec.spec import TextRules
+
+Call = Callable[[], Any]
+#: A tokenizer without a form for pairs, one whose ids 290 to 399 have no token, and ones with rules and characters.
+NO_PAIR = bbpe.Tokenizer(replace(TOK.spec, template=Template(((0, 0), ("A", 0)))))
+HOLE = bbpe.Tokenizer(replace(PLAIN.spec, special_tokens={"<s>": 400}))
+RULES = bbpe.Tokenizer(replace(PLAIN.spec, rules=TextRules((Lowercase(),))))
+OPTIONS = bbpe.Tokenizer(replace(HOLE.spec, token_options={"<s>": TokenOptions(lstrip=True)}))
+WORDS = bbpe.train_from_iterator([OTHER], 40, model=bbpe.BPE(alphabet="chars", end_of_word="</w>"))
+VOCAB = {byte: bytes([byte]) for byte in range(256)}
+RANKS = {token: byte for byte, token in VOCAB.items()}
+PART_OF_A_CHARACTER = PLAIN.encode("\u00e9")[:1]
+VIEW, TIKTOKEN = TOK.as_tokenizers(), TOK.as_tiktoken()
+REFUSED: dict[str, Any] = {"disallowed_special": "all"}
+PAIR: dict[str, Any] = {"add_special_tokens": True}
+#: More than any file or machine has.
+HUGE = 1 << 62
+
+
+def without(package: str, call: Call) -> Call:
+    """The call where a package is not installed."""
+
+    def tried() -> Any:
+        # only this one is put back: other modules that the call imports stay
+        modules: dict[str, Any] = sys.modules
+        before = modules.get(package, tried)
+        modules[package] = None
+        try:
+            return call()
+        finally:
+            if before is tried:
+                del modules[package]
+            else:
+                modules[package] = before
+
+    return tried
+
+
+def plan(**options: Any) -> bbpe.ShardPlan:
+    return bbpe.plan_shards("a.jsonl", "out", TOK, **{"part_size": 300, **options})
+
+
+def count_plan() -> bbpe.CountPlan:
+    return bbpe.plan_count("a.jsonl", "counts", pattern="gpt2", part_size=300)
+
+
+def shards(folder: str = "out", **options: Any) -> str:
+    bbpe.shard("a.jsonl", folder, TOK, **{"part_size": 300, **options})
+    return folder
+
+
+def after(first: Callable[[], Any], call: Callable[[Any], Any]) -> Call:
+    """A call with the result of another one, which raises nothing."""
+
+    def both() -> Any:
+        try:
+            made = first()
+        except Exception as error:
+            raise AssertionError("the first call failed") from error
+        return call(made)
+
+    return both
+
+
+def rewritten(made: Any) -> Any:
+    """The file of a plan is another one now."""
+    Path("a.jsonl").write_text('{"text": "other"}\n')
+    return made
+
+
+def gone(made: Any) -> Any:
+    Path("a.jsonl").unlink()
+    return made
+
+
+def emptied(folder: str, pattern: str) -> None:
+    for path in Path(folder).glob(pattern):
+        path.unlink()
+
+
+def cut(path: str) -> None:
+    data = Path(path).read_bytes()
+    Path(path).write_bytes(data[: len(data) // 2])
+
+
+def needs_more(call: Callable[[bbpe.Counting], Any]) -> Call:
+    """A call that learns merges within less memory than that takes."""
+
+    def tried() -> Any:
+        pytest.importorskip("pyarrow")
+        with patch("bbpe.training.bpe.resident_bytes", lambda: HUGE):
+            return call(bbpe.Counting(max_memory="1GB"))
+
+    return tried
+
+
+def kinds(name: str, call: Callable[..., Any], **wrong: Any) -> dict[str, list[Call]]:
+    """Entries of one function: for each error the arguments that are wrong, or calls."""
+    found: dict[str, list[Call]] = {}
+    for error, given in wrong.items():
+        each = given if isinstance(given, list) else [given]
+        found[f"{name} {error}"] = [one if callable(one) else partial(call, **one) for one in each]
+    return found
+
+
+def encoding(name: str, key: str = "text", **more: Any) -> dict[str, list[Call]]:
+    """Entries of a method that refuses special tokens in texts."""
+    call = getattr(TOK, name)
+    text: Any = [TEXT] if key == "texts" else TEXT.encode() if name == "encode_bytes" else TEXT
+    given = {key: text, **REFUSED, **more.pop("more", {})}
+    return kinds(f"Tokenizer.{name}", call, SpecialTokenError={**given}, **more)
+
+
+TYPES = [{"texts": "see"}, {"texts": {"see"}}, {"texts": {"see": 1}}, {"texts": [5]}]
+FILES = {"CorpusError": [{"files": "broken.jsonl"}, {"files": "archive.txt"}], "OSError": {"files": "missing.txt"}}
+
+
+def classic() -> bbpe.BBPETokenizer:
+    bbpe.BBPETokenizer.train_tokenizer(TEXT, 260, "v.json", "m.txt")
+    return bbpe.BBPETokenizer("v.json", "m.txt")
+
+
+def evaluated() -> bbpe.Evaluation:
+    return bbpe.evaluate([TOK, PLAIN], texts=TEXTS)
+
+
+def plotted(path: str) -> None:
+    pytest.importorskip("matplotlib")
+    evaluated().plot(path)
+
+
+def arrow(rows: list[Any]) -> Any:
+    return pytest.importorskip("pyarrow").array(rows)
+
+
+def ragged(token_id: int) -> bbpe.Ragged:
+    pytest.importorskip("pyarrow")
+    return bbpe.Ragged(np.array([token_id], np.uint32), np.array([0, 1]))
+
+
+def big() -> bbpe.Tokenizer:
+    """A tokenizer whose ids do not fit 16 bits."""
+    return bbpe.Tokenizer(replace(PLAIN.spec, special_tokens={"<s>": 70_000}))
+
+
+def taken() -> str:
+    """A folder with a file of somebody else."""
+    Path("taken").mkdir()
+    Path("taken/notes.txt").write_text("mine")
+    return "taken"
+
+
+def counted() -> None:
+    made = count_plan()
+    for number in range(len(made)):
+        bbpe.count_part(made, number)
+
+
+def shortened() -> Tokenizer:
+    """A view in which the first text of a pair alone loses ids."""
+    view = TOK.as_tokenizers()
+    view.enable_truncation(5, strategy="only_first")
+    return view
+
+
+def unwritten(path: str | None = None) -> Any:
+    """What a tokenizer.json has no place for, as a text or in a file."""
+    made = bbpe.train_from_iterator([OTHER], 40, model=bbpe.BPE(alphabet="chars", word_start="\u2581"))
+    view = bbpe.Tokenizer(replace(made.spec, merge_levels=tuple(0 for _ in made.merges))).as_tokenizers()
+    return view.to_str() if path is None else view.save(path)
+
+
+def as_folder(made: bbpe.ShardPlan) -> bbpe.ShardPlan:
+    """A record that is no file."""
+    Path("out/part-00000.json").unlink()
+    Path("out/part-00000.json").mkdir()
+    return made
+
+
+def lost(made: bbpe.ShardPlan) -> bbpe.ShardPlan:
+    """The parts of a plan, one of which has a document less."""
+    for number in range(len(made)):
+        bbpe.shard_part(made, number)
+    path = Path("out/part-00000.json")
+    record = json.loads(path.read_text())
+    path.write_text(json.dumps({**record, "documents": record["documents"] - 1}))
+    return made
