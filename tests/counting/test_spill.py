@@ -60,3 +60,11 @@ def test_an_error_in_the_sum_leaves_nothing(
         bbpe.count(corpus, pattern="gpt2", max_memory="1GB", threads=1)
     gc.collect()
     assert list(temporary.iterdir()) == []
+
+
+def test_a_sum_of_parts_is_in_a_file_if_memory_is_bounded(tmp_path: Path, corpus: Path) -> None:
+    plan = bbpe.plan_count(corpus, tmp_path / "plan", pattern="gpt2")
+    bbpe.count_part(plan, 0)
+    free, bounded = bbpe.sum_counts(plan), bbpe.sum_counts(plan, max_memory="1GB")
+    assert list(free) == list(bounded)
+    assert free.nbytes > bounded.nbytes == 0
