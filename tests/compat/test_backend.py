@@ -139,8 +139,11 @@ def test_special_tokens_as_plain_text_of_which_a_model_makes_tokens() -> None:
     ours.encode_special_tokens = theirs.encode_special_tokens = True
     with pytest.warns(AccelerationWarning, match="without special tokens, because bbpe differs"):
         assert ours.encode("<s>see").ids == theirs.encode("<s>see").ids
+    assert ours.ready() is None
+    assert ours.ready(is_plain=False) is not None  # for a call with another option
     ours.encode_special_tokens = theirs.encode_special_tokens = False
     assert ours.ready() is not None
+    assert ours.ready(is_plain=True) is None
     assert ours.encode("<s>see").ids == theirs.encode("<s>see").ids
 
 
@@ -204,6 +207,14 @@ def test_tokenizers_decodes_what_differs_with_or_without_special_tokens(
     assert ours.stream_decoder([], skips) is None
     monkeypatch.setattr(ours, "_odd", (frozenset(), odd[1]) if not skips else (odd[0], frozenset()))
     assert ours.stream_decoder([], skips) is not None
+
+
+def test_a_new_token_says_nothing_of_how_others_are_decoded(pair: tuple[Any, Any]) -> None:
+    ours, _ = pair
+    ours._odd = frozenset({20}), frozenset({21})
+    ours.add_tokens(["<x>"])
+    assert ours.ready() is not None
+    assert ours._odd == (frozenset({20}), frozenset({21}))
 
 
 @pytest.mark.parametrize("name", ["train", "train_from_iterator"])

@@ -12,12 +12,12 @@ import bbpe
 from bbpe.compat import chat_masks
 from bbpe.compat.encoding import Encoding
 
-pytest.importorskip("tokenizers")
+hf = pytest.importorskip("tokenizers")
 pytest.importorskip("jinja2")
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     transformers = pytest.importorskip("transformers")
-from small_hf import KINDS
+from small_hf import KINDS  # noqa: E402 - it imports tokenizers
 
 TEMPLATE = (
     "{% for m in messages %}{% if m['role'] == 'assistant' %}{% generation %}{{ m['content'] }}{% endgeneration %}\n"
@@ -63,11 +63,47 @@ def test_masks_are_those_of_transformers(pair: tuple[Any, Any], monkeypatch: pyt
     assert prompts[0] == prompts[1]
 
 
-def test_no_list_of_offsets_is_made(pair: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+OTHER = (
+    "{% for d in documents or [] %}{{ d.text }}{% endfor %}{% for t in tools or [] %}{{ t.name }}{% endfor %}"
+    + TEMPLATE
+    + "{% if add_generation_prompt %}<s>{% endif %}"
+)
+#: Options of a chat that change its text, and its mask with it.
+CHAT_OPTIONS: list[dict[str, Any]] = [
+    {}, {"mark": " first"}, {"chat_template": OTHER}, {"chat_template": OTHER, "add_generation_prompt": True},
+    {"chat_template": OTHER, "documents": [{"title": "a", "text": "see my"}]},
+    {"chat_template": OTHER, "tools": [{"name": "dogs"}]},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("options", CHAT_OPTIONS, ids=str)
+def test_no_list_of_offsets_is_made(
+    pair: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]
+) -> None:
     messages = [{"role": role, "content": "see my dogs"} for role in ("user", "assistant") * 2]
-    expected = masked(pair[1], messages)
+    messages.insert(2, {"role": "assistant", "content": ""})
+    messages.insert(0, {"role": "assistant", "content": ""})
+    expected = masked(pair[1], messages, **options)
+    assert 1 in expected["assistant_masks"]
     monkeypatch.setattr(Encoding, "offsets", property(lambda _: pytest.fail("offsets were made")))
-    assert masked(pair[0], messages) == expected
+    assert masked(pair[0], messages, **options) == expected
+
+
+def test_the_mask_is_that_of_the_text_that_was_encoded(pair: tuple[Any, Any]) -> None:
+    """A class of one's own may change the text of a chat before it is encoded."""
+
+    class Own(transformers.PreTrainedTokenizerFast):
+        def __call__(self, text: Any, *arguments: Any, **options: Any) -> Any:
+            text = f"see {text}" if isinstance(text, str) else [f"see {each}" for each in text]
+            return super().__call__(text, *arguments, **options)
+
+    inner = hf.Tokenizer.from_str(pair[1]._tokenizer.to_str())
+    ours, theirs = (
+        Own(tokenizer_object=hf.Tokenizer.from_str(inner.to_str()), pad_token="<s>", chat_template=TEMPLATE)
+        for _ in range(2)
+    )
+    messages = [{"role": role, "content": "my dogs"} for role in ("user", "assistant")]
+    assert masked(bbpe.accelerate(ours), messages) == masked(theirs, messages)
 
 
 def test_a_character_is_found_as_in_offsets(pair: tuple[Any, Any]) -> None:

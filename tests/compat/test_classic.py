@@ -214,3 +214,21 @@ def test_missing_files_are_named(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError) as caught:
         BBPETokenizer(tmp_path / "vocab.json", tmp_path / "merges.txt")
     assert Path(caught.value.filename).name in ("vocab.json", "merges.txt")
+
+
+@pytest.mark.parametrize("names", [("vocab",), ("merges",), ("vocab", "merges"), ()])
+def test_only_the_files_that_are_asked_for_are_written(tmp_path: Path, names: tuple[str, ...]) -> None:
+    paths = {f"{name}_outfile": tmp_path / name for name in names}
+    BBPETokenizer.train_tokenizer("low lower lowest é", 262, **paths)
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(names)
+
+
+def test_ids_of_any_kind_are_decoded_and_texts_beyond_ascii_are_kept(tmp_path: Path) -> None:
+    files = tmp_path / "vocab", tmp_path / "merges"
+    BBPETokenizer.train_tokenizer("low é中 low é中", 270, *files)
+    tok = BBPETokenizer(*files)
+    ids = tok.encode("low é中")
+    for given in (ids, tuple(ids), np.array(ids), np.array(ids, np.int16), SimpleNamespace(tolist=lambda: ids)):
+        assert tok.decode(given) == "low é中"
+    assert tok.forward(["low", "é中"]).tolist() == [*tok.encode("low"), *tok.encode("é中")]
+    assert tok("low é中").tolist() == ids == tok.encode_batch(["low é中", "x"], num_threads=2)[0]

@@ -13,6 +13,7 @@ from strings import adversarial_strings
 from vocabularies import MERGES, small_spec, vocab_of, write_json
 
 import bbpe
+from bbpe.records import replace
 from bbpe.spec.rules import Template
 from bbpe.spec.spec import make_spec
 from bbpe.tokenizer import Tokenizer
@@ -115,6 +116,42 @@ def test_what_lies_beside_the_file(tmp_path):
         (tmp_path / "tokenizer_config.json").write_text(wrong)
         with pytest.raises(bbpe.VocabularyError, match=r"tokenizer_config\.json"):
             bbpe.load(tmp_path).as_huggingface()
+
+
+def test_settings_of_the_files_in_their_order(tmp_path):
+    """The options of a call come before the configuration, and this before the map of special tokens."""
+    specials = {"<|endoftext|>": 300, "<a>": 301, "<b>": 302, "<c>": 303, "<img>": 304}
+    Tokenizer(small_spec(special_tokens=specials)).save(tmp_path / "tokenizer.json")
+    write_json(tmp_path / "special_tokens_map.json", {"pad_token": "<a>", "bos_token": {"content": "<a>"}})
+    config = {
+        "pad_token": "<b>", "cls_token": {"content": "<c>"}, "truncation_side": "left", "padding_side": "left",
+        "clean_up_tokenization_spaces": True, "model_input_names": ["input_ids"], "image_token": "<img>",
+        "mask_token": None,
+    }  # fmt: skip
+    write_json(tmp_path / "tokenizer_config.json", config)
+    loaded = bbpe.load(tmp_path)
+    view = loaded.as_huggingface()
+    assert (view.bos_token, view.pad_token, view.cls_token, view.eos_token) == ("<a>", "<b>", "<c>", "<|endoftext|>")
+    assert (view.truncation_side, view.padding_side, view.model_input_names) == ("left", "left", ["input_ids"])
+    assert view.clean_up_tokenization_spaces
+    assert view.image_token == "<img>"
+    assert view.mask_token is None
+    given = {"pad_token": "<c>", "truncation_side": "right", "eos_token": "<a>", "clean_up_tokenization_spaces": False}
+    view = loaded.as_huggingface(**given)
+    assert {name: getattr(view, name) for name in given} == given
+    assert (view.bos_token, view.padding_side) == ("<a>", "left")
+    assert len(view) == len(loaded)
+    with pytest.raises(TypeError, match="truncation_sid"):
+        loaded.as_huggingface(truncation_sid="left")
+    assert not Tokenizer(small_spec()).as_huggingface().clean_up_tokenization_spaces
+
+
+def test_a_token_of_the_map_that_the_vocabulary_lacks_gets_no_id(tmp_path):
+    Tokenizer(small_spec()).save(tmp_path / "tokenizer.json")
+    spec = bbpe.load(tmp_path).spec
+    spec = replace(spec, files={"special_tokens_map.json": b'{"mask_token": "<mask>", "pad_token": "<|endoftext|>"}'})
+    view = Tokenizer(spec).as_huggingface()
+    assert (view.mask_token, view.pad_token, len(view)) == (None, "<|endoftext|>", len(Tokenizer(spec)))
 
 
 def test_ranks_and_added_tokens(tmp_path):

@@ -143,6 +143,36 @@ def test_a_call_within_a_call_leaves_its_options() -> None:
     assert chosen.options.is_plain
 
 
+def test_what_a_call_sets_is_never_seen_by_another_thread() -> None:
+    from bbpe.compat.call_options import Chosen, Options
+
+    chosen = Chosen(Options())
+    plain, seen = Options(is_plain=True), []
+    with ThreadPoolExecutor(1) as pool:
+        with chosen.call():
+            chosen.options = plain
+            seen.append(pool.submit(lambda: chosen.options).result())
+        seen.append(pool.submit(lambda: chosen.options).result())
+        assert seen == [Options()] * 2
+        assert chosen.options == plain
+        # what is set outside of calls ends what calls of other threads have left, even when it is the same again
+        chosen.options = plain
+        with_own = Options(is_plain=False)
+
+        def call() -> None:
+            with chosen.call():
+                chosen.options = with_own
+
+        pool.submit(call).result()
+        assert pool.submit(lambda: chosen.options).result() == with_own
+        chosen.options = plain
+        assert pool.submit(lambda: chosen.options).result() == plain
+        pool.submit(chosen.after_call, with_own).result()
+        assert pool.submit(lambda: chosen.options).result() == with_own
+        chosen.options = plain
+        assert pool.submit(lambda: chosen.options).result() == plain
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_a_forked_child_does_not_wait_for_the_turn_of_a_thread() -> None:

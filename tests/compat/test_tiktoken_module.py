@@ -44,8 +44,6 @@ assert tiktoken is bbpe.tiktoken and tiktoken.Encoding is Encoding is bbpe.tikto
 assert tiktoken.model.encoding_name_for_model("gpt-4o") == "o200k_base" and ENCODINGS == {}
 bbpe.tiktoken.uninstall()
 import sys
-import threading
-from concurrent.futures import ThreadPoolExecutor
 assert not [name for name in sys.modules if name.partition(".")[0] == "tiktoken"]
 """
 PACKAGES = {
@@ -164,6 +162,11 @@ def test_names_of_models() -> None:
     assert (model.MODEL_TO_ENCODING, model.MODEL_PREFIX_TO_ENCODING) == (
         theirs.MODEL_TO_ENCODING, theirs.MODEL_PREFIX_TO_ENCODING,
     )  # fmt: skip
+    # the first prefix counts
+    assert list(model.MODEL_PREFIX_TO_ENCODING.items()) == list(theirs.MODEL_PREFIX_TO_ENCODING.items())
+    for prefix in theirs.MODEL_PREFIX_TO_ENCODING:
+        for name in (prefix, f"{prefix}x"):
+            assert model.encoding_name_for_model(name) == theirs.encoding_name_for_model(name), name
     assert bbpe.tiktoken.encoding_name_for_model("gpt-4o-mini") == theirs.encoding_name_for_model("gpt-4o-mini")
     assert set(bbpe.tiktoken.list_encoding_names()) >= set(pytest.importorskip("tiktoken").list_encoding_names())
     for wrong, near in (("gpt-6", "gpt-"), ("claude-sonnet-4-5", "not known")):
@@ -187,7 +190,9 @@ def test_plugins_and_constructors(
             bbpe.get_encoding("yours")
     finally:
         plugins.plugin_constructors.cache_clear()
+    assert "other" not in bbpe.tiktoken.list_encoding_names()
     monkeypatch.setitem(registry.ENCODING_CONSTRUCTORS, "other", lambda: {"name": "other", **GIVEN})
+    assert bbpe.tiktoken.list_encoding_names().count("other") == 1
     assert bbpe.tiktoken.get_encoding("other").encode("the") == [257]
 
 
@@ -218,6 +223,16 @@ def test_the_two_files_of_gpt2(bare: Path) -> None:
     found = load.data_gym_to_mergeable_bpe_ranks(*files, clobber_one_byte_tokens=True)
     assert found == theirs.data_gym_to_mergeable_bpe_ranks(*files, clobber_one_byte_tokens=True)
     text = Path(files[1]).read_text("utf-8")
+    assert load.data_gym_to_mergeable_bpe_ranks(*files) == found
+    digests = [hashlib.sha256(Path(file).read_bytes()).hexdigest() for file in files]
+    assert load.data_gym_to_mergeable_bpe_ranks(*files, *digests) == found
+    for wrong in ([digests[1], digests[1]], [digests[0], digests[0]]):
+        with pytest.raises(ValueError, match="SHA-256"):
+            load.data_gym_to_mergeable_bpe_ranks(*files, *wrong)
+    # special tokens are no merges
+    more = {**json.loads(text), "<|endoftext|>": 50_000, "<|startoftext|>": 50_001}
+    given = [files[0], str(put(bare / "files/more", json.dumps(more).encode()))]
+    assert load.data_gym_to_mergeable_bpe_ranks(*given) == found == theirs.data_gym_to_mergeable_bpe_ranks(*given)
     # files in which single bytes have other ids than those of GPT-2
     ids = json.loads(text)
     ids["a"], ids["b"] = ids["b"], ids["a"]
@@ -242,7 +257,9 @@ def test_other_packages_import_it() -> None:
 def test_it_does_not_replace_a_package_that_is_in_use() -> None:
     pytest.importorskip("tiktoken")
     calls = "try:\n    bbpe.tiktoken.install()\nexcept ImportError:\n    pass\nelse:\n    1/0"
-    run(f"import tiktoken, bbpe.tiktoken\n{calls}\nassert tiktoken is not bbpe.tiktoken")
+    kept = "bbpe.tiktoken.uninstall()\nimport sys\nassert sys.modules['tiktoken'] is tiktoken"
+    names = "assert sys.modules['tiktoken.core'] is tiktoken.core"
+    run(f"import tiktoken, bbpe.tiktoken\n{calls}\nassert tiktoken is not bbpe.tiktoken\n{kept}\n{names}")
 
 
 @pytest.mark.full

@@ -137,6 +137,48 @@ def test_wrong_types(pair):
     same(pair, "encode_batch", "ab")
     for name in ("encode_batch", "encode_ordinary_batch"):
         same(pair, name, ["a"], num_threads=0)
+        for wrong in (["a", 3], [b"a"], [None], ["a", ["b"]]):
+            same(pair, name, wrong)
+    for name in ("decode_batch", "decode_bytes_batch"):
+        for number in (0, -1):
+            same(pair, name, [[97], [98]], num_threads=number)
+        same(pair, name, [[97], [402]])
+        same(pair, name, [[402], [2**32]])
+
+
+def test_options_of_decoding_many(pair):
+    rows = [[255, 97], [97], [], [195]]
+    for errors in ("strict", "ignore", "replace", "backslashreplace"):
+        same(pair, "decode_batch", rows, errors=errors)
+        for row in rows:
+            same(pair, "decode", row, errors=errors)
+            same(pair, "decode", row, errors)
+    view, _ = pair
+    tok = view._tokenizer
+    texts = ["the thing", "", "é 中文"]
+    ragged = bbpe.Ragged.from_rows(np.array(row, np.uint32) for row in tok.encode_batch(texts))
+    assert view.decode_batch(ragged) == texts
+    assert view.decode_bytes_batch(view.encode_batch(texts)) == [text.encode() for text in texts]
+
+
+def test_a_view_is_made_once(tok_of):
+    tok = tok_of("gpt2")
+    assert tok.as_tiktoken() is tok.as_tiktoken()
+
+
+def test_added_tokens_are_special(pair):
+    spec = small_spec(special_tokens={"<s>": 300}, added_tokens={"<think>": 301})
+    view = Tokenizer(spec).as_tiktoken()
+    assert view.special_tokens_set == {"<s>", "<think>"}
+    assert view.is_special_token(301)
+    assert view.encode("a<think>", allowed_special="all")[-1] == 301
+    assert view.encode("a<think>", allowed_special={"<think>"})[-1] == 301
+    for text, place in (("<think>", 0), ("é<think>", 2), ("<s>", 0)):
+        with pytest.raises(ValueError, match=f"at byte {place};"):
+            view.encode(text)
+        with pytest.raises(ValueError, match=f"at byte {place};"):
+            view.encode_batch(["a", text])
+    assert view.n_vocab == view.max_token_value + 1 == 302
 
 
 def test_the_middle_of_a_character(pair):
@@ -147,7 +189,8 @@ def test_the_middle_of_a_character(pair):
 
 
 def test_unstable_ends(pair):
-    for text in [*TEXTS, "hello ", "  \n ab \n", "a\u3000"]:
+    ends = ["hello ", "  \n ab \n", "a\u3000", "the\n", "the \n\t", "a\t\t", "\n\n ", "the<s>\n", "x\t th"]
+    for text in [*TEXTS, *ends]:
         for policy in ({"allowed_special": "all"}, {"disallowed_special": ()}):
             mended = bbpe.text.well_formed(text)
             ours, theirs = (outcome(encoding.encode_with_unstable, mended, **policy) for encoding in pair)

@@ -100,6 +100,10 @@ STEPS = {
     "what a filter leaves out": "{% for i in range(99) %}"
     "{{ range(99) | reject('odd') | select('odd') | first }}{% endfor %}",
     "attributes": "{% for i in range(99) %}{{ range(99) | selectattr('x') | first }}{% endfor %}",
+    "searches": "{% set t = 'x' * 30000 %}{% for i in range(99) %}{% if 'y' in t %}{% endif %}{% endfor %}",
+    "searches by methods": "{% set t = 'x' * 30000 %}{% for i in range(99) %}{{ t.find('y') }}{{ t.count('y') }}"
+    "{{ t.endswith('y') }}{% endfor %}",
+    "comparisons": "{% set t = 'x' * 30000 %}{% for i in range(99) %}{{ t == t }}{% endfor %}",
     "calls": "{% set c = cycler(1, 2) %}{% for i in range(99) %}{% for j in range(9) %}{{ c.next() }}"
     "{% endfor %}{% endfor %}",
     "conditions": "{% for i in range(290) %}{% for j in (1, 2) %}{% if i %}{% if i %}{% if i %}{% if i %}"
@@ -203,6 +207,7 @@ RAW = {
     "SecurityError": "{{ ''.__class__.__mro__ }}",
     "SecurityError of a change": "{{ messages.append(1) }}",
     "SecurityError of a namespace": "{% set ns = namespace(_a=1) %}",
+    "SecurityError of an attribute": "{% set ns = namespace() %}{% set ns._a = 1 %}",
     "SyntaxError": "{% break %}", "SyntaxError of nesting": "{% for a in [1] %}" * 21 + "{% endfor %}" * 21,
     "RecursionError": "{{ " + "(" * 900 + "1" + ")" * 900 + " }}",
     "RecursionError of names": "{{ a" + ".b" * 1500 + " }}",

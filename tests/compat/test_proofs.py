@@ -1,0 +1,145 @@
+"""What `accelerate` proves before it takes a tokenizer: one difference anywhere, and it is refused or worked around."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from bbpe.compat.backend import _engine_of
+from bbpe.compat.proofs import PROBES, prove, prove_ids
+from bbpe.compat.row_options import row
+from bbpe.errors import AccelerationError
+
+hf = pytest.importorskip("tokenizers")
+from small_hf import KINDS  # noqa: E402 - it imports tokenizers
+
+
+class Other:
+    """A tokenizer of HF, one of whose methods gives another result."""
+
+    def __init__(self, inner: Any, name: str, change: Callable[..., Any]) -> None:
+        vars(self).update(_inner=inner, _name=name, _change=change)
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._inner, name)
+        if name != self._name:
+            return found
+        return lambda *given, **options: self._change(found(*given, **options), *given, **options)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self._inner, name, value)
+
+
+class Changed:
+    """An encoding with another list."""
+
+    def __init__(self, encoding: Any, name: str) -> None:
+        self._encoding, self._name = encoding, name
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._encoding, name)
+        return [*found[:-1], "?"] if name == self._name else found
+
+
+def another(name: str, at: int) -> Callable[..., Any]:
+    """A change of one encoding of a batch."""
+
+    def change(rows: list[Any], *_: object, **options: Any) -> list[Any]:
+        return [Changed(each, name) if number == at else each for number, each in enumerate(rows)]
+
+    return change
+
+
+def fewer(vocab: dict[str, int], *_: object) -> dict[str, int]:
+    return {key: token_id for key, token_id in vocab.items() if token_id != 5}
+
+
+DIFFERENCES: dict[str, tuple[str, Callable[..., Any], str]] = {
+    "another id": ("get_vocab", lambda vocab, *_: {**vocab, "s": 9999}, "token 's' has id .*tokenizers has 9999"),
+    "a token more": ("get_vocab", lambda vocab, *_: {**vocab, "more": 7}, "token 'more' has id None"),
+    "a token less": ("get_vocab", fewer, "tokenizers has None"),
+    **{f"{name} of a text": ("encode_batch", another(name, 2), f"{name} of .Hello World.*differ at")
+       for name in ("ids", "offsets", "word_ids", "special_tokens_mask")},
+    "ids of the last text": ("encode_batch", another("ids", len(PROBES) - 1), "ids of .https.*differ at"),
+    "ids of the vocabulary": ("encode_batch_fast", another("ids", 0), "ids of .*differ at"),
+    "a pair": ("encode", lambda found, *given, **options: Changed(found, "ids") if len(given) == 2 else found,
+               "ids of 'a pair of texts'"),
+    "words": ("encode", lambda found, *given, **options: Changed(found, "word_ids") if options else found,
+              "word_ids of 'a list of words'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("method", "change", "words"), DIFFERENCES.values(), ids=DIFFERENCES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_difference_is_an_error(kind: str, method: str, change: Callable[..., Any], words: str) -> None:
+    inner = KINDS[kind]()
+    engine = _engine_of(inner)
+    assert prove(engine, inner) == (frozenset(), frozenset())
+    with pytest.raises(AccelerationError, match=words):
+        prove(engine, Other(inner, method, change))
+
+
+def test_places_may_differ_only_if_they_are_accepted() -> None:
+    inner = KINDS["bytes"]()
+    engine = _engine_of(inner)
+    for name in ("offsets", "word_ids", "ids", "special_tokens_mask"):
+        other = Other(inner, "encode_batch", another(name, 2))
+        if name in ("offsets", "word_ids"):
+            prove(engine, other, accepts_offsets=True)
+            with pytest.raises(AccelerationError, match=f"accept_other_offsets=True takes our {name}"):
+                prove(engine, other)
+        else:
+            with pytest.raises(AccelerationError, match="differ at") as caught:
+                prove(engine, other, accepts_offsets=True)
+            assert "accept_other_offsets" not in str(caught.value)
+
+
+@pytest.mark.parametrize("skips", [True, False])
+def test_ids_that_are_decoded_in_another_way_are_found(skips: bool) -> None:
+    """Each, alone, and for the option with which they are."""
+
+    def change(text: str, ids: list[int], skip: bool) -> str:
+        return f"{text}!" if skip is skips and 20 in ids else text
+
+    def change_all(texts: list[str], rows: list[list[int]], skip: bool) -> list[str]:
+        return [change(text, ids, skip) for text, ids in zip(texts, rows, strict=True)]
+
+    inner = KINDS["bytes"]()
+    engine = _engine_of(inner)
+    odd = prove(engine, Other(Other(inner, "decode", change), "decode_batch", change_all))
+    assert odd == ((frozenset(), frozenset({20})) if skips else (frozenset({20}), frozenset()))
+
+
+def test_the_options_of_the_tokenizer_are_there_again() -> None:
+    """Also after a difference; no text is truncated or padded while it is compared."""
+    inner = KINDS["wordpiece"]()
+    engine = _engine_of(inner)
+    inner.enable_truncation(4, stride=1, strategy="only_first", direction="left")
+    inner.enable_padding(direction="left", length=9, pad_id=3, pad_type_id=1, pad_token="<s>")
+    inner.encode_special_tokens = True
+    before = inner.truncation, inner.padding, inner.encode_special_tokens
+    prove(engine, inner)
+    assert (inner.truncation, inner.padding, inner.encode_special_tokens) == before
+    with pytest.raises(AccelerationError):
+        prove(engine, Other(inner, "encode_batch", another("ids", 2)))
+    assert (inner.truncation, inner.padding, inner.encode_special_tokens) == before
+    prove_ids(engine, inner, [], is_plain=True)
+    assert (inner.truncation, inner.padding, inner.encode_special_tokens) == before
+
+
+def test_a_longer_and_a_shorter_result_differ_where_one_ends() -> None:
+    inner = KINDS["bytes"]()
+    engine = _engine_of(inner)
+    text = PROBES[2]
+    size = len(row(engine, [engine.encoded(text, None)], True, None).ids)
+
+    class Longer(Changed):
+        ids = property(lambda self: [*self._encoding.ids, 7])
+
+    def change(rows: list[Any], *_: object) -> list[Any]:
+        return [Longer(each, "") if number == 2 else each for number, each in enumerate(rows)]
+
+    with pytest.raises(AccelerationError, match=rf"differ at {size}: \[\] in bbpe, \[7\] in tokenizers"):
+        prove(engine, Other(inner, "encode_batch", change))
