@@ -285,7 +285,7 @@ def test_blanks_at_the_ends_and_their_places(rule: str) -> None:
         given = {name: bool(flags >> number & 1) for number, name in enumerate(names)}
         ours = SentencePieceNormalizer(rule_name=rule, **given)
         theirs = sentencepiece.SentencePieceNormalizer(rule_name=rule, **given)
-        for text in soups(60):
+        for text in [*soups(60), "\u200b▁", " \u200b▁ ", "Ab ẞ", "A\u200dB～", " ＦＵ\u3000Ｌ "]:
             assert ours.normalize(text) == theirs.normalize(text), (given, text)
             found, expected = ours.normalize(text, True), theirs.normalize(text, True)
             assert found == expected, (given, text)
