@@ -22,6 +22,7 @@ from small_hf import KINDS  # noqa: E402 - it imports tokenizers
 
 TEXTS = ["see my <s> dogs first", "a [SEP] see", "I have 12  dogs"]
 ROWS = [[20, 21, 3], [22, 4, 5]]
+MARKS = ["dogs , 12 , see", "see , my"]
 Call = Callable[[Any], Any]
 
 
@@ -144,9 +145,20 @@ FORMS: dict[str, Call] = {
     "an integer of numpy": lambda tok: tok.decode(np.int64(20)),
     "no ids": lambda tok: tok.decode([]),
     "rows without ids": lambda tok: tok.batch_decode([[], [20], []]),
+    "blanks before marks": lambda tok: tok.decode(tok(MARKS)["input_ids"][0], clean_up_tokenization_spaces=True),
+    "blanks before marks, rows": lambda tok: tok.batch_decode(
+        tok(MARKS)["input_ids"], clean_up_tokenization_spaces=True
+    ),
+    "blanks before marks, by the tokenizer": on(
+        "clean_up_tokenization_spaces", True, lambda tok: tok.batch_decode(tok(MARKS)["input_ids"])
+    ),
+    "no blanks before marks in this call": on(
+        "clean_up_tokenization_spaces", True,
+        lambda tok: tok.batch_decode(tok(MARKS)["input_ids"], clean_up_tokenization_spaces=False),
+    ),
     "tokens": lambda tok: tok.tokenize("a <s> b", add_special_tokens=True),
     "tokens of a pair": lambda tok: tok.tokenize("a <s> b", "see my"),
-}
+}  # fmt: skip
 
 
 @cache
@@ -208,6 +220,22 @@ def test_no_call_leaves_its_options_to_the_next(kind: str) -> None:
     for names in (list(calls), list(calls)[::-1]):
         for name in names:
             assert outcome(calls[name], ours) == expected[name], name
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_options_of_the_file_are_those_of_no_call(kind: str) -> None:
+    """As in `transformers`, each call has its own, whatever the tokenizer.json says."""
+    inner = hf.Tokenizer.from_str(document(kind))
+    inner.enable_truncation(6, stride=1, direction="left")
+    inner.enable_padding(direction="left", pad_id=3, pad_token="<s>", pad_to_multiple_of=8, length=24, pad_type_id=1)
+    ours, theirs = (
+        transformers.PreTrainedTokenizerFast(tokenizer_object=hf.Tokenizer.from_str(inner.to_str()), pad_token="<s>")
+        for _ in range(2)
+    )
+    bbpe.accelerate(ours)
+    for name in ("return_offsets_mapping", "pad_to_multiple_of", "encode with max_length", "return_tensors of a pair"):
+        for call in OPTIONS[name]:
+            assert outcome(call, ours) == outcome(call, theirs), name
 
 
 @pytest.mark.parametrize("options", [{}, {"padding": True, "truncation": True, "max_length": 5}], ids=str)
