@@ -230,9 +230,11 @@ def test_messages_are_plain_data(tok: bbpe.Tokenizer, judge: Any) -> None:
     assert tok.apply_chat_template([of("user")], chat_template="{{ x }}", variables={"x": open}) == (
         f"<{type(open).__name__}>"
     )
-    given = {Role.USER: 1, np.str_("b"): (Role.USER, np.int64(5)), "c": Role}
+    given = {Role.USER: 1, np.str_("b"): (Role.USER, np.int64(5)), "c": Role, "d": Said("a", Role.USER)}
     shown = tok.apply_chat_template([of("user")], chat_template="{{ x }}", variables={"x": given})
-    assert shown == "{'user': 1, 'b': ('user', 5), 'c': '<EnumType>'}"
+    assert shown == (
+        "{'user': 1, 'b': ('user', 5), 'c': '<EnumType>', 'd': {'role': 'a', 'content': 'user', 'name': None}}"
+    )
 
 
 def test_nothing_is_left_of_a_rendering(tok: bbpe.Tokenizer) -> None:
