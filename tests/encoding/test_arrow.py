@@ -248,6 +248,15 @@ def test_rows_that_are_refused(tok: bbpe.Tokenizer, column: Any, error: type[Exc
         bbpe.Ragged.from_arrow([[1]])
 
 
+@pytest.mark.parametrize("kind", [pa.uint64(), pa.int64()])
+def test_the_highest_id_of_rows(kind: Any) -> None:
+    most = 2**32 - 1
+    assert bbpe.Ragged.from_arrow(pa.array([[most], [0]], pa.list_(kind))) == ragged_of([[most], [0]])
+    for wrong in (most + 1, most + 2, 2**63 - 1):
+        with pytest.raises(OverflowError, match=f"id {wrong} is out of range; expected 0 to {most}"):
+            bbpe.Ragged.from_arrow(pa.array([[1], [wrong, 0]], pa.list_(kind)))
+
+
 def test_training(tok: bbpe.Tokenizer) -> None:
     right = list(bbpe.count_from_iterator(TEXTS, pattern="gpt2"))
     for column in columns(TEXTS, pa.string()).values():

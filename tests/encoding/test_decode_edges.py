@@ -5,6 +5,7 @@ from __future__ import annotations
 import array
 import json
 import random
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ import numpy as np
 import pytest
 
 import bbpe
+from bbpe.pipeline.decoders import DecoderMachine, Token
+from bbpe.spec.decoders import WordPiece
 
 TEXTS = ["see my eyes first", "see my dogs!", "I have 12 dogs, na\u00efve caf\u00e9"] * 10
 
@@ -272,3 +275,71 @@ def test_tokens_by_every_name() -> None:
         for wrong in (None, 5, ["a"]):
             with pytest.raises(TypeError, match="a token is str or bytes, not"):
                 tok.token_to_id(wrong)  # type: ignore[arg-type]
+
+
+# -- every form of a batch by every option ---------------------------------------------------------------------
+
+
+def by_definition(tok: bbpe.Tokenizer, row: list[int], errors: str, skips: bool, unknown: str) -> str:
+    """The bytes of the tokens, joined; a special token may be left out, and an id without a token, or be marked."""
+    kept, known = b"", {*tok.spec.vocab, *tok.special_tokens.values(), *tok.added_tokens.values()}
+    for token_id in row:
+        if token_id in known and not (skips and token_id in tok.special_tokens.values()):
+            kept += tok.id_to_token(token_id)
+        elif token_id not in known and unknown == "mark":
+            kept += "\ufffd".encode()
+    return kept.decode("utf-8", errors)
+
+
+@pytest.mark.parametrize("unknown", ["raise", "skip", "mark"])
+@pytest.mark.parametrize("skips", [False, True])
+def test_every_form_of_a_batch_by_every_option(unknown: Any, skips: bool) -> None:
+    tok = bbpe.train_from_iterator(TEXTS, 280, special_tokens=["<s>"]).with_added_tokens(["<a>"])
+    special, added, first = tok.special_tokens["<s>"], tok.added_tokens["<a>"], tok.token_to_id(b"\xc3")
+    rows = [[first, special, 64, added], [64, first, 65, special], [special, added, special, first], [65, 66, 67, 68]]
+    if unknown != "raise":
+        rows += [[added, 5000, special, first], [tok.vocab_size, 64, 5000, first]]
+    given = [
+        rows, tuple(map(tuple, rows)), np.array(rows), np.array(rows, np.uint32),
+        [np.array(row, np.uint16) for row in rows],
+        bbpe.Ragged.from_rows([np.array(row, np.uint32) for row in rows]),
+    ]  # fmt: skip
+    for errors in ("replace", "ignore", "backslashreplace"):
+        options: Any = {"errors": errors, "skip_special_tokens": skips, "unknown_ids": unknown}
+        expected = [by_definition(tok, row, errors, skips, unknown) for row in rows]
+        for batch in given:
+            for threads in (None, 1, 2):
+                assert tok.decode_batch(batch, threads=threads, **options) == expected, (type(batch), errors)
+        for row, text in zip(rows, expected, strict=True):
+            for ids in (row, tuple(row), np.array(row), np.array(row * 40)):
+                whole = text if len(ids) == len(row) else by_definition(tok, row * 40, errors, skips, unknown)
+                assert tok.decode(ids, **options) == whole
+            assert "".join(tok.stream_decoder(**options).stream(row)) == text
+            begun = tok.stream_decoder(prompt=row[:2], **options)
+            rest = "".join(begun.stream(row[2:]))
+            assert "".join(map((each := tok.stream_decoder(**options)).push, row[:2])) + rest == text, each
+
+
+@pytest.mark.parametrize("before", ["see", "\u00e9", "n't"])
+def test_blanks_that_are_cleaned_up_as_tokenizers_does(before: str) -> None:
+    tokenizers = pytest.importorskip("tokenizers")
+    judge = tokenizers.decoders.WordPiece(prefix="##", cleanup=True)
+    ends = [*".?!,:;", "'", "' ", "n't", "'m", "do not", "'s", "'ve", "'re", "'d", "'ll", "' '", "'t"]
+    for first in ends:
+        for second in ("", *ends):
+            keys = [before, first, f"a {second}", f"##{second}", f" {second} x"]
+            machine = DecoderMachine([WordPiece()])
+            assert "".join(machine.push(Token(key)) for key in keys) + machine.finish() == judge.decode(keys), keys
+
+
+def test_marks_in_special_and_added_tokens_are_text() -> None:
+    """U+2581 in a token of the vocabulary is a blank; in the text of a special token it stands for itself."""
+    spec = bbpe.train_from_iterator(TEXTS, 340, model="unigram", special_tokens=["<a\u2581b>"]).spec
+    tok = bbpe.Tokenizer(replace(spec, added_tokens={"[\u2581]": spec.vocab_size}))
+    ids = [tok.special_tokens["<a\u2581b>"], tok.added_tokens["[\u2581]"]]
+    see = tok.encode("see")
+    assert tok.decode([*see, *ids, *see]) == "see<a\u2581b>[\u2581] see"
+    assert "".join(tok.stream_decoder().stream([*see, *ids, *see])) == "see<a\u2581b>[\u2581] see"
+    machine = DecoderMachine(tok.spec.decoder)
+    keys = [Token("\u2581see"), Token("<a\u2581b>", True), Token("\u2581see")]
+    assert "".join(map(machine.push, keys)) + machine.finish() == "see<a\u2581b> see"

@@ -95,6 +95,29 @@ def test_rules_hold():
     tok = Tokenizer(small_spec(rules=TextRules((Lowercase(),))))
     assert tok.encode("THE", dropout=1e-300, seed=1) == tok.encode("the")
     assert tok.decode(tok.encode("THE", dropout=1, seed=1)) == "the"
+    assert len(tok.encode("THE")) == 1
+    assert len(tok.encode("THE", dropout=1, seed=1)) == 3
+
+
+@pytest.mark.parametrize("options", [{"end_of_word": "</w>"}, {"word_start": "\u2581"}], ids=str)
+def test_merges_of_characters_are_skipped_too(options):
+    """Between none and all of them, and each character stays that of its place in the word."""
+    words = ["low", "lower", "lowest", "newest"]
+    tok = bbpe.train_from_iterator([" ".join(words)] * 9, 60, model=bbpe.BPE(alphabet="chars", **options))
+    for word in words:
+        whole, none = tok.encode(word, dropout=1e-300, seed=1), tok.encode(word, dropout=1, seed=1)
+        assert whole == tok.encode(word)
+        assert len(none) in (len(word), len(word) + ("word_start" in options))
+        counts = {len(tok.encode(word, dropout=0.5, seed=seed)) for seed in range(40)}
+        assert len(whole) <= min(counts) <= max(counts) <= len(none)
+        assert len(counts) > 1
+        assert {tok.decode(tok.encode(word, dropout=0.5, seed=seed)).strip() for seed in range(40)} == {word}
+
+
+def test_all_bits_of_a_seed_count():
+    tok, text = Tokenizer(small_spec()), "the thing the aaaaaaaa" * 4
+    seeds = [1, 1 | 1 << 32, 1 | 1 << 63, MASK]
+    assert len({tuple(tok.encode(text, dropout=0.5, seed=seed)) for seed in seeds}) == len(seeds)
 
 
 def test_the_numbers_of_a_seed():

@@ -95,6 +95,15 @@ def test_an_array_is_independent_of_what_comes_after(tok: bbpe.Tokenizer, tmp_pa
     assert all(ids.base is None for ids in found[:3])
 
 
+@pytest.mark.parametrize("texts", [[""], ["", ""], ["word", ""], ["", "word"]])
+def test_documents_of_no_text_are_documents(texts: list[str], tok: bbpe.Tokenizer, tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+    assert ids_of(tok, tmp_path / "a.jsonl") == [tok.encode(text) for text in texts]
+    for number, text in enumerate(texts):
+        (tmp_path / f"{number}.txt").write_text(text)
+    assert ids_of(tok, [*sorted(tmp_path.glob("*.txt"))]) == [tok.encode(text) for text in texts]  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("name", ["none.txt", "none.gz"])
 def test_missing_files_are_named(name: str, tok: bbpe.Tokenizer, tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError) as caught:

@@ -13,7 +13,7 @@ from vocabularies import small_spec
 
 import bbpe
 from bbpe.pipeline.streaming import complete_characters
-from bbpe.spec.rules import Lowercase, Prepend, Replace, Template, UnicodeForm
+from bbpe.spec.rules import Lowercase, Prepend, Replace, Strip, StripAccents, Template, TokenOptions, UnicodeForm
 from bbpe.spec.spec import TextRules
 from bbpe.tokenizer import Tokenizer
 
@@ -242,3 +242,61 @@ def test_canonical_ids_of_a_tokenizer_without_special_tokens():
     assert tok.is_canonical(tok.encode("low lower"))
     assert not tok.is_canonical(tok.encode("l") + tok.encode("ow"))
     assert tok.decode([*range(200)] * 2, skip_special_tokens=True) == tok.decode([*range(200)] * 2)
+
+
+SHRINKING = {
+    "NFC": (UnicodeForm("NFC"),),
+    "NFKC": (UnicodeForm("NFKC"),),
+    "a long string": (Replace("xxxx", False, "t"),),
+    "a string to nothing": (Replace("x", False, ""),),
+    "a regex": (Replace("x+", True, "t"),),
+    "strip": (Strip(True, True),),
+    "accents": (UnicodeForm("NFD"), StripAccents()),
+    "two forms": (UnicodeForm("NFD"), UnicodeForm("NFC")),
+}
+
+
+@pytest.mark.parametrize("rules", SHRINKING)
+def test_rules_that_make_texts_shorter_are_measured(rules):
+    """A text may be much longer than what is left of it to encode: how long it is proves nothing."""
+    tok = Tokenizer(small_spec(rules=TextRules(SHRINKING[rules])))
+    units = ["\u03b1\u0313\u0342\u0345", "e\u0323\u0302", "\u1100\u1161\u11a8", "xxxx", "x", "  ", "the"]
+    for unit in units:
+        for text in (unit * 60, unit * 60 + "the", " " * 200 + unit):
+            length = len(tok.encode(text))
+            assert [n for n in range(length + 2) if tok.fits(text, n)] == [length, length + 1], (text, length)
+            assert tok.truncate(text, length) == text
+
+
+def test_the_longest_tokens_fit_to_the_letter():
+    """A text of nothing but the longest tokens is as long as a text of so many tokens can be."""
+    vocab = {**{byte: bytes([byte]) for byte in range(256)}, 256: b"abcdefgh"}
+    special = "<|a token that is longer than any other one|>"
+    tok = Tokenizer.from_ranks({token: i for i, token in vocab.items()}, pattern="none", special_tokens={special: 257})
+    assert tok.encode("abcdefgh") == [256]
+    for text, length, options in (
+        ("abcdefgh", 1, {}), (special, 1, {"allowed_special": "all"}), (special * 3, 3, {"allowed_special": {special}}),
+    ):  # fmt: skip
+        for form in (text, text.encode()):
+            assert [tok.fits(form, n, **options) for n in (length - 1, length)] == [False, True]
+            assert tok.truncate(form, length, **options) == form
+
+
+def test_the_end_of_a_text_of_long_tokens():
+    """What is looked at first, at the left, may have just as many tokens as are kept."""
+    word = " " + "a" * 63
+    tok = bbpe.train_from_iterator([word * 9] * 3, 340)
+    assert len(tok.encode(word)) == 1
+    for n in range(1, 40):
+        assert tok.truncate(word * 100, n, "left") == word * n
+        assert tok.truncate("x" + word * 100, n, "left") == word * n
+        assert tok.truncate(word * 100, n) == word * n
+
+
+def test_white_space_that_a_token_takes_is_measured():
+    tok = Tokenizer(small_spec(special_tokens={"<s>": 300}, token_options={"<s>": TokenOptions(lstrip=True)}))
+    for text in (" " * 500 + "<s>", "a" + "\n" * 500 + "<s>" + " " * 500 + "<s>"):
+        length = len(tok.encode(text, allowed_special="all"))
+        assert length <= 3
+        assert [n for n in range(length + 2) if tok.fits(text, n, allowed_special="all")] == [length, length + 1]
+        assert tok.truncate(text, length, allowed_special="all") == text

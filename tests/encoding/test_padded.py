@@ -288,3 +288,21 @@ def test_threads_that_ask_for_details_at_once_get_the_same() -> None:
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(lambda _: padded.special_mask, range(16)))
     assert all((one == ~padded.mask).all() for one in found)
+
+
+@pytest.mark.parametrize("dtype", [np.uint16, np.int32, np.uint32, np.int64])
+def test_the_highest_id_of_a_dtype_may_pad(dtype):
+    most = int(np.iinfo(dtype).max)
+    assert tokenizer_of("none").encode_padded(["a", "aa b"], pad_id=most, dtype=dtype).ids[0, -1] == most
+    if dtype != np.int64:
+        with pytest.raises(ValueError, match=f"pad_id is {most + 1}; expected 0 to {most}"):
+            tokenizer_of("none").encode_padded(["a"], pad_id=most + 1, dtype=dtype)
+
+
+@pytest.mark.parametrize("pair", [("", "b"), ("a", ""), ("", "")])
+def test_pairs_of_which_one_text_is_empty(judged, pair):
+    for name, (tok, path) in judged.items():
+        for adds in (False, True):
+            row = tokenizers.Tokenizer.from_file(str(path)).encode(*pair, add_special_tokens=adds).ids
+            assert tok.encode(*pair, add_special_tokens=adds) == row, name
+            assert tok.encode_batch([pair], add_special_tokens=adds) == [row], name

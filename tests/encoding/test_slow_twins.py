@@ -12,12 +12,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import bbpe
 from bbpe.encoding import batches
 from bbpe.spec.rules import (
     ByteLevel,
+    Characters,
     Digits,
     Lowercase,
     Prefix,
@@ -179,3 +181,27 @@ def test_files_and_columns_as_the_fast_twin(name: str, tmp_path: Path) -> None:
         assert slow.encode_batch(column, **options) == fast.encode_batch(TEXTS, **options)
         lengths = [len(slow.encode(text, **options)) for text in TEXTS]
         assert slow.count_tokens_batch(column, **options).tolist() == lengths
+
+
+@pytest.mark.parametrize("name", TWINS)
+def test_what_is_no_text_is_refused_as_by_the_fast_twin(name: str) -> None:
+    wrong: list[Any] = [3, None, ["a"], np.zeros(3, np.int64), np.zeros((2, 2), np.uint8), memoryview(b"abcd")[::2]]
+    for tok in twins(name):
+        for text in wrong:
+            for call in (tok.encode, tok.encode_to_numpy, tok.count_tokens):
+                with pytest.raises(TypeError, match="text"):
+                    call(text)
+            with pytest.raises(TypeError, match="text"):
+                tok.encode_batch([text])
+
+
+def test_bytes_without_a_token_have_no_places() -> None:
+    """Left out, they are in no token: a text with some of them has ids, but no offsets."""
+    characters = Characters(are_bytes=True)
+    for spec in of_pattern(r"\w+|\W"):
+        made = TokenizerSpec({1: b"a", 2: b"b", 3: b"ab"}, ((1, 2, 3),), spec.pattern, characters=characters)
+        tok = bbpe.Tokenizer(made)
+        assert tok.encode("ab ba") == [3, 2, 1]
+        assert tok.encode_with_offsets("abba")[1].tolist() == [[0, 2], [2, 3], [3, 4]]
+    with pytest.raises(bbpe.VocabularyError, match="do not spell the text"):
+        tok.encode_with_offsets("ab ba")

@@ -6,10 +6,12 @@ import random
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 from strings import CUSTOM_PATTERNS, adversarial_strings, byte_soups
 
 import bbpe
+from bbpe.pipeline.streaming import pieces
 from bbpe.splitting.patterns import PATTERNS
 
 
@@ -125,3 +127,17 @@ def test_a_token_that_another_one_begins_with_at_every_cut(tokens: tuple[str, ..
             with pytest.raises(bbpe.SpecialTokenError) as caught:
                 list(tok.encode_iterable(chunks, disallowed_special={refused}))
             assert str(caught.value) == str(whole.value), chunks
+
+
+def test_a_long_pretoken_in_tiny_chunks_is_split_a_few_times_only() -> None:
+    """What waits is split again only when there is twice as much of it."""
+    looked_at: list[int] = []
+
+    def cut(data: bytes) -> Any:
+        looked_at.append(len(data))
+        ends = np.array([len(data)] if data else [], np.int64)
+        return data, ends, ends
+
+    found = list(pieces(["ab"] * 5_000, cut, 1, None))
+    assert [bytes(piece[0]) for piece in found if not isinstance(piece, int)] == [b"ab" * 5_000]
+    assert sum(looked_at) < 5 * 10_000

@@ -16,10 +16,11 @@ import pytest
 import bbpe
 from bbpe.spec import decoders
 from bbpe.spec.fingerprint import fingerprint
-from bbpe.spec.models import WordPieceModel
+from bbpe.spec.models import LongestMatchModel, UnigramModel, WordLevelModel, WordPieceModel
+from bbpe.spec.rows import RowPadding, RowTruncation
 from bbpe.spec.rules import Characters, Lowercase, Prefix, Split, Template, TokenOptions
 from bbpe.spec.spec import TextRules, TokenizerSpec
-from bbpe.splitting.patterns import get_pattern
+from bbpe.splitting.patterns import Pattern, get_pattern
 
 BYTES = {byte: bytes([byte]) for byte in range(256)}
 VOCAB = {**BYTES, 256: b"ab", 257: b"bc", 258: b"xyz"}
@@ -66,7 +67,42 @@ WORDS = TokenizerSpec(
 CHARACTERS = replace(
     BASE, vocab={256: b"a", 257: b"b", 258: b"ab"}, merges=((256, 257, 258),), characters=Characters((), 300)
 )
+WORD_LEVEL = replace(WORDS, model=WordLevelModel(0), decoder=())
+UNIGRAM = TokenizerSpec(
+    {1: b"a", 2: b"b", 3: b"ab"}, None, get_pattern("none"), {"<u>": 0}, characters=Characters((), 0),
+    model=UnigramModel((0.0, -1.0, -2.0, -3.0)),
+)  # fmt: skip
+SCORES = UNIGRAM.model.scores  # type: ignore[union-attr]
+LEVELS = replace(
+    CHARACTERS, vocab={256: b"a", 257: b"b", 258: b"ab", 259: b"ba"}, merges=((256, 257, 258), (257, 256, 259)),
+    merge_levels=(0, 1),
+)  # fmt: skip
+#: Each field of the options of characters, with a value that is not its default.
+OF_CHARACTERS: dict[str, Any] = {
+    "byte_ids": tuple(range(256)), "unknown": 256, "fuse_unknown": True, "marks_blanks": True, "end_of_word": "b",
+    "are_bytes": True, "prefix": "a", "unknown_text": "?", "unused": (258,), "some_byte_ids": ((97, 301),),
+}  # fmt: skip
 CHANGES: list[tuple[TokenizerSpec, dict[str, Any]]] = [
+    (BASE, {"vocab": {**VOCAB, 259: b"zz"}}),
+    (BASE, {"pattern": get_pattern("o200k")}),
+    (replace(BASE, pattern=Pattern(None, (r"\w+",))), {"pattern": Pattern(None, (r"\w+",), True)}),
+    (BASE, {"padding": RowPadding(300)}),
+    (BASE, {"truncation": RowTruncation(9)}),
+    (replace(BASE, padding=RowPadding(300)), {"padding": RowPadding(300, side="left")}),
+    (LEVELS, {"merge_levels": (0, 0)}),
+    (WORDS, {"model": WordPieceModel(None)}),
+    (WORD_LEVEL, {"model": WordLevelModel(1)}),
+    (WORD_LEVEL, {"model": WordLevelModel(0, True)}),
+    (replace(BASE, merges=None), {"model": LongestMatchModel()}),
+    (UNIGRAM, {"model": UnigramModel((0.0, -1.0, -2.5, -3.0))}),
+    (UNIGRAM, {"model": UnigramModel(SCORES, is_float=False)}),
+    (UNIGRAM, {"model": UnigramModel(SCORES, user_defined=(3,))}),
+    (replace(UNIGRAM, decoder=(decoders.Fuse(),)), {"characters": Characters((), 0, some_byte_ids=((99, 4),))}),
+    (replace(BASE, added_tokens={"<m>": 301}), {"modelled": (301,)}),
+    *(
+        (CHARACTERS, {"characters": replace(CHARACTERS.characters, **{name: OF_CHARACTERS[name]})})
+        for name in OF_CHARACTERS
+    ),
     (BASE, {"template": Template(((300, 0), ("A", 0)))}),
     (BASE, {"template": Template((("A", 1),))}),
     (BASE, {"template": Template((("A", 0),), (("A", 0), (300, 0), ("B", 1)))}),
@@ -97,6 +133,28 @@ def test_everything_that_changes_ids_or_texts_counts(spec: TokenizerSpec, change
     one, other = bbpe.Tokenizer(spec), bbpe.Tokenizer(changed)
     assert one != other
     assert len({one, other}) == 2
+
+
+#: Fields of a spec that change neither ids nor texts by themselves; trims change offsets, and equality has them.
+WITHOUT_EFFECT = {"name", "files", "trims", "dropout", "names"}
+
+
+def test_the_table_of_changes_is_whole() -> None:
+    changed = {name for _, change in CHANGES for name in change}
+    assert changed == set(TokenizerSpec.__match_args__) - WITHOUT_EFFECT
+    assert set(OF_CHARACTERS) == set(Characters.__match_args__)
+    for kind in (WordPieceModel, WordLevelModel, UnigramModel):
+        models = [(spec.model, change["model"]) for spec, change in CHANGES if isinstance(change.get("model"), kind)]
+        for name in kind.__match_args__:
+            assert any(getattr(one, name) != getattr(other, name) for one, other in models), (kind, name)
+
+
+def test_the_scores_of_tokens_that_score_by_their_length_do_not_count() -> None:
+    one, other = (
+        replace(UNIGRAM, model=UnigramModel((0.0, -1.0, -2.0, score), user_defined=(3,))) for score in (-3.0, -9.0)
+    )
+    assert bbpe.Tokenizer(one).encode("abab") == bbpe.Tokenizer(other).encode("abab") == [3, 3]
+    assert fingerprint(one) == fingerprint(other)
 
 
 def test_the_model_that_encodes_gives_the_same_digest() -> None:
@@ -210,3 +268,18 @@ def test_ragged_rows() -> None:
     assert pickle.loads(pickle.dumps(one)) == one
     with pytest.raises(IndexError, match="row 4 of 4"):
         one[4]
+
+
+@pytest.mark.parametrize(("ids", "shown"), [(15, False), (16, False), (17, True)])
+def test_long_rows_are_shown_in_part(ids: int, shown: bool) -> None:
+    page = bbpe.Ragged.from_rows([np.arange(ids, dtype=np.uint32)])._repr_html_()
+    assert (" ..." in page) == shown
+    assert f"{min(ids, 16) - 1}" in page
+
+
+def test_a_mapping_with_other_tokens_is_no_vocabulary() -> None:
+    vocab = BASE.vocab
+    assert vocab == dict(VOCAB)
+    assert vocab != {**VOCAB, 259: b"more"}
+    assert vocab != {token_id: VOCAB[token_id] for token_id in list(VOCAB)[:-1]}
+    assert vocab != {**VOCAB, 258: b"xyy"}

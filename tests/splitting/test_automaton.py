@@ -16,11 +16,13 @@ import pytest
 import regex
 from seeds import full_then_long
 
+import bbpe
 from bbpe.core.automaton import Automaton
 from bbpe.core.pre_tokenizer import Batches, PreTokenizer, joined
 from bbpe.splitting.automaton import automaton_of
 from bbpe.splitting.character_sets import END_OF_UNICODE, folded, members
 from bbpe.splitting.patterns import PATTERNS, Pattern
+from bbpe.splitting.regexes import compiled
 from bbpe.splitting.splitter import TextSplitter, compiled_steps
 from bbpe.splitting.unicode_16 import as_of_16
 from bbpe.text import bytes_to_alphabet
@@ -307,3 +309,18 @@ def test_joined_checks_its_spans() -> None:
             joined(b"abcdef", array(*starts), array(*ends))
     with pytest.raises(ValueError, match="2 starts and 1 ends"):
         joined(b"abcdef", array(1, 4), array(2))
+
+
+def test_as_many_classes_as_a_byte_can_number() -> None:
+    """At the limit and one above it: an automaton, or none, and the matches of the regex."""
+    reasons = []
+    for count in (251, 252):
+        characters = [chr(0x4E00 + 2 * number) for number in range(count)]
+        source = "|".join(f"{char}b?" for char in characters)
+        reasons.append(automaton_of(source).reason)
+        text = "x".join(characters) + "b\n" + "b".join(characters)
+        expected = [text[start:end] for start, end in compiled(source).spans(text)]
+        assert [part for part in bbpe.split(text, source) if part[0] in characters] == expected
+        data = text.encode() + b"\xe4\xb8"
+        assert bbpe.split_spans(data, source).tolist()[-1] == len(data)
+    assert reasons == ["", "too many classes of characters"]

@@ -18,7 +18,7 @@ import bbpe
 from bbpe.errors import PatternError
 from bbpe.formats.known import rank_text
 from bbpe.splitting import regexes
-from bbpe.splitting.pattern_limits import safe_length
+from bbpe.splitting.pattern_limits import check_size, safe_length
 from bbpe.splitting.patterns import PATTERNS, get_pattern
 from bbpe.splitting.regexes import Regex
 
@@ -331,3 +331,20 @@ def test_where_no_limit_is_needed() -> None:
     ]:
         assert safe_length(source) == -1 or source.startswith("a?"), source
     assert safe_length("a?" * 30) < 2
+
+
+@pytest.mark.parametrize(
+    ("fits", "exceeds", "message"),
+    [
+        (["a"] * 64, ["a"] * 65, "the pattern has 65 regexes; expected at most 64"),
+        (["a" * 10_000] * 2, ["a" * 10_000, "a" * 10_001], "the regexes have 20001 characters; expected at most 20000"),
+        (["(ab){500}" + "a{1000}" * 99], ["(ab){500}" + "a{1000}" * 99 + "b"], "has 100001 characters when its"),
+        (["a{0,50000}"] * 2, ["a{0,50000}"] * 2 + ["b"], "has 100001 characters when its repetitions are expanded"),
+        (["(a{1,10}){1,10000}"], ["(a{1,10}){1,10001}"], "has 100010 characters when its"),
+    ],
+    ids=["regexes", "characters", "repetitions", "greatest numbers", "groups"],
+)
+def test_limits_of_size_to_the_letter(fits: list[str], exceeds: list[str], message: str) -> None:
+    check_size(fits)
+    with pytest.raises(PatternError, match=message):
+        check_size(exceeds)

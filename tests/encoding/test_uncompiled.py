@@ -1,0 +1,71 @@
+"""What of a tokenizer runs in Python, and why: one sentence about the first rule that does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from vocabularies import small_spec
+
+from bbpe.encoding.encoders import text_encoder
+from bbpe.encoding.uncompiled import uncompiled
+from bbpe.records import replace
+from bbpe.spec.models import WordLevelModel
+from bbpe.spec.rules import Digits, Lowercase, Replace, Split, UnicodeForm
+from bbpe.spec.spec import TextRules, TokenizerSpec
+from bbpe.splitting.patterns import Pattern, get_pattern
+
+NEVER = "(?=ab)cd"
+BEYOND = "a lookaround of more than one character"
+WORDS = TokenizerSpec({0: b"see", 1: b"<u>"}, None, get_pattern("whitespace"), model=WordLevelModel(1))
+PLAIN: dict[str, dict[str, Any]] = {
+    "nothing": {},
+    "rules": {"rules": TextRules((UnicodeForm("NFC"), Replace("a+", True, "b"), Lowercase()))},
+    "splits": {"rules": TextRules(pre_tokenizers=(Digits(True), Split("a", "Isolated")))},
+    "a regex": {"pattern": get_pattern([r"\w+|\W", r"\s"])},
+    "splits instead of a pattern": {
+        "pattern": Pattern(None, (NEVER,)), "rules": TextRules(pre_tokenizers=(Split("a", "Isolated"),)),
+    },
+}  # fmt: skip
+REASONS: list[tuple[dict[str, Any], str]] = [
+    ({"pattern": Pattern(None, (NEVER,))}, f"The pattern {NEVER!r} runs in Python because it has {BEYOND}."),
+    ({"pattern": Pattern(None, (r"\s+", NEVER))}, f"The pattern {NEVER!r} runs in Python because it has {BEYOND}."),
+    (
+        {"rules": TextRules((Lowercase(), Replace(NEVER, True, "")))},
+        f"The normalizer Replace runs in Python because the regex {NEVER!r} has {BEYOND}.",
+    ),
+    (
+        {"rules": TextRules((Replace("a", False, "\ud800"),))},
+        "The normalizer Replace runs in Python because a string of it has a surrogate.",
+    ),
+    (
+        {"rules": TextRules((Replace("a+", True, "\ud800"),))},
+        "The normalizer Replace runs in Python because a string of it has a surrogate.",
+    ),
+    (
+        {"rules": TextRules(pre_tokenizers=(Digits(True), Split(NEVER, "Isolated")))},
+        f"The pre-tokenizers run in Python: pattern {NEVER!r}: {BEYOND}.",
+    ),
+]
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_what_is_compiled_has_no_reason(name: str) -> None:
+    spec = replace(small_spec(), **PLAIN[name])
+    assert uncompiled(spec) is None
+    encoder = text_encoder(spec)
+    assert encoder.piped is not None or encoder.short is not None
+
+
+@pytest.mark.parametrize(("changes", "reason"), REASONS, ids=[str(number) for number in range(len(REASONS))])
+def test_the_first_rule_in_python_is_named(changes: dict[str, Any], reason: str) -> None:
+    spec = replace(small_spec(), **changes)
+    assert uncompiled(spec) == reason
+    assert text_encoder(spec).piped is None
+
+
+def test_words_that_are_joined() -> None:
+    assert uncompiled(WORDS) is None
+    assert uncompiled(replace(WORDS, model=WordLevelModel(1, fuses=True))) == (
+        "Words in a row without a token are joined in Python."
+    )
