@@ -98,6 +98,9 @@ def test_what_has_no_words(tmp_path: Path) -> None:
     tok = bbpe.load(write_json(tmp_path / "tokenizer.json", document(post_processor=template)))
     with pytest.raises(ValueError, match="no form for pairs"):
         tok.encode_aligned("a", "b", add_special_tokens=True)
+    # without the template there are pairs
+    found = tok.encode_aligned("a", "b")
+    assert (found.ids, found.sequence_ids) == (tok.encode("a", "b"), [0, 1])
 
 
 def test_text_of_the_unknown_token(tmp_path: Path) -> None:

@@ -11,8 +11,10 @@ from strings import adversarial_strings, byte_soups
 from vocabularies import MERGES, small_spec
 
 import bbpe
-from bbpe.spec.rules import Lowercase
+from bbpe.records import replace
+from bbpe.spec.rules import Lowercase, Replace, Template
 from bbpe.spec.spec import TextRules
+from bbpe.splitting.patterns import get_pattern
 from bbpe.tokenizer import Tokenizer
 
 MASK = (1 << 64) - 1
@@ -136,3 +138,34 @@ def test_wrong_arguments(tok_of):
         with pytest.raises(ValueError, match="seed"):
             tok.encode("a", dropout=0.1, seed=seed)
     tok.encode("a", dropout=0.1, seed=MASK)
+
+
+def test_both_texts_of_a_pair_lose_merges():
+    tok = Tokenizer(small_spec())
+    first, second = (tok.encode(text, dropout=1, seed=1) for text in ("the", "thing"))
+    assert tok.encode("the", "thing", dropout=1, seed=1) == [*first, *second]
+    found = {tuple(tok.encode("aaaaaaaa", "aaaaaaaa", dropout=0.5, seed=seed)) for seed in range(20)}
+    assert any(ids[: len(ids) // 2] != ids[len(ids) // 2 :] for ids in found)  # they go on in one row of numbers
+    assert tok.encode("the", "thing", dropout=0.5, seed=3) == tok.encode("the", "thing", dropout=0.5, seed=3)
+
+
+AROUND = Template(((300, 0), ("A", 0), (301, 0), (302, 0)), ((300, 0), ("A", 0), (301, 0), ("B", 1)))
+
+
+@pytest.mark.parametrize("changes", [
+    {}, {"pattern": get_pattern(r"(?=ab)cd|\w+|\W")}, {"rules": TextRules((Lowercase(),))},
+    {"rules": TextRules((Lowercase(), Replace("(?=ab)cd", True, "")))},
+], ids=["plain", "regex", "rules", "rules of Python"])  # fmt: skip
+def test_all_other_options_hold(changes):
+    """A probability too low for any merge to be skipped changes nothing, with a template, tokens and pairs too."""
+    spec = small_spec(special_tokens={"<s>": 300, "</s>": 301, "<p>": 302}, template=AROUND)
+    tok = Tokenizer(replace(spec, **changes))
+    for text in ("the <s> thing", "", "<s>", b"th\xffe<s>", " the" * 40):
+        for options in (
+            {}, {"add_special_tokens": True}, {"allowed_special": "all"}, {"pair": "the"},
+            {"add_special_tokens": True, "allowed_special": {"<s>"}}, {"pair": "a<s>", "add_special_tokens": True},
+        ):  # fmt: skip
+            assert tok.encode(text, dropout=1e-300, seed=1, **options) == tok.encode(text, **options), (text, options)
+        if b"<s>" in bytes(bbpe.text.text_bytes(text)):
+            with pytest.raises(bbpe.SpecialTokenError):
+                tok.encode(text, dropout=0.5, disallowed_special="all")

@@ -17,6 +17,7 @@ from vocabularies import small_spec
 
 import bbpe
 from bbpe import Tokenizer
+from bbpe.spec.rows import RowPadding, RowTruncation
 from bbpe.spec.rules import Template
 
 SPECIALS = {"<s>": 300, "</s>": 301, "<p>": 302}
@@ -306,3 +307,38 @@ def test_pairs_of_which_one_text_is_empty(judged, pair):
             row = tokenizers.Tokenizer.from_file(str(path)).encode(*pair, add_special_tokens=adds).ids
             assert tok.encode(*pair, add_special_tokens=adds) == row, name
             assert tok.encode_batch([pair], add_special_tokens=adds) == [row], name
+
+
+#: An argument for each default of a file, and the ids of "aa bb" and "a" that show it; a byte is a token here.
+OF_FILES = [
+    ({}, [[302, 98, 98], [302, 302, 97]], 3),
+    ({"side": "right"}, [[98, 98, 302], [97, 302, 302]], 3),
+    ({"pad_id": 7}, [[7, 98, 98], [7, 7, 97]], 3),
+    ({"pad_to_multiple_of": 4}, [[302, 302, 98, 98], [302, 302, 302, 97]], 4),
+    ({"padding": "longest"}, [[302, 98, 98], [302, 302, 97]], 3),
+    ({"padding": "longest", "pad_to_multiple_of": 1}, [[98, 98], [302, 97]], 2),
+    ({"padding": "max_length", "max_length": 5, "pad_to_multiple_of": 1}, None, 5),
+    ({"padding": "max_length", "pad_to_multiple_of": 1}, [[98, 98], [302, 97]], 2),
+    ({"max_length": 3}, [[32, 98, 98], [302, 302, 97]], 3),
+    ({"truncation_side": "right"}, [[302, 97, 97], [302, 302, 97]], 3),
+]
+
+
+@pytest.mark.parametrize(("options", "rows", "length"), OF_FILES)
+def test_arguments_go_before_the_defaults_of_a_file(options, rows, length):
+    vocab = {byte: bytes([byte]) for byte in range(256)}
+    made = Tokenizer.from_merges(vocab, [], pattern="none", special_tokens=SPECIALS).spec
+    pads = RowPadding(302, "<p>", pad_type_id=3, side="left", length=3, multiple=3)
+    tok = Tokenizer(replace(made, padding=pads, truncation=RowTruncation(2, "left")))
+    batch = tok.encode_padded(["aa bb", "a"], **options)
+    assert batch.ids.shape[1] == length
+    assert rows is None or batch.ids.tolist() == rows
+    assert (batch.type_ids[~batch.mask] == 3).all()
+    assert (batch.type_ids[batch.mask] == 0).all()
+    short = Tokenizer(replace(made, padding=replace(pads, length=9, multiple=1)))
+    assert short.encode_padded(["a"]).ids.shape[1] == 9
+    assert short.encode_padded(["a"], padding="longest").ids.shape[1] == 1
+    only = Tokenizer(replace(made, truncation=RowTruncation(3, "right", "OnlySecond")))
+    assert only.encode_padded([("aa", "bbb")], pad_id=0).ids.tolist() == [[97, 97, 98]]
+    assert only.encode_padded([("aa", "bbb")], pad_id=0, truncation="longest_first").ids.tolist() == [[97, 98, 98]]
+    assert only.encode_padded([("aa", "b")], 2, 0, truncation="only_first").ids.tolist() == [[97, 98]]

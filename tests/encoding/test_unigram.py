@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import pickle
@@ -18,10 +19,12 @@ from trained_pieces import trained
 from unigram_truth import best, sum_of, ways
 
 import bbpe
+from bbpe.encoding.nbest import UnigramSampler
 from bbpe.errors import VocabularyError
+from bbpe.records import replace
 from bbpe.spec.models import UnigramModel
-from bbpe.spec.rules import Characters
-from bbpe.spec.spec import make_spec
+from bbpe.spec.rules import Characters, Metaspace
+from bbpe.spec.spec import TextRules, make_spec
 from bbpe.splitting.patterns import PATTERNS
 
 sentencepiece = pytest.importorskip("sentencepiece", minversion="0.2.3")
@@ -336,3 +339,24 @@ def test_broken_models(tmp_path: Path, rows: list[tuple[str, float, int]], probl
     with pytest.raises(VocabularyError, match=problem) as caught:
         bbpe.load(path)
     assert str(path) in str(caught.value)
+
+
+def test_the_best_segmentations_of_several_pretokens() -> None:
+    """No more than are asked for, the best first, each once: as by trying all of them."""
+    spec = bbpe.train_from_iterator(["see my dogs", "see my eyes", "my dog"] * 5, 300, model="unigram").spec
+    tok = bbpe.Tokenizer(replace(spec, rules=TextRules((), None, (Metaspace("always", True),))))
+    text = "see my dogs"
+    sampler = UnigramSampler(tok._encoder)
+    pretokens = sampler.pretokens(text)
+    assert len(pretokens) == 3
+    ways = [sampler._model.best_ways(pretoken, 4) for pretoken in pretokens]
+    every = sorted((sum(score for score, _ in chosen) for chosen in itertools.product(*ways)), reverse=True)
+    for n in (1, 2, 3, 4):
+        found = tok.encode_nbest(text, n)
+        assert len(found) == n
+        assert [score for _, score in found] == pytest.approx(every[:n])
+        assert len({tuple(ids) for ids, _ in found}) == n
+        assert {tok.decode(ids) for ids, _ in found} == {tok.decode(tok.encode(text))}
+        assert tok.encode_sampled(text, nbest=n, alpha=1e9, seed=1) == found[0][0] == tok.encode(text)
+    drawn = {tuple(tok.encode_sampled(text, nbest=3, alpha=0.0, seed=seed)) for seed in range(60)}
+    assert drawn == {tuple(ids) for ids, _ in tok.encode_nbest(text, 3)}

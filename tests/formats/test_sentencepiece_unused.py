@@ -140,3 +140,14 @@ def test_traces_leave_unused_pieces_out(tmp_path: Path) -> None:
     written(tmp_path / "m.model", UNIGRAM, rows)
     edges = bbpe.load(tmp_path / "m.model").trace("ab").pretokens[0].edges
     assert 1 not in [edge.id for edge in edges]
+
+
+@pytest.mark.parametrize("fallback", [False, True])
+def test_unused_characters_are_unknown(fallback: bool, tmp_path: Path) -> None:
+    rows = [("ab", -1.0, NORMAL), *((char, -2.0, NORMAL) for char in f"ab{MARK}")]
+    rows += [("x", -3.0, UNUSED), ("é", -4.0, UNUSED)]
+    for kind in (BPE, UNIGRAM):
+        judge = written(tmp_path / "m.model", kind, rows, fallback=fallback)
+        tok = bbpe.load(tmp_path / "m.model")
+        for text in ("x", "axb", "ab x é", "xx éx", "abxab"):
+            assert tok.encode(text) == judge.encode(text), (kind, text)

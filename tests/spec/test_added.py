@@ -55,3 +55,24 @@ def test_wrong_tokens(tok: bbpe.Tokenizer) -> None:
     with pytest.raises(ValueError, match="empty"):
         tok.with_added_tokens([""])
     assert tok.with_added_tokens([]) == tok
+
+
+def test_a_token_that_is_added_again_is_of_the_last_kind() -> None:
+    """A special token is found as written, whatever it was before; and the other way round."""
+    spec = bbpe.train_from_iterator(["low lower"], 260).spec
+    plain = bbpe.Tokenizer(type(spec)(**{**vars(spec), "rules": TextRules((Lowercase(),))}))
+    added = plain.with_added_tokens(["<T>"])
+    special = added.with_added_tokens(["<T>"], special=True)
+    number = plain.vocab_size
+    assert (added.encode("<t>"), added.added_tokens, added.special_tokens) == ([number], {"<T>": number}, {})
+    assert (special.added_tokens, special.special_tokens) == ({}, {"<T>": number})
+    assert number not in special.encode("<t>", allowed_special="all")
+    assert special.encode("<T>", allowed_special="all") == [number]
+    assert [tok.is_special_token(number) for tok in (plain, added, special)] == [False, False, True]
+    assert [len(tok) for tok in (plain, added, special)] == [260, 261, 261]
+    again = special.with_added_tokens(["<T>"])
+    assert again == added
+    # a token of the vocabulary is counted once
+    known = plain.with_added_tokens(["low", "<x>"], special=True)
+    assert len(known) == len(set(known.get_vocab().values())) == 261
+    assert sorted(known.special_tokens.values()) == sorted([plain.token_to_id("low"), number])
