@@ -240,9 +240,7 @@ class _Parser:
         if self.match("[bB]"):
             return self.boundary(self.found[0] == "b")
         if self.take("R"):
-            line_ends = single(10, 13)
-            if not self.flags & regex.ASCII:
-                line_ends = union((line_ends, single(0x85), single(0x2028, 0x2029)))
+            line_ends = union((single(10, 13), single(0x85), single(0x2028, 0x2029)))  # with the flag "a", too
             both = Sequence((Characters(single(13)), Characters(NEWLINE)))
             alone = combined((line_ends, single(13)), lambda inside: inside == 1)
             at_return = Sequence((Characters(single(13)), Look(complement(NEWLINE), behind=False, edge=True)))

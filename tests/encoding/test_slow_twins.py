@@ -37,7 +37,7 @@ from bbpe.splitting.patterns import recognise
 NEVER = "(?=ab)cd"
 TEXT = "see my <s> dogs, \u00e9\u4e2d See<s>\tmy eyes 123<a> first <s>"
 TEXTS = [TEXT, "", " ", "<s>", "<s><s>", "a", "dogs" * 30, "e\u0301 SEE  my", "\u4e2d" * 40, TEXT * 3]
-DATA = [b"caf\xe9 <s>see", b"\xff", b"", b"\xe4\xb8<s>\xad my"]
+DATA = [b"caf\xe9 <s>see", b"see\xffmy <s>a\xff\x80 b\xf0\x9f my", b"\xff", b"", b"\xe4\xb8<s>\xad my"]
 
 
 def spec_of(**changes: Any) -> TokenizerSpec:

@@ -19,10 +19,10 @@ from bbpe.errors import VocabularyError
 from bbpe.pipeline.normalizers import normalizer
 from bbpe.pipeline.pre_tokenizers import pretokens
 from bbpe.reference import word_pieces
-from bbpe.spec.models import WordPieceModel
+from bbpe.spec.models import WordLevelModel, WordPieceModel
 from bbpe.spec.rules import BertNormalizer, BertPreTokenizer
-from bbpe.spec.spec import make_spec
-from bbpe.splitting.patterns import PATTERNS
+from bbpe.spec.spec import TokenizerSpec, make_spec
+from bbpe.splitting.patterns import PATTERNS, get_pattern
 
 SPECIALS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 TEXT = (
@@ -267,3 +267,13 @@ def test_identity(trained: bbpe.Tokenizer) -> None:
     assert small("a ##b", max_characters=3).encode("abbb abb") == [1, 5, 6, 6]
     assert "WordPiece" in repr(trained)
     assert trained.id_to_token(trained.token_to_id("[MASK]")) == b"[MASK]"
+
+
+def test_tokens_of_words_are_shown_as_text() -> None:
+    """A vocabulary of text has no byte alphabet: keys are the words themselves."""
+    words = {0: b"[UNK]", 1: "\u00e9t\u00e9".encode(), 2: "\u4e2d".encode(), 3: "##\u6587".encode()}
+    for model in (WordPieceModel(0), WordLevelModel(0)):
+        tok = bbpe.Tokenizer(TokenizerSpec(words, None, get_pattern("whitespace"), model=model))
+        assert tok.tokenize("\u00e9t\u00e9 \u4e2d x") == ["\u00e9t\u00e9", "\u4e2d", "[UNK]"]
+        assert tok.get_vocab() == {word.decode(): number for number, word in words.items()}
+        assert [tok.token_to_id(token) for token in tok.tokenize("\u4e2d \u00e9t\u00e9")] == [2, 1]

@@ -324,3 +324,17 @@ def test_as_many_classes_as_a_byte_can_number() -> None:
         data = text.encode() + b"\xe4\xb8"
         assert bbpe.split_spans(data, source).tolist()[-1] == len(data)
     assert reasons == ["", "too many classes of characters"]
+
+
+ENDS = ["\r", "\n", "\r\n", "\r\r", "\n\r", "\r\n\r", "\x85", "\u2028", "\v", "\f", "a", "", "\n\n", "1"]
+
+
+@pytest.mark.parametrize(
+    "source", [r"\R", r"\R|a", r"\R{2}", r"a\R", r"(?a)\R", r"\R$", r"[^\n]$", r"\s+$", r"\Z|\R", r"(?m)^\R|.$"]
+)
+def test_line_ends_at_the_ends_of_texts(source: str) -> None:
+    """Where the next character is none: the compiled way, bytes too, and the regex."""
+    assert automaton_of(source).tables is not None
+    for text in ("".join(parts) for parts in itertools.product(ENDS, repeat=3)):
+        expected = list(Pattern(None, (source,)).split(text))
+        assert bbpe.split(text, source) == expected, ascii(text)
