@@ -13,6 +13,7 @@ from bbpe.records import replace
 from bbpe.spec.chat_templates import choose_template
 from bbpe.spec.named_tokens import named_tokens, template_tokens
 from bbpe.spec.rows import RowPadding
+from bbpe.spec.rules import Template, bert_template
 from bbpe.spec.spec import TokenizerSpec
 
 CONFIG, MAP = "tokenizer_config.json", "special_tokens_map.json"
@@ -89,3 +90,19 @@ def test_there_may_be_no_default() -> None:
     assert (named.source, named.file) == ("{{4}}", MORE)
     with pytest.raises(ValueError, match=r"neither a template nor the name of one; .*: 'tool_use'$"):
         choose_template(only, "default", has_tools=False)
+
+
+@pytest.mark.parametrize("missing", ["[CLS]", "[SEP]"])
+def test_berts_template_needs_both_of_its_tokens(missing: str) -> None:
+    specials = {"[CLS]": 5, "[SEP]": 6, "[MASK]": 7}
+    template = bert_template(specials)
+    assert template is not None
+    assert template.around == ((5,), (6,))
+    assert template.pair == ((5, 0), ("A", 0), (6, 0), ("B", 1), (6, 1))
+    del specials[missing]
+    assert bert_template(specials) is None
+
+
+def test_all_ids_around_a_text_are_around_it() -> None:
+    template = Template(((1, 0), (2, 0), ("A", 0), (3, 0), (4, 0), (5, 1)))
+    assert template.around == ((1, 2), (3, 4, 5))

@@ -147,6 +147,11 @@ LLAMA3 = PATTERNS["llama3"].steps[0]
         (r"[^\r\n\p{L}\p{N}]?", ""),
         (r"[^\r\n\p{L}\p{N}]?", r"[^\n\p{L}\p{N}]?"),
         (r"[^\r\n\p{L}\p{N}]?\p{L}+", r"[^\r\n\p{L}\p{N}]?+[\p{L}\p{M}]+"),  # a mark is a prefix and gives itself back
+        (r"[^\r\n\p{L}\p{N}]?", r"[^\r\n\P{L}\p{N}]?"),  # a property that is negated within a class
+        (r" ?[^\s\p{L}\p{N}]+", r" ?[^\S\p{L}\p{N}]+"),
+        (r"|\p{N}{1,3}", r"|[\P{N}]{1,3}"),
+        (r"|\p{N}{1,3}", r"|[^\P{N}]{1,3}"),
+        (r"|\p{N}{1,3}", r"|\P{N}{1,3}"),
         (r"(?i:'s", "(?i)(?:'s"),
         (r"(?i:'s", "(?x)(?i:'s"),
         ("", "^"),
