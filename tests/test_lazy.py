@@ -14,7 +14,7 @@ import first_calls
 import pytest
 from house import MODULES
 
-from bbpe.lazy import in_gate, lazy_property, lazy_re, safe_import
+from bbpe.lazy import in_gate, lazy_re, safe_import
 
 SUPPORT = Path(first_calls.__file__).parent
 #: Modules that import late without the gate: commands have a process of their own, and the reference imports nothing.
@@ -415,54 +415,3 @@ def test_what_an_import_raises_is_raised():
     with pytest.raises(ZeroDivisionError):
         in_gate(lambda: 1 // 0)
     assert in_gate(lambda: in_gate(lambda: lazy_re("[0-9]").findall("1a2"))) == ["1", "2"]
-
-
-def test_the_way_out_is_for_what_was_there():
-    """A package that is not installed was never there: only modules of bbpe, numpy and regex ask for `warm_up`."""
-    with pytest.raises(ImportError) as other:
-        safe_import("no_such_module")
-    assert not getattr(other.value, "__notes__", [])
-    with pytest.raises(ImportError) as own:
-        safe_import("numpy.no_such_module")
-    assert "call tok.warm_up()" in own.value.__notes__[0]
-
-
-def test_the_value_that_was_stored_first_is_kept():
-    """Two threads may compute a value at once: both get one and the same."""
-
-    class Owner:
-        @lazy_property
-        def value(self):
-            self.__dict__.setdefault("value", "of another thread")
-            return "mine"
-
-    owner = Owner()
-    assert owner.value == owner.value == "of another thread"
-    assert isinstance(Owner.value, lazy_property)
-
-
-def test_an_exit_within_an_import_is_an_exit(folder):
-    """It is raised where the import was asked for, and nobody waits for a thread that has ended."""
-    code = """
-        import sys
-        from bbpe.lazy import in_gate
-        try:
-            in_gate(sys.exit)
-        except SystemExit:
-            print(in_gate(lambda: "goes on"))
-    """
-    assert run(code, folder, seconds=30) == "goes on\n"
-
-
-def test_what_is_imported_aside_is_traced(folder):
-    """By the tracer of threads, as coverage sets it."""
-    code = """
-        import threading
-        from bbpe.lazy import in_gate
-        seen = set()
-        threading.settrace(lambda frame, event, argument: seen.add(frame.f_code.co_name))
-        def imported(): return 1
-        in_gate(imported)
-        print("imported" in seen)
-    """
-    assert run(code, folder) == "True\n"
