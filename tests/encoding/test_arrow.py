@@ -205,6 +205,7 @@ def test_many_ids_become_several_arrays() -> None:
 def test_rows_join_and_compare() -> None:
     rows = ragged_of(ROWS)
     assert rows + rows == ragged_of(ROWS * 2) == bbpe.Ragged.concat([rows[:2], rows[2:], rows])
+    assert rows[:2] + rows[2:] == rows != rows[2:] + rows[:2]
     assert bbpe.Ragged.concat([]) == ragged_of([])
     assert rows + rows[:0] == rows != rows[1:]
     with pytest.raises(TypeError):

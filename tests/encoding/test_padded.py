@@ -342,3 +342,10 @@ def test_arguments_go_before_the_defaults_of_a_file(options, rows, length):
     assert only.encode_padded([("aa", "bbb")], pad_id=0).ids.tolist() == [[97, 97, 98]]
     assert only.encode_padded([("aa", "bbb")], pad_id=0, truncation="longest_first").ids.tolist() == [[97, 98, 98]]
     assert only.encode_padded([("aa", "b")], 2, 0, truncation="only_first").ids.tolist() == [[97, 98]]
+
+
+def test_the_first_id_may_pad():
+    spec = replace(small_spec(special_tokens={"<|endoftext|>": 300}), names={"pad": "!"}, padding=RowPadding(7))
+    tok = Tokenizer(spec)
+    assert tok.pad_token_id == tok.token_to_id("!") == 0
+    assert tok.encode_padded(["a", "aa b"]).ids[0, -1] == 0

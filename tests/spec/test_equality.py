@@ -86,6 +86,7 @@ CHANGES: list[tuple[TokenizerSpec, dict[str, Any]]] = [
     (BASE, {"vocab": {**VOCAB, 259: b"zz"}}),
     (BASE, {"pattern": get_pattern("o200k")}),
     (replace(BASE, pattern=Pattern(None, (r"\w+",))), {"pattern": Pattern(None, (r"\w+",), True)}),
+    (replace(BASE, pattern=Pattern(None, ("ab",))), {"pattern": Pattern(None, ("a", "b"))}),
     (BASE, {"padding": RowPadding(300)}),
     (BASE, {"truncation": RowTruncation(9)}),
     (replace(BASE, padding=RowPadding(300)), {"padding": RowPadding(300, side="left")}),
