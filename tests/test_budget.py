@@ -102,6 +102,54 @@ def test_the_budget_is_of_the_limit_that_holds(no_groups: Path) -> None:
     assert "the memory limit of the control group" in seen[0].note
 
 
+@pytest.mark.parametrize(
+    ("size", "number"),
+    [
+        ("1", 1), ("1kB", 1000), ("1 KiB", 1024), ("1.5k", 1500), ("2M", 2 * MB), ("2 mib", 2 << 20), ("1GB", 10**9),
+        ("1gib", 1 << 30), ("1TB", 10**12), ("1 TiB", 1 << 40), (" 7 b ", 7), (5, 5),
+    ],
+)  # fmt: skip
+def test_sizes_in_words(size: Any, number: int) -> None:
+    assert budget.parse_bytes(size) == number
+
+
+@pytest.mark.parametrize("size", ["0", 0, "0.4", -5])
+def test_no_bytes_are_no_size(size: Any) -> None:
+    for name, told in (("", "a size"), ("limit", "limit")):
+        with pytest.raises(ValueError, match=rf"^{told}.* (is .* bytes; expected more than 0|is no size; )"):
+            budget.parse_bytes(size, name)
+    with pytest.raises(ValueError, match=r"^limit: 'iB' is no size"):
+        budget.parse_bytes("iB", "limit")
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [
+        (0, "0 bytes"), (999, "999 bytes"), (1000, "1.0 kB"), (999_949, "999.9 kB"), (MB, "1.0 MB"), (10**9, "1.0 GB"),
+        (2_340_000_000, "2.3 GB"), (10**12, "1.0 TB"), (10**16, "10000.0 TB"),
+    ],
+)  # fmt: skip
+def test_sizes_for_people(size: int, text: str) -> None:
+    assert budget.shown(size) == text
+
+
+def test_what_is_divided_is_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables get a third of what the process and the texts leave, and threads a quarter of what the process leaves."""
+    monkeypatch.setattr(budget, "resident_bytes", lambda: 100 * MB)
+    monkeypatch.setattr(budget, "_SLACK", 20 * MB)
+    monkeypatch.setitem(sys.modules, "pyarrow", object())  # type: ignore[arg-type]
+    for limit in (500 * MB, "500MB"):
+        assert Budget.of(limit, buffers=80 * MB) == Budget(500 * MB, 100 * MB, "max_memory")
+        threads = [budget.affordable_threads(limit, 8, each * MB) for each in (1, 10, 19, 20, 96, 500)]
+        assert threads == [8, 8, 5, 4, 1, 1]
+    least = 120 * MB + 80 * MB + 3 * (1 << 20)
+    assert Budget.of(least, buffers=80 * MB).tables == 1 << 20
+    with pytest.raises(ValueError, match=r"buffers take 200\.0 MB of it, expected at least 208\.4 MB$"):
+        Budget.of(least - 1, buffers=80 * MB)
+    monkeypatch.delitem(sys.modules, "pyarrow")
+    assert Budget.of(500 * MB, buffers=80 * MB).tables == (300 * MB - (64 << 20)) // 3
+
+
 LIMITED = """
 import resource, sys
 from bbpe import budget

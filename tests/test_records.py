@@ -9,6 +9,7 @@ import pickle
 import threading
 from typing import Any
 
+import numpy as np
 import pytest
 
 from bbpe import records
@@ -181,3 +182,87 @@ def test_keywords_and_fields_that_are_made() -> None:
         ]  # fmt: skip
         with pytest.raises(TypeError):
             kind(1)
+
+
+def test_a_field_of_a_later_base_has_the_place_of_the_first_one() -> None:
+    """As `dataclasses` has it: the order of the farthest base, the default of the nearest."""
+
+    @records.dataclass(frozen=True)
+    class First:
+        a: int = 1
+        b: int = 2
+
+    @records.dataclass(frozen=True)
+    class Second(First):
+        c: int = 3
+        a: int = 4
+
+    @records.dataclass(frozen=True)
+    class Third(Second):
+        b: int = 5
+
+    assert repr(Third()).endswith("Third(a=4, b=5, c=3)")
+    assert [row.name for row in records.fields(Third)] == ["a", "b", "c"]
+    assert First() != Second(1, 2) != Third(1, 2)
+    assert (First().__eq__(Second(1, 2)), Second(1, 2).__eq__(First())) == (NotImplemented, NotImplemented)
+
+
+def test_replacing_takes_what_is_given_whatever_it_is() -> None:
+    point = Point(1, 7, {"a": 1}, "note")
+    for name, value in (("x", 0), ("y", 0), ("tags", {}), ("note", "")):
+        changed = records.replace(point, **{name: value})
+        assert getattr(changed, name) == value
+        assert [getattr(changed, row) for row in ("x", "y", "tags", "note") if row != name] == [
+            getattr(point, row) for row in ("x", "y", "tags", "note") if row != name
+        ]
+    assert point == Point(1, 7, {"a": 1}, "note")
+
+
+@pytest.mark.parametrize(
+    ("least", "most", "inside", "outside", "said"),
+    [
+        (None, None, [-(2**70), 0, 2**70], [], ""),
+        (1, None, [1, 2**70], [0, -1], "expected at least 1 here"),
+        (None, 8, [-5, 8], [9], "expected at most 8 here"),
+        (1, 8, [1, 8], [0, 9], "expected 1 to 8 here"),
+        (0, 0, [0], [-1, 1], "expected 0 to 0 here"),
+    ],
+)
+def test_whole_numbers_have_bounds_that_are_told(
+    least: int | None, most: int | None, inside: list[int], outside: list[int], said: str
+) -> None:
+    for number in inside:
+        assert records.whole("n", number, least, most) == number
+    for number in outside:
+        with pytest.raises(ValueError, match=f"^n is {number}; {said}$"):
+            records.whole("n", number, least, most, detail=" here")
+
+
+def test_what_is_a_number() -> None:
+    for value in (np.int8(5), np.uint64(5), np.array(5)):
+        assert (records.whole("n", value), type(records.whole("n", value))) == (5, int)
+    for value in (True, False, np.True_, 5.0, np.float64(5), "5", None, np.array([5, 6]), b"5"):
+        with pytest.raises(TypeError, match=f"^n must be a count, not {type(value).__name__}$"):
+            records.whole("n", value, expected="a count")
+    for value in (1, 0.5, np.float32(0.5), np.int64(1), np.array(0.5)):
+        assert records.real("x", value) == value
+        assert type(records.real("x", value)) in (int, float)
+    for value in (True, np.True_, np.array(True), "1", None, np.array([0.5]), 1j):
+        with pytest.raises(TypeError, match=f"^x must be a number, not {type(value).__name__}$"):
+            records.real("x", value)
+
+
+def test_a_wrong_kind_is_named_with_the_way_out() -> None:
+    records.kind("a", 5, int | None, "an int")
+    for way, end in (("", ""), ("give a list", ": give a list")):
+        with pytest.raises(TypeError) as caught:
+            records.kind("a", "5", int | None, "an int", way)
+        assert str(caught.value) == f"a must be an int, not str{end}"
+    for wrong in (b"a", 5, None, ["a"]):
+        with pytest.raises(TypeError, match=f"^path must be a str or a path, not {type(wrong).__name__}$"):
+            records.checked_path("path", wrong)
+    records.check_names("f", {"b": 1}, iter(["a", "b"]))
+    for wrong, hint in (("patern", "; did you mean 'pattern'?"), ("zzz", "")):
+        with pytest.raises(TypeError) as caught:
+            records.check_names("f", {"b": 1, wrong: 2}, ["a", "b", "pattern"])
+        assert str(caught.value) == f"f() got an unexpected keyword argument {wrong!r}{hint}"

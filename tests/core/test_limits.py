@@ -22,7 +22,16 @@ import bbpe
 from bbpe.core import helper
 from bbpe.core.tasks import Tasks
 from bbpe.counting import counter
-from bbpe.threads import Workers, imap, run, run_in_thread, run_threads
+from bbpe.threads import (
+    MOST_THREADS,
+    Workers,
+    check_threads,
+    imap,
+    run,
+    run_in_thread,
+    run_threads,
+    thread_count,
+)  # fmt: skip
 
 TEXT = "héllo wörld 你好 some other words 12345 " * 60_000
 
@@ -137,6 +146,20 @@ def test_maps_and_work_without_more_threads(few_threads: int) -> None:
     called: list[int] = []
     run_threads(called.append, 5, lambda error: pytest.fail(str(error)))
     assert sorted(called) == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="the system does not tell")
+def test_there_are_threads_for_the_processors_that_this_process_may_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    for processors, cores, count in (({0, 3, 5}, 8, 3), ({7}, 8, 1), (set(), 8, 8), (set(), None, 1)):
+        monkeypatch.setattr(os, "sched_getaffinity", lambda _, found=processors: found)
+        monkeypatch.setattr(os, "cpu_count", lambda found=cores: found)
+        assert thread_count(None) == count
+        assert thread_count(2) == 2
+    for wrong in (0, -1, MOST_THREADS + 1):
+        with pytest.raises(ValueError, match=f"threads is {wrong}; expected 1 to {MOST_THREADS}"):
+            check_threads(wrong)
+    check_threads(None)
+    check_threads(MOST_THREADS)
 
 
 def test_few_items_are_taken_before_they_are_wanted() -> None:

@@ -89,6 +89,17 @@ def test_a_regex_that_needs_the_whole_text_is_refused(pattern: str, most: int, t
         counted(tmp_path / "a.txt", pattern=pattern)
 
 
+@pytest.mark.parametrize("pattern", ["falcon", "bloom", "clip", "whitespace"])
+def test_a_long_text_is_split_by_a_named_regex_as_it_is_read(pattern: str, most: int, tmp_path: Path) -> None:
+    """It is as long as it likes where each pretoken is short."""
+    path = tmp_path / "a.txt"
+    path.write_text("some words, 12 " * 5_000)
+    assert path.stat().st_size > 3 * most
+    counts = counted(path, pattern=pattern, threads=1)
+    assert list(counts) == list(counted(path, pattern=pattern, max_memory=None))
+    assert counts.summary.documents == 1
+
+
 def test_a_text_that_the_sample_leaves_out_needs_no_memory(most: int, tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     for text in ("some words " * 10_000, "x" * 100_000):

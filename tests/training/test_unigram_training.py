@@ -188,6 +188,19 @@ def test_three_sentences() -> None:
         assert tok.decode(tok.encode(sentence)) == sentence
 
 
+@pytest.mark.parametrize("coverage", [1.0, 0.9])
+def test_scores_are_of_one_probability(coverage: float) -> None:
+    """Of all tokens together, of which a thousandth is spread over the characters."""
+    counts = bbpe.count_from_iterator(SENTENCES, pattern="gpt2")
+    tok = bbpe.train_from_counts(counts, 40, model=bbpe.Unigram(byte_fallback=False, character_coverage=coverage))
+    assert isinstance(tok.spec.model, UnigramModel)
+    scores = np.array([tok.spec.model.scores[token_id] for token_id in sorted(tok.spec.vocab)])
+    assert float(np.exp(scores).sum()) == pytest.approx(1, abs=1e-5)
+    assert (np.diff(scores) <= 0).all(), "the most likely token comes first"
+    characters = sum(len(token.decode()) == 1 for token in tok.spec.vocab.values())
+    assert scores.min() > np.log(0.001 / characters)
+
+
 def test_options(tmp_path: Path) -> None:
     text = "the cat sat on the mat <sep> the bat <s> naïve 漢字 " * 30
     tok = bbpe.train_from_iterator(
