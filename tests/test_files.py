@@ -336,6 +336,15 @@ def test_a_folder_that_another_program_makes_meanwhile_is_used(tmp_path: Path, m
     assert (tmp_path / "other").is_dir()
 
 
+def test_a_file_that_replaces_another_is_private_at_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who opens it before its mode is that of the old one would read what is written later."""
+    (tmp_path / "a").write_bytes(b"old")
+    seen: list[int] = []
+    monkeypatch.setattr("bbpe.files._copy_status", lambda target, old, new: seen.append(mode_of(new)))
+    write_atomic(tmp_path / "a", b"new")
+    assert seen == [0o600]
+
+
 def test_a_status_that_cannot_be_copied_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a"
     path.write_bytes(b"old")

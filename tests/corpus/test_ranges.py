@@ -28,13 +28,15 @@ def test_lines_of_one_length_are_cut_into_equal_ranges(start: int, tmp_path: Pat
 @pytest.mark.parametrize("window", [1, 7, 1 << 16])
 def test_no_range_is_empty_around_a_long_line(window: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bbpe.corpus.ranges._WINDOW", window)
-    lines = [b"a\n", b"b" * 300 + b"\n", b"c\n", b"d\n", b"e" * 50]
-    (tmp_path / "a").write_bytes(b"".join(lines))
-    size = sum(map(len, lines))
-    begins = [sum(map(len, lines[:number])) for number in range(len(lines))]
-    cuts = list(line_cuts(tmp_path / "a", 0, size, 20))
-    assert cuts == sorted(set(cuts)) != []
-    assert set(cuts) <= set(begins[1:])
+    for last in (b"e" * 50, b"e" * 90 + b"\n", b"e\n"):
+        lines = [b"a\n", b"b" * 300 + b"\n", b"c\n", b"d\n", last]
+        (tmp_path / "a").write_bytes(b"".join(lines))
+        begins = [sum(map(len, lines[:number])) for number in range(len(lines) + 1)]
+        for end in begins[2:]:
+            cuts = list(line_cuts(tmp_path / "a", 0, end, 20))
+            assert cuts == sorted(set(cuts))
+            assert cuts or end < begins[-1]
+            assert set(cuts) <= set(begins[1 : begins.index(end)]), "none is at the end, or behind it"
 
 
 @pytest.mark.parametrize("first", [0, 1, 7])

@@ -135,6 +135,53 @@ def test_broken_compressed_files_are_named(suffix: str, kind: str, tmp_path: Pat
             counted(path)
 
 
+@pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz"])
+@pytest.mark.parametrize("kind", [".txt", ".jsonl"])
+def test_an_empty_file_is_no_compressed_one(suffix: str, kind: str, tmp_path: Path) -> None:
+    """A copy that failed leaves one; a stream of no text is something else."""
+    path = tmp_path / f"a{kind}{suffix}"
+    path.touch()
+    with pytest.raises(bbpe.CorpusError, match=rf"{path.name}: expected a whole {suffix} file"):
+        counted(path)
+    path.write_bytes(COMPRESSORS[suffix](b""))
+    assert list(counted(path)) == []
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.jsonl"])
+def test_a_file_that_ends_early_although_its_size_is_told_otherwise(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As file systems of a network do for a while."""
+    path = tmp_path / name
+    path.write_text('{"text": "see"}\n' * 100)
+    file = file_of(path)
+    path.write_text('{"text": "see"}\n' * 40)
+    monkeypatch.setattr("bbpe.corpus.opened.Opened.check_size", lambda self: None)
+    stop = 1600 if name == "a.jsonl" else None
+    with pytest.raises(bbpe.CorpusError, match=rf"{name}: it ended after 640 of 1600 bytes; somebody writes to it"):
+        list(Reading(block=256).texts(file, stop=stop))
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.jsonl.gz"])
+def test_a_file_that_grows_as_fast_as_it_is_read_comes_to_an_end(name: str, tmp_path: Path) -> None:
+    """With an error, and soon after the place where it ended at first."""
+    path, lines = tmp_path / name, b"".join(b'{"text": "%06d"}\n' % number for number in range(200))
+    pack = gzip.compress if name.endswith(".gz") else bytes
+    path.write_bytes(pack(lines))
+    file, found = file_of(path), 0
+
+    def read() -> None:
+        nonlocal found
+        for texts in Reading(block=512).texts(file):
+            found += 0 if texts.ends is None else len(texts.ends)
+            with path.open("ab") as more:
+                more.write(pack(lines))
+
+    with pytest.raises(bbpe.CorpusError, match=rf"{name}: its size changed from {file.size} to \d+ bytes while"):
+        read()
+    assert 150 < found < 300 or name.endswith(".gz")
+
+
 def test_kinds() -> None:
     names = {"a.txt": "text", "a.txt.gz": "text", "A.JSONL.GZ": "jsonl", "b.ndjson": "jsonl", "c.parquet": "parquet"}
     assert {name: kind_of(Path(name)) for name in names} == names

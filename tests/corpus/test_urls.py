@@ -300,6 +300,22 @@ def test_a_pattern_does_not_stand_for_folders(server: dict[str, bytes]) -> None:
     ]
 
 
+@pytest.mark.parametrize("buffering", [0, -1])
+def test_a_file_of_a_url_is_read_as_any_other(buffering: int, server: dict[str, bytes]) -> None:
+    """From any place on, wherever that is told from."""
+    data = server["bucket/a.bin"] = bytes(range(256)) * 30
+    with Url("server://bucket/a.bin").open(buffering=buffering) as file:
+        peer = io.BytesIO(data)
+        for offset, whence, size in (
+            (5, 0, 10), (7, 1, 300), (-20, 1, 5), (0, 1, 1), (-50, 2, 100), (0, 2, 9), (9, 2, 9), (-7680, 2, 3),
+            (1, 1, 7677),
+        ):  # fmt: skip
+            assert file.seek(offset, whence) == peer.seek(offset, whence) == file.tell()
+            assert file.read(size) == peer.read(size), (offset, whence)
+            assert file.tell() == peer.tell()
+        assert (file.readable(), file.seekable()) == (True, True)
+
+
 def test_ranges_grow_while_reading_goes_on_and_begin_small_elsewhere(server: dict[str, bytes]) -> None:
     """Whoever looks at the end of a large file does not load megabytes for it."""
     megabyte = 1 << 20

@@ -50,6 +50,9 @@ def changes(state: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     rows += [("parts", {**state, "parts": new}) for new in (0, 3, 8, 17, 2048)]
     rows += [("place", {**state, "place": {**state["place"], key: new}}) for key in state["place"] for new in bad]
     rows += [("place", {**state, "place": new}) for new in (None, [], {}, {**state["place"], "more": 1})]
+    # the lowest numbers that are too large
+    rows += [("chunk", {**state, "chunk": 2**32}), ("place", {**state, "place": {**state["place"], "byte": 2**63}})]
+    rows += [("summary", {**state, "summary": {**state["summary"], "bytes": 2**63}})]
     read = state["summary"]
     rows += [("summary", {**state, "summary": {**read, key: new}}) for key in read for new in bad]
     rows += [("summary", {**state, "summary": new}) for new in (None, [], {}, {**read, "more": 1})]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 import bbpe
 from bbpe.corpus.rowfiles import RowDigest, Rows
+from bbpe.counting.counts import CountingSpec
 
 pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
 
@@ -44,6 +46,27 @@ def test_a_sum_is_of_all_that_was_read() -> None:
     for start in (1, 0.0, None):
         with pytest.raises(TypeError):
             start + some
+
+
+def test_scaled_counts_are_of_the_same_texts() -> None:
+    counts = counts_of(["a b<s>", "c c"], special_tokens=["<s>"])
+    scaled = counts.scale(3)
+    told = ("files", "documents", "bytes", "special_tokens_found", "unique")
+    assert [getattr(scaled.summary, name) for name in told] == [getattr(counts.summary, name) for name in told]
+    assert (scaled.total, scaled.summary.pretokens, scaled.spec) == (12, 12, counts.spec)
+    assert counts.total == 4
+
+
+def test_a_name_that_stood_for_other_regexes_does_not_hide_them() -> None:
+    """What a file says of its pattern counts, not what the name means here."""
+    spec = counts_of(["a"]).spec
+    record = json.loads(json.dumps(spec.as_json()))
+    assert CountingSpec.from_json(record) == spec
+    for change in ({"steps": [r"\w+|\W"]}, {"drops_gaps": True}, {"name": None, "steps": [r"\w+|\W"]}):
+        other = CountingSpec.from_json({**record, "pattern": {**record["pattern"], **change}})
+        assert [*spec.differences(other)] != []
+        assert list(other.pattern.steps) == change.get("steps", list(spec.pattern.steps))
+        assert other.pattern.drops_gaps is change.get("drops_gaps", False)
 
 
 def test_what_a_foreign_file_does_not_say_is_an_argument(tmp_path: Path) -> None:

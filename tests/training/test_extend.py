@@ -232,6 +232,14 @@ def test_merges_listed_before_their_parts():
     check_map(Tokenizer(spec), less, new_ids)
 
 
+def test_a_merge_goes_with_its_parts_though_another_makes_its_token():
+    merges = [(b"a", b"b"), (b"b", b"c"), (b"ab", b"c"), (b"a", b"bc")]
+    tok = Tokenizer(make_spec(vocab_of(merges), merges, pattern=small_spec().pattern))
+    less, new_ids = bbpe.prune(tok, [tok.token_to_id("abc")])
+    assert less.merges == [(b"a", b"b"), (b"ab", b"c")]
+    check_map(tok, less, new_ids)
+
+
 def test_ids_elsewhere_follow():
     template = Template(((301, 0), ("A", 0)), ((301, 0), ("A", 0), ("B", 1)))
     config = {"added_tokens_decoder": {"300": {}}, "chat_template": "x"}
