@@ -165,6 +165,16 @@ def test_a_pattern_that_results_would_match_is_refused(pattern: str, is_in: bool
         assert bbpe.count(files, pattern="gpt2", checkpoint=folder) == bbpe.count(files, pattern="gpt2")
 
 
+def test_a_corpus_of_more_or_fewer_files_is_another_one(half: Path, corpus: Path, tmp_path: Path) -> None:
+    files = sorted(corpus.iterdir())
+    more = [*files, files[0]]
+    for others, told in ((more, "there were 3, now 4"), (files[:2], "there were 3, now 2")):
+        with pytest.raises(bbpe.CorpusError, match=rf"is of another count: files: {told}; use another folder"):
+            bbpe.count(others, pattern="gpt2", checkpoint=half)
+    with pytest.raises(bbpe.CorpusError, match=r"files: number 0 was \[.*0\.txt.*, now \[.*1\.txt"):
+        bbpe.count(files[1:], pattern="gpt2", checkpoint=half)
+
+
 def test_a_file_of_the_corpus_in_the_checkpoint_is_refused(half: Path, corpus: Path) -> None:
     (half / "more.txt").write_text("more")
     for files in ([corpus, half / "more.txt"], str(half / "*.txt")):

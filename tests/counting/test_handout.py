@@ -111,12 +111,12 @@ def test_what_fails_is_tried_again_and_what_is_wrong_is_not() -> None:
 
 def test_a_worker_that_hangs_holds_nobody_up_for_good() -> None:
     """Its part is handed out again when it takes long, once, and what it does in the end counts no more."""
-    hangs, tries = threading.Event(), list[int]()
+    hangs, tries, told = threading.Event(), list[int](), list[bool]()
 
     def work(number: int) -> int:
         tries.append(number)
         if number == 3 and tries.count(3) < 2:
-            hangs.wait(20)
+            told.append(hangs.wait(20))
             raise OSError("the worker is gone")
         return number * number
 
@@ -124,7 +124,9 @@ def test_a_worker_that_hangs_holds_nobody_up_for_good() -> None:
         results = HandOut(executor, attempts=2, patience=0.05).results(work, range(12))
         assert dict(results) == {number: number * number for number in range(12)}
         assert sorted(tries) == sorted([*range(12), 3])
+        assert told == [], "nobody waited for it"
         hangs.set()
+    assert told == [True]
 
 
 def test_of_two_tries_that_fail_the_last_one_counts() -> None:
