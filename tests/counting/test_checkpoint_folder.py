@@ -126,6 +126,19 @@ def test_a_marker_that_a_power_cut_left_empty_is_written(half: Path, corpus: Pat
     assert b"bbpe checkpoint" in (half / MARKER).read_bytes()
 
 
+def test_a_marker_is_on_the_disk_before_anything_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without it, files that survive a power cut would be those of a stranger."""
+    flushed: list[int] = []
+    monkeypatch.setattr(os, "fsync", lambda handle: flushed.append(os.fstat(handle).st_size))
+    lock = locking.FolderLock(tmp_path / "marker")
+    try:
+        assert [lock.content(b"mark"), lock.content(b"another")] == [b"mark", b"mark"]
+    finally:
+        lock.release()
+    assert flushed == [4]
+    assert (tmp_path / "marker").read_bytes() == b"mark"
+
+
 @pytest.mark.parametrize("spelling", ["{c}", "{c}/state", "{c}/./", "{link}", "{c}/0.txt/..", "{c}/a/b"])
 def test_a_folder_of_the_corpus_is_no_checkpoint(spelling: str, corpus: Path, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(corpus)
