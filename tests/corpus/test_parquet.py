@@ -12,6 +12,7 @@ from seeds import full_then_long
 import bbpe
 from bbpe.corpus.files import file_of
 from bbpe.corpus.parquet_pages import Page, pages
+from bbpe.corpus.rowfiles import _numbers, buffers_of
 from bbpe.corpus.sources import Reading
 
 pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
@@ -159,6 +160,17 @@ def test_counts_are_read_a_few_rows_at_a_time(number: str, tmp_path: Path) -> No
     parquet.write_table(table, tmp_path / "c.parquet")
     found = bbpe.load_counts(tmp_path / "c.parquet", pattern="gpt2")
     assert list(found) == [(word.encode(), count) for word, count in zip(words, counts, strict=True)]
+
+
+def test_numbers_and_texts_of_a_part_of_an_array_are_those_of_the_part() -> None:
+    for kind in ("int8", "uint16", "int32", "uint64", "float64"):
+        numbers = pa.array([5, 1, 0, 9], getattr(pa, kind)())
+        assert _numbers(numbers.slice(1, 2)).tolist() == [1, 0]
+        parts = pa.chunked_array([numbers.slice(3), numbers.slice(0, 0), numbers.slice(1, 1)])
+        assert _numbers(parts).tolist() == [9, 1]
+    for kind in TYPES[:-1]:
+        data, offsets = buffers_of(pa.array(["see", "my", "", "eyes"]).cast(kind).slice(1, 3))
+        assert (data.tobytes(), offsets.tolist()) == (b"myeyes", [0, 2, 2, 6]), kind
 
 
 @pytest.mark.usefixtures("few_rows")

@@ -89,6 +89,13 @@ def test_a_regex_that_needs_the_whole_text_is_refused(pattern: str, most: int, t
         counted(tmp_path / "a.txt", pattern=pattern)
 
 
+def test_a_text_of_an_iterable_may_be_four_times_as_long_as_a_line(most: int) -> None:
+    options: dict[str, Any] = {"pattern": "gpt2", "max_memory": "2GB", "threads": 1}
+    assert bbpe.count_from_iterator(["see", " x" * (2 * most)], **options).total == 1 + 2 * most
+    with pytest.raises(bbpe.MemoryLimitError, match=r"text 1, counted from 0, is longer than the 80\.0 kB"):
+        bbpe.count_from_iterator(["see", " x" * (2 * most) + "x"], **options)
+
+
 @pytest.mark.parametrize("pattern", ["falcon", "bloom", "clip", "whitespace"])
 def test_a_long_text_is_split_by_a_named_regex_as_it_is_read(pattern: str, most: int, tmp_path: Path) -> None:
     """It is as long as it likes where each pretoken is short."""

@@ -201,6 +201,13 @@ def test_scores_are_of_one_probability(coverage: float) -> None:
     assert scores.min() > np.log(0.001 / characters)
 
 
+def test_a_blank_that_the_user_defines_is_a_token_once() -> None:
+    model = bbpe.Unigram(user_defined_symbols=[" "], character_coverage=0.5)
+    tok = bbpe.train_from_iterator(["see my eyes", "see my dogs"] * 3, 280, model=model)
+    assert [token_id for token_id, token in tok.spec.vocab.items() if token == b" "] == [1]
+    assert tok.decode(tok.encode("see my eyes")) == "see my eyes"
+
+
 def test_options(tmp_path: Path) -> None:
     text = "the cat sat on the mat <sep> the bat <s> naïve 漢字 " * 30
     tok = bbpe.train_from_iterator(
