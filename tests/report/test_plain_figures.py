@@ -15,13 +15,16 @@ from vocabularies import document
 import bbpe
 from bbpe.report import evaluate as evaluating
 from bbpe.report.boxes import boxes
+from bbpe.report.compare import _needs
 from bbpe.report.evaluate import Evaluation
 from bbpe.report.findings import Example, Finding, LintReport
 from bbpe.report.measures import Batch, Measures, TextTotals, TokenizerCount, part_ids, truncated_bytes
 from bbpe.report.tables import Table
 from bbpe.report.unusual import _some, unusual
 from bbpe.report.verify import differences, first_difference
-from bbpe.spec.rules import Template
+from bbpe.spec.decoders import Blanks
+from bbpe.spec.rules import Template, UnicodeForm
+from bbpe.spec.spec import TextRules
 
 TEXTS = ["see my eyes first, see my dogs\n", "low lower lowest slow\n", "世界 hello é\n", "", "newest 123 dogs"] * 4
 SMALL = bbpe.train_from_iterator(TEXTS, 270)
@@ -164,7 +167,10 @@ def test_a_comparison_counts_each_side() -> None:
     ("pattern", {"pattern": LARGE.spec.pattern}),
     ("template", {"template": Template(((0, 0), ("A", 0)), ((0, 0), ("A", 0), ("B", 1)))}),
     ("special tokens", {"special_tokens": {"<x>": 290}}),
-    ("added tokens", {"added_tokens": {"<x>": 290}}),
+    ("added tokens", {"added_tokens": {"<x>": 290}}), ("decoder", {"decoder": (Blanks(),)}),
+    ("normalizers or pre-tokenizers", {"rules": TextRules(normalizers=(UnicodeForm("NFC"),))}),
+    ("model", {"whole_pretokens": not SMALL.spec.whole_pretokens}), ("merges", {"merges": SMALL.spec.merges[:-1]}),
+    ("tokens or their ids", {"vocab": {**SMALL.spec.vocab, 400: b"more"}}),
 ])  # fmt: skip
 def test_each_part_of_a_definition_is_compared(part: str, change: dict[str, Any]) -> None:
     if part == "pattern":
@@ -192,6 +198,14 @@ def test_pretokens_that_cost_most_come_first() -> None:
     assert [pair.more for pair in result.pairs] == [6, 6, 6, -1]
     assert [row[4] for row in result.table().rows] == ["6 more", "6 more", "6 more", "1 fewer"]
     assert [pair.pretoken for pair in bbpe.compare(left, right, texts=texts, most=2).pairs] == order[:2]
+
+
+@pytest.mark.parametrize(("base", "tokens", "shown"), [
+    (1000, 1100, "10 % more"), (1100, 1000, "9.1 % fewer"), (1000, 1001, "0.1 % more"), (10_000, 9_995, "0.05 % fewer"),
+    (1_000_000, 1_000_001, "0.01 % more"), (100, 2600, "2,500 % more"), (0, 5, "500 % more"),
+])  # fmt: skip
+def test_differences_in_per_cent_of_the_other(base: int, tokens: int, shown: str) -> None:
+    assert _needs("a", "b", base, tokens) == f"a needs {shown} tokens than b"
 
 
 def test_the_sides_of_a_comparison_as_data() -> None:

@@ -81,7 +81,8 @@ def test_texts_of_a_template_that_are_no_tokens(template: str, missing: list[str
 
 def test_special_tokens_that_are_ordinary_ones_too() -> None:
     tok = ranks(b"ab", b"stop", special_tokens={"ab": 300, "end of text": 301, "<|x|>": 302})
-    report = bbpe.lint(tok)
+    # an added token that is no special one is text, too, and may be a word
+    report = bbpe.lint(bbpe.Tokenizer(replace(tok.spec, added_tokens={"word": 303})))
     twice, plain = report["special-twice"], report["special-is-text"]
     assert (twice.severity, twice.count, twice.ids) == ("warning", 1, (300,))
     assert [(each.id, each.token, each.note) for each in twice.examples] == [(300, b"ab", "is also token 256")]
@@ -106,6 +107,31 @@ def test_padding_and_ends(
     report = bbpe.lint(tok)
     assert (report["no-pad"].severity if "no-pad" in report else None) == pad
     assert ("no-end" in report) is end
+    assert not end or report["no-end"].severity == "info"
+
+
+def test_severities(tmp_path: Path) -> None:
+    """What is lost is an error, what is wasted or surprises a warning, all else a fact."""
+    known = {
+        "named-tokens": "error", "chat-template": "error", "special-twice": "warning", "special-is-text": "warning",
+        "no-end": "info", "pattern-drops": "warning", "not-itself": "info", "unreachable": "warning",
+        "unused-merges": "warning", "twins": "info", "mixed-scripts": "info", "passes-line-end": "info",
+        "partial-characters": "info", "digits": "warning", "missing-bytes": "warning", "unicode-versions": "info",
+    }  # fmt: skip
+    merged = {**vocab_of(), 300: b"xy", 301: b"xyz"}
+    some = ranks(b"a\xd1\x8f", b"x\ny", b"\xe6\xb7", b"\n\n", b"//", b"\n\n//", pattern="o200k",
+                 special_tokens={"stop": 300, "//": 301})  # fmt: skip
+    toks = [
+        naming(pad="<pad>"), some, ranks(b"low", b" low", b"11", b"x\ny", pattern="whitespace"),
+        bbpe.Tokenizer.from_merges(merged, [(b"xy", b"z"), *MERGES], pattern="gpt2"),
+        loaded(tmp_path, {"chat_template": "<|a|>"}, normalizer=named("NFC")),
+        loaded(tmp_path, model__vocab={key: n for key, n in document()["model"]["vocab"].items() if key != "\u0100"}),
+    ]  # fmt: skip
+    findings = [finding for tok in toks for finding in bbpe.lint(tok) if finding.check in known]
+    # equal splits of numbers are a fact
+    unequal = {each.check: each.severity for each in findings if each.severity != known[each.check]}
+    assert unequal in ({}, {"digits": "info"})
+    assert {each.check for each in findings} == known.keys()
 
 
 def test_bytes_and_characters_without_a_token(tmp_path: Path) -> None:
@@ -225,10 +251,10 @@ def test_scripts_of_a_token() -> None:
 
 
 def test_line_ends_within_a_token() -> None:
-    tokens = [b"\n", b"\nx", b"a\n", b"a\r\n  b", b"\n \n", b"x\r"]
+    tokens = [b"\n", b"\nx", b"a\n", b"a\r\n  b", b"\n \n", b"x\r", b"\ry"]
     finding = bbpe.lint(ranks(*tokens))["passes-line-end"]
-    assert finding.ids == (257, 259)
-    assert finding.message.startswith("2 tokens go on after a line end")
+    assert finding.ids == (257, 259, 262)
+    assert finding.message.startswith("3 tokens go on after a line end")
 
 
 def test_the_longest_tokens() -> None:
@@ -267,6 +293,10 @@ def test_what_is_no_ordinary_token_is_not_looked_at(tmp_path: Path) -> None:
     subject = Subject(tok)
     assert tok.spec.added_tokens
     assert not {267, 268} & set(subject.ids.tolist())
+    for kind in ("added_tokens", "special_tokens"):
+        tok = bbpe.Tokenizer(replace(ranks(b"ab", b"cd").spec, **{kind: {"ab": 256}}))
+        assert Subject(tok).ids.tolist() == [*range(256), 257]
+        assert Subject(tok).tokens[-1] == b"cd"
     words = bbpe.train_from_iterator([SIMPLE] * 3, 60, model="wordpiece")
     assert unknown_id(words.spec) not in Subject(words).ids.tolist()
     assert b"##s" in Subject(words).tokens

@@ -129,3 +129,20 @@ def test_a_bar_appears_after_its_delay(monkeypatch: pytest.MonkeyPatch) -> None:
             clock[0] = 10 + now
             bar(Progress("read", now * 1_000_000, 10_000_000, "bytes"))
     assert stream.getvalue().splitlines()[-1] == "read  10.0 of 10.0 MB  1.0 MB/s  in 10.0 s"
+
+
+@pytest.mark.parametrize("batch", [1, 10, 1 << 23])
+def test_progress_is_of_all_files_that_were_read(
+    batch: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each report says how many bytes are read by then, of files one after another."""
+    monkeypatch.setattr("bbpe.report.texts._BATCH", batch)
+    texts = ["see my dogs", "low", "a longer text than these", "x"]
+    for number, text in enumerate(texts):
+        (tmp_path / f"{number}.txt").write_text(text)
+    tok, seen = bbpe.train_from_iterator(texts, 260), list[Progress]()
+    bbpe.evaluate(tok, [tmp_path / f"{number}.txt" for number in range(4)], progress=seen.append)
+    ends = [11, 14, 38, 39]
+    expected = {1: [0, *ends, 39], 10: [0, 11, 38, 39], 1 << 23: [0, 39]}[batch]
+    assert [each.done for each in seen] == expected
+    assert {each.total for each in seen} == {39}

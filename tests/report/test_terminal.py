@@ -12,8 +12,9 @@ import pytest
 import bbpe
 from bbpe.cli import main
 from bbpe.report import terminal
+from bbpe.report.boxes import Boxes
 from bbpe.report.tables import Table
-from bbpe.report.terminal import sample, wrapped
+from bbpe.report.terminal import sample, shown, wrapped
 from bbpe.text import columns_of, readable, shortened
 
 LONG = "-" * 4096
@@ -142,3 +143,22 @@ def test_examples_are_short_and_data_is_whole() -> None:
     assert readable(longest) in texts
     for finding in report:
         assert all(columns_of(str(example)) < 130 for example in finding.examples)
+
+
+def test_a_line_end_begins_a_new_line() -> None:
+    """What stands before it takes no room of the next line."""
+    tokens = [b"abcdef", b"\n", b"abc", b"def", b"ghi"]
+    assert sample(tokens, colour=False, most=12) == "[abcdef][\\n]\n[abc][def]\n[ghi]"
+    assert sample(tokens, colour=True, most=9).count("\n") == 1
+    assert sample([b"abcdef", b"ghij"], colour=False, most=14) == "[abcdef][ghij]"
+    assert sample([b"abcdef", b"ghij"], colour=False, most=13) == "[abcdef]\n[ghij]"
+
+
+def test_special_tokens_are_marked_where_they_stand() -> None:
+    found = [Boxes("t", 5, [9, 3, 7], [b"a", b"<s>", b"b"], None, frozenset({3}))]
+    lines = shown(found, colour=True, with_ids=True).splitlines()
+    assert [part.partition("m")[0] for part in lines[1].split("\x1b[")[1::2]] == [
+        "48;5;153;38;5;16", "1;7", "48;5;157;38;5;16"
+    ]  # fmt: skip
+    assert lines[0] == "\x1b[1mt\x1b[0m: 3 tokens, 1.67 bytes per token"
+    assert lines[2] == "9 3 7"
