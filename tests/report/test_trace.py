@@ -138,3 +138,25 @@ def test_pieces() -> None:
     assert tok.pieces("<s>a", allowed_special="all") == ["<s>", "a"]
     assert tok.pieces("ü") == ["<0xC3>", "<0xBC>"]
     assert "".join(tok.pieces("see my dogs")) == "see my dogs"
+
+
+def test_longest_matches_and_what_is_left() -> None:
+    tok = bbpe.train_from_iterator(TEXTS, 60, model="wordpiece")
+    (found,) = tok.trace("lowestdogs").pretokens
+    texts = [tok.spec.vocab[token_id].removeprefix(b"##") for token_id in found.ids]
+    assert len(texts) > 2
+    assert (found.kind, found.start, b"".join(texts)) == ("longest", (b"lowestdogs",), b"lowestdogs")
+    for place, step in enumerate(found.steps):
+        made = tuple(tok.spec.vocab[token_id] for token_id in found.ids[: place + 1])
+        rest = b"lowestdogs"[len(b"".join(texts[: place + 1])) :]
+        assert (step.place, step.made, step.rank) == (place, made[-1], None)
+        assert step.symbols == (*made, *([rest] if rest else []))
+
+
+def test_lines_of_a_lattice_mark_the_best_path() -> None:
+    trace = bbpe.train_from_iterator(TEXTS, 320, model="unigram").trace("see")
+    (each,) = trace.pretokens
+    expected = [("*" if edge.is_best else " ", f"{edge.start}-{edge.end}", f"{edge.score:.3f}") for edge in each.edges]
+    found = [(row[2], row[4:11].replace(" ", ""), row[12:].split()[0]) for row in str(trace).splitlines() if "-" in row]
+    assert found == expected
+    assert {mark for mark, _, _ in found} == {"*", " "}

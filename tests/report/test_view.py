@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -139,3 +140,13 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert "first 8 bytes" in capsys.readouterr().err
     assert "Content-Security-Policy" in (tmp_path / "o.html").read_text()
     assert main([*arguments[:-1], str(tmp_path / "x.txt")]) == 1
+
+
+def test_sizes_are_bytes_and_added_tokens_are_special() -> None:
+    known = {bytes([byte]): byte for byte in range(256)}
+    spec = replace(bbpe.Tokenizer.from_ranks(known, pattern="gpt2").spec, added_tokens={"<a>": 300})
+    (found,) = boxes("é<a>", {"t": bbpe.Tokenizer(spec)}, allowed_special="all")
+    assert (found.size, found.summary) == (5, "3 tokens, 1.67 bytes per token")
+    assert found.special == {300}
+    assert [kind[3] for kind in found.as_dict()["kinds"]] == [2, 2, 1]
+    assert found.as_dict()["bytes"] == 5
