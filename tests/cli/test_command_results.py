@@ -108,7 +108,9 @@ def test_conversions_are_proved_or_not_written(call: Call, monkeypatch: pytest.M
     assert not Path("y.json").exists()
     short = Difference(b"abc", 1, ((1, b"b"),), ())
     assert converting._described(short) == "at 'abc', A gives 1:'b' and B gives nothing more"
-    monkeypatch.undo()
+    for byte, shown in ((1, "abcde"), (10, "abcde"), (12, "cdefg")):
+        long = Difference(b"abcdefghijklmnopqrstuvwxyz" * 2, byte, ((1, b"b"),), ())
+        assert converting._described(long).startswith(f"at '{shown}")
 
 
 def test_a_format_without_the_pattern_says_so(call: Call) -> None:

@@ -16,8 +16,9 @@ import pytest
 import bbpe
 from bbpe.cli import decode, encode, main, npy
 from bbpe.cli import eval as evaluating
-from bbpe.cli.command import whole
+from bbpe.cli.command import load_named, whole
 from bbpe.cli.counting import share
+from bbpe.cli.streams import as_files, files_of, label_of, names_of, size_of
 from bbpe.cli.watch import Watch, watched
 
 TEXT = "see my eyes <s> first\nsee my dogs\n\nna\u00efve \u6df1\u5ea6\n"
@@ -109,8 +110,6 @@ def test_arguments_at_their_limits() -> None:
 
 def test_the_pattern_of_a_published_name(monkeypatch: pytest.MonkeyPatch) -> None:
     """With a pattern of its own a published name is not the published tokenizer."""
-    from bbpe.cli.command import load_named
-
     monkeypatch.setattr(bbpe, "get_encoding", lambda name: ("published", name))
     monkeypatch.setattr(bbpe, "load", lambda name, *, pattern: ("file", name, pattern))
     assert load_named("gpt2") == ("published", "gpt2")  # type: ignore[comparison-overlap]
@@ -266,3 +265,27 @@ def test_progress_goes_where_it_is_wanted(monkeypatch: pytest.MonkeyPatch) -> No
     for _ in watch.over(["ab", "cde"], len):
         done.append((-1, None, ""))
     assert done == [(0, 9, "lines"), (-1, None, ""), (2, 9, "lines"), (-1, None, ""), (5, 9, "lines")]
+
+
+def test_standard_input_keeps_its_place_among_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is called by its name in rows and messages."""
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(b"text of -"))))  # type: ignore[arg-type]
+    with as_files(["a.txt", "-", "b.txt"]) as files:
+        assert [files[0], files[2]] == ["a.txt", "b.txt"]
+        assert Path(files[1]).read_bytes() == b"text of -"
+    assert not Path(files[1]).exists()
+    assert list(files_of(["a.txt", "-", "b.txt"])) == ["a.txt", "-", "b.txt"]
+    assert [label_of("-"), label_of("a.txt")] == ["standard input", "a.txt"]
+    assert (list(names_of([])), list(names_of(["x"]))) == (["-"], ["x"])
+    size = len(TEXT.encode())
+    assert [size_of(names) for names in (["a.txt"], ["a.txt", "b.txt"])] == [size, 2 * size]
+    assert [size_of(names) for names in (["a.jsonl"], ["a.txt", "a.jsonl"], ["-"], ["a.txt", "-"], [])] == [None] * 5
+
+
+def test_names_that_are_like_a_known_one(call: Call) -> None:
+    for name, hint in (("cl100k_bas", "(did you mean 'cl100k_base'"), ("nowhere/cl100k_base", None), ("zzzzz", None)):
+        status, _, err = call(f"tokens -t {name} a.txt")
+        assert status == 1
+        assert err.startswith(f"bbpe: error: {name}: ")
+        assert ("did you mean" in err) is (hint is not None)
+        assert hint is None or hint in err
