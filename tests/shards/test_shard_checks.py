@@ -215,3 +215,23 @@ def test_a_document_of_more_ids_than_a_length_holds(
     monkeypatch.setattr(part, "_MOST_IDS", longest - 1)
     with pytest.raises(bbpe.CorpusError, match=rf"a\.jsonl: a document has {longest} tokens; expected at most"):
         bbpe.shard(path, tmp_path / "long", tok)
+
+
+def test_files_that_one_of_two_plans_has_are_named(tmp_path: Path, tok: bbpe.Tokenizer) -> None:
+    a, b = lines(tmp_path / "a.jsonl", ["low"]), lines(tmp_path / "b.jsonl", ["low"])
+    for stored, given, other in (([a], [a, b], b), ([a, b], [a], b), ([a, b], [b], a)):
+        folder = tmp_path / f"{len(stored)}{len(given)}{other.stem}"
+        bbpe.shard(stored, folder, tok)
+        with pytest.raises(bbpe.CorpusError, match=rf"another plan, with file {other} in one of them alone; use"):
+            bbpe.shard(given, folder, tok)
+
+
+def test_what_killed_runs_left_is_removed_and_nothing_else(tmp_path: Path, tok: bbpe.Tokenizer) -> None:
+    done = bbpe.shard(lines(tmp_path / "a.jsonl", ["low"]), tmp_path / "out", tok)
+    left = [".part-00000.bin.abc.tmp", ".plan.json.abc.tmp", ".tokenizer.bbpe.abc.tmp"]
+    kept = [".other.abc.tmp", ".part-00000.bin", "notes.tmp"]
+    for name in (*left, *kept):
+        (tmp_path / "out" / name).touch()
+    bbpe.finish_shards(done.plan)
+    assert not [name for name in left if (tmp_path / "out" / name).exists()]
+    assert all((tmp_path / "out" / name).exists() for name in kept)

@@ -312,3 +312,34 @@ def test_formats_name_their_files(tmp_path: Path, tok: bbpe.Tokenizer) -> None:
         names = {f"part-00000{suffix}" for suffix in (*chosen.suffixes, ".lens")}
         assert set(record.files) == names
         assert {each.name for each in (tmp_path / name).glob("part-*")} == names | {"part-00000.json"}
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2**32, 2**32 + 1, 2**63, 2**64 - 1])
+def test_keys_by_integers_of_python(seed: int) -> None:
+    """Splitmix64 of the seed and the number of a document; all bits of the seed count."""
+
+    def key(number: int) -> int:
+        mask = (1 << 64) - 1
+        found = ((number + 1) * 0x9E3779B97F4A7C15 + seed) & mask
+        found = ((found ^ found >> 30) * 0xBF58476D1CE4E5B9) & mask
+        found = ((found ^ found >> 27) * 0x94D049BB133111EB) & mask
+        return found ^ found >> 31
+
+    assert shuffle.keys_of(seed, 5, 4).tolist() == [key(number) for number in range(5, 9)]
+
+
+def test_documents_are_divided_by_where_they_begin() -> None:
+    """The part of a document is that in which its first id would be if parts were of equal size."""
+    sizes = [4, 2, 6, 0, 8, 2, 2]
+    blocks = [((np.arange(sum(some), dtype=np.uint8), np.array(some, np.int64)), name)
+              for some, name in ((sizes[:3], "a"), ([], "b"), (sizes[3:], "c"))]  # fmt: skip
+    for count in (1, 2, 3, 4):
+        found = list(merge._divided(iter(blocks), 2, 12, count))
+        at, expected = 0, []
+        for size in sizes:
+            expected.append(min(at * count // 12, count - 1))
+            at += size // 2
+        assert [number for number, _, lengths, _ in found for _ in lengths] == expected
+        assert [length for _, _, lengths, _ in found for length in lengths.tolist()] == [size // 2 for size in sizes]
+        assert [path for _, _, lengths, path in found for _ in lengths] == ["a"] * 3 + ["c"] * 4
+        assert b"".join(ids.tobytes() for _, ids, _, _ in found) == bytes(range(12)) + bytes(range(12))
