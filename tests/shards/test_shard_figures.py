@@ -343,3 +343,10 @@ def test_documents_are_divided_by_where_they_begin() -> None:
         assert [length for _, _, lengths, _ in found for length in lengths.tolist()] == [size // 2 for size in sizes]
         assert [path for _, _, lengths, path in found for _ in lengths] == ["a"] * 3 + ["c"] * 4
         assert b"".join(ids.tobytes() for _, ids, _, _ in found) == bytes(range(12)) + bytes(range(12))
+
+
+def test_small_files_share_a_part_until_it_is_full(tmp_path: Path, tok: bbpe.Tokenizer) -> None:
+    for number in range(7):
+        (tmp_path / f"{number}.txt").write_text("l" * 400)
+    plan = bbpe.plan_shards(tmp_path / "*.txt", tmp_path / "out", tok, part_size=1000)
+    assert [len(sources) for sources in plan.parts] == [2, 2, 3]
