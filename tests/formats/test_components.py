@@ -57,8 +57,20 @@ DECODERS: list[dict[str, Any]] = [
     {"type": "CTC", "pad_token": "p", "word_delimiter_token": "d", "cleanup": False},
 ]  # fmt: skip
 POST_PROCESSORS: list[dict[str, Any]] = [
-    {"type": "ByteLevel", "add_prefix_space": flag, "trim_offsets": True, "use_regex": True} for flag in (False, True)
-]
+    *(
+        {"type": "ByteLevel", "add_prefix_space": flag, "trim_offsets": True, "use_regex": True}
+        for flag in (False, True)
+    ),
+    {
+        "type": "TemplateProcessing",
+        "single": [{"SpecialToken": {"id": "id 64", "type_id": 7}}, {"Sequence": {"id": "A", "type_id": 255}}],
+        "pair": [
+            {"Sequence": {"id": "B", "type_id": 1}}, {"SpecialToken": {"id": "id 64", "type_id": 2}},
+            {"Sequence": {"id": "A", "type_id": 3}},
+        ],
+        "special_tokens": {"id 64": {"id": "id 64", "ids": [64], "tokens": ["id 64"]}},
+    },
+]  # fmt: skip
 ROWS: list[tuple[str, dict[str, Any]]] = [
     ("truncation", {"direction": "Left", "max_length": 7, "strategy": "OnlyFirst", "stride": 2}),
     ("truncation", {"direction": "Right", "max_length": 7, "strategy": "OnlySecond", "stride": 0}),
@@ -90,6 +102,7 @@ BPE: dict[str, Any] = {
 }  # fmt: skip
 MODELS = [
     WORDPIECE, WORD_LEVEL, UNIGRAM, BPE,
+    {**UNIGRAM, "vocab": [["<u>", 0.0], ["a", -1.5], ["<0x41>", -2.0]], "byte_fallback": True, "unk_id": 0},
     {**BPE, "ignore_merges": False, "fuse_unk": False, "dropout": 1.0},
     {**BPE, "unk_token": None, "ignore_merges": False, "dropout": None, "end_of_word_suffix": "$",
      "vocab": {"a": 0, "b$": 1, "ab$": 2, "b": 3, "a$": 4}, "merges": [["a", "b$"]]},
@@ -184,6 +197,11 @@ def test_the_older_field_of_metaspace(tmp_path: Path, name: str, older: bool) ->
     assert found == loaded(tmp_path, json.dumps(document(**{name: scheme})))
     other = {**scheme, "prepend_scheme": "never" if older else "always"}
     assert found != loaded(tmp_path, json.dumps(document(**{name: other})))
+
+
+def test_a_list_of_merges_may_have_the_version_of_a_file(tmp_path: Path) -> None:
+    listed = document(model__merges=["#version: 0.2", *merge_lines()])
+    assert loaded(tmp_path, json.dumps(listed)) == loaded(tmp_path, json.dumps(document()))
 
 
 def test_padding_of_one_text_is_kept_in_a_field_of_its_own(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import class_folders
 import pytest
 from gguf_files import PREFIX, gguf, piece_vocabulary, vocabulary
 from small_published import RANKS, SPECIAL
+from tekken_files import tekken
 from test_gguf import bert
 from vocabularies import added, document, keys, merge_lines, small_spec, write_json
 
@@ -18,8 +19,13 @@ import bbpe
 from bbpe import formats
 from bbpe.errors import VocabularyError
 from bbpe.formats import known
+from bbpe.formats.gguf.metadata import read_metadata
+from bbpe.pipeline.special_tokens import END_OF_TEXT
+from bbpe.published.models import name_for_model
+from bbpe.published.table import ALIASES
 from bbpe.spec.fingerprint import fingerprint
 from bbpe.spec.models import UnigramModel
+from bbpe.spec.rows import RowPadding
 from bbpe.spec.rules import Template, TokenOptions
 
 PADDING = {
@@ -197,6 +203,67 @@ def test_a_model_under_another_name_has_no_folder(tmp_path: Path) -> None:
     (tmp_path / "mine.model").rename(tmp_path / "tokenizer.model")
     for path in (tmp_path, tmp_path / "tokenizer.model"):
         assert "<p>" in bbpe.load(path).special_tokens
+
+
+def test_a_file_with_special_tokens_of_its_own_has_no_folder(tmp_path: Path) -> None:
+    """`mistral-common` reads tekken.json alone, and ignores fields for images and sounds."""
+    fields = ("image", "multimodal", "audio", "model_settings_builder", "version", "type")
+    others: dict[str, Any] = {field: {"a": 1} for field in fields}
+    write_json(tmp_path / "tokenizer_config.json", {"pad_token": "<p>"})
+    write_json(tmp_path / "tekken.json", {**tekken(), **others})
+    tok = bbpe.load(tmp_path)
+    assert set(tok.special_tokens) == {"<unk>", "<s>"}
+    assert formats.load(write_json(tmp_path / "alone.json", tekken())) == tok.spec
+
+
+def test_tokens_after_one_that_the_vocabulary_has(tmp_path: Path) -> None:
+    flags = {"lstrip": False, "rstrip": False, "single_word": False, "normalized": False, "special": False}
+    table = {"257": {"content": "the", **flags}, "300": {"content": "<x>", **flags}}
+    folder = pair(tmp_path, ("vocab.json", "merges.txt"), {"added_tokens_decoder": table, "pad_token": "<p>"})
+    spec = formats.load(folder, pattern="gpt2")
+    size = len(keys()) + 5
+    assert dict(spec.added_tokens) == {"the": keys()["the"], "<x>": size}
+    assert spec.special_tokens["<p>"] == size + 1
+    assert spec.names == {"pad": "<p>"}
+
+
+def test_rows_of_classes(tmp_path: Path) -> None:
+    """Llama's rows are padded at the left, and at the side and with the type that a configuration has."""
+    config: dict[str, Any] = {"pad_token": "</s>"}
+    for more, expected in (
+        ({}, RowPadding(2, "</s>", 0, "left")), ({"pad_token_type_id": 3}, RowPadding(2, "</s>", 3, "left")),
+        ({"padding_side": "right"}, None),
+    ):  # fmt: skip
+        class_folders.fill(tmp_path, "LlamaTokenizer", {**config, **more}, {})
+        assert bbpe.load(tmp_path).spec.padding == expected
+
+
+def test_fields_of_a_written_model(tmp_path: Path) -> None:
+    from sentencepiece import sentencepiece_model_pb2
+
+    for rule, name in (("nmt_nfkc", "user_defined"), ("identity", "identity")):
+        (tmp_path / "x.model").write_bytes(class_folders.model("<pad> <s> ?<unk> </s>", rule=rule))
+        bbpe.load(tmp_path / "x.model").save(tmp_path / "y.model")
+        made = sentencepiece_model_pb2.ModelProto.FromString((tmp_path / "y.model").read_bytes())
+        trainer = made.trainer_spec
+        assert (trainer.unk_id, trainer.bos_id, trainer.eos_id, trainer.pad_id) == (2, 1, 3, 0)
+        assert made.normalizer_spec.name == name
+        assert (trainer.vocab_size, trainer.unk_piece, trainer.model_type) == (len(made.pieces), "<unk>", 1)
+
+
+def test_the_end_of_a_text_in_a_written_gguf(tmp_path: Path) -> None:
+    pytest.importorskip("gguf")
+    for text in END_OF_TEXT:
+        bbpe.Tokenizer(small_spec(special_tokens={text: 267})).save(tmp_path / "x.gguf")
+        values = read_metadata(tmp_path / "x.gguf", lambda name: name.startswith(PREFIX))
+        assert (values[f"{PREFIX}eos_token_id"], values[f"{PREFIX}add_bos_token"]) == (267, False), text
+
+
+def test_an_alias_of_a_vocabulary_is_no_model() -> None:
+    for name in ALIASES:
+        if name_for_model(name) is None:
+            with pytest.raises(VocabularyError, match=f"'{name}' is a vocabulary, not a model"):
+                bbpe.encoding_for_model(name)
 
 
 def test_the_template_of_the_configuration_goes_before_that_of_an_older_file(tmp_path: Path) -> None:
