@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import regex
 from strings import ALPHABET, adversarial_strings
 from vocabularies import byte_level, document, sequence, small_spec, split, write_json
 
@@ -227,3 +228,22 @@ def test_tokenizer_json_records_the_unicode_version(tmp_path: Path) -> None:
         assert '"unicode_version": "16.0.0"' in path.read_text("utf-8").replace('":"', '": "')
         assert bbpe.load(path) == tok
         assert tokenizers.Tokenizer.from_file(str(path)).encode("lowest 12").ids == tok.encode("lowest 12")
+
+
+NAMED = "alnum alpha ascii blank cntrl digit graph lower print punct space upper word xdigit".split()
+#: Characters of which each is in some named set and not in one like it.
+BORDERS = (
+    "Aaf G9_\u2167\u2177\u24b6\u24d0\u00aa\u00b2\u00bd\u0661\u203f\u200c\u0345\u0301\u20dd\u00ad\u20ac+!^$ \t\n"
+    "\x0b\x07\x85\u00a0\u2028\u2029\u3000\u4e2d\u3007\u01c5\u02b0\uff21\uff11\u0378\ue000\U0001f600"
+)
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_named_sets(name: str) -> None:
+    tokenizers, of_text = pytest.importorskip("tokenizers"), name.capitalize()
+    classes = [f"[[:{name}:]]", f"[[:^{name}:]]", rf"[\p{{{of_text}}}]"]
+    for source in (*classes, rf"\p{{{of_text}}}", rf"\P{{{of_text}}}", rf"\p{{^{of_text}}}"):
+        judge = tokenizers.pre_tokenizers.Split(tokenizers.Regex(source), "removed")
+        ours = regex.compile(from_oniguruma(source, path="x", place="y"))
+        theirs = [char for char in BORDERS if not judge.pre_tokenize_str(char)]
+        assert [char for char in BORDERS if ours.fullmatch(char)] == theirs, source

@@ -40,6 +40,7 @@ _ANCHORS = {
     r"\B": rf"(?:(?<={_WORD_CLASS})(?={_WORD_CLASS})|(?<!{_WORD_CLASS})(?!{_WORD_CLASS}))",
 }
 _BACK_REFERENCES = [rf"\{number}" for number in range(1, 10)]
+_PROPERTIES = lazy_regex(r"\\[pP]\{")
 _LOOKS = lazy_regex(r"\(\?<[=!]")
 _NEW_LINE = r"(?>\r\n|[\n\x0b\f\r\u0085\u2028\u2029])"
 _OPTIONS = lazy_regex(r"\(\?([im]*)(?:-([im]+))?([:)])")
@@ -175,7 +176,9 @@ class _Reader:
             found = escape_outside(source, at) if agreed is None or named_property(source, at) else None
             if found is not None:
                 return found
-        if agreed is not None:
+        # a class may be the same in both dialects but for the properties with names of POSIX classes
+        names = _PROPERTIES.finditer(agreed.group()) if agreed is not None and source[at] == "[" else ()
+        if agreed is not None and not any(named_property(source, at + found.start()) for found in names):
             return agreed.group(), agreed.end()
         if anchor is not None:
             return _ANCHORS[anchor], at + len(anchor)

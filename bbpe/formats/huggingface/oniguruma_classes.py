@@ -136,7 +136,7 @@ def _read_item(source: str, at: int, union: _Set) -> int:
         if letter in _LETTERS:
             items, is_negated = _LETTERS[letter]
             return _add(_Set(is_negated, [items]), at + 2, union)
-        found = named_property(source, at)
+        found = named_property(source, at, in_class=True)
         if found is not None:
             return _add(*found, union)
         prop = _PROPERTY.match(source, at)
@@ -183,7 +183,7 @@ def _named(name: str, is_negated: bool) -> _Set:
     return _Set(is_negated != is_rest, [items])
 
 
-def named_property(source: str, at: int) -> tuple[_Set, int] | None:
+def named_property(source: str, at: int, *, in_class: bool = False) -> tuple[_Set, int] | None:
     r"""Return the set of a property such as `\p{Alpha}` that has the name of a POSIX class, and its end."""
     found = _PROPERTY.match(source, at)
     name = "" if found is None else found[2].lower()
@@ -192,7 +192,7 @@ def named_property(source: str, at: int) -> tuple[_Set, int] | None:
     is_negated = (source[at + 1] == "P") != bool(found[1])
     if name == "punct":  # only as a POSIX class it has symbols
         return _Set(is_negated, [r"\p{P}"]), found.end()
-    if name == "word":
+    if name == "word" and not in_class:
         return _Set(is_negated, [_WORD_ALONE]), found.end()
     return _named(name, is_negated), found.end()
 
