@@ -23,10 +23,12 @@ from bbpe.formats.gguf.metadata import read_metadata
 from bbpe.pipeline.special_tokens import END_OF_TEXT
 from bbpe.published.models import name_for_model
 from bbpe.published.table import ALIASES
+from bbpe.spec.decoders import BPEDecoder, WordPiece
 from bbpe.spec.fingerprint import fingerprint
-from bbpe.spec.models import UnigramModel
+from bbpe.spec.models import UnigramModel, WordPieceModel
 from bbpe.spec.rows import RowPadding
-from bbpe.spec.rules import Template, TokenOptions
+from bbpe.spec.rules import Characters, Replace, Template, TokenOptions
+from bbpe.spec.spec import usual_decoder
 
 PADDING = {
     "strategy": {"Fixed": 4}, "direction": "Right", "pad_to_multiple_of": None, "pad_id": 0, "pad_type_id": 0,
@@ -264,6 +266,51 @@ def test_an_alias_of_a_vocabulary_is_no_model() -> None:
         if name_for_model(name) is None:
             with pytest.raises(VocabularyError, match=f"'{name}' is a vocabulary, not a model"):
                 bbpe.encoding_for_model(name)
+
+
+def test_a_list_of_a_class_and_that_of_a_file(tmp_path: Path) -> None:
+    """As in `transformers`: an empty list replaces the usual one, and a list the options of a token with a use."""
+    class_folders.fill(tmp_path, "T5Tokenizer", {"additional_special_tokens": [], "extra_ids": 3}, {})
+    assert set(bbpe.load(tmp_path).special_tokens) == {"</s>", "<pad>", "<unk>"}
+    (tmp_path / "other").mkdir()
+    mask = {"content": "<mask>", "lstrip": False, "rstrip": False, "single_word": False, "normalized": False}
+    config = {"mask_token": {**mask, "lstrip": True}, "additional_special_tokens": [{**mask, "rstrip": True}]}
+    class_folders.fill(tmp_path / "other", "RobertaTokenizer", config, {})
+    spec = formats.load(tmp_path / "other")
+    assert dict(spec.token_options) == {"<mask>": TokenOptions(rstrip=True)}
+
+
+@pytest.mark.parametrize(
+    ("kind", "types"),
+    [
+        ("XLNetTokenizer", [0, 0, 1, 1, 2]), ("FunnelTokenizer", [2, 0, 0, 1, 1]), ("BertTokenizer", [0, 0, 0, 1, 1]),
+        ("AlbertTokenizer", [0, 0, 0, 1, 1]), ("T5Tokenizer", [0, 0, 0, 0]), ("MPNetTokenizer", [0] * 6),
+    ],
+)  # fmt: skip
+def test_types_of_pairs(tmp_path: Path, kind: str, types: list[int]) -> None:
+    """The `token_type_ids` of `transformers`, with one for each text."""
+    class_folders.fill(tmp_path, kind, {}, {})
+    template = formats.load(tmp_path).template
+    assert template is not None
+    assert [number for _, number in template.pair] == types
+
+
+def test_the_first_unknown_piece_is_the_unknown_one(tmp_path: Path) -> None:
+    """In GGUF; a second one of a .model is refused, as by SentencePiece."""
+    values = piece_vocabulary("t5")
+    values[f"{PREFIX}token_type"][3] = 2
+    tok = bbpe.load(write_gguf(tmp_path / "x.gguf", values))
+    assert tok.encode("\u20ac")[-1] == 0
+    assert tok.special_tokens["<tool>"] == 3
+    (tmp_path / "x.model").write_bytes(class_folders.model("<s> ?<unk> ?<other>", rule="identity"))
+    refused(tmp_path / "x.model", "piece 2: '<other>' is the second piece of the type UNKNOWN")
+
+
+def test_decoders_of_marks() -> None:
+    marks = Characters(prefix="##")
+    assert usual_decoder(marks, None) == (WordPiece("##", cleanup=False),)
+    assert usual_decoder(None, WordPieceModel(0, "@@")) == (WordPiece("@@"),)
+    assert usual_decoder(replace(marks, end_of_word="</w>"), None) == (Replace("##", False, ""), BPEDecoder("</w>"))
 
 
 def test_the_template_of_the_configuration_goes_before_that_of_an_older_file(tmp_path: Path) -> None:
