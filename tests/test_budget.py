@@ -169,6 +169,15 @@ def test_the_limit_of_address_space_holds() -> None:
     assert 190 <= int(size) <= 220
 
 
+def test_without_psutil_the_limit_of_address_space_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    resource = pytest.importorskip("resource")
+    monkeypatch.setitem(sys.modules, "psutil", None)
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (256 << 20, 256 << 20))
+    limit = limit_of("4GB")
+    assert limit.name == "what the limit of address space (ulimit -v) allows"
+    assert limit.size == pytest.approx(256 << 20, rel=0.05)
+
+
 # -- what is there already -----------------------------------------------------------------------------
 
 

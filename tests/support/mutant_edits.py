@@ -55,7 +55,8 @@ _ARITHMETIC: dict[type[ast.operator], tuple[str, str]] = {
     ast.Div: ("/", "*"),
 }  # fmt: skip
 _TEXTS = (ast.JoinedStr, ast.List, ast.Tuple, ast.ListComp)
-_TYPES = {"cast", "TypeVar", "TypeAlias", "NewType", "Literal", "Callable", "Union", "Optional", "warn"}
+# what only names a type or words a warning, and late imports, which tests/test_lazy.py reads in the source
+_PLAIN = {"cast", "TypeVar", "TypeAlias", "NewType", "Literal", "Callable", "Union", "Optional", "warn", "safe_import"}
 _SILENT = {"__repr__", "_repr_html_", "__rich_repr__"}
 _NO_CODE = {"annotation", "returns", "decorator_list", "bases"}
 _DROPPED = (ast.Raise, ast.AugAssign, ast.Delete)
@@ -113,11 +114,11 @@ class _Python:
             if name in _NO_CODE or isinstance(node, ast.Raise | ast.JoinedStr):
                 continue
             for child in value if isinstance(value, list) else [value]:
-                if isinstance(child, ast.AST) and not self._is_type(child):
+                if isinstance(child, ast.AST) and not self._is_plain(child):
                     yield from self._within(child)
 
-    def _is_type(self, node: ast.AST) -> bool:
-        return isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in _TYPES
+    def _is_plain(self, node: ast.AST) -> bool:
+        return isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in _PLAIN
 
     def _of_tests(self, node: ast.AST) -> Iterator[Edit]:
         tests = [node.test] if isinstance(node, ast.If | ast.While | ast.IfExp) else []
@@ -181,7 +182,7 @@ class _Python:
                 yield self._replaced(bound, "off by one", f"{self._text(bound)} + 1")
 
     def _of_expr(self, node: ast.Expr) -> Iterator[Edit]:
-        if isinstance(node.value, ast.Call | ast.Yield | ast.YieldFrom | ast.Await) and not self._is_type(node.value):
+        if isinstance(node.value, ast.Call | ast.Yield | ast.YieldFrom | ast.Await) and not self._is_plain(node.value):
             yield self._replaced(node, "statement dropped", "pass")
 
     def _of_assign(self, node: ast.Assign) -> Iterator[Edit]:
