@@ -17,8 +17,8 @@ from typing import Any
 from coverage import CoverageData
 from mutant_edits import Edit
 
-#: Seconds of tests at most for a fault, as they were measured.
-MOST = 60
+#: Seconds of tests at most for a fault: of Python, and of Cython or C, where no test is known to run the line.
+MOST, MOST_COMPILED = 60, 240
 #: The folders of tests for each folder of csrc, and for modules of Cython by the beginning of their names; the first
 #: that fits.  tests/core is for all of them.
 MIRRORS = {
@@ -138,10 +138,11 @@ def tests_of(edit: Edit, source: str, measured: Measured) -> dict[str, float]:
         names = {name for name in measured.tests if name.split("/")[1] in ("core", *folders)}
         akin = {name for name in measured.tests if _words(_file(name)) & _words(edit.path)}
         near = beside = names
+    most = MOST if edit.path.endswith(".py") else MOST_COMPILED
     found: dict[str, float] = {}
     for group in (akin, near, names - near, beside):
         for name, seconds in measured.fastest(group).items():
-            if not found or sum(found.values()) + seconds <= MOST:
+            if not found or sum(found.values()) + seconds <= most:
                 found.setdefault(name, seconds)
     return found
 
