@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from vocabularies import keys, merge_lines, vocab_of
 
 import bbpe
 from bbpe.formats.known import rank_text
+from bbpe.published import find
 from bbpe.published.table import PUBLISHED, Form, Published, PublishedFile
 
 RANKS = rank_text(vocab_of())
@@ -35,10 +37,16 @@ def check(tok: bbpe.Tokenizer) -> None:
     assert tok.encode("the<s>", allowed_special="all") == [257, 301]
 
 
+def public_files() -> list[PublishedFile]:
+    return [file for row in PUBLISHED.values() for form in row.forms for file in form.files]
+
+
 def make_bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A machine with no vocabulary, on which the name "small" is known; returns a folder for files."""
     home = tmp_path / "home"
     home.mkdir()
+    with_vocabularies = {inside.partition("/")[0] for file in public_files() for inside in file.packages}
+    monkeypatch.setattr(find, "find_spec", lambda name: None if name in with_vocabularies else find_spec(name))
     for variable in ("BBPE_VOCABS", "DATA_GYM_CACHE_DIR", "HF_HOME", "HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"):
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(home / "cache"))
