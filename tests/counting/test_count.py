@@ -379,6 +379,8 @@ def test_five_corpora_within_256_mb(corpus: Callable[..., str], tmp_path: Path) 
     for name in ("code", "en", "ja", "multi", "zh"):
         files.append(tmp_path / f"{name}.txt")
         files[-1].write_text(corpus(name), newline="")
+    if sum(file.stat().st_size for file in files) < 50_000_000:
+        pytest.skip("no corpora that need more memory")
     peaks = {}
     for limit in ("", "256MB"):
         command = [sys.executable, "-c", BOUNDED, *map(str, files), limit, str(tmp_path / f"{limit}.parquet")]
