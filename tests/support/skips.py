@@ -24,7 +24,8 @@ _REASONS = (
     (r"^(\w+) is not installed", "no {}"),
     (r"no vocabulary ([\w.]+?)\.(?:tiktoken|tokenizer\.json|json|model) ", "no vocabulary {}"),
     (r"no real text", "no real text"),
-    (r"needs Chromium", "no chromium"),
+    (r"packages of the extra docs", "no mkdocs"),
+    (r"needs Chromium", "no Chromium"),
     (r"needs axe-core", "no axe-core"),
     (r"no nm", "no nm"),
     (r"unicodedata2 knows", "another unicodedata2"),
@@ -32,14 +33,16 @@ _REASONS = (
 )
 #: Of the tests that `make test` runs without `../shared`.
 ALLOWED = {
-    "no vocabulary llama3": 20,
-    "no vocabulary deepseek_v3": 6,
-    "no mkdocs": 7,
-    "this system": 8,
-    "no chromium": 8,
-    "no axe": 4,
-    "no torch": 2,
-    "no mypy": 1,
+    "no vocabulary llama3": 18,  # its licence lets no light package have it
+    "no vocabulary deepseek_v3": 10,  # the packages that have it are heavy
+    "no mkdocs": 7,  # `make docs` runs these
+    "no Chromium": 6,
+    "no axe-core": 4,
+    "this system": 7,
+    "no mypy": 1,  # `make lint` has it
+    "no torch": 1,
+    "no nm": 1,
+    "a loader that refuses": 1,
 }
 
 
