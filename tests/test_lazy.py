@@ -146,10 +146,11 @@ def test_no_method_imports_anything_after_warm_up(folder):
             assert {module.partition(".")[0] for module in late - loaded} <= LEFT_OUT, (name, late - loaded)
 
 
-#: A thread makes a first call, and a child is forked at some moments of it, which makes another one.  Prints the pairs
-#: in which a child hangs, fails, or gives something else than a child of a process without threads.
+#: A thread makes a first call, and a child is forked at some moments of it.  Each of its own children, which have what
+#: it has, makes another call.  Prints the pairs in which one of these hangs, fails, or gives something else than a child
+#: of a process without threads.
 MATRIX = """
-    import os, signal, sys, threading, time, warnings
+    import os, pickle, signal, sys, threading, time, warnings
     from pathlib import Path
     moments, libraries, is_warm = int(sys.argv[1]), sys.argv[2], sys.argv[3] == "warm"
     if libraries == "with":
@@ -165,13 +166,14 @@ MATRIX = """
             tok.warm_up()
         return lambda name: repr(CALLS[name](tok, Path())).encode()
 
-    def forked(work):
+    def forked(work, seconds=20):
         # what `work` returns in a child, or how the child ended
         read, write = os.pipe()
         child = os.fork()
         if not child:
-            signal.alarm(20)
-            os.write(write, work())
+            signal.alarm(seconds)
+            with open(write, "wb") as file:
+                file.write(work())
             os._exit(0)
         os.close(write)
         with open(read, "rb") as file:
@@ -184,24 +186,24 @@ MATRIX = """
         found = call(name)
         return b"%f %b" % (time.perf_counter() - start, found)
 
-    def at(moment, first, other):
+    def at(moment, first, others):
         call = started()
         thread = threading.Thread(target=call, args=(first,))
         thread.start()
         time.sleep(moment)
-        found = forked(lambda: call(other))
+        found = forked(lambda: pickle.dumps([forked(lambda: call(other)) for other in others]), 600)
         thread.join()
         return found
 
     names = [sys.argv[4].split(","), sys.argv[5].split(",")]
     alone = {name: forked(lambda: once(name)).partition(b" ")[::2] for name in {*names[0], *names[1]}}
     for first in names[0]:
-        for other in names[1]:
-            for number in range(moments):
-                moment = float(alone[first][0]) * (number + 0.5) / moments
-                found = forked(lambda: at(moment, first, other))
-                if found != alone[other][1]:
-                    print(first, other, number, found[:80], flush=True)
+        for number in range(moments):
+            moment = float(alone[first][0]) * (number + 0.5) / moments
+            found = pickle.loads(forked(lambda: at(moment, first, names[1]), 1200))
+            for other, result in zip(names[1], found, strict=True):
+                if result != alone[other][1]:
+                    print(first, other, number, result[:80], flush=True)
 """
 
 
