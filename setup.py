@@ -1,12 +1,11 @@
-"""The compiled part: one static library of C leaves, and the Cython modules over it.
+"""The compiled part: the C leaves and the Cython modules, linked into one file.
 
-Everything else stands in pyproject.toml.
+Everything else stands in pyproject.toml.  `bbpe/core/__init__.py` finds each module in that file.
 """
 
 import hashlib
 import os
 import shlex
-import shutil
 import subprocess
 import sys
 import sysconfig
@@ -16,18 +15,17 @@ from pathlib import Path
 import Cython
 from Cython.Build import cythonize
 from setuptools import Extension, setup
-from setuptools.command.build_clib import build_clib
+from setuptools.command.build_ext import build_ext
 
 CORES = os.cpu_count() or 1
 CFLAGS = os.environ.get("CFLAGS", "")
 COVERAGE = "--coverage" in CFLAGS
-FLAGS = ["/O2", "/std:c11"] if sys.platform == "win32" else ["-O3", "-std=c11", "-fvisibility=hidden"]
+#: The module whose file has all others: what Cython's memory views and functions share.
+COMPILED = "bbpe.core._compiled"
 HEADERS = sorted(map(str, Path("csrc").rglob("*.h")))
 LEAVES = sorted(map(str, Path("csrc").rglob("*.c")))
-MODULES = sorted(Path("bbpe/core").glob("*.pyx"))
+MODULES = sorted(map(str, Path("bbpe/core").glob("*.pyx")))
 DECLARATIONS = sorted(map(str, Path("bbpe/core").glob("*.pxd")))
-# what every module that takes memory views would have a copy of
-SHARED = "bbpe.core._cyutility"
 
 
 def across_files():
@@ -56,6 +54,10 @@ def hardening():
 
 ACROSS = across_files()
 HARD, HARD_LINK = hardening()
+FLAGS = ["/O2", "/std:c11"] if sys.platform == "win32" else ["-O3", "-std=c11", "-fvisibility=hidden"]
+# Python's own flags ask for debugging information, which takes a quarter of the time
+if sys.platform != "win32" and "-g" not in CFLAGS:
+    FLAGS.append("-g0")
 
 
 def build_identity():
@@ -68,89 +70,90 @@ def build_identity():
     return digest.hexdigest()
 
 
-class BuildLeaves(build_clib):
-    """As setuptools does it, but the leaves are compiled side by side, and may have names in common."""
+def options_of(source):
+    """The compiler's options for one source."""
+    folder, stem = Path(source).parent.as_posix(), Path(source).stem
+    options = FLAGS + HARD
+    # the loops of splitters are called by pointer: optimising across files would only compile them a second time
+    if folder != "csrc/split":
+        options = options + ACROSS
+    if folder == "bbpe/core" and sys.platform != "win32":
+        options = [*options, "-O2"]
+    if stem == "image":
+        options = [*options, f'-DBBPE_BUILD="{build_identity()}"']
+    return options
 
-    def build_libraries(self, libraries):
-        compile_in_order, archive = self.compiler.compile, self.compiler.create_static_lib
 
-        def compile_side_by_side(sources, **options):
+def sources_of(source):
+    """The files that an object is made from."""
+    everything = [*LEAVES, *MODULES, *DECLARATIONS] if Path(source).stem == "image" else []
+    return [source, "setup.py", *HEADERS, *everything]
+
+
+class BuildCompiled(build_ext):
+    """As setuptools does it, but sources are compiled side by side, each with its options, and only those that changed."""
+
+    def build_extension(self, extension):
+        compile_in_order = self.compiler.compile
+
+        def compile_side_by_side(sources, *, output_dir, **options):
+            objects = self.compiler.object_filenames(sources, output_dir=output_dir)
+
+            def compile_one(source, target):
+                newest = max(os.stat(path).st_mtime_ns for path in sources_of(source))
+                if self.force or not os.path.exists(target) or os.stat(target).st_mtime_ns <= newest:
+                    compile_in_order(
+                        [source], output_dir=output_dir, **{**options, "extra_postargs": options_of(source)}
+                    )
+
             with ThreadPoolExecutor(CORES) as executor:
-                objects = list(executor.map(lambda source: compile_in_order([source], **options), sources))
-            return [name for names in objects for name in names]
-
-        def archive_by_path(objects, name, output_dir, **options):
-            # an archive knows its members by their names alone, and `scalar.o` of one folder would replace the other
-            flat = [Path(self.build_temp, "_".join(Path(path).relative_to(self.build_temp).parts)) for path in objects]
-            for path, copy in zip(objects, flat, strict=True):
-                shutil.copyfile(path, copy)
-            # it would keep the members of an earlier build, whose files may be gone
-            Path(self.compiler.library_filename(name, output_dir=output_dir)).unlink(missing_ok=True)
-            archive(list(map(str, flat)), name, output_dir=output_dir, **options)
+                list(executor.map(compile_one, sources, objects))
+            return objects
 
         self.compiler.compile = compile_side_by_side
-        self.compiler.create_static_lib = archive_by_path
-        super().build_libraries(libraries)
+        super().build_extension(extension)
+        # files of earlier builds would be found first
+        built = Path(self.get_ext_fullpath(extension.name))
+        for path in built.parent.glob(f"*{built.suffix}"):
+            if path != built:
+                path.unlink()
 
 
 def modules():
-    return [
-        Extension(
-            f"bbpe.core.{module.stem}",
-            sources=[str(module)],
-            # one module has the identity of all of them
-            depends=[*HEADERS, *LEAVES, *([*DECLARATIONS, *map(str, MODULES)] if module.stem == "image" else [])],
-            define_macros=[("BBPE_BUILD", f'"{build_identity()}"')] if module.stem == "image" else [],
-            include_dirs=["csrc"],
-            extra_compile_args=FLAGS + HARD + ACROSS,
-            # behind the leaves, or a linker that takes only what is needed leaves it out
-            extra_link_args=[] if sys.platform == "win32" else ["-lm", *HARD_LINK, *ACROSS],
-        )
-        for module in MODULES
-    ] + [
-        Extension(
-            SHARED,
-            sources=[f"{SHARED.replace('.', '/')}.c"],
-            extra_compile_args=FLAGS + HARD,
-            extra_link_args=HARD_LINK,
-        )
-    ]
+    named = [Extension(f"bbpe.core.{Path(module).stem}", [module]) for module in MODULES]
+    return [*named, Extension(COMPILED, [f"{COMPILED.replace('.', '/')}.c"])]
+
+
+def compiled():
+    """One extension of all that `cythonize` makes and of the leaves."""
+    made = cythonize(
+        modules(),
+        nthreads=CORES,
+        shared_utility_qualified_name=COMPILED,
+        # `make coverage` counts the lines of these sources; what is generated may be there without their numbers
+        emit_linenums=COVERAGE,
+        force=COVERAGE or None,
+        compiler_directives={
+            "language_level": 3,
+            # annotations are for the stubs alone (tests/support/core_stubs.py)
+            "annotation_typing": False,
+            "freethreading_compatible": True,
+            "boundscheck": False,
+            "wraparound": False,
+            "cdivision": True,
+            "initializedcheck": False,
+            "embedsignature": True,
+        },
+    )
+    return Extension(
+        COMPILED,
+        sources=[source for extension in made for source in extension.sources] + LEAVES,
+        depends=["setup.py", *HEADERS],
+        include_dirs=["csrc"],
+        extra_link_args=[] if sys.platform == "win32" else ["-lm", *HARD_LINK, *ACROSS, *FLAGS],
+    )
 
 
 # processes of `cythonize` may read this file again
 if __name__ == "__main__":
-    setup(
-        cmdclass={"build_clib": BuildLeaves},
-        options={"build_ext": {"parallel": CORES}},
-        libraries=[
-            (
-                "bbpe_leaves",
-                {
-                    "sources": LEAVES,
-                    "include_dirs": ["csrc"],
-                    # with code besides, so that an archiver need not know what is for the other files
-                    "cflags": [*FLAGS, *HARD, *ACROSS, *(["-ffat-lto-objects"] if ACROSS else [])],
-                    "obj_deps": {"": HEADERS},
-                },
-            )
-        ],
-        ext_modules=cythonize(
-            modules(),
-            nthreads=CORES,
-            shared_utility_qualified_name=SHARED,
-            # `make coverage` counts the lines of these sources; what is generated may be there without their numbers
-            emit_linenums=COVERAGE,
-            force=COVERAGE or None,
-            compiler_directives={
-                "language_level": 3,
-                # annotations are for the stubs alone (tests/support/core_stubs.py)
-                "annotation_typing": False,
-                "freethreading_compatible": True,
-                "boundscheck": False,
-                "wraparound": False,
-                "cdivision": True,
-                "initializedcheck": False,
-                "embedsignature": True,
-            },
-        ),
-    )
+    setup(cmdclass={"build_ext": BuildCompiled}, ext_modules=[compiled()])

@@ -1,5 +1,8 @@
-"""The compiled engine: Cython modules over the C core in `csrc`."""
+"""The compiled engine: Cython modules over the C core in `csrc`, in one file, that of `_compiled`."""
 
+import sys
+from importlib.machinery import ExtensionFileLoader, ModuleSpec
+from importlib.util import spec_from_file_location
 from typing import Any
 
 _loader: Any = globals().get("__loader__")
@@ -9,3 +12,30 @@ if type(_loader).__module__ == "zipimport":
         "install it with pip, or unpack the archive",
         name=__name__,
     )
+
+from . import _compiled  # noqa: E402
+
+_MODULES = frozenset(
+    """
+    aligned arrow arrow_rows automaton batch bpe budget character_tokens charsmap column count documents
+    encoder file_map helper id_buffer id_column id_source ids image int_objects json_lines json_text long_text
+    matcher merge_list model normalizer offsets parts piece_list piped pre_tokenizer row_writer rows
+    short_calls split states stream tasks temporary text_group token_table train train_words transcode
+    truncate unigram unigram_train word_bpe wordpiece
+    """.split()
+)
+
+
+class _Finder:
+    """Finds the modules in the file that has all of them."""
+
+    @staticmethod
+    def find_spec(name: str, path: object = None, target: object = None) -> ModuleSpec | None:
+        package, _, module = name.rpartition(".")
+        if package != __name__ or module not in _MODULES:
+            return None
+        file = _compiled.__file__
+        return spec_from_file_location(name, file, loader=ExtensionFileLoader(name, file))
+
+
+sys.meta_path.append(_Finder)
