@@ -24,7 +24,7 @@ from bbpe.core.c_text cimport (
     BBPE_OFFSETS_CHAR, BBPE_OFFSETS_UTF16, bbpe_offsets_count_overlapping, bbpe_offsets_is_simple, bbpe_offsets_map,
     bbpe_offsets_place,
 )
-from bbpe.core.interpreter_lock cimport lock_given, lock_gives, lock_look, lock_taken
+from bbpe.core.interpreter_lock cimport let_go, take_back
 from bbpe.core.piped cimport Call, Piped, call_view, solve, view_call
 from bbpe.core.split cimport Splitter
 from bbpe.core.status cimport check
@@ -184,20 +184,17 @@ cdef class AlignedCall:
         cdef bbpe_status status
         cdef call_view seen
         cdef bint fits = True
+        cdef Piped piped = self.piped
+        cdef Splitter splitter = self.splitter
         run.is_done = True
         bbpe_pipeline_empty(run)
         check(bbpe_pipeline_begin(run, view.text.units, view.text.unit_size, view.length))
         while not run.is_done and fits:
             view_call(&seen, self.call)
             seen.c.is_aligned = True
-            if lock_gives(view.length):
-                with nogil:
-                    lock_given()
-                    status = _next_round(self.piped, self.splitter, state, &seen.c, &self.lengths.c, trims, found, &fits)
-                    lock_look()
-                lock_taken()
-            else:
-                status = _next_round(self.piped, self.splitter, state, &seen.c, &self.lengths.c, trims, found, &fits)
+            held = let_go(view.length)
+            status = _next_round(piped, splitter, state, &seen.c, &self.lengths.c, trims, found, &fits)
+            take_back(held)
             check(status)
             if run.problem != BBPE_PIPELINE_FINE:
                 solve(run, self.call, &seen, text)

@@ -22,7 +22,7 @@ from bbpe.core.c_threads cimport (
 from bbpe.core.ends cimport bbpe_ends_part, check_pretokens
 from bbpe.core.id_buffer cimport IdBuffer
 from bbpe.core.int_objects cimport IntObjects
-from bbpe.core.interpreter_lock cimport lock_given, lock_gives, lock_look, lock_taken
+from bbpe.core.interpreter_lock cimport let_go, take_back
 from bbpe.core.model cimport Model
 from bbpe.core.parts cimport Parts
 from bbpe.core.split cimport Splitter
@@ -118,14 +118,10 @@ cdef class Encoder:
         if self.splitter is None:
             raise ValueError("this encoder has no splitter; the ends of the pretokens are needed")
         state = self.states.borrow(stop - start)
-        if lock_gives(stop - start):
-            with nogil:
-                lock_given()
-                status = bbpe_encode_range(self.states.encoder(), state, view.text, start, stop, ids, count)
-                lock_look()
-            lock_taken()
-        else:
-            status = bbpe_encode_range(self.states.encoder(), state, view.text, start, stop, ids, count)
+        encoder = self.states.encoder()
+        held = let_go(stop - start)
+        status = bbpe_encode_range(encoder, state, view.text, start, stop, ids, count)
+        take_back(held)
         self.states.give_back(state)
         return check(status)
 
@@ -180,14 +176,10 @@ cdef class Encoder:
         try:
             # tables for what is looked at, not for all of the text
             state = self.states.borrow(view.length if limit is None else min(view.length, FIRST + most))
-            if lock_gives(view.length):
-                with nogil:
-                    lock_given()
-                    status = bbpe_encode_count(self.states.encoder(), state, view.text, 0, view.length, most, False, &count)
-                    lock_look()
-                lock_taken()
-            else:
-                status = bbpe_encode_count(self.states.encoder(), state, view.text, 0, view.length, most, False, &count)
+            encoder = self.states.encoder()
+            held = let_go(view.length)
+            status = bbpe_encode_count(encoder, state, view.text, 0, view.length, most, False, &count)
+            take_back(held)
             check(status)
             return count
         finally:

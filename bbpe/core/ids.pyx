@@ -10,7 +10,7 @@ from bbpe.core.c_decode cimport (
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_zeroed, bbpe_pages_collapse
 from bbpe.core.c_tables cimport bbpe_pretoken_table
 from bbpe.core.id_source cimport IdSource
-from bbpe.core.interpreter_lock cimport lock_given, lock_gives, lock_look, lock_taken
+from bbpe.core.interpreter_lock cimport let_go, take_back
 from bbpe.core.status cimport check
 from bbpe.core.token_table cimport TokenTable
 
@@ -150,14 +150,9 @@ cdef class TokenBytes:
             for part in found if good else ():
                 seen |= <uint32_t>part
         else:
-            if lock_gives(count):
-                with nogil:
-                    lock_given()
-                    good = self._fill(&source.array, 0, count, &size, out, size.chars, &seen)
-                    lock_look()
-                lock_taken()
-            else:
-                good = self._fill(&source.array, 0, count, &size, out, size.chars, &seen)
+            held = let_go(count)
+            good = self._fill(&source.array, 0, count, &size, out, size.chars, &seen)
+            take_back(held)
         if good and _fits(&size, seen):
             return result
         return self._join(source, run).decode("utf-8", errors)
@@ -243,14 +238,9 @@ cdef class TokenBytes:
                 size[0] = bbpe_text_size(size.bytes + <size_t>length, size.chars + <size_t>chars,
                                          size.leads | <uint32_t>leads)
             return parts
-        if lock_gives(count):
-            with nogil:
-                lock_given()
-                good = bbpe_token_bytes_measure(&self.table, &ids.array, 0, count, size)
-                lock_look()
-            lock_taken()
-        else:
-            good = bbpe_token_bytes_measure(&self.table, &ids.array, 0, count, size)
+        held = let_go(count)
+        good = bbpe_token_bytes_measure(&self.table, &ids.array, 0, count, size)
+        take_back(held)
         if good < count:
             raise self._error(ids.at(good))
         return None
@@ -277,14 +267,9 @@ cdef class TokenBytes:
         if parts is not None:
             good = all(list(run(partial(self._join_range, ids, result), parts)))
         else:
-            if lock_gives(count):
-                with nogil:
-                    lock_given()
-                    good = bbpe_token_bytes_join(&self.table, &ids.array, 0, count, out, size.bytes, False)
-                    lock_look()
-                lock_taken()
-            else:
-                good = bbpe_token_bytes_join(&self.table, &ids.array, 0, count, out, size.bytes, False)
+            held = let_go(count)
+            good = bbpe_token_bytes_join(&self.table, &ids.array, 0, count, out, size.bytes, False)
+            take_back(held)
         _unchanged(good)
         return result
 

@@ -1,38 +1,38 @@
 """Calls without the interpreter's lock, if that pays (csrc/threads/turns.h):
 
-    if lock_gives(units):
-        with nogil:
-            lock_given()
-            work()
-            lock_look()
-        lock_taken()
-    else:
-        work()
+    held = let_go(units)
+    status = work(pointer, size)
+    take_back(held)
+
+Between the two only C runs: an attribute of an object is read before, or Cython would count a reference without the lock.
 """
 from libc.stdint cimport uintptr_t
 
 from bbpe.core.budget cimport TURNS
 from bbpe.core.c_threads cimport bbpe_turns_given, bbpe_turns_gives, bbpe_turns_look, bbpe_turns_taken
 
-cdef extern from "pythread.h" nogil:
+cdef extern from "Python.h" nogil:
+    ctypedef struct PyThreadState:
+        pass
+    PyThreadState *PyEval_SaveThread()
+    void PyEval_RestoreThread(PyThreadState *state)
     uintptr_t PyThread_get_thread_ident()
 
 
-cdef inline bint lock_gives(size_t units) noexcept:
-    """Whether a call of so many code units or ids should give the lock away."""
-    return bbpe_turns_gives(&TURNS, PyThread_get_thread_ident(), units)
+cdef inline PyThreadState *let_go(size_t units) noexcept nogil:
+    """Let the lock go if that pays for a call of so many code units or ids; what `take_back` needs, NULL if it is kept."""
+    cdef PyThreadState *held
+    cdef uintptr_t thread = PyThread_get_thread_ident()
+    if not bbpe_turns_gives(&TURNS, thread, units):
+        return NULL
+    held = PyEval_SaveThread()
+    bbpe_turns_given(&TURNS, thread)
+    return held
 
 
-cdef inline void lock_given() noexcept nogil:
-    """Note that the lock is given away."""
-    bbpe_turns_given(&TURNS, PyThread_get_thread_ident())
-
-
-cdef inline void lock_look() noexcept nogil:
-    """Look whether others have the lock, before it is taken back."""
-    bbpe_turns_look(&TURNS)
-
-
-cdef inline void lock_taken() noexcept:
-    """Note that the lock is taken back."""
-    bbpe_turns_taken(&TURNS, PyThread_get_thread_ident())
+cdef inline void take_back(PyThreadState *held) noexcept nogil:
+    """Take the lock back if `let_go` let it go, after a look whether others have it."""
+    if held != NULL:
+        bbpe_turns_look(&TURNS)
+        PyEval_RestoreThread(held)
+        bbpe_turns_taken(&TURNS, PyThread_get_thread_ident())

@@ -17,7 +17,7 @@ from bbpe.core.c_pipeline cimport (
 from bbpe.core.column cimport Column
 from bbpe.core.encoder cimport Encoder
 from bbpe.core.int_objects cimport IntObjects
-from bbpe.core.interpreter_lock cimport lock_given, lock_gives, lock_look, lock_taken
+from bbpe.core.interpreter_lock cimport let_go, take_back
 from bbpe.core.matcher cimport Policy
 from bbpe.core.normalizer cimport Normalizer
 from bbpe.core.pre_tokenizer cimport PreTokenizer
@@ -124,18 +124,12 @@ cdef class Piped:
         cdef call_view view
         if call.highest >= self.ints.count:
             raise ValueError(f"the template has id {call.highest}; expected less than {self.ints.count}")
+        encoder = self.encoder.states.encoder()
         while True:
             view_call(&view, call)
-            if lock_gives(total):
-                with nogil:
-                    lock_given()
-                    status = bbpe_encode_piped(
-                        self.encoder.states.encoder(), state, &view.c, texts, lengths, count, want, counts, &failed)
-                    lock_look()
-                lock_taken()
-            else:
-                status = bbpe_encode_piped(
-                    self.encoder.states.encoder(), state, &view.c, texts, lengths, count, want, counts, &failed)
+            held = let_go(total)
+            status = bbpe_encode_piped(encoder, state, &view.c, texts, lengths, count, want, counts, &failed)
+            take_back(held)
             check(status)
             if failed == count:
                 return 0

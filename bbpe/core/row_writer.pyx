@@ -18,7 +18,7 @@ from bbpe.core.c_pipeline cimport (
 )
 from bbpe.core.encoder cimport Encoder
 from bbpe.core.int_objects cimport IntObjects
-from bbpe.core.interpreter_lock cimport lock_given, lock_gives, lock_look, lock_taken
+from bbpe.core.interpreter_lock cimport let_go, take_back
 from bbpe.core.status cimport check
 from bbpe.core.text_group cimport GROUP, TextGroup
 from bbpe.core.text_view cimport text_at
@@ -200,14 +200,9 @@ cdef class RowWriter:
         texts.item_count = ids.count if sizes is None else <size_t>sizes.shape[0]
         texts.sizes = &sizes[0] if sizes is not None and sizes.shape[0] else NULL
         memset(rows, 0, sizeof(bbpe_rows))
-        if lock_gives(ids.total):
-            with nogil:
-                lock_given()
-                status = bbpe_rows_plan(rows, rules, &texts, ids.total)
-                lock_look()
-            lock_taken()
-        else:
-            status = bbpe_rows_plan(rows, rules, &texts, ids.total)
+        held = let_go(ids.total)
+        status = bbpe_rows_plan(rows, rules, &texts, ids.total)
+        take_back(held)
         if status == BBPE_OK and rows.problem == BBPE_ROWS_FINE:
             return 0
         problem = problem_of(rows, rules)
@@ -309,14 +304,9 @@ cdef class RowDetails:
         to.width, to.pads_left, to.pad_id, to.id_size = self.to.width, self.to.pads_left, pad_id, dtype.itemsize
         open_buffers(arrays, views)
         to.ids, to.mask = views[0].buf, <uint8_t *>views[1].buf
-        if lock_gives(self.rows.total):
-            with nogil:
-                lock_given()
-                bbpe_rows_write(&self.rows, &self.rules, ids, &to)
-                lock_look()
-            lock_taken()
-        else:
-            bbpe_rows_write(&self.rows, &self.rules, ids, &to)
+        held = let_go(self.rows.total)
+        bbpe_rows_write(&self.rows, &self.rules, ids, &to)
+        take_back(held)
         close_buffers(views, 2)
         return arrays
 

@@ -8,7 +8,7 @@ from bbpe.core.c_encode cimport (
 )
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new
 from bbpe.core.column cimport Column
-from bbpe.core.interpreter_lock cimport lock_given, lock_gives, lock_look, lock_taken
+from bbpe.core.interpreter_lock cimport let_go, take_back
 from bbpe.core.status cimport check
 from bbpe.core.text_view cimport text_at, text_close, text_open, text_view
 
@@ -57,14 +57,9 @@ cdef class TextGroup:
         cdef size_t i
         for i in range(c.count):
             c.texts[i], c.lengths[i] = c.views[i].text, c.views[i].length
-        if lock_gives(c.bound):
-            with nogil:
-                lock_given()
-                status = bbpe_encode_texts(encoder, state, c.texts, c.lengths, c.count, ids, c.counts)
-                lock_look()
-            lock_taken()
-        else:
-            status = bbpe_encode_texts(encoder, state, c.texts, c.lengths, c.count, ids, c.counts)
+        held = let_go(c.bound)
+        status = bbpe_encode_texts(encoder, state, c.texts, c.lengths, c.count, ids, c.counts)
+        take_back(held)
         check(status)
         PyErr_CheckSignals()
         return 0

@@ -17,7 +17,7 @@ from bbpe.core.c_text cimport (
 )
 from bbpe.core.encoder cimport Encoder
 from bbpe.core.ids cimport TokenBytes
-from bbpe.core.interpreter_lock cimport lock_given, lock_gives, lock_look, lock_taken
+from bbpe.core.interpreter_lock cimport let_go, take_back
 from bbpe.core.status cimport check
 from bbpe.core.text_view cimport text_close, text_open, text_view
 
@@ -66,14 +66,9 @@ def first_part(Encoder encoder not None, TokenBytes tokens not None, text: Text,
         whole.is_str, whole.limit, whole.start, whole.before = isinstance(text, str), limit, 0, 0
         whole.state = encoder.states.borrow(min(view.length, FIRST + limit))
         whole.encoder = encoder.states.encoder()
-        if lock_gives(view.length):
-            with nogil:
-                lock_given()
-                status = find_part(&whole, &count, &end, &kept)
-                lock_look()
-            lock_taken()
-        else:
-            status = find_part(&whole, &count, &end, &kept)
+        held = let_go(view.length)
+        status = find_part(&whole, &count, &end, &kept)
+        take_back(held)
         check(status)
         return None if count <= limit else -1 if end == NO_END else end
     finally:
