@@ -11,7 +11,7 @@ from ..errors import VocabularyError
 from ..files import StrPath, check_upload, is_remote, local_path, open_file, write_atomic, write_folder_atomic
 from ..lazy import safe_import
 from ..records import kind, whole
-from ..spec.models import LongestMatchModel, UnigramModel, WordLevelModel, WordPieceModel
+from ..spec.models import WordLevelModel
 from ..spec.rules import Charsmap, SqueezeBlanks
 from ..spec.spec import TextRules, TokenizerSpec
 from ..splitting.patterns import Pattern
@@ -47,16 +47,6 @@ _REFUSED = {
     b"PK\x03\x04": "a zip file (unpack it first)",
 }
 _WEB_PAGES = (b"<!doctype", b"<html")
-
-# The formats that can express rules for a text before it is split.
-_HOLD_RULES = ("huggingface", "sentencepiece", "gguf", "wordpiece", "codes", "youtokentome")
-# The formats that can express models other than BPE.
-_HOLD_MODELS: dict[type, tuple[str, ...]] = {
-    WordPieceModel: ("huggingface", "wordpiece"),
-    WordLevelModel: ("huggingface", "sentencepiece"),
-    LongestMatchModel: ("rwkv",),
-    UnigramModel: ("huggingface", "sentencepiece", "gguf"),
-}
 
 _HEAD_BYTES = 1 << 16
 # the fewest keys of a byte-level vocabulary, and the most fields that a message shows
@@ -152,18 +142,17 @@ def written(spec: TokenizerSpec, path: StrPath, format: str | None = None) -> di
     Raises `ValueError` on an unknown format, `VocabularyError` when the format cannot hold the spec.
     """
     target = file_path(path)
-    chosen = checked_format(format) or format_of(target)
-    row = FORMATS[chosen]
-    needed = _only_in_a_model(spec, chosen)
+    row = FORMATS[checked_format(format) or format_of(target)]
+    needed = _only_in_a_model(spec, row)
     if needed:
         raise VocabularyError(f"{row.description} holds no {needed}; write a SentencePiece .model", path=path)
-    if chosen not in _HOLD_RULES and (spec.rules != TextRules() or spec.characters is not None or spec.token_options):
+    if not row.holds_rules and (spec.rules != TextRules() or spec.characters is not None or spec.token_options):
         raise VocabularyError(
             f"{row.description} holds no normalizer, prefix, options of special tokens or characters, but this "
             "tokenizer has some; write tokenizer.json",
             path=path,
         )
-    if spec.model is not None and chosen not in _HOLD_MODELS[type(spec.model)]:
+    if spec.model is not None and type(spec.model) not in row.models:
         kind = type(spec.model).__name__
         raise VocabularyError(f"{row.description} holds no {kind}; write tokenizer.json", path=path)
     if target.is_dir() and len(row.names[0]) == 1:
@@ -222,13 +211,13 @@ def dump(spec: TokenizerSpec, path: StrPath, format: str | None = None) -> None:
     put(written(spec, path, format), path)
 
 
-def _only_in_a_model(spec: TokenizerSpec, chosen: str) -> str:
-    """Return what of a spec only a SentencePiece .model holds, and another chosen format does not, "" if nothing."""
-    if chosen == "sentencepiece":
+def _only_in_a_model(spec: TokenizerSpec, row: Format) -> str:
+    """Return the part of a spec that a SentencePiece .model holds and the given format does not, or ""."""
+    if row is FORMATS["sentencepiece"]:
         return ""
     if isinstance(spec.model, WordLevelModel) and spec.model.fuses:
         return "words of which unknown neighbours become one"
-    if chosen in ("huggingface", "gguf"):  # whose writers name what they cannot hold
+    if row.holds_pieces:
         return ""
     rules = (rule for rule in spec.rules.normalizers if isinstance(rule, Charsmap | SqueezeBlanks))
     rule = next(rules, None)
@@ -283,16 +272,6 @@ def _missing(path: Path, row: Format) -> int | None:
     return None
 
 
-#: Other names that users may know formats by.
-_SYNONYMS = {
-    "hf": "huggingface", "json": "huggingface", "tokenizer.json": "huggingface", "tokenizers": "huggingface",
-    "transformers": "huggingface", "bert": "wordpiece", "vocab.txt": "wordpiece", "spm": "sentencepiece",
-    "model": "sentencepiece", "vocab.json": "gpt2", "llama.cpp": "gguf", "ggml": "gguf", "mistral": "tekken",
-    "ranks": "tiktoken", "bpe": "gpt2", "subword-nmt": "codes", "fastbpe": "codes",
-    "yttm": "youtokentome",
-}  # fmt: skip
-
-
 def checked_format(name: str | None) -> str | None:
     """Return the name of a format; `ValueError` with the closest name when the format is unknown."""
     kind("format", name, str | None, "a str or None")
@@ -301,29 +280,26 @@ def checked_format(name: str | None) -> str | None:
     safe_import("difflib")
     from difflib import get_close_matches
 
-    near = [_SYNONYMS[name.lower()]] if name.lower() in _SYNONYMS else get_close_matches(name, FORMATS, n=1)
+    known = [format_name for format_name, row in FORMATS.items() if name.lower() in row.synonyms]
+    near = known or get_close_matches(name, FORMATS, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else ""
     raise ValueError(f"format is {name!r}; expected one of {', '.join(map(repr, FORMATS))}{hint}")
 
 
-_BY_SUFFIX = {
-    ".json": "huggingface", ".tiktoken": "tiktoken", ".gguf": "gguf", ".model": "sentencepiece", ".txt": "wordpiece",
-    ".codes": "codes",
-}  # fmt: skip
-
-
 def format_of(path: Path) -> str:
     """Return the name of the default format of a path; an existing or a new folder gets a tokenizer.json."""
-    if path.is_dir():
-        return "huggingface"
-    if path.suffix == ".json" and "tekken" in path.name:
-        return "tekken"
-    return _BY_SUFFIX.get(path.suffix, "huggingface")
+    return "huggingface" if path.is_dir() else _format_by_name(path) or "huggingface"
+
+
+def _format_by_name(path: Path) -> str | None:
+    """Return the name of the format that a file of this name gets by default."""
+    fitting = [name for name, row in FORMATS.items() if row.written_as and path.match(row.written_as)]
+    return max(fitting, key=lambda name: len(FORMATS[name].written_as), default=None)
 
 
 def _published_like(name: str) -> str:
     """Return the end of a message that suggests a published tokenizer or model for the name of a missing file."""
-    if Path(name).suffix in _BY_SUFFIX:
+    if _format_by_name(Path(name)) is not None:
         return ""
     safe_import("difflib")
     from difflib import get_close_matches

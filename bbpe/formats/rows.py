@@ -15,6 +15,7 @@ from types import ModuleType
 from ..files import StrPath
 from ..lazy import lazy_re, safe_import
 from ..records import dataclass
+from ..spec.models import LongestMatchModel, UnigramModel, WordLevelModel, WordPieceModel
 from ..spec.spec import TokenizerSpec
 from ..splitting.patterns import Pattern
 
@@ -26,6 +27,12 @@ class Format:
     `names` has the sets of files that make a vocabulary, as names or suffixes; both names of a pair may have the same
     prefix.  `head` matches the beginning of the file with the tokens.  `has_folder`: `transformers` reads other files
     in the folder of files with the first names.
+
+    A file whose name is like `written_as` gets this format by default, the longest of all that fit.  `synonyms` are
+    names that users may know the format by.  The files hold BPE and `models`; with `holds_rules` also normalizers, a
+    prefix, options of special tokens and characters; with `holds_pieces` also the pieces of a SentencePiece .model, as
+    far as the module does not refuse them itself.  Without `has_pattern`, `has_ids` or `has_unknown_text` the pattern,
+    the ids, or the text for the unknown token cannot be read back.
     """
 
     description: str
@@ -33,6 +40,14 @@ class Format:
     names: tuple[tuple[str, ...], ...]
     head: re.Pattern[bytes]
     has_folder: bool = False
+    written_as: str = ""
+    synonyms: tuple[str, ...] = ()
+    models: tuple[type, ...] = ()
+    holds_rules: bool = False
+    holds_pieces: bool = False
+    has_pattern: bool = True
+    has_ids: bool = True
+    has_unknown_text: bool = True
 
     @property
     def module(self) -> ModuleType:
@@ -64,21 +79,26 @@ FORMATS: dict[str, Format] = {
     "huggingface": Format(
         "tokenizer.json", "huggingface.tokenizer_json", (("tokenizer.json",),),
         lazy_re(rb'\s*\{\s*"(' + _JSON_KEYS + rb')"\s*:\s*[^\s\d-]'),
+        written_as="?*.json", synonyms=("hf", "json", "tokenizer.json", "tokenizers", "transformers"),
+        models=(WordPieceModel, WordLevelModel, UnigramModel), holds_rules=True, holds_pieces=True,
     ),
     # counts, then lines of two numbers, and after these one of three or, without merges, of four
     "youtokentome": Format(
         "YouTokenToMe's model", "youtokentome", ((".yttm",),),
         lazy_re(rb"\d+ \d+\r?\n(?:(?:\d+ \d+\r?\n)+-?\d+ -?\d+ \d+[ \r\n]|(?:\d+ \d+\r?\n){4000})"),
+        synonyms=("yttm",), holds_rules=True,
     ),
     "tiktoken": Format(
         "a .tiktoken rank file", "tiktoken", ((".tiktoken",),),
         lazy_re(
             rb"\s*(?=\S*[A-Za-z0-9+/=] )(?:[\w+/]{4})*(?:[\w+/]{2}==|[\w+/]{3}=|=)? +\d+\r?(?:\n|\Z)", re.ASCII
         ),
+        written_as="?*.tiktoken", synonyms=("ranks",), has_pattern=False,
     ),
     "gpt2": Format(
         "vocab.json with merges.txt", "gpt2_files", (("vocab.json", "merges.txt"), ("encoder.json", "vocab.bpe")),
         lazy_re(rb'\s*\{\s*"(?:\\.|[^"\\])*"\s*:\s*-?\d'), True,
+        synonyms=("vocab.json", "bpe"),
     ),
     "vocab_txt": Format(
         "vocab.txt with merges.txt", "vocab_txt", (("vocab.txt", "merges.txt"),),
@@ -87,7 +107,7 @@ FORMATS: dict[str, Format] = {
     # lines without blanks; one of them is the unknown token
     "wordpiece": Format(
         "BERT's vocab.txt", "wordpiece", (("vocab.txt",),), lazy_re(rb"(?s)(?:\S+\r?\n)*\[UNK\]\r?(?:\n|\Z)"),
-        True,
+        True, written_as="?*.txt", synonyms=("bert", "vocab.txt"), models=(WordPieceModel,), holds_rules=True,
     ),
     "codes": Format(
         "merges of words with </w>: codes of subword-nmt or fastBPE, CLIP's bpe_simple_vocab", "codes",
@@ -96,17 +116,24 @@ FORMATS: dict[str, Format] = {
             rb'(?:"bpe_simple_vocab_16e6\.txt)?#version: 0\.[12]\r?\n(?:\S+ \S+\r?\n)*?\S+ \S+</w>\r?\n'
             rb"|(?:\S+ \S+ \d+\r?\n)*?\S+ \S+</w> \d+\r?\n"
         ),
+        written_as="?*.codes", synonyms=("subword-nmt", "fastbpe"), holds_rules=True, has_ids=False,
     ),
     "tekken": Format(
         "a tekken.json", "tekken", (("tekken.json",),),
         lazy_re(rb'\s*\{[\x00-\xff]*"(?:token_bytes"\s*:\s*"|default_num_special_tokens"\s*:\s*\d)'),
+        written_as="*tekken*.json", synonyms=("mistral",),
     ),
     "minbpe": Format("minbpe's .model", "minbpe", ((".model",),), lazy_re(rb"minbpe v1\r?\n")),
     "rwkv": Format(
         "RWKV's vocabulary", "rwkv", (("rwkv_vocab_v20230424.txt",),),
         lazy_re(rb"\d+ b?(?:'(?:[^'\\\r\n]|\\.)*'|\"(?:[^\"\\\r\n]|\\.)*\") \d+\r?(?:\n|\Z)"),
+        models=(LongestMatchModel,),
     ),
-    "gguf": Format("a GGUF model", "gguf.model_file", ((".gguf",),), lazy_re(rb"GGUF")),
+    "gguf": Format(
+        "a GGUF model", "gguf.model_file", ((".gguf",),), lazy_re(rb"GGUF"),
+        written_as="?*.gguf", synonyms=("llama.cpp", "ggml"), models=(UnigramModel,), holds_rules=True,
+        holds_pieces=True, has_unknown_text=False,
+    ),
     "sentencepiece": Format(
         "a SentencePiece .model", "sentencepiece",
         (
@@ -114,5 +141,7 @@ FORMATS: dict[str, Format] = {
             ("sentencepiece.model",), ("spm_char.model",), (".model",),
         ),
         lazy_re(rb"\n[\x00-\xff]{1,2}\n[\x00-\xff]{1,80}\x15"), True,
+        written_as="?*.model", synonyms=("spm", "model"), models=(WordLevelModel, UnigramModel), holds_rules=True,
+        holds_pieces=True,
     ),
 }

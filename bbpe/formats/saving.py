@@ -15,10 +15,6 @@ from ..spec.spec import TokenizerSpec
 
 #: The parts of a tokenizer that `drop=` can leave out of a file.
 Part: TypeAlias = Literal["special_tokens", "template", "pattern", "padding"]
-#: Formats whose readers always need the pattern as an argument.
-_NEED_PATTERN = ("tiktoken",)
-#: Formats that have only merges.
-_WITHOUT_IDS = ("codes",)
 _SHOWN = 3
 #: The compared fields of a spec, and their names in messages.
 _SHARED = {
@@ -88,9 +84,9 @@ def proven(
     formats.check_whole(path, formats.checked_format(format))
     files = formats.written(kept, path, format)
     target = formats.file_path(path)
-    chosen = formats.checked_format(format) or formats.format_of(target)
+    chosen = formats.FORMATS[formats.checked_format(format) or formats.format_of(target)]
     options: dict[str, Any] = {}
-    if "pattern" in drop or chosen in _NEED_PATTERN:
+    if "pattern" in drop or not chosen.has_pattern:
         options["pattern"] = kept.pattern
     if "special_tokens" in drop:
         options["special_tokens"] = {}
@@ -99,12 +95,11 @@ def proven(
     except (BBPEError, ImportError) as error:
         problem = getattr(error, "problem", error)
         raise _refused(chosen, path, f"the file would not be readable: {problem}") from error
-    if chosen == "gguf" and kept.characters is not None and again.characters is not None:
-        # GGUF does not store the text for the unknown token; its readers choose one
+    if not chosen.has_unknown_text and kept.characters is not None and again.characters is not None:
         kept = replace(kept, characters=replace(kept.characters, unknown_text=again.characters.unknown_text))
     ours = tokenizer if kept is tokenizer.spec else type(tokenizer)(kept)
     theirs = type(tokenizer)(again)
-    if chosen in _WITHOUT_IDS:
+    if not chosen.has_ids:
         is_equal, compared = _without_ids(kept) == _without_ids(again), tuple(_SHARED)
     else:
         is_equal, compared = _are_equal(ours, theirs), tuple(_ALL)
@@ -112,7 +107,7 @@ def proven(
         names = [name for name in compared if getattr(kept, name) != getattr(again, name)]
         changed = ", ".join(_described(kept, again, name) for name in names)
         raise _refused(chosen, path, f"it would lose or change {changed or 'merges'}", names)
-    if chosen not in _WITHOUT_IDS and _probed(ours) != _probed(theirs):
+    if chosen.has_ids and _probed(ours) != _probed(theirs):
         raise _refused(chosen, path, "a text with all bytes and special tokens would encode or decode differently")
     return files, theirs
 
@@ -147,9 +142,11 @@ def _read_back(files: Mapping[Path, bytes], path: Path, options: Mapping[str, An
         return formats.load(Path(folder, path.name) if path in files else Path(folder), **options)
 
 
-def _refused(chosen: str, path: str | os.PathLike[str], problem: str, names: Sequence[str] = ()) -> VocabularyError:
-    row, parts = formats.FORMATS[chosen], sorted({_DROPPED[name] for name in names if name in _DROPPED})
-    remedies = [] if chosen == "huggingface" else ["write tokenizer.json"]
+def _refused(
+    row: formats.Format, path: str | os.PathLike[str], problem: str, names: Sequence[str] = ()
+) -> VocabularyError:
+    parts = sorted({_DROPPED[name] for name in names if name in _DROPPED})
+    remedies = [] if row is formats.FORMATS["huggingface"] else ["write tokenizer.json"]
     if parts and all(name in _DROPPED for name in names):
         remedies.append(f"leave it out on purpose with drop={parts}")
     expected = f"; {', or '.join(remedies)}" if remedies else ""
