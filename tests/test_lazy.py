@@ -417,3 +417,11 @@ def test_what_an_import_raises_is_raised():
     with pytest.raises(ZeroDivisionError):
         in_gate(lambda: 1 // 0)
     assert in_gate(lambda: in_gate(lambda: lazy_re("[0-9]").findall("1a2"))) == ["1", "2"]
+
+
+def test_a_call_in_the_gate_has_its_value_where_no_thread_can_start(monkeypatch):
+    def refused(*_):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr("bbpe.lazy.start_new_thread", refused)
+    assert in_gate(lambda: 1 + 1) == 2
