@@ -130,9 +130,10 @@ def compiled():
         modules(),
         nthreads=CORES,
         shared_utility_qualified_name=COMPILED,
-        # `make coverage` counts the lines of these sources; what is generated may be there without their numbers
+        # `make coverage` counts the lines of these sources; what is generated may be there without their numbers, or
+        # from before there was one file
         emit_linenums=COVERAGE,
-        force=COVERAGE or None,
+        force=COVERAGE or not Path(f"{COMPILED.replace('.', '/')}.c").exists() or None,
         compiler_directives={
             "language_level": 3,
             # annotations are for the stubs alone (tests/support/core_stubs.py)
