@@ -23,7 +23,7 @@ _DIRECTIVES = (
     "boundscheck=False", "wraparound=False", "cdivision=True", "initializedcheck=False", "embedsignature=True",
     "annotation_typing=False", "freethreading_compatible=True",
 )  # fmt: skip
-_CYTHON = ("-3", "--shared", "bbpe.core._cyutility", *(f"-X{directive}" for directive in _DIRECTIVES))
+_CYTHON = ("-3", "--shared", "bbpe.core._compiled", *(f"-X{directive}" for directive in _DIRECTIVES))
 
 
 class BuildError(Exception):
@@ -44,7 +44,7 @@ class Build:
             path.unlink()
         (self.root / _OBJECTS).mkdir(parents=True, exist_ok=True)
         modules = sorted(path.relative_to(self.root) for path in (self.root / "bbpe/core").glob("*.pyx"))
-        shared = Path("bbpe/core/_cyutility.c")
+        shared = Path("bbpe/core/_compiled.c")
         if not (self.root / shared).exists():
             self._run(sys.executable, "-m", "cython", "-3", "--generate-shared", str(shared))
         self._make([*self._leaves(), *(path.with_suffix(".c") for path in modules), shared])
@@ -95,7 +95,7 @@ class Build:
         self._run(*self.compiler, level, *_COMPILE, self.include, "-c", str(source), "-o", str(self._object(source)))
 
     def _link_module(self, source: Path) -> None:
-        leaves = () if source.stem == "_cyutility" else ("-Lbbpe/core", "-lbbpe_leaves", "-Wl,-rpath,$ORIGIN")
+        leaves = () if source.stem == "_compiled" else ("-Lbbpe/core", "-lbbpe_leaves", "-Wl,-rpath,$ORIGIN")
         self._link(self._module(source), str(self._object(source)), *leaves)
 
     def _link(self, target: Path, *parts: str) -> None:
