@@ -5,13 +5,12 @@ from __future__ import annotations
 import ast
 import os
 import re
-import subprocess
-import sys
 import textwrap
 from pathlib import Path
 
 import first_calls
 import pytest
+from first_calls import run
 from house import MODULES
 
 from bbpe.lazy import in_gate, lazy_re, safe_import
@@ -19,8 +18,6 @@ from bbpe.lazy import in_gate, lazy_re, safe_import
 SUPPORT = Path(first_calls.__file__).parent
 #: Modules that import late without the gate: commands have a process of their own, and the reference imports nothing.
 WITHOUT_GATE = ("__main__", "cli.", "reference", "lazy")
-CALLS = {**first_calls.METHODS, **first_calls.FILES, **first_calls.FUNCTIONS}
-
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
 
 
@@ -29,17 +26,6 @@ def folder(tmp_path_factory):
     made = tmp_path_factory.mktemp("first_calls")
     first_calls.prepare(made)
     return made
-
-
-def run(code: str, folder: Path, *arguments: str, seconds: float = 60) -> str:
-    """Run a script in a fresh process, and return what it prints; what it writes to stderr is an error."""
-    paths = os.pathsep.join([str(SUPPORT), str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code), *arguments], cwd=folder, env={**os.environ, "PYTHONPATH": paths},
-        capture_output=True, text=True, timeout=seconds, check=False,
-    )  # fmt: skip
-    assert (done.returncode, done.stderr) == (0, ""), done.stderr[-2000:]
-    return done.stdout
 
 
 def imports_of(path: Path) -> list[tuple[int, list[str], list[str]]]:
@@ -144,92 +130,6 @@ def test_no_method_imports_anything_after_warm_up(folder):
         if f"bbpe.{name}".removesuffix(".__init__") in loaded and not name.startswith(WITHOUT_GATE):
             late = {module for _, modules, _ in imports_of(path) for module in modules}
             assert {module.partition(".")[0] for module in late - loaded} <= LEFT_OUT, (name, late - loaded)
-
-
-#: A thread makes a first call, and a child is forked at some moments of it.  Each of its own children, which have what
-#: it has, makes another call.  Prints the pairs in which one of these hangs, fails, or gives something else than a child
-#: of a process without threads.
-MATRIX = """
-    import os, pickle, signal, sys, threading, time, warnings
-    from pathlib import Path
-    moments, libraries, is_warm = int(sys.argv[1]), sys.argv[2], sys.argv[3] == "warm"
-    if libraries == "with":
-        import concurrent.futures.thread, hashlib, json, logging, numpy, regex
-    warnings.simplefilter("ignore")  # Python warns about forks in processes with threads
-    import bbpe, first_calls
-
-    CALLS = {**first_calls.METHODS, **first_calls.FILES, **first_calls.FUNCTIONS}
-
-    def started():
-        tok = first_calls.load(Path())
-        if is_warm:
-            tok.warm_up()
-        return lambda name: repr(CALLS[name](tok, Path())).encode()
-
-    def forked(work, seconds=20):
-        # what `work` returns in a child, or how the child ended
-        read, write = os.pipe()
-        child = os.fork()
-        if not child:
-            signal.alarm(seconds)
-            with open(write, "wb") as file:
-                file.write(work())
-            os._exit(0)
-        os.close(write)
-        with open(read, "rb") as file:
-            found = file.read()
-        status = os.waitpid(child, 0)[1]
-        return b"status %d" % status if status else found
-
-    def once(name):
-        call, start = started(), time.perf_counter()
-        found = call(name)
-        return b"%f %b" % (time.perf_counter() - start, found)
-
-    def at(moment, first, others):
-        call = started()
-        thread = threading.Thread(target=call, args=(first,))
-        thread.start()
-        time.sleep(moment)
-        found = forked(lambda: pickle.dumps([forked(lambda: call(other)) for other in others]), 600)
-        thread.join()
-        return found
-
-    names = [sys.argv[4].split(","), sys.argv[5].split(",")]
-    alone = {name: forked(lambda: once(name)).partition(b" ")[::2] for name in {*names[0], *names[1]}}
-    for first in names[0]:
-        for number in range(moments):
-            moment = float(alone[first][0]) * (number + 0.5) / moments
-            found = pickle.loads(forked(lambda: at(moment, first, names[1]), 1200))
-            for other, result in zip(names[1], found, strict=True):
-                if result != alone[other][1]:
-                    print(first, other, number, result[:80], flush=True)
-"""
-
-
-def matrix(folder: Path, moments: int, libraries: str, warm: str, firsts: list[str], others: list[str]) -> str:
-    return run(MATRIX, folder, str(moments), libraries, warm, ",".join(firsts), ",".join(others), seconds=36_000)
-
-
-@needs_fork
-@pytest.mark.parametrize("call", ["decode", "encode_with_offsets", "save", "fingerprint", "lint", "as_tiktoken"])
-def test_a_child_forked_in_a_first_call_makes_the_same_call(call, folder):
-    assert not matrix(folder, 3, "without", "cold", [call], [call])
-
-
-@needs_fork
-def test_a_child_forked_in_a_first_call_makes_another(folder):
-    firsts, others = ["encode_batch_to_numpy", "train"], ["chunk", "save"]
-    assert not matrix(folder, 1, "without", "cold", firsts, others)
-
-
-@needs_fork
-@pytest.mark.long
-@pytest.mark.parametrize("libraries", ["with", "without"])
-@pytest.mark.parametrize("warm", ["warm", "cold"])
-@pytest.mark.parametrize("call", CALLS)
-def test_a_child_forked_in_any_first_call_makes_any_other(libraries, warm, call, folder):
-    assert not matrix(folder, 20, libraries, warm, [call], list(CALLS))
 
 
 PURGE = "for name in [name for name in sys.modules if name.partition('.')[0] == 'bbpe']: del sys.modules[name]\n"

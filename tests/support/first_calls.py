@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import pickle
+import subprocess
+import sys
+import textwrap
 from collections.abc import Callable
 from copy import deepcopy
 from pathlib import Path
@@ -155,3 +158,17 @@ FUNCTIONS: dict[str, Call] = {
     "as_tokenizers": lambda tok, _: tok.as_tokenizers().encode("see").ids,
     "as_tokenizers batch": lambda tok, _: len(tok.as_tokenizers().encode_batch(TEXTS)),
 }
+#: All of them.
+CALLS: dict[str, Call] = {**METHODS, **FILES, **FUNCTIONS}
+
+
+def run(code: str, folder: Path, *arguments: str, seconds: float = 60) -> str:
+    """Run a script in a fresh process, and return what it prints; what it writes to stderr is an error."""
+    here = Path(__file__)
+    paths = os.pathsep.join([str(here.parent), str(here.parents[2]), os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code), *arguments], cwd=folder, env={**os.environ, "PYTHONPATH": paths},
+        capture_output=True, text=True, timeout=seconds, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr[-2000:]
+    return done.stdout

@@ -1,0 +1,105 @@
+"""A child that is forked while another thread makes a first call can make any call."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import first_calls
+import pytest
+from first_calls import CALLS, run
+
+needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    made = tmp_path_factory.mktemp("first_calls")
+    first_calls.prepare(made)
+    return made
+
+
+#: A thread makes a first call, and a child is forked at some moments of it.  Each of its own children, which have what
+#: it has, makes another call.  Prints the pairs in which one of these hangs, fails, or gives something else than a
+#: child of a process without threads.
+MATRIX = """
+    import os, pickle, signal, sys, threading, time, warnings
+    from pathlib import Path
+    moments, libraries, is_warm = int(sys.argv[1]), sys.argv[2], sys.argv[3] == "warm"
+    if libraries == "with":
+        import concurrent.futures.thread, hashlib, json, logging, numpy, regex
+    warnings.simplefilter("ignore")  # Python warns about forks in processes with threads
+    import bbpe, first_calls
+    from first_calls import CALLS
+
+
+    def started():
+        tok = first_calls.load(Path())
+        if is_warm:
+            tok.warm_up()
+        return lambda name: repr(CALLS[name](tok, Path())).encode()
+
+    def forked(work, seconds=20):
+        # what `work` returns in a child, or how the child ended
+        read, write = os.pipe()
+        child = os.fork()
+        if not child:
+            signal.alarm(seconds)
+            with open(write, "wb") as file:
+                file.write(work())
+            os._exit(0)
+        os.close(write)
+        with open(read, "rb") as file:
+            found = file.read()
+        status = os.waitpid(child, 0)[1]
+        return b"status %d" % status if status else found
+
+    def once(name):
+        call, start = started(), time.perf_counter()
+        found = call(name)
+        return b"%f %b" % (time.perf_counter() - start, found)
+
+    def at(moment, first, others):
+        call = started()
+        thread = threading.Thread(target=call, args=(first,))
+        thread.start()
+        time.sleep(moment)
+        found = forked(lambda: pickle.dumps([forked(lambda: call(other)) for other in others]), 600)
+        thread.join()
+        return found
+
+    names = [sys.argv[4].split(","), sys.argv[5].split(",")]
+    alone = {name: forked(lambda: once(name)).partition(b" ")[::2] for name in {*names[0], *names[1]}}
+    for first in names[0]:
+        for number in range(moments):
+            moment = float(alone[first][0]) * (number + 0.5) / moments
+            found = pickle.loads(forked(lambda: at(moment, first, names[1]), 1200))
+            for other, result in zip(names[1], found, strict=True):
+                if result != alone[other][1]:
+                    print(first, other, number, result[:80], flush=True)
+"""
+
+
+def matrix(folder: Path, moments: int, libraries: str, warm: str, firsts: list[str], others: list[str]) -> str:
+    return run(MATRIX, folder, str(moments), libraries, warm, ",".join(firsts), ",".join(others), seconds=36_000)
+
+
+@needs_fork
+@pytest.mark.parametrize("call", ["decode", "encode_with_offsets", "save", "fingerprint", "lint", "as_tiktoken"])
+def test_a_child_forked_in_a_first_call_makes_the_same_call(call, folder):
+    assert not matrix(folder, 3, "without", "cold", [call], [call])
+
+
+@needs_fork
+def test_a_child_forked_in_a_first_call_makes_another(folder):
+    firsts, others = ["encode_batch_to_numpy", "train"], ["chunk", "save"]
+    assert not matrix(folder, 1, "without", "cold", firsts, others)
+
+
+@needs_fork
+@pytest.mark.long
+@pytest.mark.parametrize("libraries", ["with", "without"])
+@pytest.mark.parametrize("warm", ["warm", "cold"])
+@pytest.mark.parametrize("call", CALLS)
+def test_a_child_forked_in_any_first_call_makes_any_other(libraries, warm, call, folder):
+    assert not matrix(folder, 20, libraries, warm, [call], list(CALLS))
