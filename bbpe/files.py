@@ -210,7 +210,15 @@ def temporary_folder(prefix: str = "bbpe-", parent: StrPath | None = None) -> Fo
     False
     """
     name = f"{prefix}{os.urandom(8).hex()}"
-    return Folder(str(Path(tempfile.gettempdir() if parent is None else parent, name)), 0o700, is_whole=True)
+    return Folder(str(Path(system_folder() if parent is None else parent, name)), 0o700, is_whole=True)
+
+
+def system_folder() -> str:
+    """Return the folder of the system for temporary files.
+
+    Python tries folders at the first call, and holds a lock meanwhile, which no thread of a forked child gives back.
+    """
+    return tempfile.gettempdir() if tempfile.tempdir is not None else in_gate(tempfile.gettempdir)
 
 
 @contextmanager

@@ -103,3 +103,35 @@ def test_a_child_forked_in_a_first_call_makes_another(folder):
 @pytest.mark.parametrize("call", CALLS)
 def test_a_child_forked_in_any_first_call_makes_any_other(libraries, warm, call, folder):
     assert not matrix(folder, 20, libraries, warm, [call], list(CALLS))
+
+
+#: Python looks for its temporary folder while a child is forked, which needs that folder too.
+SEARCH = """
+    import os, signal, tempfile, threading, time
+    from pathlib import Path
+    import first_calls
+
+    search, has_begun = tempfile._get_default_tempdir, threading.Event()
+    def slowly():
+        has_begun.set()
+        time.sleep(0.2)
+        return search()
+
+    tempfile._get_default_tempdir = slowly
+    tok = first_calls.load(Path())
+    thread = threading.Thread(target=first_calls.FILES["save"], args=(tok, Path()))
+    thread.start()
+    has_begun.wait()
+    child = os.fork()
+    if not child:
+        signal.alarm(10)
+        first_calls.FILES["save"](tok, Path())
+        os._exit(0)
+    thread.join()
+    print(os.waitpid(child, 0)[1])
+"""
+
+
+@needs_fork
+def test_a_fork_waits_for_the_search_of_the_temporary_folder(folder):
+    assert run(SEARCH, folder) == "0\n"

@@ -62,5 +62,6 @@ def warm_up(tokenizer: Any) -> None:
 def _import_all() -> None:
     for name in (*(f"{_PACKAGE}.{own}" for own in _OWN.split()), *_OTHERS.split()):
         safe_import(name)
+    safe_import(f"{_PACKAGE}.files").system_folder()
     for row in safe_import(f"{_PACKAGE}.formats").FORMATS.values():
         _ = row.module

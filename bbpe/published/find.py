@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from ..errors import VocabularyError
-from ..files import ReadFile, StrPath, local_path, open_file, read_bytes, user_cache
+from ..files import ReadFile, StrPath, local_path, open_file, read_bytes, system_folder, user_cache
 from ..lazy import safe_import
 from .table import Published, PublishedFile
 
@@ -114,10 +114,7 @@ def _tiktoken_cache() -> Path | None:
     for variable in ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR"):
         if variable in os.environ:
             return Path(os.environ[variable]) if os.environ[variable] else None
-    safe_import("tempfile")
-    from tempfile import gettempdir
-
-    return Path(gettempdir()) / "data-gym-cache"
+    return Path(system_folder()) / "data-gym-cache"
 
 
 def _hub_candidates(file: PublishedFile) -> Iterator[Path]:
