@@ -20,14 +20,13 @@ from caches import ROOM
 from hypothesis import HealthCheck, settings
 from public_texts import public_text
 from public_vocabs import put_public
-from published import PUBLISHED, RANK_FILES
+from published import PUBLISHED, RANK_FILES, SHARED
 from skips import counted, told, too_many
 from small_published import make_bare
 from strings import adversarial_strings
 
 import bbpe
 
-SHARED = Path(__file__).resolve().parents[2] / "shared"
 # the benchmarks are those of the checkout; last, so that the package is the one that is under test
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 

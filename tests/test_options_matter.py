@@ -268,7 +268,7 @@ def test_resources_of_counting(name: str, here: Path) -> None:
         assert Path("c/bbpe-checkpoint.json").exists()
         assert Path("d/bbpe-checkpoint.json").exists()
         return
-    two = Two("1GB", 1) if name == "max_memory" else Two(1, 0)
+    two = Two("4GB", 1) if name == "max_memory" else Two(1, 0)
     differs(bbpe.count, given, name, two)
     differs(lambda files, **more: bbpe.count_from_iterator(TEXTS, **more), given, name, two)
     differs(lambda files, pattern, **more: bbpe.train(files, 270, counting=bbpe.Counting(**more)), given, name, two)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from bbpe.errors import TokenIdError
 from bbpe.files import local_path, replacing
@@ -15,7 +16,6 @@ from bbpe.text import counted
 
 _BLOCK = 1 << 16
 _HEADER_BYTES = 128
-#: What reads the header of each version.
 #: The functions of NumPy that read the header of a file, by the version of the file.
 _HEADERS = {(1, 0): "read_array_header_1_0", (2, 0): "read_array_header_2_0"}
 
@@ -49,7 +49,8 @@ def blocks(path: str) -> Iterator[npt.NDArray[np.integer]]:
     # read, not mapped: a file that somebody cuts off would end the process
     with local_path(path, "arrays of ids are not read from URLs", "copy it to this machine first").open("rb") as file:
         try:
-            shape, _, dtype = getattr(np.lib.format, _HEADERS[np.lib.format.read_magic(file)])(file)
+            headers: Any = np.lib.format
+            shape, _, dtype = getattr(headers, _HEADERS[headers.read_magic(file)])(file)
         except (ValueError, EOFError, KeyError) as error:
             raise TokenIdError(f"{path}: expected an .npy array of ids: {error}") from error
         if len(shape) != 1 or dtype.kind not in "iu":

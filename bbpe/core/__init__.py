@@ -1,6 +1,7 @@
 """The compiled engine: Cython modules over the C core in `csrc`, in one file, that of `_compiled`."""
 
 import sys
+from importlib import import_module
 from importlib.machinery import ExtensionFileLoader, ModuleSpec
 from importlib.util import spec_from_file_location
 from typing import Any
@@ -13,8 +14,8 @@ if type(_loader).__module__ == "zipimport":
         name=__name__,
     )
 
-from . import _compiled  # noqa: E402
-
+#: The one file, and the modules in it.
+_FILE = str(import_module(f"{__name__}._compiled").__file__)
 _MODULES = frozenset(
     """
     aligned arrow arrow_rows automaton batch bpe budget character_tokens charsmap column count documents
@@ -34,8 +35,7 @@ class _Finder:
         package, _, module = name.rpartition(".")
         if package != __name__ or module not in _MODULES:
             return None
-        file = _compiled.__file__
-        return spec_from_file_location(name, file, loader=ExtensionFileLoader(name, file))
+        return spec_from_file_location(name, _FILE, loader=ExtensionFileLoader(name, _FILE))
 
 
 sys.meta_path.append(_Finder)

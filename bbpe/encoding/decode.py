@@ -173,7 +173,8 @@ class Decoder:
         are_tokens = np.zeros(count, np.bool_)
         are_tokens[[*self._spec.vocab, *other_tokens(self._spec)]] = True
         in_range = (ids >= 0) & (ids < count)
-        return in_range & are_tokens[np.where(in_range, ids, 0)]
+        found: npt.NDArray[np.bool_] = in_range & are_tokens[np.where(in_range, ids, 0)]
+        return found
 
     def _group(self, rows: Sequence[Ids], errors: str) -> list[str]:
         if self._forms is None or self._forms.is_plain:

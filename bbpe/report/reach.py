@@ -61,7 +61,8 @@ def _alone(subject: Subject) -> list[int]:
     is_one = np.diff(rows.offsets) == 1
     if len(rows.ids):
         is_one &= rows.ids[first] == subject.ids
-    return np.flatnonzero(~is_one).tolist()
+    found: list[int] = np.flatnonzero(~is_one).tolist()
+    return found
 
 
 def _tried(subject: Subject, numbers: Sequence[int], around: Sequence[tuple[str, str]]) -> list[int]:

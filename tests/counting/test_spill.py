@@ -42,7 +42,7 @@ def corpus(tmp_path: Path) -> Path:
 
 
 def test_the_file_of_counts_goes_with_them(temporary: Path, corpus: Path) -> None:
-    counts = bbpe.count(corpus, pattern="gpt2", max_memory="1GB", threads=1)
+    counts = bbpe.count(corpus, pattern="gpt2", max_memory="4GB", threads=1)
     assert counts.nbytes == 0  # they lie in a file
     assert [path.name for path in temporary.rglob("*.parquet")] == ["counts.parquet"]
     assert len(list(counts)) == len(counts)
@@ -61,7 +61,7 @@ def test_an_error_in_the_sum_leaves_nothing(
 ) -> None:
     monkeypatch.setattr(spill, step, full_disk)
     with pytest.raises(OSError, match=os.strerror(errno.ENOSPC)):
-        bbpe.count(corpus, pattern="gpt2", max_memory="1GB", threads=1)
+        bbpe.count(corpus, pattern="gpt2", max_memory="4GB", threads=1)
     gc.collect()
     assert list(temporary.iterdir()) == []
 
@@ -69,7 +69,7 @@ def test_an_error_in_the_sum_leaves_nothing(
 def test_a_sum_of_parts_is_in_a_file_if_memory_is_bounded(tmp_path: Path, corpus: Path) -> None:
     plan = bbpe.plan_count(corpus, tmp_path / "plan", pattern="gpt2")
     bbpe.count_part(plan, 0)
-    free, bounded = bbpe.sum_counts(plan), bbpe.sum_counts(plan, max_memory="1GB")
+    free, bounded = bbpe.sum_counts(plan), bbpe.sum_counts(plan, max_memory="4GB")
     assert list(free) == list(bounded)
     assert free.nbytes > bounded.nbytes == 0
 
@@ -77,7 +77,7 @@ def test_a_sum_of_parts_is_in_a_file_if_memory_is_bounded(tmp_path: Path, corpus
 def test_a_sum_closes_its_files_and_says_how_far_it_is(temporary: Path, corpus: Path) -> None:
     seen: list[bbpe.Progress] = []
     open_before = len(os.listdir("/dev/fd"))  # noqa: PTH208 - the folder of this very process
-    counts = bbpe.count(corpus, pattern="gpt2", max_memory="1GB", threads=1, progress=seen.append)
+    counts = bbpe.count(corpus, pattern="gpt2", max_memory="4GB", threads=1, progress=seen.append)
     assert len(os.listdir("/dev/fd")) == open_before  # noqa: PTH208
     sums = [progress for progress in seen if progress.phase == "sum"]
     steps = 2 * spill.parts_for(corpus.stat().st_size, 3000)
@@ -99,8 +99,8 @@ def test_threads_are_as_many_as_memory_has_room_for(
 
     monkeypatch.setattr("bbpe.counting.count.affordable_threads", affordable)
     seen: list[bbpe.Progress] = []
-    bbpe.count(corpus, pattern="gpt2", max_memory="1GB", threads=7, progress=seen.append)
-    assert asked == [("1GB", 7, 8000)]
+    bbpe.count(corpus, pattern="gpt2", max_memory="4GB", threads=7, progress=seen.append)
+    assert asked == [("4GB", 7, 8000)]
     assert ": 2 threads, tables of 3.0 kB; " in seen[0].note
     assert "to be spilled to Parquet files" in seen[0].note
 

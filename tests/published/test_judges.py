@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from compared import compared
-from conftest import SHARED
+from published import SHARED
 
 import bbpe
 

@@ -25,16 +25,16 @@ def spec_of(files: dict[str, Any], **changes: Any) -> TokenizerSpec:
     return replace(small_spec(special_tokens={"<s>": 300, "<p>": 301}), files=written, **changes)
 
 
-def test_the_configuration_names_tokens_before_the_map() -> None:
+def test_the_map_names_tokens_before_the_configuration() -> None:
     config = {"pad_token": {"content": "<p>"}, "x_token": "<p>"}
     spec = spec_of({MAP: {"pad_token": "<s>", "bos_token": "<s>"}, CONFIG: config})
     found = named_tokens(spec)
-    assert found == {"pad": "<p>", "bos": "<s>"}
-    assert template_tokens(spec, found) == {"x_token": "<p>", "pad_token": "<p>", "bos_token": "<s>"}
+    assert found == {"pad": "<s>", "bos": "<s>"}
+    assert template_tokens(spec, found) == {"x_token": "<p>", "pad_token": "<s>", "bos_token": "<s>"}
     # what is named already leaves the files unread
     assert named_tokens(replace(spec, names={"bos": "<p>"})) == {"bos": "<p>"}
     both = spec_of({MAP: {"x_token": "of the map"}, CONFIG: {"x_token": "of the configuration"}})
-    assert template_tokens(both, {}) == {"x_token": "of the configuration"}
+    assert template_tokens(both, {}) == {"x_token": "of the map"}
 
 
 @pytest.mark.parametrize(("padding", "named"), [

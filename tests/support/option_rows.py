@@ -210,7 +210,7 @@ ROWS: dict[str, Row] = {
         **TRAINED, "counting": Two(..., bbpe.Counting(max_pretoken_bytes=2)),
     }),
     "train_from_counts": Row(bbpe.train_from_counts, {"counts": dict(COUNTS), "vocab_size": 280}, {
-        **TRAINED, **THREADS, "max_memory": Two("1GB", 1),
+        **TRAINED, **THREADS, "max_memory": Two("4GB", 1),
     }),
     "extend": Row(bbpe.extend, {"tokenizer": PLAIN, "files": "a.jsonl", "add": 5}, {
         "add": Two(5, 6), "min_frequency": Two(1, 10**6), "max_token_length": Two(None, 2),
@@ -230,7 +230,7 @@ ROWS: dict[str, Row] = {
     "load_counts": Row(bbpe.load_counts, {"path": "others.parquet", "pattern": "gpt2"}, {
         "pattern": Two("gpt2", "o200k"), "special_tokens": Two(..., ["<s>"]), "document": Two(..., "line"),
     }),
-    "sum_counts": Row(bbpe.sum_counts, {"folder": "counts"}, {"max_memory": Two("1GB", 1)}),
+    "sum_counts": Row(bbpe.sum_counts, {"folder": "counts"}, {"max_memory": Two("4GB", 1)}),
     "count_tokens": Row(bbpe.count_tokens, {"files": "a.jsonl", "tokenizer": TOK}, {
         "allowed_special": Two((), "all"), "text_field": Two("text", "more"), "input_format": Two(None, "text"),
         "document": Two("file", "line", {"files": "lines.txt"}), **THREADS,

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import bbpe
 
+#: Corpora and vocabularies, when they lie beside the checkout.
+SHARED = Path(__file__).resolve().parents[3] / "shared"
 RANK_FILES = {
     "gpt2": "gpt2.tiktoken",
     "p50k_base": "p50k_base.tiktoken",

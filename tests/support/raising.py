@@ -116,7 +116,7 @@ def needs_more(call: Callable[[bbpe.Counting], Any]) -> Call:
     def tried() -> Any:
         pytest.importorskip("pyarrow")
         with patch("bbpe.training.bpe.resident_bytes", lambda: HUGE):
-            return call(bbpe.Counting(max_memory="1GB"))
+            return call(bbpe.Counting(max_memory="4GB"))
 
     return tried
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import hf_merges
 import pytest
-from conftest import SHARED
 from hf_merges import documents, merges_by_hf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from options import model_options, train_options
+from published import SHARED
 from strings import adversarial_strings, byte_soups
 
 import bbpe
