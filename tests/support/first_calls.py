@@ -103,7 +103,7 @@ METHODS: dict[str, Call] = {
     "apply_chat_template continued": lambda tok, _: tok.apply_chat_template(CHAT, continue_final_message=True),
     "count_messages": lambda tok, _: tok.count_messages(CHAT),
     "count_messages of a model": lambda tok, _: tok.count_messages(CHAT, model="gpt-4o"),
-    "cache_info": lambda tok, _: tok.cache_info().limit,
+    "cache_info": lambda tok, _: tok.cache_info().limit > 0,
     "clear_cache": lambda tok, _: tok.clear_cache(),
     "fingerprint": lambda tok, _: tok.fingerprint,
     "==": lambda tok, _: tok == deepcopy(tok),
