@@ -53,11 +53,13 @@ def hardening():
 
 
 ACROSS = across_files()
-HARD, HARD_LINK = hardening()
+HARD, LINK = hardening()
 FLAGS = ["/O2", "/std:c11"] if sys.platform == "win32" else ["-O3", "-std=c11", "-fvisibility=hidden"]
 # Python's own flags ask for debugging information, which takes a quarter of the time
 if sys.platform != "win32" and "-g" not in CFLAGS:
     FLAGS.append("-g0")
+    if sys.platform == "linux" and not COVERAGE:
+        LINK.append("-Wl,-s")
 
 
 def build_identity():
@@ -151,7 +153,7 @@ def compiled():
         sources=[source for extension in made for source in extension.sources] + LEAVES,
         depends=["setup.py", *HEADERS],
         include_dirs=["csrc"],
-        extra_link_args=[] if sys.platform == "win32" else ["-lm", *HARD_LINK, *ACROSS, *FLAGS],
+        extra_link_args=[] if sys.platform == "win32" else ["-lm", *LINK, *ACROSS, *FLAGS],
     )
 
 

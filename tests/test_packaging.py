@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import zlib
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from setuptools import Distribution
 from setuptools.command.build_py import build_py
 from setuptools.config.pyprojecttoml import apply_configuration
 
-import bbpe
+import bbpe.core
 
 
 def shipped(monkeypatch: pytest.MonkeyPatch) -> set[Path]:
@@ -34,6 +35,14 @@ def test_a_wheel_has_every_module_and_file(monkeypatch: pytest.MonkeyPatch) -> N
     written = {path for path in PACKAGE.rglob("*") if path.is_file() and "__pycache__" not in path.parts}
     written = {path for path in written if path.suffix not in built and path.name != "README.md"}
     assert written - shipped(monkeypatch) == set()
+
+
+def test_a_wheel_is_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled = Path(bbpe.core._FILE).read_bytes()
+    if any(mark in compiled for mark in (b"__asan_init", b"__gcov_init", b".debug_info")):
+        pytest.skip("a build for tests, which has more in it")
+    files = [compiled, *(path.read_bytes() for path in shipped(monkeypatch))]
+    assert sum(len(zlib.compress(data, 6)) for data in files) < 2_700_000
 
 
 def test_the_check_of_wheels_passes() -> None:
