@@ -93,7 +93,7 @@ def sources_of(source):
 
 
 class BuildCompiled(build_ext):
-    """As setuptools does it, but sources are compiled side by side, each with its options, and only those that changed."""
+    """As setuptools does it, but sources are compiled side by side, each with its options, if they have changed."""
 
     def build_extension(self, extension):
         compile_in_order = self.compiler.compile
@@ -102,8 +102,8 @@ class BuildCompiled(build_ext):
             objects = self.compiler.object_filenames(sources, output_dir=output_dir)
 
             def compile_one(source, target):
-                newest = max(os.stat(path).st_mtime_ns for path in sources_of(source))
-                if self.force or not os.path.exists(target) or os.stat(target).st_mtime_ns <= newest:
+                newest = max(Path(path).stat().st_mtime_ns for path in sources_of(source))
+                if self.force or not Path(target).exists() or Path(target).stat().st_mtime_ns <= newest:
                     compile_in_order(
                         [source], output_dir=output_dir, **{**options, "extra_postargs": options_of(source)}
                     )
