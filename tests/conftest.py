@@ -17,15 +17,18 @@ from typing import Any
 
 import pytest
 from caches import ROOM
+from fresh import calls_folder
 from hypothesis import HealthCheck, settings
 from public_texts import public_text
 from public_vocabs import put_public
 from published import PUBLISHED, RANK_FILES, SHARED
-from skips import counted, told, too_many
+from skips import counted, summary_of, too_many
 from small_published import make_bare
 from strings import adversarial_strings
 
 import bbpe
+
+__all__ = ["calls_folder"]
 
 # the benchmarks are those of the checkout; last, so that the package is the one that is under test
 sys.path.append(str(Path(__file__).resolve().parents[1]))
@@ -58,7 +61,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     causes = skipped(terminalreporter.config)
-    terminalreporter.write_line(told(causes))
+    terminalreporter.write_line(summary_of(causes))
     if terminalreporter.config.getoption("count_skips"):
         for cause in too_many(causes):
             terminalreporter.write_line(f"too many skipped: {cause}", red=True)

@@ -78,7 +78,7 @@ def test_reasons_have_causes() -> None:
         "this system": 1,
         "the moon is full": 1,
     }
-    assert skips.told(causes).startswith("6 skipped: no torch 1, ")
+    assert skips.summary_of(causes).startswith("6 skipped: no torch 1, ")
     # a cause that nobody has allowed, known or not
     assert skips.too_many(causes) == ["no rich: 1, at most 0", "the moon is full: 1, at most 0"]
     many = skips.ALLOWED["no torch"] + 1

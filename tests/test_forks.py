@@ -2,22 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
-import first_calls
 import pytest
-from first_calls import CALLS, run
-
-needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    made = tmp_path_factory.mktemp("first_calls")
-    first_calls.prepare(made)
-    return made
-
+from first_calls import CALLS
+from fresh import needs_fork, run
 
 #: A thread makes a first call, and a child is forked at some moments of it.  Each of its own children, which have what
 #: it has, makes another call.  Prints the pairs in which one of these hangs, fails, or gives something else than a
@@ -86,14 +75,14 @@ def matrix(folder: Path, moments: int, libraries: str, warm: str, firsts: list[s
 
 @needs_fork
 @pytest.mark.parametrize("call", ["decode", "encode_with_offsets", "save", "fingerprint", "lint", "as_tiktoken"])
-def test_a_child_forked_in_a_first_call_makes_the_same_call(call, folder):
-    assert not matrix(folder, 3, "without", "cold", [call], [call])
+def test_a_child_forked_in_a_first_call_makes_the_same_call(call, calls_folder):
+    assert not matrix(calls_folder, 3, "without", "cold", [call], [call])
 
 
 @needs_fork
-def test_a_child_forked_in_a_first_call_makes_another(folder):
+def test_a_child_forked_in_a_first_call_makes_another(calls_folder):
     firsts, others = ["encode_batch_to_numpy", "train"], ["chunk", "save"]
-    assert not matrix(folder, 1, "without", "cold", firsts, others)
+    assert not matrix(calls_folder, 1, "without", "cold", firsts, others)
 
 
 @needs_fork
@@ -101,8 +90,8 @@ def test_a_child_forked_in_a_first_call_makes_another(folder):
 @pytest.mark.parametrize("libraries", ["with", "without"])
 @pytest.mark.parametrize("warm", ["warm", "cold"])
 @pytest.mark.parametrize("call", CALLS)
-def test_a_child_forked_in_any_first_call_makes_any_other(libraries, warm, call, folder):
-    assert not matrix(folder, 20, libraries, warm, [call], list(CALLS))
+def test_a_child_forked_in_any_first_call_makes_any_other(libraries, warm, call, calls_folder):
+    assert not matrix(calls_folder, 20, libraries, warm, [call], list(CALLS))
 
 
 #: Python looks for its temporary folder while a child is forked, which needs that folder too.
@@ -133,5 +122,5 @@ SEARCH = """
 
 
 @needs_fork
-def test_a_fork_waits_for_the_search_of_the_temporary_folder(folder):
-    assert run(SEARCH, folder) == "0\n"
+def test_a_fork_waits_for_the_search_of_the_temporary_folder(calls_folder):
+    assert run(SEARCH, calls_folder) == "0\n"

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import ast
-import os
 import re
 import textwrap
 from pathlib import Path
 
 import first_calls
 import pytest
-from first_calls import run
+from fresh import needs_fork, run
 from house import MODULES
 
 from bbpe.lazy import in_gate, lazy_re, safe_import
@@ -18,16 +17,6 @@ from bbpe.lazy import in_gate, lazy_re, safe_import
 SUPPORT = Path(first_calls.__file__).parent
 #: Modules that import late without the gate: commands have a process of their own, and the reference imports nothing.
 WITHOUT_GATE = ("__main__", "cli.", "reference", "lazy")
-needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    made = tmp_path_factory.mktemp("first_calls")
-    first_calls.prepare(made)
-    return made
-
-
 def imports_of(path: Path) -> list[tuple[int, list[str], list[str]]]:
     """Late imports of a file: the line, what they import, and what `safe_import` had imported in the lines before."""
     found = []
@@ -93,8 +82,8 @@ PAST_THE_GATE = """
 
 @needs_fork
 @pytest.mark.parametrize("libraries", [pytest.param("with", marks=pytest.mark.full), "without"])
-def test_all_that_first_calls_import_passes_the_gate(libraries, folder):
-    assert not run(PAST_THE_GATE, folder, libraries, seconds=600)
+def test_all_that_first_calls_import_passes_the_gate(libraries, calls_folder):
+    assert not run(PAST_THE_GATE, calls_folder, libraries, seconds=600)
 
 
 #: After `warm_up`, each call in a child of its own, and what it imports; then the modules that are there.
@@ -124,8 +113,8 @@ LEFT_OUT = {"fsspec", "gguf", "jinja2", "psutil", "pyarrow", "resource", "tokeni
 
 
 @needs_fork
-def test_no_method_imports_anything_after_warm_up(folder):
-    loaded = set(run(AFTER_WARM_UP, folder, seconds=600).split())
+def test_no_method_imports_anything_after_warm_up(calls_folder):
+    loaded = set(run(AFTER_WARM_UP, calls_folder, seconds=600).split())
     for name, path in MODULES.items():
         if f"bbpe.{name}".removesuffix(".__init__") in loaded and not name.startswith(WITHOUT_GATE):
             late = {module for _, modules, _ in imports_of(path) for module in modules}
@@ -136,18 +125,18 @@ PURGE = "for name in [name for name in sys.modules if name.partition('.')[0] == 
 
 
 @pytest.mark.parametrize("again", ["", "import bbpe; bbpe.Tokenizer"])
-def test_an_object_of_modules_that_were_removed_says_so(again, folder):
+def test_an_object_of_modules_that_were_removed_says_so(again, calls_folder):
     code = f"import sys, bbpe\ntok = bbpe.load('t.json', cache=False)\nids = tok.encode('see')\n{PURGE}{again}\n"
     calls = ("tok.decode(ids)", "tok.encode_with_offsets('see')", "tok.fingerprint", "tok.save('x.json')")
     tries = [f"try: {call}\nexcept ImportError as error: print(error)" for call in calls]
-    out = run("\n".join([code, *tries]), folder)
+    out = run("\n".join([code, *tries]), calls_folder)
     assert out.count("was removed from sys.modules, or imported again") == 4, out
     # what was used before goes on
-    out = run(code.replace("ids =", "tok.warm_up(); ids =") + "print(tok.encode('see') == ids)", folder)
+    out = run(code.replace("ids =", "tok.warm_up(); ids =") + "print(tok.encode('see') == ids)", calls_folder)
     assert out == "True\n"
 
 
-def test_one_module_imported_again_is_refused(folder):
+def test_one_module_imported_again_is_refused(calls_folder):
     code = """
         import sys, bbpe
         tok = bbpe.load("t.json", cache=False)
@@ -158,7 +147,7 @@ def test_one_module_imported_again_is_refused(folder):
         except ImportError as error:
             print(error.name)
     """
-    assert run(code, folder) == "bbpe.spec.fingerprint\n"
+    assert run(code, calls_folder) == "bbpe.spec.fingerprint\n"
 
 
 #: Calls a decoder at an odd moment; "see" is printed.
@@ -215,13 +204,13 @@ MOMENTS = {
 
 
 @pytest.mark.parametrize("moment", MOMENTS)
-def test_a_first_call_at_an_odd_moment_answers(moment, folder):
+def test_a_first_call_at_an_odd_moment_answers(moment, calls_folder):
     code = "import time, bbpe\ntok = bbpe.load('t.json', cache=False)\nids = tok.encode('see')\n"
     code += "def show(): print(tok.decode(ids), flush=True)\n" + textwrap.dedent(MOMENTS[moment])
-    assert run(code, folder) == "see\n"
+    assert run(code, calls_folder) == "see\n"
 
 
-def test_an_object_that_dies_with_the_interpreter_does_not_hang(folder):
+def test_an_object_that_dies_with_the_interpreter_does_not_hang(calls_folder):
     code = """
         import bbpe
         class Last:
@@ -234,7 +223,7 @@ def test_an_object_that_dies_with_the_interpreter_does_not_hang(folder):
         last = Last()
         last.itself = last
     """
-    assert run(code, folder) in ("see\n", "refused\n")
+    assert run(code, calls_folder) in ("see\n", "refused\n")
 
 
 #: SIGINT comes with the import of a module.
@@ -257,11 +246,11 @@ INTERRUPTED = """
 
 
 @pytest.mark.parametrize("module", ["numpy.version", "numpy.exceptions", "bbpe.encoding.offsets"])
-def test_an_import_goes_on_after_an_interruption(module, folder):
-    assert run(INTERRUPTED, folder, module) == "stopped\nTrue\n"
+def test_an_import_goes_on_after_an_interruption(module, calls_folder):
+    assert run(INTERRUPTED, calls_folder, module) == "stopped\nTrue\n"
 
 
-def test_forks_wait_for_an_import_and_leave_the_locks_of_logging_alone(folder):
+def test_forks_wait_for_an_import_and_leave_the_locks_of_logging_alone(calls_folder):
     code = """
         import os, sys, threading, time, warnings
         warnings.simplefilter("ignore")
@@ -283,10 +272,10 @@ def test_forks_wait_for_an_import_and_leave_the_locks_of_logging_alone(folder):
             os._exit(0)
         print(os.waitpid(child, 0)[1])
     """
-    assert run(code, folder) == "0\n"
+    assert run(code, calls_folder) == "0\n"
 
 
-def test_a_fork_gives_an_import_the_lock_of_logging(folder):
+def test_a_fork_gives_an_import_the_lock_of_logging(calls_folder):
     """The hook of `logging`, imported after ours, runs first and takes its lock; an import may need that lock."""
     code = """
         import os, sys, threading, time, warnings
@@ -308,7 +297,7 @@ def test_a_fork_gives_an_import_the_lock_of_logging(folder):
             os._exit(logging.getLevelName(35) != "LOUD")
         print(os.waitpid(child, 0)[1], logging._lock._is_owned())
     """
-    assert run(code, folder) == "0 False\n"
+    assert run(code, calls_folder) == "0 False\n"
 
 
 def test_what_an_import_raises_is_raised():

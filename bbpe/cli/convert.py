@@ -113,7 +113,7 @@ def _report(args: Namespace, report: dict[str, object], found: list[str]) -> Non
     else:
         say(args.target)
     if not found and (report["format"] in _WITHOUT_PATTERN or "pattern" in args.drop):
-        say(f"{args.target} holds no pattern; readers of unknown vocabularies must be told: {report['pattern']}")
+        say(f"{args.target} does not store the pattern; pass it to whatever loads the file: {report['pattern']}")
 
 
 COMMAND = Command(_add_arguments, _run)

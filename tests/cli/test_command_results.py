@@ -4,55 +4,23 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from commands import SMALL, TEXT, TOK, Call
 from vocabularies import added, document
 
 import bbpe
-from bbpe.cli import bench, demo, display, main, outputs
+from bbpe.cli import bench, demo, display, outputs
 from bbpe.cli import convert as converting
 from bbpe.cli.watch import Watch
 from bbpe.report.verify import Difference
 
-TEXT = "see my eyes <s> first\nsee my dogs\n\nna\u00efve \u6df1\u5ea6\n"
-Call = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    for name in ("a.txt", "b.txt"):
-        Path(name).write_text(TEXT, "utf-8")
-    Path("a.jsonl").write_text("".join(json.dumps({"text": text, "body": "my"}) + "\n" for text in TEXT.splitlines()))
-    TOK.save("t.json")
-    SMALL.save("u.json")
-    return tmp_path
-
-
-TOK = bbpe.train_from_iterator([TEXT] * 3, 300, special_tokens=["<s>"])
-SMALL = bbpe.train_from_iterator([TEXT] * 3, 265)
+pytestmark = pytest.mark.usefixtures("here")
 SPECIAL = TOK.special_tokens["<s>"]
-
-
-@pytest.fixture
-def call(capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch) -> Call:
-    def run(words: str | list[str], stdin: bytes | None = None) -> tuple[int, str, str]:
-        if stdin is not None:
-            source = io.TextIOWrapper(io.BufferedReader(io.BytesIO(stdin)))  # type: ignore[arg-type]
-            monkeypatch.setattr("sys.stdin", source)
-        try:
-            status = main(words.split() if isinstance(words, str) else words)
-        except SystemExit as ended:
-            status = int(ended.code or 0)
-        out, err = capfdbinary.readouterr()
-        return status, out.decode(), err.decode()
-
-    return run
 
 
 # -- what is a tokenizer, and how it changes ----------------------------------------------------------
@@ -114,7 +82,7 @@ def test_conversions_are_proved_or_not_written(call: Call, monkeypatch: pytest.M
 
 
 def test_a_format_without_the_pattern_says_so(call: Call) -> None:
-    said = "holds no pattern; readers of unknown vocabularies must be told: gpt2"
+    said = "does not store the pattern; pass it to whatever loads the file: gpt2"
     Path("gpt2").mkdir()
     for words, lacks in (("x.json", False), ("x.tiktoken", True), ("gpt2 --format gpt2 --drop pattern", True)):
         status, out, err = call(f"convert u.json {words}")
@@ -131,7 +99,7 @@ def test_figures_of_training(call: Call) -> None:
     assert bbpe.load_counts("c.parquet").special_tokens == ("<s>",)
     call("train --counts c.parquet --vocab-size 280 -o y.json --special-token <x> --special-token <s> --quiet")
     assert set(bbpe.load("y.json").special_tokens) == {"<x>", "<s>"}
-    # there is not enough text for so many
+    # the text has fewer words than the vocabulary may have tokens
     status, out, _ = call("extend a.txt -t u.json -o z.json --add 5000 --json --quiet")
     facts, extended = json.loads(out), bbpe.load("z.json")
     assert facts["added"] == len(extended) - len(SMALL) < 5000
@@ -183,7 +151,7 @@ def test_the_status_of_lint(call: Call, monkeypatch: pytest.MonkeyPatch) -> None
 
     for severities, plain, strict in ((["info"], 0, 0), (["warning"], 0, 1), (["error"], 1, 1), ([], 0, 0)):
         examples = tuple(Example(number, b"t%d" % number) for number in range(6))
-        findings = tuple(Finding("c", each, 3, "found", "why", "advice", examples) for each in severities)  # type: ignore[arg-type]
+        findings = tuple(Finding("c", each, 3, "found", "why", "advice", examples) for each in severities)
         monkeypatch.setattr(bbpe, "lint", lambda *_, found=findings, **__: LintReport("x", 9, found))
         assert (call("lint -t t.json")[0], call("lint -t t.json --strict")[0]) == (plain, strict)
     monkeypatch.setattr(bbpe, "lint", lambda *_, **__: LintReport("x", 9, (findings or (
@@ -309,9 +277,9 @@ def test_speeds_are_medians(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize("most", [1, 5, 50, 10_000])
 def test_the_head_of_a_file(most: int) -> None:
     args = SimpleNamespace(text_field="text", input_format=None, file="a.txt", bytes=most)
-    assert bench._head(args) == TEXT.encode()[:most]  # type: ignore[arg-type]
+    assert bench._head(args) == TEXT.encode()[:most]
     args.file, args.text_field = "a.jsonl", "body"
-    assert bench._head(args) == (b"my\n" * len(TEXT.splitlines()))[:most]  # type: ignore[arg-type]
+    assert bench._head(args) == (b"my\n" * len(TEXT.splitlines()))[:most]
 
 
 def test_other_ids_are_not_timed(monkeypatch: pytest.MonkeyPatch) -> None:

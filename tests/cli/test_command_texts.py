@@ -12,49 +12,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from commands import TEXT, TOK, Call
 
 import bbpe
-from bbpe.cli import decode, encode, main, npy
+from bbpe.cli import decode, encode, npy
 from bbpe.cli import eval as evaluating
 from bbpe.cli.command import load_named, whole
 from bbpe.cli.counting import share
 from bbpe.cli.streams import as_files, files_of, label_of, names_of, size_of
 from bbpe.cli.watch import Watch, watched
-
-TEXT = "see my eyes <s> first\nsee my dogs\n\nna\u00efve \u6df1\u5ea6\n"
-Call = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    for name in ("a.txt", "b.txt"):
-        Path(name).write_text(TEXT, "utf-8")
-    Path("a.jsonl").write_text("".join(json.dumps({"text": text, "body": "my"}) + "\n" for text in TEXT.splitlines()))
-    TOK.save("t.json")
-    SMALL.save("u.json")
-    return tmp_path
-
-
-TOK = bbpe.train_from_iterator([TEXT] * 3, 300, special_tokens=["<s>"])
-SMALL = bbpe.train_from_iterator([TEXT] * 3, 265)
-
-
-@pytest.fixture
-def call(capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch) -> Call:
-    def run(words: str | list[str], stdin: bytes | None = None) -> tuple[int, str, str]:
-        if stdin is not None:
-            source = io.TextIOWrapper(io.BufferedReader(io.BytesIO(stdin)))  # type: ignore[arg-type]
-            monkeypatch.setattr("sys.stdin", source)
-        try:
-            status = main(words.split() if isinstance(words, str) else words)
-        except SystemExit as ended:
-            status = int(ended.code or 0)
-        out, err = capfdbinary.readouterr()
-        return status, out.decode(), err.decode()
-
-    return run
-
 
 # -- arguments and errors -----------------------------------------------------------------------------
 
@@ -112,11 +78,13 @@ def test_the_pattern_of_a_published_name(monkeypatch: pytest.MonkeyPatch) -> Non
     """With a pattern of its own a published name is not the published tokenizer."""
     monkeypatch.setattr(bbpe, "get_encoding", lambda name: ("published", name))
     monkeypatch.setattr(bbpe, "load", lambda name, *, pattern: ("file", name, pattern))
-    assert load_named("gpt2") == ("published", "gpt2")  # type: ignore[comparison-overlap]
-    assert load_named("gpt-4o") == ("published", "o200k_base")  # type: ignore[comparison-overlap]
-    assert load_named("t.json", "gpt2") == ("file", "t.json", "gpt2")  # type: ignore[comparison-overlap]
+    assert load_named("gpt2") == ("published", "gpt2")
+    assert load_named("gpt-4o") == ("published", "o200k_base")
+    assert load_named("t.json", "gpt2") == ("file", "t.json", "gpt2")
     with pytest.raises(FileNotFoundError, match="did you mean 'gpt2'"):
         load_named("gpt2", "o200k")
+
+pytestmark = pytest.mark.usefixtures("here")
 
 
 # -- texts, tokens, ids -------------------------------------------------------------------------------
@@ -256,7 +224,7 @@ def test_progress_goes_where_it_is_wanted(monkeypatch: pytest.MonkeyPatch) -> No
             stderr = io.StringIO()
             monkeypatch.setattr(sys, "stderr", stderr)
             seen.clear()
-            with watched(SimpleNamespace(progress=asked), "read", 9, writes=writes) as watch:  # type: ignore[arg-type]
+            with watched(SimpleNamespace(progress=asked), "read", 9, writes=writes) as watch:
                 assert list(watch.over(["ab", "cde"], len)) == ["ab", "cde"]
             assert bool(seen) is (asked == "bar" and not (terminal and writes))
             assert ('"phase": "read"' in stderr.getvalue()) is (asked == "json")
@@ -269,7 +237,7 @@ def test_progress_goes_where_it_is_wanted(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_standard_input_keeps_its_place_among_files(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is called by its name in rows and messages."""
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(b"text of -"))))  # type: ignore[arg-type]
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"text of -")))
     with as_files(["a.txt", "-", "b.txt"]) as files:
         assert [files[0], files[2]] == ["a.txt", "b.txt"]
         assert Path(files[1]).read_bytes() == b"text of -"

@@ -207,7 +207,7 @@ def caught(monkeypatch: pytest.MonkeyPatch, function: str, words: str) -> dict[s
 @pytest.mark.parametrize("row", ROWS, ids=[f"{row.words.split()[0]}-{place}" for place, row in enumerate(ROWS)])
 def test_options_are_arguments(row: Row, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     given = caught(monkeypatch, row.function, row.words)
-    # a tokenizer first, where the table says nothing of it; how progress is shown is told elsewhere
+    # a row of the table leaves out a tokenizer that comes first; other tests are about progress
     tokenizer = {place for place in ("0", "1", "2") if place not in row.expected}
     assert all(isinstance(given[place], bbpe.Tokenizer) for place in tokenizer & given.keys())
     found = {name: plain(value) for name, value in given.items() if name not in (*tokenizer, "progress", "report")}

@@ -121,7 +121,7 @@ OPTIONS: dict[str, tuple[Call, Call]] = {
     ),
     "batch_decode by position": (lambda tok: tok.batch_decode(ROWS, True), lambda tok: tok.batch_decode(ROWS)),
 }  # fmt: skip
-#: Other forms of texts and of ids, some of which are errors.
+#: Other types of the arguments `text` and `ids`; some are errors.
 FORMS: dict[str, Call] = {
     "pairs of another number": lambda tok: tok(TEXTS, TEXTS[:2]),
     "one pair for several texts": lambda tok: tok(TEXTS, "see"),

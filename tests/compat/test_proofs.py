@@ -1,4 +1,4 @@
-"""What `accelerate` proves before it takes a tokenizer: one difference anywhere, and it is refused or worked around."""
+"""`accelerate` compares a tokenizer with ours before it replaces methods; a difference is refused or worked around."""
 
 from __future__ import annotations
 

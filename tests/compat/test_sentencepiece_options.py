@@ -66,7 +66,7 @@ def test_samples_without_replacement_estimate_the_number_of_ways(tmp_path: Path)
 
 
 def test_options_of_batches_and_of_the_object(tmp_path: Path) -> None:
-    """What a call says holds in each text of a list; what the object says holds where the call says nothing."""
+    """An option of the call applies to each text of a list; an option of the object applies where the call has none."""
     bbpe.train_from_iterator(LINES, 62, model=MODEL, special_tokens=["<s>", "</s>"]).save(tmp_path / "m.model")
     ours = bbpe.load(tmp_path / "m.model").as_sentencepiece()
     texts = ["see my", "䷀ eyes"]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from shard_lines import lines
 
 import bbpe
 from bbpe.corpus.files import file_of
@@ -22,11 +23,6 @@ LONG = 400_000
 @pytest.fixture(scope="module")
 def tok() -> bbpe.Tokenizer:
     return bbpe.train_from_iterator(["low lower lowest"] * 3, 270, special_tokens=[EOS])
-
-
-def lines(path: Path, texts: list[str]) -> Path:
-    path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
-    return path
 
 
 def exchanged(path: Path, old: str, new: str) -> None:

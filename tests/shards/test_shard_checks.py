@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from shard_lines import lines
 
 import bbpe
 from bbpe.shards import part, run
@@ -17,16 +18,6 @@ from bbpe.shards.part import PartRecord
 from bbpe.shards.plan import open_plan
 
 EOS, BOS = "</s>", "<s>"
-
-
-@pytest.fixture(scope="module")
-def tok() -> bbpe.Tokenizer:
-    return bbpe.train_from_iterator(["low lower lowest"] * 3, 270, special_tokens=[EOS, BOS])
-
-
-def lines(path: Path, texts: list[Any]) -> Path:
-    path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
-    return path
 
 
 def moved_on(path: Path, old: str, new: str, *, seconds: int = 5) -> None:

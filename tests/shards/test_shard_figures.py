@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import gzip
-import json
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from shard_lines import lines
 
 import bbpe
 from bbpe.files import Replacement
@@ -23,16 +23,6 @@ from bbpe.shards.formats.format import mapped
 from bbpe.shards.part import Totals, read_record
 
 EOS, BOS = "</s>", "<s>"
-
-
-@pytest.fixture(scope="module")
-def tok() -> bbpe.Tokenizer:
-    return bbpe.train_from_iterator(["low lower lowest"] * 3, 270, special_tokens=[EOS, BOS])
-
-
-def lines(path: Path, texts: list[Any]) -> Path:
-    path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
-    return path
 
 
 # -- figures ------------------------------------------------------------------------------------------

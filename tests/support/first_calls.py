@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import os
 import pickle
-import subprocess
-import sys
-import textwrap
 from collections.abc import Callable
 from copy import deepcopy
 from pathlib import Path
@@ -160,15 +157,3 @@ FUNCTIONS: dict[str, Call] = {
 }
 #: All of them.
 CALLS: dict[str, Call] = {**METHODS, **FILES, **FUNCTIONS}
-
-
-def run(code: str, folder: Path, *arguments: str, seconds: float = 60) -> str:
-    """Run a script in a fresh process, and return what it prints; what it writes to stderr is an error."""
-    here = Path(__file__)
-    paths = os.pathsep.join([str(here.parent), str(here.parents[2]), os.environ.get("PYTHONPATH", "")])
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code), *arguments], cwd=folder, env={**os.environ, "PYTHONPATH": paths},
-        capture_output=True, text=True, timeout=seconds, check=False,
-    )  # fmt: skip
-    assert (done.returncode, done.stderr) == (0, ""), done.stderr[-2000:]
-    return done.stdout

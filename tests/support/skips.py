@@ -60,7 +60,7 @@ def counted(reasons: Iterable[str]) -> Counter[str]:
     return Counter(cause_of(reason.removeprefix("Skipped: ")) for reason in reasons)
 
 
-def told(causes: Counter[str]) -> str:
+def summary_of(causes: Counter[str]) -> str:
     """One line: how many, and of each cause."""
     each = ", ".join(f"{cause} {count}" for cause, count in causes.most_common())
     return f"{causes.total()} skipped: {each}" if each else "none skipped"

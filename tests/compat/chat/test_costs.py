@@ -1,4 +1,4 @@
-"""What operations of a chat template pay before they make a text or a list: never less than what they make."""
+"""The cost of each operation of a chat template is charged before its result is made, and is at least its size."""
 
 from __future__ import annotations
 

@@ -1,0 +1,5 @@
+"""Fixtures of commands (support/commands.py)."""
+
+from commands import call, here
+
+__all__ = ["call", "here"]
