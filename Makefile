@@ -93,8 +93,8 @@ coverage: $(VENV)/tested
 		$(COVERAGE) combine -q && $(COVERAGE) json -q -o ../python.json
 	$(BIN)/python tests/support/uncovered.py build/coverage build/coverage/python.json
 
-# faults planted one at a time, each of which a test should notice: COUNT of Python, COMPILED of Cython and C, chosen by
-# SEED; the first run for a state of the product measures which test runs which line
+# plants COUNT faults in Python and COMPILED faults in Cython and C, one at a time, and lists those that no test notices;
+# SEED chooses them. The first run for a state of the product measures which test runs which line
 SEED = 1
 COUNT = 100
 COMPILED = 30

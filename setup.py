@@ -22,6 +22,8 @@ CFLAGS = os.environ.get("CFLAGS", "")
 COVERAGE = "--coverage" in CFLAGS
 #: The module whose file has all others: what Cython's memory views and functions share.
 COMPILED = "bbpe.core._compiled"
+#: The source that has the identity of the build.
+IDENTIFIED = Path("bbpe/core/image.c")
 HEADERS = sorted(map(str, Path("csrc").rglob("*.h")))
 LEAVES = sorted(map(str, Path("csrc").rglob("*.c")))
 MODULES = sorted(map(str, Path("bbpe/core").glob("*.pyx")))
@@ -56,7 +58,7 @@ ACROSS = across_files()
 HARD, LINK = hardening()
 FLAGS = ["/O2", "/std:c11"] if sys.platform == "win32" else ["-O3", "-std=c11", "-fvisibility=hidden"]
 # Python's own flags ask for debugging information, which takes a quarter of the time
-if sys.platform != "win32" and "-g" not in CFLAGS:
+if sys.platform != "win32" and not any(option.startswith("-g") for option in shlex.split(CFLAGS)):
     FLAGS.append("-g0")
     if sys.platform == "linux" and not COVERAGE:
         LINK.append("-Wl,-s")
@@ -74,21 +76,20 @@ def build_identity():
 
 def options_of(source):
     """The compiler's options for one source."""
-    folder, stem = Path(source).parent.as_posix(), Path(source).stem
-    options = FLAGS + HARD
+    folder, options = Path(source).parent.as_posix(), FLAGS + HARD
     # the loops of splitters are called by pointer: optimising across files would only compile them a second time
     if folder != "csrc/split":
         options = options + ACROSS
     if folder == "bbpe/core" and sys.platform != "win32":
         options = [*options, "-O2"]
-    if stem == "image":
+    if Path(source) == IDENTIFIED:
         options = [*options, f'-DBBPE_BUILD="{build_identity()}"']
     return options
 
 
 def sources_of(source):
     """The files that an object is made from."""
-    everything = [*LEAVES, *MODULES, *DECLARATIONS] if Path(source).stem == "image" else []
+    everything = [*LEAVES, *MODULES, *DECLARATIONS] if Path(source) == IDENTIFIED else []
     return [source, "setup.py", *HEADERS, *everything]
 
 
@@ -114,11 +115,11 @@ class BuildCompiled(build_ext):
 
         self.compiler.compile = compile_side_by_side
         super().build_extension(extension)
-        # files of earlier builds would be found first
+        # files of earlier builds for this Python, one for each module, would be found first
         built = Path(self.get_ext_fullpath(extension.name))
-        for path in built.parent.glob(f"*{built.suffix}"):
-            if path != built:
-                path.unlink()
+        tag = built.name.removeprefix(COMPILED.rpartition(".")[2])
+        for module in MODULES:
+            built.with_name(Path(module).stem + tag).unlink(missing_ok=True)
 
 
 def modules():

@@ -4,7 +4,8 @@
     status = work(pointer, size)
     take_back(held)
 
-Between the two only C runs: an attribute of an object is read before, or Cython would count a reference without the lock.
+Only C runs between the two.  Read attributes of objects before `let_go`: Cython counts references to them, which needs
+the lock.
 """
 from libc.stdint cimport uintptr_t
 
@@ -20,7 +21,10 @@ cdef extern from "Python.h" nogil:
 
 
 cdef inline PyThreadState *let_go(size_t units) noexcept nogil:
-    """Let the lock go if that pays for a call of so many code units or ids; what `take_back` needs, NULL if it is kept."""
+    """Release the lock if that pays for a call with `units` code units or ids.
+
+    Returns the state of this thread for `take_back`, or NULL if the lock is still held.
+    """
     cdef PyThreadState *held
     cdef uintptr_t thread = PyThread_get_thread_ident()
     if not bbpe_turns_gives(&TURNS, thread, units):
@@ -31,7 +35,7 @@ cdef inline PyThreadState *let_go(size_t units) noexcept nogil:
 
 
 cdef inline void take_back(PyThreadState *held) noexcept nogil:
-    """Take the lock back if `let_go` let it go, after a look whether others have it."""
+    """Take the lock back if `let_go` released it; note first whether another thread has it."""
     if held != NULL:
         bbpe_turns_look(&TURNS)
         PyEval_RestoreThread(held)

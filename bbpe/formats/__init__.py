@@ -20,16 +20,7 @@ from .reading import about, read_json, shown
 from .rows import FORMATS, Format
 
 __all__ = [
-    "FORMATS",
-    "Format",
-    "check_whole",
-    "checked_format",
-    "dump",
-    "file_path",
-    "format_of",
-    "load",
-    "put",
-    "sniff",
+    "FORMATS", "Format", "check_whole", "checked_format", "dump", "file_path", "format_of", "load", "put", "sniff",
     "written",
 ]  # fmt: skip
 
