@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import unicodedata
 from collections import Counter
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -67,6 +69,7 @@ def test_reasons_have_causes() -> None:
             "no vocabulary llama3.tiktoken beside the checkout or in a package",
             "no vocabulary deepseek_v3.tokenizer.json beside the checkout or in a package",
             "reads /proc",
+            "no mypy here",
             "the moon is full",
         ]
     )
@@ -76,13 +79,32 @@ def test_reasons_have_causes() -> None:
         "no vocabulary llama3": 1,
         "no vocabulary deepseek_v3": 1,
         "this system": 1,
+        "no mypy": 1,
         "the moon is full": 1,
     }
-    assert skips.summary_of(causes).startswith("6 skipped: no torch 1, ")
+    assert skips.summary_of(causes).startswith("7 skipped: no torch 1, ")
     # a cause that nobody has allowed, known or not
     assert skips.too_many(causes) == ["no rich: 1, at most 0", "the moon is full: 1, at most 0"]
     many = skips.ALLOWED["no torch"] + 1
     assert skips.too_many(Counter({"no torch": many})) == [f"no torch: {many}, at most {many - 1}"]
+
+
+def reasons_of(path: Path) -> Iterator[str]:
+    """The reasons that a file of tests gives, with an x for each part that is computed."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("pytest.skip", "pytest.mark.skipif"):
+            given = next((word.value for word in node.keywords if word.arg == "reason"), node.args[-1])
+            if isinstance(given, ast.JoinedStr):
+                yield "".join(str(part.value) if isinstance(part, ast.Constant) else "x" for part in given.values)
+            elif isinstance(given, ast.Constant):
+                yield str(given.value)
+
+
+def test_each_reason_has_a_cause() -> None:
+    """Else a run is red where such a test is skipped for the first time."""
+    found = {reason for path in Path(__file__).parent.rglob("*.py") for reason in reasons_of(path)}
+    assert len(found) > 30
+    assert sorted(reason for reason in found if skips.cause_of(reason) == reason) == []
 
 
 def test_few_tests_may_be_skipped() -> None:
