@@ -7,6 +7,7 @@ from libc.string cimport memcpy, memset
 
 from bbpe.lazy import np
 
+from bbpe.core.automaton cimport host_call, host_call_of
 from bbpe.core.c_base cimport BBPE_NO_MEMORY, BBPE_OK, bbpe_status
 from bbpe.core.c_encode cimport (
     BBPE_ENCODE_SLACK, bbpe_encode_state, bbpe_encode_state_loan, bbpe_encode_stretches,
@@ -186,15 +187,16 @@ cdef class AlignedCall:
         cdef bint fits = True
         cdef Piped piped = self.piped
         cdef Splitter splitter = self.splitter
+        cdef host_call host = host_call_of(view.length)
         run.is_done = True
         bbpe_pipeline_empty(run)
         check(bbpe_pipeline_begin(run, view.text.units, view.text.unit_size, view.length))
         while not run.is_done and fits:
-            view_call(&seen, self.call)
+            view_call(&seen, self.call, &host)
             seen.c.is_aligned = True
-            held = let_go(view.length)
+            host.held = let_go(view.length)
             status = _next_round(piped, splitter, state, &seen.c, &self.lengths.c, trims, found, &fits)
-            take_back(held)
+            take_back(host.held)
             check(status)
             if run.problem != BBPE_PIPELINE_FINE:
                 solve(run, self.call, &seen, text)

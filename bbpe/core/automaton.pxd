@@ -1,6 +1,20 @@
+from libc.stdint cimport uint8_t
+
 from bbpe.core.c_pipeline cimport bbpe_automaton
+from bbpe.core.interpreter_lock cimport PyThreadState
 
 
 cdef class Automaton:
     cdef bbpe_automaton c
-    cdef readonly object tables  # stub: Tables
+    cdef readonly object tables  # stub: Tables | HostRegex
+
+
+# What a call has for regexes of the host: one time limit for all of its texts.
+ctypedef struct host_call:
+    size_t characters     # of the texts, for the limit
+    double began          # seconds of this thread's CPU time when the first regex was asked; negative: none was
+    PyThreadState *held   # as of `let_go` while the lock is given away, else NULL
+
+
+cdef inline host_call host_call_of(size_t characters) noexcept nogil:
+    return host_call(characters=characters, began=-1, held=NULL)

@@ -1,20 +1,35 @@
-"""The matches of a regex in a text, by its automaton."""
+"""The matches of a regex in a text, by its automaton or by a function of Python."""
+from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport uint8_t, uint16_t, uint32_t
 from libc.string cimport memcpy, memset
 
-from bbpe.core.c_base cimport BBPE_OK, bbpe_status
+from bbpe.core.c_base cimport BBPE_INTERRUPTED, BBPE_OK, bbpe_status
 from bbpe.core.c_pipeline cimport (
     BBPE_AUTOMATON_NONE, _Bool, bbpe_automaton_find, bbpe_automaton_finish, bbpe_automaton_scratch,
-    bbpe_automaton_scratch_free, bbpe_span, bbpe_spans, bbpe_spans_add, bbpe_spans_free,
+    bbpe_automaton_scratch_free, bbpe_span, bbpe_spans, bbpe_spans_add, bbpe_spans_free, bbpe_spans_reserve,
 )
+from bbpe.core.c_text cimport bbpe_utf8_decode
+from bbpe.core.interpreter_lock cimport PyEval_RestoreThread, PyEval_SaveThread, let_go, take_back
 from bbpe.core.status cimport check
+
+ctypedef int (*add_matches)(host_call *call, const void *regex, const uint8_t *text, size_t n, bbpe_spans *found) noexcept nogil
+
+cdef extern from "Python.h":
+    bint PyUnicode_IS_ASCII(object text)
 
 
 cdef class Automaton:
-    """Finds matches by the tables of `bbpe.splitting.automaton_tables`; immutable, shared by any number of threads."""
+    """Finds matches by the tables of `bbpe.splitting.automaton_tables`; immutable, shared by any number of threads.
 
-    def __cinit__(self, tables not None: Tables):
+    A `HostRegex` in place of the tables has its matches found by its method `matches`, in Python.
+    """
+
+    def __cinit__(self, tables not None: Tables | HostRegex):
         self.tables = tables
+        if hasattr(tables, "matches"):
+            self.c.host_regex, self.c.find_in_host = <const void *>tables, find_in_host
+            self.c.may_be_empty, self.c.reads_bytes = True, tables.of_alphabet
+            return
         cdef const uint8_t *idle = <const uint8_t *><char *>(<bytes>tables.idle)
         self.c.bytes_to_class = <const uint8_t *><char *>(<bytes>tables.bytes_to_class)
         self.c.blocks = <const uint16_t *><char *>(<bytes>tables.blocks)
@@ -41,11 +56,14 @@ cdef class Automaton:
         cdef bbpe_spans found
         cdef bbpe_automaton_scratch scratch
         cdef bbpe_status status
+        cdef host_call host = host_call_of(n)
         memset(&found, 0, sizeof(found))
         memset(&scratch, 0, sizeof(scratch))
+        scratch.host = &host
         try:
-            with nogil:
-                status = find_all(&self.c, &scratch, text, n, &found)
+            host.held = let_go(n)
+            status = find_all(&self.c, &scratch, text, n, &found)
+            take_back(host.held)
             check(status)
             return [(found.items[i].start, found.items[i].end) for i in range(found.count)]
         finally:
@@ -68,3 +86,44 @@ cdef bbpe_status find_all(
         if status != BBPE_OK:
             return status
         refuses_empty = span.start == span.end
+
+
+cdef bbpe_status find_in_host(
+    void *host, const void *regex, const uint8_t *text, size_t n, bbpe_spans *found
+) noexcept nogil:
+    """Find matches with the interpreter's lock, and give it away again if it was.
+
+    BBPE_INTERRUPTED: an exception is set, which `check` raises.
+    """
+    cdef host_call *call = <host_call *>host
+    cdef bint was_given = call.held != NULL
+    cdef int result
+    if was_given:
+        PyEval_RestoreThread(call.held)
+    result = (<add_matches><void *>_add_matches)(call, regex, text, n, found)
+    if was_given:
+        call.held = PyEval_SaveThread()
+    return BBPE_OK if result == 0 else BBPE_INTERRUPTED
+
+
+cdef int _add_matches(host_call *call, const void *regex, const uint8_t *text, size_t n, bbpe_spans *found) except -1:
+    cdef object host = <object>regex
+    cdef size_t at = 0, character = 0, first, last, start
+    cdef bint are_bytes = host.of_alphabet
+    whole = host.text_of((<const char *>text)[:n]) if are_bytes else PyUnicode_DecodeUTF8(<const char *>text, n, "surrogateescape")
+    are_bytes = are_bytes or PyUnicode_IS_ASCII(whole)
+    matches, call.began = host.matches(whole, call.characters, call.began)
+    check(bbpe_spans_reserve(found, len(matches) + 1))
+    for first, last in matches:
+        if are_bytes:
+            check(bbpe_spans_add(found, first, last))
+            continue
+        while character < first and at < n:
+            bbpe_utf8_decode(text, at, n, &at)
+            character += 1
+        start = at
+        while character < last and at < n:
+            bbpe_utf8_decode(text, at, n, &at)
+            character += 1
+        check(bbpe_spans_add(found, start, at))
+    return 0

@@ -29,7 +29,22 @@ cdef extern from "pipeline/pipeline.h" nogil:
 
     const size_t BBPE_AUTOMATON_NONE
 
+    ctypedef struct bbpe_span:
+        size_t start, end
+
+    ctypedef struct bbpe_spans:
+        bbpe_span *items
+        size_t count, capacity
+
+    bbpe_status bbpe_spans_reserve(bbpe_spans *self, size_t more)
+    bbpe_status bbpe_spans_add(bbpe_spans *self, size_t start, size_t end)
+    void bbpe_spans_free(bbpe_spans *self)
+    ctypedef bbpe_status (*bbpe_find_in_host)(
+        void *host, const void *regex, const uint8_t *text, size_t n, bbpe_spans *found) noexcept
+
     ctypedef struct bbpe_automaton:
+        const void *host_regex
+        bbpe_find_in_host find_in_host
         const uint8_t *bytes_to_class
         const uint16_t *blocks
         const uint8_t *values
@@ -41,22 +56,12 @@ cdef extern from "pipeline/pipeline.h" nogil:
         uint8_t idle[256]
 
     ctypedef struct bbpe_automaton_scratch:
-        pass
-
-    ctypedef struct bbpe_span:
-        size_t start, end
+        void *host
 
     void bbpe_automaton_finish(bbpe_automaton *self, size_t state_count)
     void bbpe_automaton_scratch_free(bbpe_automaton_scratch *self)
     bbpe_status bbpe_automaton_find(const bbpe_automaton *self, bbpe_automaton_scratch *scratch,
         const uint8_t *text, size_t n, size_t start, _Bool refuses_empty, bbpe_span *found)
-
-    ctypedef struct bbpe_spans:
-        bbpe_span *items
-        size_t count, capacity
-
-    bbpe_status bbpe_spans_add(bbpe_spans *self, size_t start, size_t end)
-    void bbpe_spans_free(bbpe_spans *self)
 
     ctypedef enum bbpe_split_behavior:
         BBPE_SPLIT_REMOVED, BBPE_SPLIT_ISOLATED, BBPE_SPLIT_MERGED_WITH_PREVIOUS, BBPE_SPLIT_MERGED_WITH_NEXT
@@ -91,7 +96,7 @@ cdef extern from "pipeline/pipeline.h" nogil:
         size_t count
 
     ctypedef struct bbpe_pre_tokenizer_scratch:
-        pass
+        bbpe_automaton_scratch automaton, first
 
     ctypedef struct bbpe_pre_tokenized:
         const uint8_t *text
@@ -136,7 +141,7 @@ cdef extern from "pipeline/pipeline.h" nogil:
         size_t count
 
     ctypedef struct bbpe_normalizer_scratch:
-        pass
+        bbpe_automaton_scratch automaton
 
     void bbpe_normalizer_init(bbpe_normalizer *self)
     void bbpe_normalizer_free(bbpe_normalizer *self)
@@ -212,6 +217,7 @@ cdef extern from "pipeline/pipeline.h" nogil:
         const uint32_t *after
         size_t before_count, after_count
         bint is_aligned
+        void *host
 
     ctypedef enum bbpe_pipeline_problem:
         BBPE_PIPELINE_FINE, BBPE_PIPELINE_NEEDS_LINEAR, BBPE_PIPELINE_REFUSED

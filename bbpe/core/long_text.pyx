@@ -4,6 +4,7 @@ from libc.string cimport memcpy, memset
 
 from bbpe.lazy import np
 
+from bbpe.core.automaton cimport host_call, host_call_of
 from bbpe.core.c_base cimport BBPE_NO_MEMORY, BBPE_OK, bbpe_status
 from bbpe.core.c_encode cimport (
     bbpe_encode_cuts, bbpe_encode_state, bbpe_encode_state_loan, bbpe_encode_state_reserve, bbpe_encode_stretches,
@@ -14,6 +15,7 @@ from bbpe.core.c_pipeline cimport (
     BBPE_PIPELINE_FINE, BBPE_STRETCH_NO_ID, bbpe_pipeline_begin, bbpe_pipeline_empty, bbpe_pipeline_free,
     bbpe_pipeline_next, bbpe_pipeline_run, bbpe_stretch,
 )
+from bbpe.core.interpreter_lock cimport let_go, take_back
 from bbpe.core.piped cimport Call, Piped, call_view, solve, view_call
 from bbpe.core.status cimport check
 from bbpe.core.text_view cimport text_close, text_open, text_view
@@ -35,6 +37,7 @@ cdef class LongText:
     cdef text_view view
     cdef size_t chunk
     cdef bbpe_pipeline_run run
+    cdef host_call host
     cdef bbpe_stretch *stretches  # those of the run, the long ones cut
     cdef size_t count, capacity
     cdef vector parts  # where in these each part begins, and where the last one ends
@@ -45,6 +48,7 @@ cdef class LongText:
         self.piped, self.call, self.text, self.chunk = piped, call, text, max(chunk, <size_t>1)
         self.view.has_buffer = False
         text_open(&self.view, text)
+        self.host = host_call_of(self.view.length)
         check(bbpe_pipeline_begin(&self.run, self.view.text.units, self.view.text.unit_size, self.view.length))
 
     def __dealloc__(self):
@@ -62,9 +66,10 @@ cdef class LongText:
             return 0
         bbpe_pipeline_empty(&self.run)
         while not self.run.is_done and self.run.bytes < SECTION_BYTES and self.run.count < SECTION_STRETCHES:
-            view_call(&view, self.call)
-            with nogil:
-                status = bbpe_pipeline_next(&self.run, &view.c)
+            view_call(&view, self.call, &self.host)
+            self.host.held = let_go(self.view.length)
+            status = bbpe_pipeline_next(&self.run, &view.c)
+            take_back(self.host.held)
             check(status)
             if self.run.problem != BBPE_PIPELINE_FINE:
                 solve(&self.run, self.call, &view, self.text)

@@ -16,8 +16,9 @@ from bbpe.core.c_pipeline cimport (
     bbpe_normalizer_free, bbpe_normalizer_init, bbpe_normalizer_scratch, bbpe_normalizer_scratch_free,
     bbpe_normalizer_step, bbpe_normalizer_kind,
 )
-from bbpe.core.automaton cimport Automaton
+from bbpe.core.automaton cimport Automaton, host_call, host_call_of
 from bbpe.core.charsmap cimport SentencePieceNormalizer
+from bbpe.core.interpreter_lock cimport let_go, take_back
 from bbpe.core.status cimport check
 
 _FORMS = {
@@ -138,10 +139,13 @@ cdef class Normalizer:
         cdef size_t n = <size_t>len(view), out_n = 0
         cdef const uint8_t *text = &view[0] if n > 0 else NULL
         cdef bbpe_status status
+        cdef host_call host = host_call_of(n)
         memset(&scratch, 0, sizeof(scratch))
+        scratch.automaton.host = &host
         try:
-            with nogil:
-                status = bbpe_normalizer_apply(&self.c, &scratch, text, n, False, &out, &out_n)
+            host.held = let_go(n)
+            status = bbpe_normalizer_apply(&self.c, &scratch, text, n, False, &out, &out_n)
+            take_back(host.held)
             check(status)
             return PyBytes_FromStringAndSize(<const char *>out, out_n)
         finally:
@@ -156,10 +160,13 @@ cdef class Normalizer:
         cdef const uint8_t *text = &view[0] if n > 0 else NULL
         cdef bbpe_status status
         cdef int64_t[::1] sources
+        cdef host_call host = host_call_of(n)
         memset(&scratch, 0, sizeof(scratch))
+        scratch.automaton.host = &host
         try:
-            with nogil:
-                status = bbpe_normalizer_apply(&self.c, &scratch, text, n, True, &out, &out_n)
+            host.held = let_go(n)
+            status = bbpe_normalizer_apply(&self.c, &scratch, text, n, True, &out, &out_n)
+            take_back(host.held)
             check(status)
             found = np.empty(out_n, np.int64)
             if out_n:

@@ -1,5 +1,6 @@
 from libc.stdint cimport uint32_t
 
+from bbpe.core.automaton cimport host_call
 from bbpe.core.c_encode cimport bbpe_encode_state, bbpe_encode_text, bbpe_encode_want
 from bbpe.core.c_pipeline cimport bbpe_pipeline, bbpe_pipeline_call, bbpe_pipeline_run, bbpe_token_search
 from bbpe.core.encoder cimport Encoder
@@ -33,7 +34,7 @@ ctypedef struct call_view:
     bbpe_token_search tokens, normalized, refused
 
 
-cdef void view_call(call_view *self, Call call) noexcept
+cdef void view_call(call_view *self, Call call, host_call *host) noexcept
 cdef int solve(const bbpe_pipeline_run *run, Call call, const call_view *view, object text) except -1
 
 

@@ -4,6 +4,7 @@ from libc.string cimport memcpy, memset
 
 from bbpe.lazy import np
 
+from bbpe.core.automaton cimport host_call, host_call_of
 from bbpe.core.budget cimport BUDGET
 from bbpe.core.c_base cimport BBPE_ATOMIC_LOAD, bbpe_status
 from bbpe.core.c_encode cimport (
@@ -80,9 +81,9 @@ cdef class Call:
         bbpe_memory_free(self.around)
 
 
-cdef void view_call(call_view *self, Call call) noexcept:
+cdef void view_call(call_view *self, Call call, host_call *host) noexcept:
     memset(self, 0, sizeof(call_view))
-    self.c.pipeline = &call.pipeline.c
+    self.c.pipeline, self.c.host = &call.pipeline.c, host
     if call.tokens is not None:
         self.tokens = call.tokens.search()
         self.c.tokens = &self.tokens
@@ -122,14 +123,15 @@ cdef class Piped:
         cdef bbpe_status status
         cdef size_t failed = 0
         cdef call_view view
+        cdef host_call host = host_call_of(total)
         if call.highest >= self.ints.count:
             raise ValueError(f"the template has id {call.highest}; expected less than {self.ints.count}")
         encoder = self.encoder.states.encoder()
         while True:
-            view_call(&view, call)
-            held = let_go(total)
+            view_call(&view, call, &host)
+            host.held = let_go(total)
             status = bbpe_encode_piped(encoder, state, &view.c, texts, lengths, count, want, counts, &failed)
-            take_back(held)
+            take_back(host.held)
             check(status)
             if failed == count:
                 return 0

@@ -7,7 +7,7 @@ from itertools import count
 
 from bbpe.lazy import np
 
-from bbpe.core.automaton cimport Automaton
+from bbpe.core.automaton cimport Automaton, host_call, host_call_of
 from bbpe.core.c_base cimport bbpe_status
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_zeroed
 from bbpe.core.c_pipeline cimport (
@@ -17,6 +17,7 @@ from bbpe.core.c_pipeline cimport (
     bbpe_pre_tokenizer_init, bbpe_pre_tokenizer_scratch, bbpe_pre_tokenizer_next,
     bbpe_pre_tokenizer_scratch_free, bbpe_pre_tokenizer_split, bbpe_pre_tokenizer_step, bbpe_split_cursor,
 )
+from bbpe.core.interpreter_lock cimport let_go, take_back
 from bbpe.core.status cimport check
 
 # stub: _Step: TypeAlias = tuple[Any, ...]
@@ -42,7 +43,7 @@ cdef class PreTokenizer:
     text, and others, unless empty, in place of blanks;
     `("mark", prefix, only_first, mark, drops_space, unmarks)`, the same, and split in front of each mark, with a split at white
     space, which is dropped, before that, and blanks in place of marks after it;
-    `("alphabet",)`, only as the last one, the characters of GPT-2's byte alphabet in place of bytes.
+    `("alphabet",)`, the characters of GPT-2's byte alphabet in place of bytes.
     """
 
     def __cinit__(self, steps: Sequence[_Step]):
@@ -76,10 +77,13 @@ cdef class PreTokenizer:
         cdef bbpe_pre_tokenizer_scratch scratch
         cdef bbpe_pre_tokenized result
         cdef bbpe_status status
+        cdef host_call host = host_call_of(n)
         memset(&scratch, 0, sizeof(scratch))
+        scratch.automaton.host = &host
         try:
-            with nogil:
-                status = bbpe_pre_tokenizer_split(&self.c, &scratch, text, n, head, False, &result)
+            host.held = let_go(n)
+            status = bbpe_pre_tokenizer_split(&self.c, &scratch, text, n, head, False, &result)
+            take_back(host.held)
             check(status)
             starts, ends = _arrays(&result)
             return (data if result.text == text else (<const char *>result.text)[:result.n]), starts, ends
@@ -97,10 +101,13 @@ cdef class Batches:
     cdef size_t limit
     cdef bbpe_pre_tokenizer_scratch scratch
     cdef bbpe_split_cursor cursor
+    cdef host_call host
 
     def __cinit__(self, PreTokenizer steps not None, data: bytes | bytearray | memoryview, size_t limit):
         self.steps, self.view, self.limit = steps, data, limit
+        self.host = host_call_of(len(self.view))
         memset(&self.scratch, 0, sizeof(self.scratch))
+        self.scratch.automaton.host = self.scratch.first.host = &self.host
         memset(&self.cursor, 0, sizeof(self.cursor))
         self.cursor.is_over = len(self.view) == 0
         if limit == 0:
@@ -117,10 +124,11 @@ cdef class Batches:
         cdef bbpe_status status
         if self.cursor.is_over:
             return None
-        with nogil:
-            status = bbpe_pre_tokenizer_next(
-                &self.steps.c, &self.scratch, &self.cursor, &self.view[0], len(self.view), self.limit, &result
-            )
+        self.host.held = let_go(len(self.view))
+        status = bbpe_pre_tokenizer_next(
+            &self.steps.c, &self.scratch, &self.cursor, &self.view[0], len(self.view), self.limit, &result
+        )
+        take_back(self.host.held)
         check(status)
         return _arrays(&result)
 

@@ -72,8 +72,6 @@ class RuleEncoder(TextEncoder):
         unmarks_first = self._unmarks and not self._normalizes_tokens
         normalize = compiled_normalizer(rules, marks_blanks=unmarks_first)
         split, leaves_blanks = self._compiled_split()
-        if normalize is None or (split is None and (self._is_split or self.splitter.compiled is None)):
-            return None
         prefix = self.rules.prefix
         return Pipeline(
             prefix=b"" if prefix is None else prefix.text.encode(),

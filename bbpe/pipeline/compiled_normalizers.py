@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ..core.charsmap import SentencePieceNormalizer
 from ..core.normalizer import Normalizer as CompiledNormalizer
+from ..errors import VocabularyError
 from ..lazy import safe_import
 from ..spec.rules import (
     SPACE_MARK,
@@ -26,8 +27,10 @@ from ..spec.rules import (
 from .normalizers import sentencepiece_normalizer
 
 
-def compiled_normalizer(rules: Sequence[Normalizer], *, marks_blanks: bool = False) -> CompiledNormalizer | None:
-    r"""Return a normalizer that applies rules in order; `None` when one of them cannot be compiled.
+def compiled_normalizer(rules: Sequence[Normalizer], *, marks_blanks: bool = False) -> CompiledNormalizer:
+    r"""Return a normalizer that applies rules in order.
+
+    Raises `VocabularyError` on a rule with a string that is no text.
 
     `marks_blanks`: it finally replaces U+2581 by a blank, and so skips a last rule that writes U+2581.
 
@@ -44,18 +47,16 @@ def compiled_normalizer(rules: Sequence[Normalizer], *, marks_blanks: bool = Fal
         if chosen and chosen[-1] == Replace(" ", False, SPACE_MARK):
             chosen.pop()
         chosen.append(Replace(SPACE_MARK, False, " "))
-    return compiled if all(_add(compiled, rule) for rule in chosen) else None
+    for rule in chosen:
+        try:
+            _add(compiled, rule)
+        except UnicodeEncodeError:
+            raise VocabularyError(f"normalizer {rule} has a lone surrogate, which no text has") from None
+    return compiled
 
 
-def _add(compiled: CompiledNormalizer, rule: Normalizer) -> bool:
-    """Add the steps of a rule; `False` when it cannot be compiled."""
-    try:
-        return _add_steps(compiled, rule)
-    except UnicodeEncodeError:  # a string of the rule has a surrogate
-        return False
-
-
-def _add_steps(compiled: CompiledNormalizer, rule: Normalizer) -> bool:
+def _add(compiled: CompiledNormalizer, rule: Normalizer) -> None:
+    """Add the steps of a rule."""
     match rule:
         case UnicodeForm(form):
             compiled.add_form(form)
@@ -72,15 +73,10 @@ def _add_steps(compiled: CompiledNormalizer, rule: Normalizer) -> bool:
                 compiled.add_replace(pattern.encode(), content.encode())
         case Replace(pattern, _, content):
             # imported here, because few rules have a regex and the module takes milliseconds to import
-            safe_import("bbpe.core.automaton")
-            from ..core.automaton import Automaton
             safe_import("bbpe.splitting.automaton")
-            from ..splitting.automaton import automaton_of
+            from ..splitting.automaton import matcher_of
 
-            tables = automaton_of(pattern).tables
-            if tables is None:
-                return False
-            compiled.add_replace_matches(Automaton(tables), content.encode())
+            compiled.add_replace_matches(matcher_of(pattern), content.encode())
         case SqueezeBlanks(suffix, drops_marks):
             compiled.add_squeeze(suffix.encode(), drops_marks=drops_marks)
         case BertNormalizer():
@@ -94,7 +90,6 @@ def _add_steps(compiled: CompiledNormalizer, rule: Normalizer) -> bool:
             compiled.add_charsmap(charsmap, prefix.encode(), suffix.encode(), drops_blanks=drops_blanks)
         case Precompiled(data):
             compiled.add_precompiled(SentencePieceNormalizer(data, None, (), unmarks=False))
-    return True
 
 
 def _add_bert(compiled: CompiledNormalizer, rule: BertNormalizer) -> None:

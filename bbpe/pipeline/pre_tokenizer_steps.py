@@ -8,26 +8,23 @@ from typing import Any
 
 from ..core.automaton import Automaton
 from ..core.pre_tokenizer import PreTokenizer
+from ..errors import VocabularyError
 from ..records import dataclass
 from ..spec import rules
 from ..spec.rules import SPACE_MARK, ByteAlphabet, ByteLevel, FixedLength, Metaspace, UnicodeScripts, WhitespaceSplit
-from ..splitting.automaton import automaton_of, tables_of
+from ..splitting.automaton import matcher_of, tables_of
 from ..splitting.automaton_tables import Tables
+from ..text import alphabet_to_bytes
 from .pre_tokenizers import splits_of
 from .scripts import script_pieces
 
 
 @dataclass(frozen=True)
 class CompiledRules:
-    """A chain of rules in C, or the reason why it has none; `unmarks`: it leaves blanks in place of U+2581."""
+    """A chain of rules in C; `unmarks`: it leaves blanks in place of U+2581."""
 
-    steps: PreTokenizer | None
-    reason: str = ""
+    steps: PreTokenizer
     unmarks: bool = False
-
-
-class _NoStepsError(Exception):
-    """A rule cannot be compiled; the message is the reason."""
 
 
 @lru_cache(maxsize=64)
@@ -39,15 +36,10 @@ def compiled_rules(chain: tuple[rules.PreTokenizer, ...], *, unmarks: bool = Fal
 
     >>> compiled_rules((rules.WhitespaceSplit(),)).steps.split(b"a bc")[2].tolist()
     [1, 4]
-    >>> compiled_rules((rules.Split("(?=ab)", "Isolated"),)).reason
-    "pattern '(?=ab)': a lookaround of more than one character"
     """
     last = chain[-1] if unmarks and chain else None
     does_unmark = isinstance(last, Metaspace) and last.split and last.mark == SPACE_MARK
-    try:
-        return CompiledRules(PreTokenizer(list(_steps(chain, unmarks=does_unmark))), unmarks=does_unmark)
-    except _NoStepsError as error:
-        return CompiledRules(None, str(error))
+    return CompiledRules(PreTokenizer(list(_steps(chain, unmarks=does_unmark))), unmarks=does_unmark)
 
 
 @cache
@@ -58,18 +50,24 @@ def _script_tables(of_alphabet: bool) -> Tables:
 def _steps(chain: Sequence[rules.PreTokenizer], *, unmarks: bool) -> Iterator[tuple[Any, ...]]:
     in_alphabet = False
     for number, rule in enumerate(chain):
-        if in_alphabet and isinstance(rule, ByteLevel | Metaspace):
-            raise _NoStepsError(f"{type(rule).__name__} after ByteLevel")
+        is_mark = isinstance(rule, Metaspace) and isinstance(chain[-1], ByteAlphabet)
+        if in_alphabet and (isinstance(rule, ByteLevel) or is_mark):
+            yield ("alphabet",)  # which is written in the alphabet once more, or gets marks
+            in_alphabet = False
         after = chain[number + 1] if number + 1 < len(chain) else None
         if isinstance(rule, WhitespaceSplit) and isinstance(after, Metaspace) and after.split and not in_alphabet:
             continue
         if isinstance(rule, ByteAlphabet):
-            yield ("alphabet",)
+            if in_alphabet:
+                yield ("alphabet",)
         elif isinstance(rule, FixedLength):
             yield "length", rule.length, in_alphabet
         elif isinstance(rule, UnicodeScripts):
             yield "split", Automaton(_script_tables(in_alphabet)), "Removed", True
         elif isinstance(rule, Metaspace):
+            if in_alphabet:  # which has no blanks
+                yield from _metaspace_in_alphabet(rule)
+                continue
             mark = rule.mark.encode()
             rewriting = b"" if rule.prepend_scheme == "never" else mark, rule.prepend_scheme == "first", mark
             if rule.split:
@@ -80,8 +78,15 @@ def _steps(chain: Sequence[rules.PreTokenizer], *, unmarks: bool) -> Iterator[tu
         elif isinstance(rule, ByteLevel) and rule.add_prefix_space:
             yield "rewrite", b" ", False, b""
         for split in splits_of(rule):
-            found = automaton_of(split.regex, of_alphabet=in_alphabet)
-            if found.tables is None:
-                raise _NoStepsError(f"pattern {split.regex!r}: {found.reason}")
-            yield "split", Automaton(found.tables), split.behavior, split.invert
+            yield "split", matcher_of(split.regex, of_alphabet=in_alphabet), split.behavior, split.invert
         in_alphabet |= isinstance(rule, ByteLevel)
+
+
+def _metaspace_in_alphabet(rule: Metaspace) -> Iterator[tuple[Any, ...]]:
+    if rule.prepend_scheme != "never":
+        try:
+            yield "rewrite", alphabet_to_bytes(rule.mark), rule.prepend_scheme == "first", b""
+        except ValueError as error:
+            raise VocabularyError(f"the mark of {rule} comes after ByteLevel, and {error}") from None
+    for split in splits_of(rule):
+        yield "split", matcher_of(split.regex, of_alphabet=True), split.behavior, split.invert

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 
+from ..core.automaton import Automaton as CompiledAutomaton
 from ..lazy import np
 from ..records import dataclass, field
 from .automaton_tables import Rows, Tables, TooManyClassesError, pack
@@ -29,7 +30,7 @@ from .regex_syntax import (
     UnsupportedRegexError,
     parse_regex,
 )
-from .regexes import compiled
+from .regexes import HostRegex, compiled
 
 #: The most nodes of a regex, states and transitions of its automaton, and steps for building it (about 0.5 s).
 MOST_NODES, MOST_STATES, MOST_TRANSITIONS, MOST_STEPS = 20_000, 4096, 1_000_000, 1_000_000
@@ -68,6 +69,12 @@ def automaton_of(source: str, *, of_alphabet: bool = False) -> Automaton:
         return Automaton(None, "too many classes of characters")
     except RecursionError:
         return Automaton(None, "deep nesting")
+
+
+def matcher_of(source: str, *, of_alphabet: bool = False) -> CompiledAutomaton:
+    """Return what finds the matches of a regex in C, by its automaton or, where it has none, by the `regex` package."""
+    tables = automaton_of(source, of_alphabet=of_alphabet).tables
+    return CompiledAutomaton(HostRegex(source, of_alphabet) if tables is None else tables)
 
 
 def may_begin_empty(source: str) -> bool:

@@ -16,6 +16,8 @@ from typing import NoReturn
 
 from ..errors import PatternError
 from ..lazy import lazy_property, regex
+from ..records import dataclass
+from ..text import bytes_to_alphabet
 from .pattern_limits import check_constructs, check_size, safe_length, uses_group_numbers
 from .unicode_16 import as_of_16
 
@@ -38,16 +40,17 @@ _REFUSED_FLAGS = {
 class TimeLimit:
     """The time that all regexes may take on one text, counted from the first call with a timeout."""
 
-    def __init__(self, characters: int) -> None:
+    def __init__(self, characters: int, began: float | None = None) -> None:
         self.seconds = SECONDS + SECONDS_EACH * characters
-        self._began: float | None = None
+        #: The second of this thread's CPU time at which it began.
+        self.began = began
 
     def left(self) -> float:
         """Return the remaining seconds of this thread's CPU time; 0 when less than a twentieth is left."""
         now = time.thread_time()
-        if self._began is None:
-            self._began = now
-        left = self.seconds - (now - self._began)
+        if self.began is None:
+            self.began = now
+        left = self.seconds - (now - self.began)
         return left if left > 0.05 * self.seconds else 0.0
 
 
@@ -180,6 +183,31 @@ class Regex:
             for found in self._single.finditer(text, done, timeout=0.05 * limit.seconds):
                 done = found.end()
         return done
+
+
+@dataclass(frozen=True)
+class HostRegex:
+    """A regex whose matches the compiled pipeline asks of the `regex` package, for all of a text at once.
+
+    `of_alphabet`: texts are bytes, and the regex reads GPT-2's character of each.
+    """
+
+    source: str
+    of_alphabet: bool = False
+
+    def text_of(self, data: bytes) -> str:
+        """Return the text that the regex reads."""
+        return bytes_to_alphabet(data)
+
+    def matches(self, text: str, characters: int, began: float) -> tuple[list[Span], float]:
+        """Return the matches in a text, as Oniguruma finds them, and since when regexes work on the texts of a call.
+
+        `characters`: of all texts of the call, which share a time limit.  `began`: the second of this thread's CPU time
+        at which the first one was asked; negative if none was.
+        """
+        limit = TimeLimit(characters, began if began >= 0 else None)
+        found = list(compiled(self.source).as_oniguruma(text, limit))
+        return found, -1.0 if limit.began is None else limit.began
 
 
 @lru_cache(maxsize=256)

@@ -1,20 +1,18 @@
 """Text -> pretokens in the form that the engine takes: UTF-8 and the end of each pretoken.
 
-A pattern with a compiled scheme is split in C, inside the engine's own loops.  Any other is split here: in C too if its
-regexes have automatons, otherwise by the `regex` package.  Bytes that are not UTF-8 pass through a regex as lone
-surrogates and come back unchanged.
+A pattern with a compiled scheme is split in C, inside the engine's own loops.  Any other is split by a chain of
+automatons, in which the `regex` package finds the matches of regexes that have none.  Bytes that are not UTF-8 pass
+through a regex as lone surrogates and come back unchanged.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import islice, pairwise
-from typing import Any
+from itertools import pairwise
 
-from ..core.automaton import Automaton
 from ..core.pre_tokenizer import Batches, PreTokenizer, joined
-from ..core.split import Splitter, utf8_ends
+from ..core.split import Splitter
 from ..errors import PatternError
 from ..lazy import lazy_property, np, npt, safe_import
 from ..text import Text, text_bytes
@@ -26,19 +24,13 @@ _BATCH = 1 << 16
 
 
 @lru_cache(maxsize=64)
-def compiled_steps(pattern: Pattern) -> PreTokenizer | None:
-    """Return the chain of automatons that splits as a pattern does; `None` when a regex has no automaton."""
+def compiled_steps(pattern: Pattern) -> PreTokenizer:
+    """Return the chain of regexes that splits as a pattern does."""
     safe_import("bbpe.splitting.automaton")
-    from .automaton import automaton_of
+    from .automaton import matcher_of
 
     behavior = "Removed" if pattern.drops_gaps else "Isolated"
-    steps: list[tuple[Any, ...]] = []
-    for source in pattern.steps:
-        tables = automaton_of(source).tables
-        if tables is None:
-            return None
-        steps.append(("split", Automaton(tables), behavior, pattern.drops_gaps))
-    return PreTokenizer(steps)
+    return PreTokenizer([("split", matcher_of(source), behavior, pattern.drops_gaps) for source in pattern.steps])
 
 
 class TextSplitter:
@@ -53,20 +45,15 @@ class TextSplitter:
         self.compiled = None if chosen is None else Splitter(chosen)
 
     @lazy_property
-    def _steps(self) -> PreTokenizer | None:
+    def _steps(self) -> PreTokenizer:
         return compiled_steps(self.pattern)
 
     def batches(self, data: bytes | memoryview) -> Iterator[tuple[bytes, npt.NDArray[np.int64]]]:
         """Yield bytes of pretokens and their ends in them, int64[n], as regexes find them."""
-        if self._steps is not None:
-            found = Batches(self._steps, data, _BATCH)
-            while (spans := found.next()) is not None:
-                if len(spans[0]):
-                    yield joined(data, *spans)
-            return
-        pretokens = self.pattern.split(str(data, "utf-8", "surrogateescape"))
-        while batch := list(islice(pretokens, _BATCH)):
-            yield "".join(batch).encode("utf-8", "surrogateescape"), utf8_ends(batch)
+        found = Batches(self._steps, data, _BATCH)
+        while (spans := found.next()) is not None:
+            if len(spans[0]):
+                yield joined(data, *spans)
 
     def cut(self, data: bytes) -> tuple[bytes, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Return the bytes of all pretokens, their ends in these, and their ends in `data`, int64[n] each.
@@ -76,18 +63,8 @@ class TextSplitter:
         if self.compiled is not None:
             ends = self.compiled.spans(data)[1:]
             return data, ends, ends
-        if self._steps is not None:
-            _, starts, ends = self._steps.split(data)
-            return (*joined(data, starts, ends), ends) if self.pattern.drops_gaps else (data, ends, ends)
-        text = data.decode("utf-8", "surrogateescape")
-        spans = list(self.pattern.spans(text))
-        kept = [text[start:end] for start, end in spans]
-        ends = utf8_ends(kept)
-        if not self.pattern.drops_gaps:
-            return data, ends, ends
-        stops = [0, *(end for _, end in spans)]
-        with_gaps = [text[start:end] for start, end in pairwise(stops)]
-        return "".join(kept).encode("utf-8", "surrogateescape"), ends, utf8_ends(with_gaps)
+        _, starts, ends = self._steps.split(data)
+        return (*joined(data, starts, ends), ends) if self.pattern.drops_gaps else (data, ends, ends)
 
 
 def split(text: str, pattern: str | Sequence[str]) -> list[str]:
@@ -111,10 +88,7 @@ def split(text: str, pattern: str | Sequence[str]) -> list[str]:
     if not isinstance(text, str):
         raise TypeError(f"split takes a str, not {type(text).__name__}; split_spans takes bytes too")
     chosen = get_pattern(pattern)
-    whole = text_bytes(text)
-    if chosen.scheme is None and compiled_steps(chosen) is None:
-        return list(chosen.split(str(whole, "utf-8")))
-    row, ends, _ = TextSplitter(chosen).cut(bytes(whole))
+    row, ends, _ = TextSplitter(chosen).cut(bytes(text_bytes(text)))
     return [str(row[start:end], "utf-8") for start, end in pairwise([0, *ends.tolist()])]
 
 

@@ -5,6 +5,24 @@
 
 enum { LEAST_SHIFT = 4, FIRST_CAPACITY = 1024 };
 
+bbpe_status bbpe_spans_reserve(bbpe_spans *self, size_t more) {
+    bbpe_span *items = bbpe_memory_reserve(self->items, &self->capacity, self->count + more, sizeof *items);
+    if (items == NULL) return BBPE_NO_MEMORY;
+    self->items = items;
+    return BBPE_OK;
+}
+
+bbpe_status bbpe_spans_add(bbpe_spans *self, size_t start, size_t end) {
+    const bbpe_status status = bbpe_spans_reserve(self, 1);
+    if (status == BBPE_OK) self->items[self->count++] = (bbpe_span){start, end};
+    return status;
+}
+
+void bbpe_spans_free(bbpe_spans *self) {
+    bbpe_memory_free(self->items);
+    memset(self, 0, sizeof *self);
+}
+
 void bbpe_automaton_finish(bbpe_automaton *self, size_t state_count) {
     self->entries = state_count * self->width;
     for (size_t byte = 0; byte < 256; byte++) {
@@ -16,11 +34,13 @@ void bbpe_automaton_finish(bbpe_automaton *self, size_t state_count) {
 void bbpe_automaton_scratch_free(bbpe_automaton_scratch *self) {
     bbpe_memory_free(self->dead_ends);
     bbpe_memory_free(self->path);
+    bbpe_spans_free(&self->matches);
     memset(self, 0, sizeof *self);
 }
 
 void bbpe_automaton_scratch_clear(bbpe_automaton_scratch *self) {
     self->wasted = 0;
+    self->has_matches = false;
     if (!self->remembers) return;
     self->remembers = false;
     self->count = 0;
@@ -130,6 +150,20 @@ bbpe_status bbpe_automaton_follow_remembering(const bbpe_automaton *self, bbpe_a
         scratch->path_count = 0;
     }
     return keep_path(scratch, least);
+}
+
+bbpe_status bbpe_automaton_find_in_host(const bbpe_automaton *self, bbpe_automaton_scratch *scratch, const uint8_t *text,
+                                        size_t n, bbpe_span *found) {
+    found->start = BBPE_AUTOMATON_NONE;
+    if (!scratch->has_matches && n > 0) {
+        scratch->matches.count = scratch->next_match = 0;
+        const bbpe_status status = self->find_in_host(scratch->host, self->host_regex, text, n, &scratch->matches);
+        if (status != BBPE_OK) return status;
+        scratch->has_matches = true;
+    }
+    if (scratch->has_matches && scratch->next_match < scratch->matches.count)
+        *found = scratch->matches.items[scratch->next_match++];
+    return BBPE_OK;
 }
 
 bbpe_status bbpe_automaton_find(const bbpe_automaton *self, bbpe_automaton_scratch *scratch, const uint8_t *text, size_t n,

@@ -6,7 +6,10 @@
  * the scratch remembers states at positions from which no match ends, and an attempt that comes to one of these is over
  * (Reps, 1998).  Then the time is linear: the length of the text times the number of states at most.
  *
- * A byte that is not UTF-8 is a character of a class of its own.  The struct is immutable and borrows its tables. */
+ * A byte that is not UTF-8 is a character of a class of its own.  The struct is immutable and borrows its tables.
+ *
+ * A regex that no automaton of this kind can follow has a `host` in place of tables: the matches in a text are then asked of
+ * the program that uses this library, all at once. */
 #ifndef BBPE_PIPELINE_AUTOMATON_H
 #define BBPE_PIPELINE_AUTOMATON_H
 
@@ -21,6 +24,27 @@ enum {
 #define BBPE_AUTOMATON_NONE SIZE_MAX
 
 typedef struct {
+    size_t start, end;
+} bbpe_span;
+
+typedef struct {
+    bbpe_span *items;
+    size_t count, capacity;
+} bbpe_spans;
+
+/* Room for `more` spans. */
+bbpe_status bbpe_spans_reserve(bbpe_spans *self, size_t more);
+/* Add a span. */
+bbpe_status bbpe_spans_add(bbpe_spans *self, size_t start, size_t end);
+void bbpe_spans_free(bbpe_spans *self);
+
+/* Adds the matches of a regex in text[0..n), n > 0, to `found`: in order, without overlap, and no empty one where another ends.
+ * `host` is that of the scratch. */
+typedef bbpe_status (*bbpe_find_in_host)(void *host, const void *regex, const uint8_t *text, size_t n, bbpe_spans *found);
+
+typedef struct {
+    const void *host_regex; /* NULL: the tables below find the matches; else `find_in_host` does */
+    bbpe_find_in_host find_in_host;
     const uint8_t *bytes_to_class; /* of ASCII, or of all bytes if `reads_bytes`; else BBPE_AUTOMATON_BEYOND */
     const uint16_t *blocks;        /* the classes of all code points, in two stages */
     const uint8_t *values;
@@ -45,17 +69,21 @@ typedef struct {
     size_t path_count, path_capacity;
     size_t wasted;
     bool remembers;
+    void *host; /* of this call */
+    bbpe_spans matches; /* that the host found in this text */
+    size_t next_match;
+    bool has_matches;
 } bbpe_automaton_scratch;
-
-typedef struct {
-    size_t start, end;
-} bbpe_span;
 
 /* Complete `skips` and `entries`. */
 void bbpe_automaton_finish(bbpe_automaton *self, size_t state_count);
 void bbpe_automaton_scratch_free(bbpe_automaton_scratch *self);
-/* Forget what was remembered of a text. */
+/* Forget what was remembered of a text, and its matches. */
 void bbpe_automaton_scratch_clear(bbpe_automaton_scratch *self);
+
+/* As bbpe_automaton_find, of a regex of the host: the first match, and then the one after that which was found last. */
+bbpe_status bbpe_automaton_find_in_host(const bbpe_automaton *self, bbpe_automaton_scratch *scratch, const uint8_t *text,
+                                        size_t n, bbpe_span *found);
 
 /* As bbpe_automaton_follow, with the dead ends of the scratch; `from` is where the attempt begins. */
 bbpe_status bbpe_automaton_follow_remembering(const bbpe_automaton *self, bbpe_automaton_scratch *scratch,
@@ -114,6 +142,7 @@ BBPE_INLINE size_t bbpe_automaton_follow(const bbpe_automaton *self, bool reads_
 BBPE_INLINE bbpe_status bbpe_automaton_find_inline(const bbpe_automaton *self, bool reads_bytes,
                                                    bbpe_automaton_scratch *scratch, const uint8_t *text, size_t n,
                                                    size_t from, bool refuses_empty, bbpe_span *found) {
+    if (BBPE_UNLIKELY(self->host_regex != NULL)) return bbpe_automaton_find_in_host(self, scratch, text, n, found);
     found->start = BBPE_AUTOMATON_NONE;
     for (size_t at = from;; refuses_empty = false) {
         at = bbpe_automaton_skip(self, reads_bytes, text, at, n);

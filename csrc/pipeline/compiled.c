@@ -350,6 +350,7 @@ bbpe_status bbpe_pipeline_next(bbpe_pipeline_run *self, const bbpe_pipeline_call
     const size_t most = self->count + MOST_STRETCHES;
     bbpe_status status = BBPE_OK;
     self->problem = BBPE_PIPELINE_FINE;
+    self->normalizer.automaton.host = self->pre_tokenizer.automaton.host = call->host;
     if (!self->is_begun) status = begin_text(self, call);
     while (status == BBPE_OK && self->problem == BBPE_PIPELINE_FINE && !self->is_done && self->count < most) {
         if (self->in_piece) status = next_part(self, call);

@@ -34,6 +34,7 @@ typedef struct {
     const uint32_t *before, *after;      /* ids of a template around those of each text */
     size_t before_count, after_count;
     bool is_aligned; /* the sources of stretches are wanted */
+    void *host;      /* that regexes without an automaton are asked of */
 } bbpe_pipeline_call;
 
 /* What a search needs before the text can be gone on with. */

@@ -158,9 +158,10 @@ BBPE_INLINE bbpe_status note_byte(bbpe_rewritten *written, size_t size, size_t f
 }
 
 /* Write the spans of n bytes in GPT-2's alphabet. */
-static bbpe_status spell_bytes(const uint8_t *text, size_t n, const bbpe_spans *in, bool is_aligned,
+static bbpe_status spell_bytes(const uint8_t *text, size_t n, const bbpe_spans *in, size_t *head, bool is_aligned,
                                bbpe_spans *out, bbpe_rewritten *written) {
     bbpe_alphabet alphabet;
+    size_t new_head = 0;
     bbpe_alphabet_fill(&alphabet);
     if (n > SIZE_MAX / 4) return BBPE_NO_MEMORY;
     uint8_t *bytes = bbpe_memory_reserve(written->bytes, &written->capacity, 2 * n + 1, 1);
@@ -174,10 +175,12 @@ static bbpe_status spell_bytes(const uint8_t *text, size_t n, const bbpe_spans *
             memcpy(written->bytes + written->used, alphabet.bytes[text[at]], 2);
             if (is_aligned && note_byte(written, size, at) != BBPE_OK) return BBPE_NO_MEMORY;
             written->used += size;
+            if (at < *head) new_head = written->used;
         }
         const bbpe_status status = bbpe_spans_add(out, start, written->used);
         if (status != BBPE_OK) return status;
     }
+    *head = new_head;
     return BBPE_OK;
 }
 
@@ -300,7 +303,7 @@ static bbpe_status run_steps(const bbpe_pre_tokenizer *self, size_t number, bbpe
         } else {
             bbpe_rewritten *written = scratch->texts + text_number;
             if (step->kind == BBPE_STEP_ALPHABET)
-                status = spell_bytes(text, n, in, is_aligned, out, written);
+                status = spell_bytes(text, n, in, &head, is_aligned, out, written);
             else if (step->kind == BBPE_STEP_MARK)
                 status = bbpe_mark_step_apply(step, text, in, &head, is_aligned, out, written);
             else

@@ -1,8 +1,8 @@
 /* A chain of steps from a text to spans, which become its pretokens: `bbpe/pipeline/pre_tokenizers.py` is the definition.
  *
  * The first step gets the text as one span, and each later step the spans of the one before.  A step that writes another text
- * puts it into a buffer of the scratch, and the spans are in that.  GPT-2's byte alphabet is written by the last step, if at all:
- * steps after it read bytes, and their automatons know the character of each.  The struct is immutable and borrows its steps.
+ * puts it into a buffer of the scratch, and the spans are in that.  GPT-2's byte alphabet is written only where a model or another
+ * alphabet needs it: other steps read bytes, and their automatons know the character of each.  The struct is immutable and borrows its steps.
  *
  * If the last steps split alone, parts of a text that end where that is safe are split one by one, and the spans of those that
  * are short are remembered: most of them come again. */
@@ -18,7 +18,7 @@ typedef enum {
     BBPE_STEP_BLANKS,  /* in front of each blank */
     BBPE_STEP_REWRITE, /* a prefix in front of spans, and a mark in place of each blank */
     BBPE_STEP_MARK,    /* the same, and then a split in front of each mark: HF's Metaspace; the prefix is a mark */
-    BBPE_STEP_ALPHABET, /* the character of GPT-2's alphabet in place of each byte; only as the last step */
+    BBPE_STEP_ALPHABET, /* the character of GPT-2's alphabet in place of each byte */
 } bbpe_step_kind;
 
 typedef struct {

@@ -1,25 +1,5 @@
 #include "pipeline/split_rule.h"
 
-#include "memory/memory.h"
-
-bbpe_status bbpe_spans_reserve(bbpe_spans *self, size_t more) {
-    bbpe_span *items = bbpe_memory_reserve(self->items, &self->capacity, self->count + more, sizeof *items);
-    if (items == NULL) return BBPE_NO_MEMORY;
-    self->items = items;
-    return BBPE_OK;
-}
-
-bbpe_status bbpe_spans_add(bbpe_spans *self, size_t start, size_t end) {
-    const bbpe_status status = bbpe_spans_reserve(self, 1);
-    if (status == BBPE_OK) self->items[self->count++] = (bbpe_span){start, end};
-    return status;
-}
-
-void bbpe_spans_free(bbpe_spans *self) {
-    bbpe_memory_free(self->items);
-    memset(self, 0, sizeof *self);
-}
-
 /* The parts of one span: where they go, the first of them there, whether the last was a match, and whether an empty match was
  * after it. */
 typedef struct {

@@ -4,17 +4,6 @@
 
 #include "pipeline/automaton.h"
 
-typedef struct {
-    bbpe_span *items;
-    size_t count, capacity;
-} bbpe_spans;
-
-/* Add a span. */
-bbpe_status bbpe_spans_add(bbpe_spans *self, size_t start, size_t end);
-/* Room for `more` spans. */
-bbpe_status bbpe_spans_reserve(bbpe_spans *self, size_t more);
-void bbpe_spans_free(bbpe_spans *self);
-
 /* What becomes of the matches. */
 typedef enum {
     BBPE_SPLIT_REMOVED,

@@ -87,11 +87,18 @@ def test_words_of_named_patterns_are_their_pretokens(pattern: str) -> None:
         assert found.word_ids == [int((ends <= start).sum()) for start in spans[:, 0]]
 
 
-def test_what_has_no_words(tmp_path: Path) -> None:
+def test_numbers_of_pretokens_that_python_finds(tmp_path: Path) -> None:
     value = document(pre_tokenizer=sequence(split(r"(?<=th)e"), byte_level(use_regex=False)))
-    tok = bbpe.load(write_json(tmp_path / "tokenizer.json", value))
-    with pytest.raises(VocabularyError, match="no numbers of pretokens"):
-        tok.encode_aligned("the")
+    path = write_json(tmp_path / "tokenizer.json", value)
+    tok, hf = bbpe.load(path), tokenizers.Tokenizer.from_file(str(path))
+    for text in ("the", "the in then", "é thé\u0301 the", ""):
+        found, expected = tok.encode_aligned(text), hf.encode(text)
+        assert (found.ids, found.word_ids) == (expected.ids, expected.word_ids), text
+        assert found.offsets.tolist() == [list(span) for span in expected.offsets]
+
+
+def test_what_is_refused(tmp_path: Path) -> None:
+    tok = bbpe.load(write_json(tmp_path / "tokenizer.json", document()))
     with pytest.raises(ValueError, match="unit is 'word'"):
         tok.encode_aligned("the", unit="word")  # type: ignore[arg-type]
     template = named("TemplateProcessing", single=[{"Sequence": {"id": "A", "type_id": 0}}], pair=[], special_tokens={})

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from vocabularies import small_spec
 
-from bbpe.encoding.encoders import text_encoder
 from bbpe.encoding.uncompiled import uncompiled
 from bbpe.records import replace
 from bbpe.spec.models import WordLevelModel
@@ -35,14 +34,6 @@ REASONS: list[tuple[dict[str, Any], str]] = [
         f"The normalizer Replace runs in Python because the regex {NEVER!r} has {BEYOND}.",
     ),
     (
-        {"rules": TextRules((Replace("a", False, "\ud800"),))},
-        "The normalizer Replace runs in Python because a string of it has a surrogate.",
-    ),
-    (
-        {"rules": TextRules((Replace("a+", True, "\ud800"),))},
-        "The normalizer Replace runs in Python because a string of it has a surrogate.",
-    ),
-    (
         {"rules": TextRules(pre_tokenizers=(Digits(True), Split(NEVER, "Isolated")))},
         f"The pre-tokenizers run in Python: pattern {NEVER!r}: {BEYOND}.",
     ),
@@ -53,15 +44,12 @@ REASONS: list[tuple[dict[str, Any], str]] = [
 def test_what_is_compiled_has_no_reason(name: str) -> None:
     spec = replace(small_spec(), **PLAIN[name])
     assert uncompiled(spec) is None
-    encoder = text_encoder(spec)
-    assert encoder.piped is not None or encoder.short is not None
 
 
 @pytest.mark.parametrize(("changes", "reason"), REASONS, ids=[str(number) for number in range(len(REASONS))])
 def test_the_first_rule_in_python_is_named(changes: dict[str, Any], reason: str) -> None:
     spec = replace(small_spec(), **changes)
     assert uncompiled(spec) == reason
-    assert text_encoder(spec).piped is None
 
 
 def test_words_that_are_joined() -> None:

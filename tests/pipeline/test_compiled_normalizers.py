@@ -12,6 +12,7 @@ import pytest
 from characters import CHARACTERS, POINTS
 from strings import adversarial_strings
 
+import bbpe
 from bbpe.core.normalizer import Normalizer as CompiledNormalizer
 from bbpe.errors import VocabularyError
 from bbpe.pipeline.alignment import align
@@ -223,15 +224,19 @@ def test_a_text_that_stays_is_not_changed() -> None:
         assert compiled.aligned(b"\xffab\xc3\xa9")[1].tolist() == [0, 1, 2, 3, 3]
 
 
-def test_what_is_not_compiled() -> None:
-    assert compiled_normalizer([Replace(r"(a)\1", True, "b")]) is None
-    assert compiled_normalizer([Lowercase(), Replace("a", False, "\ud800")]) is None
+def test_strings_that_are_odd() -> None:
+    for rule in (Replace("a", False, "\ud800"), Replace("\ud800", False, "a"), Prepend("\udcff")):
+        with pytest.raises(bbpe.VocabularyError, match=r"normalizer (Replace|Prepend)\(.* has a lone surrogate"):
+            compiled_normalizer([Lowercase(), rule])
     compiled = compiled_normalizer([Replace("", False, "b")])
     assert compiled is not None
     assert compiled.apply(b"abc") == b"abc"
 
 
-@pytest.mark.parametrize("pattern", ["a+", r"\s+(?!\S)", r"[^\w\s]", "(?i)ab|b", r"\n$", "a*b"])
+@pytest.mark.parametrize(
+    "pattern",
+    ["a+", r"\s+(?!\S)", r"[^\w\s]", "(?i)ab|b", r"\n$", "a*b", r"(a)\1", r"(?=aa)|(?<=b )", r"(?<=[ab]{2})é?"],
+)
 def test_matches_are_replaced_as_by_the_slow_twin(pattern: str) -> None:
     rules = [UnicodeForm("NFC"), Replace(pattern, True, "<x>"), Lowercase()]
     compiled, slow = compiled_normalizer(rules), normalizer(rules)

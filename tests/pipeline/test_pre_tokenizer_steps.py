@@ -22,6 +22,7 @@ from bbpe.spec.rules import (
     AT_BLANKS,
     BEHAVIORS,
     BertPreTokenizer,
+    ByteAlphabet,
     ByteLevel,
     CharDelimiterSplit,
     Digits,
@@ -65,8 +66,9 @@ PARTS = ["a", "b", "|", " ", "  ", "12", "3", ",", "!?", "é", "漢", "か", "�
 
 
 def compare(chain: tuple[Rule, ...], rng: random.Random, count: int, longest: int) -> bool:
-    steps = compiled_rules(chain).steps
-    if steps is None:
+    try:
+        steps = compiled_rules(chain).steps
+    except bbpe.VocabularyError:  # a mark in the alphabet of bytes
         return False
     for _ in range(count):
         text = "".join(rng.choices([*PARTS, "\udcff", "\udce2"], k=rng.randint(0, longest)))
@@ -164,16 +166,30 @@ def test_many_chains(seed: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("chain", "reason"),
+    "chain",
     [
-        ((ByteLevel(False, True), ByteLevel(False, False)), "ByteLevel after ByteLevel"),
-        ((ByteLevel(False, True), Digits(True), Metaspace("never", True)), "Metaspace after ByteLevel"),
-        ((Split(r"(a)\1", "Isolated"),), r"pattern '(a)\\1': the escape \1"),
+        (ByteLevel(False, True), ByteLevel(False, False)),
+        (ByteLevel(True, True), ByteLevel(True, True), ByteAlphabet()),
+        (ByteLevel(False, True), Digits(True), Metaspace("never", True)),
+        (ByteLevel(False, False), Metaspace("first", True), ByteAlphabet()),
+        (ByteLevel(False, False), Metaspace("always", False), Digits(True), ByteAlphabet()),
+        (ByteLevel(False, False), Metaspace("first", False, "Ġ")),
+        (Split(r"(a)\1", "Isolated"),),
+        (Split(r"(?<=1 ?)b|(?=a漢)", "MergedWithNext"), Split(r"(?<!ab)\p{L}{2}", "Contiguous", invert=True)),
+        (ByteLevel(False, False), Split(r"(?<=Ã)©|(.)\1", "MergedWithPrevious")),
+        (Whitespace(), Split(r"(?=.. )|(\w)\1", "Removed"), ByteLevel(False, True)),
     ],
+    ids=str,
 )
-def test_reasons(chain: tuple[Rule, ...], reason: str) -> None:
-    found = compiled_rules(chain)
-    assert (found.steps, found.reason) == (None, reason)
+def test_chains_that_are_odd(chain: tuple[Rule, ...]) -> None:
+    """Several alphabets, marks within one, and regexes whose matches Python finds."""
+    assert compare(chain, random.Random(4), 200, 12)
+    assert compare(chain, random.Random(5), 10, 200)
+
+
+def test_a_mark_that_no_alphabet_has() -> None:
+    with pytest.raises(bbpe.VocabularyError, match=r"mark of Metaspace.* comes after ByteLevel, and '▁'"):
+        compiled_rules((ByteLevel(False, True), Metaspace("first", True)))
 
 
 def test_scripts_are_those_of_tokenizers() -> None:

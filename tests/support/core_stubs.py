@@ -25,6 +25,7 @@ HOMES = {
     "typing": "Any Literal Protocol Self TypeAlias TypeVar final".split(),
     "..text": "Buffer Text".split(),
     "..splitting.automaton_tables": ["Tables"],
+    "..splitting.regexes": ["HostRegex"],
     "..splitting.scheme": ["Scheme"],
 }
 NUMBERS = {"double": "float", "float": "float", "bint": "bool"}
