@@ -8,10 +8,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 
 from .core.short_calls import ShortCalls, placed_first, short_batches_first, short_first
-from .encoding.encoders import text_encoder
-from .encoding.engine import CacheInfo, TextEncoder, checked_seed, id_dtype, short_call
+from .encoding.engine import NOTHING_AROUND, CacheInfo, TextEncoder, checked_seed, id_dtype, short_call, text_encoder
 from .encoding.limits import Side, as_batch, check_side, checked_limit, truncated
-from .encoding.piped import NOTHING_AROUND
 from .encoding.vocabulary import NamedId, NamedToken, Vocabulary
 from .errors import no_tokenizer
 from .lazy import VIEWS, lazy_property, np, npt, safe_import
@@ -28,7 +26,7 @@ if TYPE_CHECKING:
     from .corpus.files import CorpusPaths, Format
     from .encoding.chunks import Boundary
     from .encoding.decode import Decoder, Ids, Rows
-    from .encoding.placed import PlacedTexts
+    from .encoding.places import PlacedTexts
     from .encoding.rows import Item, PaddingLength, RowEncoder, Truncation
     from .encoding.stream import StreamDecoder, UnknownIds
     from .formats.saving import Part
@@ -93,8 +91,8 @@ class Tokenizer:
 
     @lazy_property
     def _placed(self) -> PlacedTexts:
-        safe_import("bbpe.encoding.placed")
-        from .encoding.placed import PlacedTexts
+        safe_import("bbpe.encoding.places")
+        from .encoding.places import PlacedTexts
         return PlacedTexts(self._encoder, self.spec, self._vocabulary)
 
     @lazy_property
@@ -107,8 +105,8 @@ class Tokenizer:
 
     @lazy_property
     def _specials(self) -> SpecialTokens:
-        spec, normalize = self.spec, getattr(self._encoder, "normalize", None)
-        return SpecialTokens(spec.special_tokens, spec.added_tokens, spec.token_options, normalize)
+        spec = self.spec
+        return SpecialTokens(spec.special_tokens, spec.added_tokens, spec.token_options, spec.rules.normalizers)
 
     @lazy_property
     def _short(self) -> ShortCalls:

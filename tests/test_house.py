@@ -38,6 +38,14 @@ def test_imports_point_down(name):
         assert below or (own, other) == ("cli", "__init__"), f"{name} imports {other}, which is not below it"
 
 
+def test_nothing_imports_the_reference():
+    """The slow definitions judge the product, so the product has no use for them."""
+    found = {name: {other.partition(".")[0] for other in house.imported(path)} for name, path in MODULES.items()}
+    users = {name for name, others in found.items() if "reference" in others}
+    assert {name for name in users if name.partition(".")[0] != "reference"} == set()
+    assert "reference.pipeline" in users
+
+
 def test_imports_form_no_circle():
     TopologicalSorter({name: house.imported(path) & MODULES.keys() for name, path in MODULES.items()}).prepare()
 

@@ -245,7 +245,7 @@ INTERRUPTED = """
 """
 
 
-@pytest.mark.parametrize("module", ["numpy.version", "numpy.exceptions", "bbpe.encoding.offsets"])
+@pytest.mark.parametrize("module", ["numpy.version", "numpy.exceptions", "bbpe.encoding.places"])
 def test_an_import_goes_on_after_an_interruption(module, calls_folder):
     assert run(INTERRUPTED, calls_folder, module) == "stopped\nTrue\n"
 

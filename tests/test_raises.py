@@ -318,7 +318,7 @@ TABLE |= {
 #: Entries that need a package, or a process, and the tests with their calls.
 ELSEWHERE = {
     "Tokenizer.encode_with_offsets VocabularyError": "encoding/test_aligned.py::test_text_of_the_unknown_token",
-    "Tokenizer.encode_aligned VocabularyError": "encoding/test_aligned.py::test_what_has_no_words",
+    "Tokenizer.encode_aligned VocabularyError": "encoding/test_aligned.py::test_words_in_a_row_have_no_places",
     "Tokenizer.apply_chat_template ImportError": "test_raises.py::test_packages_that_are_not_there",
     "accelerate AccelerationError": "compat/test_acceleration.py::test_what_is_refused_is_unchanged",
     "accelerate OSError": "compat/test_acceleration.py::test_a_path_or_name",

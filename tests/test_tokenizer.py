@@ -360,8 +360,8 @@ def test_the_encoder_is_made_once_at_first_use() -> None:
 def test_warm_up_makes_what_calls_keep():
     tok = bbpe.train_from_iterator(["low lower"], 260, special_tokens=["<s>"])
     assert tok.warm_up() is None
-    made, pipes = set(vars(tok)), tok._encoder.piped
-    calls = dict(pipes._calls)
+    made, encoder = set(vars(tok)), tok._encoder
+    calls = dict(encoder._calls)
     for options in ({}, {"allowed_special": "all"}, {"disallowed_special": "all"}):
         ids = tok.encode("lower", add_special_tokens=True, **options)
         tok.encode_batch(["lower", "low"], **options)
@@ -370,4 +370,4 @@ def test_warm_up_makes_what_calls_keep():
         tok.decode(ids, skip_special_tokens=True)
     tok.encode("low")
     assert set(vars(tok)) == made
-    assert pipes._calls == calls
+    assert encoder._calls == calls

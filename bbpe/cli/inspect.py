@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from bbpe import formats
-from bbpe.encoding.uncompiled import uncompiled
+from bbpe.encoding.plan import uncompiled
 from bbpe.formats.keys import CONFIG, class_of
 from bbpe.formats.ranks import live_merges
 from bbpe.report.terminal import line_columns, wrapped

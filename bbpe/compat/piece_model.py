@@ -17,9 +17,7 @@ from ..formats.piece_rows import BYTE, CONTROL, NORMAL, UNUSED, Piece, rows_of
 from ..formats.pieces import PieceModel as ListedPieces
 from ..formats.pieces import pieces_of, spec_of
 from ..lazy import lazy_property
-from ..pipeline.alignment import align
-from ..pipeline.compiled_normalizers import compiled_normalizer
-from ..pipeline.normalizers import normalizer
+from ..pipeline.compiled_normalizers import compiled_normalizer, normalize_function
 from ..records import replace
 from ..spec.decoders import UNMARK
 from ..spec.models import WordLevelModel
@@ -102,7 +100,7 @@ class PieceModel:
 
     @lazy_property
     def _normalize(self) -> Callable[[str], str] | None:
-        return normalizer(self.tokenizer.spec.rules.normalizers)
+        return normalize_function(self.tokenizer.spec.rules.normalizers)
 
     @lazy_property
     def _sources(self) -> TextSources:
@@ -274,7 +272,7 @@ class TextSources:
         self._has_suffix = any(isinstance(rule, Charsmap) and rule.suffix for rule in rules)
 
     @lazy_property
-    def _compiled(self) -> CompiledNormalizer | None:
+    def _compiled(self) -> CompiledNormalizer:
         return compiled_normalizer(self._rules, marks_blanks=False)
 
     @lazy_property
@@ -283,7 +281,7 @@ class TextSources:
         assert self._squeeze is not None
         before = self._rules[: self._rules.index(self._squeeze)]
         plain = [Charsmap(rule.data, rule.kept) if isinstance(rule, Charsmap) else rule for rule in before]
-        return normalizer(plain) or str
+        return normalize_function(plain) or str
 
     def of(self, text: str) -> tuple[str, list[int]]:
         """Return a normalized text, and where in the text its characters and its end come from.
@@ -291,14 +289,10 @@ class TextSources:
         The blank in front comes from where no more blanks are removed, the one at the end from where others begin.
         """
         start, end = self._without_blanks(text)
-        if self._compiled is None:
-            aligned = align(self._rules, text)
-            normalized, first = aligned.text, aligned.sources.tolist()
-        else:
-            data, sources = self._compiled.aligned(text.encode())
-            number = list(accumulate((byte & 0xC0 != 0x80 for byte in text.encode()), initial=-1))[1:]
-            first = [number[source] for byte, source in zip(data, sources.tolist(), strict=True) if byte & 0xC0 != 0x80]
-            normalized = data.decode()
+        data, sources = self._compiled.aligned(text.encode())
+        number = list(accumulate((byte & 0xC0 != 0x80 for byte in text.encode()), initial=-1))[1:]
+        first = [number[source] for byte, source in zip(data, sources.tolist(), strict=True) if byte & 0xC0 != 0x80]
+        normalized = data.decode()
         if first and self._prepends:
             first[0] = start
         if first and self._has_suffix:

@@ -8,7 +8,7 @@ from typing import Any
 from ..files import StrPath
 from ..lazy import lazy_property
 from ..loading import load
-from ..pipeline.normalizers import normalizer
+from ..pipeline.compiled_normalizers import normalize_function
 from ..spec.rules import SPACE_MARK, Charsmap, Nmt, Normalizer, Prepend, Replace, SqueezeBlanks, UnicodeForm
 from .piece_calls import of_bytes, snake_case
 from .piece_model import PieceModel, TextSources, str_of
@@ -85,7 +85,7 @@ class SentencePieceNormalizer:
 
     @lazy_property
     def _apply(self) -> Callable[[str], str] | None:
-        return normalizer(self._rules)
+        return normalize_function(self._rules)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name not in ("_sources", "_apply")}

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from itertools import chain
 from typing import Any
 
 from ..core.column import Column
-from ..encoding.piped import NOTHING_AROUND, Around
-from ..encoding.placed import PlacedTexts
+from ..encoding.engine import NOTHING_AROUND, Around
+from ..encoding.places import PlacedTexts
 from ..errors import TokenIdError
-from ..lazy import lazy_property, np, npt
+from ..lazy import lazy_property, np, npt, safe_import
 from ..pipeline.special_tokens import NOTHING, Matcher
 from ..records import replace
 from ..spec.models import UnigramModel
@@ -59,8 +59,14 @@ class Engine:
 
     def normalized(self, text: str) -> str:
         """Return a text as the model gets it."""
-        normalize = getattr(self.tokenizer._encoder, "normalize", None)
-        return text if normalize is None else str(normalize(text))
+        return text if self._normalize is None else self._normalize(text)
+
+    @lazy_property
+    def _normalize(self) -> Callable[[str], str] | None:
+        safe_import("bbpe.pipeline.compiled_normalizers")
+        from ..pipeline.compiled_normalizers import normalize_function
+
+        return normalize_function(self.tokenizer.spec.rules.normalizers)
 
     def marked(self, text: str) -> str:
         """Return a text as the model gets it, with the marks that stand for blanks in its vocabulary."""

@@ -1,9 +1,9 @@
 from libc.stdint cimport uint8_t
 
+from bbpe.core.call cimport Call
 from bbpe.core.c_encode cimport bbpe_encode_state
 from bbpe.core.c_pipeline cimport bbpe_span_scratch, bbpe_span_trims, bbpe_token_lengths
 from bbpe.core.c_text cimport bbpe_offsets_place
-from bbpe.core.piped cimport Call, Piped
 from bbpe.core.split cimport Splitter
 from bbpe.core.text_view cimport text_view
 
@@ -27,9 +27,8 @@ ctypedef struct found_ids:
 
 
 cdef class AlignedCall:
-    cdef Piped piped
-    cdef TokenLengths lengths
     cdef Call call
+    cdef TokenLengths lengths
     cdef SpanTrims trims
     cdef Splitter splitter
     cdef object slow, new_array, dtype  # the last two are numpy's

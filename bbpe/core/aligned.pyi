@@ -5,7 +5,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..text import Buffer, Text
-from .piped import Call, Piped
+from .call import Call
 from .split import Splitter
 from .wordpiece import WordPiece
 
@@ -40,9 +40,8 @@ class SpanTrims:
 class AlignedCall:
     def __new__(
         cls,
-        piped: Piped,
-        lengths: TokenLengths,
         call: Call,
+        lengths: TokenLengths,
         trims: SpanTrims | None = None,
         splitter: Splitter | None = None,
         slow: Callable[[], AlignedCall] | None = None,

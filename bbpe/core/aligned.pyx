@@ -12,6 +12,7 @@ from bbpe.core.c_base cimport BBPE_NO_MEMORY, BBPE_OK, bbpe_status
 from bbpe.core.c_encode cimport (
     BBPE_ENCODE_SLACK, bbpe_encode_state, bbpe_encode_state_loan, bbpe_encode_stretches,
 )
+from bbpe.core.call cimport Call, call_view, solve, view_call
 from bbpe.core.c_memory cimport bbpe_memory_reserve
 from bbpe.core.c_pipeline cimport (
     BBPE_LENGTH_VARIES, BBPE_PIPELINE_FINE, BBPE_STRETCH_NO_ID, bbpe_pipeline_begin, bbpe_pipeline_call,
@@ -25,8 +26,8 @@ from bbpe.core.c_text cimport (
     BBPE_OFFSETS_CHAR, BBPE_OFFSETS_UTF16, bbpe_offsets_count_overlapping, bbpe_offsets_is_simple, bbpe_offsets_map,
     bbpe_offsets_place,
 )
+from bbpe.core.encoder cimport Encoder
 from bbpe.core.interpreter_lock cimport let_go, take_back
-from bbpe.core.piped cimport Call, Piped, call_view, solve, view_call
 from bbpe.core.split cimport Splitter
 from bbpe.core.status cimport check
 from bbpe.core.text_view cimport text_close, text_open, text_view
@@ -130,11 +131,11 @@ cdef class AlignedCall:
     """
 
     def __cinit__(
-        self, Piped piped not None, TokenLengths lengths not None, Call call not None, SpanTrims trims=None,
+        self, Call call not None, TokenLengths lengths not None, SpanTrims trims=None,
         Splitter splitter=None, slow: Callable[[], AlignedCall] | None = None
     ):
         self.slow = slow
-        self.piped, self.lengths, self.call, self.trims, self.splitter = piped, lengths, call, trims, splitter
+        self.call, self.lengths, self.trims, self.splitter = call, lengths, trims, splitter
         self.new_array, self.dtype = np.empty, np.dtype(np.int64)
 
     cpdef tuple encode(self, text: Text, str unit: str):  # -> tuple[list[int], npt.NDArray[np.int64]]
@@ -157,7 +158,7 @@ cdef class AlignedCall:
         found.has_words = has_words
         text_open(&view, text)
         try:
-            state = self.piped.encoder.states.borrow(view.length)
+            state = self.call.encoder.states.borrow(view.length)
             try:
                 found.memory = &bbpe_encode_state_loan(state).spans
                 # of ASCII, characters are bytes, and easier to find unless blanks are trimmed
@@ -174,7 +175,7 @@ cdef class AlignedCall:
                 return self._result(&found)
             finally:
                 bbpe_span_scratch_trim(found.memory)
-                self.piped.encoder.states.give_back(state)
+                self.call.encoder.states.give_back(state)
         finally:
             text_close(&view)
 
@@ -185,7 +186,7 @@ cdef class AlignedCall:
         cdef bbpe_status status
         cdef call_view seen
         cdef bint fits = True
-        cdef Piped piped = self.piped
+        cdef Encoder encoder = self.call.encoder
         cdef Splitter splitter = self.splitter
         cdef host_call host = host_call_of(view.length)
         run.is_done = True
@@ -195,7 +196,7 @@ cdef class AlignedCall:
             view_call(&seen, self.call, &host)
             seen.c.is_aligned = True
             host.held = let_go(view.length)
-            status = _next_round(piped, splitter, state, &seen.c, &self.lengths.c, trims, found, &fits)
+            status = _next_round(encoder, splitter, state, &seen.c, &self.lengths.c, trims, found, &fits)
             take_back(host.held)
             check(status)
             if run.problem != BBPE_PIPELINE_FINE:
@@ -213,11 +214,11 @@ cdef class AlignedCall:
             memcpy(buffer.buf, found.memory.spans, found.count * sizeof(bbpe_text_span))
             PyBuffer_Release(&buffer)
         words = [found.memory.words[i] for i in range(found.count)] if found.has_words else []
-        return self.piped.ints.to_list(found.memory.ids, found.count), spans, words
+        return self.call.encoder.ints.to_list(found.memory.ids, found.count), spans, words
 
 
 cdef bbpe_status _next_round(
-    Piped piped, Splitter splitter, bbpe_encode_state *state, const bbpe_pipeline_call *call,
+    Encoder encoder, Splitter splitter, bbpe_encode_state *state, const bbpe_pipeline_call *call,
     const bbpe_token_lengths *lengths, const bbpe_span_trims *trims, found_ids *found, bint *fits
 ) noexcept nogil:
     """Encode the next stretches of the text that the state's run has."""
@@ -239,7 +240,7 @@ cdef bbpe_status _next_round(
         return BBPE_NO_MEMORY
     found.memory.ids = <uint32_t *>grown
     status = bbpe_encode_stretches(
-        piped.encoder.states.encoder(), state, run.stretches, run.count, found.memory.ids + found.count, found.memory.counts)
+        encoder.states.encoder(), state, run.stretches, run.count, found.memory.ids + found.count, found.memory.counts)
     if status != BBPE_OK:
         return status
     for i in range(run.count):

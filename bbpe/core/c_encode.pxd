@@ -59,12 +59,13 @@ cdef extern from "encode/encode.h" nogil:
     ctypedef struct bbpe_encode_want:
         size_t limit
         bint keeps
+        bbpe_bpe_dropout *dropout
 
     bbpe_status bbpe_encode_piped(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_pipeline_call *call,
         const bbpe_encode_text *texts, const size_t *lengths, size_t count, const bbpe_encode_want *want, size_t *counts,
         size_t *failed)
     bbpe_status bbpe_encode_given(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *text, size_t n,
-        const int64_t *ends, size_t pretokens, bbpe_bpe_dropout *dropout, uint32_t *ids, size_t *count)
+        const int64_t *ends, size_t pretokens, uint32_t *ids, size_t *count)
     bbpe_status bbpe_encode_count(const bbpe_encoder *self, bbpe_encode_state *state, bbpe_encode_text text,
         size_t start, size_t end, size_t limit, bint keeps, size_t *count)
     size_t bbpe_encode_bound(unsigned unit_size, size_t units)

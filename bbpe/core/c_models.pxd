@@ -110,6 +110,7 @@ cdef extern from "models/model.h" nogil:
         const bbpe_bpe *bpe
         const void *self
         bbpe_model_encode encode
+        const bbpe_bpe *merges
         const bbpe_pretoken_table *tokens
 
     bbpe_model bbpe_model_of_bpe(const bbpe_bpe *bpe)
@@ -179,7 +180,4 @@ cdef extern from "models/word_bpe/word_bpe.h" nogil:
 
     bbpe_status bbpe_word_bpe_init(bbpe_word_bpe *self, const bbpe_bpe *bpe, bint has_symbols)
     void bbpe_word_bpe_free(bbpe_word_bpe *self)
-    bbpe_status bbpe_word_bpe_mark(const bbpe_word_bpe *self, bbpe_model_scratch *scratch, const uint8_t *bytes,
-        size_t n, uint8_t *out, size_t *ends, size_t *count)
-    size_t bbpe_word_bpe_bound(size_t n)
     bbpe_model bbpe_model_of_word_bpe(const bbpe_word_bpe *self)

@@ -204,7 +204,8 @@ cdef extern from "pipeline/pipeline.h" nogil:
     ctypedef struct bbpe_pipeline:
         const uint8_t *prefix
         size_t prefix_length
-        bint prefix_first, finds_head, unmarks, unmarks_pretokens, replaces_invalid
+        bint prefix_first, finds_head, unmarks, unmarks_pretokens, replaces_invalid, fuses
+        uint32_t fused
         const bbpe_normalizer *normalizer
         const bbpe_pre_tokenizer *pre_tokenizer
 
@@ -218,6 +219,8 @@ cdef extern from "pipeline/pipeline.h" nogil:
         size_t before_count, after_count
         bint is_aligned
         void *host
+
+    bint bbpe_pipeline_call_is_plain(const bbpe_pipeline_call *self)
 
     ctypedef enum bbpe_pipeline_problem:
         BBPE_PIPELINE_FINE, BBPE_PIPELINE_NEEDS_LINEAR, BBPE_PIPELINE_REFUSED

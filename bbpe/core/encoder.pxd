@@ -1,7 +1,6 @@
-from libc.stdint cimport int64_t, uint32_t, uint8_t
+from libc.stdint cimport uint32_t
 
 from bbpe.core.c_encode cimport bbpe_encode_state
-from bbpe.core.c_models cimport bbpe_bpe_dropout
 from bbpe.core.int_objects cimport IntObjects
 from bbpe.core.model cimport Model
 from bbpe.core.split cimport Splitter
@@ -15,8 +14,6 @@ cdef class Encoder:
     cdef readonly States states
     cdef IntObjects ints
 
-    cpdef list encode_list(self, text, tuple before=*, tuple after=*)
     cdef bbpe_encode_state *_state_for_cuts(self, size_t length) except NULL
     cdef size_t _stretch_end(self, const text_view *view, size_t start) except? 0
-    cdef int _encode(self, text_view *view, size_t start, size_t stop, uint32_t *ids, size_t *count) except -1
-    cdef object _encode_given(self, const uint8_t[::1] text, const int64_t[::1] ends, bbpe_bpe_dropout *dropout)
+    cdef int encode_range(self, const text_view *view, size_t start, size_t stop, uint32_t *ids, size_t *count) except -1

@@ -1,25 +1,19 @@
 """Text -> ids (csrc/encode/encode.h): one nogil section a call, states borrowed, ids as lists or arrays."""
 from cpython.exc cimport PyErr_CheckSignals
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
-from libc.string cimport memcpy, memset
+from libc.stdint cimport int64_t, uint8_t, uint32_t
 
 from bbpe.lazy import np
 
-from bbpe.core.budget cimport BUDGET
-from bbpe.core.c_base cimport BBPE_ATOMIC_LOAD, BBPE_CHANGED, BBPE_OK, bbpe_status
+from bbpe.core.c_base cimport BBPE_OK, bbpe_status
 from bbpe.core.c_encode cimport (
-    BBPE_ENCODE_SLACK, bbpe_encode_bound, bbpe_encode_count, bbpe_encode_cut, bbpe_encode_cut_text,
-    bbpe_encode_cuts, bbpe_encode_given, bbpe_encode_next_parts, bbpe_encode_range, bbpe_encode_state,
-    bbpe_encode_state_guard_heap_top, bbpe_encode_state_loan,
+    bbpe_encode_bound, bbpe_encode_cut, bbpe_encode_cut_text, bbpe_encode_cuts, bbpe_encode_given, bbpe_encode_next_parts,
+    bbpe_encode_range, bbpe_encode_state,
 )
-from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new
-from bbpe.core.c_models cimport bbpe_bpe_dropout
 from bbpe.core.c_split cimport BBPE_SPLIT_NO_CUT
 from bbpe.core.c_threads cimport (
-    bbpe_ordered_output_add, bbpe_ordered_output_begin, bbpe_ordered_output_take, bbpe_output_job, bbpe_task_span,
-    bbpe_work_queue_take,
+    bbpe_ordered_output_add, bbpe_ordered_output_begin, bbpe_ordered_output_take, bbpe_output_job,
 )
-from bbpe.core.ends cimport bbpe_ends_part, check_pretokens
+from bbpe.core.ends cimport check_pretokens
 from bbpe.core.id_buffer cimport IdBuffer
 from bbpe.core.int_objects cimport IntObjects
 from bbpe.core.interpreter_lock cimport let_go, take_back
@@ -28,14 +22,12 @@ from bbpe.core.parts cimport Parts
 from bbpe.core.split cimport Splitter
 from bbpe.core.states cimport States
 from bbpe.core.status cimport check
-from bbpe.core.tasks cimport Tasks, heed_signals
+from bbpe.core.tasks cimport heed_signals
 from bbpe.core.text_group cimport TextGroup, check_rows
 from bbpe.core.text_view cimport check_cuts, text_close, text_open, text_view
 
 cdef enum:
-    ON_STACK = 512    # ids of a short text need no memory of their own
     SHORT = 1 << 20   # units of a text that is encoded in one go, without threads
-    FIRST = 1 << 13   # units of text that are looked at anyway when only so many ids are wanted
     STRETCH = 1 << 24 # units of a long text that are encoded at once
 
 SHORT_TEXT: int = SHORT
@@ -44,39 +36,17 @@ SHORT_TEXT: int = SHORT
 cdef class Encoder:
     """A model and, for schemes that have one, a compiled splitter; shared by any thread.
 
-    Without a splitter the caller cuts the text and hands over the ends of the pretokens.  Results never depend on
-    the states, which are the only thing that changes.
+    `id_count` is above all ids, those of special and added tokens too.  Without a splitter the caller cuts the text and
+    hands over the ends of the pretokens.  Results never depend on the states, which are the only thing that changes.
     """
 
-    def __cinit__(self, Model model not None, Splitter splitter=None):
+    def __cinit__(self, Model model not None, Splitter splitter=None, size_t id_count=0):
         self.model = model
         self.splitter = splitter
         self.states = States(model, splitter)
-        self.ints = IntObjects(model.written_count)
+        self.ints = IntObjects(max(id_count, model.written_count))
 
-    cpdef list encode_list(
-        self, text: Text, tuple before: tuple[int, ...] = (), tuple after: tuple[int, ...] = ()
-    ):  # -> list[int]
-        """The ids of a str or bytes-like text as a list of int, between others."""
-        cdef text_view view
-        cdef uint32_t few[ON_STACK]
-        cdef uint32_t *ids = few
-        cdef size_t count = 0, bound
-        text_open(&view, text)
-        try:
-            bound = bbpe_encode_bound(view.text.unit_size, view.length)
-            if bound + BBPE_ENCODE_SLACK > ON_STACK:
-                ids = <uint32_t *>bbpe_memory_new(bound + BBPE_ENCODE_SLACK, sizeof(uint32_t))
-                if ids == NULL:
-                    raise MemoryError("bbpe could not allocate memory")
-            self._encode(&view, 0, view.length, ids, &count)
-            return self.ints.to_list(ids, count, before, after)
-        finally:
-            text_close(&view)
-            if ids != few:
-                bbpe_memory_free(ids)
-
-    def encode_array(self, text: Text) -> npt.NDArray[np.uint32]:
+    def to_array(self, text: Text) -> npt.NDArray[np.uint32]:
         """The ids of a str or bytes-like text as uint32[n]."""
         cdef text_view view
         cdef IdBuffer buffer
@@ -88,7 +58,7 @@ cdef class Encoder:
             while start < view.length:
                 stop = self._stretch_end(&view, start)
                 buffer.extend(count + bbpe_encode_bound(view.text.unit_size, stop - start))
-                self._encode(&view, start, stop, buffer.ids + count, &found)
+                self.encode_range(&view, start, stop, buffer.ids + count, &found)
                 count, start = count + found, stop
                 PyErr_CheckSignals()
         finally:
@@ -112,7 +82,8 @@ cdef class Encoder:
             self.states.give_back(state)
         return view.length if cut == BBPE_SPLIT_NO_CUT else cut
 
-    cdef int _encode(self, text_view *view, size_t start, size_t stop, uint32_t *ids, size_t *count) except -1:
+    cdef int encode_range(self, const text_view *view, size_t start, size_t stop, uint32_t *ids, size_t *count) except -1:
+        """The ids of a part of a text, as if it were all of it; `ids` has room for BBPE_ENCODE_SLACK more than the bound."""
         cdef bbpe_encode_state *state
         cdef bbpe_status status
         if self.splitter is None:
@@ -125,115 +96,24 @@ cdef class Encoder:
         self.states.give_back(state)
         return check(status)
 
-    def encode_given(self, data: Buffer, const int64_t[::1] ends not None) -> npt.NDArray[np.uint32]:
+    def encode_given(self, const uint8_t[::1] data: Buffer, const int64_t[::1] ends not None) -> npt.NDArray[np.uint32]:
         """The ids of a bytes-like text whose pretokens end at `ends`, int64[n], as uint32[m]."""
-        return self._encode_given(data, ends, NULL)
-
-    cdef object _encode_given(self, const uint8_t[::1] text, const int64_t[::1] ends, bbpe_bpe_dropout *dropout):
         cdef IdBuffer buffer
-        cdef size_t count = 0, n = ends.shape[0]
+        cdef size_t count = 0, n = ends.shape[0], size = data.shape[0]
         cdef bbpe_encode_state *state
         cdef bbpe_status status
         if n == 0:
             return np.empty(0, dtype=np.uint32)
-        check_pretokens(ends, <size_t>text.shape[0])
-        buffer = IdBuffer(text.shape[0])
-        buffer.extend(text.shape[0])
-        # what is encoded with dropout is not cached
-        state = self.states.borrow(text.shape[0] if dropout == NULL else 0)
+        check_pretokens(ends, size)
+        buffer = IdBuffer(size)
+        buffer.extend(size)
+        state = self.states.borrow(size)
         with nogil:
             status = bbpe_encode_given(
-                self.states.encoder(), state, &text[0] if text.shape[0] else NULL, text.shape[0], &ends[0], n, dropout, buffer.ids, &count)
+                self.states.encoder(), state, &data[0] if size else NULL, size, &ends[0], n, buffer.ids, &count)
         self.states.give_back(state)
         check(status)
         return buffer.taken(count)
-
-    def encode_dropout(
-        self, data: Buffer, const int64_t[::1] ends not None, double dropout, uint64_t[::1] random not None
-    ) -> npt.NDArray[np.uint32]:
-        """As `encode_given`, each merge skipped with a probability; `random`, uint64[1], is the seed and goes on."""
-        cdef bbpe_bpe_dropout chance
-        if self.model.view.bpe == NULL:
-            raise ValueError("dropout skips merges, and this tokenizer's model has none; expected BPE")
-        if random.shape[0] != 1:
-            raise ValueError(f"random has {random.shape[0]} numbers; expected one")
-        chance.state, chance.threshold = random[0], <uint64_t>(dropout * <double>(<uint64_t>1 << 53))
-        ids = self._encode_given(data, ends, &chance)
-        random[0] = chance.state
-        return ids
-
-    def count(self, text: Text, limit: int | None = None) -> int:
-        """How many ids a text has; no further than to more than `limit`."""
-        cdef text_view view
-        cdef bbpe_encode_state *state = NULL
-        cdef bbpe_status status
-        cdef size_t count = 0, most = <size_t>-1
-        if self.splitter is None:
-            raise ValueError("this encoder has no splitter; the ends of the pretokens are needed")
-        if limit is not None:
-            most = limit
-        text_open(&view, text)
-        try:
-            # tables for what is looked at, not for all of the text
-            state = self.states.borrow(view.length if limit is None else min(view.length, FIRST + most))
-            encoder = self.states.encoder()
-            held = let_go(view.length)
-            status = bbpe_encode_count(encoder, state, view.text, 0, view.length, most, False, &count)
-            take_back(held)
-            check(status)
-            return count
-        finally:
-            if state != NULL:
-                self.states.give_back(state)
-            text_close(&view)
-
-    def count_parts(self, text: Text, const int64_t[::1] cuts not None, Tasks tasks not None, size_t worker) -> int:
-        """How many ids units cuts[k] to cuts[k + 1] of a text have for all k to be taken of `tasks`."""
-        cdef text_view view
-        cdef bbpe_status status = BBPE_OK
-        cdef bbpe_task_span taken
-        cdef size_t count, start, stop, total = 0
-        cdef bbpe_encode_state *state = NULL
-        tasks.check_worker(worker)
-        text_open(&view, text)
-        try:
-            state = self.states.borrow(tasks.share, worker)
-            check_cuts(cuts, &view, tasks.c.count)
-            with nogil:
-                while status == BBPE_OK and bbpe_work_queue_take(&tasks.c, worker, &taken):
-                    if not bbpe_ends_part(&cuts[taken.start], &cuts[taken.stop], view.length, &start, &stop):
-                        status = BBPE_CHANGED
-                        break
-                    status = bbpe_encode_count(self.states.encoder(), state, view.text, start, stop, <size_t>-1, False, &count)
-                    total += count
-                    heed_signals(worker)
-            check(status)
-            return total
-        finally:
-            if state != NULL:
-                self.states.give_back(state, worker)
-            text_close(&view)
-
-    def count_rows(
-        self, texts: Texts, size_t start, size_t end, int64_t[::1] lengths not None, size_t share,
-        size_t worker
-    ):
-        """Put the numbers of ids of texts[start:end) in `lengths`; the worker's share is `Tasks.share`."""
-        cdef TextGroup group = TextGroup()
-        cdef bbpe_encode_state *state
-        cdef size_t count, i
-        if self.splitter is None:
-            raise ValueError("this encoder has no splitter; the ends of the pretokens are needed")
-        check_rows(start, end, lengths)
-        state = self.states.borrow(share, worker)
-        try:
-            while start < end:
-                count = group.count(self.states.encoder(), state, texts, start, end)
-                for i in range(count):
-                    lengths[start + i] = <int64_t>group.c.counts[i]
-                start += count
-        finally:
-            self.states.give_back(state, worker)
 
     def cut(self, text: Text, size_t start, size_t window) -> int:
         """A position of `cuts` at or after unit `start`, looking about `window` units far; the end when there is none."""
@@ -328,31 +208,6 @@ cdef class Encoder:
             with nogil:
                 status = bbpe_ordered_output_add(&parts.c, worker, &job, total)
             check(status)
-
-    def encode_lists(
-        self, texts: Texts, size_t start, size_t end, size_t share, size_t worker=0,
-        bint is_all=False
-    ) -> list[list[int]]:
-        """The ids of texts[start:end) as lists of int; `share` as above.
-
-        If that is all of a batch, their memory serves the next one, up to the limit of caches: lists that several calls
-        make are not counted here."""
-        cdef TextGroup group = TextGroup()
-        cdef bbpe_encode_state *state = self.states.borrow(share, worker)
-        cdef size_t count, i, total = 0
-        cdef list rows = []
-        try:
-            while start < end:
-                count = group.encode_here(self.states.encoder(), state, texts, start, end)
-                self.ints.add_lists(rows, bbpe_encode_state_loan(state).ids, group.c.counts, count)
-                start += count
-                for i in range(count):
-                    total += group.c.counts[i]
-            bbpe_encode_state_guard_heap_top(state, is_all and total * sizeof(void *) <= BBPE_ATOMIC_LOAD(&BUDGET.limit))
-        finally:
-            self.states.give_back(state, worker)
-        IntObjects.track_lists(rows)
-        return rows
 
     def to_list(self, const uint32_t[::1] ids not None) -> list[int]:
         """Ids of this encoder, uint32[n], as a list of int."""

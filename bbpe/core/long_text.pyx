@@ -1,13 +1,14 @@
-"""One long text that passes a pipeline, for several threads."""
-from libc.stdint cimport int64_t, uint32_t
-from libc.string cimport memcpy, memset
+"""One long text, for several threads."""
+from libc.stdint cimport int64_t
+from libc.string cimport memset
 
 from bbpe.lazy import np
 
 from bbpe.core.automaton cimport host_call, host_call_of
+from bbpe.core.call cimport Call, array_of, call_view, solve, view_call
 from bbpe.core.c_base cimport BBPE_NO_MEMORY, BBPE_OK, bbpe_status
 from bbpe.core.c_encode cimport (
-    bbpe_encode_cuts, bbpe_encode_state, bbpe_encode_state_loan, bbpe_encode_state_reserve, bbpe_encode_stretches,
+    bbpe_encode_count, bbpe_encode_cuts, bbpe_encode_state, bbpe_encode_state_loan, bbpe_encode_state_reserve, bbpe_encode_stretches,
     bbpe_encode_text,
 )
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_reserve
@@ -16,7 +17,6 @@ from bbpe.core.c_pipeline cimport (
     bbpe_pipeline_next, bbpe_pipeline_run, bbpe_stretch,
 )
 from bbpe.core.interpreter_lock cimport let_go, take_back
-from bbpe.core.piped cimport Call, Piped, call_view, solve, view_call
 from bbpe.core.status cimport check
 from bbpe.core.text_view cimport text_close, text_open, text_view
 
@@ -30,8 +30,10 @@ ctypedef struct vector:
 
 
 cdef class LongText:
-    """One long text on its way through a pipeline, a section at a time, whose parts several threads encode."""
-    cdef Piped piped
+    """One long text on its way through a pipeline, a section at a time, whose parts several threads encode.
+
+    A text that the encoder gets as it is is one section, and its parts end at `cuts`.
+    """
     cdef Call call
     cdef object text
     cdef text_view view
@@ -41,14 +43,20 @@ cdef class LongText:
     cdef bbpe_stretch *stretches  # those of the run, the long ones cut
     cdef size_t count, capacity
     cdef vector parts  # where in these each part begins, and where the last one ends
+    cdef const int64_t[::1] cuts
 
-    def __cinit__(self, Piped piped not None, text: Text, Call call not None, size_t chunk):
+    def __cinit__(self, text: Text, Call call not None, size_t chunk):
         """`chunk`: the code units of a part, about."""
         memset(&self.run, 0, sizeof(self.run))
-        self.piped, self.call, self.text, self.chunk = piped, call, text, max(chunk, <size_t>1)
+        if not call.is_divided:
+            raise ValueError("the ids of a part depend on those before it; the text cannot be divided")
+        self.call, self.text, self.chunk = call, text, max(chunk, <size_t>1)
         self.view.has_buffer = False
         text_open(&self.view, text)
         self.host = host_call_of(self.view.length)
+        if call.is_bare:
+            self.cuts = call.encoder.cuts(text, self.chunk)
+            return
         check(bbpe_pipeline_begin(&self.run, self.view.text.units, self.view.text.unit_size, self.view.length))
 
     def __dealloc__(self):
@@ -64,6 +72,9 @@ cdef class LongText:
         cdef call_view view
         if self.run.is_done:
             return 0
+        if self.call.is_bare:
+            self.run.is_done = True
+            return len(self.cuts) - 1
         bbpe_pipeline_empty(&self.run)
         while not self.run.is_done and self.run.bytes < SECTION_BYTES and self.run.count < SECTION_STRETCHES:
             view_call(&view, self.call, &self.host)
@@ -73,11 +84,11 @@ cdef class LongText:
             check(status)
             if self.run.problem != BBPE_PIPELINE_FINE:
                 solve(&self.run, self.call, &view, self.text)
-        self.piped.encoder.states.prepare(SECTION_BYTES)
-        state = self.piped.encoder.states.borrow(0)
+        self.call.encoder.states.prepare(SECTION_BYTES)
+        state = self.call.encoder.states.borrow(0)
         with nogil:
             status = self._divide(state)
-        self.piped.encoder.states.give_back(state)
+        self.call.encoder.states.give_back(state)
         check(status)
         return self.parts.count - 1
 
@@ -96,7 +107,7 @@ cdef class LongText:
                     status = BBPE_NO_MEMORY
                     break
                 count = bbpe_encode_cuts(
-                    self.piped.encoder.states.encoder(), state, bbpe_encode_text(stretch.text, 0), stretch.n, self.chunk, cuts.items)
+                    self.call.encoder.states.encoder(), state, bbpe_encode_text(stretch.text, 0), stretch.n, self.chunk, cuts.items)
             for k in range(count):
                 if self.count == 0 or part >= self.chunk:
                     status = self._begin_part()
@@ -138,33 +149,41 @@ cdef class LongText:
     def encode(self, size_t part, bint keeps, size_t share, size_t worker) -> tuple[npt.NDArray[np.uint32] | None, int]:
         """The ids of a part of the section, if they are wanted, and how many they are."""
         cdef bbpe_encode_state *state
-        cdef bbpe_status status
-        cdef size_t start, stop, i, bound = 0, count = 0
-        cdef uint32_t *ids
-        cdef uint32_t[::1] out
-        if part + 1 >= self.parts.count:
-            raise IndexError(f"part {part} of {self.parts.count - 1}")
-        start, stop = self.parts.items[part], self.parts.items[part + 1]
-        state = self.piped.encoder.states.borrow(share, worker)
+        cdef size_t parts = (len(self.cuts) if self.call.is_bare else self.parts.count) - 1, count = 0
+        if part >= parts:
+            raise IndexError(f"part {part} of {parts}")
+        state = self.call.encoder.states.borrow(share, worker)
         try:
-            for i in range(start, stop):
-                bound += self.stretches[i].n + 1
-            if keeps:
-                check(bbpe_encode_state_reserve(state, bound))
-            ids = bbpe_encode_state_loan(state).ids if keeps else NULL
-            with nogil:
-                status = bbpe_encode_stretches(
-                    self.piped.encoder.states.encoder(), state, self.stretches + start, stop - start, ids, &count)
-            check(status)
-            if not keeps:
-                return None, count
-            array = np.empty(count, dtype=np.uint32)
-            if count:
-                out = array
-                memcpy(&out[0], ids, count * sizeof(uint32_t))
-            return array, count
+            check(self._encode_cut(state, part, keeps, &count) if self.call.is_bare else
+                  self._encode_stretches(state, part, keeps, &count))
+            return (array_of(bbpe_encode_state_loan(state).ids, count) if keeps else None), count
         finally:
-            self.piped.encoder.states.give_back(state, worker)
+            self.call.encoder.states.give_back(state, worker)
+
+    cdef bbpe_status _encode_cut(self, bbpe_encode_state *state, size_t part, bint keeps, size_t *count) noexcept:
+        cdef bbpe_status status
+        cdef size_t start = self.cuts[part], stop = self.cuts[part + 1]
+        encoder = self.call.encoder.states.encoder()
+        held = let_go(stop - start)
+        status = bbpe_encode_count(encoder, state, self.view.text, start, stop, <size_t>-1, keeps, count)
+        take_back(held)
+        return status
+
+    cdef bbpe_status _encode_stretches(self, bbpe_encode_state *state, size_t part, bint keeps, size_t *count) noexcept:
+        cdef bbpe_status status = BBPE_OK
+        cdef size_t start = self.parts.items[part], stop = self.parts.items[part + 1], i, bound = 0
+        for i in range(start, stop):
+            bound += self.stretches[i].n + 1
+        if keeps:
+            status = bbpe_encode_state_reserve(state, bound)
+        encoder = self.call.encoder.states.encoder()
+        held = let_go(bound)
+        if status == BBPE_OK:
+            status = bbpe_encode_stretches(
+                encoder, state, self.stretches + start, stop - start, bbpe_encode_state_loan(state).ids if keeps else NULL,
+                count)
+        take_back(held)
+        return status
 
 
 cdef bint reserve(vector *self, size_t count) noexcept nogil:

@@ -5,25 +5,13 @@ import numpy as np
 import numpy.typing as npt
 
 from .aligned import AlignedCall
-from .encoder import Encoder
-from .piped import Call, Piped
+from .call import Call
 
 _Method = TypeVar("_Method", bound=Callable[..., list[int]])
 _Batches = TypeVar("_Batches", bound=Callable[..., list[list[int]]])
 _WithOffsets = TypeVar("_WithOffsets", bound=Callable[..., tuple[list[int], npt.NDArray[np.int64]]])
 _Selection: TypeAlias = str | tuple[str, ...] | frozenset[str]
-_Make: TypeAlias = Callable[[_Selection, _Selection, bool], "ShortCall | AlignedCall | None"]
-
-class ShortCall:
-    def __new__(
-        cls,
-        encoder: Encoder | None = None,
-        before: tuple[int, ...] = (),
-        after: tuple[int, ...] = (),
-        *,
-        piped: Piped | None = None,
-        call: Call | None = None,
-    ) -> Self: ...
+_Make: TypeAlias = Callable[[_Selection, _Selection, bool], "Call | AlignedCall | None"]
 
 class ShortCalls:
     def __new__(cls, make: _Make) -> Self: ...

@@ -6,8 +6,7 @@ cimport cython
 from functools import wraps
 
 from bbpe.core.aligned cimport AlignedCall
-from bbpe.core.encoder cimport Encoder
-from bbpe.core.piped cimport Call, Piped
+from bbpe.core.call cimport Call
 
 from bbpe.core.encoder import SHORT_TEXT as _SHORT_TEXT
 
@@ -24,28 +23,7 @@ cdef enum:
 # stub: _Batches = TypeVar("_Batches", bound=Callable[..., list[list[int]]])
 # stub: _WithOffsets = TypeVar("_WithOffsets", bound=Callable[..., tuple[list[int], npt.NDArray[np.int64]]])
 # stub: _Selection: TypeAlias = str | tuple[str, ...] | frozenset[str]
-# stub: _Make: TypeAlias = Callable[[_Selection, _Selection, bool], "ShortCall | AlignedCall | None"]
-
-
-cdef class ShortCall:
-    """What encodes the texts of calls with the same options: an encoder, with ids before and after theirs, or a pipeline."""
-    cdef Encoder encoder
-    cdef tuple before, after
-    cdef Piped piped
-    cdef Call call
-
-    def __cinit__(
-        self, Encoder encoder=None, tuple before: tuple[int, ...] = (), tuple after: tuple[int, ...] = (), *,
-        Piped piped=None, Call call=None
-    ):
-        if (encoder is None) == (piped is None) or (piped is None) != (call is None):
-            raise ValueError("a short call has an encoder, or a pipeline and its call")
-        self.encoder, self.before, self.after, self.piped, self.call = encoder, before, after, piped, call
-
-    cdef list to_list(self, text):
-        if self.piped is not None:
-            return self.piped.to_list(text, self.call)
-        return self.encoder.encode_list(text, self.before, self.after)
+# stub: _Make: TypeAlias = Callable[[_Selection, _Selection, bool], "Call | AlignedCall | None"]
 
 
 cdef class ShortCalls:
@@ -105,7 +83,7 @@ def short_first(method: _Method) -> _Method:
         seed=None
     ):
         cdef ShortCalls short
-        cdef ShortCall call
+        cdef Call call
         if pair is None and not dropout and PyUnicode_Check(text) and PyUnicode_GET_LENGTH(text) < SHORT:
             short = self._short
             call = None if short is None else short.get(allowed_special, disallowed_special, add_special_tokens)
@@ -136,7 +114,7 @@ def short_batches_first(method: _Batches) -> _Batches:
         self, texts, *, threads=None, allowed_special=NONE, disallowed_special=NONE, add_special_tokens=False
     ):
         cdef ShortCalls short
-        cdef ShortCall call
+        cdef Call call
         if threads is None and type(texts) is list and is_short(<list>texts):
             short = self._short
             call = None if short is None else short.get(allowed_special, disallowed_special, add_special_tokens)
@@ -163,7 +141,7 @@ cdef bint is_short(list texts):
     return length < SHORT_BATCH
 
 
-cdef list lists_of(list texts, ShortCall call):
+cdef list lists_of(list texts, Call call):
     """The ids of each text, or `None` if one is refused, so that the error names its place in the batch."""
     cdef list rows = []
     try:

@@ -21,13 +21,9 @@ cdef class TextGroup:
     cdef int open(self, object texts, size_t start, size_t end) except -1
     cdef void close(self) noexcept
     cdef int encode(self, const bbpe_encoder *encoder, bbpe_encode_state *state, uint32_t *ids) except -1
-    cdef size_t count(
-        self, const bbpe_encoder *encoder, bbpe_encode_state *state, object texts, size_t start, size_t end) except 0
     cdef size_t encode_to(
         self, const bbpe_encoder *encoder, bbpe_encode_state *state, object texts, size_t start, size_t end, uint32_t *ids,
         size_t most) except 0
-    cdef size_t encode_here(
-        self, const bbpe_encoder *encoder, bbpe_encode_state *state, object texts, size_t start, size_t end) except 0
 
 
 cdef int check_rows(size_t start, size_t end, const int64_t[::1] lengths) except -1

@@ -4,7 +4,7 @@ from libc.stdint cimport int64_t, uint32_t
 
 from bbpe.core.c_base cimport bbpe_status
 from bbpe.core.c_encode cimport (
-    bbpe_encode_bound, bbpe_encode_state, bbpe_encode_state_loan, bbpe_encode_state_reserve, bbpe_encode_texts, bbpe_encoder,
+    bbpe_encode_bound, bbpe_encode_state, bbpe_encode_texts, bbpe_encoder,
 )
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new
 from bbpe.core.column cimport Column
@@ -40,6 +40,7 @@ cdef class TextGroup:
                 text_open(view, text_at(texts, start + c.count))
             else:
                 column.open(view, start + c.count)
+            c.texts[c.count], c.lengths[c.count] = view.text, view.length
             c.bound += bbpe_encode_bound(view.text.unit_size, view.length)
             c.count += 1
         return 0
@@ -54,9 +55,6 @@ cdef class TextGroup:
         """Encode what is open; then signals are heard.  NULL: the numbers of ids are all that is wanted."""
         cdef text_group *c = self.c
         cdef bbpe_status status
-        cdef size_t i
-        for i in range(c.count):
-            c.texts[i], c.lengths[i] = c.views[i].text, c.views[i].length
         held = let_go(c.bound)
         status = bbpe_encode_texts(encoder, state, c.texts, c.lengths, c.count, ids, c.counts)
         take_back(held)
@@ -64,39 +62,19 @@ cdef class TextGroup:
         PyErr_CheckSignals()
         return 0
 
-    cdef size_t count(
-        self, const bbpe_encoder *encoder, bbpe_encode_state *state, object texts, size_t start, size_t end
-    ) except 0:
-        """Count the ids of the next texts of a batch; returns how many texts these are.  The numbers are in `c.counts`."""
-        try:
-            self.open(texts, start, end)
-            self.encode(encoder, state, NULL)
-            return self.c.count
-        finally:
-            self.close()
-
     cdef size_t encode_to(
         self, const bbpe_encoder *encoder, bbpe_encode_state *state, object texts, size_t start, size_t end, uint32_t *ids,
         size_t most
     ) except 0:
-        """As `count`, and write the ids, at most so many, to where the caller chooses."""
+        """Encode the next texts of a batch; returns how many texts these are.
+
+        The numbers of ids are in `c.counts`, and the ids, at most so many, where the caller chooses.
+        """
         try:
             self.open(texts, start, end)
             if self.c.bound > most:
                 raise RuntimeError(f"texts from {start} on were replaced: the batch was changed while it was encoded")
             self.encode(encoder, state, ids)
-            return self.c.count
-        finally:
-            self.close()
-
-    cdef size_t encode_here(
-        self, const bbpe_encoder *encoder, bbpe_encode_state *state, object texts, size_t start, size_t end
-    ) except 0:
-        """As `count`, and write the ids to the state's memory."""
-        try:
-            self.open(texts, start, end)
-            check(bbpe_encode_state_reserve(state, self.c.bound))
-            self.encode(encoder, state, bbpe_encode_state_loan(state).ids)
             return self.c.count
         finally:
             self.close()

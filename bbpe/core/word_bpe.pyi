@@ -1,9 +1,6 @@
 from collections.abc import Mapping, Sequence
 from typing import Self
 
-import numpy as np
-import numpy.typing as npt
-
 from .bpe import BPE
 from .model import Model
 from .wordpiece import _BertRules
@@ -28,4 +25,3 @@ class WordBPE(Model):
     ) -> Self: ...
     @property
     def is_of_bytes(self) -> bool: ...
-    def marked(self, data: bytes, ends: npt.NDArray[np.int64]) -> tuple[bytes, npt.NDArray[np.int64]]: ...

@@ -1,17 +1,10 @@
 """BPE of words whose symbols are some characters or bytes, in C (csrc/models/word_bpe/word_bpe.h)."""
-from libc.stdint cimport int64_t, uint32_t, uint8_t
-from libc.string cimport memset
-
-from bbpe.lazy import np
+from libc.stdint cimport uint32_t, uint8_t
 
 from bbpe.core.bpe cimport BPE
-from bbpe.core.c_base cimport BBPE_CHANGED
-from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new
 from bbpe.core.c_models cimport (
-    BBPE_BERT_BLANK, BBPE_BERT_JOIN, bbpe_model_of_word_bpe, bbpe_model_scratch, bbpe_model_scratch_free, bbpe_word_bpe_bound,
-    bbpe_word_bpe_free, bbpe_word_bpe_init, bbpe_word_bpe_mark,
+    BBPE_BERT_BLANK, BBPE_BERT_JOIN, bbpe_model_of_word_bpe, bbpe_word_bpe_free, bbpe_word_bpe_init,
 )
-from bbpe.core.ends cimport bbpe_ends_next, check_ends
 from bbpe.core.model cimport Model
 from bbpe.core.status cimport check
 from bbpe.core.wordpiece cimport rules_of
@@ -62,37 +55,3 @@ cdef class WordBPE(Model):
     def is_of_bytes(self) -> bool:
         """Whether symbols are bytes without marks, so that tokens spell the text but for what is unknown."""
         return self.c.of_bytes and not (self.c.begins or self.c.ends)
-
-    def marked(
-        self, const uint8_t[::1] data not None: bytes, const int64_t[::1] ends not None
-    ) -> tuple[bytes, npt.NDArray[np.int64]]:
-        """The words of pretokens, which end at `ends`, as `bpe` finds them: bytes, and their ends in these, int64[n]."""
-        cdef size_t start = 0, end = 0, used = 0, i, k, count = 0, words = 0, size = <size_t>data.shape[0]
-        cdef bbpe_model_scratch scratch
-        cdef size_t *borders
-        check_ends(ends, size)
-        found = np.empty(data.shape[0], dtype=np.int64)
-        out = np.empty(bbpe_word_bpe_bound(data.shape[0]) + 1, dtype=np.uint8)
-        cdef int64_t[::1] places = found
-        cdef uint8_t[::1] bytes_out = out
-        memset(&scratch, 0, sizeof(scratch))
-        borders = <size_t *>bbpe_memory_new(size, sizeof(size_t))
-        if borders == NULL:
-            raise MemoryError("bbpe could not allocate memory")
-        try:
-            for i in range(<size_t>ends.shape[0]):
-                if not bbpe_ends_next(&ends[i], size, &end):
-                    check(BBPE_CHANGED)
-                if end == start:
-                    continue
-                check(bbpe_word_bpe_mark(
-                    &self.c, &scratch, &data[start], end - start, &bytes_out[used], borders, &count))
-                for k in range(count):
-                    places[words + k] = <int64_t>(used + borders[k])
-                words += count
-                used += borders[count - 1] if count else 0
-                start = end
-        finally:
-            bbpe_model_scratch_free(&scratch)
-            bbpe_memory_free(borders)
-        return out[:used].tobytes(), found[:words].copy()

@@ -79,9 +79,9 @@ class _Cutter:
         self, encoder: TextEncoder, tokens: TokenBytes, data: bytes, limit: int, matcher: Matcher | None
     ) -> None:
         self._encoder, self._tokens, self.data, self._limit, self._matcher = encoder, tokens, data, limit, matcher
-        short = encoder.short if matcher is None else None
-        is_fast = short is not None and not isinstance(short.model, WordBPE | WordPiece)
-        self._fast: Encoder | None = short if is_fast else None
+        plain = encoder.plain if matcher is None else None
+        is_fast = plain is not None and not isinstance(plain.model, WordBPE | WordPiece)
+        self._fast: Encoder | None = plain if is_fast else None
         self._one = np.zeros((1, 2), np.int64)
 
     def all(self) -> npt.NDArray[np.int64]:

@@ -1,38 +1,49 @@
-"""Encode single texts and batches: split off special tokens and spread the work over threads."""
+"""Encode single texts and batches by the options of a call, and spread the work over threads."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from copy import copy
 from functools import cache
 from itertools import chain
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from ..core.batch import most_ids
-from ..core.encoder import Encoder
-from ..core.model import Model
+from ..core.batch import extent, most_ids
+from ..core.bpe import BPE
+from ..core.call import Call, Dropout, Pipeline
+from ..core.encoder import SHORT_TEXT, Encoder
+from ..core.long_text import LongText
 from ..core.parts import Parts
-from ..core.piped import Pipeline
-from ..core.short_calls import ShortCall
 from ..core.tasks import Tasks
-from ..core.word_bpe import WordBPE
 from ..lazy import lazy_property, np, npt, safe_import
-from ..pipeline.special_tokens import NOTHING, Matcher, Selection, SpecialTokens
+from ..pipeline.special_tokens import Matcher, OptionMatcher, Selection, SpecialTokens
 from ..pipeline.streaming import pieces
 from ..records import dataclass, real, whole
-from ..splitting.patterns import Pattern
-from ..splitting.scheme import Scheme
+from ..spec.spec import TokenizerSpec, with_modelled
 from ..splitting.splitter import TextSplitter, compiled_steps
 from ..text import Text, text_bytes
-from ..threads import imap, run, thread_count
-from .batches import THREAD_WORTH, Batch, chunk_length, text_length
-from .piped import NOTHING_AROUND, Around, PipedTexts
+from ..threads import run, thread_count
+from .plan import EncodingPlan, plan_of
 
 if TYPE_CHECKING:
     from ..core.column import Texts
     from ..types import Ragged
-    from .aligned import AlignedTexts
 
 Ids: TypeAlias = "npt.NDArray[np.uint32]"
+#: The ids of a template before and after those of each text.
+Around: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
+NOTHING_AROUND: Around = ((), ())
+_T = TypeVar("_T")
+
+#: Text shorter than this, in characters or bytes, is encoded by one thread.
+THREAD_WORTH = SHORT_TEXT
+#: The largest and the smallest part of a text that is one task; threads idle at the end of larger tasks, and wait for
+#: each other between smaller ones.
+_CHUNK, _LEAST_CHUNK = 1 << 18, 1 << 17
+#: The fewest tasks for each thread, because in a text of many languages some parts take five times as long as others.
+_TASKS = 16
+#: Calls that are remembered, of a tokenizer; a program has few.
+_MOST_CALLS = 512
 
 
 @dataclass(frozen=True)
@@ -87,179 +98,141 @@ def checked_seed(dropout: float, seed: int | None) -> int:
 
 
 class TextEncoder:
-    """Encodes texts by a pattern and a model.
+    """Encodes texts by a plan for a spec; all ids are below `id_count`, by default those of the spec.
 
-    The `matcher` of a call has the special tokens that become ids and those that are refused.  A `scheme` that gives
-    the same ids splits texts instead of the pattern.
+    The `matcher` of a call has the special tokens that become ids and those that are refused.
     """
 
-    #: Whether rules change texts before the engine gets them, as in `RuleEncoder`.
-    has_rules = False
-
-    def __init__(self, model: Model, pattern: Pattern, scheme: Scheme | None = None) -> None:
-        self.splitter = TextSplitter(pattern, scheme)
-        self.encoder = Encoder(model, self.splitter.compiled)
-        self._open_tail = pattern.open_tail if scheme is None else 1  # such a scheme depends on pairs of bytes only
-        #: Encodes texts with special tokens or a template; `None` if a regex splits.
-        self.piped: PipedTexts | None = None
-        #: Makes the encoder of texts with the offsets of ids, or `None` when a rule needs Python. It gets this encoder
-        #: as an argument: one that referred to itself would keep its caches until the next garbage collection.
-        self.aligned: Callable[[TextEncoder], AlignedTexts | None] = lambda _: None
-        #: Makes the same with the numbers of pretokens.
-        self.with_words: Callable[[TextEncoder], AlignedTexts | None] = lambda _: None
-        #: The encoder for short texts without special tokens; `None` if a regex splits.
-        self.short: Encoder | None = None if self.splitter.compiled is None else self.encoder
-
-    def pipeline(self) -> Pipeline | None:
-        """Return the rules that are applied before the engine, compiled; `None` when some need Python."""
-        if self.splitter.compiled is not None:
-            return Pipeline()
-        split = compiled_steps(self.splitter.pattern)
-        return None if split is None else Pipeline(pre_tokenizer=split)
+    def __init__(self, plan: EncodingPlan, spec: TokenizerSpec, id_count: int | None = None) -> None:
+        self.spec, self._shrink_factor = spec, plan.shrink_factor
+        self.splitter = TextSplitter(plan.pattern, plan.scheme)
+        self.pipeline: Pipeline = plan.pipeline(self.splitter)
+        self.encoder = Encoder(plan.model, self.splitter.compiled, spec.vocab_size if id_count is None else id_count)
+        #: Whether rules may change any part of a text.
+        self.has_rules = plan.spec is not None or bool(spec.modelled)
+        # a scheme in place of the pattern depends on pairs of bytes only
+        self._open_tail = plan.pattern.open_tail if plan.scheme is None else 1
+        self._dropout: Dropout | None = None
+        self._calls: dict[tuple[Matcher | None, Around], Call] = {}
+        self._kept: dict[str, Any] = {}
+        #: Most models of files have the special tokens among their own, and make them of texts that a normalizer has
+        #: changed (`#tag` to `[TAG]`).  A text from outside must not become a special token, so this model has none of
+        #: those `modelled`; where a call looks for some, a model that has these too encodes.
+        self._modelled = frozenset(spec.modelled)
+        self._with_modelled: dict[frozenset[int], TextEncoder] = {}
 
     def of(self, matcher: Matcher | None) -> TextEncoder:
-        """Return the encoder for a call that looks for these tokens: this one, but for `PolicyEncoder`."""
-        return self
+        """Return the encoder for a call that looks for these tokens."""
+        ids = self._modelled & matcher.ids if self._modelled and matcher is not None else None
+        if not ids:
+            return self
+        found = self._with_modelled.get(ids)
+        if found is None:
+            found = self._with_modelled.setdefault(ids, text_encoder(with_modelled(self.spec, ids)))
+        return found
+
+    def call(self, matcher: Matcher | None, around: Around = NOTHING_AROUND) -> Call:
+        """Return what encodes texts by the options of a call, between the ids of a template `around` theirs."""
+        found = self._calls.get((matcher, around))
+        if found is None:
+            if len(self._calls) >= _MOST_CALLS:
+                self._calls.clear()
+            found = self._calls[matcher, around] = self._made(matcher, around)
+        return found
+
+    def _made(self, matcher: Matcher | None, around: Around) -> Call:
+        chosen, (before, after) = self.of(matcher), around
+        if matcher is None:
+            return Call(chosen.encoder, chosen.pipeline, before=before, after=after, dropout=self._dropout)
+        normalized = None if matcher.after is None else matcher.after.found
+        return Call(
+            chosen.encoder, chosen.pipeline, tokens=matcher.found, normalized=normalized, refused=matcher.refused,
+            before=before, after=after, dropout=self._dropout,
+        )  # fmt: skip
 
     @lazy_property
-    def aligned_texts(self) -> AlignedTexts | None:
-        """The encoder of texts with the offsets of ids; `None` when a rule needs Python."""
-        return self.aligned(self)
+    def plain(self) -> Encoder | None:
+        """The encoder of a call without options, if it gets texts as they are."""
+        return self.encoder if self.call(None).is_plain else None
 
-    @lazy_property
-    def word_texts(self) -> AlignedTexts | None:
-        """The encoder of texts with offsets and the numbers of pretokens; `None` when a rule needs Python."""
-        return self.with_words(self)
+    def kept(self, name: str, make: Callable[[TextEncoder], _T]) -> _T:
+        """Return what `make` makes of this encoder, from a cache."""
+        if name not in self._kept:
+            self._kept[name] = make(self)
+        found: _T = self._kept[name]
+        return found
 
-    def _pipe(self, matcher: Matcher | None, around: Around = NOTHING_AROUND) -> PipedTexts | None:
-        """Return what encodes the texts of a call through the compiled pipeline; `None` if the engine alone does."""
-        is_plain = matcher is None and around == NOTHING_AROUND and self.splitter.compiled is not None
-        return None if is_plain else self.piped
+    def splitting(self) -> TextEncoder:
+        """Return an encoder that knows the pretokens of the pattern, which this one may split otherwise."""
+        other = self.copy()
+        if self.pipeline.pre_tokenizer is None and self.spec.pattern.scheme is None:
+            other.pipeline = self.pipeline.splitting(compiled_steps(self.spec.pattern))
+        return other
+
+    def with_dropout(self, dropout: float, seed: int) -> TextEncoder:
+        """Return an encoder that skips merges at random: all of its texts draw from one random generator, in turn."""
+        other = self.copy()
+        other._dropout = Dropout(dropout, seed)
+        return other
+
+    def copy(self) -> TextEncoder:
+        """Return an encoder with the same model and caches, to which this one may refer without a circle."""
+        other = copy(self)
+        other._calls, other._kept = {}, {}
+        return other
+
+    # -- one text ----------------------------------------------------------------------------------------------
 
     def to_list(self, text: Text, matcher: Matcher | None = None, around: Around = NOTHING_AROUND) -> list[int]:
         """Return the ids of a text, between those `around` it, as a list."""
-        is_short = self.splitter.compiled is not None and text_length(text) < THREAD_WORTH
-        if matcher is None and is_short:
-            return self.encoder.encode_list(text, *around)
-        if (pipe := self._pipe(matcher, around)) is not None:
-            return pipe.to_list(text, matcher, around)
-        if matcher is not None or around != NOTHING_AROUND:
-            before, after = around
-            ids = list(before)
-            for piece in (matcher or NOTHING).checked_pieces(text_bytes(text)):
-                if isinstance(piece, int):
-                    ids.append(piece)
-                else:
-                    ids += self.to_list(piece)
-            return [*ids, *after]
-        return self.encoder.to_list(self.to_array(text))
+        call = self.call(matcher, around)
+        if not _is_divided(text, None, call):
+            return call.to_list(text)
+        return call.encoder.to_list(self.to_array(text, matcher, None, around))
 
     def to_array(
         self, text: Text, matcher: Matcher | None = None, threads: int | None = None, around: Around = NOTHING_AROUND
     ) -> Ids:
         """Return the ids of a text, between those `around` it, as uint32[n]."""
-        if (pipe := self._pipe(matcher, around)) is not None:
-            return pipe.to_array(text, matcher, threads, around)
-        if matcher is not None or around != NOTHING_AROUND:
-            found = (
-                np.array([piece], np.uint32) if isinstance(piece, int) else self.to_array(piece, threads=threads)
-                for piece in (matcher or NOTHING).checked_pieces(text_bytes(text))
-            )
-            before, after = (np.array(ids, np.uint32) for ids in around)
-            return np.concatenate([before, *found, after])
-        if self.splitter.compiled is None:
-            batches = self.splitter.batches(text_bytes(text))
-            return np.concatenate([np.empty(0, np.uint32), *(self.encoder.encode_given(*batch) for batch in batches)])
-        if text_length(text) < THREAD_WORTH or thread_count(threads) == 1:
-            return self.encoder.encode_array(text)
-        cuts = self._cuts(text, threads)
-        parts = Parts(cuts, text_length(text), thread_count(threads), most_ids(text, 1))
-        run(parts.tasks, lambda worker: self.encoder.encode_parts(text, cuts, parts, worker))
+        call = self.call(matcher, around)
+        if not _is_divided(text, threads, call):
+            return call.to_array(text)
+        if not call.is_plain or around != NOTHING_AROUND:
+            return np.concatenate([ids for ids, _ in _sections(text, call, threads, keeps=True) if ids is not None])
+        cuts = call.encoder.cuts(text, chunk_length(len(text), threads))
+        parts = Parts(cuts, len(text), thread_count(threads), most_ids(text, 1))
+        run(parts.tasks, lambda worker: call.encoder.encode_parts(text, cuts, parts, worker))
         return parts.taken()
-
-    def _cuts(self, text: Text, threads: int | None) -> npt.NDArray[np.int64]:
-        """Return the positions at which a long text is split into parts for threads, int64[n + 1]."""
-        return self.encoder.cuts(text, chunk_length(text_length(text), threads))
 
     def count(self, text: Text, matcher: Matcher | None = None, threads: int | None = None) -> int:
         """Return the number of ids of a text without storing them."""
-        if (pipe := self._pipe(matcher)) is not None:
-            return pipe.count(text, matcher, threads)
-        if matcher is not None:
-            pieces = matcher.checked_pieces(text_bytes(text))
-            return sum(1 if isinstance(piece, int) else self.count(piece, threads=threads) for piece in pieces)
-        if self.splitter.compiled is None:
-            batches = self.splitter.batches(text_bytes(text))
-            return sum(len(self.encoder.encode_given(*batch)) for batch in batches)
-        if text_length(text) < THREAD_WORTH or thread_count(threads) == 1:
-            return self.encoder.count(text)
-        cuts = self._cuts(text, threads)
-        tasks = Tasks(len(cuts) - 1, text_length(text), thread_count(threads))
-        counts: list[int] = []
-        run(tasks, lambda worker: counts.append(self.encoder.count_parts(text, cuts, tasks, worker)))
-        return sum(counts)
+        call = self.call(matcher)
+        if not _is_divided(text, threads, call):
+            return call.count(text)
+        return sum(count for _, count in _sections(text, call, threads, keeps=False))
 
     def count_up_to(self, text: Text, limit: int, matcher: Matcher | None = None) -> int:
         """Return the number of ids of a text, or any number above `limit` if there are more than `limit`."""
-        if self._exceeds(text, limit, matcher):
-            return limit + 1
-        if (pipe := self._pipe(matcher)) is not None:
-            return pipe.count_up_to(text, matcher, limit)
-        if matcher is None and self.splitter.compiled is not None:
-            return self.encoder.count(text, limit=limit)
-        total = 0
-        for piece in pieces(_slices(text), self.splitter.cut, self._open_tail, matcher):
-            total += 1 if isinstance(piece, int) else len(self.encoder.encode_given(*piece))
-            if total > limit:
-                break
-        return total
+        is_long = self.of(matcher)._exceeds(text, limit, matcher)
+        return limit + 1 if is_long else self.call(matcher).count(text, limit)
 
     def _exceeds(self, text: Text, limit: int, matcher: Matcher | None) -> bool:
         """Return whether a text is longer than `limit` of the longest tokens, which is known without encoding it."""
-        longest = self.encoder.model.longest
-        if longest is None or self.splitter.pattern.drops_gaps:
+        longest, factor = self.encoder.model.longest, self._shrink_factor
+        if longest is None or factor is None or self.splitter.pattern.drops_gaps:
             return False
-        return text_length(text) > limit * max(longest, 0 if matcher is None else matcher.longest)
+        if self.has_rules and (isinstance(matcher, OptionMatcher) or not isinstance(text, str)):
+            return False
+        return text_length(text) > limit * factor * max(longest, 0 if matcher is None else matcher.longest)
 
-    def counts(
-        self, texts: Texts, matcher: Matcher | None = None, threads: int | None = None
-    ) -> npt.NDArray[np.int64]:
-        """Return the number of ids of each text, int64[n]."""
-        if (pipe := self._pipe(matcher)) is not None:
-            return pipe.counts(texts, matcher, threads)
-        batch = Batch(texts, threads)
-        if matcher is not None or self.splitter.compiled is None:
-            found = imap(lambda text: self.count(text, matcher, threads=1), texts, batch.threads)
-            return np.fromiter(found, np.int64, len(texts))
-        counts = np.zeros(len(texts), dtype=np.int64)
-        marks = batch.marks()
-        tasks = Tasks(len(marks) - 1, batch.length, batch.threads)
-
-        def work(worker: int) -> None:
-            while (taken := tasks.take(worker)) is not None:
-                self.encoder.count_rows(texts, marks[taken.start], marks[taken.stop], counts, tasks.share, worker)
-
-        run(tasks, work)
-        return counts
-
-    def encode_pretokens(self, data: bytes, ends: npt.NDArray[np.int64]) -> Ids:
-        """Return the ids of pretokens that end at `ends`."""
-        return self.encoder.encode_given(data, ends)
-
-    def with_dropout(self, dropout: float, seed: int) -> TextEncoder:
-        """Return an encoder that skips merges at random."""
-        return DropoutEncoder(self, dropout, seed)
+    # -- many texts --------------------------------------------------------------------------------------------
 
     def lists(self, texts: Texts, matcher: Matcher | None = None, threads: int | None = None) -> list[list[int]]:
         """Return the ids of each text as a list."""
-        if (pipe := self._pipe(matcher)) is not None:
-            return pipe.lists(texts, matcher, threads)
-        if matcher is not None or self.splitter.compiled is None:
-            return list(imap(lambda text: self.to_list(text, matcher), texts, Batch(texts, threads).threads))
-        batch = Batch(texts, threads)
-        if batch.threads == 1:
-            return self.encoder.encode_lists(texts, 0, len(texts), batch.length, is_all=True)
-        parts = batch.each(lambda *part: self.encoder.encode_lists(texts, *part))
+        call, batch = self.call(matcher), Batch(texts, threads)
+        if batch.threads == 1 or not call.is_divided:
+            return call.lists(texts, 0, len(texts), batch.length, is_all=True)
+        parts = batch.each(lambda *part: call.lists(texts, *part))
         return list(chain.from_iterable(parts))
 
     def rows(self, texts: Texts, matcher: Matcher | None = None, threads: int | None = None) -> Ragged:
@@ -267,85 +240,155 @@ class TextEncoder:
         safe_import("bbpe.types")
         from ..types import Ragged
 
-        if (pipe := self._pipe(matcher)) is not None:
-            return pipe.rows(texts, matcher, threads)
-        batch = Batch(texts, threads)
-        if matcher is not None or self.splitter.compiled is None:
-            found = imap(lambda text: self.to_array(text, matcher, 1), texts, batch.threads)
-            return Ragged.from_rows(found)
-        marks = batch.marks()
-        offsets = np.zeros(len(texts) + 1, dtype=np.int64)
-        parts = Parts(batch.bounds(marks), batch.length, batch.threads)
-        run(parts.tasks, lambda worker: self.encoder.encode_row_parts(texts, marks, offsets[1:], parts, worker))
-        np.cumsum(offsets, out=offsets)
-        return Ragged(parts.taken(), offsets)
+        call, offsets = self.call(matcher), np.zeros(len(texts) + 1, np.int64)
+        if call.is_plain:  # which have as many ids at most as they have bytes, so that memory is known
+            batch = Batch(texts, threads)
+            marks = batch.marks()
+            parts = Parts(batch.bounds(marks), batch.length, batch.threads)
+            run(parts.tasks, lambda worker: call.encoder.encode_row_parts(texts, marks, offsets[1:], parts, worker))
+            np.cumsum(offsets, out=offsets)
+            return Ragged(parts.taken(), offsets)
+        arrays, lengths = _each(texts, call, threads, keeps=True)
+        np.cumsum(lengths, out=offsets[1:])
+        return Ragged(arrays[0] if len(arrays) == 1 else np.concatenate([np.empty(0, np.uint32), *arrays]), offsets)
+
+    def counts(
+        self, texts: Texts, matcher: Matcher | None = None, threads: int | None = None
+    ) -> npt.NDArray[np.int64]:
+        """Return the number of ids of each text, int64[n]."""
+        return _each(texts, self.call(matcher), threads, keeps=False)[1]
+
+    # -- text in chunks ----------------------------------------------------------------------------------------
 
     def stream(self, chunks: Iterable[Text], matcher: Matcher | None = None) -> Iterator[int]:
-        """Yield the ids of the joined chunks."""
-        for piece in pieces(chunks, self.splitter.cut, self._open_tail, matcher):
-            if isinstance(piece, int):
-                yield piece
-            else:
-                yield from self.encoder.to_list(self.encoder.encode_given(*piece))
+        """Yield the ids of the joined chunks, which are collected first if a rule may change any of them."""
+        if self.has_rules:
+            yield from self.to_list(_joined(chunks), matcher)
+            return
+        for ids in self.stream_arrays(chunks, matcher):
+            yield from self.encoder.to_list(ids)
 
     def stream_arrays(self, chunks: Iterable[Text], matcher: Matcher | None = None) -> Iterator[Ids]:
-        """Yield the ids of the joined chunks in parts, uint32[n] each."""
+        """Yield the ids of the joined chunks in parts, uint32[n] each, where no rule changes them."""
         for piece in pieces(chunks, self.splitter.cut, self._open_tail, matcher):
             yield np.array([piece], np.uint32) if isinstance(piece, int) else self.encode_pretokens(*piece)
+
+    # -- parts of texts ----------------------------------------------------------------------------------------
+
+    def encode_pretokens(self, data: bytes, ends: npt.NDArray[np.int64]) -> Ids:
+        """Return the ids of pretokens that end at `ends`."""
+        return self.encoder.encode_given(data, ends)
+
+    def pretokens(self, text: Text) -> list[bytes]:
+        """Return the pretokens of a text without special tokens, in the form that the model encodes."""
+        return list(chain.from_iterable(found for found, _, _ in self.call(None).parts(text)))
 
 
 def short_call(
     encoder: TextEncoder, specials: SpecialTokens, template: Around, allowed: Selection, refused: Selection, adds: bool
-) -> ShortCall | None:
-    """Return what encodes short texts by the options of a call; `None` when a rule needs Python.
-
-    `template` has the ids around those of a text where the call adds them.
-    """
-    matcher, around = specials.matcher(allowed, refused), template if adds else NOTHING_AROUND
-    if matcher is None and encoder.short is not None:
-        return ShortCall(encoder.short, *around)
-    pipe = encoder.of(matcher).piped
-    return None if pipe is None else ShortCall(piped=pipe.piped, call=pipe.call(matcher, around))
+) -> Call:
+    """Return what encodes short texts by the options of a call; `template` is around them where the call adds it."""
+    return encoder.call(specials.matcher(allowed, refused), template if adds else NOTHING_AROUND)
 
 
-class DropoutEncoder(TextEncoder):
-    """Encodes texts with BPE-dropout, which skips each merge with a probability.
-
-    Texts are encoded one after another, because all of them draw from one random generator.
-    """
-
-    def __init__(self, engine: TextEncoder, dropout: float, seed: int) -> None:
-        model = engine.encoder.model
-        self.splitter, self.encoder, self.short, self.piped = engine.splitter, engine.encoder, None, None
-        self.aligned = engine.aligned
-        self._words = model if isinstance(model, WordBPE) else None
-        if self._words is not None:
-            self.encoder = Encoder(self._words.bpe, None)
-        self._dropout, self._random = dropout, np.array([seed], np.uint64)
-
-    def to_list(self, text: Text, matcher: Matcher | None = None, around: Around = NOTHING_AROUND) -> list[int]:
-        """Return the ids of a text as a list."""
-        ids: list[int] = self.to_array(text, matcher, around=around).tolist()
-        return ids
-
-    def to_array(
-        self, text: Text, matcher: Matcher | None = None, threads: int | None = None, around: Around = NOTHING_AROUND
-    ) -> Ids:
-        """Return the ids of a text as uint32[n]."""
-        if matcher is not None or around != NOTHING_AROUND:
-            return super().to_array(text, matcher, threads, around)
-        return self.encode_pretokens(*self.splitter.cut(bytes(text_bytes(text)))[:2])
-
-    def encode_pretokens(self, data: bytes, ends: npt.NDArray[np.int64]) -> Ids:
-        """Return the ids of pretokens that end at `ends`."""
-        if self._words is not None:
-            data, ends = self._words.marked(data, ends)
-        return self.encoder.encode_dropout(data, ends, self._dropout, self._random)
+def text_encoder(spec: TokenizerSpec, *, is_fused: bool = True, model: BPE | None = None) -> TextEncoder:
+    """Return the encoder for a spec; `is_fused` and `model` are those of `plan_of`."""
+    return TextEncoder(plan_of(spec, is_fused=is_fused, model=model), spec)
 
 
-def _slices(text: Text) -> Iterator[Text]:
-    """Yield a text in slices, each as long as all slices before it together."""
-    start, end = 0, 1 << 12
-    while start < len(text):
-        yield text[start:end]
-        start, end = end, 2 * end
+def _joined(chunks: Iterable[Text]) -> str | bytes:
+    listed = list(chunks)
+    texts = [text for text in listed if isinstance(text, str)]
+    if len(texts) == len(listed):
+        return "".join(texts)
+    return b"".join(bytes(text_bytes(text)) for text in listed)
+
+
+# -- threads -----------------------------------------------------------------------------------------------
+
+
+def _is_divided(text: Text, threads: int | None, call: Call) -> bool:
+    """Return whether several threads encode a text."""
+    return text_length(text) >= THREAD_WORTH and call.is_divided and thread_count(threads) > 1
+
+
+def _sections(text: Text, call: Call, threads: int | None, *, keeps: bool) -> Iterator[tuple[Ids | None, int]]:
+    """Yield the ids of the parts of a long text, if they are wanted, and their number."""
+    length = text_length(text)
+    long = LongText(text, call, chunk_length(length, threads))
+    while parts := long.next_section():
+        tasks = Tasks(parts, length, thread_count(threads))
+        found: dict[int, tuple[Ids | None, int]] = {}
+
+        def encode(worker: int, tasks: Tasks = tasks, found: dict[int, tuple[Ids | None, int]] = found) -> None:
+            while (taken := tasks.take(worker)) is not None:
+                for part in range(taken.start, taken.stop):
+                    found[part] = long.encode(part, keeps, tasks.share, worker)
+
+        run(tasks, encode)
+        yield from (found[part] for part in range(parts))
+
+
+def _each(
+    texts: Texts, call: Call, threads: int | None, *, keeps: bool
+) -> tuple[list[Ids], npt.NDArray[np.int64]]:
+    """Return the ids of texts in arrays to be joined, and the number of ids of each text, int64[n]."""
+    batch = Batch(texts, threads)
+    if batch.threads == 1 or not call.is_divided:
+        return call.rows(texts, 0, len(texts), keeps, batch.length)
+    parts = batch.each(lambda start, stop, share, worker: call.rows(texts, start, stop, keeps, share, worker))
+    lengths = np.concatenate([np.empty(0, np.int64), *(lengths for _, lengths in parts)])
+    return [ids for arrays, _ in parts for ids in arrays], lengths
+
+
+def chunk_length(length: int, threads: int | None) -> int:
+    """Return the length of a task for a text of some length, so that all threads get equally many tasks."""
+    workers = thread_count(threads)
+    rounds = max(_TASKS, -(-length // (workers * _CHUNK)))
+    return max(_LEAST_CHUNK, -(-length // (workers * rounds)))
+
+
+class Batch:
+    """The lengths of the texts of a batch, in characters or bytes, and the number of threads for them."""
+
+    def __init__(self, texts: Texts, threads: int | None) -> None:
+        self._ends = np.empty(len(texts), np.int64)
+        self.length, self._most = extent(texts, self._ends)
+        self.threads = 1 if threads is None and self.length < THREAD_WORTH else thread_count(threads)
+
+    def marks(self) -> npt.NDArray[np.int64]:
+        """Return the number of the first text of each part of the batch, then the number of texts, int64[n + 1]."""
+        if self.threads == 1:  # one part for all texts
+            return np.array([0, len(self._ends)][: 1 + len(self._ends)])
+        chunk = chunk_length(self._most, self.threads)
+        marks = np.searchsorted(self._ends, np.arange(chunk, self._most, chunk)) + 1
+        marks = np.concatenate([[0], marks, [len(self._ends)]])
+        # not numpy.unique, because its first call imports modules for 10 ms
+        differ = np.concatenate([[True], marks[1:] > marks[:-1]])
+        return np.compress(differ, marks)
+
+    def bounds(self, marks: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Return the most ids that the texts before each mark can have, int64[n + 1]."""
+        return np.concatenate([[0], self._ends[marks[1:] - 1]])
+
+    def each(self, work: Callable[[int, int, int, int], _T]) -> list[_T]:
+        """Have threads call `work(start, stop, share, worker)` for parts of the batch; return the results in order."""
+        marks = self.marks()
+        tasks = Tasks(len(marks) - 1, self.length, self.threads)
+        found: dict[int, _T] = {}
+
+        def take(worker: int) -> None:
+            while (taken := tasks.take(worker)) is not None:
+                start, stop = int(marks[taken.start]), int(marks[taken.stop])
+                found[taken.start] = work(start, stop, tasks.share, worker)
+
+        run(tasks, take)
+        return [found[part] for part in sorted(found)]
+
+
+def text_length(text: Text) -> int:
+    """Return the number of characters or bytes of a text; `TypeError` unless it is a text."""
+    try:
+        return len(text)
+    except TypeError:
+        raise TypeError(f"a text is str or bytes-like, not {type(text).__name__}") from None

@@ -44,10 +44,10 @@ class Keys:
         found = [text for text, row in spec.token_options.items() if row.normalized and not row.verbatim]
         if not found:
             return
-        safe_import("bbpe.pipeline.normalizers")
-        from ..pipeline.normalizers import normalizer
+        safe_import("bbpe.pipeline.compiled_normalizers")
+        from ..pipeline.compiled_normalizers import normalize_function
 
-        normalize = normalizer(spec.rules.normalizers) or str
+        normalize = normalize_function(spec.rules.normalizers) or str
         for text in found:
             normalized = normalize(text)
             if normalized not in ("", text):

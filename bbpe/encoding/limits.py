@@ -34,9 +34,9 @@ def truncated(
     encoder: TextEncoder, token_bytes: TokenBytes, text: _T, limit: int, side: Side, matcher: Matcher | None
 ) -> _T:
     """Return a text truncated at a side to at most `limit` tokens; `Tokenizer.truncate` documents the details."""
-    short = encoder.short if matcher is None and side == "right" else None
-    if short is not None and not isinstance(short.model, (WordBPE, WordPiece)):
-        end = first_part(short, token_bytes, text, limit)
+    plain = encoder.plain if matcher is None and side == "right" else None
+    if plain is not None and not isinstance(plain.model, (WordBPE, WordPiece)):
+        end = first_part(plain, token_bytes, text, limit)
         if end is None or end >= 0:
             return text if end is None else cast(_T, text[:end])
     if encoder.count_up_to(text, limit, matcher) <= limit:
@@ -57,7 +57,7 @@ def _spans_around_cut(
     encoder: TextEncoder, token_bytes: TokenBytes, text: Any, limit: int, matcher: Matcher | None, side: Side
 ) -> tuple[npt.NDArray[np.int64], int]:
     """Return the spans of more than `limit` ids at the side of a text that is kept, and the index of the first one."""
-    is_plain = matcher is None and encoder.splitter.compiled is not None and not encoder.has_rules
+    is_plain = matcher is None and encoder.plain is not None
     if side == "left" and is_plain and not isinstance(encoder.encoder.model, (WordBPE, WordPiece)):
         look = _LOOK_BACK * (limit + 16)
         while look < len(text):
@@ -66,10 +66,10 @@ def _spans_around_cut(
             if len(ids) > limit:
                 return token_bytes.spans(ids), start
             look *= 4
-    safe_import("bbpe.encoding.offsets")
-    from .offsets import encode_with_spans
+    safe_import("bbpe.encoding.places")
+    from .places import encode_with_spans
 
-    return encode_with_spans(encoder, token_bytes, text, "byte", matcher)[1], 0
+    return encode_with_spans(encoder, text, "byte", matcher)[1], 0
 
 
 def as_batch(texts: Iterable[_Item]) -> list[_Item] | Column:

@@ -15,7 +15,6 @@ from ..pipeline.special_tokens import SpecialTokens
 from ..records import real, whole
 from ..text import Text
 from .engine import TextEncoder
-from .rule_encoder import RuleEncoder
 
 if TYPE_CHECKING:
     from .decode import Decoder, Ids
@@ -28,7 +27,7 @@ def is_canonical(encoder: TextEncoder, decoder: Decoder, specials: SpecialTokens
     """Return whether encoding the text of ids gives the same ids; special tokens are encoded as special tokens."""
     decoder.data(ids, None)  # raises on an id out of range
     array = np.asarray(ids, dtype=np.uint32)
-    if isinstance(encoder, RuleEncoder):
+    if encoder.has_rules:
         text = decoder.text(array, "replace", None, False, "raise")
         return np.array_equal(encoder.to_array(text, specials.matcher("all")), array)
     special, plain = np.isin(array, decoder.special_array, kind="table"), specials.matcher()
@@ -45,7 +44,7 @@ class UnigramSampler:
 
     def __init__(self, encoder: TextEncoder) -> None:
         model = encoder.encoder.model
-        if not isinstance(encoder, RuleEncoder) or not isinstance(model, UnigramModel):
+        if not isinstance(model, UnigramModel):
             raise TypeError(
                 "this tokenizer has no scores for alternative segmentations; expected one whose model is Unigram"
             )

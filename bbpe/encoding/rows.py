@@ -12,7 +12,7 @@ from ..core.row_writer import RowWriter, TextIds, texts_of_pairs
 from ..lazy import np, npt
 from ..pipeline.special_tokens import Matcher
 from ..spec.rows import RowPadding, RowTruncation
-from ..spec.rules import Template
+from ..spec.rules import NO_TEMPLATE
 from ..spec.spec import TokenizerSpec
 from ..text import Text
 from ..types import Padded, Ragged
@@ -33,8 +33,6 @@ Ids: TypeAlias = "npt.NDArray[np.uint32]"
 Offsets: TypeAlias = "npt.NDArray[np.int64]"
 Sizes: TypeAlias = "npt.NDArray[np.uint8]"
 
-#: The template of tokenizers without one.
-NO_TEMPLATE = Template((("A", 0),), (("A", 0), ("B", 1)))
 _TRUNCATIONS, _LENGTHS = get_args(Truncation), get_args(PaddingLength)
 _STRATEGIES: dict[str, Truncation] = {
     "LongestFirst": "longest_first", "OnlyFirst": "only_first", "OnlySecond": "only_second"
@@ -102,13 +100,6 @@ def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
         raise ValueError(f"{name} is {value!r}; expected {', '.join(choices[:-1])} or {choices[-1]}")
 
 
-def check_has_pair(template: Template) -> None:
-    """Raise `ValueError` when a template has no form for pairs."""
-    if not template.pair:
-        problem = "the template of this tokenizer has no form for pairs"
-        raise ValueError(f"{problem}; expected add_special_tokens=False")
-
-
 class RowEncoder:
     """Encodes batches of texts and pairs of texts by an encoder, and writes rows by the template of a spec."""
 
@@ -120,7 +111,7 @@ class RowEncoder:
         self._writer = RowWriter(template.single, self._pair, spec.vocab_size)
         self._checked_rules = partial(checked_rules, spec.vocab_size, spec.truncation, spec.padding)
         self._known_rules = lru_cache(_MOST_RULES, typed=True)(self._checked_rules)
-        self._is_plain = not encoder.has_rules and encoder.splitter.compiled is not None
+        self._is_plain = encoder.plain is not None
 
     def rules(self, *options: Any) -> RowRules:
         """Return the options of `padded`; raises `ValueError` or `TypeError` naming a wrong one."""
@@ -131,7 +122,7 @@ class RowEncoder:
 
     def _check_pairs(self, adds: bool) -> None:
         if adds:
-            check_has_pair(self._template)
+            self._template.check_has_pair()
 
     def joined(self, first: list[int], second: list[int], adds: bool) -> list[int]:
         """Return the ids of two texts in one row, with those of the template if `adds` is true."""

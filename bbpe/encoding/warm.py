@@ -16,11 +16,11 @@ _TIMES = 1 << 11
 #: Modules of this package that methods of a tokenizer import when they are called.
 _OWN = """
 compat.chat compat.sentencepiece compat.tokenizers compat.unstable
-encoding.chunks encoding.file_ids encoding.nbest encoding.policy_encoder encoding.simplified encoding.unknown_runs
-encoding.words
+encoding.chunks encoding.file_ids encoding.nbest encoding.places encoding.words
 formats formats.class_files formats.huggingface.oniguruma formats.huggingface.unigram formats.huggingface.word_level
 formats.huggingface.word_piece formats.piece_classes formats.saving formats.word_classes
-pipeline.charsmap pipeline.pre_tokenizer_steps pipeline.scripts published.hub published.models published.table
+pipeline.charsmap pipeline.compiled_normalizers pipeline.pre_tokenizer_steps pipeline.scripts
+published.hub published.models published.table
 report.trace report.view
 spec.added spec.characters spec.fingerprint spec.pickled spec.unigram splitting.automaton splitting.recogniser
 tiktoken.core

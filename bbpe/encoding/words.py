@@ -1,11 +1,14 @@
-"""Encoders for WordPiece and for BPE of characters in words, at the speed of the engine.
+"""Plans for WordPiece and for BPE of characters in words, at the speed of the engine.
 
-Where the rules allow it, the engine splits the original text at borders of words and normalizes each stretch only when
+Where the rules allow it, the model splits the original text at borders of words and normalizes each stretch only when
 it is new.
 """
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
+from ..core.model import Model
 from ..core.word_bpe import WordBPE
 from ..core.wordpiece import WordPiece
 from ..pipeline.word_symbols import WordSymbols
@@ -23,20 +26,21 @@ from ..spec.rules import (
 )
 from ..spec.spec import TextRules, TokenizerSpec
 from ..spec.vocab import Vocab
-from ..splitting.patterns import PATTERNS
+from ..splitting.patterns import PATTERNS, Pattern
 from ..splitting.scheme import Scheme
-from .engine import TextEncoder
 
+#: The first fields of an `EncodingPlan`: the model, the pattern, and the scheme in place of it.
+WordParts: TypeAlias = tuple[Model, Pattern, Scheme | None]
 # characters whose lower case has more bytes in UTF-8
 _GROWING = tuple(Replace(char, False, char.lower()) for char in "\u0130\u023a\u023e")
 _UNLIMITED = (1 << 64) - 1  # characters of a word
 _SQUEEZE_WHITE_SPACE = Replace(r"\s+", True, " ")
 
 
-def wordpiece_encoder(
+def wordpiece_plan(
     spec: TokenizerSpec, model: WordPieceModel | WordLevelModel | LongestMatchModel, *, is_fused: bool = True
-) -> tuple[TextEncoder, bool]:
-    """Return the encoder for a spec, and whether it applies all rules of the spec itself, if `is_fused` allows that.
+) -> WordParts:
+    """Return the plan for a spec: with a scheme if the model applies all rules itself, which `is_fused` allows.
 
     WordLevel is WordPiece without tokens that continue a word; for longest matches all tokens begin and continue one.
     """
@@ -51,14 +55,14 @@ def wordpiece_encoder(
         words = Vocab({token_id: word for token_id, word in words.items() if token_id not in unused})
     made = WordPiece(words, unknown=unknown, prefix=prefix, max_characters=most, bert=bert)
     if bert is None:
-        return TextEncoder(made, spec.pattern), False
-    return TextEncoder(made, PATTERNS["none"], _bert_scheme(bert)), True
+        return made, spec.pattern, None
+    return made, PATTERNS["none"], _bert_scheme(bert)
 
 
-def word_encoder(
+def word_plan(
     spec: TokenizerSpec, characters: Characters, *, is_fused: bool = True
-) -> tuple[TextEncoder, TextRules]:
-    """Return the encoder for words of symbols, and the rules of the spec that must be applied before it."""
+) -> tuple[WordParts, TextRules]:
+    """Return the plan for words of symbols, and the rules of the spec that must be applied before it."""
     symbols = WordSymbols(
         spec.vocab, spec.merges or (), characters, whole_pretokens=spec.whole_pretokens, levels=spec.merge_levels
     )
@@ -81,10 +85,11 @@ def word_encoder(
         spelled=[byte for byte, _ in characters.some_byte_ids],
     )
     if plan is None:
-        return TextEncoder(model, spec.pattern), spec.rules
+        return (model, spec.pattern, None), spec.rules
     at_spaces = Scheme(words="blank" if plan.at_blanks else "space")
     scheme = _bert_scheme(plan.normalizer) if plan.is_bert else at_spaces
-    return TextEncoder(model, PATTERNS["none"], scheme), replace(spec.rules, normalizers=plan.before, pre_tokenizers=())
+    left = replace(spec.rules, normalizers=plan.before, pre_tokenizers=())
+    return (model, PATTERNS["none"], scheme), left
 
 
 @dataclass(frozen=True)

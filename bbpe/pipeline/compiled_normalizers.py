@@ -1,8 +1,8 @@
-"""Compile normalizers to C; `normalizers.py` has their slow definitions."""
+"""Compile normalizers to C; `bbpe/reference/normalizers.py` has their slow definitions."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ..core.charsmap import SentencePieceNormalizer
 from ..core.normalizer import Normalizer as CompiledNormalizer
@@ -24,7 +24,6 @@ from ..spec.rules import (
     StripAccents,
     UnicodeForm,
 )
-from .normalizers import sentencepiece_normalizer
 
 
 def compiled_normalizer(rules: Sequence[Normalizer], *, marks_blanks: bool = False) -> CompiledNormalizer:
@@ -53,6 +52,39 @@ def compiled_normalizer(rules: Sequence[Normalizer], *, marks_blanks: bool = Fal
         except UnicodeEncodeError:
             raise VocabularyError(f"normalizer {rule} has a lone surrogate, which no text has") from None
     return compiled
+
+
+def sentencepiece_normalizer(rules: Sequence[Normalizer]) -> SentencePieceNormalizer | None:
+    """Return a compiled normalizer for the rules of a SentencePiece model; `None` for other rules.
+
+    The normalizer finally replaces U+2581 by a blank.
+
+    >>> normalizer = sentencepiece_normalizer([SqueezeBlanks(), Prepend(SPACE_MARK), Replace(" ", False, SPACE_MARK)])
+    >>> normalizer.apply_all(["a  b ", "", "c"])
+    [b' a b', b'', b' c']
+    """
+    left = list(rules)
+    table = left.pop(0) if left and isinstance(left[0], Charsmap) else Charsmap(b"")
+    assert isinstance(table, Charsmap)
+    squeezes = left[:1] == [SqueezeBlanks(table.suffix)]
+    left = left[1:] if squeezes else left
+    prepends = left[:1] == [Prepend(SPACE_MARK)]
+    is_other = table.prefix not in ("", SPACE_MARK) or table.suffix not in ("", SPACE_MARK)
+    is_other = is_other or table.drops_blanks != (squeezes and table.suffix != "")
+    if is_other or left[1 if prepends else 0 :] != [Replace(" ", False, SPACE_MARK)]:
+        return None
+    return SentencePieceNormalizer(
+        table.data, None, table.kept, unmarks=True, squeezes=squeezes, prepends=prepends, begins=bool(table.prefix),
+        appends=bool(table.suffix),
+    )  # fmt: skip
+
+
+def normalize_function(rules: Sequence[Normalizer]) -> Callable[[str], str] | None:
+    """Return a function that applies rules in order to a text; `None` where there are none."""
+    if not rules:
+        return None
+    compiled = compiled_normalizer(rules)
+    return lambda text: compiled.apply(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
 
 
 def _add(compiled: CompiledNormalizer, rule: Normalizer) -> None:

@@ -9,14 +9,37 @@ from typing import Any
 from ..core.automaton import Automaton
 from ..core.pre_tokenizer import PreTokenizer
 from ..errors import VocabularyError
+from ..lazy import regex
 from ..records import dataclass
 from ..spec import rules
-from ..spec.rules import SPACE_MARK, ByteAlphabet, ByteLevel, FixedLength, Metaspace, UnicodeScripts, WhitespaceSplit
+from ..spec.rules import (
+    SPACE_MARK,
+    BertPreTokenizer,
+    ByteAlphabet,
+    ByteLevel,
+    CharDelimiterSplit,
+    Digits,
+    FixedLength,
+    Metaspace,
+    Punctuation,
+    Split,
+    UnicodeScripts,
+    Whitespace,
+    WhitespaceSplit,
+)
 from ..splitting.automaton import matcher_of, tables_of
 from ..splitting.automaton_tables import Tables
+from ..splitting.patterns import PATTERNS
 from ..text import alphabet_to_bytes
-from .pre_tokenizers import splits_of
 from .scripts import script_pieces
+from .unicode_ages import NUMBERS_OF_17, PUNCTUATION_NEWER, PUNCTUATION_OLDER, character_class
+
+_PUNCTUATION = (
+    rf"(?!{character_class(PUNCTUATION_NEWER)})[!-/:-@\[-`{{-~\p{{P}}]|{character_class(PUNCTUATION_OLDER)}"
+)
+_WORD = r"[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}]"
+_NUMBER = rf"(?:\p{{N}}|{character_class(NUMBERS_OF_17)})"
+_GPT2 = PATTERNS["gpt2"].steps[0]
 
 
 @dataclass(frozen=True)
@@ -40,6 +63,31 @@ def compiled_rules(chain: tuple[rules.PreTokenizer, ...], *, unmarks: bool = Fal
     last = chain[-1] if unmarks and chain else None
     does_unmark = isinstance(last, Metaspace) and last.split and last.mark == SPACE_MARK
     return CompiledRules(PreTokenizer(list(_steps(chain, unmarks=does_unmark))), unmarks=does_unmark)
+
+
+def splits_of(rule: rules.PreTokenizer) -> tuple[Split, ...]:
+    """Return the splits by regexes that a rule is made of, in order; none for the others."""
+    match rule:
+        case Split():
+            return (rule,)
+        case Digits(individual):
+            return (Split(_NUMBER if individual else f"{_NUMBER}+", "Isolated"),)
+        case Punctuation(behavior):
+            return (Split(_PUNCTUATION, behavior),)
+        case Whitespace():
+            return (Split(rf"{_WORD}+|(?:(?!{_WORD})\S)+", "Removed", invert=True),)
+        case WhitespaceSplit():
+            return (Split(r"\s", "Removed"),)
+        case BertPreTokenizer():
+            return (Split(r"\s", "Removed"), Split(_PUNCTUATION, "Isolated"))
+        case CharDelimiterSplit(delimiter):
+            return (Split(regex.escape(delimiter), "Removed"),)
+        case Metaspace():
+            return (Split(regex.escape(rule.mark), "MergedWithNext"),) if rule.split else ()
+        case ByteLevel():
+            return (Split(_GPT2, "Isolated"),) if rule.use_regex else ()
+        case UnicodeScripts() | FixedLength() | ByteAlphabet():
+            return ()
 
 
 @cache

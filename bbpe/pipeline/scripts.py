@@ -6,9 +6,7 @@ never begin a piece.  The table lists the characters that have got a script sinc
 
 from __future__ import annotations
 
-from bisect import bisect
 from functools import cache
-from itertools import pairwise
 
 from ..lazy import regex
 from ..splitting.character_sets import CharacterSet, Partition, combined, members, partition, single, union
@@ -95,22 +93,6 @@ def script_pieces() -> Node:
 
 
 @cache
-def _partition() -> Partition:
+def script_partition() -> Partition:
+    """Return the classes of characters by script."""
     return partition(script_sets())
-
-
-def split_by_script(text: str) -> list[str]:
-    """Return the pieces of a text: runs of one script and of characters without one, from the first script on.
-
-    >>> split_by_script(" a бc ")
-    ['a ', 'б', 'c ']
-    """
-    parts = _partition()
-    starts: list[int] = []
-    last = none = next(number for number, within in enumerate(zip(*parts.within, strict=True)) if not any(within))
-    for at, char in enumerate(text):
-        script = parts.classes[bisect(parts.points, ord(char)) - 1]
-        if script not in (none, last):
-            starts.append(at)
-            last = script
-    return [text[start:end] for start, end in pairwise([*starts, len(text)])]

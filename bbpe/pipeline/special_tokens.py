@@ -6,15 +6,13 @@ splitting, so no merge crosses one. Where several begin at one place the longest
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Literal, Self, TypeAlias
 
 from ..core.matcher import LSTRIP, RSTRIP, SINGLE_WORD, Policy, TokenMatcher
 from ..errors import SpecialTokenError
-from ..lazy import lazy_property, lazy_re, lazy_regex
-from ..spec.rules import TokenOptions
-from ..text import WHITE_SPACE
+from ..lazy import lazy_property, lazy_regex, safe_import
+from ..spec.rules import Normalizer, TokenOptions
 
 #: A policy argument: every special token, or some of them.
 Selection: TypeAlias = Literal["all"] | Collection[str]
@@ -69,7 +67,7 @@ class Matcher:
         done = 0
         while self.refused is not None and (found := self.refused.find(data, done, 1)):
             start, done, _ = found[0]
-            if self._is_there(data, start, done):
+            if self.is_there(data, start, done):
                 token = bytes(data[start:done]).decode("utf-8", "replace")
                 raise SpecialTokenError(
                     f"the text holds the disallowed special token {token!r} at byte {offset + start}; "
@@ -77,7 +75,7 @@ class Matcher:
                     "or leave it out of disallowed_special to encode it as plain text"
                 )
 
-    def _is_there(self, data: bytes | bytearray | memoryview, start: int, end: int) -> bool:
+    def is_there(self, data: bytes | bytearray | memoryview, start: int, end: int) -> bool:
         """Return whether the bytes of a token are that token; options may ask for more."""
         return True
 
@@ -113,11 +111,6 @@ class Matcher:
         if done < len(data):
             yield done, len(data), None
 
-    def checked_pieces(self, data: bytes | memoryview) -> Iterator[bytes | memoryview | int]:
-        """Return `pieces` of a text that holds no refused token; `SpecialTokenError` when it does."""
-        self.check(data)
-        return self.pieces(data)
-
     def pieces(self, data: bytes | memoryview) -> Iterator[bytes | memoryview | int]:
         """Yield stretches of plain text, and the ids of the tokens between them."""
         for start, end, token_id in self.spans(data):
@@ -132,7 +125,10 @@ _ENDS_WITH_WORD, _STARTS_WITH_WORD = lazy_regex(rf"{_WORD}\Z"), lazy_regex(_WORD
 
 
 class OptionMatcher(Matcher):
-    """A matcher of tokens some of which take white space with them, or match single words only, as in HF."""
+    """A matcher of tokens some of which take white space with them, or match single words only, as in HF.
+
+    The compiled pipeline knows their options; `bbpe/reference/tokens.py` is the definition.
+    """
 
     def __init__(
         self,
@@ -143,31 +139,12 @@ class OptionMatcher(Matcher):
         after: Matcher | None = None,
     ) -> None:
         super().__init__(found, ids, refused, after)
-        self._options = options
+        self.options = options
 
-    def _is_there(self, data: bytes | bytearray | memoryview, start: int, end: int) -> bool:
-        options = self._options.get(bytes(data[start:end]))
+    def is_there(self, data: bytes | bytearray | memoryview, start: int, end: int) -> bool:
+        """Return whether the bytes of a token are that token, which may be a single word only."""
+        options = self.options.get(bytes(data[start:end]))
         return options is None or not (options.single_word and _touches_word(data, start, end))
-
-    def spans(self, data: bytes | memoryview) -> Iterator[tuple[int, int, int | None]]:
-        """Yield as the plain one does; white space that a token takes may be that of the token after it too."""
-        whole, done = bytes(data), 0
-        for start, end, token_id in self.matches(whole):
-            options = self._options.get(whole[start:end], TokenOptions())
-            if not self._is_there(whole, start, end):
-                continue
-            if options.rstrip:
-                end = _WHITE_SPACE_RUN.match(whole, end).end()  # type: ignore[union-attr]
-            if options.lstrip:  # what the token before has taken is not taken again, and may be the whole token
-                start = start - _white_space_at_end(whole[done:start]) if start > done else done
-                if start >= end:
-                    continue
-            if start > done:
-                yield done, start, None
-            yield start, end, token_id
-            done = end
-        if done < len(whole):
-            yield done, len(whole), None
 
 
 def _touches_word(data: bytes | bytearray | memoryview, start: int, end: int) -> bool:
@@ -176,20 +153,10 @@ def _touches_word(data: bytes | bytearray | memoryview, start: int, end: int) ->
     return bool(_ENDS_WITH_WORD.search(before) or _STARTS_WITH_WORD.match(after))
 
 
-#: White space in UTF-8, any number of characters; it always matches.
-_WHITE_SPACE_RUN = lazy_re(b"(?:" + b"|".join(re.escape(char.encode()) for char in WHITE_SPACE) + b")*")
-
-
-def _white_space_at_end(data: bytes) -> int:
-    """Return the bytes of white space that a text ends with."""
-    text = data.decode("utf-8", "surrogateescape")
-    return len(text[len(text.rstrip(WHITE_SPACE)) :].encode())
-
-
 class SpecialTokens:
     """The special and added tokens of a tokenizer, and what each call may do with them.
 
-    `normalize` normalises a text; the tokens with the option `normalized` are looked for in what it returns.
+    The tokens with the option `normalized` are looked for in what the normalizers `rules` make of a text.
     """
 
     def __init__(
@@ -197,15 +164,22 @@ class SpecialTokens:
         special: Mapping[str, int],
         added: Mapping[str, int],
         options: Mapping[str, TokenOptions] | None = None,
-        normalize: Callable[[str], str] | None = None,
+        rules: Sequence[Normalizer] = (),
     ) -> None:
         self._special = {_encode(text): token_id for text, token_id in special.items()}
         self._added = {_encode(text): token_id for text, token_id in added.items()}
         self._options = {_encode(text): choice for text, choice in (options or {}).items()}
-        self._normalize = normalize
+        self._rules = rules
         #: All tokens that a call may look for.
         self.texts = (*special, *added)
         self._policies: dict[tuple[str | frozenset[str], str | frozenset[str]], Matcher | None] = {}
+
+    @lazy_property
+    def _normalize(self) -> Callable[[str], str] | None:
+        safe_import("bbpe.pipeline.compiled_normalizers")
+        from .compiled_normalizers import normalize_function
+
+        return normalize_function(self._rules)
 
     @lazy_property
     def _matcher(self) -> TokenMatcher:

@@ -12,11 +12,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 from typing import Literal, TypeAlias
 
-from ..encoding.rule_encoder import RuleEncoder
 from ..lazy import np
-from ..pipeline.pre_tokenizers import pretokens
+from ..pipeline.compiled_normalizers import normalize_function
+from ..pipeline.pre_tokenizer_steps import compiled_rules
 from ..records import dataclass
 from ..spec.models import UnigramModel, WordPieceModel
+from ..splitting.splitter import compiled_steps
 from .subject import Subject
 
 Reason: TypeAlias = Literal["normalized", "cut", "unmade", "outscored", "covered"]
@@ -201,13 +202,15 @@ _LEADS: dict[int, list[bytes]] = {
 
 def _reason(subject: Subject, number: int) -> Reason:
     """Return why no text gives a token."""
-    encoder, token = subject.tokenizer._encoder, subject.spelled[number]
+    token = subject.spelled[number]
     text = token.decode("utf-8", "surrogateescape")
-    if isinstance(encoder, RuleEncoder) and encoder.normalize is not None and encoder.normalize(text) != text:
+    normalize = normalize_function(subject.spec.rules.normalizers)
+    if normalize is not None and normalize(text) != text:
         return "normalized"
     if subject.live is not None and int(subject.ids[number]) in subject.unmade:
         return "unmade"
     steps = subject.spec.rules.pre_tokenizers
-    if len(pretokens(steps, text) if steps else list(subject.spec.pattern.spans(text))) > 1:
+    split = compiled_rules(steps).steps if steps else compiled_steps(subject.spec.pattern)
+    if len(split.split(token)[1]) > 1:
         return "cut"
     return "outscored" if isinstance(subject.spec.model, UnigramModel) else "covered"

@@ -6,12 +6,9 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
-from ..encoding.encoders import text_encoder
-from ..encoding.engine import TextEncoder
-from ..encoding.rule_encoder import RuleEncoder
+from ..encoding.engine import TextEncoder, text_encoder
 from ..lazy import lazy_property, np
-from ..pipeline.pre_tokenizers import prefixed
-from ..pipeline.special_tokens import NOTHING, Selection
+from ..pipeline.special_tokens import Selection
 from ..records import dataclass
 from ..spec.models import LongestMatchModel, UnigramModel, WordLevelModel, WordPieceModel
 from ..spec.rules import Characters
@@ -117,32 +114,16 @@ class _Tracer:
         return {(left, right): (rank, made) for rank, (left, right, made) in enumerate(self.spec.merges or ())}
 
     def of_text(self, data: bytes, tokenizer: Tokenizer, allowed: Selection) -> Iterator[PretokenTrace]:
-        found = tokenizer._specials.matcher(allowed)
-        encoder, matcher = self.encoder.of(found), found or NOTHING
-        for start, end, token_id in matcher.spans(data):
+        for pretokens, token_id, token in self.encoder.call(tokenizer._specials.matcher(allowed)).parts(data):
+            yield from self._of_pretokens(pretokens)
             if token_id is not None:
-                yield PretokenTrace(data[start:end], "special", (data[start:end],), (), (), (token_id,))
-            elif isinstance(encoder, RuleEncoder):
-                yield from self._of_piece(encoder, encoder.decoded(data[start:end]), matcher, int(start == 0))
-            else:
-                row, ends, _ = encoder.splitter.cut(data[start:end])
-                pretokens = [row[first:last] for first, last in pairwise([0, *ends.tolist()])]
-                yield from self._of_pretokens(encoder, pretokens)
-
-    def _of_piece(self, encoder: RuleEncoder, piece: str, matcher: Any, head: int) -> Iterator[PretokenTrace]:
-        for part, token_id, its_head in encoder.normalized_parts(piece, matcher.after, head):
-            if token_id is None:
-                pretokens = encoder._split(prefixed(encoder.rules.prefix, part, its_head), its_head)
-                yield from self._of_pretokens(encoder, pretokens)
-            else:
-                token = part.encode("utf-8", "surrogateescape")
                 yield PretokenTrace(token, "special", (token,), (), (), (token_id,))
 
-    def _of_pretokens(self, encoder: TextEncoder, pretokens: list[bytes]) -> Iterator[PretokenTrace]:
-        engine = encoder._engine if isinstance(encoder, RuleEncoder) else encoder
+    def _of_pretokens(self, pretokens: list[bytes]) -> Iterator[PretokenTrace]:
         is_unknown = False
         for pretoken in pretokens:
-            ids = tuple(engine.encode_pretokens(pretoken, np.array([len(pretoken)], np.int64)).tolist())
+            ends = np.array([len(pretoken)], np.int64)
+            ids = tuple(self.encoder.encode_pretokens(pretoken, ends).tolist())
             model = self.spec.model
             if isinstance(model, WordLevelModel) and model.fuses:
                 was, is_unknown = is_unknown, ids == (model.unknown,)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..encoding.uncompiled import uncompiled
+from ..encoding.plan import uncompiled
 from ..formats.ranks import live_merges
 from ..spec.decoders import Blanks
 from ..spec.models import WordLevelModel, WordPieceModel
@@ -95,7 +95,7 @@ def _pattern(spec: TokenizerSpec) -> Iterator[str]:
         yield f"the pattern is nearly {near.name} ({_some(near.differs)}), so ids may differ from its{example}"
     reason = uncompiled(spec)
     if reason is not None:
-        yield f"{reason[:1].lower()}{reason[1:].rstrip('.')}; it is slower, and there are no word ids"
+        yield f"{reason[:1].lower()}{reason[1:].rstrip('.')}, which is slower"
 
 
 def _texts(spec: TokenizerSpec) -> Iterator[str]:

@@ -13,7 +13,6 @@ from ..corpus.records import Refuse
 from ..corpus.sources import Reading, Texts
 from ..encoding.engine import TextEncoder
 from ..encoding.file_ids import FileEncoder
-from ..encoding.rule_encoder import RuleEncoder
 from ..lazy import np, npt
 from ..pipeline.special_tokens import Matcher, Selection
 from ..records import dataclass
@@ -68,10 +67,7 @@ class DocumentEncoder:
         allowed = policy.allowed_special
         selected: Selection = allowed if isinstance(allowed, str) else set(allowed)
         self._matcher: Matcher | None = tokenizer._specials.matcher(selected)
-        self._is_plain = (
-            self._matcher is None and not isinstance(self._encoder, RuleEncoder)
-            and self._encoder.splitter.compiled is not None
-        )  # fmt: skip
+        self._is_plain = self._matcher is None and self._encoder.plain is not None
         self._buffers = Buffers(_BLOCK)
         self._files = FileEncoder(self._encoder, self._matcher, tokenizer._specials.texts)
 

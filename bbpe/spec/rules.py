@@ -299,6 +299,16 @@ class Template:
         before, after = items[:at], items[at + 1 :]
         return tuple(map(int, before)), tuple(map(int, after))
 
+    def check_has_pair(self) -> None:
+        """Raise `ValueError` when there is no form for pairs."""
+        if not self.pair:
+            problem = "the template of this tokenizer has no form for pairs"
+            raise ValueError(f"{problem}; expected add_special_tokens=False")
+
+
+#: That of a tokenizer which has none: the ids of texts alone.
+NO_TEMPLATE = Template((("A", 0),), (("A", 0), ("B", 1)))
+
 
 @dataclass(frozen=True)
 class TrimOffsets:

@@ -14,8 +14,7 @@ from typing import Any, Literal, NoReturn, TypeAlias
 from ..compat.columns import opened
 from ..compat.unstable import Unstable
 from ..core.column import Column
-from ..encoding.batches import THREAD_WORTH
-from ..encoding.engine import TextEncoder
+from ..encoding.engine import THREAD_WORTH, TextEncoder
 from ..encodings import get_encoding as get_tokenizer
 from ..encodings import published_vocabulary, tokenizer_of_ranks
 from ..errors import SpecialTokenError, TokenIdError, TokenNotFoundError, VocabularyError

@@ -18,7 +18,7 @@ from ..counting.counts import PretokenCounts
 from ..counting.options import Counting, Report
 from ..errors import CorpusError
 from ..lazy import np, npt
-from ..pipeline.normalizers import normalizer
+from ..pipeline.compiled_normalizers import normalize_function
 from ..progress import Progress
 from ..records import dataclass
 from ..spec.models import WordPieceModel
@@ -130,7 +130,7 @@ def words_of(plan: WordPlan, counts: PretokenCounts) -> dict[str, int]:
         rules, blanks = BertNormalizer(False, False, False, plan.lowercase), pattern.name == "subword_nmt"
         return counted_words(counts, rules, joins=True, blanks=blanks)
     words: dict[str, int] = {}
-    normalize = normalizer(plan.rules.normalizers) or str
+    normalize = normalize_function(plan.rules.normalizers) or str
     for part, count in counts:
         for word in pattern.split(normalize(part.decode("utf-8", "replace"))):
             words[word] = words.get(word, 0) + count
@@ -140,7 +140,7 @@ def words_of(plan: WordPlan, counts: PretokenCounts) -> dict[str, int]:
 def _started_words(plan: WordPlan, counts: PretokenCounts) -> dict[str, int]:
     """Return words with their mark in front; a mark in the text is a blank."""
     words: dict[str, int] = {}
-    lower = normalizer((Lowercase(),)) if plan.lowercase else None
+    lower = normalize_function((Lowercase(),)) if plan.lowercase else None
     by_line = counts.spec.document == "line"
     for part, count in counts:
         text = part.decode("utf-8", "replace").replace(" ", SPACE_MARK).removeprefix(SPACE_MARK)

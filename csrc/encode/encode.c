@@ -85,29 +85,11 @@ bbpe_status bbpe_encode_count_utf8(const bbpe_encoder *self, bbpe_encode_state *
     return state->status;
 }
 
-static bbpe_status encode_with_dropout(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *text, size_t n,
-                                       const int64_t *given, size_t pretokens, bbpe_bpe_dropout *dropout, uint32_t *ids,
-                                       size_t *count) {
-    size_t start = 0, end = 0;
-    *count = 0;
-    for (size_t i = 0; i < pretokens && state->status == BBPE_OK; i++) {
-        size_t found = 0;
-        if (!bbpe_ends_next(given + i, n, &end)) return state->status = BBPE_CHANGED;
-        state->status = bbpe_bpe_merge_dropout(self->model.bpe, &state->work, text + start, end - start, dropout,
-                                               ids + *count, &found);
-        *count += bbpe_bpe_put_outputs(self->model.bpe, ids + *count, found);
-        start = end;
-    }
-    return state->status;
-}
-
 bbpe_status bbpe_encode_given(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *text, size_t n,
-                              const int64_t *given, size_t pretokens, bbpe_bpe_dropout *dropout, uint32_t *ids,
-                              size_t *count) {
+                              const int64_t *given, size_t pretokens, uint32_t *ids, size_t *count) {
     size_t *const ends = state->desk.ends, start = 0, end = 0;
     uint32_t *out = ids;
     state->status = BBPE_OK;
-    if (dropout != NULL) return encode_with_dropout(self, state, text, n, given, pretokens, dropout, ids, count);
     for (size_t i = 0; i < pretokens && state->status == BBPE_OK;) {
         bbpe_pretokens block = {text, n, start, ends, 0, false};
         for (; i < pretokens && block.count < BBPE_LOOKUP_BATCH; i++) {

@@ -20,9 +20,9 @@ bbpe_status bbpe_encode_range(const bbpe_encoder *self, bbpe_encode_state *state
 bbpe_status bbpe_encode_texts(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_encode_text *texts,
                               const size_t *lengths, size_t count, uint32_t *ids, size_t *counts);
 /* The ids of n bytes of UTF-8 that the caller has split; another thread may write to the ends of the pretokens:
- * BBPE_CHANGED if they fall or pass n.  With `dropout`, not NULL, each merge is skipped at random, and nothing is cached. */
+ * BBPE_CHANGED if they fall or pass n. */
 bbpe_status bbpe_encode_given(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *text, size_t n,
-                              const int64_t *ends, size_t pretokens, bbpe_bpe_dropout *dropout, uint32_t *ids, size_t *count);
+                              const int64_t *ends, size_t pretokens, uint32_t *ids, size_t *count);
 /* Count the ids of code units [start, end), stopping soon after `limit`.  With `keeps` they stay in the loan's `ids`. */
 bbpe_status bbpe_encode_count(const bbpe_encoder *self, bbpe_encode_state *state, bbpe_encode_text text, size_t start,
                               size_t end, size_t limit, bool keeps, size_t *count);

@@ -26,16 +26,22 @@ typedef struct {
 typedef bbpe_status (*bbpe_model_encode)(const void *self, bbpe_model_scratch *scratch, const uint8_t *bytes, size_t n,
                                          uint32_t *ids, size_t *count);
 
+/* The words of a pretoken, n >= 1, as the model's `merges` are given them: `out` has room for 5 n bytes, `ends` for n. */
+typedef bbpe_status (*bbpe_model_mark)(const void *self, bbpe_model_scratch *scratch, const uint8_t *bytes, size_t n,
+                                       uint8_t *out, size_t *ends, size_t *count);
+
 typedef struct {
     const bbpe_bpe *bpe;              /* this one, or NULL: then it is the next two */
     const void *self;
     bbpe_model_encode encode;
+    const bbpe_bpe *merges; /* that some merges can be left out of, or NULL: the model has none */
+    bbpe_model_mark mark;   /* NULL: it merges a pretoken as it is */
     const bbpe_pretoken_table *tokens; /* NULL: a pretoken must not be cut */
     uint64_t joining;                  /* of `tokens` those count whose value has one of these bits */
 } bbpe_model;
 
 BBPE_INLINE bbpe_model bbpe_model_of_bpe(const bbpe_bpe *bpe) {
-    return (bbpe_model){bpe, NULL, NULL, &bpe->tokens, BBPE_BPE_MADE};
+    return (bbpe_model){.bpe = bpe, .merges = bpe, .tokens = &bpe->tokens, .joining = BBPE_BPE_MADE};
 }
 
 /* Room for `count` items, undefined at first; NULL without memory. */

@@ -21,6 +21,8 @@ typedef struct {
     bool unmarks;          /* U+2581 becomes a blank, before the prefix, */
     bool unmarks_pretokens; /* or after pretokens are split */
     bool replaces_invalid; /* bytes that are not UTF-8 become U+FFFD */
+    bool fuses;            /* unknown ids in a row, `fused`, become one, of all pretokens of a stretch */
+    uint32_t fused;
     const bbpe_normalizer *normalizer;       /* or NULL */
     const bbpe_pre_tokenizer *pre_tokenizer; /* or NULL: the encoder splits */
 } bbpe_pipeline;
@@ -36,6 +38,14 @@ typedef struct {
     bool is_aligned; /* the sources of stretches are wanted */
     void *host;      /* that regexes without an automaton are asked of */
 } bbpe_pipeline_call;
+
+/* Whether a call leaves texts to the encoder as they are. */
+BBPE_INLINE bool bbpe_pipeline_call_is_plain(const bbpe_pipeline_call *self) {
+    const bbpe_pipeline *rules = self->pipeline;
+    return self->tokens == NULL && self->normalized == NULL && self->refused == NULL && self->before_count == 0
+           && self->after_count == 0 && rules->prefix_length == 0 && !rules->unmarks && !rules->unmarks_pretokens
+           && !rules->replaces_invalid && !rules->fuses && rules->normalizer == NULL && rules->pre_tokenizer == NULL;
+}
 
 /* What a search needs before the text can be gone on with. */
 typedef enum { BBPE_PIPELINE_FINE, BBPE_PIPELINE_NEEDS_LINEAR, BBPE_PIPELINE_REFUSED } bbpe_pipeline_problem;

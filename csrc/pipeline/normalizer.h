@@ -2,7 +2,7 @@
  *
  * A step leaves most of a text as it is and finds the rest by vectors (text/search.h), so that stretches without anything to
  * change are copied as a whole, and a text without any is not copied at all.  Bytes that are not UTF-8 are characters that no
- * step changes.  The slow definition of each step is bbpe/pipeline/normalizers.py.
+ * step changes.  The slow definition of each step is bbpe/reference/normalizers.py.
  *
  * With offsets, each byte of the result has a byte of the character that it comes from, by the rules of HF's `tokenizers`: an
  * inserted character comes from the one next to it, a composed one from the first of its parts, and a replacement of several

@@ -1,4 +1,4 @@
-/* A chain of steps from a text to spans, which become its pretokens: `bbpe/pipeline/pre_tokenizers.py` is the definition.
+/* A chain of steps from a text to spans, which become its pretokens: `bbpe/reference/pre_tokenizers.py` is the definition.
  *
  * The first step gets the text as one span, and each later step the spans of the one before.  A step that writes another text
  * puts it into a buffer of the scratch, and the spans are in that.  GPT-2's byte alphabet is written only where a model or another

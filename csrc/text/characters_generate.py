@@ -1,7 +1,7 @@
 """Write characters_table.h: what normalizers do with every code point, as a two-stage table.
 
 Run `python csrc/text/characters_generate.py > csrc/text/characters_table.h` with `bbpe` installed.  The slow
-definitions are bbpe/pipeline/normalizers.py and bbpe/pipeline/pre_tokenizers.py, which do what HF's `tokenizers` does
+definitions are bbpe/reference/normalizers.py and bbpe/reference/pre_tokenizers.py, which do what HF's `tokenizers` does
 on any version of Python: its tables are of several versions of Unicode, normal forms of 9.0 and lower case of 17.0.
 """
 
@@ -14,7 +14,7 @@ from itertools import combinations
 
 import regex
 
-from bbpe.pipeline.normalizers import (
+from bbpe.reference.normalizers import (
     Function,
     is_dropped,
     is_mark,
@@ -23,8 +23,8 @@ from bbpe.pipeline.normalizers import (
     is_nonspacing,
     normalizer,
 )
-from bbpe.pipeline.pre_tokenizers import pretokens
-from bbpe.pipeline.unicode_forms import combining, normal_form
+from bbpe.reference.pre_tokenizers import pretokens
+from bbpe.reference.unicode_forms import combining, normal_form
 from bbpe.spec.rules import BertNormalizer, BertPreTokenizer, Form, Lowercase
 
 BLOCK = 128

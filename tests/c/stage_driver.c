@@ -107,7 +107,7 @@ static void check_text(const bbpe_encoder *encoder, bbpe_encode_state *used, con
     memcpy(text, given, n);
     for (size_t i = 0; i < count; start = (size_t)ends[i++], all += more)
         must(model_encode(NULL, NULL, text + start, (size_t)ends[i] - start, expected + all, &more));
-    must(bbpe_encode_given(encoder, used, text, n, ends, count, NULL, ids, &found));
+    must(bbpe_encode_given(encoder, used, text, n, ends, count, ids, &found));
     if (found != all || memcmp(ids, expected, all * sizeof *ids)) fail("other ids of a text", n);
     ids_seen += all;
     bbpe_memory_free(text);

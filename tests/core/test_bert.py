@@ -14,8 +14,8 @@ from characters import CHARACTERS, POINTS
 
 from bbpe.core.split import ISAS, Splitter
 from bbpe.core.wordpiece import bert_words
-from bbpe.pipeline.normalizers import normalizer
-from bbpe.pipeline.pre_tokenizers import pretokens
+from bbpe.reference.normalizers import normalizer
+from bbpe.reference.pre_tokenizers import pretokens
 from bbpe.spec.rules import BertNormalizer, BertPreTokenizer
 from bbpe.splitting.patterns import BERT_PARTS, PATTERNS, SPACE_PARTS, WORD_PARTS, Pattern
 from bbpe.splitting.scheme import Scheme

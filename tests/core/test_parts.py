@@ -154,8 +154,6 @@ def test_what_has_no_such_worker_or_threads(text_of: Callable[[int], _Text]) -> 
         Tasks(3, 3, 2).take(2)
     with pytest.raises(IndexError, match="worker 2 of 2"):
         text.encoder.encode_parts(text.text, text.cuts, text.parts(2), 2)
-    with pytest.raises(IndexError, match="worker 2 of 2"):
-        text.encoder.count_parts(text.text, text.cuts, text.parts(2).tasks, 2)
     with pytest.raises(ValueError, match="bounds is empty"):
         Parts(np.zeros(0, np.int64), 0, 1)
     with pytest.raises(ValueError, match="threads is 0; expected at least 1"):

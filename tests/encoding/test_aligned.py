@@ -13,6 +13,9 @@ from vocabularies import added, byte_level, document, sequence, split, write_jso
 
 import bbpe
 from bbpe.errors import VocabularyError
+from bbpe.spec.models import WordLevelModel
+from bbpe.spec.spec import TokenizerSpec
+from bbpe.splitting.patterns import PATTERNS
 
 tokenizers = pytest.importorskip("tokenizers")
 
@@ -95,6 +98,15 @@ def test_numbers_of_pretokens_that_python_finds(tmp_path: Path) -> None:
         found, expected = tok.encode_aligned(text), hf.encode(text)
         assert (found.ids, found.word_ids) == (expected.ids, expected.word_ids), text
         assert found.offsets.tolist() == [list(span) for span in expected.offsets]
+
+
+def test_words_in_a_row_have_no_places() -> None:
+    model = WordLevelModel(0, fuses=True)
+    tok = bbpe.Tokenizer(TokenizerSpec({0: b"?", 1: b"the"}, None, PATTERNS["whitespace"], model=model))
+    assert tok.encode("x y the z") == [0, 1, 0]
+    for call in (tok.encode_with_offsets, tok.encode_aligned):
+        with pytest.raises(VocabularyError, match="one unknown token in a row, so tokens have no places"):
+            call("x y the z")
 
 
 def test_what_is_refused(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 from strings import adversarial_strings, byte_soups
 
 import bbpe
-from bbpe.encoding import batches
+from bbpe.encoding import engine
 
 WINDOW = 1 << 15  # bytes of texts that are encoded as one (csrc/encode/stretches.c)
 
@@ -124,14 +124,14 @@ def test_a_batch_whose_texts_become_longer(
     tok_of: Callable[[str], bbpe.Tokenizer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As by another thread, once there is room for the ids of those that were there."""
-    texts, marks = ["text"] * 300, batches.Batch.marks
+    texts, marks = ["text"] * 300, engine.Batch.marks
 
-    def replacing(batch: batches.Batch) -> npt.NDArray[np.int64]:
+    def replacing(batch: engine.Batch) -> npt.NDArray[np.int64]:
         found = marks(batch)
         texts[1] = "longer" * 1_000
         return found
 
-    monkeypatch.setattr(batches.Batch, "marks", replacing)
+    monkeypatch.setattr(engine.Batch, "marks", replacing)
     with pytest.raises(RuntimeError, match="changed while it was encoded"):
         tok_of("gpt2").encode_batch_to_numpy(texts)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from charsmap_tables import compiled_table
-from frames import frames
+from frames import entered_modules, frames
 from rule_files import METASPACES, named, of_characters, replaced
 from vocabularies import added, byte_level, document, sequence, split, write_json
 
@@ -90,26 +90,39 @@ def test_no_frame_for_each_piece_of_sentencepiece_rules(rule: Any) -> None:
 
 
 LOOK_BEHIND = r"(?<=th)e"
-ALL = {"encode", "encode_batch", "encode_with_offsets"}
-#: What runs in Python; `bbpe inspect` names it.
-EXCEPTIONS: dict[str, tuple[Any, set[str]]] = {
-    "a pattern without an automaton": (sequence(split(LOOK_BEHIND), byte_level(use_regex=False)), ALL),
-    "a split without an automaton": (sequence(split(LOOK_BEHIND, behavior="MergedWithNext"), byte_level()), ALL),
+#: Tokenizers with one regex whose matches Python finds.
+FOREIGN: dict[str, dict[str, Any]] = {
+    "pattern": document(pre_tokenizer=sequence(split(LOOK_BEHIND), byte_level(use_regex=False))),
+    "split": document(pre_tokenizer=sequence(split(LOOK_BEHIND, behavior="MergedWithNext"), byte_level())),
+    "normalizer": document(normalizer=replaced(LOOK_BEHIND, "x", "Regex")),
 }
+#: What asks the package `regex`, and classifies characters as Unicode 16 does.
+ASKED = {"splitting.regexes", "splitting.unicode_16", "lazy"}
 
 
-@pytest.mark.parametrize("name", EXCEPTIONS)
-def test_exceptions(tmp_path: Path, name: str) -> None:
-    rule, calls = EXCEPTIONS[name]
-    assert growing(bbpe.load(write_json(tmp_path / "tokenizer.json", document(pre_tokenizer=rule)))) <= calls
+@pytest.mark.parametrize("name", FOREIGN)
+def test_a_foreign_regex_is_all_that_python_is_asked_for(tmp_path: Path, name: str) -> None:
+    tok = bbpe.load(write_json(tmp_path / "tokenizer.json", FOREIGN[name]))
+    short, long = calls_of(tok, UNIT * 3), calls_of(tok, UNIT * 60)
+    for call in short:
+        more = entered_modules(long[call]) - entered_modules(short[call])
+        assert more.keys() <= ASKED, call
+        assert bool(more) == (call != "decode"), call
 
 
-def test_words_that_are_fused_between_tokens_are_an_exception() -> None:
+@pytest.mark.parametrize("name", [name for name in PATTERNS if name != "none"])
+def test_no_pattern_enters_python_for_a_pretoken(name: str) -> None:
+    tok = bbpe.train_from_iterator([UNIT * 3], 262, pattern=name, special_tokens=["<x>"])
+    assert growing(tok) == set()
+    assert entered_modules(lambda: tok.encode(UNIT)).total() == 0
+
+
+def test_words_that_are_fused_between_tokens() -> None:
     model = WordLevelModel(0, fuses=True)
     spec = TokenizerSpec({0: b"?", 1: b"the"}, None, PATTERNS["whitespace"], {"<x>": 2}, model=model)
     tok = bbpe.Tokenizer(spec)
     short, long = (calls_of(tok, text)["encode"] for text in (UNIT * 3, UNIT * 60))
-    assert frames(short) < frames(long)
+    assert frames(short) == frames(long)
 
 
 def test_decoders_that_join_and_change_the_text_are_an_exception(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The compiled pipeline gives what the Python path gives: tokens, options, prefixes, templates, long texts."""
+"""The compiled pipeline gives what its definition gives: tokens, options, prefixes, templates, long texts."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ import pytest
 from strings import adversarial_strings, byte_soups
 
 import bbpe
-from bbpe.encoding import batches
-from bbpe.encoding.encoders import text_encoder
+from bbpe.encoding import engine
+from bbpe.encoding.engine import text_encoder
 from bbpe.pipeline.special_tokens import SpecialTokens
+from bbpe.reference.pipeline import SlowPipeline
 from bbpe.spec.rules import Characters, Prefix, TokenOptions
 from bbpe.spec.spec import TextRules, TokenizerSpec
 
@@ -54,16 +55,15 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_it_is_the_python_path(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_is_the_definition(name: str) -> None:
     spec = spec_of(**CASES[name])
-    fast, slow = text_encoder(spec), text_encoder(spec)
-    assert fast.piped is not None
-    slow.piped = None
-    specials = SpecialTokens(spec.special_tokens, spec.added_tokens, spec.token_options, None)
+    fast, slow = text_encoder(spec), SlowPipeline(spec)
+    specials = SpecialTokens(spec.special_tokens, spec.added_tokens, spec.token_options)
     given = list(texts(5, 60))
     for allowed in ((), "all", ("<s>", "\n\n")):
         matcher = specials.matcher(allowed)
-        expected = [slow.to_list(text, matcher, AROUND) for text in given]
+        before, after = AROUND
+        expected = [[*before, *slow.encode(text, matcher), *after] for text in given]
         assert [fast.to_list(text, matcher, AROUND) for text in given] == expected
         assert [fast.to_array(text, matcher, None, AROUND).tolist() for text in given] == expected
         plain = [ids[2:-1] for ids in expected]
@@ -79,12 +79,12 @@ def test_it_is_the_python_path(name: str, monkeypatch: pytest.MonkeyPatch) -> No
 def test_long_texts_are_encoded_by_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     spec = spec_of(token_options=options(4))
     encoder = text_encoder(spec)
-    matcher = SpecialTokens(spec.special_tokens, spec.added_tokens, spec.token_options, None).matcher("all")
+    matcher = SpecialTokens(spec.special_tokens, spec.added_tokens, spec.token_options).matcher("all")
     given = ["".join(map(str, filter(None, (text for text in texts(8, 60) if isinstance(text, str))))), "low " * 500]
     expected = [encoder.to_array(text, matcher, 1, AROUND) for text in given]
-    monkeypatch.setattr(batches, "_CHUNK", 97)
-    monkeypatch.setattr(batches, "_LEAST_CHUNK", 31)
-    monkeypatch.setattr("bbpe.encoding.piped.THREAD_WORTH", 200)
+    monkeypatch.setattr(engine, "_CHUNK", 97)
+    monkeypatch.setattr(engine, "_LEAST_CHUNK", 31)
+    monkeypatch.setattr("bbpe.encoding.engine.THREAD_WORTH", 200)
     for threads in (2, 5):
         for text, ids in zip(given, expected, strict=True):
             for form in (text, text.encode("utf-8", "replace")):

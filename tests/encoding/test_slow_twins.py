@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 import bbpe
-from bbpe.encoding import batches
-from bbpe.encoding.uncompiled import uncompiled
+from bbpe.encoding import engine
+from bbpe.encoding.plan import uncompiled
 from bbpe.spec.rules import (
     ByteLevel,
     Characters,
@@ -156,10 +156,9 @@ CASES = [(call, name) for call in CALLS for name in TWINS if call not in PLACES 
 
 @pytest.mark.parametrize(("call", "name"), CASES)
 def test_every_call_as_the_fast_twin(call: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("batches", "piped", "engine", "rule_encoder"):
-        monkeypatch.setattr(f"bbpe.encoding.{module}.THREAD_WORTH", 100)
+    monkeypatch.setattr(engine, "THREAD_WORTH", 100)
     for constant, value in (("_CHUNK", 61), ("_LEAST_CHUNK", 23)):
-        monkeypatch.setattr(batches, constant, value)
+        monkeypatch.setattr(engine, constant, value)
     fast, slow = twins(name)
     for options in OPTIONS:
         for text in (*TEXTS, *DATA):

@@ -19,7 +19,7 @@ from strings import adversarial_strings, byte_soups
 import bbpe
 from bbpe import tokenizer
 from bbpe.core.helper import end_idle
-from bbpe.encoding import batches, engine
+from bbpe.encoding import engine
 
 Text = str | bytes
 
@@ -32,11 +32,11 @@ BEHIND = ["", "Abc", "abc", "'s", "'re 1", " Z", "。"]
 @pytest.fixture
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Threads for any text that is longer than a few words."""
-    for module in (batches, engine):
+    for module in (engine, engine):
         monkeypatch.setattr(module, "THREAD_WORTH", 200)
     monkeypatch.setattr(tokenizer.Tokenizer, "_short", None)
-    monkeypatch.setattr(batches, "_CHUNK", 97)
-    monkeypatch.setattr(batches, "_LEAST_CHUNK", 31)
+    monkeypatch.setattr(engine, "_CHUNK", 97)
+    monkeypatch.setattr(engine, "_LEAST_CHUNK", 31)
 
 
 def long_words(rng: random.Random, n: int) -> Iterator[str]:
@@ -157,7 +157,7 @@ def shapes(rng: random.Random) -> dict[str, list[Text]]:
 @pytest.mark.parametrize("shape", ["empty", "one", "a giant among small ones", "tiny", "mixed", "none"])
 def test_batches(shape: str, tok_of: Callable[[str], bbpe.Tokenizer], monkeypatch: pytest.MonkeyPatch) -> None:
     if shape == "tiny":
-        monkeypatch.setattr(batches, "_CHUNK", 20_000)
+        monkeypatch.setattr(engine, "_CHUNK", 20_000)
     tok = tok_of("cl100k")
     texts = shapes(random.Random(96))[shape]
     expected = [tok.encode(text) for text in texts]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from vocabularies import small_spec
 
-from bbpe.encoding.uncompiled import uncompiled
+from bbpe.encoding.plan import uncompiled
 from bbpe.records import replace
 from bbpe.spec.models import WordLevelModel
 from bbpe.spec.rules import Digits, Lowercase, Replace, Split, UnicodeForm
@@ -50,10 +50,3 @@ def test_what_is_compiled_has_no_reason(name: str) -> None:
 def test_the_first_rule_in_python_is_named(changes: dict[str, Any], reason: str) -> None:
     spec = replace(small_spec(), **changes)
     assert uncompiled(spec) == reason
-
-
-def test_words_that_are_joined() -> None:
-    assert uncompiled(WORDS) is None
-    assert uncompiled(replace(WORDS, model=WordLevelModel(1, fuses=True))) == (
-        "Words in a row without a token are joined in Python."
-    )

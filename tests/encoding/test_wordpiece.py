@@ -16,9 +16,9 @@ import pytest
 import bbpe
 from bbpe.core.wordpiece import WordPiece as Model
 from bbpe.errors import VocabularyError
-from bbpe.pipeline.normalizers import normalizer
-from bbpe.pipeline.pre_tokenizers import pretokens
 from bbpe.reference import word_pieces
+from bbpe.reference.normalizers import normalizer
+from bbpe.reference.pre_tokenizers import pretokens
 from bbpe.spec.models import WordLevelModel, WordPieceModel
 from bbpe.spec.rules import BertNormalizer, BertPreTokenizer
 from bbpe.spec.spec import TokenizerSpec, make_spec

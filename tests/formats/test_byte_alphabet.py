@@ -15,7 +15,7 @@ from vocabularies import added, byte_level, sequence, split
 
 import bbpe
 from bbpe.pipeline.pre_tokenizer_steps import compiled_rules
-from bbpe.pipeline.pre_tokenizers import pretokens
+from bbpe.reference.pre_tokenizers import pretokens
 from bbpe.spec.rules import ByteAlphabet, ByteLevel, Digits, Punctuation, Whitespace
 from bbpe.text import BYTE_ORDER, bytes_to_alphabet
 

@@ -13,7 +13,8 @@ from charsmap_tables import compiled_table
 from bbpe.core.charsmap import SentencePieceNormalizer
 from bbpe.errors import VocabularyError
 from bbpe.pipeline.charsmap import check_charsmap, read_charsmap
-from bbpe.pipeline.normalizers import normalizer, sentencepiece_normalizer
+from bbpe.pipeline.compiled_normalizers import sentencepiece_normalizer
+from bbpe.reference.normalizers import normalizer
 from bbpe.spec.rules import SPACE_MARK, Charsmap, Normalizer, Prepend, Replace, SqueezeBlanks
 
 LAST = Replace(" ", False, SPACE_MARK)

@@ -15,9 +15,9 @@ from strings import adversarial_strings
 import bbpe
 from bbpe.core.normalizer import Normalizer as CompiledNormalizer
 from bbpe.errors import VocabularyError
-from bbpe.pipeline.alignment import align
 from bbpe.pipeline.compiled_normalizers import compiled_normalizer
-from bbpe.pipeline.normalizers import normalizer
+from bbpe.reference.alignment import align
+from bbpe.reference.normalizers import normalizer
 from bbpe.spec.rules import (
     BertNormalizer,
     ByteLevelNormalizer,

@@ -13,9 +13,9 @@ from charsmap_tables import compiled_table
 from bbpe.errors import VocabularyError
 from bbpe.pipeline.charsmap import read_charsmap
 from bbpe.pipeline.compiled_normalizers import compiled_normalizer
-from bbpe.pipeline.normalizers import normalizer
-from bbpe.pipeline.pre_tokenizers import pretokens
-from bbpe.pipeline.unicode_forms import normal_form
+from bbpe.reference.normalizers import normalizer
+from bbpe.reference.pre_tokenizers import pretokens
+from bbpe.reference.unicode_forms import normal_form
 from bbpe.spec.rules import Charsmap, Form, Lowercase, Normalizer, Punctuation, SqueezeBlanks, StripAccents, UnicodeForm
 
 AROUND = [

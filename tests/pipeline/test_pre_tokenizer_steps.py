@@ -16,8 +16,7 @@ import bbpe
 from bbpe.core.pre_tokenizer import PreTokenizer
 from bbpe.errors import VocabularyError
 from bbpe.pipeline.pre_tokenizer_steps import compiled_rules
-from bbpe.pipeline.pre_tokenizers import pretokens
-from bbpe.pipeline.scripts import split_by_script
+from bbpe.reference.pre_tokenizers import pretokens, split_by_script
 from bbpe.spec.rules import (
     AT_BLANKS,
     BEHAVIORS,

@@ -1,5 +1,5 @@
 /* A text as the words that BERT's normaliser and pre-tokeniser make of it: the rules `BertNormalizer` and
- * `BertPreTokenizer`, of which bbpe/pipeline/normalizers.py and bbpe/pipeline/pre_tokenizers.py are the slow truth.
+ * `BertPreTokenizer`, of which bbpe/reference/normalizers.py and bbpe/reference/pre_tokenizers.py are the slow truth.
  *
  * The result for each character is in a generated table (text/characters.h); beside it there is the decomposition of
  * Hangul syllables, which is arithmetic, and the sorting of marks that are not dropped, which nearly no text has.

@@ -359,5 +359,5 @@ static bbpe_status encode_double(const void *self, bbpe_model_scratch *scratch, 
 }
 
 bbpe_model bbpe_unigram_view(const bbpe_unigram *self) {
-    return (bbpe_model){NULL, self, self->is_float ? encode_float : encode_double, NULL, 0};
+    return (bbpe_model){.self = self, .encode = self->is_float ? encode_float : encode_double};
 }

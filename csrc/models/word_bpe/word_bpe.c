@@ -238,8 +238,9 @@ bbpe_status bbpe_word_bpe_encode(const void *model, bbpe_model_scratch *scratch,
     return status;
 }
 
-bbpe_status bbpe_word_bpe_mark(const bbpe_word_bpe *self, bbpe_model_scratch *scratch, const uint8_t *bytes, size_t n,
+bbpe_status bbpe_word_bpe_mark(const void *model, bbpe_model_scratch *scratch, const uint8_t *bytes, size_t n,
                                uint8_t *out, size_t *ends, size_t *count) {
+    const bbpe_word_bpe *self = model;
     pretoken text;
     reader word;
     void *memory;

@@ -49,9 +49,8 @@ void bbpe_word_bpe_free(bbpe_word_bpe *self);
 /* The ids of a pretoken: a bbpe_model_encode.  BBPE_TOO_LARGE if rules made more symbols of it than it has bytes. */
 bbpe_status bbpe_word_bpe_encode(const void *self, bbpe_model_scratch *scratch, const uint8_t *bytes, size_t n,
                                  uint32_t *ids, size_t *count);
-/* The words of a pretoken as the model of bytes is given them: `out` has room for bbpe_word_bpe_bound(n), the ends in it
- * for n. */
-bbpe_status bbpe_word_bpe_mark(const bbpe_word_bpe *self, bbpe_model_scratch *scratch, const uint8_t *bytes, size_t n,
+/* The words of a pretoken as the model of bytes is given them: a bbpe_model_mark. */
+bbpe_status bbpe_word_bpe_mark(const void *self, bbpe_model_scratch *scratch, const uint8_t *bytes, size_t n,
                                uint8_t *out, size_t *ends, size_t *count);
 
 BBPE_INLINE size_t bbpe_word_bpe_bound(size_t n) {
@@ -59,7 +58,7 @@ BBPE_INLINE size_t bbpe_word_bpe_bound(size_t n) {
 }
 
 BBPE_INLINE bbpe_model bbpe_model_of_word_bpe(const bbpe_word_bpe *self) {
-    return (bbpe_model){NULL, self, bbpe_word_bpe_encode, NULL, 0};
+    return (bbpe_model){.self = self, .encode = bbpe_word_bpe_encode, .merges = self->bpe, .mark = bbpe_word_bpe_mark};
 }
 
 #endif

@@ -73,7 +73,7 @@ bbpe_status bbpe_wordpiece_encode(const void *self, bbpe_model_scratch *scratch,
                                   uint32_t *ids, size_t *count);
 
 BBPE_INLINE bbpe_model bbpe_model_of_wordpiece(const bbpe_wordpiece *self) {
-    return (bbpe_model){NULL, self, bbpe_wordpiece_encode, NULL, 0};
+    return (bbpe_model){.self = self, .encode = bbpe_wordpiece_encode};
 }
 
 #endif

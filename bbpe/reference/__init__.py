@@ -21,9 +21,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from itertools import pairwise
 from typing import TypeAlias
 
-from .spec.spec import TokenizerSpec
-from .splitting.patterns import get_pattern
-from .text import BYTE_ORDER
+from ..spec.spec import TokenizerSpec
+from ..splitting.patterns import get_pattern
+from ..text import BYTE_ORDER
 
 Pair: TypeAlias = tuple[bytes, bytes]
 #: The priority of merging two neighbours, the lowest first; `None` when they do not merge.

@@ -9,6 +9,14 @@ from typing import TypeAlias
 
 from ..core.charsmap import SentencePieceNormalizer
 from ..lazy import lazy_re
+from ..pipeline.unicode_ages import (
+    FORMAT_NEWER,
+    LOWER_NEWER_THAN_14,
+    MARKS_NEWER_THAN_9,
+    MARKS_ONLY_IN_9,
+    NONSPACING_NEWER,
+    NONSPACING_OLDER,
+)
 from ..spec.rules import (
     SPACE_MARK,
     BertNormalizer,
@@ -28,14 +36,6 @@ from ..spec.rules import (
 from ..splitting.regexes import compiled
 from ..text import WHITE_SPACE, bytes_to_alphabet
 from .charsmap import are_blanks, grapheme_function
-from .unicode_ages import (
-    FORMAT_NEWER,
-    LOWER_NEWER_THAN_14,
-    MARKS_NEWER_THAN_9,
-    MARKS_ONLY_IN_9,
-    NONSPACING_NEWER,
-    NONSPACING_OLDER,
-)
 from .unicode_forms import normal_form
 
 Function: TypeAlias = Callable[[str], str]
@@ -64,31 +64,6 @@ def normalizer(rules: Sequence[Normalizer], *, marks_blanks: bool = False) -> Fu
 
 
 _TWO_BLANKS = lazy_re("  +")
-
-
-def sentencepiece_normalizer(rules: Sequence[Normalizer]) -> SentencePieceNormalizer | None:
-    """Return a compiled normalizer for the rules of a SentencePiece model; `None` for other rules.
-
-    The normalizer finally replaces U+2581 by a blank.
-
-    >>> normalizer = sentencepiece_normalizer([SqueezeBlanks(), Prepend(SPACE_MARK), Replace(" ", False, SPACE_MARK)])
-    >>> normalizer.apply_all(["a  b ", "", "c"])
-    [b' a b', b'', b' c']
-    """
-    left = list(rules)
-    table = left.pop(0) if left and isinstance(left[0], Charsmap) else Charsmap(b"")
-    assert isinstance(table, Charsmap)
-    squeezes = left[:1] == [SqueezeBlanks(table.suffix)]
-    left = left[1:] if squeezes else left
-    prepends = left[:1] == [Prepend(SPACE_MARK)]
-    is_other = table.prefix not in ("", SPACE_MARK) or table.suffix not in ("", SPACE_MARK)
-    is_other = is_other or table.drops_blanks != (squeezes and table.suffix != "")
-    if is_other or left[1 if prepends else 0 :] != [Replace(" ", False, SPACE_MARK)]:
-        return None
-    return SentencePieceNormalizer(
-        table.data, None, table.kept, unmarks=True, squeezes=squeezes, prepends=prepends, begins=bool(table.prefix),
-        appends=bool(table.suffix),
-    )  # fmt: skip
 
 
 def _charsmap(rule: Charsmap) -> Function:

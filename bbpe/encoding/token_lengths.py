@@ -1,67 +1,23 @@
-"""Encode texts together with the spans that ids come from, through all rules of a tokenizer."""
+"""For how much text each token of a vocabulary stands, and which blanks at its ends do not count."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TypeAlias
 
-from ..core.aligned import VARIES, AlignedCall, SpanTrims, TokenLengths
+from ..core.aligned import VARIES, SpanTrims, TokenLengths
 from ..core.model import Model
-from ..core.split import Splitter
 from ..core.wordpiece import WordPiece
-from ..lazy import lazy_property, np, npt
-from ..pipeline.special_tokens import Matcher
+from ..lazy import np, npt
 from ..spec.models import UnigramModel, WordLevelModel, WordPieceModel
 from ..spec.rules import Characters
 from ..spec.spec import TokenizerSpec, other_tokens
-from ..spec.unigram import unigram_scheme
 from ..spec.vocab import Vocab
 from ..text import WHITE_SPACE, bytes_to_alphabet
-from .piped import NOTHING_AROUND, PipedTexts
 
 Spans: TypeAlias = "npt.NDArray[np.int64]"
 #: What begins and ends tokens and is trimmed: white space, and GPT-2's alphabet for a blank.
 _BLANKS = WHITE_SPACE + bytes_to_alphabet(b" ")
-
-
-class AlignedTexts:
-    """Makes the calls that encode texts with the span of the text that each id comes from."""
-
-    def __init__(
-        self,
-        piped: PipedTexts,
-        spec: TokenizerSpec,
-        slow: Callable[[], AlignedTexts | None] | None = None,
-        *,
-        lengths: TokenLengths | None = None,
-    ) -> None:
-        """`slow` makes what encodes texts by one rule after another; `None` if `piped` does.
-
-        `lengths`: of ids that are not those of the spec.
-        """
-        self._piped, self._pattern = piped, spec.pattern
-        self._lengths = lengths or _lengths_of(spec, piped.model)
-        self._make_slow = slow
-
-    @lazy_property
-    def _slow(self) -> AlignedTexts:
-        texts = None if self._make_slow is None else self._make_slow()
-        assert texts is not None  # rules that an encoder applies are compiled
-        return texts
-
-    @lazy_property
-    def _splitter(self) -> Splitter | None:
-        """Return the splitter for pretokens that the pipeline leaves to the encoder."""
-        scheme = self._pattern.scheme
-        if scheme is None and not self._lengths.knows(ord(" ")):  # else a run of unknown characters ends before it
-            scheme = unigram_scheme(self._pattern)
-        return None if scheme is None else Splitter(scheme)
-
-    def call(self, matcher: Matcher | None, trims: SpanTrims | None) -> AlignedCall:
-        """Return what encodes texts with the places of ids, by the tokens of a call."""
-        call = self._piped.call(matcher, NOTHING_AROUND)
-        slow = None if self._make_slow is None else lambda: self._slow.call(matcher, trims)
-        return AlignedCall(self._piped.piped, self._lengths, call, trims, self._splitter, slow)
 
 
 def span_trims(spec: TokenizerSpec, keys: Mapping[str, int]) -> SpanTrims | None:
@@ -88,7 +44,7 @@ def token_lengths(spec: TokenizerSpec) -> npt.NDArray[np.uint32]:
     return lengths
 
 
-def _lengths_of(spec: TokenizerSpec, engine: Model) -> TokenLengths:
+def lengths_of(spec: TokenizerSpec, engine: Model) -> TokenLengths:
     """Return for how many bytes of normalized text each id stands."""
     inside = token_lengths(spec)
     first = inside.copy()

@@ -1,44 +1,28 @@
-"""Apply pre-tokenizers: split pieces of text into pretokens as HF's `tokenizers` does.
-
-This module is for chains of rules that cannot be expressed as a `Pattern`, which is faster.
-"""
+"""Apply pre-tokenizers: split pieces of text into pretokens as HF's `tokenizers` does."""
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate, pairwise
 from typing import TypeAlias
 
-from ..lazy import lazy_re, regex, safe_import
+from ..lazy import lazy_re, regex
+from ..pipeline.pre_tokenizer_steps import splits_of
+from ..pipeline.scripts import script_partition
 from ..spec.rules import (
     Behavior,
-    BertPreTokenizer,
     ByteAlphabet,
     ByteLevel,
-    CharDelimiterSplit,
-    Digits,
     FixedLength,
     Metaspace,
     Prefix,
     PreTokenizer,
-    Punctuation,
     Split,
     UnicodeScripts,
-    Whitespace,
-    WhitespaceSplit,
 )
-from ..splitting.patterns import PATTERNS
 from ..splitting.regexes import TimeLimit, compiled
 from ..text import alphabet_to_bytes, bytes_to_alphabet
-from .unicode_ages import NUMBERS_OF_17, PUNCTUATION_NEWER, PUNCTUATION_OLDER, character_class
-
-_PUNCTUATION = (
-    rf"(?!{character_class(PUNCTUATION_NEWER)})[!-/:-@\[-`{{-~\p{{P}}]|{character_class(PUNCTUATION_OLDER)}"
-)
-_WORD = r"[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}]"
-_NUMBER = rf"(?:\p{{N}}|{character_class(NUMBERS_OF_17)})"
-_GPT2 = PATTERNS["gpt2"].steps[0]
-
 
 #: Where a part of a text begins and ends in it.
 _Span: TypeAlias = tuple[int, int]
@@ -54,6 +38,7 @@ def prefixed(prefix: Prefix | None, text: str, head: int) -> str:
 def pretokens(rules: Sequence[PreTokenizer], text: str, *, head: int = 1) -> list[bytes]:
     """Return the pretokens of a piece of text, whose first `head` characters come from the first one of the whole text.
 
+    >>> from bbpe.spec.rules import Punctuation, WhitespaceSplit
     >>> pretokens([WhitespaceSplit(), Punctuation("Isolated")], "a, b")
     [b'a', b',', b'b']
     """
@@ -88,9 +73,6 @@ def _spans(rule: PreTokenizer, text: str, limit: TimeLimit) -> list[_Span]:
     if isinstance(rule, FixedLength):
         return [(start, min(start + rule.length, len(text))) for start in range(0, len(text), rule.length)]
     if isinstance(rule, UnicodeScripts):
-        safe_import("bbpe.pipeline.scripts")
-        from .scripts import split_by_script
-
         sizes = [len(piece) for piece in split_by_script(text)]  # they leave out only a beginning
         return list(pairwise(accumulate(sizes, initial=len(text) - sum(sizes))))
     spans = [(0, len(text))]
@@ -101,31 +83,6 @@ def _spans(rule: PreTokenizer, text: str, limit: TimeLimit) -> list[_Span]:
             for first, last in _split_spans(each, text[start:end], limit)
         ]
     return spans
-
-
-def splits_of(rule: PreTokenizer) -> tuple[Split, ...]:
-    """Return the splits by regexes that a rule is made of, in order; none for the others."""
-    match rule:
-        case Split():
-            return (rule,)
-        case Digits(individual):
-            return (Split(_NUMBER if individual else f"{_NUMBER}+", "Isolated"),)
-        case Punctuation(behavior):
-            return (Split(_PUNCTUATION, behavior),)
-        case Whitespace():
-            return (Split(rf"{_WORD}+|(?:(?!{_WORD})\S)+", "Removed", invert=True),)
-        case WhitespaceSplit():
-            return (Split(r"\s", "Removed"),)
-        case BertPreTokenizer():
-            return (Split(r"\s", "Removed"), Split(_PUNCTUATION, "Isolated"))
-        case CharDelimiterSplit(delimiter):
-            return (Split(regex.escape(delimiter), "Removed"),)
-        case Metaspace():
-            return (Split(regex.escape(rule.mark), "MergedWithNext"),) if rule.split else ()
-        case ByteLevel():
-            return (Split(_GPT2, "Isolated"),) if rule.use_regex else ()
-        case UnicodeScripts() | FixedLength() | ByteAlphabet():
-            return ()
 
 
 # str.split splits at these, but \s does not match them
@@ -209,3 +166,20 @@ _BEHAVIORS: dict[Behavior, Callable[[list[tuple[_Span, bool]]], list[_Span]]] = 
     "MergedWithPrevious": _merged,
     "MergedWithNext": lambda parts: _merged(reversed(parts))[::-1],
 }
+
+
+def split_by_script(text: str) -> list[str]:
+    """Return the pieces of a text: runs of one script and of characters without one, from the first script on.
+
+    >>> split_by_script(" a бc ")
+    ['a ', 'б', 'c ']
+    """
+    parts = script_partition()
+    starts: list[int] = []
+    last = none = next(number for number, within in enumerate(zip(*parts.within, strict=True)) if not any(within))
+    for at, char in enumerate(text):
+        script = parts.classes[bisect(parts.points, ord(char)) - 1]
+        if script not in (none, last):
+            starts.append(at)
+            last = script
+    return [text[start:end] for start, end in pairwise([*starts, len(text)])]

@@ -24,15 +24,20 @@ class Pipeline:
         replaces_invalid: bool = False,
         normalizer: Normalizer | None = None,
         pre_tokenizer: PreTokenizer | None = None,
+        fused: int | None = None,
     ) -> Self: ...
     def splitting(self, pre_tokenizer: PreTokenizer) -> Pipeline: ...
 
+class Dropout:
+    def __new__(cls, probability: float, seed: int) -> Self: ...
+
 class Call:
-    tokens: Policy | None
-    normalized: Policy | None
-    refused: Policy | None
+    encoder: Encoder
+    is_plain: bool
+    is_divided: bool
     def __new__(
         cls,
+        encoder: Encoder,
         pipeline: Pipeline,
         *,
         tokens: Policy | None = None,
@@ -40,19 +45,16 @@ class Call:
         refused: Policy | None = None,
         before: Sequence[int] = (),
         after: Sequence[int] = (),
+        dropout: Dropout | None = None,
     ) -> Self: ...
-
-class Piped:
-    def __new__(cls, encoder: Encoder, id_count: int) -> Self: ...
-    def to_list(self, text: Text, call: Call) -> list[int]: ...
-    def to_array(self, text: Text, call: Call) -> npt.NDArray[np.uint32]: ...
-    def count(self, text: Text, call: Call, limit: int | None = None) -> int: ...
+    def to_list(self, text: Text) -> list[int]: ...
+    def to_array(self, text: Text) -> npt.NDArray[np.uint32]: ...
+    def count(self, text: Text, limit: int | None = None) -> int: ...
     def lists(
         self,
         texts: Texts,
         start: int,
         end: int,
-        call: Call,
         share: int,
         worker: int = 0,
         is_all: bool = False,
@@ -62,8 +64,8 @@ class Piped:
         texts: Texts,
         start: int,
         end: int,
-        call: Call,
         keeps: bool,
         share: int,
         worker: int = 0,
     ) -> tuple[list[npt.NDArray[np.uint32]], npt.NDArray[np.int64]]: ...
+    def parts(self, text: Text) -> list[tuple[list[bytes], int | None, bytes]]: ...

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from functools import cache
 
 from ..lazy import lazy_re, np, npt
+from ..pipeline.unicode_ages import NEWER_THAN_9, character_class
 from ..spec.rules import Form
-from .unicode_ages import NEWER_THAN_9, character_class
 
 # `re`, because `regex` searches for a class of ranges more slowly
 _NEWER = lazy_re(f"({character_class(NEWER_THAN_9)}+)")

@@ -1,0 +1,268 @@
+"""Encode texts and pairs of texts together with the places of ids, through all rules of a tokenizer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import chain, groupby
+from typing import TypeAlias
+
+from ..core.aligned import AlignedCall, SpanTrims, TokenLengths
+from ..core.offsets import map_spans
+from ..core.split import Splitter
+from ..core.word_bpe import WordBPE
+from ..core.wordpiece import WordPiece
+from ..errors import VocabularyError
+from ..lazy import lazy_property, np, npt, safe_import
+from ..pipeline.special_tokens import Matcher, Selection, SpecialTokens
+from ..spec.models import UnigramModel, WordLevelModel, WordPieceModel
+from ..spec.rules import NO_TEMPLATE
+from ..spec.spec import TokenizerSpec
+from ..spec.unigram import scored_pieces, unigram_scheme
+from ..text import Text, text_bytes
+from ..types import AlignedIds, Unit
+from .engine import TextEncoder, text_encoder
+from .plan import simplified, unigram_plan
+from .token_lengths import lengths_of, span_trims, token_lengths
+from .vocabulary import Vocabulary
+
+Spans: TypeAlias = "npt.NDArray[np.int64]"
+#: Ids, their spans, and the numbers of their pretokens and texts, and their types.
+_Part: TypeAlias = "tuple[list[int], Spans, list[int | None], list[int | None], list[int]]"
+#: An id, the start and the end of its place, and the number of its pretoken.
+_Placed: TypeAlias = tuple[int, int, int, int]
+
+
+class PlacedTexts:
+    """Encodes texts together with the places of ids, by an encoder, and by the template and trims of a spec."""
+
+    def __init__(self, encoder: TextEncoder, spec: TokenizerSpec, vocabulary: Vocabulary) -> None:
+        self._encoder, self._spec, self._vocabulary = encoder, spec, vocabulary
+
+    @lazy_property
+    def _trims(self) -> SpanTrims | None:
+        return span_trims(self._spec, self._vocabulary.keys()) if self._spec.trims else None
+
+    @property
+    def has_words(self) -> bool:
+        """Whether `words` finds the numbers of pretokens."""
+        return word_texts(self._encoder) is not None
+
+    def with_offsets(self, text: Text, unit: Unit, matcher: Matcher | None) -> tuple[list[int], Spans]:
+        """Return the ids of a text and their spans, int64[n, 2]."""
+        _check_unit(unit)
+        return encode_with_spans(self._encoder, text, unit, matcher, self._trims)
+
+    def call(self, specials: SpecialTokens, allowed: Selection, refused: Selection, _adds: bool) -> AlignedCall | None:
+        """Return what encodes texts with the places of ids by a call; `None` where there are none."""
+        matcher = specials.matcher(allowed, refused)
+        texts = aligned_texts(self._encoder.of(matcher))
+        return None if texts is None else texts.call(matcher, self._trims)
+
+    def aligned(self, text: Text, pair: Text | None, unit: Unit, matcher: Matcher | None, adds: bool) -> AlignedIds:
+        """Return the ids of a text or a pair and where they come from, with those of the template if `adds` is true."""
+        _check_unit(unit)
+        template = self._spec.template or NO_TEMPLATE
+        if pair is not None and adds:
+            template.check_has_pair()
+        texts = {"A": text} if pair is None else {"A": text, "B": pair}
+        found = {name: self.words(given, unit, matcher) for name, given in texts.items()}
+        rows: list[_Part] = []
+        for item, type_id in template.single if pair is None else template.pair or NO_TEMPLATE.pair:
+            if not adds and not isinstance(item, str):
+                continue
+            ids, spans, words = found[item] if isinstance(item, str) else ([item], np.zeros((1, 2), np.int64), [None])
+            number = "AB".index(item) if isinstance(item, str) else None
+            rows.append((ids, spans, list(words), [number] * len(ids), [type_id] * len(ids)))
+        ids_of, spans_of, *others = zip(*rows, strict=True)
+        return AlignedIds(list(chain(*ids_of)), np.concatenate(spans_of), *(list(chain(*each)) for each in others))
+
+    def words(self, text: Text, unit: Unit, matcher: Matcher | None) -> tuple[list[int], Spans, list[int]]:
+        """Return the ids of a text, their spans, int64[n, 2], and the numbers of their pretokens."""
+        encoder = word_texts(self._encoder.of(matcher))
+        if encoder is None:
+            raise VocabularyError(_NO_PLACES)
+        return encoder.call(matcher, self._trims).encode_words(text, unit)
+
+
+def _check_unit(unit: str) -> None:
+    if unit not in ("char", "byte", "utf16"):
+        raise ValueError(f'unit is {unit!r}; expected "char", "byte" or "utf16"')
+
+
+_NO_PLACES = "words without a token are one unknown token in a row, so tokens have no places; encode without offsets"
+
+
+def encode_with_spans(
+    encoder: TextEncoder, text: Text, unit: Unit, matcher: Matcher | None, trims: SpanTrims | None = None
+) -> tuple[list[int], Spans]:
+    """Return the ids of a text, and their starts and ends in it, int64[n, 2]; `trims` remove the blanks of tokens.
+
+    Raises `VocabularyError` when a rule changed the text in a way that has no offsets.
+    """
+    texts = aligned_texts(encoder.of(matcher))
+    if texts is None:
+        raise VocabularyError(_NO_PLACES)
+    return texts.call(matcher, trims).encode(text, unit)
+
+
+# -- encoders with places ----------------------------------------------------------------------------------
+
+
+def aligned_texts(encoder: TextEncoder) -> AlignedTexts | None:
+    """Return what encodes texts with the places of ids; `None` where there are none."""
+    return encoder.kept("aligned", _aligned_texts)
+
+
+def word_texts(encoder: TextEncoder) -> AlignedTexts | None:
+    """Return what encodes texts with the numbers of pretokens too; `None` where tokens have no places."""
+    return encoder.kept("words", _word_texts)
+
+
+def _aligned_texts(encoder: TextEncoder) -> AlignedTexts | None:
+    spec, model = encoder.spec, encoder.encoder.model
+    if isinstance(spec.model, WordLevelModel) and spec.model.fuses:
+        return None
+    if (runs := _run_texts(spec)) is not None:
+        return runs
+    if isinstance(model, WordPiece) and model.is_bert and _begins_no_word(spec.model):
+        return AlignedTexts(encoder.copy(), lambda: AlignedTexts(text_encoder(spec, is_fused=False)))
+    is_fused = isinstance(model, WordPiece | WordBPE)
+    return AlignedTexts(text_encoder(spec, is_fused=False) if is_fused else encoder.copy())
+
+
+def _word_texts(encoder: TextEncoder) -> AlignedTexts | None:
+    spec = encoder.spec
+    if isinstance(spec.model, WordLevelModel) and spec.model.fuses:
+        return None
+    if (runs := _run_texts(spec)) is not None:
+        return runs
+    if isinstance(encoder.encoder.model, WordPiece | WordBPE) or simplified(spec) != spec:
+        encoder = text_encoder(spec, is_fused=False)
+    return AlignedTexts(encoder.splitting())
+
+
+def _begins_no_word(model: object) -> bool:
+    """Return whether only tokens within words have the prefix of these, as BERT's rules split after it."""
+    safe_import("string")
+    from string import punctuation
+
+    return not isinstance(model, WordPieceModel) or model.prefix[:1] in punctuation
+
+
+class AlignedTexts:
+    """Makes the calls that encode texts with the span of the text that each id comes from."""
+
+    def __init__(
+        self, encoder: TextEncoder, slow: Callable[[], AlignedTexts] | None = None, lengths: TokenLengths | None = None
+    ) -> None:
+        """`slow` makes what encodes texts by one rule after another; `None` if `encoder` does.
+
+        `lengths`: of ids that are not those of the spec.
+        """
+        self._encoder, self._pattern = encoder, encoder.spec.pattern
+        self._lengths = lengths or lengths_of(encoder.spec, encoder.encoder.model)
+        self._make_slow = slow
+
+    @lazy_property
+    def _slow(self) -> AlignedTexts:
+        assert self._make_slow is not None
+        return self._make_slow()
+
+    @lazy_property
+    def _splitter(self) -> Splitter | None:
+        """Return the splitter for pretokens that the pipeline leaves to the encoder."""
+        scheme = self._pattern.scheme
+        if scheme is None and not self._lengths.knows(ord(" ")):  # else a run of unknown characters ends before it
+            scheme = unigram_scheme(self._pattern)
+        return None if scheme is None else Splitter(scheme)
+
+    def call(self, matcher: Matcher | None, trims: SpanTrims | None) -> AlignedCall:
+        """Return what encodes texts with the places of ids, by the tokens of a call."""
+        slow = None if self._make_slow is None else lambda: self._slow.call(matcher, trims)
+        return AlignedCall(self._encoder.call(matcher), self._lengths, trims, self._splitter, slow)
+
+
+# -- runs of unknown characters ----------------------------------------------------------------------------
+#
+# Where the characters of a Unigram model do not tell where a run of unknown ones ends, a token may begin with a
+# character that is none by itself: it is in the run, or the token is after the run.  So the bytes of unknown characters
+# get an id each here, and a run of them becomes one id when its place is known.
+
+
+def _run_texts(spec: TokenizerSpec) -> RunTexts | None:
+    """Return what finds the places of runs of unknown characters; `None` where their characters tell these."""
+    if not isinstance(spec.model, UnigramModel) or not hides_ends(spec):
+        return None
+    id_count = spec.vocab_size + 256
+    plan = unigram_plan(spec, spec.model, range(spec.vocab_size, id_count))
+    return RunTexts(TextEncoder(plan, spec, id_count).splitting())
+
+
+def hides_ends(spec: TokenizerSpec) -> bool:
+    """Return whether a token of a Unigram model that has unknown characters begins or goes on with one of these.
+
+    The unknown token itself, where it is found in texts, joins the run that it is next to.
+    """
+    if not isinstance(spec.model, UnigramModel) or spec.characters is None or spec.characters.byte_ids:
+        return False
+    if spec.characters.unknown in spec.vocab and not spec.model.is_float:
+        return True
+    pieces = [piece.decode("utf-8", "replace") for piece in scored_pieces(spec)[0].values()]
+    return not set().union(*pieces).issubset(piece for piece in pieces if len(piece) == 1)
+
+
+class RunTexts(AlignedTexts):
+    """Makes the calls of an encoder that gives the bytes of unknown characters the ids from `spec.vocab_size` on."""
+
+    def __init__(self, encoder: TextEncoder) -> None:
+        spec = encoder.spec
+        lengths = np.append(token_lengths(spec), np.ones(256, np.uint32))
+        super().__init__(encoder, lengths=TokenLengths(lengths, lengths))
+        assert spec.characters is not None
+        self._first_byte, self._unknown = spec.vocab_size, spec.characters.unknown
+        self._byte_ids = dict(spec.characters.some_byte_ids)
+
+    def call(self, matcher: Matcher | None, trims: SpanTrims | None) -> AlignedCall:
+        """Return what encodes texts with the places of ids, by the tokens of a call."""
+        call = RunCall(self._encoder.call(matcher), self._lengths)
+        call.texts, call.span_trims = self, trims
+        return call
+
+    def _is_unknown(self, token_id: int) -> bool:
+        return token_id >= self._first_byte or token_id == self._unknown
+
+    def joined(self, ids: list[int], spans: Spans, words: list[int]) -> Iterator[_Placed]:
+        """Yield ids with their places, and one for each run of unknown characters within a pretoken."""
+        rows = zip(ids, *spans.T.tolist(), words, strict=True)
+        for (is_run, word), group in groupby(rows, lambda row: (self._is_unknown(row[0]), row[3])):
+            if not is_run:
+                yield from group
+                continue
+            run = list(group)
+            found = [self._byte_ids.get(token_id - self._first_byte) for token_id, *_ in run]
+            if self._byte_ids and None not in found:
+                yield from ((token_id, *rest) for token_id, (_, *rest) in zip(found, run, strict=True))
+            elif self._unknown is not None:
+                yield self._unknown, run[0][1], run[-1][2], word
+
+
+class RunCall(AlignedCall):
+    """A call of `RunTexts`."""
+
+    texts: RunTexts
+    span_trims: SpanTrims | None
+
+    def encode(self, text: Text, unit: str) -> tuple[list[int], Spans]:
+        """Return the ids of a text, and their starts and ends in it, int64[n, 2]."""
+        return self.encode_words(text, unit)[:2]
+
+    def encode_words(self, text: Text, unit: str) -> tuple[list[int], Spans, list[int]]:
+        """Return the ids of a text, their starts and ends in it, int64[n, 2], and the numbers of their pretokens."""
+        rows = list(self.texts.joined(*super().encode_words(text, "byte")))
+        ids, words = [row[0] for row in rows], [row[3] for row in rows]
+        spans = np.array([row[1:3] for row in rows], np.int64).reshape(-1, 2)
+        if self.span_trims is not None:
+            self.span_trims.trim(text_bytes(text), np.array(ids, np.uint32), spans)
+        if unit != "byte":
+            map_spans(text, spans, unit)
+        return ids, spans, words

@@ -1,0 +1,103 @@
+"""A tokenizer with rules by its definition, one step after another: what the compiled pipeline computes.
+
+>>> import bbpe
+>>> tokenizer = bbpe.train_from_iterator(["low lower lowest"], 258)
+>>> SlowPipeline(tokenizer.spec).encode("low low") == tokenizer.encode("low low")
+True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import accumulate
+
+from ..core.word_bpe import WordBPE
+from ..core.wordpiece import WordPiece
+from ..encoding.engine import text_encoder
+from ..lazy import lazy_re, np
+from ..pipeline.special_tokens import NOTHING, Matcher
+from ..spec.models import WordLevelModel
+from ..spec.rules import AT_BLANKS, SPACE_MARK, Split
+from ..spec.spec import TokenizerSpec
+from ..text import Text, text_bytes
+from .alignment import align
+from .normalizers import normalizer
+from .pre_tokenizers import prefixed, pretokens, split_at_blanks, split_text
+from .tokens import token_spans
+
+_INVALID_BYTES = lazy_re("[\udc80-\udcff]")  # surrogates that stand for bytes that are not UTF-8
+
+
+class SlowPipeline:
+    """Encodes texts by the rules of a spec in Python; the model of the spec gives the ids of each pretoken."""
+
+    def __init__(self, spec: TokenizerSpec) -> None:
+        self.spec = spec
+        encoder = text_encoder(spec, is_fused=False)
+        self._encoder, model, symbols = encoder, encoder.encoder.model, spec.characters
+        self._marks_blanks = symbols is not None and symbols.marks_blanks
+        self._marks_pretokens = self._marks_blanks and bool(spec.rules.pre_tokenizers)
+        self._unmarks = self._marks_blanks and not self._marks_pretokens
+        # tokens that are not verbatim are looked for where U+2581 is not yet a blank
+        self._finds_normalized = any(row.normalized and not row.verbatim for row in spec.token_options.values())
+        is_of_bytes = symbols is not None and symbols.are_bytes and not symbols.marks_words
+        has_bytes = symbols is None or bool(symbols.byte_ids) or is_of_bytes or symbols.marks_words
+        is_of_words = isinstance(model, WordPiece) or (isinstance(model, WordBPE) and not is_of_bytes)
+        self._replaces_invalid = is_of_words or not has_bytes
+        self._fused = spec.model.unknown if isinstance(spec.model, WordLevelModel) and spec.model.fuses else None
+
+    def encode(self, text: Text, matcher: Matcher | None = None) -> list[int]:
+        """Return the ids of a text; the matcher has the special tokens that become ids and those that are refused."""
+        data, found = bytes(text_bytes(text)), list[int]()
+        matcher = matcher or NOTHING
+        matcher.check(data)
+        for start, end, token_id in token_spans(matcher, data):
+            if token_id is not None:
+                found.append(token_id)
+                continue
+            for part, its_id, head in self._parts(self._decoded(data[start:end]), matcher.after, int(start == 0)):
+                found += self._ids(part, head) if its_id is None else [its_id]
+        return found
+
+    def _decoded(self, data: bytes) -> str:
+        """Decode UTF-8; bytes that are not UTF-8 become surrogates if the vocabulary has bytes, else U+FFFD."""
+        text = data.decode("utf-8", "surrogateescape")
+        return _INVALID_BYTES.sub("\ufffd", text) if self._replaces_invalid else text
+
+    def _parts(self, text: str, after: Matcher | None, head: int) -> Iterator[tuple[str, int | None, int]]:
+        """Yield the parts of a piece between tokens when normalized, the id if one is a token, and its head."""
+        rules = self.spec.rules.normalizers
+        is_marked = after is not None and self._finds_normalized
+        normalize = normalizer(rules, marks_blanks=self._unmarks and not is_marked)
+        head = align(rules, text).head if head > 0 and rules else head
+        text = text if normalize is None else normalize(text)
+        data = text.encode("utf-8", "surrogateescape")
+        for start, end, token_id in token_spans(after or NOTHING, data):
+            part = data[start:end].decode("utf-8", "surrogateescape")
+            if token_id is None and self._unmarks:
+                part = part.replace(SPACE_MARK, " ")
+            before = len(data[:start].decode("utf-8", "surrogateescape"))
+            yield part, token_id, max(head - before, 0) if head > 0 else 0
+
+    def _ids(self, text: str, head: int) -> list[int]:
+        """Return the ids of a part of normalized text without tokens."""
+        found = self._split(prefixed(self.spec.rules.prefix, text, head), head)
+        ends = np.fromiter(accumulate(map(len, found)), np.int64, len(found))
+        ids: list[int] = self._encoder.encode_pretokens(b"".join(found), ends).tolist()
+        if self._fused is None:
+            return ids
+        return [each for at, each in enumerate(ids) if at == 0 or each != self._fused or ids[at - 1] != self._fused]
+
+    def _split(self, text: str, head: int) -> list[bytes]:
+        """Return the pretokens of a part of normalized text that has its prefix."""
+        rules, pattern = self.spec.rules.pre_tokenizers, self.spec.pattern
+        if rules:
+            found = pretokens(rules, text, head=head)
+            return [each.replace(SPACE_MARK.encode(), b" ") for each in found] if self._marks_pretokens else found
+        if pattern.name == "whitespace":
+            texts = split_at_blanks(text)
+        elif pattern.steps == AT_BLANKS:
+            texts = split_text(Split(AT_BLANKS[0], "Isolated"), text)
+        else:
+            texts = list(pattern.split(text))
+        return [each.encode("utf-8", "surrogateescape") for each in texts]
