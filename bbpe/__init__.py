@@ -37,9 +37,9 @@ from .lazy import VIEWS, safe_import  # noqa: E402
 
 if TYPE_CHECKING:
     from .budget import set_cache_limit
-    from .compat.acceleration import accelerate, is_accelerated
     from .compat.classic import BBPETokenizer
-    from .compat.patching import patch_transformers, unpatch_transformers
+    from .compat.transformers.acceleration import accelerate, is_accelerated
+    from .compat.transformers.patching import patch_transformers, unpatch_transformers
     from .counting.count import count, count_from_iterator
     from .counting.counts import PretokenCounts, Summary, load_counts
     from .counting.options import Counting
@@ -162,9 +162,9 @@ __version__ = "0.1.0"
 #: loads a tokenizer does not wait for the import of training.
 _MODULES = {
     ".budget": "set_cache_limit",
-    ".compat.acceleration": "accelerate is_accelerated",
+    ".compat.transformers.acceleration": "accelerate is_accelerated",
     ".compat.classic": "BBPETokenizer",
-    ".compat.patching": "patch_transformers unpatch_transformers",
+    ".compat.transformers.patching": "patch_transformers unpatch_transformers",
     ".counting.count": "count count_from_iterator",
     ".counting.counts": "PretokenCounts Summary load_counts",
     ".counting.options": "Counting",

@@ -90,6 +90,10 @@ def test_the_hall_is_small():
     assert len(list(PACKAGE.glob("*.py"))) <= 16
 
 
+def test_what_is_of_one_library_is_in_its_folder():
+    assert {path.name for path in (PACKAGE / "compat").glob("*.py")} <= {"__init__.py", "classic.py", "columns.py"}
+
+
 @pytest.mark.parametrize("path", C_FILES, ids=str)
 def test_includes_point_down(path):
     for other in included(CSRC / path):

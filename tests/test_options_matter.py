@@ -51,7 +51,7 @@ from bbpe.splitting.patterns import get_pattern
 #: Options that change time and memory alone, and the tests of their effects.
 RESOURCES = {
     "threads": "counting/test_count.py::test_threads_change_nothing",
-    "num_threads": "compat/test_tiktoken_view.py::test_short_batches_take_one_thread",
+    "num_threads": "of_tiktoken/test_tiktoken_view.py::test_short_batches_take_one_thread",
     "in_flight": "counting/test_handout.py::test_the_window_is_that_of_the_executor",
     "attempts": "counting/test_handout.py::test_what_fails_is_tried_again_and_what_is_wrong_is_not",
     "max_memory": "counting/test_max_memory.py::test_the_process_stays_within_its_memory",
@@ -60,8 +60,9 @@ RESOURCES = {
 #: Options that another table has, and the test with that table.
 ELSEWHERE = {
     "accelerate.accept_other_offsets":
-        "compat/test_acceleration.py::test_other_offsets_are_taken_only_if_they_are_accepted",
-    "Tokenizer.as_huggingface.**options": "compat/test_huggingface_view.py::test_padding_and_truncation",
+        "compat/of_transformers/test_acceleration.py::test_other_offsets_are_taken_only_if_they_are_accepted",
+    "Tokenizer.as_huggingface.**options":
+        "compat/of_transformers/test_huggingface_view.py::test_padding_and_truncation",
 }  # fmt: skip
 #: Results: their makers fill every field.
 RESULTS = {"CurvePoint", "Finding", "Measures", "ShardPlan", "Summary", "TokenCounts"}

@@ -68,8 +68,8 @@ from two_values import public
 import bbpe
 import bbpe.ray
 import bbpe.tiktoken
-from bbpe.compat.encoding import Encoding
 from bbpe.compat.tokenizers import Tokenizer
+from bbpe.compat.tokenizers.encoding import Encoding
 from bbpe.published.models import MODELS
 
 T: Any = bbpe.Tokenizer
@@ -282,7 +282,7 @@ TABLE |= {
             ValueError={"threads": 0}, TypeError={"threads": "1"}, **FILES),
 }  # fmt: skip
 HF, TIK = "compat.tokenizers.Tokenizer", "tiktoken.core.Encoding"
-VIEW_ENCODING = "compat.encoding.Encoding"
+VIEW_ENCODING = "compat.tokenizers.encoding.Encoding"
 TIK_ARGUMENTS: dict[str, Any] = {"pat_str": "[a-z]+", "mergeable_ranks": RANKS, "special_tokens": {}}
 TABLE |= {
     **kinds(f"{HF}.encode", VIEW.encode, TypeError=[{"sequence": 5}, {"sequence": "a b", "is_pretokenized": True}],
@@ -315,17 +315,18 @@ TABLE |= {
     f"{TIK}.decode_with_offsets UnicodeDecodeError": [lambda: TIKTOKEN.decode_with_offsets(PART_OF_A_CHARACTER)],
     f"{TIK}.decode_bytes_batch ValueError": [lambda: TIKTOKEN.decode_bytes_batch([[1]], num_threads=0)],
 }  # fmt: skip
+FOLDER = "compat/of_transformers"
 #: Entries that need a package, or a process, and the tests with their calls.
 ELSEWHERE = {
     "Tokenizer.encode_with_offsets VocabularyError": "encoding/test_aligned.py::test_text_of_the_unknown_token",
     "Tokenizer.encode_aligned VocabularyError": "encoding/test_aligned.py::test_words_in_a_row_have_no_places",
     "Tokenizer.apply_chat_template ImportError": "test_raises.py::test_packages_that_are_not_there",
-    "accelerate AccelerationError": "compat/test_acceleration.py::test_what_is_refused_is_unchanged",
-    "accelerate OSError": "compat/test_acceleration.py::test_a_path_or_name",
-    "accelerate TypeError": "compat/test_acceleration.py::test_what_is_no_tokenizer_of_transformers_is_named",
+    "accelerate AccelerationError": f"{FOLDER}/test_acceleration.py::test_what_is_refused_is_unchanged",
+    "accelerate OSError": f"{FOLDER}/test_acceleration.py::test_a_path_or_name",
+    "accelerate TypeError": f"{FOLDER}/test_acceleration.py::test_what_is_no_tokenizer_of_transformers_is_named",
     "patch_transformers ImportError": "test_raises.py::test_packages_that_are_not_there",
-    "Tokenizer.as_huggingface ImportError": "compat/test_huggingface_view.py::test_without_the_package",
-    "Tokenizer.as_huggingface VocabularyError": "compat/test_huggingface_view.py::test_without_the_package",
+    "Tokenizer.as_huggingface ImportError": f"{FOLDER}/test_huggingface_view.py::test_without_the_package",
+    "Tokenizer.as_huggingface VocabularyError": f"{FOLDER}/test_huggingface_view.py::test_without_the_package",
     "ray.RayExecutor ImportError": "test_ray.py::test_without_ray_it_says_what_to_install",
 }
 

@@ -15,7 +15,7 @@ _TEXT = "See 12 e\u0301\u00e9\u4e2d,\n"
 _TIMES = 1 << 11
 #: Modules of this package that methods of a tokenizer import when they are called.
 _OWN = """
-compat.chat compat.sentencepiece compat.tokenizers compat.unstable
+compat.chat compat.sentencepiece compat.tokenizers
 encoding.chunks encoding.file_ids encoding.nbest encoding.places encoding.words
 formats formats.class_files formats.huggingface.oniguruma formats.huggingface.unigram formats.huggingface.word_level
 formats.huggingface.word_piece formats.piece_classes formats.saving formats.word_classes

@@ -12,7 +12,6 @@ from operator import index
 from typing import Any, Literal, NoReturn, TypeAlias
 
 from ..compat.columns import opened
-from ..compat.unstable import Unstable
 from ..core.column import Column
 from ..encoding.engine import THREAD_WORTH, TextEncoder
 from ..encodings import get_encoding as get_tokenizer
@@ -23,6 +22,7 @@ from ..pipeline.special_tokens import NOTHING, Matcher
 from ..spec.models import WordPieceModel
 from ..tokenizer import Tokenizer
 from ..types import Ragged
+from .unstable import Unstable
 
 _Allowed: TypeAlias = Literal["all"] | AbstractSet[str]
 _Disallowed: TypeAlias = Literal["all"] | Collection[str]

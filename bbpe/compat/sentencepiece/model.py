@@ -8,24 +8,24 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from .. import formats
-from ..core.normalizer import Normalizer as CompiledNormalizer
-from ..encoding.nbest import UnigramSampler
-from ..errors import VocabularyError
-from ..files import ReadFile
-from ..formats.piece_rows import BYTE, CONTROL, NORMAL, UNUSED, Piece, rows_of
-from ..formats.pieces import PieceModel as ListedPieces
-from ..formats.pieces import pieces_of, spec_of
-from ..lazy import lazy_property
-from ..pipeline.compiled_normalizers import compiled_normalizer, normalize_function
-from ..records import replace
-from ..spec.decoders import UNMARK
-from ..spec.models import WordLevelModel
-from ..spec.rules import SPACE_MARK, Charsmap, Normalizer, Prepend, SqueezeBlanks
-from ..text import well_formed
-from ..tokenizer import Tokenizer
-from .piece_lattice import Lattice, PieceTable
-from .piece_texts import ImmutableSentencePiece, ImmutableSentencePieceText
+from ... import formats
+from ...core.normalizer import Normalizer as CompiledNormalizer
+from ...encoding.nbest import UnigramSampler
+from ...errors import VocabularyError
+from ...files import ReadFile
+from ...formats.piece_rows import BYTE, CONTROL, NORMAL, UNUSED, Piece, rows_of
+from ...formats.pieces import PieceModel as ListedPieces
+from ...formats.pieces import pieces_of, spec_of
+from ...lazy import lazy_property
+from ...pipeline.compiled_normalizers import compiled_normalizer, normalize_function
+from ...records import replace
+from ...spec.decoders import UNMARK
+from ...spec.models import WordLevelModel
+from ...spec.rules import SPACE_MARK, Charsmap, Normalizer, Prepend, SqueezeBlanks
+from ...text import well_formed
+from ...tokenizer import Tokenizer
+from .lattice import Lattice, PieceTable
+from .texts import ImmutableSentencePiece, ImmutableSentencePieceText
 
 _PATH = Path("model_proto")
 #: The names of the pieces around a text, and of padding, unless a model's files name others.

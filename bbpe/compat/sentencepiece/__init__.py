@@ -9,19 +9,19 @@ from collections.abc import Callable, Iterable
 from random import Random
 from typing import Any, TypeAlias
 
-from ..core.column import Column
-from ..errors import VocabularyError
-from ..files import StrPath
-from ..formats.piece_rows import BYTE, CONTROL, UNKNOWN, UNUSED
-from ..formats.reading import read_text
-from ..lazy import np
-from ..loading import load
-from ..records import replace
-from ..tokenizer import Tokenizer
-from .columns import listed, opened
-from .piece_calls import each, either, of_bytes, snake_case, with_kinds
-from .piece_model import PieceModel, checked_text, str_of
-from .piece_texts import PROTOS, ImmutableNBestSentencePieceText, ImmutableSentencePieceText, of_kind, offset_mapping
+from ...core.column import Column
+from ...errors import VocabularyError
+from ...files import StrPath
+from ...formats.piece_rows import BYTE, CONTROL, UNKNOWN, UNUSED
+from ...formats.reading import read_text
+from ...lazy import np
+from ...loading import load
+from ...records import replace
+from ...tokenizer import Tokenizer
+from ..columns import listed, opened
+from .calls import each, either, of_bytes, snake_case, with_kinds
+from .model import PieceModel, checked_text, str_of
+from .texts import PROTOS, ImmutableNBestSentencePieceText, ImmutableSentencePieceText, of_kind, offset_mapping
 
 _Kind: TypeAlias = type | str
 _PLACED = (*PROTOS, "offset_mapping")

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from inspect import signature
 from typing import Any
 
-from ..lazy import safe_import
-from .encoding import Encoding
+from ...lazy import safe_import
+from ..tokenizers.encoding import Encoding
 
 
 def masked_chat(owner: Any, kind: Any, rows_of: Any, arguments: Sequence[Any], options: Mapping[str, Any]) -> Any:

@@ -144,7 +144,7 @@ def test_a_call_within_a_call_leaves_its_options() -> None:
 
 
 def test_what_a_call_sets_is_never_seen_by_another_thread() -> None:
-    from bbpe.compat.call_options import Chosen, Options
+    from bbpe.compat.transformers.call_options import Chosen, Options
 
     chosen = Chosen(Options())
     plain, seen = Options(is_plain=True), []

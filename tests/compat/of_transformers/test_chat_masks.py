@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import bbpe
-from bbpe.compat import chat_masks
-from bbpe.compat.encoding import Encoding
+from bbpe.compat.tokenizers.encoding import Encoding
+from bbpe.compat.transformers import chat_masks
 
 hf = pytest.importorskip("tokenizers")
 pytest.importorskip("jinja2")

@@ -10,20 +10,20 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from copy import deepcopy
 from typing import Any
 
-from ..encoding.stream import StreamDecoder
-from ..errors import AccelerationError, AccelerationWarning, BBPEError
-from ..files import StrPath
-from ..lazy import safe_import
-from ..records import replace
-from ..tokenizer import Tokenizer as _Tokenizer
-from .added import with_tokens
+from ...encoding.stream import StreamDecoder
+from ...errors import AccelerationError, AccelerationWarning, BBPEError
+from ...files import StrPath
+from ...lazy import safe_import
+from ...records import replace
+from ...tokenizer import Tokenizer as _Tokenizer
+from ..columns import listed
+from ..tokenizers import Tokenizer, engine_of_json, tokenizer_of_json
+from ..tokenizers.added import with_tokens
+from ..tokenizers.encoding import Encoding
+from ..tokenizers.row_options import Padding, Truncation
+from ..tokenizers.texts import Engine
 from .call_options import Chosen, Options, TurnLock
-from .columns import listed
-from .encoding import Encoding
 from .proofs import Odd, prove, prove_ids
-from .row_options import Padding, Truncation
-from .texts import Engine
-from .tokenizers import Tokenizer, engine_of_json, tokenizer_of_json
 
 #: The options of models that can change ids.
 _OPTIONS = (

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from bbpe.compat.backend import _engine_of
-from bbpe.compat.proofs import PROBES, prove, prove_ids
-from bbpe.compat.row_options import row
+from bbpe.compat.tokenizers.row_options import row
+from bbpe.compat.transformers.backend import _engine_of
+from bbpe.compat.transformers.proofs import PROBES, prove, prove_ids
 from bbpe.errors import AccelerationError
 
 hf = pytest.importorskip("tokenizers")

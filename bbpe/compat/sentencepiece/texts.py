@@ -7,8 +7,8 @@ from itertools import accumulate
 from struct import pack
 from typing import Any
 
-from ..formats.protobuf import bytes_field, number_field
-from ..records import dataclass, field, replace
+from ...formats.protobuf import bytes_field, number_field
+from ...records import dataclass, field, replace
 
 # numbers of fields: of a list of texts, of a text, of its pieces
 _NBESTS = 1

@@ -8,18 +8,18 @@ from copy import copy
 from itertools import chain
 from typing import Any
 
-from ..core.column import Column
-from ..encoding.engine import NOTHING_AROUND, Around
-from ..encoding.places import PlacedTexts
-from ..errors import TokenIdError
-from ..lazy import lazy_property, np, npt, safe_import
-from ..pipeline.special_tokens import NOTHING, Matcher
-from ..records import replace
-from ..spec.models import UnigramModel
-from ..spec.rules import SPACE_MARK, Template
-from ..text import WHITE_SPACE
-from ..tokenizer import Tokenizer
-from .columns import text_of
+from ...core.column import Column
+from ...encoding.engine import NOTHING_AROUND, Around
+from ...encoding.places import PlacedTexts
+from ...errors import TokenIdError
+from ...lazy import lazy_property, np, npt, safe_import
+from ...pipeline.special_tokens import NOTHING, Matcher
+from ...records import replace
+from ...spec.models import UnigramModel
+from ...spec.rules import SPACE_MARK, Template
+from ...text import WHITE_SPACE
+from ...tokenizer import Tokenizer
+from ..columns import text_of
 from .encoding import Encoding, Part, Span, first_at
 
 #: The template of tokenizers without one.
@@ -64,7 +64,7 @@ class Engine:
     @lazy_property
     def _normalize(self) -> Callable[[str], str] | None:
         safe_import("bbpe.pipeline.compiled_normalizers")
-        from ..pipeline.compiled_normalizers import normalize_function
+        from ...pipeline.compiled_normalizers import normalize_function
 
         return normalize_function(self.tokenizer.spec.rules.normalizers)
 

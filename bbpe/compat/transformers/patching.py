@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-from ..errors import AccelerationError, AccelerationWarning
-from ..lazy import safe_import
+from ...errors import AccelerationError, AccelerationWarning
+from ...lazy import safe_import
+from ..tokenizers import DecodeStream
 from .acceleration import accelerate
-from .tokenizers import DecodeStream
 
 #: What was replaced: objects, names, and the values before; `None` if the object inherited the name.
 _replaced: list[tuple[Any, str, Any]] = []

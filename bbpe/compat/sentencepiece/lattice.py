@@ -11,8 +11,8 @@ from heapq import heappop, heappush
 from math import exp, expm1, inf, log, log1p
 from random import Random
 
-from ..spec.spec import TokenizerSpec
-from ..spec.unigram import scored_pieces
+from ...spec.spec import TokenizerSpec
+from ...spec.unigram import scored_pieces
 
 #: A segmentation, and the logarithm of its probability, or of the probability that it is among the samples.
 Sample = tuple[list[int], float]

@@ -9,18 +9,18 @@ from copy import deepcopy
 from functools import cache
 from typing import Any
 
-from ..core.column import Column
-from ..errors import AccelerationError
-from ..lazy import np, safe_import
-from ..tokenizer import Tokenizer as _Tokenizer
-from ..types import Padded
+from ...core.column import Column
+from ...errors import AccelerationError
+from ...lazy import np, safe_import
+from ...tokenizer import Tokenizer as _Tokenizer
+from ...types import Padded
+from ..columns import listed, opened
+from ..tokenizers.encoding import Encoding
+from ..tokenizers.row_options import Padding, pad_rows, row
+from ..tokenizers.texts import Engine
 from .backend import Backend
 from .call_options import Options
 from .chat_masks import masked_chat
-from .columns import listed, opened
-from .encoding import Encoding
-from .row_options import Padding, pad_rows, row
-from .texts import Engine
 
 #: Options of a call that the quick way does not have, and their usual values.
 _USUAL: Mapping[str, Any] = {

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from bbpe.compat.backend import Backend
 from bbpe.compat.tokenizers import DecodeStream
+from bbpe.compat.transformers.backend import Backend
 from bbpe.errors import AccelerationError, AccelerationWarning
 
 hf = pytest.importorskip("tokenizers")

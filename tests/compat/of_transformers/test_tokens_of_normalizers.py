@@ -16,7 +16,7 @@ import pytest
 from compared import compared
 
 import bbpe
-from bbpe.compat.backend import Backend
+from bbpe.compat.transformers.backend import Backend
 from bbpe.records import replace
 
 hf = pytest.importorskip("tokenizers")

@@ -6,18 +6,18 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .. import formats
-from ..errors import VocabularyError
-from ..files import temporary_folder
-from ..lazy import safe_import
-from ..pipeline.special_tokens import END_OF_TEXT
-from ..records import check_names
-from ..spec.chat_templates import DEFAULT, chat_templates
-from ..spec.named_tokens import template_tokens
-from ..spec.spec import TokenizerSpec
+from ... import formats
+from ...errors import VocabularyError
+from ...files import temporary_folder
+from ...lazy import safe_import
+from ...pipeline.special_tokens import END_OF_TEXT
+from ...records import check_names
+from ...spec.chat_templates import DEFAULT, chat_templates
+from ...spec.named_tokens import template_tokens
+from ...spec.spec import TokenizerSpec
 
 if TYPE_CHECKING:
-    from ..tokenizer import Tokenizer
+    from ...tokenizer import Tokenizer
 
 # the fields of a tokenizer_config.json that shape the rows of a model; ids and classes are in the tokenizer itself
 _TOKENS = ("bos_token", "eos_token", "pad_token", "unk_token", "sep_token", "cls_token", "mask_token")

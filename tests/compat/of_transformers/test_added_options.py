@@ -7,8 +7,8 @@ import random
 
 import pytest
 
-from bbpe.compat.backend import Backend
 from bbpe.compat.tokenizers import Tokenizer
+from bbpe.compat.transformers.backend import Backend
 
 hf = pytest.importorskip("tokenizers")
 from small_hf import KINDS  # noqa: E402 - it imports tokenizers

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 import bbpe
-from bbpe.compat.piece_normalizer import SentencePieceNormalizer
+from bbpe.compat.sentencepiece.normalizer import SentencePieceNormalizer
 
 sentencepiece = pytest.importorskip("sentencepiece")
 pytest.importorskip("google.protobuf")
@@ -303,11 +303,11 @@ def test_places_of_blanks_in_encoded_texts(pair: tuple[Any, Any]) -> None:
 
 
 def test_tables_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    from bbpe.compat import piece_model
+    from bbpe.compat.sentencepiece import model
 
     calls = []
-    compile_rules = piece_model.compiled_normalizer
-    monkeypatch.setattr(piece_model, "compiled_normalizer", lambda *a, **o: calls.append(1) or compile_rules(*a, **o))
+    compile_rules = model.compiled_normalizer
+    monkeypatch.setattr(model, "compiled_normalizer", lambda *a, **o: calls.append(1) or compile_rules(*a, **o))
     sp = bbpe.train_from_iterator(["see my eyes"] * 9, 300, model="unigram").as_sentencepiece()
     for _ in range(3):
         sp.encode("see my", out_type="serialized_proto")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..formats.huggingface.added_tokens import AddedTokens
-from ..records import replace
-from ..spec.rules import TokenOptions
-from ..spec.spec import TokenizerSpec, without_specials
+from ...formats.huggingface.added_tokens import AddedTokens
+from ...records import replace
+from ...spec.rules import TokenOptions
+from ...spec.spec import TokenizerSpec, without_specials
 
 
 class AddedToken:

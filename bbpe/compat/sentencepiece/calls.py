@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import Any, TypeVar
 
-from ..lazy import np
+from ...lazy import np
 
 _T = TypeVar("_T")
 
@@ -48,7 +48,7 @@ def with_kinds(cls: type[_T]) -> type[_T]:
 
 
 def _as_kind(method: Callable[..., Any], name: str, kind: Any) -> Callable[..., Any]:
-    def call(self: Any, input: Any, *arguments: Any, **options: Any) -> Any:  # noqa: A002 - the package's name
+    def call(self: Any, input: Any, *arguments: Any, **options: Any) -> Any:
         return method(self, input, *arguments, out_type=kind, **options)
 
     call.__name__, call.__doc__ = name, f"Do the same as `{method.__name__}` with `out_type={kind!r}`."

@@ -11,20 +11,20 @@ from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
-from .. import formats
-from ..core.column import Column
-from ..encoding.limits import check_order
-from ..encoding.stream import StreamDecoder
-from ..files import ReadFile, StrPath
-from ..formats.huggingface import tokenizer_json
-from ..formats.huggingface.scores import dumps, kept_number, score_of
-from ..lazy import np, safe_import
-from ..loading import load
-from ..records import replace
-from ..spec.rows import RowSide
-from ..tokenizer import Tokenizer as _Tokenizer
+from ... import formats
+from ...core.column import Column
+from ...encoding.limits import check_order
+from ...encoding.stream import StreamDecoder
+from ...files import ReadFile, StrPath
+from ...formats.huggingface import tokenizer_json
+from ...formats.huggingface.scores import dumps, kept_number, score_of
+from ...lazy import np, safe_import
+from ...loading import load
+from ...records import replace
+from ...spec.rows import RowSide
+from ...tokenizer import Tokenizer as _Tokenizer
+from ..columns import opened
 from .added import AddedToken, as_added, tokens_of, with_tokens
-from .columns import opened
 from .components import Component, Decoder, Model, Normalizer, PostProcessor
 from .encoding import Encoding, check_direction
 from .row_options import STRATEGIES, Padding, Truncation, pad_rows, row

@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 
 import bbpe
-from bbpe.compat.backend import Backend
 from bbpe.compat.tokenizers import DecodeStream
+from bbpe.compat.transformers.backend import Backend
 
 hf = pytest.importorskip("tokenizers")
 with warnings.catch_warnings():

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 from weakref import WeakSet
 
-from .row_options import Padding, Truncation
+from ..tokenizers.row_options import Padding, Truncation
 
 
 class Options(NamedTuple):

@@ -6,12 +6,12 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeAlias
 
-from ..errors import AccelerationError, VocabularyError
-from ..pipeline.special_tokens import Matcher
-from ..spec.rules import Replace
-from .encoding import Encoding
-from .row_options import row
-from .texts import Engine
+from ...errors import AccelerationError, VocabularyError
+from ...pipeline.special_tokens import Matcher
+from ...spec.rules import Replace
+from ..tokenizers.encoding import Encoding
+from ..tokenizers.row_options import row
+from ..tokenizers.texts import Engine
 
 #: Texts with what rules of tokenizers treat differently: case, blanks, numbers, marks, scripts, emoji, controls.
 PROBES = (

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..files import StrPath
-from ..lazy import lazy_property
-from ..loading import load
-from ..pipeline.compiled_normalizers import normalize_function
-from ..spec.rules import SPACE_MARK, Charsmap, Nmt, Normalizer, Prepend, Replace, SqueezeBlanks, UnicodeForm
-from .piece_calls import of_bytes, snake_case
-from .piece_model import PieceModel, TextSources, str_of
+from ...files import StrPath
+from ...lazy import lazy_property
+from ...loading import load
+from ...pipeline.compiled_normalizers import normalize_function
+from ...spec.rules import SPACE_MARK, Charsmap, Nmt, Normalizer, Prepend, Replace, SqueezeBlanks, UnicodeForm
+from .calls import of_bytes, snake_case
+from .model import PieceModel, TextSources, str_of
 
 _NFKC = (UnicodeForm("NFKC"),)
 #: The rules of each name, and whether letters lose their case.
