@@ -20,15 +20,17 @@ _MOVED = {
     "row_options": "tokenizers.row_options",
     "texts": "tokenizers.texts",
 }
+#: Classes by their names before.
+_RENAMED = {"Engine": "HfTexts", "Part": "EncodingPart", "PieceModel": "SpModel"}
 
 
-class _Finder:
+class _MovedModules:
     """Finds a module by its place before: both names import one module."""
 
     @staticmethod
     def find_spec(name: str, path: object = None, target: object = None) -> ModuleSpec | None:
         package, _, module = name.rpartition(".")
-        return ModuleSpec(name, _Finder) if package == __name__ and module in _MOVED else None  # type: ignore[arg-type]
+        return ModuleSpec(name, _MovedModules) if package == __name__ and module in _MOVED else None  # type: ignore[arg-type]
 
     @staticmethod
     def create_module(spec: ModuleSpec) -> None:
@@ -36,8 +38,12 @@ class _Finder:
 
     @staticmethod
     def exec_module(module: ModuleType) -> None:
-        """Put the module at its place now under its name before."""
-        sys.modules[module.__name__] = import_module(f"{__name__}.{_MOVED[module.__name__.rpartition('.')[2]]}")
+        """Put the module at its place now under its name before, with its classes under theirs."""
+        moved = import_module(f"{__name__}.{_MOVED[module.__name__.rpartition('.')[2]]}")
+        for before, now in _RENAMED.items():
+            if now in vars(moved):
+                setattr(moved, before, vars(moved)[now])
+        sys.modules[module.__name__] = moved
 
 
-sys.meta_path.append(_Finder)
+sys.meta_path.append(_MovedModules)

@@ -20,7 +20,7 @@ from ...records import replace
 from ...tokenizer import Tokenizer
 from ..columns import listed, opened
 from .calls import each, either, of_bytes, snake_case, with_kinds
-from .model import PieceModel, checked_text, str_of
+from .model import SpModel, checked_text, str_of
 from .texts import PROTOS, ImmutableNBestSentencePieceText, ImmutableSentencePieceText, of_kind, offset_mapping
 
 _Kind: TypeAlias = type | str
@@ -80,7 +80,7 @@ class SentencePieceProcessor:
         }  # fmt: skip
         self._random = Random()
         self._extra: tuple[list[str], list[str]] = ([], [])
-        self._found: PieceModel | None = None
+        self._found: SpModel | None = None
         if model_file is not None or model_proto is not None:
             self.Load(model_file, model_proto)
 
@@ -98,7 +98,7 @@ class SentencePieceProcessor:
     def _of(cls, tokenizer: Tokenizer) -> SentencePieceProcessor:
         """Return a view of a tokenizer."""
         made = cls()
-        made._found = PieceModel(tokenizer)
+        made._found = SpModel(tokenizer)
         return made
 
     def __getstate__(self) -> dict[str, Any]:
@@ -109,7 +109,7 @@ class SentencePieceProcessor:
         vars(self).update(state, _random=Random())
 
     @property
-    def _model(self) -> PieceModel:
+    def _model(self) -> SpModel:
         if self._found is None:
             raise VocabularyError("no model is loaded; call Load(model_file)")
         return self._found
@@ -121,10 +121,10 @@ class SentencePieceProcessor:
         if (model_file is None) == (model_proto is None):
             raise ValueError("found both or neither of model_file and model_proto; expected one of them")
         if model_file is not None:
-            self._found = PieceModel(load(model_file))
+            self._found = SpModel(load(model_file))
         else:
             assert model_proto is not None
-            self._found = PieceModel.of_bytes(bytes(model_proto))
+            self._found = SpModel.of_bytes(bytes(model_proto))
         return True
 
     def LoadFromFile(self, filename: StrPath) -> bool:

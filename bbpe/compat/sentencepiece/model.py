@@ -32,7 +32,7 @@ _PATH = Path("model_proto")
 NAMED = {"bos": "<s>", "eos": "</s>", "pad": "<pad>"}
 
 
-class PieceModel:
+class SpModel:
     """A tokenizer with its pieces; `VocabularyError` when it has none."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
@@ -45,11 +45,11 @@ class PieceModel:
         self.is_scored = spec.model is not None and not isinstance(spec.model, WordLevelModel)
         self._unknown = -1 if spec.characters.unknown is None else spec.characters.unknown
 
-    def __reduce__(self) -> tuple[type[PieceModel], tuple[Tokenizer]]:
+    def __reduce__(self) -> tuple[type[SpModel], tuple[Tokenizer]]:
         return type(self), (self.tokenizer,)
 
     @classmethod
-    def of_bytes(cls, data: bytes) -> PieceModel:
+    def of_bytes(cls, data: bytes) -> SpModel:
         """Return the model of a file's bytes; `VocabularyError` if they are none."""
         return cls(Tokenizer(formats.FORMATS["sentencepiece"].load(ReadFile(_PATH, data))))
 
@@ -62,7 +62,7 @@ class PieceModel:
         """The pieces and flags that a file would have."""
         return pieces_of(self.tokenizer.spec, _PATH)
 
-    def _changed(self, listed: ListedPieces) -> PieceModel:
+    def _changed(self, listed: ListedPieces) -> SpModel:
         made = type(self)(Tokenizer(spec_of(listed, place=lambda token_id: f"piece {token_id}")))
         made._listed = listed
         return made
@@ -76,11 +76,11 @@ class PieceModel:
     def _table(self) -> PieceTable:
         return PieceTable(self.tokenizer.spec)
 
-    def with_flags(self, **flags: Any) -> PieceModel:
+    def with_flags(self, **flags: Any) -> SpModel:
         """Return the model with other flags of normalization."""
         return self._changed(replace(self._listed, **flags))
 
-    def with_only(self, pieces: Collection[str] | None) -> PieceModel:
+    def with_only(self, pieces: Collection[str] | None) -> SpModel:
         """Return the model that writes, of the pieces of several characters, only these; `None`: it writes all."""
         rows = []
         for text, score, kind in self._listed.pieces:

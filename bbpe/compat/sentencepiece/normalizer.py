@@ -11,7 +11,7 @@ from ...loading import load
 from ...pipeline.compiled_normalizers import normalize_function
 from ...spec.rules import SPACE_MARK, Charsmap, Nmt, Normalizer, Prepend, Replace, SqueezeBlanks, UnicodeForm
 from .calls import of_bytes, snake_case
-from .model import PieceModel, TextSources, str_of
+from .model import SpModel, TextSources, str_of
 
 _NFKC = (UnicodeForm("NFKC"),)
 #: The rules of each name, and whether letters lose their case.
@@ -61,7 +61,7 @@ class SentencePieceNormalizer:
         self._folds = False
         self._is_nmt = rule_name is not None and rule_name.startswith("nmt")
         if rule_name is None:
-            model = PieceModel(load(model_file)) if model_file is not None else PieceModel.of_bytes(model_proto or b"")
+            model = SpModel(load(model_file)) if model_file is not None else SpModel.of_bytes(model_proto or b"")
             found = model.tokenizer.spec.rules.normalizers
             tables = (rule.data for rule in found if isinstance(rule, Charsmap))
             rules: tuple[Normalizer, ...] = tuple(Charsmap(data) for data in tables if data)

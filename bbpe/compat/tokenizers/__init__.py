@@ -28,7 +28,7 @@ from .added import AddedToken, as_added, tokens_of, with_tokens
 from .components import Component, Decoder, Model, Normalizer, PostProcessor
 from .encoding import Encoding, check_direction
 from .row_options import STRATEGIES, Padding, Truncation, pad_rows, row
-from .texts import Engine
+from .texts import HfTexts
 
 __all__ = ["AddedToken", "DecodeStream", "Encoding", "Tokenizer"]
 
@@ -60,7 +60,7 @@ class Tokenizer:
     """
 
     def __init__(self, tokenizer: _Tokenizer) -> None:
-        self._engine = Engine(tokenizer)
+        self._engine = HfTexts(tokenizer)
         #: Whether special tokens in a text are plain text.
         self.encode_special_tokens = False
         self._truncation = Truncation.of(tokenizer.spec.truncation)
@@ -355,7 +355,7 @@ class Tokenizer:
                 next_id = max(next_id, token_id + 1)
                 known[token_id] = self._given[token_id] = token
             engine = self._engine
-            self._engine = Engine(_Tokenizer(with_tokens(engine.spec, known)), engine.keeps_types)
+            self._engine = HfTexts(_Tokenizer(with_tokens(engine.spec, known)), engine.keeps_types)
         return len(changed)
 
     # -- the tokenizer as data -------------------------------------------------------------------------------
@@ -531,9 +531,9 @@ def tokenizer_of_json(data: bytes, parse_float: Callable[[str], float] = score_o
     return _Tokenizer(tokenizer_json.load(ReadFile(Path("backend.json"), bytes(data)), parse_float=parse_float))
 
 
-def engine_of_json(data: bytes, tokenizer: _Tokenizer) -> Engine:
+def engine_of_json(data: bytes, tokenizer: _Tokenizer) -> HfTexts:
     """Return the engine of a tokenizer that was read from the bytes of a tokenizer.json."""
-    return Engine(tokenizer, b'"RobertaProcessing"' not in data)
+    return HfTexts(tokenizer, b'"RobertaProcessing"' not in data)
 
 
 def _texts_of(item: Any, is_pretokenized: bool) -> tuple[Any, ...]:

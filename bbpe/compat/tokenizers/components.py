@@ -6,13 +6,13 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from .texts import Engine
+from .texts import HfTexts
 
 
 class Component:
     """A part of a tokenizer.json."""
 
-    def __init__(self, engine: Engine, fields: dict[str, Any]) -> None:
+    def __init__(self, engine: HfTexts, fields: dict[str, Any]) -> None:
         self._engine, self._fields = engine, fields
 
     @property

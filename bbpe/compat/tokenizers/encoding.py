@@ -11,7 +11,7 @@ from ...spec.rows import RowSide
 Span: TypeAlias = tuple[int, int]
 
 
-class Source(Protocol):
+class EncodedText(Protocol):
     """A text whose ids are in an encoding; the arguments select some of its ids."""
 
     def tokens(self, ids: list[int], start: int, stop: int) -> list[str]:
@@ -27,10 +27,10 @@ class Source(Protocol):
         """Return the first of some ids that comes from a character; `None` if none does."""
 
 
-class Part(NamedTuple):
+class EncodingPart(NamedTuple):
     """Neighbours in an encoding: the ids `start` to `stop` of a source, or as many ids of a template or of padding."""
 
-    source: Source | None
+    source: EncodedText | None
     start: int
     stop: int
     type_id: int = 0
@@ -39,7 +39,7 @@ class Part(NamedTuple):
     special: int = 0
 
     @classmethod
-    def added(cls, token: str, count: int, type_id: int, attention: int) -> Part:
+    def added(cls, token: str, count: int, type_id: int, attention: int) -> EncodingPart:
         """Return ids of a template, or of padding, which have no text."""
         return cls(None, 0, count, type_id, token, attention, 1)
 
@@ -107,7 +107,7 @@ class Encoding:
     def __init__(
         self,
         ids: Iterable[int] = (),
-        parts: Iterable[Part] = (),
+        parts: Iterable[EncodingPart] = (),
         ranges: dict[int, Span] | None = None,
         overflowing: Iterable[Encoding] = (),
     ) -> None:
@@ -116,7 +116,9 @@ class Encoding:
         self.overflowing: list[Encoding] = list(overflowing)
 
     @classmethod
-    def of(cls, ids: list[int], parts: list[Part], ranges: dict[int, Span], overflowing: list[Encoding]) -> Encoding:
+    def of(
+        cls, ids: list[int], parts: list[EncodingPart], ranges: dict[int, Span], overflowing: list[Encoding]
+    ) -> Encoding:
         """Return an encoding that keeps its arguments, which nothing else may change."""
         made: Encoding = object.__new__(cls)
         made._ids, made._parts, made._ranges, made.overflowing = ids, parts, ranges, overflowing
@@ -187,7 +189,7 @@ class Encoding:
     def __len__(self) -> int:
         return len(self._ids)
 
-    def _spread(self, value: Callable[[Part], int]) -> list[int]:
+    def _spread(self, value: Callable[[EncodingPart], int]) -> list[int]:
         if len(self._parts) == 1:
             return [value(self._parts[0])] * len(self._ids)
         return [each for part in self._parts for each in [value(part)] * (part.stop - part.start)]
@@ -280,7 +282,7 @@ class Encoding:
         missing = length - len(self)
         if missing <= 0:
             return
-        part = Part.added(pad_token, missing, pad_type_id, 0)
+        part = EncodingPart.added(pad_token, missing, pad_type_id, 0)
         if direction == "right":
             self._ids += [pad_id] * missing
             self._parts.append(part)
@@ -314,7 +316,7 @@ class Encoding:
         return [self._slice(*window) for window in windows(len(self), max_length, stride, direction)]
 
     def _slice(self, start: int, stop: int) -> Encoding:
-        parts, done = list[Part](), 0
+        parts, done = list[EncodingPart](), 0
         for part in self._parts:
             count = part.stop - part.start
             first, last = max(start - done, 0), min(stop - done, count)
@@ -347,7 +349,7 @@ class Encoding:
         parts = _shifted(other, spans[0][1]) if spans and spans[0][1] else other._parts
         return Encoding.of(self._ids + other._ids, self._parts + parts, {**self._ranges, **moved}, rows)
 
-    def replaced(self, type_id: int) -> list[Part]:
+    def replaced(self, type_id: int) -> list[EncodingPart]:
         """Return the parts with another type id."""
         return [part if part.type_id == type_id else part._replace(type_id=type_id) for part in self._parts]
 
@@ -359,9 +361,9 @@ class Encoding:
         return f"Encoding(num_tokens={len(self)}, attributes=[{names}])"
 
 
-def _shifted(encoding: Encoding, shift: int) -> list[Part]:
+def _shifted(encoding: Encoding, shift: int) -> list[EncodingPart]:
     """Return parts that no longer need their sources, with spans that begin `shift` characters later."""
-    parts, done = list[Part](), 0
+    parts, done = list[EncodingPart](), 0
     for part in encoding._parts:
         count = part.stop - part.start
         ids = encoding._ids[done : done + count]

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from ...spec.rows import RowPadding, RowSide, RowTruncation, TruncationStrategy
 from .encoding import Encoding
-from .texts import Engine
+from .texts import HfTexts
 
 #: The strategies and their names in files.
 STRATEGIES: dict[str, TruncationStrategy] = {
@@ -64,7 +64,7 @@ class Padding(NamedTuple):
         }
 
 
-def row(engine: Engine, texts: Sequence[Encoding], adds: bool, rules: Truncation | None) -> Encoding:
+def row(engine: HfTexts, texts: Sequence[Encoding], adds: bool, rules: Truncation | None) -> Encoding:
     """Return texts in a row by the template, truncated.
 
     Of a pair, each overflowing row has a window of both texts; those with the first window of the first text are last.

@@ -20,7 +20,7 @@ from ...spec.rules import SPACE_MARK, Template
 from ...text import WHITE_SPACE
 from ...tokenizer import Tokenizer
 from ..columns import text_of
-from .encoding import Encoding, Part, Span, first_at
+from .encoding import Encoding, EncodingPart, Span, first_at
 
 #: The template of tokenizers without one.
 _NO_TEMPLATE = Template((("A", 0),), (("A", 0), ("B", 1)))
@@ -31,7 +31,7 @@ _LARGEST = 0xFFFFFFFF
 _BLANKS = WHITE_SPACE + SPACE_MARK
 
 
-class Engine:
+class HfTexts:
     """Encodes texts as `tokenizers` does: added and special tokens match in all texts."""
 
     def __init__(self, tokenizer: Tokenizer, keeps_types: bool = True) -> None:
@@ -134,8 +134,8 @@ class Engine:
         items = self.template.pair if is_pair else self.template.single
         return sum(not isinstance(item, str) for item, _ in items)
 
-    def __reduce__(self) -> tuple[type[Engine], tuple[Any, ...]]:
-        return Engine, (self.tokenizer, self.keeps_types)
+    def __reduce__(self) -> tuple[type[HfTexts], tuple[Any, ...]]:
+        return HfTexts, (self.tokenizer, self.keeps_types)
 
     # -- encoding --------------------------------------------------------------------------------------------
 
@@ -174,7 +174,7 @@ class Engine:
         return self._of(list(chain.from_iterable(rows)), WordSource(sources, [len(ids) for ids in rows]))
 
     def _of(self, ids: list[int], source: TextSource | WordSource) -> Encoding:
-        return Encoding.of(ids, [Part(source, 0, len(ids))], {}, [])
+        return Encoding.of(ids, [EncodingPart(source, 0, len(ids))], {}, [])
 
     def joined(self, texts: Sequence[Encoding], adds: bool, firsts: Sequence[Encoding] = ()) -> Encoding:
         """Return one text, or a pair, in a row, with the ids of the template if `adds` is true.
@@ -184,7 +184,7 @@ class Engine:
         template = self.template.single if len(texts) == 1 else self.template.pair
         if not template:
             template = _NO_TEMPLATE.pair
-        ids, parts, ranges = list[int](), list[Part](), dict[int, Span]()
+        ids, parts, ranges = list[int](), list[EncodingPart](), dict[int, Span]()
         for item, type_id in template:
             if isinstance(item, str):
                 number = "AB".index(item)
@@ -195,7 +195,7 @@ class Engine:
                 parts += text.replaced(number if is_window else type_id)
             elif adds:
                 ids.append(item)
-                parts.append(Part.added(self._template_names[item], 1, type_id, 1))
+                parts.append(EncodingPart.added(self._template_names[item], 1, type_id, 1))
         return Encoding.of(ids, parts, ranges, [])
 
     # -- decoding --------------------------------------------------------------------------------------------
@@ -240,7 +240,7 @@ def _pairs(spans: npt.NDArray[np.int64]) -> list[Span]:
 class TextSource:
     """One text, whose tokens, spans and words are found when they are asked for."""
 
-    def __init__(self, engine: Engine, text: str, matcher: Matcher | None) -> None:
+    def __init__(self, engine: HfTexts, text: str, matcher: Matcher | None) -> None:
         self._engine, self._text, self._matcher = engine, text, matcher
 
     @lazy_property
@@ -342,7 +342,7 @@ class TextSource:
 class ColumnSource(TextSource):
     """One text of a column, of which a string is made when tokens, spans or words are asked for."""
 
-    def __init__(self, engine: Engine, column: Column, row: int, matcher: Matcher | None) -> None:
+    def __init__(self, engine: HfTexts, column: Column, row: int, matcher: Matcher | None) -> None:
         self._engine, self._column, self._row, self._matcher = engine, column, row, matcher
 
     @lazy_property

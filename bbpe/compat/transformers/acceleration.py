@@ -17,7 +17,7 @@ from ...types import Padded
 from ..columns import listed, opened
 from ..tokenizers.encoding import Encoding
 from ..tokenizers.row_options import Padding, pad_rows, row
-from ..tokenizers.texts import Engine
+from ..tokenizers.texts import HfTexts
 from .backend import Backend
 from .call_options import Options
 from .chat_masks import masked_chat
@@ -331,7 +331,7 @@ def _wanted(owner: Any, options: dict[str, Any], name: str) -> bool:
 class _Rows(Sequence[Encoding]):
     """The encodings of a batch, which are made when one is asked for."""
 
-    def __init__(self, engine: Engine, options: Options, items: list[Any] | Column, adds: bool) -> None:
+    def __init__(self, engine: HfTexts, options: Options, items: list[Any] | Column, adds: bool) -> None:
         self._engine, self._items, self._adds = engine, items, adds
         self._truncation, self._padding, self._is_plain = options
         self._made: list[Encoding] | None = None

@@ -21,7 +21,7 @@ from ..tokenizers import Tokenizer, engine_of_json, tokenizer_of_json
 from ..tokenizers.added import with_tokens
 from ..tokenizers.encoding import Encoding
 from ..tokenizers.row_options import Padding, Truncation
-from ..tokenizers.texts import Engine
+from ..tokenizers.texts import HfTexts
 from .call_options import Chosen, Options, TurnLock
 from .proofs import Odd, prove, prove_ids
 
@@ -77,7 +77,7 @@ class Backend(Tokenizer):
         pads = None if inner.padding is None else Padding(**inner.padding)
         self.chosen = Chosen(Options(cut, pads, inner.encode_special_tokens))
 
-    def _prepare(self, inner: Any, engine: Engine | None, odd: Odd) -> None:
+    def _prepare(self, inner: Any, engine: HfTexts | None, odd: Odd) -> None:
         self._inner, self._owns, self._current, self._odd = inner, True, engine, odd
         self._lock, self._accepts_offsets = TurnLock(), False
         # whether encoding with special tokens as plain text is proven too, and if it gives the same ids
@@ -118,7 +118,7 @@ class Backend(Tokenizer):
         with self._lock.turn():
             return getattr(self.synchronized(), name)(*arguments)
 
-    def ready(self, is_plain: bool | None = None) -> Engine | None:
+    def ready(self, is_plain: bool | None = None) -> HfTexts | None:
         """Return the engine; `None` if a change has ended the acceleration, or for the present options.
 
         `is_plain`: whether special tokens are plain text, instead of `encode_special_tokens`.
@@ -132,12 +132,12 @@ class Backend(Tokenizer):
         return self._current
 
     @property
-    def _engine(self) -> Engine:  # type: ignore[override]
+    def _engine(self) -> HfTexts:  # type: ignore[override]
         engine = self.ready()
         assert engine is not None
         return engine
 
-    def _gives_equal_plain(self, engine: Engine) -> bool:
+    def _gives_equal_plain(self, engine: HfTexts) -> bool:
         with self._lock.turn():
             if self._is_plain_equal is None:
                 try:
@@ -158,7 +158,7 @@ class Backend(Tokenizer):
             self._follow(lambda: _engine_of(self._inner))
         self._suspects -= suspects  # last, so that no other thread encodes by the engine before the change
 
-    def _follow(self, make: Callable[[], Engine], ids: Collection[int] | None = None) -> None:
+    def _follow(self, make: Callable[[], HfTexts], ids: Collection[int] | None = None) -> None:
         """Follow a change; if that is not possible, warn, and leave the work to the tokenizer of HF."""
         self._is_plain_equal = None
         try:
@@ -190,7 +190,7 @@ class Backend(Tokenizer):
         engine = self._current
         if engine is not None:
             tokens, spec = self._inner.get_added_tokens_decoder(), engine.spec
-            self._follow(lambda: Engine(_Tokenizer(with_tokens(spec, tokens)), engine.keeps_types), tokens.keys())
+            self._follow(lambda: HfTexts(_Tokenizer(with_tokens(spec, tokens)), engine.keeps_types), tokens.keys())
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -307,7 +307,7 @@ COMPONENTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder", "model
 
 
 def _restored(
-    json: str, engine: Engine | None, odd: tuple[Iterable[int], ...], options: Options, accepts_offsets: bool
+    json: str, engine: HfTexts | None, odd: tuple[Iterable[int], ...], options: Options, accepts_offsets: bool
 ) -> Backend:
     safe_import("tokenizers")
     import tokenizers
@@ -319,7 +319,7 @@ def _restored(
     return made
 
 
-def _engine_of(inner: Any) -> Engine:
+def _engine_of(inner: Any) -> HfTexts:
     """Return the engine of a tokenizer of HF; `AccelerationError` with the reason if bbpe does not support it."""
     try:
         data = inner.to_str().encode("utf-8", "surrogatepass")

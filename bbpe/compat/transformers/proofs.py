@@ -11,7 +11,7 @@ from ...pipeline.special_tokens import Matcher
 from ...spec.rules import Replace
 from ..tokenizers.encoding import Encoding
 from ..tokenizers.row_options import row
-from ..tokenizers.texts import Engine
+from ..tokenizers.texts import HfTexts
 
 #: Texts with what rules of tokenizers treat differently: case, blanks, numbers, marks, scripts, emoji, controls.
 PROBES = (
@@ -39,7 +39,7 @@ _LISTS = ("ids", "offsets", "word_ids", "type_ids", "special_tokens_mask")
 _PLACES = ("offsets", "word_ids")
 
 
-def prove(engine: Engine, inner: Any, ids: Collection[int] | None = None, *, accepts_offsets: bool = False) -> Odd:
+def prove(engine: HfTexts, inner: Any, ids: Collection[int] | None = None, *, accepts_offsets: bool = False) -> Odd:
     """Prove that an engine gives what a tokenizer of HF gives, and return the ids that are decoded in another way.
 
     The proof is on the whole vocabulary, or on some `ids` of it.  With `accepts_offsets` offsets and numbers of words
@@ -52,7 +52,7 @@ def prove(engine: Engine, inner: Any, ids: Collection[int] | None = None, *, acc
     return _odd_ids(engine, inner, rows, False), _odd_ids(engine, inner, rows, True)
 
 
-def _prove_vocabulary(engine: Engine, inner: Any) -> None:
+def _prove_vocabulary(engine: HfTexts, inner: Any) -> None:
     """Raise `AccelerationError` unless all tokens have the same ids."""
     ours, theirs = engine.keys, inner.get_vocab()
     if ours != theirs:
@@ -61,7 +61,7 @@ def _prove_vocabulary(engine: Engine, inner: Any) -> None:
 
 
 def prove_ids(
-    engine: Engine, inner: Any, rows: list[list[int]], *, is_plain: bool, accepts_offsets: bool = False
+    engine: HfTexts, inner: Any, rows: list[list[int]], *, is_plain: bool, accepts_offsets: bool = False
 ) -> None:
     """Raise `AccelerationError` unless texts of many kinds, and those of rows of ids, have the same ids and offsets.
 
@@ -90,7 +90,7 @@ def _without_options(inner: Any, is_plain: bool) -> Iterator[None]:
 
 
 def _prove_texts(
-    engine: Engine, inner: Any, rows: list[list[int]], matcher: Matcher | None, lists: Sequence[str]
+    engine: HfTexts, inner: Any, rows: list[list[int]], matcher: Matcher | None, lists: Sequence[str]
 ) -> None:
     others = list(engine.spec.added_tokens) + list(engine.spec.special_tokens)
     probes = [*PROBES, *(f"a{text} {text.upper()} {text}b{text}" for text in others[:_SHOWN])]
@@ -122,7 +122,7 @@ def _asked(call: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
         raise AccelerationError(f"tokenizers raises an error for a text that bbpe encodes: {error}") from error
 
 
-def _odd_ids(engine: Engine, inner: Any, rows: list[list[int]], skips: bool) -> frozenset[int]:
+def _odd_ids(engine: HfTexts, inner: Any, rows: list[list[int]], skips: bool) -> frozenset[int]:
     """Return the ids whose text depends on who decodes them."""
     odd = set[int]()
     for ids, theirs in zip(rows, _asked(inner.decode_batch, rows, skips), strict=True):
