@@ -125,7 +125,7 @@ class ProgressBar:
         return "  ".join(parts)
 
 
-class JsonLines:
+class JsonProgress:
     """Writes progress as JSON objects, one on each line, for a log; callable with a `Progress`.
 
     Each object has `phase`, `done`, `total`, `unit`, `seconds` since the start, `rate` of the phase in units per
@@ -134,7 +134,7 @@ class JsonLines:
 
     >>> import io
     >>> log = io.StringIO()
-    >>> JsonLines(log)(Progress("count", 0, 5, "bytes"))
+    >>> JsonProgress(log)(Progress("count", 0, 5, "bytes"))
     >>> sorted(json.loads(log.getvalue()))
     ['done', 'phase', 'rate', 'seconds', 'total', 'unit']
     """

@@ -10,7 +10,7 @@ import pytest
 
 import bbpe
 from bbpe import progress
-from bbpe.progress import JsonLines, Progress, ProgressBar
+from bbpe.progress import JsonProgress, Progress, ProgressBar
 
 
 class Terminal(io.StringIO):
@@ -143,7 +143,7 @@ def test_notes_are_lines(
 
 def test_json_lines(clock: list[float]) -> None:
     stream = io.StringIO()
-    log = JsonLines(stream)
+    log = JsonProgress(stream)
     for phase, unit in (("count", "bytes"), ("merge", "merges")):
         for step in range(101):
             log(Progress(phase, step * 1_000_000, 100_000_000, unit))
@@ -159,7 +159,7 @@ def test_json_lines(clock: list[float]) -> None:
     }  # fmt: skip
     assert records[-1]["note"] == "done"
     unknown = io.StringIO()
-    JsonLines(unknown)(Progress("count", 3, None, "bytes"))
+    JsonProgress(unknown)(Progress("count", 3, None, "bytes"))
     assert json.loads(unknown.getvalue())["total"] is None
 
 
@@ -284,7 +284,7 @@ def test_a_bar_of_rich_has_the_total(monkeypatch: pytest.MonkeyPatch, clock: lis
 def test_json_lines_of_a_phase_that_goes_on(clock: list[float]) -> None:
     """A rate is of what the phase did itself; seconds are since the start of all; each end is written."""
     stream = io.StringIO()
-    log = JsonLines(stream, interval=10)
+    log = JsonProgress(stream, interval=10)
     for phase, first in (("a", 0), ("b", 1000)):
         for done in (0, 1, 2):
             log(Progress(phase, first + 10 * done, first + 20, "parts"))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, TypeVar
 
-from bbpe.progress import DELAY, JsonLines, Progress, ProgressBar
+from bbpe.progress import DELAY, JsonProgress, Progress, ProgressBar
 
 _Item = TypeVar("_Item")
 
@@ -23,7 +23,7 @@ def add_progress(parser: ArgumentParser) -> None:
 
 def progress_of(args: Namespace) -> Any:
     """Return the `progress` argument that the command line asks for."""
-    return JsonLines(sys.stderr) if args.progress == "json" else args.progress == "bar"
+    return JsonProgress(sys.stderr) if args.progress == "json" else args.progress == "bar"
 
 
 class Watch:

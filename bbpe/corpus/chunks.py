@@ -47,7 +47,7 @@ _BEGIN = Position()
 
 
 @dataclass(frozen=True)
-class Chunk:
+class CorpusChunk:
     """A piece of a corpus, and the place behind it; `None` where reading cannot be taken up again.
 
     `ends`: where the texts in `data` end, int64[n], or the pretokens if these are `given`.  `texts` is how many whole
@@ -112,7 +112,7 @@ class Cutter:
         self._sampled_lines = options.by_line and options.sample < 1
         self._matcher = Matcher.of(dict.fromkeys(options.specials, 0))
 
-    def chunks(self, sources: Iterable[tuple[int, Iterable[Texts]]], start: Position = _BEGIN) -> Iterator[Chunk]:
+    def chunks(self, sources: Iterable[tuple[int, Iterable[Texts]]], start: Position = _BEGIN) -> Iterator[CorpusChunk]:
         """Yield the chunks of sources, given by number; `start` is where the first one is taken up."""
         small = _Small()
         for number, events in sources:
@@ -121,7 +121,7 @@ class Cutter:
         if small.parts or small.left_out:
             yield self._shared(small, Position(number + 1), 0)
 
-    def _source(self, events: Iterable[Texts], place: Position, small: _Small) -> Iterator[Chunk]:
+    def _source(self, events: Iterable[Texts], place: Position, small: _Small) -> Iterator[CorpusChunk]:
         pending, chosen, first = Pending(self._most), True, place.byte == 0
         cut_before = 0
         stream = iter(events)
@@ -208,7 +208,7 @@ class Cutter:
             f"max_memory leaves {shown(self._most)} for a part of it; give {way}, or a larger max_memory"
         )
 
-    def _cut_before(self, part: Chunk, cut_before: int) -> int:
+    def _cut_before(self, part: CorpusChunk, cut_before: int) -> int:
         """Return 1 when a part begins with more than one piece of a pretoken that is counted as cut already."""
         compiled = self._splitter.compiled
         if not cut_before or compiled is None:
@@ -216,24 +216,24 @@ class Cutter:
         head = bytes(part.data[: self._options.longest + _NEAR])
         return int(compiled.spans(head)[1] > self._options.longest)
 
-    def _drained(self, small: _Small, place: Position) -> Iterator[Chunk]:
+    def _drained(self, small: _Small, place: Position) -> Iterator[CorpusChunk]:
         if small.parts or small.left_out:
             yield self._shared(small, place, 0)
 
-    def _shared(self, small: _Small, place: Position, read: int) -> Chunk:
+    def _shared(self, small: _Small, place: Position, read: int) -> CorpusChunk:
         ends = np.cumsum([len(part) for part in small.parts], dtype=np.int64)
         data = small.parts[0] if len(small.parts) == 1 else b"".join(small.parts)
-        chunk = Chunk(data, ends, place, read, len(ends), small.left_out, size=len(data))
+        chunk = CorpusChunk(data, ends, place, read, len(ends), small.left_out, size=len(data))
         small.clear()
         return chunk
 
-    def _part(self, data: memoryview, place: Position, event: Texts) -> Chunk:
+    def _part(self, data: memoryview, place: Position, event: Texts) -> CorpusChunk:
         ends, ended = np.array([len(data)], np.int64), event.last and event.complete
         if self._sampled_lines:
             return self._whole(Texts(data, ends, True, event.read), place)
-        return Chunk(data, ends, place, event.read, int(ended), size=len(data), ends_text=ended)
+        return CorpusChunk(data, ends, place, event.read, int(ended), size=len(data), ends_text=ended)
 
-    def _whole(self, event: Texts, place: Position) -> Chunk:
+    def _whole(self, event: Texts, place: Position) -> CorpusChunk:
         """Make a chunk of whole texts, less what the sample leaves out."""
         data, ends = event.data, event.ends
         assert ends is not None
@@ -249,11 +249,11 @@ class Cutter:
             kept = np.flatnonzero(self._in_sample(hashes(array, offsets))).astype(np.int64)
             array, offsets = take(array, offsets, kept)
             data, ends = array.data, offsets[1:]
-        return Chunk(
+        return CorpusChunk(
             data, ends, place, event.read, len(ends), count - len(ends), event.skipped, size, refused=event.refused
         )
 
-    def _divided(self, chunk: Chunk) -> Iterator[Chunk]:
+    def _divided(self, chunk: CorpusChunk) -> Iterator[CorpusChunk]:
         """Yield a chunk of whole texts in several when it is much too large, as one long text makes it."""
         block, view, at, texts = self._block, memoryview(chunk.data), 0, chunk.texts
         if len(view) <= 2 * block or (self._splitter.compiled is None and not self._options.by_line):
@@ -274,17 +274,17 @@ class Cutter:
                 if not cut:
                     break
                 piece = view[at : at + cut]
-                yield Chunk(piece, np.array([cut], np.int64), None, chunk.read, size=cut, ends_text=False)
+                yield CorpusChunk(piece, np.array([cut], np.int64), None, chunk.read, size=cut, ends_text=False)
                 at, room = at + cut, block
-            yield Chunk(view[at:end], np.array([end - at], np.int64), None, chunk.read, 1, size=end - at)
+            yield CorpusChunk(view[at:end], np.array([end - at], np.int64), None, chunk.read, 1, size=end - at)
             at, texts = end, texts - 1
         last = self._among(chunk, view, at, len(view))
         yield replace(chunk, data=last.data, ends=last.ends, size=chunk.size - at, texts=texts)
 
-    def _among(self, chunk: Chunk, view: memoryview, start: int, stop: int) -> Chunk:
+    def _among(self, chunk: CorpusChunk, view: memoryview, start: int, stop: int) -> CorpusChunk:
         """Return the texts between two ends as a chunk of their own."""
         ends = chunk.ends[(chunk.ends > start) & (chunk.ends <= stop)] - start
-        return Chunk(view[start:stop], ends, None, chunk.read, len(ends), size=stop - start)
+        return CorpusChunk(view[start:stop], ends, None, chunk.read, len(ends), size=stop - start)
 
     def _is_chosen(self, head: bytes | memoryview) -> bool:
         if self._options.sample >= 1 or self._options.by_line:
@@ -297,7 +297,7 @@ class Cutter:
         chosen: npt.NDArray[np.bool_] = values < np.uint64(int(self._options.sample * 2.0**64))
         return chosen
 
-    def _by_regex(self, events: Iterator[Texts], source: int, chosen: bool) -> Iterator[Chunk]:
+    def _by_regex(self, events: Iterator[Texts], source: int, chosen: bool) -> Iterator[CorpusChunk]:
         """Yield the pretokens of one long text, split as it is read."""
         tail, matcher = self._options.pattern.open_tail, Matcher.of(dict.fromkeys(self._options.specials, 0))
         read = size = done = 0
@@ -316,14 +316,14 @@ class Cutter:
         if tail is None or not chosen:
             data = b"".join(blocks())
             ends = np.array([len(data)] if chosen else [], np.int64)
-            yield Chunk(data, ends, after, read, len(ends), 1 - len(ends), size=size)
+            yield CorpusChunk(data, ends, after, read, len(ends), 1 - len(ends), size=size)
             return
         for piece in pieces(blocks(), self._splitter.cut, tail, matcher):
             data, ends = (b"", np.empty(0, np.int64)) if isinstance(piece, int) else piece
             # what is pending stands in no chunk yet, so nobody can go on from here
-            yield Chunk(data, ends, None, read, size=size, given=True, ends_text=False)
+            yield CorpusChunk(data, ends, None, read, size=size, given=True, ends_text=False)
             size = 0
-        yield Chunk(b"", np.empty(0, np.int64), after, read, 1, size=size, given=True)
+        yield CorpusChunk(b"", np.empty(0, np.int64), after, read, 1, size=size, given=True)
 
     def cut(self, data: Buffer, first: int) -> int:
         """Find the last place, from `first` on, where a text that goes on may be cut; 0: there is none."""

@@ -57,7 +57,7 @@ def _header(file: BinaryIO, start: int, end: int) -> tuple[dict[tuple[int, ...],
     size = _HEADER
     while True:
         file.seek(start)
-        reader = _Reader(file.read(min(size, end - start)))
+        reader = _ThriftReader(file.read(min(size, end - start)))
         try:
             reader.struct(())
         except IndexError:
@@ -68,7 +68,7 @@ def _header(file: BinaryIO, start: int, end: int) -> tuple[dict[tuple[int, ...],
         return reader.fields, reader.at
 
 
-class _Reader:
+class _ThriftReader:
     """Reads a struct of Thrift's compact protocol; `IndexError` when the data ends within it."""
 
     def __init__(self, data: bytes) -> None:

@@ -116,7 +116,7 @@ def release_arrow() -> None:
     pa.default_memory_pool().release_unused()
 
 
-class Writer:
+class RowFileWriter:
     """Writes rows to a Parquet file; each call writes one row group."""
 
     def __init__(self, file: Any, *, places: bool) -> None:
@@ -160,14 +160,14 @@ class Writer:
 
 
 @contextmanager
-def writing(path: str | os.PathLike[str], *, places: bool = False, kept: bool = True) -> Iterator[Writer]:
+def writing(path: str | os.PathLike[str], *, places: bool = False, kept: bool = True) -> Iterator[RowFileWriter]:
     """Open a Parquet file for rows; when the block ends the whole file is on the disk, or nothing after an error.
 
     With `kept` false the file is a temporary file of this process: it must be new, is not flushed to the disk, and an
     error leaves it incomplete.
     """
     with replacing(path) if kept else Path(path).open("xb") as file:
-        writer = Writer(file, places=places)
+        writer = RowFileWriter(file, places=places)
         try:
             yield writer
         except BaseException:
@@ -196,7 +196,7 @@ def regrouped(batches: Iterator[Rows], size: int = ROWS) -> Iterator[Rows]:
 
 
 class RunReader:
-    """Reads the row groups of a file that `Writer` wrote with places; raises `CorpusError` as `read_rows` does."""
+    """Reads the row groups of a file of `RowFileWriter` with places; raises `CorpusError` as `read_rows` does."""
 
     def __init__(self, path: Path) -> None:
         self._path, parquet = path, pyarrow_parquet()

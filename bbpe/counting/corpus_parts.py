@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 from ..budget import shown
 from ..core.column import Column, text_column
 from ..core.rows import gather
-from ..corpus.chunks import Chunk, ChunkOptions, Cutter, Position
+from ..corpus.chunks import ChunkOptions, CorpusChunk, Cutter, Position
 from ..corpus.files import File
 from ..corpus.opened import Buffers, version_of
 from ..corpus.ranges import line_cuts, row_group_cuts
@@ -39,7 +39,7 @@ class Part:
     """
 
     ranges: tuple[Range, ...]
-    chunks: tuple[Chunk, ...]
+    chunks: tuple[CorpusChunk, ...]
     place: Position | None
     read: int
 
@@ -240,7 +240,7 @@ class Iterated:
 
     def parts(self, start: Position, size: int) -> Iterator[Part]:
         """Yield the texts themselves."""
-        held: list[Chunk] = []
+        held: list[CorpusChunk] = []
         for chunk in Cutter(self._options).chunks(self.sources(start), start):
             held.append(replace(chunk, data=bytes(chunk.data)))
             if sum(chunk.size for chunk in held) >= size:
@@ -319,7 +319,7 @@ def _is_before(stop: int, source: tuple[int, Iterable[Texts]]) -> bool:
     return source[0] < stop
 
 
-def _as_parts(chunks: Iterable[Chunk]) -> Iterator[Part]:
+def _as_parts(chunks: Iterable[CorpusChunk]) -> Iterator[Part]:
     """Yield each chunk as a part."""
     for chunk in chunks:
         yield Part((), (chunk,), chunk.place, chunk.read)

@@ -7,7 +7,7 @@ from functools import partial
 
 from ..core.count import PretokenTable
 from ..core.split import Splitter
-from ..corpus.chunks import Chunk, ChunkOptions, Cutter, Position, spans_between
+from ..corpus.chunks import ChunkOptions, CorpusChunk, Cutter, Position, spans_between
 from ..corpus.opened import Buffers, read_block
 from ..corpus.rowfiles import Counts, Rows
 from ..corpus.sources import Texts
@@ -113,7 +113,7 @@ class PartCounter:
             summary += self.count_chunk(chunk, table)
         return summary
 
-    def count_chunk(self, chunk: Chunk, table: PretokenTable) -> Summary:
+    def count_chunk(self, chunk: CorpusChunk, table: PretokenTable) -> Summary:
         """Add the pretokens of a chunk to a table; returns what there was in it."""
         options, data, ends = self._options, chunk.data, chunk.ends
         cut, specials, dropped = table.cut, 0, 0
@@ -134,7 +134,7 @@ class PartCounter:
             refused=chunk.refused, special_tokens_found=specials, cut=cut_here, dropped=dropped,
         )  # fmt: skip
 
-    def _block(self, part: Part) -> Chunk | None:
+    def _block(self, part: Part) -> CorpusChunk | None:
         """Return a part as the chunk that the cutter would make of it: a block of a longer text, or small files."""
         if not part.ranges or self._options.sample < 1:
             return None
@@ -147,9 +147,9 @@ class PartCounter:
             return None
         data = read_block(file, start, stop, self._memory())
         size = stop - start
-        return Chunk(data, np.array([size], np.int64), None, texts=int(ended), size=size, ends_text=ended)
+        return CorpusChunk(data, np.array([size], np.int64), None, texts=int(ended), size=size, ends_text=ended)
 
-    def _whole(self, part: Part) -> Chunk | None:
+    def _whole(self, part: Part) -> CorpusChunk | None:
         """Return whole files that are together about a block as one chunk."""
         sizes = [file.size or 0 for file, _, _ in part.ranges if file.is_plain]
         are_whole = all(start == 0 and stop is None for _, start, stop in part.ranges)
@@ -162,9 +162,9 @@ class PartCounter:
         else:
             read = (bytes(read_block(file, 0, size, memory)) for file, size in zip(files, sizes, strict=True))
             data = b"".join(read)
-        return Chunk(data, np.cumsum(sizes, dtype=np.int64), None, texts=len(sizes), size=len(data))
+        return CorpusChunk(data, np.cumsum(sizes, dtype=np.int64), None, texts=len(sizes), size=len(data))
 
-    def _cut(self, part: Part) -> Iterator[Chunk]:
+    def _cut(self, part: Part) -> Iterator[CorpusChunk]:
         """Yield the chunks of ranges of files."""
         if self._cutter is None:
             self._cutter = Cutter(self._options)
@@ -179,7 +179,7 @@ class PartCounter:
         for number, (file, start, stop) in enumerate(part.ranges):
             yield number, self._options.reading.texts(file, start=start, stop=stop, buffers=self._memory())
 
-    def _lines(self, chunk: Chunk) -> int:
+    def _lines(self, chunk: CorpusChunk) -> int:
         if not len(chunk.data):
             return chunk.texts
         array = np.frombuffer(chunk.data, np.uint8)

@@ -16,7 +16,7 @@ from ..lazy import lazy_property, np, npt
 from ..spec.spec import TokenizerSpec, other_tokens
 from ..threads import check_threads, imap, thread_count
 from ..types import Ragged
-from .forms import Keys, forms_of
+from .forms import TokenKeys, forms_of
 from .limits import check_order
 from .stream import MachineStream, StreamDecoder, UnknownIds
 
@@ -38,7 +38,7 @@ class Decoder:
     """Decodes the ids of a spec; the methods of `Tokenizer` document the arguments."""
 
     def __init__(self, spec: TokenizerSpec, tokens: TokenBytes) -> None:
-        self._spec, self._tokens, self._keys = spec, tokens, Keys(spec)
+        self._spec, self._tokens, self._keys = spec, tokens, TokenKeys(spec)
         #: The bytes of tokens by their positions; `None` if only the steps of the decoder can decode.
         self._forms = forms_of(spec, self._keys, tokens)
         #: The bytes that decoding writes for each id within a text.

@@ -23,7 +23,7 @@ _DIGITS = "0123456789ABCDEFabcdef"
 _SPELLINGS = [f"<0x{high}{low}>" for high, low in product(f"{_DIGITS}+", _DIGITS)]
 
 
-class Keys:
+class TokenKeys:
     """The keys of the tokens of a spec, by id."""
 
     def __init__(self, spec: TokenizerSpec) -> None:
@@ -89,7 +89,7 @@ def _is_of_bytes(spec: TokenizerSpec) -> bool:
     return spec.model is None and (spec.characters is None or spec.characters.are_bytes)
 
 
-def forms_of(spec: TokenizerSpec, keys: Keys, tokens: TokenBytes) -> Forms | None:
+def forms_of(spec: TokenizerSpec, keys: TokenKeys, tokens: TokenBytes) -> Forms | None:
     """Return the bytes of the tokens of a spec by their positions; `tokens` has their bytes in the vocabulary.
 
     Returns `None` where the bytes of a token depend on other tokens or change after all tokens became one.
@@ -127,7 +127,7 @@ def forms_of(spec: TokenizerSpec, keys: Keys, tokens: TokenBytes) -> Forms | Non
 
 
 def _within(
-    spec: TokenizerSpec, keys: Keys, tokens: TokenBytes, steps: Sequence[DecoderStep],
+    spec: TokenizerSpec, keys: TokenKeys, tokens: TokenBytes, steps: Sequence[DecoderStep],
     made: Callable[[Token, At], bytes],
 ) -> TokenBytes:  # fmt: skip
     """Return the bytes of tokens within a text."""

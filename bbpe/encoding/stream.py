@@ -13,7 +13,7 @@ from ..lazy import safe_import
 from ..pipeline.decoders import ERRORS, DecoderMachine, Token
 from ..records import kind
 from ..spec.decoders import DecoderStep
-from .forms import MARK, Keys
+from .forms import MARK, TokenKeys
 
 #: The treatment of unknown ids: raise an error, skip them, or write U+FFFD.
 UnknownIds: TypeAlias = Literal["raise", "skip", "mark"]
@@ -25,7 +25,7 @@ class MachineStream:
     def __init__(
         self,
         steps: tuple[DecoderStep, ...],
-        keys: Keys,
+        keys: TokenKeys,
         tokens: TokenBytes,
         errors: str = "replace",
         skipped: bytes | None = None,

@@ -10,7 +10,7 @@ from functools import cache
 
 from ..lazy import regex
 from ..splitting.character_sets import CharacterSet, Partition, combined, members, partition, single, union
-from ..splitting.regex_syntax import Alternation, Characters, Node, Repeat, Sequence
+from ..splitting.regex_syntax import Alternation, Node, OneCharacter, Repeat, Sequence
 from .unicode_ages import code_point_ranges
 
 _NAMES = """
@@ -87,7 +87,8 @@ def script_pieces() -> Node:
     everywhere = combined((union(sets), (0, 0x110000)), lambda inside: inside == 2)
     return Alternation(
         tuple(
-            Sequence((Characters(each), Repeat(Characters(union((each, everywhere))), 0, None, ""))) for each in sets
+            Sequence((OneCharacter(each), Repeat(OneCharacter(union((each, everywhere))), 0, None, "")))
+            for each in sets
         )
     )
 

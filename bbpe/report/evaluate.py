@@ -16,7 +16,7 @@ from ..records import dataclass, kind, replace, whole
 from ..threads import check_threads, imap
 from ..tokenizer import Tokenizer, checked_tokenizer
 from ..types import Ragged
-from .measures import Batch, CorpusCount, Measures, TokenizerCount, changed_documents
+from .measures import CorpusCount, DocumentBatch, Measures, TokenizerCount, changed_documents
 from .page import page
 from .plots import save_evaluation
 from .tables import NOTHING, Table, number, of_rows, share
@@ -216,7 +216,7 @@ def _of_corpus(
     # one thread for each tokenizer where there are several
     inner = threads if len(counts) == 1 else 1
     for texts in batches:
-        batch = Batch(texts)
+        batch = DocumentBatch(texts)
         total.add(batch)
         found = list(imap(partial(_added, batch=batch, threads=inner), list(counts.values()), threads))
         for count, rows in zip(counts.values(), found, strict=True):
@@ -238,7 +238,7 @@ def _of_corpus(
     return rows_of
 
 
-def _added(count: TokenizerCount, *, batch: Batch, threads: int | None) -> Ragged:
+def _added(count: TokenizerCount, *, batch: DocumentBatch, threads: int | None) -> Ragged:
     return count.add(batch, threads)
 
 

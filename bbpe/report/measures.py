@@ -144,7 +144,7 @@ class CorpusCount:
     words: int = 0
     sizes: list[int] = field(default_factory=list)
 
-    def add(self, batch: Batch) -> None:
+    def add(self, batch: DocumentBatch) -> None:
         """Count the documents of a batch."""
         self.sizes += batch.sizes.tolist()
         self.characters += batch.characters
@@ -155,7 +155,7 @@ class CorpusCount:
         return TextTotals(len(self.sizes), sum(self.sizes), self.characters, self.words)
 
 
-class Batch:
+class DocumentBatch:
     """Documents as one text, in which a line feed ends each: their starts, sizes, characters and words."""
 
     def __init__(self, texts: Sequence[Text]) -> None:
@@ -180,7 +180,7 @@ class TokenizerCount:
         self.tokens: list[int] = []
         self.split = self.followed = self.changed = self._tried = 0
 
-    def add(self, batch: Batch, threads: int | None) -> Ragged:
+    def add(self, batch: DocumentBatch, threads: int | None) -> Ragged:
         """Encode a batch, count its tokens, and return them."""
         rows = self.tokenizer.encode_batch_to_numpy(batch.texts, threads=threads)
         count_ids(rows.ids, self.counts)
@@ -188,7 +188,7 @@ class TokenizerCount:
         self._follow(batch)
         return rows
 
-    def _follow(self, batch: Batch) -> None:
+    def _follow(self, batch: DocumentBatch) -> None:
         """Count the words of several tokens in the first documents."""
         for text in batch.texts:
             if self._tried >= _FOLLOWED:
@@ -199,11 +199,11 @@ class TokenizerCount:
                 _, spans = self.tokenizer.encode_with_offsets(text, "byte")
             except ValueError:
                 return
-            part = Batch([text])
+            part = DocumentBatch([text])
             starts = spans[1:, 0] if len(spans) else np.zeros(0, np.int64)
             self._count_split(part, starts[starts > 0])
 
-    def _count_split(self, part: Batch, cuts: _Array) -> None:
+    def _count_split(self, part: DocumentBatch, cuts: _Array) -> None:
         """Count the words that have a border of tokens within them."""
         is_cut = np.zeros(len(part.data) + 1, np.bool_)
         is_cut[cuts] = True

@@ -21,14 +21,14 @@ from ..threads import imap
 from ..tokenizer import Tokenizer
 from .formats import Lengths
 from .plan import Source
-from .policy import Policy
+from .policy import ShardPolicy
 
 #: The bytes of text that are encoded at once.
 _BLOCK = 1 << 20
 
 
 @dataclass(frozen=True)
-class Piece:
+class EncodedDocuments:
     """Some encoded documents, or a part of one.
 
     `ids` are as files have them, `lengths` the number of ids of each document that ends here, int64[n].  `text` is the
@@ -59,7 +59,7 @@ def _no_lengths() -> Lengths:
 class DocumentEncoder:
     """Reads and encodes documents as a policy has them."""
 
-    def __init__(self, tokenizer: Tokenizer, policy: Policy) -> None:
+    def __init__(self, tokenizer: Tokenizer, policy: ShardPolicy) -> None:
         self._layout: Layout = policy.layout
         self._bare = Layout((), (), self._layout.id_size)
         self._policy, self._unknown = policy, tokenizer.unk_token_id
@@ -71,7 +71,7 @@ class DocumentEncoder:
         self._buffers = Buffers(_BLOCK)
         self._files = FileEncoder(self._encoder, self._matcher, tokenizer._specials.texts)
 
-    def pieces(self, source: Source, threads: int, refuse: Refuse | None) -> Iterator[Piece]:
+    def pieces(self, source: Source, threads: int, refuse: Refuse | None) -> Iterator[EncodedDocuments]:
         """Yield the documents of a source in order, a block at a time, encoded by threads."""
         policy, file, read = self._policy, source.file(self._policy), 0
         events = self._events(source, file, refuse)
@@ -85,9 +85,9 @@ class DocumentEncoder:
                     step = min(max(event.read - source.start, read), source.read) - read
                 read += step
                 unknown = self._unknown_of(ids, int(np.count_nonzero(lengths)))
-                yield Piece(ids, lengths, len(event.data), event.skipped, step, event.keys, unknown, digest)
+                yield EncodedDocuments(ids, lengths, len(event.data), event.skipped, step, event.keys, unknown, digest)
         source.file(policy)
-        yield Piece(_nothing(), _no_lengths(), read=source.read - read)
+        yield EncodedDocuments(_nothing(), _no_lengths(), read=source.read - read)
 
     def digests(self, source: Source, refuse: Refuse | None) -> Iterator[int]:
         """Yield the digests of the pieces of a source, without encoding them."""
@@ -111,7 +111,7 @@ class DocumentEncoder:
         rows = self._encoder.rows(texts, self._matcher, 1)
         return event, *self._layout.place(rows.ids, rows.offsets), digest
 
-    def _document(self, events: Iterator[Texts]) -> Iterator[Piece]:
+    def _document(self, events: Iterator[Texts]) -> Iterator[EncodedDocuments]:
         """Yield the ids of one text that comes in blocks."""
         size = length = 0
         digests: list[int] = []
@@ -128,12 +128,12 @@ class DocumentEncoder:
                 yield self._around(self._policy.bos)
             length += len(ids)
             written = self._bare.place(ids, np.array([0, len(ids)], np.int64))[0]
-            yield Piece(written, _no_lengths(), unknown=self._unknown_of(written, 0))
+            yield EncodedDocuments(written, _no_lengths(), unknown=self._unknown_of(written, 0))
         if length:
             yield self._around(self._policy.eos)
             length += (self._policy.bos is not None) + (self._policy.eos is not None)
-        yield from (Piece(_nothing(), _no_lengths(), digest=digest) for digest in digests)
-        yield Piece(_nothing(), np.array([length], np.int64), size)
+        yield from (EncodedDocuments(_nothing(), _no_lengths(), digest=digest) for digest in digests)
+        yield EncodedDocuments(_nothing(), np.array([length], np.int64), size)
 
     def _unknown_of(self, ids: npt.NDArray[np.uint8], documents: int) -> int:
         """Return how many ids are the unknown one, less those that are written around so many documents."""
@@ -142,9 +142,9 @@ class DocumentEncoder:
         around = (self._policy.bos, self._policy.eos).count(self._unknown) * documents
         return int(np.count_nonzero(ids.view(self._policy.dtype) == self._unknown)) - around
 
-    def _around(self, token: int | None) -> Piece:
+    def _around(self, token: int | None) -> EncodedDocuments:
         ids = np.array([] if token is None else [token], np.uint32)
-        return Piece(self._bare.place(ids, np.array([0, len(ids)], np.int64))[0], _no_lengths())
+        return EncodedDocuments(self._bare.place(ids, np.array([0, len(ids)], np.int64))[0], _no_lengths())
 
 
 def _digest_of(event: Texts) -> int:

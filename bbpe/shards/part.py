@@ -15,11 +15,11 @@ from ..files import write_atomic
 from ..lazy import np, npt
 from ..records import asdict, dataclass, field, fields
 from ..text import counted
-from .documents import DocumentEncoder, Piece
+from .documents import DocumentEncoder, EncodedDocuments
 from .formats import Keys, Lengths, Writer
 from .outputs import Output, Outputs, outputs
 from .plan import ShardPlan, Source
-from .policy import Policy
+from .policy import ShardPolicy
 
 #: Lines that cannot be read that a record lists.
 _LISTED = 1000
@@ -179,7 +179,7 @@ def _joined(digest: int, other: int) -> int:
 class PartFiles:
     """The files of ids of one part, and its `.lens`, the lengths of documents as int32 whatever the format."""
 
-    def __init__(self, policy: Policy, name: str | None, files: Outputs) -> None:
+    def __init__(self, policy: ShardPolicy, name: str | None, files: Outputs) -> None:
         self._has_keys = policy.id_field is not None
         self._writer: Writer = policy.files.writer(files, policy.dtype, name or "", has_keys=self._has_keys)
         self._lens: Output = files.open(".lens")
@@ -220,7 +220,7 @@ class _Part:
         self.sources.append(self._totals.documents - before)
         self.texts.append(f"{digest:016x}")
 
-    def _put(self, piece: Piece, path: str) -> None:
+    def _put(self, piece: EncodedDocuments, path: str) -> None:
         """Write documents, but for empty ones that are left out."""
         lengths, count = piece.lengths, len(piece.lengths)
         if count and lengths.max() > _MOST_IDS:

@@ -22,7 +22,7 @@ from ..records import asdict, dataclass, field, replace, whole
 from ..spec.pickled import spec_bytes, spec_of_bytes
 from ..text import counted
 from ..tokenizer import Tokenizer
-from .policy import Policy
+from .policy import ShardPolicy
 
 #: The version of the files of a plan.
 _VERSION = 3
@@ -59,7 +59,7 @@ class Source:
         """The size and what says that the contents are others, which the time of change does not."""
         return self.size, self.ends or self.mtime_ns
 
-    def file(self, policy: Policy) -> File:
+    def file(self, policy: ShardPolicy) -> File:
         """Return the file; `CorpusError` when it is not as it was when the plan was made."""
         file = file_of(path_of(self.path), policy.input_format, policy.text_field)
         changed = way = ""
@@ -102,7 +102,7 @@ class ShardPlan:
     """
 
     folder: Path
-    policy: Policy
+    policy: ShardPolicy
     identity: dict[str, Any]
     parts: tuple[tuple[Source, ...], ...]
     given: Tokenizer | None = field(default=None, repr=False, compare=False)
@@ -198,7 +198,9 @@ class ShardPlan:
             raise CorpusError(f"{self.folder}: another call has replaced the plan; use another folder")
 
 
-def make_plan(files: CorpusPaths, folder: str | os.PathLike[str], tokenizer: Tokenizer, policy: Policy) -> ShardPlan:
+def make_plan(
+    files: CorpusPaths, folder: str | os.PathLike[str], tokenizer: Tokenizer, policy: ShardPolicy
+) -> ShardPlan:
     """Return a plan, which is not stored yet."""
     target = shards_folder(folder)
     if isinstance(files, Iterator):
@@ -244,7 +246,7 @@ def _opened(path: Path, _mtime_ns: int, _size: int) -> ShardPlan:
     try:
         record = json.loads(path.read_bytes().decode("utf-8", "surrogateescape"))
         parts = tuple(tuple(Source(**source) for source in part) for part in record["parts"])
-        policy, identity, digest = Policy.from_json(record["policy"]), record["tokenizer"], record["sha256"]
+        policy, identity, digest = ShardPolicy.from_json(record["policy"]), record["tokenizer"], record["sha256"]
         version = record["version"]
     except (ValueError, KeyError, TypeError) as error:
         raise CorpusError(f"{path}: expected a plan of shards: {error!r}") from error
@@ -284,7 +286,7 @@ def stored_or_new(plan: ShardPlan, prove: Callable[[ShardPlan, set[str]], None] 
     return plan
 
 
-def _found(files: CorpusPaths, policy: Policy) -> list[File]:
+def _found(files: CorpusPaths, policy: ShardPolicy) -> list[File]:
     """Return the files of a corpus; an error about texts in their place says what to do."""
     try:
         return corpus_files(files, policy.input_format, policy.text_field)
@@ -305,7 +307,7 @@ def _is_name(text: str) -> bool:
     return len(text) < _LONGEST_NAME and (not any(map(str.isspace, text)) or Path(text).exists())
 
 
-def parts_of(files: Sequence[File], policy: Policy) -> tuple[tuple[Source, ...], ...]:
+def parts_of(files: Sequence[File], policy: ShardPolicy) -> tuple[tuple[Source, ...], ...]:
     """Divide files into parts; the last one is not small if there is another one to put it into."""
     first_lines = policy.on_error == "raise"
     check_columns(files, policy.text_field, policy.id_field, first_lines=first_lines)
@@ -322,7 +324,7 @@ def parts_of(files: Sequence[File], policy: Policy) -> tuple[tuple[Source, ...],
     return tuple(map(tuple, parts))
 
 
-def _ranges(files: Iterable[File], policy: Policy) -> Iterator[Source]:
+def _ranges(files: Iterable[File], policy: ShardPolicy) -> Iterator[Source]:
     for file in files:
         if file.size is None:
             raise CorpusError(f"{file.path}: the file is a pipe or a device; expected a file, which can be read again")

@@ -16,7 +16,7 @@ from ..pipeline.special_tokens import Selection
 from ..records import asdict, dataclass, whole
 from ..tokenizer import Tokenizer, checked_tokenizer
 from .formats import FORMATS
-from .formats.format import Format
+from .formats.format import OutputFormat
 
 Empty: TypeAlias = Literal["skip", "keep"]
 OnError: TypeAlias = Literal["raise", "skip"]
@@ -41,7 +41,7 @@ def naming_input_format() -> Iterator[None]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Policy:
+class ShardPolicy:
     """The options on which the bytes of shards depend.
 
     Attributes:
@@ -88,7 +88,7 @@ class Policy:
         return "shuffled" if self.shuffle is not None else "divided" if self.shard_size is not None else ""
 
     @property
-    def files(self) -> Format:
+    def files(self) -> OutputFormat:
         """The format."""
         return FORMATS[self.format]
 
@@ -100,10 +100,10 @@ class Policy:
         return record
 
     @staticmethod
-    def from_json(record: dict[str, Any]) -> Policy:
+    def from_json(record: dict[str, Any]) -> ShardPolicy:
         """Read what `as_json` made; `KeyError` or `TypeError` on anything else."""
         allowed = record["allowed_special"]
-        return Policy(**{**record, "allowed_special": allowed if isinstance(allowed, str) else tuple(allowed)})
+        return ShardPolicy(**{**record, "allowed_special": allowed if isinstance(allowed, str) else tuple(allowed)})
 
 
 class ShardOptions(TypedDict, total=False):
@@ -129,7 +129,7 @@ def make_policy(
     text_field: str = "text", id_field: str | None = None, document: Document = "file",
     input_format: SourceFormat | None = None, part_size: int | str = "256MB", empty: Empty = "skip",
     on_error: OnError = "raise",
-) -> Policy:  # fmt: skip
+) -> ShardPolicy:  # fmt: skip
     """Return the policy of arguments, checked against a tokenizer; `ValueError` or `TypeError` names a wrong one."""
     checked_tokenizer(tokenizer)
     if format not in FORMATS:
@@ -153,7 +153,7 @@ def make_policy(
             f"give eos= or bos=, a token or its id{known}"
         )
     tokenizer._specials.matcher(allowed_special)
-    return Policy(
+    return ShardPolicy(
         format=format,
         bos=_id_of(tokenizer, "bos", bos),
         eos=_id_of(tokenizer, "eos", eos),
@@ -169,7 +169,7 @@ def make_policy(
     )
 
 
-def _check_id_field(id_field: object, chosen: Format) -> None:
+def _check_id_field(id_field: object, chosen: OutputFormat) -> None:
     if id_field is None:
         return
     if not isinstance(id_field, str):

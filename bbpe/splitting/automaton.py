@@ -15,16 +15,16 @@ from functools import lru_cache
 from ..core.automaton import Automaton as CompiledAutomaton
 from ..lazy import np
 from ..records import dataclass, field
-from .automaton_tables import Rows, Tables, TooManyClassesError, pack
+from .automaton_tables import Tables, TooManyClassesError, TransitionRows, pack
 from .character_sets import CharacterSet, Partition, partition
 from .regex_syntax import (
     NEWLINE,
     Alternation,
     Atomic,
-    Characters,
     LastLineEnd,
     Look,
     Node,
+    OneCharacter,
     Repeat,
     Sequence,
     UnsupportedRegexError,
@@ -43,7 +43,7 @@ _MATCH, _WAITING = 0, 1  # the first nodes: a match ends here; a match ended bef
 
 
 @dataclass(frozen=True)
-class Automaton:
+class RegexTables:
     """The tables of a regex, or the reason why it has none."""
 
     tables: Tables | None
@@ -51,7 +51,7 @@ class Automaton:
 
 
 @lru_cache(maxsize=256)
-def automaton_of(source: str, *, of_alphabet: bool = False) -> Automaton:
+def automaton_of(source: str, *, of_alphabet: bool = False) -> RegexTables:
     r"""Return the automaton of a regex that `Regex` accepts, from a cache.
 
     `of_alphabet`: the texts are bytes in GPT-2's byte alphabet, and the automaton reads the bytes.
@@ -62,13 +62,13 @@ def automaton_of(source: str, *, of_alphabet: bool = False) -> Automaton:
     'a lookaround of more than one character'
     """
     try:
-        return Automaton(tables_of(parse_regex(source), of_alphabet=of_alphabet))
+        return RegexTables(tables_of(parse_regex(source), of_alphabet=of_alphabet))
     except UnsupportedRegexError as error:
-        return Automaton(None, str(error))
+        return RegexTables(None, str(error))
     except TooManyClassesError:
-        return Automaton(None, "too many classes of characters")
+        return RegexTables(None, "too many classes of characters")
     except RecursionError:
-        return Automaton(None, "deep nesting")
+        return RegexTables(None, "deep nesting")
 
 
 def matcher_of(source: str, *, of_alphabet: bool = False) -> CompiledAutomaton:
@@ -144,7 +144,7 @@ class _Nodes:
     def add(self, node: Node, after: int) -> int:
         """Add the nodes of a tree that is followed by the node `after`; returns the first of them."""
         match node:
-            case Characters(chosen):
+            case OneCharacter(chosen):
                 return self.new(after, chosen=self.number(chosen))
             case Look(chosen, behind, edge):
                 return self.new(after, look=(self.number(chosen), behind, edge))
@@ -164,7 +164,7 @@ class _Nodes:
     def final(self, item: Node, after: int) -> int:
         """Add an item whose first match is final."""
         match item:
-            case Repeat(Characters(), _, _, ""):
+            case Repeat(OneCharacter(), _, _, ""):
                 return self.possessive(item, after)
             case _ if _least(item) == _most(item) or (after == _MATCH and _least(item) > 0):
                 return self.add(item, after)  # a search that backtracks into it finds nothing else, or is over
@@ -172,7 +172,7 @@ class _Nodes:
 
     def possessive(self, node: Repeat, after: int) -> int:
         """Add a repeated set of characters that is left only where no such character follows."""
-        assert isinstance(node.item, Characters)
+        assert isinstance(node.item, OneCharacter)
         other = -1 - self.number(node.item.chosen)  # the complement of the set
         return self.loop(node, after, self.new(after, look=(other, False, True)))
 
@@ -203,7 +203,7 @@ class _Nodes:
 def _least(node: Node) -> int:
     """Return the least number of characters of a match."""
     match node:
-        case Characters():
+        case OneCharacter():
             return 1
         case Sequence(items):
             return sum(map(_least, items))
@@ -219,7 +219,7 @@ def _least(node: Node) -> int:
 def _most(node: Node) -> float:
     """Return the greatest number of characters of a match."""
     match node:
-        case Characters():
+        case OneCharacter():
             return 1
         case Sequence(items):
             return sum(map(_most, items))
@@ -272,7 +272,7 @@ class _Determinizer:
             groups.setdefault(key, []).append(at)
         return list(groups.values())
 
-    def rows(self, start: int, *, nullable: bool) -> Rows:
+    def rows(self, start: int, *, nullable: bool) -> TransitionRows:
         """Return the transitions of all states that can be reached."""
         numbers: dict[_State, int] = {}
         befores = [self.before(at) for at in range(self.count + 1)]
@@ -305,7 +305,7 @@ class _Determinizer:
             ends.append(end)
             if len(numbers) > MOST_STATES or len(numbers) * self.count > MOST_TRANSITIONS or self.steps > MOST_STEPS:
                 raise UnsupportedRegexError("too many states of its automaton")
-        return Rows(table, ends, starts, looks_behind=bool(self.behind))
+        return TransitionRows(table, ends, starts, looks_behind=bool(self.behind))
 
     def closed(self, state: _State, after: int) -> list[int]:
         """Return the threads that read a character or end a match, given the next class, in order."""

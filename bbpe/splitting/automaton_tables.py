@@ -18,7 +18,7 @@ class TooManyClassesError(Exception):
 
 
 @dataclass(frozen=True)
-class Rows:
+class TransitionRows:
     """The transitions of a deterministic automaton by state and class of the next character.
 
     A transition is the next state, -1 for none, and whether a match ends before that character.  `ends[s]`: a match
@@ -42,10 +42,10 @@ class Tables:
     UTF-8.
 
     `rows` (uint32): for each state the next one by class, as the index of its first entry; the last column is
-    `Rows.ends`.  State 0 has no way on; nor has state 1, which a character leads to if a match ends before it.  From
-    entry `first_ending` on a match ends before the character that led to a state.
+    `TransitionRows.ends`.  State 0 has no way on; nor has state 1, which a character leads to if a match ends before
+    it.  From entry `first_ending` on a match ends before the character that led to a state.
 
-    `starts` (uint32): `Rows.starts`.  `idle[c]`: no match begins before a character of class c.
+    `starts` (uint32): `TransitionRows.starts`.  `idle[c]`: no match begins before a character of class c.
     """
 
     bytes_to_class: bytes
@@ -63,7 +63,7 @@ class Tables:
     reads_bytes: bool
 
 
-def pack(rows: Rows, parts: Partition, invalid: int, of_alphabet: bool) -> Tables:
+def pack(rows: TransitionRows, parts: Partition, invalid: int, of_alphabet: bool) -> Tables:
     """Return the tables of an automaton over classes of characters.
 
     `invalid`: the code point that stands for bytes that are not UTF-8.  `of_alphabet`: the automaton reads bytes as
@@ -92,7 +92,9 @@ def _two_stages(points: np.ndarray[tuple[int], np.dtype[np.uint8]]) -> tuple[byt
     return np.array(blocks, np.uint16).tobytes(), b"".join(numbers)
 
 
-def _ordered(rows: Rows, count: int) -> tuple[np.ndarray[tuple[int, int], np.dtype[np.uint32]], int, list[int]]:
+def _ordered(
+    rows: TransitionRows, count: int
+) -> tuple[np.ndarray[tuple[int, int], np.dtype[np.uint32]], int, list[int]]:
     """Return the rows in the order of `Tables`, the first entry with an end, and the first entry of each start."""
     pairs = {pair for row in rows.table for pair in row} | {(state, 0) for states in rows.starts for state in states}
     order = [(-1, 0), (-1, 1), *sorted(pairs - {(-1, 0), (-1, 1)}, key=lambda pair: (pair[1], pair[0]))]

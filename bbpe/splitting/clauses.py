@@ -67,14 +67,14 @@ def parse_clauses(source: str) -> list[Clause]:
     >>> [len(clause) for clause in parse_clauses(r" ?\p{L}+|\s+(?!\S)|\s+")]
     [2, 2, 1]
     """
-    parser = _Parser(source)
+    parser = _ClauseParser(source)
     clauses = parser.alternation()
     if parser.at < len(source):
         raise UnknownClauseError(source[parser.at :])
     return [_simplified(clause) for clause in clauses]
 
 
-class _Parser:
+class _ClauseParser:
     """A recursive descent parser; `at` is its position in the source, `fold` whether case is ignored there."""
 
     def __init__(self, source: str) -> None:

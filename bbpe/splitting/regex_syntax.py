@@ -30,7 +30,7 @@ class UnsupportedRegexError(Exception):
 
 
 @dataclass(frozen=True)
-class Characters:
+class OneCharacter:
     """One character of a set."""
 
     chosen: CharacterSet
@@ -84,7 +84,7 @@ class LastLineEnd:
     """The condition that the text ends here, or after a line feed."""
 
 
-Node: TypeAlias = Characters | Sequence | Alternation | Repeat | Atomic | Look | LastLineEnd
+Node: TypeAlias = OneCharacter | Sequence | Alternation | Repeat | Atomic | Look | LastLineEnd
 
 NEWLINE: CharacterSet = single(10)
 _NOTHING = Sequence(())
@@ -103,9 +103,9 @@ def parse_regex(source: str) -> Node:
     """Return the tree of a regex; raises `UnsupportedRegexError`.
 
     >>> parse_regex("[0-9]")
-    Characters(chosen=(48, 58))
+    OneCharacter(chosen=(48, 58))
     """
-    parser = _Parser(source)
+    parser = _RegexParser(source)
     while parser.match(r"\(\?([imsua]+)\)"):
         parser.set_flags(parser.found[1])
     node = parser.alternation()
@@ -114,7 +114,7 @@ def parse_regex(source: str) -> Node:
     return node
 
 
-class _Parser:
+class _RegexParser:
     """A recursive descent parser; `at` is its position in the source, `found` the last match of `match`."""
 
     def __init__(self, source: str) -> None:
@@ -193,11 +193,11 @@ class _Parser:
         if char == "(":
             return self.group()
         if char == "[":
-            return Characters(self.character_class())
+            return OneCharacter(self.character_class())
         if char == "\\":
             return self.escape()
         if char == ".":
-            return Characters(EVERYTHING if self.flags & regex.DOTALL else complement(NEWLINE))
+            return OneCharacter(EVERYTHING if self.flags & regex.DOTALL else complement(NEWLINE))
         if char == "^":
             is_line = bool(self.flags & regex.MULTILINE)
             return Look(NEWLINE if is_line else NOTHING, behind=True, edge=True)
@@ -205,7 +205,7 @@ class _Parser:
             return Look(NEWLINE, behind=False, edge=True) if self.flags & regex.MULTILINE else LastLineEnd()
         if char in "?*+{":
             raise UnsupportedRegexError(f"a {char!r} that repeats nothing")
-        return Characters(self.literal(char))
+        return OneCharacter(self.literal(char))
 
     def group(self) -> Node:
         outside = self.flags
@@ -241,14 +241,14 @@ class _Parser:
             return self.boundary(self.found[0] == "b")
         if self.take("R"):
             line_ends = union((single(10, 13), single(0x85), single(0x2028, 0x2029)))  # with the flag "a", too
-            both = Sequence((Characters(single(13)), Characters(NEWLINE)))
+            both = Sequence((OneCharacter(single(13)), OneCharacter(NEWLINE)))
             alone = combined((line_ends, single(13)), lambda inside: inside == 1)
-            at_return = Sequence((Characters(single(13)), Look(complement(NEWLINE), behind=False, edge=True)))
-            return Alternation((both, at_return, Characters(alone)))
+            at_return = Sequence((OneCharacter(single(13)), Look(complement(NEWLINE), behind=False, edge=True)))
+            return Alternation((both, at_return, OneCharacter(alone)))
         if self.match("[1-9gGKLXmM]"):
             raise UnsupportedRegexError(rf"the escape \{self.found[0]}")
         found = self.member_escape()
-        return Characters(self.literal(found) if isinstance(found, str) else found)
+        return OneCharacter(self.literal(found) if isinstance(found, str) else found)
 
     def boundary(self, is_boundary: bool) -> Node:
         word = members(r"\w", self.flags & ~regex.IGNORECASE)
@@ -338,7 +338,7 @@ def _looked(node: Node, *, behind: bool, negative: bool) -> Node:
     sets: list[CharacterSet] = []
     edge = ends_line = False
     for item in items:
-        if isinstance(item, Characters):
+        if isinstance(item, OneCharacter):
             sets.append(item.chosen)
         elif isinstance(item, Look) and item.behind == behind:
             sets.append(item.chosen)

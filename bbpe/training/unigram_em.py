@@ -44,7 +44,7 @@ _TASK = 1 << 14
 
 
 @dataclass(frozen=True)
-class Vocabulary:
+class ScoredTokens:
     """The result of training: tokens of text and their scores, the highest first."""
 
     tokens: list[bytes]
@@ -63,7 +63,7 @@ def learn(
     seeds: int = SEEDS,
     threads: int | None = None,
     report: Callable[[Progress], None] = lambda _: None,
-) -> Vocabulary:
+) -> ScoredTokens:
     """Learn up to `size` tokens; the most frequent characters are among them, so many that they cover the text.
 
     `kinds`: in how many different surroundings each word was found, if that is known; `longest`: the bytes of a token,
@@ -208,7 +208,7 @@ class _Trainer:
         kept = np.sort(order[losses[order] > -np.inf])
         return rows.take(kept), scores[kept]
 
-    def last(self, rows: Rows, scores: Floats, characters: int) -> Vocabulary:
+    def last(self, rows: Rows, scores: Floats, characters: int) -> ScoredTokens:
         """Return the vocabulary, the highest score first; so many tokens at the beginning of `rows` are characters."""
         for _ in range(_LAST_ROUNDS):
             pieces = self._pieces(rows, scores)
@@ -223,7 +223,7 @@ class _Trainer:
         chosen = rows.take(order.astype(np.int64))
         data = chosen.data.tobytes()
         tokens = [data[start:end] for start, end in pairwise(chosen.offsets.tolist())]
-        return Vocabulary(tokens, scores[order].astype(np.float32).astype(np.float64).tolist())
+        return ScoredTokens(tokens, scores[order].astype(np.float32).astype(np.float64).tolist())
 
 
 def _final(rows: Rows, scores: Floats, required: list[bytes], size: int) -> tuple[Rows, Floats]:

@@ -262,7 +262,7 @@ def test_an_error_while_saving_leaves_what_was_there(tmp_path: Path, monkeypatch
     def fail(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("bbpe.corpus.rowfiles.Writer.write", fail)
+    monkeypatch.setattr("bbpe.corpus.rowfiles.RowFileWriter.write", fail)
     with pytest.raises(KeyboardInterrupt):
         counts_of(["other"]).save(path)
     assert path.read_bytes() == before

@@ -16,7 +16,7 @@ from seeds import full_then_long
 import bbpe
 from bbpe.core.ids import TokenBytes
 from bbpe.core.stream import Forms, FormStream
-from bbpe.encoding.forms import Keys, forms_of
+from bbpe.encoding.forms import TokenKeys, forms_of
 from bbpe.encoding.stream import MachineStream, StreamDecoder
 from bbpe.spec.decoders import CTC, Blanks, ByteFallback, ByteLevel, Strip
 from bbpe.spec.rules import BYTE_KEYS, Characters, Replace
@@ -189,7 +189,7 @@ def test_all_ways_agree(kind: str, tmp_path: Path) -> None:
     rng, with_tables = random.Random(f"{kind} twins"), 0
     for decoder in [*USUAL, *(composed(rng) for _ in range(8))]:
         tok = loaded(tmp_path / "t.json", kind, decoder)
-        tokens, keys = tok._vocabulary.tokens, Keys(tok.spec)
+        tokens, keys = tok._vocabulary.tokens, TokenKeys(tok.spec)
         with_tables += forms_of(tok.spec, keys, tokens) is not None
         rows = garbage_of(tok, rng, 8)
         for errors in ("replace", "ignore"):

@@ -18,7 +18,7 @@ from bbpe.report.boxes import boxes
 from bbpe.report.compare import _needs
 from bbpe.report.evaluate import Evaluation
 from bbpe.report.findings import Example, Finding, LintReport
-from bbpe.report.measures import Batch, Measures, TextTotals, TokenizerCount, part_ids, truncated_bytes
+from bbpe.report.measures import DocumentBatch, Measures, TextTotals, TokenizerCount, part_ids, truncated_bytes
 from bbpe.report.tables import Table
 from bbpe.report.unusual import _some, unusual
 from bbpe.report.verify import differences, first_difference
@@ -134,7 +134,7 @@ def test_words_are_followed_in_the_first_bytes_alone(most: int, monkeypatch: pyt
     monkeypatch.setattr("bbpe.report.measures._FOLLOWED", most)
     texts = ["see my", "é 世界 low", "", "lowest newest"]
     count = TokenizerCount(SMALL)
-    count.add(Batch([text.encode() for text in texts]), 1)
+    count.add(DocumentBatch([text.encode() for text in texts]), 1)
     left, words, split = most, 0, 0
     for text in texts:
         if left <= 0:

@@ -43,7 +43,7 @@ class LimitReached(Exception):  # noqa: N818 - it never leaves this folder
     """
 
 
-class Budget:
+class RenderBudget:
     """What a rendering may still use."""
 
     def __init__(self, given: object = None, limits: Limits | None = None) -> None:
@@ -106,6 +106,6 @@ class Budget:
         return total
 
 
-_CURRENT: ContextVar[Budget] = ContextVar("budget")
+_CURRENT: ContextVar[RenderBudget] = ContextVar("budget")
 current, spending = _CURRENT.get, _CURRENT.set
 release = _CURRENT.reset

@@ -18,7 +18,7 @@ from ...errors import VocabularyError
 from ...lazy import lazy_re
 from ...spec.chat_templates import ChatTemplate
 from . import costs
-from .budget import Budget, LimitReached, current, release, spending
+from .budget import LimitReached, RenderBudget, current, release, spending
 
 _NEEDED = "chat templates need the package jinja2, version 3.1.6 or later: pip install 'bbpe[chat]'"
 try:
@@ -54,7 +54,7 @@ def render(template: ChatTemplate, variables: Mapping[str, Any]) -> str:
     Raises `VocabularyError` naming the template and the line, whatever the template raises, and before it has used more
     than its budget.
     """
-    budget = Budget(variables)
+    budget = RenderBudget(variables)
     token = spending(budget)
     try:
         made = _compiled(template.source)
@@ -76,7 +76,7 @@ def render(template: ChatTemplate, variables: Mapping[str, Any]) -> str:
 
 def variables_of(template: ChatTemplate) -> frozenset[str]:
     """Return the names of the variables that a template reads; `VocabularyError` if it cannot be compiled."""
-    token = spending(Budget())
+    token = spending(RenderBudget())
     try:
         return _names(template.source)
     except Exception as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .datatrove import DATATROVE
-from .format import Format, Keys, Lengths, Writer
+from .format import Keys, Lengths, OutputFormat, Writer
 from .llmc import AUTOMODEL, LLMC
 from .megatron import MEGATRON
 from .olmo import OLMO
@@ -13,7 +13,7 @@ from .raw import NANOGPT, NUMPY
 __all__ = ["FORMATS", "Format", "Keys", "Lengths", "Writer"]
 
 #: The formats by their names.
-FORMATS: dict[str, Format] = {
+FORMATS: dict[str, OutputFormat] = {
     "megatron": MEGATRON,
     "nanogpt": NANOGPT,
     "llmc": LLMC,

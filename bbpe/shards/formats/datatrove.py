@@ -11,7 +11,7 @@ from pathlib import Path
 from ...errors import CorpusError
 from ...lazy import np, npt
 from ..outputs import Outputs
-from .format import AllLengths, Format, Ids, Keys, Lengths, mapped, with_suffix
+from .format import AllLengths, Ids, Keys, Lengths, OutputFormat, mapped, with_suffix
 
 
 class DatatroveWriter:
@@ -66,4 +66,4 @@ def _lengths(stem: Path, dtype: str, ids: Ids) -> Lengths:
 
 _SUFFIXES = (".ds", ".ds.index", ".ds.metadata")
 _DTYPES = {"uint16": 1 << 16, "uint32": 1 << 32}
-DATATROVE = Format("datatrove", _SUFFIXES, _DTYPES, True, DatatroveWriter, _ids, _lengths)
+DATATROVE = OutputFormat("datatrove", _SUFFIXES, _DTYPES, True, DatatroveWriter, _ids, _lengths)

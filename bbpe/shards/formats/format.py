@@ -44,7 +44,7 @@ class Writer(Protocol):
 
 
 @dataclass(frozen=True)
-class Format:
+class OutputFormat:
     """A format of shards.
 
     `ids(stem, dtype)` returns the ids of a part, mapped into memory, and `lengths(stem, dtype, ids)` the lengths of its

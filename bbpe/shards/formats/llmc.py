@@ -13,7 +13,7 @@ from pathlib import Path
 from ...errors import CorpusError
 from ...lazy import np, npt
 from ..outputs import Outputs
-from .format import AllLengths, Format, Ids, Keys, Lengths, mapped, no_lengths, with_suffix
+from .format import AllLengths, Ids, Keys, Lengths, OutputFormat, mapped, no_lengths, with_suffix
 from .raw import RawWriter
 
 _HEADER = 1024
@@ -84,7 +84,7 @@ def _ids(format_name: str, stem: Path, dtype: str) -> Ids:
 
 
 _DTYPES = {"uint16": 1 << 16, "uint32": 1 << 32}
-LLMC = Format("llmc", (".bin",), _DTYPES, False, LlmcWriter, partial(_ids, "llmc"), no_lengths)
-AUTOMODEL = Format(
+LLMC = OutputFormat("llmc", (".bin",), _DTYPES, False, LlmcWriter, partial(_ids, "llmc"), no_lengths)
+AUTOMODEL = OutputFormat(
     "automodel", (".bin", ".bos.idx"), _DTYPES, False, AutomodelWriter, partial(_ids, "automodel"), no_lengths
 )

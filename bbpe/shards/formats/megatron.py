@@ -15,7 +15,7 @@ from typing import Any
 from ...errors import CorpusError
 from ...lazy import np, npt
 from ..outputs import Outputs
-from .format import AllLengths, Format, Ids, Keys, Lengths, mapped, with_suffix
+from .format import AllLengths, Ids, Keys, Lengths, OutputFormat, mapped, with_suffix
 
 _MAGIC, _VERSION = b"MMIDIDX\x00\x00", 1
 _HEADER = struct.Struct("<9sQBQQ")
@@ -101,4 +101,4 @@ def _lengths(stem: Path, dtype: str, ids: Ids) -> Lengths:
 
 #: A vocabulary of fewer than 65,500 ids takes two bytes, as in Megatron.
 _DTYPES = {"uint16": 65499, "int32": 1 << 31}
-MEGATRON = Format("megatron", (".bin", ".idx"), _DTYPES, True, MegatronWriter, _ids, _lengths)
+MEGATRON = OutputFormat("megatron", (".bin", ".idx"), _DTYPES, True, MegatronWriter, _ids, _lengths)

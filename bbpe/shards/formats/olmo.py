@@ -16,7 +16,7 @@ from pathlib import Path
 from ...errors import CorpusError
 from ...lazy import np, npt
 from ..outputs import Outputs
-from .format import AllLengths, Format, Ids, Keys, Lengths, mapped, with_suffix
+from .format import AllLengths, Ids, Keys, Lengths, OutputFormat, mapped, with_suffix
 
 
 class OlmoWriter:
@@ -75,4 +75,4 @@ def _lengths(stem: Path, dtype: str, ids: Ids) -> Lengths:
 
 
 _DTYPES = {"uint16": 1 << 16, "uint32": 1 << 32}
-OLMO = Format("olmo", (".npy", ".csv.gz"), _DTYPES, True, OlmoWriter, _ids, _lengths, _keys)
+OLMO = OutputFormat("olmo", (".npy", ".csv.gz"), _DTYPES, True, OlmoWriter, _ids, _lengths, _keys)

@@ -11,7 +11,7 @@ from ...errors import CorpusError
 from ...lazy import arrow_array, np, npt, safe_import
 from ...text import counted
 from ..outputs import Outputs
-from .format import AllLengths, Format, Ids, Keys, Lengths, with_suffix
+from .format import AllLengths, Ids, Keys, Lengths, OutputFormat, with_suffix
 
 #: The ids of a row group; one document may have more.
 _GROUP = 1 << 20
@@ -109,4 +109,4 @@ def _lengths(stem: Path, dtype: str, ids: Ids) -> Lengths:
     return found
 
 
-PARQUET = Format("parquet", (".parquet",), {"int32": 1 << 31}, True, ParquetWriter, _ids, _lengths, _keys)
+PARQUET = OutputFormat("parquet", (".parquet",), {"int32": 1 << 31}, True, ParquetWriter, _ids, _lengths, _keys)

@@ -10,7 +10,7 @@ from pathlib import Path
 from ...errors import CorpusError
 from ...lazy import np, npt
 from ..outputs import Output, Outputs
-from .format import AllLengths, Format, Ids, Keys, Lengths, mapped, no_lengths, with_suffix
+from .format import AllLengths, Ids, Keys, Lengths, OutputFormat, mapped, no_lengths, with_suffix
 
 #: The bytes of the header of a `.npy` file with the shape of any length.
 _HEADER = 128
@@ -78,5 +78,5 @@ def _numpy_ids(stem: Path, dtype: str) -> Ids:
 
 
 _DTYPES = {"uint16": 1 << 16, "uint32": 1 << 32}
-NANOGPT = Format("nanogpt", (".bin",), _DTYPES, False, RawWriter, _raw_ids, no_lengths)
-NUMPY = Format("numpy", (".npy",), _DTYPES, False, NumpyWriter, _numpy_ids, no_lengths)
+NANOGPT = OutputFormat("nanogpt", (".bin",), _DTYPES, False, RawWriter, _raw_ids, no_lengths)
+NUMPY = OutputFormat("numpy", (".npy",), _DTYPES, False, NumpyWriter, _numpy_ids, no_lengths)

@@ -85,7 +85,7 @@ def test_what_is_made_is_paid_for(
     ids=lambda value: f"{type(value).__name__} {value!r:.12}",
 )  # fmt: skip
 def test_a_value_is_measured_as_at_least_its_text(value: Any) -> None:
-    token = budget.spending(budget.Budget())
+    token = budget.spending(budget.RenderBudget())
     try:
         text = str(list(value)) if isinstance(value, range) else str(value)
         assert costs.text_size(value) >= len(text)
@@ -100,7 +100,7 @@ def test_a_budget_pays_for_everything_and_no_more_than_it_has() -> None:
     limits = budget.Limits(characters=160, steps=60, bits=100, characters_per_given=0, steps_per_given=0)
 
     def paid(method: str, *arguments: Any) -> tuple[int, int]:
-        made = budget.Budget(None, limits)
+        made = budget.RenderBudget(None, limits)
         getattr(made, method)(*arguments)
         return limits.characters - made.characters, limits.steps - made.steps
 
@@ -124,11 +124,11 @@ def test_a_value_that_is_too_large_is_not_measured_to_its_end() -> None:
     for _ in range(60):
         deep = [deep, deep]  # as a text it has more characters than there are atoms here
     with pytest.raises(budget.LimitReached):
-        budget.Budget(None, small).measure(deep)
+        budget.RenderBudget(None, small).measure(deep)
 
 
 def test_limits_grow_with_what_is_given() -> None:
     limits = budget.Limits(characters=100, steps=100, characters_per_given=3, steps_per_given=2)
-    less, more = (budget.Budget({"a": "x" * length}, limits) for length in (1000, 2000))
+    less, more = (budget.RenderBudget({"a": "x" * length}, limits) for length in (1000, 2000))
     assert more.characters - less.characters == 3000
     assert more.steps - less.steps == 2000

@@ -255,6 +255,6 @@ def test_an_interruption_is_no_error_of_the_template(tok: bbpe.Tokenizer, monkey
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(budget.Budget, "take", interrupted)
+    monkeypatch.setattr(budget.RenderBudget, "take", interrupted)
     with pytest.raises(KeyboardInterrupt):
         tok.apply_chat_template(CHAT, chat_template="{{ 'a' * 3 }}")
