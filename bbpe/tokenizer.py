@@ -8,12 +8,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 
 from .core.short_calls import ShortCalls, placed_first, short_batches_first, short_first
-from .encoding.engine import NOTHING_AROUND, CacheInfo, TextEncoder, checked_seed, id_dtype, short_call, text_encoder
+from .encoding.engine import NOTHING_AROUND, CacheInfo, checked_seed, id_dtype, short_call
 from .encoding.limits import Side, as_batch, check_side, checked_limit, truncated
-from .encoding.vocabulary import NamedId, NamedToken, Vocabulary
+from .encoding.parts import TokenizerParts
+from .encoding.vocabulary import NamedId, NamedToken
 from .errors import no_tokenizer
 from .lazy import VIEWS, lazy_property, np, npt, safe_import
-from .pipeline.special_tokens import Selection, SpecialTokens
+from .pipeline.special_tokens import Selection
 from .records import kind, whole
 from .spec.spec import TokenizerSpec, make_spec, other_tokens, vocab_of_ranks
 from .splitting.patterns import get_pattern
@@ -21,12 +22,10 @@ from .text import Text, counted, readable
 from .threads import check_threads
 
 if TYPE_CHECKING:
-    from .core.bpe import BPE
     from .core.ids import TokenBytes
     from .corpus.files import CorpusPaths, Format
     from .encoding.chunks import Boundary
-    from .encoding.decode import Decoder, Ids, Rows
-    from .encoding.places import PlacedTexts
+    from .encoding.decode import Ids, Rows
     from .encoding.rows import Item, PaddingLength, RowEncoder, Truncation
     from .encoding.stream import StreamDecoder, UnknownIds
     from .formats.saving import Part
@@ -54,11 +53,14 @@ class Tokenizer:
 
     """
 
+    # a slot is found without a look at a dictionary, by each call
+    __slots__ = ("__dict__", "__weakref__", "_parts")
+
     #: The complete definition of the tokenizer as data.
     spec: TokenizerSpec
+    #: The parts with which the package works.
+    _parts: TokenizerParts
     _around: tuple[tuple[int, ...], tuple[int, ...]]
-    #: The model of the spec if it was made before.
-    _model: BPE | None = None
 
     def __init__(self, spec: TokenizerSpec) -> None:
         if not isinstance(spec, TokenizerSpec):
@@ -67,51 +69,29 @@ class Tokenizer:
                 "Tokenizer.from_merges and Tokenizer.from_ranks make a tokenizer"
             )
         self.__dict__["spec"] = spec
+        parts = TokenizerParts()
+        parts.spec = spec
+        object.__setattr__(self, "_parts", parts)
         self.__dict__["_around"] = ((), ()) if spec.template is None else spec.template.around
-
-    @lazy_property
-    def _encoder(self) -> TextEncoder:
-        return text_encoder(self.spec, model=self._model)
 
     @lazy_property
     def _rows(self) -> RowEncoder:
         safe_import("bbpe.encoding.rows")
         from .encoding.rows import RowEncoder
-        return RowEncoder(self._encoder, self.spec)
-
-    @lazy_property
-    def _vocabulary(self) -> Vocabulary:
-        return Vocabulary(self.spec)
-
-    @lazy_property
-    def _decoder(self) -> Decoder:
-        safe_import("bbpe.encoding.decode")
-        from .encoding.decode import Decoder
-        return Decoder(self.spec, self._vocabulary.tokens)
-
-    @lazy_property
-    def _placed(self) -> PlacedTexts:
-        safe_import("bbpe.encoding.places")
-        from .encoding.places import PlacedTexts
-        return PlacedTexts(self._encoder, self.spec, self._vocabulary)
+        return RowEncoder(self._parts.encoder, self.spec)
 
     @lazy_property
     def _placed_calls(self) -> ShortCalls:
-        return ShortCalls(partial(self._placed.call, self._specials))
+        return ShortCalls(partial(self._parts.places.call, self._parts.specials))
 
     @property
     def _token_bytes(self) -> TokenBytes:
-        return self._decoder.token_bytes
-
-    @lazy_property
-    def _specials(self) -> SpecialTokens:
-        spec = self.spec
-        return SpecialTokens(spec.special_tokens, spec.added_tokens, spec.token_options, spec.rules.normalizers)
+        return self._parts.decoder.token_bytes
 
     @lazy_property
     def _short(self) -> ShortCalls:
         # encoding a short text takes less time than looking up its matcher
-        return ShortCalls(partial(short_call, self._encoder, self._specials, self._around))
+        return ShortCalls(partial(short_call, self._parts.encoder, self._parts.specials, self._around))
 
     @classmethod
     def from_merges(
@@ -203,8 +183,10 @@ class Tokenizer:
             ([256], 3)
 
         """
-        encoder = self._encoder.with_dropout(dropout, checked_seed(dropout, seed)) if dropout else self._encoder
-        matcher = self._specials.matcher(allowed_special, disallowed_special)
+        encoder = self._parts.encoder
+        if dropout:
+            encoder = encoder.with_dropout(dropout, checked_seed(dropout, seed))
+        matcher = self._parts.specials.matcher(allowed_special, disallowed_special)
         if pair is None:
             return encoder.to_list(text, matcher, self._around if add_special_tokens else NOTHING_AROUND)
         ids, second = encoder.to_list(text, matcher), encoder.to_list(pair, matcher)
@@ -261,9 +243,9 @@ class Tokenizer:
         """
         chosen = id_dtype(dtype, self.vocab_size)
         check_threads(threads)
-        matcher = self._specials.matcher(allowed_special, disallowed_special)
+        matcher = self._parts.specials.matcher(allowed_special, disallowed_special)
         around = self._around if add_special_tokens else NOTHING_AROUND
-        return self._encoder.to_array(text, matcher, threads, around).astype(chosen, copy=False)
+        return self._parts.encoder.to_array(text, matcher, threads, around).astype(chosen, copy=False)
 
     @short_batches_first
     def encode_batch(
@@ -295,7 +277,7 @@ class Tokenizer:
 
         """
         check_threads(threads)
-        matcher = self._specials.matcher(allowed_special, disallowed_special)
+        matcher = self._parts.specials.matcher(allowed_special, disallowed_special)
         return self._rows.lists(texts, matcher, threads, add_special_tokens)
 
     def encode_batch_to_numpy(
@@ -325,7 +307,7 @@ class Tokenizer:
 
         """
         check_threads(threads)
-        matcher = self._specials.matcher(allowed_special, disallowed_special)
+        matcher = self._parts.specials.matcher(allowed_special, disallowed_special)
         return self._rows.ragged(texts, matcher, threads, add_special_tokens)
 
     def encode_padded(
@@ -373,12 +355,12 @@ class Tokenizer:
             ([[257, 0, 0], [257, 68, 81]], [[True, False, False], [True, True, True]])
 
         """
-        pad = self._vocabulary.padding() if pad_id is None else pad_id
+        pad = self._parts.vocabulary.padding() if pad_id is None else pad_id
         rules = self._rows.rules(
             max_length, pad, side, pad_to_multiple_of, truncation, truncation_side, stride, padding, dtype
         )
         check_threads(threads)
-        matcher = self._specials.matcher(allowed_special, disallowed_special)
+        matcher = self._parts.specials.matcher(allowed_special, disallowed_special)
         return self._rows.padded(texts, matcher, threads, add_special_tokens, rules)
 
     @placed_first
@@ -415,7 +397,8 @@ class Tokenizer:
             [[0, 3], [3, 4], [4, 5], [5, 6], [6, 7], [6, 7]]
 
         """
-        return self._placed.with_offsets(text, unit, self._specials.matcher(allowed_special, disallowed_special))
+        matcher = self._parts.specials.matcher(allowed_special, disallowed_special)
+        return self._parts.places.with_offsets(text, unit, matcher)
 
     def encode_aligned(
         self, text: Text, pair: Text | None = None, unit: Unit = "char", *, allowed_special: Selection = (),
@@ -448,8 +431,8 @@ class Tokenizer:
             [0, 1, 1, 0, 0, 0]
 
         """
-        matcher = self._specials.matcher(allowed_special, disallowed_special)
-        return self._placed.aligned(text, pair, unit, matcher, add_special_tokens)
+        matcher = self._parts.specials.matcher(allowed_special, disallowed_special)
+        return self._parts.places.aligned(text, pair, unit, matcher, add_special_tokens)
 
     def encode_iterable(
         self, chunks: Iterable[Text], *, allowed_special: Selection = (), disallowed_special: Selection = ()
@@ -473,7 +456,7 @@ class Tokenizer:
 
         """
         kind("chunks", chunks, Iterable, "an iterable of parts of a text")
-        return self._encoder.stream(chunks, self._specials.matcher(allowed_special, disallowed_special))
+        return self._parts.encoder.stream(chunks, self._parts.specials.matcher(allowed_special, disallowed_special))
 
     def encode_files(
         self, files: CorpusPaths, *, allowed_special: Selection = (), disallowed_special: Selection = (),
@@ -510,10 +493,10 @@ class Tokenizer:
             [[257], [256]]
 
         """
-        matcher = self._specials.matcher(allowed_special, disallowed_special)
+        matcher = self._parts.specials.matcher(allowed_special, disallowed_special)
         safe_import("bbpe.encoding.file_ids")
         from .encoding.file_ids import FileEncoder
-        encoder = FileEncoder(self._encoder, matcher, self._specials.texts, text_field, format)
+        encoder = FileEncoder(self._parts.encoder, matcher, self._parts.specials.texts, text_field, format)
         return (document.ids() for document in encoder.corpus(files))
 
     def encode_nbest(self, text: Text, n: int) -> list[tuple[list[int], float]]:
@@ -538,7 +521,7 @@ class Tokenizer:
         """
         safe_import("bbpe.encoding.nbest")
         from .encoding.nbest import UnigramSampler
-        return UnigramSampler(self._encoder).nbest(text, n)
+        return UnigramSampler(self._parts.encoder).nbest(text, n)
 
     def encode_sampled(
         self, text: Text, *, alpha: float = 0.1, nbest: int | None = None, seed: int | None = None
@@ -562,7 +545,7 @@ class Tokenizer:
         """
         safe_import("bbpe.encoding.nbest")
         from .encoding.nbest import UnigramSampler
-        return UnigramSampler(self._encoder).sample(text, alpha=alpha, nbest=nbest, seed=seed)
+        return UnigramSampler(self._parts.encoder).sample(text, alpha=alpha, nbest=nbest, seed=seed)
 
     def tokenize(self, text: Text) -> list[str]:
         """Return the tokens of a text as keys of `vocab.json`: in GPT-2's byte alphabet, or as text for WordPiece.
@@ -578,7 +561,7 @@ class Tokenizer:
             ['a', 'Ġ', 'b']
 
         """
-        return [self._vocabulary.key(token_id) for token_id in self.encode(text)]
+        return [self._parts.vocabulary.key(token_id) for token_id in self.encode(text)]
 
     def pieces(self, text: Text, *, allowed_special: Selection = ()) -> list[str]:
         """Return the tokens of a text as people read them; each byte of a part of a character is written in hex.
@@ -595,7 +578,7 @@ class Tokenizer:
             ['low', ' ', '<0xC3>', '<0xA9>']
 
         """
-        token = self._vocabulary.tokens.token
+        token = self._parts.vocabulary.tokens.token
         return [readable(token(token_id)) for token_id in self.encode(text, allowed_special=allowed_special)]
 
     def trace(self, text: Text, *, allowed_special: Selection = ()) -> Any:
@@ -664,8 +647,8 @@ class Tokenizer:
 
         """
         check_threads(threads)
-        matcher = self._specials.matcher(allowed_special, disallowed_special)
-        count = self._encoder.count(text, matcher, threads)
+        matcher = self._parts.specials.matcher(allowed_special, disallowed_special)
+        count = self._parts.encoder.count(text, matcher, threads)
         return count + sum(map(len, self._around)) if add_special_tokens else count
 
     def count_tokens_batch(
@@ -694,8 +677,8 @@ class Tokenizer:
 
         """
         check_threads(threads)
-        matcher = self._specials.matcher(allowed_special, disallowed_special)
-        counts = self._encoder.counts(as_batch(texts), matcher, threads)
+        matcher = self._parts.specials.matcher(allowed_special, disallowed_special)
+        counts = self._parts.encoder.counts(as_batch(texts), matcher, threads)
         return counts + sum(map(len, self._around)) if add_special_tokens else counts
 
     def fits(
@@ -722,7 +705,8 @@ class Tokenizer:
 
         """
         limit = checked_limit(n)
-        return self._encoder.count_up_to(text, limit, self._specials.matcher(allowed_special, disallowed_special)) <= n
+        matcher = self._parts.specials.matcher(allowed_special, disallowed_special)
+        return self._parts.encoder.count_up_to(text, limit, matcher) <= n
 
     def truncate(
         self, text: _T, n: int, side: Side = "right", *, allowed_special: Selection = (),
@@ -754,8 +738,8 @@ class Tokenizer:
 
         """
         check_side(side)
-        limit, matcher = checked_limit(n), self._specials.matcher(allowed_special, disallowed_special)
-        return truncated(self._encoder, self._vocabulary.tokens, text, limit, side, matcher)
+        limit, matcher = checked_limit(n), self._parts.specials.matcher(allowed_special, disallowed_special)
+        return truncated(self._parts.encoder, self._parts.vocabulary.tokens, text, limit, side, matcher)
 
     def chunk(
         self, text: Text, max_tokens: int, *, overlap: int = 0, boundary: Boundary = "token",
@@ -793,8 +777,8 @@ class Tokenizer:
         safe_import("bbpe.encoding.chunks")
         from .encoding.chunks import chunked
 
-        matcher = self._specials.matcher(allowed_special, disallowed_special)
-        return chunked(self._encoder, self._vocabulary.tokens, text, max_tokens, overlap, boundary, matcher)
+        matcher = self._parts.specials.matcher(allowed_special, disallowed_special)
+        return chunked(self._parts.encoder, self._parts.vocabulary.tokens, text, max_tokens, overlap, boundary, matcher)
 
     # -- decoding ------------------------------------------------------------------------------------
 
@@ -825,7 +809,7 @@ class Tokenizer:
             ('a b', '')
 
         """
-        return self._decoder.text(ids, errors, threads, skip_special_tokens, unknown_ids)
+        return self._parts.decoder.text(ids, errors, threads, skip_special_tokens, unknown_ids)
 
     def decode_bytes(self, ids: Ids, *, threads: int | None = None) -> bytes:
         r"""Return the bytes of ids.
@@ -849,7 +833,7 @@ class Tokenizer:
             b'a\xff'
 
         """
-        return self._decoder.data(ids, threads)
+        return self._parts.decoder.data(ids, threads)
 
     def decode_batch(
         self, batch: Rows, *, errors: str = "replace", threads: int | None = None, skip_special_tokens: bool = False,
@@ -879,7 +863,7 @@ class Tokenizer:
             ['a', '', 'b a']
 
         """
-        return self._decoder.texts(batch, errors, threads, skip_special_tokens, unknown_ids)
+        return self._parts.decoder.texts(batch, errors, threads, skip_special_tokens, unknown_ids)
 
     def decode_with_offsets(self, ids: Ids) -> tuple[str, list[int]]:
         """Return the text of ids, and for each id the index of the first character with a byte of it.
@@ -900,7 +884,7 @@ class Tokenizer:
             ('low é', [0, 3, 4, 4])
 
         """
-        return self._decoder.text_with_offsets(ids)
+        return self._parts.decoder.text_with_offsets(ids)
 
     def stream_decoder(
         self, *, errors: str = "replace", skip_special_tokens: bool = False, unknown_ids: UnknownIds = "raise",
@@ -929,7 +913,7 @@ class Tokenizer:
             'lower'
 
         """
-        return self._decoder.stream(errors, skip_special_tokens, unknown_ids, prompt)
+        return self._parts.decoder.stream(errors, skip_special_tokens, unknown_ids, prompt)
 
     def is_canonical(self, ids: Ids) -> bool:
         """Return whether encoding the text of ids gives the same ids.
@@ -950,7 +934,7 @@ class Tokenizer:
         """
         safe_import("bbpe.encoding.nbest")
         from .encoding.nbest import is_canonical
-        return is_canonical(self._encoder, self._decoder, self._specials, ids)
+        return is_canonical(self._parts.encoder, self._parts.decoder, self._parts.specials, ids)
 
     # -- vocabulary ----------------------------------------------------------------------------------
 
@@ -968,7 +952,7 @@ class Tokenizer:
             b'lo'
 
         """
-        return self._vocabulary.tokens.token(token_id)
+        return self._parts.vocabulary.tokens.token(token_id)
 
     def token_to_id(self, token: bytes | str) -> int:
         """Return the id of a token; a special token takes precedence over an ordinary one.
@@ -987,16 +971,16 @@ class Tokenizer:
             [64, 258, 258, 258]
 
         """
-        return self._vocabulary.id_of(token)
+        return self._parts.vocabulary.id_of(token)
 
     def get_vocab(self) -> dict[str, int]:
         """Return all tokens and their ids: in GPT-2's byte alphabet, and tokens of characters as files write them."""
-        return self._vocabulary.keys()
+        return self._parts.vocabulary.keys()
 
     @property
     def vocab_size(self) -> int:
         """The highest id plus one."""
-        return self._vocabulary.tokens.id_count
+        return self._parts.vocabulary.tokens.id_count
 
     def __len__(self) -> int:
         return len(self.spec.vocab) + len(other_tokens(self.spec))
@@ -1019,7 +1003,7 @@ class Tokenizer:
     @property
     def merges(self) -> list[tuple[bytes, bytes]]:
         """The merges in order of priority; for ranks, merges that give the same ids; none for models other than BPE."""
-        return self._vocabulary.merges()
+        return self._parts.vocabulary.merges()
 
     @property
     def ranks(self) -> dict[bytes, int]:
@@ -1050,12 +1034,12 @@ class Tokenizer:
             token_id: The id; the result is False for an id without a token.
 
         """
-        return whole("token_id", token_id) in self._decoder.special_ids
+        return whole("token_id", token_id) in self._parts.decoder.special_ids
 
     @property
     def eot_token(self) -> int:
         """The id of the end-of-text token; `SpecialTokenError` when there is none."""
-        return self._vocabulary.end_of_text()
+        return self._parts.vocabulary.end_of_text()
 
     pad_token = NamedToken("pad")
     """The token for padding that the loaded files name; None when they name none."""
@@ -1095,7 +1079,7 @@ class Tokenizer:
             ({'<tool>': 258, 'low': 257}, [257, 258])
 
         """
-        keys = self._vocabulary.keys()
+        keys = self._parts.vocabulary.keys()
         safe_import("bbpe.spec.added")
         from .spec.added import with_added_tokens
         return type(self)(with_added_tokens(self.spec, tokens, special=special, keys=keys))
@@ -1161,7 +1145,7 @@ class Tokenizer:
 
     def cache_info(self) -> CacheInfo:
         """Return the sizes of the caches of this tokenizer and of the process, and their limit."""
-        return CacheInfo(*self._encoder.encoder.states.info())
+        return CacheInfo(*self._parts.encoder.encoder.states.info())
 
     def clear_cache(self) -> None:
         """Free the caches of this tokenizer; running calls keep theirs until they end.
@@ -1175,7 +1159,7 @@ class Tokenizer:
             0
 
         """
-        self._encoder.encoder.states.clear()
+        self._parts.encoder.encoder.states.clear()
 
     def apply_chat_template(
         self, messages: Any, tools: Sequence[Any] | None = None, *,
@@ -1342,7 +1326,7 @@ class Tokenizer:
         """A digest of everything that can change an id or a text, as 64 hex digits."""
         safe_import("bbpe.spec.fingerprint")
         from .spec.fingerprint import fingerprint
-        return fingerprint(self.spec, self._encoder.encoder.model)
+        return fingerprint(self.spec, self._parts.encoder.encoder.model)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Tokenizer):
@@ -1374,7 +1358,7 @@ class Tokenizer:
 
     def __repr__(self) -> str:
         tokens = counted(len(self), "token")
-        return f"<bbpe.Tokenizer {self.name or 'unnamed'}: {tokens}, {self._vocabulary.learned_as()}>"
+        return f"<bbpe.Tokenizer {self.name or 'unnamed'}: {tokens}, {self._parts.vocabulary.learned_as()}>"
 
 
 def checked_tokenizer(given: object, argument: str = "tokenizer") -> Tokenizer:

@@ -102,7 +102,7 @@ def test_the_hall_is_small():
 def test_no_two_classes_have_one_name():
     paths = [path for path in sources(".py", ".pyx") if PACKAGE in path.parents]
     found = Counter(re.findall(r"^(?:cdef )?class (\w+)", "\n".join(path.read_text("utf-8") for path in paths), re.M))
-    assert {name for name, count in found.items() if count > 1} - OTHERS_NAMES == SHARED_NAMES
+    assert {name for name, count in found.items() if count > 1} - OTHERS_NAMES <= SHARED_NAMES
 
 
 def test_what_is_of_one_library_is_in_its_folder():

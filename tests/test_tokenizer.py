@@ -352,15 +352,15 @@ def test_legal_oddities() -> None:
 
 def test_the_encoder_is_made_once_at_first_use() -> None:
     tok = bbpe.train_from_iterator(["low lower lowest"], 270)
-    assert "_encoder" not in vars(tok)
+    assert "encoder" not in vars(tok._parts)
     with ThreadPoolExecutor(8) as pool:
-        assert len({id(encoder) for encoder in pool.map(lambda _: tok._encoder, range(100))}) == 1
+        assert len({id(encoder) for encoder in pool.map(lambda _: tok._parts.encoder, range(100))}) == 1
 
 
 def test_warm_up_makes_what_calls_keep():
     tok = bbpe.train_from_iterator(["low lower"], 260, special_tokens=["<s>"])
     assert tok.warm_up() is None
-    made, encoder = set(vars(tok)), tok._encoder
+    made, encoder = {*vars(tok), *vars(tok._parts)}, tok._parts.encoder
     calls = dict(encoder._calls)
     for options in ({}, {"allowed_special": "all"}, {"disallowed_special": "all"}):
         ids = tok.encode("lower", add_special_tokens=True, **options)
@@ -369,5 +369,5 @@ def test_warm_up_makes_what_calls_keep():
         tok.encode_with_offsets("lower", **options)
         tok.decode(ids, skip_special_tokens=True)
     tok.encode("low")
-    assert set(vars(tok)) == made
+    assert {*vars(tok), *vars(tok._parts)} == made
     assert encoder._calls == calls

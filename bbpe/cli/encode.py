@@ -102,10 +102,9 @@ def counts_of(args: Namespace, tokenizer: Tokenizer, watch: Watch) -> Iterator[t
 
 
 def _file_encoder(args: Namespace, tokenizer: Tokenizer, allowed: Selection, watch: Watch) -> FileEncoder:
-    specials = tokenizer._specials
-    return FileEncoder(
-        tokenizer._encoder, specials.matcher(allowed), specials.texts, args.text_field, args.input_format, watch.add
-    )
+    parts = tokenizer._parts
+    matcher, texts = parts.specials.matcher(allowed), parts.specials.texts
+    return FileEncoder(parts.encoder, matcher, texts, args.text_field, args.input_format, watch.add)
 
 
 def _of_stdin(args: Namespace, tokenizer: Tokenizer, allowed: Selection, watch: Watch) -> Iterator[Document]:

@@ -168,7 +168,7 @@ class NamedToken:
         self._use = use
 
     def __get__(self, owner: Any, kind: type) -> str | None:
-        return None if owner is None else owner._vocabulary.named.get(self._use)
+        return None if owner is None else owner._parts.vocabulary.named.get(self._use)
 
 
 class NamedId:
@@ -178,7 +178,7 @@ class NamedId:
         self._use = use
 
     def __get__(self, owner: Any, kind: type) -> int | None:
-        return None if owner is None else owner._vocabulary.id_of_named(self._use)
+        return None if owner is None else owner._parts.vocabulary.id_of_named(self._use)
 
 
 def _raise_not_found(token: object) -> NoReturn:

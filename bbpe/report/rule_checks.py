@@ -40,10 +40,8 @@ _LIKE_SPECIAL = lazy_re(r"<\|[^|<>\s]{1,60}\|>|<｜[^｜<>]{1,60}｜>|\[/?[A-Z_]
 
 
 def _named(subject: Subject) -> Iterator[Finding]:
-    tokenizer = subject.tokenizer
-    missing = {
-        use: text for use, text in named_tokens(subject.spec).items() if tokenizer._vocabulary.id_of_text(text) is None
-    }
+    id_of = subject.tokenizer._parts.vocabulary.id_of_text
+    missing = {use: text for use, text in named_tokens(subject.spec).items() if id_of(text) is None}
     if missing:
         shown = ", ".join(f"{use}_token {shortened(text, quoted=True)}" for use, text in missing.items())
         yield Finding(
@@ -59,7 +57,7 @@ def _chat_template(subject: Subject) -> Iterator[Finding]:
     template = _template_of(subject)
     known = {*subject.spec.special_tokens, *subject.spec.added_tokens}
     named = sorted(set(_LIKE_SPECIAL.findall(template)) - known)
-    missing = [text for text in named if subject.tokenizer._vocabulary.id_of_text(text) is None]
+    missing = [text for text in named if subject.tokenizer._parts.vocabulary.id_of_text(text) is None]
     if missing:
         yield Finding(
             "chat-template", "error", len(missing),

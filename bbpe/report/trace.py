@@ -114,7 +114,7 @@ class _Tracer:
         return {(left, right): (rank, made) for rank, (left, right, made) in enumerate(self.spec.merges or ())}
 
     def of_text(self, data: bytes, tokenizer: Tokenizer, allowed: Selection) -> Iterator[PretokenTrace]:
-        for pretokens, token_id, token in self.encoder.call(tokenizer._specials.matcher(allowed)).parts(data):
+        for pretokens, token_id, token in self.encoder.call(tokenizer._parts.specials.matcher(allowed)).parts(data):
             yield from self._of_pretokens(pretokens)
             if token_id is not None:
                 yield PretokenTrace(token, "special", (token,), (), (), (token_id,))

@@ -64,7 +64,7 @@ def summary(tokenizer: Tokenizer) -> str:
     rows = [
         ("name", tokenizer.name or "unnamed"),
         ("tokens", f"{len(tokenizer):,}"),
-        ("model", tokenizer._vocabulary.learned_as()),
+        ("model", tokenizer._parts.vocabulary.learned_as()),
         ("special tokens", " ".join(specials[:_SHOWN]) + more or "none"),
         *([("named tokens", named)] if named else []),
         ("fingerprint", tokenizer.fingerprint[:16]),

@@ -63,13 +63,13 @@ class DocumentEncoder:
         self._layout: Layout = policy.layout
         self._bare = Layout((), (), self._layout.id_size)
         self._policy, self._unknown = policy, tokenizer.unk_token_id
-        self._encoder: TextEncoder = tokenizer._encoder
+        self._encoder: TextEncoder = tokenizer._parts.encoder
         allowed = policy.allowed_special
         selected: Selection = allowed if isinstance(allowed, str) else set(allowed)
-        self._matcher: Matcher | None = tokenizer._specials.matcher(selected)
+        self._matcher: Matcher | None = tokenizer._parts.specials.matcher(selected)
         self._is_plain = self._matcher is None and self._encoder.plain is not None
         self._buffers = Buffers(_BLOCK)
-        self._files = FileEncoder(self._encoder, self._matcher, tokenizer._specials.texts)
+        self._files = FileEncoder(self._encoder, self._matcher, tokenizer._parts.specials.texts)
 
     def pieces(self, source: Source, threads: int, refuse: Refuse | None) -> Iterator[EncodedDocuments]:
         """Yield the documents of a source in order, a block at a time, encoded by threads."""

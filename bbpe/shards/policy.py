@@ -152,7 +152,7 @@ def make_policy(
             f"eos and bos are None; the format {format!r} keeps no ends of documents but for these tokens: "
             f"give eos= or bos=, a token or its id{known}"
         )
-    tokenizer._specials.matcher(allowed_special)
+    tokenizer._parts.specials.matcher(allowed_special)
     return ShardPolicy(
         format=format,
         bos=_id_of(tokenizer, "bos", bos),

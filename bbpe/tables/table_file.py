@@ -24,7 +24,7 @@ _HEAD = len(_MAGIC) + 16
 
 def table_file(tokenizer: Tokenizer, key: str) -> list[bytes]:
     """Return the content of the file of a tokenizer, in parts; `key` is what it will be found by."""
-    spec, model = tokenizer.spec, tokenizer._encoder.encoder.model
+    spec, model = tokenizer.spec, tokenizer._parts.encoder.encoder.model
     assert isinstance(spec.vocab, Vocab)
     blocks = {"vocab": spec.vocab.image()}
     if isinstance(spec.merges, Merges):
@@ -54,7 +54,7 @@ def tokenizer_of(data: memoryview, key: str) -> Tokenizer:
     merges = Merges.of_image(blocks["merges"]) if "merges" in blocks else None
     tokenizer = Tokenizer(spec_of_fields(Vocab.of_image(blocks["vocab"]), merges, found["spec"]))
     if "model" in blocks:
-        tokenizer.__dict__["_model"] = BPE({}, None, image=blocks["model"])
+        tokenizer._parts.model = BPE({}, None, image=blocks["model"])
     return tokenizer
 
 

@@ -99,14 +99,14 @@ class Encoding:
 
     def _view(self, tokenizer: Tokenizer) -> None:
         spec = tokenizer.spec
-        if tokenizer._encoder.has_rules or spec.characters is not None or isinstance(spec.model, WordPieceModel):
+        if tokenizer._parts.encoder.has_rules or spec.characters is not None or isinstance(spec.model, WordPieceModel):
             raise VocabularyError(
                 "this tokenizer has normalizers, prefixes, options of special tokens or symbols that are characters; "
                 "tiktoken has none of these"
             )
         self.name = tokenizer.name or "unnamed"
         self._tokenizer = tokenizer
-        self._engine: TextEncoder = tokenizer._encoder
+        self._engine: TextEncoder = tokenizer._parts.encoder
         self._special_tokens: dict[str, int] = {**spec.added_tokens, **spec.special_tokens}
         self._special_token_values = set(self._special_tokens.values())
         self.max_token_value = tokenizer.vocab_size - 1
@@ -257,7 +257,7 @@ class Encoding:
             text_or_bytes = text_or_bytes.encode("utf-8")
         if not isinstance(text_or_bytes, bytes):
             raise TypeError(f"a token is str or bytes, not {type(text_or_bytes).__name__}")
-        ordinary = self._tokenizer._vocabulary.ordinary_id(text_or_bytes)
+        ordinary = self._tokenizer._parts.vocabulary.ordinary_id(text_or_bytes)
         if ordinary is not None:
             return ordinary
         try:
@@ -270,7 +270,7 @@ class Encoding:
     def decode_bytes(self, tokens: Sequence[int]) -> bytes:
         """Return the bytes of ids."""
         try:
-            return self._tokenizer._vocabulary.tokens.join(tokens)
+            return self._tokenizer._parts.vocabulary.tokens.join(tokens)
         except TokenIdError:
             self._raise_wrong(tokens)
 
@@ -285,7 +285,7 @@ class Encoding:
             The text.
         """
         try:
-            return self._tokenizer._vocabulary.tokens.text(tokens, errors)
+            return self._tokenizer._parts.vocabulary.tokens.text(tokens, errors)
         except TokenIdError:
             self._raise_wrong(tokens)
 

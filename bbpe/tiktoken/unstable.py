@@ -26,7 +26,7 @@ class Unstable:
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer
-        self._engine: TextEncoder = tokenizer._encoder
+        self._engine: TextEncoder = tokenizer._parts.encoder
 
     @lazy_property
     def _model(self) -> BPE:

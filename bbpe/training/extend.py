@@ -123,6 +123,6 @@ def _begun(tokenizer: Tokenizer, ids: Sequence[int]) -> dict[str, Any]:
     numbers[ids] = np.arange(len(ids), dtype=np.uint32)
 
     def encode(data: bytes, ends: npt.NDArray[np.int64]) -> npt.NDArray[np.uint32]:
-        return numbers[tokenizer._encoder.encode_pretokens(data, ends)]
+        return numbers[tokenizer._parts.encoder.encode_pretokens(data, ends)]
 
     return {"base": (np.frombuffer(b"".join(tokens), np.uint8), offsets), "encode": encode}

@@ -13,12 +13,12 @@ from ..tokenizer import Tokenizer
 def uses_in(tokenizer: Tokenizer, counts: PretokenCounts) -> npt.NDArray[np.uint64]:
     """Return how often each id is used in counted pretokens, uint64[vocab_size]."""
     used = np.zeros(tokenizer.vocab_size, dtype=np.uint64)
-    encoder = tokenizer._encoder
+    encoder = tokenizer._parts.encoder
     for rows in counts.batches():
         first, last = int(rows.offsets[0]), int(rows.offsets[-1])
         ends = np.ascontiguousarray(rows.offsets[1:] - first)
         ids = encoder.encode_pretokens(rows.data[first:last].tobytes(), ends)
-        places = np.searchsorted(ends, tokenizer._vocabulary.tokens.spans(ids)[:, 0], side="right")
+        places = np.searchsorted(ends, tokenizer._parts.vocabulary.tokens.spans(ids)[:, 0], side="right")
         np.add.at(used, ids, rows.counts[places])
     return used
 

@@ -38,7 +38,7 @@ def test_inspect_shows_what_is_not_compiled(
     path = write_json(tmp_path / "tokenizer.json", document(**changes))
     assert main(["inspect", str(path), "--json"]) == 0
     assert json.loads(capfd.readouterr().out)["runs_in_python"] == sentence
-    assert bbpe.load(path)._placed.has_words
+    assert bbpe.load(path)._parts.places.has_words
 
 
 SENTENCES = {

@@ -36,7 +36,7 @@ def tokenizer(rule: BertNormalizer, *, is_level: bool = False, prefix: str = "##
 
 
 def both_calls(tok: bbpe.Tokenizer) -> tuple[AlignedCall, AlignedCall]:
-    texts = aligned_texts(tok._encoder)
+    texts = aligned_texts(tok._parts.encoder)
     assert texts is not None
     assert texts._make_slow is not None
     return texts.call(None, None), texts._slow.call(None, None)
@@ -83,7 +83,7 @@ def test_every_character() -> None:
 def test_other_prefixes(prefix: str) -> None:
     """Tokens with a letter as prefix begin words too, so that the length of a token depends on where it is."""
     tok = tokenizer(BertNormalizer(), prefix=prefix)
-    texts = aligned_texts(tok._encoder)
+    texts = aligned_texts(tok._parts.encoder)
     assert texts is not None
     assert (texts._make_slow is None) == (prefix == "a")
     for text in ("ab a b ba word aa", "aaab! ##a @@"):

@@ -56,7 +56,7 @@ def test_caches_grow_with_what_they_hold(
     ids and the budget stay right."""
     gc.collect()
     tok, rng = fresh(tok_of("gpt2")), random.Random(79)
-    model = tok._encoder.encoder.model
+    model = tok._parts.encoder.encoder.model
     before = tok.cache_info().process
     known, sizes = [], [0]
     for _ in range(60):

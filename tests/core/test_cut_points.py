@@ -124,7 +124,7 @@ def test_published_vocabularies(
     name: str, size: int, count: int, least: int, real: Callable[[str], bbpe.Tokenizer], corpus: Callable[..., str]
 ) -> None:
     tok = real(name)
-    model, wholes = tok._encoder.encoder.model, wholes_of(tok)
+    model, wholes = tok._parts.encoder.encoder.model, wholes_of(tok)
     encoder = Encoder(model)
     for source in ("ja", "zh", "multi"):
         text = corpus(source, size)

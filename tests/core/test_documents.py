@@ -26,7 +26,7 @@ def test_documents_are_those_of_encode(size: int, dtype: type, before: tuple[int
         ends = np.cumsum([len(text.encode()) for text in texts], dtype=np.int64)
         found = TOK.encode_batch_to_numpy(texts)
         for ids, lengths in (
-            layout.encode(TOK._encoder.encoder, data, ends), layout.place(found.ids, found.offsets)
+            layout.encode(TOK._parts.encoder.encoder, data, ends), layout.place(found.ids, found.offsets)
         ):  # fmt: skip
             assert ids.view(dtype).tolist() == list(chain.from_iterable(rows))
             assert lengths.tolist() == list(map(len, rows))
@@ -36,7 +36,7 @@ def test_a_document_longer_than_all_that_is_encoded_at_once() -> None:
     text = "low lower " * 40_000
     data = (text + "x" + text).encode()
     ends = np.array([len(text), len(text) + 1, len(data)])
-    ids, lengths = Layout((), (5,), 2).encode(TOK._encoder.encoder, data, ends)
+    ids, lengths = Layout((), (5,), 2).encode(TOK._parts.encoder.encoder, data, ends)
     assert ids.view(np.uint16).tolist() == [*TOK.encode(text), 5, *TOK.encode("x"), 5, *TOK.encode(text), 5]
     assert lengths[1] == 2
 
@@ -48,6 +48,6 @@ def test_wrong_arguments_are_refused() -> None:
     layout = Layout((), (), 2)
     for ends in ([3], [2, 1]):
         with pytest.raises(ValueError, match="expected at least"):
-            layout.encode(TOK._encoder.encoder, b"ab", np.array(ends))
+            layout.encode(TOK._parts.encoder.encoder, b"ab", np.array(ends))
     with pytest.raises(ValueError, match="no offsets"):
         layout.place(np.zeros(1, np.uint32), np.zeros(0, np.int64))

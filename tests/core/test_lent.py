@@ -34,7 +34,7 @@ FAR = 1 << 40
 
 @pytest.fixture
 def encoder(tok_of: Callable[[str], bbpe.Tokenizer]) -> Encoder:
-    found: Encoder = tok_of("gpt2")._encoder.encoder
+    found: Encoder = tok_of("gpt2")._parts.encoder.encoder
     return found
 
 
@@ -155,7 +155,7 @@ from bbpe.core.count import PretokenTable
 from bbpe.core.rows import hashes, sum_rows, take
 sys.setswitchinterval(1e-5)
 tok = bbpe.train_from_iterator(["see my eyes first, see my dogs"] * 9, 300)
-encoder = tok._encoder.encoder
+encoder = tok._parts.encoder.encoder
 data = b"see my" * 20_000
 bytes_of = np.frombuffer(data, np.uint8)
 right = np.arange(0, len(data) + 1, 3, dtype=np.int64)
@@ -210,7 +210,7 @@ from bbpe.core.encoder import Encoder
 from bbpe.core.parts import Parts, _Loan
 from bbpe.threads import run
 tok = bbpe.train_from_iterator(["see my eyes first, see my dogs"] * 9, 300)
-encoder, text = tok._encoder.encoder, "hello world, this is a text. " * 2000
+encoder, text = tok._parts.encoder.encoder, "hello world, this is a text. " * 2000
 cuts = encoder.cuts(text, 4096)
 gc.collect(), gc.disable()
 parts = Parts(cuts, len(text), 2)

@@ -30,7 +30,7 @@ class _Text:
 
     def __init__(self, tok: bbpe.Tokenizer, parts: int) -> None:
         rng = random.Random(97)
-        self.encoder: Encoder = tok._encoder.encoder
+        self.encoder: Encoder = tok._parts.encoder.encoder
         rows = ["".join(rng.choices(("ab ", "中é", " the"), k=rng.choice((0, 1, 300)))) + "\n\n" for _ in range(parts)]
         self.text = "".join(rows)
         # where it may be cut anyhow
@@ -179,7 +179,7 @@ def test_what_interrupts_the_calling_thread_ends_the_others() -> None:
 def test_signals_are_heard_between_parts(tok_of: Callable[[str], bbpe.Tokenizer]) -> None:
     """Encoding takes 20 ms and more, and is all C; the handler finds parts that nobody has taken."""
     text = "ab cd\n" * 3_000_000
-    encoder = tok_of("gpt2")._encoder.encoder
+    encoder = tok_of("gpt2")._parts.encoder.encoder
     cuts = encoder.cuts(text, len(text) // 500)
     parts, left = Parts(cuts, len(text), 2), list[range]()
 
@@ -198,7 +198,7 @@ def test_signals_are_heard_between_parts(tok_of: Callable[[str], bbpe.Tokenizer]
 def test_signals_are_heard_between_texts(method: str, tok_of: Callable[[str], bbpe.Tokenizer]) -> None:
     texts: list[str | bytes] = ["ab cd\n" * 1_000] * 40_000
     with _alarm(texts.clear, 0.02), pytest.raises(RuntimeError, match="of a batch is gone"):
-        getattr(tok_of("gpt2")._encoder, method)(texts, threads=1)
+        getattr(tok_of("gpt2")._parts.encoder, method)(texts, threads=1)
 
 
 @contextmanager

@@ -69,7 +69,7 @@ def test_more_pretokens_than_a_cache_holds(
 ) -> None:
     limit(room)
     tok, rng = fresh(tok_of("gpt2")), random.Random(74)
-    model = tok._encoder.encoder.model
+    model = tok._parts.encoder.encoder.model
     lines = words(rng, count, longest=8)
     expected = np.array(lines_ids(model, lines), np.uint32)
     for _ in range(3):
@@ -86,7 +86,7 @@ def test_entries_stay_while_a_block_waits(
     """A long word, cut into units that are learned at once, between words whose entries are known already."""
     limit(room)
     rng, tok = random.Random(78), fresh(tok_of("gpt2"))
-    model = tok._encoder.encoder.model
+    model = tok._parts.encoder.encoder.model
     short = words(rng, 4_000, longest=9)
     for _ in range(6):
         long = ["".join(rng.choices("\u0430\u0431\u044f\u3042\u4e2d\u00e9", k=24)).encode() for _ in range(2_000)]
@@ -104,7 +104,7 @@ def test_new_units_wait_for_each_other(count: int, tok_of: Callable[[str], bbpe.
         new = [line[:longest] for line in words(rng, count, kind, longest)]
         lines = [*new, *rng.choices(new, k=rng.randint(1, 3 * count)), *words(rng, 2, "\u0430\u0431\u3042e", 40)]
         rng.shuffle(lines)
-        text, expected = b"\n".join([*lines, b""]), lines_ids(tok._encoder.encoder.model, lines)
+        text, expected = b"\n".join([*lines, b""]), lines_ids(tok._parts.encoder.encoder.model, lines)
         for one in (fresh(tok), tok):
             assert (one.encode(text), one.count_tokens(text)) == (expected, len(expected)), (longest, kind)
 
@@ -113,7 +113,7 @@ def test_new_units_wait_for_each_other(count: int, tok_of: Callable[[str], bbpe.
 def test_units_of_every_size(size: int, tok_of: Callable[[str], bbpe.Tokenizer], limit: Callable[[int], None]) -> None:
     """Words, and runs of bytes that are no characters, one token each or nearly so."""
     tok, rng = fresh(tok_of("gpt2")), random.Random(size)
-    model = tok._encoder.encoder.model
+    model = tok._parts.encoder.encoder.model
     kinds = [b"etaoinshr", b"ABCDEFGHIJKLMNOPQ", b"0123456789", bytes(range(0x80, 0xC0)), b"\xfe\xff\x80\xf8"]
     for room in (0, ROOM):
         limit(room)
@@ -129,7 +129,7 @@ def test_units_of_every_size(size: int, tok_of: Callable[[str], bbpe.Tokenizer],
 
 def test_zeros_are_bytes_too(tok_of: Callable[[str], bbpe.Tokenizer], limit: Callable[[int], None]) -> None:
     tok, rng = fresh(tok_of("gpt2")), random.Random(75)
-    model = tok._encoder.encoder.model
+    model = tok._parts.encoder.encoder.model
     lines = [bytes(rng.choices(b"\0\x01!", k=rng.randint(1, 34))) for _ in range(400)]
     for _ in range(3):
         assert tok.encode(b"\n".join([*lines, b""])) == lines_ids(model, lines)
@@ -144,7 +144,7 @@ def test_units_of_every_number_of_ids(count: int, limit: Callable[[int], None]) 
     ids = [0, (1 << 20) - 1, 1 << 20, (1 << 21) + 5][count % 4 :][:2]
     ids += [token_id for token_id in range(1, 400) if token_id not in ids][: len(tokens) - len(ids)]
     tok = bbpe.Tokenizer.from_ranks(dict(zip(reversed(tokens), ids, strict=True)), pattern="gpt2")
-    model = tok._encoder.encoder.model
+    model = tok._parts.encoder.encoder.model
     for room in (0, ROOM):
         limit(room)
         lines = [b"".join(rng.choices([b"a", b"b", b"c", *tokens[256:]], k=count)) for _ in range(150)]
@@ -183,7 +183,7 @@ def test_a_part_and_a_whole_of_the_same_bytes(
     ranks = whole_and_part_tokens(letters)
     merged = [ranks[part.encode()] for part in whole.replace(letters[2], f" {letters[2]} ").split()]
     tok = bbpe.Tokenizer.from_ranks(ranks, pattern="gpt2")
-    assert tok._encoder.encoder.model.encode_pretoken(whole.encode(), "long") == merged
+    assert tok._parts.encoder.encoder.model.encode_pretoken(whole.encode(), "long") == merged
     kana, end = ranks["あ".encode()], ranks[b"\n"]
     alone, inside = ([ranks[whole.encode()], end], [kana, *merged, kana, end])
     for room in (0, ROOM):
@@ -210,7 +210,7 @@ def test_tokens_that_no_text_has_had(whole: bool, limit: Callable[[int], None]) 
         tok = bbpe.Tokenizer.from_ranks({token: rank for rank, token in vocab.items()}, pattern="gpt2")
     else:
         tok = bbpe.Tokenizer(replace(tok.spec, vocab=vocab))
-    encoder, slow = tok._encoder.encoder, SlowTokenizer(tok.spec)
+    encoder, slow = tok._parts.encoder.encoder, SlowTokenizer(tok.spec)
     assert len(encoder.model.live_merges()[1]) > 1_000
     tok.encode_to_numpy((" ".join(words[:2_000]) + "\n") * 80)
     tokens = list(vocab.values())

@@ -189,7 +189,7 @@ def test_all_ways_agree(kind: str, tmp_path: Path) -> None:
     rng, with_tables = random.Random(f"{kind} twins"), 0
     for decoder in [*USUAL, *(composed(rng) for _ in range(8))]:
         tok = loaded(tmp_path / "t.json", kind, decoder)
-        tokens, keys = tok._vocabulary.tokens, TokenKeys(tok.spec)
+        tokens, keys = tok._parts.vocabulary.tokens, TokenKeys(tok.spec)
         with_tables += forms_of(tok.spec, keys, tokens) is not None
         rows = garbage_of(tok, rng, 8)
         for errors in ("replace", "ignore"):
@@ -324,7 +324,7 @@ def test_usual_decoders_share_the_table_of_the_vocabulary(tmp_path: Path) -> Non
         path = tmp_path / "t.json"
         path.write_text(json.dumps(value), "utf-8")
         tok = bbpe.load(path)
-        assert (tok._decoder.token_bytes is tok._vocabulary.tokens) == is_shared, (kind, decoder)
+        assert (tok._parts.decoder.token_bytes is tok._parts.vocabulary.tokens) == is_shared, (kind, decoder)
 
 
 def test_a_format_without_the_decoder_is_refused(tmp_path: Path) -> None:

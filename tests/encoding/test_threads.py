@@ -61,7 +61,7 @@ def check_cuts(tok: bbpe.Tokenizer, text: Text, chunks: Sequence[int] = (50, 97,
     parts = 0
     expected = tok.encode(text)
     for chunk in chunks:
-        places = tok._encoder.encoder.cuts(text, chunk).tolist()
+        places = tok._parts.encoder.encoder.cuts(text, chunk).tolist()
         assert (places[0], places[-1]) == (0, len(text))
         ids: list[int] = []
         for start, end in pairwise(places):

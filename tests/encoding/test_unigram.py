@@ -346,7 +346,7 @@ def test_the_best_segmentations_of_several_pretokens() -> None:
     spec = bbpe.train_from_iterator(["see my dogs", "see my eyes", "my dog"] * 5, 300, model="unigram").spec
     tok = bbpe.Tokenizer(replace(spec, rules=TextRules((), None, (Metaspace("always", True),))))
     text = "see my dogs"
-    sampler = UnigramSampler(tok._encoder)
+    sampler = UnigramSampler(tok._parts.encoder)
     pretokens = sampler.pretokens(text)
     assert len(pretokens) == 3
     ways = [sampler._model.best_ways(pretoken, 4) for pretoken in pretokens]

@@ -25,7 +25,7 @@ NEIGHBOURS = ["a", "Z", "é", "я", "中", "的", "の", "カ", "한", "ไ", "�
 
 
 def unmade_tokens(tok: bbpe.Tokenizer) -> list[bytes]:
-    return [tok.id_to_token(token_id) for token_id in tok._encoder.encoder.model.live_merges()[1]]
+    return [tok.id_to_token(token_id) for token_id in tok._parts.encoder.encoder.model.live_merges()[1]]
 
 
 def around(rng: random.Random, token: bytes, tokens: Sequence[bytes], sides: Sequence[bytes]) -> Iterator[bytes]:
@@ -53,7 +53,7 @@ def test_around_every_token_that_merging_cannot_build(
         ends = np.cumsum([len(pretoken) for pretoken in pretokens], dtype=np.int64)
         expected = [peer._encode_single_piece(pretoken) for pretoken in pretokens]
         # each one as a pretoken, whatever the pattern would do
-        ids = tok._encoder.encoder.encode_given(b"".join(pretokens), ends).tolist()
+        ids = tok._parts.encoder.encoder.encode_given(b"".join(pretokens), ends).tolist()
         assert ids == [token_id for row in expected for token_id in row], token
         parted += sum(tok.token_to_id(token) not in row for row in expected[1:])
         for pretoken in pretokens:

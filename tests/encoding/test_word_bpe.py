@@ -329,5 +329,5 @@ def test_words_are_encoded_without_rules_where_that_is_possible() -> None:
     tok = bbpe.train_from_iterator(
         ["low lower"], 40, model=bbpe.BPE(alphabet="chars", end_of_word="</w>", lowercase=True)
     )
-    assert not tok._encoder.has_rules
+    assert not tok._parts.encoder.has_rules
     assert tok.encode("LOW") == tok.encode("low")

@@ -55,7 +55,7 @@ def check(
     write_json(path, value)
     tok, hf = bbpe.load(path), tokenizers.Tokenizer.from_file(str(path))
     slow = SlowPipeline(tok.spec)
-    matcher = tok._specials.matcher("all")
+    matcher = tok._parts.specials.matcher("all")
     for text in sample:
         expected = hf.encode(text, add_special_tokens=False)
         assert tok.encode(text, allowed_special="all") == expected.ids, (text, normalizer, splits)

@@ -68,7 +68,7 @@ def test_special_tokens_as_the_reference(pattern: str, tok_of: Callable[[str], b
 
 
 def test_policies_are_remembered(tok_of: Callable[[str], bbpe.Tokenizer]) -> None:
-    specials = tok_of("gpt2")._specials
+    specials = tok_of("gpt2")._parts.specials
     first = specials.matcher({"<s>"}, "all")
     assert first is specials.matcher(["<s>"], "all") is specials.matcher(("<s>",), "all")
     assert first is not specials.matcher({"<s>"}, ())

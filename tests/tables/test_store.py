@@ -47,7 +47,7 @@ def loaded(path: Path, tmp_path: Path) -> Callable[..., tuple[bool, list[int]]]:
     def load(cache: Any = tmp_path / "tables", **options: Any) -> bool:
         tok = bbpe.load(path, cache=cache, **options)
         assert tok.encode(TEXT) == expected
-        return tok._model is not None
+        return tok._parts.model is not None
 
     return load
 
@@ -150,17 +150,17 @@ def test_published_tokenizers_come_from_tables(bare: Path, tmp_path: Path, monke
     folder = tmp_path / "tables"
     put(bare / "home/cache/bbpe/small.tiktoken")
     found = [bbpe.get_encoding("small", cache=folder) for _ in range(2)]
-    assert [tok._model is not None for tok in found] == [False, True]
+    assert [tok._parts.model is not None for tok in found] == [False, True]
     for tok in found:
         check(tok)
-    assert bbpe.get_encoding("small")._model is None
+    assert bbpe.get_encoding("small")._parts.model is None
     # the tables are those of one content, and a file is used only if it has that
     (bare / "home/cache/bbpe/small.tiktoken").write_bytes(b"other")
     with pytest.raises(bbpe.VocabularyError, match="not on this machine"):
         bbpe.get_encoding("small", cache=folder)
     monkeypatch.setattr("bbpe.tables.sources._LEAST", 1 << 20)
     put(bare / "home/cache/bbpe/small.tiktoken")
-    assert bbpe.get_encoding("small", cache=folder)._model is None
+    assert bbpe.get_encoding("small", cache=folder)._parts.model is None
 
 
 def test_a_small_and_a_huge_vocabulary_are_not_stored(
@@ -348,7 +348,7 @@ def test_a_file_in_use_may_be_cut_or_written_to(harm: str, path: Path, tmp_path:
     expected = bbpe.load(path, cache=folder)
     (stored,) = files_of(folder)
     tok = bbpe.load(path, cache=folder)
-    assert tok._model is not None
+    assert tok._parts.model is not None
     with stored.open("r+b") as file:
         if harm == "cut":
             file.truncate(0)
@@ -362,7 +362,7 @@ def test_a_file_in_use_may_be_cut_or_written_to(harm: str, path: Path, tmp_path:
     assert tok.decode(tok.encode(TEXT)) == TEXT
     # the next process makes a new one
     del tok
-    assert [bbpe.load(path, cache=folder)._model is not None for _ in range(2)] == [False, True]
+    assert [bbpe.load(path, cache=folder)._parts.model is not None for _ in range(2)] == [False, True]
 
 
 def test_tokenizers_of_one_file_share_its_content(path: Path, tmp_path: Path) -> None:
@@ -386,7 +386,7 @@ def test_a_tokenizer_needs_no_descriptor(path: Path, tmp_path: Path) -> None:
     held = []
     for number in range(20):  # files of their own, which share nothing
         held += [bbpe.load(path, cache=tmp_path / "tables", name=f"n{number}") for _ in range(2)]
-    assert sum(tok._model is not None for tok in held) == 20
+    assert sum(tok._parts.model is not None for tok in held) == 20
     assert len(list(descriptors.iterdir())) == before
 
 

@@ -79,7 +79,7 @@ def pattern_for(name: str) -> dict[str, str]:
 
 def is_mapped(tok: bbpe.Tokenizer) -> bool:
     """Whether the model of a tokenizer is that of a file of tables."""
-    return tok._model is not None
+    return tok._parts.model is not None
 
 
 def placed(tok: bbpe.Tokenizer, text: Any) -> list[Any]:
@@ -127,7 +127,7 @@ def test_tokenizers_from_tables_are_the_same(name: str, file_of: Callable[[str],
     second = bbpe.load(path, cache=folder, **options)
     assert (stored.stat().st_ino, stored.stat().st_mtime_ns) == (written.st_ino, written.st_mtime_ns)
     assert not is_mapped(first)
-    assert is_mapped(second) == isinstance(expected._encoder.encoder.model, BPE)
+    assert is_mapped(second) == isinstance(expected._parts.encoder.encoder.model, BPE)
     target = "a.model" if path.suffix == ".model" else "tokenizer.json"
     same(expected, first, tmp_path / "first", target)
     same(expected, second, tmp_path / "second", target)

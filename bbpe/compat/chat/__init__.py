@@ -58,7 +58,7 @@ def apply_chat_template(
             "message, the second begins the next one; give one of them"
         )
     given = {
-        **template_tokens(tokenizer.spec, tokenizer._vocabulary.named), **given, "tools": tools_of(tools),
+        **template_tokens(tokenizer.spec, tokenizer._parts.vocabulary.named), **given, "tools": tools_of(tools),
         "documents": documents_of(documents), "add_generation_prompt": bool(add_generation_prompt),
     }  # fmt: skip
     texts = []

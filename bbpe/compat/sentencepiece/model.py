@@ -69,7 +69,7 @@ class SpModel:
 
     def lattice(self, text: str | bytes, alpha: float) -> Lattice:
         """Return the segmentations of a text; `TypeError` if the model does not score them."""
-        pretokens = UnigramSampler(self.tokenizer._encoder).pretokens(text)
+        pretokens = UnigramSampler(self.tokenizer._parts.encoder).pretokens(text)
         return Lattice(self._table, pretokens, alpha)
 
     @lazy_property
@@ -132,7 +132,7 @@ class SpModel:
         """Return the id of the piece with a use, -1 if there is none."""
         if use == "unk":
             return self._unknown
-        found = self.tokenizer._vocabulary.id_of_named(use)
+        found = self.tokenizer._parts.vocabulary.id_of_named(use)
         usual = -1 if self.tokenizer.spec.names else self.tokenizer.spec.special_tokens.get(NAMED[use], -1)
         return usual if found is None else found
 

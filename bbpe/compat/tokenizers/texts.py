@@ -55,7 +55,7 @@ class HfTexts:
     def untrimmed(self) -> PlacedTexts:
         """The encoder that finds the spans of ids with the white space around them."""
         tokenizer = self.tokenizer
-        return PlacedTexts(tokenizer._encoder, replace(self.spec, trims=()), tokenizer._vocabulary)
+        return PlacedTexts(tokenizer._parts.encoder, replace(self.spec, trims=()), tokenizer._parts.vocabulary)
 
     def normalized(self, text: str) -> str:
         """Return a text as the model gets it."""
@@ -118,12 +118,12 @@ class HfTexts:
 
     def matcher(self, plain_specials: bool) -> Matcher | None:
         """Return the matcher of a call; `plain_specials`: special tokens in a text are plain text."""
-        return self._plain if plain_specials else self.tokenizer._specials.matcher("all")
+        return self._plain if plain_specials else self.tokenizer._parts.specials.matcher("all")
 
     @lazy_property
     def _plain(self) -> Matcher | None:
         """What finds no special tokens; as in `tokenizers`, the model makes those that it has."""
-        found = self.tokenizer._specials.matcher()
+        found = self.tokenizer._parts.specials.matcher()
         if self.spec.modelled:
             found = copy(NOTHING if found is None else found)
             found.ids |= frozenset(self.spec.modelled)
@@ -150,26 +150,26 @@ class HfTexts:
     def ids(self, text: str, plain_specials: bool, adds: bool) -> list[int]:
         """Return the ids of one text, with those of the template if `adds` is true."""
         matcher = self.matcher(True) if plain_specials else self._specials
-        return self.tokenizer._encoder.to_list(text, matcher, self._around if adds else NOTHING_AROUND)
+        return self.tokenizer._parts.encoder.to_list(text, matcher, self._around if adds else NOTHING_AROUND)
 
     def encoded(self, text: str, matcher: Matcher | None) -> Encoding:
         """Return the encoding of one text, without a template."""
-        return self._of(self.tokenizer._encoder.to_list(text, matcher), TextSource(self, text, matcher))
+        return self._of(self.tokenizer._parts.encoder.to_list(text, matcher), TextSource(self, text, matcher))
 
     def encoded_each(self, texts: list[str], matcher: Matcher | None) -> list[Encoding]:
         """Return the encodings of texts, without templates."""
-        rows = self.tokenizer._encoder.lists(list(texts), matcher, None)
+        rows = self.tokenizer._parts.encoder.lists(list(texts), matcher, None)
         sources = (TextSource(self, text, matcher) for text in texts)
         return [self._of(ids, source) for ids, source in zip(rows, sources, strict=True)]
 
     def encoded_column(self, texts: Column, matcher: Matcher | None) -> list[Encoding]:
         """Return the encodings of the texts of a column, without templates."""
-        rows = self.tokenizer._encoder.lists(texts, matcher, None)
+        rows = self.tokenizer._parts.encoder.lists(texts, matcher, None)
         return [self._of(ids, ColumnSource(self, texts, row, matcher)) for row, ids in enumerate(rows)]
 
     def encoded_words(self, words: Sequence[str], matcher: Matcher | None) -> Encoding:
         """Return the encoding of a text that is given as words."""
-        rows = self.tokenizer._encoder.lists(list(words), matcher, None)
+        rows = self.tokenizer._parts.encoder.lists(list(words), matcher, None)
         sources = [TextSource(self, text, matcher) for text in words]
         return self._of(list(chain.from_iterable(rows)), WordSource(sources, [len(ids) for ids in rows]))
 
@@ -202,7 +202,7 @@ class HfTexts:
 
     def decoded(self, ids: Any, skip_special_tokens: bool) -> str:
         """Return the text of ids; ids without a token have no text."""
-        decoder = self.tokenizer._decoder
+        decoder = self.tokenizer._parts.decoder
         try:
             text = decoder.text(ids, "replace", None, skip_special_tokens, "raise")
         except TokenIdError:
@@ -245,12 +245,12 @@ class TextSource:
 
     @lazy_property
     def _found(self) -> tuple[list[Span], Sequence[int | None]]:
-        _, spans, words = self._engine.tokenizer._placed.words(self._text, "char", self._matcher)
+        _, spans, words = self._engine.tokenizer._parts.places.words(self._text, "char", self._matcher)
         return _pairs(spans), words
 
     @lazy_property
     def _spans(self) -> list[Span]:
-        placed = self._engine.tokenizer._placed
+        placed = self._engine.tokenizer._parts.places
         if placed.has_words:
             return self._found[0]
         return _pairs(placed.with_offsets(self._text, "char", self._matcher)[1])
@@ -258,7 +258,7 @@ class TextSource:
     @lazy_property
     def _ends(self) -> tuple[npt.NDArray[np.int64], bool]:
         """The spans, int64[n, 2], and whether neither starts nor ends go back, so that a search need not read all."""
-        spans = self._engine.tokenizer._placed.with_offsets(self._text, "char", self._matcher)[1]
+        spans = self._engine.tokenizer._parts.places.with_offsets(self._text, "char", self._matcher)[1]
         return spans, not (spans[1:] < spans[:-1]).any()
 
     def at(self, character: int, start: int, stop: int) -> int | None:

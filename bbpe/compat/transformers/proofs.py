@@ -102,7 +102,7 @@ def _prove_texts(
     for text, theirs in zip(probes, _asked(inner.encode_batch, probes), strict=True):
         _compare(text, row(engine, [engine.encoded(text, matcher)], True, None), theirs, lists)
     texts = [engine.decoded(ids, False) for ids in rows]
-    found = engine.tokenizer._encoder.lists(list(texts), matcher, None)
+    found = engine.tokenizer._parts.encoder.lists(list(texts), matcher, None)
     rows_of_theirs = _asked(inner.encode_batch_fast, texts, add_special_tokens=False)
     for text, ids, theirs in zip(texts, found, rows_of_theirs, strict=True):
         if ids != theirs.ids:
