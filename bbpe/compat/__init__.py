@@ -8,7 +8,7 @@ from types import ModuleType
 #: Modules that programs and pickles may name by the place that they had before, with the place that they have.
 _MOVED = {
     "acceleration": "transformers.acceleration",
-    "added": "tokenizers.added",
+    "added": "tokenizers.components",
     "backend": "transformers.backend",
     "call_options": "transformers.call_options",
     "components": "tokenizers.components",
@@ -16,7 +16,7 @@ _MOVED = {
     "patching": "transformers.patching",
     "piece_model": "sentencepiece.model",
     "piece_normalizer": "sentencepiece.normalizer",
-    "piece_texts": "sentencepiece.texts",
+    "piece_texts": "sentencepiece.results",
     "row_options": "tokenizers.row_options",
     "texts": "tokenizers.texts",
 }

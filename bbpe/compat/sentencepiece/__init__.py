@@ -19,9 +19,9 @@ from ...loading import load
 from ...records import replace
 from ...tokenizer import Tokenizer
 from ..columns import listed, opened
-from .calls import each, either, of_bytes, snake_case, with_kinds
+from . import results
 from .model import SpModel, checked_text, str_of
-from .texts import PROTOS, ImmutableNBestSentencePieceText, ImmutableSentencePieceText, of_kind, offset_mapping
+from .results import PROTOS, snake_case, with_kinds
 
 _Kind: TypeAlias = type | str
 _PLACED = (*PROTOS, "offset_mapping")
@@ -312,7 +312,7 @@ class SentencePieceProcessor:
     Tokenize = Encode
 
     def _with(self, options: dict[str, Any], out_type: _Kind | None) -> dict[str, Any]:
-        out_type = either(out_type, options.get("return_type"))
+        out_type = results.either(out_type, options.get("return_type"))
         unknown = options.keys() - self._options.keys() - {"return_type"}
         if unknown:
             raise TypeError(f"unexpected argument {min(unknown)!r}; expected one of {', '.join(self._options)}")
@@ -343,7 +343,7 @@ class SentencePieceProcessor:
         if given["out_type"] not in PROTOS:
             return [self._formed(text, ids, given) for ids, _ in found]
         placed = [replace(self._placed(text, ids, given), score=score) for ids, score in found]
-        return of_kind(ImmutableNBestSentencePieceText(tuple(placed)), given["out_type"])
+        return results.of_kind(results.ImmutableNBestSentencePieceText(tuple(placed)), given["out_type"])
 
     def _formed(self, text: str | bytes, ids: list[int], given: dict[str, Any]) -> Any:
         """Return ids as a call wants them, with those around them."""
@@ -351,8 +351,8 @@ class SentencePieceProcessor:
         if kind in _PLACED:
             placed = self._placed(text, ids, given)
             if kind == "offset_mapping":
-                return offset_mapping(placed, of_bytes=isinstance(text, bytes))
-            return of_kind(placed, kind)
+                return results.offset_mapping(placed, of_bytes=isinstance(text, bytes))
+            return results.of_kind(placed, kind)
         if kind in (str, bytes):
             found = self._model.pieces_of(text, ids, emit_unk_piece=given["emit_unk_piece"])
             around = self._around(found, {**given, "named": self._model.piece})
@@ -360,7 +360,7 @@ class SentencePieceProcessor:
         around = self._around(ids, given)
         return around if kind is int else np.array(around, np.int32)
 
-    def _placed(self, text: str | bytes, ids: list[int], given: dict[str, Any]) -> ImmutableSentencePieceText:
+    def _placed(self, text: str | bytes, ids: list[int], given: dict[str, Any]) -> results.ImmutableSentencePieceText:
         if given["add_bos"] or given["add_eos"] or given["reverse"] or self._extra[0]:
             raise ValueError("add_bos, add_eos and reverse have no place in a text; expected out_type int or str")
         return self._model.placed(text, ids, emit_unk_piece=given["emit_unk_piece"])
@@ -391,7 +391,7 @@ class SentencePieceProcessor:
         With `out_type=bytes` texts are UTF-8; "proto", "immutable_proto", "serialized_proto" and "offset_mapping" are
         those of `Encode`.
         """
-        out_type = either(out_type, return_type)
+        out_type = results.either(out_type, return_type)
         if out_type not in (None, str, bytes, *_PLACED):
             raise ValueError(f"out_type is {out_type!r}; expected str, bytes or one of {', '.join(_PLACED)}")
         if input is None or (isinstance(input, str | bytes) and not input):
@@ -411,8 +411,8 @@ class SentencePieceProcessor:
             return text.encode() if kind is bytes else text
         placed = self._model.placed_decoded(row)
         if kind == "offset_mapping":
-            return {"text": placed.text, **offset_mapping(placed, of_bytes=False)}
-        return of_kind(placed, kind)
+            return {"text": placed.text, **results.offset_mapping(placed, of_bytes=False)}
+        return results.of_kind(placed, kind)
 
     def DecodeIds(self, input: Any, **options: Any) -> Any:
         """Return the text of ids."""
@@ -437,7 +437,7 @@ class SentencePieceProcessor:
         if not with_offsets:
             return self._model.normalized(text).encode() if is_bytes else self._model.normalized(text)
         found = self._model.normalized_with_sources(text)
-        return of_bytes(text, *found) if is_bytes else found
+        return results.of_bytes(text, *found) if is_bytes else found
 
     def GetPieceSize(self) -> int:
         """Return the number of pieces."""
@@ -455,27 +455,27 @@ class SentencePieceProcessor:
 
     def IdToPiece(self, id: int | list[int]) -> Any:
         """Return the piece of an id, or the pieces of a list."""
-        return each(id, self._model.piece)
+        return results.each(id, self._model.piece)
 
     def GetScore(self, id: int | list[int]) -> Any:
         """Return the score of an id, or the scores of a list."""
-        return each(id, lambda token_id: self._model.row(token_id).score)
+        return results.each(id, lambda token_id: self._model.row(token_id).score)
 
     def IsUnknown(self, id: int | list[int]) -> Any:
         """Return whether an id is the unknown one."""
-        return each(id, lambda token_id: self._model.row(token_id).kind == UNKNOWN)
+        return results.each(id, lambda token_id: self._model.row(token_id).kind == UNKNOWN)
 
     def IsControl(self, id: int | list[int]) -> Any:
         """Return whether an id is that of a control piece, which no text has."""
-        return each(id, lambda token_id: self._model.row(token_id).kind == CONTROL)
+        return results.each(id, lambda token_id: self._model.row(token_id).kind == CONTROL)
 
     def IsUnused(self, id: int | list[int]) -> Any:
         """Return whether an id has no piece."""
-        return each(id, lambda token_id: self._model.row(token_id).kind == UNUSED)
+        return results.each(id, lambda token_id: self._model.row(token_id).kind == UNUSED)
 
     def IsByte(self, id: int | list[int]) -> Any:
         """Return whether an id is that of a byte."""
-        return each(id, lambda token_id: self._model.row(token_id).kind == BYTE)
+        return results.each(id, lambda token_id: self._model.row(token_id).kind == BYTE)
 
     def unk_id(self) -> int:
         """Return the id of the unknown piece, -1 if there is none."""

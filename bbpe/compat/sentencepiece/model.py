@@ -25,7 +25,7 @@ from ...spec.rules import SPACE_MARK, Charsmap, Normalizer, Prepend, SqueezeBlan
 from ...text import well_formed
 from ...tokenizer import Tokenizer
 from .lattice import Lattice, PieceTable
-from .texts import ImmutableSentencePiece, ImmutableSentencePieceText
+from .results import ImmutableSentencePiece, ImmutableSentencePieceText
 
 _PATH = Path("model_proto")
 #: The names of the pieces around a text, and of padding, unless a model's files name others.

@@ -10,8 +10,8 @@ from ...lazy import lazy_property
 from ...loading import load
 from ...pipeline.compiled_normalizers import normalize_function
 from ...spec.rules import SPACE_MARK, Charsmap, Nmt, Normalizer, Prepend, Replace, SqueezeBlanks, UnicodeForm
-from .calls import of_bytes, snake_case
 from .model import SpModel, TextSources, str_of
+from .results import of_bytes, snake_case
 
 _NFKC = (UnicodeForm("NFKC"),)
 #: The rules of each name, and whether letters lose their case.

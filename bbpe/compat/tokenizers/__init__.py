@@ -24,8 +24,17 @@ from ...records import replace
 from ...spec.rows import RowSide
 from ...tokenizer import Tokenizer as _Tokenizer
 from ..columns import opened
-from .added import AddedToken, as_added, tokens_of, with_tokens
-from .components import Component, Decoder, Model, Normalizer, PostProcessor
+from .components import (
+    AddedToken,
+    Component,
+    Decoder,
+    Model,
+    Normalizer,
+    PostProcessor,
+    as_added,
+    tokens_of,
+    with_tokens,
+)
 from .encoding import Encoding, check_direction
 from .row_options import STRATEGIES, Padding, Truncation, pad_rows, row
 from .texts import HfTexts

@@ -1,12 +1,109 @@
-"""The parts of a tokenizer with the names and the interface that they have in `tokenizers`; they are read-only."""
+"""Added tokens, and the components of a tokenizer, which are read-only here, as `tokenizers` has them."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ...formats.huggingface.added_tokens import AddedTokens
+from ...records import replace
+from ...spec.rules import TokenOptions
+from ...spec.spec import TokenizerSpec, without_specials
 from .texts import HfTexts
+
+
+class AddedToken:
+    """A token outside the model, with the fields of `tokenizers.AddedToken`.
+
+    Attributes:
+        content: The text of the token.
+        single_word: Whether it is only found where no letter, number or mark is next to it.
+        lstrip: Whether it takes the white space before it.
+        rstrip: Whether it takes the white space after it.
+        normalized: Whether it is looked for in the normalized text; unless this is given, special tokens are not.
+        special: Whether decoding can skip it.
+    """
+
+    __slots__ = ("_normalized", "content", "lstrip", "rstrip", "single_word", "special")
+
+    def __init__(
+        self,
+        content: str = "",
+        single_word: bool = False,
+        lstrip: bool = False,
+        rstrip: bool = False,
+        normalized: bool | None = None,
+        special: bool = False,
+    ) -> None:
+        self.content, self.single_word, self.lstrip, self.rstrip = content, single_word, lstrip, rstrip
+        self._normalized, self.special = normalized, special
+
+    @property
+    def normalized(self) -> bool:
+        """Whether it is looked for in the normalized text."""
+        return not self.special if self._normalized is None else self._normalized
+
+    def _flags(self) -> tuple[bool, ...]:
+        return self.single_word, self.lstrip, self.rstrip, self.normalized, self.special
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, AddedToken):
+            return NotImplemented
+        return (self.content, *self._flags()) == (other.content, *other._flags())
+
+    def __hash__(self) -> int:
+        return hash(self.content)  # `tokenizers` keeps it when an option changes, too
+
+    def __str__(self) -> str:
+        return self.content
+
+    def __repr__(self) -> str:
+        return (
+            f'AddedToken("{self.content}", rstrip={self.rstrip}, lstrip={self.lstrip}, '
+            f"single_word={self.single_word}, normalized={self.normalized}, special={self.special})"
+        )
+
+
+def as_added(token: Any, *, special: bool) -> AddedToken:
+    """Return a token that is given as a text or as an object with the fields of `AddedToken`.
+
+    Such an object becomes special where `special` is true, as in `tokenizers`, which may change its `normalized`.
+    """
+    if isinstance(token, str):
+        return AddedToken(token, special=special)
+    if not hasattr(token, "content"):
+        raise TypeError(f"a token is a str or an AddedToken, not {type(token).__name__}")
+    if special:
+        token.special = True
+    return AddedToken(token.content, token.single_word, token.lstrip, token.rstrip, token.normalized, token.special)
+
+
+def tokens_of(spec: TokenizerSpec) -> dict[int, AddedToken]:
+    """Return the added and special tokens of a spec by their ids."""
+    rows = [(token_id, text, True) for text, token_id in spec.special_tokens.items()]
+    rows += [(token_id, text, False) for text, token_id in spec.added_tokens.items()]
+    found = {}
+    for token_id, text, special in sorted(rows):
+        options = spec.token_options.get(text, TokenOptions())
+        flags = (options.single_word, options.lstrip, options.rstrip, options.normalized)
+        found[token_id] = AddedToken(text, *flags, special)
+    return found
+
+
+def with_tokens(spec: TokenizerSpec, tokens: Mapping[int, Any]) -> TokenizerSpec:
+    """Return a spec with these added and special tokens, by their ids, and no others."""
+    special = {token.content: token_id for token_id, token in tokens.items() if token.special}
+    added = {token.content: token_id for token_id, token in tokens.items() if not token.special}
+    options = {
+        token.content: TokenOptions(token.lstrip, token.rstrip, token.single_word, token.normalized)
+        for token in tokens.values()
+    }
+    chosen = AddedTokens(special, added, options).options_with(spec.rules.normalizers)
+    vocab: Mapping[int, bytes] = spec.vocab
+    if spec.model is None and spec.characters is None:
+        vocab = without_specials(vocab, {**added, **special}, spec.merges)
+    return replace(spec, vocab=vocab, special_tokens=special, added_tokens=added, token_options=chosen)
 
 
 class Component:

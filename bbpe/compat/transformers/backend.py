@@ -18,7 +18,7 @@ from ...records import replace
 from ...tokenizer import Tokenizer as _Tokenizer
 from ..columns import listed
 from ..tokenizers import Tokenizer, engine_of_json, tokenizer_of_json
-from ..tokenizers.added import with_tokens
+from ..tokenizers.components import with_tokens
 from ..tokenizers.encoding import Encoding
 from ..tokenizers.row_options import Padding, Truncation
 from ..tokenizers.texts import HfTexts

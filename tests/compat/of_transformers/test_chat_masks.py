@@ -10,7 +10,7 @@ import pytest
 
 import bbpe
 from bbpe.compat.tokenizers.encoding import Encoding
-from bbpe.compat.transformers import chat_masks
+from bbpe.compat.transformers import batches
 
 hf = pytest.importorskip("tokenizers")
 pytest.importorskip("jinja2")
@@ -49,8 +49,8 @@ def masked(tokenizer: Any, messages: Any, **options: Any) -> dict[str, Any]:
 
 def test_masks_are_those_of_transformers(pair: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[bool] = []
-    make = chat_masks._mask
-    monkeypatch.setattr(chat_masks, "_mask", lambda *given: made.append(make(*given) is not None) or make(*given))
+    make = batches._mask
+    monkeypatch.setattr(batches, "_mask", lambda *given: made.append(make(*given) is not None) or make(*given))
     chooser = random.Random(5)
     for _ in range(60):
         messages = chat(chooser)
