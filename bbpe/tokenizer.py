@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 from .core.short_calls import ShortCalls, placed_first, short_batches_first, short_first
 from .encoding.engine import NOTHING_AROUND, CacheInfo, checked_seed, id_dtype, short_call
 from .encoding.limits import Side, as_batch, check_side, checked_limit, truncated
-from .encoding.parts import TokenizerParts
-from .encoding.vocabulary import NamedId, NamedToken
+from .encoding.parts import NamedId, NamedToken, TokenizerParts
 from .errors import no_tokenizer
 from .lazy import VIEWS, lazy_property, np, npt, safe_import
 from .pipeline.special_tokens import Selection

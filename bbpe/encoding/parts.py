@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..lazy import lazy_property, safe_import
 from ..pipeline.special_tokens import SpecialTokens
@@ -59,3 +59,23 @@ class TokenizerParts:
         safe_import("bbpe.encoding.decode")
         from .decode import Decoder
         return Decoder(self.spec, self.vocabulary.tokens)
+
+
+class NamedToken:
+    """An attribute of a tokenizer: the text of the token with a use."""
+
+    def __init__(self, use: str) -> None:
+        self._use = use
+
+    def __get__(self, owner: Any, kind: type) -> str | None:
+        return None if owner is None else owner._parts.vocabulary.named.get(self._use)
+
+
+class NamedId:
+    """An attribute of a tokenizer: the id of the token with a use."""
+
+    def __init__(self, use: str) -> None:
+        self._use = use
+
+    def __get__(self, owner: Any, kind: type) -> int | None:
+        return None if owner is None else owner._parts.vocabulary.id_of_named(self._use)

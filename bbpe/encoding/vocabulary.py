@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from ..core.ids import TokenBytes
 from ..errors import SpecialTokenError, TokenNotFoundError
@@ -159,26 +159,6 @@ class Vocabulary:
     @lazy_property
     def _other_ids(self) -> dict[bytes, int]:
         return {token: token_id for token_id, token in other_tokens(self._spec).items()}
-
-
-class NamedToken:
-    """An attribute of a tokenizer: the text of the token with a use."""
-
-    def __init__(self, use: str) -> None:
-        self._use = use
-
-    def __get__(self, owner: Any, kind: type) -> str | None:
-        return None if owner is None else owner._parts.vocabulary.named.get(self._use)
-
-
-class NamedId:
-    """An attribute of a tokenizer: the id of the token with a use."""
-
-    def __init__(self, use: str) -> None:
-        self._use = use
-
-    def __get__(self, owner: Any, kind: type) -> int | None:
-        return None if owner is None else owner._parts.vocabulary.id_of_named(self._use)
 
 
 def _raise_not_found(token: object) -> NoReturn:
