@@ -21,7 +21,6 @@ from .text import Text, counted, readable
 from .threads import check_threads
 
 if TYPE_CHECKING:
-    from .core.ids import TokenBytes
     from .corpus.files import CorpusPaths, Format
     from .encoding.chunks import Boundary
     from .encoding.decode import Ids, Rows
@@ -82,10 +81,6 @@ class Tokenizer:
     @lazy_property
     def _placed_calls(self) -> ShortCalls:
         return ShortCalls(partial(self._parts.places.call, self._parts.specials))
-
-    @property
-    def _token_bytes(self) -> TokenBytes:
-        return self._parts.decoder.token_bytes
 
     @lazy_property
     def _short(self) -> ShortCalls:

@@ -105,6 +105,14 @@ def test_no_two_classes_have_one_name():
     assert {name for name, count in found.items() if count > 1} - OTHERS_NAMES <= SHARED_NAMES
 
 
+@pytest.mark.parametrize("name", MODULES)
+def test_a_tokenizer_is_used_by_its_parts(name):
+    """The other private names of a `Tokenizer` are its own."""
+    found = (node for node in ast.walk(ast.parse(MODULES[name].read_text("utf-8"))) if isinstance(node, ast.Attribute))
+    private = {ast.unparse(node) for node in found if re.search(r"\btokenizer\._(?!_|parts$)\w+$", ast.unparse(node))}
+    assert not private, f"use {private} by _parts"
+
+
 def test_what_is_of_one_library_is_in_its_folder():
     assert {path.name for path in (PACKAGE / "compat").glob("*.py")} <= {"__init__.py", "classic.py", "columns.py"}
 

@@ -256,6 +256,6 @@ def test_what_frees_uses_no_python_attribute() -> None:
 
 
 def test_ids_that_are_none_are_refused(tok_of: Callable[[str], bbpe.Tokenizer]) -> None:
-    table: TokenBytes = tok_of("gpt2")._token_bytes
+    table: TokenBytes = tok_of("gpt2")._parts.decoder.token_bytes
     with pytest.raises(bbpe.errors.TokenIdError, match="id 4000000000 is out of range"):
         table.spans(np.array([1, 4_000_000_000], np.uint32))

@@ -125,7 +125,7 @@ def test_all_ways_agree(tok: bbpe.Tokenizer) -> None:
         assert all(0 <= place <= len(text) for place in places)
         # a token within the text begins where its place says
         for number in range(1, len(row)):
-            begun = tok._token_bytes.token(row[number]).decode("utf-8", "replace").rstrip(" ")
+            begun = tok._parts.decoder.token_bytes.token(row[number]).decode("utf-8", "replace").rstrip(" ")
             if text[places[number] :].strip(" ") and "\ufffd" not in begun and places[number] > 0:
                 assert text.startswith(begun, places[number]), (row, number)
 

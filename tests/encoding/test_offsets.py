@@ -59,7 +59,8 @@ def test_offsets(tok_of, pattern):
         assert ids == tok.encode(text)
         assert spans.dtype == np.int64
         assert spans.shape == (len(ids), 2)
-        assert [data[start:end] for start, end in spans] == [tok._token_bytes.token(token_id) for token_id in ids]
+        token = tok._parts.decoder.token_bytes.token
+        assert [data[start:end] for start, end in spans] == [token(token_id) for token_id in ids]
         assert all(before[1] <= after[0] for before, after in pairwise(spans.tolist()))
         if not tok.spec.pattern.drops_gaps:
             assert b"".join(data[start:end] for start, end in spans) == data
@@ -238,7 +239,7 @@ def test_places_through_rules(tmp_path, name):
         starts = [len(text[:at].encode()) for at in range(len(text) + 1)]
         places = tok.encode_with_offsets(text, "byte", allowed_special="all")[1]
         whole = [[starts[start], starts[end]] for start, end in spans]
-        pieces = [tok._token_bytes.token(token_id) for token_id in ids]
+        pieces = [tok._parts.decoder.token_bytes.token(token_id) for token_id in ids]
         assert places.tolist() == whole or [data[a:b] for a, b in places] == pieces
         assert tok.encode_with_offsets(data, allowed_special="all")[1].tolist() == spans.tolist()
 
