@@ -15,6 +15,8 @@ C_HEADERS = $(shell find csrc -name '*.h')
 SOURCES = setup.py pyproject.toml $(wildcard bbpe/core/*.pyx bbpe/core/*.pxd) $(C_SOURCES) $(C_HEADERS)
 EDITABLE = $(PIP) install --no-build-isolation --editable .
 CORES = $$(getconf _NPROCESSORS_ONLN)
+# tests start hundreds of interpreters, each of which would compile the package again
+export PYTHONDONTWRITEBYTECODE =
 # generated code passes these too; -Wshadow and -Wvla hold for the hand-written leaves
 STRICT = -Wall -Wextra -Werror
 
