@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import subprocess
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -25,6 +26,16 @@ def module_of(path: Path) -> str:
 
 MODULES = {module_of(path): path for path in sources(".py") if PACKAGE in path.parents}
 C_FILES = [path.relative_to(CSRC) for path in sources(".c", ".h") if CSRC in path.parents]
+
+
+def statements(path: Path) -> list[ast.AST]:
+    """The module and all statements of a Python file, without a look at their expressions."""
+    found: list[ast.AST] = [ast.parse(path.read_text("utf-8"))]
+    for node in found:
+        for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+            inner = getattr(node, name, None)
+            found += inner if isinstance(inner, list) else []
+    return found
 
 
 def rows(path: Path, header: str) -> list[str]:
@@ -61,10 +72,11 @@ def _names(node: ast.AST, path: Path) -> list[list[str]]:
     return [[*module, alias.name] for alias in node.names]
 
 
+@cache
 def imported(path: Path) -> set[str]:
     """The modules of the package that a Python file imports, within functions and for type checkers too."""
     found = set()
-    for names in (_names(node, path) for node in ast.walk(ast.parse(path.read_text("utf-8")))):
+    for names in (_names(node, path) for node in statements(path)):
         for name in (".".join(name[1:]) for name in names if name[0] == "bbpe"):
             parent = name.rpartition(".")[0]
             candidates = (name, parent, f"{name}.__init__", f"{parent}.__init__".lstrip("."))
@@ -90,10 +102,10 @@ def c_calls(objects: dict[Path, Path]) -> dict[Path, set[Path]]:
 
 
 def lines_without_docstrings(path: Path) -> int:
-    text = path.read_text("utf-8")
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    nodes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, documented)] if path.suffix == ".py" else []
-    return len(text.splitlines()) - sum(docstring_lines(node) + attribute_lines(node) for node in nodes)
+    found = [node for node in statements(path) if isinstance(node, documented)] if path.suffix == ".py" else []
+    lines = len(path.read_text("utf-8").splitlines())
+    return lines - sum(docstring_lines(node) + attribute_lines(node) for node in found)
 
 
 def attribute_lines(node: ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) -> int:
@@ -113,10 +125,10 @@ def docstring_lines(node: ast.Module | ast.ClassDef | ast.FunctionDef | ast.Asyn
     return len((ast.get_docstring(node, clean=False) or "").splitlines())
 
 
-def written_while_read(tree: ast.AST) -> list[ast.AugAssign]:
+def written_while_read(among: list[ast.AST]) -> list[ast.AugAssign]:
     """Statements such as `self.at += self.number()` where `number` moves `self.at` too: the old value is added to."""
     found = []
-    for kind in (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)):
+    for kind in (node for node in among if isinstance(node, ast.ClassDef)):
         own = {node.name: node for node in kind.body if isinstance(node, ast.FunctionDef)}
         reach = {name: _attributes(node, ast.Load) & own.keys() | {name} for name, node in own.items()}
         for _ in own:
