@@ -352,8 +352,8 @@ def hf_of(spec: TokenizerSpec, folder: Path) -> Any:
     "name",
     [
         "llama3.tiktoken",
-        "qwen3_6.tiktoken",
         "p50k_base.tiktoken",
+        pytest.param("qwen3_6.tiktoken", marks=pytest.mark.long),
         pytest.param("gpt2.tiktoken", marks=pytest.mark.long),
         pytest.param("qwen.tiktoken", marks=pytest.mark.long),
         pytest.param("cl100k_base.tiktoken", marks=pytest.mark.long),
@@ -393,6 +393,6 @@ def test_merges_as_ranks_as_tiktoken(
     peer = tiktoken.Encoding(name, pat_str=tok.spec.pattern.steps[0], mergeable_ranks=ranks, special_tokens={})
     for text in [corpus(source, 50_000) for source in ("en", "code", "multi", "ja", "zh")]:
         assert tok.encode(text) == peer.encode_ordinary(text)
-    for data in hard_texts(tok, pairs=2000):
+    for data in hard_texts(tok, pairs=500):
         text = data.decode("utf-8", "replace")
         assert tok.encode(text) == peer.encode_ordinary(text)

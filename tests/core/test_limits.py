@@ -283,7 +283,7 @@ def test_interrupted_work_is_stopped_and_waited_for() -> None:
     def work() -> None:
         os.kill(os.getpid(), signal.SIGINT)
         # Python loses a signal whose exception is raised in a finalizer, so there is another one after a while
-        while not stopped.wait(10):
+        while not stopped.wait(1):
             os.kill(os.getpid(), signal.SIGINT)
         ended.set()
 

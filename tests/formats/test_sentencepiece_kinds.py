@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import itertools
 import random
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,13 @@ from bbpe.errors import VocabularyError
 sentencepiece = pytest.importorskip("sentencepiece")
 pytest.importorskip("google.protobuf")
 TEXTS = ["see my eyes first", "see my dogs", "I have 12 dogs, na\u00efve caf\u00e9 \u4e2d\u6587"] * 20
+RULES = ("nmt_nfkc", "identity")
+#: A half has each kind with each pair of options.
+halves = pytest.mark.parametrize("half", [0, pytest.param(1, marks=pytest.mark.full)])
+
+
+def half_of(ways: Iterable[tuple[Any, ...]], half: int) -> list[tuple[Any, ...]]:
+    return [way for number, way in enumerate(ways) if (number.bit_count() + half) % 2 == 0]
 
 
 def trained(path: Path, **options: Any) -> Any:
@@ -64,27 +72,30 @@ def test_words_in_a_row_without_a_token(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", ["char", "word", "bpe", "unigram"])
 @pytest.mark.parametrize("is_suffix", [False, True])
 @pytest.mark.parametrize("symbols", [[], ["12", "s,"]], ids=str)
-def test_a_loaded_model_is_saved_as_a_model(tmp_path: Path, kind: str, is_suffix: bool, symbols: list[str]) -> None:
+@halves
+def test_a_loaded_model_is_saved_as_a_model(
+    tmp_path: Path, kind: str, is_suffix: bool, symbols: list[str], half: int
+) -> None:
     """No other file need hold it: what an error tells to write can be written."""
     path, again = tmp_path / "m.model", tmp_path / "again.model"
     texts = ["a12", "see12y", "12", "  see  12 my dogs, \u00e9 \ufb01\uff11\uff12", "", "x y see x12 y", "see\u2581my"]
-    for rule in ("nmt_nfkc", "identity"):
-        for flags in ({}, {"add_dummy_prefix": False}, {"remove_extra_whitespaces": False}):
-            options = {"model_type": kind, "treat_whitespace_as_suffix": is_suffix, "normalization_rule_name": rule}
-            judge = trained(path, user_defined_symbols=symbols, **options, **flags)
-            for data in (path.read_bytes(), unescaped(path.read_bytes())):
-                path.write_bytes(data)
-                judge = sentencepiece.SentencePieceProcessor(model_file=str(path))
-                tok = bbpe.load(path)
-                tok.save(again)
-                assert bbpe.load(again) == tok
-                theirs = sentencepiece.SentencePieceProcessor(model_file=str(again))
-                for text in texts:
-                    expected = judge.encode(text)
-                    assert tok.encode(text) == theirs.encode(text) == expected, (text, options, flags)
-                    assert theirs.decode(expected) == judge.decode(expected)
-                for name in ("x.json", "x.tiktoken", "x.gguf", "x.txt", "x.codes", "tekken.json"):
-                    check_advice(tok, tmp_path, name)
+    ways = itertools.product(({}, {"add_dummy_prefix": False}, {"remove_extra_whitespaces": False}), RULES)
+    for flags, rule in half_of(ways, is_suffix + bool(symbols) + half):
+        options = {"model_type": kind, "treat_whitespace_as_suffix": is_suffix, "normalization_rule_name": rule}
+        judge = trained(path, user_defined_symbols=symbols, **options, **flags)
+        for data in (path.read_bytes(), unescaped(path.read_bytes())):
+            path.write_bytes(data)
+            judge = sentencepiece.SentencePieceProcessor(model_file=str(path))
+            tok = bbpe.load(path)
+            tok.save(again)
+            assert bbpe.load(again) == tok
+            theirs = sentencepiece.SentencePieceProcessor(model_file=str(again))
+            for text in texts:
+                expected = judge.encode(text)
+                assert tok.encode(text) == theirs.encode(text) == expected, (text, options, flags)
+                assert theirs.decode(expected) == judge.decode(expected)
+            for name in ("x.json", "x.tiktoken", "x.gguf", "x.txt", "x.codes", "tekken.json"):
+                check_advice(tok, tmp_path, name)
 
 
 def check_advice(tok: bbpe.Tokenizer, folder: Path, name: str) -> None:
@@ -129,13 +140,15 @@ def test_symbols_with_marks_and_blanks_that_are_removed(tmp_path: Path, kind: st
 
 @pytest.mark.parametrize("kind", ["char", "word", "bpe", "unigram"])
 @pytest.mark.parametrize("is_suffix", [False, True])
-@pytest.mark.parametrize("rule", ["identity", "nmt_nfkc"])
-def test_texts_of_which_nothing_is_left(tmp_path: Path, kind: str, is_suffix: bool, rule: str) -> None:
+@pytest.mark.parametrize("rule", RULES)
+@halves
+def test_texts_of_which_nothing_is_left(tmp_path: Path, kind: str, is_suffix: bool, rule: str, half: int) -> None:
     """Blanks alone get no blank in front or at the end, and characters that are removed get one; with marks as well."""
     rng = random.Random(kind)
     pool = [" ", "  ", "\x01", "\x0b", "\t", "\u3000", "\u2581", "\u2581\u2581", "a", "y\u2581", "\u2581see"]
     texts = ["", " ", "  ", "\x01", "\x01 ", " \x0b", "\u2581", *("".join(rng.choices(pool, k=4)) for _ in range(60))]
-    for squeezes, prepends, symbols in itertools.product([False, True], [False, True], [[], ["y\u2581", "\u2581x"]]):
+    ways = itertools.product([False, True], [False, True], [[], ["y\u2581", "\u2581x"]])
+    for squeezes, prepends, symbols in half_of(ways, is_suffix + (rule == "identity") + half):
         options = {"treat_whitespace_as_suffix": is_suffix, "user_defined_symbols": symbols, "model_type": kind}
         flags = {"remove_extra_whitespaces": squeezes, "add_dummy_prefix": prepends, "normalization_rule_name": rule}
         trained(tmp_path / "m.model", **options, **flags)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from characters import CHARACTERS
+from characters import CHARACTERS, SAMPLED
 
 import bbpe
 from bbpe.core.automaton import Automaton
@@ -32,15 +32,16 @@ RULES: list[dict[str, Any]] = [
 NEWER = "\u0c5c\u20c1\ua7ce\ua7cf\ua7d2\U00010940\U00011de3\U00016ea0\U00016ff5\U0001faea\U000323b0"
 
 
+@pytest.mark.parametrize("chars", [SAMPLED, pytest.param(CHARACTERS, marks=pytest.mark.full)], ids=["sampled", "every"])
 @pytest.mark.parametrize("rule", RULES, ids=str)
-def test_every_character_as_hf(rule: dict[str, Any], tmp_path: Path) -> None:
+def test_every_character_as_hf(rule: dict[str, Any], chars: list[str], tmp_path: Path) -> None:
     tokenizers = pytest.importorskip("tokenizers", minversion="0.23")
     model = {"type": "WordLevel", "vocab": {"[UNK]": 0}, "unk_token": "[UNK]"}
     path = tmp_path / "tokenizer.json"
     path.write_text(json.dumps({"version": "1.0", "pre_tokenizer": rule, "model": model}), encoding="utf-8")
     ours, theirs = bbpe.load(path), tokenizers.Tokenizer.from_file(str(path))
     newer = [chr(point) for point in stand_ins()]
-    blocks = [CHARACTERS[start : start + 256] for start in range(0, len(CHARACTERS), 256)]
+    blocks = [chars[start : start + 256] for start in range(0, len(chars), 256)]
     for block in [NEWER, *("".join(newer[start : start + 64]) for start in range(0, len(newer), 64)), *blocks]:
         text = "".join(f"a{char}1" for char in block)
         found = [tuple(span) for span in ours.encode_with_offsets(text)[1].tolist()]

@@ -266,8 +266,8 @@ def test_random_sentences() -> None:
             continue
         recognised.add(scheme)
         pattern = Pattern(None, steps, drops)
-        short = ["".join(rng.choices(ALPHABET + "''  \n\n1slS/", k=rng.randint(1, 9))) for _ in range(60)]
-        for text in short + rng.sample(soups(), 8):
+        short = ["".join(rng.choices(ALPHABET + "''  \n\n1slS/", k=rng.randint(1, 9))) for _ in range(25)]
+        for text in short + rng.sample(soups(), 3):
             assert words(scheme, text) == list(pattern.split(text)), (steps, scheme, text)
     assert len(recognised) > 200
     assert refused > 500

@@ -111,13 +111,13 @@ def test_soups_as_hf(letters: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["en", "multi", "ja", "zh", "code"])
 def test_real_text_as_hf(name: str, corpus: Callable[..., str], tmp_path: Path) -> None:
-    text = corpus(name, 60_000)
+    text = corpus(name, 30_000)
     for texts in ([text], text.splitlines(keepends=True)):
-        tok = trained(texts, 4_000, special_tokens=["<s>", "<|end|>"])
-        hf = hf_trained(texts, 4_000, ["<unk>", "<s>", "<|end|>"])
+        tok = trained(texts, 2_000, special_tokens=["<s>", "<|end|>"])
+        hf = hf_trained(texts, 2_000, ["<unk>", "<s>", "<|end|>"])
         assert tok.get_vocab() == hf.get_vocab()
     assert tok.decode(tok.encode(text)) == text
-    later = corpus(name, 120_000)[len(text) :]
+    later = corpus(name, 60_000)[len(text) :]
     assert later
     check_saved(tok, [text, later], tmp_path)
 

@@ -127,11 +127,19 @@ def mapped(folder: str) -> list[tuple[str, int]]:
     return sorted((path.name, path.stat().st_ino) for path in Path(folder).glob("cache-*"))
 
 
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory, _documents: None) -> list[tuple[Any, Any]]:
+    """The hashes, and the files of the cache, in a process and in one after it."""
+    folder = str(tmp_path_factory.mktemp("hashes") / "rows")
+    datasets.Dataset.from_dict({"text": TEXTS}).save_to_disk(folder)
+    return [run(f"[here.hashes(), here.mapped({folder!r})]", seed) for seed in (1, 2)]
+
+
 def run(call: str, seed: int) -> Any:
     """Return what a call here returns in a process of its own."""
     code = (
         "import json, sys, test_hashes_of_datasets as here; here.DOCUMENTS.update(json.load(sys.stdin));"
-        "print(json.dumps(eval('here.' + sys.argv[1])))"
+        "print(json.dumps(eval(sys.argv[1])))"
     )
     paths = os.pathsep.join([str(Path(__file__).parent), *map(str, sys.path)])
     environment = {**os.environ, "PYTHONHASHSEED": str(seed), "PYTHONPATH": paths}
@@ -142,20 +150,18 @@ def run(call: str, seed: int) -> Any:
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def test_hashes_are_those_of_other_processes_and_of_other_uses() -> None:
-    first, second = run("hashes()", 1), run("hashes()", 2)
+def test_hashes_are_those_of_other_processes_and_of_other_uses(found: list[tuple[Any, Any]]) -> None:
+    first, second = (hashes for hashes, _ in found)
     assert first == second
     for name in MADE:
         assert first[name] == first[f"{name}, used"], name
     assert len({first[name] for name in MADE}) >= len(MADE) - 1  # a patched tokenizer is an accelerated one
 
 
-def test_map_finds_its_cache_in_another_process(tmp_path: Path) -> None:
-    folder = str(tmp_path / "rows")
-    datasets.Dataset.from_dict({"text": TEXTS}).save_to_disk(folder)
-    first = run(f"mapped({folder!r})", 1)
+def test_map_finds_its_cache_in_another_process(found: list[tuple[Any, Any]]) -> None:
+    first, second = (files for _, files in found)
     assert len(first) == 2
-    assert run(f"mapped({folder!r})", 2) == first
+    assert second == first
 
 
 def test_other_tokenizers_have_other_hashes() -> None:
