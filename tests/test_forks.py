@@ -73,8 +73,11 @@ def matrix(folder: Path, moments: int, libraries: str, warm: str, firsts: list[s
     return run(MATRIX, folder, str(moments), libraries, warm, ",".join(firsts), ",".join(others), seconds=36_000)
 
 
+FULL = [pytest.param(call, marks=pytest.mark.full) for call in ("encode_with_offsets", "fingerprint", "as_tiktoken")]
+
+
 @needs_fork
-@pytest.mark.parametrize("call", ["decode", "encode_with_offsets", "save", "fingerprint", "lint", "as_tiktoken"])
+@pytest.mark.parametrize("call", ["decode", "save", "lint", *FULL])
 def test_a_child_forked_in_a_first_call_makes_the_same_call(call, calls_folder):
     assert not matrix(calls_folder, 3, "without", "cold", [call], [call])
 

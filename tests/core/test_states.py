@@ -232,7 +232,7 @@ def test_units_of_any_number_of_ids(room: int, threads: int, limit: Callable[[in
     ids = np.array([tok.encode_bytes(bytes([byte]))[0] for byte in range(128)], np.uint32)
     rng = random.Random(9)
     words = ["".join(rng.choices("abcdefgh", k=1 + i % 60)) for i in range(3_000)]
-    texts = [" ".join(rng.choices(words, k=40)) for _ in range(1_500)]
+    texts = [" ".join(rng.choices(words, k=40)) for _ in range(600)]
     for _ in range(2):
         for text, row in zip(texts, tok.encode_batch(texts, threads=threads), strict=True):
             assert row == ids[list(text.encode())].tolist()

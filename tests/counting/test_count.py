@@ -29,7 +29,7 @@ SPECIALS = ["<|s|>", "<|s|>>", "\n\n"]
 REGEX = r"[^\W\d_]+|\d|[^\w]|_"
 
 
-def soup(seed: int, length: int = 2000) -> bytes:
+def soup(seed: int, length: int = 1200) -> bytes:
     rng = random.Random(seed)
     text = "".join(rng.choices(WORDS + BLANKS, k=length))
     return text.encode() if seed % 2 else text.encode("latin-1", "replace")  # which is not UTF-8
@@ -107,7 +107,7 @@ def test_chunks_of_any_size_change_nothing(pattern: str, document: str, monkeypa
     options: dict[str, Any] = {"pattern": pattern, "document": document, "special_tokens": SPECIALS}
     right = list(bbpe.count_from_iterator(texts, threads=1, **options))
     assert right == expected(texts, document, pattern)
-    for size in (1, 2, 7, 40, 300):
+    for size in (1, 7, 40):
         small_blocks(monkeypatch, size)
         for threads in (1, 3):
             counts = bbpe.count_from_iterator(texts, threads=threads, **options)

@@ -329,10 +329,10 @@ def test_numbers_of_threads(threads: Any, tok: bbpe.Tokenizer) -> None:
 @pytest.mark.parametrize("unit", ["plain text ", "né ", "中文 ", "e\u0301😀", "中中中\n"])
 def test_threads_change_nothing(unit: str, tok: bbpe.Tokenizer) -> None:
     data = unit.encode()
-    ids = np.frombuffer(data * (1_700_000 // len(data)), np.uint8).astype(np.uint16)
-    text = unit * (1_700_000 // len(data))
+    ids = np.frombuffer(data * (1_100_000 // len(data)), np.uint8).astype(np.uint16)
+    text = unit * (1_100_000 // len(data))
     for given in (ids, ids[::-1][::-1].astype(np.int64), ids.tolist()):
-        for threads in (None, 1, 2, 3):
+        for threads in (None, 1, 3):
             assert tok.decode(given, threads=threads) == text
             assert tok.decode_bytes(given, threads=threads) == text.encode()
     # bytes that are not UTF-8, about the borders between threads too

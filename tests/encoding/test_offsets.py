@@ -161,7 +161,7 @@ def both(vocab_path):
 def test_hf_has_the_same_offsets(both, corpus, name):
     tok, peer = both(name)
     specials = "a<|endoftext|>é<｜end▁of▁sentence｜>"
-    for text in ["", specials, *adversarial_strings(200, seed=44), corpus("multi", 100_000)]:
+    for text in ["", specials, *adversarial_strings(80, seed=44), corpus("multi", 30_000)]:
         same_as_hf(tok, peer, text)
 
 
@@ -229,7 +229,7 @@ def test_places_through_rules(tmp_path, name):
     tokenizers = pytest.importorskip("tokenizers")
     path = write_json(tmp_path / "tokenizer.json", DOCUMENTS[name])
     tok, peer = bbpe.load(path), tokenizers.Tokenizer.from_file(str(path))
-    texts = ["", "the", " the THE  é e\u0301x中", "a  <a> <A>  <b>the", *adversarial_strings(150, seed=45)]
+    texts = ["", "the", " the THE  é e\u0301x中", "a  <a> <A>  <b>the", *adversarial_strings(60, seed=45)]
     for text in texts:
         theirs = peer.encode(text, add_special_tokens=False)
         ids, spans = tok.encode_with_offsets(text, allowed_special="all")
@@ -313,7 +313,7 @@ def test_trimmed_offsets_as_hf(tmp_path, rules, trims):
     value["added_tokens"] = value["added_tokens"] or (marked if len(value["model"]["vocab"]) == 267 else [])
     path = write_json(tmp_path / "tokenizer.json", value)
     tok, peer = bbpe.load(path), tokenizers.Tokenizer.from_file(str(path))
-    for text in ["", "the", *BLANKS, "中a 中", *adversarial_strings(60, seed=48)]:
+    for text in ["", "the", *BLANKS, "中a 中", *adversarial_strings(30, seed=48)]:
         same_as_hf(tok, peer, text)
         starts = [len(text[:at].encode()) for at in range(len(text) + 1)]
         chars, places, units = (

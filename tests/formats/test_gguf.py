@@ -25,7 +25,13 @@ from bbpe.spec.spec import TokenizerSpec, make_spec
 from bbpe.splitting.patterns import PATTERNS, get_pattern
 from bbpe.tokenizer import Tokenizer
 
-REAL = ["gpt2.tokenizer.json", "qwen_gpt2_files", "llama3.tiktoken", "p50k_base.tiktoken", "deepseek_v3.tokenizer.json"]
+REAL = [
+    "gpt2.tokenizer.json",
+    "p50k_base.tiktoken",
+    "deepseek_v3.tokenizer.json",
+    pytest.param("qwen_gpt2_files", marks=pytest.mark.full),
+    pytest.param("llama3.tiktoken", marks=pytest.mark.full),
+]
 
 
 def write(path: Path, data: bytes | dict[str, Any]) -> Path:

@@ -151,7 +151,7 @@ def test_constructs_that_mean_something_else(there: str) -> None:
     pattern, rng = get_pattern((spelled,)), random.Random(there)
     words = ["the", "THE", "ss", "ffi", "fl", "st", "abc", "12", "xyz", "\r\n", "'s", "'RE", "a]b"]
     chars = "teh xaA1_-.,'\"\n\r\t\x0b\x07\x1b\x08é²½½àÉßẞſKﬁﬀﬆİıσςΣ中٣\u0301\u0345\u00a0\u2028\u200d\u0085ͅ$+<ⅷⅨ\x00𝔄"
-    for _ in range(800):
+    for _ in range(300):
         text = "".join(rng.choices([*chars, *words], k=rng.randint(1, 9)))
         pieces = [piece for piece, _ in peer.pre_tokenize_str(text)]
         assert pieces == list(pattern.split(text)), (text, spelled)
@@ -213,7 +213,7 @@ def test_random_regexes() -> None:
             continue
         peer = tokenizers.pre_tokenizers.Split(tokenizers.Regex(source), "isolated")
         accepted += 1
-        for _ in range(40):
+        for _ in range(20):
             text = "".join(rng.choices("ab1\n ", k=rng.randint(1, 8)))
             assert [piece for piece, _ in peer.pre_tokenize_str(text)] == list(pattern.split(text)), (source, text)
     assert accepted > 400

@@ -53,7 +53,7 @@ def same(texts: Sequence[str | bytes], vocab_size: int, **options: Any) -> None:
 @pytest.mark.parametrize("tie_break", TIES)
 def test_random_corpora(tie_break: str) -> None:
     rng = random.Random(f"corpora {tie_break}")
-    for _ in range(250):
+    for _ in range(120):
         same(
             random_texts(rng),
             256 + rng.randint(0, 60),
@@ -81,9 +81,9 @@ def test_overlapping_pairs(text: str, tie_break: str) -> None:
 
 @pytest.mark.parametrize("tie_break", TIES)
 def test_hard_strings_and_bytes(tie_break: str) -> None:
-    same(adversarial_strings(60, seed=5, surrogates=True), 340, tie_break=tie_break)
-    same(byte_soups(60, seed=6), 340, tie_break=tie_break)
-    same(byte_soups(60, seed=7), 340, tie_break=tie_break, pattern="cl100k")
+    same(adversarial_strings(30, seed=5, surrogates=True), 340, tie_break=tie_break)
+    same(byte_soups(30, seed=6), 340, tie_break=tie_break)
+    same(byte_soups(30, seed=7), 340, tie_break=tie_break, pattern="cl100k")
 
 
 @settings(max_examples=150)

@@ -81,7 +81,7 @@ def test_soups(alphabet: str) -> None:
 def test_real_text(corpus: Callable[..., str]) -> None:
     """Merge for merge, in several scripts; lower-case rules come before."""
     for name in ("en", "multi", "ja", "zh", "code"):
-        text = corpus(name, 6_000)
+        text = corpus(name, 3_000)
         words = Counter(text.split())
         assert trained(words, "</w>")[:150] == learned_by_strings(words, "</w>", 150), name
         lower = Counter("".join(char.lower() for char in text).split())
