@@ -8,6 +8,7 @@ import io
 import json
 import struct
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,13 @@ def tokens(path: Path | str, **options: Any) -> Any:
     return bbpe.count_tokens(path, TOK, **options)
 
 
+@cache
+def as_lines(read: Read) -> Any:
+    path = _empty_folder() / "right.jsonl"
+    path.write_bytes(LINES)
+    return read(path)
+
+
 def _empty_folder() -> Path:
     import tempfile
 
@@ -81,11 +89,10 @@ NAMES = [
 @by_reader
 @pytest.mark.parametrize("name", NAMES)
 def test_json_lines_are_read_as_such(read: Read, name: str, tmp_path: Path) -> None:
-    (tmp_path / "right.jsonl").write_bytes(LINES)
     data = {".gz": gzip.compress(LINES), ".bz2": bz2.compress(LINES)}.get(Path(name).suffix, LINES)
     (tmp_path / name).write_bytes(data)
-    assert read(tmp_path / name) == read(tmp_path / "right.jsonl")
-    assert read(tmp_path / name, format="text") != read(tmp_path / "right.jsonl")
+    assert read(tmp_path / name) == as_lines(read)
+    assert read(tmp_path / name, format="text") != as_lines(read)
 
 
 BEGINNINGS = {

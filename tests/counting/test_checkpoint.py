@@ -31,7 +31,7 @@ class KilledError(Exception):
     """Stands for the end of the process."""
 
 
-def text(seed: int, words: int = 4000) -> str:
+def text(seed: int, words: int = 2800) -> str:
     rng = random.Random(seed)
     return "".join(rng.choices([" w", " x", "y", "é", "\n", ".", *(f" z{n}" for n in range(400))], k=words))
 

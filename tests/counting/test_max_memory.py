@@ -225,7 +225,7 @@ print(int(re.search(r"VmHWM:\\s*(\\d+)", Path("/proc/self/status").read_text())[
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 @pytest.mark.parametrize("kind", ["word.gz", "rows.jsonl.gz", "regex.txt", "cell.parquet"])
 def test_the_process_stays_within_its_memory(kind: str, tmp_path: Path) -> None:
-    path, size = tmp_path / kind, 300
+    path, size = tmp_path / kind, 240
     block = b"a" * (1 << 20)
     if kind.endswith(".parquet"):
         pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
@@ -291,7 +291,7 @@ def test_broken_parquet_files_are_named_with_their_row_group(tmp_path: Path) -> 
     whole, metadata = path.read_bytes(), parquet.ParquetFile(path).metadata
     start = metadata.row_group(1).column(0).data_page_offset
     tok, said = bbpe.train_from_iterator(["a"], 256), list[str]()
-    for at in [*range(start, start + 60), *(rng.randrange(len(whole)) for _ in range(200))]:
+    for at in [*range(start, start + 60, 2), *(rng.randrange(len(whole)) for _ in range(80))]:
         path.write_bytes(whole[:at] + bytes((whole[at] ^ (1 << rng.randrange(8)),)) + whole[at + 1 :])
         for read in (lambda: bbpe.count(path, pattern="gpt2"), lambda: list(tok.encode_files(path))):
             try:

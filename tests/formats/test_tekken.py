@@ -268,7 +268,7 @@ def test_the_names_of_unlisted_special_tokens() -> None:
     assert [str(getattr(text, "value", text)) for text in theirs] == _UNLISTED
 
 
-@pytest.mark.parametrize("size", [100_000, pytest.param(2_000_000, marks=pytest.mark.full)])
+@pytest.mark.parametrize("size", [40_000, pytest.param(2_000_000, marks=pytest.mark.full)])
 def test_real_tekken_as_mistral_common(
     size: int, vocab_path: Callable[[str], Path], corpus: Callable[..., str], tmp_path: Path
 ) -> None:

@@ -7,7 +7,7 @@ import re
 import unicodedata
 
 import pytest
-from characters import CHARACTERS, POINTS
+from characters import CHARACTERS, POINTS, SAMPLED
 from charsmap_tables import compiled_table
 
 from bbpe.errors import VocabularyError
@@ -20,6 +20,7 @@ from bbpe.spec.rules import Charsmap, Form, Lowercase, Normalizer, Punctuation, 
 
 AROUND = [
     ("a", "\u0334b"),
+    pytest.param(("a", "\u0334c"), marks=pytest.mark.full),
     pytest.param(("few of them: behind an e", " and before much that is as it is"), marks=pytest.mark.full),
     pytest.param(("", ""), marks=pytest.mark.full),
     pytest.param(("e\u0301", "\u0327"), marks=pytest.mark.full),
@@ -40,8 +41,9 @@ def test_every_character_as_hf(name: str, around: tuple[str, str]) -> None:
     ours = normalizer([RULES[name]])
     assert ours is not None
     before, behind = around
-    for start in range(0, len(CHARACTERS), 256):
-        block = CHARACTERS[start : start + 256]
+    chars = SAMPLED if around == AROUND[0] else CHARACTERS
+    for start in range(0, len(chars), 256):
+        block = chars[start : start + 256]
         text = "\n".join(before + char + behind for char in block)
         if ours(text) != hf.normalize_str(text):
             wrong = [c for c in block if ours(before + c + behind) != hf.normalize_str(before + c + behind)]
