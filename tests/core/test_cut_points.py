@@ -14,6 +14,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from published import RANK_FILES
+from seeds import full_then_long
 from strings import BROKEN, adversarial_strings, byte_soups
 
 import bbpe
@@ -168,7 +169,7 @@ def random_encoder(rng: random.Random, letters: Sequence[str]) -> tuple[Encoder,
     return Encoder(BPE(vocab, merges)), {}
 
 
-@pytest.mark.parametrize("rounds", [300, pytest.param(4_000, marks=pytest.mark.full)])
+@pytest.mark.parametrize("rounds", [300, *full_then_long([1_200], [4_000])])
 def test_every_short_string_of_small_vocabularies(rounds: int) -> None:
     rng = random.Random(52)
     for _ in range(rounds):
@@ -179,7 +180,7 @@ def test_every_short_string_of_small_vocabularies(rounds: int) -> None:
         check(encoder, wholes, ("".join(rng.choices(letters, k=rng.randint(5, 60))).encode() for _ in range(60)))
 
 
-@pytest.mark.parametrize("rounds", [150, pytest.param(2_000, marks=pytest.mark.full)])
+@pytest.mark.parametrize("rounds", [150, *full_then_long([600], [2_000])])
 def test_every_short_string_of_bytes(rounds: int) -> None:
     """Most of them are not UTF-8: tokens and texts begin and end anywhere in a character."""
     rng = random.Random(53)

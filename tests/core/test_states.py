@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from caches import ROOM, fresh, lines_ids, words
+from seeds import full_then_long
 from strings import adversarial_strings, byte_soups
 
 import bbpe
@@ -63,7 +64,7 @@ def test_first_texts_have_the_ids_of_later_ones(
 
 
 @pytest.mark.parametrize("room", [0, ROOM])
-@pytest.mark.parametrize("count", [20_000, pytest.param(2_000_000, marks=pytest.mark.full)])
+@pytest.mark.parametrize("count", [20_000, *full_then_long([500_000], [2_000_000])])
 def test_more_pretokens_than_a_cache_holds(
     count: int, room: int, tok_of: Callable[[str], bbpe.Tokenizer], limit: Callable[[int], None]
 ) -> None:

@@ -78,7 +78,7 @@ def slices_at_line_ends(text: str) -> Iterator[str]:
     yield text[start:]
 
 
-@pytest.mark.parametrize("source", full_then_long(("code", "multi", "zh"), ("en", "ja")))
+@pytest.mark.parametrize("source", full_then_long(("multi",), ("code", "zh", "en", "ja")))
 def test_whole_corpora_as_tiktoken(
     source: str,
     real: Callable[[str], bbpe.Tokenizer],
@@ -162,7 +162,7 @@ def test_real_vocabularies_as_the_reference(
         assert tok.encode(text) == slow.encode(text), text
 
 
-@pytest.mark.parametrize("size", [100_000, pytest.param(2_000_000, marks=pytest.mark.full)])
+@pytest.mark.parametrize("size", [100_000, *full_then_long([500_000], [2_000_000])])
 def test_gpt2_tokenizer_json_as_hf(
     size: int,
     real: Callable[[str], bbpe.Tokenizer],

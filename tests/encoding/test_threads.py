@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from seeds import full_then_long
 from split_cases import SCHEMES
 from strings import adversarial_strings, byte_soups
 
@@ -75,7 +76,7 @@ def check_cuts(tok: bbpe.Tokenizer, text: Text, chunks: Sequence[int] = (50, 97,
     return parts
 
 
-@pytest.mark.parametrize("rounds", [3, pytest.param(60, marks=pytest.mark.full)])
+@pytest.mark.parametrize("rounds", [3, *full_then_long([20], [60])])
 @pytest.mark.parametrize("pattern", SCHEMES)
 def test_parts_have_the_ids_of_the_whole(
     pattern: str, rounds: int, tok_of: Callable[[str], bbpe.Tokenizer]
@@ -113,7 +114,7 @@ def test_text_that_cannot_be_cut(unit: str, tok_of: Callable[[str], bbpe.Tokeniz
             check_cuts(tok, text, (10, 999, 1_000, 2_900, 2_999, 3_000, 9_000))
 
 
-@pytest.mark.parametrize("size", [25_000, pytest.param(2_000_000, marks=pytest.mark.full)])
+@pytest.mark.parametrize("size", [25_000, *full_then_long([500_000], [2_000_000])])
 @pytest.mark.parametrize("name", ["gpt2", "cl100k_base", "o200k_base", "llama3", "deepseek_v3.tokenizer.json"])
 def test_parts_of_real_text(
     name: str, size: int, real: Callable[[str], bbpe.Tokenizer], corpus: Callable[..., str]
@@ -201,7 +202,7 @@ def test_a_short_text_needs_no_pool(tok_of: Callable[[str], bbpe.Tokenizer], mon
             assert tok.decode(ids) == tok.decode_batch([ids])[0]
 
 
-@pytest.mark.parametrize("seconds", [1.0, pytest.param(20.0, marks=pytest.mark.full)])
+@pytest.mark.parametrize("seconds", [1.0, *full_then_long([6.0], [20.0])])
 def test_eight_threads_share_a_tokenizer_and_its_caches(
     seconds: float, tok_of: Callable[[str], bbpe.Tokenizer]
 ) -> None:

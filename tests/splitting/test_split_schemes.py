@@ -9,6 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from seeds import full_then_long
 
 from bbpe.core.split import ISAS, Splitter
 from bbpe.spec.characters import joined_pairs
@@ -108,7 +109,6 @@ def test_joins_of_the_wrong_size_are_refused() -> None:
         Splitter(Scheme(joins=b"\0" * 100))
 
 
-@pytest.mark.full
-@pytest.mark.parametrize("part", range(4))
+@pytest.mark.parametrize("part", full_then_long([0], [1, 2, 3]))
 def test_every_scheme(part: int) -> None:
     check(list(schemes())[part::4], 3)
