@@ -81,10 +81,11 @@ PAST_THE_GATE = """
 """
 
 
+FULL = [pytest.param(libraries, "1", marks=pytest.mark.full) for libraries in ("with", "without")]
+
+
 @needs_fork
-@pytest.mark.parametrize(
-    ("libraries", "step"), [("with", "1"), ("without", "6"), pytest.param("without", "1", marks=pytest.mark.full)]
-)
+@pytest.mark.parametrize(("libraries", "step"), [("with", "2"), ("without", "7"), *FULL])
 def test_all_that_first_calls_import_passes_the_gate(libraries, step, calls_folder):
     """Of all calls, or of each so many: where the libraries are absent, each child takes its time to import them."""
     assert not run(PAST_THE_GATE, calls_folder, libraries, step, seconds=600)

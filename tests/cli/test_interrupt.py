@@ -18,7 +18,7 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(bbpe.__file__).parents[1])}
 
 # is interrupted a moment after the phase began, and prints how much processor time passed until it heard of it
 CHILD = """
-import itertools, os, random, signal, sys, threading, time
+import itertools, os, signal, sys, threading, time
 import bbpe
 from bbpe import budget
 from bbpe.counting import options as count_options
@@ -43,8 +43,9 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # spills now and then, whatever the memory
 count_options._BLOCK = 1 << 16
 budget.Budget.of = classmethod(lambda cls, limit, buffers: cls(1 << 40, 1 << 21))
-rng = random.Random(0)
-words = ["".join(rng.choices("abcdefghijklmnop", k=12)) for _ in range(150_000)]
+letters = str.maketrans("0123456789", "ghijklmnop")
+words = [f"{number * 107_508_606_353_809 % 16**12:012x}".translate(letters) for number in range(1, 150_001)]
+assert len(set(words)) == len(words)
 try:
     if phase == "merge":
         bbpe.train_from_counts(dict.fromkeys(words, 1), 200_000, progress=tell)

@@ -132,6 +132,7 @@ bbpe.count_from_iterator(["a"], pattern="gpt2", text_field="b")
 """
 
 
+@pytest.mark.full
 @pytest.mark.skipif(importlib.util.find_spec("mypy") is None, reason="no mypy here")
 def test_mypy_refuses_an_option_of_another_model(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(PROGRAM)
