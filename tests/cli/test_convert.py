@@ -382,7 +382,7 @@ def test_ranks_as_tokenizer_json_as_hf(
         assert tok.encode(text) == row.ids, text[:200]
 
 
-@pytest.mark.parametrize("name", ["gpt2.tokenizer.json", "qwen_gpt2_files"])
+@pytest.mark.parametrize("name", ["gpt2.tokenizer.json", pytest.param("qwen_gpt2_files", marks=pytest.mark.full)])
 def test_merges_as_ranks_as_tiktoken(
     name: str, vocab_path: Callable[[str], Path], tmp_path: Path, corpus: Callable[..., str]
 ) -> None:
