@@ -8,25 +8,15 @@ from libc.string cimport memcpy, memset
 from bbpe.lazy import np
 
 from bbpe.core.automaton cimport host_call, host_call_of
-from bbpe.core.c_base cimport BBPE_NO_MEMORY, BBPE_OK, bbpe_status
-from bbpe.core.c_encode cimport (
-    BBPE_ENCODE_SLACK, bbpe_encode_state, bbpe_encode_state_loan, bbpe_encode_stretches,
-)
+from bbpe.core.c_base cimport bbpe_status
+from bbpe.core.c_encode cimport bbpe_encode_places, bbpe_encode_state, bbpe_encode_state_loan, bbpe_places
 from bbpe.core.call cimport Call, call_view, solve, view_call
-from bbpe.core.c_memory cimport bbpe_memory_reserve
 from bbpe.core.c_pipeline cimport (
-    BBPE_LENGTH_VARIES, BBPE_PIPELINE_FINE, BBPE_STRETCH_NO_ID, bbpe_pipeline_begin, bbpe_pipeline_call,
-    bbpe_pipeline_empty, bbpe_pipeline_next, bbpe_pipeline_run, bbpe_span_scratch, bbpe_span_scratch_trim,
-    bbpe_span_trim, bbpe_span_trims, bbpe_stretch, bbpe_stretch_source, bbpe_stretch_word_count, bbpe_text_span,
-    bbpe_token_blanks, bbpe_token_blanks_of, bbpe_token_extent, bbpe_token_lengths, bbpe_token_lengths_set_bert,
-    bbpe_token_spans, bbpe_token_spans_count,
+    BBPE_LENGTH_VARIES, BBPE_PIPELINE_FINE, bbpe_pipeline_begin, bbpe_pipeline_empty, bbpe_pipeline_run,
+    bbpe_span_scratch_trim, bbpe_span_trim, bbpe_text_span, bbpe_token_blanks, bbpe_token_blanks_of, bbpe_token_extent,
+    bbpe_token_lengths_set_bert,
 )
-from bbpe.core.c_split cimport c_bool
-from bbpe.core.c_text cimport (
-    BBPE_OFFSETS_CHAR, BBPE_OFFSETS_UTF16, bbpe_offsets_count_overlapping, bbpe_offsets_is_simple, bbpe_offsets_map,
-    bbpe_offsets_place,
-)
-from bbpe.core.encoder cimport Encoder
+from bbpe.core.c_text cimport BBPE_OFFSETS_CHAR, BBPE_OFFSETS_UTF16, bbpe_offsets_is_simple, bbpe_offsets_map
 from bbpe.core.interpreter_lock cimport let_go, take_back
 from bbpe.core.split cimport Splitter
 from bbpe.core.status cimport check
@@ -136,6 +126,12 @@ cdef class AlignedCall:
     ):
         self.slow = slow
         self.call, self.lengths, self.trims, self.splitter = call, lengths, trims, splitter
+        memset(&self.rules, 0, sizeof(self.rules))
+        self.rules.lengths = &lengths.c
+        if trims is not None:
+            self.rules.trims = &trims.c
+        if splitter is not None:
+            self.rules.scheme, self.rules.fill = &splitter.row, splitter.fill
         self.new_array, self.dtype = np.empty, np.dtype(np.int64)
 
     cpdef tuple encode(self, text: Text, str unit: str):  # -> tuple[list[int], npt.NDArray[np.int64]]
@@ -149,7 +145,7 @@ cdef class AlignedCall:
 
     cdef tuple _encode(self, text, str unit, bint has_words):
         cdef text_view view
-        cdef found_ids found
+        cdef bbpe_places found
         cdef bint is_ascii = PyUnicode_Check(text) and PyUnicode_IS_ASCII(text)
         cdef bint is_mapped = unit != "byte" and not is_ascii
         cdef bbpe_encode_state *state
@@ -179,33 +175,30 @@ cdef class AlignedCall:
         finally:
             text_close(&view)
 
-    cdef bint _run(self, bbpe_encode_state *state, text, const text_view *view, found_ids *found) except -1:
+    cdef bint _run(self, bbpe_encode_state *state, text, const text_view *view, bbpe_places *found) except -1:
         """Find the ids and their places; false when `slow` can."""
         cdef bbpe_pipeline_run *run = &bbpe_encode_state_loan(state).run
-        cdef const bbpe_span_trims *trims = NULL if self.trims is None else &self.trims.c
         cdef bbpe_status status
         cdef call_view seen
-        cdef bint fits = True
-        cdef Encoder encoder = self.call.encoder
-        cdef Splitter splitter = self.splitter
         cdef host_call host = host_call_of(view.length)
+        encoder = self.call.encoder.states.encoder()
         run.is_done = True
         bbpe_pipeline_empty(run)
         check(bbpe_pipeline_begin(run, view.text.units, view.text.unit_size, view.length))
-        while not run.is_done and fits:
+        while not run.is_done and not found.is_off:
             view_call(&seen, self.call, &host)
             seen.c.is_aligned = True
             host.held = let_go(view.length)
-            status = _next_round(encoder, splitter, state, &seen.c, &self.lengths.c, trims, found, &fits)
+            status = bbpe_encode_places(encoder, state, &seen.c, &self.rules, found)
             take_back(host.held)
             check(status)
             if run.problem != BBPE_PIPELINE_FINE:
                 solve(run, self.call, &seen, text)
-        if not fits and self.slow is None:
+        if found.is_off and self.slow is None:
             raise VocabularyError("the tokens do not spell the text, so they have no offsets; encode without offsets")
-        return fits
+        return not found.is_off
 
-    cdef tuple _result(self, const found_ids *found):
+    cdef tuple _result(self, const bbpe_places *found):
         cdef Py_buffer buffer
         cdef size_t i
         spans = self.new_array((found.count, 2), self.dtype)
@@ -215,147 +208,3 @@ cdef class AlignedCall:
             PyBuffer_Release(&buffer)
         words = [found.memory.words[i] for i in range(found.count)] if found.has_words else []
         return self.call.encoder.ints.to_list(found.memory.ids, found.count), spans, words
-
-
-cdef bbpe_status _next_round(
-    Encoder encoder, Splitter splitter, bbpe_encode_state *state, const bbpe_pipeline_call *call,
-    const bbpe_token_lengths *lengths, const bbpe_span_trims *trims, found_ids *found, bint *fits
-) noexcept nogil:
-    """Encode the next stretches of the text that the state's run has."""
-    cdef bbpe_pipeline_run *run = &bbpe_encode_state_loan(state).run
-    cdef bbpe_status status = bbpe_pipeline_next(run, call)
-    cdef size_t i, total = 0
-    cdef void *grown
-    if status != BBPE_OK or run.problem != BBPE_PIPELINE_FINE or run.count == 0:
-        return status
-    grown = bbpe_memory_reserve(found.memory.counts, &found.memory.count_capacity, run.count, sizeof(size_t))
-    if grown == NULL:
-        return BBPE_NO_MEMORY
-    found.memory.counts = <size_t *>grown
-    for i in range(run.count):
-        run.stretches[i].ends_text = True  # each is counted alone
-    grown = bbpe_memory_reserve(
-        found.memory.ids, &found.memory.capacity, found.count + run.bytes + run.count + BBPE_ENCODE_SLACK, sizeof(uint32_t))
-    if grown == NULL:
-        return BBPE_NO_MEMORY
-    found.memory.ids = <uint32_t *>grown
-    status = bbpe_encode_stretches(
-        encoder.states.encoder(), state, run.stretches, run.count, found.memory.ids + found.count, found.memory.counts)
-    if status != BBPE_OK:
-        return status
-    for i in range(run.count):
-        total += found.memory.counts[i]
-    status = _reserve(found, total)
-    if status == BBPE_OK:
-        status = _put_round(run, lengths, trims, splitter, found, fits)
-        bbpe_pipeline_empty(run)
-    return status
-
-
-cdef bbpe_status _reserve(found_ids *found, size_t more) noexcept nogil:
-    """Have memory for the spans, and the numbers of pretokens, of more ids."""
-    cdef void *spans = bbpe_memory_reserve(
-        found.memory.spans, &found.memory.span_capacity, found.count + more + 1, sizeof(bbpe_text_span))
-    if spans == NULL:
-        return BBPE_NO_MEMORY
-    found.memory.spans = <bbpe_text_span *>spans
-    cdef void *words
-    if found.has_words:
-        words = bbpe_memory_reserve(found.memory.words, &found.memory.word_capacity, found.count + more + 1, sizeof(int64_t))
-        if words == NULL:
-            return BBPE_NO_MEMORY
-        found.memory.words = <int64_t *>words
-    return BBPE_OK
-
-
-cdef bbpe_status _split(Splitter splitter, found_ids *found, bbpe_stretch *stretch) noexcept nogil:
-    """Let a stretch that the encoder splits have its pretokens."""
-    cdef size_t count = 0, start = 0
-    cdef c_bool wide = False
-    cdef void *grown
-    while start < stretch.n:
-        grown = bbpe_memory_reserve(found.memory.ends, &found.memory.end_capacity, count + 4096, sizeof(size_t))
-        if grown == NULL:
-            return BBPE_NO_MEMORY
-        found.memory.ends = <size_t *>grown
-        count += splitter.fill(
-            &splitter.row, stretch.text, start, stretch.n, found.memory.ends + count, found.memory.end_capacity - count, &wide)
-        start = found.memory.ends[count - 1]
-    if count:
-        stretch.pretokens, stretch.pretoken_count = found.memory.ends, count
-    return BBPE_OK
-
-
-cdef bbpe_status _put_round(
-    const bbpe_pipeline_run *run, const bbpe_token_lengths *lengths, const bbpe_span_trims *trims, Splitter splitter,
-    found_ids *found, bint *fits
-) noexcept nogil:
-    """Add the spans of the ids of the run's stretches; `fits` is False when they do not stand for a stretch."""
-    cdef size_t i, count
-    cdef bbpe_stretch stretch
-    cdef bbpe_status status
-    cdef bint needs_pretokens = found.has_words or lengths.whole or lengths.fuses or lengths.drops
-    for i in range(run.count):
-        stretch = run.stretches[i]
-        count = found.memory.counts[i]
-        if needs_pretokens and stretch.pretokens == NULL and splitter is not None:
-            status = _split(splitter, found, &stretch)
-            if status != BBPE_OK:
-                return status
-        fits[0] = _put_stretch(run, lengths, trims, &stretch, run.sources + i, count, found)
-        if not fits[0]:
-            return BBPE_OK
-        found.count += count
-    return BBPE_OK
-
-
-cdef bint _put_stretch(
-    const bbpe_pipeline_run *run, const bbpe_token_lengths *lengths, const bbpe_span_trims *trims, const bbpe_stretch *stretch,
-    const bbpe_stretch_source *source, size_t count, found_ids *found
-) noexcept nogil:
-    """Add the spans of the next `count` ids; False when they do not stand for the stretch."""
-    cdef size_t own = count - (stretch.id != BBPE_STRETCH_NO_ID)  # the last one is of an added token
-    cdef size_t counted = 0
-    cdef const uint32_t *ids = found.memory.ids + found.count
-    cdef bbpe_text_span *spans = found.memory.spans + found.count
-    cdef int64_t *words = found.memory.words + found.count if found.has_words else NULL
-    if found.in_chars and trims == NULL and words == NULL and bbpe_token_spans_count(
-            lengths, stretch, source, run.tokens.text, run.tokens.n, ids, own, &found.place, spans):
-        counted = own
-    elif not bbpe_token_spans(lengths, stretch, source, run.tokens.text, run.tokens.n, ids, own, spans, words):
-        return False
-    if own < count:
-        spans[own].start, spans[own].end = <int64_t>source.token_start, <int64_t>source.token_end
-    if words != NULL:
-        _number(stretch, own, count, found)
-    if trims != NULL:
-        _trim(run, trims, source, own, count, found)
-    if found.in_chars and counted < count:
-        bbpe_offsets_count_overlapping(
-            run.tokens.text, run.tokens.n, &found.place, &found.begun, &spans[counted].start, count - counted)
-    return True
-
-
-cdef void _number(const bbpe_stretch *stretch, size_t own, size_t count, found_ids *found) noexcept nogil:
-    """Count the numbers of pretokens of the last `count` ids from the beginning of the text."""
-    cdef size_t i
-    for i in range(own):
-        found.memory.words[found.count + i] += <int64_t>found.word_count
-    found.word_count += bbpe_stretch_word_count(stretch)
-    if own < count:
-        found.memory.words[found.count + own] = <int64_t>found.word_count
-        found.word_count += 1
-
-
-cdef void _trim(
-    const bbpe_pipeline_run *run, const bbpe_span_trims *trims, const bbpe_stretch_source *source, size_t own, size_t count,
-    found_ids *found
-) noexcept nogil:
-    """Trim the spans of the last `count` ids, of which the last is that of an added token if there are more than `own`."""
-    cdef size_t i, at
-    cdef bbpe_token_blanks blanks
-    for i in range(count):
-        at = found.count + i
-        blanks = (trims.blanks[found.memory.ids[at]] if i < own else
-                  bbpe_token_blanks_of(source.token, source.token_length))
-        found.memory.spans[at] = bbpe_span_trim(trims, run.tokens.text, run.tokens.n, blanks, at == 0, found.memory.spans[at])

@@ -1,4 +1,3 @@
-from libc.stdint cimport uint8_t
 
 from bbpe.core.c_pipeline cimport bbpe_automaton
 from bbpe.core.interpreter_lock cimport PyThreadState

@@ -3,7 +3,9 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from bbpe.core.c_base cimport bbpe_status
 from bbpe.core.c_memory cimport bbpe_reusable_buffer
 from bbpe.core.c_models cimport bbpe_bpe_dropout, bbpe_model
-from bbpe.core.c_pipeline cimport bbpe_pipeline_call, bbpe_pipeline_run, bbpe_span_scratch, bbpe_stretch
+from bbpe.core.c_pipeline cimport (
+    bbpe_pipeline_call, bbpe_pipeline_run, bbpe_span_scratch, bbpe_span_trims, bbpe_stretch, bbpe_token_lengths,
+)
 from bbpe.core.c_split cimport bbpe_scheme, bbpe_split_fill
 from bbpe.core.c_threads cimport bbpe_ordered_output
 
@@ -64,6 +66,19 @@ cdef extern from "encode/encode.h" nogil:
     bbpe_status bbpe_encode_piped(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_pipeline_call *call,
         const bbpe_encode_text *texts, const size_t *lengths, size_t count, const bbpe_encode_want *want, size_t *counts,
         size_t *failed)
+    ctypedef struct bbpe_places_rules:
+        const bbpe_token_lengths *lengths
+        const bbpe_span_trims *trims
+        const bbpe_scheme *scheme
+        bbpe_split_fill fill
+
+    ctypedef struct bbpe_places:
+        bbpe_span_scratch *memory
+        size_t count
+        bint has_words, in_chars, is_off
+
+    bbpe_status bbpe_encode_places(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_pipeline_call *call,
+        const bbpe_places_rules *rules, bbpe_places *places)
     bbpe_status bbpe_encode_given(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *text, size_t n,
         const int64_t *ends, size_t pretokens, uint32_t *ids, size_t *count)
     bbpe_status bbpe_encode_count(const bbpe_encoder *self, bbpe_encode_state *state, bbpe_encode_text text,

@@ -2,7 +2,6 @@ from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from bbpe.core.c_base cimport bbpe_status
 from bbpe.core.c_tables cimport bbpe_pretoken_table, bbpe_trie
-from bbpe.core.c_text cimport bbpe_offsets_place
 
 cdef extern from "pipeline/pipeline.h" nogil:
     ctypedef bint _Bool
@@ -234,9 +233,6 @@ cdef extern from "pipeline/pipeline.h" nogil:
         bint ends_text
 
     ctypedef struct bbpe_stretch_source:
-        size_t at
-        bint is_exact
-        size_t token_start, token_end
         const uint8_t *token
         size_t token_length
 
@@ -284,28 +280,14 @@ cdef extern from "pipeline/pipeline.h" nogil:
     ctypedef struct bbpe_text_span:
         int64_t start, end
 
-    bint bbpe_token_spans_count(
-        const bbpe_token_lengths *lengths, const bbpe_stretch *stretch, const bbpe_stretch_source *source,
-        const uint8_t *text, size_t n, const uint32_t *ids, size_t count, bbpe_offsets_place *place, bbpe_text_span *spans
-    )
-
     ctypedef struct bbpe_span_scratch:
         uint32_t *ids
         bbpe_text_span *spans
         int64_t *words
-        size_t *counts
-        size_t *ends
-        size_t capacity, span_capacity, word_capacity, count_capacity, end_capacity
 
     void bbpe_span_scratch_trim(bbpe_span_scratch *self)
-    bint bbpe_token_spans(
-        const bbpe_token_lengths *lengths, const bbpe_stretch *stretch, const bbpe_stretch_source *source,
-        const uint8_t *text, size_t n, const uint32_t *ids, size_t count, bbpe_text_span *spans, int64_t *words
-    )
-    size_t bbpe_stretch_word_count(const bbpe_stretch *stretch)
-
     ctypedef struct bbpe_token_blanks:
-        uint32_t leading, trailing
+        pass
 
     ctypedef struct bbpe_span_trims:
         const bbpe_token_blanks *blanks

@@ -9,11 +9,6 @@ cdef extern from "text/text.h" nogil:
 
     void bbpe_offsets_map(const void *text, unsigned unit_size, size_t n, bbpe_offsets_unit unit, int64_t *spans,
         size_t count)
-    ctypedef struct bbpe_offsets_place:
-        size_t byte, chars
-
-    void bbpe_offsets_count_overlapping(
-        const uint8_t *text, size_t n, bbpe_offsets_place *place, bbpe_offsets_place *begun, int64_t *spans, size_t count)
     bint bbpe_offsets_is_simple(const void *text, unsigned unit_size, size_t n)
     size_t bbpe_transcode_utf8(const void *text, unsigned kind, size_t start, size_t n, size_t *next, uint8_t *out,
         size_t capacity)

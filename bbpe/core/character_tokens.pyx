@@ -1,10 +1,9 @@
 """The tokens of a model of bytes for a vocabulary of characters (bbpe/spec/characters.py), without an object for each."""
 from libc.stdint cimport uint8_t, uint32_t
 
-from bbpe.core.budget cimport SALT
 from bbpe.core.c_models cimport (
-    BBPE_VOCAB_MAX_ID, bbpe_merge, bbpe_merge_list_add, bbpe_merge_list_reserve, bbpe_vocab_add, bbpe_vocab_get,
-    bbpe_vocab_index, bbpe_vocab_init, bbpe_vocab_reserve,
+    bbpe_merge, bbpe_merge_list_add, bbpe_merge_list_reserve, bbpe_vocab_add, bbpe_vocab_get, bbpe_vocab_index,
+    bbpe_vocab_reserve,
 )
 from bbpe.core.c_tables cimport bbpe_pretoken_entry
 from bbpe.core.merge_list cimport MergeList

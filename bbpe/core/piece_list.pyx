@@ -6,9 +6,7 @@ from libc.stdlib cimport qsort
 from libc.string cimport memcmp, memcpy
 
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new, bbpe_memory_reserve, bbpe_memory_zeroed
-from bbpe.core.c_models cimport (
-    BBPE_VOCAB_MAX_ID, bbpe_vocab_add, bbpe_vocab_get, bbpe_vocab_index, bbpe_vocab_reserve,
-)
+from bbpe.core.c_models cimport BBPE_VOCAB_MAX_ID, bbpe_vocab_add, bbpe_vocab_index, bbpe_vocab_reserve
 from bbpe.core.c_tables cimport bbpe_pretoken_entry
 from bbpe.core.c_text cimport bbpe_utf8_decode
 from bbpe.core.status cimport check

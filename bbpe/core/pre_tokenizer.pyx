@@ -13,8 +13,7 @@ from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_zeroed
 from bbpe.core.c_pipeline cimport (
     BBPE_SPLIT_CONTIGUOUS, BBPE_SPLIT_ISOLATED, BBPE_SPLIT_MERGED_WITH_NEXT, BBPE_SPLIT_MERGED_WITH_PREVIOUS,
     BBPE_SPLIT_REMOVED, BBPE_STEP_ALPHABET, BBPE_STEP_BLANKS, BBPE_STEP_LENGTH, BBPE_STEP_MARK, BBPE_STEP_REWRITE,
-    BBPE_STEP_SPLIT, _Bool, bbpe_pre_tokenized,
-    bbpe_pre_tokenizer_init, bbpe_pre_tokenizer_scratch, bbpe_pre_tokenizer_next,
+    BBPE_STEP_SPLIT, bbpe_pre_tokenized, bbpe_pre_tokenizer_init, bbpe_pre_tokenizer_scratch, bbpe_pre_tokenizer_next,
     bbpe_pre_tokenizer_scratch_free, bbpe_pre_tokenizer_split, bbpe_pre_tokenizer_step, bbpe_split_cursor,
 )
 from bbpe.core.interpreter_lock cimport let_go, take_back

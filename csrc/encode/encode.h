@@ -6,6 +6,7 @@
 #define BBPE_ENCODE_H
 
 #include "encode/piped.h"
+#include "encode/places.h"
 #include "encode/state.h"
 #include "threads/threads.h"
 
