@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any
 
 from .errors import VocabularyError, described
@@ -147,10 +146,12 @@ def _load(published: Published, format_name: str, files: list[ReadFile]) -> Toke
     safe_import("bbpe.formats.gpt2_files")
     from .formats import gpt2_files
 
+    given = formats.Given(published.pattern, published.special_tokens, published.name)
     # the two files of a pair have other names in these folders than in a folder of vocab.json and merges.txt
-    load_pair = partial(gpt2_files.load_files, *files)
-    load = load_pair if format_name == "gpt2" else partial(formats.FORMATS[format_name].load, *files)
-    spec = load(pattern=published.pattern, special_tokens=published.special_tokens, name=published.name)
+    if format_name == "gpt2":
+        spec = gpt2_files.load_files(files[0], files[1], given)
+    else:
+        spec = formats.FORMATS[format_name].load(files[0], given)
     if published.added_tokens:
         spec = replace(spec, added_tokens=published.added_tokens)
     if published.is_nfc:

@@ -8,7 +8,7 @@ from itertools import chain
 from typing import Any
 
 from ..files import StrPath, local_path, write_atomic
-from ..formats import gpt2_files
+from ..formats import Given, gpt2_files
 from ..lazy import np, safe_import
 from ..records import checked_path
 from ..text import bytes_to_alphabet
@@ -47,7 +47,7 @@ class BBPETokenizer:
         problem, way = "a vocabulary is not read from a URL", "copy it to this machine first"
         vocab = local_path(vocab_path, problem, way, argument="vocab_path")
         merges = local_path(merges_path, problem, way, argument="merges_path")
-        self.tokenizer = Tokenizer(gpt2_files.load_files(vocab, merges, pattern="gpt2"))
+        self.tokenizer = Tokenizer(gpt2_files.load_files(vocab, merges, Given("gpt2")))
 
     def encode(self, text: str) -> list[int]:
         """Encode a text.

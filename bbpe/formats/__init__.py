@@ -16,12 +16,13 @@ from ..spec.rules import Charsmap, SqueezeBlanks
 from ..spec.spec import TextRules, TokenizerSpec
 from ..splitting.patterns import Pattern
 from .folder_config import WITHIN, with_folder
+from .known import Given
 from .reading import about, read_json, shown
 from .rows import FORMATS, Format
 
 __all__ = [
-    "FORMATS", "Format", "check_whole", "checked_format", "dump", "file_path", "format_of", "load", "put", "sniff",
-    "written",
+    "FORMATS", "Format", "Given", "check_whole", "checked_format", "dump", "file_path", "format_of", "load", "put",
+    "sniff", "written",
 ]  # fmt: skip
 
 
@@ -102,13 +103,13 @@ def load(
     Raises `VocabularyError` naming the file, the position and the expectation; `PatternError` on a pattern that is
     unknown or cannot be followed exactly; `OSError` when a file cannot be read.
     """
-    row, specials = FORMATS[sniff(path)], _checked_specials(special_tokens)
+    row, given = FORMATS[sniff(path)], Given(pattern, _checked_specials(special_tokens), name)
     source = Path(path)
     if source.is_dir() and len(row.names) == 1 and len(row.names[0]) == 1:
         source = source / row.names[0][0]
     try:
         with about(source):
-            spec = row.load(source, pattern=pattern, special_tokens=specials, name=name)
+            spec = row.load(source, given)
             if spec.files or not _has_folder(source):
                 return spec  # a class of tokenizers has read the folder itself
             return with_folder(spec, source.parent if source.is_file() else source)

@@ -6,20 +6,21 @@ Source: the classes of HF's `transformers` 5, which make a `tokenizer.json` of t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from ..records import dataclass, field, replace
 from ..spec.rules import TokenOptions
 from ..spec.spec import TokenizerSpec
-from ..splitting.patterns import PATTERNS, Pattern
+from ..splitting.patterns import PATTERNS
 from .class_documents import END_OF_TEXT, ClassTokens, class_fields, flag, usual_tokens, with_padding
 from .folder_config import other_files, read_folder
 from .huggingface.dialects import to_oniguruma
 from .huggingface.tokenizer_json import read_document
 from .key_tables import Keys, MergeIds, MergeKeys
 from .keys import CONFIG, class_of
+from .known import Given
 
 _Template = Callable[[ClassTokens], Any]
 _NFC = {"type": "NFC"}
@@ -125,16 +126,7 @@ def class_row(config: Path) -> _Class | None:
     return _CLASSES.get(class_of(config).removesuffix("Fast").removesuffix("Tokenizer"))
 
 
-def load_class(
-    row: _Class,
-    path: Path,
-    keys: Keys,
-    merges: MergeKeys | MergeIds,
-    *,
-    pattern: str | Sequence[str] | Pattern | None,
-    special_tokens: Mapping[str, int] | None,
-    name: str | None,
-) -> TokenizerSpec:
+def load_class(row: _Class, path: Path, keys: Keys, merges: MergeKeys | MergeIds, given: Given) -> TokenizerSpec:
     """Return the spec of two files as a class makes it; `path` is that of the keys, in the folder of the class.
 
     Raises `VocabularyError` naming the file and the field, the token or the merge that is broken or not supported.
@@ -165,7 +157,7 @@ def load_class(
         "decoder": {**level, "add_prefix_space": True, "use_regex": True},
         "model": {"type": "BPE", "vocab": keys, "merges": merges, **row.model, **_unknown(row, tokens)},
     }
-    spec = read_document(document, path=path, pattern=pattern, special_tokens=special_tokens, name=name)
+    spec = read_document(document, path, given)
     return with_padding(replace(spec, files=other_files(path.parent), names=config.names), config, fields, "right")
 
 

@@ -22,8 +22,9 @@ from ..files import StrPath
 from ..lazy import lazy_re
 from ..spec.rules import Characters, Lowercase, Normalizer, Replace, Template, UnicodeForm
 from ..spec.spec import TextRules, TokenizerSpec, make_spec
-from ..splitting.patterns import PATTERNS, Pattern, get_pattern, recognise
+from ..splitting.patterns import PATTERNS, Pattern, recognise
 from ..text import BYTE_ORDER, alphabet_to_bytes, bytes_to_alphabet
+from .known import Given
 from .reading import about, read_text
 
 END = "</w>"
@@ -35,13 +36,7 @@ _CLIP_SPECIALS = ("<|startoftext|>", "<|endoftext|>")
 _CLIP_RULES: tuple[Normalizer, ...] = (UnicodeForm("NFC"), Replace(r"\s+", True, " "), Lowercase())
 
 
-def load(
-    path: StrPath,
-    *,
-    pattern: str | Sequence[str] | Pattern | None = None,
-    special_tokens: Mapping[str, int] | None = None,
-    name: str | None = None,
-) -> TokenizerSpec:
+def load(path: StrPath, given: Given) -> TokenizerSpec:
     """Read a file of merges.  `pattern` replaces subword-nmt's rule, by which words end at blanks and line ends.
 
     Text that no pattern matches is between words, and dropped.
@@ -57,12 +52,12 @@ def load(
         problem = f"found {lines[0][:40]!r}; expected '#version: 0.2', which subword-nmt writes since 2017"
         raise VocabularyError(problem, path=path, place="line 1")
     pairs = list(dict.fromkeys(_pairs(lines[1 : 1 + _CLIP_MERGES] if is_clip else lines[1:], path)))
-    chosen = None if pattern is None else _of_words(get_pattern(pattern))
     with about(path):
-        return _clip(pairs, chosen, special_tokens, name) if is_clip else _codes(pairs, chosen, special_tokens, name)
+        return _clip(pairs, given) if is_clip else _codes(pairs, given)
 
 
-def _of_words(pattern: Pattern) -> Pattern:
+def _of_words(given: Given, usual: str) -> Pattern:
+    pattern = given.pattern_or(PATTERNS[usual])
     return pattern if pattern.drops_gaps or not pattern.steps else recognise(pattern.steps, drops_gaps=True)
 
 
@@ -112,21 +107,19 @@ def _pairs(lines: Iterable[str], path: StrPath) -> Iterable[tuple[str, str]]:
         yield parts[0], parts[1]
 
 
-def _codes(
-    pairs: Sequence[tuple[str, str]], pattern: Pattern | None, chosen: Mapping[str, int] | None, name: str | None
-) -> TokenizerSpec:
+def _codes(pairs: Sequence[tuple[str, str]], given: Given) -> TokenizerSpec:
     made = dict.fromkeys(left + right for left, right in pairs)
     symbols = {part.removesuffix(END) if part != END else part for pair in pairs for part in pair}
     characters = {*map(chr, range(33, 127)), *(symbol for symbol in symbols if len(symbol) == 1)}
     singles = [key for char in sorted(characters) for key in (char, char + END)]
     keys = {key: number for number, key in enumerate([_UNKNOWN, *singles, *made])}
-    specials = {_UNKNOWN: keys.pop(_UNKNOWN), **(chosen or {})}
+    specials = {_UNKNOWN: keys.pop(_UNKNOWN), **given.specials_or({})}
     return make_spec(
         {token_id: key.encode() for key, token_id in keys.items()},
         [(left.encode(), right.encode()) for left, right in pairs],
-        pattern=PATTERNS["subword_nmt"] if pattern is None else pattern,
+        pattern=_of_words(given, "subword_nmt"),
         special_tokens=specials,
-        name=name,
+        name=given.name,
         characters=Characters((), 0, end_of_word=END),
     )
 
@@ -139,19 +132,17 @@ def _around(specials: Mapping[str, int]) -> Template | None:
     return Template(((first, 0), ("A", 0), (last, 0)))
 
 
-def _clip(
-    pairs: Sequence[tuple[str, str]], pattern: Pattern | None, chosen: Mapping[str, int] | None, name: str | None
-) -> TokenizerSpec:
+def _clip(pairs: Sequence[tuple[str, str]], given: Given) -> TokenizerSpec:
     merges = [_bytes_of(pair) for pair in pairs]
     alphabet = [bytes_to_alphabet(bytes((byte,))) for byte in BYTE_ORDER]
     keys = [*alphabet, *(char + END for char in alphabet), *(left + right for left, right in pairs)]
-    specials = dict(zip(_CLIP_SPECIALS, range(len(keys), len(keys) + 2), strict=True)) if chosen is None else chosen
+    specials = given.specials_or(dict(zip(_CLIP_SPECIALS, range(len(keys), len(keys) + 2), strict=True)))
     return make_spec(
         {token_id: alphabet_to_bytes(key) for token_id, key in enumerate(keys)},
         merges,
-        pattern=PATTERNS["clip"] if pattern is None else pattern,
+        pattern=_of_words(given, "clip"),
         special_tokens=specials,
-        name=name,
+        name=given.name,
         rules=TextRules(_CLIP_RULES),
         template=_around(specials),
         characters=Characters((), specials.get("<|endoftext|>"), end_of_word=END, are_bytes=True),

@@ -8,7 +8,7 @@ special tokens; their readers never look up whole pretokens.  GPT-2 was publishe
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from ..core.token_table import TokenTable
@@ -16,7 +16,6 @@ from ..errors import VocabularyError
 from ..files import ReadFile, StrPath
 from ..lazy import safe_import
 from ..spec.spec import TokenizerSpec
-from ..splitting.patterns import Pattern
 from .class_documents import config_file
 from .key_tables import Keys
 from .keys import (
@@ -29,19 +28,14 @@ from .keys import (
     read_merges,
     spec_of_files,
 )
+from .known import Given
 from .reading import read_file, read_json, shown
 from .rows import FORMATS
 
 NAMES = FORMATS["gpt2"].names
 
 
-def load(
-    path: StrPath,
-    *,
-    pattern: str | Sequence[str] | Pattern | None = None,
-    special_tokens: Mapping[str, int] | None = None,
-    name: str | None = None,
-) -> TokenizerSpec:
+def load(path: StrPath, given: Given) -> TokenizerSpec:
     """Read `vocab.json` and `merges.txt`; `path` is the folder or either file.
 
     A class in the `tokenizer_config.json` of the folder defines all rules and special tokens.  Without one, a key that
@@ -60,31 +54,14 @@ def load(
         row, keys = class_row(vocab_path.with_name(CONFIG)), _keys(vocab_path)
         if row is not None:
             merges = read_merges(merges_path, keys)
-            return load_class(
-                row, vocab_path, keys, merges, pattern=pattern, special_tokens=special_tokens, name=name
-            )
-    return load_files(vocab_path, merges_path, pattern=pattern, special_tokens=special_tokens, name=name)
+            return load_class(row, vocab_path, keys, merges, given)
+    return load_files(vocab_path, merges_path, given)
 
 
-def load_files(
-    vocab_path: StrPath,
-    merges_path: StrPath,
-    *,
-    pattern: str | Sequence[str] | Pattern | None = None,
-    special_tokens: Mapping[str, int] | None = None,
-    name: str | None = None,
-) -> TokenizerSpec:
+def load_files(vocab_path: StrPath, merges_path: StrPath, given: Given) -> TokenizerSpec:
     """Read two files with any names; `load` documents the other arguments."""
     keys = _keys(vocab_path)
-    return spec_of_files(
-        keys,
-        read_merges(merges_path, keys),
-        path=vocab_path,
-        kind="a vocab.json",
-        pattern=pattern,
-        special_tokens=special_tokens,
-        name=name,
-    )
+    return spec_of_files(keys, read_merges(merges_path, keys), given, path=vocab_path, kind="a vocab.json")
 
 
 def _keys(path: StrPath) -> Keys:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 from ..errors import VocabularyError
 from ..files import ReadFile, StrPath
+from ..records import replace
 from ..spec.merges import Merges
 from ..spec.rules import Characters
 from ..spec.spec import MAX_ID, TokenizerSpec, make_spec
 from ..spec.vocab import Vocab
-from ..splitting.patterns import Pattern
 from ..text import alphabet_to_bytes, tokens_to_alphabet
 from .key_tables import Keys, MergeIds, MergeKeys, vocab_of_bytes
-from .known import pattern_of, rank_text, recognise
+from .known import Given, needed_pattern, rank_text
 from .model_types import CLASS_OF_TYPE
 from .ranks import live_merges
 from .reading import Fields, about, read_file, read_json, read_text, shown, well_formed
@@ -79,16 +79,7 @@ def _merge_lines(path: StrPath) -> MergeKeys:
     return MergeKeys(pairs, path, lambda number: f"line {first + 1 + number}")
 
 
-def spec_of_files(
-    keys: Keys,
-    merges: MergeKeys | MergeIds,
-    *,
-    path: StrPath,
-    kind: str,
-    pattern: str | Sequence[str] | Pattern | None,
-    special_tokens: Mapping[str, int] | None,
-    name: str | None,
-) -> TokenizerSpec:
+def spec_of_files(keys: Keys, merges: MergeKeys | MergeIds, given: Given, *, path: StrPath, kind: str) -> TokenizerSpec:
     """Return the spec of a file of keys and a file of merges, which have no pattern and do not mark special tokens.
 
     A key that cannot be an ordinary token is a special token: a key outside the byte alphabet, or a key of several
@@ -96,24 +87,20 @@ def spec_of_files(
     """
     plain = _special_keys(keys, merges)
     tokens = vocab_of_bytes(keys, plain, path=path)
-    known = None
-    if pattern is None or special_tokens is None or name is None:
-        known = recognise(rank_text(tokens))
-    if pattern is None and known is None:
-        pattern = config_pattern(Path(path).with_name(CONFIG))
-    ordinary = tokens
-    if special_tokens is None:
-        special_tokens = plain or ({} if known is None else dict(known.special_tokens))
-    else:
-        ordinary = vocab_of_bytes(keys, [key for key in plain if special_tokens.get(key) == plain[key]], path=path)
+    whole = given.or_known(lambda: rank_text(tokens))
+    if whole.pattern is None:
+        whole = replace(whole, pattern=config_pattern(Path(path).with_name(CONFIG)))
+    ordinary, special = tokens, given.special_tokens
+    if special is not None:
+        ordinary = vocab_of_bytes(keys, [key for key in plain if special.get(key) == plain[key]], path=path)
     listed = merges.merges(keys, tokens)
     with about(path):
         return make_spec(
             ordinary,
             listed,
-            pattern=pattern_of(pattern, known, path=path, kind=kind),
-            special_tokens=special_tokens,
-            name=name if name is not None or known is None else known.name,
+            pattern=needed_pattern(whole, kind),
+            special_tokens=plain or whole.special_tokens if special is None else special,
+            name=whole.name,
             characters=byte_symbols(ordinary, Characters(are_bytes=True)),
         )
 

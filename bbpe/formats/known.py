@@ -1,4 +1,4 @@
-"""Recognise published vocabularies by their content.
+"""The pattern, the special tokens and the name that are given for a file: by a caller, or by a known vocabulary.
 
 A rank file and a `vocab.json` do not contain the split pattern.  Published vocabularies are recognised by the SHA-256
 of their ordinary tokens as a rank file in order of ids.  Publishers write their files in this form, so the checksums
@@ -7,10 +7,9 @@ are those of `bbpe/published/table.py`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from ..errors import VocabularyError
-from ..files import StrPath
 from ..lazy import safe_import
 from ..records import dataclass
 from ..splitting.patterns import PATTERNS, Pattern, get_pattern
@@ -19,12 +18,31 @@ _CHAT = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
 
 
 @dataclass(frozen=True)
-class Known:
-    """The name, the pattern and the special tokens of a recognised vocabulary."""
+class Given:
+    """The arguments of a caller for a file; each replaces what the file says, unless it is `None`."""
 
-    name: str
-    pattern: str
-    special_tokens: Mapping[str, int]
+    pattern: str | Sequence[str] | Pattern | None = None
+    special_tokens: Mapping[str, int] | None = None
+    name: str | None = None
+
+    def pattern_or(self, usual: Pattern) -> Pattern:
+        """Return the pattern that is given, or that of the file."""
+        return usual if self.pattern is None else get_pattern(self.pattern)
+
+    def specials_or(self, usual: Mapping[str, int]) -> Mapping[str, int]:
+        """Return the special tokens that are given, or those of the file."""
+        return usual if self.special_tokens is None else self.special_tokens
+
+    def or_known(self, text: Callable[[], bytes]) -> Given:
+        """Return these arguments, completed by the known vocabulary whose rank file is `text()`."""
+        if self.pattern is not None and self.special_tokens is not None and self.name is not None:
+            return self
+        known = recognise(text())
+        return Given(
+            known.pattern if self.pattern is None else self.pattern,
+            known.special_tokens if self.special_tokens is None else self.special_tokens,
+            known.name if self.name is None else self.name,
+        )
 
 
 # Several names share a file: the first name is used, and only the special tokens that all of them have.
@@ -51,8 +69,8 @@ def rank_text(vocab: Mapping[int, bytes]) -> bytes:
     return b"".join(b"%s %d\n" % (b64encode(token) or b"=", token_id) for token_id, token in sorted(vocab.items()))
 
 
-def recognise(text: bytes) -> Known | None:
-    """Return the known vocabulary with this rank file; `None` if there is none."""
+def recognise(text: bytes) -> Given:
+    """Return what is known of the published vocabulary with this rank file: nothing if there is none."""
     # imported here, because a file that names its pattern is not looked up
     safe_import("hashlib")
     from hashlib import sha256
@@ -64,25 +82,17 @@ def recognise(text: bytes) -> Known | None:
     name = next((name for name in _NAMES if PUBLISHED[name].forms[0].files[0].sha256 == digest), None)
     row = None if name is None else PUBLISHED[name]
     if name is None or row is None or row.pattern is None or row.special_tokens is None:
-        return None
+        return Given()
     special = row.special_tokens
-    return Known(_NAMES[name], row.pattern, {text: special[text] for text in _SHARED.get(name, special)})
+    return Given(row.pattern, {text: special[text] for text in _SHARED.get(name, special)}, _NAMES[name])
 
 
-def pattern_of(
-    pattern: str | Sequence[str] | Pattern | None, known: Known | None, *, path: StrPath, kind: str
-) -> Pattern:
-    """Return the pattern of the caller, or of the known vocabulary.
-
-    Raises `VocabularyError` when there is neither, because a guess could silently give wrong ids.
-    """
-    if pattern is not None:
-        return get_pattern(pattern)
-    if known is None:
+def needed_pattern(given: Given, kind: str) -> Pattern:
+    """Return the given pattern; `VocabularyError` without one, because a guess could silently give wrong ids."""
+    if given.pattern is None:
         names = ", ".join(_NAMES.values())
         raise VocabularyError(
             f"{kind} does not define how text is split, and this vocabulary is not a known one ({names}); "
-            f"give pattern=, a regex or one of: {', '.join(PATTERNS)}",
-            path=path,
+            f"give pattern=, a regex or one of: {', '.join(PATTERNS)}"
         )
-    return get_pattern(known.pattern)
+    return get_pattern(given.pattern)

@@ -5,25 +5,19 @@ Ids 0 to 255 are the bytes, and each merge makes the next id.  An empty pattern 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ..errors import VocabularyError
 from ..files import StrPath
 from ..spec.spec import TokenizerSpec, make_spec
-from ..splitting.patterns import PATTERNS, Pattern, get_pattern
+from ..splitting.patterns import PATTERNS, get_pattern
+from .known import Given
 from .reading import about, read_text
 
 _VERSION = "minbpe v1"
 
 
-def load(
-    path: StrPath,
-    *,
-    pattern: str | Sequence[str] | Pattern | None = None,
-    special_tokens: Mapping[str, int] | None = None,
-    name: str | None = None,
-) -> TokenizerSpec:
+def load(path: StrPath, given: Given) -> TokenizerSpec:
     """Read a model; the arguments replace its pattern and its special tokens.
 
     Raises `VocabularyError` with the line that is not as expected, and on a merge of ids that are not made before it.
@@ -36,8 +30,9 @@ def load(
         problem = f"found {count[:40]!r}; expected the number of special tokens"
         raise VocabularyError(problem, path=path, place="line 3")
     first = 3 + int(count)
-    if special_tokens is None:
-        special_tokens = dict(_special(line, number, path) for number, line in enumerate(lines[3:first], 4))
+    special = given.special_tokens
+    if special is None:
+        special = dict(_special(line, number, path) for number, line in enumerate(lines[3:first], 4))
     vocab = {byte: bytes((byte,)) for byte in range(256)}
     pairs = []
     for number, line in enumerate(lines[first:], first + 1):
@@ -52,8 +47,9 @@ def load(
         pairs.append((vocab[left], vocab[right]))
         vocab[len(vocab)] = vocab[left] + vocab[right]
     with about(path):
-        chosen = get_pattern(pattern or lines[1]) if pattern or lines[1] else PATTERNS["none"]
-        return make_spec(vocab, pairs, pattern=chosen, special_tokens=special_tokens, name=name)
+        pattern = given.pattern or lines[1]
+        chosen = get_pattern(pattern) if pattern else PATTERNS["none"]
+        return make_spec(vocab, pairs, pattern=chosen, special_tokens=special, name=given.name)
 
 
 def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:

@@ -14,7 +14,6 @@ from ..records import dataclass, replace
 from ..spec.merges import Merges
 from ..spec.rules import SPACE_MARK, TokenOptions
 from ..spec.spec import TokenizerSpec
-from ..splitting.patterns import Pattern
 from .class_documents import (
     ClassTokens,
     class_fields,
@@ -33,6 +32,7 @@ from .folder_config import FolderConfig, FolderToken, UsualTokens, other_files, 
 from .huggingface.tokenizer_json import read_document
 from .key_tables import Keys, MergeIds
 from .keys import CONFIG, class_of
+from .known import Given
 from .language_codes import MBART, MBART50
 from .piece_rows import CONTROL, UNKNOWN, USER_DEFINED, Row
 from .pieces import PieceModel
@@ -381,14 +381,7 @@ _OTHERS = frozenset(
 )
 
 
-def load_class(
-    folder: Path,
-    read: Callable[[Path], PieceModel],
-    *,
-    pattern: str | Sequence[str] | Pattern | None,
-    special_tokens: Mapping[str, int] | None,
-    name: str | None,
-) -> TokenizerSpec | None:
+def load_class(folder: Path, read: Callable[[Path], PieceModel], given: Given) -> TokenizerSpec | None:
     """Return the spec of a folder as its class makes it of the pieces that `read` returns; `None` for other classes.
 
     Raises `VocabularyError` naming the file and the field or the piece that is broken or not supported.
@@ -407,7 +400,7 @@ def load_class(
     model = read(path)
     config = read_folder(folder, _usual(row, model, fields))
     document = row.document(_Folder(model, fields, config))
-    spec = read_document(document, path=path, pattern=pattern, special_tokens=special_tokens, name=name)
+    spec = read_document(document, path, given)
     return with_padding(replace(spec, files=other_files(folder), names=config.names), config, fields, row.padding_side)
 
 

@@ -36,7 +36,8 @@ from ..spec.rules import (
 )
 from ..spec.spec import TextRules, TokenizerSpec, make_spec, usual_decoder
 from ..spec.vocab import Vocab
-from ..splitting.patterns import PATTERNS, Pattern, get_pattern
+from ..splitting.patterns import PATTERNS, Pattern
+from .known import Given
 from .piece_rows import BYTE, CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED, PieceRows, Row, padded, rows_of
 
 #: The text that SentencePiece decodes the unknown piece to by default.
@@ -89,13 +90,7 @@ class PieceModel:
 
 
 def spec_of(
-    model: PieceModel,
-    *,
-    place: Callable[[int], str],
-    pattern: str | Sequence[str] | Pattern | None = None,
-    special_tokens: Mapping[str, int] | None = None,
-    name: str | None = None,
-    template: Template | None = None,
+    model: PieceModel, given: Given, *, place: Callable[[int], str], template: Template | None = None
 ) -> TokenizerSpec:
     """Return the spec of a model; `place` returns the position of a piece in its file, by id.
 
@@ -117,10 +112,10 @@ def spec_of(
     spec = make_spec(
         pieces.vocab,
         merges,
-        pattern=plain if pattern is None else get_pattern(pattern),
-        special_tokens=pieces.special if special_tokens is None else special_tokens,
+        pattern=given.pattern_or(plain),
+        special_tokens=given.specials_or(pieces.special),
         added_tokens=pieces.user_defined,
-        name=name,
+        name=given.name,
         rules=TextRules(_normalizers(model, pieces.kept)),
         characters=characters,
         token_options=dict.fromkeys((*pieces.user_defined, *pieces.never_found), _AS_SYMBOL),

@@ -1,14 +1,12 @@
 """One row for each format: the names and first bytes of its files, and the module that reads and writes them.
 
-A format module has `load(path, *, pattern, special_tokens, name) -> TokenizerSpec` and
-`written(spec, path) -> dict[Path, bytes]`.  It is imported at the first file of its format, because importing all
-modules would take two fifths of the import time of a first load.
+A format module has `load(path, given) -> TokenizerSpec` and `written(spec, path) -> dict[Path, bytes]`.  It is imported
+at the first file of its format, because importing all modules would take two fifths of the import time of a first load.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 
@@ -17,7 +15,7 @@ from ..lazy import lazy_re, safe_import
 from ..records import dataclass
 from ..spec.models import LongestMatchModel, UnigramModel, WordLevelModel, WordPieceModel
 from ..spec.spec import TokenizerSpec
-from ..splitting.patterns import Pattern
+from .known import Given
 
 
 @dataclass(frozen=True)
@@ -54,16 +52,9 @@ class Format:
         """The module that reads and writes the format."""
         return safe_import(f"{__package__}.{self.module_name}")
 
-    def load(
-        self,
-        path: StrPath,
-        *,
-        pattern: str | Sequence[str] | Pattern | None = None,
-        special_tokens: Mapping[str, int] | None = None,
-        name: str | None = None,
-    ) -> TokenizerSpec:
+    def load(self, path: StrPath, given: Given) -> TokenizerSpec:
         """Read a file or folder of this format."""
-        found: TokenizerSpec = self.module.load(path, pattern=pattern, special_tokens=special_tokens, name=name)
+        found: TokenizerSpec = self.module.load(path, given)
         return found
 
     def written(self, spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:

@@ -6,26 +6,20 @@ The longest token that fits is taken at each position, without merges.
 from __future__ import annotations
 
 from ast import literal_eval
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ..errors import VocabularyError
 from ..files import StrPath
 from ..spec.models import LongestMatchModel
 from ..spec.spec import MAX_ID, TokenizerSpec, make_spec
-from ..splitting.patterns import PATTERNS, Pattern, get_pattern
+from ..splitting.patterns import PATTERNS
+from .known import Given
 from .reading import about, read_text
 
 _LONGEST = 1 << 16  # characters of a line
 
 
-def load(
-    path: StrPath,
-    *,
-    pattern: str | Sequence[str] | Pattern | None = None,
-    special_tokens: Mapping[str, int] | None = None,
-    name: str | None = None,
-) -> TokenizerSpec:
+def load(path: StrPath, given: Given) -> TokenizerSpec:
     """Read a vocabulary; such a file has no special tokens.  `pattern` splits texts, which RWKV does not do.
 
     Raises `VocabularyError` with the line that is not a token, and when a single byte has no token.
@@ -40,9 +34,9 @@ def load(
         return make_spec(
             vocab,
             None,
-            pattern=PATTERNS["none"] if pattern is None else get_pattern(pattern),
-            special_tokens=special_tokens or {},
-            name=name,
+            pattern=given.pattern_or(PATTERNS["none"]),
+            special_tokens=given.special_tokens,
+            name=given.name,
             model=LongestMatchModel(),
         )
 

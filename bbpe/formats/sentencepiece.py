@@ -5,7 +5,7 @@ The file does not define BOS and EOS around a text.  Fields for training are ign
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from struct import pack
 
@@ -13,7 +13,7 @@ from ..errors import VocabularyError
 from ..files import StrPath, read_bytes
 from ..lazy import safe_import
 from ..spec.spec import TokenizerSpec
-from ..splitting.patterns import Pattern
+from .known import Given
 from .piece_rows import CONTROL, NORMAL, UNKNOWN, Piece, PieceRows
 from .pieces import UNKNOWN_TEXT, PieceModel, Unit, pieces_of, spec_of
 from .protobuf import BYTES, Message, WireError, bytes_field, fields_of, float_of, number_field
@@ -38,13 +38,7 @@ _OF_MODEL, _OF_PIECE, _OF_NORMALIZER = frozenset(range(1, 6)), frozenset((_TEXT,
 _OF_TRAINER = frozenset((*range(1, 8), *range(10, 27), *range(30, 37), *range(40, 56)))
 
 
-def load(
-    path: StrPath,
-    *,
-    pattern: str | Sequence[str] | Pattern | None = None,
-    special_tokens: Mapping[str, int] | None = None,
-    name: str | None = None,
-) -> TokenizerSpec:
+def load(path: StrPath, given: Given) -> TokenizerSpec:
     """Read a SentencePiece model of any type; in a folder, as the class of its configuration reads it.
 
     `pattern` splits the text before it is encoded, which such models do not do themselves.  `special_tokens` replaces
@@ -57,13 +51,13 @@ def load(
         safe_import("bbpe.formats.piece_classes")
         from .piece_classes import load_class
 
-        made = load_class(folder, read_model, pattern=pattern, special_tokens=special_tokens, name=name)
+        made = load_class(folder, read_model, given)
         if made is not None:
             return made
         path = next(folder / file for (file,) in FORMATS["sentencepiece"].names if (folder / file).is_file())
     pieces = read_model(path)
     with about(path):
-        return spec_of(pieces, place=_place, pattern=pattern, special_tokens=special_tokens, name=name)
+        return spec_of(pieces, given, place=_place)
 
 
 def read_model(path: StrPath) -> PieceModel:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 from binascii import Error as Base64Error
 from binascii import a2b_base64, b2a_base64
-from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,6 +21,7 @@ from ..files import ReadFile, StrPath
 from ..spec.spec import MAX_ID, TokenizerSpec, make_spec
 from ..spec.vocab import Vocab
 from ..splitting.patterns import Pattern, get_pattern
+from .known import Given
 from .ranks import ranks_of
 from .reading import Fields, about, loads, read_file, read_json, shown
 
@@ -37,13 +37,7 @@ _MOST_UNLISTED = 1 << 16
 _NOT_TEXT = ("image", "multimodal", "audio", "model_settings_builder", "version", "type")
 
 
-def load(
-    path: StrPath,
-    *,
-    pattern: str | Sequence[str] | Pattern | None = None,
-    special_tokens: Mapping[str, int] | None = None,
-    name: str | None = None,
-) -> TokenizerSpec:
+def load(path: StrPath, given: Given) -> TokenizerSpec:
     """Read a `tekken.json`.
 
     `pattern` replaces the regex of the file, `special_tokens` its special tokens.  Control tokens are never found in a
@@ -52,20 +46,12 @@ def load(
     Raises `VocabularyError` with file and position on malformed JSON, unknown fields, ranks out of order, bad base64
     and inconsistent sizes; `PatternError` on an unknown regex.
     """
-    options = _Options(path, pattern, special_tokens, name)
     data = read_file(path)
     document = _quick_document(data)
     if document is not None:
         with suppress(VocabularyError, PatternError):  # the slower reader explains what is wrong
-            return _spec(document, options)
-    return _spec(read_json(ReadFile(Path(path), data)), options)
-
-
-class _Options(NamedTuple):
-    path: StrPath
-    pattern: str | Sequence[str] | Pattern | None
-    specials: Mapping[str, int] | None
-    name: str | None
+            return _spec(document, path, given)
+    return _spec(read_json(ReadFile(Path(path), data)), path, given)
 
 
 class _Unread(NamedTuple):
@@ -90,8 +76,7 @@ def _quick_document(data: bytes) -> dict[str, Any] | None:
     return value
 
 
-def _spec(value: object, options: _Options) -> TokenizerSpec:
-    path, pattern, specials, name = options
+def _spec(value: object, path: StrPath, given: Given) -> TokenizerSpec:
     document = Fields(value, path=path, place="")
     for field in _NOT_TEXT:
         document.take(field, None)
@@ -107,10 +92,10 @@ def _spec(value: object, options: _Options) -> TokenizerSpec:
         return make_spec(
             vocab,
             None,
-            pattern=get_pattern(pattern) if pattern is not None else _pattern(source, path),
-            special_tokens=special if specials is None else specials,
+            pattern=_pattern(source, path) if given.pattern is None else get_pattern(given.pattern),
+            special_tokens=given.specials_or(special),
             whole_pretokens=True,
-            name=name,
+            name=given.name,
         )
 
 

@@ -9,26 +9,19 @@ from __future__ import annotations
 
 from binascii import Error as Base64Error
 from binascii import a2b_base64
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from ..errors import VocabularyError
 from ..files import StrPath
 from ..spec.spec import MAX_ID, TokenizerSpec, make_spec
 from ..spec.vocab import Vocab
-from ..splitting.patterns import Pattern
-from .known import pattern_of, rank_text, recognise
+from .known import Given, needed_pattern, rank_text
 from .ranks import ranks_of
 from .reading import about, read_file
 
 
-def load(
-    path: StrPath,
-    *,
-    pattern: str | Sequence[str] | Pattern | None = None,
-    special_tokens: Mapping[str, int] | None = None,
-    name: str | None = None,
-) -> TokenizerSpec:
+def load(path: StrPath, given: Given) -> TokenizerSpec:
     """Read a rank file.
 
     Known vocabularies have default values of the arguments; any other vocabulary needs a pattern and has no special
@@ -38,19 +31,15 @@ def load(
     """
     data = read_file(path)
     vocab, is_canonical = _read(data, path)
-    known = None
-    if pattern is None or special_tokens is None or name is None:
-        known = recognise(data if is_canonical else rank_text(vocab))
-    if special_tokens is None:
-        special_tokens = {} if known is None else dict(known.special_tokens)
+    whole = given.or_known(lambda: data if is_canonical else rank_text(vocab))
     with about(path):
         return make_spec(
             vocab,
             None,
-            pattern=pattern_of(pattern, known, path=path, kind="a rank file"),
-            special_tokens=special_tokens,
+            pattern=needed_pattern(whole, "a rank file"),
+            special_tokens=whole.special_tokens,
             whole_pretokens=True,
-            name=name if name is not None or known is None else known.name,
+            name=whole.name,
         )
 
 

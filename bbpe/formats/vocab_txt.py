@@ -5,17 +5,16 @@ Ordinary tokens are in the byte alphabet, special tokens in plain text; ids may 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ..errors import VocabularyError
 from ..files import StrPath
 from ..spec.spec import TokenizerSpec
-from ..splitting.patterns import Pattern
 from .class_documents import config_file
 from .gpt2_files import find
 from .key_tables import Keys
 from .keys import check_ids, file_merges, keys_of, merges_text, read_merges, spec_of_files
+from .known import Given
 from .reading import read_text
 from .rows import FORMATS
 
@@ -23,13 +22,7 @@ NAMES = FORMATS["vocab_txt"].names
 _MOST_DIGITS = 20
 
 
-def load(
-    path: StrPath,
-    *,
-    pattern: str | Sequence[str] | Pattern | None = None,
-    special_tokens: Mapping[str, int] | None = None,
-    name: str | None = None,
-) -> TokenizerSpec:
+def load(path: StrPath, given: Given) -> TokenizerSpec:
     """Read `vocab.txt` and `merges.txt`; `path` is the folder or either file.
 
     Special tokens and the pattern are found as for `vocab.json` (`spec_of_files`).
@@ -38,28 +31,13 @@ def load(
     whose parts or result have no id, and a single byte without a token.
     """
     vocab_path, merges_path = find(path, NAMES)
-    return load_files(vocab_path, merges_path, pattern=pattern, special_tokens=special_tokens, name=name)
+    return load_files(vocab_path, merges_path, given)
 
 
-def load_files(
-    vocab_path: StrPath,
-    merges_path: StrPath,
-    *,
-    pattern: str | Sequence[str] | Pattern | None = None,
-    special_tokens: Mapping[str, int] | None = None,
-    name: str | None = None,
-) -> TokenizerSpec:
+def load_files(vocab_path: StrPath, merges_path: StrPath, given: Given) -> TokenizerSpec:
     """Read two files with any names; `load` documents the other arguments."""
     keys = Keys.of(check_ids(_parse(vocab_path), path=vocab_path))
-    return spec_of_files(
-        keys,
-        read_merges(merges_path, keys),
-        path=vocab_path,
-        kind="a vocab.txt",
-        pattern=pattern,
-        special_tokens=special_tokens,
-        name=name,
-    )
+    return spec_of_files(keys, read_merges(merges_path, keys), given, path=vocab_path, kind="a vocab.txt")
 
 
 def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:

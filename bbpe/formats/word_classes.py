@@ -7,7 +7,7 @@ Source: the classes of HF's `transformers` 5, which make a `tokenizer.json` of t
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +15,11 @@ from ..errors import VocabularyError
 from ..records import dataclass, replace
 from ..spec.rules import TokenOptions
 from ..spec.spec import TokenizerSpec
-from ..splitting.patterns import Pattern
 from .class_documents import ClassTokens, class_fields, refused_class, usual_tokens, with_padding
 from .folder_config import FolderConfig, UsualTokens, other_files, read_folder
 from .huggingface.tokenizer_json import read_document
 from .keys import CONFIG, class_of
+from .known import Given
 from .reading import Fields
 
 UNKNOWN = "[UNK]"
@@ -71,14 +71,7 @@ _CLASSES = {
 }  # fmt: skip
 
 
-def load_words(
-    path: Path,
-    keys: Mapping[str, int],
-    *,
-    pattern: str | Sequence[str] | Pattern | None,
-    special_tokens: Mapping[str, int] | None,
-    name: str | None,
-) -> TokenizerSpec:
+def load_words(path: Path, keys: Mapping[str, int], given: Given) -> TokenizerSpec:
     """Return the spec of words as the class of their folder reads them, and without a class as BERT does.
 
     Without a class texts are lower-cased unless a word has an upper-case letter, and there are no usual tokens but
@@ -99,9 +92,9 @@ def load_words(
     config = read_folder(path.parent, usual) if is_folder else _alone(usual)
     tokens = ClassTokens(config, keys, fields)
     has_ends = kind or {"cls_token", "sep_token"} <= config.uses.keys()
-    if has_ends and special_tokens is not None:
+    if has_ends and given.special_tokens is not None:
         ids = tokens.ids()
-        has_ends = all(special_tokens.get(text) == ids[text] for text in (tokens.text("cls"), tokens.text("sep")))
+        has_ends = all(given.special_tokens.get(text) == ids[text] for text in (tokens.text("cls"), tokens.text("sep")))
     document = {
         "added_tokens": tokens.rows(),
         "normalizer": _normalizer(fields, row, bool(kind) or not _has_upper(keys)),
@@ -113,7 +106,7 @@ def load_words(
             "continuing_subword_prefix": "##",
         },
     }  # fmt: skip
-    spec = read_document(document, path=path, pattern=pattern, special_tokens=special_tokens, name=name)
+    spec = read_document(document, path, given)
     spec = replace(spec, files=other_files(path.parent) if is_folder else {}, names=config.names)
     # rows are padded at the right without a default
     return spec if fields.peek("padding_side") in (None, "right") else with_padding(spec, config, fields, "right")

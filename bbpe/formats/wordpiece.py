@@ -8,7 +8,6 @@ upper-case letter, because no lower-cased text could match such a token.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ..errors import VocabularyError
@@ -17,7 +16,7 @@ from ..lazy import safe_import
 from ..spec.models import WordPieceModel
 from ..spec.rules import BertNormalizer, BertPreTokenizer
 from ..spec.spec import TextRules, TokenizerSpec, keys_of_text
-from ..splitting.patterns import Pattern
+from .known import Given
 from .reading import read_text
 from .rows import FORMATS
 
@@ -27,13 +26,7 @@ _SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 _CONFIG = "tokenizer_config.json"
 
 
-def load(
-    path: StrPath,
-    *,
-    pattern: str | Sequence[str] | Pattern | None = None,
-    special_tokens: Mapping[str, int] | None = None,
-    name: str | None = None,
-) -> TokenizerSpec:
+def load(path: StrPath, given: Given) -> TokenizerSpec:
     """Read a `vocab.txt`; the id of a token is its line number, from 0.  `pattern` replaces BERT's pre-tokenizer.
 
     Raises `VocabularyError` with file and line on a repeated token, and with the field on a class that reads such a
@@ -43,7 +36,7 @@ def load(
     from .word_classes import load_words
 
     source = Path(path) / NAMES[0][0] if Path(path).is_dir() else Path(path)
-    return load_words(source, _read(source), pattern=pattern, special_tokens=special_tokens, name=name)
+    return load_words(source, _read(source), given)
 
 
 def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:

@@ -7,7 +7,7 @@ Words are separated by white space of ASCII and by U+2581.  Unknown characters i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 from ..errors import VocabularyError
@@ -16,8 +16,9 @@ from ..spec.decoders import UNMARK, Fuse, Strip
 from ..spec.merges import Merges
 from ..spec.rules import SPACE_MARK, Characters, Metaspace, Split
 from ..spec.spec import MAX_ID, TextRules, TokenizerSpec, make_spec
-from ..splitting.patterns import PATTERNS, Pattern, get_pattern
+from ..splitting.patterns import PATTERNS
 from .character_keys import key_of
+from .known import Given
 from .reading import about, read_text
 
 _NAMES = ("<UNK>", "<PAD>", "<BOS>", "<EOS>")
@@ -26,13 +27,7 @@ _DECODER = (UNMARK, Fuse(), Strip(" ", 1, 0))
 _SURROGATES = range(0xD800, 0xE000)
 
 
-def load(
-    path: StrPath,
-    *,
-    pattern: str | Sequence[str] | Pattern | None = None,
-    special_tokens: Mapping[str, int] | None = None,
-    name: str | None = None,
-) -> TokenizerSpec:
+def load(path: StrPath, given: Given) -> TokenizerSpec:
     """Read a model; `pattern` replaces its words, `special_tokens` its special tokens.
 
     Raises `VocabularyError` with the line that is not as expected, and on a merge of ids that are not made before it.
@@ -59,14 +54,14 @@ def load(
         add(made, tokens[left] + tokens[right], number)
         listed.append((left, right, made))
     named = {text: token_id for text, token_id in zip(_NAMES, next(rows), strict=True) if token_id >= 0}
-    rules = TextRules((), None, _WORDS if pattern is None else ())
+    rules = TextRules((), None, _WORDS if given.pattern is None else ())
     with about(path):
         return make_spec(
             {token_id: text.replace(SPACE_MARK, " ").encode() for token_id, text in tokens.items()},
             Merges(listed),
-            pattern=PATTERNS["none"] if pattern is None else get_pattern(pattern),
-            special_tokens=named if special_tokens is None else special_tokens,
-            name=name,
+            pattern=given.pattern_or(PATTERNS["none"]),
+            special_tokens=given.specials_or(named),
+            name=given.name,
             rules=rules,
             characters=Characters((), named.get(_NAMES[0]), True, True),
             decoder=_DECODER,

@@ -197,11 +197,11 @@ def test_a_read_file_is_what_was_read(tmp_path: Path) -> None:
     given = ReadFile(path, rank_text(vocab_of()))
     assert os.fspath(given) == str(given) == str(path)
     assert read_bytes(given, most=1 << 20) == given.data
-    assert formats.FORMATS["tiktoken"].load(given, pattern="gpt2").vocab == vocab_of()
+    assert formats.FORMATS["tiktoken"].load(given, formats.Given("gpt2")).vocab == vocab_of()
     with pytest.raises(VocabularyError, match=rf"{path.name}: the file has \d+ bytes or more; expected at most 10"):
         read_bytes(given, most=10)
     with pytest.raises(VocabularyError, match=rf"{path.name}: line 1: found 'IQ'"):
-        formats.FORMATS["tiktoken"].load(ReadFile(path, b"IQ"), pattern="gpt2")
+        formats.FORMATS["tiktoken"].load(ReadFile(path, b"IQ"), formats.Given("gpt2"))
 
 
 # -- GGUF ---------------------------------------------------------------------------------------------------

@@ -192,7 +192,7 @@ def test_what_the_file_does_not_list(tmp_path: Path) -> None:
 def test_broken_files(tmp_path: Path, changes: dict[str, Any], named: tuple[str, ...]) -> None:
     path = write_json(tmp_path / "tekken.json", tekken(**changes))
     with pytest.raises(VocabularyError) as caught:
-        formats.FORMATS["tekken"].load(path)
+        formats.FORMATS["tekken"].load(path, formats.Given())
     message, at = str(caught.value), 0
     for part in ("tekken.json", *named):
         assert part in message[at:], message

@@ -51,7 +51,7 @@ class SpModel:
     @classmethod
     def of_bytes(cls, data: bytes) -> SpModel:
         """Return the model of a file's bytes; `VocabularyError` if they are none."""
-        return cls(Tokenizer(formats.FORMATS["sentencepiece"].load(ReadFile(_PATH, data))))
+        return cls(Tokenizer(formats.FORMATS["sentencepiece"].load(ReadFile(_PATH, data), formats.Given())))
 
     def written(self) -> bytes:
         """Return a model with the same ids, as bytes; `VocabularyError` when such a model cannot hold the tokenizer."""
@@ -63,7 +63,7 @@ class SpModel:
         return pieces_of(self.tokenizer.spec, _PATH)
 
     def _changed(self, listed: ListedPieces) -> SpModel:
-        made = type(self)(Tokenizer(spec_of(listed, place=lambda token_id: f"piece {token_id}")))
+        made = type(self)(Tokenizer(spec_of(listed, formats.Given(), place=lambda token_id: f"piece {token_id}")))
         made._listed = listed
         return made
 

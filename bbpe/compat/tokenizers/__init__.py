@@ -537,7 +537,8 @@ def tokenizer_of_json(data: bytes, parse_float: Callable[[str], float] = score_o
 
     `parse_float` is that of the reader of the format.
     """
-    return _Tokenizer(tokenizer_json.load(ReadFile(Path("backend.json"), bytes(data)), parse_float=parse_float))
+    file = ReadFile(Path("backend.json"), bytes(data))
+    return _Tokenizer(tokenizer_json.load(file, formats.Given(), parse_float=parse_float))
 
 
 def engine_of_json(data: bytes, tokenizer: _Tokenizer) -> HfTexts:

@@ -7,7 +7,6 @@ apply to texts.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
 
 from ...errors import VocabularyError
 from ...files import StrPath
@@ -15,7 +14,8 @@ from ...lazy import lazy_re
 from ...spec.models import LongestMatchModel, WordPieceModel
 from ...spec.rules import SPACE_MARK, BertNormalizer, BertPreTokenizer, Template
 from ...spec.spec import TextRules, TokenizerSpec, make_spec
-from ...splitting.patterns import PATTERNS, Pattern, get_pattern
+from ...splitting.patterns import PATTERNS
+from ..known import Given
 from ..piece_rows import BYTE, CONTROL, NORMAL, UNKNOWN
 from ..reading import about
 from .fields import PREFIX, GGUFFields
@@ -27,14 +27,7 @@ _ESCAPED = lazy_re(rb"\\(?:x([0-9A-Fa-f]{2})|(.))", re.DOTALL)
 _LETTERS = {b"t": b"\t", b"n": b"\n", b"r": b"\r"}
 
 
-def read_bert(
-    fields: GGUFFields,
-    path: StrPath,
-    *,
-    pattern: str | Sequence[str] | Pattern | None,
-    special_tokens: Mapping[str, int] | None,
-    name: str | None,
-) -> TokenizerSpec:
+def read_bert(fields: GGUFFields, path: StrPath, given: Given) -> TokenizerSpec:
     """Return the spec of a file whose model is "bert"; `pattern` replaces BERT's pre-tokenizer."""
     fields.text("pre", "default")
     fields.drop("merges")
@@ -56,14 +49,14 @@ def read_bert(
         if kind in (CONTROL, UNKNOWN) or token_id in (begin, last, unknown):
             special[key] = token_id
     normalizer = BertNormalizer(strip_accents=strips, lowercase=lowers)
-    rules = TextRules((normalizer,), None, () if pattern is not None else (BertPreTokenizer(),))
+    rules = TextRules((normalizer,), None, (BertPreTokenizer(),) if given.pattern is None else ())
     with about(path):
         return make_spec(
             {token_id: key.encode() for key, token_id in keys.items() if key},
             None,
-            pattern=PATTERNS["none"] if pattern is None else get_pattern(pattern),
-            special_tokens=special if special_tokens is None else special_tokens,
-            name=name,
+            pattern=given.pattern_or(PATTERNS["none"]),
+            special_tokens=given.specials_or(special),
+            name=given.name,
             rules=rules,
             template=_template(begin if adds[0] else None, last if adds[1] else None),
             model=WordPieceModel(keys.get("[UNK]") if unknown is None else unknown, _PREFIX),
@@ -78,14 +71,7 @@ def _template(begin: int | None, last: int | None) -> Template | None:
     return Template(single, (*single, ("B", 1), *ends[1])) if first or ends[0] else None
 
 
-def read_rwkv(
-    fields: GGUFFields,
-    path: StrPath,
-    *,
-    pattern: str | Sequence[str] | Pattern | None,
-    special_tokens: Mapping[str, int] | None,
-    name: str | None,
-) -> TokenizerSpec:
+def read_rwkv(fields: GGUFFields, path: StrPath, given: Given) -> TokenizerSpec:
     """Return the spec of a file whose model is "rwkv"; its tokens have escapes for bytes."""
     fields.text("pre", "default")
     texts, kinds = fields.texts("tokens"), _kinds(fields)
@@ -97,9 +83,9 @@ def read_rwkv(
         return make_spec(
             vocab,
             None,
-            pattern=PATTERNS["none"] if pattern is None else get_pattern(pattern),
-            special_tokens=special if special_tokens is None else special_tokens,
-            name=name,
+            pattern=given.pattern_or(PATTERNS["none"]),
+            special_tokens=given.specials_or(special),
+            name=given.name,
             template=template,
             model=LongestMatchModel(),
         )

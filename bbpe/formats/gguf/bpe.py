@@ -9,7 +9,7 @@ than the original tokenizers for texts with marks or with upper-case letters out
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NoReturn
 
 from ...errors import VocabularyError
@@ -19,11 +19,12 @@ from ...spec.decoders import ByteLevel
 from ...spec.rules import Characters
 from ...spec.spec import TextRules, TokenizerSpec, make_spec
 from ...spec.vocab import Vocab
-from ...splitting.patterns import PATTERNS, Pattern, get_pattern
+from ...splitting.patterns import PATTERNS, get_pattern
 from ..character_keys import read_keys
 from ..huggingface.pre_tokenizers import PreTokenization
 from ..key_tables import Keys
 from ..keys import byte_symbols, keys_of, merge_keys
+from ..known import Given
 from ..piece_rows import CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED, Piece, padded
 from ..ranks import live_merges
 from ..reading import about
@@ -148,19 +149,11 @@ _WRITTEN = {
 }
 
 
-def read_byte_level(
-    fields: GGUFFields,
-    path: StrPath,
-    *,
-    pattern: str | Sequence[str] | Pattern | None,
-    special_tokens: Mapping[str, int] | None,
-    name: str | None,
-) -> TokenizerSpec:
+def read_byte_level(fields: GGUFFields, path: StrPath, given: Given) -> TokenizerSpec:
     """Return the spec of a file whose model is "gpt2"."""
     pre = fields.text("pre", "default")  # llama.cpp reads files without it so
     row = _PRE.get(pre)
-    if pattern is None and row is not None:
-        pattern = row.pattern
+    pattern = row.pattern if given.pattern is None and row is not None else given.pattern
     if pattern is None:
         _refuse_pre(fields, pre)
     texts, kinds, pairs = fields.texts("tokens"), fields.kinds(), fields.merges()
@@ -168,8 +161,8 @@ def read_byte_level(
     fields.done()
     found, special, added = _sorted(texts, kinds, path)
     keys = Keys.of(found)
-    if special_tokens is not None:
-        special = dict(special_tokens)
+    if given.special_tokens is not None:
+        special = dict(given.special_tokens)
         added = {text: token_id for text, token_id in added.items() if text not in special}
     tokens, split, characters = _read(keys, PreTokenization(get_pattern(pattern), byte_level=True), path)
     merges = pairs.merges(keys, tokens)
@@ -181,7 +174,7 @@ def read_byte_level(
             special_tokens=special,
             added_tokens=added,
             whole_pretokens=row is not None and row.whole,
-            name=name,
+            name=given.name,
             rules=TextRules((), None, split.rules),
             template=template,
             characters=characters,

@@ -6,15 +6,16 @@ and another character.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from ...errors import VocabularyError
 from ...files import StrPath
 from ...spec.rules import SPACE_MARK, Characters, Replace, Split
 from ...spec.spec import TextRules, TokenizerSpec, make_spec
-from ...splitting.patterns import PATTERNS, Pattern, get_pattern
+from ...splitting.patterns import PATTERNS
 from ..character_keys import read_keys
 from ..key_tables import Keys
+from ..known import Given
 from ..piece_rows import BYTE, CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED
 from ..reading import about
 from .fields import PREFIX, GGUFFields
@@ -26,14 +27,7 @@ CHARACTERS = (GEMMA, "granite-embed-multi-311m", "sarvam-moe")
 _LINES = (Split(r"[^\n]+|\n+", "Isolated"),)
 
 
-def read_characters(
-    fields: GGUFFields,
-    path: StrPath,
-    *,
-    pattern: str | Sequence[str] | Pattern | None,
-    special_tokens: Mapping[str, int] | None,
-    name: str | None,
-) -> TokenizerSpec:
+def read_characters(fields: GGUFFields, path: StrPath, given: Given) -> TokenizerSpec:
     """Return the spec of a file with BPE of characters."""
     fields.drop("pre")
     fields.drop("scores")
@@ -44,7 +38,7 @@ def read_characters(
     fields.done()
     with about(path):
         by_kind = _by_kind(texts, kinds)
-    special = {**by_kind[CONTROL], **by_kind[UNKNOWN]} if special_tokens is None else dict(special_tokens)
+    special = {**by_kind[CONTROL], **by_kind[UNKNOWN]} if given.special_tokens is None else dict(given.special_tokens)
     added = {text: token_id for text, token_id in by_kind[USER_DEFINED].items() if text not in special}
     keys = Keys.of({**by_kind[NORMAL], **by_kind[BYTE], **added})
     left_out = added.keys() - merges.using(set(added))
@@ -57,11 +51,11 @@ def read_characters(
         return make_spec(
             vocab,
             merges.merges(keys, vocab),
-            pattern=PATTERNS["none"] if pattern is None else get_pattern(pattern),
+            pattern=given.pattern_or(PATTERNS["none"]),
             special_tokens=special,
             added_tokens=added,
-            name=name,
-            rules=TextRules((Replace(" ", False, SPACE_MARK),), None, _LINES if pattern is None else ()),
+            name=given.name,
+            rules=TextRules((Replace(" ", False, SPACE_MARK),), None, _LINES if given.pattern is None else ()),
             characters=characters,
             template=template,
         )

@@ -6,7 +6,7 @@ SentencePiece's Unigram, "bert" is WordPiece, "rwkv" takes longest matches, "gem
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,7 @@ from ...files import StrPath, temporary_folder
 from ...lazy import safe_import
 from ...pipeline.special_tokens import END_OF_TEXT
 from ...spec.spec import TextRules, TokenizerSpec
-from ...splitting.patterns import Pattern
+from ..known import Given
 from ..piece_rows import UNKNOWN, Row
 from ..pieces import PieceModel
 from .bert import BERT, RWKV, read_bert, read_rwkv
@@ -29,13 +29,7 @@ from .pieces import BPE, UNIGRAM, read_pieces, written_pieces
 _BYTE_LEVEL = "gpt2"
 
 
-def load(
-    path: StrPath,
-    *,
-    pattern: str | Sequence[str] | Pattern | None = None,
-    special_tokens: Mapping[str, int] | None = None,
-    name: str | None = None,
-) -> TokenizerSpec:
+def load(path: StrPath, given: Given) -> TokenizerSpec:
     """Read the vocabulary of a GGUF file.
 
     Control tokens become special tokens, user-defined tokens become added tokens (in Unigram, pieces), and unused
@@ -49,20 +43,20 @@ def load(
     fields = read_fields(path)
     model = fields.model()
     if model in (BPE, UNIGRAM):
-        return read_pieces(fields, model, path, pattern=pattern, special_tokens=special_tokens, name=name)
+        return read_pieces(fields, model, path, given)
     if model == BERT:
-        return read_bert(fields, path, pattern=pattern, special_tokens=special_tokens, name=name)
+        return read_bert(fields, path, given)
     if model == RWKV:
-        return read_rwkv(fields, path, pattern=pattern, special_tokens=special_tokens, name=name)
+        return read_rwkv(fields, path, given)
     if model == GEMMA or (model == _BYTE_LEVEL and fields.is_one_of("pre", CHARACTERS)):
-        return read_characters(fields, path, pattern=pattern, special_tokens=special_tokens, name=name)
+        return read_characters(fields, path, given)
     if model != _BYTE_LEVEL:
         known = (_BYTE_LEVEL, BPE, UNIGRAM, BERT, RWKV, GEMMA)
         near = get_close_matches(model, known, n=1)
         hint = f" (did you mean {near[0]!r}?)" if near else ""
         problem = f"found {model!r}, which is not supported{hint}; expected one of {', '.join(map(repr, known))}"
         fields.refuse(problem, "model")
-    return read_byte_level(fields, path, pattern=pattern, special_tokens=special_tokens, name=name)
+    return read_byte_level(fields, path, given)
 
 
 def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:

@@ -7,12 +7,10 @@ squeeze blanks, and for Unigram it ignores byte pieces.  Files with these are re
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
 from ...errors import VocabularyError
 from ...files import StrPath
 from ...spec.spec import TokenizerSpec
-from ...splitting.patterns import Pattern
+from ..known import Given
 from ..piece_rows import BYTE
 from ..pieces import PieceModel, pieces_of, spec_of
 from ..reading import about
@@ -23,15 +21,7 @@ BPE, UNIGRAM = "llama", "t5"
 _DEFAULT_ADDED = {BPE: "bos", UNIGRAM: "eos"}
 
 
-def read_pieces(
-    fields: GGUFFields,
-    model: str,
-    path: StrPath,
-    *,
-    pattern: str | Sequence[str] | Pattern | None,
-    special_tokens: Mapping[str, int] | None,
-    name: str | None,
-) -> TokenizerSpec:
+def read_pieces(fields: GGUFFields, model: str, path: StrPath, given: Given) -> TokenizerSpec:
     """Return the spec of a file whose model is "llama" or "t5"."""
     is_bpe = model == BPE
     pre = fields.text("pre", "default")
@@ -58,9 +48,7 @@ def read_pieces(
         is_padded=True,
     )
     with about(path):
-        return spec_of(
-            pieces, place=_place, pattern=pattern, special_tokens=special_tokens, name=name, template=template
-        )
+        return spec_of(pieces, given, place=_place, template=template)
 
 
 def _place(token_id: int) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from ...errors import VocabularyError
 from ...files import ReadFile, StrPath
@@ -18,11 +18,12 @@ from ...spec.decoders import Blanks, ByteLevel, DecoderStep
 from ...spec.models import UnigramModel, WordLevelModel, WordPieceModel
 from ...spec.rules import ESCAPED_MARK, SPACE_MARK, Normalizer, Replace
 from ...spec.spec import TextRules, TokenizerSpec, make_spec
-from ...splitting.patterns import Pattern, get_pattern
+from ...splitting.patterns import get_pattern
 from ..character_keys import key_of, keys_of_characters
 from ..folder_config import WITHIN, FolderConfig, other_files, read_folder
 from ..key_tables import Keys, quick_document
 from ..keys import keys_of, merge_keys, without_added
+from ..known import Given
 from ..ranks import live_merges
 from ..reading import Fields, about, read_file, read_json
 from ..rows import FORMATS
@@ -40,14 +41,7 @@ NAMES = FORMATS["huggingface"].names
 _MARK_BLANKS = Replace(" ", False, SPACE_MARK)
 
 
-def load(
-    path: StrPath,
-    *,
-    pattern: str | Sequence[str] | Pattern | None = None,
-    special_tokens: Mapping[str, int] | None = None,
-    name: str | None = None,
-    parse_float: Callable[[str], float] = score_of,
-) -> TokenizerSpec:
+def load(path: StrPath, given: Given, parse_float: Callable[[str], float] = score_of) -> TokenizerSpec:
     """Read a `tokenizer.json`, and keep the other files in its folder, such as `tokenizer_config.json`.
 
     `pattern` replaces the regexes of the file, `special_tokens` its special tokens.  `parse_float`: `float` for the
@@ -57,39 +51,19 @@ def load(
     vocabulary; `PatternError` on a regex that cannot be followed exactly.
     """
     data = read_file(path)
-    options = _Options(path, pattern, special_tokens, name)
     document = quick_document(data)
     if document is not None:
         try:
-            return _spec(document, options)
+            return read_document(document, path, given)
         except VocabularyError as error:
             # the slower reader finds the position of an error among tokens and merges
             if error.place is not None and not error.place.startswith(("model", "added_tokens")):
                 raise
-    return _spec(read_json(ReadFile(Path(path), data), parse_float), options)
+    return read_document(read_json(ReadFile(Path(path), data), parse_float), path, given)
 
 
-def read_document(
-    value: object,
-    *,
-    path: StrPath,
-    pattern: str | Sequence[str] | Pattern | None,
-    special_tokens: Mapping[str, int] | None,
-    name: str | None,
-) -> TokenizerSpec:
-    """Return the spec of the object of a `tokenizer.json`; errors name `path`, and `load` documents the others."""
-    return _spec(value, _Options(path, pattern, special_tokens, name))
-
-
-class _Options(NamedTuple):
-    path: StrPath
-    pattern: str | Sequence[str] | Pattern | None
-    specials: Mapping[str, int] | None
-    name: str | None
-
-
-def _spec(value: object, options: _Options) -> TokenizerSpec:
-    path, pattern, specials, name = options
+def read_document(value: object, path: StrPath, given: Given) -> TokenizerSpec:
+    """Return the spec of the object of a `tokenizer.json`; errors name `path`."""
     document = Fields(value, path=path, place="")
     parent = Path(path).parent
     has_folder = Path(path).name == NAMES[0][0] and any((parent / other).exists() for other in WITHIN)
@@ -100,7 +74,7 @@ def _spec(value: object, options: _Options) -> TokenizerSpec:
     normalizers = document.component("normalizer", read_normalizers, ())
     template, trims = document.component("post_processor", read_post_processor, (None, ()))
     split_value = with_prefix(document.take("pre_tokenizer", None), folder.add_prefix_space)
-    split = read_pre_tokenizer(split_value, path=path, replaced=pattern is not None)
+    split = read_pre_tokenizer(split_value, path=path, replaced=given.pattern is not None)
     decoder = document.component("decoder", read_decoder, (Blanks(),))
     added = read_added_tokens(document).extended(folder.tokens)
     model = _model(document.take("model"), path)
@@ -108,8 +82,8 @@ def _spec(value: object, options: _Options) -> TokenizerSpec:
     padding = (take_own_padding(model) if OWN in model else None) or padding
     keys = _keys_of_model(model)
     added = added.numbered(keys)
-    added = added if specials is None else added.with_special(specials)
-    split = split if pattern is None else replace(split, pattern=get_pattern(pattern))
+    added = added if given.special_tokens is None else added.with_special(given.special_tokens)
+    split = split if given.pattern is None else replace(split, pattern=get_pattern(given.pattern))
     has_marks = _has_marks(model, split, normalizers, {*added.special, *added.added})
     split = split.on_words() if model.peek("type") in ("WordPiece", "WordLevel") or not has_marks else split
     rules = TextRules(normalizers, split.prefix, split.rules)
@@ -125,7 +99,7 @@ def _spec(value: object, options: _Options) -> TokenizerSpec:
             special_tokens=added.special,
             added_tokens=added.added,
             whole_pretokens=read.whole,
-            name=name, rules=rules, characters=read.characters, template=template,
+            name=given.name, rules=rules, characters=read.characters, template=template,
             token_options=added.options_with(normalizers),
             files=other_files(parent) if has_folder else {},
             model=read.other,
