@@ -1002,8 +1002,8 @@ class Tokenizer:
     @property
     def ranks(self) -> dict[bytes, int]:
         """Tokens and their ranks; `VocabularyError` when ranks would not give the same ids."""
-        safe_import("bbpe.formats.ranks")
-        from .formats.ranks import ranks_of
+        safe_import("bbpe.formats.common.ranks")
+        from .formats.common.ranks import ranks_of
         return ranks_of(self.spec)
 
     @property

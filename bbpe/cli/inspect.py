@@ -8,8 +8,8 @@ from pathlib import Path
 
 from bbpe import formats
 from bbpe.encoding.plan import uncompiled
-from bbpe.formats.keys import CONFIG, class_of
-from bbpe.formats.ranks import live_merges
+from bbpe.formats.common.keys import CONFIG, class_of
+from bbpe.formats.common.ranks import live_merges
 from bbpe.report.terminal import line_columns, wrapped
 from bbpe.report.unusual import missing_bytes, treatment, unusual
 from bbpe.spec.models import WordLevelModel, WordPieceModel

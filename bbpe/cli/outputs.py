@@ -12,7 +12,7 @@ from pathlib import Path
 from bbpe.corpus.files import corpus_paths
 from bbpe.files import check_replaceable, check_upload, is_remote, local_path
 from bbpe.formats import FORMATS, check_whole
-from bbpe.formats.folder_config import OTHER_FILES
+from bbpe.formats.transformers.folder import OTHER_FILES
 from bbpe.records import dataclass, field
 
 from .streams import STDIN

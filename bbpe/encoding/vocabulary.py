@@ -33,8 +33,8 @@ class Vocabulary:
         """Return the keys of all tokens in `vocab.json`, and their ids."""
         spec = self._spec
         if spec.characters is not None:
-            safe_import("bbpe.formats.character_keys")
-            from ..formats.character_keys import keys_of_characters
+            safe_import("bbpe.formats.common.character_keys")
+            from ..formats.common.character_keys import keys_of_characters
 
             return keys_of_characters(spec)
         if is_of_text(spec):
@@ -44,8 +44,8 @@ class Vocabulary:
 
     def merges(self) -> list[tuple[bytes, bytes]]:
         """Return the merges in order of priority; none for a model other than BPE."""
-        safe_import("bbpe.formats.ranks")
-        from ..formats.ranks import merges_of
+        safe_import("bbpe.formats.common.ranks")
+        from ..formats.common.ranks import merges_of
 
         vocab = self._spec.vocab
         merges = () if self._spec.model is not None else merges_of(self._spec)

@@ -17,8 +17,9 @@ _TIMES = 1 << 11
 _OWN = """
 compat.chat compat.sentencepiece compat.tokenizers
 encoding.chunks encoding.file_ids encoding.nbest encoding.places encoding.words
-formats formats.class_files formats.huggingface.oniguruma formats.huggingface.unigram formats.huggingface.word_level
-formats.huggingface.word_piece formats.piece_classes formats.saving formats.word_classes
+formats formats.huggingface.oniguruma formats.huggingface.unigram formats.huggingface.word_level
+formats.huggingface.word_piece formats.saving formats.transformers.merges formats.transformers.pieces
+formats.transformers.words
 pipeline.charsmap pipeline.compiled_normalizers pipeline.pre_tokenizer_steps pipeline.scripts
 published.hub published.models published.table
 report.trace report.view

@@ -15,10 +15,10 @@ from ..spec.models import WordLevelModel
 from ..spec.rules import Charsmap, SqueezeBlanks
 from ..spec.spec import TextRules, TokenizerSpec
 from ..splitting.patterns import Pattern
-from .folder_config import WITHIN, with_folder
-from .known import Given
-from .reading import about, read_json, shown
+from .common.given import Given
+from .common.reading import about, read_json, shown
 from .rows import FORMATS, Format
+from .transformers.folder import WITHIN, with_folder
 
 __all__ = [
     "FORMATS", "Format", "Given", "check_whole", "checked_format", "dump", "file_path", "format_of", "load", "put",

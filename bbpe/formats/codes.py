@@ -24,8 +24,8 @@ from ..spec.rules import Characters, Lowercase, Normalizer, Replace, Template, U
 from ..spec.spec import TextRules, TokenizerSpec, make_spec
 from ..splitting.patterns import PATTERNS, Pattern, recognise
 from ..text import BYTE_ORDER, alphabet_to_bytes, bytes_to_alphabet
-from .known import Given
-from .reading import about, read_text
+from .common.given import Given
+from .common.reading import about, read_text
 
 END = "</w>"
 _UNKNOWN = "<unk>"

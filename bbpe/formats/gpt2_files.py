@@ -16,9 +16,9 @@ from ..errors import VocabularyError
 from ..files import ReadFile, StrPath
 from ..lazy import safe_import
 from ..spec.spec import TokenizerSpec
-from .class_documents import config_file
-from .key_tables import Keys
-from .keys import (
+from .common.given import Given
+from .common.key_tables import Keys
+from .common.keys import (
     CONFIG,
     check_ids,
     class_of,
@@ -28,9 +28,9 @@ from .keys import (
     read_merges,
     spec_of_files,
 )
-from .known import Given
-from .reading import read_file, read_json, shown
+from .common.reading import read_file, read_json, shown
 from .rows import FORMATS
+from .transformers.documents import config_file
 
 NAMES = FORMATS["gpt2"].names
 
@@ -48,8 +48,8 @@ def load(path: StrPath, given: Given) -> TokenizerSpec:
     """
     vocab_path, merges_path = find(path, NAMES)
     if vocab_path.name == NAMES[0][0] and class_of(vocab_path.with_name(CONFIG)):
-        safe_import("bbpe.formats.class_files")
-        from .class_files import class_row, load_class
+        safe_import("bbpe.formats.transformers.merges")
+        from .transformers.merges import class_row, load_class
 
         row, keys = class_row(vocab_path.with_name(CONFIG)), _keys(vocab_path)
         if row is not None:

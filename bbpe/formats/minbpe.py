@@ -11,8 +11,8 @@ from ..errors import VocabularyError
 from ..files import StrPath
 from ..spec.spec import TokenizerSpec, make_spec
 from ..splitting.patterns import PATTERNS, get_pattern
-from .known import Given
-from .reading import about, read_text
+from .common.given import Given
+from .common.reading import about, read_text
 
 _VERSION = "minbpe v1"
 

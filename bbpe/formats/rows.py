@@ -15,7 +15,7 @@ from ..lazy import lazy_re, safe_import
 from ..records import dataclass
 from ..spec.models import LongestMatchModel, UnigramModel, WordLevelModel, WordPieceModel
 from ..spec.spec import TokenizerSpec
-from .known import Given
+from .common.given import Given
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ FORMATS: dict[str, Format] = {
         holds_pieces=True, has_unknown_text=False,
     ),
     "sentencepiece": Format(
-        "a SentencePiece .model", "sentencepiece",
+        "a SentencePiece .model", "sentencepiece.model_file",
         (
             ("tokenizer.model",), ("spiece.model",), ("sentencepiece.bpe.model",), ("spm.model",),
             ("sentencepiece.model",), ("spm_char.model",), (".model",),

@@ -13,8 +13,8 @@ from ..files import StrPath
 from ..spec.models import LongestMatchModel
 from ..spec.spec import MAX_ID, TokenizerSpec, make_spec
 from ..splitting.patterns import PATTERNS
-from .known import Given
-from .reading import about, read_text
+from .common.given import Given
+from .common.reading import about, read_text
 
 _LONGEST = 1 << 16  # characters of a line
 

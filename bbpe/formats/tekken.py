@@ -21,9 +21,9 @@ from ..files import ReadFile, StrPath
 from ..spec.spec import MAX_ID, TokenizerSpec, make_spec
 from ..spec.vocab import Vocab
 from ..splitting.patterns import Pattern, get_pattern
-from .known import Given
-from .ranks import ranks_of
-from .reading import Fields, about, loads, read_file, read_json, shown
+from .common.given import Given
+from .common.ranks import ranks_of
+from .common.reading import Fields, about, loads, read_file, read_json, shown
 
 # the special tokens 0, 1, 2, ... of files of versions up to 7 that do not list them
 _UNLISTED = (

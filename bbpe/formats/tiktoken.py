@@ -16,9 +16,9 @@ from ..errors import VocabularyError
 from ..files import StrPath
 from ..spec.spec import MAX_ID, TokenizerSpec, make_spec
 from ..spec.vocab import Vocab
-from .known import Given, needed_pattern, rank_text
-from .ranks import ranks_of
-from .reading import about, read_file
+from .common.given import Given, needed_pattern, rank_text
+from .common.ranks import ranks_of
+from .common.reading import about, read_file
 
 
 def load(path: StrPath, given: Given) -> TokenizerSpec:

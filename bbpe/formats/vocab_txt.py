@@ -10,13 +10,13 @@ from pathlib import Path
 from ..errors import VocabularyError
 from ..files import StrPath
 from ..spec.spec import TokenizerSpec
-from .class_documents import config_file
+from .common.given import Given
+from .common.key_tables import Keys
+from .common.keys import check_ids, file_merges, keys_of, merges_text, read_merges, spec_of_files
+from .common.reading import read_text
 from .gpt2_files import find
-from .key_tables import Keys
-from .keys import check_ids, file_merges, keys_of, merges_text, read_merges, spec_of_files
-from .known import Given
-from .reading import read_text
 from .rows import FORMATS
+from .transformers.documents import config_file
 
 NAMES = FORMATS["vocab_txt"].names
 _MOST_DIGITS = 20

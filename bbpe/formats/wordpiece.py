@@ -1,8 +1,8 @@
 """WordPiece: BERT's `vocab.txt` with one token on each line.
 
 A `vocab.txt` does not contain the rules for texts.  They come from the class and the options in the
-`tokenizer_config.json` of its folder (`word_classes`).  Without a class texts are lower-cased unless a token has an
-upper-case letter, because no lower-cased text could match such a token.
+`tokenizer_config.json` of its folder (`transformers.words`).  Without a class texts are lower-cased unless a token has
+an upper-case letter, because no lower-cased text could match such a token.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from ..lazy import safe_import
 from ..spec.models import WordPieceModel
 from ..spec.rules import BertNormalizer, BertPreTokenizer
 from ..spec.spec import TextRules, TokenizerSpec, keys_of_text
-from .known import Given
-from .reading import read_text
+from .common.given import Given
+from .common.reading import read_text
 from .rows import FORMATS
 
 NAMES = FORMATS["wordpiece"].names
@@ -32,8 +32,8 @@ def load(path: StrPath, given: Given) -> TokenizerSpec:
     Raises `VocabularyError` with file and line on a repeated token, and with the field on a class that reads such a
     file by other rules and on a token of the class that is missing.
     """
-    safe_import("bbpe.formats.word_classes")
-    from .word_classes import load_words
+    safe_import("bbpe.formats.transformers.words")
+    from .transformers.words import load_words
 
     source = Path(path) / NAMES[0][0] if Path(path).is_dir() else Path(path)
     return load_words(source, _read(source), given)

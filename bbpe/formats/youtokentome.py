@@ -17,9 +17,9 @@ from ..spec.merges import Merges
 from ..spec.rules import SPACE_MARK, Characters, Metaspace, Split
 from ..spec.spec import MAX_ID, TextRules, TokenizerSpec, make_spec
 from ..splitting.patterns import PATTERNS
-from .character_keys import key_of
-from .known import Given
-from .reading import about, read_text
+from .common.character_keys import key_of
+from .common.given import Given
+from .common.reading import about, read_text
 
 _NAMES = ("<UNK>", "<PAD>", "<BOS>", "<EOS>")
 _WORDS = (Split(r"[\t-\r \u2581]+", "Removed"), Metaspace("always", False))

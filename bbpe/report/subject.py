@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..formats.ranks import LiveMerges, live_merges
+from ..formats.common.ranks import LiveMerges, live_merges
 from ..lazy import lazy_property, np, npt
 from ..spec.models import WordPieceModel
 from ..spec.spec import TokenizerSpec

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..encoding.plan import uncompiled
-from ..formats.ranks import live_merges
+from ..formats.common.ranks import live_merges
 from ..spec.decoders import Blanks
 from ..spec.models import WordLevelModel, WordPieceModel
 from ..spec.rules import Charsmap, Metaspace, Precompiled, Prefix, Prepend, Replace, UnicodeForm

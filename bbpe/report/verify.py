@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ..counting.options import Report
 from ..errors import VocabularyError
-from ..formats.ranks import live_merges
+from ..formats.common.ranks import live_merges
 from ..lazy import np, npt
 from ..progress import Progress
 from ..records import dataclass

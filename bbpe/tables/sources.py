@@ -10,8 +10,8 @@ from pathlib import Path
 
 from ..core.image import BUILD
 from ..files import StrPath, digest_of, read_bytes
-from ..formats.folder_config import other_files
 from ..formats.rows import FORMATS
+from ..formats.transformers.folder import other_files
 from ..lazy import IMPORTED, hashlib
 
 #: The bytes of a vocabulary that is worth a file: a smaller one is read in milliseconds, a larger one is a whole model.

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..errors import VocabularyError
 from ..files import replacing
-from ..formats.known import rank_text
+from ..formats.common.given import rank_text
 from ..formats.tiktoken import read_ranks
 from ..published.find import cached_by_tiktoken
 from ..text import BYTE_ORDER, alphabet_to_bytes

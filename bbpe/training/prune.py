@@ -11,7 +11,7 @@ from ..counting.count import count_files
 from ..counting.counts import PretokenCounts
 from ..counting.options import Counting, counting_of
 from ..errors import VocabularyError
-from ..formats.ranks import live_merges
+from ..formats.common.ranks import live_merges
 from ..lazy import np, npt
 from ..records import replace, whole
 from ..spec.rules import Template

@@ -23,7 +23,7 @@ from vocabularies import (
 
 from bbpe import formats
 from bbpe.errors import PatternError, VocabularyError
-from bbpe.formats.known import rank_text
+from bbpe.formats.common.given import rank_text
 from bbpe.spec.spec import MAX_ID
 
 RANKS = rank_text(vocab_of())

@@ -18,9 +18,10 @@ import bbpe
 from bbpe import files, formats
 from bbpe.errors import VocabularyError
 from bbpe.files import ReadFile, open_file, read_bytes
-from bbpe.formats import reading, sentencepiece
+from bbpe.formats.common import reading
+from bbpe.formats.common.given import rank_text
 from bbpe.formats.gguf import metadata
-from bbpe.formats.known import rank_text
+from bbpe.formats.sentencepiece import model_file as sentencepiece
 from bbpe.spec.spec import MAX_ID
 
 NAMES = [

@@ -18,7 +18,7 @@ from vocabularies import added, document, keys, merge_lines, small_spec, write_j
 import bbpe
 from bbpe import formats
 from bbpe.errors import VocabularyError
-from bbpe.formats import known
+from bbpe.formats.common import given
 from bbpe.formats.gguf.metadata import read_metadata
 from bbpe.pipeline.special_tokens import END_OF_TEXT
 from bbpe.published.models import name_for_model
@@ -331,9 +331,9 @@ def test_special_tokens_of_a_file_that_several_tokenizers_share(
     bare: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Only those that all of them have are known by the file."""
-    monkeypatch.setitem(known._NAMES, "small", "small")
+    monkeypatch.setitem(given._NAMES, "small", "small")
     first = next(iter(SPECIAL))
-    monkeypatch.setitem(known._SHARED, "small", [first])
+    monkeypatch.setitem(given._SHARED, "small", [first])
     (tmp_path / "mine.tiktoken").write_bytes(RANKS)
     assert dict(bbpe.load(tmp_path / "mine.tiktoken").special_tokens) == {first: SPECIAL[first]}
 

@@ -26,8 +26,8 @@ from vocabularies import (
 
 from bbpe import formats
 from bbpe.errors import VocabularyError
-from bbpe.formats.known import rank_text
-from bbpe.formats.ranks import live_merges, merges_of, ranks_of
+from bbpe.formats.common.given import rank_text
+from bbpe.formats.common.ranks import live_merges, merges_of, ranks_of
 from bbpe.spec.fingerprint import fingerprint
 from bbpe.spec.spec import TokenizerSpec, make_spec
 from bbpe.splitting.patterns import PATTERNS, get_pattern

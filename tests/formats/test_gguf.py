@@ -17,8 +17,8 @@ from vocabularies import MERGES, keys, merge_lines, small_spec, vocab_of
 import bbpe
 from bbpe import formats
 from bbpe.errors import VocabularyError
+from bbpe.formats.common.ranks import merges_of
 from bbpe.formats.gguf.bpe import _PRE, _WRITTEN
-from bbpe.formats.ranks import merges_of
 from bbpe.spec.fingerprint import fingerprint
 from bbpe.spec.rules import Template
 from bbpe.spec.spec import TokenizerSpec, make_spec

@@ -18,7 +18,7 @@ from vocabularies import byte_level, document, keys, sequence, split, vocab_of
 
 from bbpe import formats
 from bbpe.errors import BBPEError
-from bbpe.formats.known import rank_text
+from bbpe.formats.common.given import rank_text
 from bbpe.spec.spec import MAX_ID
 from bbpe.splitting.pattern_limits import MOST_EXPANDED, check_size
 from bbpe.splitting.patterns import PATTERNS

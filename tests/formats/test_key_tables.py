@@ -13,10 +13,10 @@ from bbpe.core.json_text import find_members
 from bbpe.core.token_table import TokenTable
 from bbpe.errors import VocabularyError
 from bbpe.formats import Given
-from bbpe.formats import keys as key_files
+from bbpe.formats.common import keys as key_files
+from bbpe.formats.common.key_tables import Keys, MergeIds, MergeKeys, quick_document, vocab_of_bytes
+from bbpe.formats.common.reading import loads
 from bbpe.formats.huggingface import tokenizer_json
-from bbpe.formats.key_tables import Keys, MergeIds, MergeKeys, quick_document, vocab_of_bytes
-from bbpe.formats.reading import loads
 from bbpe.spec.fingerprint import fingerprint
 from bbpe.spec.merges import Merges
 from bbpe.spec.spec import MAX_ID, TokenizerSpec

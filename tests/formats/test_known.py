@@ -10,7 +10,7 @@ from vocabularies import vocab_of
 
 import bbpe
 from bbpe.errors import VocabularyError
-from bbpe.formats import known
+from bbpe.formats.common import given
 
 LINES = RANKS.splitlines()
 FORMS = {
@@ -25,7 +25,7 @@ FORMS = {
 
 @pytest.fixture(autouse=True)
 def _small_is_known(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(known._NAMES, "small", "small")
+    monkeypatch.setitem(given._NAMES, "small", "small")
 
 
 @pytest.mark.parametrize("form", FORMS)

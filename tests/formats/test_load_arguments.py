@@ -17,7 +17,7 @@ from vocabularies import document, keys, merge_lines, split, vocab_of, write_jso
 
 import bbpe
 from bbpe import formats
-from bbpe.formats.known import rank_text
+from bbpe.formats.common.given import rank_text
 from bbpe.spec.rules import SPACE_MARK
 
 SPACED = "abeht "

@@ -14,7 +14,7 @@ from vocabularies import added, byte_level, document, keys, merge_lines, sequenc
 
 from bbpe import formats
 from bbpe.errors import BBPEError
-from bbpe.formats.known import rank_text
+from bbpe.formats.common.given import rank_text
 from bbpe.spec.spec import TextRules
 from bbpe.tokenizer import Tokenizer
 

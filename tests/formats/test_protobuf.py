@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import bbpe
-from bbpe.formats.protobuf import Message, WireError, bytes_field, fields_of, float_of, number_field
-from bbpe.formats.sentencepiece import _model_of
+from bbpe.formats.sentencepiece.model_file import _model_of
+from bbpe.formats.sentencepiece.protobuf import Message, WireError, bytes_field, fields_of, float_of, number_field
 
 NUMBERS = [0, 1, 127, 128, 300, (1 << 31) - 1, 1 << 40, -1, -(1 << 63), (1 << 63) - 1]
 

@@ -15,7 +15,7 @@ from vocabularies import document, write_json
 
 import bbpe
 from bbpe.errors import PatternError, VocabularyError
-from bbpe.formats.protobuf import bytes_field, number_field
+from bbpe.formats.sentencepiece.protobuf import bytes_field, number_field
 
 NEW = "zz_new"
 

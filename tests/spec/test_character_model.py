@@ -15,9 +15,9 @@ from bbpe.core.bpe import BPE
 from bbpe.core.merge_list import NO_ID, MergeList
 from bbpe.core.piece_list import missing_character
 from bbpe.errors import VocabularyError
-from bbpe.formats.piece_rows import PieceRows, Row
-from bbpe.formats.protobuf import bytes_field, number_field
-from bbpe.formats.sentencepiece import _model_of
+from bbpe.formats.sentencepiece.model_file import _model_of
+from bbpe.formats.sentencepiece.piece_rows import PieceRows, Row
+from bbpe.formats.sentencepiece.protobuf import bytes_field, number_field
 from bbpe.spec.characters import merge_order
 from bbpe.spec.merges import Merges
 from bbpe.spec.vocab import Vocab

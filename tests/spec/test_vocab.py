@@ -16,7 +16,7 @@ from bbpe.core.bpe import BPE
 from bbpe.core.ids import TokenBytes
 from bbpe.errors import VocabularyError
 from bbpe.formats import tiktoken
-from bbpe.formats.known import rank_text
+from bbpe.formats.common.given import rank_text
 from bbpe.spec.merges import Merges
 from bbpe.spec.spec import MAX_ID
 from bbpe.spec.vocab import Vocab

@@ -16,7 +16,7 @@ from vocabularies import byte_level, document, sequence, split, vocab_of
 
 import bbpe
 from bbpe.errors import PatternError
-from bbpe.formats.known import rank_text
+from bbpe.formats.common.given import rank_text
 from bbpe.splitting import regexes
 from bbpe.splitting.pattern_limits import check_size, safe_length
 from bbpe.splitting.patterns import PATTERNS, get_pattern

@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import bbpe
-from bbpe.formats.known import rank_text
+from bbpe.formats.common.given import rank_text
 from bbpe.published.table import PUBLISHED, PublishedFile
 from bbpe.text import tokens_to_alphabet
 

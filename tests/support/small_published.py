@@ -12,7 +12,7 @@ import pytest
 from vocabularies import keys, merge_lines, vocab_of
 
 import bbpe
-from bbpe.formats.known import rank_text
+from bbpe.formats.common.given import rank_text
 from bbpe.published import find
 from bbpe.published.table import PUBLISHED, Form, Published, PublishedFile
 

@@ -12,8 +12,8 @@ from typing import Any, TypeAlias
 from ...core.column import Column
 from ...errors import VocabularyError
 from ...files import StrPath
-from ...formats.piece_rows import BYTE, CONTROL, UNKNOWN, UNUSED
-from ...formats.reading import read_text
+from ...formats.common.reading import read_text
+from ...formats.sentencepiece.piece_rows import BYTE, CONTROL, UNKNOWN, UNUSED
 from ...lazy import np
 from ...loading import load
 from ...records import replace

@@ -13,9 +13,9 @@ from ...core.normalizer import Normalizer as CompiledNormalizer
 from ...encoding.nbest import UnigramSampler
 from ...errors import VocabularyError
 from ...files import ReadFile
-from ...formats.piece_rows import BYTE, CONTROL, NORMAL, UNUSED, Piece, rows_of
-from ...formats.pieces import PieceModel as ListedPieces
-from ...formats.pieces import pieces_of, spec_of
+from ...formats.sentencepiece.piece_rows import BYTE, CONTROL, NORMAL, UNUSED, Piece, rows_of
+from ...formats.sentencepiece.pieces import PieceModel as ListedPieces
+from ...formats.sentencepiece.pieces import pieces_of, spec_of
 from ...lazy import lazy_property
 from ...pipeline.compiled_normalizers import compiled_normalizer, normalize_function
 from ...records import replace

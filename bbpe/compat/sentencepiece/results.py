@@ -8,7 +8,7 @@ from itertools import accumulate
 from struct import pack
 from typing import Any, TypeVar
 
-from ...formats.protobuf import bytes_field, number_field
+from ...formats.sentencepiece.protobuf import bytes_field, number_field
 from ...lazy import np
 from ...records import dataclass, field, replace
 

@@ -15,9 +15,9 @@ from ...spec.models import LongestMatchModel, WordPieceModel
 from ...spec.rules import SPACE_MARK, BertNormalizer, BertPreTokenizer, Template
 from ...spec.spec import TextRules, TokenizerSpec, make_spec
 from ...splitting.patterns import PATTERNS
-from ..known import Given
-from ..piece_rows import BYTE, CONTROL, NORMAL, UNKNOWN
-from ..reading import about
+from ..common.given import Given
+from ..common.reading import about
+from ..sentencepiece.piece_rows import BYTE, CONTROL, NORMAL, UNKNOWN
 from .fields import PREFIX, GGUFFields
 
 BERT, RWKV = "bert", "rwkv"

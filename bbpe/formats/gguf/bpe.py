@@ -20,14 +20,14 @@ from ...spec.rules import Characters
 from ...spec.spec import TextRules, TokenizerSpec, make_spec
 from ...spec.vocab import Vocab
 from ...splitting.patterns import PATTERNS, get_pattern
-from ..character_keys import read_keys
+from ..common.character_keys import read_keys
+from ..common.given import Given
+from ..common.key_tables import Keys
+from ..common.keys import byte_symbols, keys_of, merge_keys
+from ..common.ranks import live_merges
+from ..common.reading import about
 from ..huggingface.pre_tokenizers import PreTokenization
-from ..key_tables import Keys
-from ..keys import byte_symbols, keys_of, merge_keys
-from ..known import Given
-from ..piece_rows import CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED, Piece, padded
-from ..ranks import live_merges
-from ..reading import about
+from ..sentencepiece.piece_rows import CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED, Piece, padded
 from .fields import PREFIX, GGUFFields
 
 _FOLD = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)"

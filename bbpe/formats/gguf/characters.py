@@ -13,11 +13,11 @@ from ...files import StrPath
 from ...spec.rules import SPACE_MARK, Characters, Replace, Split
 from ...spec.spec import TextRules, TokenizerSpec, make_spec
 from ...splitting.patterns import PATTERNS
-from ..character_keys import read_keys
-from ..key_tables import Keys
-from ..known import Given
-from ..piece_rows import BYTE, CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED
-from ..reading import about
+from ..common.character_keys import read_keys
+from ..common.given import Given
+from ..common.key_tables import Keys
+from ..common.reading import about
+from ..sentencepiece.piece_rows import BYTE, CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED
 from .fields import PREFIX, GGUFFields
 
 #: A model of this kind has no name of a pre-tokenizer.

@@ -9,7 +9,7 @@ from ...errors import VocabularyError
 from ...files import StrPath
 from ...lazy import lazy_re
 from ...spec.rules import Template
-from ..key_tables import MergeKeys
+from ..common.key_tables import MergeKeys
 from .metadata import read_metadata
 
 PREFIX = "tokenizer.ggml."

@@ -17,9 +17,9 @@ from ...files import StrPath, temporary_folder
 from ...lazy import safe_import
 from ...pipeline.special_tokens import END_OF_TEXT
 from ...spec.spec import TextRules, TokenizerSpec
-from ..known import Given
-from ..piece_rows import UNKNOWN, Row
-from ..pieces import PieceModel
+from ..common.given import Given
+from ..sentencepiece.piece_rows import UNKNOWN, Row
+from ..sentencepiece.pieces import PieceModel
 from .bert import BERT, RWKV, read_bert, read_rwkv
 from .bpe import byte_level_pieces, read_byte_level
 from .characters import CHARACTERS, GEMMA, read_characters

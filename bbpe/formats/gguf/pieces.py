@@ -10,10 +10,10 @@ from __future__ import annotations
 from ...errors import VocabularyError
 from ...files import StrPath
 from ...spec.spec import TokenizerSpec
-from ..known import Given
-from ..piece_rows import BYTE
-from ..pieces import PieceModel, pieces_of, spec_of
-from ..reading import about
+from ..common.given import Given
+from ..common.reading import about
+from ..sentencepiece.piece_rows import BYTE
+from ..sentencepiece.pieces import PieceModel, pieces_of, spec_of
 from .fields import PREFIX, GGUFFields
 
 BPE, UNIGRAM = "llama", "t5"

@@ -12,9 +12,9 @@ from ...spec.models import UnigramModel, WordLevelModel
 from ...spec.rules import Normalizer, TokenOptions
 from ...spec.spec import MAX_ID, TokenizerSpec
 from ...text import WHITE_SPACE, alphabet_to_bytes
-from ..folder_config import FolderToken
-from ..keys import assigned_ids, in_alphabet
-from ..reading import Fields, well_formed
+from ..common.keys import assigned_ids, in_alphabet
+from ..common.reading import Fields, well_formed
+from ..transformers.folder import FolderToken
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,10 @@ from ...spec.merges import Merges
 from ...spec.models import OtherModel
 from ...spec.rules import BYTE_KEYS, SPACE_MARK, Characters
 from ...spec.vocab import Vocab
-from ..character_keys import read_keys
-from ..key_tables import Keys, MergeIds, MergeKeys, Unread
-from ..keys import byte_symbols, check_ids, in_alphabet
-from ..reading import Fields, shown, well_formed
+from ..common.character_keys import read_keys
+from ..common.key_tables import Keys, MergeIds, MergeKeys, Unread
+from ..common.keys import byte_symbols, check_ids, in_alphabet
+from ..common.reading import Fields, shown, well_formed
 from .added_tokens import AddedTokens
 from .own_fields import OWN, OwnFields, read_own_fields
 from .pre_tokenizers import PreTokenization

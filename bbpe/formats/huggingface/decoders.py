@@ -19,7 +19,7 @@ from ...spec.decoders import (
     WordPiece,
 )
 from ...spec.rules import PREPEND_SCHEMES, PrependScheme, Replace
-from ..reading import Fields, parts_of, shown
+from ..common.reading import Fields, parts_of, shown
 from .normalizers import read_replace, write_replace
 
 _KNOWN = (

@@ -21,7 +21,7 @@ from ...spec.rules import (
     UnicodeForm,
 )
 from ...splitting.regexes import compiled
-from ..reading import Fields, parts_of
+from ..common.reading import Fields, parts_of
 from .dialects import from_oniguruma, to_oniguruma
 
 _KNOWN = (

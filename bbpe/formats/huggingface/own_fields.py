@@ -11,7 +11,7 @@ from ...files import StrPath
 from ...records import dataclass
 from ...spec.models import UnigramModel
 from ...spec.spec import TokenizerSpec
-from ..reading import Fields, shown
+from ..common.reading import Fields, shown
 
 #: The name of the field.
 OWN = "bbpe"

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from ...files import StrPath
 from ...spec.rules import Template, TrimOffsets
 from ...spec.spec import MAX_ID, TokenizerSpec
-from ..reading import Fields, parts_of, shown
+from ..common.reading import Fields, parts_of, shown
 
 _KNOWN = "ByteLevel, TemplateProcessing, BertProcessing, RobertaProcessing or a Sequence of these"
 _MOST_TYPES = 255  # rows have type ids of 8 bits

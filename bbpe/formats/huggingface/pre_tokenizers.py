@@ -33,7 +33,7 @@ from ...spec.spec import TokenizerSpec
 from ...splitting.pattern_limits import MOST_STEPS
 from ...splitting.patterns import PATTERNS, Pattern, recognise
 from ...splitting.regexes import compiled
-from ..reading import Fields, parts_of
+from ..common.reading import Fields, parts_of
 from .decoders import read_prepend_scheme
 from .dialects import from_oniguruma, to_oniguruma
 from .normalizers import read_pattern

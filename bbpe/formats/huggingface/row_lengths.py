@@ -11,7 +11,7 @@ from typing import Any, get_args
 from ...files import StrPath
 from ...spec.rows import RowPadding, RowSide, RowTruncation, TruncationStrategy
 from ...spec.spec import MAX_ID
-from ..reading import Fields, shown
+from ..common.reading import Fields, shown
 from .own_fields import OWN
 
 _MOST = (1 << 62) - 1

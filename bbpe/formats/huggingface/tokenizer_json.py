@@ -19,14 +19,14 @@ from ...spec.models import UnigramModel, WordLevelModel, WordPieceModel
 from ...spec.rules import ESCAPED_MARK, SPACE_MARK, Normalizer, Replace
 from ...spec.spec import TextRules, TokenizerSpec, make_spec
 from ...splitting.patterns import get_pattern
-from ..character_keys import key_of, keys_of_characters
-from ..folder_config import WITHIN, FolderConfig, other_files, read_folder
-from ..key_tables import Keys, quick_document
-from ..keys import keys_of, merge_keys, without_added
-from ..known import Given
-from ..ranks import live_merges
-from ..reading import Fields, about, read_file, read_json
+from ..common.character_keys import key_of, keys_of_characters
+from ..common.given import Given
+from ..common.key_tables import Keys, quick_document
+from ..common.keys import keys_of, merge_keys, without_added
+from ..common.ranks import live_merges
+from ..common.reading import Fields, about, read_file, read_json
 from ..rows import FORMATS
+from ..transformers.folder import WITHIN, FolderConfig, other_files, read_folder
 from .added_tokens import AddedTokens, makes_texts, modelled_ids, read_added_tokens, spelled, write_added_tokens
 from .bpe import ReadModel, read_bpe
 from .decoders import read_decoder, write_decoder

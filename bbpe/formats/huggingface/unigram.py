@@ -11,9 +11,9 @@ from ...spec.rules import Characters
 from ...spec.spec import TokenizerSpec
 from ...spec.unigram import piece_scores
 from ...spec.vocab import Vocab
-from ..character_keys import keys_of_characters, read_keys
-from ..key_tables import Keys
-from ..reading import Fields, shown
+from ..common.character_keys import keys_of_characters, read_keys
+from ..common.key_tables import Keys
+from ..common.reading import Fields, shown
 from .own_fields import OWN, OwnFields, read_own_fields, write_own_fields
 from .scores import score_of, written_score
 

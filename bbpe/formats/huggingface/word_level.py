@@ -7,8 +7,8 @@ from typing import Any
 
 from ...spec.models import WordLevelModel
 from ...spec.spec import TokenizerSpec, keys_of_text
-from ..keys import check_ids, check_well_formed, key_of_unknown, take_unused, without_added
-from ..reading import Fields
+from ..common.keys import check_ids, check_well_formed, key_of_unknown, take_unused, without_added
+from ..common.reading import Fields
 
 _UNKNOWN = "<unk>"
 

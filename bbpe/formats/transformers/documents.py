@@ -8,15 +8,15 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ..errors import VocabularyError
-from ..records import dataclass, replace
-from ..spec.rows import RowPadding
-from ..spec.rules import SPACE_MARK, TokenOptions
-from ..spec.spec import TokenizerSpec
-from ..splitting.patterns import PATTERNS
-from .folder_config import FolderConfig, FolderToken, UsualTokens
-from .keys import CLASS, CONFIG, assigned_ids, class_field, class_of
-from .reading import Fields, read_json
+from ...errors import VocabularyError
+from ...records import dataclass, replace
+from ...spec.rows import RowPadding
+from ...spec.rules import SPACE_MARK, TokenOptions
+from ...spec.spec import TokenizerSpec
+from ...splitting.patterns import PATTERNS
+from ..common.keys import CLASS, CONFIG, assigned_ids, class_field, class_of
+from ..common.reading import Fields, read_json
+from .folder import FolderConfig, FolderToken, UsualTokens
 
 END_OF_TEXT = "<|endoftext|>"
 

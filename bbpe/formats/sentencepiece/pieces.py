@@ -11,16 +11,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, TypeAlias
 
-from ..core.piece_list import missing_character
-from ..errors import VocabularyError
-from ..files import StrPath
-from ..lazy import lazy_re, safe_import
-from ..records import dataclass, field, replace
-from ..spec.characters import CharacterModel, merge_order
-from ..spec.decoders import UNMARK
-from ..spec.merges import Merges
-from ..spec.models import UnigramModel, WordLevelModel
-from ..spec.rules import (
+from ...core.piece_list import missing_character
+from ...errors import VocabularyError
+from ...files import StrPath
+from ...lazy import lazy_re, safe_import
+from ...records import dataclass, field, replace
+from ...spec.characters import CharacterModel, merge_order
+from ...spec.decoders import UNMARK
+from ...spec.merges import Merges
+from ...spec.models import UnigramModel, WordLevelModel
+from ...spec.rules import (
     ALL_BLANKS,
     BYTE_KEYS,
     ESCAPED_MARK,
@@ -34,10 +34,10 @@ from ..spec.rules import (
     Template,
     TokenOptions,
 )
-from ..spec.spec import TextRules, TokenizerSpec, make_spec, usual_decoder
-from ..spec.vocab import Vocab
-from ..splitting.patterns import PATTERNS, Pattern
-from .known import Given
+from ...spec.spec import TextRules, TokenizerSpec, make_spec, usual_decoder
+from ...spec.vocab import Vocab
+from ...splitting.patterns import PATTERNS, Pattern
+from ..common.given import Given
 from .piece_rows import BYTE, CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED, PieceRows, Row, padded, rows_of
 
 #: The text that SentencePiece decodes the unknown piece to by default.
@@ -293,7 +293,7 @@ def _normalizers(model: PieceModel, kept: Sequence[str]) -> tuple[Normalizer, ..
     squeezes = model.remove_extra_whitespaces
     if model.charsmap:
         safe_import("bbpe.pipeline.charsmap")
-        from ..pipeline.charsmap import check_charsmap
+        from ...pipeline.charsmap import check_charsmap
 
         check_charsmap(model.charsmap)
     if model.charsmap or suffix:

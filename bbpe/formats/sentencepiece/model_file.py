@@ -9,16 +9,16 @@ from collections.abc import Iterable
 from pathlib import Path
 from struct import pack
 
-from ..errors import VocabularyError
-from ..files import StrPath, read_bytes
-from ..lazy import safe_import
-from ..spec.spec import TokenizerSpec
-from .known import Given
+from ...errors import VocabularyError
+from ...files import StrPath, read_bytes
+from ...lazy import safe_import
+from ...spec.spec import TokenizerSpec
+from ..common.given import Given
+from ..common.reading import about
+from ..rows import FORMATS
 from .piece_rows import CONTROL, NORMAL, UNKNOWN, Piece, PieceRows
 from .pieces import UNKNOWN_TEXT, PieceModel, Unit, pieces_of, spec_of
 from .protobuf import BYTES, Message, WireError, bytes_field, fields_of, float_of, number_field
-from .reading import about
-from .rows import FORMATS
 
 _UNIGRAM, _BPE, _WORDS = 1, 2, 3
 _UNITS: dict[int, Unit] = {_WORDS: "word", 4: "character"}
@@ -48,8 +48,8 @@ def load(path: StrPath, given: Given) -> TokenizerSpec:
     """
     folder = Path(path)
     if folder.is_dir():
-        safe_import("bbpe.formats.piece_classes")
-        from .piece_classes import load_class
+        safe_import("bbpe.formats.transformers.pieces")
+        from ..transformers.pieces import load_class
 
         made = load_class(folder, read_model, given)
         if made is not None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from struct import unpack_from
 
-from ..records import dataclass, field
+from ...records import dataclass, field
 
 #: Kinds of values: a number, eight bytes, a number of bytes, four bytes.
 VARINT, EIGHT, BYTES, FOUR = 0, 1, 2, 5

@@ -13,10 +13,10 @@ the same live merges in the same order give the same ids.
 
 from __future__ import annotations
 
-from ..core.bpe import BPE
-from ..errors import VocabularyError
-from ..records import dataclass, replace
-from ..spec.spec import TokenizerSpec
+from ...core.bpe import BPE
+from ...errors import VocabularyError
+from ...records import dataclass, replace
+from ...spec.spec import TokenizerSpec
 
 Merge = tuple[int, int, int]
 

@@ -11,16 +11,16 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ..errors import VocabularyError
-from ..records import dataclass, replace
-from ..spec.rules import TokenOptions
-from ..spec.spec import TokenizerSpec
-from .class_documents import ClassTokens, class_fields, refused_class, usual_tokens, with_padding
-from .folder_config import FolderConfig, UsualTokens, other_files, read_folder
-from .huggingface.tokenizer_json import read_document
-from .keys import CONFIG, class_of
-from .known import Given
-from .reading import Fields
+from ...errors import VocabularyError
+from ...records import dataclass, replace
+from ...spec.rules import TokenOptions
+from ...spec.spec import TokenizerSpec
+from ..common.given import Given
+from ..common.keys import CONFIG, class_of
+from ..common.reading import Fields
+from ..huggingface.tokenizer_json import read_document
+from .documents import ClassTokens, class_fields, refused_class, usual_tokens, with_padding
+from .folder import FolderConfig, UsualTokens, other_files, read_folder
 
 UNKNOWN = "[UNK]"
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypeAlias, overload
 
-from ..core.piece_list import PieceList
-from ..errors import VocabularyError
-from ..files import StrPath
-from ..spec.models import UnigramModel
-from ..spec.rules import BYTE_KEYS, SPACE_MARK, Characters
-from ..spec.spec import TokenizerSpec
-from .character_keys import key_of
+from ...core.piece_list import PieceList
+from ...errors import VocabularyError
+from ...files import StrPath
+from ...spec.models import UnigramModel
+from ...spec.rules import BYTE_KEYS, SPACE_MARK, Characters
+from ...spec.spec import TokenizerSpec
+from ..common.character_keys import key_of
 
 #: The types of pieces in models and in GGUF files.
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)

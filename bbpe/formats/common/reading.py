@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NoReturn, TypeVar
 
-from ..errors import VocabularyError
-from ..files import StrPath, read_bytes
+from ...errors import VocabularyError
+from ...files import StrPath, read_bytes
 
 _MOST_BYTES = 1 << 30
 _REQUIRED: Any = object()

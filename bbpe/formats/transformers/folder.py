@@ -13,11 +13,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ..errors import VocabularyError
-from ..records import dataclass, field, replace
-from ..spec.rules import Prefix, TokenOptions
-from ..spec.spec import MAX_ID, TokenizerSpec, other_tokens, without_specials
-from .reading import Fields, read_file, read_json, shown
+from ...errors import VocabularyError
+from ...records import dataclass, field, replace
+from ...spec.rules import Prefix, TokenOptions
+from ...spec.spec import MAX_ID, TokenizerSpec, other_tokens, without_specials
+from ..common.reading import Fields, read_file, read_json, shown
 
 CONFIG, _MAP, _ADDED = "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"
 #: Files that do not define the vocabulary and are saved unchanged.

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from ..errors import VocabularyError
-from ..lazy import safe_import
-from ..records import dataclass
-from ..splitting.patterns import PATTERNS, Pattern, get_pattern
+from ...errors import VocabularyError
+from ...lazy import safe_import
+from ...records import dataclass
+from ...splitting.patterns import PATTERNS, Pattern, get_pattern
 
 _CHAT = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
 
@@ -76,7 +76,7 @@ def recognise(text: bytes) -> Given:
     from hashlib import sha256
 
     safe_import("bbpe.published.table")
-    from ..published.table import PUBLISHED
+    from ...published.table import PUBLISHED
 
     digest = sha256(text).hexdigest()
     name = next((name for name in _NAMES if PUBLISHED[name].forms[0].files[0].sha256 == digest), None)

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
-from ..errors import VocabularyError
-from ..files import ReadFile, StrPath
-from ..records import replace
-from ..spec.merges import Merges
-from ..spec.rules import Characters
-from ..spec.spec import MAX_ID, TokenizerSpec, make_spec
-from ..spec.vocab import Vocab
-from ..text import alphabet_to_bytes, tokens_to_alphabet
+from ...errors import VocabularyError
+from ...files import ReadFile, StrPath
+from ...records import replace
+from ...spec.merges import Merges
+from ...spec.rules import Characters
+from ...spec.spec import MAX_ID, TokenizerSpec, make_spec
+from ...spec.vocab import Vocab
+from ...text import alphabet_to_bytes, tokens_to_alphabet
+from ..transformers.model_types import CLASS_OF_TYPE
+from .given import Given, needed_pattern, rank_text
 from .key_tables import Keys, MergeIds, MergeKeys, vocab_of_bytes
-from .known import Given, needed_pattern, rank_text
-from .model_types import CLASS_OF_TYPE
 from .ranks import live_merges
 from .reading import Fields, about, read_file, read_json, read_text, shown, well_formed
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from ..errors import VocabularyError
-from ..files import StrPath
-from ..records import replace
-from ..spec.rules import BYTE_KEYS, SPACE_MARK, Characters
-from ..spec.spec import TokenizerSpec, byte_tokens
-from ..spec.vocab import Vocab
-from ..text import alphabet_to_bytes, bytes_to_alphabet
+from ...errors import VocabularyError
+from ...files import StrPath
+from ...records import replace
+from ...spec.rules import BYTE_KEYS, SPACE_MARK, Characters
+from ...spec.spec import TokenizerSpec, byte_tokens
+from ...spec.vocab import Vocab
+from ...text import alphabet_to_bytes, bytes_to_alphabet
 from .key_tables import Keys
 from .keys import check_well_formed
 

@@ -9,14 +9,14 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
-from ..core.json_text import find_members
-from ..core.token_table import TokenTable
-from ..errors import VocabularyError
-from ..files import StrPath
-from ..records import dataclass
-from ..spec.merges import Merges
-from ..spec.vocab import Vocab
-from ..text import alphabet_to_bytes
+from ...core.json_text import find_members
+from ...core.token_table import TokenTable
+from ...errors import VocabularyError
+from ...files import StrPath
+from ...records import dataclass
+from ...spec.merges import Merges
+from ...spec.vocab import Vocab
+from ...text import alphabet_to_bytes
 from .reading import loads
 
 

@@ -10,11 +10,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..records import dataclass, replace
-from ..spec.merges import Merges
-from ..spec.rules import SPACE_MARK, TokenOptions
-from ..spec.spec import TokenizerSpec
-from .class_documents import (
+from ...records import dataclass, replace
+from ...spec.merges import Merges
+from ...spec.rules import SPACE_MARK, TokenOptions
+from ...spec.spec import TokenizerSpec
+from ..common.given import Given
+from ..common.key_tables import Keys, MergeIds
+from ..common.keys import CONFIG, class_of
+from ..common.reading import Fields
+from ..huggingface.tokenizer_json import read_document
+from ..sentencepiece.piece_rows import CONTROL, UNKNOWN, USER_DEFINED, Row
+from ..sentencepiece.pieces import PieceModel
+from .documents import (
     ClassTokens,
     class_fields,
     flag,
@@ -28,15 +35,8 @@ from .class_documents import (
     usual_tokens,
     with_padding,
 )
-from .folder_config import FolderConfig, FolderToken, UsualTokens, other_files, read_folder
-from .huggingface.tokenizer_json import read_document
-from .key_tables import Keys, MergeIds
-from .keys import CONFIG, class_of
-from .known import Given
+from .folder import FolderConfig, FolderToken, UsualTokens, other_files, read_folder
 from .language_codes import MBART, MBART50
-from .piece_rows import CONTROL, UNKNOWN, USER_DEFINED, Row
-from .pieces import PieceModel
-from .reading import Fields
 
 _Vocab = list[tuple[str, float]]
 

@@ -10,17 +10,17 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ..records import dataclass, field, replace
-from ..spec.rules import TokenOptions
-from ..spec.spec import TokenizerSpec
-from ..splitting.patterns import PATTERNS
-from .class_documents import END_OF_TEXT, ClassTokens, class_fields, flag, usual_tokens, with_padding
-from .folder_config import other_files, read_folder
-from .huggingface.dialects import to_oniguruma
-from .huggingface.tokenizer_json import read_document
-from .key_tables import Keys, MergeIds, MergeKeys
-from .keys import CONFIG, class_of
-from .known import Given
+from ...records import dataclass, field, replace
+from ...spec.rules import TokenOptions
+from ...spec.spec import TokenizerSpec
+from ...splitting.patterns import PATTERNS
+from ..common.given import Given
+from ..common.key_tables import Keys, MergeIds, MergeKeys
+from ..common.keys import CONFIG, class_of
+from ..huggingface.dialects import to_oniguruma
+from ..huggingface.tokenizer_json import read_document
+from .documents import END_OF_TEXT, ClassTokens, class_fields, flag, usual_tokens, with_padding
+from .folder import other_files, read_folder
 
 _Template = Callable[[ClassTokens], Any]
 _NFC = {"type": "NFC"}

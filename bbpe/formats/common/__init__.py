@@ -1,0 +1,1 @@
+"""Parts of files that several formats have: keys, merges, ranks, JSON, and the arguments of a caller."""

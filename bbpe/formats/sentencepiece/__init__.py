@@ -1,0 +1,1 @@
+"""SentencePiece's `.model` files, and pieces of any file."""

@@ -1,0 +1,1 @@
+"""Folders as HF's `transformers` reads them: a class, its configuration and a vocabulary."""
