@@ -8,8 +8,9 @@ from pathlib import Path
 
 from bbpe import formats
 from bbpe.encoding.plan import uncompiled
-from bbpe.formats.common.keys import CONFIG, class_of
 from bbpe.formats.common.ranks import live_merges
+from bbpe.formats.transformers.classes import class_name
+from bbpe.formats.transformers.folder import ClassFolder
 from bbpe.report.terminal import line_columns, wrapped
 from bbpe.report.unusual import missing_bytes, treatment, unusual
 from bbpe.spec.models import WordLevelModel, WordPieceModel
@@ -104,9 +105,9 @@ def _facts(name: str, pattern: str | None) -> dict[str, object]:
 
 def _class(path: Path, kind: str | None) -> str | None:
     """The class of `transformers` that defines the rules of a vocabulary without a tokenizer.json."""
-    if kind == "gpt2":
-        return class_of((path if path.is_dir() else path.parent) / CONFIG) or None
-    return class_of(path / CONFIG) or None if kind == "sentencepiece" and path.is_dir() else None
+    if kind == "gpt2" or (kind == "sentencepiece" and path.is_dir()):
+        return class_name(ClassFolder.of(path)) or None
+    return None
 
 
 def _name(rule: object) -> str:

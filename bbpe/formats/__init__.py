@@ -18,7 +18,7 @@ from ..splitting.patterns import Pattern
 from .common.given import Given
 from .common.reading import about, read_json, shown
 from .rows import FORMATS, Format
-from .transformers.folder import WITHIN, with_folder
+from .transformers.folder import WITHIN, ClassFolder
 
 __all__ = [
     "FORMATS", "Format", "Given", "check_whole", "checked_format", "dump", "file_path", "format_of", "load", "put",
@@ -40,7 +40,7 @@ _REFUSED = {
 }
 _WEB_PAGES = (b"<!doctype", b"<html")
 
-_HEAD_BYTES = 1 << 16
+_HEAD_BYTES, _SHOWN_BYTES = 1 << 16, 64
 # the fewest keys of a byte-level vocabulary, and the most fields that a message shows
 _LEAST_KEYS, _SHOWN_KEYS = 256, 5
 
@@ -58,7 +58,7 @@ def sniff(path: StrPath) -> str:
     """
     checked = file_path(path)
     if checked.is_dir():
-        return _sniff_folder(checked)
+        return _sniff_folder(ClassFolder(checked))
     try:
         with open_file(checked) as file:
             head = file.read(_HEAD_BYTES)
@@ -103,25 +103,28 @@ def load(
     Raises `VocabularyError` naming the file, the position and the expectation; `PatternError` on a pattern that is
     unknown or cannot be followed exactly; `OSError` when a file cannot be read.
     """
-    row, given = FORMATS[sniff(path)], Given(pattern, _checked_specials(special_tokens), name)
+    folder = ClassFolder(Path(path)) if isinstance(path, str | os.PathLike) and Path(path).is_dir() else None
+    row = FORMATS[sniff(path) if folder is None else _sniff_folder(folder)]
     source = Path(path)
+    if folder is None and any(source.with_name(other).exists() for other in WITHIN):
+        folder = ClassFolder(source.parent)
+    given = Given(pattern, _checked_specials(special_tokens), name, folder)
     if source.is_dir() and len(row.names) == 1 and len(row.names[0]) == 1:
         source = source / row.names[0][0]
     try:
         with about(source):
-            spec = row.load(source, given)
-            if spec.files or not _has_folder(source):
+            spec = row.load(source if folder is None else folder.opened(source), given)
+            if spec.files or folder is None or not _has_folder(source, folder):
                 return spec  # a class of tokenizers has read the folder itself
-            return with_folder(spec, source.parent if source.is_file() else source)
+            return folder.completed(spec)
     except RecursionError:
         raise VocabularyError("the file is nested too deeply; expected a vocabulary", path=source) from None
 
 
-def _has_folder(source: Path) -> bool:
+def _has_folder(source: Path, folder: ClassFolder) -> bool:
     """Return whether a vocabulary, other than a tokenizer.json, has a name by which `transformers` reads a folder."""
     names = {name for row in FORMATS.values() if row.has_folder for name in row.names[0]}
-    folder = source if source.is_dir() else source.parent
-    return (source.is_dir() or source.name in names) and any((folder / other).exists() for other in WITHIN)
+    return (source.is_dir() or source.name in names) and folder.has_others
 
 
 def written(spec: TokenizerSpec, path: StrPath, format: str | None = None) -> dict[Path, bytes]:  # noqa: A002
@@ -241,17 +244,16 @@ def file_path(path: object) -> Path:
     return Path(PurePosixPath(os.fspath(path)).name) if is_remote(path) else local_path(path, "")
 
 
-def _sniff_folder(folder: Path) -> str:
+def _sniff_folder(folder: ClassFolder) -> str:
     for name, row in FORMATS.items():
-        found = next((files for files in row.names if all((folder / file).is_file() for file in files)), None)
+        found = next((files for files in row.names if all((folder.path / file).is_file() for file in files)), None)
         if found is not None:
             for file in found:
-                with open_file(folder / file) as opened:
-                    _check_refused(opened.read(64), folder / file)
+                _check_refused(folder.file(file).data[:_SHOWN_BYTES], folder.path / file)
             return name
-    entries = sorted(entry.name for entry in folder.iterdir())
+    entries = sorted(entry.name for entry in folder.path.iterdir())
     shown = ", ".join(entries[:8]) + (", ..." if len(entries) > 8 else "")
-    return _refuse(f"found a folder with {shown}" if entries else "found an empty folder", folder)
+    return _refuse(f"found a folder with {shown}" if entries else "found an empty folder", folder.path)
 
 
 def _missing(path: Path, row: Format) -> int | None:

@@ -10,29 +10,27 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from ..core.token_table import TokenTable
 from ..errors import VocabularyError
 from ..files import ReadFile, StrPath
 from ..lazy import safe_import
-from ..spec.spec import TokenizerSpec
-from .common.given import Given
-from .common.key_tables import Keys
-from .common.keys import (
-    CONFIG,
-    check_ids,
-    class_of,
-    file_merges,
-    keys_of,
-    merges_text,
-    read_merges,
-    spec_of_files,
-)
-from .common.reading import read_file, read_json, shown
+from ..records import replace
+from ..spec.merges import Merges
+from ..spec.rules import Characters
+from ..spec.spec import TokenizerSpec, make_spec
+from ..splitting.patterns import PATTERNS
+from .common.given import Given, needed_pattern, rank_text
+from .common.key_tables import Keys, MergeIds, MergeKeys, vocab_of_bytes
+from .common.keys import byte_symbols, check_ids, in_alphabet, keys_of, merge_keys
+from .common.ranks import live_merges
+from .common.reading import about, read_file, read_json, read_text, shown
 from .rows import FORMATS
-from .transformers.documents import config_file
+from .transformers.folder import CLASS, CONFIG
 
 NAMES = FORMATS["gpt2"].names
+_END_OF_TEXT = "<|endoftext|>"
 
 
 def load(path: StrPath, given: Given) -> TokenizerSpec:
@@ -47,15 +45,18 @@ def load(path: StrPath, given: Given) -> TokenizerSpec:
     parts or result have no id, and a single byte without a token.
     """
     vocab_path, merges_path = find(path, NAMES)
-    if vocab_path.name == NAMES[0][0] and class_of(vocab_path.with_name(CONFIG)):
-        safe_import("bbpe.formats.transformers.merges")
-        from .transformers.merges import class_row, load_class
+    folder = given.folder_of(vocab_path)
+    has_class = vocab_path.name == NAMES[0][0] and folder.class_field[0]
+    keys = _keys(folder.opened(vocab_path))
+    merges = read_merges(folder.opened(merges_path), keys)
+    if has_class:
+        safe_import("bbpe.formats.transformers.load")
+        from .transformers.load import load_merges
 
-        row, keys = class_row(vocab_path.with_name(CONFIG)), _keys(vocab_path)
-        if row is not None:
-            merges = read_merges(merges_path, keys)
-            return load_class(row, vocab_path, keys, merges, given)
-    return load_files(vocab_path, merges_path, given)
+        made = load_merges(vocab_path, folder, keys, merges, given)
+        if made is not None:
+            return made
+    return spec_of_files(keys, merges, given, path=vocab_path, kind="a vocab.json")
 
 
 def load_files(vocab_path: StrPath, merges_path: StrPath, given: Given) -> TokenizerSpec:
@@ -84,10 +85,10 @@ def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:
     Raises `VocabularyError` when the spec needs the look-up of whole pretokens, or when a special token looks like an
     ordinary one.
     """
-    merges = merges_text(spec, file_merges(spec, path=path))
+    merges = merges_file(spec, path)
     vocab = json.dumps(keys_of(spec, path=path), ensure_ascii=False, separators=(",", ":"))
     vocab_name, merges_name = NAMES[0]
-    return {path / vocab_name: vocab.encode(), path / merges_name: merges.encode(), **config_file(spec, path)}
+    return {path / vocab_name: vocab.encode(), path / merges_name: merges, **config_file(spec, path)}
 
 
 def find(path: StrPath, names: Sequence[tuple[str, ...]]) -> tuple[Path, Path]:
@@ -106,3 +107,113 @@ def find(path: StrPath, names: Sequence[tuple[str, ...]]) -> tuple[Path, Path]:
                 return source.with_name(prefix + pair[0]), source.with_name(prefix + pair[1])
     expected = " or ".join(f"{vocab} next to {merges}" for vocab, merges in names)
     raise VocabularyError(f"found a file of another name; expected {expected}", path=path)
+
+
+def merges_file(spec: TokenizerSpec, path: StrPath) -> bytes:
+    """Return a `merges.txt`, which cannot request the look-up of whole pretokens.
+
+    Raises `VocabularyError` when the spec needs that look-up.
+    """
+    live = live_merges(spec) if spec.merges is None or spec.whole_pretokens else None
+    if live is not None and spec.whole_pretokens and live.unmade:
+        raise VocabularyError(
+            f"{len(live.unmade)} tokens are found only as whole pretokens, such as {spec.vocab[live.unmade[0]]!r}, "
+            "which merges.txt cannot express; write tokenizer.json or a .tiktoken file",
+            path=path,
+        )
+    merges = spec.merges if spec.merges is not None or live is None else live.merges
+    lines = (f"{left} {right}\n" for left, right in merge_keys(spec, merges or ()))
+    return ("#version: 0.2\n" + "".join(lines)).encode()
+
+
+def config_file(spec: TokenizerSpec, folder: Path) -> dict[Path, bytes]:
+    """Return the `tokenizer_config.json` for a folder of a vocabulary and merges: the class of GPT-2 and the tokens.
+
+    Other fields of an existing file are kept.  The result is empty for a pattern other than GPT-2's.
+    """
+    if spec.pattern != PATTERNS["gpt2"]:
+        return {}
+    config = folder / CONFIG
+    found = read_json(config) if config.is_file() else None
+    values: dict[str, Any] = {CLASS: "GPT2Tokenizer", **(found if isinstance(found, dict) else {})}
+    if _END_OF_TEXT not in spec.special_tokens:
+        values |= {f"{use}_token": None for use in ("bos", "eos", "unk")}
+    known = {**spec.added_tokens, **spec.special_tokens}
+    if known.keys() - {_END_OF_TEXT} or "added_tokens_decoder" in values:
+        flags = {"lstrip": False, "rstrip": False, "single_word": False, "normalized": False}
+        values["added_tokens_decoder"] = {
+            str(token_id): {"content": text, **flags, "special": text in spec.special_tokens}
+            for text, token_id in sorted(known.items(), key=lambda item: item[1])
+        }
+    return {config: json.dumps(values).encode()}
+
+
+def read_merges(path: StrPath, keys: Keys) -> MergeKeys | MergeIds:
+    """Read a `merges.txt`: a pair of keys on each line, with one blank between, after an optional `#version` line.
+
+    Raises `VocabularyError` with the line that is not a pair.
+    """
+    data = read_file(path)
+    start = data.find(b"\n") + 1 if data.startswith(b"#version") else 0
+    listed = Merges.of_lines(data, start, max(start, len(data.rstrip(b"\r\n"))), keys.table)
+    return _merge_lines(ReadFile(Path(path), data)) if listed is None else MergeIds(listed, keys)
+
+
+def _merge_lines(path: StrPath) -> MergeKeys:
+    """Read line by line a file that the compiled reader did not accept; errors name the line."""
+    lines = read_text(path).rstrip("\r\n").split("\n")
+    first = 1 if lines[0].startswith("#version") else 0
+    pairs: list[tuple[str, str]] = []
+    for number, line in enumerate(lines[first:], first + 1):
+        parts = line.removesuffix("\r").split(" ", 2)
+        if len(parts) != 2 or not parts[0] or not parts[1]:
+            if line == "" and len(lines) == 1:
+                break
+            raise VocabularyError(
+                f"found {line[:60]!r}; expected two tokens with one blank between", path=path, place=f"line {number}"
+            )
+        pairs.append((parts[0], parts[1]))
+    return MergeKeys(pairs, path, lambda number: f"line {first + 1 + number}")
+
+
+def spec_of_files(keys: Keys, merges: MergeKeys | MergeIds, given: Given, *, path: StrPath, kind: str) -> TokenizerSpec:
+    """Return the spec of a file of keys and a file of merges, which have no pattern and do not mark special tokens.
+
+    A key that cannot be an ordinary token is a special token: a key outside the byte alphabet, or a key of several
+    ASCII characters that is in no merge.  `special_tokens` replaces these.
+    """
+    plain = _special_keys(keys, merges)
+    tokens = vocab_of_bytes(keys, plain, path=path)
+    whole = given.or_known(lambda: rank_text(tokens))
+    if whole.pattern is None:
+        whole = replace(whole, pattern=_class_pattern(path, given))
+    ordinary, special = tokens, given.special_tokens
+    if special is not None:
+        ordinary = vocab_of_bytes(keys, [key for key in plain if special.get(key) == plain[key]], path=path)
+    listed = merges.merges(keys, tokens)
+    with about(path):
+        return make_spec(
+            ordinary,
+            listed,
+            pattern=needed_pattern(whole, kind),
+            special_tokens=plain or whole.special_tokens if special is None else special,
+            name=whole.name,
+            characters=byte_symbols(ordinary, Characters(are_bytes=True)),
+        )
+
+
+def _special_keys(keys: Keys, merges: MergeKeys | MergeIds) -> dict[str, int]:
+    unused = merges.unused(keys)
+    return {key: keys[key] for key in unused if (key.isascii() and len(key) > 1) or not in_alphabet(key)}
+
+
+def _class_pattern(path: StrPath, given: Given) -> str | None:
+    """Return the pattern of the class of a folder; `None` unless it has GPT-2's and no other rules."""
+    folder = given.folder_of(Path(path))
+    if not folder.class_field[0]:
+        return None
+    safe_import("bbpe.formats.transformers.classes")
+    from .transformers.classes import MERGES, class_name, class_row
+
+    row = class_row(class_name(folder), MERGES)
+    return "gpt2" if row is not None and not row.pattern and not row.normalizers else None

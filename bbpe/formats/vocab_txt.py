@@ -12,11 +12,10 @@ from ..files import StrPath
 from ..spec.spec import TokenizerSpec
 from .common.given import Given
 from .common.key_tables import Keys
-from .common.keys import check_ids, file_merges, keys_of, merges_text, read_merges, spec_of_files
+from .common.keys import check_ids, keys_of
 from .common.reading import read_text
-from .gpt2_files import find
+from .gpt2_files import config_file, find, merges_file, read_merges, spec_of_files
 from .rows import FORMATS
-from .transformers.documents import config_file
 
 NAMES = FORMATS["vocab_txt"].names
 _MOST_DIGITS = 20
@@ -31,13 +30,10 @@ def load(path: StrPath, given: Given) -> TokenizerSpec:
     whose parts or result have no id, and a single byte without a token.
     """
     vocab_path, merges_path = find(path, NAMES)
-    return load_files(vocab_path, merges_path, given)
-
-
-def load_files(vocab_path: StrPath, merges_path: StrPath, given: Given) -> TokenizerSpec:
-    """Read two files with any names; `load` documents the other arguments."""
-    keys = Keys.of(check_ids(_parse(vocab_path), path=vocab_path))
-    return spec_of_files(keys, read_merges(merges_path, keys), given, path=vocab_path, kind="a vocab.txt")
+    folder = given.folder_of(vocab_path)
+    keys = Keys.of(check_ids(_parse(folder.opened(vocab_path)), path=vocab_path))
+    merges = read_merges(folder.opened(merges_path), keys)
+    return spec_of_files(keys, merges, given, path=vocab_path, kind="a vocab.txt")
 
 
 def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:
@@ -48,7 +44,7 @@ def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:
     Raises `VocabularyError` when the spec needs the look-up of whole pretokens, and when a special token looks like an
     ordinary one or has a line break.
     """
-    merges = merges_text(spec, file_merges(spec, path=path))
+    merges = merges_file(spec, path)
     keys = keys_of(spec, path=path)
     broken = next((key for key in keys if "\n" in key or key.endswith("\r")), None)
     if broken is not None:
@@ -56,7 +52,7 @@ def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:
         raise VocabularyError(problem, path=path)
     vocab = "".join(f"{key} {token_id}\n" for key, token_id in keys.items())
     vocab_name, merges_name = NAMES[0]
-    return {path / vocab_name: vocab.encode(), path / merges_name: merges.encode(), **config_file(spec, path)}
+    return {path / vocab_name: vocab.encode(), path / merges_name: merges, **config_file(spec, path)}
 
 
 def _parse(path: StrPath) -> dict[str, int]:

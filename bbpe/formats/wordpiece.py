@@ -1,8 +1,8 @@
 """WordPiece: BERT's `vocab.txt` with one token on each line.
 
 A `vocab.txt` does not contain the rules for texts.  They come from the class and the options in the
-`tokenizer_config.json` of its folder (`transformers.words`).  Without a class texts are lower-cased unless a token has
-an upper-case letter, because no lower-cased text could match such a token.
+`tokenizer_config.json` of its folder.  Without a class texts are lower-cased unless a token has an upper-case letter,
+because no lower-cased text could match such a token.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ def load(path: StrPath, given: Given) -> TokenizerSpec:
     Raises `VocabularyError` with file and line on a repeated token, and with the field on a class that reads such a
     file by other rules and on a token of the class that is missing.
     """
-    safe_import("bbpe.formats.transformers.words")
-    from .transformers.words import load_words
+    safe_import("bbpe.formats.transformers.load")
+    from .transformers.load import load_words
 
-    source = Path(path) / NAMES[0][0] if Path(path).is_dir() else Path(path)
-    return load_words(source, _read(source), given)
+    file = Path(path) / NAMES[0][0] if Path(path).is_dir() else path
+    return load_words(Path(file), _read(file), given)
 
 
 def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:
@@ -72,7 +72,7 @@ def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:
     return {path: data} if path.suffix else {path / NAMES[0][0]: data, path / _CONFIG: _config(spec, bert)}
 
 
-def _read(path: Path) -> dict[str, int]:
+def _read(path: StrPath) -> dict[str, int]:
     lines = read_text(path).split("\n")
     if lines[-1] == "":
         lines.pop()

@@ -11,7 +11,7 @@ from pathlib import Path
 from ..core.image import BUILD
 from ..files import StrPath, digest_of, read_bytes
 from ..formats.rows import FORMATS
-from ..formats.transformers.folder import other_files
+from ..formats.transformers.folder import ClassFolder
 from ..lazy import IMPORTED, hashlib
 
 #: The bytes of a vocabulary that is worth a file: a smaller one is read in milliseconds, a larger one is a whole model.
@@ -70,7 +70,7 @@ def _sources(source: Path) -> Iterator[str | bytes]:
     if not _LEAST <= sum(path.stat().st_size for path in files) <= _MOST:
         raise ValueError("the vocabulary is not worth a file")
     yield from map(digest_of, files)
-    others = other_files(folder)
+    others = ClassFolder(folder).other_files()
     if sum(map(len, others.values())) > _MOST_BESIDE:
         raise ValueError("the files beside the vocabulary are too large")
     for name, data in others.items():

@@ -12,8 +12,7 @@ import pytest
 from bbpe.core.json_text import find_members
 from bbpe.core.token_table import TokenTable
 from bbpe.errors import VocabularyError
-from bbpe.formats import Given
-from bbpe.formats.common import keys as key_files
+from bbpe.formats import Given, gpt2_files
 from bbpe.formats.common.key_tables import Keys, MergeIds, MergeKeys, quick_document, vocab_of_bytes
 from bbpe.formats.common.reading import loads
 from bbpe.formats.huggingface import tokenizer_json
@@ -147,7 +146,7 @@ def test_merges_are_those_of_the_slower_reader(seed: int, prefix: str, tmp_path:
         path = tmp_path / "merges.txt"
         path.write_bytes(("#version: 0.2\n" * rng.randint(0, 1) + "\r\n".join(lines)).encode())
         try:
-            by_lines = key_files.read_merges(path, keys).merges(keys, Vocab(dict(keys.table.pairs())))
+            by_lines = gpt2_files.read_merges(path, keys).merges(keys, Vocab(dict(keys.table.pairs())))
         except VocabularyError:
             assert slow(lines, keys, "") is None, lines
         else:

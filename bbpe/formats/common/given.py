@@ -8,22 +8,32 @@ are those of `bbpe/published/table.py`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 from ...errors import VocabularyError
 from ...lazy import safe_import
 from ...records import dataclass
 from ...splitting.patterns import PATTERNS, Pattern, get_pattern
+from ..transformers.folder import ClassFolder
 
 _CHAT = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
 
 
 @dataclass(frozen=True)
 class Given:
-    """The arguments of a caller for a file; each replaces what the file says, unless it is `None`."""
+    """The arguments of a caller for a file, each of which replaces what the file says, unless it is `None`.
+
+    `folder` is that of the file, if other files in it were opened before.
+    """
 
     pattern: str | Sequence[str] | Pattern | None = None
     special_tokens: Mapping[str, int] | None = None
     name: str | None = None
+    folder: ClassFolder | None = None
+
+    def folder_of(self, vocabulary: Path) -> ClassFolder:
+        """Return the folder of a file, with the files in it that were opened before."""
+        return self.folder or ClassFolder.of(vocabulary)
 
     def pattern_or(self, usual: Pattern) -> Pattern:
         """Return the pattern that is given, or that of the file."""
@@ -42,6 +52,7 @@ class Given:
             known.pattern if self.pattern is None else self.pattern,
             known.special_tokens if self.special_tokens is None else self.special_tokens,
             known.name if self.name is None else self.name,
+            self.folder,
         )
 
 

@@ -1,23 +1,16 @@
-"""Vocabularies as keys in the byte alphabet, and merges as pairs of keys, for the four formats that use them."""
+"""Keys of vocabularies: checks, ids, and those of a spec in the byte alphabet."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from pathlib import Path
 
 from ...errors import VocabularyError
-from ...files import ReadFile, StrPath
-from ...records import replace
-from ...spec.merges import Merges
+from ...files import StrPath
 from ...spec.rules import Characters
-from ...spec.spec import MAX_ID, TokenizerSpec, make_spec
+from ...spec.spec import MAX_ID, TokenizerSpec
 from ...spec.vocab import Vocab
 from ...text import alphabet_to_bytes, tokens_to_alphabet
-from ..transformers.model_types import CLASS_OF_TYPE
-from .given import Given, needed_pattern, rank_text
-from .key_tables import Keys, MergeIds, MergeKeys, vocab_of_bytes
-from .ranks import live_merges
-from .reading import Fields, about, read_file, read_json, read_text, shown, well_formed
+from .reading import Fields, shown, well_formed
 
 
 def check_ids(keys: Mapping[str, object], *, path: StrPath, place: str | None = None) -> dict[str, int]:
@@ -49,100 +42,6 @@ def byte_symbols(vocab: Vocab, characters: Characters) -> Characters | None:
     """Return `characters` for a byte-level vocabulary, `None` if all bytes are tokens and there are no marks."""
     is_complete = all(vocab.has_token(bytes((byte,))) for byte in range(256))
     return None if is_complete and not characters.marks_words else characters
-
-
-def read_merges(path: StrPath, keys: Keys) -> MergeKeys | MergeIds:
-    """Read a `merges.txt`: a pair of keys on each line, with one blank between, after an optional `#version` line.
-
-    Raises `VocabularyError` with the line that is not a pair.
-    """
-    data = read_file(path)
-    start = data.find(b"\n") + 1 if data.startswith(b"#version") else 0
-    listed = Merges.of_lines(data, start, max(start, len(data.rstrip(b"\r\n"))), keys.table)
-    return _merge_lines(ReadFile(Path(path), data)) if listed is None else MergeIds(listed, keys)
-
-
-def _merge_lines(path: StrPath) -> MergeKeys:
-    """Read line by line a file that the compiled reader did not accept; errors name the line."""
-    lines = read_text(path).rstrip("\r\n").split("\n")
-    first = 1 if lines[0].startswith("#version") else 0
-    pairs: list[tuple[str, str]] = []
-    for number, line in enumerate(lines[first:], first + 1):
-        parts = line.removesuffix("\r").split(" ", 2)
-        if len(parts) != 2 or not parts[0] or not parts[1]:
-            if line == "" and len(lines) == 1:
-                break
-            raise VocabularyError(
-                f"found {line[:60]!r}; expected two tokens with one blank between", path=path, place=f"line {number}"
-            )
-        pairs.append((parts[0], parts[1]))
-    return MergeKeys(pairs, path, lambda number: f"line {first + 1 + number}")
-
-
-def spec_of_files(keys: Keys, merges: MergeKeys | MergeIds, given: Given, *, path: StrPath, kind: str) -> TokenizerSpec:
-    """Return the spec of a file of keys and a file of merges, which have no pattern and do not mark special tokens.
-
-    A key that cannot be an ordinary token is a special token: a key outside the byte alphabet, or a key of several
-    ASCII characters that is in no merge.  `special_tokens` replaces these.
-    """
-    plain = _special_keys(keys, merges)
-    tokens = vocab_of_bytes(keys, plain, path=path)
-    whole = given.or_known(lambda: rank_text(tokens))
-    if whole.pattern is None:
-        whole = replace(whole, pattern=config_pattern(Path(path).with_name(CONFIG)))
-    ordinary, special = tokens, given.special_tokens
-    if special is not None:
-        ordinary = vocab_of_bytes(keys, [key for key in plain if special.get(key) == plain[key]], path=path)
-    listed = merges.merges(keys, tokens)
-    with about(path):
-        return make_spec(
-            ordinary,
-            listed,
-            pattern=needed_pattern(whole, kind),
-            special_tokens=plain or whole.special_tokens if special is None else special,
-            name=whole.name,
-            characters=byte_symbols(ordinary, Characters(are_bytes=True)),
-        )
-
-
-#: The file in a folder that names the class of its tokenizer, for HF's `transformers`.
-CONFIG = "tokenizer_config.json"
-CLASS = "tokenizer_class"
-#: The split patterns of classes that read a vocabulary and merges.
-_GPT2_CLASSES = "GPT2 Roberta Bart Longformer LED Blenderbot Deberta CodeGen Whisper".split()
-_PATTERN_OF_CLASS = {f"{kind}Tokenizer{fast}": "gpt2" for kind in _GPT2_CLASSES for fast in ("", "Fast")}
-
-
-def config_pattern(config: Path) -> str | None:
-    """Return the pattern of the class that a `tokenizer_config.json` names; `None` when it names no known class."""
-    return _PATTERN_OF_CLASS.get(class_of(config))
-
-
-def class_of(config: Path) -> str:
-    """Return the class of the folder of a `tokenizer_config.json`, "" if there is none; `class_field` has its place."""
-    return _class_of(config)[0]
-
-
-def class_field(config: Path) -> tuple[Path, str]:
-    """Return the file and the field that name the class of a folder."""
-    return _class_of(config)[1:]
-
-
-def _class_of(config: Path) -> tuple[str, Path, str]:
-    """Return the class, and the file and the field that name it; `config.json` counts if the other file has none."""
-    of_model = config.with_name("config.json")
-    for path in (config, of_model):
-        found = read_json(path) if path.is_file() else None
-        name = found.get(CLASS) if isinstance(found, dict) else None
-        if isinstance(name, str):
-            return name, path, CLASS
-    kind = found.get("model_type") if isinstance(found, dict) else None
-    return (CLASS_OF_TYPE.get(kind, "") if isinstance(kind, str) else ""), of_model, "model_type"
-
-
-def _special_keys(keys: Keys, merges: MergeKeys | MergeIds) -> dict[str, int]:
-    unused = merges.unused(keys)
-    return {key: keys[key] for key in unused if (key.isascii() and len(key) > 1) or not in_alphabet(key)}
 
 
 def assigned_ids(texts: Iterable[str], keys: Mapping[str, int]) -> dict[str, int]:
@@ -212,29 +111,7 @@ def keys_of(spec: TokenizerSpec, *, path: StrPath, marked: bool = False) -> dict
     return dict(sorted(keys.items(), key=lambda item: item[1]))
 
 
-def merges_text(spec: TokenizerSpec, merges: Iterable[tuple[int, int, int]]) -> str:
-    """Return the text of a `merges.txt`, with its version line."""
-    return "#version: 0.2\n" + "".join(f"{left} {right}\n" for left, right in merge_keys(spec, merges))
-
-
 def merge_keys(spec: TokenizerSpec, merges: Iterable[tuple[int, int, int]]) -> list[tuple[str, str]]:
     """Return merges as pairs of keys."""
     keys = dict(zip(spec.vocab, tokens_to_alphabet([*spec.vocab.values()]), strict=True))
     return [(keys[left], keys[right]) for left, right, _ in merges]
-
-
-def file_merges(spec: TokenizerSpec, *, path: StrPath) -> Collection[tuple[int, int, int]]:
-    """Return the merges to write into a file that cannot request the look-up of whole pretokens.
-
-    Raises `VocabularyError` when the spec needs that look-up.
-    """
-    if spec.merges is not None and not spec.whole_pretokens:
-        return spec.merges
-    live = live_merges(spec)
-    if spec.whole_pretokens and live.unmade:
-        raise VocabularyError(
-            f"{len(live.unmade)} tokens are found only as whole pretokens, such as {spec.vocab[live.unmade[0]]!r}, "
-            "which merges.txt cannot express; write tokenizer.json or a .tiktoken file",
-            path=path,
-        )
-    return live.merges if spec.merges is None else spec.merges

@@ -26,7 +26,7 @@ from ..common.keys import keys_of, merge_keys, without_added
 from ..common.ranks import live_merges
 from ..common.reading import Fields, about, read_file, read_json
 from ..rows import FORMATS
-from ..transformers.folder import WITHIN, FolderConfig, other_files, read_folder
+from ..transformers.folder import WITHIN, FolderConfig
 from .added_tokens import AddedTokens, makes_texts, modelled_ids, read_added_tokens, spelled, write_added_tokens
 from .bpe import ReadModel, read_bpe
 from .decoders import read_decoder, write_decoder
@@ -65,18 +65,18 @@ def load(path: StrPath, given: Given, parse_float: Callable[[str], float] = scor
 def read_document(value: object, path: StrPath, given: Given) -> TokenizerSpec:
     """Return the spec of the object of a `tokenizer.json`; errors name `path`."""
     document = Fields(value, path=path, place="")
-    parent = Path(path).parent
-    has_folder = Path(path).name == NAMES[0][0] and any((parent / other).exists() for other in WITHIN)
-    folder = read_folder(parent) if has_folder else FolderConfig()
+    has_folder = Path(path).name == NAMES[0][0] and any(Path(path).with_name(other).exists() for other in WITHIN)
+    folder = given.folder_of(Path(path)) if has_folder else None
+    config = FolderConfig() if folder is None else folder.config()
     document.only("version", "1.0", default="1.0")
     truncation = document.component("truncation", read_truncation, None)
     padding = document.component("padding", read_padding, None)
     normalizers = document.component("normalizer", read_normalizers, ())
     template, trims = document.component("post_processor", read_post_processor, (None, ()))
-    split_value = with_prefix(document.take("pre_tokenizer", None), folder.add_prefix_space)
+    split_value = with_prefix(document.take("pre_tokenizer", None), config.add_prefix_space)
     split = read_pre_tokenizer(split_value, path=path, replaced=given.pattern is not None)
     decoder = document.component("decoder", read_decoder, (Blanks(),))
-    added = read_added_tokens(document).extended(folder.tokens)
+    added = read_added_tokens(document).extended(config.tokens)
     model = _model(document.take("model"), path)
     document.done()
     padding = (take_own_padding(model) if OWN in model else None) or padding
@@ -101,7 +101,7 @@ def read_document(value: object, path: StrPath, given: Given) -> TokenizerSpec:
             whole_pretokens=read.whole,
             name=given.name, rules=rules, characters=read.characters, template=template,
             token_options=added.options_with(normalizers),
-            files=other_files(parent) if has_folder else {},
+            files={} if folder is None else folder.other_files(),
             model=read.other,
             decoder=_with_end_of_word(decoder, read),
         )  # fmt: skip

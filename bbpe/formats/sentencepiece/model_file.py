@@ -46,15 +46,17 @@ def load(path: StrPath, given: Given) -> TokenizerSpec:
 
     Raises `VocabularyError` naming the file and the piece or field that is broken or not supported.
     """
-    folder = Path(path)
-    if folder.is_dir():
-        safe_import("bbpe.formats.transformers.pieces")
-        from ..transformers.pieces import load_class
+    if Path(path).is_dir():
+        folder = given.folder_of(Path(path))
+        if folder.class_field[0]:
+            safe_import("bbpe.formats.transformers.load")
+            from ..transformers.load import load_pieces
 
-        made = load_class(folder, read_model, given)
-        if made is not None:
-            return made
-        path = next(folder / file for (file,) in FORMATS["sentencepiece"].names if (folder / file).is_file())
+            made = load_pieces(read_model, folder, given)
+            if made is not None:
+                return made
+        names = [file for (file,) in FORMATS["sentencepiece"].names]
+        path = folder.opened(next(folder.path / file for file in names if (folder.path / file).is_file()))
     pieces = read_model(path)
     with about(path):
         return spec_of(pieces, given, place=_place)

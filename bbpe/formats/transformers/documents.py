@@ -1,48 +1,60 @@
-"""The parts of the `tokenizer.json` that a class of HF's `transformers` makes of a vocabulary without one."""
+"""The parts of the `tokenizer.json` that a class of HF's `transformers` makes of a vocabulary without one.
+
+A row of `classes.py` has the function that makes the parts of a class, `document` puts them together.
+"""
 
 from __future__ import annotations
 
-import json
 from base64 import b64encode
-from collections.abc import Iterable, Mapping
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...errors import VocabularyError
-from ...records import dataclass, replace
-from ...spec.rows import RowPadding
+from ...lazy import lazy_property
+from ...records import dataclass, field, replace
 from ...spec.rules import SPACE_MARK, TokenOptions
-from ...spec.spec import TokenizerSpec
-from ...splitting.patterns import PATTERNS
-from ..common.keys import CLASS, CONFIG, assigned_ids, class_field, class_of
-from ..common.reading import Fields, read_json
-from .folder import FolderConfig, FolderToken, UsualTokens
+from ..common.keys import assigned_ids
+from ..common.reading import Fields
+from .folder import FolderConfig
 
-END_OF_TEXT = "<|endoftext|>"
+if TYPE_CHECKING:
+    from ..common.key_tables import MergeIds, MergeKeys
+    from ..sentencepiece.piece_rows import Row
 
-
-def usual_tokens(texts: Mapping[str, str], *listed: FolderToken, mask: TokenOptions | None = None) -> UsualTokens:
-    """Return the usual tokens of a class: texts by use, a list of special tokens, and the options of the mask."""
-    named = {
-        f"{use}_token": FolderToken(text, mask if mask and use == "mask" else TokenOptions(), True, True)
-        for use, text in texts.items()
-    }
-    return UsualTokens(named, listed)
-
-
-def special(text: str) -> FolderToken:
-    """Return a special token that changes nothing if the vocabulary has it."""
-    return FolderToken(text, TokenOptions(), True, True)
+_MOST = 1 << 16
+#: The options of a configuration that the rules of BERT have.
+BERT_OPTIONS = ("do_lower_case", "tokenize_chinese_chars", "strip_accents")
 
 
 @dataclass(frozen=True)
-class ClassTokens:
-    """The tokens of a folder, with the ids that they get after a vocabulary."""
+class ClassFiles:
+    """What a class makes a document of: the tokens and the fields of its folder, and the vocabulary.
 
+    `keys` has the ids of the model.  A SentencePiece model has `pieces` and a `charsmap` instead, until its document
+    is made.
+    """
+
+    row: ModelClass
     config: FolderConfig
-    keys: Mapping[str, int]
-    #: The file that names the class, for errors.
     fields: Fields
+    keys: Mapping[str, int] = field(default_factory=dict)
+    merges: MergeKeys | MergeIds | None = None
+    pieces: Sequence[Row] = ()
+    charsmap: bytes = b""
+
+    def flag(self, name: str, usual: bool) -> bool:
+        """Return a flag of the configuration, or the usual one of the class; null is false."""
+        if name not in self.fields:
+            return usual
+        value = self.fields.peek(name)
+        return False if value is None else self.fields.checked(value, bool, name)
+
+    @lazy_property
+    def _added_ids(self) -> dict[str, int]:
+        return assigned_ids((token.text for token in self.config.tokens), self.keys)
+
+    def id_of(self, text: str) -> int | None:
+        """Return the id of a token of the model or an added one."""
+        return self._added_ids.get(text, self.keys.get(text))
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the `added_tokens`; their order counts, not their ids."""
@@ -68,7 +80,7 @@ class ClassTokens:
         `single` and `pair` have the texts A and B and the uses of tokens, each with its type id after a colon if that
         is not 0.  `extra` has other tokens by name.
         """
-        ids = self.ids()
+        named = {"src_lang": self._language(), **(extra or {})}
         found: dict[str, Any] = {}
         rows: list[list[dict[str, Any]]] = []
         for form in (single, pair):
@@ -78,25 +90,102 @@ class ClassTokens:
                 if name in ("A", "B"):
                     row.append({"Sequence": {"id": name, "type_id": int(kind or 0)}})
                     continue
-                text = (extra or {}).get(name) or self.text(name)
-                if text not in ids:
+                text = named.get(name) or self.text(name)
+                token_id = self.id_of(text)
+                if token_id is None:
                     self.fields.refuse(f"the vocabulary has no token {text!r}; expected one for the template", name)
-                found[text] = {"id": text, "ids": [ids[text]], "tokens": [text]}
+                found[text] = {"id": text, "ids": [token_id], "tokens": [text]}
                 row.append({"SpecialToken": {"id": text, "type_id": int(kind or 0)}})
             rows.append(row)
         return {"type": "TemplateProcessing", "single": rows[0], "pair": rows[1], "special_tokens": found}
 
-    def ids(self) -> dict[str, int]:
-        """Return the ids of all tokens."""
-        return {**self.keys, **assigned_ids((token.text for token in self.config.tokens), self.keys)}
+    def _language(self) -> str:
+        """Return the code of the language of texts, "" for a class without languages."""
+        value = self.fields.peek("src_lang") if self.row.language else None
+        return self.row.language if value is None else self.fields.checked(value, str, "src_lang")
 
-    def flagged(self, has_bos: bool, has_eos: bool) -> dict[str, Any] | None:
+    def flagged(self) -> dict[str, Any] | None:
         """Return the template that flags for BOS and EOS define; a token that no file names is left out."""
-        first = "bos" if has_bos and "bos_token" in self.config.uses else ""
-        last = "eos" if has_eos and "eos_token" in self.config.uses else ""
+        uses = self.config.uses
+        first = "bos" if self.flag("add_bos_token", self.row.adds_bos) and "bos_token" in uses else ""
+        last = "eos" if self.flag("add_eos_token", False) and "eos_token" in uses else ""
         if not (first or last):
             return None
         return self.template(f"{first} A {last}", f"{first} A {last} {first and 'bos:1'} B:1 {last and 'eos:1'}")
+
+
+class Parts(NamedTuple):
+    """The parts of a document that a class makes; tokens and the template follow from its row."""
+
+    model: dict[str, Any]
+    normalizers: Iterable[dict[str, Any]]
+    splits: Iterable[dict[str, Any]]
+    decoder: dict[str, Any] | None
+
+
+def _no_tokens(fields: Fields) -> Sequence[str]:
+    return ()
+
+
+@dataclass(frozen=True)
+class ModelClass:
+    """A class: the file of its vocabulary, its usual tokens by use, and the function that makes parts of a document.
+
+    `template` has the ids around one text and around two, in the form of `ClassFiles.template`, or makes a processor.
+    `types` are types of models that use the class.  `mask` has the options of the usual mask, `listed` returns special
+    tokens that follow those of a model, whose symbols are special tokens only with `lists_symbols`.  With
+    `resets_options` tokens with a use, and listed ones, lose their options.  Without a `padding_side` rows are padded
+    as without a class.  `language` is the usual one of a text; `adds_bos` is the usual flag.
+
+    Of bytes: `pattern` is the name or the regex of a split, and `drops_gaps` means that text between its matches is
+    dropped; `is_prefixed` is the usual flag for a blank in front.  Of words: the class reads the `options`, and
+    `lowers` is the usual flag.  Of pieces: `reads_prefix` means that it reads the flag for a blank in front.
+    """
+
+    file: str
+    tokens: Mapping[str, str]
+    parts: Callable[[ClassFiles], Parts]
+    template: tuple[str, str] | Callable[[ClassFiles], Any] | None = ClassFiles.flagged
+    types: str = ""
+    mask: TokenOptions = TokenOptions()
+    listed: Callable[[Fields], Sequence[str]] = _no_tokens
+    lists_symbols: bool = True
+    resets_options: bool = False
+    padding_side: str = "right"
+    language: str = ""
+    adds_bos: bool = False
+    normalizers: tuple[dict[str, Any], ...] = ()
+    pattern: str = ""
+    drops_gaps: bool = False
+    is_prefixed: bool = False
+    end_of_word: str = ""
+    options: tuple[str, ...] = BERT_OPTIONS
+    lowers: bool = True
+    reads_prefix: bool = False
+
+
+def document(files: ClassFiles) -> dict[str, Any]:
+    """Return the `tokenizer.json` of a class."""
+    row = files.row
+    parts = row.parts(files)
+    vocab = parts.model["vocab"]
+    if isinstance(vocab, list):
+        vocab = {text: token_id for token_id, (text, _) in enumerate(vocab)}
+    files = replace(files, keys=vocab)
+    template = row.template
+    return {
+        "added_tokens": files.rows(),
+        "normalizer": _sequence("normalizers", parts.normalizers),
+        "pre_tokenizer": _sequence("pretokenizers", parts.splits),
+        "post_processor": template(files) if callable(template) else template and files.template(*template),
+        "decoder": parts.decoder,
+        "model": parts.model,
+    }
+
+
+def _sequence(name: str, parts: Iterable[dict[str, Any]]) -> dict[str, Any] | None:
+    listed = [*parts]
+    return {"type": "Sequence", name: listed} if listed else None
 
 
 def precompiled(charsmap: bytes) -> list[dict[str, Any]]:
@@ -116,77 +205,9 @@ def metaspace(scheme: str, *, split: bool = True) -> dict[str, Any]:
     return {"type": "Metaspace", "replacement": SPACE_MARK, "prepend_scheme": scheme, "split": split}
 
 
-def sequence(name: str, parts: Iterable[dict[str, Any]]) -> dict[str, Any] | None:
-    """Return a `Sequence` of parts, which is in the field `name`; `None` if there are none."""
-    listed = [*parts]
-    return {"type": "Sequence", name: listed} if listed else None
-
-
-def class_fields(config: Path) -> Fields:
-    """Return a configuration; in old folders, `special_tokens_map.json` replaces its fields."""
-    values, path = read_json(config) if config.is_file() else {}, config.with_name("special_tokens_map.json")
-    if isinstance(values, dict) and "added_tokens_decoder" not in values and path.is_file():
-        names = read_json(path)
-        values = {**values, **(names if isinstance(names, dict) else {})}
-    return Fields(values, path=config, place="")
-
-
-def flag(fields: Fields, name: str, usual: bool) -> bool:
-    """Return a flag of a configuration, or the usual one of a class; null is false."""
-    if name not in fields:
-        return usual
-    value = fields.peek(name)
-    return False if value is None else fields.checked(value, bool, name)
-
-
 def number(fields: Fields, name: str, usual: int) -> int:
     """Return a small number of a configuration, or the usual one of a class."""
     value = fields.peek(name) if name in fields else usual
     if not 0 <= fields.checked(value, int, name) <= _MOST:
         fields.refuse(f"found {value}; expected 0 to {_MOST}", name)
     return int(value)
-
-
-_MOST = 1 << 16
-
-
-def refused_class(folder: Path, problem: str) -> VocabularyError:
-    """Return the error about the class of a folder."""
-    config = folder / CONFIG
-    path, place = class_field(config)
-    return VocabularyError(f"the class {class_of(config)!r} {problem}", path=path, place=place)
-
-
-def with_padding(spec: TokenizerSpec, tokens: FolderConfig, fields: Fields, side: str) -> TokenizerSpec:
-    """Return a spec of a class, which pads rows at `side` unless the configuration has a `padding_side`."""
-    side = fields.checked(fields.peek("padding_side") or side, str, "padding_side")
-    if side not in ("left", "right"):
-        fields.refuse(f'found "{side}"; expected "left" or "right"', "padding_side")
-    text = tokens.uses.get("pad_token", "")
-    pad_id = {**spec.added_tokens, **spec.special_tokens}.get(text)
-    if pad_id is None or (side == "right" and "pad_token" in fields):
-        return spec  # as rows are padded without a default
-    kind = number(fields, "pad_token_type_id", 0)
-    return replace(spec, padding=RowPadding(pad_id, text, kind, "left" if side == "left" else "right"))
-
-
-def config_file(spec: TokenizerSpec, folder: Path) -> dict[Path, bytes]:
-    """Return the `tokenizer_config.json` for a folder of a vocabulary and merges: the class of GPT-2 and the tokens.
-
-    Other fields of an existing file are kept.  The result is empty for a pattern other than GPT-2's.
-    """
-    if spec.pattern != PATTERNS["gpt2"]:
-        return {}
-    config = folder / CONFIG
-    found = read_json(config) if config.is_file() else None
-    values: dict[str, Any] = {CLASS: "GPT2Tokenizer", **(found if isinstance(found, dict) else {})}
-    if END_OF_TEXT not in spec.special_tokens:
-        values |= {f"{use}_token": None for use in ("bos", "eos", "unk")}
-    known = {**spec.added_tokens, **spec.special_tokens}
-    if known.keys() - {END_OF_TEXT} or "added_tokens_decoder" in values:
-        flags = {"lstrip": False, "rstrip": False, "single_word": False, "normalized": False}
-        values["added_tokens_decoder"] = {
-            str(token_id): {"content": text, **flags, "special": text in spec.special_tokens}
-            for text, token_id in sorted(known.items(), key=lambda item: item[1])
-        }
-    return {config: json.dumps(values).encode()}

@@ -3,7 +3,7 @@
 `tokenizer_config.json` (`added_tokens_decoder`, tokens named by their uses, lists of special tokens),
 `special_tokens_map.json` and `added_tokens.json` have tokens that the vocabulary need not have; `transformers` adds
 these after it.  Files without `added_tokens_decoder` are older, and only then the other two are read.  A class of
-tokenizers has usual tokens for uses that no file names.
+tokenizers, which `tokenizer_config.json` or `config.json` names, has usual tokens for uses that no file names.
 """
 
 from __future__ import annotations
@@ -14,12 +14,16 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import VocabularyError
+from ...files import ReadFile, StrPath
+from ...lazy import lazy_property
 from ...records import dataclass, field, replace
 from ...spec.rules import Prefix, TokenOptions
 from ...spec.spec import MAX_ID, TokenizerSpec, other_tokens, without_specials
 from ..common.reading import Fields, read_file, read_json, shown
 
-CONFIG, _MAP, _ADDED = "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"
+CONFIG, _MAP, _ADDED, _MODEL = "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "config.json"
+#: The field that names the class of a tokenizer.
+CLASS = "tokenizer_class"
 #: Files that do not define the vocabulary and are saved unchanged.
 OTHER_FILES = (CONFIG, _MAP, _ADDED, "chat_template.jinja", "chat_template.json", "generation_config.json")
 #: The folder of further chat templates, which are saved unchanged too.
@@ -69,41 +73,133 @@ class FolderConfig:
         return {use.removesuffix("_token"): text for use, text in self.uses.items() if use in _NAMED}
 
 
-def other_files(folder: Path) -> dict[str, bytes]:
-    """Return the other files of a folder by name, as they are."""
-    return {name: read_file(_within(folder / name, folder)) for name in other_names(folder)}
+class ClassFolder:
+    """The folder of a vocabulary, each of whose files is opened and parsed once."""
 
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._data: dict[str, bytes] = {}
+        self._values: dict[str, Any] = {}
 
-def other_names(folder: Path) -> list[str]:
-    """Return the names of the other files that a folder has; a further chat template has the name of its folder too."""
-    templates = sorted(f"{TEMPLATES}/{path.name}" for path in (folder / TEMPLATES).glob("*.jinja"))
-    return [name for name in (*OTHER_FILES, *templates) if (folder / name).is_file()]
+    @classmethod
+    def of(cls, vocabulary: Path) -> ClassFolder:
+        """Return the folder of a file, or the folder itself."""
+        return cls(vocabulary if vocabulary.is_dir() else vocabulary.parent)
 
+    def file(self, name: str) -> ReadFile:
+        """Return a file of the folder with its bytes."""
+        path = self.path / name
+        if name not in self._data:
+            self._data[name] = read_file(path)
+        return ReadFile(path, self._data[name])
 
-def read_folder(folder: Path, usual: UsualTokens | None = None) -> FolderConfig:
-    """Return what the files of a folder define, with the usual tokens of a class.
+    def opened(self, path: Path) -> StrPath:
+        """Return the path of a file, with its bytes if this has opened it."""
+        return self.file(path.name) if path.name in self._data and path.parent == self.path else path
 
-    Raises `VocabularyError` naming the file and the field that is malformed.
-    """
-    usual = usual or UsualTokens()
-    config, names = _object(folder / CONFIG), _object(folder / _MAP)
-    is_older = config.peek("added_tokens_decoder") is None
-    sources = (names, config) if is_older else (config,)
-    found = _named(sources, usual)
-    listed = _listed(sources, usual)
-    tokens = [*_decoder(config)]
-    named = {token.text for token in found.values()}
-    if is_older:
-        tokens += _numbered(_object(folder / _ADDED), {*named, *(token.text for token in listed if token.is_special)})
-    tokens = [replace(token, is_special=token.is_special or token.text in named) for token in tokens]
-    known = {token.text for token in tokens}
-    tokens += [token for token in dict.fromkeys(found.values()) if token.text not in known]
-    # a list replaces the options of a token with a use, but not a plain text
-    known |= {token.text for token in tokens if token.options == TokenOptions()}
-    listed = [replace(token, is_special=True) if token.text in named else token for token in dict.fromkeys(listed)]
-    tokens += [token for token in listed if token.text not in known]
-    uses = {use: token.text for use, token in found.items()}
-    return FolderConfig(tuple(tokens), uses, _flag(config, "add_prefix_space"))
+    def json(self, name: str) -> Any:
+        """Return the value of a JSON file, an empty object without one; `VocabularyError` when it is malformed."""
+        if name not in self._values:
+            self._values[name] = read_json(self.file(name)) if (self.path / name).is_file() else {}
+        return self._values[name]
+
+    @property
+    def has_others(self) -> bool:
+        """Whether there are other files than a vocabulary, or a folder of chat templates."""
+        return any((self.path / name).exists() for name in WITHIN)
+
+    def other_names(self) -> list[str]:
+        """Return the names of the other files; a further chat template has the name of its folder too."""
+        templates = sorted(f"{TEMPLATES}/{path.name}" for path in (self.path / TEMPLATES).glob("*.jinja"))
+        return [name for name in (*OTHER_FILES, *templates) if (self.path / name).is_file()]
+
+    def other_files(self) -> dict[str, bytes]:
+        """Return the other files by name, as they are."""
+        return {name: self._within(name).data for name in self.other_names()}
+
+    @lazy_property
+    def class_field(self) -> tuple[str, str, str]:
+        """The name of the class or the type of the model, "" without one; the file and the field that have it."""
+        for file in (CONFIG, _MODEL):
+            found = self.json(file)
+            name = found.get(CLASS) if isinstance(found, dict) else None
+            if isinstance(name, str):
+                return name, file, CLASS
+        kind = found.get("model_type") if isinstance(found, dict) else None
+        return kind if isinstance(kind, str) else "", _MODEL, "model_type"
+
+    @property
+    def fields(self) -> Fields:
+        """The configuration; in old folders, `special_tokens_map.json` replaces its fields."""
+        values = self.json(CONFIG)
+        if isinstance(values, dict) and "added_tokens_decoder" not in values:
+            names = self.json(_MAP)
+            values = {**values, **(names if isinstance(names, dict) else {})}
+        return Fields(values, path=self.path / CONFIG, place="")
+
+    def config(self, usual: UsualTokens | None = None) -> FolderConfig:
+        """Return what the files define, with the usual tokens of a class.
+
+        Raises `VocabularyError` naming the file and the field that is malformed.
+        """
+        usual = usual or UsualTokens()
+        config, names = self._object(CONFIG), self._object(_MAP)
+        is_older = config.peek("added_tokens_decoder") is None
+        sources = (names, config) if is_older else (config,)
+        found = _named(sources, usual)
+        listed = _listed(sources, usual)
+        tokens = [*_decoder(config)]
+        named = {token.text for token in found.values()}
+        if is_older:
+            known = {*named, *(token.text for token in listed if token.is_special)}
+            tokens += _numbered(self._object(_ADDED), known)
+        tokens = [replace(token, is_special=token.is_special or token.text in named) for token in tokens]
+        known = {token.text for token in tokens}
+        tokens += [token for token in dict.fromkeys(found.values()) if token.text not in known]
+        # a list replaces the options of a token with a use, but not a plain text
+        known |= {token.text for token in tokens if token.options == TokenOptions()}
+        listed = [replace(token, is_special=True) if token.text in named else token for token in dict.fromkeys(listed)]
+        tokens += [token for token in listed if token.text not in known]
+        uses = {use: token.text for use, token in found.items()}
+        return FolderConfig(tuple(tokens), uses, _flag(config, "add_prefix_space"))
+
+    def completed(self, spec: TokenizerSpec) -> TokenizerSpec:
+        """Return the spec of a vocabulary with the tokens and the flag of the other files."""
+        config = self.config()
+        special, added, options = dict(spec.special_tokens), dict(spec.added_tokens), dict(spec.token_options)
+        tokens = {**other_tokens(spec), **spec.vocab}
+        known = {token.decode("utf-8", "replace"): token_id for token_id, token in tokens.items()}
+        next_id = spec.vocab_size
+        for token in config.tokens:
+            text = token.text
+            if token.is_named and (text in special or text in added):
+                continue
+            token_id = special.pop(text, added.pop(text, known.get(text, next_id)))
+            next_id = max(next_id, token_id + 1)
+            (special if token.is_special else added)[text] = token_id
+            options.pop(text, None)
+            if token.options != TokenOptions():
+                options[text] = token.options
+        vocab: Mapping[int, bytes] = spec.vocab
+        if spec.model is None and spec.characters is None:
+            vocab = without_specials(vocab, {**added, **special}, spec.merges)
+        made = replace(spec, vocab=vocab, special_tokens=special, added_tokens=added, token_options=options)
+        if spec.model is None and (spec.characters is None or spec.characters.are_bytes) and config.add_prefix_space:
+            made = replace(made, rules=replace(made.rules, prefix=Prefix(" ")))
+        return replace(made, files=self.other_files(), names={**spec.names, **config.names})
+
+    def _object(self, name: str) -> Fields:
+        value: object = {}
+        path = self.path / name
+        if path.is_file():
+            _check_within(path, self.path)
+            with suppress(VocabularyError):  # a file that is not JSON has no effect; it is only saved again
+                value = self.json(name)
+        return Fields(value, path=path, place="")
+
+    def _within(self, name: str) -> ReadFile:
+        _check_within(self.path / name, self.path)
+        return self.file(name)
 
 
 def _named(sources: Sequence[Fields], usual: UsualTokens) -> dict[str, FolderToken]:
@@ -143,42 +239,6 @@ def _listed(sources: Sequence[Fields], usual: UsualTokens) -> list[FolderToken]:
                 return _list(source, use)
     has_list = any(use in config for use in (_EXTRA, _ADDITIONAL))
     return [] if has_list and not has_table else [*usual.listed]
-
-
-def with_folder(spec: TokenizerSpec, folder: Path) -> TokenizerSpec:
-    """Return the spec of a vocabulary with the tokens and the flag of the files in its folder."""
-    config = read_folder(folder)
-    special, added, options = dict(spec.special_tokens), dict(spec.added_tokens), dict(spec.token_options)
-    tokens = {**other_tokens(spec), **spec.vocab}
-    known = {token.decode("utf-8", "replace"): token_id for token_id, token in tokens.items()}
-    next_id = spec.vocab_size
-    for token in config.tokens:
-        text = token.text
-        if token.is_named and (text in special or text in added):
-            continue
-        token_id = special.pop(text, added.pop(text, known.get(text, next_id)))
-        next_id = max(next_id, token_id + 1)
-        (special if token.is_special else added)[text] = token_id
-        options.pop(text, None)
-        if token.options != TokenOptions():
-            options[text] = token.options
-    vocab: Mapping[int, bytes] = spec.vocab
-    if spec.model is None and spec.characters is None:
-        vocab = without_specials(vocab, {**added, **special}, spec.merges)
-    made = replace(spec, vocab=vocab, special_tokens=special, added_tokens=added, token_options=options)
-    if spec.model is None and (spec.characters is None or spec.characters.are_bytes) and config.add_prefix_space:
-        made = replace(made, rules=replace(made.rules, prefix=Prefix(" ")))
-    names = {**spec.names, **config.names}
-    return replace(made, files=other_files(folder), names=names)
-
-
-def _object(path: Path) -> Fields:
-    value: object = {}
-    if path.is_file():
-        target = _within(path, path.parent)
-        with suppress(VocabularyError):  # a file that is not JSON has no effect; it is only saved again
-            value = read_json(target)
-    return Fields(value, path=path, place="")
 
 
 def _flag(config: Fields, name: str) -> bool | None:
@@ -236,8 +296,8 @@ def _token(value: Any, source: Fields, place: str) -> FolderToken:
     return FolderToken(text, TokenOptions(*flags), True, True)
 
 
-def _within(path: Path, folder: Path) -> Path:
-    """Return a path; `VocabularyError` when it is a link out of its folder, because saving would copy the target.
+def _check_within(path: Path, folder: Path) -> None:
+    """Raise `VocabularyError` when a file is a link out of its folder, because saving would copy the target.
 
     Links within the cache of `huggingface_hub` are allowed, where a snapshot links to the blobs of its repository.
     """
@@ -247,4 +307,3 @@ def _within(path: Path, folder: Path) -> Path:
     if target.parent not in folders:
         problem = f"the file is a link to {target}, out of its folder, and would be saved with the tokenizer"
         raise VocabularyError(f"{problem}; replace the link by the file, or remove it", path=path)
-    return path

@@ -1,0 +1,132 @@
+"""Load a vocabulary as the class of its folder reads it.
+
+Each function raises `VocabularyError` naming the file and the field, the token or the piece that is broken or not
+supported.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ...errors import VocabularyError
+from ...files import StrPath
+from ...records import replace
+from ...spec.rows import RowPadding
+from ...spec.rules import TokenOptions
+from ...spec.spec import TokenizerSpec
+from ..common.given import Given
+from ..common.key_tables import Keys, MergeIds, MergeKeys
+from ..huggingface.tokenizer_json import read_document
+from ..sentencepiece.piece_rows import CONTROL, USER_DEFINED
+from .classes import BERT, MERGES, WORDS, class_name, class_row, reads_pieces, refused_class
+from .documents import ClassFiles, ModelClass, document, number
+from .folder import ClassFolder, FolderToken, UsualTokens
+
+if TYPE_CHECKING:
+    from ..sentencepiece.pieces import PieceModel
+
+
+def load_merges(
+    path: Path, folder: ClassFolder, keys: Keys, merges: MergeKeys | MergeIds, given: Given
+) -> TokenizerSpec | None:
+    """Return the spec of keys and merges in a folder, `None` for other classes; `path` is that of the keys."""
+    row = class_row(class_name(folder), MERGES)
+    return None if row is None else _spec(_files(row, folder, keys=keys, merges=merges), folder, path, given)
+
+
+def load_pieces(read: Callable[[StrPath], PieceModel], folder: ClassFolder, given: Given) -> TokenizerSpec | None:
+    """Return the spec of the pieces that `read` returns for a file of a folder; `None` for other classes."""
+    name = class_name(folder)
+    row = class_row(name, ".model")
+    if row is None and not reads_pieces(name):
+        return None
+    if row is None:
+        raise refused_class(folder, "reads pieces by rules that are not supported; expected a tokenizer.json")
+    path = folder.path / row.file
+    if not path.is_file():
+        raise refused_class(folder, f"reads {row.file}; expected such a file in the folder")
+    model = read(folder.opened(path))
+    kinds = (CONTROL, USER_DEFINED) if row.lists_symbols else ()
+    listed = [(text, kind == CONTROL) for text, _, kind in model.pieces if kind in kinds]
+    symbols = (FolderToken(text, TokenOptions(), is_special, True) for text, is_special in listed)
+    files = _files(row, folder, *symbols, pieces=model.pieces, charsmap=model.charsmap)
+    return _spec(files, folder, path, given)
+
+
+def load_words(path: Path, keys: Mapping[str, int], given: Given) -> TokenizerSpec:
+    """Return the spec of words, and without a class as BERT reads them.
+
+    Without a class texts are lower-cased unless a word has an upper-case letter, and there are no usual tokens but
+    words.  A file under another name than vocab.txt is read without the folder.
+    """
+    # no file is below a file
+    folder = given.folder_of(path) if path.name == WORDS else ClassFolder(path)
+    name = class_name(folder)
+    row = class_row(name, WORDS)
+    if name and row is None:
+        problem = "is not known to read vocab.txt by BERT's rules; expected a tokenizer.json beside it"
+        raise refused_class(folder, problem)
+    if row is None:
+        tokens = {use: text for use, text in BERT.tokens.items() if text in keys}
+        row = replace(BERT, tokens=tokens, lowers=not _has_upper(keys))
+    files = _files(row, folder, keys=keys)
+    _check_unknown(files, path)
+    has_ends = bool(name) or {"cls_token", "sep_token"} <= files.config.uses.keys()
+    if has_ends and given.special_tokens is not None:
+        ends = (files.text("cls"), files.text("sep"))
+        has_ends = all(given.special_tokens.get(text) == files.id_of(text) for text in ends)
+    return _spec(files if has_ends else replace(files, row=replace(row, template=None)), folder, path, given)
+
+
+def _has_upper(keys: Mapping[str, int]) -> bool:
+    return any(key != key.lower() for key in keys if not re.fullmatch(r"\[\w+\]", key))
+
+
+def _check_unknown(files: ClassFiles, path: Path) -> None:
+    """Refuse words without a token for other words."""
+    expected = "expected one for words without tokens"
+    if files.config.uses.get("unk_token") is None and "unk_token" not in files.fields:
+        raise VocabularyError(f"no line is [UNK]; {expected}", path=path)
+    text = files.text("unk")
+    if text not in files.keys:
+        files.fields.refuse(f"no line of {path.name} is {text}; {expected}", "unk_token")
+
+
+def _special(text: str) -> FolderToken:
+    """Return a special token that changes nothing if the vocabulary has it."""
+    return FolderToken(text, TokenOptions(), True, True)
+
+
+def _files(row: ModelClass, folder: ClassFolder, *symbols: FolderToken, **vocabulary: Any) -> ClassFiles:
+    """Return a vocabulary with the tokens of its folder, and those that the class gives a model."""
+    fields = folder.fields
+    named = {f"{use}_token": _special(text) for use, text in row.tokens.items()}
+    if "mask_token" in named:
+        named["mask_token"] = replace(named["mask_token"], options=row.mask)
+    config = folder.config(UsualTokens(named, (*symbols, *map(_special, row.listed(fields)))))
+    if row.resets_options:
+        uses = set(config.uses.values())
+        without = (replace(token, options=TokenOptions()) for token in config.tokens)
+        pairs = zip(config.tokens, without, strict=True)
+        tokens = tuple(new if token.is_named or token.text in uses else token for token, new in pairs)
+        config = replace(config, tokens=tokens)
+    return ClassFiles(row, config, fields, **vocabulary)
+
+
+def _spec(files: ClassFiles, folder: ClassFolder, path: Path, given: Given) -> TokenizerSpec:
+    """Return the spec of the document of a class, which pads rows at a side of its own if there is a token for that."""
+    spec = read_document(document(files), path, given)
+    spec = replace(spec, files=folder.other_files(), names=files.config.names)
+    usual, fields = files.row.padding_side, files.fields
+    side = fields.checked(fields.peek("padding_side") or usual or "right", str, "padding_side")
+    if side not in ("left", "right"):
+        fields.refuse(f'found "{side}"; expected "left" or "right"', "padding_side")
+    text = files.config.uses.get("pad_token", "")
+    pad_id = {**spec.added_tokens, **spec.special_tokens}.get(text)
+    if pad_id is None or (side == "right" and (not usual or "pad_token" in fields)):
+        return spec  # as rows are padded without a default
+    kind = number(fields, "pad_token_type_id", 0)
+    return replace(spec, padding=RowPadding(pad_id, text, kind, "left" if side == "left" else "right"))
