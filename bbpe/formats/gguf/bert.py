@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import re
 
-from ...errors import VocabularyError
-from ...files import StrPath
 from ...lazy import lazy_re
 from ...spec.models import LongestMatchModel, WordPieceModel
 from ...spec.rules import SPACE_MARK, BertNormalizer, BertPreTokenizer, Template
@@ -18,7 +16,7 @@ from ...splitting.patterns import PATTERNS
 from ..common.given import Given
 from ..common.reading import about
 from ..sentencepiece.piece_rows import BYTE, CONTROL, NORMAL, UNKNOWN
-from .fields import PREFIX, GGUFFields
+from .fields import GGUFFields
 
 BERT, RWKV = "bert", "rwkv"
 _PREFIX = "##"
@@ -27,7 +25,7 @@ _ESCAPED = lazy_re(rb"\\(?:x([0-9A-Fa-f]{2})|(.))", re.DOTALL)
 _LETTERS = {b"t": b"\t", b"n": b"\n", b"r": b"\r"}
 
 
-def read_bert(fields: GGUFFields, path: StrPath, given: Given) -> TokenizerSpec:
+def read_bert(fields: GGUFFields, given: Given) -> TokenizerSpec:
     """Return the spec of a file whose model is "bert"; `pattern` replaces BERT's pre-tokenizer."""
     fields.text("pre", "default")
     fields.drop("merges")
@@ -44,13 +42,12 @@ def read_bert(fields: GGUFFields, path: StrPath, given: Given) -> TokenizerSpec:
         is_plain = kind in (NORMAL, BYTE) and not _BRACKETED.fullmatch(text)
         key = text if not is_plain else text.removeprefix(SPACE_MARK) if text[:1] == SPACE_MARK else _PREFIX + text
         if keys.setdefault(key, token_id) != token_id:
-            problem = f"token {text!r} already has id {keys[key]}; expected each token once"
-            raise VocabularyError(problem, path=path, place=f"{PREFIX}tokens[{token_id}]")
+            fields.refuse_repeated(text, keys[key], token_id)
         if kind in (CONTROL, UNKNOWN) or token_id in (begin, last, unknown):
             special[key] = token_id
     normalizer = BertNormalizer(strip_accents=strips, lowercase=lowers)
     rules = TextRules((normalizer,), None, (BertPreTokenizer(),) if given.pattern is None else ())
-    with about(path):
+    with about(fields.path):
         return make_spec(
             {token_id: key.encode() for key, token_id in keys.items() if key},
             None,
@@ -71,7 +68,7 @@ def _template(begin: int | None, last: int | None) -> Template | None:
     return Template(single, (*single, ("B", 1), *ends[1])) if first or ends[0] else None
 
 
-def read_rwkv(fields: GGUFFields, path: StrPath, given: Given) -> TokenizerSpec:
+def read_rwkv(fields: GGUFFields, given: Given) -> TokenizerSpec:
     """Return the spec of a file whose model is "rwkv"; its tokens have escapes for bytes."""
     fields.text("pre", "default")
     texts, kinds = fields.texts("tokens"), _kinds(fields)
@@ -79,7 +76,7 @@ def read_rwkv(fields: GGUFFields, path: StrPath, given: Given) -> TokenizerSpec:
     fields.done()
     special = {text: number for number, (text, kind) in enumerate(zip(texts, kinds, strict=True)) if kind == CONTROL}
     vocab = {number: _unescaped(text) for number, text in enumerate(texts) if kinds[number] != CONTROL}
-    with about(path):
+    with about(fields.path):
         return make_spec(
             vocab,
             None,

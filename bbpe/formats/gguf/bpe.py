@@ -149,7 +149,7 @@ _WRITTEN = {
 }
 
 
-def read_byte_level(fields: GGUFFields, path: StrPath, given: Given) -> TokenizerSpec:
+def read_byte_level(fields: GGUFFields, given: Given) -> TokenizerSpec:
     """Return the spec of a file whose model is "gpt2"."""
     pre = fields.text("pre", "default")  # llama.cpp reads files without it so
     row = _PRE.get(pre)
@@ -159,14 +159,17 @@ def read_byte_level(fields: GGUFFields, path: StrPath, given: Given) -> Tokenize
     texts, kinds, pairs = fields.texts("tokens"), fields.kinds(), fields.merges()
     template = fields.template(len(texts))
     fields.done()
-    found, special, added = _sorted(texts, kinds, path)
-    keys = Keys.of(found)
+    special: dict[str, int] = {}
+    added: dict[str, int] = {}
+    found: dict[int, dict[str, int]] = {NORMAL: {}, CONTROL: special, UNKNOWN: special, USER_DEFINED: added, UNUSED: {}}
+    fields.sort(texts, kinds, found, "1 to 5 in byte-level BPE")
+    keys = Keys.of(found[NORMAL])
     if given.special_tokens is not None:
         special = dict(given.special_tokens)
         added = {text: token_id for text, token_id in added.items() if text not in special}
-    tokens, split, characters = _read(keys, PreTokenization(get_pattern(pattern), byte_level=True), path)
+    tokens, split, characters = _read(keys, PreTokenization(get_pattern(pattern), byte_level=True), fields.path)
     merges = pairs.merges(keys, tokens)
-    with about(path):
+    with about(fields.path):
         spec = make_spec(
             tokens,
             merges,
@@ -245,27 +248,6 @@ def _written_splitting(spec: TokenizerSpec, path: StrPath) -> tuple[str, Sequenc
             path=path,
         )
     return pre or names[0], live.merges if spec.merges is None else spec.merges
-
-
-def _sorted(
-    texts: list[str], kinds: list[int], path: StrPath
-) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
-    """Return the ordinary keys, special tokens and added tokens with their ids."""
-    by_kind: dict[int, dict[str, int]] = {NORMAL: {}, CONTROL: {}, USER_DEFINED: {}, UNUSED: {}}
-    by_kind[UNKNOWN] = by_kind[CONTROL]
-    seen: dict[str, int] = {}
-    if len(kinds) != len(texts):
-        problem = f"found {len(kinds)} types of tokens; expected {len(texts)}, one for each token"
-        raise VocabularyError(problem, path=path, place=PREFIX + "token_type")
-    for token_id, (text, kind) in enumerate(zip(texts, kinds, strict=True)):
-        if kind not in by_kind:
-            problem = f"token {text!r} has type {kind}; expected 1 to 5 in byte-level BPE"
-            raise VocabularyError(problem, path=path, place=f"{PREFIX}token_type[{token_id}]")
-        if seen.setdefault(text, token_id) != token_id:
-            problem = f"token {text!r} already has id {seen[text]}; expected each token once"
-            raise VocabularyError(problem, path=path, place=f"{PREFIX}tokens[{token_id}]")
-        by_kind[kind][text] = token_id
-    return by_kind[NORMAL], by_kind[CONTROL], by_kind[USER_DEFINED]
 
 
 def _check_all_made(spec: TokenizerSpec, pre: str, fields: GGUFFields) -> None:

@@ -6,10 +6,6 @@ and another character.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from ...errors import VocabularyError
-from ...files import StrPath
 from ...spec.rules import SPACE_MARK, Characters, Replace, Split
 from ...spec.spec import TextRules, TokenizerSpec, make_spec
 from ...splitting.patterns import PATTERNS
@@ -24,10 +20,11 @@ from .fields import PREFIX, GGUFFields
 GEMMA = "gemma4"
 #: Pre-tokenizers of such vocabularies.
 CHARACTERS = (GEMMA, "granite-embed-multi-311m", "sarvam-moe")
+_KINDS = (NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE)
 _LINES = (Split(r"[^\n]+|\n+", "Isolated"),)
 
 
-def read_characters(fields: GGUFFields, path: StrPath, given: Given) -> TokenizerSpec:
+def read_characters(fields: GGUFFields, given: Given) -> TokenizerSpec:
     """Return the spec of a file with BPE of characters."""
     fields.drop("pre")
     fields.drop("scores")
@@ -36,17 +33,17 @@ def read_characters(fields: GGUFFields, path: StrPath, given: Given) -> Tokenize
     if fields.flag("add_space_prefix", False):
         fields.refuse("a blank before texts is not supported for BPE of characters; expected false", "add_space_prefix")
     fields.done()
-    with about(path):
-        by_kind = _by_kind(texts, kinds)
+    by_kind: dict[int, dict[str, int]] = {kind: {} for kind in _KINDS}
+    fields.sort(texts, kinds, by_kind, "1 to 6")
     special = {**by_kind[CONTROL], **by_kind[UNKNOWN]} if given.special_tokens is None else dict(given.special_tokens)
     added = {text: token_id for text, token_id in by_kind[USER_DEFINED].items() if text not in special}
     keys = Keys.of({**by_kind[NORMAL], **by_kind[BYTE], **added})
     left_out = added.keys() - merges.using(set(added))
     unknown = next(iter(by_kind[UNKNOWN].values()), None)
     characters = Characters((), unknown, True, True)
-    with about(path):
+    with about(fields.path):
         vocab, characters = read_keys(
-            keys, characters, byte_fallback=True, left_out=left_out, path=path, place=f"{PREFIX}tokens"
+            keys, characters, byte_fallback=True, left_out=left_out, path=fields.path, place=f"{PREFIX}tokens"
         )
         return make_spec(
             vocab,
@@ -59,21 +56,3 @@ def read_characters(fields: GGUFFields, path: StrPath, given: Given) -> Tokenize
             characters=characters,
             template=template,
         )
-
-
-def _by_kind(texts: Sequence[str], kinds: Sequence[int]) -> dict[int, dict[str, int]]:
-    """Return the tokens of each type and their ids."""
-    found: dict[int, dict[str, int]] = {kind: {} for kind in (NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE)}
-    seen: dict[str, int] = {}
-    if len(kinds) != len(texts):
-        problem = f"found {len(kinds)} types of tokens; expected {len(texts)}, one for each token"
-        raise VocabularyError(problem, place=f"{PREFIX}token_type")
-    for token_id, (text, kind) in enumerate(zip(texts, kinds, strict=True)):
-        if kind not in found:
-            problem = f"token {text!r} has type {kind}; expected 1 to 6"
-            raise VocabularyError(problem, place=f"{PREFIX}token_type[{token_id}]")
-        if seen.setdefault(text, token_id) != token_id:
-            problem = f"token {text!r} already has id {seen[text]}; expected each token once"
-            raise VocabularyError(problem, place=f"{PREFIX}tokens[{token_id}]")
-        found[kind][text] = token_id
-    return found

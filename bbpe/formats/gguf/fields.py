@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import Any, NoReturn
+from collections.abc import Collection, Sequence
+from typing import Any, NoReturn, TypeVar
 
 from ...errors import VocabularyError
 from ...files import StrPath
@@ -13,6 +13,7 @@ from ..common.key_tables import MergeKeys
 from .metadata import read_metadata
 
 PREFIX = "tokenizer.ggml."
+_T = TypeVar("_T")
 
 # values that do not affect the ids of a text
 _NOT_TEXT = lazy_re(r"(?:\w+_token_ids?|add_(?:bos|eos|sep)_token|scores|token_type_count|suppress_tokens)\Z")
@@ -30,7 +31,7 @@ class GGUFFields:
     """The values below `tokenizer.ggml.`, taken one by one so that no value is overlooked."""
 
     def __init__(self, values: dict[str, Any], path: StrPath) -> None:
-        self._left, self._path = values, path
+        self._left, self.path = values, path
         tokens = values.get("tokens")
         #: The number of tokens.
         self.count = len(tokens) if isinstance(tokens, list) else 0
@@ -38,7 +39,7 @@ class GGUFFields:
     def model(self) -> str:
         """Return the name of the model type."""
         if not self._left:
-            raise VocabularyError(f"found no vocabulary; expected values below {PREFIX}", path=self._path)
+            raise VocabularyError(f"found no vocabulary; expected values below {PREFIX}", path=self.path)
         return self.text("model")
 
     def text(self, key: str, default: str | None = None) -> str:
@@ -52,11 +53,7 @@ class GGUFFields:
 
     def texts(self, key: str) -> list[str]:
         """Return a list of strings."""
-        values = self._left.pop(key, None)
-        if not isinstance(values, list) or not all(isinstance(value, bytes) for value in values):
-            self.refuse(
-                "the value is missing; expected a list" if values is None else "expected a list of strings", key
-            )
+        values = self._list(key, bytes, "strings")
         try:
             return [value.decode("utf-8") for value in values]
         except UnicodeDecodeError:
@@ -64,11 +61,23 @@ class GGUFFields:
 
     def kinds(self) -> list[int]:
         """Return the types of the tokens."""
-        values = self._left.pop("token_type", None)
-        if not isinstance(values, list) or not all(type(value) is int for value in values):
-            found = "the value is missing; expected a list" if values is None else "expected a list of numbers"
-            self.refuse(found, "token_type")
-        return values
+        return self._list("token_type", int, "numbers")
+
+    def sort(self, texts: Sequence[str], kinds: Sequence[int], found: dict[int, dict[str, int]], expected: str) -> None:
+        """Put each token and its id into the dict of its type; refuse other types and repeated tokens."""
+        if len(kinds) != len(texts):
+            self.refuse(f"found {len(kinds)} types of tokens; expected {len(texts)}, one for each token", "token_type")
+        seen: dict[str, int] = {}
+        for token_id, (text, kind) in enumerate(zip(texts, kinds, strict=True)):
+            if kind not in found:
+                self.refuse(f"token {text!r} has type {kind}; expected {expected}", f"token_type[{token_id}]")
+            if seen.setdefault(text, token_id) != token_id:
+                self.refuse_repeated(text, seen[text], token_id)
+            found[kind][text] = token_id
+
+    def refuse_repeated(self, text: str, first: int, token_id: int) -> NoReturn:
+        """Raise a `VocabularyError` about a token that has an id."""
+        self.refuse(f"token {text!r} already has id {first}; expected each token once", f"tokens[{token_id}]")
 
     def token_id(self, kind: str, count: int) -> int | None:
         """Return the id of a token that is named by its use, `None` if there is none."""
@@ -85,7 +94,7 @@ class GGUFFields:
             if not left or not right or " " in right:
                 self.refuse(f"found {merge[:60]!r}; expected two tokens with one blank between", f"merges[{number}]")
             pairs.append((left, right))
-        return MergeKeys(pairs, self._path, lambda number: f"{PREFIX}merges[{number}]")
+        return MergeKeys(pairs, self.path, lambda number: f"{PREFIX}merges[{number}]")
 
     def is_one_of(self, key: str, texts: Collection[str]) -> bool:
         """Return whether a value is one of some strings, without taking it."""
@@ -101,10 +110,13 @@ class GGUFFields:
 
     def scores(self) -> list[float]:
         """Return the scores of the tokens."""
-        values = self._left.pop("scores", None)
-        if not isinstance(values, list) or not all(type(value) is float for value in values):
-            found = "the value is missing; expected a list" if values is None else "expected a list of floats"
-            self.refuse(found, "scores")
+        return self._list("scores", float, "floats")
+
+    def _list(self, key: str, kind: type[_T], name: str) -> list[_T]:
+        values = self._left.pop(key, None)
+        if not isinstance(values, list) or not all(type(value) is kind for value in values):
+            missing = "the value is missing; expected a list"
+            self.refuse(missing if values is None else f"expected a list of {name}", key)
         return values
 
     def block(self, key: str) -> bytes:
@@ -148,7 +160,7 @@ class GGUFFields:
 
     def refuse(self, problem: str, key: str) -> NoReturn:
         """Raise a `VocabularyError` about a value."""
-        raise VocabularyError(problem, path=self._path, place=PREFIX + key)
+        raise VocabularyError(problem, path=self.path, place=PREFIX + key)
 
     def _decoded(self, value: bytes, key: str) -> str:
         try:

@@ -43,20 +43,20 @@ def load(path: StrPath, given: Given) -> TokenizerSpec:
     fields = read_fields(path)
     model = fields.model()
     if model in (BPE, UNIGRAM):
-        return read_pieces(fields, model, path, given)
+        return read_pieces(fields, model, given)
     if model == BERT:
-        return read_bert(fields, path, given)
+        return read_bert(fields, given)
     if model == RWKV:
-        return read_rwkv(fields, path, given)
+        return read_rwkv(fields, given)
     if model == GEMMA or (model == _BYTE_LEVEL and fields.is_one_of("pre", CHARACTERS)):
-        return read_characters(fields, path, given)
+        return read_characters(fields, given)
     if model != _BYTE_LEVEL:
         known = (_BYTE_LEVEL, BPE, UNIGRAM, BERT, RWKV, GEMMA)
         near = get_close_matches(model, known, n=1)
         hint = f" (did you mean {near[0]!r}?)" if near else ""
         problem = f"found {model!r}, which is not supported{hint}; expected one of {', '.join(map(repr, known))}"
         fields.refuse(problem, "model")
-    return read_byte_level(fields, path, given)
+    return read_byte_level(fields, given)
 
 
 def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:

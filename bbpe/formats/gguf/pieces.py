@@ -21,7 +21,7 @@ BPE, UNIGRAM = "llama", "t5"
 _DEFAULT_ADDED = {BPE: "bos", UNIGRAM: "eos"}
 
 
-def read_pieces(fields: GGUFFields, model: str, path: StrPath, given: Given) -> TokenizerSpec:
+def read_pieces(fields: GGUFFields, model: str, given: Given) -> TokenizerSpec:
     """Return the spec of a file whose model is "llama" or "t5"."""
     is_bpe = model == BPE
     pre = fields.text("pre", "default")
@@ -47,7 +47,7 @@ def read_pieces(fields: GGUFFields, model: str, path: StrPath, given: Given) -> 
         charsmap=table,
         is_padded=True,
     )
-    with about(path):
+    with about(fields.path):
         return spec_of(pieces, given, place=_place, template=template)
 
 
