@@ -17,8 +17,8 @@ _TIMES = 1 << 11
 _OWN = """
 compat.chat compat.sentencepiece compat.tokenizers
 encoding.chunks encoding.file_ids encoding.nbest encoding.places encoding.words
-formats formats.huggingface.oniguruma formats.huggingface.unigram formats.huggingface.word_level
-formats.huggingface.word_piece formats.saving formats.transformers.classes formats.transformers.load
+formats formats.huggingface.oniguruma formats.huggingface.unigram formats.huggingface.words formats.saving
+formats.transformers.classes formats.transformers.load
 pipeline.charsmap pipeline.compiled_normalizers pipeline.pre_tokenizer_steps pipeline.scripts
 published.hub published.models published.table
 report.trace report.view

@@ -176,16 +176,11 @@ def _document(spec: TokenizerSpec, path: StrPath) -> dict[str, Any]:
 
 def _written_model(spec: TokenizerSpec, path: StrPath) -> dict[str, Any]:
     match spec.model:
-        case WordPieceModel():
-            safe_import("bbpe.formats.huggingface.word_piece")
-            from .word_piece import write_wordpiece
+        case WordPieceModel() | WordLevelModel():
+            safe_import("bbpe.formats.huggingface.words")
+            from .words import write_words
 
-            return write_wordpiece(spec, spec.model)
-        case WordLevelModel():
-            safe_import("bbpe.formats.huggingface.word_level")
-            from .word_level import write_word_level
-
-            return write_word_level(spec, spec.model)
+            return write_words(spec, spec.model)
         case UnigramModel():
             safe_import("bbpe.formats.huggingface.unigram")
             from .unigram import write_unigram
@@ -288,18 +283,12 @@ def _read_model(
 ) -> ReadModel:
     """Read a model; `has_marks`: U+2581 has a token, so that a blank may take its place."""
     match model.peek("type"):
-        case "WordPiece":
-            safe_import("bbpe.formats.huggingface.word_piece")
-            from .word_piece import read_wordpiece
+        case "WordPiece" | "WordLevel":
+            safe_import("bbpe.formats.huggingface.words")
+            from .words import read_words
 
-            wordpieces, wordpiece = read_wordpiece(model)
-            return ReadModel(wordpieces, other=wordpiece, is_spelled=split.byte_level)
-        case "WordLevel":
-            safe_import("bbpe.formats.huggingface.word_level")
-            from .word_level import read_word_level
-
-            words, word_level = read_word_level(model, added.special)
-            return ReadModel(words, other=word_level, is_spelled=split.byte_level)
+            words, of_words = read_words(model, added.special)
+            return ReadModel(words, other=of_words, is_spelled=split.byte_level)
         case "Unigram":
             marks = has_marks and _marks_blanks(split, rules)
             safe_import("bbpe.formats.huggingface.unigram")
