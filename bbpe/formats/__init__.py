@@ -112,10 +112,10 @@ def load(
     if source.is_dir() and len(row.names) == 1 and len(row.names[0]) == 1:
         source = source / row.names[0][0]
     try:
+        spec = row.load(source if folder is None else folder.opened(source), given)
+        if spec.files or folder is None or not _has_folder(source, folder):
+            return spec  # a class of tokenizers has read the folder itself
         with about(source):
-            spec = row.load(source if folder is None else folder.opened(source), given)
-            if spec.files or folder is None or not _has_folder(source, folder):
-                return spec  # a class of tokenizers has read the folder itself
             return folder.completed(spec)
     except RecursionError:
         raise VocabularyError("the file is nested too deeply; expected a vocabulary", path=source) from None
@@ -152,8 +152,7 @@ def written(spec: TokenizerSpec, path: StrPath, format: str | None = None) -> di
         raise VocabularyError(f"{row.description} holds no {kind}; write tokenizer.json", path=path)
     if target.is_dir() and len(row.names[0]) == 1:
         target = target / row.names[0][0]  # a format whose files need a folder adds the name itself for a new folder
-    with about(target):
-        return row.written(spec, target)
+    return row.written(spec, target)
 
 
 def put(files: Mapping[Path, bytes], path: StrPath) -> None:

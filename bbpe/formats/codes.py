@@ -25,7 +25,7 @@ from ..spec.spec import TextRules, TokenizerSpec, make_spec
 from ..splitting.patterns import PATTERNS, Pattern, recognise
 from ..text import BYTE_ORDER, alphabet_to_bytes, bytes_to_alphabet
 from .common.given import Given
-from .common.reading import about, read_text
+from .common.reading import read_text
 
 END = "</w>"
 _UNKNOWN = "<unk>"
@@ -47,13 +47,12 @@ def load(path: StrPath, given: Given) -> TokenizerSpec:
     lines = read_text(path).rstrip("\r\n").split("\n")
     is_clip = lines[0].startswith(_CLIP)
     if not is_clip and _COUNTED.fullmatch(lines[0]):
-        lines = ["", *_uncounted(lines, path)]
+        lines = ["", *_uncounted(lines)]
     elif not is_clip and lines[0].rstrip("\r") != "#version: 0.2":
         problem = f"found {lines[0][:40]!r}; expected '#version: 0.2', which subword-nmt writes since 2017"
-        raise VocabularyError(problem, path=path, place="line 1")
-    pairs = list(dict.fromkeys(_pairs(lines[1 : 1 + _CLIP_MERGES] if is_clip else lines[1:], path)))
-    with about(path):
-        return _clip(pairs, given) if is_clip else _codes(pairs, given)
+        raise VocabularyError(problem, place="line 1")
+    pairs = list(dict.fromkeys(_pairs(lines[1 : 1 + _CLIP_MERGES] if is_clip else lines[1:])))
+    return _clip(pairs, given) if is_clip else _codes(pairs, given)
 
 
 def _of_words(given: Given, usual: str) -> Pattern:
@@ -61,12 +60,12 @@ def _of_words(given: Given, usual: str) -> Pattern:
     return pattern if pattern.drops_gaps or not pattern.steps else recognise(pattern.steps, drops_gaps=True)
 
 
-def _uncounted(lines: Iterable[str], path: StrPath) -> Iterable[str]:
+def _uncounted(lines: Iterable[str]) -> Iterable[str]:
     """Yield the merges of fastBPE's codes, in which each line ends with a count."""
     for number, line in enumerate(lines, 1):
         if not _COUNTED.fullmatch(line):
             problem = f"found {line[:60]!r}; expected two symbols and a count with blanks between"
-            raise VocabularyError(problem, path=path, place=f"line {number}")
+            raise VocabularyError(problem, place=f"line {number}")
         yield line.rpartition(" ")[0]
 
 
@@ -88,22 +87,22 @@ def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:
     is_of_words = characters is not None and characters.end_of_word == END and not characters.prefix
     if not is_of_words or characters is None or characters.are_bytes or spec.merges is None:
         raise VocabularyError(
-            f"codes hold only merges of characters with {END} at the end of words; write tokenizer.json", path=path
+            f"codes hold only merges of characters with {END} at the end of words; write tokenizer.json"
         )
     vocab = spec.vocab
     rows = [f"{vocab[left].decode()} {vocab[right].decode()}\n" for left, right, _ in spec.merges]
     broken = next((row for row in rows if len(row.split()) != 2), None)
     if broken is not None:
-        raise VocabularyError(f"merge {broken!r} holds white space, which codes cannot", path=path)
+        raise VocabularyError(f"merge {broken!r} holds white space, which codes cannot")
     return {path: ("#version: 0.2\n" + "".join(rows)).encode()}
 
 
-def _pairs(lines: Iterable[str], path: StrPath) -> Iterable[tuple[str, str]]:
+def _pairs(lines: Iterable[str]) -> Iterable[tuple[str, str]]:
     for number, line in enumerate(lines, 2):
         parts = line.rstrip("\r").split(" ")
         if len(parts) != 2 or not all(parts):
             problem = f"found {line[:60]!r}; expected two symbols with a blank between"
-            raise VocabularyError(problem, path=path, place=f"line {number}")
+            raise VocabularyError(problem, place=f"line {number}")
         yield parts[0], parts[1]
 
 

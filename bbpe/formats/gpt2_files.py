@@ -85,8 +85,8 @@ def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:
     Raises `VocabularyError` when the spec needs the look-up of whole pretokens, or when a special token looks like an
     ordinary one.
     """
-    merges = merges_file(spec, path)
-    vocab = json.dumps(keys_of(spec, path=path), ensure_ascii=False, separators=(",", ":"))
+    merges = merges_file(spec)
+    vocab = json.dumps(keys_of(spec), ensure_ascii=False, separators=(",", ":"))
     vocab_name, merges_name = NAMES[0]
     return {path / vocab_name: vocab.encode(), path / merges_name: merges, **config_file(spec, path)}
 
@@ -109,7 +109,7 @@ def find(path: StrPath, names: Sequence[tuple[str, ...]]) -> tuple[Path, Path]:
     raise VocabularyError(f"found a file of another name; expected {expected}", path=path)
 
 
-def merges_file(spec: TokenizerSpec, path: StrPath) -> bytes:
+def merges_file(spec: TokenizerSpec) -> bytes:
     """Return a `merges.txt`, which cannot request the look-up of whole pretokens.
 
     Raises `VocabularyError` when the spec needs that look-up.
@@ -119,7 +119,6 @@ def merges_file(spec: TokenizerSpec, path: StrPath) -> bytes:
         raise VocabularyError(
             f"{len(live.unmade)} tokens are found only as whole pretokens, such as {spec.vocab[live.unmade[0]]!r}, "
             "which merges.txt cannot express; write tokenizer.json or a .tiktoken file",
-            path=path,
         )
     merges = spec.merges if spec.merges is not None or live is None else live.merges
     lines = (f"{left} {right}\n" for left, right in merge_keys(spec, merges or ()))

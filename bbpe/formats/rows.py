@@ -1,5 +1,7 @@
 """One row for each format: the names and first bytes of its files, and the module that reads and writes them.
 
+Errors of a module that name no file are about the one that it reads or writes.
+
 A format module has `load(path, given) -> TokenizerSpec` and `written(spec, path) -> dict[Path, bytes]`.  It is imported
 at the first file of its format, because importing all modules would take two fifths of the import time of a first load.
 """
@@ -16,6 +18,7 @@ from ..records import dataclass
 from ..spec.models import LongestMatchModel, UnigramModel, WordLevelModel, WordPieceModel
 from ..spec.spec import TokenizerSpec
 from .common.given import Given
+from .common.reading import about
 
 
 @dataclass(frozen=True)
@@ -54,13 +57,15 @@ class Format:
 
     def load(self, path: StrPath, given: Given) -> TokenizerSpec:
         """Read a file or folder of this format."""
-        found: TokenizerSpec = self.module.load(path, given)
-        return found
+        with about(path):
+            found: TokenizerSpec = self.module.load(path, given)
+            return found
 
     def written(self, spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:
         """Return the paths and bytes of the files of a spec in this format, all in one folder."""
-        found: dict[Path, bytes] = self.module.written(spec, path)
-        return found
+        with about(path):
+            found: dict[Path, bytes] = self.module.written(spec, path)
+            return found
 
 
 _JSON_KEYS = rb"version|truncation|padding|added_tokens|pre_tokenizer|normalizer|post_processor|decoder|model"

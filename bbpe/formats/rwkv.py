@@ -14,7 +14,7 @@ from ..spec.models import LongestMatchModel
 from ..spec.spec import MAX_ID, TokenizerSpec, make_spec
 from ..splitting.patterns import PATTERNS
 from .common.given import Given
-from .common.reading import about, read_text
+from .common.reading import read_text
 
 _LONGEST = 1 << 16  # characters of a line
 
@@ -26,30 +26,28 @@ def load(path: StrPath, given: Given) -> TokenizerSpec:
     """
     vocab: dict[int, bytes] = {}
     for number, line in enumerate(read_text(path).rstrip("\r\n").split("\n"), 1):
-        token_id, token = _row(line.removesuffix("\r"), number, path)
+        token_id, token = _row(line.removesuffix("\r"), number)
         if vocab.setdefault(token_id, token) != token:
-            problem = f"id {token_id} already has a token; expected each id once"
-            raise VocabularyError(problem, path=path, place=f"line {number}")
-    with about(path):
-        return make_spec(
-            vocab,
-            None,
-            pattern=given.pattern_or(PATTERNS["none"]),
-            special_tokens=given.special_tokens,
-            name=given.name,
-            model=LongestMatchModel(),
-        )
+            raise VocabularyError(f"id {token_id} already has a token; expected each id once", place=f"line {number}")
+    return make_spec(
+        vocab,
+        None,
+        pattern=given.pattern_or(PATTERNS["none"]),
+        special_tokens=given.special_tokens,
+        name=given.name,
+        model=LongestMatchModel(),
+    )
 
 
 def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:
     """Return a vocabulary; `VocabularyError` on a spec of another model."""
     if not isinstance(spec.model, LongestMatchModel):
-        raise VocabularyError("RWKV's vocabulary holds only longest matches; write tokenizer.json", path=path)
+        raise VocabularyError("RWKV's vocabulary holds only longest matches; write tokenizer.json")
     rows = [f"{token_id} {_literal(token)} {len(token)}\n" for token_id, token in sorted(spec.vocab.items())]
     return {path: "".join(rows).encode("utf-8", "backslashreplace")}
 
 
-def _row(line: str, number: int, path: StrPath) -> tuple[int, bytes]:
+def _row(line: str, number: int) -> tuple[int, bytes]:
     """Return the id and the token of a line."""
     digits, _, rest = line.partition(" ")
     literal, _, length = rest.rpartition(" ")
@@ -62,7 +60,7 @@ def _row(line: str, number: int, path: StrPath) -> tuple[int, bytes]:
             raise ValueError
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         problem = f"found {line[:60]!r}; expected an id, a Python literal of text or bytes, and its number of bytes"
-        raise VocabularyError(problem, path=path, place=f"line {number}") from None
+        raise VocabularyError(problem, place=f"line {number}") from None
     return int(digits), token
 
 

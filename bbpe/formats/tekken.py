@@ -23,7 +23,7 @@ from ..spec.vocab import Vocab
 from ..splitting.patterns import Pattern, get_pattern
 from .common.given import Given
 from .common.ranks import ranks_of
-from .common.reading import Fields, about, loads, read_file, read_json, shown
+from .common.reading import Fields, loads, read_file, read_json, shown
 
 # the special tokens 0, 1, 2, ... of files of versions up to 7 that do not list them
 _UNLISTED = (
@@ -88,15 +88,14 @@ def _spec(value: object, path: StrPath, given: Given) -> TokenizerSpec:
     vocab = _vocab(rows, count, size - count, path)
     special = _special_tokens(listed, count, config)
     config.done()
-    with about(path):
-        return make_spec(
-            vocab,
-            None,
-            pattern=_pattern(source, path) if given.pattern is None else get_pattern(given.pattern),
-            special_tokens=given.specials_or(special),
-            whole_pretokens=True,
-            name=given.name,
-        )
+    return make_spec(
+        vocab,
+        None,
+        pattern=_pattern(source, path) if given.pattern is None else get_pattern(given.pattern),
+        special_tokens=given.specials_or(special),
+        whole_pretokens=True,
+        name=given.name,
+    )
 
 
 def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:
@@ -108,17 +107,16 @@ def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:
     """
     ranks = sorted(ranks_of(spec).items(), key=lambda item: item[1])
     count = len(spec.special_tokens)
-    _check_order(spec, [token_id for _, token_id in ranks], path)
+    _check_order(spec, [token_id for _, token_id in ranks])
     wrong = next((byte for byte in range(256) if ranks[byte][0] != bytes((byte,))), None)
     if wrong is not None:
         raise VocabularyError(
             f"the token of rank {wrong} is {ranks[wrong][0]!r}; expected the single byte 0x{wrong:02X}, because "
             "tekken.json begins with the 256 bytes in order; write tokenizer.json",
-            path=path,
         )
     document = {
         "config": {
-            "pattern": _written_pattern(spec.pattern, path),
+            "pattern": _written_pattern(spec.pattern),
             "num_vocab_tokens": len(ranks),
             "default_vocab_size": count + len(ranks),
             "default_num_special_tokens": count,
@@ -176,7 +174,7 @@ def _tokens(rows: list[Any], path: StrPath) -> list[bytes]:
         for rank, token in enumerate(tokens):
             if first.setdefault(token, rank) != rank:
                 problem = f"token {token!r} is already in vocab[{first[token]}]; expected each token once"
-                raise VocabularyError(problem, path=path, place=f"vocab[{rank}].token_bytes")
+                raise VocabularyError(problem, place=f"vocab[{rank}].token_bytes")
     return tokens
 
 
@@ -190,13 +188,13 @@ def _explained(value: object, rank: int, path: StrPath) -> VocabularyError:
         return error
     if found != rank:
         return VocabularyError(
-            f"found {found}; expected {rank}, because ranks number the tokens", path=path, place=row.at("rank")
+            f"found {found}; expected {rank}, because ranks number the tokens", place=row.at("rank")
         )
     try:
         a2b_base64(encoded, strict_mode=True)
     except (Base64Error, ValueError) as error:
         problem = f"found {shown(encoded)}; expected a token in base64 ({error})"
-        return VocabularyError(problem, path=path, place=row.at("token_bytes"))
+        return VocabularyError(problem, place=row.at("token_bytes"))
     raise AssertionError("there is something wrong with the token")
 
 
@@ -254,35 +252,32 @@ def _pattern(source: str, path: StrPath) -> Pattern:
     return pattern
 
 
-def _written_pattern(pattern: Pattern, path: StrPath) -> str:
+def _written_pattern(pattern: Pattern) -> str:
     if len(pattern.steps) != 1 or pattern.drops_gaps or pattern.scheme is None:
         raise VocabularyError(
             f"tekken.json cannot hold the pattern {str(pattern)!r}; expected a single regex of a known pattern. "
             "Write tokenizer.json",
-            path=path,
         )
     return pattern.steps[0]
 
 
-def _check_order(spec: TokenizerSpec, ids: list[int], path: StrPath) -> None:
+def _check_order(spec: TokenizerSpec, ids: list[int]) -> None:
     count = len(spec.special_tokens)
     if spec.added_tokens:
         problem = f"tekken.json cannot hold the added token {min(spec.added_tokens)!r}; write tokenizer.json"
-        raise VocabularyError(problem, path=path)
+        raise VocabularyError(problem)
     numbered = sorted(spec.special_tokens.items(), key=lambda item: item[1])
     for number, (text, token_id) in enumerate(numbered):
         if token_id != number:
             raise VocabularyError(
                 f"special token {text!r} has id {token_id}; expected {number}, because tekken.json numbers special "
                 "tokens from 0. Write tokenizer.json",
-                path=path,
             )
     for number, token_id in enumerate(ids, count):
         if token_id != number:
             raise VocabularyError(
                 f"token {spec.vocab[token_id]!r} has id {token_id}; expected {number}, because ordinary tokens follow "
                 "special tokens without a gap in tekken.json. Write tokenizer.json",
-                path=path,
             )
 
 

@@ -30,17 +30,16 @@ def load(path: StrPath, given: Given) -> TokenizerSpec:
     Raises `VocabularyError` with the line on bad base64, a bad rank, and a repeated rank or token.
     """
     data = read_file(path)
-    vocab, is_canonical = _read(data, path)
+    vocab, is_canonical = _read(data)
     whole = given.or_known(lambda: data if is_canonical else rank_text(vocab))
-    with about(path):
-        return make_spec(
-            vocab,
-            None,
-            pattern=needed_pattern(whole, "a rank file"),
-            special_tokens=whole.special_tokens,
-            whole_pretokens=True,
-            name=whole.name,
-        )
+    return make_spec(
+        vocab,
+        None,
+        pattern=needed_pattern(whole, "a rank file"),
+        special_tokens=whole.special_tokens,
+        whole_pretokens=True,
+        name=whole.name,
+    )
 
 
 def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:
@@ -53,18 +52,19 @@ def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:
     return {path: rank_text({token_id: token for token, token_id in ranks_of(spec).items()})}
 
 
-def _read(data: bytes, path: StrPath) -> tuple[Mapping[int, bytes], bool]:
+def _read(data: bytes) -> tuple[Mapping[int, bytes], bool]:
     """Return the vocabulary of a rank file, and whether the file has the canonical form of `rank_text`."""
     read = Vocab.of_rank_text(data)
-    return (_parse(data, path), False) if read is None else read
+    return (_parse(data), False) if read is None else read
 
 
 def read_ranks(data: bytes, path: StrPath) -> Mapping[int, bytes]:
     """Return the ranks and tokens of a rank file; `VocabularyError` with the line that is wrong."""
-    return _read(data, path)[0]
+    with about(path):
+        return _read(data)[0]
 
 
-def _parse(data: bytes, path: StrPath) -> dict[int, bytes]:
+def _parse(data: bytes) -> dict[int, bytes]:
     """Read line by line a file that the compiled reader did not accept; errors name the line."""
     vocab: dict[int, bytes] = {}
     count = 0
@@ -78,16 +78,16 @@ def _parse(data: bytes, path: StrPath) -> dict[int, bytes]:
                 raise ValueError
             vocab[int(rank)] = b"" if encoded == b"=" else a2b_base64(encoded, strict_mode=True)
         except ValueError:  # also raised by bad base64 and by a line that is not a pair
-            raise _explained(line, path, number) from None
+            raise _explained(line, number) from None
         count += 1
     if count != len(vocab) or count != len(set(vocab.values())):
-        raise _repeated(data, path)
+        raise _repeated(data)
     if not vocab:
-        raise VocabularyError("found no line; expected lines of base64, a blank and a rank", path=path)
+        raise VocabularyError("found no line; expected lines of base64, a blank and a rank")
     return vocab
 
 
-def _explained(line: bytes, path: StrPath, number: int) -> VocabularyError:
+def _explained(line: bytes, number: int) -> VocabularyError:
     found = f"found {line[:60].decode('utf-8', 'backslashreplace')!r}"
     parts = line.split()
     if len(parts) != 2:
@@ -100,10 +100,10 @@ def _explained(line: bytes, path: StrPath, number: int) -> VocabularyError:
             problem = f"{found}; expected a rank of 0 to {MAX_ID}"
         except Base64Error as error:
             problem = f"{found}; expected a token in base64 ({error})"
-    return VocabularyError(problem, path=path, place=f"line {number}")
+    return VocabularyError(problem, place=f"line {number}")
 
 
-def _repeated(data: bytes, path: StrPath) -> VocabularyError:
+def _repeated(data: bytes) -> VocabularyError:
     lines: dict[bytes | int, int] = {}
     for number, line in enumerate(data.split(b"\n"), 1):
         if not line.split():
@@ -113,6 +113,6 @@ def _repeated(data: bytes, path: StrPath) -> VocabularyError:
         for key, what in ((int(rank), "rank"), (token, "token")):
             if key in lines:
                 problem = f"{what} {key!r} is already in line {lines[key]}; expected each {what} once"
-                return VocabularyError(problem, path=path, place=f"line {number}")
+                return VocabularyError(problem, place=f"line {number}")
             lines[key] = number
     raise AssertionError("there is a repeated line")

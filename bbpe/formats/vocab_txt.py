@@ -44,8 +44,8 @@ def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:
     Raises `VocabularyError` when the spec needs the look-up of whole pretokens, and when a special token looks like an
     ordinary one or has a line break.
     """
-    merges = merges_file(spec, path)
-    keys = keys_of(spec, path=path)
+    merges = merges_file(spec)
+    keys = keys_of(spec)
     broken = next((key for key in keys if "\n" in key or key.endswith("\r")), None)
     if broken is not None:
         problem = f"special token {broken!r} has a line break; expected one line for each token"

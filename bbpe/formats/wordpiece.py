@@ -47,27 +47,26 @@ def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:
     """
     model = spec.model
     if not isinstance(model, WordPieceModel):
-        raise VocabularyError("vocab.txt holds only WordPiece; write tokenizer.json", path=path)
+        raise VocabularyError("vocab.txt holds only WordPiece; write tokenizer.json")
     normalizers = spec.rules.normalizers
     bert = normalizers[0] if len(normalizers) == 1 else None
     plain = spec.rules == TextRules(normalizers, None, (BertPreTokenizer(),)) and not spec.token_options
     usual = (model.prefix, model.max_characters) == ("##", 100)
     if not isinstance(bert, BertNormalizer) or not plain or not usual:
         raise VocabularyError(
-            "readers of vocab.txt use BERT's rules, but this tokenizer has others; write tokenizer.json", path=path
+            "readers of vocab.txt use BERT's rules, but this tokenizer has others; write tokenizer.json"
         )
     keys = keys_of_text(spec)
     if keys.get(_UNKNOWN) != model.unknown:
         raise VocabularyError(
             f"the unknown token of this tokenizer is not {_UNKNOWN}, as vocab.txt requires; write tokenizer.json",
-            path=path,
         )
     gap = next((number for number, token_id in enumerate(keys.values()) if token_id != number), None)
     if gap is not None:
-        raise VocabularyError(f"no token has id {gap}; expected ids without a gap, one for each line", path=path)
+        raise VocabularyError(f"no token has id {gap}; expected ids without a gap, one for each line")
     broken = next((key for key in keys if "\n" in key or key.endswith("\r")), None)
     if broken is not None:
-        raise VocabularyError(f"token {broken!r} has a line break; expected one line for each token", path=path)
+        raise VocabularyError(f"token {broken!r} has a line break; expected one line for each token")
     data = "".join(f"{key}\n" for key in keys).encode()
     return {path: data} if path.suffix else {path / NAMES[0][0]: data, path / _CONFIG: _config(spec, bert)}
 
@@ -81,7 +80,7 @@ def _read(path: StrPath) -> dict[str, int]:
         key = line.rstrip("\r")
         if keys.setdefault(key, number) != number:
             problem = f"token {key!r} is also on line {keys[key] + 1}; expected each token once"
-            raise VocabularyError(problem, path=path, place=f"line {number + 1}")
+            raise VocabularyError(problem, place=f"line {number + 1}")
     return keys
 
 

@@ -19,7 +19,7 @@ from ..spec.spec import MAX_ID, TextRules, TokenizerSpec, make_spec
 from ..splitting.patterns import PATTERNS
 from .common.character_keys import key_of
 from .common.given import Given
-from .common.reading import about, read_text
+from .common.reading import read_text
 
 _NAMES = ("<UNK>", "<PAD>", "<BOS>", "<EOS>")
 _WORDS = (Split(r"[\t-\r \u2581]+", "Removed"), Metaspace("always", False))
@@ -40,57 +40,55 @@ def load(path: StrPath, given: Given) -> TokenizerSpec:
     def add(token_id: int, text: str, number: int) -> None:
         if tokens.setdefault(token_id, text) != text or ids.setdefault(text, token_id) != token_id:
             problem = f"token {text!r} has id {token_id}, but one of them is taken; expected one id for each token"
-            raise VocabularyError(problem, path=path, place=f"line {number}")
+            raise VocabularyError(problem, place=f"line {number}")
 
     for number, (point, token_id) in enumerate((next(rows) for _ in range(characters)), 2):
         if point > 0x10FFFF or point in _SURROGATES:
-            raise VocabularyError(f"found {point}; expected a code point", path=path, place=f"line {number}")
+            raise VocabularyError(f"found {point}; expected a code point", place=f"line {number}")
         add(token_id, chr(point), number)
     listed: list[tuple[int, int, int]] = []
     for number, (left, right, made) in enumerate((next(rows) for _ in range(merges)), 2 + characters):
         if left not in tokens or right not in tokens:
             problem = f"found a merge of {left} and {right}; expected ids that lines before it have"
-            raise VocabularyError(problem, path=path, place=f"line {number}")
+            raise VocabularyError(problem, place=f"line {number}")
         add(made, tokens[left] + tokens[right], number)
         listed.append((left, right, made))
     named = {text: token_id for text, token_id in zip(_NAMES, next(rows), strict=True) if token_id >= 0}
     rules = TextRules((), None, _WORDS if given.pattern is None else ())
-    with about(path):
-        return make_spec(
-            {token_id: text.replace(SPACE_MARK, " ").encode() for token_id, text in tokens.items()},
-            Merges(listed),
-            pattern=given.pattern_or(PATTERNS["none"]),
-            special_tokens=given.specials_or(named),
-            name=given.name,
-            rules=rules,
-            characters=Characters((), named.get(_NAMES[0]), True, True),
-            decoder=_DECODER,
-        )
+    return make_spec(
+        {token_id: text.replace(SPACE_MARK, " ").encode() for token_id, text in tokens.items()},
+        Merges(listed),
+        pattern=given.pattern_or(PATTERNS["none"]),
+        special_tokens=given.specials_or(named),
+        name=given.name,
+        rules=rules,
+        characters=Characters((), named.get(_NAMES[0]), True, True),
+        decoder=_DECODER,
+    )
 
 
 def _rows(path: StrPath) -> Iterator[list[int]]:
     """Yield the numbers of each line, as many as the counts in the first line ask for."""
     lines = read_text(path).rstrip("\r\n").split("\n")
-    first = _numbers(lines[0], 1, 2, path)
+    first = _numbers(lines[0], 1, 2)
     characters, merges = first
     expected = 2 + characters + merges
     if len(lines) != expected:
         problem = f"found {len(lines)} lines; expected {expected}, for {characters} characters and {merges} merges"
-        raise VocabularyError(problem, path=path)
+        raise VocabularyError(problem)
     yield first
     sizes = [2] * characters + [3] * merges + [4]
     for number, (line, size) in enumerate(zip(lines[1:], sizes, strict=True), 2):
-        yield _numbers(line, number, size, path, least=-1 if size == 4 else 0)
+        yield _numbers(line, number, size, least=-1 if size == 4 else 0)
 
 
-def _numbers(line: str, number: int, size: int, path: StrPath, *, least: int = 0) -> list[int]:
+def _numbers(line: str, number: int, size: int, *, least: int = 0) -> list[int]:
     parts = line.split()
     if len(parts) == size and all(part.removeprefix("-").isdecimal() and part.isascii() for part in parts):
         found = [int(part) for part in parts if len(part) < 12]
         if len(found) == size and all(least <= value <= MAX_ID for value in found):
             return found
-    problem = f"found {line[:60]!r}; expected {size} numbers, {least} to {MAX_ID}"
-    raise VocabularyError(problem, path=path, place=f"line {number}")
+    raise VocabularyError(f"found {line[:60]!r}; expected {size} numbers, {least} to {MAX_ID}", place=f"line {number}")
 
 
 def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:
@@ -105,10 +103,9 @@ def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:
     others = spec.added_tokens or spec.token_options or spec.merge_levels
     if symbols is None or symbols != expected or not is_alike or others or spec.merges is None:
         problem = "YouTokenToMe holds merges of the characters of words, and no other rules or added tokens"
-        raise VocabularyError(f"{problem}; write tokenizer.json", path=path)
+        raise VocabularyError(f"{problem}; write tokenizer.json")
     if set(spec.special_tokens) - set(_NAMES) or spec.special_tokens.get(_NAMES[0]) != symbols.unknown:
-        problem = f"YouTokenToMe holds the special tokens {', '.join(_NAMES)}; write tokenizer.json"
-        raise VocabularyError(problem, path=path)
+        raise VocabularyError(f"YouTokenToMe holds the special tokens {', '.join(_NAMES)}; write tokenizer.json")
     alone = {token_id: key_of(token, symbols) for token_id, token in spec.vocab.items()}
     rows = [(ord(key), token_id) for token_id, key in alone.items() if len(key) == 1]
     lines = [f"{len(rows)} {len(spec.merges)}", *(" ".join(map(str, row)) for row in (*rows, *spec.merges))]

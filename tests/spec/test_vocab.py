@@ -116,7 +116,7 @@ def line(token: bytes, rank: int, end: str = "\n") -> bytes:
 
 def read_slowly(data: bytes) -> dict[int, bytes] | None:
     try:
-        return tiktoken._parse(data, "x.tiktoken")
+        return tiktoken._parse(data)
     except VocabularyError:
         return None
 

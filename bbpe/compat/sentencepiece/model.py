@@ -13,6 +13,7 @@ from ...core.normalizer import Normalizer as CompiledNormalizer
 from ...encoding.nbest import UnigramSampler
 from ...errors import VocabularyError
 from ...files import ReadFile
+from ...formats.common.reading import about
 from ...formats.sentencepiece.piece_rows import BYTE, CONTROL, NORMAL, UNUSED, Piece, rows_of
 from ...formats.sentencepiece.pieces import PieceModel as ListedPieces
 from ...formats.sentencepiece.pieces import pieces_of, spec_of
@@ -60,7 +61,8 @@ class SpModel:
     @lazy_property
     def _listed(self) -> ListedPieces:
         """The pieces and flags that a file would have."""
-        return pieces_of(self.tokenizer.spec, _PATH)
+        with about(_PATH):
+            return pieces_of(self.tokenizer.spec)
 
     def _changed(self, listed: ListedPieces) -> SpModel:
         made = type(self)(Tokenizer(spec_of(listed, formats.Given(), place=lambda token_id: f"piece {token_id}")))

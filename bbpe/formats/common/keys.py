@@ -92,7 +92,7 @@ def in_alphabet(key: str) -> bool:
     return True
 
 
-def keys_of(spec: TokenizerSpec, *, path: StrPath, marked: bool = False) -> dict[str, int]:
+def keys_of(spec: TokenizerSpec, *, marked: bool = False) -> dict[str, int]:
     """Return the keys and ids of all tokens in order of ids, with special and added tokens in plain text.
 
     `marked`: the file also marks which keys are special tokens.
@@ -104,10 +104,10 @@ def keys_of(spec: TokenizerSpec, *, path: StrPath, marked: bool = False) -> dict
         taken = keys.setdefault(text, token_id) != token_id
         if taken or (not marked and not text.isascii() and in_alphabet(text)):
             problem = f"special token {text!r} (id {token_id}) would be read as the bytes {alphabet_to_bytes(text)!r}"
-            raise VocabularyError(f"{problem}; expected a text outside GPT-2's byte alphabet", path=path)
+            raise VocabularyError(f"{problem}; expected a text outside GPT-2's byte alphabet")
         if not well_formed(text):
             problem = f"special token {text!r} holds half a surrogate pair; expected Unicode text"
-            raise VocabularyError(problem, path=path)
+            raise VocabularyError(problem)
     return dict(sorted(keys.items(), key=lambda item: item[1]))
 
 

@@ -14,7 +14,6 @@ from ...spec.rules import SPACE_MARK, BertNormalizer, BertPreTokenizer, Template
 from ...spec.spec import TextRules, TokenizerSpec, make_spec
 from ...splitting.patterns import PATTERNS
 from ..common.given import Given
-from ..common.reading import about
 from ..sentencepiece.piece_rows import BYTE, CONTROL, NORMAL, UNKNOWN
 from .fields import GGUFFields
 
@@ -47,17 +46,16 @@ def read_bert(fields: GGUFFields, given: Given) -> TokenizerSpec:
             special[key] = token_id
     normalizer = BertNormalizer(strip_accents=strips, lowercase=lowers)
     rules = TextRules((normalizer,), None, (BertPreTokenizer(),) if given.pattern is None else ())
-    with about(fields.path):
-        return make_spec(
-            {token_id: key.encode() for key, token_id in keys.items() if key},
-            None,
-            pattern=given.pattern_or(PATTERNS["none"]),
-            special_tokens=given.specials_or(special),
-            name=given.name,
-            rules=rules,
-            template=_template(begin if adds[0] else None, last if adds[1] else None),
-            model=WordPieceModel(keys.get("[UNK]") if unknown is None else unknown, _PREFIX),
-        )
+    return make_spec(
+        {token_id: key.encode() for key, token_id in keys.items() if key},
+        None,
+        pattern=given.pattern_or(PATTERNS["none"]),
+        special_tokens=given.specials_or(special),
+        name=given.name,
+        rules=rules,
+        template=_template(begin if adds[0] else None, last if adds[1] else None),
+        model=WordPieceModel(keys.get("[UNK]") if unknown is None else unknown, _PREFIX),
+    )
 
 
 def _template(begin: int | None, last: int | None) -> Template | None:
@@ -76,16 +74,15 @@ def read_rwkv(fields: GGUFFields, given: Given) -> TokenizerSpec:
     fields.done()
     special = {text: number for number, (text, kind) in enumerate(zip(texts, kinds, strict=True)) if kind == CONTROL}
     vocab = {number: _unescaped(text) for number, text in enumerate(texts) if kinds[number] != CONTROL}
-    with about(fields.path):
-        return make_spec(
-            vocab,
-            None,
-            pattern=given.pattern_or(PATTERNS["none"]),
-            special_tokens=given.specials_or(special),
-            name=given.name,
-            template=template,
-            model=LongestMatchModel(),
-        )
+    return make_spec(
+        vocab,
+        None,
+        pattern=given.pattern_or(PATTERNS["none"]),
+        special_tokens=given.specials_or(special),
+        name=given.name,
+        template=template,
+        model=LongestMatchModel(),
+    )
 
 
 def _kinds(fields: GGUFFields) -> list[int]:

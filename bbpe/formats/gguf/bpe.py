@@ -25,7 +25,6 @@ from ..common.given import Given
 from ..common.key_tables import Keys
 from ..common.keys import byte_symbols, keys_of, merge_keys
 from ..common.ranks import live_merges
-from ..common.reading import about
 from ..huggingface.pre_tokenizers import PreTokenization
 from ..sentencepiece.piece_rows import CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED, Piece, padded
 from .fields import PREFIX, GGUFFields
@@ -169,20 +168,19 @@ def read_byte_level(fields: GGUFFields, given: Given) -> TokenizerSpec:
         added = {text: token_id for text, token_id in added.items() if text not in special}
     tokens, split, characters = _read(keys, PreTokenization(get_pattern(pattern), byte_level=True), fields.path)
     merges = pairs.merges(keys, tokens)
-    with about(fields.path):
-        spec = make_spec(
-            tokens,
-            merges,
-            pattern=split.pattern,
-            special_tokens=special,
-            added_tokens=added,
-            whole_pretokens=row is not None and row.whole,
-            name=given.name,
-            rules=TextRules((), None, split.rules),
-            template=template,
-            characters=characters,
-            decoder=(ByteLevel(),),
-        )
+    spec = make_spec(
+        tokens,
+        merges,
+        pattern=split.pattern,
+        special_tokens=special,
+        added_tokens=added,
+        whole_pretokens=row is not None and row.whole,
+        name=given.name,
+        rules=TextRules((), None, split.rules),
+        template=template,
+        characters=characters,
+        decoder=(ByteLevel(),),
+    )
     if row is None:
         _check_all_made(spec, pre, fields)
     return spec
@@ -212,29 +210,28 @@ def _refuse_pre(fields: GGUFFields, pre: str) -> NoReturn:
     fields.refuse(f"pre-tokenizer {pre!r} is not supported{hint}; give pattern=, or a file with one of: {known}", "pre")
 
 
-def byte_level_pieces(spec: TokenizerSpec, path: StrPath) -> tuple[list[Piece], list[str], str]:
+def byte_level_pieces(spec: TokenizerSpec) -> tuple[list[Piece], list[str], str]:
     """Return the tokens, the merges and the name of the pre-tokenizer to write.
 
     Raises `VocabularyError` when llama.cpp has no name for the pattern, and when it would look up whole pretokens and
     the spec would not, or the reverse.
     """
-    pre, merges = _written_splitting(spec, path)
-    ordinary = keys_of(spec, path=path, marked=True)
+    pre, merges = _written_splitting(spec)
+    ordinary = keys_of(spec, marked=True)
     rows = {token_id: Piece(key, 0.0, NORMAL) for key, token_id in ordinary.items()}
     rows |= {token_id: Piece(text, 0.0, CONTROL) for text, token_id in spec.special_tokens.items()}
     rows |= {token_id: Piece(text, 0.0, USER_DEFINED) for text, token_id in spec.added_tokens.items()}
     lines = [f"{left} {right}" for left, right in merge_keys(spec, merges)]
-    return padded(rows, spec.vocab_size, path), lines, pre
+    return padded(rows, spec.vocab_size), lines, pre
 
 
-def _written_splitting(spec: TokenizerSpec, path: StrPath) -> tuple[str, Sequence[tuple[int, int, int]]]:
+def _written_splitting(spec: TokenizerSpec) -> tuple[str, Sequence[tuple[int, int, int]]]:
     """Return the name of the pre-tokenizer and the merges to write."""
     names = _WRITTEN.get(spec.pattern.name or "")
     if names is None:
         known = ", ".join(_WRITTEN)
         raise VocabularyError(
             f"GGUF has no name for the pattern {str(spec.pattern)!r}; expected one of: {known}. Write tokenizer.json",
-            path=path,
         )
     pre = next((pre for pre in names if _PRE[pre].whole is spec.whole_pretokens), None)
     if pre is not None and spec.merges is not None:
@@ -245,7 +242,6 @@ def _written_splitting(spec: TokenizerSpec, path: StrPath) -> tuple[str, Sequenc
         raise VocabularyError(
             f"no merge makes {len(live.unmade)} tokens, such as {spec.vocab[live.unmade[0]]!r}, and with this pattern "
             f"llama.cpp {reads} them as whole pretokens, unlike this tokenizer. Write tokenizer.json",
-            path=path,
         )
     return pre or names[0], live.merges if spec.merges is None else spec.merges
 

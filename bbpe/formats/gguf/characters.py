@@ -12,7 +12,6 @@ from ...splitting.patterns import PATTERNS
 from ..common.character_keys import read_keys
 from ..common.given import Given
 from ..common.key_tables import Keys
-from ..common.reading import about
 from ..sentencepiece.piece_rows import BYTE, CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED
 from .fields import PREFIX, GGUFFields
 
@@ -41,18 +40,17 @@ def read_characters(fields: GGUFFields, given: Given) -> TokenizerSpec:
     left_out = added.keys() - merges.using(set(added))
     unknown = next(iter(by_kind[UNKNOWN].values()), None)
     characters = Characters((), unknown, True, True)
-    with about(fields.path):
-        vocab, characters = read_keys(
-            keys, characters, byte_fallback=True, left_out=left_out, path=fields.path, place=f"{PREFIX}tokens"
-        )
-        return make_spec(
-            vocab,
-            merges.merges(keys, vocab),
-            pattern=given.pattern_or(PATTERNS["none"]),
-            special_tokens=special,
-            added_tokens=added,
-            name=given.name,
-            rules=TextRules((Replace(" ", False, SPACE_MARK),), None, _LINES if given.pattern is None else ()),
-            characters=characters,
-            template=template,
-        )
+    vocab, characters = read_keys(
+        keys, characters, byte_fallback=True, left_out=left_out, path=fields.path, place=f"{PREFIX}tokens"
+    )
+    return make_spec(
+        vocab,
+        merges.merges(keys, vocab),
+        pattern=given.pattern_or(PATTERNS["none"]),
+        special_tokens=special,
+        added_tokens=added,
+        name=given.name,
+        rules=TextRules((Replace(" ", False, SPACE_MARK),), None, _LINES if given.pattern is None else ()),
+        characters=characters,
+        template=template,
+    )

@@ -69,15 +69,15 @@ def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:
     """
     if spec.template is not None and max(map(len, spec.template.around)) > 1:
         problem = "GGUF holds one token before a text and one after it, but the template has more"
-        raise VocabularyError(f"{problem}; write tokenizer.json", path=path)
+        raise VocabularyError(f"{problem}; write tokenizer.json")
     if spec.characters is None or spec.characters.are_bytes:
         if spec.rules != TextRules() or spec.token_options:
             problem = "a GGUF model of bytes holds no normalizer, prefix or options of special tokens, but this "
-            raise VocabularyError(f"{problem}tokenizer has some; write tokenizer.json", path=path)
-        pieces, merges, pre = byte_level_pieces(spec, path)
+            raise VocabularyError(f"{problem}tokenizer has some; write tokenizer.json")
+        pieces, merges, pre = byte_level_pieces(spec)
         data = _written(spec, pieces, _BYTE_LEVEL, pre, lambda writer: writer.add_token_merges(merges))
     else:
-        model = written_pieces(spec, path)
+        model = written_pieces(spec)
         data = _written(spec, model.pieces, BPE if model.is_bpe else UNIGRAM, "default", partial(_write_model, model))
     return {path: data}
 

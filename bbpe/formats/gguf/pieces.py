@@ -8,10 +8,8 @@ squeeze blanks, and for Unigram it ignores byte pieces.  Files with these are re
 from __future__ import annotations
 
 from ...errors import VocabularyError
-from ...files import StrPath
 from ...spec.spec import TokenizerSpec
 from ..common.given import Given
-from ..common.reading import about
 from ..sentencepiece.piece_rows import BYTE
 from ..sentencepiece.pieces import PieceModel, pieces_of, spec_of
 from .fields import PREFIX, GGUFFields
@@ -47,20 +45,19 @@ def read_pieces(fields: GGUFFields, model: str, given: Given) -> TokenizerSpec:
         charsmap=table,
         is_padded=True,
     )
-    with about(fields.path):
-        return spec_of(pieces, given, place=_place, template=template)
+    return spec_of(pieces, given, place=_place, template=template)
 
 
 def _place(token_id: int) -> str:
     return f"{PREFIX}tokens[{token_id}]"
 
 
-def written_pieces(spec: TokenizerSpec, path: StrPath) -> PieceModel:
+def written_pieces(spec: TokenizerSpec) -> PieceModel:
     """Return the pieces to write.
 
     Raises `VocabularyError` on a spec that pieces cannot express, and on rules that llama.cpp does not follow.
     """
-    model = pieces_of(spec, path, pads=True)
+    model = pieces_of(spec, pads=True)
     problem = ""
     if model.is_suffix or not model.marks_blanks:
         problem = "found a blank at the end of texts, or blanks that are not U+2581, which llama.cpp does not have"
@@ -73,5 +70,5 @@ def written_pieces(spec: TokenizerSpec, path: StrPath) -> PieceModel:
     elif not model.is_bpe and model.byte_fallback:
         problem = "found byte tokens, which llama.cpp does not use for Unigram"
     if problem:
-        raise VocabularyError(f"{problem}. Write a SentencePiece .model", path=path)
+        raise VocabularyError(f"{problem}. Write a SentencePiece .model")
     return model

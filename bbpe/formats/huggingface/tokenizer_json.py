@@ -157,7 +157,7 @@ def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:
 
 def _document(spec: TokenizerSpec, path: StrPath) -> dict[str, Any]:
     if spec.characters is not None and spec.characters.unused:
-        raise VocabularyError("no field holds pieces of the type UNUSED; write a SentencePiece .model", path=path)
+        raise VocabularyError("no field holds pieces of the type UNUSED; write a SentencePiece .model")
     (padding, own), model = write_padding(spec.padding), _written_model(spec, path)
     if own:
         model[OWN] = {**model.get(OWN, {}), **own}
@@ -193,29 +193,29 @@ def _written_bpe(spec: TokenizerSpec, path: StrPath) -> dict[str, Any]:
     merges, whole = spec.merges, spec.whole_pretokens
     if spec.merge_levels:
         problem = "merges of equal scores apply from left to right, but a list of merges has an order"
-        raise VocabularyError(f"{problem}; write a SentencePiece .model", path=path)
+        raise VocabularyError(f"{problem}; write a SentencePiece .model")
     if merges is None:
         live = live_merges(spec)
         merges, whole = live.merges, whole and bool(live.unmade)
     return {
         "type": "BPE",
         "dropout": spec.dropout or None,
-        "unk_token": _unknown_token(spec, path),
+        "unk_token": _unknown_token(spec),
         "continuing_subword_prefix": (spec.characters.prefix or None) if spec.characters is not None else None,
         "end_of_word_suffix": (spec.characters.end_of_word or None) if spec.characters is not None else None,
         "fuse_unk": spec.characters is not None and spec.characters.fuse_unknown,
         "byte_fallback": spec.characters is not None and bool(spec.characters.byte_tokens),
         "ignore_merges": whole,
         # with special tokens, because HF assigns new ids to tokens that are not in vocab
-        "vocab": _written_keys(spec, path, whole),
+        "vocab": _written_keys(spec, whole),
         "merges": _written_merges(spec, merges),
         **write_own_fields(spec),
     }
 
 
-def _written_keys(spec: TokenizerSpec, path: StrPath, whole: bool) -> dict[str, int]:
+def _written_keys(spec: TokenizerSpec, whole: bool) -> dict[str, int]:
     if spec.characters is None:
-        return _keys_of_bytes(spec, path, whole)
+        return _keys_of_bytes(spec, whole)
     keys, symbols = keys_of_characters(spec), spec.characters
     tokens = (*spec.special_tokens.items(), *spec.added_tokens.items())
     outside = {text for text, token_id in tokens if token_id not in (*symbols.byte_tokens.values(), symbols.unknown)}
@@ -234,9 +234,9 @@ def _written_keys(spec: TokenizerSpec, path: StrPath, whole: bool) -> dict[str, 
     return keys
 
 
-def _keys_of_bytes(spec: TokenizerSpec, path: StrPath, whole: bool) -> dict[str, int]:
+def _keys_of_bytes(spec: TokenizerSpec, whole: bool) -> dict[str, int]:
     """Return the keys of a vocabulary of bytes; with `whole`, one that spells another text would be found as that."""
-    keys = keys_of(spec, path=path, marked=True)
+    keys = keys_of(spec, marked=True)
     tokens = [*spec.special_tokens, *spec.added_tokens] if whole else []
     outside = [text for text in tokens if keys[text] not in spec.vocab and keys[text] not in spec.modelled]
     others = {text for text in outside if spelled(text) not in (None, text)}
@@ -246,7 +246,7 @@ def _keys_of_bytes(spec: TokenizerSpec, path: StrPath, whole: bool) -> dict[str,
     if others and words is keys:
         text = min(others)
         problem = f"added token {text!r} (id {keys[text]}) would be read as {spelled(text)!r}"
-        raise VocabularyError(f"{problem}; expected added tokens with the highest ids, in order", path=path)
+        raise VocabularyError(f"{problem}; expected added tokens with the highest ids, in order")
     return words
 
 
@@ -257,14 +257,14 @@ def _written_merges(spec: TokenizerSpec, merges: Sequence[tuple[int, int, int]])
     return [[keys[left], keys[right]] for left, right, _ in merges]
 
 
-def _unknown_token(spec: TokenizerSpec, path: StrPath) -> str | None:
+def _unknown_token(spec: TokenizerSpec) -> str | None:
     if spec.characters is None or spec.characters.unknown is None:
         return None
     unknown = spec.characters.unknown
     for key, token_id in keys_of_characters(spec).items():
         if token_id == unknown:
             return key
-    raise VocabularyError(f"the unknown token has id {unknown}; expected the id of a token", path=path)
+    raise VocabularyError(f"the unknown token has id {unknown}; expected the id of a token")
 
 
 def _keys_of_model(model: Fields) -> Mapping[str, int]:

@@ -160,7 +160,7 @@ def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:
 
     Raises `VocabularyError` on a spec that such a model cannot express; `pieces_of` lists the reasons.
     """
-    pieces = pieces_of(spec, path)
+    pieces = pieces_of(spec)
     rows = b"".join(bytes_field(_PIECES, _row(*piece)) for piece in pieces.pieces)
     unknown_id, unknown = next((i, text) for i, (text, _, kind) in enumerate(pieces.pieces) if kind == UNKNOWN)
     kind = _WORDS if pieces.unit == "word" else _BPE if pieces.is_bpe else _UNIGRAM

@@ -7,7 +7,6 @@ from typing import NamedTuple, TypeAlias, overload
 
 from ...core.piece_list import PieceList
 from ...errors import VocabularyError
-from ...files import StrPath
 from ...spec.models import UnigramModel
 from ...spec.rules import BYTE_KEYS, SPACE_MARK, Characters
 from ...spec.spec import TokenizerSpec
@@ -42,14 +41,14 @@ class Piece(NamedTuple):
     kind: int
 
 
-def padded(rows: Mapping[int, Piece], size: int, path: StrPath) -> list[Piece]:
+def padded(rows: Mapping[int, Piece], size: int) -> list[Piece]:
     """Return a piece for each id; gaps get unused pieces `[PADn]`."""
     if size > 2 * len(rows) + _MOST_PADDING:
         problem = f"{len(rows)} tokens have ids up to {size - 1}, but GGUF needs a token for each id"
-        raise VocabularyError(f"{problem}; write tokenizer.json", path=path)
+        raise VocabularyError(f"{problem}; write tokenizer.json")
     pieces = [rows.get(token_id) or Piece(f"[PAD{token_id}]", 0.0, UNUSED) for token_id in range(size)]
     if len({piece.text for piece in pieces}) < len(pieces):
-        raise VocabularyError("a token has the name of the padding for another id; write tokenizer.json", path=path)
+        raise VocabularyError("a token has the name of the padding for another id; write tokenizer.json")
     return pieces
 
 

@@ -13,7 +13,6 @@ from typing import Literal, TypeAlias
 
 from ...core.piece_list import missing_character
 from ...errors import VocabularyError
-from ...files import StrPath
 from ...lazy import lazy_re, safe_import
 from ...records import dataclass, field, replace
 from ...spec.characters import CharacterModel, merge_order
@@ -234,8 +233,7 @@ def _check_unique(pieces: PieceRows, place: Callable[[int], str]) -> None:
     seen = {""}
     for token_id, (text, _, _) in enumerate(pieces):
         if text in seen:
-            problem = f"{text!r} is empty or listed twice; expected each piece once"
-            raise VocabularyError(problem, place=place(token_id))
+            raise VocabularyError(f"{text!r} is empty or listed twice; expected each piece once", place=place(token_id))
         seen.add(text)
 
 
@@ -317,7 +315,7 @@ def _strips(model: PieceModel) -> int:
     return ALL_BLANKS if model.remove_extra_whitespaces else int(model.add_dummy_prefix)
 
 
-def pieces_of(spec: TokenizerSpec, path: StrPath, *, pads: bool = False) -> PieceModel:
+def pieces_of(spec: TokenizerSpec, *, pads: bool = False) -> PieceModel:
     """Return the model that gives the ids of a spec; `pads` fills gaps between ids.
 
     Raises `VocabularyError` on a spec that pieces cannot express: symbols that are bytes, splits, other rules, gaps
@@ -327,32 +325,30 @@ def pieces_of(spec: TokenizerSpec, path: StrPath, *, pads: bool = False) -> Piec
     characters = spec.characters
     if characters is None or not (characters.marks_blanks or spec.decoder[:1] == (UNMARK,)):
         raise VocabularyError(
-            "the symbols of the vocabulary are not characters with U+2581 for blanks; write tokenizer.json", path=path
+            "the symbols of the vocabulary are not characters with U+2581 for blanks; write tokenizer.json"
         )
     escapes = isinstance(spec.model, UnigramModel) and spec.rules.normalizers[:1] == (ESCAPED_MARK,)
     of_words = isinstance(spec.model, WordLevelModel) and spec.model.fuses
-    table, squeezes, blank_at = _rules_of(spec, characters, spec.rules.normalizers[1 if escapes else 0 :], path)
+    table, squeezes, blank_at = _rules_of(spec, characters, spec.rules.normalizers[1 if escapes else 0 :])
     if isinstance(spec.model, UnigramModel):
         if not spec.model.is_float:
             problem = "scores are summed as in HF's tokenizers, which may give other ids; write tokenizer.json"
-            raise VocabularyError(problem, path=path)
+            raise VocabularyError(problem)
     elif not of_words:
-        _check_merges(spec, characters, path)
+        _check_merges(spec, characters)
     rows = rows_of(spec, characters)
     if of_words:
         kept = {token_id: row for token_id, row in rows.items() if row.text in table.kept}
         rows |= {token_id: row._replace(kind=USER_DEFINED) for token_id, row in kept.items()}
     if pads:
-        pieces = padded(rows, spec.vocab_size, path)
+        pieces = padded(rows, spec.vocab_size)
     else:
         if sorted(rows) != list(range(len(rows))):
             problem = "ids have gaps, but a SentencePiece model numbers its pieces from 0; write tokenizer.json"
-            raise VocabularyError(problem, path=path)
+            raise VocabularyError(problem)
         pieces = [rows[token_id] for token_id in range(len(rows))]
     if characters.unknown not in rows:
-        raise VocabularyError(
-            "there is no unknown token, but a SentencePiece model needs one; write tokenizer.json", path=path
-        )
+        raise VocabularyError("there is no unknown token, but a SentencePiece model needs one; write tokenizer.json")
     text = rows[characters.unknown].text if characters.unknown_text is None else characters.unknown_text
     return PieceModel(
         pieces, not isinstance(spec.model, UnigramModel), bool(characters.byte_ids), blank_at != "", squeezes,
@@ -362,7 +358,7 @@ def pieces_of(spec: TokenizerSpec, path: StrPath, *, pads: bool = False) -> Piec
 
 
 def _rules_of(
-    spec: TokenizerSpec, characters: Characters, rules: Sequence[Normalizer], path: StrPath
+    spec: TokenizerSpec, characters: Characters, rules: Sequence[Normalizer]
 ) -> tuple[Charsmap, bool, Literal["", "front", "end"]]:
     """Return the normalization table, whether blanks are squeezed, and where a blank is added."""
     blank = SPACE_MARK if characters.marks_blanks else " "
@@ -384,12 +380,11 @@ def _rules_of(
     if left != expected or not is_charsmap or others or options - {_AS_SYMBOL}:
         raise VocabularyError(
             "a SentencePiece model cannot hold the normalizers, splits or options of tokens; write tokenizer.json",
-            path=path,
         )
     return table, squeezes, "end" if appends else "front" if prepends or table.prefix else ""
 
 
-def _check_merges(spec: TokenizerSpec, characters: Characters, path: StrPath) -> None:
+def _check_merges(spec: TokenizerSpec, characters: Characters) -> None:
     """Refuse merges that differ from merging any two neighbours whose concatenation is a token."""
     order = list(dict.fromkeys(made for _, _, made in spec.merges or ()))
     several = [token_id for token_id, token in spec.vocab.items() if len(token.decode()) > 1]
@@ -405,5 +400,4 @@ def _check_merges(spec: TokenizerSpec, characters: Characters, path: StrPath) ->
         raise VocabularyError(
             "the list of merges differs from all merges that the tokens allow, but a SentencePiece model always does "
             "all of these; write tokenizer.json",
-            path=path,
         )
