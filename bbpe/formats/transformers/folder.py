@@ -30,6 +30,7 @@ OTHER_FILES = (CONFIG, _MAP, _ADDED, "chat_template.jinja", "chat_template.json"
 TEMPLATES = "additional_chat_templates"
 #: What a folder has of these if its vocabulary is not all that it says.
 WITHIN = (*OTHER_FILES, TEMPLATES)
+_NONE: Mapping[str, Any] = {}
 # the order in which `transformers` adds tokens that are named by their uses, before those of other uses
 _NAMED = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
 _EXTRA, _ADDITIONAL, _SPECIFIC = "extra_special_tokens", "additional_special_tokens", "model_specific_special_tokens"
@@ -43,17 +44,9 @@ class FolderToken:
     """
 
     text: str
-    options: TokenOptions
-    is_special: bool
-    is_named: bool
-
-
-@dataclass(frozen=True)
-class UsualTokens:
-    """The tokens of a class for uses that no file names, and its list of special tokens if no file has one."""
-
-    named: Mapping[str, FolderToken] = field(default_factory=dict)
-    listed: tuple[FolderToken, ...] = ()
+    options: TokenOptions = TokenOptions()
+    is_special: bool = True
+    is_named: bool = True
 
 
 @dataclass(frozen=True)
@@ -137,17 +130,16 @@ class ClassFolder:
             values = {**values, **(names if isinstance(names, dict) else {})}
         return Fields(values, path=self.path / CONFIG, place="")
 
-    def config(self, usual: UsualTokens | None = None) -> FolderConfig:
-        """Return what the files define, with the usual tokens of a class.
+    def config(self, usual: Mapping[str, FolderToken] = _NONE, listed: Sequence[FolderToken] = ()) -> FolderConfig:
+        """Return what the files define, with tokens of a class: for uses that no file names, and if no file has a list.
 
         Raises `VocabularyError` naming the file and the field that is malformed.
         """
-        usual = usual or UsualTokens()
         config, names = self._object(CONFIG), self._object(_MAP)
         is_older = config.peek("added_tokens_decoder") is None
         sources = (names, config) if is_older else (config,)
         found = _named(sources, usual)
-        listed = _listed(sources, usual)
+        listed = _listed(sources, listed)
         tokens = [*_decoder(config)]
         named = {token.text for token in found.values()}
         if is_older:
@@ -202,17 +194,17 @@ class ClassFolder:
         return self.file(name)
 
 
-def _named(sources: Sequence[Fields], usual: UsualTokens) -> dict[str, FolderToken]:
+def _named(sources: Sequence[Fields], usual: Mapping[str, FolderToken]) -> dict[str, FolderToken]:
     """Return the tokens by their uses, in order; the first source that has a use counts, and the usual ones last."""
     found: dict[str, FolderToken] = {}
     for use in _NAMED:
         source = next((source for source in sources if use in source), None)
-        if source is None and use in usual.named:
-            found[use] = usual.named[use]
+        if source is None and use in usual:
+            found[use] = usual[use]
         elif source is not None and source.peek(use) is not None:
             found[use] = _token(source.peek(use), source, use)
     nulls = {use for source in sources for use in source.names() if source.peek(use) is None}
-    found |= {use: token for use, token in usual.named.items() if use not in _NAMED and use not in nulls}
+    found |= {use: token for use, token in usual.items() if use not in _NAMED and use not in nulls}
     for source in reversed(sources):
         for use in source.names():
             # flags such as add_bos_token have such names too
@@ -225,7 +217,7 @@ def _named(sources: Sequence[Fields], usual: UsualTokens) -> dict[str, FolderTok
     return found
 
 
-def _listed(sources: Sequence[Fields], usual: UsualTokens) -> list[FolderToken]:
+def _listed(sources: Sequence[Fields], usual: Sequence[FolderToken]) -> list[FolderToken]:
     """Return the list of special tokens of the last file that has one, or the usual list.
 
     The usual list takes precedence over that of `special_tokens_map.json`, and over one beside a table of tokens.
@@ -233,12 +225,12 @@ def _listed(sources: Sequence[Fields], usual: UsualTokens) -> list[FolderToken]:
     config = sources[-1]
     has_table = isinstance(config.peek(_EXTRA), dict)
     for source in reversed(sources):
-        is_weak = bool(usual.listed) and (source is not config or has_table)
+        is_weak = bool(usual) and (source is not config or has_table)
         for use in (_EXTRA,) if is_weak else (_EXTRA, _ADDITIONAL):
             if source.peek(use) and not isinstance(source.peek(use), dict):
                 return _list(source, use)
     has_list = any(use in config for use in (_EXTRA, _ADDITIONAL))
-    return [] if has_list and not has_table else [*usual.listed]
+    return [] if has_list and not has_table else [*usual]
 
 
 def _flag(config: Fields, name: str) -> bool | None:
@@ -277,8 +269,6 @@ def _numbered(added: Fields, special: set[str]) -> list[FolderToken]:
 
 def _list(source: Fields, use: str) -> list[FolderToken]:
     values = source.peek(use)
-    if values is None:
-        return []
     if not isinstance(values, list):
         source.refuse(f"found {shown(values)}; expected a list of tokens", use)
     return [_token(value, source, f"{use}[{number}]") for number, value in enumerate(values)]
@@ -293,7 +283,7 @@ def _token(value: Any, source: Fields, place: str) -> FolderToken:
     if not text:
         fields.refuse("the token is the empty string; expected at least one character", "content")
     flags = [fields.take_type(name, bool, False) for name in ("lstrip", "rstrip", "single_word", "normalized")]
-    return FolderToken(text, TokenOptions(*flags), True, True)
+    return FolderToken(text, TokenOptions(*flags))
 
 
 def _check_within(path: Path, folder: Path) -> None:

@@ -23,7 +23,7 @@ from ..huggingface.tokenizer_json import read_document
 from ..sentencepiece.piece_rows import CONTROL, USER_DEFINED
 from .classes import BERT, MERGES, WORDS, class_name, class_row, reads_pieces, refused_class
 from .documents import ClassFiles, ModelClass, document, number
-from .folder import ClassFolder, FolderToken, UsualTokens
+from .folder import ClassFolder, FolderToken
 
 if TYPE_CHECKING:
     from ..sentencepiece.pieces import PieceModel
@@ -51,7 +51,7 @@ def load_pieces(read: Callable[[StrPath], PieceModel], folder: ClassFolder, give
     model = read(folder.opened(path))
     kinds = (CONTROL, USER_DEFINED) if row.lists_symbols else ()
     listed = [(text, kind == CONTROL) for text, _, kind in model.pieces if kind in kinds]
-    symbols = (FolderToken(text, TokenOptions(), is_special, True) for text, is_special in listed)
+    symbols = (FolderToken(text, is_special=is_special) for text, is_special in listed)
     files = _files(row, folder, *symbols, pieces=model.pieces, charsmap=model.charsmap)
     return _spec(files, folder, path, given)
 
@@ -95,18 +95,12 @@ def _check_unknown(files: ClassFiles, path: Path) -> None:
         files.fields.refuse(f"no line of {path.name} is {text}; {expected}", "unk_token")
 
 
-def _special(text: str) -> FolderToken:
-    """Return a special token that changes nothing if the vocabulary has it."""
-    return FolderToken(text, TokenOptions(), True, True)
-
-
 def _files(row: ModelClass, folder: ClassFolder, *symbols: FolderToken, **vocabulary: Any) -> ClassFiles:
     """Return a vocabulary with the tokens of its folder, and those that the class gives a model."""
     fields = folder.fields
-    named = {f"{use}_token": _special(text) for use, text in row.tokens.items()}
-    if "mask_token" in named:
-        named["mask_token"] = replace(named["mask_token"], options=row.mask)
-    config = folder.config(UsualTokens(named, (*symbols, *map(_special, row.listed(fields)))))
+    options = {"mask": row.mask}
+    usual = {f"{use}_token": FolderToken(text, options.get(use, TokenOptions())) for use, text in row.tokens.items()}
+    config = folder.config(usual, (*symbols, *map(FolderToken, row.listed(fields))))
     if row.resets_options:
         uses = set(config.uses.values())
         without = (replace(token, options=TokenOptions()) for token in config.tokens)
