@@ -9,7 +9,6 @@ Source of the format, and of the special tokens that files up to version 7 do no
 from __future__ import annotations
 
 import json
-from binascii import Error as Base64Error
 from binascii import a2b_base64, b2a_base64
 from contextlib import suppress
 from pathlib import Path
@@ -160,42 +159,21 @@ def _vocab(rows: _Unread | list[Any], first: int, most: int, path: StrPath) -> V
 
 
 def _tokens(rows: list[Any], path: StrPath) -> list[bytes]:
-    tokens: list[bytes] = []
-    fields = {"rank", "token_bytes", "token_str"}
-    for rank, row in enumerate(rows):
-        try:
-            if row.keys() != fields or row["rank"] != rank or type(row["rank"]) is not int:
-                raise ValueError
-            tokens.append(a2b_base64(row["token_bytes"], strict_mode=True))
-        except (ValueError, TypeError, AttributeError):  # bad base64 raises ValueError
-            raise _explained(row, rank, path) from None
-    if len(set(tokens)) < len(tokens):
-        first: dict[bytes, int] = {}
-        for rank, token in enumerate(tokens):
-            if first.setdefault(token, rank) != rank:
-                problem = f"token {token!r} is already in vocab[{first[token]}]; expected each token once"
-                raise VocabularyError(problem, place=f"vocab[{rank}].token_bytes")
-    return tokens
-
-
-def _explained(value: object, rank: int, path: StrPath) -> VocabularyError:
-    try:
+    tokens: dict[bytes, int] = {}
+    for rank, value in enumerate(rows):
         row = Fields(value, path=path, place=f"vocab[{rank}]")
         found, encoded = row.take_type("rank", int), row.take_type("token_bytes", str)
         row.take("token_str")
         row.done()
-    except VocabularyError as error:
-        return error
-    if found != rank:
-        return VocabularyError(
-            f"found {found}; expected {rank}, because ranks number the tokens", place=row.at("rank")
-        )
-    try:
-        a2b_base64(encoded, strict_mode=True)
-    except (Base64Error, ValueError) as error:
-        problem = f"found {shown(encoded)}; expected a token in base64 ({error})"
-        return VocabularyError(problem, place=row.at("token_bytes"))
-    raise AssertionError("there is something wrong with the token")
+        if found != rank:
+            row.refuse(f"found {found}; expected {rank}, because ranks number the tokens", "rank")
+        try:
+            token = a2b_base64(encoded, strict_mode=True)
+        except ValueError as error:  # also bad base64
+            row.refuse(f"found {shown(encoded)}; expected a token in base64 ({error})", "token_bytes")
+        if tokens.setdefault(token, rank) != rank:
+            row.refuse(f"token {token!r} is already in vocab[{tokens[token]}]; expected each token once", "token_bytes")
+    return list(tokens)
 
 
 def _special_tokens(listed: object, count: int, config: Fields) -> dict[str, int]:

@@ -67,52 +67,37 @@ def read_ranks(data: bytes, path: StrPath) -> Mapping[int, bytes]:
 def _parse(data: bytes) -> dict[int, bytes]:
     """Read line by line a file that the compiled reader did not accept; errors name the line."""
     vocab: dict[int, bytes] = {}
-    count = 0
+    lines: dict[bytes | int, int] = {}
     for number, line in enumerate(data.split(b"\n"), 1):
-        parts = line.split()
-        if not parts:
+        if not line.split():
             continue
         try:
-            encoded, rank = parts
-            if not rank.isdigit():
-                raise ValueError
-            vocab[int(rank)] = b"" if encoded == b"=" else a2b_base64(encoded, strict_mode=True)
-        except ValueError:  # also raised by bad base64 and by a line that is not a pair
-            raise _explained(line, number) from None
-        count += 1
-    if count != len(vocab) or count != len(set(vocab.values())):
-        raise _repeated(data)
+            token, rank = _row(line.split())
+        except ValueError as error:
+            found = line[:60].decode("utf-8", "backslashreplace")
+            raise VocabularyError(f"found {found!r}; expected {error}", place=f"line {number}") from None
+        for key, what in ((rank, "rank"), (token, "token")):
+            if lines.setdefault(key, number) != number:
+                problem = f"{what} {key!r} is already in line {lines[key]}; expected each {what} once"
+                raise VocabularyError(problem, place=f"line {number}")
+        vocab[rank] = token
     if not vocab:
         raise VocabularyError("found no line; expected lines of base64, a blank and a rank")
     return vocab
 
 
-def _explained(line: bytes, number: int) -> VocabularyError:
-    found = f"found {line[:60].decode('utf-8', 'backslashreplace')!r}"
-    parts = line.split()
+def _row(parts: list[bytes]) -> tuple[bytes, int]:
+    """Return the token and the rank of a line; `ValueError` with what was expected."""
     if len(parts) != 2:
-        problem = f"{found}; expected a token in base64, a blank and its rank"
-    elif not parts[1].isdigit():
-        problem = f"{found}; expected a rank of decimal digits at the end"
-    else:
-        try:
-            a2b_base64(parts[0], strict_mode=True)
-            problem = f"{found}; expected a rank of 0 to {MAX_ID}"
-        except Base64Error as error:
-            problem = f"{found}; expected a token in base64 ({error})"
-    return VocabularyError(problem, place=f"line {number}")
-
-
-def _repeated(data: bytes) -> VocabularyError:
-    lines: dict[bytes | int, int] = {}
-    for number, line in enumerate(data.split(b"\n"), 1):
-        if not line.split():
-            continue
-        encoded, rank = line.split()
-        token = b"" if encoded == b"=" else a2b_base64(encoded)
-        for key, what in ((int(rank), "rank"), (token, "token")):
-            if key in lines:
-                problem = f"{what} {key!r} is already in line {lines[key]}; expected each {what} once"
-                return VocabularyError(problem, place=f"line {number}")
-            lines[key] = number
-    raise AssertionError("there is a repeated line")
+        raise ValueError("a token in base64, a blank and its rank")
+    encoded, rank = parts
+    if not rank.isdigit():
+        raise ValueError("a rank of decimal digits at the end")
+    try:
+        token = b"" if encoded == b"=" else a2b_base64(encoded, strict_mode=True)
+    except Base64Error as error:
+        raise ValueError(f"a token in base64 ({error})") from None
+    try:
+        return token, int(rank)
+    except ValueError:  # thousands of digits
+        raise ValueError(f"a rank of 0 to {MAX_ID}") from None
