@@ -33,8 +33,8 @@ class Vocabulary:
         """Return the keys of all tokens in `vocab.json`, and their ids."""
         spec = self._spec
         if spec.characters is not None:
-            safe_import("bbpe.formats.common.character_keys")
-            from ..formats.common.character_keys import keys_of_characters
+            safe_import("bbpe.formats.common.keys")
+            from ..formats.common.keys import keys_of_characters
 
             return keys_of_characters(spec)
         if is_of_text(spec):

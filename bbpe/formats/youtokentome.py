@@ -17,8 +17,8 @@ from ..spec.merges import Merges
 from ..spec.rules import SPACE_MARK, Characters, Metaspace, Split
 from ..spec.spec import MAX_ID, TextRules, TokenizerSpec, make_spec
 from ..splitting.patterns import PATTERNS
-from .common.character_keys import key_of
 from .common.given import Given
+from .common.keys import key_of
 from .common.reading import read_text
 
 _NAMES = ("<UNK>", "<PAD>", "<BOS>", "<EOS>")

@@ -20,10 +20,9 @@ from ...spec.rules import Characters
 from ...spec.spec import TextRules, TokenizerSpec, make_spec
 from ...spec.vocab import Vocab
 from ...splitting.patterns import PATTERNS, get_pattern
-from ..common.character_keys import read_keys
 from ..common.given import Given
 from ..common.key_tables import Keys
-from ..common.keys import byte_symbols, keys_of, merge_keys
+from ..common.keys import byte_symbols, keys_of, merge_keys, read_keys
 from ..common.ranks import live_merges
 from ..huggingface.pre_tokenizers import PreTokenization
 from ..sentencepiece.piece_rows import CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED, Piece, padded

@@ -9,9 +9,9 @@ from __future__ import annotations
 from ...spec.rules import SPACE_MARK, Characters, Replace, Split
 from ...spec.spec import TextRules, TokenizerSpec, make_spec
 from ...splitting.patterns import PATTERNS
-from ..common.character_keys import read_keys
 from ..common.given import Given
 from ..common.key_tables import Keys
+from ..common.keys import read_keys
 from ..sentencepiece.piece_rows import BYTE, CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED
 from .fields import PREFIX, GGUFFields
 

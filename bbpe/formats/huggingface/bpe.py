@@ -9,9 +9,8 @@ from ...spec.merges import Merges
 from ...spec.models import OtherModel
 from ...spec.rules import BYTE_KEYS, SPACE_MARK, Characters
 from ...spec.vocab import Vocab
-from ..common.character_keys import read_keys
 from ..common.key_tables import Keys, MergeIds, MergeKeys, Unread
-from ..common.keys import byte_symbols, check_ids, in_alphabet
+from ..common.keys import byte_symbols, check_ids, in_alphabet, read_keys
 from ..common.reading import Fields, shown, well_formed
 from .added_tokens import AddedTokens
 from .own_fields import OWN, OwnFields, read_own_fields

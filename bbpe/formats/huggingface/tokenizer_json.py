@@ -19,10 +19,9 @@ from ...spec.models import UnigramModel, WordLevelModel, WordPieceModel
 from ...spec.rules import ESCAPED_MARK, SPACE_MARK, Normalizer, Replace
 from ...spec.spec import TextRules, TokenizerSpec, make_spec
 from ...splitting.patterns import get_pattern
-from ..common.character_keys import key_of, keys_of_characters
 from ..common.given import Given
 from ..common.key_tables import Keys, quick_document
-from ..common.keys import keys_of, merge_keys, without_added
+from ..common.keys import key_of, keys_of, keys_of_characters, merge_keys, without_added
 from ..common.ranks import live_merges
 from ..common.reading import Fields, about, read_file, read_json
 from ..rows import FORMATS
@@ -261,10 +260,10 @@ def _unknown_token(spec: TokenizerSpec) -> str | None:
     if spec.characters is None or spec.characters.unknown is None:
         return None
     unknown = spec.characters.unknown
-    for key, token_id in keys_of_characters(spec).items():
-        if token_id == unknown:
-            return key
-    raise VocabularyError(f"the unknown token has id {unknown}; expected the id of a token")
+    found = next((key for key, token_id in keys_of_characters(spec).items() if token_id == unknown), None)
+    if found is None:
+        raise VocabularyError(f"the unknown token has id {unknown}; expected the id of a token")
+    return found
 
 
 def _keys_of_model(model: Fields) -> Mapping[str, int]:

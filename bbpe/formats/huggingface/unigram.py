@@ -11,8 +11,8 @@ from ...spec.rules import Characters
 from ...spec.spec import TokenizerSpec
 from ...spec.unigram import piece_scores
 from ...spec.vocab import Vocab
-from ..common.character_keys import keys_of_characters, read_keys
 from ..common.key_tables import Keys
+from ..common.keys import keys_of_characters, read_keys
 from ..common.reading import Fields, shown
 from .own_fields import OWN, OwnFields, read_own_fields, write_own_fields
 from .scores import score_of, written_score

@@ -10,7 +10,7 @@ from ...errors import VocabularyError
 from ...spec.models import UnigramModel
 from ...spec.rules import BYTE_KEYS, SPACE_MARK, Characters
 from ...spec.spec import TokenizerSpec
-from ..common.character_keys import key_of
+from ..common.keys import key_of
 
 #: The types of pieces in models and in GGUF files.
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)
