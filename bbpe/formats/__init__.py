@@ -17,11 +17,11 @@ from ..spec.spec import TextRules, TokenizerSpec
 from ..splitting.patterns import Pattern
 from .common.given import Given
 from .common.reading import about, read_json, shown
-from .rows import FORMATS, Format
+from .rows import FORMATS, FormatRow
 from .transformers.folder import WITHIN, ClassFolder
 
 __all__ = [
-    "FORMATS", "Format", "Given", "check_whole", "checked_format", "dump", "file_path", "format_of", "load", "put",
+    "FORMATS", "FormatRow", "Given", "check_whole", "checked_format", "dump", "file_path", "format_of", "load", "put",
     "sniff", "written",
 ]  # fmt: skip
 
@@ -205,7 +205,7 @@ def dump(spec: TokenizerSpec, path: StrPath, format: str | None = None) -> None:
     put(written(spec, path, format), path)
 
 
-def _only_in_a_model(spec: TokenizerSpec, row: Format) -> str:
+def _only_in_a_model(spec: TokenizerSpec, row: FormatRow) -> str:
     """Return the part of a spec that a SentencePiece .model holds and the given format does not, or ""."""
     if row is FORMATS["sentencepiece"]:
         return ""
@@ -255,7 +255,7 @@ def _sniff_folder(folder: ClassFolder) -> str:
     return _refuse(f"found a folder with {shown}" if entries else "found an empty folder", folder.path)
 
 
-def _missing(path: Path, row: Format) -> int | None:
+def _missing(path: Path, row: FormatRow) -> int | None:
     """Return how many files of a format are missing next to a file; `None` if its name does not fit the format."""
     for files in row.names:
         for ending in files:

@@ -22,7 +22,7 @@ from ..spec.rules import Characters
 from ..spec.spec import TokenizerSpec, make_spec
 from ..splitting.patterns import PATTERNS
 from .common.given import Given, needed_pattern, rank_text
-from .common.key_tables import Keys, MergeIds, MergeKeys, vocab_of_bytes
+from .common.key_tables import KeyTable, MergeIds, MergeKeys, vocab_of_bytes
 from .common.keys import byte_symbols, check_ids, in_alphabet, keys_of, merge_keys
 from .common.ranks import live_merges
 from .common.reading import about, read_file, read_json, read_text, shown
@@ -65,15 +65,15 @@ def load_files(vocab_path: StrPath, merges_path: StrPath, given: Given) -> Token
     return spec_of_files(keys, read_merges(merges_path, keys), given, path=vocab_path, kind="a vocab.json")
 
 
-def _keys(path: StrPath) -> Keys:
+def _keys(path: StrPath) -> KeyTable:
     data = read_file(path)
     table = TokenTable.of_json(data, 0, len(data))
     if table is not None:
-        return Keys(table)
+        return KeyTable(table)
     values = read_json(ReadFile(Path(path), data))
     if not isinstance(values, dict):
         raise VocabularyError(f"found {shown(values)}; expected an object of tokens and ids", path=path)
-    return Keys.of(check_ids(values, path=path))
+    return KeyTable.of(check_ids(values, path=path))
 
 
 def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:
@@ -147,7 +147,7 @@ def config_file(spec: TokenizerSpec, folder: Path) -> dict[Path, bytes]:
     return {config: json.dumps(values).encode()}
 
 
-def read_merges(path: StrPath, keys: Keys) -> MergeKeys | MergeIds:
+def read_merges(path: StrPath, keys: KeyTable) -> MergeKeys | MergeIds:
     """Read a `merges.txt`: a pair of keys on each line, with one blank between, after an optional `#version` line.
 
     Raises `VocabularyError` with the line that is not a pair.
@@ -175,7 +175,9 @@ def _merge_lines(path: StrPath) -> MergeKeys:
     return MergeKeys(pairs, path, lambda number: f"line {first + 1 + number}")
 
 
-def spec_of_files(keys: Keys, merges: MergeKeys | MergeIds, given: Given, *, path: StrPath, kind: str) -> TokenizerSpec:
+def spec_of_files(
+    keys: KeyTable, merges: MergeKeys | MergeIds, given: Given, *, path: StrPath, kind: str
+) -> TokenizerSpec:
     """Return the spec of a file of keys and a file of merges, which have no pattern and do not mark special tokens.
 
     A key that cannot be an ordinary token is a special token: a key outside the byte alphabet, or a key of several
@@ -201,7 +203,7 @@ def spec_of_files(keys: Keys, merges: MergeKeys | MergeIds, given: Given, *, pat
         )
 
 
-def _special_keys(keys: Keys, merges: MergeKeys | MergeIds) -> dict[str, int]:
+def _special_keys(keys: KeyTable, merges: MergeKeys | MergeIds) -> dict[str, int]:
     unused = merges.unused(keys)
     return {key: keys[key] for key in unused if (key.isascii() and len(key) > 1) or not in_alphabet(key)}
 

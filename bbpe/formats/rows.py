@@ -22,7 +22,7 @@ from .common.reading import about
 
 
 @dataclass(frozen=True)
-class Format:
+class FormatRow:
     """A vocabulary format.
 
     `names` has the sets of files that make a vocabulary, as names or suffixes; both names of a pair may have the same
@@ -71,41 +71,41 @@ class Format:
 _JSON_KEYS = rb"version|truncation|padding|added_tokens|pre_tokenizer|normalizer|post_processor|decoder|model"
 
 #: Formats by name.  If several formats fit a folder, or a file whose name is not decisive, the first one is used.
-FORMATS: dict[str, Format] = {
-    "huggingface": Format(
+FORMATS: dict[str, FormatRow] = {
+    "huggingface": FormatRow(
         "tokenizer.json", "huggingface.tokenizer_json", (("tokenizer.json",),),
         lazy_re(rb'\s*\{\s*"(' + _JSON_KEYS + rb')"\s*:\s*[^\s\d-]'),
         written_as="?*.json", synonyms=("hf", "json", "tokenizer.json", "tokenizers", "transformers"),
         models=(WordPieceModel, WordLevelModel, UnigramModel), holds_rules=True, holds_pieces=True,
     ),
     # counts, then lines of two numbers, and after these one of three or, without merges, of four
-    "youtokentome": Format(
+    "youtokentome": FormatRow(
         "YouTokenToMe's model", "youtokentome", ((".yttm",),),
         lazy_re(rb"\d+ \d+\r?\n(?:(?:\d+ \d+\r?\n)+-?\d+ -?\d+ \d+[ \r\n]|(?:\d+ \d+\r?\n){4000})"),
         synonyms=("yttm",), holds_rules=True,
     ),
-    "tiktoken": Format(
+    "tiktoken": FormatRow(
         "a .tiktoken rank file", "tiktoken", ((".tiktoken",),),
         lazy_re(
             rb"\s*(?=\S*[A-Za-z0-9+/=] )(?:[\w+/]{4})*(?:[\w+/]{2}==|[\w+/]{3}=|=)? +\d+\r?(?:\n|\Z)", re.ASCII
         ),
         written_as="?*.tiktoken", synonyms=("ranks",), has_pattern=False,
     ),
-    "gpt2": Format(
+    "gpt2": FormatRow(
         "vocab.json with merges.txt", "gpt2_files", (("vocab.json", "merges.txt"), ("encoder.json", "vocab.bpe")),
         lazy_re(rb'\s*\{\s*"(?:\\.|[^"\\])*"\s*:\s*-?\d'), True,
         synonyms=("vocab.json", "bpe"),
     ),
-    "vocab_txt": Format(
+    "vocab_txt": FormatRow(
         "vocab.txt with merges.txt", "vocab_txt", (("vocab.txt", "merges.txt"),),
         lazy_re(rb"[^\s{]\S* \d+\r?(?:\n|\Z)"),
     ),
     # lines without blanks; one of them is the unknown token
-    "wordpiece": Format(
+    "wordpiece": FormatRow(
         "BERT's vocab.txt", "wordpiece", (("vocab.txt",),), lazy_re(rb"(?s)(?:\S+\r?\n)*\[UNK\]\r?(?:\n|\Z)"),
         True, written_as="?*.txt", synonyms=("bert", "vocab.txt"), models=(WordPieceModel,), holds_rules=True,
     ),
-    "codes": Format(
+    "codes": FormatRow(
         "merges of words with </w>: codes of subword-nmt or fastBPE, CLIP's bpe_simple_vocab", "codes",
         (("bpe_simple_vocab_16e6.txt",), (".codes",)),
         lazy_re(
@@ -114,23 +114,23 @@ FORMATS: dict[str, Format] = {
         ),
         written_as="?*.codes", synonyms=("subword-nmt", "fastbpe"), holds_rules=True, has_ids=False,
     ),
-    "tekken": Format(
+    "tekken": FormatRow(
         "a tekken.json", "tekken", (("tekken.json",),),
         lazy_re(rb'\s*\{[\x00-\xff]*"(?:token_bytes"\s*:\s*"|default_num_special_tokens"\s*:\s*\d)'),
         written_as="*tekken*.json", synonyms=("mistral",),
     ),
-    "minbpe": Format("minbpe's .model", "minbpe", ((".model",),), lazy_re(rb"minbpe v1\r?\n")),
-    "rwkv": Format(
+    "minbpe": FormatRow("minbpe's .model", "minbpe", ((".model",),), lazy_re(rb"minbpe v1\r?\n")),
+    "rwkv": FormatRow(
         "RWKV's vocabulary", "rwkv", (("rwkv_vocab_v20230424.txt",),),
         lazy_re(rb"\d+ b?(?:'(?:[^'\\\r\n]|\\.)*'|\"(?:[^\"\\\r\n]|\\.)*\") \d+\r?(?:\n|\Z)"),
         models=(LongestMatchModel,),
     ),
-    "gguf": Format(
+    "gguf": FormatRow(
         "a GGUF model", "gguf.model_file", ((".gguf",),), lazy_re(rb"GGUF"),
         written_as="?*.gguf", synonyms=("llama.cpp", "ggml"), models=(UnigramModel,), holds_rules=True,
         holds_pieces=True, has_unknown_text=False,
     ),
-    "sentencepiece": Format(
+    "sentencepiece": FormatRow(
         "a SentencePiece .model", "sentencepiece.model_file",
         (
             ("tokenizer.model",), ("spiece.model",), ("sentencepiece.bpe.model",), ("spm.model",),

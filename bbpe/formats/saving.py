@@ -143,7 +143,7 @@ def _read_back(files: Mapping[Path, bytes], path: Path, options: Mapping[str, An
 
 
 def _refused(
-    row: formats.Format, path: str | os.PathLike[str], problem: str, names: Sequence[str] = ()
+    row: formats.FormatRow, path: str | os.PathLike[str], problem: str, names: Sequence[str] = ()
 ) -> VocabularyError:
     parts = sorted({_DROPPED[name] for name in names if name in _DROPPED})
     remedies = [] if row is formats.FORMATS["huggingface"] else ["write tokenizer.json"]

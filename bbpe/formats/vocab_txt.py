@@ -11,7 +11,7 @@ from ..errors import VocabularyError
 from ..files import StrPath
 from ..spec.spec import TokenizerSpec
 from .common.given import Given
-from .common.key_tables import Keys
+from .common.key_tables import KeyTable
 from .common.keys import check_ids, keys_of
 from .common.reading import read_text
 from .gpt2_files import config_file, find, merges_file, read_merges, spec_of_files
@@ -31,7 +31,7 @@ def load(path: StrPath, given: Given) -> TokenizerSpec:
     """
     vocab_path, merges_path = find(path, NAMES)
     folder = given.folder_of(vocab_path)
-    keys = Keys.of(check_ids(_parse(folder.opened(vocab_path)), path=vocab_path))
+    keys = KeyTable.of(check_ids(_parse(folder.opened(vocab_path)), path=vocab_path))
     merges = read_merges(folder.opened(merges_path), keys)
     return spec_of_files(keys, merges, given, path=vocab_path, kind="a vocab.txt")
 

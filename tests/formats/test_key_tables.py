@@ -13,7 +13,7 @@ from bbpe.core.json_text import find_members
 from bbpe.core.token_table import TokenTable
 from bbpe.errors import VocabularyError
 from bbpe.formats import Given, gpt2_files
-from bbpe.formats.common.key_tables import Keys, MergeIds, MergeKeys, quick_document, vocab_of_bytes
+from bbpe.formats.common.key_tables import KeyTable, MergeIds, MergeKeys, quick_document, vocab_of_bytes
 from bbpe.formats.common.reading import loads
 from bbpe.formats.huggingface import tokenizer_json
 from bbpe.spec.fingerprint import fingerprint
@@ -76,7 +76,7 @@ def test_keys_are_those_of_json(seed: int) -> None:
             assert not is_usual(expected) or b"-0" in data, data
         else:
             read += 1
-            assert list(Keys(table).items()) == list(expected.items()), data
+            assert list(KeyTable(table).items()) == list(expected.items()), data
     assert read > 400
 
 
@@ -131,7 +131,7 @@ def merges_of(rng: random.Random, keys: list[str], prefix: str) -> list[Any]:
 def test_merges_are_those_of_the_slower_reader(seed: int, prefix: str, tmp_path: Path) -> None:
     rng = random.Random(seed)
     texts = ["a", "b", "ab", "é", "aé", "aba", "abb", "ba", "aa", "aab", "bé", "bb", "éa", "éé", "ababb", "ao", "b o"]
-    keys = Keys.of({text: 3 * number for number, text in enumerate(texts)})
+    keys = KeyTable.of({text: 3 * number for number, text in enumerate(texts)})
     read = 0
     for _ in range(1_500):
         rows = merges_of(rng, texts, prefix)
@@ -154,7 +154,7 @@ def test_merges_are_those_of_the_slower_reader(seed: int, prefix: str, tmp_path:
     assert read > 300
 
 
-def slow(rows: list[Any], keys: Keys, prefix: str) -> Merges | None:
+def slow(rows: list[Any], keys: KeyTable, prefix: str) -> Merges | None:
     """The merges of `json` by the slower reader; `None` where it refuses them."""
     pairs = []
     for row in rows:
@@ -172,24 +172,24 @@ def slow(rows: list[Any], keys: Keys, prefix: str) -> Merges | None:
 
 def test_the_byte_alphabet() -> None:
     texts = {bytes_to_alphabet(bytes((byte,))): byte for byte in range(256)} | {bytes_to_alphabet(BYTE_ORDER): 300}
-    vocab = vocab_of_bytes(Keys.of(texts), path="x")
+    vocab = vocab_of_bytes(KeyTable.of(texts), path="x")
     assert vocab == {token_id: bytes((token_id,)) for token_id in range(256)} | {300: BYTE_ORDER}
     alphabet = frozenset(texts)
     for point in (*range(0x400), 0x2581, 0xFFFF, 0x10FFFF):
-        table = Vocab.of_keys(Keys.of({chr(point): 0}).table) if not 0xD800 <= point < 0xE000 else None
+        table = Vocab.of_keys(KeyTable.of({chr(point): 0}).table) if not 0xD800 <= point < 0xE000 else None
         assert (table is not None) == (chr(point) in alphabet), hex(point)
 
 
 @pytest.mark.parametrize("marks_blanks", [False, True])
 def test_keys_of_texts(marks_blanks: bool) -> None:
     texts = ["a", "▁a", "▁", "é▁", "😀"]
-    keys = Keys.of({text: number for number, text in enumerate(texts)})
+    keys = KeyTable.of({text: number for number, text in enumerate(texts)})
     tokens = Vocab.of_texts(keys.table, [1], marks_blanks)
     blank = " " if marks_blanks else "▁"
     expected = {number: text.replace("▁", blank).encode() for number, text in enumerate(texts) if number != 1}
     assert tokens == expected
     for broken in ("", "\ud800"):
-        assert Vocab.of_texts(Keys.of({broken: 0}).table, [], marks_blanks) is None
+        assert Vocab.of_texts(KeyTable.of({broken: 0}).table, [], marks_blanks) is None
 
 
 def documents() -> list[dict[str, Any]]:
@@ -254,5 +254,5 @@ def test_merges_are_a_sequence() -> None:
 
 def test_keys_that_are_half_a_surrogate_pair() -> None:
     """JSON may have them, and they are keys as others."""
-    keys = Keys.of({"a": 0, "\ud800": 1, "b": 2, "ab": 3})
+    keys = KeyTable.of({"a": 0, "\ud800": 1, "b": 2, "ab": 3})
     assert MergeIds(Merges([(0, 2, 3)]), keys).unused(keys) == ["\ud800"]

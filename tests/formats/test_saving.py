@@ -217,7 +217,7 @@ def test_a_writer_with_a_fault_writes_nothing(name: str, tmp_path: Path, monkeyp
         return {file: data[: len(data) * 2 // 3] for file, data in files.items()}
 
     path.mkdir() if row.names[0][1:] else path.write_bytes(b"old")
-    monkeypatch.setattr(formats.Format, "written", faulty)
+    monkeypatch.setattr(formats.FormatRow, "written", faulty)
     with pytest.raises(VocabularyError, match="cannot hold this tokenizer") as caught:
         tok.save(path, format=name)
     assert lost

@@ -14,7 +14,7 @@ from ...encoding.nbest import UnigramSampler
 from ...errors import VocabularyError
 from ...files import ReadFile
 from ...formats.common.reading import about
-from ...formats.sentencepiece.piece_rows import BYTE, CONTROL, NORMAL, UNUSED, Piece, rows_of
+from ...formats.sentencepiece.piece_rows import BYTE, CONTROL, NORMAL, UNUSED, PieceRow, rows_of
 from ...formats.sentencepiece.pieces import PieceModel as ListedPieces
 from ...formats.sentencepiece.pieces import pieces_of, spec_of
 from ...lazy import lazy_property
@@ -91,9 +91,9 @@ class SpModel:
         return self._changed(replace(self._listed, pieces=rows))
 
     @lazy_property
-    def _rows(self) -> list[Piece]:
+    def _rows(self) -> list[PieceRow]:
         rows = rows_of(self.tokenizer.spec, self._characters)
-        unused = Piece("", 0.0, UNUSED)
+        unused = PieceRow("", 0.0, UNUSED)
         return [rows.get(token_id, unused) for token_id in range(self.tokenizer.vocab_size)]
 
     @lazy_property
@@ -116,7 +116,7 @@ class SpModel:
         """Return a normalized text, and where in the text its characters and its end come from."""
         return self._sources.of(text)
 
-    def row(self, token_id: int) -> Piece:
+    def row(self, token_id: int) -> PieceRow:
         """Return the piece of an id with its type; `IndexError` on an id out of range."""
         if not 0 <= token_id < len(self._rows):
             raise IndexError(f"piece id {token_id} is out of range; expected 0 to {len(self._rows) - 1}")

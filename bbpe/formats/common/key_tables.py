@@ -20,12 +20,12 @@ from ...text import alphabet_to_bytes
 from .reading import loads
 
 
-class Keys(Mapping[str, int]):
+class KeyTable(Mapping[str, int]):
     """The keys of a vocabulary and their ids, in the order of a file; immutable.
 
     `table` has the keys as UTF-8.  A `str` is made on access.
 
-    >>> keys = Keys.of({"the": 7, "a": 2})
+    >>> keys = KeyTable.of({"the": 7, "a": 2})
     >>> keys["a"], list(keys), "b" in keys
     (2, ['the', 'a'], False)
     """
@@ -34,7 +34,7 @@ class Keys(Mapping[str, int]):
         self.table = table
 
     @classmethod
-    def of(cls, keys: Mapping[str, int]) -> Keys:
+    def of(cls, keys: Mapping[str, int]) -> KeyTable:
         """Return a mapping as keys; `VocabularyError` on an id out of range."""
         return cls(TokenTable({token_id: key.encode("utf-8", "surrogatepass") for key, token_id in keys.items()}))
 
@@ -76,7 +76,7 @@ class MergeKeys:
         """Return whether a key is part of a merge."""
         return any(text in pair for pair in self.pairs)
 
-    def unused(self, keys: Keys) -> list[str]:
+    def unused(self, keys: KeyTable) -> list[str]:
         """Return the keys that are neither part nor result of a merge."""
         texts = list(keys)
         used = self.using(set(texts))
@@ -110,7 +110,7 @@ class MergeIds:
     """Merges that were read straight to ids: an alternative to `MergeKeys`, without the positions."""
 
     listed: Merges
-    keys: Keys
+    keys: KeyTable
 
     def using(self, texts: set[str]) -> set[str]:
         """Return the keys that are parts or results of merges."""
@@ -122,7 +122,7 @@ class MergeIds:
         token_id = self.keys.get(text)
         return token_id is not None and self.listed.joins(token_id)
 
-    def unused(self, keys: Keys) -> list[str]:
+    def unused(self, keys: KeyTable) -> list[str]:
         """Return the keys that are neither part nor result of a merge."""
         return [keys.table[token_id].decode("utf-8", "surrogatepass") for token_id in self.listed.unused(keys.table)]
 
@@ -134,7 +134,7 @@ class MergeIds:
         return self.listed
 
 
-def vocab_of_bytes(keys: Keys, left_out: Collection[str] = (), *, path: StrPath, place: str | None = None) -> Vocab:
+def vocab_of_bytes(keys: KeyTable, left_out: Collection[str] = (), *, path: StrPath, place: str | None = None) -> Vocab:
     """Return the tokens of keys in the byte alphabet, in order; `VocabularyError` on a key outside of it."""
     vocab = Vocab.of_keys(keys.table, keys.ids(left_out))
     if vocab is not None:
@@ -159,7 +159,7 @@ class Unread(NamedTuple):
     start: int
     end: int
 
-    def merges(self, keys: Keys, prefix: str) -> MergeIds:
+    def merges(self, keys: KeyTable, prefix: str) -> MergeIds:
         """Return the merges of keys; `VocabularyError` when a slower reader has to look at them."""
         found = Merges.of_json(self.data, self.start, self.end, keys.table, prefix.encode())
         if found is None:
@@ -168,7 +168,7 @@ class Unread(NamedTuple):
 
 
 def quick_document(data: bytes) -> dict[str, Any] | None:
-    """Return the value of a document with the `Keys` of a BPE model in place of its vocabulary and `Unread` merges.
+    """Return the value of a document with the `KeyTable` of a BPE model in place of its vocabulary and `Unread` merges.
 
     `None` when something is out of the ordinary, such as a number that is not an id, or wrong.  `read_json` has the
     value of such a file, or explains what is wrong with it.
@@ -188,7 +188,7 @@ def quick_document(data: bytes) -> dict[str, Any] | None:
         return None
     if value["model"].get("type", "BPE") != "BPE":
         return None
-    value["model"] |= {"vocab": Keys(table), "merges": Unread(data, first, last)}
+    value["model"] |= {"vocab": KeyTable(table), "merges": Unread(data, first, last)}
     return value
 
 

@@ -14,7 +14,7 @@ from ...spec.rules import BYTE_KEYS, SPACE_MARK, Characters
 from ...spec.spec import MAX_ID, TokenizerSpec, byte_tokens
 from ...spec.vocab import Vocab
 from ...text import alphabet_to_bytes, bytes_to_alphabet, tokens_to_alphabet
-from .key_tables import Keys
+from .key_tables import KeyTable
 from .reading import Fields, shown, well_formed
 
 
@@ -123,7 +123,7 @@ def merge_keys(spec: TokenizerSpec, merges: Iterable[tuple[int, int, int]]) -> l
 
 
 def read_keys(
-    keys: Keys,
+    keys: KeyTable,
     characters: Characters,
     *,
     byte_fallback: bool,

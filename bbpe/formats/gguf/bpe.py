@@ -21,11 +21,11 @@ from ...spec.spec import TextRules, TokenizerSpec, make_spec
 from ...spec.vocab import Vocab
 from ...splitting.patterns import PATTERNS, get_pattern
 from ..common.given import Given
-from ..common.key_tables import Keys
+from ..common.key_tables import KeyTable
 from ..common.keys import byte_symbols, keys_of, merge_keys, read_keys
 from ..common.ranks import live_merges
 from ..huggingface.pre_tokenizers import PreTokenization
-from ..sentencepiece.piece_rows import CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED, Piece, padded
+from ..sentencepiece.piece_rows import CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED, PieceRow, padded
 from .fields import PREFIX, GGUFFields
 
 _FOLD = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)"
@@ -161,7 +161,7 @@ def read_byte_level(fields: GGUFFields, given: Given) -> TokenizerSpec:
     added: dict[str, int] = {}
     found: dict[int, dict[str, int]] = {NORMAL: {}, CONTROL: special, UNKNOWN: special, USER_DEFINED: added, UNUSED: {}}
     fields.sort(texts, kinds, found, "1 to 5 in byte-level BPE")
-    keys = Keys.of(found[NORMAL])
+    keys = KeyTable.of(found[NORMAL])
     if given.special_tokens is not None:
         special = dict(given.special_tokens)
         added = {text: token_id for text, token_id in added.items() if text not in special}
@@ -185,7 +185,7 @@ def read_byte_level(fields: GGUFFields, given: Given) -> TokenizerSpec:
     return spec
 
 
-def _read(keys: Keys, split: PreTokenization, path: StrPath) -> tuple[Vocab, PreTokenization, Characters | None]:
+def _read(keys: KeyTable, split: PreTokenization, path: StrPath) -> tuple[Vocab, PreTokenization, Characters | None]:
     """Return the tokens of keys with the split and the characters that fit them.
 
     A token outside the byte alphabet, such as the emoji of Command R, is never found.  All tokens are then texts in
@@ -209,7 +209,7 @@ def _refuse_pre(fields: GGUFFields, pre: str) -> NoReturn:
     fields.refuse(f"pre-tokenizer {pre!r} is not supported{hint}; give pattern=, or a file with one of: {known}", "pre")
 
 
-def byte_level_pieces(spec: TokenizerSpec) -> tuple[list[Piece], list[str], str]:
+def byte_level_pieces(spec: TokenizerSpec) -> tuple[list[PieceRow], list[str], str]:
     """Return the tokens, the merges and the name of the pre-tokenizer to write.
 
     Raises `VocabularyError` when llama.cpp has no name for the pattern, and when it would look up whole pretokens and
@@ -217,9 +217,9 @@ def byte_level_pieces(spec: TokenizerSpec) -> tuple[list[Piece], list[str], str]
     """
     pre, merges = _written_splitting(spec)
     ordinary = keys_of(spec, marked=True)
-    rows = {token_id: Piece(key, 0.0, NORMAL) for key, token_id in ordinary.items()}
-    rows |= {token_id: Piece(text, 0.0, CONTROL) for text, token_id in spec.special_tokens.items()}
-    rows |= {token_id: Piece(text, 0.0, USER_DEFINED) for text, token_id in spec.added_tokens.items()}
+    rows = {token_id: PieceRow(key, 0.0, NORMAL) for key, token_id in ordinary.items()}
+    rows |= {token_id: PieceRow(text, 0.0, CONTROL) for text, token_id in spec.special_tokens.items()}
+    rows |= {token_id: PieceRow(text, 0.0, USER_DEFINED) for text, token_id in spec.added_tokens.items()}
     lines = [f"{left} {right}" for left, right in merge_keys(spec, merges)]
     return padded(rows, spec.vocab_size), lines, pre
 

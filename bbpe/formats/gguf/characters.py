@@ -10,7 +10,7 @@ from ...spec.rules import SPACE_MARK, Characters, Replace, Split
 from ...spec.spec import TextRules, TokenizerSpec, make_spec
 from ...splitting.patterns import PATTERNS
 from ..common.given import Given
-from ..common.key_tables import Keys
+from ..common.key_tables import KeyTable
 from ..common.keys import read_keys
 from ..sentencepiece.piece_rows import BYTE, CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED
 from .fields import PREFIX, GGUFFields
@@ -36,7 +36,7 @@ def read_characters(fields: GGUFFields, given: Given) -> TokenizerSpec:
     fields.sort(texts, kinds, by_kind, "1 to 6")
     special = {**by_kind[CONTROL], **by_kind[UNKNOWN]} if given.special_tokens is None else dict(given.special_tokens)
     added = {text: token_id for text, token_id in by_kind[USER_DEFINED].items() if text not in special}
-    keys = Keys.of({**by_kind[NORMAL], **by_kind[BYTE], **added})
+    keys = KeyTable.of({**by_kind[NORMAL], **by_kind[BYTE], **added})
     left_out = added.keys() - merges.using(set(added))
     unknown = next(iter(by_kind[UNKNOWN].values()), None)
     characters = Characters((), unknown, True, True)

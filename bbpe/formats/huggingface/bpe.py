@@ -9,7 +9,7 @@ from ...spec.merges import Merges
 from ...spec.models import OtherModel
 from ...spec.rules import BYTE_KEYS, SPACE_MARK, Characters
 from ...spec.vocab import Vocab
-from ..common.key_tables import Keys, MergeIds, MergeKeys, Unread
+from ..common.key_tables import KeyTable, MergeIds, MergeKeys, Unread
 from ..common.keys import byte_symbols, check_ids, in_alphabet, read_keys
 from ..common.reading import Fields, shown, well_formed
 from .added_tokens import AddedTokens
@@ -79,7 +79,7 @@ class _Unknown(NamedTuple):
 
 
 def _of_bytes(
-    keys: Keys,
+    keys: KeyTable,
     merges: MergeKeys | MergeIds,
     whole: bool,
     both: set[str],
@@ -141,15 +141,15 @@ def _mark(model: Fields, name: str) -> str:
     return mark or ""
 
 
-def _keys(model: Fields, place: str) -> Keys:
+def _keys(model: Fields, place: str) -> KeyTable:
     """Take the keys of a model."""
-    if isinstance(model.peek("vocab"), Keys):
-        keys: Keys = model.take("vocab")
+    if isinstance(model.peek("vocab"), KeyTable):
+        keys: KeyTable = model.take("vocab")
         return keys
-    return Keys.of(check_ids(model.take_type("vocab", dict), path=model.path, place=place))
+    return KeyTable.of(check_ids(model.take_type("vocab", dict), path=model.path, place=place))
 
 
-def _merges(model: Fields, keys: Keys, prefix: str) -> MergeKeys | MergeIds:
+def _merges(model: Fields, keys: KeyTable, prefix: str) -> MergeKeys | MergeIds:
     """Take the merges of a model."""
     unread = model.take("merges")
     if isinstance(unread, Unread):

@@ -63,7 +63,7 @@ def translated(source: str, *, path: StrPath, place: str) -> str:
         check_size((source,))
     except PatternError as error:
         raise PatternError(where + str(error)) from None
-    tokens = _Reader(source, where).tokens()
+    tokens = _RegexReader(source, where).tokens()
     _check_empty(source, [token for token, _ in tokens], where)
     parts: list[str] = []
     opened: list[int] = []
@@ -115,7 +115,7 @@ class _Scope:
     added: int = 0
 
 
-class _Reader:
+class _RegexReader:
     """Reads the tokens of a regex of Oniguruma, each with whether it is a quantifier that is itself repeated."""
 
     def __init__(self, source: str, where: str) -> None:

@@ -20,7 +20,7 @@ from ...spec.rules import ESCAPED_MARK, SPACE_MARK, Normalizer, Replace
 from ...spec.spec import TextRules, TokenizerSpec, make_spec
 from ...splitting.patterns import get_pattern
 from ..common.given import Given
-from ..common.key_tables import Keys, quick_document
+from ..common.key_tables import KeyTable, quick_document
 from ..common.keys import key_of, keys_of, keys_of_characters, merge_keys, without_added
 from ..common.ranks import live_merges
 from ..common.reading import Fields, about, read_file, read_json
@@ -269,7 +269,7 @@ def _unknown_token(spec: TokenizerSpec) -> str | None:
 def _keys_of_model(model: Fields) -> Mapping[str, int]:
     """Return the keys and ids of a model as far as they are valid; the readers of models refuse others."""
     vocab = model.peek("vocab")
-    if isinstance(vocab, Keys):
+    if isinstance(vocab, KeyTable):
         return vocab
     if isinstance(vocab, dict):
         return {key: token_id for key, token_id in vocab.items() if type(token_id) is int}

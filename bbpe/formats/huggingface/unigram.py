@@ -11,7 +11,7 @@ from ...spec.rules import Characters
 from ...spec.spec import TokenizerSpec
 from ...spec.unigram import piece_scores
 from ...spec.vocab import Vocab
-from ..common.key_tables import Keys
+from ..common.key_tables import KeyTable
 from ..common.keys import keys_of_characters, read_keys
 from ..common.reading import Fields, shown
 from .own_fields import OWN, OwnFields, read_own_fields, write_own_fields
@@ -50,7 +50,7 @@ def read_unigram(
     if marks_blanks and blank is not None:
         model.refuse(f"token {blank!r} has a blank and would never be found; expected U+2581 for each blank", "vocab")
     vocab, characters = read_keys(
-        Keys.of(keys),
+        KeyTable.of(keys),
         Characters((), unknown, True, marks_blanks, unknown_text=own.unknown_text),
         byte_fallback=byte_fallback,
         left_out={key for key in left_out if key in keys},

@@ -16,7 +16,7 @@ from ...spec.spec import TokenizerSpec
 from ..common.given import Given
 from ..common.reading import about
 from ..rows import FORMATS
-from .piece_rows import CONTROL, NORMAL, UNKNOWN, Piece, PieceRows
+from .piece_rows import CONTROL, NORMAL, UNKNOWN, PieceRow, PieceRows
 from .pieces import UNKNOWN_TEXT, PieceModel, Unit, pieces_of, spec_of
 from .protobuf import BYTES, Message, WireError, bytes_field, fields_of, float_of, number_field
 
@@ -74,7 +74,7 @@ def read_model(path: StrPath) -> PieceModel:
 
 def _model_of(data: bytes) -> PieceModel:
     rows, at = PieceRows.of_model(data)
-    more: list[Piece] = []
+    more: list[PieceRow] = []
     joined: dict[int, bytes] = {_TRAINER: b"", _NORMALIZER: b"", _DENORMALIZER: b""}
     for number, kind, value in fields_of(data[at:]):
         if number == _PIECES and kind == BYTES and isinstance(value, bytes):
@@ -121,11 +121,11 @@ def _place(token_id: int) -> str:
     return f"piece {token_id}"
 
 
-def _piece(token_id: int, row: bytes) -> Piece:
+def _piece(token_id: int, row: bytes) -> PieceRow:
     message = Message.of(row)
     _refuse_unknown(message.values, _OF_PIECE, _place(token_id))
     score = float_of(message.data(_SCORE, bytes(4)))
-    return Piece(_text(message.data(_TEXT), _place(token_id)), score, message.number(_KIND, NORMAL))
+    return PieceRow(_text(message.data(_TEXT), _place(token_id)), score, message.number(_KIND, NORMAL))
 
 
 def _text(value: bytes, place: str) -> str:

@@ -33,7 +33,7 @@ class PieceRows(PieceList, Sequence[Row]):
         return list(self)[key] if isinstance(key, slice) else PieceList.__getitem__(self, key)
 
 
-class Piece(NamedTuple):
+class PieceRow(NamedTuple):
     """A row: its text with U+2581 for blanks, its score, and its type."""
 
     text: str
@@ -41,24 +41,24 @@ class Piece(NamedTuple):
     kind: int
 
 
-def padded(rows: Mapping[int, Piece], size: int) -> list[Piece]:
+def padded(rows: Mapping[int, PieceRow], size: int) -> list[PieceRow]:
     """Return a piece for each id; gaps get unused pieces `[PADn]`."""
     if size > 2 * len(rows) + _MOST_PADDING:
         problem = f"{len(rows)} tokens have ids up to {size - 1}, but GGUF needs a token for each id"
         raise VocabularyError(f"{problem}; write tokenizer.json")
-    pieces = [rows.get(token_id) or Piece(f"[PAD{token_id}]", 0.0, UNUSED) for token_id in range(size)]
+    pieces = [rows.get(token_id) or PieceRow(f"[PAD{token_id}]", 0.0, UNUSED) for token_id in range(size)]
     if len({piece.text for piece in pieces}) < len(pieces):
         raise VocabularyError("a token has the name of the padding for another id; write tokenizer.json")
     return pieces
 
 
-def rows_of(spec: TokenizerSpec, characters: Characters) -> dict[int, Piece]:
+def rows_of(spec: TokenizerSpec, characters: Characters) -> dict[int, PieceRow]:
     """Return the pieces by id; without scores in the model, these are 0, -1, -2, ... in the order of merges and ids."""
-    rows: dict[int, Piece] = {}
+    rows: dict[int, PieceRow] = {}
     if isinstance(spec.model, UnigramModel):
         for token_id, token in spec.vocab.items():
             kind = USER_DEFINED if token_id in spec.model.user_defined else NORMAL
-            rows[token_id] = Piece(key_of(token, characters), spec.model.scores[token_id], kind)
+            rows[token_id] = PieceRow(key_of(token, characters), spec.model.scores[token_id], kind)
     else:
         levels: dict[int, int] = {}  # a piece may have several merges, which follow one another
         for (_, _, made), level in zip(spec.merges or (), _levels_of(spec), strict=True):
@@ -67,16 +67,16 @@ def rows_of(spec: TokenizerSpec, characters: Characters) -> dict[int, Piece]:
         others = {token_id: len(numbers) + i for i, token_id in enumerate(sorted(spec.vocab.keys() - levels.keys()))}
         for token_id, token in spec.vocab.items():
             number = numbers[levels[token_id]] if token_id in levels else others[token_id]
-            rows[token_id] = Piece(key_of(token, characters), -float(number), NORMAL)
+            rows[token_id] = PieceRow(key_of(token, characters), -float(number), NORMAL)
     rows.update({token_id: rows[token_id]._replace(kind=UNUSED) for token_id in characters.unused})
-    rows.update({token_id: Piece(BYTE_KEYS[byte], 0.0, BYTE) for byte, token_id in characters.byte_tokens.items()})
+    rows.update({token_id: PieceRow(BYTE_KEYS[byte], 0.0, BYTE) for byte, token_id in characters.byte_tokens.items()})
     blank = SPACE_MARK if characters.marks_blanks else " "
     added = {token_id: text.replace(" ", blank) for text, token_id in spec.added_tokens.items()}
-    rows.update({token_id: Piece(text, 0.0, USER_DEFINED) for token_id, text in added.items()})
+    rows.update({token_id: PieceRow(text, 0.0, USER_DEFINED) for token_id, text in added.items()})
     for text, token_id in spec.special_tokens.items():
         # a symbol of the user with a blank is special, because no text has it
         kind = USER_DEFINED if text in spec.token_options and spec.token_options[text].verbatim else CONTROL
-        rows[token_id] = Piece(text, 0.0, UNKNOWN if token_id == characters.unknown else kind)
+        rows[token_id] = PieceRow(text, 0.0, UNKNOWN if token_id == characters.unknown else kind)
     return rows
 
 

@@ -114,7 +114,7 @@ class ClassFiles:
         return self.template(f"{first} A {last}", f"{first} A {last} {first and 'bos:1'} B:1 {last and 'eos:1'}")
 
 
-class Parts(NamedTuple):
+class ClassParts(NamedTuple):
     """The parts of a document that a class makes; tokens and the template follow from its row."""
 
     model: dict[str, Any]
@@ -144,7 +144,7 @@ class ModelClass:
 
     file: str
     tokens: Mapping[str, str]
-    parts: Callable[[ClassFiles], Parts]
+    parts: Callable[[ClassFiles], ClassParts]
     template: tuple[str, str] | Callable[[ClassFiles], Any] | None = ClassFiles.flagged
     types: str = ""
     mask: TokenOptions = TokenOptions()

@@ -18,7 +18,7 @@ from ...spec.rows import RowPadding
 from ...spec.rules import TokenOptions
 from ...spec.spec import TokenizerSpec
 from ..common.given import Given
-from ..common.key_tables import Keys, MergeIds, MergeKeys
+from ..common.key_tables import KeyTable, MergeIds, MergeKeys
 from ..huggingface.tokenizer_json import read_document
 from ..sentencepiece.piece_rows import CONTROL, USER_DEFINED
 from .classes import BERT, MERGES, WORDS, class_name, class_row, reads_pieces, refused_class
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def load_merges(
-    path: Path, folder: ClassFolder, keys: Keys, merges: MergeKeys | MergeIds, given: Given
+    path: Path, folder: ClassFolder, keys: KeyTable, merges: MergeKeys | MergeIds, given: Given
 ) -> TokenizerSpec | None:
     """Return the spec of keys and merges in a folder, `None` for other classes; `path` is that of the keys."""
     row = class_row(class_name(folder), MERGES)

@@ -9,12 +9,12 @@ from typing import Any
 
 from ...lazy import safe_import
 from ...splitting.patterns import PATTERNS
-from .documents import ClassFiles, Parts
+from .documents import ClassFiles, ClassParts
 
 _LEVEL = {"type": "ByteLevel", "trim_offsets": True}
 
 
-def byte_level(files: ClassFiles) -> Parts:
+def byte_level(files: ClassFiles) -> ClassParts:
     """BPE of bytes, after the split of the row and GPT-2's."""
     row = files.row
     prefixed = files.flag("add_prefix_space", row.is_prefixed) and not row.drops_gaps
@@ -22,7 +22,7 @@ def byte_level(files: ClassFiles) -> Parts:
     own = not row.pattern or row.drops_gaps
     # in a model of bytes an unknown token has no effect
     suffix = {"end_of_word_suffix": row.end_of_word, "unk_token": files.text("unk")} if row.end_of_word else {}
-    return Parts(
+    return ClassParts(
         {"type": "BPE", "vocab": files.keys, "merges": files.merges, **suffix},
         row.normalizers,
         (*splits, {**_LEVEL, "add_prefix_space": prefixed, "use_regex": own}),

@@ -10,10 +10,10 @@ from typing import Any
 
 from ...spec.merges import Merges
 from ...spec.rules import SPACE_MARK
-from ..common.key_tables import Keys, MergeIds
+from ..common.key_tables import KeyTable, MergeIds
 from ..common.reading import Fields
 from ..sentencepiece.piece_rows import UNKNOWN
-from .documents import ClassFiles, Parts, metaspace, number, precompiled, replaced
+from .documents import ClassFiles, ClassParts, metaspace, number, precompiled, replaced
 
 #: The codes of mBART's languages, which are tokens after the pieces; mBART-50 has more.
 MBART = (
@@ -67,7 +67,7 @@ def _unigram(files: ClassFiles, rows: _Vocab, unknown: int) -> dict[str, Any]:
 def _bpe(texts: Iterable[str], unknown: str | None, *, fallback: bool) -> dict[str, Any]:
     """Return a BPE model with all merges that its tokens allow."""
     keys = {text: token_id for token_id, text in enumerate(texts)}
-    table = Keys.of(keys)
+    table = KeyTable.of(keys)
     return {
         "type": "BPE", "unk_token": unknown, "fuse_unk": True, "byte_fallback": fallback, "vocab": table,
         "merges": MergeIds(_merges(keys), table),
@@ -99,10 +99,10 @@ def _squeezed(files: ClassFiles) -> list[dict[str, Any]]:
     return [*precompiled(files.charsmap), _SQUEEZED] if files.charsmap else []
 
 
-def t5(files: ClassFiles) -> Parts:
+def t5(files: ClassFiles) -> ClassParts:
     """T5: extra ids follow the pieces, the last one first."""
     rows = [*_rows(files), *_listed(reversed(extra_ids(files.fields)))]
-    return Parts(_unigram(files, rows, 2), precompiled(files.charsmap), *_marked(files, _WORDS))
+    return ClassParts(_unigram(files, rows, 2), precompiled(files.charsmap), *_marked(files, _WORDS))
 
 
 def extra_ids(fields: Fields) -> list[str]:
@@ -110,11 +110,11 @@ def extra_ids(fields: Fields) -> list[str]:
     return [f"<extra_id_{i}>" for i in range(number(fields, "extra_ids", 100))]
 
 
-def albert(files: ClassFiles) -> Parts:
+def albert(files: ClassFiles) -> ClassParts:
     """ALBERT: quotes and accents are replaced, and flags for both."""
     accents = () if files.flag("keep_accents", False) else _ACCENTS
     normalizers = [*_QUOTES, *accents, *_lower(files, True), *precompiled(files.charsmap)]
-    return Parts(_unigram(files, _rows(files), 1), normalizers, *_marked(files, _WORDS))
+    return ClassParts(_unigram(files, _rows(files), 1), normalizers, *_marked(files, _WORDS))
 
 
 def albert_ends(files: ClassFiles) -> dict[str, Any] | None:
@@ -123,13 +123,13 @@ def albert_ends(files: ClassFiles) -> dict[str, Any] | None:
     return files.flagged() if has_flags else files.template("cls A sep", "cls A sep B:1 sep:1")
 
 
-def xlnet(files: ClassFiles) -> Parts:
+def xlnet(files: ClassFiles) -> ClassParts:
     """XLNet: as ALBERT without its flags."""
     normalizers = [*_QUOTES, *_ACCENTS, *_lower(files, False), *precompiled(files.charsmap)]
-    return Parts(_unigram(files, _rows(files), _unknown(files)), normalizers, *_marked(files, _WORDS))
+    return ClassParts(_unigram(files, _rows(files), _unknown(files)), normalizers, *_marked(files, _WORDS))
 
 
-def pegasus(files: ClassFiles) -> Parts:
+def pegasus(files: ClassFiles) -> ClassParts:
     """Pegasus: masks and reserved tokens come before the pieces."""
     masks = _optional(files.fields, "mask_token", "<mask_1>") + _optional(files.fields, "mask_token_sent", "<mask_2>")
     reserved = _listed(_reserved(files.fields), -100.0)
@@ -137,7 +137,7 @@ def pegasus(files: ClassFiles) -> Parts:
     unknown = files.text("unk")
     place = next((place for place, (text, score) in enumerate(rows) if place and text == unknown and not score), -1)
     spaces = _squeezed(files) or [replaced(r"\n", " ", is_regex=True), _SQUEEZED]
-    return Parts(_unigram(files, rows, place), spaces, *_marked(files))
+    return ClassParts(_unigram(files, rows, place), spaces, *_marked(files))
 
 
 def pegasus_tokens(fields: Fields) -> list[str]:
@@ -156,9 +156,9 @@ def _optional(fields: Fields, use: str, usual: str) -> list[str]:
     return [] if value is None else [fields.checked(value, str, use)]
 
 
-def xlm_roberta(files: ClassFiles) -> Parts:
+def xlm_roberta(files: ClassFiles) -> ClassParts:
     """XLM-RoBERTa: the special tokens of fairseq replace those of the model."""
-    return Parts(_fairseq(files, "bos"), precompiled(files.charsmap), *_marked(files, _WORDS))
+    return ClassParts(_fairseq(files, "bos"), precompiled(files.charsmap), *_marked(files, _WORDS))
 
 
 def _fairseq(files: ClassFiles, first: str, more: Iterable[str] = ()) -> dict[str, Any]:
@@ -166,30 +166,30 @@ def _fairseq(files: ClassFiles, first: str, more: Iterable[str] = ()) -> dict[st
     return _unigram(files, [*before, *_rows(files, 3), *_listed(more), *_named(files, "mask")], 3)
 
 
-def camembert(files: ClassFiles) -> Parts:
+def camembert(files: ClassFiles) -> ClassParts:
     """CamemBERT: as XLM-RoBERTa with tokens that are not used."""
     first = [("<s>NOTUSED", 0.0), *_named(files, "pad"), ("</s>NOTUSED", 0.0), *_named(files, "unk")]
     rows = [*first, ("<unk>NOTUSED", -100.0), *_rows(files, 1), *_named(files, "mask")]
     unknown = files.text("unk")
     place = next((place for place, (text, _) in enumerate(rows) if text == unknown), 0)
-    return Parts(_unigram(files, rows, place), precompiled(files.charsmap), *_marked(files, _WORDS))
+    return ClassParts(_unigram(files, rows, place), precompiled(files.charsmap), *_marked(files, _WORDS))
 
 
-def mbart(files: ClassFiles) -> Parts:
+def mbart(files: ClassFiles) -> ClassParts:
     """mBART: codes of languages follow the pieces; the table of the model is not used."""
-    return Parts(_fairseq(files, "bos", MBART), (), *_marked(files, _WORDS))
+    return ClassParts(_fairseq(files, "bos", MBART), (), *_marked(files, _WORDS))
 
 
-def mbart50(files: ClassFiles) -> Parts:
+def mbart50(files: ClassFiles) -> ClassParts:
     """mBART-50: codes of languages follow the pieces."""
     normalizers = [*precompiled(files.charsmap), _SQUEEZED]
-    return Parts(_fairseq(files, "cls", MBART50), normalizers, *_marked(files))
+    return ClassParts(_fairseq(files, "cls", MBART50), normalizers, *_marked(files))
 
 
-def nllb(files: ClassFiles) -> Parts:
+def nllb(files: ClassFiles) -> ClassParts:
     """NLLB: merges of the pieces, after the special tokens of fairseq."""
     texts = dict.fromkeys((*(files.text(use) for use in ("bos", "pad", "eos", "unk")), *_texts(files)))
-    return Parts(_bpe(texts, files.text("unk"), fallback=False), _squeezed(files), *_marked(files))
+    return ClassParts(_bpe(texts, files.text("unk"), fallback=False), _squeezed(files), *_marked(files))
 
 
 def nllb_ends(files: ClassFiles) -> dict[str, Any]:
@@ -198,17 +198,17 @@ def nllb_ends(files: ClassFiles) -> dict[str, Any]:
     return files.template(*(_OLD_NLLB if is_old else _NLLB))
 
 
-def deberta_v2(files: ClassFiles) -> Parts:
+def deberta_v2(files: ClassFiles) -> ClassParts:
     """DeBERTa-v2: line ends are blanks, and a flag splits at punctuation."""
     punctuation = [{"type": "Punctuation", "behavior": "Isolated"}] if files.flag("split_by_punct", False) else []
     normalizers = [*_lower(files, False), *_LINES, _LINES_END]
-    return Parts(_bracketed(files, _unknown(files)), normalizers, *_marked(files, *punctuation, other="first"))
+    return ClassParts(_bracketed(files, _unknown(files)), normalizers, *_marked(files, *punctuation, other="first"))
 
 
-def big_bird(files: ClassFiles) -> Parts:
+def big_bird(files: ClassFiles) -> ClassParts:
     """BigBird: several blanks become one mark."""
     normalizers = [replaced(" {2,}", SPACE_MARK, is_regex=True)]
-    return Parts(_bracketed(files, 100), normalizers, *_marked(files))
+    return ClassParts(_bracketed(files, 100), normalizers, *_marked(files))
 
 
 def _bracketed(files: ClassFiles, usual: int) -> dict[str, Any]:
@@ -217,33 +217,33 @@ def _bracketed(files: ClassFiles, usual: int) -> dict[str, Any]:
     return _unigram(files, rows, rows.index(unknown) if unknown in rows else usual)
 
 
-def reformer(files: ClassFiles) -> Parts:
+def reformer(files: ClassFiles) -> ClassParts:
     """Reformer: merges of the pieces."""
-    return Parts(_bpe(_texts(files), files.text("unk"), fallback=False), _squeezed(files), *_marked(files))
+    return ClassParts(_bpe(_texts(files), files.text("unk"), fallback=False), _squeezed(files), *_marked(files))
 
 
-def llama(files: ClassFiles) -> Parts:
+def llama(files: ClassFiles) -> ClassParts:
     """Llama: merges of the pieces, and a mark in front of a text."""
     has_prefix = _prefixed(files)
     scheme = ("always" if files.flag("legacy", False) else "first") if has_prefix else "never"
     model = _bpe(_texts(files), None, fallback=True)
-    return Parts(model, (), (metaspace(scheme, split=False),), _of_marks(has_prefix))
+    return ClassParts(model, (), (metaspace(scheme, split=False),), _of_marks(has_prefix))
 
 
-def code_llama(files: ClassFiles) -> Parts:
+def code_llama(files: ClassFiles) -> ClassParts:
     """Code Llama: as Llama; a token for infilling is refused."""
     fill = files.config.uses.get("fill_token")
     if fill is not None:
         problem = f"the class makes an infilling prompt of a text with {fill!r}, which is not supported"
         files.fields.refuse(f"{problem}; expected null, or a tokenizer.json", "fill_token")
     mark = metaspace("first" if _prefixed(files) else "never", split=False)
-    return Parts(_bpe(_texts(files), files.text("unk"), fallback=True), (), (mark,), _of_marks(True))
+    return ClassParts(_bpe(_texts(files), files.text("unk"), fallback=True), (), (mark,), _of_marks(True))
 
 
-def gemma(files: ClassFiles) -> Parts:
+def gemma(files: ClassFiles) -> ClassParts:
     """Gemma: merges of the pieces, and nothing in front of a text."""
     model = _bpe(_texts(files), files.text("unk"), fallback=True)
-    return Parts(model, (replaced(" ", SPACE_MARK),), (), _of_marks(False))
+    return ClassParts(model, (replaced(" ", SPACE_MARK),), (), _of_marks(False))
 
 
 def _prefixed(files: ClassFiles) -> bool:

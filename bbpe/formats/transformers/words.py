@@ -5,10 +5,10 @@ Source: the classes of HF's `transformers` 5.
 
 from __future__ import annotations
 
-from .documents import ClassFiles, Parts
+from .documents import ClassFiles, ClassParts
 
 
-def word_piece(files: ClassFiles) -> Parts:
+def word_piece(files: ClassFiles) -> ClassParts:
     """WordPiece, with BERT's rules and the options that the class reads."""
     chosen = {"tokenize_chinese_chars": True, "strip_accents": None, "clean_text": True}
     chosen["do_lower_case"] = files.row.lowers
@@ -25,4 +25,4 @@ def word_piece(files: ClassFiles) -> Parts:
         "continuing_subword_prefix": "##",
     }  # fmt: skip
     splits = ({"type": "BertPreTokenizer"},)
-    return Parts(model, (normalizer,), splits, {"type": "WordPiece", "prefix": "##", "cleanup": True})
+    return ClassParts(model, (normalizer,), splits, {"type": "WordPiece", "prefix": "##", "cleanup": True})
