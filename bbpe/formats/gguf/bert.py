@@ -28,7 +28,7 @@ def read_bert(fields: GGUFFields, given: Given) -> TokenizerSpec:
     """Return the spec of a file whose model is "bert"; `pattern` replaces BERT's pre-tokenizer."""
     fields.text("pre", "default")
     fields.drop("merges")
-    texts, kinds = fields.texts("tokens"), _kinds(fields)
+    texts, kinds = fields.texts("tokens"), fields.counted_kinds()
     first, last, unknown = (fields.token_id(key, len(texts)) for key in ("cls", "seperator", "unknown"))
     begin = fields.token_id("bos", len(texts)) if first is None else first
     adds = fields.flag("add_bos_token", True), fields.flag("add_sep_token", True)
@@ -69,7 +69,7 @@ def _template(begin: int | None, last: int | None) -> Template | None:
 def read_rwkv(fields: GGUFFields, given: Given) -> TokenizerSpec:
     """Return the spec of a file whose model is "rwkv"; its tokens have escapes for bytes."""
     fields.text("pre", "default")
-    texts, kinds = fields.texts("tokens"), _kinds(fields)
+    texts, kinds = fields.texts("tokens"), fields.counted_kinds()
     template = fields.template(len(texts))
     fields.done()
     special = {text: number for number, (text, kind) in enumerate(zip(texts, kinds, strict=True)) if kind == CONTROL}
@@ -83,13 +83,6 @@ def read_rwkv(fields: GGUFFields, given: Given) -> TokenizerSpec:
         template=template,
         model=LongestMatchModel(),
     )
-
-
-def _kinds(fields: GGUFFields) -> list[int]:
-    kinds = fields.kinds()
-    if len(kinds) != fields.count:
-        fields.refuse(f"found {len(kinds)} types of tokens; expected {fields.count}, one for each token", "token_type")
-    return kinds
 
 
 def _unescaped(text: str) -> bytes:

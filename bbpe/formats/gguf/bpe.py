@@ -154,7 +154,7 @@ def read_byte_level(fields: GGUFFields, given: Given) -> TokenizerSpec:
     pattern = row.pattern if given.pattern is None and row is not None else given.pattern
     if pattern is None:
         _refuse_pre(fields, pre)
-    texts, kinds, pairs = fields.texts("tokens"), fields.kinds(), fields.merges()
+    texts, kinds, pairs = fields.texts("tokens"), fields.counted_kinds(), fields.merges()
     template = fields.template(len(texts))
     fields.done()
     special: dict[str, int] = {}

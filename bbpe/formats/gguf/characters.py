@@ -27,7 +27,7 @@ def read_characters(fields: GGUFFields, given: Given) -> TokenizerSpec:
     """Return the spec of a file with BPE of characters."""
     fields.drop("pre")
     fields.drop("scores")
-    texts, kinds, merges = fields.texts("tokens"), fields.kinds(), fields.merges()
+    texts, kinds, merges = fields.texts("tokens"), fields.counted_kinds(), fields.merges()
     template = fields.template(len(texts))
     if fields.flag("add_space_prefix", False):
         fields.refuse("a blank before texts is not supported for BPE of characters; expected false", "add_space_prefix")

@@ -63,10 +63,15 @@ class GGUFFields:
         """Return the types of the tokens."""
         return self._list("token_type", int, "numbers")
 
+    def counted_kinds(self) -> list[int]:
+        """Return the types of the tokens, one for each."""
+        kinds = self.kinds()
+        if len(kinds) != self.count:
+            self.refuse(f"found {len(kinds)} types of tokens; expected {self.count}, one for each token", "token_type")
+        return kinds
+
     def sort(self, texts: Sequence[str], kinds: Sequence[int], found: dict[int, dict[str, int]], expected: str) -> None:
         """Put each token and its id into the dict of its type; refuse other types and repeated tokens."""
-        if len(kinds) != len(texts):
-            self.refuse(f"found {len(kinds)} types of tokens; expected {len(texts)}, one for each token", "token_type")
         seen: dict[str, int] = {}
         for token_id, (text, kind) in enumerate(zip(texts, kinds, strict=True)):
             if kind not in found:

@@ -108,7 +108,10 @@ class ClassFolder:
 
     def other_files(self) -> dict[str, bytes]:
         """Return the other files by name, as they are."""
-        return {name: self._within(name).data for name in self.other_names()}
+        names = self.other_names()
+        for name in names:
+            _check_within(self.path / name, self.path)
+        return {name: self.file(name).data for name in names}
 
     @lazy_property
     def class_field(self) -> tuple[str, str, str]:
@@ -188,10 +191,6 @@ class ClassFolder:
             with suppress(VocabularyError):  # a file that is not JSON has no effect; it is only saved again
                 value = self.json(name)
         return Fields(value, path=path, place="")
-
-    def _within(self, name: str) -> ReadFile:
-        _check_within(self.path / name, self.path)
-        return self.file(name)
 
 
 def _named(sources: Sequence[Fields], usual: Mapping[str, FolderToken]) -> dict[str, FolderToken]:
