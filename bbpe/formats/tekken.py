@@ -12,7 +12,7 @@ import json
 from binascii import a2b_base64, b2a_base64
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..core.json_text import find_members
 from ..errors import PatternError, VocabularyError
@@ -21,8 +21,9 @@ from ..spec.spec import MAX_ID, TokenizerSpec, make_spec
 from ..spec.vocab import Vocab
 from ..splitting.patterns import Pattern, get_pattern
 from .common.given import Given
+from .common.key_tables import Unread, loads_without
 from .common.ranks import ranks_of
-from .common.reading import Fields, loads, read_file, read_json, shown
+from .common.reading import Fields, read_file, read_json, shown
 
 # the special tokens 0, 1, 2, ... of files of versions up to 7 that do not list them
 _UNLISTED = (
@@ -53,26 +54,13 @@ def load(path: StrPath, given: Given) -> TokenizerSpec:
     return _spec(read_json(ReadFile(Path(path), data)), path, given)
 
 
-class _Unread(NamedTuple):
-    """A list of rows in the bytes of a file."""
-
-    data: bytes
-    start: int
-    end: int
-
-
 def _quick_document(data: bytes) -> dict[str, Any] | None:
-    """Return the value of a document with `_Unread` rows; `None` when something is out of the ordinary or wrong."""
+    """Return the value of a document with `Unread` rows; `None` when something is out of the ordinary or wrong."""
     places = find_members(data, b"vocab")
-    if places is None or places[0] == (0, 0):
+    if places is None or (0, 0) in places:
         return None
-    start, end = places[0]
-    try:
-        value: dict[str, Any] = loads((data[:start] + b"null" + data[end:]).decode())
-    except (ValueError, RecursionError):  # also `VocabularyError`
-        return None
-    value["vocab"] = _Unread(data, start, end)
-    return value
+    value = loads_without(data, places)
+    return value and {**value, "vocab": Unread(data, *places[0])}
 
 
 def _spec(value: object, path: StrPath, given: Given) -> TokenizerSpec:
@@ -80,10 +68,10 @@ def _spec(value: object, path: StrPath, given: Given) -> TokenizerSpec:
     for field in _NOT_TEXT:
         document.take(field, None)
     config = Fields(document.take("config"), path=path, place="config")
-    rows = document.take("vocab") if isinstance(document.peek("vocab"), _Unread) else document.take_type("vocab", list)
+    rows = document.take("vocab") if isinstance(document.peek("vocab"), Unread) else document.take_type("vocab", list)
     listed = document.take("special_tokens", None)
     document.done()
-    source, count, size = _sizes(config, MAX_ID if isinstance(rows, _Unread) else len(rows))
+    source, count, size = _sizes(config, MAX_ID if isinstance(rows, Unread) else len(rows))
     vocab = _vocab(rows, count, size - count, path)
     special = _special_tokens(listed, count, config)
     config.done()
@@ -148,9 +136,9 @@ def _sizes(config: Fields, rows: int) -> tuple[str, int, int]:
     return source, count, size
 
 
-def _vocab(rows: _Unread | list[Any], first: int, most: int, path: StrPath) -> Vocab:
+def _vocab(rows: Unread | list[Any], first: int, most: int, path: StrPath) -> Vocab:
     """Return the tokens of the first `most` rows, with the ids `first` and up."""
-    if not isinstance(rows, _Unread):
+    if not isinstance(rows, Unread):
         return Vocab(dict(enumerate(_tokens(rows[:most], path), first)))
     found = Vocab.of_tekken(rows.data, rows.start, rows.end, first, most)
     if found is None:

@@ -153,7 +153,7 @@ def vocab_of_bytes(keys: KeyTable, left_out: Collection[str] = (), *, path: StrP
 
 
 class Unread(NamedTuple):
-    """A list of merges in the bytes of a file."""
+    """A list of merges or tokens in the bytes of a file."""
 
     data: bytes
     start: int
@@ -182,17 +182,19 @@ def quick_document(data: bytes) -> dict[str, Any] | None:
     table = TokenTable.of_json(data, start, end)
     if table is None:
         return None
-    try:
-        value: dict[str, Any] = loads(_without(data, places).decode())
-    except (ValueError, RecursionError):  # also `VocabularyError`
-        return None
-    if value["model"].get("type", "BPE") != "BPE":
+    value = loads_without(data, places)
+    if value is None or value["model"].get("type", "BPE") != "BPE":
         return None
     value["model"] |= {"vocab": KeyTable(table), "merges": Unread(data, first, last)}
     return value
 
 
-def _without(data: bytes, places: list[tuple[int, int]]) -> bytes:
-    """Return a document with `null` for each of two values."""
-    (a, b), (c, d) = sorted(places)
-    return b"null".join((data[:a], data[b:c], data[d:]))
+def loads_without(data: bytes, places: list[tuple[int, int]]) -> dict[str, Any] | None:
+    """Return the value of a document with `null` in some places; `None` when it is malformed."""
+    starts, ends = zip(*sorted(places), strict=True)
+    kept = zip((0, *ends), (*starts, len(data)), strict=True)
+    try:
+        value: dict[str, Any] = loads(b"null".join(data[start:end] for start, end in kept).decode())
+    except (ValueError, RecursionError):  # also `VocabularyError`
+        return None
+    return value
