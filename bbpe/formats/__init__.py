@@ -1,4 +1,8 @@
-"""Recognise, read and write vocabulary files; each format has a module and a row in `rows.py`."""
+"""Recognise, read and write vocabulary files; each format has a module and a row in `rows.py`.
+
+A folder is a family: `huggingface`, `gguf`, `sentencepiece`, and `transformers` for folders whose class makes a
+tokenizer.json.  `common` has parts that several formats share; every other module but `saving` is a format.
+"""
 
 from __future__ import annotations
 

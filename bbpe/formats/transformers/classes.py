@@ -8,7 +8,7 @@ from __future__ import annotations
 from ...errors import VocabularyError
 from ...records import replace
 from ...spec.rules import TokenOptions
-from . import merges, pieces, words
+from . import keys, pieces
 from .documents import BERT_OPTIONS, ModelClass, replaced
 from .folder import CLASS, ClassFolder
 
@@ -28,10 +28,10 @@ _EOS, _AROUND = ("A eos", "A eos B eos"), ("bos A eos", "bos A eos eos B eos")
 
 MERGES, WORDS = "vocab.json", "vocab.txt"
 _SPIECE, _BPE_MODEL, _TOKENIZER = "spiece.model", "sentencepiece.bpe.model", "tokenizer.model"
-_OF_GPT2 = ModelClass(MERGES, _GPT2, merges.byte_level)
-_OF_ROBERTA = ModelClass(MERGES, _FAIRSEQ, merges.byte_level, merges.roberta_ends)
+_OF_GPT2 = ModelClass(MERGES, _GPT2, keys.byte_level)
+_OF_ROBERTA = ModelClass(MERGES, _FAIRSEQ, keys.byte_level, keys.roberta_ends)
 #: The class of words whose files name no class.
-BERT = ModelClass(WORDS, _BRACKETS, words.word_piece, _PAIR, padding_side="")
+BERT = ModelClass(WORDS, _BRACKETS, keys.word_piece, _PAIR, padding_side="")
 _DPR = replace(BERT, options=BERT_OPTIONS[1:])  # lower-cases every text
 
 #: Classes by their names without the end "Tokenizer" or "TokenizerFast".
@@ -40,8 +40,8 @@ CLASSES = {
         _OF_GPT2,
         types="blip-2 codegen dbrx emu3 gpt2 gpt_neo gptj instructblip instructblipvideo jais2 opt phi starcoder2",
     ),
-    "CodeGen": replace(_OF_GPT2, template=merges.code_gen_ends),
-    "Whisper": replace(_OF_GPT2, template=merges.whisper_ends, types="whisper"),
+    "CodeGen": replace(_OF_GPT2, template=keys.code_gen_ends),
+    "Whisper": replace(_OF_GPT2, template=keys.whisper_ends, types="whisper"),
     "GPTNeoX": replace(
         _OF_GPT2, tokens={**_GPT2, "pad": "<|padding|>"}, normalizers=(_NFC,),
         types="falcon_mamba gpt_neox mamba mamba2 mpt olmo olmoe rwkv xlstm",
@@ -54,17 +54,17 @@ CLASSES = {
     "LED": replace(_OF_ROBERTA, types="led"),
     "Mvp": replace(_OF_ROBERTA, types="mvp"),
     "Blenderbot": ModelClass(
-        MERGES, _FAIRSEQ, merges.byte_level, mask=_STRIPS, is_prefixed=True, types="blenderbot"
+        MERGES, _FAIRSEQ, keys.byte_level, mask=_STRIPS, is_prefixed=True, types="blenderbot"
     ),
-    "Deberta": ModelClass(MERGES, {**_BERT_ENDS, **_BRACKETS}, merges.byte_level, _DOUBLE, "deberta"),
+    "Deberta": ModelClass(MERGES, {**_BERT_ENDS, **_BRACKETS}, keys.byte_level, _DOUBLE, "deberta"),
     "Qwen2": ModelClass(
-        MERGES, dict.fromkeys(("unk", "eos", "pad"), "<|endoftext|>"), merges.byte_level, normalizers=(_NFC,),
+        MERGES, dict.fromkeys(("unk", "eos", "pad"), "<|endoftext|>"), keys.byte_level, normalizers=(_NFC,),
         pattern="qwen2", resets_options=True,
         types="colqwen2 internvl ovis2 qwen2 qwen2_5_omni qwen2_5_vl qwen2_audio qwen2_moe qwen2_vl qwen3 qwen3_asr "
         "qwen3_moe qwen3_next qwen3_omni_moe qwen3_vl qwen3_vl_moe",
     ),
     "CLIP": ModelClass(
-        MERGES, {**_GPT2, "bos": "<|startoftext|>", "pad": "<|endoftext|>"}, merges.byte_level, merges.clip_ends,
+        MERGES, {**_GPT2, "bos": "<|startoftext|>", "pad": "<|endoftext|>"}, keys.byte_level, keys.clip_ends,
         types="aimv2 clip clipseg groupvit omdet-turbo oneformer owlv2 owlvit sam3 sam3_video xclip",
         normalizers=(_NFC, replaced(r"\s+", " ", is_regex=True), {"type": "Lowercase"}),
         pattern=_CLIP, drops_gaps=True, end_of_word="</w>",
