@@ -54,14 +54,13 @@ def load(path: StrPath, given: Given) -> TokenizerSpec:
         add(made, tokens[left] + tokens[right], number)
         listed.append((left, right, made))
     named = {text: token_id for text, token_id in zip(_NAMES, next(rows), strict=True) if token_id >= 0}
-    rules = TextRules((), None, _WORDS if given.pattern is None else ())
     return make_spec(
         {token_id: text.replace(SPACE_MARK, " ").encode() for token_id, text in tokens.items()},
         Merges(listed),
         pattern=given.pattern_or(PATTERNS["none"]),
         special_tokens=given.specials_or(named),
         name=given.name,
-        rules=rules,
+        rules=TextRules((), None, _WORDS if given.pattern is None else ()),
         characters=Characters((), named.get(_NAMES[0]), True, True),
         decoder=_DECODER,
     )

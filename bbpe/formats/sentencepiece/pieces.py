@@ -108,6 +108,7 @@ def spec_of(
     merges, levels = _merges(pieces) if model.is_bpe and model.unit == "piece" else (Merges(()), ())
     if pieces.unused:
         _check_unused_characters(pieces, merges, place)
+    strip = ALL_BLANKS if model.remove_extra_whitespaces else int(model.add_dummy_prefix)
     spec = make_spec(
         pieces.vocab,
         merges,
@@ -120,10 +121,7 @@ def spec_of(
         token_options=dict.fromkeys((*pieces.user_defined, *pieces.never_found), _AS_SYMBOL),
         template=template,
         model=other,
-        decoder=(
-            *(() if model.marks_blanks else (UNMARK,)),
-            *usual_decoder(characters, None, strip=_strips(model)),
-        ),
+        decoder=(*(() if model.marks_blanks else (UNMARK,)), *usual_decoder(characters, None, strip=strip)),
         merge_levels=levels,
     )
     return replace(spec, names=model.names)
@@ -309,10 +307,6 @@ def _normalizers(model: PieceModel, kept: Sequence[str]) -> tuple[Normalizer, ..
     if prefix and (squeezes or not model.charsmap):
         rules.append(Prepend(prefix))
     return (*((ESCAPED_MARK,) if model.escapes_marks else ()), *rules, *((_MARK,) if model.marks_blanks else ()))
-
-
-def _strips(model: PieceModel) -> int:
-    return ALL_BLANKS if model.remove_extra_whitespaces else int(model.add_dummy_prefix)
 
 
 def pieces_of(spec: TokenizerSpec, *, pads: bool = False) -> PieceModel:
