@@ -102,11 +102,11 @@ def _files(row: ModelClass, folder: ClassFolder, *symbols: FolderToken, **vocabu
     usual = {f"{use}_token": FolderToken(text, options.get(use, TokenOptions())) for use, text in row.tokens.items()}
     config = folder.config(usual, (*symbols, *map(FolderToken, row.listed(fields))))
     if row.resets_options:
-        uses = set(config.uses.values())
-        without = (replace(token, options=TokenOptions()) for token in config.tokens)
-        pairs = zip(config.tokens, without, strict=True)
-        tokens = tuple(new if token.is_named or token.text in uses else token for token, new in pairs)
-        config = replace(config, tokens=tokens)
+        uses, plain = set(config.uses.values()), TokenOptions()
+        tokens = [
+            replace(token, options=plain) if token.is_named or token.text in uses else token for token in config.tokens
+        ]
+        config = replace(config, tokens=tuple(tokens))
     return ClassFiles(row, config, fields, **vocabulary)
 
 
