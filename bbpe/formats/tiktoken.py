@@ -20,6 +20,8 @@ from .common.given import Given, needed_pattern, rank_text
 from .common.ranks import ranks_of
 from .common.reading import about, read_file
 
+_RANK = f"a rank of 0 to {MAX_ID}"
+
 
 def load(path: StrPath, given: Given) -> TokenizerSpec:
     """Read a rank file.
@@ -69,35 +71,27 @@ def _parse(data: bytes) -> dict[int, bytes]:
     vocab: dict[int, bytes] = {}
     lines: dict[bytes | int, int] = {}
     for number, line in enumerate(data.split(b"\n"), 1):
-        if not line.split():
+        parts = line.split()
+        if not parts:
             continue
+        expected = "a token in base64, a blank and its rank"
         try:
-            token, rank = _row(line.split())
+            encoded, digits = parts
+            expected = "a rank of decimal digits at the end"
+            if not digits.isdigit():
+                raise ValueError
+            token = b"" if encoded == b"=" else a2b_base64(encoded, strict_mode=True)
+            expected = _RANK
+            rank = int(digits)
         except ValueError as error:
+            expected = f"a token in base64 ({error})" if isinstance(error, Base64Error) else expected
             found = line[:60].decode("utf-8", "backslashreplace")
-            raise VocabularyError(f"found {found!r}; expected {error}", place=f"line {number}") from None
-        for key, what in ((rank, "rank"), (token, "token")):
-            if lines.setdefault(key, number) != number:
-                problem = f"{what} {key!r} is already in line {lines[key]}; expected each {what} once"
-                raise VocabularyError(problem, place=f"line {number}")
+            raise VocabularyError(f"found {found!r}; expected {expected}", place=f"line {number}") from None
+        if lines.setdefault(rank, number) != number or lines.setdefault(token, number) != number:
+            key, what = (rank, "rank") if lines[rank] != number else (token, "token")
+            problem = f"{what} {key!r} is already in line {lines[key]}; expected each {what} once"
+            raise VocabularyError(problem, place=f"line {number}")
         vocab[rank] = token
     if not vocab:
         raise VocabularyError("found no line; expected lines of base64, a blank and a rank")
     return vocab
-
-
-def _row(parts: list[bytes]) -> tuple[bytes, int]:
-    """Return the token and the rank of a line; `ValueError` with what was expected."""
-    if len(parts) != 2:
-        raise ValueError("a token in base64, a blank and its rank")
-    encoded, rank = parts
-    if not rank.isdigit():
-        raise ValueError("a rank of decimal digits at the end")
-    try:
-        token = b"" if encoded == b"=" else a2b_base64(encoded, strict_mode=True)
-    except Base64Error as error:
-        raise ValueError(f"a token in base64 ({error})") from None
-    try:
-        return token, int(rank)
-    except ValueError:  # thousands of digits
-        raise ValueError(f"a rank of 0 to {MAX_ID}") from None
