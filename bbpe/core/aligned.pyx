@@ -7,7 +7,7 @@ from libc.string cimport memcpy, memset
 
 from bbpe.lazy import np
 
-from bbpe.core.automaton cimport host_call, host_call_of
+from bbpe.core.automaton cimport host_call, host_call_of, host_free
 from bbpe.core.c_base cimport bbpe_status
 from bbpe.core.c_encode cimport bbpe_encode_places, bbpe_encode_state, bbpe_encode_state_loan, bbpe_places
 from bbpe.core.call cimport Call, call_view, solve, view_call
@@ -16,7 +16,7 @@ from bbpe.core.c_pipeline cimport (
     bbpe_span_scratch_trim, bbpe_span_trim, bbpe_text_span, bbpe_token_blanks, bbpe_token_blanks_of, bbpe_token_extent,
     bbpe_token_lengths_set_bert,
 )
-from bbpe.core.c_text cimport BBPE_OFFSETS_CHAR, BBPE_OFFSETS_UTF16, bbpe_offsets_is_simple, bbpe_offsets_map
+from bbpe.core.c_text cimport BBPE_OFFSETS_CHAR, BBPE_OFFSETS_UTF16, bbpe_offsets_is_simple, bbpe_offsets_map, bbpe_offsets_unit
 from bbpe.core.interpreter_lock cimport let_go, take_back
 from bbpe.core.split cimport Splitter
 from bbpe.core.status cimport check
@@ -185,15 +185,18 @@ cdef class AlignedCall:
         run.is_done = True
         bbpe_pipeline_empty(run)
         check(bbpe_pipeline_begin(run, view.text.units, view.text.unit_size, view.length))
-        while not run.is_done and not found.is_off:
-            view_call(&seen, self.call, &host)
-            seen.c.is_aligned = True
-            host.held = let_go(view.length)
-            status = bbpe_encode_places(encoder, state, &seen.c, &self.rules, found)
-            take_back(host.held)
-            check(status)
-            if run.problem != BBPE_PIPELINE_FINE:
-                solve(run, self.call, &seen, text)
+        try:
+            while not run.is_done and not found.is_off:
+                view_call(&seen, self.call, &host)
+                seen.c.is_aligned = True
+                host.held = let_go(view.length)
+                status = bbpe_encode_places(encoder, state, &seen.c, &self.rules, found)
+                take_back(host.held)
+                check(status)
+                if run.problem != BBPE_PIPELINE_FINE:
+                    solve(run, self.call, &seen, text)
+        finally:
+            host_free(&host)
         if found.is_off and self.slow is None:
             raise VocabularyError("the tokens do not spell the text, so they have no offsets; encode without offsets")
         return not found.is_off
@@ -208,3 +211,21 @@ cdef class AlignedCall:
             PyBuffer_Release(&buffer)
         words = [found.memory.words[i] for i in range(found.count)] if found.has_words else []
         return self.call.encoder.ints.to_list(found.memory.ids, found.count), spans, words
+
+
+def map_spans(text: Text, int64_t[:, ::1] spans not None, str unit not None):
+    """Replace spans of bytes of a str or bytes-like text's UTF-8, int64[n, 2], whose starts never fall; they may overlap.
+
+    `unit`: "char", an index of a str, or a character of bytes; or "utf16".
+    """
+    cdef text_view view
+    cdef size_t count = spans.shape[0]
+    cdef bbpe_offsets_unit chosen = BBPE_OFFSETS_UTF16 if unit == "utf16" else BBPE_OFFSETS_CHAR
+    if spans.shape[1] != 2:
+        raise ValueError(f"spans have a start and an end, not {spans.shape[1]} columns")
+    if count == 0 or (isinstance(text, str) and text.isascii()):
+        return
+    text_open(&view, text)
+    with nogil:
+        bbpe_offsets_map(view.text.units, view.text.unit_size, view.length, chosen, &spans[0, 0], count)
+    text_close(&view)

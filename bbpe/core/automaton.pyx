@@ -1,4 +1,5 @@
 """The matches of a regex in a text, by its automaton or by a function of Python."""
+from cpython.ref cimport Py_INCREF, Py_XDECREF, PyObject
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport uint8_t, uint16_t, uint32_t
 from libc.string cimport memcpy, memset
@@ -12,21 +13,19 @@ from bbpe.core.c_text cimport bbpe_utf8_decode
 from bbpe.core.interpreter_lock cimport PyEval_RestoreThread, PyEval_SaveThread, let_go, take_back
 from bbpe.core.status cimport check
 
-ctypedef int (*add_matches)(host_call *call, const void *regex, const uint8_t *text, size_t n, bbpe_spans *found) noexcept nogil
-
-cdef extern from "Python.h":
-    bint PyUnicode_IS_ASCII(object text)
+ctypedef int (*add_matches)(
+    host_call *call, const void *regex, bbpe_automaton_scratch *scratch, const uint8_t *text, size_t n) noexcept nogil
 
 
 cdef class Automaton:
     """Finds matches by the tables of `bbpe.splitting.automaton_tables`; immutable, shared by any number of threads.
 
-    A `HostRegex` in place of the tables has its matches found by its method `matches`, in Python.
+    A `HostRegex` in place of the tables finds its matches by its method `next_matches`, in Python.
     """
 
     def __cinit__(self, tables not None: Tables | HostRegex):
         self.tables = tables
-        if hasattr(tables, "matches"):
+        if hasattr(tables, "next_matches"):
             self.c.host_regex, self.c.find_in_host = <const void *>tables, find_in_host
             self.c.may_be_empty, self.c.reads_bytes = True, tables.of_alphabet
             return
@@ -67,6 +66,7 @@ cdef class Automaton:
             check(status)
             return [(found.items[i].start, found.items[i].end) for i in range(found.count)]
         finally:
+            host_free(&host)
             bbpe_spans_free(&found)
             bbpe_automaton_scratch_free(&scratch)
 
@@ -88,42 +88,55 @@ cdef bbpe_status find_all(
         refuses_empty = span.start == span.end
 
 
+cdef void host_free(host_call *self) noexcept:
+    """Forget what was asked, at the end of a call."""
+    Py_XDECREF(self.asked)
+    self.asked = NULL
+
+
 cdef bbpe_status find_in_host(
-    void *host, const void *regex, const uint8_t *text, size_t n, bbpe_spans *found
+    const void *regex, bbpe_automaton_scratch *scratch, const uint8_t *text, size_t n
 ) noexcept nogil:
     """Find matches with the interpreter's lock, and give it away again if it was.
 
     BBPE_INTERRUPTED: an exception is set, which `check` raises.
     """
-    cdef host_call *call = <host_call *>host
+    cdef host_call *call = <host_call *>scratch.host
     cdef bint was_given = call.held != NULL
     cdef int result
     if was_given:
         PyEval_RestoreThread(call.held)
-    result = (<add_matches><void *>_add_matches)(call, regex, text, n, found)
+    result = (<add_matches><void *>_add_matches)(call, regex, scratch, text, n)
     if was_given:
         call.held = PyEval_SaveThread()
     return BBPE_OK if result == 0 else BBPE_INTERRUPTED
 
 
-cdef int _add_matches(host_call *call, const void *regex, const uint8_t *text, size_t n, bbpe_spans *found) except -1:
-    cdef object host = <object>regex
-    cdef size_t at = 0, character = 0, first, last, start
+cdef int _add_matches(
+    host_call *call, const void *regex, bbpe_automaton_scratch *scratch, const uint8_t *text, size_t n
+) except -1:
+    cdef object host = <object>regex, whole = None
+    cdef size_t first, last, start
     cdef bint are_bytes = host.of_alphabet
-    whole = host.text_of((<const char *>text)[:n]) if are_bytes else PyUnicode_DecodeUTF8(<const char *>text, n, "surrogateescape")
-    are_bytes = are_bytes or PyUnicode_IS_ASCII(whole)
-    matches, call.began = host.matches(whole, call.characters, call.began)
-    check(bbpe_spans_reserve(found, len(matches) + 1))
+    if call.asked == NULL:
+        asked = {}
+        Py_INCREF(asked)
+        call.asked = <PyObject *>asked
+    if not scratch.is_asked:
+        scratch.host_byte = scratch.host_character = 0
+        whole = (<const char *>text)[:n] if are_bytes else PyUnicode_DecodeUTF8(<const char *>text, n, "surrogateescape")
+    matches, is_over = host.next_matches(<dict>call.asked, <size_t>scratch, whole, call.characters)
+    check(bbpe_spans_reserve(&scratch.matches, len(matches) + 1))
     for first, last in matches:
-        if are_bytes:
-            check(bbpe_spans_add(found, first, last))
-            continue
-        while character < first and at < n:
-            bbpe_utf8_decode(text, at, n, &at)
-            character += 1
-        start = at
-        while character < last and at < n:
-            bbpe_utf8_decode(text, at, n, &at)
-            character += 1
-        check(bbpe_spans_add(found, start, at))
+        start = first if are_bytes else _byte_of(scratch, text, n, first)
+        check(bbpe_spans_add(&scratch.matches, start, last if are_bytes else _byte_of(scratch, text, n, last)))
+    scratch.is_over = is_over
     return 0
+
+
+cdef size_t _byte_of(bbpe_automaton_scratch *scratch, const uint8_t *text, size_t n, size_t character) noexcept:
+    """Where a character begins that is not before the one that was asked for last."""
+    while scratch.host_character < character and scratch.host_byte < n:
+        bbpe_utf8_decode(text, scratch.host_byte, n, &scratch.host_byte)
+        scratch.host_character += 1
+    return scratch.host_byte

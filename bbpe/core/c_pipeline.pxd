@@ -38,8 +38,14 @@ cdef extern from "pipeline/pipeline.h" nogil:
     bbpe_status bbpe_spans_reserve(bbpe_spans *self, size_t more)
     bbpe_status bbpe_spans_add(bbpe_spans *self, size_t start, size_t end)
     void bbpe_spans_free(bbpe_spans *self)
+    ctypedef struct bbpe_automaton_scratch:
+        void *host
+        bbpe_spans matches
+        size_t host_byte, host_character
+        _Bool is_asked, is_over
+
     ctypedef bbpe_status (*bbpe_find_in_host)(
-        void *host, const void *regex, const uint8_t *text, size_t n, bbpe_spans *found) noexcept
+        const void *regex, bbpe_automaton_scratch *scratch, const uint8_t *text, size_t n) noexcept
 
     ctypedef struct bbpe_automaton:
         const void *host_regex
@@ -53,9 +59,6 @@ cdef extern from "pipeline/pipeline.h" nogil:
         uint8_t invalid
         _Bool may_be_empty, looks_behind, reads_bytes
         uint8_t idle[256]
-
-    ctypedef struct bbpe_automaton_scratch:
-        void *host
 
     void bbpe_automaton_finish(bbpe_automaton *self, size_t state_count)
     void bbpe_automaton_scratch_free(bbpe_automaton_scratch *self)
@@ -103,18 +106,13 @@ cdef extern from "pipeline/pipeline.h" nogil:
         const bbpe_span *spans
         size_t count
 
-    bbpe_status bbpe_pre_tokenizer_init(
-        bbpe_pre_tokenizer *self, const bbpe_pre_tokenizer_step *steps, size_t count, uint64_t number
-    )
-    bbpe_status bbpe_pre_tokenizer_next(
-        const bbpe_pre_tokenizer *self, bbpe_pre_tokenizer_scratch *scratch, bbpe_split_cursor *cursor,
-        const uint8_t *text, size_t n, size_t limit, bbpe_pre_tokenized *result
-    )
+    bbpe_status bbpe_pre_tokenizer_init(bbpe_pre_tokenizer *self, const bbpe_pre_tokenizer_step *steps, size_t count,
+        uint64_t number)
+    bbpe_status bbpe_pre_tokenizer_next(const bbpe_pre_tokenizer *self, bbpe_pre_tokenizer_scratch *scratch,
+        bbpe_split_cursor *cursor, const uint8_t *text, size_t n, size_t limit, bbpe_pre_tokenized *result)
     void bbpe_pre_tokenizer_scratch_free(bbpe_pre_tokenizer_scratch *self)
-    bbpe_status bbpe_pre_tokenizer_split(
-        const bbpe_pre_tokenizer *self, bbpe_pre_tokenizer_scratch *scratch, const uint8_t *text, size_t n,
-        size_t head, _Bool is_aligned, bbpe_pre_tokenized *result
-    )
+    bbpe_status bbpe_pre_tokenizer_split(const bbpe_pre_tokenizer *self, bbpe_pre_tokenizer_scratch *scratch,
+        const uint8_t *text, size_t n, size_t head, _Bool is_aligned, bbpe_pre_tokenized *result)
 
     ctypedef enum bbpe_normalizer_kind:
         BBPE_NORMALIZER_FORM, BBPE_NORMALIZER_MAP, BBPE_NORMALIZER_STRIP, BBPE_NORMALIZER_PREPEND,
@@ -169,19 +167,14 @@ cdef extern from "pipeline/pipeline.h" nogil:
 
     bbpe_status bbpe_matcher_init(bbpe_matcher *self, const bbpe_pretoken_table *tokens, size_t count)
     void bbpe_matcher_free(bbpe_matcher *self)
-    bbpe_status bbpe_matcher_linear_init(
-        bbpe_matcher_linear *self, const bbpe_pretoken_table *reversed_tokens, size_t count
-    )
+    bbpe_status bbpe_matcher_linear_init(bbpe_matcher_linear *self, const bbpe_pretoken_table *reversed_tokens,
+        size_t count)
     void bbpe_matcher_linear_free(bbpe_matcher_linear *self)
     void bbpe_matcher_linear_best(const bbpe_matcher_linear *self, const uint64_t *policy, uint32_t *best)
-    bbpe_status bbpe_matcher_find(
-        const bbpe_matcher *self, const uint64_t *policy, const uint8_t *text, size_t n, size_t most, size_t *at,
-        _Bool *is_slow, bbpe_matches *found
-    )
-    bbpe_status bbpe_matcher_linear_find(
-        const bbpe_matcher_linear *self, const uint32_t *best, const size_t *lengths, size_t longest,
-        const uint8_t *text, size_t n, size_t most, size_t *at, bbpe_matches *found
-    )
+    bbpe_status bbpe_matcher_find(const bbpe_matcher *self, const uint64_t *policy, const uint8_t *text, size_t n,
+        size_t most, size_t *at, _Bool *is_slow, bbpe_matches *found)
+    bbpe_status bbpe_matcher_linear_find(const bbpe_matcher_linear *self, const uint32_t *best, const size_t *lengths,
+        size_t longest, const uint8_t *text, size_t n, size_t most, size_t *at, bbpe_matches *found)
 
     ctypedef struct bbpe_added_token:
         uint32_t id, options
@@ -296,10 +289,8 @@ cdef extern from "pipeline/pipeline.h" nogil:
         size_t pass_count
 
     bbpe_token_blanks bbpe_token_blanks_of(const uint8_t *token, size_t n)
-    bbpe_text_span bbpe_span_trim(
-        const bbpe_span_trims *self, const uint8_t *text, size_t n, bbpe_token_blanks blanks, bint is_first,
-        bbpe_text_span span
-    )
+    bbpe_text_span bbpe_span_trim(const bbpe_span_trims *self, const uint8_t *text, size_t n, bbpe_token_blanks blanks,
+        bint is_first, bbpe_text_span span)
 
     ctypedef enum bbpe_template_kind:
         BBPE_TEMPLATE_ID, BBPE_TEMPLATE_FIRST, BBPE_TEMPLATE_SECOND

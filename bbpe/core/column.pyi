@@ -1,6 +1,9 @@
 from collections.abc import Iterator
 from typing import Self, TypeAlias
 
+import numpy as np
+import numpy.typing as npt
+
 from ..text import Text
 
 Texts: TypeAlias = list[Text] | Column
@@ -11,3 +14,6 @@ class Column:
     def __len__(self) -> int: ...
     def __getitem__(self, row: int, /) -> bytes: ...
     def __iter__(self) -> Iterator[bytes]: ...
+
+def most_ids(text: Text, length: int) -> int: ...
+def extent(texts: Texts, ends: npt.NDArray[np.int64]) -> tuple[int, int]: ...

@@ -1,16 +1,17 @@
-"""Texts in a column of Arrow, without an object for each (csrc/text/text_column.h)."""
+"""Texts in a column of Arrow, without an object for each (csrc/text/text_column.h), and the size of any batch of texts."""
 from cpython.bytes cimport PyBytes_FromStringAndSize
+from cpython.unicode cimport PyUnicode_Check
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memset
 
 from bbpe.core.arrow cimport ArrowChunks
-from bbpe.core.c_encode cimport bbpe_encode_text
+from bbpe.core.c_encode cimport bbpe_encode_bound, bbpe_encode_text
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new
 from bbpe.core.c_text cimport (
     BBPE_COLUMN_FINE, BBPE_COLUMN_OTHER, BBPE_ROW_FINE, BBPE_ROW_NULL, bbpe_arrow_array, bbpe_row_state,
     bbpe_text_column, bbpe_text_column_ends, bbpe_text_column_init, bbpe_text_column_row,
 )
-from bbpe.core.text_view cimport text_view
+from bbpe.core.text_view cimport text_at, text_unit_size, text_view
 
 from bbpe.core.arrow import is_arrow, type_name
 
@@ -105,3 +106,36 @@ cdef class Column:
             return TypeError(
                 f"text {row} of the batch, counted from 0, is null; expected a text: drop nulls or fill them first")
         return ValueError(f"text {row} of the batch, counted from 0, is not within the buffers of its Arrow column")
+
+
+cpdef size_t most_ids(text: Text, size_t length):
+    """How many ids so many characters or bytes of a text have at most."""
+    if PyUnicode_Check(text):
+        return bbpe_encode_bound(text_unit_size(text), length)
+    return length
+
+
+def extent(texts: Texts, int64_t[::1] ends not None) -> tuple[int, int]:
+    """How long texts are together, in characters or bytes, and how many ids they have at most.
+
+    What the latter is for all texts up to each one goes to `ends`, int64[n].  `TypeError` naming the first that is no text.
+    """
+    cdef Py_ssize_t i, n = len(texts)
+    cdef int64_t length = 0, most = 0, own
+    cdef int64_t *out = &ends[0] if n and n == ends.shape[0] else NULL
+    if ends.shape[0] != n:
+        raise ValueError(f"{ends.shape[0]} places for the ends of {n} texts")
+    if isinstance(texts, Column):
+        length = (<Column>texts).ends(out) if n else 0
+        return length, length
+    for i in range(n):
+        text = text_at(texts, i)
+        try:
+            own = len(text)
+        except TypeError:
+            raise TypeError(
+                f"text {i} of the batch, counted from 0: a text is str or bytes-like, not {type(text).__name__}") from None
+        most += most_ids(text, own)
+        length += own
+        out[i] = most
+    return length, most

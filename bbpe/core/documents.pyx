@@ -5,7 +5,8 @@ from bbpe.lazy import np
 
 from bbpe.core.c_base cimport BBPE_CHANGED, BBPE_OK, bbpe_status
 from bbpe.core.c_encode cimport (
-    bbpe_encode_state, bbpe_encode_state_loan, bbpe_encode_state_reserve, bbpe_encode_text, bbpe_encode_texts, bbpe_encoder,
+    bbpe_encode_state, bbpe_encode_state_loan, bbpe_encode_state_reserve, bbpe_encode_text, bbpe_encode_texts,
+    bbpe_encoder,
 )
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new
 from bbpe.core.encoder cimport Encoder

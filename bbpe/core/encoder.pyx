@@ -6,8 +6,8 @@ from bbpe.lazy import np
 
 from bbpe.core.c_base cimport BBPE_OK, bbpe_status
 from bbpe.core.c_encode cimport (
-    bbpe_encode_bound, bbpe_encode_cut, bbpe_encode_cut_text, bbpe_encode_cuts, bbpe_encode_given, bbpe_encode_next_parts,
-    bbpe_encode_range, bbpe_encode_state,
+    bbpe_encode_bound, bbpe_encode_cut, bbpe_encode_cut_text, bbpe_encode_cuts, bbpe_encode_given,
+    bbpe_encode_next_parts, bbpe_encode_range, bbpe_encode_state,
 )
 from bbpe.core.c_split cimport BBPE_SPLIT_NO_CUT
 from bbpe.core.c_threads cimport (

@@ -8,8 +8,8 @@ from bbpe.core.budget cimport BUDGET
 from bbpe.core.c_base cimport BBPE_ATOMIC_EXCHANGE, BBPE_ATOMIC_LOAD, BBPE_ATOMIC_SWAP
 from bbpe.core.c_encode cimport BBPE_ENCODE_SLACK
 from bbpe.core.c_memory cimport (
-    bbpe_memory_free, bbpe_memory_zeroed, bbpe_reusable_buffer, bbpe_reusable_buffer_close,
-    bbpe_reusable_buffer_extend, bbpe_reusable_buffer_open, bbpe_reusable_buffer_trim,
+    bbpe_memory_free, bbpe_memory_zeroed, bbpe_reusable_buffer, bbpe_reusable_buffer_close, bbpe_reusable_buffer_extend,
+    bbpe_reusable_buffer_open, bbpe_reusable_buffer_trim,
 )
 
 cdef enum:

@@ -1,15 +1,13 @@
 """The ids of a caller, readable without Python: buffers are read in place, lists are copied."""
 cimport cython
-from cpython.buffer cimport (
-    PyBUF_FORMAT, PyBUF_STRIDED_RO, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer,
-)
+from cpython.buffer cimport PyBUF_FORMAT, PyBUF_STRIDED_RO, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer
 from cpython.long cimport PyLong_AsLongLongAndOverflow
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint32_t
 
 from bbpe.core.c_decode cimport (
-    BBPE_ID_I16, BBPE_ID_I32, BBPE_ID_I64, BBPE_ID_I8, BBPE_ID_NONE, BBPE_ID_U16, BBPE_ID_U32, BBPE_ID_U64,
-    BBPE_ID_U8, bbpe_id_array, bbpe_id_type,
+    BBPE_ID_I16, BBPE_ID_I32, BBPE_ID_I64, BBPE_ID_I8, BBPE_ID_NONE, BBPE_ID_U16, BBPE_ID_U32, BBPE_ID_U64, BBPE_ID_U8,
+    bbpe_id_array, bbpe_id_type,
 )
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new, bbpe_pages_collapse
 

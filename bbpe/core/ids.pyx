@@ -3,9 +3,8 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 
 from bbpe.core.c_decode cimport (
-    bbpe_id_array, bbpe_text_size, bbpe_text_unit, bbpe_token_bytes_arena, bbpe_token_bytes_free,
-    bbpe_token_bytes_get, bbpe_token_bytes_init, bbpe_token_bytes_join, bbpe_token_bytes_measure,
-    bbpe_token_bytes_set, bbpe_token_text_fill,
+    bbpe_id_array, bbpe_text_size, bbpe_text_unit, bbpe_token_bytes_arena, bbpe_token_bytes_free, bbpe_token_bytes_get,
+    bbpe_token_bytes_init, bbpe_token_bytes_join, bbpe_token_bytes_measure, bbpe_token_bytes_set, bbpe_token_text_fill,
 )
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_zeroed, bbpe_pages_collapse
 from bbpe.core.c_tables cimport bbpe_pretoken_table

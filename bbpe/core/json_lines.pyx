@@ -1,4 +1,4 @@
-"""One string of each line of JSON (csrc/text/json_lines.h)."""
+"""One string of each line of JSON (csrc/text/json_lines.h), and where the members of an object are (csrc/text/json.h)."""
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy, memset
 
@@ -6,8 +6,12 @@ from bbpe.lazy import np
 
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new
 from bbpe.core.c_text cimport (
-    BBPE_JSON_LINES_TEXTS, bbpe_json_lines, bbpe_json_lines_read, bbpe_json_lines_reader, bbpe_json_lines_variant,
+    BBPE_JSON_LINES_TEXTS, bbpe_json_find, bbpe_json_lines, bbpe_json_lines_read, bbpe_json_lines_reader,
+    bbpe_json_lines_variant, bbpe_json_member,
 )
+
+cdef enum:
+    MOST_MEMBERS = 8
 
 
 
@@ -63,3 +67,25 @@ def read_lines(
         return end, lines.used, found, numbered, lines.line_count, lines.record_count, lines.null_count
     finally:
         bbpe_memory_free(numbers)
+
+
+def find_members(bytes text not None, *names: bytes | tuple[bytes, bytes]) -> list[tuple[int, int]] | None:
+    """Where the values of members begin and end, (0, 0) where there is none; None when the text is no JSON object.
+
+    Two names mean a member of an object that is a member.  A text that is found wrong later has no members."""
+    cdef bbpe_json_member members[MOST_MEMBERS]
+    cdef const uint8_t *data = text
+    cdef size_t count = len(names), n = len(text), i
+    cdef bint is_object
+    cdef bytes outer, inner
+    if count > MOST_MEMBERS:
+        raise ValueError(f"found {count} names; expected at most {MOST_MEMBERS}")
+    memset(members, 0, sizeof(members))
+    for i in range(count):
+        outer, inner = names[i] if isinstance(names[i], tuple) else (names[i], None)
+        members[i].outer = outer
+        if inner is not None:
+            members[i].inner = inner
+    with nogil:
+        is_object = bbpe_json_find(data, n, members, count)
+    return [(members[i].start, members[i].end) for i in range(count)] if is_object else None

@@ -12,11 +12,10 @@ from bbpe.core.c_pipeline cimport (
     BBPE_CHARACTERS_NONSPACING, BBPE_NORMALIZER_BYTES, BBPE_NORMALIZER_CHARSMAP, BBPE_NORMALIZER_FORM,
     BBPE_NORMALIZER_MAP, BBPE_NORMALIZER_PRECOMPILED, BBPE_NORMALIZER_PREPEND, BBPE_NORMALIZER_REPLACE,
     BBPE_NORMALIZER_SQUEEZE, BBPE_NORMALIZER_STRIP, bbpe_characters, bbpe_normalizer_add, bbpe_normalizer_apply,
-    bbpe_normalizer_find_sources,
-    bbpe_normalizer_free, bbpe_normalizer_init, bbpe_normalizer_scratch, bbpe_normalizer_scratch_free,
-    bbpe_normalizer_step, bbpe_normalizer_kind,
+    bbpe_normalizer_find_sources, bbpe_normalizer_free, bbpe_normalizer_init, bbpe_normalizer_scratch,
+    bbpe_normalizer_scratch_free, bbpe_normalizer_step, bbpe_normalizer_kind,
 )
-from bbpe.core.automaton cimport Automaton, host_call, host_call_of
+from bbpe.core.automaton cimport Automaton, host_call, host_call_of, host_free
 from bbpe.core.charsmap cimport SentencePieceNormalizer
 from bbpe.core.interpreter_lock cimport let_go, take_back
 from bbpe.core.status cimport check
@@ -133,27 +132,13 @@ cdef class Normalizer:
 
     def apply(self, data: Buffer) -> bytes:
         """Return the normal form of UTF-8; bytes that are not UTF-8 stay."""
-        cdef const uint8_t[::1] view = data
-        cdef bbpe_normalizer_scratch scratch
-        cdef const uint8_t *out = NULL
-        cdef size_t n = <size_t>len(view), out_n = 0
-        cdef const uint8_t *text = &view[0] if n > 0 else NULL
-        cdef bbpe_status status
-        cdef host_call host = host_call_of(n)
-        memset(&scratch, 0, sizeof(scratch))
-        scratch.automaton.host = &host
-        try:
-            host.held = let_go(n)
-            status = bbpe_normalizer_apply(&self.c, &scratch, text, n, False, &out, &out_n)
-            take_back(host.held)
-            check(status)
-            return PyBytes_FromStringAndSize(<const char *>out, out_n)
-        finally:
-            bbpe_normalizer_scratch_free(&scratch)
+        return self._run(data, False)[0]
 
     def aligned(self, data: Buffer) -> tuple[bytes, npt.NDArray[np.int64]]:
         """Return the normal form, and the byte of `data` where the character begins that each of its bytes comes from."""
-        cdef const uint8_t[::1] view = data
+        return self._run(data, True)
+
+    cdef tuple _run(self, const uint8_t[::1] view, bint aligned):
         cdef bbpe_normalizer_scratch scratch
         cdef const uint8_t *out = NULL
         cdef size_t n = <size_t>len(view), out_n = 0
@@ -165,13 +150,14 @@ cdef class Normalizer:
         scratch.automaton.host = &host
         try:
             host.held = let_go(n)
-            status = bbpe_normalizer_apply(&self.c, &scratch, text, n, True, &out, &out_n)
+            status = bbpe_normalizer_apply(&self.c, &scratch, text, n, aligned, &out, &out_n)
             take_back(host.held)
             check(status)
-            found = np.empty(out_n, np.int64)
-            if out_n:
+            found = np.empty(out_n, np.int64) if aligned else None
+            if aligned and out_n:
                 sources = found
                 bbpe_normalizer_find_sources(&scratch, text, n, out_n, <size_t *>&sources[0])
             return PyBytes_FromStringAndSize(<const char *>out, out_n), found
         finally:
+            host_free(&host)
             bbpe_normalizer_scratch_free(&scratch)

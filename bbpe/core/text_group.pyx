@@ -3,9 +3,7 @@ from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int64_t, uint32_t
 
 from bbpe.core.c_base cimport bbpe_status
-from bbpe.core.c_encode cimport (
-    bbpe_encode_bound, bbpe_encode_state, bbpe_encode_texts, bbpe_encoder,
-)
+from bbpe.core.c_encode cimport bbpe_encode_bound, bbpe_encode_state, bbpe_encode_texts, bbpe_encoder
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new
 from bbpe.core.column cimport Column
 from bbpe.core.interpreter_lock cimport let_go, take_back

@@ -10,8 +10,8 @@ from bbpe.core.c_base cimport bbpe_status
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_zeroed
 from bbpe.core.c_models cimport (
     BBPE_RANK_FILE_CANONICAL, BBPE_RANK_FILE_UNUSUAL, BBPE_VOCAB_MAX_ID, bbpe_keys_read, bbpe_keys_to_bytes,
-    bbpe_keys_to_texts, bbpe_rank_file_kind, bbpe_rank_file_read, bbpe_tekken_rows_read, bbpe_vocab_add, bbpe_vocab_free, bbpe_vocab_get,
-    bbpe_vocab_index, bbpe_vocab_init, bbpe_vocab_reserve, bbpe_vocab_visit,
+    bbpe_keys_to_texts, bbpe_rank_file_kind, bbpe_rank_file_read, bbpe_tekken_rows_read, bbpe_vocab_add,
+    bbpe_vocab_free, bbpe_vocab_get, bbpe_vocab_index, bbpe_vocab_init, bbpe_vocab_reserve, bbpe_vocab_visit,
 )
 from bbpe.core.c_pipeline cimport bbpe_token_extent, bbpe_token_extent_of
 from bbpe.core.c_split cimport c_bool

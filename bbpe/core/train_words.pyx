@@ -9,8 +9,8 @@ from bbpe.core.c_split cimport c_bool
 from bbpe.core.c_train cimport (
     BBPE_TRAIN_BYTES, BBPE_TRAIN_IDS, bbpe_train, bbpe_train_add_tokens, bbpe_train_free, bbpe_train_init_symbols,
     bbpe_train_options, bbpe_train_step, bbpe_train_words, bbpe_train_words_add, bbpe_train_words_begin,
-    bbpe_train_words_best, bbpe_train_words_free, bbpe_train_words_init, bbpe_train_words_merge,
-    bbpe_train_words_name, bbpe_train_words_pair,
+    bbpe_train_words_best, bbpe_train_words_free, bbpe_train_words_init, bbpe_train_words_merge, bbpe_train_words_name,
+    bbpe_train_words_pair,
 )
 from bbpe.core.ends cimport check_ends
 from bbpe.core.signals cimport is_interrupted

@@ -12,9 +12,7 @@ from bbpe.core.c_encode cimport (
 )
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new
 from bbpe.core.c_split cimport BBPE_SPLIT_NO_CUT
-from bbpe.core.c_text cimport (
-    bbpe_grapheme_boundary, bbpe_grapheme_end, bbpe_offsets_is_simple, bbpe_utf8_decode,
-)
+from bbpe.core.c_text cimport bbpe_grapheme_boundary, bbpe_grapheme_end, bbpe_offsets_is_simple, bbpe_utf8_decode
 from bbpe.core.encoder cimport Encoder
 from bbpe.core.ids cimport TokenBytes
 from bbpe.core.interpreter_lock cimport let_go, take_back

@@ -8,9 +8,9 @@ from bbpe.core.c_base cimport bbpe_status
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new
 from bbpe.core.c_models cimport (
     BBPE_BERT_BLANK, BBPE_BERT_GROWTH, BBPE_BERT_JOIN, BBPE_WORDPIECE_BEGIN, BBPE_WORDPIECE_CONTINUE,
-    BBPE_WORDPIECE_NONE, bbpe_bert_split, bbpe_bert_words, bbpe_model_of_wordpiece, bbpe_model_scratch, bbpe_model_scratch_free,
-    bbpe_model_scratch_reserve, bbpe_wordpiece_add, bbpe_wordpiece_encode, bbpe_wordpiece_finalize,
-    bbpe_wordpiece_free, bbpe_wordpiece_init,
+    BBPE_WORDPIECE_NONE, bbpe_bert_split, bbpe_bert_words, bbpe_model_of_wordpiece, bbpe_model_scratch,
+    bbpe_model_scratch_free, bbpe_model_scratch_reserve, bbpe_wordpiece_add, bbpe_wordpiece_encode,
+    bbpe_wordpiece_finalize, bbpe_wordpiece_free, bbpe_wordpiece_init,
 )
 from bbpe.core.c_tables cimport bbpe_pretoken_entry
 from bbpe.core.model cimport Model

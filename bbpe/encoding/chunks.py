@@ -7,9 +7,9 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from typing import Literal, TypeAlias
 
+from ..core.aligned import map_spans
 from ..core.encoder import Encoder
 from ..core.ids import TokenBytes
-from ..core.offsets import map_spans
 from ..core.truncate import cluster_after, cluster_before, next_parts
 from ..core.word_bpe import WordBPE
 from ..core.wordpiece import WordPiece

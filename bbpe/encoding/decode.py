@@ -7,10 +7,10 @@ from functools import partial
 from itertools import chain, pairwise
 from typing import Any, TypeAlias, cast, get_args
 
+from ..core.aligned import map_spans
 from ..core.id_column import id_rows
 from ..core.id_source import as_ids
 from ..core.ids import TokenBytes
-from ..core.offsets import map_spans
 from ..core.stream import FormStream
 from ..lazy import lazy_property, np, npt
 from ..spec.spec import TokenizerSpec, other_tokens

@@ -8,9 +8,9 @@ from functools import cache
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from ..core.batch import extent, most_ids
 from ..core.bpe import BPE
 from ..core.call import Call, Dropout, Pipeline
+from ..core.column import extent, most_ids
 from ..core.encoder import SHORT_TEXT, Encoder
 from ..core.long_text import LongText
 from ..core.parts import Parts

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, KeysView, Mapping, Set
 from typing import Any, Literal, TypeAlias, TypeVar, cast
 
+from ..core.aligned import map_spans
 from ..core.column import Column, text_column
 from ..core.ids import TokenBytes
-from ..core.offsets import map_spans
 from ..core.truncate import first_part
 from ..core.word_bpe import WordBPE
 from ..core.wordpiece import WordPiece

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator
 from itertools import chain, groupby
 from typing import TypeAlias
 
-from ..core.aligned import AlignedCall, SpanTrims, TokenLengths
-from ..core.offsets import map_spans
+from ..core.aligned import AlignedCall, SpanTrims, TokenLengths, map_spans
 from ..core.split import Splitter
 from ..core.word_bpe import WordBPE
 from ..core.wordpiece import WordPiece

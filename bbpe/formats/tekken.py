@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ..core.json_text import find_members
+from ..core.json_lines import find_members
 from ..errors import PatternError, VocabularyError
 from ..files import ReadFile, StrPath
 from ..spec.spec import MAX_ID, TokenizerSpec, make_spec

@@ -12,7 +12,7 @@ from strings import adversarial_strings, byte_soups
 from vocabularies import added, byte_level, document, sequence, split, write_json
 
 import bbpe
-from bbpe.core.offsets import map_spans
+from bbpe.core.aligned import map_spans
 
 PATTERNS = ["gpt2", "cl100k", "whitespace", r"\w+$|\w|(?<=a)b+"]
 

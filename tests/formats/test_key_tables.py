@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bbpe.core.json_text import find_members
+from bbpe.core.json_lines import find_members
 from bbpe.core.token_table import TokenTable
 from bbpe.errors import VocabularyError
 from bbpe.formats import Given, gpt2_files

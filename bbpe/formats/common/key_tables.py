@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
-from ...core.json_text import find_members
+from ...core.json_lines import find_members
 from ...core.token_table import TokenTable
 from ...errors import VocabularyError
 from ...files import StrPath
