@@ -1,3 +1,4 @@
+from cpython.ref cimport PyObject
 
 from bbpe.core.c_pipeline cimport bbpe_automaton
 from bbpe.core.interpreter_lock cimport PyThreadState
@@ -11,9 +12,12 @@ cdef class Automaton:
 # What a call has for regexes of the host: one time limit for all of its texts.
 ctypedef struct host_call:
     size_t characters     # of the texts, for the limit
-    double began          # seconds of this thread's CPU time when the first regex was asked; negative: none was
     PyThreadState *held   # as of `let_go` while the lock is given away, else NULL
+    PyObject *asked       # what is asked now: the dict of `HostRegex.next_matches`, or NULL
 
 
 cdef inline host_call host_call_of(size_t characters) noexcept nogil:
-    return host_call(characters=characters, began=-1, held=NULL)
+    return host_call(characters=characters, held=NULL, asked=NULL)
+
+
+cdef void host_free(host_call *self) noexcept

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from bbpe.lazy import np
 
-from bbpe.core.automaton cimport host_call, host_call_of
+from bbpe.core.automaton cimport host_call, host_call_of, host_free
 from bbpe.core.budget cimport BUDGET
 from bbpe.core.c_base cimport BBPE_ATOMIC_LOAD, bbpe_status
 from bbpe.core.c_encode cimport (
@@ -118,17 +118,20 @@ cdef class Call:
         cdef call_view view
         cdef host_call host = host_call_of(total)
         encoder = self.encoder.states.encoder()
-        while True:
-            view_call(&view, self, &host)
-            host.held = let_go(total)
-            status = bbpe_encode_piped(encoder, state, &view.c, texts, lengths, count, want, counts, &failed)
-            take_back(host.held)
-            check(status)
-            if failed == count:
-                return 0
-            solve(
-                &bbpe_encode_state_loan(state).run, self, &view,
-                given[first + failed] if isinstance(given, (list, Column)) else given)
+        try:
+            while True:
+                view_call(&view, self, &host)
+                host.held = let_go(total)
+                status = bbpe_encode_piped(encoder, state, &view.c, texts, lengths, count, want, counts, &failed)
+                take_back(host.held)
+                check(status)
+                if failed == count:
+                    return 0
+                solve(
+                    &bbpe_encode_state_loan(state).run, self, &view,
+                    given[first + failed] if isinstance(given, (list, Column)) else given)
+        finally:
+            host_free(&host)
 
     cpdef list to_list(self, text: Text):  # -> list[int]
         """The ids of a text as a list of int."""
@@ -263,9 +266,9 @@ cdef class Call:
         cdef call_view seen
         cdef size_t i
         cdef list found = []
-        cdef host_call host
+        cdef host_call host = host_call_of(0)
         text_open(&view, text)
-        host = host_call_of(view.length)
+        host.characters = view.length
         try:
             state = self.encoder.states.borrow(0)
             run = &bbpe_encode_state_loan(state).run
@@ -284,6 +287,7 @@ cdef class Call:
                 bbpe_pipeline_empty(run)
             return found
         finally:
+            host_free(&host)
             if state != NULL:
                 self.encoder.states.give_back(state)
             text_close(&view)

@@ -4,12 +4,12 @@ from libc.string cimport memset
 
 from bbpe.lazy import np
 
-from bbpe.core.automaton cimport host_call, host_call_of
+from bbpe.core.automaton cimport host_call, host_call_of, host_free
 from bbpe.core.call cimport Call, array_of, call_view, solve, view_call
 from bbpe.core.c_base cimport BBPE_NO_MEMORY, BBPE_OK, bbpe_status
 from bbpe.core.c_encode cimport (
-    bbpe_encode_count, bbpe_encode_cuts, bbpe_encode_state, bbpe_encode_state_loan, bbpe_encode_state_reserve, bbpe_encode_stretches,
-    bbpe_encode_text,
+    bbpe_encode_count, bbpe_encode_cuts, bbpe_encode_state, bbpe_encode_state_loan, bbpe_encode_state_reserve,
+    bbpe_encode_stretches, bbpe_encode_text,
 )
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_reserve
 from bbpe.core.c_pipeline cimport (
@@ -61,6 +61,7 @@ cdef class LongText:
 
     def __dealloc__(self):
         text_close(&self.view)
+        host_free(&self.host)
         bbpe_pipeline_free(&self.run)
         bbpe_memory_free(self.stretches)
         bbpe_memory_free(self.parts.items)

@@ -7,7 +7,7 @@ from itertools import count
 
 from bbpe.lazy import np
 
-from bbpe.core.automaton cimport Automaton, host_call, host_call_of
+from bbpe.core.automaton cimport Automaton, host_call, host_call_of, host_free
 from bbpe.core.c_base cimport bbpe_status
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_zeroed
 from bbpe.core.c_pipeline cimport (
@@ -87,6 +87,7 @@ cdef class PreTokenizer:
             starts, ends = _arrays(&result)
             return (data if result.text == text else (<const char *>result.text)[:result.n]), starts, ends
         finally:
+            host_free(&host)
             bbpe_pre_tokenizer_scratch_free(&scratch)
 
 
@@ -115,6 +116,7 @@ cdef class Batches:
             raise ValueError("a step rewrites the text; expected steps that split it")
 
     def __dealloc__(self):
+        host_free(&self.host)
         bbpe_pre_tokenizer_scratch_free(&self.scratch)
 
     def next(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]] | None:

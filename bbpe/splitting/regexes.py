@@ -11,8 +11,9 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import lru_cache
+from itertools import islice
 from operator import methodcaller
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from ..errors import PatternError
 from ..lazy import lazy_property, regex
@@ -27,6 +28,8 @@ Span = tuple[int, int]
 SECONDS, SECONDS_EACH = 2.0, 1e-4
 #: The most matches that one call finds.
 _BATCH = 64
+#: The most matches that the compiled pipeline gets at once.
+_MATCHES = 1 << 14
 _SPAN: Callable[[regex.Match[str]], Span] = methodcaller("span")
 _REFUSED_FLAGS = {
     "REVERSE": "(?r), which searches backwards",
@@ -40,17 +43,16 @@ _REFUSED_FLAGS = {
 class TimeLimit:
     """The time that all regexes may take on one text, counted from the first call with a timeout."""
 
-    def __init__(self, characters: int, began: float | None = None) -> None:
+    def __init__(self, characters: int) -> None:
         self.seconds = SECONDS + SECONDS_EACH * characters
-        #: The second of this thread's CPU time at which it began.
-        self.began = began
+        self._began: float | None = None
 
     def left(self) -> float:
         """Return the remaining seconds of this thread's CPU time; 0 when less than a twentieth is left."""
         now = time.thread_time()
-        if self.began is None:
-            self.began = now
-        left = self.seconds - (now - self.began)
+        if self._began is None:
+            self._began = now
+        left = self.seconds - (now - self._began)
         return left if left > 0.05 * self.seconds else 0.0
 
 
@@ -187,7 +189,7 @@ class Regex:
 
 @dataclass(frozen=True)
 class HostRegex:
-    """A regex whose matches the compiled pipeline asks of the `regex` package, for all of a text at once.
+    """A regex whose matches the compiled pipeline asks of the `regex` package, some thousands at a time.
 
     `of_alphabet`: texts are bytes, and the regex reads GPT-2's character of each.
     """
@@ -195,19 +197,20 @@ class HostRegex:
     source: str
     of_alphabet: bool = False
 
-    def text_of(self, data: bytes) -> str:
-        """Return the text that the regex reads."""
-        return bytes_to_alphabet(data)
+    def next_matches(
+        self, asked: dict[object, Any], search: int, text: str | bytes | None, characters: int
+    ) -> tuple[list[Span], bool]:
+        """Return the next matches in a text, as Oniguruma finds them, and whether these are the last.
 
-    def matches(self, text: str, characters: int, began: float) -> tuple[list[Span], float]:
-        """Return the matches in a text, as Oniguruma finds them, and since when regexes work on the texts of a call.
-
-        `characters`: of all texts of the call, which share a time limit.  `began`: the second of this thread's CPU time
-        at which the first one was asked; negative if none was.
+        `text` begins another one; `None` goes on with that of the `search`, which is a number.  `asked` is kept for a
+        call, whose texts of so many `characters` share a time limit.
         """
-        limit = TimeLimit(characters, began if began >= 0 else None)
-        found = list(compiled(self.source).as_oniguruma(text, limit))
-        return found, -1.0 if limit.began is None else limit.began
+        if text is not None:
+            limit = asked.setdefault(None, TimeLimit(characters))
+            whole = bytes_to_alphabet(text) if isinstance(text, bytes) else text
+            asked[search] = compiled(self.source).as_oniguruma(whole, limit)
+        found = list(islice(asked[search], _MATCHES))
+        return found, len(found) < _MATCHES
 
 
 @lru_cache(maxsize=256)

@@ -40,7 +40,7 @@ void bbpe_automaton_scratch_free(bbpe_automaton_scratch *self) {
 
 void bbpe_automaton_scratch_clear(bbpe_automaton_scratch *self) {
     self->wasted = 0;
-    self->has_matches = false;
+    self->is_asked = false;
     if (!self->remembers) return;
     self->remembers = false;
     self->count = 0;
@@ -155,14 +155,14 @@ bbpe_status bbpe_automaton_follow_remembering(const bbpe_automaton *self, bbpe_a
 bbpe_status bbpe_automaton_find_in_host(const bbpe_automaton *self, bbpe_automaton_scratch *scratch, const uint8_t *text,
                                         size_t n, bbpe_span *found) {
     found->start = BBPE_AUTOMATON_NONE;
-    if (!scratch->has_matches && n > 0) {
-        scratch->matches.count = scratch->next_match = 0;
-        const bbpe_status status = self->find_in_host(scratch->host, self->host_regex, text, n, &scratch->matches);
+    if (!scratch->is_asked) scratch->next_match = scratch->matches.count = 0;
+    if (scratch->next_match == scratch->matches.count && n > 0 && !(scratch->is_asked && scratch->is_over)) {
+        scratch->next_match = scratch->matches.count = 0;
+        const bbpe_status status = self->find_in_host(self->host_regex, scratch, text, n);
         if (status != BBPE_OK) return status;
-        scratch->has_matches = true;
+        scratch->is_asked = true;
     }
-    if (scratch->has_matches && scratch->next_match < scratch->matches.count)
-        *found = scratch->matches.items[scratch->next_match++];
+    if (scratch->next_match < scratch->matches.count) *found = scratch->matches.items[scratch->next_match++];
     return BBPE_OK;
 }
 

@@ -38,9 +38,10 @@ bbpe_status bbpe_spans_reserve(bbpe_spans *self, size_t more);
 bbpe_status bbpe_spans_add(bbpe_spans *self, size_t start, size_t end);
 void bbpe_spans_free(bbpe_spans *self);
 
-/* Adds the matches of a regex in text[0..n), n > 0, to `found`: in order, without overlap, and no empty one where another ends.
- * `host` is that of the scratch. */
-typedef bbpe_status (*bbpe_find_in_host)(void *host, const void *regex, const uint8_t *text, size_t n, bbpe_spans *found);
+typedef struct bbpe_automaton_scratch bbpe_automaton_scratch;
+/* Adds the next matches of a regex in text[0..n), n > 0, to those of the scratch, some thousands at most: in order, without
+ * overlap, and no empty one where another ends.  Sets `is_over` at the end. */
+typedef bbpe_status (*bbpe_find_in_host)(const void *regex, bbpe_automaton_scratch *scratch, const uint8_t *text, size_t n);
 
 typedef struct {
     const void *host_regex; /* NULL: the tables below find the matches; else `find_in_host` does */
@@ -62,7 +63,7 @@ typedef struct {
 } bbpe_automaton;
 
 /* What a search remembers; zeroed before the first use. */
-typedef struct {
+struct bbpe_automaton_scratch {
     uint64_t *dead_ends; /* a hash set of positions and states, plus one */
     size_t count, capacity;
     uint64_t *path; /* those of this attempt */
@@ -70,10 +71,11 @@ typedef struct {
     size_t wasted;
     bool remembers;
     void *host; /* of this call */
-    bbpe_spans matches; /* that the host found in this text */
+    bbpe_spans matches; /* that the host found in this text last */
     size_t next_match;
-    bool has_matches;
-} bbpe_automaton_scratch;
+    size_t host_byte, host_character; /* the host's: how far it has read the text */
+    bool is_asked, is_over;           /* the host, for matches in this text; and has found all */
+};
 
 /* Complete `skips` and `entries`. */
 void bbpe_automaton_finish(bbpe_automaton *self, size_t state_count);
