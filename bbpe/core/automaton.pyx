@@ -116,20 +116,30 @@ cdef int _add_matches(
     host_call *call, const void *regex, bbpe_automaton_scratch *scratch, const uint8_t *text, size_t n
 ) except -1:
     cdef object host = <object>regex, whole = None
-    cdef size_t first, last, start
+    cdef size_t first, last
     cdef bint are_bytes = host.of_alphabet
     if call.asked == NULL:
         asked = {}
         Py_INCREF(asked)
         call.asked = <PyObject *>asked
     if not scratch.is_asked:
-        scratch.host_byte = scratch.host_character = 0
+        scratch.host_byte = scratch.host_character = scratch.host_end = 0
         whole = (<const char *>text)[:n] if are_bytes else PyUnicode_DecodeUTF8(<const char *>text, n, "surrogateescape")
     matches, is_over = host.next_matches(<dict>call.asked, <size_t>scratch, whole, call.characters)
     check(bbpe_spans_reserve(&scratch.matches, len(matches) + 1))
-    for first, last in matches:
-        start = first if are_bytes else _byte_of(scratch, text, n, first)
-        check(bbpe_spans_add(&scratch.matches, start, last if are_bytes else _byte_of(scratch, text, n, last)))
+    for span in matches:
+        first, last = (<tuple>span)[0], (<tuple>span)[1]
+        if first + 1 < scratch.host_end or last < first:
+            host.refuse(first, last, scratch.host_end - 1)
+        if last + 1 == scratch.host_end:  # empty where another ends
+            continue
+        scratch.host_end = last + 1
+        if not are_bytes:
+            first = _byte_of(scratch, text, n, first)
+            last = _byte_of(scratch, text, n, last)
+        scratch.matches.items[scratch.matches.count].start = first
+        scratch.matches.items[scratch.matches.count].end = last
+        scratch.matches.count += 1
     scratch.is_over = is_over
     return 0
 

@@ -41,7 +41,7 @@ cdef extern from "pipeline/pipeline.h" nogil:
     ctypedef struct bbpe_automaton_scratch:
         void *host
         bbpe_spans matches
-        size_t host_byte, host_character
+        size_t host_byte, host_character, host_end
         _Bool is_asked, is_over
 
     ctypedef bbpe_status (*bbpe_find_in_host)(

@@ -73,7 +73,8 @@ struct bbpe_automaton_scratch {
     void *host; /* of this call */
     bbpe_spans matches; /* that the host found in this text last */
     size_t next_match;
-    size_t host_byte, host_character; /* the host's: how far it has read the text */
+    size_t host_byte, host_character; /* the host's: how far it has read the text, */
+    size_t host_end;                  /* and one more than the character at which its last match ends, or 0 */
     bool is_asked, is_over;           /* the host, for matches in this text; and has found all */
 };
 
