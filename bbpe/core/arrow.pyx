@@ -4,6 +4,7 @@ from libc.string cimport memset
 
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_reserve
 from bbpe.core.c_text cimport bbpe_arrow_array, bbpe_arrow_schema, bbpe_arrow_stream
+from bbpe.core.status cimport had
 
 
 def is_arrow(given: object) -> bool:
@@ -58,9 +59,7 @@ cdef class ArrowChunks:
         return True
 
     cdef int take(self, bbpe_arrow_array *array) except -1:
-        cdef void *grown = bbpe_memory_reserve(self.arrays, &self.capacity, self.count + 1, sizeof(bbpe_arrow_array))
-        if grown == NULL:
-            raise MemoryError("bbpe could not allocate memory")
+        cdef void *grown = had(bbpe_memory_reserve(self.arrays, &self.capacity, self.count + 1, sizeof(bbpe_arrow_array)))
         self.arrays = <bbpe_arrow_array *>grown
         self.arrays[self.count] = array[0]
         array.release = NULL

@@ -8,6 +8,7 @@ from libc.string cimport memset
 
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_zeroed
 from bbpe.core.c_text cimport BBPE_ARROW_NULLABLE, bbpe_arrow_array, bbpe_arrow_schema, bbpe_arrow_stream
+from bbpe.core.status cimport had
 
 from bbpe.lazy import np
 
@@ -47,7 +48,7 @@ cdef class ArrowRows:
 
     def schema(self) -> object:
         """The capsule of a schema."""
-        cdef bbpe_arrow_schema *schema = <bbpe_arrow_schema *>_zeroed(sizeof(bbpe_arrow_schema))
+        cdef bbpe_arrow_schema *schema = <bbpe_arrow_schema *>had(bbpe_memory_zeroed(1, sizeof(bbpe_arrow_schema)))
         capsule = PyCapsule_New(schema, "arrow_schema", free_schema)
         if not make_schema(schema, self.is_large, self.is_unsigned):
             raise MemoryError("bbpe could not allocate memory")
@@ -61,18 +62,18 @@ cdef class ArrowRows:
             raise OverflowError(
                 f"{len(self.ids)} ids do not fit in an array of list<int32>; expected a slice of the rows, a stream of arrays "
                 "(pyarrow.chunked_array), or the type large_list<int32>")
-        array = <bbpe_arrow_array *>_zeroed(sizeof(bbpe_arrow_array))
+        array = <bbpe_arrow_array *>had(bbpe_memory_zeroed(1, sizeof(bbpe_arrow_array)))
         capsule = PyCapsule_New(array, "arrow_array", free_array)
         make_array(array, chunks[0])
         return self.schema(), capsule
 
     def stream(self) -> object:
         """The capsule of a stream of arrays, each with as many rows as 32-bit offsets allow."""
-        cdef bbpe_arrow_stream *stream = <bbpe_arrow_stream *>_zeroed(sizeof(bbpe_arrow_stream))
+        cdef bbpe_arrow_stream *stream = <bbpe_arrow_stream *>had(bbpe_memory_zeroed(1, sizeof(bbpe_arrow_stream)))
         cdef stream_node *node
         capsule = PyCapsule_New(stream, "arrow_array_stream", free_stream)
         chunks = self._chunks()
-        node = <stream_node *>_zeroed(sizeof(stream_node))
+        node = <stream_node *>had(bbpe_memory_zeroed(1, sizeof(stream_node)))
         node.is_large, node.is_unsigned, node.chunks = self.is_large, self.is_unsigned, <PyObject *>chunks
         Py_INCREF(chunks)
         stream.get_schema, stream.get_next, stream.get_last_error = next_schema, next_array, last_error
@@ -102,13 +103,6 @@ cdef class ArrowRows:
         return tuple(chunks)
 
 
-cdef void *_zeroed(size_t size) except NULL:
-    cdef void *memory = bbpe_memory_zeroed(1, size)
-    if memory == NULL:
-        raise MemoryError("bbpe could not allocate memory")
-    return memory
-
-
 cdef bint make_schema(bbpe_arrow_schema *self, bint is_large, bint is_unsigned) noexcept nogil:
     cdef schema_node *node = <schema_node *>bbpe_memory_zeroed(1, sizeof(schema_node))
     if node == NULL:
@@ -136,7 +130,7 @@ cdef void release_schema(bbpe_arrow_schema *self) noexcept nogil:
 cdef int make_array(bbpe_arrow_array *self, tuple chunk) except -1:
     """Make an array of lists of the ids and offsets of a chunk, and one of its ids, which may outlive the first."""
     cdef size_t first = chunk[0].ctypes.data, second = chunk[1].ctypes.data
-    cdef array_node *node = <array_node *>_zeroed(sizeof(array_node))
+    cdef array_node *node = <array_node *>had(bbpe_memory_zeroed(1, sizeof(array_node)))
     cdef array_node *inner = <array_node *>bbpe_memory_zeroed(1, sizeof(array_node))
     if inner == NULL:
         bbpe_memory_free(node)

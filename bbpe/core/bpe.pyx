@@ -17,7 +17,7 @@ from bbpe.core.c_tables cimport (
 from bbpe.core.image cimport image_begin, image_end, image_measured, image_of
 from bbpe.core.merge_list cimport MergeList
 from bbpe.core.model cimport Model
-from bbpe.core.status cimport check
+from bbpe.core.status cimport check, had
 from bbpe.core.token_table cimport TokenTable
 
 from bbpe.errors import VocabularyError
@@ -161,9 +161,7 @@ cdef class BPE(Model):
         cdef bbpe_merge row
         cdef size_t i, count = 0
         # a rank and what it makes
-        cdef uint64_t *ranks = <uint64_t *>bbpe_memory_new(self.c.tokens.count, sizeof(uint64_t))
-        if ranks == NULL:
-            raise MemoryError("bbpe could not allocate memory")
+        cdef uint64_t *ranks = <uint64_t *>had(bbpe_memory_new(self.c.tokens.count, sizeof(uint64_t)))
         try:
             for i in range(self.c.tokens.count):
                 entry = self.c.tokens.entries + i
@@ -216,9 +214,7 @@ cdef class BPE(Model):
             how = "short" if bbpe_bpe_is_short(&self.c, n) else "long"
         if how not in ("short", "long", "match") or (how == "short" and not bbpe_bpe_is_short(&self.c, n)):
             raise ValueError(f"{how!r} does not merge {n} bytes")
-        cdef uint32_t *ids = <uint32_t *>bbpe_memory_new(n, sizeof(uint32_t))
-        if ids == NULL:
-            raise MemoryError("bbpe could not allocate memory")
+        cdef uint32_t *ids = <uint32_t *>had(bbpe_memory_new(n, sizeof(uint32_t)))
         memset(&work, 0, sizeof(work))
         try:
             if how == "short":

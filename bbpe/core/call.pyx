@@ -26,7 +26,7 @@ from bbpe.core.interpreter_lock cimport let_go, take_back
 from bbpe.core.matcher cimport Policy
 from bbpe.core.normalizer cimport Normalizer
 from bbpe.core.pre_tokenizer cimport PreTokenizer
-from bbpe.core.status cimport check
+from bbpe.core.status cimport check, had
 from bbpe.core.text_group cimport TextGroup
 from bbpe.core.text_view cimport text_close, text_open, text_view
 
@@ -96,9 +96,7 @@ cdef class Call:
         self.is_plain = encoder.splitter is not None and dropout is None and bbpe_pipeline_call_is_plain(&view.c)
         self.is_bare = self.is_plain and not before and not after
         self.is_divided = dropout is None and not pipeline.c.fuses
-        self.around = <uint32_t *>bbpe_memory_new(len(before) + len(after), sizeof(uint32_t))
-        if self.around == NULL:
-            raise MemoryError("bbpe could not allocate memory")
+        self.around = <uint32_t *>had(bbpe_memory_new(len(before) + len(after), sizeof(uint32_t)))
         for i, token_id in enumerate((*before, *after)):
             if not 0 <= token_id < encoder.ints.count:
                 raise ValueError(f"the template has id {token_id}; expected less than {encoder.ints.count}")
@@ -149,9 +147,7 @@ cdef class Call:
         try:
             bound = bbpe_encode_bound(view.text.unit_size, view.length) + around
             if bound + BBPE_ENCODE_SLACK > ON_STACK:
-                ids = <uint32_t *>bbpe_memory_new(bound + BBPE_ENCODE_SLACK, sizeof(uint32_t))
-                if ids == NULL:
-                    raise MemoryError("bbpe could not allocate memory")
+                ids = <uint32_t *>had(bbpe_memory_new(bound + BBPE_ENCODE_SLACK, sizeof(uint32_t)))
             self.encoder.encode_range(&view, 0, view.length, ids + self.before_count, &count)
             if around:
                 memcpy(ids, self.around, self.before_count * sizeof(uint32_t))

@@ -11,6 +11,7 @@ from bbpe.core.c_text cimport (
     BBPE_COLUMN_FINE, BBPE_COLUMN_OTHER, BBPE_ROW_FINE, BBPE_ROW_NULL, bbpe_arrow_array, bbpe_row_state,
     bbpe_text_column, bbpe_text_column_ends, bbpe_text_column_init, bbpe_text_column_row,
 )
+from bbpe.core.status cimport had
 from bbpe.core.text_view cimport text_at, text_unit_size, text_view
 
 from bbpe.core.arrow import is_arrow, type_name
@@ -41,10 +42,8 @@ cdef class Column:
         """Make a column of each array."""
         cdef size_t i, n = self.chunks.count
         cdef bbpe_arrow_array empty
-        self.parts = <bbpe_text_column *>bbpe_memory_new(n + 1, sizeof(bbpe_text_column))
-        self.starts = <size_t *>bbpe_memory_new(n + 1, sizeof(size_t))
-        if self.parts == NULL or self.starts == NULL:
-            raise MemoryError("bbpe could not allocate memory")
+        self.parts = <bbpe_text_column *>had(bbpe_memory_new(n + 1, sizeof(bbpe_text_column)))
+        self.starts = <size_t *>had(bbpe_memory_new(n + 1, sizeof(size_t)))
         memset(&empty, 0, sizeof(bbpe_arrow_array))
         if bbpe_text_column_init(&self.parts[n], &self.chunks.schema, &empty) == BBPE_COLUMN_OTHER:
             raise TypeError(

@@ -18,7 +18,7 @@ from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_zeroed
 from bbpe.core.c_split cimport c_bool
 from bbpe.core.ends cimport bbpe_ends_next, bbpe_ends_part, check_ends
 from bbpe.core.split cimport Splitter
-from bbpe.core.status cimport check
+from bbpe.core.status cimport check, had
 
 cdef enum:
     BLOCK = 512  # ends at a time
@@ -93,9 +93,7 @@ cdef class PretokenTable:
         for table in tables:
             table.check_open()
         kept = list(_ranked(tables, chunks, starts))
-        self.shards = <bbpe_count_shard *>bbpe_memory_zeroed(len(tables), sizeof(bbpe_count_shard))
-        if self.shards == NULL:
-            raise MemoryError("bbpe could not allocate memory")
+        self.shards = <bbpe_count_shard *>had(bbpe_memory_zeroed(len(tables), sizeof(bbpe_count_shard)))
         self.others, self.kept = others, kept
         for i, (starts_of, ranks_of) in enumerate(kept):
             table = tables[i]

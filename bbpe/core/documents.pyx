@@ -11,7 +11,7 @@ from bbpe.core.c_encode cimport (
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new
 from bbpe.core.encoder cimport Encoder
 from bbpe.core.ends cimport bbpe_ends_next, check_ends
-from bbpe.core.status cimport check
+from bbpe.core.status cimport check, had
 
 cdef enum:
     TEXTS = 1024        # that are encoded at once, if they are short
@@ -85,9 +85,7 @@ cdef class Layout:
         out, lengths = np.empty(room + self.id_size, np.uint8), np.empty(n, np.int64)
         cdef uint8_t[::1] to = out
         cdef int64_t[::1] counts = lengths
-        some = <group *>bbpe_memory_new(1, sizeof(group))
-        if some == NULL:
-            raise MemoryError("bbpe could not allocate memory")
+        some = <group *>had(bbpe_memory_new(1, sizeof(group)))
         state = encoder.states.borrow(size)
         model = encoder.states.encoder()
         try:

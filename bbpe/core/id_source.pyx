@@ -10,6 +10,7 @@ from bbpe.core.c_decode cimport (
     bbpe_id_array, bbpe_id_type,
 )
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new, bbpe_pages_collapse
+from bbpe.core.status cimport had
 
 from collections.abc import Sequence
 from operator import index
@@ -112,9 +113,7 @@ cdef class IdSource:
         cdef PyObject **items
         with cython.critical_section(ids):
             n = Py_SIZE(ids)
-            self.owned = out = <uint32_t *>bbpe_memory_new(n, sizeof(uint32_t))
-            if out == NULL:
-                raise MemoryError("bbpe could not allocate memory")
+            self.owned = out = <uint32_t *>had(bbpe_memory_new(n, sizeof(uint32_t)))
             bbpe_pages_collapse(out, n * sizeof(uint32_t))
             # no Python code runs in this loop, so nothing can change the list
             items = PySequence_Fast_ITEMS(ids)

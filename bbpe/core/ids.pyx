@@ -10,7 +10,7 @@ from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_zeroed, bbpe_pages
 from bbpe.core.c_tables cimport bbpe_pretoken_table
 from bbpe.core.id_source cimport IdSource
 from bbpe.core.interpreter_lock cimport let_go, take_back
-from bbpe.core.status cimport check
+from bbpe.core.status cimport check, had
 from bbpe.core.token_table cimport TokenTable
 
 from functools import partial
@@ -29,13 +29,6 @@ cdef extern from *:
 
 cdef enum:
     RANGE = 1 << 18   # ids that are worth a thread
-
-
-cdef row *_rows(Py_ssize_t n) except NULL:
-    cdef row *rows = <row *>bbpe_memory_zeroed(n, sizeof(row))
-    if rows == NULL:
-        raise MemoryError("bbpe could not allocate memory")
-    return rows
 
 
 cdef inline Py_UCS4 _highest(const bbpe_text_size *size) noexcept nogil:
@@ -161,7 +154,7 @@ cdef class TokenBytes:
         cdef IdSource source = IdSource(ids)
         cdef const int64_t[::1] ends = np.array(offsets, dtype=np.int64)
         cdef Py_ssize_t i, n = max(ends.shape[0] - 1, 0)
-        cdef row *rows = _rows(n)
+        cdef row *rows = <row *>had(bbpe_memory_zeroed(n, sizeof(row)))
         try:
             for i in range(n):
                 if not 0 <= ends[i] <= ends[i + 1] <= <int64_t>source.array.count:
@@ -182,7 +175,7 @@ cdef class TokenBytes:
         cdef Py_ssize_t i, n = len(sources)
         for source, start in zip(sources, starts or ()):
             (<IdSource>source).skip(start)
-        cdef row *rows = _rows(n)
+        cdef row *rows = <row *>had(bbpe_memory_zeroed(n, sizeof(row)))
         try:
             for i in range(n):
                 rows[i].ids = (<IdSource>sources[i]).array

@@ -5,6 +5,7 @@ from libc.stdint cimport uint32_t
 
 from bbpe.core.c_base cimport BBPE_ATOMIC_SWAP, BBPE_PREFETCH
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_zeroed
+from bbpe.core.status cimport had
 
 
 cdef extern from "Python.h":
@@ -28,9 +29,7 @@ cdef class IntObjects:
     """The ints below `count`, each made at its first use."""
 
     def __cinit__(self, size_t count):
-        self.objects = <void **>bbpe_memory_zeroed(count, sizeof(void *))
-        if self.objects == NULL:
-            raise MemoryError("bbpe could not allocate memory")
+        self.objects = <void **>had(bbpe_memory_zeroed(count, sizeof(void *)))
         self.count = count
 
     def __dealloc__(self):

@@ -9,6 +9,7 @@ from bbpe.core.c_text cimport (
     BBPE_JSON_LINES_TEXTS, bbpe_json_find, bbpe_json_lines, bbpe_json_lines_read, bbpe_json_lines_reader,
     bbpe_json_lines_variant, bbpe_json_member,
 )
+from bbpe.core.status cimport had
 
 cdef enum:
     MOST_MEMBERS = 8
@@ -48,9 +49,7 @@ def read_lines(
     if isa != "auto":
         read = bbpe_json_lines_variant(ISAS.index(isa), &name)
     most = BBPE_JSON_LINES_TEXTS(n - at)
-    numbers = <int64_t *>bbpe_memory_new(2 * most, sizeof(int64_t))
-    if numbers == NULL:
-        raise MemoryError("bbpe could not allocate memory")
+    numbers = <int64_t *>had(bbpe_memory_new(2 * most, sizeof(int64_t)))
     try:
         memset(&lines, 0, sizeof(lines))
         lines.field, lines.field_length = <const uint8_t *><const char *>field, len(field)

@@ -20,7 +20,7 @@ from bbpe.core.c_tables cimport (
     bbpe_pretoken_entry, bbpe_pretoken_table, bbpe_pretoken_table_add, bbpe_pretoken_table_free,
     bbpe_pretoken_table_init,
 )
-from bbpe.core.status cimport check
+from bbpe.core.status cimport check, had
 
 LSTRIP: int = BBPE_TOKEN_LSTRIP
 RSTRIP: int = BBPE_TOKEN_RSTRIP
@@ -50,10 +50,8 @@ cdef class TokenMatcher:
         cdef size_t i, count
         self.tokens = tuple(tokens)
         count = len(self.tokens)
-        self.lengths = <size_t *>bbpe_memory_new(count, sizeof(size_t))
-        self.added = <bbpe_added_token *>bbpe_memory_zeroed(count, sizeof(bbpe_added_token))
-        if self.lengths == NULL or self.added == NULL:
-            raise MemoryError("bbpe could not allocate memory")
+        self.lengths = <size_t *>had(bbpe_memory_new(count, sizeof(size_t)))
+        self.added = <bbpe_added_token *>had(bbpe_memory_zeroed(count, sizeof(bbpe_added_token)))
         for i in range(count):
             self.lengths[i] = len(<bytes?>self.tokens[i])
             self.added[i].id = i if ids is None else ids[i]
@@ -90,9 +88,7 @@ cdef class Policy:
     def __cinit__(self, TokenMatcher matcher not None, numbers: Iterable[int]):
         cdef size_t number
         self.matcher, self.longest = matcher, 0
-        self.bits = <uint64_t *>bbpe_memory_zeroed(matcher.c.count // 64 + 1, sizeof(uint64_t))
-        if self.bits == NULL:
-            raise MemoryError("bbpe could not allocate memory")
+        self.bits = <uint64_t *>had(bbpe_memory_zeroed(matcher.c.count // 64 + 1, sizeof(uint64_t)))
         for number in numbers:
             if number >= matcher.c.count:
                 raise IndexError(f"token {number} of a matcher of {matcher.c.count}")
@@ -183,9 +179,7 @@ cdef class Best:
     """The longest token of a policy that ends in each state of the automaton."""
 
     def __cinit__(self, Linear linear not None, Policy policy not None):
-        self.tokens = <uint32_t *>bbpe_memory_new(linear.c.trie.slot_count, sizeof(uint32_t))
-        if self.tokens == NULL:
-            raise MemoryError("bbpe could not allocate memory")
+        self.tokens = <uint32_t *>had(bbpe_memory_new(linear.c.trie.slot_count, sizeof(uint32_t)))
         bbpe_matcher_linear_best(&linear.c, policy.bits, self.tokens)
 
     def __dealloc__(self):

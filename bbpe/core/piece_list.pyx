@@ -9,7 +9,7 @@ from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new, bbpe_memory_r
 from bbpe.core.c_models cimport BBPE_VOCAB_MAX_ID, bbpe_vocab_add, bbpe_vocab_index, bbpe_vocab_reserve
 from bbpe.core.c_tables cimport bbpe_pretoken_entry
 from bbpe.core.c_text cimport bbpe_utf8_decode
-from bbpe.core.status cimport check
+from bbpe.core.status cimport check, had
 from bbpe.core.token_table cimport Marks, TokenTable, is_character
 
 from array import array
@@ -91,13 +91,9 @@ cdef class PieceList:
         cdef uint8_t *arena
         if self.count > <size_t>BBPE_VOCAB_MAX_ID or n > <size_t>0xFFFFFFFF:
             raise MemoryError(f"{self.count} pieces, and one of {n} bytes, are too many")
-        rows = <piece *>bbpe_memory_reserve(self.rows, &self.row_capacity, self.count + 1, sizeof(piece))
-        if rows == NULL:
-            raise MemoryError("bbpe could not allocate memory")
+        rows = <piece *>had(bbpe_memory_reserve(self.rows, &self.row_capacity, self.count + 1, sizeof(piece)))
         self.rows = rows
-        arena = <uint8_t *>bbpe_memory_reserve(self.arena, &self.arena_capacity, self.used + n + 1, 1)
-        if arena == NULL:
-            raise MemoryError("bbpe could not allocate memory")
+        arena = <uint8_t *>had(bbpe_memory_reserve(self.arena, &self.arena_capacity, self.used + n + 1, 1))
         self.arena = arena
         rows[self.count].start, rows[self.count].length = self.used, <uint32_t>n
         rows[self.count].score, rows[self.count].kind = score, kind
@@ -193,9 +189,7 @@ cdef class PieceList:
         cdef const piece *row
         cdef uint32_t found = 0
         cdef size_t i, n
-        cdef uint8_t *token = <uint8_t *>bbpe_memory_new(self.used, 1)
-        if token == NULL:
-            raise MemoryError("bbpe could not allocate memory")
+        cdef uint8_t *token = <uint8_t *>had(bbpe_memory_new(self.used, 1))
         try:
             check(bbpe_vocab_reserve(&made.c, self.count, self.used))
             for i in range(self.count):
@@ -227,9 +221,7 @@ cdef class PieceList:
         cdef uint32_t[::1] ids
         cdef size_t i, first = 0, count = 0
         cdef bint is_ordered = True
-        cdef scored *rows = <scored *>bbpe_memory_new(vocab.c.tokens.count, sizeof(scored))
-        if rows == NULL:
-            raise MemoryError("bbpe could not allocate memory")
+        cdef scored *rows = <scored *>had(bbpe_memory_new(vocab.c.tokens.count, sizeof(scored)))
         try:
             for i in range(vocab.c.tokens.count):
                 entry = vocab.c.tokens.entries + i
@@ -260,9 +252,7 @@ def missing_character(TokenTable vocab not None) -> tuple[bytes, bytes] | None:
     cdef const uint8_t *token
     cdef uint32_t point
     cdef size_t i, k, next = 0
-    cdef uint8_t *known = <uint8_t *>bbpe_memory_zeroed(POINTS + 1, 1)
-    if known == NULL:
-        raise MemoryError("bbpe could not allocate memory")
+    cdef uint8_t *known = <uint8_t *>had(bbpe_memory_zeroed(POINTS + 1, 1))
     try:
         for i in range(vocab.c.tokens.count):
             entry = vocab.c.tokens.entries + i

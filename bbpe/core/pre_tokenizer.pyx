@@ -17,7 +17,7 @@ from bbpe.core.c_pipeline cimport (
     bbpe_pre_tokenizer_scratch_free, bbpe_pre_tokenizer_split, bbpe_pre_tokenizer_step, bbpe_split_cursor,
 )
 from bbpe.core.interpreter_lock cimport let_go, take_back
-from bbpe.core.status cimport check
+from bbpe.core.status cimport check, had
 
 # stub: _Step: TypeAlias = tuple[Any, ...]
 
@@ -47,9 +47,7 @@ cdef class PreTokenizer:
 
     def __cinit__(self, steps: Sequence[_Step]):
         self.steps = tuple(steps)
-        self.own = <bbpe_pre_tokenizer_step *>bbpe_memory_zeroed(len(self.steps), sizeof(bbpe_pre_tokenizer_step))
-        if self.own == NULL:
-            raise MemoryError("bbpe could not allocate memory")
+        self.own = <bbpe_pre_tokenizer_step *>had(bbpe_memory_zeroed(len(self.steps), sizeof(bbpe_pre_tokenizer_step)))
         cdef size_t number = 0
         for step in self.steps:
             _fill(self.own + number, step)

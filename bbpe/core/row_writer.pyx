@@ -19,7 +19,7 @@ from bbpe.core.c_pipeline cimport (
 from bbpe.core.encoder cimport Encoder
 from bbpe.core.int_objects cimport IntObjects
 from bbpe.core.interpreter_lock cimport let_go, take_back
-from bbpe.core.status cimport check
+from bbpe.core.status cimport check, had
 from bbpe.core.text_group cimport GROUP, TextGroup
 from bbpe.core.text_view cimport text_at
 
@@ -176,9 +176,7 @@ cdef class RowWriter:
     ):
         cdef size_t at = 0, adds
         self.ints = IntObjects(id_count)
-        self.items = <bbpe_template_item *>bbpe_memory_zeroed(2 * (len(single) + len(pair)), sizeof(bbpe_template_item))
-        if self.items == NULL:
-            raise MemoryError("bbpe could not allocate memory")
+        self.items = <bbpe_template_item *>had(bbpe_memory_zeroed(2 * (len(single) + len(pair)), sizeof(bbpe_template_item)))
         for adds in range(2):
             for i, form in enumerate((single, pair)):
                 self.highest_type = max(

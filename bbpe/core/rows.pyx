@@ -19,7 +19,7 @@ from bbpe.core.c_tables cimport (
     bbpe_pretoken_table_init,
 )
 from bbpe.core.ends cimport bbpe_ends_next, bbpe_ends_part
-from bbpe.core.status cimport check
+from bbpe.core.status cimport check, had
 
 cdef extern from "base/atomic.h" nogil:
     int64_t BBPE_ATOMIC_LOAD(const int64_t *word)
@@ -42,9 +42,7 @@ cdef class Block:
     def __cinit__(self, Py_ssize_t size):
         if size < 0:
             raise ValueError(f"size is {size}; expected at least 0")
-        self.memory = bbpe_memory_new(<size_t>size, 1)
-        if self.memory == NULL:
-            raise MemoryError("bbpe could not allocate memory")
+        self.memory = had(bbpe_memory_new(<size_t>size, 1))
         self.size = size
 
     def __dealloc__(self):
@@ -64,9 +62,7 @@ cdef class Block:
 
 
 cdef void *_reserved(void *memory, size_t *capacity, size_t need, size_t size) except NULL:
-    cdef void *grown = bbpe_memory_reserve(memory, capacity, need, size)
-    if grown == NULL:
-        raise MemoryError("bbpe could not allocate memory")
+    cdef void *grown = had(bbpe_memory_reserve(memory, capacity, need, size))
     return grown
 
 

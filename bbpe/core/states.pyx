@@ -16,7 +16,7 @@ from bbpe.core.c_encode cimport (
 from bbpe.core.c_memory cimport bbpe_memory_zeroed
 from bbpe.core.c_threads cimport bbpe_memory_budget_give, bbpe_memory_budget_take
 from bbpe.core.id_buffer cimport drop_idle_buffer
-from bbpe.core.status cimport check
+from bbpe.core.status cimport check, had
 
 cdef enum:
     MOST_ENTRIES = 1 << 20  # of 32 bytes: 32 MiB for a call at a time
@@ -159,9 +159,7 @@ cdef class States:
 
     def __cinit__(self, Model model not None, Splitter splitter=None):
         self.model, self.splitter = model, splitter
-        self.idle = idle_states_of(<void *>self)
-        if self.idle == NULL:
-            raise MemoryError("bbpe could not allocate memory")
+        self.idle = <idle_states *>had(idle_states_of(<void *>self))
         check(self._make(&self.light, True))
 
     def __dealloc__(self):
@@ -204,9 +202,7 @@ cdef class States:
                 if state != NULL:
                     break
         if state == NULL:
-            state = bbpe_encode_state_new()
-            if state == NULL:
-                raise MemoryError("bbpe could not allocate memory")
+            state = <bbpe_encode_state *>had(bbpe_encode_state_new())
             bbpe_encode_state_loan(state).generation = BBPE_ATOMIC_LOAD(&self.generation)
             bbpe_encode_state_loan(state).sized_at = GROWN_AT
         loan = bbpe_encode_state_loan(state)

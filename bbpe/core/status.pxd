@@ -2,6 +2,13 @@
 from bbpe.core.c_base cimport BBPE_CHANGED, BBPE_INTERRUPTED, BBPE_NO_MEMORY, BBPE_OK, BBPE_TOO_LARGE, bbpe_status
 
 
+cdef inline void *had(void *memory) except NULL:
+    """Memory that was asked for, if there was any."""
+    if memory == NULL:
+        raise MemoryError("bbpe could not allocate memory")
+    return memory
+
+
 cdef inline int check(bbpe_status status) except -1:
     if status == BBPE_OK:
         return 0

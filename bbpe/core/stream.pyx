@@ -11,6 +11,7 @@ from bbpe.core.c_decode cimport BBPE_ID_NONE, bbpe_token_bytes_get
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_zeroed
 from bbpe.core.id_source cimport bbpe_plain_id
 from bbpe.core.ids cimport TokenBytes
+from bbpe.core.status cimport had
 
 from bbpe.core.id_source import as_int
 
@@ -52,9 +53,7 @@ cdef class Forms:
         self.within, self.at_edge, self.has_first, self.has_last = within, at_edge, has_first, has_last
         self.strip, self.content, self.bare = strip, content, bare
         self.found = ({}, {}, {}, {})
-        self.texts = <void **>bbpe_memory_zeroed(within.table.id_count, sizeof(void *))
-        if self.texts == NULL:
-            raise MemoryError("bbpe could not allocate memory")
+        self.texts = <void **>had(bbpe_memory_zeroed(within.table.id_count, sizeof(void *)))
         self.id_count = within.table.id_count
 
     def __dealloc__(self):

@@ -7,7 +7,7 @@ from bbpe.core.c_encode cimport bbpe_encode_bound, bbpe_encode_state, bbpe_encod
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new
 from bbpe.core.column cimport Column
 from bbpe.core.interpreter_lock cimport let_go, take_back
-from bbpe.core.status cimport check
+from bbpe.core.status cimport check, had
 from bbpe.core.text_view cimport text_at, text_close, text_open, text_view
 
 cdef enum:
@@ -18,9 +18,7 @@ cdef class TextGroup:
     """Memory for what is seen of some texts, too large for a thread's stack; for one call at a time."""
 
     def __cinit__(self):
-        self.c = <text_group *>bbpe_memory_new(1, sizeof(text_group))
-        if self.c == NULL:
-            raise MemoryError("bbpe could not allocate memory")
+        self.c = <text_group *>had(bbpe_memory_new(1, sizeof(text_group)))
         self.c.count = 0
 
     def __dealloc__(self):

@@ -18,7 +18,7 @@ from bbpe.core.c_split cimport c_bool
 from bbpe.core.c_tables cimport bbpe_image, bbpe_pretoken_entry, bbpe_pretoken_table_find
 from bbpe.core.ends cimport bbpe_ends_part
 from bbpe.core.image cimport image_begin, image_end, image_measured, image_of
-from bbpe.core.status cimport check
+from bbpe.core.status cimport check, had
 
 from operator import index
 
@@ -37,9 +37,7 @@ cdef class Marks:
     """A byte for each id, 0 or 1; ids that are far apart take no memory between them."""
 
     def __cinit__(self, size_t id_count, ids: Iterable[int] = ()):
-        self.marks = <uint8_t *>bbpe_memory_zeroed(id_count, 1)
-        if self.marks == NULL:
-            raise MemoryError("bbpe could not allocate memory")
+        self.marks = <uint8_t *>had(bbpe_memory_zeroed(id_count, 1))
         for token_id in ids:
             if not 0 <= token_id < <object>id_count:
                 raise ValueError(f"id {token_id} is not below {id_count}")

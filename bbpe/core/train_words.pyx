@@ -14,7 +14,7 @@ from bbpe.core.c_train cimport (
 )
 from bbpe.core.ends cimport check_ends
 from bbpe.core.signals cimport is_interrupted
-from bbpe.core.status cimport check
+from bbpe.core.status cimport check, had
 
 
 def _packed(strings):
@@ -60,9 +60,7 @@ cdef class WordTrainer:
 
     cdef int _add(self, list symbols, uint64_t weight) except -1:
         cdef size_t n = len(symbols), i
-        cdef uint32_t *ids = <uint32_t *>bbpe_memory_new(n, sizeof(uint32_t))
-        if ids == NULL:
-            raise MemoryError("bbpe could not allocate memory")
+        cdef uint32_t *ids = <uint32_t *>had(bbpe_memory_new(n, sizeof(uint32_t)))
         try:
             for i in range(n):
                 ids[i] = symbols[i]

@@ -14,7 +14,7 @@ from bbpe.core.c_models cimport (
 )
 from bbpe.core.c_tables cimport bbpe_pretoken_entry
 from bbpe.core.model cimport Model
-from bbpe.core.status cimport check
+from bbpe.core.status cimport check, had
 from bbpe.core.token_table cimport TokenTable
 
 
@@ -69,9 +69,7 @@ def counted_words(
     try:
         for text, count in counts:
             data, n, start = <bytes>text, len(<bytes>text), 0
-            words.ends = <size_t *>bbpe_model_scratch_reserve(&scratch, n, sizeof(size_t) + BBPE_BERT_GROWTH)
-            if words.ends == NULL:
-                raise MemoryError("bbpe could not allocate memory")
+            words.ends = <size_t *>had(bbpe_model_scratch_reserve(&scratch, n, sizeof(size_t) + BBPE_BERT_GROWTH))
             words.bytes = <uint8_t *>(words.ends + n)
             bbpe_bert_split(rules, data, n, &words)
             for i in range(words.count):
@@ -138,9 +136,7 @@ cdef class WordPiece(Model):
         cdef uint32_t *ids
         if n == 0:
             raise ValueError("a pretoken has at least one byte")
-        ids = <uint32_t *>bbpe_memory_new(n, sizeof(uint32_t))
-        if ids == NULL:
-            raise MemoryError("bbpe could not allocate memory")
+        ids = <uint32_t *>had(bbpe_memory_new(n, sizeof(uint32_t)))
         memset(&scratch, 0, sizeof(scratch))
         try:
             view.has_tries = view.has_tries and not linear
