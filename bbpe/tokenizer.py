@@ -11,6 +11,7 @@ from .core.short_calls import ShortCalls, placed_first, short_batches_first, sho
 from .encoding.engine import NOTHING_AROUND, CacheInfo, checked_seed, id_dtype, short_call
 from .encoding.limits import Side, as_batch, check_side, checked_limit, truncated
 from .encoding.parts import NamedId, NamedToken, TokenizerParts
+from .encoding.vocabulary import with_added_tokens
 from .errors import no_tokenizer
 from .lazy import VIEWS, lazy_property, np, npt, safe_import
 from .pipeline.special_tokens import Selection
@@ -1074,8 +1075,6 @@ class Tokenizer:
 
         """
         keys = self._parts.vocabulary.keys()
-        safe_import("bbpe.spec.added")
-        from .spec.added import with_added_tokens
         return type(self)(with_added_tokens(self.spec, tokens, special=special, keys=keys))
 
     # -- files, caches, views ------------------------------------------------------------------------

@@ -44,8 +44,7 @@ from bbpe.counting.options import FileOptions, TextOptions
 from bbpe.formats.saving import Part
 from bbpe.progress import Progress
 from bbpe.published.models import MODELS
-from bbpe.spec.rows import RowPadding
-from bbpe.spec.rules import Template
+from bbpe.spec.rules import RowPadding, Template
 from bbpe.splitting.patterns import get_pattern
 
 #: Options that change time and memory alone, and the tests of their effects.

@@ -10,10 +10,9 @@ from ..core.stream import Forms
 from ..lazy import safe_import
 from ..pipeline.decoders import ERRORS, At, Token, divided, needs_first, needs_last, rewritten
 from ..spec.decoders import CTC, UNMARK, ByteFallback, ByteLevel, DecoderStep, Metaspace, Strip
-from ..spec.models import LongestMatchModel
+from ..spec.models import LongestMatchModel, Vocab
 from ..spec.rules import BYTE_KEYS, SPACE_MARK
 from ..spec.spec import TokenizerSpec, byte_tokens, other_tokens
-from ..spec.vocab import Vocab
 from ..text import bytes_to_alphabet
 
 #: The token that marks an unknown id.

@@ -11,8 +11,7 @@ from ..core.id_source import as_int
 from ..core.row_writer import RowWriter, TextIds, texts_of_pairs
 from ..lazy import np, npt
 from ..pipeline.special_tokens import Matcher
-from ..spec.rows import RowPadding, RowTruncation
-from ..spec.rules import NO_TEMPLATE
+from ..spec.rules import NO_TEMPLATE, RowPadding, RowTruncation
 from ..spec.spec import TokenizerSpec
 from ..text import Text
 from ..types import Padded, Ragged

@@ -9,10 +9,9 @@ from ..core.aligned import VARIES, SpanTrims, TokenLengths
 from ..core.model import Model
 from ..core.wordpiece import WordPiece
 from ..lazy import np, npt
-from ..spec.models import UnigramModel, WordLevelModel, WordPieceModel
+from ..spec.models import UnigramModel, Vocab, WordLevelModel, WordPieceModel
 from ..spec.rules import Characters
 from ..spec.spec import TokenizerSpec, other_tokens
-from ..spec.vocab import Vocab
 from ..text import WHITE_SPACE, bytes_to_alphabet
 
 Spans: TypeAlias = "npt.NDArray[np.int64]"

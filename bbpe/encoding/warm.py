@@ -22,7 +22,7 @@ formats.transformers.classes formats.transformers.load
 pipeline.charsmap pipeline.compiled_normalizers pipeline.pre_tokenizer_steps pipeline.scripts
 published.hub published.models published.table
 report.trace report.view
-spec.added spec.characters spec.fingerprint spec.pickled spec.unigram splitting.automaton splitting.recogniser
+spec.characters spec.fingerprint spec.pickled spec.unigram splitting.automaton splitting.recogniser
 tiktoken.core
 """
 #: Modules that are not of this package.

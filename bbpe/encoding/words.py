@@ -13,7 +13,7 @@ from ..core.word_bpe import WordBPE
 from ..core.wordpiece import WordPiece
 from ..pipeline.word_symbols import WordSymbols
 from ..records import dataclass, replace
-from ..spec.models import LongestMatchModel, WordLevelModel, WordPieceModel
+from ..spec.models import LongestMatchModel, Vocab, WordLevelModel, WordPieceModel
 from ..spec.rules import (
     BertNormalizer,
     BertPreTokenizer,
@@ -25,7 +25,6 @@ from ..spec.rules import (
     WhitespaceSplit,
 )
 from ..spec.spec import TextRules, TokenizerSpec
-from ..spec.vocab import Vocab
 from ..splitting.patterns import PATTERNS, Pattern
 from ..splitting.scheme import Scheme
 

@@ -17,7 +17,7 @@ from ..errors import VocabularyError
 from ..files import ReadFile, StrPath
 from ..lazy import safe_import
 from ..records import replace
-from ..spec.merges import Merges
+from ..spec.models import Merges
 from ..spec.rules import Characters
 from ..spec.spec import TokenizerSpec, make_spec
 from ..splitting.patterns import PATTERNS

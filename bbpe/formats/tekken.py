@@ -17,8 +17,8 @@ from typing import Any
 from ..core.json_lines import find_members
 from ..errors import PatternError, VocabularyError
 from ..files import ReadFile, StrPath
+from ..spec.models import Vocab
 from ..spec.spec import MAX_ID, TokenizerSpec, make_spec
-from ..spec.vocab import Vocab
 from ..splitting.patterns import Pattern, get_pattern
 from .common.given import Given
 from .common.key_tables import Unread, loads_without

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from ..errors import VocabularyError
 from ..files import StrPath
+from ..spec.models import Vocab
 from ..spec.spec import MAX_ID, TokenizerSpec, make_spec
-from ..spec.vocab import Vocab
 from .common.given import Given, needed_pattern, rank_text
 from .common.ranks import ranks_of
 from .common.reading import about, read_file

@@ -13,7 +13,7 @@ from pathlib import Path
 from ..errors import VocabularyError
 from ..files import StrPath
 from ..spec.decoders import UNMARK, Fuse, Strip
-from ..spec.merges import Merges
+from ..spec.models import Merges
 from ..spec.rules import SPACE_MARK, Characters, Metaspace, Split
 from ..spec.spec import MAX_ID, TextRules, TokenizerSpec, make_spec
 from ..splitting.patterns import PATTERNS

@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 
 from ..lazy import np, npt
 from ..records import dataclass, field
+from ..spec.models import Vocab
 from ..spec.spec import TokenizerSpec
-from ..spec.vocab import Vocab
 from ..splitting.patterns import Pattern
 from ..splitting.splitter import compiled_steps
 from ..text import Text, text_bytes

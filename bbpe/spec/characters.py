@@ -21,9 +21,8 @@ from ..core.merge_list import NO_ID
 from ..core.piece_list import PieceList
 from ..core.token_table import TokenTable
 from ..lazy import np, npt
-from .merges import Merges
+from .models import Merges, Vocab
 from .rules import Characters
-from .vocab import Vocab
 
 #: Where the ids begin that each token is written as, for one more than there are; and these, and one more.
 Outputs: TypeAlias = tuple["array[int]", "array[int]"]

@@ -11,10 +11,9 @@ from ..core.merge_list import MergeList
 from ..core.model import Model
 from ..lazy import np
 from .characters import CharacterModel, single_characters
-from .merges import Merges
+from .models import Merges, Vocab
 from .rules import Template
 from .spec import TextRules, TokenizerSpec
-from .vocab import Vocab
 
 if TYPE_CHECKING:
     from hashlib import _Hash

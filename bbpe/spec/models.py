@@ -1,11 +1,129 @@
-"""The options of models other than BPE: the data that encodes a pretoken together with the vocabulary."""
+"""The data that encodes a pretoken: a vocabulary, with merges or with the options of a model other than BPE."""
 
 from __future__ import annotations
 
 from array import array
-from typing import TypeAlias
+from collections.abc import ItemsView, Iterator, Mapping, Sequence, ValuesView
+from typing import TypeAlias, overload
 
+from ..core.merge_list import MergeList
+from ..core.token_table import TokenTable
 from ..records import dataclass
+
+#: The ids of two tokens and of the token that they make.
+Merge = tuple[int, int, int]
+
+
+class Vocab(TokenTable, Mapping[int, bytes]):
+    """Ids to bytes, in the order of a file or mapping; immutable, and equal to any mapping of the same items.
+
+    All tokens are in one block of memory, and `bytes` objects are made on access, so a vocabulary of 100,000 tokens
+    loads without making 100,000 objects.
+
+    Raises `TypeError` on an id that is not an int and a token that is not bytes; `VocabularyError` on an id out of
+    range and on two ids of one token.
+
+    >>> vocab = Vocab({7: b"the", 2: b"a"})
+    >>> vocab[7], list(vocab), vocab == {2: b"a", 7: b"the"}, vocab.id_of(b"a")
+    (b'the', [7, 2], True, 2)
+    """
+
+    __slots__ = ()
+
+    def items(self) -> ItemsView[int, bytes]:
+        """Return a view of the ids and their bytes, in order."""
+        return _Items(self)
+
+    def values(self) -> ValuesView[bytes]:
+        """Return a view of the bytes, in order."""
+        return _Values(self)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Vocab) and self.data() == other.data():
+            return True
+        if not isinstance(other, Mapping):
+            return NotImplemented
+        return len(self) == len(other) and dict(self.pairs()) == dict(other.items())
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _vocab_of_data, (self.data(),)
+
+    def __repr__(self) -> str:
+        return f"Vocab({dict(self.pairs())!r})"
+
+
+def _vocab_of_data(data: bytes) -> Vocab:
+    """Return the vocabulary of a pickle, which has it as one block of bytes."""
+    return Vocab.of_data(data)
+
+
+class _Items(ItemsView[int, bytes]):
+    """A view that makes all items in one call instead of looking up each id."""
+
+    def __init__(self, vocab: Vocab) -> None:
+        super().__init__(vocab)
+        self._vocab = vocab
+
+    def __iter__(self) -> Iterator[tuple[int, bytes]]:
+        return iter(self._vocab.pairs())
+
+
+class _Values(ValuesView[bytes]):
+    """A view that makes all values in one call instead of looking up each id."""
+
+    def __init__(self, vocab: Vocab) -> None:
+        super().__init__(vocab)
+        self._vocab = vocab
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter([token for _, token in self._vocab.pairs()])
+
+
+class Merges(MergeList, Sequence[Merge]):
+    """Merges as `(left id, right id, id)` in order of priority; immutable, and equal to a tuple of the same merges.
+
+    All ids are in one block of memory, and tuples are made on access, so a list of 300,000 merges loads without making
+    300,000 objects.
+
+    Raises `VocabularyError` on a number that is not an id.
+
+    >>> merges = Merges([(97, 98, 256), (256, 99, 257)])
+    >>> merges[1], len(merges), merges == ((97, 98, 256), (256, 99, 257))
+    ((256, 99, 257), 2, True)
+    """
+
+    __slots__ = ()
+
+    @overload
+    def __getitem__(self, key: int) -> Merge: ...
+    @overload
+    def __getitem__(self, key: slice) -> tuple[Merge, ...]: ...
+    def __getitem__(self, key: int | slice) -> Merge | tuple[Merge, ...]:
+        return tuple(self.rows()[key]) if isinstance(key, slice) else MergeList.__getitem__(self, key)
+
+    def __iter__(self) -> Iterator[Merge]:
+        return iter(self.rows())
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, MergeList):
+            return self.is_same(other)
+        return tuple(self.rows()) == other if isinstance(other, tuple) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(tuple(self.rows()))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _merges_of_data, (self.data(),)
+
+    def __repr__(self) -> str:
+        return f"Merges({self.rows()!r})"
+
+
+def _merges_of_data(data: bytes) -> Merges:
+    """Return the merges of a pickle, which has them as one block of bytes."""
+    return Merges.of_data(data)
 
 
 @dataclass(frozen=True)

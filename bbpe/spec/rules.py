@@ -1,4 +1,4 @@
-"""The rules that change a text before the model encodes it, and the ids around it: one data class for each rule.
+"""The rules that change a text before the model encodes it, the ids around it, and rows: one data class for each rule.
 
 The rules are those of HF's `tokenizers` and of SentencePiece; the modules of `bbpe/pipeline` apply them.
 """
@@ -385,3 +385,40 @@ class Characters:
         if self.some_byte_ids:
             shown += repr(self.some_byte_ids)
         return shown.encode("utf-8", "surrogatepass")
+
+
+# -- rows of equal length: truncation and padding ----------------------------------------------------------
+
+#: The side at which a row is truncated or padded.
+RowSide: TypeAlias = Literal["left", "right"]
+#: The text of a pair that is truncated, with HF's names.
+TruncationStrategy: TypeAlias = Literal["LongestFirst", "OnlyFirst", "OnlySecond"]
+
+
+@dataclass(frozen=True)
+class RowTruncation:
+    """Rows have at most `max_length` ids, with those of the template; more are removed at `side`.
+
+    `strategy` is for pairs and `stride` for overlapping windows of one text, which HF's `tokenizers` makes.
+    """
+
+    max_length: int
+    side: RowSide = "right"
+    strategy: TruncationStrategy = "LongestFirst"
+    stride: int = 0
+
+
+@dataclass(frozen=True)
+class RowPadding:
+    """Rows are padded at `side` to the longest one, to at least `length` ids, and to a multiple of `multiple`.
+
+    `pad_token` is the text that belongs to `pad_id`; the vocabulary need not have it.  `pad_type_id` is the type id of
+    padding.
+    """
+
+    pad_id: int = 0
+    pad_token: str = "[PAD]"
+    pad_type_id: int = 0
+    side: RowSide = "right"
+    length: int = 0
+    multiple: int = 1

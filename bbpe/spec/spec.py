@@ -14,9 +14,7 @@ from ..records import dataclass, field, kind, replace
 from ..splitting.patterns import Pattern
 from ..text import alphabet_to_bytes, bytes_to_alphabet
 from .decoders import UNMARK, Blanks, BPEDecoder, ByteFallback, ByteLevel, DecoderStep, Fuse, Strip, WordPiece
-from .merges import Merge, Merges
-from .models import LongestMatchModel, OtherModel, UnigramModel, WordLevelModel, WordPieceModel
-from .rows import RowPadding, RowTruncation
+from .models import LongestMatchModel, Merge, Merges, OtherModel, UnigramModel, Vocab, WordLevelModel, WordPieceModel
 from .rules import (
     SPACE_MARK,
     Characters,
@@ -24,11 +22,12 @@ from .rules import (
     Prefix,
     PreTokenizer,
     Replace,
+    RowPadding,
+    RowTruncation,
     Template,
     TokenOptions,
     TrimOffsets,
 )
-from .vocab import Vocab
 
 # the highest id may be at most _IDS_PER_TOKEN for each token, plus _FREE_IDS
 _IDS_PER_TOKEN, _FREE_IDS = 16, 1 << 21

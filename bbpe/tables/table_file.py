@@ -12,9 +12,8 @@ from typing import Any
 
 from ..core.bpe import BPE
 from ..core.image import ALIGNMENT, checksum
-from ..spec.merges import Merges
-from ..spec.plain import plain_fields, spec_of_fields
-from ..spec.vocab import Vocab
+from ..spec.models import Merges, Vocab
+from ..spec.pickled import plain_fields, spec_of_fields
 from ..tokenizer import Tokenizer
 
 #: The number is that of the layout of files and tables: another layout needs another one.

@@ -14,9 +14,9 @@ from ..errors import CorpusError, MemoryLimitError
 from ..lazy import safe_import
 from ..progress import Progress
 from ..records import dataclass, whole
+from ..spec.models import Vocab
 from ..spec.rules import BYTE_KEYS, SPACE_MARK
 from ..spec.spec import MAX_ID, TokenizerSpec
-from ..spec.vocab import Vocab
 from ..splitting.patterns import Pattern, get_pattern
 from ..text import BYTE_ORDER, alphabet_to_bytes, counted
 

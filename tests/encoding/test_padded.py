@@ -17,8 +17,7 @@ from vocabularies import small_spec
 
 import bbpe
 from bbpe import Tokenizer
-from bbpe.spec.rows import RowPadding, RowTruncation
-from bbpe.spec.rules import Template
+from bbpe.spec.rules import RowPadding, RowTruncation, Template
 
 SPECIALS = {"<s>": 300, "</s>": 301, "<p>": 302}
 TEMPLATES = {

@@ -26,8 +26,7 @@ from bbpe.published.table import ALIASES
 from bbpe.spec.decoders import BPEDecoder, WordPiece
 from bbpe.spec.fingerprint import fingerprint
 from bbpe.spec.models import UnigramModel, WordPieceModel
-from bbpe.spec.rows import RowPadding
-from bbpe.spec.rules import Characters, Replace, Template, TokenOptions
+from bbpe.spec.rules import Characters, Replace, RowPadding, Template, TokenOptions
 from bbpe.spec.spec import usual_decoder
 
 PADDING = {

@@ -17,9 +17,8 @@ from bbpe.formats.common.key_tables import KeyTable, MergeIds, MergeKeys, quick_
 from bbpe.formats.common.reading import loads
 from bbpe.formats.huggingface import tokenizer_json
 from bbpe.spec.fingerprint import fingerprint
-from bbpe.spec.merges import Merges
+from bbpe.spec.models import Merges, Vocab
 from bbpe.spec.spec import MAX_ID, TokenizerSpec
-from bbpe.spec.vocab import Vocab
 from bbpe.text import BYTE_ORDER, bytes_to_alphabet
 
 SIGNS = ["{", "}", "[", "]", '"', ",", ":", "\\", " ", "\n", "0", "1", "-", ".", "e", "a", "\x1f", "é", "\ud800", "😀"]

@@ -11,8 +11,7 @@ import pytest
 
 import bbpe
 from bbpe.errors import VocabularyError
-from bbpe.spec.rows import RowPadding, RowTruncation
-from bbpe.spec.rules import Lowercase, Prefix, Template, TokenOptions
+from bbpe.spec.rules import Lowercase, Prefix, RowPadding, RowTruncation, Template, TokenOptions
 from bbpe.spec.spec import TextRules, make_spec
 from bbpe.splitting.patterns import get_pattern
 

@@ -18,8 +18,7 @@ from bbpe import formats
 from bbpe.cli import main
 from bbpe.errors import VocabularyError
 from bbpe.formats import saving
-from bbpe.spec.rows import RowPadding, RowTruncation
-from bbpe.spec.rules import Lowercase, Template, TokenOptions
+from bbpe.spec.rules import Lowercase, RowPadding, RowTruncation, Template, TokenOptions
 from bbpe.spec.spec import TextRules, make_spec
 from bbpe.splitting.patterns import get_pattern
 

@@ -19,8 +19,8 @@ from bbpe.errors import PatternError, VocabularyError
 from bbpe.formats import tekken as tekken_json
 from bbpe.formats.tekken import _UNLISTED
 from bbpe.spec.fingerprint import fingerprint
+from bbpe.spec.models import Vocab
 from bbpe.spec.spec import TokenizerSpec, make_spec
-from bbpe.spec.vocab import Vocab
 from bbpe.splitting.patterns import get_pattern
 
 CORPORA = ["en", "code", "multi", "ja", "zh"]

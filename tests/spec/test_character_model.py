@@ -19,8 +19,7 @@ from bbpe.formats.sentencepiece.model_file import _model_of
 from bbpe.formats.sentencepiece.piece_rows import PieceRows, Row
 from bbpe.formats.sentencepiece.protobuf import bytes_field, number_field
 from bbpe.spec.characters import merge_order
-from bbpe.spec.merges import Merges
-from bbpe.spec.vocab import Vocab
+from bbpe.spec.models import Merges, Vocab
 
 
 def row(text: bytes, score: float, kind: int) -> bytes:

@@ -17,8 +17,7 @@ import bbpe
 from bbpe.spec import decoders
 from bbpe.spec.fingerprint import fingerprint
 from bbpe.spec.models import LongestMatchModel, UnigramModel, WordLevelModel, WordPieceModel
-from bbpe.spec.rows import RowPadding, RowTruncation
-from bbpe.spec.rules import Characters, Lowercase, Prefix, Split, Template, TokenOptions
+from bbpe.spec.rules import Characters, Lowercase, Prefix, RowPadding, RowTruncation, Split, Template, TokenOptions
 from bbpe.spec.spec import TextRules, TokenizerSpec
 from bbpe.splitting.patterns import Pattern, get_pattern
 

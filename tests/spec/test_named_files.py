@@ -12,8 +12,7 @@ from bbpe.errors import VocabularyError
 from bbpe.records import replace
 from bbpe.spec.chat_templates import choose_template
 from bbpe.spec.named_tokens import named_tokens, template_tokens
-from bbpe.spec.rows import RowPadding
-from bbpe.spec.rules import Template, bert_template
+from bbpe.spec.rules import RowPadding, Template, bert_template
 from bbpe.spec.spec import TokenizerSpec
 
 CONFIG, MAP = "tokenizer_config.json", "special_tokens_map.json"

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 import bbpe
-from bbpe.spec.pickled import spec_bytes, spec_of_bytes
-from bbpe.spec.plain import from_plain, to_plain
+from bbpe.spec.pickled import from_plain, spec_bytes, spec_of_bytes, to_plain
 from bbpe.spec.rules import Lowercase
 
 

@@ -17,9 +17,8 @@ from bbpe.core.ids import TokenBytes
 from bbpe.errors import VocabularyError
 from bbpe.formats import tiktoken
 from bbpe.formats.common.given import rank_text
-from bbpe.spec.merges import Merges
+from bbpe.spec.models import Merges, Vocab
 from bbpe.spec.spec import MAX_ID
-from bbpe.spec.vocab import Vocab
 
 BYTES = {byte: bytes((byte,)) for byte in range(256)}
 ITEMS = {7: b"the", 3: b"", 900: b"\xe4\xb8", 0: b"x" * 3000}

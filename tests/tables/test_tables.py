@@ -21,7 +21,7 @@ from bbpe.core.bpe import BPE
 from bbpe.core.image import ALIGNMENT, checksum
 from bbpe.core.merge_list import MergeList
 from bbpe.core.token_table import TokenTable
-from bbpe.spec import plain, spec
+from bbpe.spec import pickled, spec
 
 LINES = [*FEW_LINES, "tokens, of the lowest; naïve 한국어 123 ..."] * 3
 TEXTS = ["", *adversarial_strings(120, seed=44), "x" * 300, "see my <|end|> eyes", "中文" * 100, b"\xff\x80see", *LINES]
@@ -211,14 +211,14 @@ def test_a_checksum_depends_on_each_bit_and_on_the_length() -> None:
 
 def test_data_of_specs_as_values_of_json() -> None:
     with pytest.raises(TypeError, match="expected data of a spec"):
-        plain.to_plain(object())
+        pickled.to_plain(object())
     with pytest.raises(TypeError, match="expected data of a spec"):
-        plain.to_plain(Path("a"))
+        pickled.to_plain(Path("a"))
     for name in ("os.system", "rules.Nothing", "rules.dataclass", "spec.make_spec", "builtins.print"):
         with pytest.raises(ValueError, match="name of a data class"):
-            plain.from_plain({name: ["x"]})
+            pickled.from_plain({name: ["x"]})
     floats = (0.1, -1e300, 5e-324, float("inf"))
     numbers = (floats, (1.0, 2), (2,))
-    assert plain.from_plain(json.loads(json.dumps(plain.to_plain(numbers)))) == numbers
+    assert pickled.from_plain(json.loads(json.dumps(pickled.to_plain(numbers)))) == numbers
     value = ((1, None, True, 0.1, "\ud800é", b"\x00\xff"), {"a": (), "b": spec.TextRules()})
-    assert plain.from_plain(plain.to_plain(value)) == value
+    assert pickled.from_plain(pickled.to_plain(value)) == value

@@ -21,7 +21,7 @@ from ...formats.huggingface.scores import dumps, kept_number, score_of
 from ...lazy import np, safe_import
 from ...loading import load
 from ...records import replace
-from ...spec.rows import RowSide
+from ...spec.rules import RowSide
 from ...tokenizer import Tokenizer as _Tokenizer
 from ..columns import opened
 from .components import (

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
-from ...spec.rows import RowSide
+from ...spec.rules import RowSide
 
 Span: TypeAlias = tuple[int, int]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ...spec.rows import RowPadding, RowSide, RowTruncation, TruncationStrategy
+from ...spec.rules import RowPadding, RowSide, RowTruncation, TruncationStrategy
 from .encoding import Encoding
 from .texts import HfTexts
 

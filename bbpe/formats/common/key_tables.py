@@ -14,8 +14,7 @@ from ...core.token_table import TokenTable
 from ...errors import VocabularyError
 from ...files import StrPath
 from ...records import dataclass
-from ...spec.merges import Merges
-from ...spec.vocab import Vocab
+from ...spec.models import Merges, Vocab
 from ...text import alphabet_to_bytes
 from .reading import loads
 

@@ -10,9 +10,9 @@ from collections.abc import Collection, Iterable, Mapping
 from ...errors import VocabularyError
 from ...files import StrPath
 from ...records import replace
+from ...spec.models import Vocab
 from ...spec.rules import BYTE_KEYS, SPACE_MARK, Characters
 from ...spec.spec import MAX_ID, TokenizerSpec, byte_tokens
-from ...spec.vocab import Vocab
 from ...text import alphabet_to_bytes, bytes_to_alphabet, tokens_to_alphabet
 from .key_tables import KeyTable
 from .reading import Fields, shown, well_formed

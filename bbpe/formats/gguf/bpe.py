@@ -16,9 +16,9 @@ from ...errors import VocabularyError
 from ...files import StrPath
 from ...records import dataclass
 from ...spec.decoders import ByteLevel
+from ...spec.models import Vocab
 from ...spec.rules import Characters
 from ...spec.spec import TextRules, TokenizerSpec, make_spec
-from ...spec.vocab import Vocab
 from ...splitting.patterns import PATTERNS, get_pattern
 from ..common.given import Given
 from ..common.key_tables import KeyTable

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from ...spec.merges import Merges
-from ...spec.models import OtherModel
+from ...spec.models import Merges, OtherModel, Vocab
 from ...spec.rules import BYTE_KEYS, SPACE_MARK, Characters
-from ...spec.vocab import Vocab
 from ..common.key_tables import KeyTable, MergeIds, MergeKeys, Unread
 from ..common.keys import byte_symbols, check_ids, in_alphabet, read_keys
 from ..common.reading import Fields, shown, well_formed

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, get_args
 
 from ...files import StrPath
-from ...spec.rows import RowPadding, RowSide, RowTruncation, TruncationStrategy
+from ...spec.rules import RowPadding, RowSide, RowTruncation, TruncationStrategy
 from ...spec.spec import MAX_ID
 from ..common.reading import Fields, shown
 from .own_fields import OWN

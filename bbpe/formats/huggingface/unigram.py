@@ -6,11 +6,10 @@ import sys
 from collections.abc import Collection
 from typing import Any
 
-from ...spec.models import UnigramModel
+from ...spec.models import UnigramModel, Vocab
 from ...spec.rules import Characters
 from ...spec.spec import TokenizerSpec
 from ...spec.unigram import piece_scores
-from ...spec.vocab import Vocab
 from ..common.key_tables import KeyTable
 from ..common.keys import keys_of_characters, read_keys
 from ..common.reading import Fields, shown

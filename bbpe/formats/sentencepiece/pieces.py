@@ -17,8 +17,7 @@ from ...lazy import lazy_re, safe_import
 from ...records import dataclass, field, replace
 from ...spec.characters import CharacterModel, merge_order
 from ...spec.decoders import UNMARK
-from ...spec.merges import Merges
-from ...spec.models import UnigramModel, WordLevelModel
+from ...spec.models import Merges, UnigramModel, Vocab, WordLevelModel
 from ...spec.rules import (
     ALL_BLANKS,
     BYTE_KEYS,
@@ -34,7 +33,6 @@ from ...spec.rules import (
     TokenOptions,
 )
 from ...spec.spec import TextRules, TokenizerSpec, make_spec, usual_decoder
-from ...spec.vocab import Vocab
 from ...splitting.patterns import PATTERNS, Pattern
 from ..common.given import Given
 from .piece_rows import BYTE, CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED, PieceRows, Row, padded, rows_of

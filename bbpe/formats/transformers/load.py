@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import VocabularyError
 from ...files import StrPath
 from ...records import replace
-from ...spec.rows import RowPadding
-from ...spec.rules import TokenOptions
+from ...spec.rules import RowPadding, TokenOptions
 from ...spec.spec import TokenizerSpec
 from ..common.given import Given
 from ..common.key_tables import KeyTable, MergeIds, MergeKeys

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ...spec.merges import Merges
+from ...spec.models import Merges
 from ...spec.rules import SPACE_MARK
 from ..common.key_tables import KeyTable, MergeIds
 from ..common.reading import Fields
