@@ -22,7 +22,7 @@ from ..lazy import lazy_property, regex, safe_import
 from ..records import dataclass, replace
 from .pattern_limits import check_size
 from .regexes import Regex, TimeLimit, compiled
-from .scheme import Scheme
+from .scheme import SCHEMES, Scheme
 
 _LEAD = r"'(?:[sdmt]|ll|ve|re)"
 _FOLD = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)"
@@ -68,7 +68,7 @@ class Pattern:
     def scheme(self) -> Scheme | None:
         """The scheme by which the compiled splitter splits; `None` if the `regex` package does."""
         if self.name is not None and PATTERNS.get(self.name) == self:
-            return _SCHEMES.get(self.name)
+            return SCHEMES.get(self.name)
         # imported here, because its tables take longer to make than a known pattern to look up
         safe_import("bbpe.splitting.recogniser")
         from .recogniser import recognise_scheme
@@ -178,27 +178,6 @@ PATTERNS: dict[str, Pattern] = {
     )
     if row.name is not None
 }
-
-# What the recogniser finds in the named patterns, whose regexes are then not parsed.
-_FOLDED: dict[str, Any] = {"contraction": "lead_fold", "prefix": "any", "tail": "newlines", "newline": True}
-_CASED: dict[str, Any] = {"prefix": "any", "word": "LM", "cased": True, "newline": True}
-_SCHEMES = {
-    "gpt2": Scheme(contraction="lead", number_space=True),
-    "cl100k": Scheme(**_FOLDED, number_max=3, end_first=True),
-    "cl100k_older": Scheme(**_FOLDED, number_max=3),
-    "llama3": Scheme(**_FOLDED, number_max=3),
-    "qwen2": Scheme(**_FOLDED, number_max=1),
-    "qwen3_5": Scheme(**_FOLDED, word="LM", number_max=1, rest="not_sLMN"),
-    "o200k": Scheme(**_CASED, contraction="suffix_fold", number_max=3, tail="newlines_slash"),
-    "tekken": Scheme(**_CASED, number_max=1, tail="newlines_slash"),
-    "kimi": Scheme(**_CASED, contraction="suffix_fold", han_run=True, number_max=3, tail="newlines"),
-    "deepseek_v3": Scheme(
-        prefix="no_punct", word="LM", number_max=3, rest="PS", tail="newlines", newline=True, numbers_apart=True,
-        cjk_apart=True, ascii_word=True,
-    ),
-    "starcoder": Scheme(contraction="lead", number_max=1, number_space=True, numbers_apart=True),
-    "nanochat": Scheme(**_FOLDED, number_max=2),
-}  # fmt: skip
 
 #: Other names of the same patterns.
 ALIASES: dict[str, str] = {

@@ -1,8 +1,8 @@
-"""The description of a split pattern for the compiled splitter."""
+"""The descriptions of split patterns for the compiled splitter, and those of the named patterns."""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from ..records import dataclass
 
@@ -57,3 +57,25 @@ class Scheme:
     #: `first << 8 | second`.  A pretoken ends between two bytes whose bit is 0.  It comes from the tokens of a
     #: vocabulary or from an internal pattern, never from a regex.
     joins: bytes | None = None
+
+
+_FOLDED: dict[str, Any] = {"contraction": "lead_fold", "prefix": "any", "tail": "newlines", "newline": True}
+_CASED: dict[str, Any] = {"prefix": "any", "word": "LM", "cased": True, "newline": True}
+#: What the recogniser finds in the named patterns, by name; their regexes are then not parsed.
+SCHEMES = {
+    "gpt2": Scheme(contraction="lead", number_space=True),
+    "cl100k": Scheme(**_FOLDED, number_max=3, end_first=True),
+    "cl100k_older": Scheme(**_FOLDED, number_max=3),
+    "llama3": Scheme(**_FOLDED, number_max=3),
+    "qwen2": Scheme(**_FOLDED, number_max=1),
+    "qwen3_5": Scheme(**_FOLDED, word="LM", number_max=1, rest="not_sLMN"),
+    "o200k": Scheme(**_CASED, contraction="suffix_fold", number_max=3, tail="newlines_slash"),
+    "tekken": Scheme(**_CASED, number_max=1, tail="newlines_slash"),
+    "kimi": Scheme(**_CASED, contraction="suffix_fold", han_run=True, number_max=3, tail="newlines"),
+    "deepseek_v3": Scheme(
+        prefix="no_punct", word="LM", number_max=3, rest="PS", tail="newlines", newline=True, numbers_apart=True,
+        cjk_apart=True, ascii_word=True,
+    ),
+    "starcoder": Scheme(contraction="lead", number_max=1, number_space=True, numbers_apart=True),
+    "nanochat": Scheme(**_FOLDED, number_max=2),
+}  # fmt: skip
