@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
 
 from .errors import VocabularyError, described
 from .files import ReadFile, StrPath
 from .lazy import safe_import
 from .published.find import FOLDERS_VARIABLE, MissingError, found
-from .published.models import name_for_model
+from .published.names import name_for_model, plugin_constructors
 from .published.table import ALIASES, DISTRIBUTIONS, PUBLISHED, Published
 from .records import kind, replace
 from .spec.rules import UnicodeForm
@@ -48,7 +47,7 @@ def get_encoding(name: str, *, folder: StrPath | None = None, cache: bool | StrP
     try:
         published = published_vocabulary(name)
     except VocabularyError:
-        constructor = _plugin(name)
+        constructor = plugin_constructors().get(name)
         if constructor is None:
             raise
         return tokenizer_of_ranks(**constructor())
@@ -79,14 +78,6 @@ def tokenizer_of_ranks(
             "without a gap"
         )
     return made
-
-
-def _plugin(name: str) -> Callable[[], dict[str, Any]] | None:
-    """Return the constructor of an encoding of a plugin of tiktoken."""
-    safe_import("bbpe.published.plugins")
-    from .published.plugins import plugin_constructors
-
-    return plugin_constructors().get(name)
 
 
 def encoding_for_model(

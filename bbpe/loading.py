@@ -63,8 +63,8 @@ def load(
     if isinstance(path, str | os.PathLike) and not Path(path).exists():
         found = local_path(path, "a tokenizer is not read from a URL", "copy its files to this machine first")
         if isinstance(path, str):
-            safe_import("bbpe.published.hub")
-            from .published.hub import hub_folder
+            safe_import("bbpe.published.names")
+            from .published.names import hub_folder
 
             path = str(found) if found.exists() else hub_folder(path) or str(found)
     options: Any = {"pattern": pattern, "special_tokens": special_tokens, "name": name}

@@ -43,7 +43,7 @@ from bbpe.corpus.files import file_of
 from bbpe.counting.options import FileOptions, TextOptions
 from bbpe.formats.saving import Part
 from bbpe.progress import Progress
-from bbpe.published.models import MODELS
+from bbpe.published.names import MODELS
 from bbpe.spec.rules import RowPadding, Template
 from bbpe.splitting.patterns import get_pattern
 

@@ -70,7 +70,7 @@ import bbpe.ray
 import bbpe.tiktoken
 from bbpe.compat.tokenizers import Tokenizer
 from bbpe.compat.tokenizers.encoding import Encoding
-from bbpe.published.models import MODELS
+from bbpe.published.names import MODELS
 
 T: Any = bbpe.Tokenizer
 PAIRS: dict[str, Any] = {"texts": [("a", "b")], **PAIR}

@@ -93,8 +93,7 @@ def load_named(name: str, pattern: str | None = None) -> Tokenizer:
     """Load a tokenizer as `bbpe.load`, or else by its published name or its model."""
     if name == STDIN:
         raise UsageError("a tokenizer cannot be read from standard input (-); expected a file, a folder or a name")
-    from bbpe.published.hub import hub_folder
-    from bbpe.published.models import MODELS, name_for_model
+    from bbpe.published.names import MODELS, hub_folder, name_for_model
     from bbpe.published.table import ALIASES, PUBLISHED
 
     if Path(name).exists() or hub_folder(name) is not None:

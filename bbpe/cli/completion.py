@@ -33,7 +33,7 @@ def _run(args: Namespace) -> int:
         import shtab
     except ImportError as error:
         raise ImportError("completion needs shtab; install it with: pip install 'bbpe[cli]'") from error
-    from bbpe.published.models import MODELS
+    from bbpe.published.names import MODELS
     from bbpe.published.table import ALIASES, PUBLISHED
 
     names = " ".join(sorted({*PUBLISHED, *ALIASES, *MODELS}))

@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 
 from bbpe.encodings import published_vocabulary
 from bbpe.published.find import FOLDERS_VARIABLE, own_folders
-from bbpe.published.models import name_for_model
+from bbpe.published.names import name_for_model
 from bbpe.published.table import ALIASES, PUBLISHED
 
 from .command import Command

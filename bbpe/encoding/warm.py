@@ -20,7 +20,7 @@ encoding.chunks encoding.file_ids encoding.nbest encoding.places encoding.words
 formats formats.huggingface.oniguruma formats.huggingface.unigram formats.huggingface.words formats.saving
 formats.transformers.classes formats.transformers.load
 pipeline.charsmap pipeline.compiled_normalizers pipeline.pre_tokenizer_steps pipeline.scripts
-published.hub published.models published.table
+published.names published.table
 report.trace report.view
 spec.characters spec.fingerprint spec.pickled spec.unigram splitting.automaton splitting.recogniser
 tiktoken.core

@@ -303,10 +303,8 @@ def _published_like(name: str) -> str:
 
     safe_import("bbpe.published.find")
     from ..published.find import hub_cache
-    safe_import("bbpe.published.hub")
-    from ..published.hub import is_repository
-    safe_import("bbpe.published.models")
-    from ..published.models import name_for_model
+    safe_import("bbpe.published.names")
+    from ..published.names import is_repository, name_for_model
     safe_import("bbpe.published.table")
     from ..published.table import ALIASES, PUBLISHED
 

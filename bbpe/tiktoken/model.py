@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 
-from ..published.models import MODELS, PREFIXES
+from ..published.names import MODELS, PREFIXES
 from .core import Encoding, get_encoding
 
 #: Encodings by the full name of a model.

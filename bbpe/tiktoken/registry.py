@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ..published.models import MODELS, PREFIXES
-from ..published.plugins import plugin_constructors
+from ..published.names import MODELS, PREFIXES, plugin_constructors
 from .core import ENCODING_CONSTRUCTORS, ENCODINGS, get_encoding
 
 __all__ = ["ENCODINGS", "ENCODING_CONSTRUCTORS", "get_encoding", "list_encoding_names"]

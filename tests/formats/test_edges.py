@@ -21,7 +21,7 @@ from bbpe.errors import VocabularyError
 from bbpe.formats.common import given
 from bbpe.formats.gguf.metadata import read_metadata
 from bbpe.pipeline.special_tokens import END_OF_TEXT
-from bbpe.published.models import name_for_model
+from bbpe.published.names import name_for_model
 from bbpe.published.table import ALIASES
 from bbpe.spec.decoders import BPEDecoder, WordPiece
 from bbpe.spec.fingerprint import fingerprint

@@ -21,7 +21,7 @@ from vocabularies import vocab_of
 
 import bbpe
 import bbpe.tiktoken
-from bbpe.published import plugins
+from bbpe.published import names
 from bbpe.tiktoken import core, load, model, registry
 from bbpe.tiktoken.core import ENCODINGS
 
@@ -181,7 +181,7 @@ def test_plugins_and_constructors(
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setitem(sys.modules, "given", type("Given", (), {"given": {"name": "mine", **GIVEN}}))
     monkeypatch.delitem(sys.modules, "tiktoken_ext", raising=False)
-    plugins.plugin_constructors.cache_clear()
+    names.plugin_constructors.cache_clear()
     try:
         assert "mine" in bbpe.tiktoken.list_encoding_names()
         assert bbpe.tiktoken.get_encoding("mine").encode("the") == bbpe.get_encoding("mine").encode("the") == [257]
@@ -189,7 +189,7 @@ def test_plugins_and_constructors(
         with pytest.raises(bbpe.VocabularyError, match="unknown vocabulary 'yours'"):
             bbpe.get_encoding("yours")
     finally:
-        plugins.plugin_constructors.cache_clear()
+        names.plugin_constructors.cache_clear()
     assert "other" not in bbpe.tiktoken.list_encoding_names()
     monkeypatch.setitem(registry.ENCODING_CONSTRUCTORS, "other", lambda: {"name": "other", **GIVEN})
     assert bbpe.tiktoken.list_encoding_names().count("other") == 1

@@ -21,8 +21,8 @@ from vocabularies import MERGES
 import bbpe
 from bbpe.encodings import published_vocabulary
 from bbpe.errors import VocabularyError
-from bbpe.published import find, hub, plugins
-from bbpe.published.models import MODELS
+from bbpe.published import find, names
+from bbpe.published.names import MODELS
 from bbpe.published.table import PUBLISHED
 
 
@@ -172,19 +172,19 @@ def test_folders_are_looked_through_in_order(bare: Path, monkeypatch: pytest.Mon
 def test_the_main_revision_of_a_repository(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_HUB_CACHE", str(bare / "hub"))
     repository = bare / "hub/models--org--name"
-    assert hub.hub_folder("org/name") is None
+    assert names.hub_folder("org/name") is None
     put(repository / "refs/main", b"0123abc\n")
-    assert hub.hub_folder("org/name") is None, "it has not been downloaded, or was removed"
+    assert names.hub_folder("org/name") is None, "it has not been downloaded, or was removed"
     for number in ("0123abc", "fedc"):
         put(repository / f"snapshots/{number}/tokenizer.json", b"{}")
     for content, number in ((b"0123abc\n", "0123abc"), (b" fedc", "fedc")):
         put(repository / "refs/main", content)
-        assert hub.hub_folder("org/name") == repository / "snapshots" / number
+        assert names.hub_folder("org/name") == repository / "snapshots" / number
     for content in (b"", b"\n", b"../snapshots/fedc", b"xyz"):
         put(repository / "refs/main", content)
-        assert hub.hub_folder("org/name") is None
+        assert names.hub_folder("org/name") is None
     for name in ("org", "org/name/x", "../name", "org/"):
-        assert hub.hub_folder(name) is None
+        assert names.hub_folder(name) is None
 
 
 def test_a_package_that_is_half_removed_is_passed_over(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -212,13 +212,13 @@ def test_plugins_of_tiktoken(wrong: str | None, bare: Path, monkeypatch: pytest.
     second = b"ENCODING_CONSTRUCTORS = {'%s': lambda: {}}" % (b"mine" if wrong == "two" else b"other")
     put(bare / "site/tiktoken_ext/second_of_ours.py", second)
     spec = type("Spec", (), {"submodule_search_locations": [str(bare / "site/tiktoken_ext")]})
-    monkeypatch.setattr(plugins, "find_spec", lambda _: spec)
+    monkeypatch.setattr(names, "find_spec", lambda _: spec)
     monkeypatch.syspath_prepend(bare / "site")
     for name in ("tiktoken_ext", "tiktoken_ext.first_of_ours", "tiktoken_ext.second_of_ours"):
         monkeypatch.delitem(sys.modules, name, raising=False)
     monkeypatch.setitem(sys.modules, "tiktoken_ext", ModuleType("tiktoken_ext"))
     sys.modules["tiktoken_ext"].__path__ = [str(bare / "site/tiktoken_ext")]
-    made = plugins.plugin_constructors.__wrapped__
+    made = names.plugin_constructors.__wrapped__
     if wrong is None:
         found = made()
         assert list(found) == ["mine", "other"]

@@ -14,7 +14,7 @@ from small_published import file_of, put
 from strings import adversarial_strings
 
 import bbpe
-from bbpe.published.models import MODELS, PREFIXES, name_for_model
+from bbpe.published.names import MODELS, PREFIXES, name_for_model
 from bbpe.published.table import ALIASES, DISTRIBUTIONS, PUBLISHED
 from bbpe.splitting.patterns import PATTERNS
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ...errors import VocabularyError
-from ...published.models import name_for_model
+from ...published.names import name_for_model
 
 if TYPE_CHECKING:
     from ...tokenizer import Tokenizer

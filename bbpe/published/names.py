@@ -1,13 +1,22 @@
-"""Vocabularies by the names of the models that use them.
+"""Find what names stand for: models, repositories in the cache of `huggingface_hub`, encodings of tiktoken's plugins.
 
-Source for OpenAI's models: `tiktoken/model.py`.
+Nothing is downloaded.  Source for OpenAI's models: `tiktoken/model.py`.
 """
 
 from __future__ import annotations
 
+import pkgutil
 import re
+from collections.abc import Callable, Mapping
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
 
+from ..errors import VocabularyError
+from ..lazy import in_gate, lazy_re, safe_import
 from ..records import kind
+from .find import hub_cache
 
 _OPENAI_MODELS = {
     "o200k_base": "o1 o3 o4-mini gpt-5 gpt-4.1 gpt-4o",
@@ -56,6 +65,10 @@ _OPEN = (
     (r"deepseek-v3(?:-base|-0324)?", "deepseek_v3"),
 )
 
+_NAME, _REVISION = lazy_re(r"\w[\w.-]*/\w[\w.-]*"), lazy_re(rb"\s*([0-9a-f]+)\s*")
+# tiktoken's own plugin, whose encodings bbpe has
+_OWN = "tiktoken_ext.openai_public"
+
 
 def name_for_model(model: str) -> str | None:
     """Return the name of the vocabulary of a model, `None` when the model is not known.
@@ -71,3 +84,46 @@ def name_for_model(model: str) -> str | None:
             return name
     last = model.rpartition("/")[2].lower()
     return next((name for source, name in _OPEN if re.fullmatch(source, last)), None)
+
+
+def is_repository(name: str) -> bool:
+    """Return whether a text may be the name of a repository, `org/name`, and does not look like a path.
+
+    >>> is_repository("mistralai/Mistral-7B-v0.3"), is_repository("../models"), is_repository("a/b/c")
+    (True, False, False)
+    """
+    return _NAME.fullmatch(name) is not None
+
+
+def hub_folder(name: str) -> Path | None:
+    """Return the folder of the repository `org/name`, in its main revision; `None` when it is not in the cache."""
+    if not is_repository(name):
+        return None
+    repository = hub_cache() / ("models--" + name.replace("/", "--"))
+    main = repository / "refs/main"
+    revision = _REVISION.fullmatch(main.read_bytes()) if main.is_file() else None
+    if revision is None:
+        return None
+    folder = repository / "snapshots" / revision[1].decode()
+    return folder if folder.is_dir() else None
+
+
+@cache
+def plugin_constructors() -> Mapping[str, Callable[[], dict[str, Any]]]:
+    """Return the functions of all plugins by the names of their encodings; each returns arguments of an `Encoding`.
+
+    Raises `VocabularyError` on a plugin without constructors, and on two of the same name.
+    """
+    spec = in_gate(lambda: find_spec("tiktoken_ext"))
+    found: dict[str, Callable[[], dict[str, Any]]] = {}
+    folders = [] if spec is None else list(spec.submodule_search_locations or ())
+    for module in pkgutil.iter_modules(folders, "tiktoken_ext."):
+        if module.name == _OWN:
+            continue
+        constructors = getattr(safe_import(module.name), "ENCODING_CONSTRUCTORS", None)
+        if not isinstance(constructors, Mapping):
+            raise VocabularyError(f"plugin {module.name} has no ENCODING_CONSTRUCTORS; expected a dict of functions")
+        for name, constructor in constructors.items():
+            if found.setdefault(name, constructor) is not constructor:
+                raise VocabularyError(f"plugin {module.name} defines {name!r}, as another plugin does; expected one")
+    return found
