@@ -18,7 +18,7 @@ from small_published import check, put
 import bbpe
 from bbpe.core.image import checksum
 from bbpe.files import user_cache
-from bbpe.tables import store, table_file
+from bbpe.tables import store
 from bbpe.tables.sources import key_of_path
 
 USER_FOLDER = store.user_folder
@@ -406,6 +406,6 @@ def test_each_file_has_the_layout_in_its_name(loaded: Callable[..., bool], tmp_p
     loaded()
     (stored,) = files_of(tmp_path / "tables")
     data = stored.read_bytes()
-    assert data.startswith(table_file._MAGIC)
+    assert data.startswith(store._MAGIC)
     stored.write_bytes(data.replace(b"bbpe tables 1", b"bbpe tables 0", 1))
     assert [loaded(), loaded()] == [False, True]
