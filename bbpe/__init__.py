@@ -75,12 +75,11 @@ if TYPE_CHECKING:
     from .shards.verify import verify_shards
     from .splitting.splitter import split, split_spans
     from .tokenizer import Tokenizer
-    from .training.bpe import BPE
+    from .training.bpe import BPE, WordPiece
     from .training.extend import extend
     from .training.prune import prune
     from .training.train import train, train_from_counts, train_from_iterator
     from .training.unigram import Unigram
-    from .training.wordpiece import WordPiece
     from .types import AlignedIds, Chunk, Padded, Ragged
 
 __all__ = [
@@ -180,7 +179,7 @@ _MODULES = {
     ".report.measures": "Measures",
     ".report.findings": "Finding LintReport",
     ".report.lint": "lint",
-    ".training.bpe": "BPE",
+    ".training.bpe": "BPE WordPiece",
     ".training.extend": "extend",
     ".training.prune": "prune",
     ".types": "AlignedIds Chunk Padded Ragged",
@@ -196,7 +195,6 @@ _MODULES = {
     ".tokenizer": "Tokenizer",
     ".training.train": "train train_from_counts train_from_iterator",
     ".training.unigram": "Unigram",
-    ".training.wordpiece": "WordPiece",
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}
 

@@ -17,7 +17,7 @@ from ..records import replace, whole
 from ..spec.rules import Template
 from ..spec.spec import TextRules, TokenizerSpec
 from ..tokenizer import Tokenizer, checked_tokenizer
-from .facts import uses_in
+from .train import uses_in
 
 # what lies beside a tokenizer.json and names ids
 _WITH_IDS = ("added_tokens.json", "generation_config.json")

@@ -12,15 +12,14 @@ from ..corpus.files import CorpusPaths
 from ..counting.count import count_files, count_texts
 from ..counting.counts import PretokenCounts
 from ..counting.options import Counting, Report, counting_of, silent
-from ..lazy import safe_import
+from ..lazy import np, npt, safe_import
+from ..progress import Progress
 from ..records import replace, whole
 from ..splitting.patterns import get_pattern
-from ..text import Text, text_bytes
+from ..text import Text, counted, shortened, text_bytes
 from ..tokenizer import Tokenizer
-from .bpe import BPE, BytePlan
-from .facts import noted
+from .bpe import BPE, BytePlan, WordPiece
 from .unigram import Unigram, UnigramPlan
-from .wordpiece import WordPiece
 
 #: A model by its name, with its defaults, or with options.
 Model: TypeAlias = Literal["bpe", "wordpiece", "unigram"] | BPE | WordPiece | Unigram
@@ -115,7 +114,7 @@ def train(
     with how.reporting() as report:
         counts = count_files(files, how.task(plan.counted, plan.separators), report, partial(plan.check_memory, how))
         tokenizer = Tokenizer(plan.learn(counts, how, report))
-        return tokenizer if report is silent else noted(tokenizer, counts, vocab_size, report)
+        return tokenizer if report is silent else _noted(tokenizer, counts, vocab_size, report)
 
 
 @_placing_options
@@ -155,7 +154,7 @@ def train_from_iterator(
     with how.reporting() as report:
         counts = count_texts(texts, how.task(plan.counted, plan.separators), report, partial(plan.check_memory, how))
         tokenizer = Tokenizer(plan.learn(counts, how, report))
-        return tokenizer if report is silent else noted(tokenizer, counts, vocab_size, report)
+        return tokenizer if report is silent else _noted(tokenizer, counts, vocab_size, report)
 
 
 @_placing_options
@@ -214,7 +213,7 @@ def train_from_counts(
         raise ValueError(f"model is {model!r}; {problem}")
     with how.reporting() as report:
         tokenizer = Tokenizer(plan.learn(given, how, report))
-        return tokenizer if report is silent else noted(tokenizer, given, vocab_size, report)
+        return tokenizer if report is silent else _noted(tokenizer, given, vocab_size, report)
 
 
 def _model_of(model: Model) -> BPE | WordPiece | Unigram:
@@ -239,3 +238,39 @@ def _counts_of(
         whole(f"the count of {pretoken!r}", count, 0, 2**63 - 1)
         table.add(bytes(text_bytes(pretoken)), count)
     return PretokenCounts.of_table(table, spec)
+
+
+def _noted(tokenizer: Tokenizer, counts: object, wanted: int, report: Report) -> Tokenizer:
+    """Report fewer tokens than wanted, the longest token, and tokens that no text of the training uses any more.
+
+    Returns the tokenizer.  Only counts of a byte-level vocabulary give the uses.
+    """
+    spec = tokenizer.spec
+    notes = []
+    if len(tokenizer) < wanted:
+        notes.append(f"{counted(len(tokenizer), 'token')}, not {wanted:,}: no more pairs occur often enough")
+    longest = max(spec.vocab.values(), key=len, default=b"")
+    notes.append(f"the longest token has {counted(len(longest), 'byte')}: {shortened(longest, quoted=True)}")
+    if isinstance(counts, PretokenCounts) and spec.model is None and spec.characters is None:
+        used = uses_in(tokenizer, counts)
+        unused = sum(len(token) > 1 and not used[token_id] for token_id, token in spec.vocab.items())
+        if unused:
+            parts = counted(unused, "token", "is only a part", "are only parts")
+            them = "it" if unused == 1 else "them"
+            notes.append(f"{parts} of longer ones: the training text itself does not use {them}")
+    for note in notes:
+        report(Progress("vocabulary", 0, None, "tokens", note))
+    return tokenizer
+
+
+def uses_in(tokenizer: Tokenizer, counts: PretokenCounts) -> npt.NDArray[np.uint64]:
+    """Return how often each id is used in counted pretokens, uint64[vocab_size]."""
+    used = np.zeros(tokenizer.vocab_size, dtype=np.uint64)
+    encoder = tokenizer._parts.encoder
+    for rows in counts.batches():
+        first, last = int(rows.offsets[0]), int(rows.offsets[-1])
+        ends = np.ascontiguousarray(rows.offsets[1:] - first)
+        ids = encoder.encode_pretokens(rows.data[first:last].tobytes(), ends)
+        places = np.searchsorted(ends, tokenizer._parts.vocabulary.tokens.spans(ids)[:, 0], side="right")
+        np.add.at(used, ids, rows.counts[places])
+    return used

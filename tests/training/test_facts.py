@@ -8,7 +8,7 @@ import pytest
 import bbpe
 from bbpe.core.count import PretokenTable
 from bbpe.spec.spec import MAX_ID
-from bbpe.training.facts import uses_in
+from bbpe.training.train import uses_in
 
 
 def test_a_vocabulary_may_have_the_highest_id_and_no_more() -> None:
