@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 from .core.short_calls import ShortCalls, placed_first, short_batches_first, short_first
 from .encoding.engine import NOTHING_AROUND, CacheInfo, checked_seed, id_dtype, short_call
 from .encoding.limits import Side, as_batch, check_side, checked_limit, truncated
-from .encoding.parts import NamedId, NamedToken, TokenizerParts
+from .encoding.parts import NamedId, NamedToken, TokenizerParts, warm_up
 from .encoding.vocabulary import with_added_tokens
 from .errors import no_tokenizer
 from .lazy import VIEWS, lazy_property, np, npt, safe_import
@@ -1134,7 +1134,7 @@ class Tokenizer:
             >>> tok.warm_up()
 
         """
-        safe_import("bbpe.encoding.warm").warm_up(self)
+        warm_up(self)
 
     def cache_info(self) -> CacheInfo:
         """Return the sizes of the caches of this tokenizer and of the process, and their limit."""
