@@ -127,7 +127,7 @@ _ENDS_WITH_WORD, _STARTS_WITH_WORD = lazy_regex(rf"{_WORD}\Z"), lazy_regex(_WORD
 class OptionMatcher(Matcher):
     """A matcher of tokens some of which take white space with them, or match single words only, as in HF.
 
-    The compiled pipeline knows their options; `bbpe/reference/tokens.py` is the definition.
+    The compiled pipeline knows their options; `token_spans` in `bbpe/reference/pipeline.py` is the definition.
     """
 
     def __init__(

@@ -8,6 +8,7 @@ True
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import accumulate
 
@@ -15,17 +16,18 @@ from ..core.word_bpe import WordBPE
 from ..core.wordpiece import WordPiece
 from ..encoding.engine import text_encoder
 from ..lazy import lazy_re, np
-from ..pipeline.special_tokens import NOTHING, Matcher
+from ..pipeline.special_tokens import NOTHING, Matcher, OptionMatcher
 from ..spec.models import WordLevelModel
-from ..spec.rules import AT_BLANKS, SPACE_MARK, Split
+from ..spec.rules import AT_BLANKS, SPACE_MARK, Split, TokenOptions
 from ..spec.spec import TokenizerSpec
-from ..text import Text, text_bytes
+from ..text import WHITE_SPACE, Text, text_bytes
 from .alignment import align
 from .normalizers import normalizer
 from .pre_tokenizers import prefixed, pretokens, split_at_blanks, split_text
-from .tokens import token_spans
 
 _INVALID_BYTES = lazy_re("[\udc80-\udcff]")  # surrogates that stand for bytes that are not UTF-8
+#: White space in UTF-8, any number of characters; it always matches.
+_WHITE_SPACE_RUN = lazy_re(b"(?:" + b"|".join(re.escape(char.encode()) for char in WHITE_SPACE) + b")*")
 
 
 class SlowPipeline:
@@ -101,3 +103,37 @@ class SlowPipeline:
         else:
             texts = list(pattern.split(text))
         return [each.encode("utf-8", "surrogateescape") for each in texts]
+
+
+def token_spans(matcher: Matcher, data: bytes) -> Iterator[tuple[int, int, int | None]]:
+    """Yield the start and end of stretches of plain text, without an id, and of the tokens between them.
+
+    Tokens have their options, by the rules of HF's `tokenizers`.  White space that a token takes may be that of the
+    token after it too.
+    """
+    if not isinstance(matcher, OptionMatcher):
+        yield from matcher.spans(data)
+        return
+    done = 0
+    for start, end, token_id in matcher.matches(data):
+        options = matcher.options.get(data[start:end], TokenOptions())
+        if not matcher.is_there(data, start, end):
+            continue
+        if options.rstrip:
+            end = _WHITE_SPACE_RUN.match(data, end).end()  # type: ignore[union-attr]
+        if options.lstrip:  # what the token before has taken is not taken again, and may be the whole token
+            start = start - _white_space_at_end(data[done:start]) if start > done else done
+            if start >= end:
+                continue
+        if start > done:
+            yield done, start, None
+        yield start, end, token_id
+        done = end
+    if done < len(data):
+        yield done, len(data), None
+
+
+def _white_space_at_end(data: bytes) -> int:
+    """Return the bytes of white space that a text ends with."""
+    text = data.decode("utf-8", "surrogateescape")
+    return len(text[len(text.rstrip(WHITE_SPACE)) :].encode())
