@@ -32,6 +32,16 @@ OTHERS_NAMES = {
 #: Names of several classes that one of them is still to lose.
 SHARED_NAMES = {"BPE", "UnigramModel", "_Class", "_Options"}
 
+#: Families, whose members may be short: modules that users import, formats, and names of tiktoken's; commands besides.
+FAMILIES = re.compile(r"\w+|(?:.+\.)?__init__|(?:shards\.)?formats\.\w+|tiktoken\.\w+")
+#: Short modules that are to stay, as folders of several libraries share them, and those that are still to be joined.
+SHORT = {
+    "compat.columns", "cli.counting", "cli.display", "cli.npy", "cli.watch", "corpus.pending", "counting.estimate",
+    "counting.locking", "counting.runs", "formats.gguf.characters", "formats.gguf.pieces",
+    "formats.huggingface.dialects", "formats.huggingface.own_fields", "formats.huggingface.words",
+    "report.corpus_checks", "report.lint", "report.page", "report.subject", "report.trace_steps", "report.view",
+}  # fmt: skip
+
 #: What messages count, and the folders whose messages are for people.
 THINGS = "token|document|record|part|byte|id|time|merge|text|file|line|character|word|thread|row|pretoken"
 COUNTING = {"cli", "counting", "report", "shards", "training"}
@@ -181,6 +191,13 @@ def test_files_stay_small():
     long = [path for path in paths if len(path.read_text("utf-8").splitlines()) > most.get(path, 420)]
     large = [str(path) for path in long if house.lines_without_docstrings(path) > most.get(path, 420)]
     assert large == [], "split them: one concept, one file"
+
+
+def test_a_short_module_is_of_a_family():
+    """Fewer than 80 lines have room with a neighbour: to split a file is not to simplify it."""
+    texts = {name: path.read_text("utf-8") for name, path in MODULES.items() if not FAMILIES.fullmatch(name)}
+    short = {name for name, text in texts.items() if len(text.splitlines()) < 80 and "\nCOMMAND = " not in text}
+    assert short - SHORT == set(), "join them to the neighbour that they belong to"
 
 
 def test_functions_stay_small():
