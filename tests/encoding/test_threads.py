@@ -245,7 +245,9 @@ def test_eight_threads_share_a_tokenizer_and_its_caches(
     finally:
         bbpe.set_cache_limit(before.limit)
     tok.clear_cache()
-    assert tok.cache_info().process == before.process
+    # nothing of this one is left; idle tables of others may have made room for its own
+    assert tok.cache_info().tokenizer == 0
+    assert tok.cache_info().process <= before.process
     assert threading.active_count() < 50
 
 
