@@ -24,7 +24,7 @@ def _add_arguments(parser: ArgumentParser) -> None:
 
 
 def _run(args: Namespace) -> int:
-    from bbpe.report.boxes import boxes
+    from bbpe.report.view import boxes
 
     text = stdin().read() if args.text == STDIN else args.text.encode("utf-8", "surrogateescape")
     toks = tokenizers_of(args)

@@ -18,8 +18,7 @@ from ..splitting.patterns import Pattern
 from ..splitting.splitter import TextSplitter
 from ..text import counted, readable, shortened, text_bytes
 from ..tokenizer import Tokenizer, checked_tokenizer
-from .page import page
-from .tables import Table, number
+from .tables import Table, number, page
 from .terminal import line_columns, wrapped
 from .texts import DELAY, Meter, ReportCorpus, Texts, reading_of, source_of
 from .verify import Difference, agreement, first_difference, hard_texts

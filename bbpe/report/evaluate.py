@@ -17,9 +17,8 @@ from ..threads import check_threads, imap
 from ..tokenizer import Tokenizer, checked_tokenizer
 from ..types import Ragged
 from .measures import CorpusCount, DocumentBatch, Measures, TokenizerCount, changed_documents
-from .page import page
 from .plots import save_evaluation
-from .tables import NOTHING, Table, number, of_rows, share
+from .tables import NOTHING, Table, number, of_rows, page, share
 from .terminal import terminal_columns
 from .texts import DELAY, Meter, Texts, reading_of, sources_of
 

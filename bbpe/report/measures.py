@@ -15,7 +15,7 @@ from ..splitting.splitter import compiled_steps
 from ..text import Text, text_bytes
 from ..tokenizer import Tokenizer
 from ..types import Ragged
-from .subject import unknown_id
+from .findings import unknown_id
 
 _Array: TypeAlias = "npt.NDArray[np.int64]"
 #: A word is a run of letters and marks.

@@ -18,7 +18,7 @@ from ..pipeline.pre_tokenizer_steps import compiled_rules
 from ..records import dataclass
 from ..spec.models import UnigramModel, WordPieceModel
 from ..splitting.splitter import compiled_steps
-from .subject import Subject
+from .findings import Subject
 
 Reason: TypeAlias = Literal["normalized", "cut", "unmade", "outscored", "covered"]
 

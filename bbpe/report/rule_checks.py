@@ -16,8 +16,7 @@ from ..spec.named_tokens import named_tokens
 from ..spec.rules import BYTE_KEYS, UnicodeForm
 from ..spec.spec import TextRules
 from ..text import counted, shortened
-from .findings import Example, Finding
-from .subject import Subject, unknown_id
+from .findings import Example, Finding, Subject, unknown_id
 
 #: Texts of every kind of character, which a round trip keeps or not.
 _SAMPLES = {

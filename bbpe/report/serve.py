@@ -13,9 +13,8 @@ from typing import Any, ClassVar
 
 from ..errors import BBPEError
 from ..tokenizer import Tokenizer
-from .boxes import boxes
-from .page import STYLE
-from .view import MOST, assets
+from .tables import STYLE
+from .view import MOST, assets, boxes
 
 #: The address; other machines cannot reach it.
 ADDRESS = "127.0.0.1"

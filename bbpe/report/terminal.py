@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ..text import columns_of, shortened
 
 if TYPE_CHECKING:
-    from .boxes import Boxes
+    from .view import Boxes
 
 # pale colours of the 256-colour palette that black text reads well on, neighbours far apart; special tokens are inverse
 _BACKGROUNDS = (153, 223, 157, 225, 229, 195)

@@ -9,9 +9,8 @@ from collections.abc import Callable, Iterable, Iterator
 
 from ..lazy import lazy_re, regex
 from ..text import counted, shortened
-from .findings import Example, Finding
+from .findings import Example, Finding, Subject
 from .reach import Reach, reach
-from .subject import Subject
 
 _REASONS = {
     "cut": "the split pattern always cuts them",

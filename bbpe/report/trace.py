@@ -17,8 +17,7 @@ from ..spec.unigram import piece_scores
 from ..text import Text, counted, readable, text_bytes
 from ..tokenizer import Tokenizer
 from .terminal import line_columns
-from .trace_steps import Edge, PretokenTrace, Step
-from .trace_view import html, lines, svg
+from .trace_view import Edge, PretokenTrace, Step, html, lines, svg
 
 #: The most bytes of a text: each step keeps all symbols.
 _MOST = 4096

@@ -162,8 +162,8 @@ ROWS = [
     Row("view a.txt -t t.json -t u.json -o x.html --special --max-bytes 5", "bbpe.report.view.to_html", {
         "0": "see m", "1": ["t.json", "u.json"], "allowed_special": "all",
     }),
-    Row("show see -t t.json", "bbpe.report.boxes.boxes", {"0": b"see", "1": ["t.json"], "allowed_special": ()}),
-    Row("show see -t t.json -t u.json --special", "bbpe.report.boxes.boxes", {
+    Row("show see -t t.json", "bbpe.report.view.boxes", {"0": b"see", "1": ["t.json"], "allowed_special": ()}),
+    Row("show see -t t.json -t u.json --special", "bbpe.report.view.boxes", {
         "0": b"see", "1": ["t.json", "u.json"], "allowed_special": "all",
     }),
 ]  # fmt: skip

@@ -12,8 +12,8 @@ import pytest
 
 import bbpe
 from bbpe.report import trace_view
-from bbpe.report.page import STYLE, page
 from bbpe.report.serve import Playground
+from bbpe.report.tables import STYLE, page
 from bbpe.report.view import to_html
 
 TEXTS = ["see my eyes first, see my dogs", "low lower lowest 世界"] * 5

@@ -14,8 +14,8 @@ from vocabularies import MERGES, added, document, small_spec, vocab_of
 
 import bbpe
 from bbpe.cli import main
+from bbpe.report.findings import Subject
 from bbpe.report.reach import reach
-from bbpe.report.subject import Subject
 from bbpe.spec.models import UnigramModel
 from bbpe.spec.spec import Characters, make_spec
 from bbpe.splitting.patterns import PATTERNS

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import bbpe
-from bbpe.report.page import page
 from bbpe.report.serve import Playground
+from bbpe.report.tables import page
 from bbpe.report.view import MOST, as_json, summary, to_html
 
 TOK = bbpe.train_from_iterator(["see my eyes first, see my dogs"] * 3, 290, special_tokens=["<s>"])

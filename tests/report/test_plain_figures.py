@@ -14,7 +14,6 @@ from vocabularies import document
 
 import bbpe
 from bbpe.report import evaluate as evaluating
-from bbpe.report.boxes import boxes
 from bbpe.report.compare import _needs
 from bbpe.report.evaluate import Evaluation
 from bbpe.report.findings import Example, Finding, LintReport
@@ -22,6 +21,7 @@ from bbpe.report.measures import DocumentBatch, Measures, TextTotals, TokenizerC
 from bbpe.report.tables import Table
 from bbpe.report.unusual import _some, unusual
 from bbpe.report.verify import differences, first_difference
+from bbpe.report.view import boxes
 from bbpe.spec.decoders import Blanks
 from bbpe.spec.rules import Template, UnicodeForm
 from bbpe.spec.spec import TextRules

@@ -19,10 +19,9 @@ from rule_files import named
 from vocabularies import MERGES, added, document, vocab_of
 
 import bbpe
-from bbpe.report.findings import SEVERITIES
+from bbpe.report.findings import SEVERITIES, Subject, unknown_id
 from bbpe.report.reach import reach
 from bbpe.report.rule_checks import _SAMPLES, _drops
-from bbpe.report.subject import Subject, unknown_id
 
 SIMPLE = "see my eyes, see 12 dogs and 123 cats\n"
 

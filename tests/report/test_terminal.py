@@ -12,9 +12,9 @@ import pytest
 import bbpe
 from bbpe.cli import main
 from bbpe.report import terminal
-from bbpe.report.boxes import Boxes
 from bbpe.report.tables import Table
 from bbpe.report.terminal import sample, shown, wrapped
+from bbpe.report.view import Boxes
 from bbpe.text import columns_of, readable, shortened
 
 LONG = "-" * 4096

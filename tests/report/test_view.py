@@ -13,9 +13,8 @@ import pytest
 
 import bbpe
 from bbpe.cli import main
-from bbpe.report.boxes import boxes
 from bbpe.report.terminal import sample
-from bbpe.report.view import to_html
+from bbpe.report.view import boxes, to_html
 
 TEXTS = ["see my eyes first, see my dogs", "low lower lowest 世界"] * 5
 TOK = bbpe.train_from_iterator(TEXTS, 300, special_tokens=["<|end|>"])
