@@ -21,8 +21,7 @@ from ..splitting.patterns import Pattern
 from ..splitting.splitter import TextSplitter
 from ..text import Buffer
 from .files import FilePath
-from .pending import Pending
-from .sources import Reading, Texts
+from .sources import Pending, Reading, Texts
 
 #: How far from the end of a block a cut is looked for first, in bytes.
 _NEAR = 256

@@ -8,8 +8,7 @@ from itertools import chain
 from ..corpus.chunks import ChunkOptions, Cutter
 from ..corpus.files import CorpusPaths, File, FilePath, Format, check_format, corpus_paths
 from ..corpus.opened import Buffers
-from ..corpus.pending import Pending
-from ..corpus.sources import Reading, Texts
+from ..corpus.sources import Pending, Reading, Texts
 from ..lazy import np
 from ..pipeline.special_tokens import Matcher
 from ..records import dataclass, kind

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 import bbpe
-from bbpe.corpus.pending import Pending
 from bbpe.corpus.ranges import line_cuts, row_group_cuts
-from bbpe.corpus.sources import Texts
+from bbpe.corpus.sources import Pending, Texts
 
 pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
 
