@@ -11,21 +11,24 @@ with an error, never with wrong counts.
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn, Self
+from weakref import WeakValueDictionary
 
+from ..core.temporary import Opener
 from ..corpus.chunks import Position
 from ..corpus.rowfiles import LEAST_PARTS, MOST_PARTS, RunReader
 from ..errors import CorpusError
 from ..files import StrPath, local_path, write_atomic
-from ..lazy import hashlib, lazy_re, secrets
+from ..lazy import hashlib, lazy_re, safe_import, secrets
 from ..records import asdict, dataclass, field, fields
 from ..text import counted
 from .counts import Summary
-from .locking import FolderLock
 
 _VERSION = 3
 _MARKER, _STATE = "bbpe-checkpoint.json", "state.json"
@@ -42,6 +45,10 @@ _MOST, _MOST_CHUNKS = 2**63, 2**32
 #: Names of files that a checkpoint may have.
 WRITTEN = (_MARKER, _STATE, "bbpe-run-00001-000000000000.parquet")
 _START_AGAIN = "delete the folder to start again"
+#: What a file system answers that has no locks.
+_NO_LOCKS = (errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)
+#: Who holds which folder in this process, by process and inode: such locks do not keep a process from itself.
+_HELD = WeakValueDictionary[tuple[int, int, int], "FolderLock"]()
 
 
 @dataclass(frozen=True)
@@ -282,3 +289,60 @@ def _difference(key: str, theirs: Any, mine: Any) -> str:
                 return f"{key}: number {number} was {a!r}, now {b!r}"
         return f"{key}: there were {len(theirs)}, now {len(mine)}"
     return f"{key} was {theirs!r}, now {mine!r}"
+
+class FolderLock:
+    """Holds a lock on a file of a folder, which is made if it is not there.
+
+    It is a POSIX lock: the system releases it when the process dies, forked processes do not inherit it, and it works
+    over NFS.  A process loses it when it closes the file, so nothing else may open it.  Where the file system has no
+    locks there is none, but for other threads of the process.
+
+    Raises `BlockingIOError` when somebody holds it, `OSError` naming the file when it cannot be opened.
+    """
+
+    def __init__(self, path: Path) -> None:
+        status = path.parent.stat()
+        self._key = (os.getpid(), status.st_dev, status.st_ino)
+        if _HELD.setdefault(self._key, self) is not self:
+            raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN), os.fspath(path))
+        try:
+            self._file = open(path, "r+b", buffering=0, opener=Opener(os.O_CREAT))  # noqa: SIM115
+            try:
+                _lock(self._file.fileno())
+            except BaseException:
+                self._file.close()
+                raise
+        except BaseException:
+            _HELD.pop(self._key, None)
+            raise
+
+    def content(self, new: bytes) -> bytes:
+        """Return what the file holds, which is `new` where it held nothing."""
+        self._file.seek(0)
+        found = self._file.read(1 << 12)
+        if found:
+            return found
+        self._file.write(new)
+        os.fsync(self._file.fileno())
+        return new
+
+    def release(self) -> None:
+        """Let others have it; a forked process that comes here releases nothing."""
+        self._file.close()
+        if self._key[0] == os.getpid():
+            _HELD.pop(self._key, None)
+
+
+def _lock(handle: int) -> None:
+    try:
+        safe_import("fcntl")
+        import fcntl
+    except ImportError:  # a system without such locks
+        return
+    try:
+        fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno in (errno.EACCES, errno.EAGAIN):
+            raise BlockingIOError(error.errno, error.strerror) from None
+        if error.errno not in _NO_LOCKS:
+            raise

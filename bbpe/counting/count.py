@@ -10,9 +10,9 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TypeAlias, Unpack
 
-from ..budget import Budget, affordable_threads
+from ..budget import Budget, affordable_threads, shown
 from ..core.count import PretokenTable
-from ..corpus.chunks import Position
+from ..corpus.chunks import ChunkOptions, Cutter, Position
 from ..corpus.files import CorpusPaths, check_apart, corpus_files
 from ..corpus.ranges import check_columns
 from ..corpus.rowfiles import pyarrow_parquet
@@ -25,12 +25,10 @@ from ..text import Text, counted
 from ..threads import Workers, thread_count
 from .checkpoint import WRITTEN, Checkpoint, State, checkpoint_folder, file_name
 from .corpus_parts import Corpus, Files, Iterated, Part, checked_texts
-from .counter import PartCounter, joined
+from .counter import PartCounter, RunTask, count_to_run, joined
 from .counts import PretokenCounts, Summary, counts_of
-from .estimate import plan_note
 from .handout import HandOut
 from .options import Counting, CountingTask, FileOptions, Report, TextOptions, silent
-from .runs import RunTask, count_to_run
 from .spill import Spill, parts_for
 
 #: What a caller wants to know while counts grow: at least so many unique pretokens, of so many bytes.
@@ -42,6 +40,8 @@ _NOT_SEEN = (
     "a worker has written its counts where this process does not see them; give checkpoint=, a folder that all "
     "machines see"
 )
+#: Files whose heads an estimate of the counts is made from.
+_HEADS = 4
 #: Seconds between two states of a checkpoint.
 _CHECKPOINT_SECONDS = 30.0
 
@@ -335,3 +335,36 @@ class _CountRun:
 
 def _without_state(work: Callable[[int], None], number: int, _counter: PartCounter) -> None:
     work(number)
+
+
+def plan_note(corpus: Corpus, options: ChunkOptions, budget: Budget, threads: int) -> str:
+    """Say in a line for people what a count within bounded memory is going to do."""
+    note = f"{budget.name} {shown(budget.limit)}: {counted(threads, 'thread')}, tables of {shown(budget.tables)}"
+    if isinstance(corpus, Files) and corpus.total and corpus.are_stored:
+        unique, unique_bytes, table_bytes = _estimate(corpus, options, corpus.total)
+        spills = "to be spilled to Parquet files, " if table_bytes > budget.tables else ""
+        note += (
+            f"; {shown(corpus.total)} to read, about {counted(unique, 'unique pretoken')} of {shown(unique_bytes)} "
+            f"expected, {spills}{shown(table_bytes)} of tables"
+        )
+    return note
+
+
+def _estimate(corpus: Corpus, options: ChunkOptions, total: int) -> tuple[int, int, int]:
+    """Estimate unique pretokens, their bytes and those of tables: they grow as a power of the text."""
+    counter, cutter, table = PartCounter(options), Cutter(options), PretokenTable()
+    read = unique = 0
+    for number, events in corpus.sources(Position()):
+        if number >= _HEADS:
+            break
+        for chunk in cutter.chunks([(number, events)], Position(number)):
+            counter.count_chunk(chunk, table)
+            read, unique = read + max(chunk.size, 1), len(table)
+            if chunk.place is None or chunk.place.source == number:
+                break
+    if not unique:
+        return 0, 0, 0
+    # Heaps' law with the exponent of text in which hardly anything repeats: rather too many than too few
+    grown = max(1.0, total / read) ** 0.8
+    data = table.arrays()[0]
+    return int(unique * grown), int(data.nbytes * grown), int(table.nbytes * grown)

@@ -1,9 +1,13 @@
-"""The work on a part of a corpus: read it, find special tokens, split it, and count into the table of the worker."""
+"""The work on a part of a corpus: read it, find special tokens, split it, and count into the table of the worker.
+
+The worker is a thread, or an executor, which writes the counts to a run.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from pathlib import Path
 
 from ..core.count import PretokenTable
 from ..core.split import Splitter
@@ -11,12 +15,13 @@ from ..corpus.chunks import ChunkOptions, CorpusChunk, Cutter, Position, spans_b
 from ..corpus.opened import Buffers, read_block
 from ..corpus.rowfiles import Counts, Rows
 from ..corpus.sources import Texts
-from ..lazy import np, npt
+from ..lazy import np, npt, threading
 from ..pipeline.special_tokens import Matcher
 from ..records import dataclass, field, replace
 from ..splitting.splitter import TextSplitter
 from .corpus_parts import Part
 from .counts import Summary
+from .spill import write_run
 
 #: Positions number the rows of a chunk below this bit, and the chunks above it.
 _WITHIN = 32
@@ -227,3 +232,24 @@ def _line_spans(data: bytes | memoryview, start: int, stop: int) -> Iterator[tup
         end = whole.find(b"\n", start, stop) + 1 or stop
         yield start, end
         start = end
+
+
+@dataclass(frozen=True)
+class RunTask:
+    """A part of a corpus, its number, and the run that its counts go to."""
+
+    number: int
+    path: Path
+    part: Part
+
+
+def count_to_run(options: ChunkOptions, parts: int, task: RunTask) -> tuple[Summary, tuple[int, int]]:
+    """Count a part, wherever an executor runs this, and write a run of so many parts of the hash space.
+
+    Returns what was in the part, and the number of unique pretokens and their bytes.
+    """
+    counter = PartCounter(options)
+    counter.put(task.number, task.part)
+    total = counter.held.table.total
+    found = write_run(task.path, counter.held.emptied, parts, threading.Event(), kept=True)
+    return replace(counter.drain(), pretokens=total, unique=found[0]), found

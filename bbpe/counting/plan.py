@@ -19,9 +19,9 @@ from ..files import local_path, write_atomic
 from ..records import asdict, check_names, dataclass, kind, replace, whole
 from ..text import counted
 from .corpus_parts import Files, Part, Range
+from .counter import RunTask, count_to_run
 from .counts import CountingSpec, PretokenCounts, Summary
 from .options import CorpusOptions, Counting, CountingTask, silent
-from .runs import RunTask, count_to_run
 from .spill import Spill, parts_for
 
 _VERSION = 2

@@ -18,7 +18,7 @@ import pytest
 from half_counts import KilledError, count, error_of, make_corpus, make_half, save_states_quickly, stopped_after
 
 import bbpe
-from bbpe.counting import locking
+from bbpe.counting import checkpoint
 from bbpe.progress import Progress
 
 pytest.importorskip("pyarrow")
@@ -111,13 +111,13 @@ def test_a_marker_of_another_version_is_refused(content: bytes, said: str, half:
     with pytest.raises(bbpe.CorpusError, match=rf"{MARKER}: found b.*{said}.*, expected .*version"):
         count(corpus, half)
     assert names_in(half) == before
-    assert locking._HELD == {}
+    assert checkpoint._HELD == {}
     (half / MARKER).unlink()
     (half / MARKER).mkdir()
     with pytest.raises(IsADirectoryError) as caught:
         count(corpus, half)
     assert caught.value.filename == str(half / MARKER)
-    assert locking._HELD == {}
+    assert checkpoint._HELD == {}
 
 
 def test_a_marker_that_a_power_cut_left_empty_is_written(half: Path, corpus: Path) -> None:
@@ -130,7 +130,7 @@ def test_a_marker_is_on_the_disk_before_anything_is_counted(tmp_path: Path, monk
     """Without it, files that survive a power cut would be those of a stranger."""
     flushed: list[int] = []
     monkeypatch.setattr(os, "fsync", lambda handle: flushed.append(os.fstat(handle).st_size))
-    lock = locking.FolderLock(tmp_path / "marker")
+    lock = checkpoint.FolderLock(tmp_path / "marker")
     try:
         assert [lock.content(b"mark"), lock.content(b"another")] == [b"mark", b"mark"]
     finally:
@@ -250,7 +250,7 @@ def test_a_count_that_failed_gives_the_folder_back(half: Path, corpus: Path, tmp
     (half / "state.json").write_bytes(b"{")
     assert "state.json" in (error_of(lambda: count(corpus, half)) or "")
     assert "state.json" in (in_a_fork(lambda: error_of(lambda: count(corpus, half))) or "")
-    assert locking._HELD == {}
+    assert checkpoint._HELD == {}
 
 
 HOLDER = """

@@ -19,8 +19,8 @@ import pytest
 import bbpe
 from bbpe.counting import count as count_module
 from bbpe.counting import options as count_options
+from bbpe.counting.counter import count_to_run
 from bbpe.counting.handout import HandOut
-from bbpe.counting.runs import count_to_run
 
 pytest.importorskip("pyarrow")
 WORDS = ["word", " Word", " 1", "'s", ".", "\n", "\u00e9", "\u6f22\u5b57", "<s>", "rare"]
