@@ -76,7 +76,7 @@ def _hf_pieces(text: bytes, options: dict[str, str]) -> Callable[[], list[str]]:
     from tokenizers import Regex
     from tokenizers.pre_tokenizers import Sequence, Split
 
-    from bbpe.formats.huggingface.dialects import to_oniguruma
+    from bbpe.formats.huggingface.normalizers import to_oniguruma
     from bbpe.splitting.patterns import get_pattern
 
     steps = to_oniguruma(get_pattern(options["pattern"]).steps)

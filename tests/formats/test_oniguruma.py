@@ -16,7 +16,7 @@ import bbpe
 from bbpe import formats
 from bbpe.core.split import Splitter
 from bbpe.errors import PatternError
-from bbpe.formats.huggingface.dialects import from_oniguruma, to_oniguruma
+from bbpe.formats.huggingface.normalizers import from_oniguruma, to_oniguruma
 from bbpe.splitting.patterns import PATTERNS, get_pattern
 
 

@@ -21,7 +21,7 @@ from strings import ALPHABET, BROKEN, CONTRACTIONS, is_settled
 
 from bbpe import reference
 from bbpe.core.split import ISAS, Splitter, utf8_ends
-from bbpe.formats.huggingface.dialects import to_oniguruma
+from bbpe.formats.huggingface.normalizers import to_oniguruma
 from bbpe.splitting.patterns import PATTERNS
 from bbpe.splitting.scheme import Scheme
 

@@ -1,7 +1,12 @@
-"""The `normalizer` of a `tokenizer.json`."""
+"""The `normalizer` of a `tokenizer.json`, and the regexes of the file, which are in the dialect of Oniguruma.
+
+Those of the named patterns mean the same in the dialect of the `regex` package.  `oniguruma.py` translates any other;
+it is imported for them only, because its tables take longer to make than a known regex to look up.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ...errors import PatternError, VocabularyError
@@ -20,14 +25,24 @@ from ...spec.rules import (
     StripAccents,
     UnicodeForm,
 )
+from ...splitting.patterns import PATTERNS, with_line_ends
 from ...splitting.regexes import compiled
 from ..common.reading import Fields, parts_of
-from .dialects import from_oniguruma, to_oniguruma
 
 _KNOWN = (
     "NFC, NFD, NFKC, NFKD, Lowercase, StripAccents, Strip, Prepend, Replace, Nmt, ByteLevel, Precompiled, "
     "BertNormalizer or a Sequence"
 )
+# tests/formats/test_formats.py compares the named patterns with Oniguruma on random text.  This one needs another
+# spelling in Oniguruma: under (?i) "st" would match the ligature U+FB06, and [\p{L}] the mark U+0345, which no class of
+# the `regex` package matches.
+_SPELLED = {
+    PATTERNS["clip"].steps[0]: r"(?i:<\|[s]tartoftext\|>|<\|endoftext\|>|'s|'t|'re|'ve|'m|'ll|'d)"
+    r"|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}\u0345]+"
+}
+_READ = {there: here for here, there in _SPELLED.items()}
+_SAFE = {_SPELLED.get(step, step) for row in PATTERNS.values() for step in row.steps}
+_SAFE |= {with_line_ends(step) for step in _SAFE}
 
 
 def read_normalizers(value: object, *, path: StrPath) -> tuple[Normalizer, ...]:
@@ -174,3 +189,35 @@ def write_replace(rule: Replace) -> dict[str, Any]:
     """Return a Replace, of a normalizer or a decoder; `PatternError` on a regex that Oniguruma reads differently."""
     source = {"Regex": to_oniguruma([rule.pattern])[0]} if rule.is_regex else {"String": rule.pattern}
     return {"type": "Replace", "pattern": source, "content": rule.content}
+
+
+def to_oniguruma(steps: Sequence[str]) -> list[str]:
+    """Translate a chain of regexes of the `regex` package to Oniguruma.
+
+    Raises `PatternError` on a construct that may mean something else in Oniguruma.
+    """
+    spelled = [_SPELLED.get(step, step) for step in steps]
+    for step in spelled:
+        if step not in _SAFE:
+            safe_import("bbpe.formats.huggingface.oniguruma")
+            from .oniguruma import check_agreed
+
+            check_agreed(step)
+    return spelled
+
+
+def from_oniguruma(source: str, *, path: StrPath, place: str) -> str:
+    r"""Translate a regex of a `tokenizer.json` to the dialect of the `regex` package.
+
+    Raises `PatternError` with file and position on a construct that may mean something else in the `regex` package and
+    has no other spelling.
+
+    >>> from_oniguruma(r"\p{N}{1,3}+|\s+", path="tokenizer.json", place="pre_tokenizer")
+    '(?:\\p{N}{1,3})+|\\s+'
+    """
+    if source in _SAFE:
+        return _READ.get(source, source)
+    safe_import("bbpe.formats.huggingface.oniguruma")
+    from .oniguruma import translated
+
+    return translated(source, path=path, place=place)

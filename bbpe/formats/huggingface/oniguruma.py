@@ -57,7 +57,7 @@ def check_agreed(source: str) -> None:
 
 
 def translated(source: str, *, path: StrPath, place: str) -> str:
-    """Return a regex of Oniguruma in the dialect of the `regex` package; `dialects.from_oniguruma` has the errors."""
+    """Return a regex of Oniguruma in the dialect of the `regex` package; the errors are those of `from_oniguruma`."""
     where = f"{path}: {place}: "
     try:
         check_size((source,))

@@ -35,8 +35,7 @@ from ...splitting.patterns import PATTERNS, Pattern, recognise
 from ...splitting.regexes import compiled
 from ..common.reading import Fields, parts_of
 from .decoders import read_prepend_scheme
-from .dialects import from_oniguruma, to_oniguruma
-from .normalizers import read_pattern
+from .normalizers import from_oniguruma, read_pattern, to_oniguruma
 
 _GPT2 = PATTERNS["gpt2"].steps[0]
 _KNOWN = (

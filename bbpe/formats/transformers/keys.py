@@ -32,8 +32,8 @@ def byte_level(files: ClassFiles) -> ClassParts:
 
 def _split(pattern: str, drops_gaps: bool) -> dict[str, Any]:
     if pattern in PATTERNS:
-        safe_import("bbpe.formats.huggingface.dialects")
-        from ..huggingface.dialects import to_oniguruma
+        safe_import("bbpe.formats.huggingface.normalizers")
+        from ..huggingface.normalizers import to_oniguruma
 
         pattern = to_oniguruma(PATTERNS[pattern].steps)[0]
     behavior = "Removed" if drops_gaps else "Isolated"
