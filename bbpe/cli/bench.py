@@ -21,8 +21,7 @@ from bbpe.records import asdict, dataclass
 from bbpe.text import counted, text_bytes
 
 from .command import Command, add_pattern, load_named, positive
-from .streams import add_reading, as_files, say, say_json
-from .watch import Watch, add_progress, watched
+from .streams import Watch, add_progress, add_reading, as_files, say, say_json, watched
 
 _OURS = "bbpe"
 _PEERS = ("tiktoken", "tokenizers")

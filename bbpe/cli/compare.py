@@ -9,8 +9,7 @@ import bbpe
 from .command import Command, add_pattern, load_named, positive
 from .eval import short_names
 from .outputs import check_output, inputs_of
-from .streams import add_reading, as_files, say, say_json
-from .watch import add_progress, progress_of
+from .streams import add_progress, add_reading, as_files, progress_of, say, say_json
 
 
 def _add_arguments(parser: ArgumentParser) -> None:

@@ -16,8 +16,7 @@ from bbpe.tokenizer import Tokenizer
 
 from .command import Command, add_format, add_pattern, load_named
 from .outputs import check_output, inputs_of
-from .streams import as_files, chunks_of, say, say_json
-from .watch import Watch, add_progress, watched
+from .streams import Watch, add_progress, as_files, chunks_of, say, say_json, watched
 
 _SHOWN = 10
 # whose readers are told the pattern

@@ -14,8 +14,7 @@ from .command import Command, pattern_of
 from .counting import add_corpus, add_counting, counting_of, is_streamed, stdin_texts
 from .outputs import check_output, inputs_of
 from .parsers import UsageError
-from .streams import STDIN, STDIN_FILE, say, say_json
-from .watch import add_progress
+from .streams import STDIN, STDIN_FILE, add_progress, say, say_json
 
 
 def _add_arguments(parser: ArgumentParser) -> None:

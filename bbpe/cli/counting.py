@@ -12,8 +12,7 @@ from typing import Any
 from bbpe.counting.options import Counting
 
 from .command import positive
-from .streams import STDIN_FILE, add_reading, check_stdin, stdin
-from .watch import progress_of
+from .streams import STDIN_FILE, add_reading, check_stdin, progress_of, stdin
 
 
 def add_corpus(parser: ArgumentParser) -> _ArgumentGroup:

@@ -12,8 +12,7 @@ from bbpe.errors import TokenIdError
 from . import npy
 from .command import Command, add_tokenizer, load_tokenizer
 from .lines import add_lines, convert_lines, lines_of
-from .streams import chunks_of, label_of, names_of, write
-from .watch import add_progress, watched
+from .streams import add_progress, chunks_of, label_of, names_of, watched, write
 
 if TYPE_CHECKING:
     from bbpe.tokenizer import Tokenizer

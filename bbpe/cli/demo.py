@@ -12,17 +12,16 @@ from itertools import islice
 from pathlib import Path
 
 import bbpe
-from bbpe.cli import display
 from bbpe.errors import BBPEError, CorpusError
 from bbpe.files import local_path
 from bbpe.records import asdict, dataclass
-from bbpe.report.terminal import line_columns
+from bbpe.report.terminal import line_columns, sample
 from bbpe.text import counted
 from bbpe.tokenizer import Tokenizer
 
 from .command import Command, positive
 from .outputs import Inputs, check_output
-from .streams import say, say_json
+from .streams import say, say_json, shows_colour
 
 _VOCAB_SIZE = 16_000
 _SPECIAL_TOKENS = ("<|endoftext|>",)
@@ -163,8 +162,8 @@ def _show_sample(tokenizer: Tokenizer, path: Path, text: bytes, *, colour: str) 
     head = b"".join(islice((line for line in text.splitlines(keepends=True) if line.strip()), _SAMPLE_LINES))
     tokens = [tokenizer.id_to_token(token_id) for token_id in tokenizer.encode_bytes(head)]
     say(f"sample   the first lines of {path.name}, a token a field")
-    coloured = colour == "always" or (colour == "auto" and display.shows_colour(sys.stdout))
-    say(display.sample(tokens, colour=coloured, most=line_columns()).rstrip("\n"))
+    coloured = colour == "always" or (colour == "auto" and shows_colour(sys.stdout))
+    say(sample(tokens, colour=coloured, most=line_columns()).rstrip("\n"))
 
 
 COMMAND = Command(_add_arguments, _run)

@@ -19,8 +19,7 @@ from .command import Command, load_tokenizer, number
 from .lines import add_lines, add_texts, convert_lines, encoded, speller
 from .outputs import check_output, inputs_of
 from .parsers import UsageError
-from .streams import STDIN, STDIN_FILE, names_of, size_of, stdin, stdin_chunks, write
-from .watch import Watch, add_progress, watched
+from .streams import STDIN, STDIN_FILE, Watch, add_progress, names_of, size_of, stdin, stdin_chunks, watched, write
 
 #: How many ids are written at once.
 _WORDS = 1 << 16

@@ -15,8 +15,7 @@ from .command import Command, add_format, add_tokenizer, load_named, positive
 from .counting import add_corpus, add_counting, counting_of
 from .outputs import check_output, inputs_of
 from .parsers import UsageError
-from .streams import as_files, say, say_json
-from .watch import add_progress
+from .streams import add_progress, as_files, say, say_json
 
 
 def _add_arguments(parser: ArgumentParser) -> None:

@@ -10,8 +10,7 @@ from bbpe.published.names import name_for_model
 from bbpe.published.table import ALIASES, PUBLISHED
 
 from .command import Command
-from .streams import say
-from .watch import add_progress, watched
+from .streams import add_progress, say, watched
 
 
 def _add_arguments(parser: ArgumentParser) -> None:

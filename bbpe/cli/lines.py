@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from .command import add_tokenizer
 from .parsers import UsageError
-from .streams import add_reading, chunks_of, files_of, flush, label_of, write
-from .watch import watched
+from .streams import add_reading, chunks_of, files_of, flush, label_of, watched, write
 
 if TYPE_CHECKING:
     from bbpe.corpus.files import Format

@@ -8,8 +8,7 @@ import bbpe
 from bbpe.records import replace
 
 from .command import Command, add_tokenizer, load_tokenizer, positive, whole
-from .streams import add_reading, as_files, say, say_json
-from .watch import add_progress, progress_of
+from .streams import add_progress, add_reading, as_files, progress_of, say, say_json
 
 
 def _add_arguments(parser: ArgumentParser) -> None:

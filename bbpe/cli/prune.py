@@ -16,8 +16,7 @@ from .command import Command, add_format, add_tokenizer, load_tokenizer, positiv
 from .counting import add_on_error
 from .outputs import check_output, inputs_of
 from .parsers import UsageError
-from .streams import add_reading, as_files, say, say_json
-from .watch import add_progress, progress_of
+from .streams import add_progress, add_reading, as_files, progress_of, say, say_json
 
 
 def _add_arguments(parser: ArgumentParser) -> None:

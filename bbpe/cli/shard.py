@@ -17,8 +17,7 @@ from bbpe.threads import thread_count
 
 from .command import Command, add_pattern, load_named, positive
 from .parsers import UsageError
-from .streams import add_reading, named_file, say, say_json
-from .watch import add_progress, progress_of
+from .streams import add_progress, add_reading, named_file, progress_of, say, say_json
 
 
 def _add_arguments(parser: ArgumentParser) -> None:

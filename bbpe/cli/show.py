@@ -9,8 +9,7 @@ from bbpe.report.terminal import line_columns, shown
 from bbpe.text import shortened
 
 from .command import Command
-from .display import shows_colour
-from .streams import STDIN, say, say_json, stdin
+from .streams import STDIN, say, say_json, shows_colour, stdin
 from .view import add_tokenizers, tokenizers_of
 
 

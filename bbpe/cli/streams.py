@@ -1,22 +1,27 @@
-"""Standard input and output, and files in their place, a chunk at a time."""
+"""Standard input and output, and files in their place, a chunk at a time; progress on standard error.
+
+`Watch` says how much of its input a command has read.
+"""
 
 from __future__ import annotations
 
 import errno
 import json
+import os
 import sys
-from argparse import ArgumentParser, ArgumentTypeError, _ArgumentGroup
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from argparse import ArgumentParser, ArgumentTypeError, Namespace, _ArgumentGroup
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from io import BufferedReader
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, TextIO, TypeVar, cast
 
 from bbpe.corpus.files import FORMATS, File, Format, check_head, corpus_paths
 from bbpe.corpus.sources import Reading
 from bbpe.corpus.urls import path_of
+from bbpe.progress import DELAY, JsonProgress, Progress, ProgressBar
 
 from .parsers import UsageError
 
@@ -26,6 +31,7 @@ STDIN = "-"
 STDIN_FILE = "/dev/stdin"
 _CHUNK_BYTES = 1 << 20
 _INPUT, _OUTPUT = "standard input", "standard output"
+_Item = TypeVar("_Item")
 
 
 def add_reading(parser: ArgumentParser | _ArgumentGroup) -> None:
@@ -159,6 +165,11 @@ def say_json(record: object) -> None:
     say(json.dumps(record))
 
 
+def shows_colour(stream: TextIO) -> bool:
+    """Whether a stream is a terminal whose user has not asked for none (https://no-color.org)."""
+    return stream.isatty() and not os.environ.get("NO_COLOR")
+
+
 def _check_output() -> None:
     if sys.stdout is None:
         raise OSError(errno.EBADF, "it is closed", _OUTPUT)
@@ -167,3 +178,54 @@ def _check_output() -> None:
 def _of_output(error: OSError) -> OSError:
     error.filename = error.filename or _OUTPUT
     return error
+
+def add_progress(parser: ArgumentParser) -> None:
+    """Add how progress is shown."""
+    parser.add_argument(
+        "--progress", choices=("bar", "json", "none"), default="bar", help="what to write to stderr (default: bar)"
+    )
+    parser.add_argument("--quiet", action="store_const", const="none", dest="progress", help="as --progress none")
+
+
+def progress_of(args: Namespace) -> Any:
+    """Return the `progress` argument that the command line asks for."""
+    return JsonProgress(sys.stderr) if args.progress == "json" else args.progress == "bar"
+
+
+class Watch:
+    """Counts what a command has done of one phase, and reports it."""
+
+    def __init__(self, report: Callable[[Progress], None], phase: str, total: int | None, unit: str) -> None:
+        self.report, self._phase, self._total, self._unit, self._done = report, phase, total, unit, 0
+        self.add(0)
+
+    def add(self, more: int) -> None:
+        """Report that `more` further units are done."""
+        self._done += more
+        self.report(Progress(self._phase, self._done, self._total, self._unit))
+
+    def over(self, items: Iterable[_Item], size: Callable[[_Item], int]) -> Iterator[_Item]:
+        """Yield items, each of which is done when the next one is asked for."""
+        for item in items:
+            yield item
+            self.add(size(item))
+
+
+@contextmanager
+def watched(
+    args: Namespace, phase: str, total: int | None = None, unit: str = "bytes", *, writes: bool = False
+) -> Iterator[Watch]:
+    """Return what a command counts its work with; a bar appears after `DELAY` seconds.
+
+    A command that `writes` its results bit by bit shows no bar among them on a terminal.
+    """
+    progress = progress_of(args)
+    if writes and progress is True and sys.stdout is not None and sys.stdout.isatty():
+        progress = False
+    shown: AbstractContextManager[Any] = ProgressBar(delay=DELAY) if progress is True else nullcontext(progress)
+    with shown as report:
+        yield Watch(report or _silent, phase, total, unit)
+
+
+def _silent(progress: Progress) -> None:
+    pass

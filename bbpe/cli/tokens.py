@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from .command import Command, load_tokenizer, positive
 from .lines import add_texts, lines_of, selection_of
-from .streams import chunks_of, files_of, label_of, say, say_json, size_of, write
-from .watch import Watch, add_progress, watched
+from .streams import Watch, add_progress, chunks_of, files_of, label_of, say, say_json, size_of, watched, write
 
 if TYPE_CHECKING:
     from bbpe.tokenizer import Tokenizer

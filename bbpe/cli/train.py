@@ -19,8 +19,7 @@ from .command import Command, add_format, number, pattern_of, positive
 from .counting import add_corpus, add_counting, counting_of, is_streamed, stdin_texts
 from .outputs import check_output, inputs_of
 from .parsers import UsageError
-from .streams import STDIN, STDIN_FILE, say, say_json
-from .watch import add_progress, progress_of
+from .streams import STDIN, STDIN_FILE, add_progress, progress_of, say, say_json
 
 Model: TypeAlias = bbpe.BPE | bbpe.WordPiece | bbpe.Unigram
 

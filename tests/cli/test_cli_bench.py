@@ -9,7 +9,7 @@ import pytest
 
 import bbpe
 from bbpe.cli import bench, main
-from bbpe.cli.watch import Watch
+from bbpe.cli.streams import Watch
 
 
 def test_against_a_peer(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -14,9 +14,9 @@ from commands import SMALL, TEXT, TOK, Call
 from vocabularies import added, document
 
 import bbpe
-from bbpe.cli import bench, demo, display, outputs
+from bbpe.cli import bench, demo, outputs, streams
 from bbpe.cli import convert as converting
-from bbpe.cli.watch import Watch
+from bbpe.cli.streams import Watch
 from bbpe.report.verify import Difference
 
 pytestmark = pytest.mark.usefixtures("here")
@@ -187,8 +187,8 @@ def test_tokens_in_colour_and_with_ids(call: Call, monkeypatch: pytest.MonkeyPat
         monkeypatch.delenv("NO_COLOR", raising=False)
         if value is not None:
             monkeypatch.setenv("NO_COLOR", value)
-        assert display.shows_colour(stream) is colour
-    assert not display.shows_colour(io.StringIO())
+        assert streams.shows_colour(stream) is colour
+    assert not streams.shows_colour(io.StringIO())
 
 
 @pytest.mark.parametrize("most", [-1, 0, 1])

@@ -19,8 +19,7 @@ from bbpe.cli import decode, encode, npy
 from bbpe.cli import eval as evaluating
 from bbpe.cli.command import load_named, whole
 from bbpe.cli.counting import share
-from bbpe.cli.streams import as_files, files_of, label_of, names_of, size_of
-from bbpe.cli.watch import Watch, watched
+from bbpe.cli.streams import Watch, as_files, files_of, label_of, names_of, size_of, watched
 
 # -- arguments and errors -----------------------------------------------------------------------------
 
@@ -217,7 +216,7 @@ def test_progress_goes_where_it_is_wanted(monkeypatch: pytest.MonkeyPatch) -> No
         def __call__(self, progress: Any) -> None:
             seen.append("bar")
 
-    monkeypatch.setattr("bbpe.cli.watch.ProgressBar", Bar)
+    monkeypatch.setattr("bbpe.cli.streams.ProgressBar", Bar)
     for terminal in (True, False):
         monkeypatch.setattr(sys, "stdout", SimpleNamespace(isatty=lambda terminal=terminal: terminal))
         for asked, writes in (("bar", True), ("bar", False), ("none", True), ("none", False), ("json", True)):

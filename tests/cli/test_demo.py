@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 import bbpe
-from bbpe.cli import display, main
+from bbpe.cli import main, streams
+from bbpe.report.terminal import sample
 
 Call = Callable[..., tuple[int, bytes, str]]
 
@@ -95,9 +96,9 @@ def test_the_demo_without_sources_says_so(call: Call, tmp_path: Path, monkeypatc
 
 def test_a_sample_cannot_break_the_terminal() -> None:
     tokens = [b"ok", b"\xe6\xb7", b"\xb1", b"\x1b[2J", b"\x00\x7f\x07", "\u202e\u200b\ud55c".encode(), b"a\nb", b""]
-    plain = display.sample(tokens, colour=False)
+    plain = sample(tokens, colour=False)
     assert plain == "[ok][\\xe6\\xb7][\\xb1][\\x1b[2J][\\x00\\x7f\\x07][\\u202e\\u200b한][a\\nb]\n[]"
-    coloured = display.sample(tokens, colour=True)
+    coloured = sample(tokens, colour=True)
     for line in coloured.split("\n"):
         assert line.count("\x1b[0m") == line.count("\x1b[48;5;") == line.count("\x1b") // 2
 
@@ -105,7 +106,7 @@ def test_a_sample_cannot_break_the_terminal() -> None:
 def test_every_pair_of_bytes_can_be_shown() -> None:
     for first in range(256):
         for second in range(256):
-            shown = display.sample([bytes((first, second))], colour=False)
+            shown = sample([bytes((first, second))], colour=False)
             assert shown.replace("\n", "").isprintable()
 
 
@@ -115,7 +116,7 @@ def test_colour_needs_a_willing_terminal(monkeypatch: pytest.MonkeyPatch) -> Non
             return True
 
     monkeypatch.delenv("NO_COLOR", raising=False)
-    assert display.shows_colour(Terminal())
-    assert not display.shows_colour(io.StringIO())
+    assert streams.shows_colour(Terminal())
+    assert not streams.shows_colour(io.StringIO())
     monkeypatch.setenv("NO_COLOR", "1")
-    assert not display.shows_colour(Terminal())
+    assert not streams.shows_colour(Terminal())

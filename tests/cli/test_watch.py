@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 import bbpe
-from bbpe.cli import COMMANDS, main
-from bbpe.cli import watch as watching
+from bbpe.cli import COMMANDS, main, streams
 
 #: What takes no longer than a user waits, shows what it does itself, or goes on until it is stopped.
 WITHOUT = {"demo", "counts", "shards", "inspect", "view", "show", "serve", "completion"}
@@ -71,7 +70,7 @@ def test_json_lines_and_silence(
 def test_a_bar_stands_on_standard_error_and_not_among_results_on_a_terminal(
     words: str, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watching, "DELAY", 0.0)
+    monkeypatch.setattr(streams, "DELAY", 0.0)
     assert main(words.split()) == 0
     out, err = capfd.readouterr()
     assert " in " in err
