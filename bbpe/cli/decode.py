@@ -8,8 +8,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from bbpe.errors import TokenIdError
+from bbpe.files import local_path
+from bbpe.lazy import np, npt
+from bbpe.text import counted
 
-from . import npy
 from .command import Command, add_tokenizer, load_tokenizer
 from .lines import add_lines, convert_lines, lines_of
 from .streams import add_progress, chunks_of, label_of, names_of, watched, write
@@ -21,6 +23,10 @@ if TYPE_CHECKING:
 _Reader: TypeAlias = Callable[[bytes, str], list[int]]
 # 2**32 has ten digits
 _LONGEST_ID = 10
+#: The ids of an array that are read at once.
+_BLOCK = 1 << 16
+#: The functions of NumPy that read the header of a file, by the version of the file.
+_HEADERS = {(1, 0): "read_array_header_1_0", (2, 0): "read_array_header_2_0"}
 # what lists have around and between ids
 _BLANKS = bytes.maketrans(b"[](),", b" " * 5)
 
@@ -45,7 +51,7 @@ def _run(args: Namespace) -> int:
             if args.pieces:
                 blocks: Iterable[Any] = _rows(name, read)
             else:
-                blocks = npy.blocks(name) if name.endswith(".npy") else _text_blocks(name)
+                blocks = array_blocks(name) if name.endswith(".npy") else _text_blocks(name)
             for ids in watch.over(blocks, len):
                 write(tokenizer.decode_bytes(ids))
     return 0
@@ -106,6 +112,28 @@ def _words(chunks: Iterable[bytes]) -> Iterator[list[bytes]]:
             words, torn = [*words, torn], b""
         yield words
     yield torn.split()
+
+
+def array_blocks(path: str) -> Iterator[npt.NDArray[np.integer]]:
+    """Yield the ids of an .npy file in order, some at a time.
+
+    Raises `TokenIdError` naming the file when it holds no one-dimensional array of integers, or not all of it.
+    """
+    # read, not mapped: a file that somebody cuts off would end the process
+    with local_path(path, "arrays of ids are not read from URLs", "copy it to this machine first").open("rb") as file:
+        try:
+            headers: Any = np.lib.format
+            shape, _, dtype = getattr(headers, _HEADERS[headers.read_magic(file)])(file)
+        except (ValueError, EOFError, KeyError) as error:
+            raise TokenIdError(f"{path}: expected an .npy array of ids: {error}") from error
+        if len(shape) != 1 or dtype.kind not in "iu":
+            raise TokenIdError(f"{path}: expected an .npy array of integers with one dimension")
+        for start in range(0, shape[0], _BLOCK):
+            ids = np.fromfile(file, dtype, min(_BLOCK, shape[0] - start))
+            if len(ids) < min(_BLOCK, shape[0] - start):
+                end = f"{start + len(ids):,} of {counted(shape[0], 'id')}"
+                raise TokenIdError(f"{path}: it ends after {end}; expected all of them")
+            yield ids
 
 
 COMMAND = Command(_add_arguments, _run)

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 
 from bbpe.corpus.sources import Texts
 from bbpe.encoding.engine import Ids
 from bbpe.encoding.file_ids import Document, FileEncoder
+from bbpe.files import replacing
+from bbpe.lazy import np, npt
 from bbpe.pipeline.special_tokens import Selection
 from bbpe.tokenizer import Tokenizer
 
-from . import npy
 from .command import Command, load_tokenizer, number
 from .lines import add_lines, add_texts, convert_lines, encoded, speller
 from .outputs import check_output, inputs_of
@@ -23,6 +25,8 @@ from .streams import STDIN, STDIN_FILE, Watch, add_progress, names_of, size_of, 
 
 #: How many ids are written at once.
 _WORDS = 1 << 16
+#: The header of an .npy file, which is that of `numpy.lib.format`, version 1.0.
+_HEADER_BYTES = 128
 
 
 def _add_arguments(parser: ArgumentParser) -> None:
@@ -59,7 +63,7 @@ def _run(args: Namespace) -> int:
 
 def _write(args: Namespace, tokenizer: Tokenizer, documents: Iterable[Document]) -> None:
     if args.numpy is not None:
-        with npy.writer(args.numpy) as write_ids:
+        with array_writer(args.numpy) as write_ids:
             for ids in chain.from_iterable(document.parts for document in documents):
                 write_ids(ids)
         return
@@ -140,6 +144,34 @@ def _write_joined(blocks: Iterable[list[str]], start: str, separator: str, end: 
         write((between + separator.join(words)).encode())
         between = separator
     write(end.encode())
+
+
+@contextmanager
+def array_writer(path: str) -> Iterator[Callable[[npt.NDArray[np.uint32]], None]]:
+    """Yield a function that appends ids to a uint32 array, which becomes the .npy file `path` at the end of the block.
+
+    Raises `OSError` naming `path`.
+    """
+    count = 0
+    with replacing(path) as file:
+        file.write(_header(0))
+
+        def write_ids(ids: npt.NDArray[np.uint32]) -> None:
+            nonlocal count
+            count += len(ids)
+            file.write(ids.astype("<u4").tobytes())
+
+        yield write_ids
+        # the length shows only now
+        file.seek(0)
+        file.write(_header(count))
+
+
+def _header(count: int) -> bytes:
+    # padded to a fixed size, so that the length can be written over
+    fields = f"{{'descr': '<u4', 'fortran_order': False, 'shape': ({count},), }}".encode()
+    size = _HEADER_BYTES - 10
+    return b"\x93NUMPY\x01\x00" + size.to_bytes(2, "little") + fields.ljust(size - 1) + b"\n"
 
 
 COMMAND = Command(_add_arguments, _run)

@@ -15,7 +15,7 @@ import pytest
 from commands import TEXT, TOK, Call
 
 import bbpe
-from bbpe.cli import decode, encode, npy
+from bbpe.cli import decode, encode
 from bbpe.cli import eval as evaluating
 from bbpe.cli.command import load_named, whole
 from bbpe.cli.counting import share
@@ -184,15 +184,15 @@ def test_ids_in_any_writing() -> None:
 @pytest.mark.parametrize("version", [(1, 0), (2, 0)])
 @pytest.mark.parametrize("block", [1, 3, 7, 100])
 def test_arrays_a_block_at_a_time(version: Any, block: int, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(npy, "_BLOCK", block)
+    monkeypatch.setattr(decode, "_BLOCK", block)
     ids = np.array(TOK.encode("see my dogs"), np.int32)
     with Path("x.npy").open("wb") as file:
         np.lib.format.write_array(file, ids, version)
-    found = list(npy.blocks("x.npy"))
+    found = list(decode.array_blocks("x.npy"))
     assert np.concatenate(found).tolist() == ids.tolist()
     assert max(map(len, found)) <= block
     assert call("decode -t t.json x.npy")[:2] == (0, "see my dogs")
-    with npy.writer("y.npy") as write:
+    with encode.array_writer("y.npy") as write:
         for at in range(0, len(ids), 2):
             write(ids[at : at + 2].astype(np.uint32))
     assert np.load("y.npy").tolist() == ids.tolist()
