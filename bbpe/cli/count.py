@@ -10,8 +10,7 @@ from bbpe.counting.count import count_files, count_texts
 from bbpe.counting.counts import PretokenCounts
 from bbpe.records import asdict
 
-from .command import Command, pattern_of
-from .counting import add_corpus, add_counting, counting_of, is_streamed, stdin_texts
+from .command import Command, add_corpus, add_counting, counting_of, is_streamed, pattern_of, stdin_texts
 from .outputs import check_output, inputs_of
 from .parsers import UsageError
 from .streams import STDIN, STDIN_FILE, add_progress, say, say_json

@@ -11,8 +11,7 @@ from bbpe.records import replace
 from bbpe.splitting.patterns import get_pattern
 from bbpe.text import counted
 
-from .command import Command, add_format, add_tokenizer, load_named, positive
-from .counting import add_corpus, add_counting, counting_of
+from .command import Command, add_corpus, add_counting, add_format, add_tokenizer, counting_of, load_named, positive
 from .outputs import check_output, inputs_of
 from .parsers import UsageError
 from .streams import add_progress, as_files, say, say_json

@@ -13,10 +13,9 @@ from bbpe.lazy import np
 from bbpe.text import counted
 
 from .command import Command, add_format, add_tokenizer, load_tokenizer, positive
-from .counting import add_on_error
 from .outputs import check_output, inputs_of
 from .parsers import UsageError
-from .streams import add_progress, add_reading, as_files, progress_of, say, say_json
+from .streams import add_on_error, add_progress, add_reading, as_files, progress_of, say, say_json
 
 
 def _add_arguments(parser: ArgumentParser) -> None:

@@ -7,8 +7,7 @@ from argparse import ArgumentParser, Namespace
 import bbpe
 from bbpe.records import asdict
 
-from .command import Command, load_named, positive, whole
-from .counting import share
+from .command import Command, load_named, positive, share, whole
 from .streams import say, say_json
 
 

@@ -41,6 +41,12 @@ def add_reading(parser: ArgumentParser | _ArgumentGroup) -> None:
     parser.add_argument("--input-format", choices=FORMATS, help=how)
 
 
+def add_on_error(parser: ArgumentParser | _ArgumentGroup) -> None:
+    """Add what happens to lines that cannot be read."""
+    wrong = "lines of JSON that cannot be read: end there, or leave them out (default: raise)"
+    parser.add_argument("--on-error", choices=("raise", "skip"), default="raise", help=wrong)
+
+
 def chunks_of(name: str, input_format: Format | None = "text") -> Iterator[bytes]:
     """Yield the bytes of a text file, or of standard input for "-", in chunks of at most 1 MiB.
 

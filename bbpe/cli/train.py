@@ -15,8 +15,18 @@ from bbpe.records import fields
 from bbpe.text import counted
 from bbpe.tokenizer import Tokenizer
 
-from .command import Command, add_format, number, pattern_of, positive
-from .counting import add_corpus, add_counting, counting_of, is_streamed, stdin_texts
+from .command import (
+    Command,
+    add_corpus,
+    add_counting,
+    add_format,
+    counting_of,
+    is_streamed,
+    number,
+    pattern_of,
+    positive,
+    stdin_texts,
+)
 from .outputs import check_output, inputs_of
 from .parsers import UsageError
 from .streams import STDIN, STDIN_FILE, add_progress, progress_of, say, say_json

@@ -17,8 +17,7 @@ from commands import TEXT, TOK, Call
 import bbpe
 from bbpe.cli import decode, encode
 from bbpe.cli import eval as evaluating
-from bbpe.cli.command import load_named, whole
-from bbpe.cli.counting import share
+from bbpe.cli.command import load_named, share, whole
 from bbpe.cli.streams import Watch, as_files, files_of, label_of, names_of, size_of, watched
 
 # -- arguments and errors -----------------------------------------------------------------------------
