@@ -8,11 +8,12 @@ terminal, it writes separate lines from time to time.
 from __future__ import annotations
 
 import json
+import math
 import shutil
 import sys
 import time
 from types import TracebackType
-from typing import Protocol, Self, TextIO
+from typing import Self, TextIO, TypeAlias
 
 from .lazy import safe_import
 from .records import dataclass
@@ -55,7 +56,9 @@ class ProgressBar:
     """
 
     def __init__(self, *, stream: TextIO | None = None, delay: float = 0.0) -> None:
-        self._stream, self._delay = sys.stderr if stream is None else stream, delay
+        self._stream = sys.stderr if stream is None else stream
+        # in a process without a console, sys.stderr is None, and nothing is ever shown
+        self._delay = math.inf if self._stream is None else delay
         self._painter: _Painter | None = None
         self._last = Progress("", 0, None, "")
         self._opened = self._started = self._last_drawn = self._last_call = 0.0
@@ -181,77 +184,43 @@ def _duration(seconds: float) -> str:
     return f"{minutes // 60}:{minutes % 60:02}:{rest:02}" if minutes >= 60 else f"{minutes}:{rest:02}"
 
 
-class _Painter(Protocol):
-    """An output for progress; `interval` is the least time between two drawings of a phase, in seconds."""
-
-    interval: float
-
-    def begin(self, progress: Progress) -> None: ...
-
-    def write_line(self, line: str) -> None: ...
-
-    def draw(self, progress: Progress, text: str) -> None: ...
-
-    def end(self, progress: Progress, text: str) -> None: ...
-
-    def close(self) -> None: ...
-
-
 class _Lines:
-    """Separate lines, for a log."""
+    """Lines of text: separate ones for a log, or one of a terminal that is overwritten until its phase ends."""
 
-    interval = 5.0
-
-    def __init__(self, stream: TextIO) -> None:
-        self.stream = stream
-
-    def begin(self, progress: Progress) -> None:
-        pass
-
-    def write_line(self, line: str) -> None:
-        self.stream.write(f"{line}\n")
-        self.stream.flush()
-
-    def draw(self, progress: Progress, text: str) -> None:
-        self.stream.write(f"{progress.phase}  {text}\n")
-        self.stream.flush()
-
-    def end(self, progress: Progress, text: str) -> None:
-        self.draw(progress, text)
-
-    def close(self) -> None:
-        pass
-
-
-class _OneLine:
-    """One line of a terminal, overwritten until its phase ends."""
-
-    interval = 0.1
-
-    def __init__(self, stream: TextIO) -> None:
-        self.stream, self.width = stream, 0
+    def __init__(self, stream: TextIO, *, is_terminal: bool = False) -> None:
+        self._stream, self._is_terminal, self._width = stream, is_terminal, 0
+        #: The least time between two drawings of a phase, in seconds.
+        self.interval = 0.1 if is_terminal else 5.0
 
     def begin(self, progress: Progress) -> None:
-        self.width = 0
+        self._width = 0
 
     def write_line(self, line: str) -> None:
-        self.stream.write("\r" + line.ljust(self.width) + "\n")
-        self.width = 0
+        self._write(line, "\n")
+        self._width = 0
 
     def draw(self, progress: Progress, text: str) -> None:
+        line = f"{progress.phase}  {text}"
+        if not self._is_terminal:
+            self.write_line(line)
+            return
         # terminals wrap a line that fills the last column
-        line = f"{progress.phase}  {text}"[: shutil.get_terminal_size().columns - 1]
-        self.stream.write("\r" + line.ljust(self.width))
-        self.stream.flush()
-        self.width = len(line)
+        line = line[: shutil.get_terminal_size().columns - 1]
+        self._write(line, "")
+        self._width = len(line)
 
     def end(self, progress: Progress, text: str) -> None:
         self.draw(progress, text)
-        self.stream.write("\n")
-        self.stream.flush()
+        if self._is_terminal:
+            self._stream.write("\n")
+            self._stream.flush()
 
     def close(self) -> None:
         pass
+
+    def _write(self, line: str, end: str) -> None:
+        self._stream.write(("\r" if self._is_terminal else "") + line.ljust(self._width) + end)
+        self._stream.flush()
 
 
 class _RichBar:
@@ -260,19 +229,13 @@ class _RichBar:
     interval = 0.1
 
     def __init__(self, stream: TextIO) -> None:
-        safe_import("rich.console")
-        from rich.console import Console
-        safe_import("rich.progress")
-        from rich.progress import BarColumn, TextColumn
-        safe_import("rich.progress")
-        from rich.progress import Progress as RichProgress
-
+        rich, console = safe_import("rich.progress"), safe_import("rich.console").Console(file=stream)
         # no refresh thread and no replaced sys.stdout, because a callback must not affect the rest of the program
-        self._rich = RichProgress(
-            TextColumn("{task.description}", markup=False),
-            BarColumn(),
-            TextColumn("{task.fields[text]}", markup=False),
-            console=Console(file=stream),
+        self._rich = rich.Progress(
+            rich.TextColumn("{task.description}", markup=False),
+            rich.BarColumn(),
+            rich.TextColumn("{task.fields[text]}", markup=False),
+            console=console,
             auto_refresh=False,
             redirect_stdout=False,
             redirect_stderr=False,
@@ -288,41 +251,19 @@ class _RichBar:
     def draw(self, progress: Progress, text: str) -> None:
         self._rich.update(self._task, completed=progress.done, total=progress.total, text=text, refresh=True)
 
-    def end(self, progress: Progress, text: str) -> None:
-        self.draw(progress, text)
+    end = draw
 
     def close(self) -> None:
         self._rich.stop()
 
 
-class _Silence:
-    """No output."""
-
-    interval = float("inf")
-
-    def begin(self, progress: Progress) -> None:
-        pass
-
-    def write_line(self, line: str) -> None:
-        pass
-
-    def draw(self, progress: Progress, text: str) -> None:
-        pass
-
-    def end(self, progress: Progress, text: str) -> None:
-        pass
-
-    def close(self) -> None:
-        pass
+_Painter: TypeAlias = _Lines | _RichBar
 
 
-def _choose_painter(stream: TextIO | None) -> _Painter:
-    # in a process without a console, sys.stderr is None
-    if stream is None:
-        return _Silence()
-    if not stream.isatty():
+def _choose_painter(stream: TextIO) -> _Painter:
+    if stream is None or not stream.isatty():
         return _Lines(stream)
     try:
         return _RichBar(stream)
     except ImportError:
-        return _OneLine(stream)
+        return _Lines(stream, is_terminal=True)

@@ -259,7 +259,7 @@ def test_notes_before_and_after_a_phase(painter: Painter, clock: list[float]) ->
 def test_a_line_that_is_overwritten_leaves_nothing_of_the_longer_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "40")
     stream = Terminal()
-    line = progress._OneLine(stream)
+    line = progress._Lines(stream, is_terminal=True)
     for text in ("a long line of text", "short", "x" * 80):
         line.draw(Progress("read", 1, 2, "parts"), text)
     line.write_line("note")
