@@ -17,8 +17,9 @@ from ..core.wordpiece import WordPiece
 from ..encoding.engine import text_encoder
 from ..lazy import lazy_re, np
 from ..pipeline.special_tokens import NOTHING, Matcher, OptionMatcher
-from ..spec.models import WordLevelModel
-from ..spec.rules import AT_BLANKS, SPACE_MARK, Split, TokenOptions
+from ..records import replace
+from ..spec.models import UnigramModel, WordLevelModel
+from ..spec.rules import AT_BLANKS, ESCAPED_MARK, SPACE_MARK, Prepend, Replace, Split, TokenOptions
 from ..spec.spec import TokenizerSpec
 from ..text import WHITE_SPACE, Text, text_bytes
 from .alignment import align
@@ -34,8 +35,8 @@ class SlowPipeline:
     """Encodes texts by the rules of a spec in Python; the model of the spec gives the ids of each pretoken."""
 
     def __init__(self, spec: TokenizerSpec) -> None:
-        self.spec = spec
         encoder = text_encoder(spec, is_fused=False)
+        self.spec = spec = _unescaped(spec)
         self._encoder, model, symbols = encoder, encoder.encoder.model, spec.characters
         self._marks_blanks = symbols is not None and symbols.marks_blanks
         self._marks_pretokens = self._marks_blanks and bool(spec.rules.pre_tokenizers)
@@ -137,3 +138,17 @@ def _white_space_at_end(data: bytes) -> int:
     """Return the bytes of white space that a text ends with."""
     text = data.decode("utf-8", "surrogateescape")
     return len(text[len(text.rstrip(WHITE_SPACE)) :].encode())
+
+
+def _unescaped(spec: TokenizerSpec) -> TokenizerSpec:
+    """Let U+2581 stay in texts where the first rule makes its bytes of it, and the last one makes U+2581 of blanks.
+
+    The model then spells it by bytes, as no token has it, and blanks are blanks.
+    """
+    first, last = ESCAPED_MARK, Replace(" ", False, SPACE_MARK)
+    rules, is_float = spec.rules.normalizers, isinstance(spec.model, UnigramModel) and spec.model.is_float
+    if not is_float or spec.characters is None or len(rules) < 2 or (rules[0], rules[-1]) != (first, last):
+        return spec
+    kept = tuple(Prepend(" ") if rule == Prepend(SPACE_MARK) else rule for rule in rules[1:-1])
+    symbols = replace(spec.characters, marks_blanks=False)
+    return replace(spec, rules=replace(spec.rules, normalizers=kept), characters=symbols)
