@@ -74,19 +74,6 @@ def test_soups(tok: bbpe.Tokenizer) -> None:
         assert tok.encode_batch(column, threads=2) == tok.encode_batch(texts)
 
 
-@pytest.mark.parametrize("make", [
-    lambda tok: bbpe.train_from_iterator(["see my dogs"], 270, pattern=r"\w+(?=\s)|\W+|\w+"),
-    lambda tok: bbpe.train_from_iterator(["see my dogs"] * 5, 280, model="unigram"),
-    lambda tok: bbpe.train_from_iterator(["see my dogs"] * 5, 30, model="wordpiece"),
-])  # fmt: skip
-def test_other_models(tok: bbpe.Tokenizer, make: Callable[[bbpe.Tokenizer], bbpe.Tokenizer]) -> None:
-    made = make(tok)
-    for column in columns(TEXTS, pa.string()).values():
-        assert made.encode_batch(column) == made.encode_batch(TEXTS)
-        assert made.encode_batch_to_numpy(column) == made.encode_batch_to_numpy(TEXTS)
-        assert list(made.count_tokens_batch(column)) == list(made.count_tokens_batch(TEXTS))
-
-
 def test_empty_columns(tok: bbpe.Tokenizer) -> None:
     for column in (pa.array([]), pa.array([], pa.string()), pa.chunked_array([], pa.string_view())):
         assert tok.encode_batch(column) == []

@@ -80,13 +80,6 @@ def test_new_units_at_the_ends_of_texts() -> None:
     check(tok, texts)
 
 
-def test_other_models(tok_of: Callable[[str], bbpe.Tokenizer]) -> None:
-    texts = adversarial_strings(300, seed=12)
-    check(bbpe.train_from_iterator(texts, 700, model="unigram"), texts)
-    check(bbpe.train_from_iterator(texts, 700, model="wordpiece"), texts)
-    check(bbpe.train_from_iterator(texts, 700, model=bbpe.BPE(alphabet="chars", end_of_word="</w>")), texts)
-
-
 @pytest.mark.parametrize("by_rank", [True, False])
 def test_a_token_of_no_bytes(by_rank: bool) -> None:
     """Where whole pretokens may be tokens that merging does not make, the end of a text is none of them."""

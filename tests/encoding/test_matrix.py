@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pytest
 from rule_files import METASPACES, named, of_characters
+from strings import adversarial_strings, byte_soups
 from vocabularies import added, byte_level, document, keys, sequence, split, write_json
 
 import bbpe
@@ -38,7 +39,8 @@ TEXTS: dict[str, list[Text]] = {
     "bytes": [b"caf\xe9 <s>the\xff\x80", b"\xe4\xb8<s>\xad", b"\xff", b"\xf0\x9f\x98 see <a>\xf0\x9f\x98\x80"],
     "empty": ["", b""],
     "tokens": ["<s>", "</s><s><s>", "<s>" * 90, b"<s></s>", " <s> <a> "],
-    "long": [MIXED * 30, MIXED.encode() * 20 + b"\xff<s>", "thé\u2581 中 " * 200, "see my " * 6000],
+    "soups": [*adversarial_strings(30, seed=51, surrogates=True), *byte_soups(15, seed=53)],
+    "long": [MIXED * 30, MIXED.encode() * 20 + b"\xff<s>", "thé\u2581 中 " * 200, ("see my " + "dogs" * 20) * 400],
 }
 ALLOWED: list[Any] = ["all", {"<s>"}, ()]
 
@@ -72,6 +74,7 @@ VOCABULARIES: dict[str, Callable[[], bbpe.Tokenizer | dict[str, Any]]] = {
     "Unigram": lambda: _trained(model="unigram"),
     "words of characters": lambda: _trained(size=90, model=bbpe.BPE(alphabet="chars", end_of_word="</w>")),
     "Metaspace": lambda: of_characters(normalizer=None, pre_tokenizer=METASPACES[0]),
+    "characters without bytes": lambda: of_characters(fallback=False),
     "normalizers and options of tokens": _with_options,
     "a split of Python's": _foreign,
 }

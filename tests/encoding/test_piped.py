@@ -65,13 +65,8 @@ def test_it_is_the_definition(name: str) -> None:
         before, after = AROUND
         expected = [[*before, *slow.encode(text, matcher), *after] for text in given]
         assert [fast.to_list(text, matcher, AROUND) for text in given] == expected
-        assert [fast.to_array(text, matcher, None, AROUND).tolist() for text in given] == expected
-        plain = [ids[2:-1] for ids in expected]
-        assert fast.lists(given, matcher, None) == plain
-        assert [row.tolist() for row in fast.rows(given, matcher, 2)] == plain
+        assert fast.lists(given, matcher, None) == [ids[2:-1] for ids in expected]
         counts = [len(ids) - 3 for ids in expected]
-        assert [fast.count(text, matcher) for text in given] == counts
-        assert fast.counts(given, matcher).tolist() == counts
         for text, count in zip(given, counts, strict=True):
             assert (fast.count_up_to(text, 5, matcher) > 5) == (count > 5)
 
@@ -119,11 +114,10 @@ def test_marks_and_blanks() -> None:
         vocab, merges, bbpe.splitting.patterns.PATTERNS["none"], {"<s>": 1}, characters=characters,
         rules=TextRules(prefix=Prefix(" ")),
     )  # fmt: skip
-    fast, slow = text_encoder(spec), text_encoder(spec)
-    slow.piped = None
+    fast, slow = text_encoder(spec), SlowPipeline(spec)
     matcher = SpecialTokens(spec.special_tokens, {}, {}, None).matcher("all")
     for text in ("a b", "\u2581a b\u2581", "<s>a<s> b", "a\u2581<s>", "", "<s>", "\u2581", b"\xe2\x96a\xe2"):
-        assert fast.to_list(text, matcher) == slow.to_list(text, matcher), text
+        assert fast.to_list(text, matcher) == slow.encode(text, matcher), text
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -34,8 +34,7 @@ BEHIND = ["", "Abc", "abc", "'s", "'re 1", " Z", "。"]
 @pytest.fixture
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Threads for any text that is longer than a few words."""
-    for module in (engine, engine):
-        monkeypatch.setattr(module, "THREAD_WORTH", 200)
+    monkeypatch.setattr(engine, "THREAD_WORTH", 200)
     monkeypatch.setattr(tokenizer.Tokenizer, "_short", None)
     monkeypatch.setattr(engine, "_CHUNK", 97)
     monkeypatch.setattr(engine, "_LEAST_CHUNK", 31)
@@ -147,16 +146,14 @@ def shapes(rng: random.Random) -> dict[str, list[Text]]:
     giant = "".join(adversarial_strings(600, seed=95))
     return {
         "empty": ["", b"", "", bytearray()] * 50,  # type: ignore[list-item]
-        "one": [giant],
         "a giant among small ones": [*strings[:30], giant, *strings[30:60], giant.encode(), ""],
         "tiny": ["".join(rng.choices("ab é中 ", k=rng.randint(0, 6))) for _ in range(100_000)],
-        "mixed": [*strings, "", *strings[::-1]],
         "none": [],
     }
 
 
 @pytest.mark.usefixtures("small_chunks")
-@pytest.mark.parametrize("shape", ["empty", "one", "a giant among small ones", "tiny", "mixed", "none"])
+@pytest.mark.parametrize("shape", ["empty", "a giant among small ones", "tiny", "none"])
 def test_batches(shape: str, tok_of: Callable[[str], bbpe.Tokenizer], monkeypatch: pytest.MonkeyPatch) -> None:
     if shape == "tiny":
         monkeypatch.setattr(engine, "_CHUNK", 20_000)
