@@ -382,7 +382,7 @@ class Tokenizer:
             The ids, and their starts and ends, int64[n, 2].
 
         Raises:
-            VocabularyError: A rule changes the text in a way that has no offsets; the message names the rule.
+            VocabularyError: An id has no place in the text; the message has the reason.
             SpecialTokenError: The text has a disallowed special token.
 
         Example:
@@ -416,7 +416,7 @@ class Tokenizer:
             An `AlignedIds`: `ids`, `offsets` as in `encode_with_offsets`, `word_ids`, `sequence_ids` and `type_ids`.
 
         Raises:
-            VocabularyError: A rule needs Python, or changes the text in a way that has no offsets.
+            VocabularyError: An id has no place in the text; the message has the reason.
             SpecialTokenError: The text has a disallowed special token.
             ValueError: `unit` is unknown, or the template has no form for pairs.
 

@@ -96,7 +96,7 @@ def encode_with_spans(
 ) -> tuple[list[int], Spans]:
     """Return the ids of a text, and their starts and ends in it, int64[n, 2]; `trims` remove the blanks of tokens.
 
-    Raises `VocabularyError` when a rule changed the text in a way that has no offsets.
+    Raises `VocabularyError` when an id has no place in the text.
     """
     texts = aligned_texts(encoder.of(matcher))
     if texts is None:

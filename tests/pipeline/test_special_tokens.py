@@ -49,6 +49,18 @@ def test_disallowed_special_tokens_raise(tok_of: Callable[[str], bbpe.Tokenizer]
         list(tok.encode_iterable(["a<", "s", ">"], disallowed_special={"<s>"}))
 
 
+def test_each_interface_by_default() -> None:
+    """A token in a text is text here, an error as in tiktoken, and its id as in `tokenizers`."""
+    tok = bbpe.train_from_iterator(["low lower"], 258, special_tokens=["<|endoftext|>"])
+    ids = tok.encode("low<|endoftext|>")
+    assert tok.decode(ids) == "low<|endoftext|>"
+    end = tok.special_tokens["<|endoftext|>"]
+    assert end not in ids
+    with pytest.raises(ValueError, match="disallowed special token"):
+        tok.as_tiktoken().encode("low<|endoftext|>")
+    assert tok.as_tokenizers().encode("low<|endoftext|>").ids == [*tok.encode("low"), end]
+
+
 @pytest.mark.parametrize("selection", ["<s>", "none", b"all", [b"<s>"], 3, None, {"<s>", 3}])
 def test_selections_of_wrong_types(selection: Any, tok_of: Callable[[str], bbpe.Tokenizer]) -> None:
     for option in ("allowed_special", "disallowed_special"):
