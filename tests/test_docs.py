@@ -168,3 +168,27 @@ def test_the_reference_has_every_public_name() -> None:
     methods = {f"Tokenizer.{name}" for name in dir(bbpe.Tokenizer) if not name.startswith("_")}
     expected = {name for name in bbpe.__all__ if not name.endswith("Error")} | methods | {"errors", "tiktoken.Encoding"}
     assert expected - entries == set(), "add an entry to a page under docs/reference"
+
+
+def test_each_place_for_a_newcomer_is_guarded() -> None:
+    """Each row of the tables of CONTRIBUTING.md names tests, or files of them, that are there."""
+    page = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    section = page.partition("\n## Where a newcomer looks\n")[2].partition("\n## ")[0]
+    cells = [re.split(r"(?<!\\)\|", line) for line in section.splitlines() if line.startswith("| ")]
+    guards = {row[1].strip(): row[3] for row in cells if not row[3].startswith(" guarded by")}
+    assert len(guards) > 35
+    for question, named in guards.items():
+        tests = re.findall(r"`([\w/]+\.(?:py|c))?(?:::(\w+))?`", named)
+        assert tests, question
+        path = ""
+        for file, name in tests:
+            path = file or path
+            source = (ROOT / "tests" / path).read_text("utf-8")
+            assert not name or f"def {name}(" in source, (question, path, name)
+
+
+def test_files_that_the_guide_for_contributors_names_are_there() -> None:
+    page = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    named = re.findall(r"`((?:bbpe|csrc|tests|docs|benchmarks)/[\w/.]+)`", page)
+    assert len(named) > 80
+    assert [name for name in named if not (ROOT / name).exists()] == []
