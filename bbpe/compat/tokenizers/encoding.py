@@ -62,8 +62,8 @@ class EncodingPart(NamedTuple):
         return self.source.words(self.start, self.stop)
 
 
-class KnownSource:
-    """A source whose tokens, spans and words are known."""
+class KnownText:
+    """An encoded text whose tokens, places and words are known."""
 
     def __init__(self, tokens: list[str], spans: list[Span], words: list[int | None]) -> None:
         self._tokens, self._spans, self._words = tokens, spans, words
@@ -369,7 +369,7 @@ def _shifted(encoding: Encoding, shift: int) -> list[EncodingPart]:
         ids = encoding._ids[done : done + count]
         spans = [(start + shift, stop + shift) for start, stop in part.offsets()]
         if part.source is not None or shift:
-            source = KnownSource(part.tokens(ids), spans, part.words())
+            source = KnownText(part.tokens(ids), spans, part.words())
             part = part._replace(source=source, start=0, stop=count)
         parts.append(part)
         done += count
