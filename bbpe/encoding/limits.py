@@ -41,22 +41,22 @@ def truncated(
             return text if end is None else cast(_T, text[:end])
     if encoder.count_up_to(text, limit, matcher) <= limit:
         return text
-    spans, start = _spans_around_cut(encoder, token_bytes, text, limit, matcher, side)
+    places, start = _places_around_cut(encoder, token_bytes, text, limit, matcher, side)
     part: Any = text[start:]
     if side == "right":
         # cut where a token begins, or at the start of a character that this token shares with the one before
-        starts = _indices(part, spans[: limit + 1])[:, 0][::-1]
+        starts = _indices(part, places[: limit + 1])[:, 0][::-1]
         parts = (part[: _floor(part, int(start))] for start in starts)
     else:
-        ends = _indices(part, spans[len(spans) - limit - 1 :])[:, 1]
+        ends = _indices(part, places[len(places) - limit - 1 :])[:, 1]
         parts = (part[_ceil(part, int(end)) :] for end in ends)
     return cast(_T, next(kept for kept in parts if encoder.count_up_to(kept, limit, matcher) <= limit))
 
 
-def _spans_around_cut(
+def _places_around_cut(
     encoder: TextEncoder, token_bytes: TokenBytes, text: Any, limit: int, matcher: Matcher | None, side: Side
 ) -> tuple[npt.NDArray[np.int64], int]:
-    """Return the spans of more than `limit` ids at the side of a text that is kept, and the index of the first one."""
+    """Return the places of more than `limit` ids at the side of a text that is kept, and the index of the first one."""
     is_plain = matcher is None and encoder.plain is not None
     if side == "left" and is_plain and not isinstance(encoder.encoder.model, (WordBPE, WordPiece)):
         look = _LOOK_BACK * (limit + 16)
@@ -67,9 +67,9 @@ def _spans_around_cut(
                 return token_bytes.spans(ids), start
             look *= 4
     safe_import("bbpe.encoding.places")
-    from .places import encode_with_spans
+    from .places import encode_with_places
 
-    return encode_with_spans(encoder, text, "byte", matcher)[1], 0
+    return encode_with_places(encoder, text, "byte", matcher)[1], 0
 
 
 def as_batch(texts: Iterable[_Item]) -> list[_Item] | Column:
@@ -113,9 +113,9 @@ def checked_limit(n: int, name: str = "n", least: int = 0) -> int:
     return number - least
 
 
-def _indices(text: Text, spans: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Convert spans in UTF-8 bytes to indices of a text, int64[n, 2]."""
-    indices = np.ascontiguousarray(spans)
+def _indices(text: Text, places: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Convert places in UTF-8 bytes to indices of a text, int64[n, 2]."""
+    indices = np.ascontiguousarray(places)
     if isinstance(text, str):
         map_spans(text, indices, "char")
     return indices

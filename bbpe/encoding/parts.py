@@ -15,7 +15,7 @@ from .vocabulary import Vocabulary
 if TYPE_CHECKING:
     from ..core.bpe import BPE
     from .decode import Decoder
-    from .places import PlacedTexts
+    from .places import PlaceFinder
 
 _PACKAGE = __name__.partition(".")[0]
 #: Words, digits, blanks, and characters beyond ASCII, which normalizers have more to do with.
@@ -73,10 +73,10 @@ class TokenizerParts:
         return SpecialTokens(spec.special_tokens, spec.added_tokens, spec.token_options, spec.rules.normalizers)
 
     @lazy_property
-    def places(self) -> PlacedTexts:  # noqa: D102
+    def places(self) -> PlaceFinder:  # noqa: D102
         safe_import("bbpe.encoding.places")
-        from .places import PlacedTexts
-        return PlacedTexts(self.encoder, self.spec, self.vocabulary)
+        from .places import PlaceFinder
+        return PlaceFinder(self.encoder, self.spec, self.vocabulary)
 
     @lazy_property
     def decoder(self) -> Decoder:  # noqa: D102

@@ -24,14 +24,15 @@ from .plan import simplified, unigram_plan
 from .token_lengths import lengths_of, span_trims, token_lengths
 from .vocabulary import Vocabulary
 
-Spans: TypeAlias = "npt.NDArray[np.int64]"
-#: Ids, their spans, and the numbers of their pretokens and texts, and their types.
-_Part: TypeAlias = "tuple[list[int], Spans, list[int | None], list[int | None], list[int]]"
+#: The start and the end of the place of each id, int64[n, 2].
+Places: TypeAlias = "npt.NDArray[np.int64]"
+#: Ids, their places, and the numbers of their pretokens and texts, and their types.
+_Part: TypeAlias = "tuple[list[int], Places, list[int | None], list[int | None], list[int]]"
 #: An id, the start and the end of its place, and the number of its pretoken.
-_Placed: TypeAlias = tuple[int, int, int, int]
+_IdWithPlace: TypeAlias = tuple[int, int, int, int]
 
 
-class PlacedTexts:
+class PlaceFinder:
     """Encodes texts together with the places of ids, by an encoder, and by the template and trims of a spec."""
 
     def __init__(self, encoder: TextEncoder, spec: TokenizerSpec, vocabulary: Vocabulary) -> None:
@@ -44,18 +45,18 @@ class PlacedTexts:
     @property
     def has_words(self) -> bool:
         """Whether `words` finds the numbers of pretokens."""
-        return word_texts(self._encoder) is not None
+        return word_calls(self._encoder) is not None
 
-    def with_offsets(self, text: Text, unit: Unit, matcher: Matcher | None) -> tuple[list[int], Spans]:
-        """Return the ids of a text and their spans, int64[n, 2]."""
+    def with_offsets(self, text: Text, unit: Unit, matcher: Matcher | None) -> tuple[list[int], Places]:
+        """Return the ids of a text and their places, int64[n, 2]."""
         _check_unit(unit)
-        return encode_with_spans(self._encoder, text, unit, matcher, self._trims)
+        return encode_with_places(self._encoder, text, unit, matcher, self._trims)
 
     def call(self, specials: SpecialTokens, allowed: Selection, refused: Selection, _adds: bool) -> AlignedCall | None:
-        """Return what encodes texts with the places of ids by a call; `None` where there are none."""
+        """Return the call that encodes texts with the places of ids; `None` where ids have none."""
         matcher = specials.matcher(allowed, refused)
-        texts = aligned_texts(self._encoder.of(matcher))
-        return None if texts is None else texts.call(matcher, self._trims)
+        calls = place_calls(self._encoder.of(matcher))
+        return None if calls is None else calls.call(matcher, self._trims)
 
     def aligned(self, text: Text, pair: Text | None, unit: Unit, matcher: Matcher | None, adds: bool) -> AlignedIds:
         """Return the ids of a text or a pair and where they come from, with those of the template if `adds` is true."""
@@ -69,18 +70,18 @@ class PlacedTexts:
         for item, type_id in template.single if pair is None else template.pair or NO_TEMPLATE.pair:
             if not adds and not isinstance(item, str):
                 continue
-            ids, spans, words = found[item] if isinstance(item, str) else ([item], np.zeros((1, 2), np.int64), [None])
+            ids, places, words = found[item] if isinstance(item, str) else ([item], np.zeros((1, 2), np.int64), [None])
             number = "AB".index(item) if isinstance(item, str) else None
-            rows.append((ids, spans, list(words), [number] * len(ids), [type_id] * len(ids)))
-        ids_of, spans_of, *others = zip(*rows, strict=True)
-        return AlignedIds(list(chain(*ids_of)), np.concatenate(spans_of), *(list(chain(*each)) for each in others))
+            rows.append((ids, places, list(words), [number] * len(ids), [type_id] * len(ids)))
+        ids_of, places_of, *others = zip(*rows, strict=True)
+        return AlignedIds(list(chain(*ids_of)), np.concatenate(places_of), *(list(chain(*each)) for each in others))
 
-    def words(self, text: Text, unit: Unit, matcher: Matcher | None) -> tuple[list[int], Spans, list[int]]:
-        """Return the ids of a text, their spans, int64[n, 2], and the numbers of their pretokens."""
-        encoder = word_texts(self._encoder.of(matcher))
-        if encoder is None:
+    def words(self, text: Text, unit: Unit, matcher: Matcher | None) -> tuple[list[int], Places, list[int]]:
+        """Return the ids of a text, their places, int64[n, 2], and the numbers of their pretokens."""
+        calls = word_calls(self._encoder.of(matcher))
+        if calls is None:
             raise VocabularyError(_NO_PLACES)
-        return encoder.call(matcher, self._trims).encode_words(text, unit)
+        return calls.call(matcher, self._trims).encode_words(text, unit)
 
 
 def _check_unit(unit: str) -> None:
@@ -91,53 +92,53 @@ def _check_unit(unit: str) -> None:
 _NO_PLACES = "words without a token are one unknown token in a row, so tokens have no places; encode without offsets"
 
 
-def encode_with_spans(
+def encode_with_places(
     encoder: TextEncoder, text: Text, unit: Unit, matcher: Matcher | None, trims: SpanTrims | None = None
-) -> tuple[list[int], Spans]:
-    """Return the ids of a text, and their starts and ends in it, int64[n, 2]; `trims` remove the blanks of tokens.
+) -> tuple[list[int], Places]:
+    """Return the ids of a text and their places, int64[n, 2]; `trims` remove the blanks of tokens.
 
     Raises `VocabularyError` when an id has no place in the text.
     """
-    texts = aligned_texts(encoder.of(matcher))
-    if texts is None:
+    calls = place_calls(encoder.of(matcher))
+    if calls is None:
         raise VocabularyError(_NO_PLACES)
-    return texts.call(matcher, trims).encode(text, unit)
+    return calls.call(matcher, trims).encode(text, unit)
 
 
 # -- encoders with places ----------------------------------------------------------------------------------
 
 
-def aligned_texts(encoder: TextEncoder) -> AlignedTexts | None:
-    """Return what encodes texts with the places of ids; `None` where there are none."""
-    return encoder.kept("aligned", _aligned_texts)
+def place_calls(encoder: TextEncoder) -> PlaceCalls | None:
+    """Return the maker of calls with places, from a cache; `None` where ids have no places."""
+    return encoder.kept("places", _place_calls)
 
 
-def word_texts(encoder: TextEncoder) -> AlignedTexts | None:
-    """Return what encodes texts with the numbers of pretokens too; `None` where tokens have no places."""
-    return encoder.kept("words", _word_texts)
+def word_calls(encoder: TextEncoder) -> PlaceCalls | None:
+    """Return the maker of calls with the numbers of pretokens too; `None` where ids have no places."""
+    return encoder.kept("words", _word_calls)
 
 
-def _aligned_texts(encoder: TextEncoder) -> AlignedTexts | None:
+def _place_calls(encoder: TextEncoder) -> PlaceCalls | None:
     spec, model = encoder.spec, encoder.encoder.model
     if isinstance(spec.model, WordLevelModel) and spec.model.fuses:
         return None
-    if (runs := _run_texts(spec)) is not None:
+    if (runs := _run_calls(spec)) is not None:
         return runs
     if isinstance(model, WordPiece) and model.is_bert and _begins_no_word(spec.model):
-        return AlignedTexts(encoder.copy(), lambda: AlignedTexts(text_encoder(spec, is_fused=False)))
+        return PlaceCalls(encoder.copy(), lambda: PlaceCalls(text_encoder(spec, is_fused=False)))
     is_fused = isinstance(model, WordPiece | WordBPE)
-    return AlignedTexts(text_encoder(spec, is_fused=False) if is_fused else encoder.copy())
+    return PlaceCalls(text_encoder(spec, is_fused=False) if is_fused else encoder.copy())
 
 
-def _word_texts(encoder: TextEncoder) -> AlignedTexts | None:
+def _word_calls(encoder: TextEncoder) -> PlaceCalls | None:
     spec = encoder.spec
     if isinstance(spec.model, WordLevelModel) and spec.model.fuses:
         return None
-    if (runs := _run_texts(spec)) is not None:
+    if (runs := _run_calls(spec)) is not None:
         return runs
     if isinstance(encoder.encoder.model, WordPiece | WordBPE) or simplified(spec) != spec:
         encoder = text_encoder(spec, is_fused=False)
-    return AlignedTexts(encoder.splitting())
+    return PlaceCalls(encoder.splitting())
 
 
 def _begins_no_word(model: object) -> bool:
@@ -148,13 +149,13 @@ def _begins_no_word(model: object) -> bool:
     return not isinstance(model, WordPieceModel) or model.prefix[:1] in punctuation
 
 
-class AlignedTexts:
-    """Makes the calls that encode texts with the span of the text that each id comes from."""
+class PlaceCalls:
+    """Makes the calls that encode texts with the places of ids."""
 
     def __init__(
-        self, encoder: TextEncoder, slow: Callable[[], AlignedTexts] | None = None, lengths: TokenLengths | None = None
+        self, encoder: TextEncoder, slow: Callable[[], PlaceCalls] | None = None, lengths: TokenLengths | None = None
     ) -> None:
-        """`slow` makes what encodes texts by one rule after another; `None` if `encoder` does.
+        """`slow` makes the maker of calls that apply one rule after another; `None` if those of `encoder` do.
 
         `lengths`: of ids that are not those of the spec.
         """
@@ -163,7 +164,7 @@ class AlignedTexts:
         self._make_slow = slow
 
     @lazy_property
-    def _slow(self) -> AlignedTexts:
+    def _slow(self) -> PlaceCalls:
         assert self._make_slow is not None
         return self._make_slow()
 
@@ -176,7 +177,7 @@ class AlignedTexts:
         return None if scheme is None else Splitter(scheme)
 
     def call(self, matcher: Matcher | None, trims: SpanTrims | None) -> AlignedCall:
-        """Return what encodes texts with the places of ids, by the tokens of a call."""
+        """Return the call that looks for the tokens of a matcher."""
         slow = None if self._make_slow is None else lambda: self._slow.call(matcher, trims)
         return AlignedCall(self._encoder.call(matcher), self._lengths, trims, self._splitter, slow)
 
@@ -188,13 +189,13 @@ class AlignedTexts:
 # get an id each here, and a run of them becomes one id when its place is known.
 
 
-def _run_texts(spec: TokenizerSpec) -> RunTexts | None:
-    """Return what finds the places of runs of unknown characters; `None` where their characters tell these."""
+def _run_calls(spec: TokenizerSpec) -> RunCalls | None:
+    """Return the maker of calls that find where runs of unknown characters end; `None` where their characters tell."""
     if not isinstance(spec.model, UnigramModel) or not hides_ends(spec):
         return None
     id_count = spec.vocab_size + 256
     plan = unigram_plan(spec, spec.model, range(spec.vocab_size, id_count))
-    return RunTexts(TextEncoder(plan, spec, id_count).splitting())
+    return RunCalls(TextEncoder(plan, spec, id_count).splitting())
 
 
 def hides_ends(spec: TokenizerSpec) -> bool:
@@ -210,7 +211,7 @@ def hides_ends(spec: TokenizerSpec) -> bool:
     return not set().union(*pieces).issubset(piece for piece in pieces if len(piece) == 1)
 
 
-class RunTexts(AlignedTexts):
+class RunCalls(PlaceCalls):
     """Makes the calls of an encoder that gives the bytes of unknown characters the ids from `spec.vocab_size` on."""
 
     def __init__(self, encoder: TextEncoder) -> None:
@@ -222,17 +223,17 @@ class RunTexts(AlignedTexts):
         self._byte_ids = dict(spec.characters.some_byte_ids)
 
     def call(self, matcher: Matcher | None, trims: SpanTrims | None) -> AlignedCall:
-        """Return what encodes texts with the places of ids, by the tokens of a call."""
+        """Return the call that looks for the tokens of a matcher."""
         call = RunCall(self._encoder.call(matcher), self._lengths)
-        call.texts, call.span_trims = self, trims
+        call.calls, call.span_trims = self, trims
         return call
 
     def _is_unknown(self, token_id: int) -> bool:
         return token_id >= self._first_byte or token_id == self._unknown
 
-    def joined(self, ids: list[int], spans: Spans, words: list[int]) -> Iterator[_Placed]:
+    def joined(self, ids: list[int], places: Places, words: list[int]) -> Iterator[_IdWithPlace]:
         """Yield ids with their places, and one for each run of unknown characters within a pretoken."""
-        rows = zip(ids, *spans.T.tolist(), words, strict=True)
+        rows = zip(ids, *places.T.tolist(), words, strict=True)
         for (is_run, word), group in groupby(rows, lambda row: (self._is_unknown(row[0]), row[3])):
             if not is_run:
                 yield from group
@@ -246,22 +247,22 @@ class RunTexts(AlignedTexts):
 
 
 class RunCall(AlignedCall):
-    """A call of `RunTexts`."""
+    """A call of `RunCalls`."""
 
-    texts: RunTexts
+    calls: RunCalls
     span_trims: SpanTrims | None
 
-    def encode(self, text: Text, unit: str) -> tuple[list[int], Spans]:
-        """Return the ids of a text, and their starts and ends in it, int64[n, 2]."""
+    def encode(self, text: Text, unit: str) -> tuple[list[int], Places]:
+        """Return the ids of a text and their places, int64[n, 2]."""
         return self.encode_words(text, unit)[:2]
 
-    def encode_words(self, text: Text, unit: str) -> tuple[list[int], Spans, list[int]]:
-        """Return the ids of a text, their starts and ends in it, int64[n, 2], and the numbers of their pretokens."""
-        rows = list(self.texts.joined(*super().encode_words(text, "byte")))
+    def encode_words(self, text: Text, unit: str) -> tuple[list[int], Places, list[int]]:
+        """Return the ids of a text, their places, int64[n, 2], and the numbers of their pretokens."""
+        rows = list(self.calls.joined(*super().encode_words(text, "byte")))
         ids, words = [row[0] for row in rows], [row[3] for row in rows]
-        spans = np.array([row[1:3] for row in rows], np.int64).reshape(-1, 2)
+        places = np.array([row[1:3] for row in rows], np.int64).reshape(-1, 2)
         if self.span_trims is not None:
-            self.span_trims.trim(text_bytes(text), np.array(ids, np.uint32), spans)
+            self.span_trims.trim(text_bytes(text), np.array(ids, np.uint32), places)
         if unit != "byte":
-            map_spans(text, spans, unit)
-        return ids, spans, words
+            map_spans(text, places, unit)
+        return ids, places, words

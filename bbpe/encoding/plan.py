@@ -61,7 +61,7 @@ class EncodingPlan:
 def plan_of(spec: TokenizerSpec, *, is_fused: bool = True, model: BPE | None = None) -> EncodingPlan:
     """Return the plan for a spec.
 
-    `is_fused`: the model may apply rules itself, which is faster, but then tokens have no offsets.  `model`: that of a
+    `is_fused`: the model may apply rules itself, which is faster, but then ids have no places.  `model`: that of a
     plan which this function returned for such a spec; by default it is made.
     """
     is_fused = is_fused and not spec.modelled

@@ -20,7 +20,7 @@ _BLANKS = WHITE_SPACE + bytes_to_alphabet(b" ")
 
 
 def span_trims(spec: TokenizerSpec, keys: Mapping[str, int]) -> SpanTrims | None:
-    """Return how the offsets of a spec are trimmed, `None` if they are not; `keys` are the tokens in files."""
+    """Return how the places of a spec are trimmed, `None` if they are not; `keys` are the tokens in files."""
     if not spec.trims:
         return None
     blanks = np.zeros((spec.vocab_size, 2), np.uint32)

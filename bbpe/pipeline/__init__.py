@@ -1,1 +1,1 @@
-"""The steps around the model: special and added tokens, normalizers, pre-tokenizers and alignment."""
+"""The steps around the model: special and added tokens, normalizers, pre-tokenizers and decoders."""

@@ -22,8 +22,8 @@ from ..spec.models import UnigramModel, WordLevelModel
 from ..spec.rules import AT_BLANKS, ESCAPED_MARK, SPACE_MARK, Prepend, Replace, Split, TokenOptions
 from ..spec.spec import TokenizerSpec
 from ..text import WHITE_SPACE, Text, text_bytes
-from .alignment import align
 from .normalizers import normalizer
+from .places import align
 from .pre_tokenizers import prefixed, pretokens, split_at_blanks, split_text
 
 _INVALID_BYTES = lazy_re("[\udc80-\udcff]")  # surrogates that stand for bytes that are not UTF-8

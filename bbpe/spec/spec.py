@@ -64,7 +64,7 @@ class TokenizerSpec:
     `decoder` has the steps that turn tokens back into text; without any, it gets those that reverse the model.
     `padding` and `truncation` are defaults for rows of equal length.  `merge_levels`: for each merge a number no lower
     than the one before; merges of one level apply from left to right (SentencePiece).  Empty: all levels differ.
-    `trims` change the offsets of ids, in order.  `dropout` is that of the file; only calls that give one drop merges.
+    `trims` change the places of ids, in order.  `dropout` is that of the file; only calls that give one drop merges.
     `names` has the texts of tokens by their uses ("bos", "pad") where the files alone do not name them.  `modelled` has
     the ids of tokens outside `vocab` that the model of the file has too: it makes them of texts that rules have
     changed, where a call looks for these tokens (`with_modelled`).

@@ -1,4 +1,4 @@
-"""The places of ids where the engine applies BERT's rules itself: those of one rule after another, and of HF's."""
+"""The places of ids where the model applies BERT's rules itself: those of one rule after another, and of HF's."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from test_bert import PIECES, RULES, random_text
 
 import bbpe
 from bbpe.core.aligned import AlignedCall
-from bbpe.encoding.places import aligned_texts
+from bbpe.encoding.places import place_calls
 from bbpe.spec.models import WordLevelModel, WordPieceModel
 from bbpe.spec.rules import BertNormalizer, BertPreTokenizer
 from bbpe.spec.spec import TextRules, make_spec
@@ -36,10 +36,10 @@ def tokenizer(rule: BertNormalizer, *, is_level: bool = False, prefix: str = "##
 
 
 def both_calls(tok: bbpe.Tokenizer) -> tuple[AlignedCall, AlignedCall]:
-    texts = aligned_texts(tok._parts.encoder)
-    assert texts is not None
-    assert texts._make_slow is not None
-    return texts.call(None, None), texts._slow.call(None, None)
+    calls = place_calls(tok._parts.encoder)
+    assert calls is not None
+    assert calls._make_slow is not None
+    return calls.call(None, None), calls._slow.call(None, None)
 
 
 def compare(calls: tuple[AlignedCall, AlignedCall], text: str | bytes, unit: Unit) -> None:
@@ -83,9 +83,9 @@ def test_every_character() -> None:
 def test_other_prefixes(prefix: str) -> None:
     """Tokens with a letter as prefix begin words too, so that the length of a token depends on where it is."""
     tok = tokenizer(BertNormalizer(), prefix=prefix)
-    texts = aligned_texts(tok._parts.encoder)
-    assert texts is not None
-    assert (texts._make_slow is None) == (prefix == "a")
+    calls = place_calls(tok._parts.encoder)
+    assert calls is not None
+    assert (calls._make_slow is None) == (prefix == "a")
     for text in ("ab a b ba word aa", "aaab! ##a @@"):
         ids, spans = tok.encode_with_offsets(text)
         assert ids == tok.encode(text)

@@ -16,8 +16,8 @@ import bbpe
 from bbpe.core.normalizer import Normalizer as CompiledNormalizer
 from bbpe.errors import VocabularyError
 from bbpe.pipeline.compiled_normalizers import compiled_normalizer
-from bbpe.reference.alignment import align
 from bbpe.reference.normalizers import normalizer
+from bbpe.reference.places import align
 from bbpe.spec.rules import (
     BertNormalizer,
     ByteLevelNormalizer,

@@ -10,7 +10,7 @@ from typing import Any
 
 from ...core.column import Column
 from ...encoding.engine import NOTHING_AROUND, Around
-from ...encoding.places import PlacedTexts
+from ...encoding.places import PlaceFinder
 from ...errors import TokenIdError
 from ...lazy import lazy_property, np, npt, safe_import
 from ...pipeline.special_tokens import NOTHING, Matcher
@@ -52,10 +52,10 @@ class HfTexts:
         return names | {token_id: text for text, token_id in self._others.items()}
 
     @lazy_property
-    def untrimmed(self) -> PlacedTexts:
-        """The encoder that finds the spans of ids with the white space around them."""
+    def untrimmed(self) -> PlaceFinder:
+        """The finder of places with the white space around them."""
         tokenizer = self.tokenizer
-        return PlacedTexts(tokenizer._parts.encoder, replace(self.spec, trims=()), tokenizer._parts.vocabulary)
+        return PlaceFinder(tokenizer._parts.encoder, replace(self.spec, trims=()), tokenizer._parts.vocabulary)
 
     def normalized(self, text: str) -> str:
         """Return a text as the model gets it."""
@@ -238,36 +238,36 @@ def _pairs(spans: npt.NDArray[np.int64]) -> list[Span]:
 
 
 class TextSource:
-    """One text, whose tokens, spans and words are found when they are asked for."""
+    """One text, whose tokens, places and words are found when they are asked for."""
 
     def __init__(self, engine: HfTexts, text: str, matcher: Matcher | None) -> None:
         self._engine, self._text, self._matcher = engine, text, matcher
 
     @lazy_property
     def _found(self) -> tuple[list[Span], Sequence[int | None]]:
-        _, spans, words = self._engine.tokenizer._parts.places.words(self._text, "char", self._matcher)
-        return _pairs(spans), words
+        _, places, words = self._engine.tokenizer._parts.places.words(self._text, "char", self._matcher)
+        return _pairs(places), words
 
     @lazy_property
-    def _spans(self) -> list[Span]:
-        placed = self._engine.tokenizer._parts.places
-        if placed.has_words:
+    def _places(self) -> list[Span]:
+        finder = self._engine.tokenizer._parts.places
+        if finder.has_words:
             return self._found[0]
-        return _pairs(placed.with_offsets(self._text, "char", self._matcher)[1])
+        return _pairs(finder.with_offsets(self._text, "char", self._matcher)[1])
 
     @lazy_property
     def _ends(self) -> tuple[npt.NDArray[np.int64], bool]:
-        """The spans, int64[n, 2], and whether neither starts nor ends go back, so that a search need not read all."""
-        spans = self._engine.tokenizer._parts.places.with_offsets(self._text, "char", self._matcher)[1]
-        return spans, not (spans[1:] < spans[:-1]).any()
+        """The places, int64[n, 2], and whether neither starts nor ends go back, so that a search need not read all."""
+        places = self._engine.tokenizer._parts.places.with_offsets(self._text, "char", self._matcher)[1]
+        return places, not (places[1:] < places[:-1]).any()
 
     def at(self, character: int, start: int, stop: int) -> int | None:
-        """Return the first of some ids that comes from a character; no list of spans is made for it."""
-        spans, is_ordered = self._ends
+        """Return the first of some ids that comes from a character; no list of places is made for it."""
+        places, is_ordered = self._ends
         if not is_ordered:
-            return first_at(self._spans, character, start, stop)
-        number = start + int(np.searchsorted(spans[start:stop, 1], character, "right"))
-        return number if number < stop and spans[number, 0] <= character else None
+            return first_at(self._places, character, start, stop)
+        number = start + int(np.searchsorted(places[start:stop, 1], character, "right"))
+        return number if number < stop and places[number, 0] <= character else None
 
     def tokens(self, ids: list[int], start: int, stop: int) -> list[str]:
         """Return the tokens of ids."""
@@ -282,9 +282,9 @@ class TextSource:
 
     @lazy_property
     def _whole(self) -> tuple[list[int], list[list[int]]]:
-        """Ids, and their spans with the white space around tokens."""
-        ids, spans, _ = self._engine.untrimmed.words(self._text, "char", self._matcher)
-        return ids, spans.tolist()
+        """Ids, and their places with the white space around tokens."""
+        ids, places, _ = self._engine.untrimmed.words(self._text, "char", self._matcher)
+        return ids, places.tolist()
 
     def _part(self, number: int, token_id: int) -> str:
         """Return the part of the text, as normalized, that an id comes from."""
@@ -313,13 +313,13 @@ class TextSource:
 
     def _unknown_part(self, number: int) -> str:
         """Return what an unknown piece is in the normalized text: it may be a part of a character that has others."""
-        ids, spans = self._whole
+        ids, places = self._whole
         first = last = number
-        while first > 0 and spans[first - 1][1] > spans[first][0]:
+        while first > 0 and places[first - 1][1] > places[first][0]:
             first -= 1
-        while last + 1 < len(spans) and spans[last][1] > spans[last + 1][0]:
+        while last + 1 < len(places) and places[last][1] > places[last + 1][0]:
             last += 1
-        whole = self._engine.marked(self._text[spans[first][0] : spans[last][1]])
+        whole = self._engine.marked(self._text[places[first][0] : places[last][1]])
         names, unknown = self._engine.names, self._engine.unknown
         parts = ["(.+?)" if each == unknown else re.escape(names[each]) for each in ids[first : last + 1]]
         # a pre-tokenizer may write a blank before a text
@@ -327,12 +327,12 @@ class TextSource:
             "".join(parts), SPACE_MARK + whole, re.DOTALL
         )
         if found is None:
-            return self._engine.marked(self._text[slice(*spans[number])])
+            return self._engine.marked(self._text[slice(*places[number])])
         return found[sum(each == unknown for each in ids[first : number + 1])]
 
     def offsets(self, start: int, stop: int) -> list[Span]:
-        """Return the spans of the text that ids come from."""
-        return self._spans[start:stop]
+        """Return the places of ids in the text."""
+        return self._places[start:stop]
 
     def words(self, start: int, stop: int) -> list[int | None]:
         """Return the numbers of the words that ids are in."""
@@ -340,7 +340,7 @@ class TextSource:
 
 
 class ColumnSource(TextSource):
-    """One text of a column, of which a string is made when tokens, spans or words are asked for."""
+    """One text of a column, of which a string is made when tokens, places or words are asked for."""
 
     def __init__(self, engine: HfTexts, column: Column, row: int, matcher: Matcher | None) -> None:
         self._engine, self._column, self._row, self._matcher = engine, column, row, matcher
@@ -354,7 +354,7 @@ class ColumnSource(TextSource):
 
 
 class WordSource:
-    """A text that is given as words: spans are those in each word."""
+    """A text that is given as words: places are those in each word."""
 
     def __init__(self, sources: list[TextSource], counts: list[int]) -> None:
         self._sources, self._counts = sources, counts
@@ -371,7 +371,7 @@ class WordSource:
         return found
 
     @lazy_property
-    def _spans(self) -> list[Span]:
+    def _places(self) -> list[Span]:
         return [span for source, count in zip(self._sources, self._counts, strict=True)
                 for span in source.offsets(0, count)]  # fmt: skip
 
@@ -380,8 +380,8 @@ class WordSource:
         return [number for number, count in enumerate(self._counts) for _ in range(count)]
 
     def offsets(self, start: int, stop: int) -> list[Span]:
-        """Return the spans of their words that ids come from."""
-        return self._spans[start:stop]
+        """Return the places of ids in their words."""
+        return self._places[start:stop]
 
     def words(self, start: int, stop: int) -> list[int | None]:
         """Return the numbers of the words that ids are in."""
@@ -389,4 +389,4 @@ class WordSource:
 
     def at(self, character: int, start: int, stop: int) -> int | None:
         """Return the first of some ids that comes from this character of its word."""
-        return first_at(self._spans, character, start, stop)
+        return first_at(self._places, character, start, stop)

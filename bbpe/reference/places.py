@@ -1,4 +1,4 @@
-"""Alignment: the source character in the original text for each character of the normalized text.
+"""Places: where in the original text each character of the normalized text comes from.
 
 The rules are those of HF's `tokenizers`: an inserted character comes from the character next to it, a composed
 character from the first of its parts, and a replacement of several characters from the last of them.
