@@ -16,7 +16,7 @@ from typing import TypeAlias, cast
 
 from .lazy import lazy_re, np, npt, safe_import
 
-#: The buffers that the engine reads: contiguous UTF-8.
+#: The buffers that the C core reads: contiguous UTF-8.
 Buffer: TypeAlias = bytes | bytearray | memoryview | mmap.mmap
 #: The types of texts that all functions accept: a string, or its UTF-8 bytes in any buffer of bytes.
 Text: TypeAlias = "str | Buffer | npt.NDArray[np.uint8]"

@@ -8,7 +8,7 @@ from ..core.column import Column, text_column
 
 
 def opened(texts: Any) -> Any:
-    """Return a column of Arrow as the column that engines read; anything else as it is."""
+    """Return a column of Arrow as the column that encoders read; anything else as it is."""
     column = None if type(texts) in (str, list) else text_column(texts)
     return texts if column is None else column
 

@@ -1,4 +1,4 @@
-"""The compiled engine: Cython modules over the C core in `csrc`, in one file, that of `_compiled`."""
+"""The compiled core: Cython modules over the C core in `csrc`, in one file, that of `_compiled`."""
 
 import sys
 from importlib import import_module

@@ -308,7 +308,7 @@ def load_counts(
     special_tokens: Sequence[str] | None = None,
     document: Document | None = None,
 ) -> PretokenCounts:
-    """Load counts from a Parquet file that `save`, or any other engine, wrote.
+    """Load counts from a Parquet file that `save`, or any other program, wrote.
 
     A file needs the columns `pretoken` (binary or string) and `count` (whole numbers); rows with the same pretoken
     add up.  One that `save` did not write says nothing of how it was made: pass `pattern`, and `special_tokens` and

@@ -30,7 +30,7 @@ _LastEnd: TypeAlias = Callable[[int, int], int]
 
 _KINDS = ("token", "word", "sentence", "line")
 _BLANKS = b" \t\n\r\v\f"
-# parts that one call of the engine finds, between which Ctrl-C is noticed
+# parts that one compiled call finds, between which Ctrl-C is noticed
 _PARTS = 1 << 12
 # bytes of text for each token that are looked at first
 _LOOK_AHEAD = 16

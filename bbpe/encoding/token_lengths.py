@@ -43,11 +43,11 @@ def token_lengths(spec: TokenizerSpec) -> npt.NDArray[np.uint32]:
     return lengths
 
 
-def lengths_of(spec: TokenizerSpec, engine: Model) -> TokenLengths:
+def lengths_of(spec: TokenizerSpec, made: Model) -> TokenLengths:
     """Return for how many bytes of normalized text each id stands."""
     inside = token_lengths(spec)
     first = inside.copy()
-    bert = engine if isinstance(engine, WordPiece) and engine.is_bert else None
+    bert = made if isinstance(made, WordPiece) and made.is_bert else None
     match spec.model, spec.characters:
         case WordLevelModel(unknown), _:
             _set_varying(unknown, first)

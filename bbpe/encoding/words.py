@@ -1,4 +1,4 @@
-"""Plans for WordPiece and for BPE of characters in words, at the speed of the engine.
+"""Plans for WordPiece and for BPE of characters in words, whose models apply rules themselves.
 
 Where the rules allow it, the model splits the original text at borders of words and normalizes each stretch only when
 it is new.
@@ -93,9 +93,9 @@ def word_plan(
 
 @dataclass(frozen=True)
 class _WordPlan:
-    """The steps by which the engine splits a text into words.
+    """The steps by which a model splits a text into words itself.
 
-    The rules `before` apply to the text first.  The engine then applies `normalizer` to each new stretch, and splits it
+    The rules `before` apply to the text first.  The model then applies `normalizer` to each new stretch, and splits it
     by BERT's rules, by CLIP's pattern, or at white space, which with `at_blanks` is blanks and line ends.
     """
 
@@ -107,7 +107,7 @@ class _WordPlan:
 
 
 def _word_plan(spec: TokenizerSpec) -> _WordPlan | None:
-    """Return the plan by which the engine applies the rules of a spec; `None` when it cannot apply them."""
+    """Return the plan by which the model applies the rules of a spec; `None` when it cannot apply them."""
     rules = spec.rules
     before = rules.normalizers[:1] if isinstance(next(iter(rules.normalizers), None), UnicodeForm) else ()
     left = replace(rules, normalizers=rules.normalizers[len(before) :])
@@ -134,9 +134,9 @@ def _word_plan(spec: TokenizerSpec) -> _WordPlan | None:
 
 
 def _without_growth(plan: _WordPlan) -> _WordPlan | None:
-    """Return a plan in which the engine never makes a text longer in bytes; `None` for BERT's rules.
+    """Return a plan in which the model never makes a text longer in bytes; `None` for BERT's rules.
 
-    The engine has no space for more bytes than the text has.
+    The model has no space for more bytes than the text has.
     """
     normalizer = plan.normalizer
     if plan.is_bert or normalizer != BertNormalizer(False, False, False, normalizer.lowercase):

@@ -2,8 +2,8 @@
 
 In a vocabulary with marks the character at the end of a word is a different symbol from the same character within a
 word (`Characters.end_of_word`: "a</w>"), and so is a character that continues a word (`Characters.prefix`: "##a").  The
-engine marks words with extra bytes, as csrc/models/word_bpe/word_bpe.h describes, and the first merges of the model
-join these marks with the adjacent characters.
+compiled model marks words with extra bytes, as csrc/models/word_bpe/word_bpe.h describes, and its first merges join
+these marks with the adjacent characters.
 
 A merge depends on the ids of two tokens, not on how the tokens were made.  The token "a</w>" may be the end of a word,
 or it may be merged from the characters of its text.  So a token has one form for each position at which it can be made,
@@ -40,14 +40,14 @@ class WordSymbols:
         self._characters, self._whole = characters, whole_pretokens
         self._prefix, self._end = characters.prefix.encode(), characters.end_of_word.encode()
         self._positions = [0, *(position for position in (FIRST, LAST, FIRST | LAST) if self._has_marks(position))]
-        #: Bytes of the engine, which no text in UTF-8 has; vocabularies of bytes may have keys of these.
+        #: The bytes that mark words, which no text in UTF-8 has; vocabularies of bytes may have keys of these.
         self._marks = {bytes((mark,)) for mark in (BEGIN, UNKNOWN, END)} if len(self._positions) > 1 else set()
         unknown = () if characters.unknown is None else (characters.unknown,)
         spelled = dict(characters.some_byte_ids)
         self._bytes = ByteModel([(spelled[byte],) if byte in spelled else () for byte in range(256)])
         self._forms: dict[int, dict[int, int]] = {token_id: {} for token_id in vocab}
         singles = self._singles(vocab)
-        #: The byte that the engine writes for an unknown symbol; `None`: it leaves unknown symbols out.
+        #: The byte that the compiled model writes for an unknown symbol; `None`: it leaves unknown symbols out.
         self.unknown: int | None = None
         self._add_singles(singles)
         if unknown:

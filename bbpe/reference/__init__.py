@@ -1,6 +1,6 @@
 """A slow, short implementation of byte-level BPE by its definition; the tests compare the fast code with it.
 
-It documents what the engine computes, and shares no code with it except the table of patterns.
+It documents what bbpe computes, and shares no code with it except the table of patterns.
 Tokens are `bytes`, and ids are used only where they matter.
 
 >>> merges = train(["low lower lowest"], 258)

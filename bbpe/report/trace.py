@@ -99,7 +99,7 @@ class _Tracer:
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.spec: TokenizerSpec = tokenizer.spec
-        # without the paths on which the engine applies rules itself
+        # without models that apply rules themselves
         self.encoder: TextEncoder = text_encoder(self.spec, is_fused=False)
 
     @lazy_property

@@ -1,7 +1,7 @@
 """Vocabularies whose symbols are characters (SentencePiece's, HF's `byte_fallback`), translated to models of bytes.
 
 A vocabulary of characters splits a text into characters.  A character that is a token is a symbol; any other becomes
-the tokens of its bytes, which never merge.  The symbols of the engine are bytes, so the translated model first builds
+the tokens of its bytes, which never merge.  The symbols of a compiled model are bytes, so it first builds
 the characters that are tokens, byte by byte, by merges that precede all others.  In UTF-8 no such merge can cross from
 one character into the next, so every character is complete before the first real merge, and ids are the same.  A
 partly built character that is not a token is written as the tokens of its bytes.  The module `word_symbols` translates

@@ -1,6 +1,6 @@
-"""Text -> pretokens in the form that the engine takes: UTF-8 and the end of each pretoken.
+"""Text -> pretokens in the form that the encoder takes: UTF-8 and the end of each pretoken.
 
-A pattern with a compiled scheme is split in C, inside the engine's own loops.  Any other is split by a chain of
+A pattern with a compiled scheme is split in C, inside the encoder's own loops.  Any other is split by a chain of
 automatons, in which the `regex` package finds the matches of regexes that have none.  Bytes that are not UTF-8 pass
 through a regex as lone surrogates and come back unchanged.
 """

@@ -47,9 +47,9 @@ def key_of_published(name: str, digests: Iterable[str], size: int) -> str | None
 
 
 def key_of(sources: Iterable[str | bytes]) -> str | None:
-    """Return the digest of texts and bytes, and of the engine; `None` when it is not known which engine this is."""
+    """Return the digest of texts and bytes, and of the program; `None` when it is not known which program this is."""
     try:
-        digest = hashlib.sha256(_engine())
+        digest = hashlib.sha256(_program())
     except (OSError, ValueError):
         return None
     for source in sources:
@@ -104,7 +104,7 @@ def _partners(source: Path) -> Iterator[Path]:
 
 
 @cache
-def _engine() -> bytes:
+def _program() -> bytes:
     """Return a digest of what makes tables: the compiled modules, and the bytes of the others that loading may use.
 
     Names, sizes and times do not tell one version from another: installers may give all files one time.

@@ -106,7 +106,7 @@ class Encoding:
             )
         self.name = tokenizer.name or "unnamed"
         self._tokenizer = tokenizer
-        self._engine: TextEncoder = tokenizer._parts.encoder
+        self._encoder: TextEncoder = tokenizer._parts.encoder
         self._special_tokens: dict[str, int] = {**spec.added_tokens, **spec.special_tokens}
         self._special_token_values = set(self._special_tokens.values())
         self.max_token_value = tokenizer.vocab_size - 1
@@ -134,7 +134,7 @@ class Encoding:
 
     def encode_ordinary(self, text: str) -> list[int]:
         """Return the ids of a text in which special tokens are plain text."""
-        return self._engine.to_list(_checked(text))
+        return self._encoder.to_list(_checked(text))
 
     def encode(
         self, text: str, *, allowed_special: _Allowed = _NONE, disallowed_special: _Disallowed = "all"
@@ -153,7 +153,7 @@ class Encoding:
         Raises:
             ValueError: The text contains a disallowed special token; the message names it and its position.
         """
-        return self._engine.to_list(text, self._policy(text, allowed_special, disallowed_special))
+        return self._encoder.to_list(text, self._policy(text, allowed_special, disallowed_special))
 
     def encode_to_numpy(
         self, text: str, *, allowed_special: _Allowed = _NONE, disallowed_special: _Disallowed = "all"
@@ -172,7 +172,7 @@ class Encoding:
             UnicodeEncodeError: The text has a surrogate, for which `encode` takes U+FFFD.
         """
         matcher = self._policy(text, allowed_special, disallowed_special)
-        return self._engine.to_array(text if text.isascii() else text.encode(), matcher)
+        return self._encoder.to_array(text if text.isascii() else text.encode(), matcher)
 
     def encode_ordinary_batch(self, text: Iterable[str], *, num_threads: int = 8) -> list[list[int]]:
         """Encode many texts in which special tokens are plain text.
@@ -191,7 +191,7 @@ class Encoding:
         if not isinstance(texts, Column):
             texts = [_checked(one) for one in texts]
             num_threads = _workers(texts, num_threads)
-        return self._engine.lists(texts, None, num_threads)
+        return self._encoder.lists(texts, None, num_threads)
 
     def encode_batch(
         self,
@@ -221,7 +221,7 @@ class Encoding:
             return self._column_lists(column, num_threads, allowed_special, disallowed_special)
         texts: list[Any] = list(text)
         matchers = [self._policy(one, allowed_special, disallowed_special) for one in texts]
-        return self._engine.lists(texts, matchers[0] if matchers else None, _workers(texts, num_threads))
+        return self._encoder.lists(texts, matchers[0] if matchers else None, _workers(texts, num_threads))
 
     def encode_with_unstable(
         self, text: str, *, allowed_special: _Allowed = _NONE, disallowed_special: _Disallowed = "all"
@@ -425,10 +425,10 @@ class Encoding:
     def _column_lists(
         self, texts: Column, threads: int, allowed: _Allowed, disallowed: _Disallowed
     ) -> list[list[int]]:
-        """Return the ids of each text of a column, which the engine searches for disallowed tokens as it encodes."""
+        """Return the ids of each text of a column, searched for disallowed tokens as it is encoded."""
         matcher, refused = self._choices(allowed, disallowed)
         try:
-            return self._engine.lists(texts, (matcher or NOTHING).refusing(refused) if refused else matcher, threads)
+            return self._encoder.lists(texts, (matcher or NOTHING).refusing(refused) if refused else matcher, threads)
         except SpecialTokenError:
             for text in texts:
                 if refused is not None and (found := refused.find(text)) is not None:

@@ -26,11 +26,11 @@ class Unstable:
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer
-        self._engine: TextEncoder = tokenizer._parts.encoder
+        self._encoder: TextEncoder = tokenizer._parts.encoder
 
     @lazy_property
     def _model(self) -> BPE:
-        model = self._engine.encoder.model
+        model = self._encoder.encoder.model
         assert isinstance(model, BPE), "only tokenizers of bytes have this view"
         return model
 
@@ -53,7 +53,7 @@ class Unstable:
         except UnicodeDecodeError as error:
             ids, rest = self._split_off(data[: error.start], None)
             return ids + self.single_piece(rest + data[error.start :])
-        return self._engine.to_list(data)
+        return self._encoder.to_list(data)
 
     def complete(self, text: str, matcher: Matcher | None) -> tuple[list[int], set[tuple[int, ...]]]:
         """Return the stable ids of a text, and the ways in which tokens can go on from there."""
@@ -66,8 +66,8 @@ class Unstable:
         if matcher is not None:
             for begin, end, token_id in matcher.spans(data):
                 start = end if token_id is not None else begin
-        ids = self._engine.to_list(data, matcher)
-        ends = self._engine.splitter.cut(data[start:])[1]
+        ids = self._encoder.to_list(data, matcher)
+        ends = self._encoder.splitter.cut(data[start:])[1]
         if len(ends) == 0:
             return ids, b""
         first = int(ends[-2]) if len(ends) > 1 else 0
@@ -103,7 +103,7 @@ class Unstable:
         """Return the first ids of bytes, as many as cover `length` of them."""
         try:
             data.decode()
-            ids = self._engine.to_list(data)
+            ids = self._encoder.to_list(data)
         except UnicodeDecodeError:
             ids = self._model.encode_pretoken(data)
         covered = count = 0

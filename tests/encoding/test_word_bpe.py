@@ -131,7 +131,7 @@ def test_trained_by_hf(prefix: str, end: str, corpus: Callable[..., str], tmp_pa
     assert again.encode(text, add_special_tokens=False).ids == ids
 
 
-# -- the engine's own words against those of the rules ------------------------------------------------------
+# -- the model's own words against those of the rules -------------------------------------------------------
 
 
 def rules_of(normalizers: tuple[Any, ...], *pre_tokenizers: Any) -> TextRules:
@@ -160,7 +160,7 @@ def test_the_engine_finds_the_words_of_the_rules(way: str, corpus: Callable[...,
     tok = bbpe.train_from_iterator(texts, 3_000, model=bbpe.BPE(alphabet="chars", end_of_word="</w>", max_alphabet=600))
     spec = replace(tok.spec, rules=rules, pattern=get_pattern(pattern))
     fast = bbpe.Tokenizer(spec)
-    # a rule that does nothing, and that the engine does not know
+    # a rule that does nothing, and that the model does not know
     slow = bbpe.Tokenizer(replace(spec, rules=replace(rules, normalizers=(*rules.normalizers, Strip(False, False)))))
     rng = random.Random(5)
     pool = [*"ab'sSſTd<|>  \n\t!.,ÜüİΣⅷ½한中。\u00a0\u3000\x00\x1c", "e\u0301"]
@@ -178,7 +178,7 @@ def test_the_engine_finds_the_words_of_the_rules(way: str, corpus: Callable[...,
 @pytest.mark.full
 @pytest.mark.parametrize("way", ["lower", "cleaned", "clip", "clip as is"])
 def test_every_character(way: str) -> None:
-    """Those of the first two planes, but for what the `regex` package knows before the engine does."""
+    """Those of the first two planes, but for what the `regex` package knows before the model does."""
     pattern, rules = WAYS[way]
     tok = bbpe.train_from_iterator(
         ["ab ba a1 1a ! !a a! b! !!"], 60, model=bbpe.BPE(alphabet="chars", end_of_word="</w>")
@@ -309,7 +309,7 @@ def test_refused_beside_marks(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("prefix", ["##", ""])
 @pytest.mark.parametrize("end", ["</w>", ""])
 def test_every_byte_is_a_symbol(prefix: str, end: str, tmp_path: Path) -> None:
-    """The engine marks words by bytes that no UTF-8 has, and a vocabulary of bytes has keys of these, too."""
+    """The model marks words by bytes that no UTF-8 has, and a vocabulary of bytes has keys of these, too."""
     hf = pytest.importorskip("tokenizers")
     letters = sorted(hf.pre_tokenizers.ByteLevel.alphabet())
     keys = dict.fromkeys(start + letter + last for letter in letters for start in ("", prefix) for last in ("", end))

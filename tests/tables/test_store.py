@@ -121,7 +121,7 @@ def test_another_key_for_everything_that_changes_a_tokenizer(path: Path, monkeyp
     path.write_bytes(path.read_bytes() + b"\n")
     keys.append(key_of_path(path, None, None, None))
     keys.append(key_of_path(path.rename(path.with_name("other.json")), None, None, None))
-    monkeypatch.setattr("bbpe.tables.sources._engine", lambda: b"another")
+    monkeypatch.setattr("bbpe.tables.sources._program", lambda: b"another")
     keys.append(key_of_path(path.with_name("other.json"), None, None, None))
     assert len(set(keys)) == len(keys)
     assert None not in keys
@@ -200,7 +200,7 @@ def test_what_cannot_be_stored_is_loaded(
         patch.setattr(store, "table_file", fail)
         assert [loaded(), loaded()] == [False, False]
     with monkeypatch.context() as patch:
-        patch.setattr("bbpe.tables.sources._engine", _refuse)  # as in a zip file
+        patch.setattr("bbpe.tables.sources._program", _refuse)  # as in a zip file
         assert [loaded(), loaded()] == [False, False]
     assert files_of(tmp_path / "tables") == []
     with pytest.raises(TypeError, match="pattern must be a name"):

@@ -158,8 +158,8 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return copy
 
 
-def engine() -> bytes:
-    return sources._engine.__wrapped__()
+def program() -> bytes:
+    return sources._program.__wrapped__()
 
 
 NAMES = ["files.py", "tokenizer.py", "splitting/patterns.py", "formats/gguf/metadata.py", "tables/store.py"]
@@ -168,37 +168,37 @@ NAMES = ["files.py", "tokenizer.py", "splitting/patterns.py", "formats/gguf/meta
 @pytest.mark.parametrize("name", NAMES)
 def test_another_version_has_another_key(name: str, package: Path) -> None:
     """Also where all modules have the size and the time that they had, as in a store of packages."""
-    found = engine()
-    assert engine() == found
+    found = program()
+    assert program() == found
     path = package / name
     data = path.read_bytes()
     path.write_bytes(data[:-2] + bytes([data[-2] ^ 1]) + data[-1:])
     os.utime(path, (1, 1))
-    assert engine() != found
+    assert program() != found
     path.write_bytes(data)
-    assert engine() == found
+    assert program() == found
 
 
 def test_modules_that_move_have_another_key(package: Path) -> None:
-    found = [engine()]
+    found = [program()]
     (package / "spec" / "new.py").write_bytes(b"")
-    found.append(engine())
+    found.append(program())
     (package / "spec" / "new.py").rename(package / "splitting" / "new.py")
-    found.append(engine())
+    found.append(program())
     (package / "new_folder").mkdir()
     (package / "splitting" / "new.py").rename(package / "new_folder" / "new.pyc")
-    found.append(engine())
+    found.append(program())
     assert len(set(found)) == len(found)
     (package / "cli" / "new.py").write_bytes(b"")
-    assert engine() == found[-1]
+    assert program() == found[-1]
 
 
 def test_other_builds_have_another_key(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert package.is_dir()
     assert len(image.BUILD) == 64
-    found = engine()
+    found = program()
     monkeypatch.setattr(sources, "BUILD", "0" * 64)
-    assert engine() != found
+    assert program() != found
 
 
 def test_modules_that_changed_after_they_were_imported_have_no_key(
@@ -208,14 +208,14 @@ def test_modules_that_changed_after_they_were_imported_have_no_key(
     now = time.time()
     monkeypatch.setattr(sources, "IMPORTED", now - 1000)
     with pytest.raises(ValueError, match="changed since the package was imported"):
-        engine()
+        program()
     monkeypatch.setattr(sources, "IMPORTED", now + 1000)
     os.utime(package / "files.py", (now + 2000, now + 2000))
     with pytest.raises(ValueError, match=r"files\.py has changed"):
-        engine()
+        program()
     shutil.rmtree(package)
     with pytest.raises(OSError, match="copy"):  # as in a zip file
-        engine()
+        program()
 
 
 #: What loading imports, whichever format it is.

@@ -69,7 +69,7 @@ class Tokenizer:
     """
 
     def __init__(self, tokenizer: _Tokenizer) -> None:
-        self._engine = HfTexts(tokenizer)
+        self._hf_texts = HfTexts(tokenizer)
         #: Whether special tokens in a text are plain text.
         self.encode_special_tokens = False
         self._truncation = Truncation.of(tokenizer.spec.truncation)
@@ -90,7 +90,7 @@ class Tokenizer:
     def from_buffer(cls, buffer: bytes) -> Tokenizer:
         """Return a tokenizer of the bytes of a tokenizer.json."""
         made = cls(tokenizer_of_json(buffer))
-        made._engine = engine_of_json(buffer, made._engine.tokenizer)
+        made._hf_texts = hf_texts_of_json(buffer, made._hf_texts.tokenizer)
         return made
 
     @classmethod
@@ -122,7 +122,7 @@ class Tokenizer:
         """
         texts = (sequence,) if pair is None else (sequence, pair)
         parts = self._encoded(texts, is_pretokenized)
-        return pad_rows([row(self._engine, parts, add_special_tokens, self._truncation)], self._padding)[0]
+        return pad_rows([row(self._hf_texts, parts, add_special_tokens, self._truncation)], self._padding)[0]
 
     def encode_batch(
         self, input: Iterable[Any], is_pretokenized: bool = False, add_special_tokens: bool = True
@@ -153,8 +153,8 @@ class Tokenizer:
             items = [_texts_of(item, is_pretokenized) for item in texts]
             texts, sizes = [text for item in items for text in item], list(map(len, items))
         parts = iter(self._encoded(texts, is_pretokenized))
-        rules, engine = self._truncation, self._engine
-        rows = [row(engine, [next(parts) for _ in range(size)], add_special_tokens, rules) for size in sizes]
+        rules, hf_texts = self._truncation, self._hf_texts
+        rows = [row(hf_texts, [next(parts) for _ in range(size)], add_special_tokens, rules) for size in sizes]
         for each in rows:  # as for one text, before the longest of all is known
             pad_rows([each], self._padding)
         return pad_rows(rows, self._padding)
@@ -163,18 +163,18 @@ class Tokenizer:
 
     def _encoded(self, texts: Sequence[Any] | Column, is_pretokenized: bool) -> list[Encoding]:
         """Return the encodings of single texts, without templates."""
-        engine = self._engine
-        matcher = engine.matcher(self.encode_special_tokens)
+        hf_texts = self._hf_texts
+        matcher = hf_texts.matcher(self.encode_special_tokens)
         if is_pretokenized:
-            return [engine.encoded_words(_checked_words(text), matcher) for text in texts]
+            return [hf_texts.encoded_words(_checked_words(text), matcher) for text in texts]
         if isinstance(texts, Column):
-            return engine.encoded_column(texts, matcher)
+            return hf_texts.encoded_column(texts, matcher)
         for text in texts:
             if not isinstance(text, str):
                 raise TypeError(f"TextInputSequence must be str, not {type(text).__name__}")
         if len(texts) == 1:
-            return [engine.encoded(texts[0], matcher)]
-        return engine.encoded_each(list(texts), matcher)
+            return [hf_texts.encoded(texts[0], matcher)]
+        return hf_texts.encoded_each(list(texts), matcher)
 
     def post_process(
         self, encoding: Encoding, pair: Encoding | None = None, add_special_tokens: bool = True
@@ -190,11 +190,11 @@ class Tokenizer:
             The row.
         """
         texts = (encoding,) if pair is None else (encoding, pair)
-        return pad_rows([row(self._engine, texts, add_special_tokens, self._truncation)], self._padding)[0]
+        return pad_rows([row(self._hf_texts, texts, add_special_tokens, self._truncation)], self._padding)[0]
 
     def num_special_tokens_to_add(self, is_pair: bool) -> int:
         """Return the number of ids that the template adds to a text or a pair."""
-        return self._engine.added_count(is_pair)
+        return self._hf_texts.added_count(is_pair)
 
     async def async_encode(self, *arguments: Any, **options: Any) -> Encoding:
         """Return what `encode` returns, from another thread."""
@@ -218,12 +218,12 @@ class Tokenizer:
         Returns:
             The text.
         """
-        return self._engine.decoded(ids, skip_special_tokens)
+        return self._hf_texts.decoded(ids, skip_special_tokens)
 
     def decode_batch(self, sequences: Iterable[Sequence[int]], skip_special_tokens: bool = True) -> list[str]:
         """Return the text of each row of ids; the arguments are those of `decode`."""
         check_order(sequences, "sequences")
-        return [self._engine.decoded(ids, skip_special_tokens) for ids in sequences]
+        return [self._hf_texts.decoded(ids, skip_special_tokens) for ids in sequences]
 
     async def async_decode_batch(self, *arguments: Any, **options: Any) -> list[str]:
         """Return what `decode_batch` returns, from another thread."""
@@ -231,7 +231,7 @@ class Tokenizer:
 
     def stream_decoder(self, ids: Sequence[int], skip_special_tokens: bool) -> StreamDecoder | None:
         """Return a decoder of one id at a time, after the ids of a prompt."""
-        inner = self._engine.tokenizer
+        inner = self._hf_texts.tokenizer
         return inner.stream_decoder(skip_special_tokens=skip_special_tokens, unknown_ids="skip", prompt=ids)
 
     # -- truncation and padding ------------------------------------------------------------------------------
@@ -303,32 +303,32 @@ class Tokenizer:
 
     def token_to_id(self, token: str) -> int | None:
         """Return the id of a token; None if there is no such token."""
-        return self._engine.keys.get(token)
+        return self._hf_texts.keys.get(token)
 
     def id_to_token(self, id: int) -> str | None:
         """Return the token of an id; None if there is no such id."""
-        return self._engine.names.get(id)
+        return self._hf_texts.names.get(id)
 
     def get_vocab(self, with_added_tokens: bool = True) -> dict[str, int]:
         """Return all tokens and their ids, or those of the model."""
         if with_added_tokens:
-            return dict(self._engine.keys)
+            return dict(self._hf_texts.keys)
         outside = self._outside
-        return {key: token_id for key, token_id in self._engine.keys.items() if token_id not in outside}
+        return {key: token_id for key, token_id in self._hf_texts.keys.items() if token_id not in outside}
 
     def get_vocab_size(self, with_added_tokens: bool = True) -> int:
         """Return the number of tokens, or of those of the model."""
-        return len(self._engine.keys) - (0 if with_added_tokens else len(self._outside))
+        return len(self._hf_texts.keys) - (0 if with_added_tokens else len(self._outside))
 
     @property
     def _outside(self) -> set[int]:
         """The ids of added tokens after those of the model."""
-        last = max(self._engine.spec.vocab, default=-1)
+        last = max(self._hf_texts.spec.vocab, default=-1)
         return {token_id for token_id in self.get_added_tokens_decoder() if token_id > last}
 
     def get_added_tokens_decoder(self) -> dict[int, AddedToken]:
         """Return the added and special tokens by their ids."""
-        return tokens_of(self._engine.spec) | self._given
+        return tokens_of(self._hf_texts.spec) | self._given
 
     def add_tokens(self, tokens: Iterable[str | AddedToken]) -> int:
         """Add tokens that always match.
@@ -358,13 +358,13 @@ class Tokenizer:
                 present[token.content] = token
                 changed.append(token)
         if changed:
-            keys, next_id = self._engine.keys, self._engine.spec.vocab_size
+            keys, next_id = self._hf_texts.keys, self._hf_texts.spec.vocab_size
             for token in changed:
                 token_id = keys.get(token.content, next_id)
                 next_id = max(next_id, token_id + 1)
                 known[token_id] = self._given[token_id] = token
-            engine = self._engine
-            self._engine = HfTexts(_Tokenizer(with_tokens(engine.spec, known)), engine.keeps_types)
+            hf_texts = self._hf_texts
+            self._hf_texts = HfTexts(_Tokenizer(with_tokens(hf_texts.spec, known)), hf_texts.keeps_types)
         return len(changed)
 
     # -- the tokenizer as data -------------------------------------------------------------------------------
@@ -386,7 +386,7 @@ class Tokenizer:
 
     def _document(self, parse_float: Callable[[str], Any] = float) -> dict[str, Any]:
         rules = None if self._truncation is None else self._truncation.rule()
-        spec = replace(self._engine.spec, files={}, padding=None, truncation=rules)
+        spec = replace(self._hf_texts.spec, files={}, padding=None, truncation=rules)
         path = Path("tokenizer.json")
         document: dict[str, Any] = json.loads(formats.written(spec, path, "huggingface")[path], parse_float=parse_float)
         if self._padding is not None:
@@ -408,7 +408,7 @@ class Tokenizer:
 
     def _component(self, name: str, kind: type[Component]) -> Any:
         fields = self._document()[name]
-        return None if fields is None else kind(self._engine, fields)
+        return None if fields is None else kind(self._hf_texts, fields)
 
     @property
     def normalizer(self) -> Normalizer | None:
@@ -436,7 +436,7 @@ class Tokenizer:
         return self._component("post_processor", PostProcessor)  # type: ignore[no-any-return]
 
     def __repr__(self) -> str:
-        return f"<bbpe.compat.tokenizers.Tokenizer of {self._engine.tokenizer!r}>"
+        return f"<bbpe.compat.tokenizers.Tokenizer of {self._hf_texts.tokenizer!r}>"
 
 
 class DecodeStream:
@@ -541,8 +541,8 @@ def tokenizer_of_json(data: bytes, parse_float: Callable[[str], float] = score_o
     return _Tokenizer(tokenizer_json.load(file, formats.Given(), parse_float=parse_float))
 
 
-def engine_of_json(data: bytes, tokenizer: _Tokenizer) -> HfTexts:
-    """Return the engine of a tokenizer that was read from the bytes of a tokenizer.json."""
+def hf_texts_of_json(data: bytes, tokenizer: _Tokenizer) -> HfTexts:
+    """Return our engine for a tokenizer that was read from the bytes of a tokenizer.json."""
     return HfTexts(tokenizer, b'"RobertaProcessing"' not in data)
 
 

@@ -109,8 +109,8 @@ def with_tokens(spec: TokenizerSpec, tokens: Mapping[int, Any]) -> TokenizerSpec
 class Component:
     """A part of a tokenizer.json."""
 
-    def __init__(self, engine: HfTexts, fields: dict[str, Any]) -> None:
-        self._engine, self._fields = engine, fields
+    def __init__(self, hf_texts: HfTexts, fields: dict[str, Any]) -> None:
+        self._hf_texts, self._fields = hf_texts, fields
 
     @property
     def type(self) -> str:
@@ -121,7 +121,7 @@ class Component:
         return json.dumps(self._fields, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self._engine, self._fields)
+        return type(self), (self._hf_texts, self._fields)
 
     def __repr__(self) -> str:
         return f"<bbpe {self.type}>"
@@ -132,7 +132,7 @@ class Normalizer(Component):
 
     def normalize_str(self, sequence: str) -> str:
         """Return the normalized text."""
-        return self._engine.normalized(sequence)
+        return self._hf_texts.normalized(sequence)
 
 
 class Decoder(Component):
@@ -140,8 +140,8 @@ class Decoder(Component):
 
     def decode(self, tokens: Sequence[str]) -> str:
         """Return the text of tokens that the vocabulary has."""
-        find = self._engine.tokenizer.token_to_id
-        return self._engine.decoded([find(token) for token in tokens], False)
+        find = self._hf_texts.tokenizer.token_to_id
+        return self._hf_texts.decoded([find(token) for token in tokens], False)
 
 
 class PostProcessor(Component):
@@ -149,7 +149,7 @@ class PostProcessor(Component):
 
     def num_special_tokens_to_add(self, is_pair: bool) -> int:
         """Return the number of ids that it adds to a text or a pair."""
-        return self._engine.added_count(is_pair)
+        return self._hf_texts.added_count(is_pair)
 
 
 class Model(Component):
@@ -157,8 +157,8 @@ class Model(Component):
 
     def token_to_id(self, token: str) -> int | None:
         """Return the id of a token; None if there is no such token."""
-        return self._engine.keys.get(token)
+        return self._hf_texts.keys.get(token)
 
     def id_to_token(self, id: int) -> str | None:
         """Return the token of an id; None if there is no such id."""
-        return self._engine.names.get(id)
+        return self._hf_texts.names.get(id)

@@ -64,14 +64,14 @@ class Padding(NamedTuple):
         }
 
 
-def row(engine: HfTexts, texts: Sequence[Encoding], adds: bool, rules: Truncation | None) -> Encoding:
+def row(hf_texts: HfTexts, texts: Sequence[Encoding], adds: bool, rules: Truncation | None) -> Encoding:
     """Return texts in a row by the template, truncated.
 
     Of a pair, each overflowing row has a window of both texts; those with the first window of the first text are last.
     """
     if rules is None:
-        return engine.joined(texts, adds)
-    split = _split(texts, rules, engine.added_count(len(texts) > 1) if adds else 0)
+        return hf_texts.joined(texts, adds)
+    split = _split(texts, rules, hf_texts.added_count(len(texts) > 1) if adds else 0)
     if len(split) == 1:
         pairs: list[Sequence[Encoding]] = [(one,) for one in split[0]]
     else:
@@ -79,7 +79,7 @@ def row(engine: HfTexts, texts: Sequence[Encoding], adds: bool, rules: Truncatio
         pairs = [(first, others[0]), *((one, other) for one in firsts for other in others)]
         pairs += [(first, other) for other in others[1:]]
     kept = [windows[0] for windows in split]
-    main, *main_overflow = [engine.joined(pair, adds, kept) for pair in pairs]
+    main, *main_overflow = [hf_texts.joined(pair, adds, kept) for pair in pairs]
     main.overflowing = main_overflow
     return main
 

@@ -1,4 +1,4 @@
-"""The engine that the views for `tokenizers` and `transformers` encode texts with."""
+"""Texts to encodings over the engine of bbpe, for the views for `tokenizers` and `transformers`."""
 
 from __future__ import annotations
 
@@ -240,17 +240,17 @@ def _pairs(spans: npt.NDArray[np.int64]) -> list[Span]:
 class TextSource:
     """One text, whose tokens, places and words are found when they are asked for."""
 
-    def __init__(self, engine: HfTexts, text: str, matcher: Matcher | None) -> None:
-        self._engine, self._text, self._matcher = engine, text, matcher
+    def __init__(self, hf_texts: HfTexts, text: str, matcher: Matcher | None) -> None:
+        self._hf_texts, self._text, self._matcher = hf_texts, text, matcher
 
     @lazy_property
     def _found(self) -> tuple[list[Span], Sequence[int | None]]:
-        _, places, words = self._engine.tokenizer._parts.places.words(self._text, "char", self._matcher)
+        _, places, words = self._hf_texts.tokenizer._parts.places.words(self._text, "char", self._matcher)
         return _pairs(places), words
 
     @lazy_property
     def _places(self) -> list[Span]:
-        finder = self._engine.tokenizer._parts.places
+        finder = self._hf_texts.tokenizer._parts.places
         if finder.has_words:
             return self._found[0]
         return _pairs(finder.with_offsets(self._text, "char", self._matcher)[1])
@@ -258,7 +258,7 @@ class TextSource:
     @lazy_property
     def _ends(self) -> tuple[npt.NDArray[np.int64], bool]:
         """The places, int64[n, 2], and whether neither starts nor ends go back, so that a search need not read all."""
-        places = self._engine.tokenizer._parts.places.with_offsets(self._text, "char", self._matcher)[1]
+        places = self._hf_texts.tokenizer._parts.places.with_offsets(self._text, "char", self._matcher)[1]
         return places, not (places[1:] < places[:-1]).any()
 
     def at(self, character: int, start: int, stop: int) -> int | None:
@@ -271,7 +271,7 @@ class TextSource:
 
     def tokens(self, ids: list[int], start: int, stop: int) -> list[str]:
         """Return the tokens of ids."""
-        names, varied = self._engine.names, self._engine.varied
+        names, varied = self._hf_texts.names, self._hf_texts.varied
         tokens = [names[token_id] for token_id in ids]
         if varied and not varied.isdisjoint(ids):
             tokens = [
@@ -283,33 +283,33 @@ class TextSource:
     @lazy_property
     def _whole(self) -> tuple[list[int], list[list[int]]]:
         """Ids, and their places with the white space around tokens."""
-        ids, places, _ = self._engine.untrimmed.words(self._text, "char", self._matcher)
+        ids, places, _ = self._hf_texts.untrimmed.words(self._text, "char", self._matcher)
         return ids, places.tolist()
 
     def _part(self, number: int, token_id: int) -> str:
         """Return the part of the text, as normalized, that an id comes from."""
-        engine = self._engine
-        if token_id == engine.unknown:
+        hf_texts = self._hf_texts
+        if token_id == hf_texts.unknown:
             return self._unknown_part(number)
         start, stop = self._whole[1][number]
         text = self._text[start:stop]
-        token = engine.names[token_id]
-        options = engine.spec.token_options[token]
+        token = hf_texts.names[token_id]
+        options = hf_texts.spec.token_options[token]
         if not options.normalized:
             return text
         if not text.strip(WHITE_SPACE):
-            return engine.normalized_inside(text)
+            return hf_texts.normalized_inside(text)
         # the text may have another case or another form than the token, or lack a blank that a normalizer adds
-        written = token if options.verbatim else engine.normalized(token)
+        written = token if options.verbatim else hf_texts.normalized(token)
         before, after = text[: -len(text.lstrip(WHITE_SPACE))], text[len(text.rstrip(WHITE_SPACE)) :]
         # a token before it may have taken its blanks
         written = written[max(len(token) - len(token.lstrip(WHITE_SPACE)) - len(before), 0) :]
         lead = len(written) - len(written.lstrip(_BLANKS))
-        if lead > len(before) and number > 0 and self._whole[0][number - 1] not in engine.cutting:
+        if lead > len(before) and number > 0 and self._whole[0][number - 1] not in hf_texts.cutting:
             return token  # a token of the model with the same id: normalizers add a blank only where a text begins
         before = before[: max(len(before) - lead, 0)]
         after = after[len(written) - len(written.rstrip(_BLANKS)) :]
-        return engine.normalized_inside(before) + written + engine.normalized_inside(after)
+        return hf_texts.normalized_inside(before) + written + hf_texts.normalized_inside(after)
 
     def _unknown_part(self, number: int) -> str:
         """Return what an unknown piece is in the normalized text: it may be a part of a character that has others."""
@@ -319,15 +319,15 @@ class TextSource:
             first -= 1
         while last + 1 < len(places) and places[last][1] > places[last + 1][0]:
             last += 1
-        whole = self._engine.marked(self._text[places[first][0] : places[last][1]])
-        names, unknown = self._engine.names, self._engine.unknown
+        whole = self._hf_texts.marked(self._text[places[first][0] : places[last][1]])
+        names, unknown = self._hf_texts.names, self._hf_texts.unknown
         parts = ["(.+?)" if each == unknown else re.escape(names[each]) for each in ids[first : last + 1]]
         # a pre-tokenizer may write a blank before a text
         found = re.fullmatch("".join(parts), whole, re.DOTALL) or re.fullmatch(
             "".join(parts), SPACE_MARK + whole, re.DOTALL
         )
         if found is None:
-            return self._engine.marked(self._text[slice(*places[number])])
+            return self._hf_texts.marked(self._text[slice(*places[number])])
         return found[sum(each == unknown for each in ids[first : number + 1])]
 
     def offsets(self, start: int, stop: int) -> list[Span]:
@@ -342,15 +342,15 @@ class TextSource:
 class ColumnSource(TextSource):
     """One text of a column, of which a string is made when tokens, places or words are asked for."""
 
-    def __init__(self, engine: HfTexts, column: Column, row: int, matcher: Matcher | None) -> None:
-        self._engine, self._column, self._row, self._matcher = engine, column, row, matcher
+    def __init__(self, hf_texts: HfTexts, column: Column, row: int, matcher: Matcher | None) -> None:
+        self._hf_texts, self._column, self._row, self._matcher = hf_texts, column, row, matcher
 
     @lazy_property
     def _text(self) -> str:
         return text_of(self._column, self._row)
 
     def __reduce__(self) -> tuple[type[TextSource], tuple[Any, ...]]:
-        return TextSource, (self._engine, self._text, self._matcher)
+        return TextSource, (self._hf_texts, self._text, self._matcher)
 
 
 class WordSource:

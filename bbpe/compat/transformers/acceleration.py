@@ -149,10 +149,10 @@ class _Methods:
             backend = self._tokenizer
             if type(backend) is Backend:
                 is_plain = self.split_special_tokens
-                engine = backend.ready(is_plain)
-                if engine is not None:
+                hf_texts = backend.ready(is_plain)
+                if hf_texts is not None:
                     backend.chosen.after_call(_PLAIN if is_plain else _NONE)
-                    ids = engine.ids(text, is_plain, add_special_tokens)
+                    ids = hf_texts.ids(text, is_plain, add_special_tokens)
                     if len(ids) > self.model_max_length:
                         self._eventual_warn_about_too_long_sequence(ids, None, True)
                     return ids

@@ -17,7 +17,7 @@ from ...lazy import safe_import
 from ...records import replace
 from ...tokenizer import Tokenizer as _Tokenizer
 from ..columns import listed
-from ..tokenizers import Tokenizer, engine_of_json, tokenizer_of_json
+from ..tokenizers import Tokenizer, hf_texts_of_json, tokenizer_of_json
 from ..tokenizers.components import with_tokens
 from ..tokenizers.encoding import Encoding
 from ..tokenizers.row_options import Padding, Truncation
@@ -70,15 +70,15 @@ class Backend(Tokenizer):
     model = _component("model")
 
     def __init__(self, inner: Any, accepts_offsets: bool = False) -> None:
-        engine = _engine_of(inner)
-        self._prepare(inner, engine, prove(engine, inner, accepts_offsets=accepts_offsets))
+        hf_texts = _hf_texts_of(inner)
+        self._prepare(inner, hf_texts, prove(hf_texts, inner, accepts_offsets=accepts_offsets))
         self._accepts_offsets = accepts_offsets
         cut = None if inner.truncation is None else Truncation(**inner.truncation)
         pads = None if inner.padding is None else Padding(**inner.padding)
         self.chosen = Chosen(Options(cut, pads, inner.encode_special_tokens))
 
-    def _prepare(self, inner: Any, engine: HfTexts | None, odd: Odd) -> None:
-        self._inner, self._owns, self._current, self._odd = inner, True, engine, odd
+    def _prepare(self, inner: Any, hf_texts: HfTexts | None, odd: Odd) -> None:
+        self._inner, self._owns, self._current, self._odd = inner, True, hf_texts, odd
         self._lock, self._accepts_offsets = TurnLock(), False
         # whether encoding with special tokens as plain text is proven too, and if it gives the same ids
         self._is_plain_equal: bool | None = None
@@ -119,7 +119,7 @@ class Backend(Tokenizer):
             return getattr(self.synchronized(), name)(*arguments)
 
     def ready(self, is_plain: bool | None = None) -> HfTexts | None:
-        """Return the engine; `None` if a change has ended the acceleration, or for the present options.
+        """Return our engine; `None` if a change has ended the acceleration, or for the present options.
 
         `is_plain`: whether special tokens are plain text, instead of `encode_special_tokens`.
         """
@@ -132,16 +132,16 @@ class Backend(Tokenizer):
         return self._current
 
     @property
-    def _engine(self) -> HfTexts:  # type: ignore[override]
-        engine = self.ready()
-        assert engine is not None
-        return engine
+    def _hf_texts(self) -> HfTexts:  # type: ignore[override]
+        hf_texts = self.ready()
+        assert hf_texts is not None
+        return hf_texts
 
-    def _gives_equal_plain(self, engine: HfTexts) -> bool:
+    def _gives_equal_plain(self, hf_texts: HfTexts) -> bool:
         with self._lock.turn():
             if self._is_plain_equal is None:
                 try:
-                    prove_ids(engine, self._inner, [], is_plain=True, accepts_offsets=self._accepts_offsets)
+                    prove_ids(hf_texts, self._inner, [], is_plain=True, accepts_offsets=self._accepts_offsets)
                     self._is_plain_equal = True
                 except AccelerationError as error:
                     self._is_plain_equal = False
@@ -155,18 +155,18 @@ class Backend(Tokenizer):
         states = {name: _state_of(self._inner, name) for name in suspects - {_TOKENS}}
         if any(self._states[name] != state for name, state in states.items()):
             self._states |= states
-            self._follow(lambda: _engine_of(self._inner))
+            self._follow(lambda: _hf_texts_of(self._inner))
         self._suspects -= suspects  # last, so that no other thread encodes by the engine before the change
 
     def _follow(self, make: Callable[[], HfTexts], ids: Collection[int] | None = None) -> None:
         """Follow a change; if that is not possible, warn, and leave the work to the tokenizer of HF."""
         self._is_plain_equal = None
         try:
-            engine = make()
-            odd = prove(engine, self._inner, ids, accepts_offsets=self._accepts_offsets)
+            hf_texts = make()
+            odd = prove(hf_texts, self._inner, ids, accepts_offsets=self._accepts_offsets)
             if ids is not None:
                 odd = odd[0] | (self._odd[0] - set(ids)), odd[1] | (self._odd[1] - set(ids))
-            self._odd, self._current = odd, engine
+            self._odd, self._current = odd, hf_texts
         except BBPEError as error:
             self._current = None
             _warn(f"a change of this tokenizer ends its acceleration: {error}")
@@ -187,10 +187,10 @@ class Backend(Tokenizer):
         return count
 
     def _follow_tokens(self) -> None:
-        engine = self._current
-        if engine is not None:
-            tokens, spec = self._inner.get_added_tokens_decoder(), engine.spec
-            self._follow(lambda: HfTexts(_Tokenizer(with_tokens(spec, tokens)), engine.keeps_types), tokens.keys())
+        hf_texts = self._current
+        if hf_texts is not None:
+            tokens, spec = self._inner.get_added_tokens_decoder(), hf_texts.spec
+            self._follow(lambda: HfTexts(_Tokenizer(with_tokens(spec, tokens)), hf_texts.keeps_types), tokens.keys())
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -225,10 +225,10 @@ class Backend(Tokenizer):
 
     def decode(self, ids: Sequence[int], skip_special_tokens: bool = True) -> str:
         """Return the text of ids; `tokenizers` decodes those that it decodes in another way."""
-        engine, odd = self.ready(), self._odd[skip_special_tokens]
-        if engine is None or (odd and not odd.isdisjoint(ids)):
+        hf_texts, odd = self.ready(), self._odd[skip_special_tokens]
+        if hf_texts is None or (odd and not odd.isdisjoint(ids)):
             return str(self._inner.decode(list(ids), skip_special_tokens))
-        return engine.decoded(ids, skip_special_tokens)
+        return hf_texts.decoded(ids, skip_special_tokens)
 
     def decode_batch(self, sequences: Iterable[Sequence[int]], skip_special_tokens: bool = True) -> list[str]:
         """Return the text of each row of ids."""
@@ -292,12 +292,12 @@ class Backend(Tokenizer):
     def __reduce__(self) -> tuple[Any, ...]:
         # equal tokenizers have equal bytes in all processes, so sets are sorted; like `tokenizers`, the pickle holds no
         # `encode_special_tokens`, which calls of `transformers` set
-        engine, options = self.ready(is_plain=False), self.chosen.options
+        hf_texts, options = self.ready(is_plain=False), self.chosen.options
         odd = tuple(tuple(sorted(ids)) for ids in self._odd)  # after a change has been followed
         with self._lock.turn():
             json = self.synchronized().to_str()
         kept = Options(options.truncation, options.padding)
-        return _restored, (json, engine, odd, kept, self._accepts_offsets)
+        return _restored, (json, hf_texts, odd, kept, self._accepts_offsets)
 
     def __repr__(self) -> str:
         return f"<accelerated by bbpe: {self._inner!r:.120}>"
@@ -307,34 +307,34 @@ COMPONENTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder", "model
 
 
 def _restored(
-    json: str, engine: HfTexts | None, odd: tuple[Iterable[int], ...], options: Options, accepts_offsets: bool
+    json: str, hf_texts: HfTexts | None, odd: tuple[Iterable[int], ...], options: Options, accepts_offsets: bool
 ) -> Backend:
     safe_import("tokenizers")
     import tokenizers
 
     made: Backend = object.__new__(Backend)
     without, skipped = map(frozenset, odd)
-    made._prepare(tokenizers.Tokenizer.from_str(json), engine, (without, skipped))
+    made._prepare(tokenizers.Tokenizer.from_str(json), hf_texts, (without, skipped))
     made.chosen, made._accepts_offsets = Chosen(options), accepts_offsets
     return made
 
 
-def _engine_of(inner: Any) -> HfTexts:
-    """Return the engine of a tokenizer of HF; `AccelerationError` with the reason if bbpe does not support it."""
+def _hf_texts_of(inner: Any) -> HfTexts:
+    """Return our engine for a tokenizer of HF; `AccelerationError` with the reason if bbpe does not support it."""
     try:
         data = inner.to_str().encode("utf-8", "surrogatepass")
     except Exception as error:  # `tokenizers` raises it for a component in Python
         raise AccelerationError(f"tokenizers cannot write this tokenizer as JSON: {error}") from error
     try:
         tokenizer = _Tokenizer(replace(tokenizer_of_json(data, float).spec, padding=None, truncation=None))
-        engine = engine_of_json(data, tokenizer)
+        hf_texts = hf_texts_of_json(data, tokenizer)
     except BBPEError as error:
         raise AccelerationError(str(error)) from error
     if dropout := tokenizer.spec.dropout:
         raise AccelerationError(f"model.dropout is {dropout}, so tokenizers draws other ids at each call")
     if not tokenizer.vocab_size:
         raise AccelerationError("the tokenizer has no tokens")
-    return engine
+    return hf_texts
 
 
 def _state_of(inner: Any, name: str) -> Any:

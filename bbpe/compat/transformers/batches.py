@@ -69,8 +69,8 @@ def batch_of(owner: Any, items: list[Any] | Column, options: dict[str, Any]) -> 
     is_pair = type(items[0]) is tuple
     plain = options.get("split_special_tokens")
     backend.encode_special_tokens = owner.split_special_tokens if plain is None else plain
-    engine = backend.ready()
-    if engine is None:
+    hf_texts = backend.ready()
+    if hf_texts is None:
         return None
     owner.set_truncation_and_padding(
         padding_strategy=options["padding_strategy"], truncation_strategy=options["truncation_strategy"],
@@ -79,7 +79,7 @@ def batch_of(owner: Any, items: list[Any] | Column, options: dict[str, Any]) -> 
     )  # fmt: skip
     wants_types = _wanted(owner, options, "token_type_ids")
     adds = options.get("add_special_tokens", True)
-    rows: Any = _Rows(engine, backend.chosen.options, items, adds)
+    rows: Any = _Rows(hf_texts, backend.chosen.options, items, adds)
     data = rows.arrays(wants_types, options.get("return_tensors") is not None)
     if data is None:
         return None
@@ -117,8 +117,8 @@ def _wanted(owner: Any, options: dict[str, Any], name: str) -> bool:
 class _Rows(Sequence[Encoding]):
     """The encodings of a batch, which are made when one is asked for."""
 
-    def __init__(self, engine: HfTexts, options: Options, items: list[Any] | Column, adds: bool) -> None:
-        self._engine, self._items, self._adds = engine, items, adds
+    def __init__(self, hf_texts: HfTexts, options: Options, items: list[Any] | Column, adds: bool) -> None:
+        self._hf_texts, self._items, self._adds = hf_texts, items, adds
         self._truncation, self._padding, self._is_plain = options
         self._made: list[Encoding] | None = None
         #: The number of ids of the longest row.
@@ -127,14 +127,14 @@ class _Rows(Sequence[Encoding]):
     def arrays(self, wants_types: bool, as_arrays: bool) -> dict[str, Any] | None:
         """Return the ids, types and mask; `None` if the quick way does not have the options."""
         cut, pads = self._truncation, self._padding
-        tokenizer, is_pair = self._engine.tokenizer, type(self._items[0]) is tuple
+        tokenizer, is_pair = self._hf_texts.tokenizer, type(self._items[0]) is tuple
         allowed: Any = () if self._is_plain else "all"
-        template = self._engine.template
-        if self._is_plain and self._engine.spec.modelled:  # the model makes special tokens itself, as in `tokenizers`
+        template = self._hf_texts.template
+        if self._is_plain and self._hf_texts.spec.modelled:  # the model makes special tokens itself, as in `tokenizers`
             return None
         if is_pair and self._adds and not template.pair:
             return None
-        if cut is not None and self._adds and cut.max_length < self._engine.added_count(is_pair):
+        if cut is not None and self._adds and cut.max_length < self._hf_texts.added_count(is_pair):
             return None
         types = {type_id for _, type_id in (template.pair if is_pair else template.single)}
         if pads is None and cut is None and not (wants_types and types != {0}):
@@ -165,7 +165,7 @@ class _Rows(Sequence[Encoding]):
         if pads.pad_type_id or (is_fixed and (cut is None or pads.length != cut.max_length)):
             return None
         try:
-            return self._engine.tokenizer.encode_padded(
+            return self._hf_texts.tokenizer.encode_padded(
                 self._items,
                 None if cut is None else cut.max_length,
                 pads.pad_id,
@@ -183,10 +183,10 @@ class _Rows(Sequence[Encoding]):
 
     def _rows(self) -> list[Encoding]:
         if self._made is None:
-            engine, matcher = self._engine, self._engine.matcher(self._is_plain)
+            hf_texts, matcher = self._hf_texts, self._hf_texts.matcher(self._is_plain)
             pairs = [item if type(item) is tuple else (item,) for item in listed(self._items)]
             rows = [
-                row(engine, [engine.encoded(text, matcher) for text in texts], self._adds, self._truncation)
+                row(hf_texts, [hf_texts.encoded(text, matcher) for text in texts], self._adds, self._truncation)
                 for texts in pairs
             ]
             self._made = pad_rows(rows, self._padding)

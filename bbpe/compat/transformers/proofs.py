@@ -39,29 +39,29 @@ _LISTS = ("ids", "offsets", "word_ids", "type_ids", "special_tokens_mask")
 _PLACES = ("offsets", "word_ids")
 
 
-def prove(engine: HfTexts, inner: Any, ids: Collection[int] | None = None, *, accepts_offsets: bool = False) -> Odd:
-    """Prove that an engine gives what a tokenizer of HF gives, and return the ids that are decoded in another way.
+def prove(hf_texts: HfTexts, inner: Any, ids: Collection[int] | None = None, *, accepts_offsets: bool = False) -> Odd:
+    """Prove that our engine gives what a tokenizer of HF gives, and return the ids that are decoded in another way.
 
     The proof is on the whole vocabulary, or on some `ids` of it.  With `accepts_offsets` offsets and numbers of words
     may differ.  Raises `AccelerationError` with the difference.
     """
     if ids is None:
-        _prove_vocabulary(engine, inner)
-    rows = _chunks(engine.names if ids is None else ids)
-    prove_ids(engine, inner, rows, is_plain=False, accepts_offsets=accepts_offsets)
-    return _odd_ids(engine, inner, rows, False), _odd_ids(engine, inner, rows, True)
+        _prove_vocabulary(hf_texts, inner)
+    rows = _chunks(hf_texts.names if ids is None else ids)
+    prove_ids(hf_texts, inner, rows, is_plain=False, accepts_offsets=accepts_offsets)
+    return _odd_ids(hf_texts, inner, rows, False), _odd_ids(hf_texts, inner, rows, True)
 
 
-def _prove_vocabulary(engine: HfTexts, inner: Any) -> None:
+def _prove_vocabulary(hf_texts: HfTexts, inner: Any) -> None:
     """Raise `AccelerationError` unless all tokens have the same ids."""
-    ours, theirs = engine.keys, inner.get_vocab()
+    ours, theirs = hf_texts.keys, inner.get_vocab()
     if ours != theirs:
         key = next(key for key in (*theirs, *ours) if ours.get(key) != theirs.get(key))
         raise AccelerationError(f"token {key!r} has id {ours.get(key)}; tokenizers has {theirs.get(key)}")
 
 
 def prove_ids(
-    engine: HfTexts, inner: Any, rows: list[list[int]], *, is_plain: bool, accepts_offsets: bool = False
+    hf_texts: HfTexts, inner: Any, rows: list[list[int]], *, is_plain: bool, accepts_offsets: bool = False
 ) -> None:
     """Raise `AccelerationError` unless texts of many kinds, and those of rows of ids, have the same ids and offsets.
 
@@ -69,7 +69,7 @@ def prove_ids(
     """
     with _without_options(inner, is_plain):
         lists = [name for name in _LISTS if not (accepts_offsets and name in _PLACES)]
-        _prove_texts(engine, inner, rows, engine.matcher(is_plain), lists)
+        _prove_texts(hf_texts, inner, rows, hf_texts.matcher(is_plain), lists)
 
 
 @contextmanager
@@ -90,27 +90,27 @@ def _without_options(inner: Any, is_plain: bool) -> Iterator[None]:
 
 
 def _prove_texts(
-    engine: HfTexts, inner: Any, rows: list[list[int]], matcher: Matcher | None, lists: Sequence[str]
+    hf_texts: HfTexts, inner: Any, rows: list[list[int]], matcher: Matcher | None, lists: Sequence[str]
 ) -> None:
-    others = list(engine.spec.added_tokens) + list(engine.spec.special_tokens)
+    others = list(hf_texts.spec.added_tokens) + list(hf_texts.spec.special_tokens)
     probes = [*PROBES, *(f"a{text} {text.upper()} {text}b{text}" for text in others[:_SHOWN])]
     # what a normalizer may turn into a token: its full-width form, another case, and what a rule replaces
     wide = [text.translate(_WIDE) for text in others[:_SHOWN]]
     probes += [f"{text.lower()} {other} a{other}b\U0001fae8" for text, other in zip(others, wide, strict=False)]
-    rules = [rule for rule in engine.spec.rules.normalizers if isinstance(rule, Replace) and not rule.is_regex]
+    rules = [rule for rule in hf_texts.spec.rules.normalizers if isinstance(rule, Replace) and not rule.is_regex]
     probes += [f"a {rule.pattern} b{rule.pattern}{rule.pattern}c" for rule in rules[:_SHOWN]]
     for text, theirs in zip(probes, _asked(inner.encode_batch, probes), strict=True):
-        _compare(text, row(engine, [engine.encoded(text, matcher)], True, None), theirs, lists)
-    texts = [engine.decoded(ids, False) for ids in rows]
-    found = engine.tokenizer._parts.encoder.lists(list(texts), matcher, None)
+        _compare(text, row(hf_texts, [hf_texts.encoded(text, matcher)], True, None), theirs, lists)
+    texts = [hf_texts.decoded(ids, False) for ids in rows]
+    found = hf_texts.tokenizer._parts.encoder.lists(list(texts), matcher, None)
     rows_of_theirs = _asked(inner.encode_batch_fast, texts, add_special_tokens=False)
     for text, ids, theirs in zip(texts, found, rows_of_theirs, strict=True):
         if ids != theirs.ids:
             raise AccelerationError(_difference("ids", text, ids, theirs.ids))
-    pair = [engine.encoded(text, matcher) for text in PROBES[2:4]]
-    if len(engine.template.pair) > 0:
-        _compare("a pair of texts", row(engine, pair, True, None), _asked(inner.encode, *PROBES[2:4]), lists)
-    words = row(engine, [engine.encoded_words(_WORDS, matcher)], True, None)
+    pair = [hf_texts.encoded(text, matcher) for text in PROBES[2:4]]
+    if len(hf_texts.template.pair) > 0:
+        _compare("a pair of texts", row(hf_texts, pair, True, None), _asked(inner.encode, *PROBES[2:4]), lists)
+    words = row(hf_texts, [hf_texts.encoded_words(_WORDS, matcher)], True, None)
     _compare("a list of words", words, _asked(inner.encode, _WORDS, is_pretokenized=True), lists)
 
 
@@ -122,12 +122,12 @@ def _asked(call: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
         raise AccelerationError(f"tokenizers raises an error for a text that bbpe encodes: {error}") from error
 
 
-def _odd_ids(engine: HfTexts, inner: Any, rows: list[list[int]], skips: bool) -> frozenset[int]:
+def _odd_ids(hf_texts: HfTexts, inner: Any, rows: list[list[int]], skips: bool) -> frozenset[int]:
     """Return the ids whose text depends on who decodes them."""
     odd = set[int]()
     for ids, theirs in zip(rows, _asked(inner.decode_batch, rows, skips), strict=True):
-        if engine.decoded(ids, skips) != theirs:
-            odd |= {each for each in ids if engine.decoded([each], skips) != inner.decode([each], skips)}
+        if hf_texts.decoded(ids, skips) != theirs:
+            odd |= {each for each in ids if hf_texts.decoded([each], skips) != inner.decode([each], skips)}
     return frozenset(odd)
 
 

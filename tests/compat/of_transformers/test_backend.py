@@ -203,7 +203,7 @@ def test_tokenizers_decodes_what_differs_with_or_without_special_tokens(
     monkeypatch.setattr(ours, "_odd", odd)
     monkeypatch.setattr(ours, "_inner", type("Theirs", (), {"decode": lambda _, ids, skip: f"{ids} {skip}"})())
     assert ours.decode([19, *odd[skips]], skips) == f"{[19, *odd[skips]]} {skips}"
-    assert ours.decode([19, *odd[not skips]], skips) == ours._engine.decoded([19, *odd[not skips]], skips)
+    assert ours.decode([19, *odd[not skips]], skips) == ours._hf_texts.decoded([19, *odd[not skips]], skips)
     assert ours.stream_decoder([], skips) is None
     monkeypatch.setattr(ours, "_odd", (frozenset(), odd[1]) if not skips else (odd[0], frozenset()))
     assert ours.stream_decoder([], skips) is not None

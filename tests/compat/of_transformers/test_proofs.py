@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bbpe.compat.tokenizers.row_options import row
-from bbpe.compat.transformers.backend import _engine_of
+from bbpe.compat.transformers.backend import _hf_texts_of
 from bbpe.compat.transformers.proofs import PROBES, prove, prove_ids
 from bbpe.errors import AccelerationError
 
@@ -75,24 +75,24 @@ DIFFERENCES: dict[str, tuple[str, Callable[..., Any], str]] = {
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_difference_is_an_error(kind: str, method: str, change: Callable[..., Any], words: str) -> None:
     inner = KINDS[kind]()
-    engine = _engine_of(inner)
-    assert prove(engine, inner) == (frozenset(), frozenset())
+    hf_texts = _hf_texts_of(inner)
+    assert prove(hf_texts, inner) == (frozenset(), frozenset())
     with pytest.raises(AccelerationError, match=words):
-        prove(engine, Other(inner, method, change))
+        prove(hf_texts, Other(inner, method, change))
 
 
 def test_places_may_differ_only_if_they_are_accepted() -> None:
     inner = KINDS["bytes"]()
-    engine = _engine_of(inner)
+    hf_texts = _hf_texts_of(inner)
     for name in ("offsets", "word_ids", "ids", "special_tokens_mask"):
         other = Other(inner, "encode_batch", another(name, 2))
         if name in ("offsets", "word_ids"):
-            prove(engine, other, accepts_offsets=True)
+            prove(hf_texts, other, accepts_offsets=True)
             with pytest.raises(AccelerationError, match=f"accept_other_offsets=True takes our {name}"):
-                prove(engine, other)
+                prove(hf_texts, other)
         else:
             with pytest.raises(AccelerationError, match="differ at") as caught:
-                prove(engine, other, accepts_offsets=True)
+                prove(hf_texts, other, accepts_offsets=True)
             assert "accept_other_offsets" not in str(caught.value)
 
 
@@ -107,33 +107,33 @@ def test_ids_that_are_decoded_in_another_way_are_found(skips: bool) -> None:
         return [change(text, ids, skip) for text, ids in zip(texts, rows, strict=True)]
 
     inner = KINDS["bytes"]()
-    engine = _engine_of(inner)
-    odd = prove(engine, Other(Other(inner, "decode", change), "decode_batch", change_all))
+    hf_texts = _hf_texts_of(inner)
+    odd = prove(hf_texts, Other(Other(inner, "decode", change), "decode_batch", change_all))
     assert odd == ((frozenset(), frozenset({20})) if skips else (frozenset({20}), frozenset()))
 
 
 def test_the_options_of_the_tokenizer_are_there_again() -> None:
     """Also after a difference; no text is truncated or padded while it is compared."""
     inner = KINDS["wordpiece"]()
-    engine = _engine_of(inner)
+    hf_texts = _hf_texts_of(inner)
     inner.enable_truncation(4, stride=1, strategy="only_first", direction="left")
     inner.enable_padding(direction="left", length=9, pad_id=3, pad_type_id=1, pad_token="<s>")
     inner.encode_special_tokens = True
     before = inner.truncation, inner.padding, inner.encode_special_tokens
-    prove(engine, inner)
+    prove(hf_texts, inner)
     assert (inner.truncation, inner.padding, inner.encode_special_tokens) == before
     with pytest.raises(AccelerationError):
-        prove(engine, Other(inner, "encode_batch", another("ids", 2)))
+        prove(hf_texts, Other(inner, "encode_batch", another("ids", 2)))
     assert (inner.truncation, inner.padding, inner.encode_special_tokens) == before
-    prove_ids(engine, inner, [], is_plain=True)
+    prove_ids(hf_texts, inner, [], is_plain=True)
     assert (inner.truncation, inner.padding, inner.encode_special_tokens) == before
 
 
 def test_a_longer_and_a_shorter_result_differ_where_one_ends() -> None:
     inner = KINDS["bytes"]()
-    engine = _engine_of(inner)
+    hf_texts = _hf_texts_of(inner)
     text = PROBES[2]
-    size = len(row(engine, [engine.encoded(text, None)], True, None).ids)
+    size = len(row(hf_texts, [hf_texts.encoded(text, None)], True, None).ids)
 
     class Longer(Changed):
         ids = property(lambda self: [*self._encoding.ids, 7])
@@ -142,4 +142,4 @@ def test_a_longer_and_a_shorter_result_differ_where_one_ends() -> None:
         return [Longer(each, "") if number == 2 else each for number, each in enumerate(rows)]
 
     with pytest.raises(AccelerationError, match=rf"differ at {size}: \[\] in bbpe, \[7\] in tokenizers"):
-        prove(engine, Other(inner, "encode_batch", change))
+        prove(hf_texts, Other(inner, "encode_batch", change))
