@@ -1,8 +1,8 @@
-/* Pretokens cut into units against the pretokens merged whole by a heap: exits with 1 when they differ.
+/* Pretokens cut into pieces against the pretokens merged whole by a heap: exits with 1 when they differ.
  *
  *     cut_driver ROUNDS    random small vocabularies of characters of one to four bytes; texts of these and of stray bytes
  *
- * By the character and 64 bytes at a time, a few units at a time or many, with pretokens of no bytes and such that end
+ * By the character and 64 bytes at a time, a few pieces at a time or many, with pretokens of no bytes and such that end
  * within a character. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ enum { CHARACTER_COUNT = sizeof CHARACTERS / sizeof *CHARACTERS };
 typedef struct {
     bbpe_bpe model;
     bbpe_bpe_work work;
-    uint64_t random, texts, pretokens, units, failed;
+    uint64_t random, texts, pretokens, pieces, failed;
     uint8_t *text; /* of n bytes, in memory of their size, so that reading beyond is caught */
     size_t n, count;
     size_t ends[MOST_ENDS];
@@ -111,15 +111,15 @@ static size_t merge(driver *self, size_t start, size_t end, uint32_t *ids, size_
     return count + more;
 }
 
-/* Units of the pretoken [start, end): their ids are its own. */
-static void check_pretoken(driver *self, size_t start, size_t end, const size_t *units, size_t count) {
+/* Pieces of the pretoken [start, end): their ids are its own. */
+static void check_pretoken(driver *self, size_t start, size_t end, const size_t *pieces, size_t count) {
     uint32_t whole[LONGEST_TEXT + 4], parts[LONGEST_TEXT + 4];
     const size_t expected = merge(self, start, end, whole, 0);
     size_t found = 0, at = start;
-    for (size_t i = 0; i < count; at = units[i++] & ~BBPE_CUT_PART) {
-        const size_t next = units[i] & ~BBPE_CUT_PART;
+    for (size_t i = 0; i < count; at = pieces[i++] & ~BBPE_CUT_PART) {
+        const size_t next = pieces[i] & ~BBPE_CUT_PART;
         if (next <= at && start < end) return fail(self, "no bytes", at);
-        if ((next == end) != (units[i] == next)) return fail(self, "the wrong flag", at);
+        if ((next == end) != (pieces[i] == next)) return fail(self, "the wrong flag", at);
         found = merge(self, at, next, parts, found);
     }
     if (at != end || found != expected || memcmp(whole, parts, found * sizeof *whole)) fail(self, "other ids", start);
@@ -127,24 +127,24 @@ static void check_pretoken(driver *self, size_t start, size_t end, const size_t 
     if (bbpe_pretoken_table_find(&self->model.tokens, self->text + start, end - start) != NULL) fail(self, "a token is cut", start);
 }
 
-static void check(driver *self, bbpe_cut_pieces cut_units, const bbpe_cut_points *cuts) {
-    size_t units[LONGEST_TEXT + MOST_ENDS + BBPE_CUT_SLACK + 4], count = 0, found;
+static void check(driver *self, bbpe_cut_pieces cut_now, const bbpe_cut_points *cuts) {
+    size_t pieces[LONGEST_TEXT + MOST_ENDS + BBPE_CUT_SLACK + 4], count = 0, found;
     bbpe_cutting cutting = bbpe_cutting_of(self->text, self->n, 0, self->ends, self->count);
     const size_t limit = LEAST_LIMIT + next_random(self, 2) * next_random(self, 300);
-    while ((found = cut_units(cuts, &cutting, BBPE_CUT_PART, units + count, limit)) > 0) {
+    while ((found = cut_now(cuts, &cutting, BBPE_CUT_PART, pieces + count, limit)) > 0) {
         count += found;
-        if (found > limit || count > self->n + self->count) return fail(self, "too many units", 0);
+        if (found > limit || count > self->n + self->count) return fail(self, "too many pieces", 0);
     }
     size_t start = 0, first = 0;
     for (size_t i = 0; i < self->count; start = self->ends[i++]) {
         size_t last = first;
-        while (last < count && (units[last] & BBPE_CUT_PART)) last++;
-        if (last == count || units[last] != self->ends[i]) return fail(self, "another end", start);
-        check_pretoken(self, start, self->ends[i], units + first, last + 1 - first);
+        while (last < count && (pieces[last] & BBPE_CUT_PART)) last++;
+        if (last == count || pieces[last] != self->ends[i]) return fail(self, "another end", start);
+        check_pretoken(self, start, self->ends[i], pieces + first, last + 1 - first);
         first = last + 1;
     }
-    if (first != count) fail(self, "more units", start);
-    self->units += count;
+    if (first != count) fail(self, "more pieces", start);
+    self->pieces += count;
     self->pretokens += self->count;
 }
 
@@ -181,7 +181,7 @@ int main(int argc, char **argv) {
         bbpe_bpe_free(&self.model);
     }
     bbpe_bpe_work_free(&self.work);
-    printf("%llu texts, %llu pretokens, %llu units, %llu differ\n", (unsigned long long)self.texts,
-           (unsigned long long)self.pretokens, (unsigned long long)self.units, (unsigned long long)self.failed);
+    printf("%llu texts, %llu pretokens, %llu pieces, %llu differ\n", (unsigned long long)self.texts,
+           (unsigned long long)self.pretokens, (unsigned long long)self.pieces, (unsigned long long)self.failed);
     return self.failed != 0;
 }

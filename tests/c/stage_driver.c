@@ -16,7 +16,7 @@
 
 enum { MOST_BYTES = 16384, POOL = 1500, LONGEST = 70, PRETOKENS = 900, TEXTS = 8 };
 
-static uint64_t units, ids_seen, failed;
+static uint64_t pieces, ids_seen, failed;
 
 static void must(bbpe_status status) {
     if (status == BBPE_OK) return;
@@ -48,7 +48,7 @@ static void check_fill(const struct bbpe_lookup_batch_loops *fast, const bbpe_ho
         n += random_length();
         ends[count++] = n | (has_parts && next(3) == 0 ? BBPE_CUT_PART : 0);
     }
-    n += 16 + (next(2) ? next(200) : 0); /* 16 bytes can be read at the last unit */
+    n += 16 + (next(2) ? next(200) : 0); /* 16 bytes can be read at the last piece */
     uint8_t *text = bbpe_memory_new(n, 1);
     if (text == NULL) must(BBPE_NO_MEMORY);
     for (size_t i = 0; i < n; i++) text[i] = (uint8_t)next(256);
@@ -60,7 +60,7 @@ static void check_fill(const struct bbpe_lookup_batch_loops *fast, const bbpe_ho
         if (a.lo != b.lo || a.hi != b.hi) fail("another key", i);
         if (slow_stage.primary[i] != fast_stage.primary[i]) fail("another home", i);
     }
-    units += count;
+    pieces += count;
     bbpe_memory_free(text);
 }
 
@@ -168,7 +168,7 @@ int main(int argc, char **argv) {
         for (size_t way = 0; way < ways; way++) check_ids(fast[way], pool);
     }
     bbpe_hot_cache_free(&hot);
-    printf("%llu units, %llu ids, %llu differ\n", (unsigned long long)units, (unsigned long long)ids_seen,
+    printf("%llu pieces, %llu ids, %llu differ\n", (unsigned long long)pieces, (unsigned long long)ids_seen,
            (unsigned long long)failed);
     return failed != 0;
 }

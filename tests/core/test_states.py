@@ -84,7 +84,7 @@ def test_more_pretokens_than_a_cache_holds(
 def test_entries_stay_while_a_block_waits(
     room: int, tok_of: Callable[[str], bbpe.Tokenizer], limit: Callable[[int], None]
 ) -> None:
-    """A long word, cut into units that are learned at once, between words whose entries are known already."""
+    """A long word, cut into pieces that are learned at once, between words whose entries are known already."""
     limit(room)
     rng, tok = random.Random(78), fresh(tok_of("gpt2"))
     model = tok._parts.encoder.encoder.model
@@ -97,7 +97,7 @@ def test_entries_stay_while_a_block_waits(
 
 
 @pytest.mark.parametrize("count", [1, 2, 7, 8, 9, 24, 127, 128, 129, 255, 256, 257, 700])
-def test_new_units_wait_for_each_other(count: int, tok_of: Callable[[str], bbpe.Tokenizer]) -> None:
+def test_new_pieces_wait_for_each_other(count: int, tok_of: Callable[[str], bbpe.Tokenizer]) -> None:
     """Nothing but new words, alone and again and again, and longer ones between them that are written at once."""
     tok, rng = tok_of("gpt2"), random.Random(count)
     kinds = ("etaoinshrdlu", "\u0430\u0431\u043e\u0442\u044f", "\u3042\u4e2d\u65e5e", "\0\x80\xff~ab")
@@ -111,7 +111,7 @@ def test_new_units_wait_for_each_other(count: int, tok_of: Callable[[str], bbpe.
 
 
 @pytest.mark.parametrize("size", [1, 7, 8, 14, 15, 16, 17, 23, 24, 30, 31, 32, 33, 46, 47, 48, 64])
-def test_units_of_every_size(size: int, tok_of: Callable[[str], bbpe.Tokenizer], limit: Callable[[int], None]) -> None:
+def test_pieces_of_every_size(size: int, tok_of: Callable[[str], bbpe.Tokenizer], limit: Callable[[int], None]) -> None:
     """Words, and runs of bytes that are no characters, one token each or nearly so."""
     tok, rng = fresh(tok_of("gpt2")), random.Random(size)
     model = tok._parts.encoder.encoder.model
@@ -137,7 +137,7 @@ def test_zeros_are_bytes_too(tok_of: Callable[[str], bbpe.Tokenizer], limit: Cal
 
 
 @pytest.mark.parametrize("count", range(1, 21))
-def test_units_of_every_number_of_ids(count: int, limit: Callable[[int], None]) -> None:
+def test_pieces_of_every_number_of_ids(count: int, limit: Callable[[int], None]) -> None:
     """`count` tokens of one or two letters, of a vocabulary in which nothing else merges."""
     rng = random.Random(76)
     tokens = [bytes((byte,)) for byte in range(256)] + [bytes(pair) for pair in itertools.product(b"abc", b"xyz")]
@@ -154,12 +154,12 @@ def test_units_of_every_number_of_ids(count: int, limit: Callable[[int], None]) 
             assert tok.encode(b"\n".join([*some, b""])) == lines_ids(model, some)
 
 
-UNITS = (2, 3, 4, 6, 9)
+REPEATS = (2, 3, 4, 6, 9)
 
 
-def joined(letters: str, units: int) -> str:
+def joined(letters: str, repeats: int) -> str:
     """Pairs of the first two letters with the third one between."""
-    return letters[2].join([letters[:2]] * units)
+    return letters[2].join([letters[:2]] * repeats)
 
 
 def whole_and_part_tokens(letters: str) -> dict[bytes, int]:
@@ -169,18 +169,18 @@ def whole_and_part_tokens(letters: str) -> dict[bytes, int]:
         tokens += [char.encode()[:2], char.encode()]
     one, two, three = letters
     tokens += [text.encode() for text in (one + two, two + three, three + one)]
-    tokens += [joined(letters, units).encode() for units in UNITS]
+    tokens += [joined(letters, repeats).encode() for repeats in REPEATS]
     return {token: token_id for token_id, token in enumerate(dict.fromkeys(tokens))}
 
 
 @pytest.mark.parametrize("wholes_first", [False, True])
-@pytest.mark.parametrize("units", UNITS)
+@pytest.mark.parametrize("repeats", REPEATS)
 @pytest.mark.parametrize("letters", ["éюя", "中文語"])
 def test_a_part_and_a_whole_of_the_same_bytes(
-    letters: str, units: int, wholes_first: bool, limit: Callable[[int], None]
+    letters: str, repeats: int, wholes_first: bool, limit: Callable[[int], None]
 ) -> None:
     """From 10 to 78 bytes: each kind of cache, and none."""
-    whole = joined(letters, units)
+    whole = joined(letters, repeats)
     ranks = whole_and_part_tokens(letters)
     merged = [ranks[part.encode()] for part in whole.replace(letters[2], f" {letters[2]} ").split()]
     tok = bbpe.Tokenizer.from_ranks(ranks, pattern="gpt2")
@@ -199,7 +199,7 @@ def test_a_part_and_a_whole_of_the_same_bytes(
 
 @pytest.mark.parametrize("whole", [False, True])
 def test_tokens_that_no_text_has_had(whole: bool, limit: Callable[[int], None]) -> None:
-    """A text most of whose units are tokens brings others into the cache: there too, those that merging does not make
+    """A text most of whose pieces are tokens brings others into the cache: there too, those that merging does not make
     are ids of whole pretokens only, and only by ranks."""
     limit(ROOM)
     rng = random.Random(63)
@@ -226,8 +226,8 @@ def test_tokens_that_no_text_has_had(whole: bool, limit: Callable[[int], None]) 
 
 @pytest.mark.parametrize("room", [0, 64 << 20])
 @pytest.mark.parametrize("threads", [1, 2])
-def test_units_of_any_number_of_ids(room: int, threads: int, limit: Callable[[int], None]) -> None:
-    """A byte is an id: units of 1 to 60 ids, remembered in an entry, in a slot, in two slots or not at all."""
+def test_pieces_of_any_number_of_ids(room: int, threads: int, limit: Callable[[int], None]) -> None:
+    """A byte is an id: pieces of 1 to 60 ids, remembered in an entry, in a slot, in two slots or not at all."""
     limit(room)
     tok = bbpe.train_from_iterator(["a"], vocab_size=256)
     ids = np.array([tok.encode_bytes(bytes([byte]))[0] for byte in range(128)], np.uint32)
@@ -242,7 +242,7 @@ def test_units_of_any_number_of_ids(room: int, threads: int, limit: Callable[[in
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_units_of_many_ids_beside_units_of_few(seed: int, limit: Callable[[int], None]) -> None:
+def test_pieces_of_many_ids_beside_pieces_of_few(seed: int, limit: Callable[[int], None]) -> None:
     """In tables of 64 entries, many of which have their last ids in a neighbour's place and lose them to others."""
     limit(0)
     rng = random.Random(seed)

@@ -71,8 +71,8 @@ def test_more_texts_than_a_window_or_a_stage_has_room_for(tok_of: Callable[[str]
         check(tok, ["a " * (count % 256), *[""] * 250, "a"])
 
 
-def test_new_units_at_the_ends_of_texts() -> None:
-    """Every unit is new, of as many ids as bytes: they wait, and what is behind them moves."""
+def test_new_pieces_at_the_ends_of_texts() -> None:
+    """Every piece is new, of as many ids as bytes: they wait, and what is behind them moves."""
     rng = random.Random(8)
     tok = bbpe.train_from_iterator(["a"], vocab_size=256)
     texts = [" ".join("".join(rng.choices("abcdefgh", k=rng.randint(1, 15))) for _ in range(rng.randint(0, 40)))

@@ -62,16 +62,16 @@ def check_cuts(tok: bbpe.Tokenizer, text: Text, chunks: Sequence[int] = (50, 97,
     parts = 0
     expected = tok.encode(text)
     for chunk in chunks:
-        places = tok._parts.encoder.encoder.cuts(text, chunk).tolist()
-        assert (places[0], places[-1]) == (0, len(text))
+        cuts = tok._parts.encoder.encoder.cuts(text, chunk).tolist()
+        assert (cuts[0], cuts[-1]) == (0, len(text))
         ids: list[int] = []
-        for start, end in pairwise(places):
-            assert end - start >= min(chunk, len(text)) or end == len(text), places
+        for start, end in pairwise(cuts):
+            assert end - start >= min(chunk, len(text)) or end == len(text), cuts
             ids += tok.encode(text[start:end])
             parts += 1
         if ids != expected:
-            cuts = [at for at in places[1:-1] if tok.encode(text[:at]) + tok.encode(text[at:]) != expected]
-            around = [(at, text[max(0, at - 20) : at], text[at : at + 20]) for at in cuts[:3]]
+            wrong = [at for at in cuts[1:-1] if tok.encode(text[:at]) + tok.encode(text[at:]) != expected]
+            around = [(at, text[max(0, at - 20) : at], text[at : at + 20]) for at in wrong[:3]]
             pytest.fail(f"chunk {chunk}, wrong cuts {around} of {text[:60]!r}, {len(text)} long")
     return parts
 

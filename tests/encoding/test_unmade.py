@@ -92,7 +92,7 @@ def by_definition(pretoken: str, ids: dict[str, int], order: dict[tuple[str, str
 
 @pytest.mark.parametrize("seed", range(10))
 def test_whole_pretokens_of_characters_that_may_be_written_as_bytes(seed: int) -> None:
-    """Both at once: a new unit is looked up whole, and a part of it is more ids than symbols."""
+    """Both at once: a new piece is looked up whole, and a part of it is more ids than symbols."""
     rng = random.Random(seed)
     known, unknown = "abZé中", "c文я😀"
     merges: list[tuple[str, str]] = []
@@ -118,4 +118,4 @@ def test_whole_pretokens_of_characters_that_may_be_written_as_bytes(seed: int) -
         text = "".join(rng.choice(["", " "]) + rng.choice(words) for _ in range(400))
         expected = [token_id for part in bbpe.split(text, "gpt2") for token_id in by_definition(part, ids, order)]
         assert tok.encode(text) == expected
-        assert tok.encode(text) == expected  # of units that are remembered
+        assert tok.encode(text) == expected  # of pieces that are remembered

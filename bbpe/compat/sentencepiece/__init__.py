@@ -24,8 +24,8 @@ from .model import SpModel, checked_text, str_of
 from .results import PROTOS, snake_case, with_kinds
 
 _Kind: TypeAlias = type | str
-_PLACED = (*PROTOS, "offset_mapping")
-_KINDS = (int, str, bytes, "numpy", *_PLACED)
+_WITH_PLACES = (*PROTOS, "offset_mapping")
+_KINDS = (int, str, bytes, "numpy", *_WITH_PLACES)
 #: The options of `SetEncodeExtraOptions`.
 _EXTRA = ("bos", "eos", "reverse", "unk")
 
@@ -342,17 +342,17 @@ class SentencePieceProcessor:
         """Return scored segmentations as a call wants them."""
         if given["out_type"] not in PROTOS:
             return [self._formed(text, ids, given) for ids, _ in found]
-        placed = [replace(self._placed(text, ids, given), score=score) for ids, score in found]
-        return results.of_kind(results.ImmutableNBestSentencePieceText(tuple(placed)), given["out_type"])
+        made = [replace(self._with_places(text, ids, given), score=score) for ids, score in found]
+        return results.of_kind(results.ImmutableNBestSentencePieceText(tuple(made)), given["out_type"])
 
     def _formed(self, text: str | bytes, ids: list[int], given: dict[str, Any]) -> Any:
         """Return ids as a call wants them, with those around them."""
         kind = given["out_type"]
-        if kind in _PLACED:
-            placed = self._placed(text, ids, given)
+        if kind in _WITH_PLACES:
+            made = self._with_places(text, ids, given)
             if kind == "offset_mapping":
-                return results.offset_mapping(placed, of_bytes=isinstance(text, bytes))
-            return results.of_kind(placed, kind)
+                return results.offset_mapping(made, of_bytes=isinstance(text, bytes))
+            return results.of_kind(made, kind)
         if kind in (str, bytes):
             found = self._model.pieces_of(text, ids, emit_unk_piece=given["emit_unk_piece"])
             around = self._around(found, {**given, "named": self._model.piece})
@@ -360,10 +360,12 @@ class SentencePieceProcessor:
         around = self._around(ids, given)
         return around if kind is int else np.array(around, np.int32)
 
-    def _placed(self, text: str | bytes, ids: list[int], given: dict[str, Any]) -> results.ImmutableSentencePieceText:
+    def _with_places(
+        self, text: str | bytes, ids: list[int], given: dict[str, Any]
+    ) -> results.ImmutableSentencePieceText:
         if given["add_bos"] or given["add_eos"] or given["reverse"] or self._extra[0]:
             raise ValueError("add_bos, add_eos and reverse have no place in a text; expected out_type int or str")
-        return self._model.placed(text, ids, emit_unk_piece=given["emit_unk_piece"])
+        return self._model.with_places(text, ids, emit_unk_piece=given["emit_unk_piece"])
 
     def _around(self, row: list[Any], given: dict[str, Any]) -> list[Any]:
         as_kind: Callable[[int], Any] = given.get("named", int)
@@ -392,8 +394,8 @@ class SentencePieceProcessor:
         those of `Encode`.
         """
         out_type = results.either(out_type, return_type)
-        if out_type not in (None, str, bytes, *_PLACED):
-            raise ValueError(f"out_type is {out_type!r}; expected str, bytes or one of {', '.join(_PLACED)}")
+        if out_type not in (None, str, bytes, *_WITH_PLACES):
+            raise ValueError(f"out_type is {out_type!r}; expected str, bytes or one of {', '.join(_WITH_PLACES)}")
         if input is None or (isinstance(input, str | bytes) and not input):
             return self._decoded([], out_type)
         if isinstance(input, str | bytes | int | np.integer):
@@ -406,13 +408,13 @@ class SentencePieceProcessor:
     def _decoded(self, row: list[Any], kind: _Kind | None) -> Any:
         is_pieces = bool(row) and isinstance(row[0], str | bytes)
         row = self._applied(self._extra[1], row, self._model.piece if is_pieces else int)
-        if kind not in _PLACED:
+        if kind not in _WITH_PLACES:
             text = self._model.decoded(row)
             return text.encode() if kind is bytes else text
-        placed = self._model.placed_decoded(row)
+        made = self._model.decoded_with_places(row)
         if kind == "offset_mapping":
-            return {"text": placed.text, **results.offset_mapping(placed, of_bytes=False)}
-        return results.of_kind(placed, kind)
+            return {"text": made.text, **results.offset_mapping(made, of_bytes=False)}
+        return results.of_kind(made, kind)
 
     def DecodeIds(self, input: Any, **options: Any) -> Any:
         """Return the text of ids."""

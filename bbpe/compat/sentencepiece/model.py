@@ -177,8 +177,8 @@ class SpModel:
         if unknown:
             yield unknown
 
-    def placed(self, text: str | bytes, ids: Sequence[int], *, emit_unk_piece: bool) -> ImmutableSentencePieceText:
-        """Return a text with its pieces and the characters that each comes from.
+    def with_places(self, text: str | bytes, ids: Sequence[int], *, emit_unk_piece: bool) -> ImmutableSentencePieceText:
+        """Return a text with its pieces and their places.
 
         Of the bytes of a character the last one has it.
         """
@@ -199,8 +199,8 @@ class SpModel:
             at += taken
         return ImmutableSentencePieceText(string, tuple(parts))
 
-    def placed_decoded(self, row: Sequence[Any]) -> ImmutableSentencePieceText:
-        """Return the text of a row of ids or pieces, with the characters that each piece became."""
+    def decoded_with_places(self, row: Sequence[Any]) -> ImmutableSentencePieceText:
+        """Return the text of a row of ids or pieces, with the place of each piece in it."""
         is_pieces = bool(row) and isinstance(row[0], str | bytes)
         shown = [str_of(piece) for piece in row] if is_pieces else [self.piece(int(token_id)) for token_id in row]
         parts: list[ImmutableSentencePiece] = []

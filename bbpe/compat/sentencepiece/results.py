@@ -141,11 +141,11 @@ class ImmutableNBestSentencePieceText:
         return "\n".join(f"nbests {{\n{text}}}" for text in self.texts)
 
 
-def of_kind(placed: Any, kind: str) -> Any:
+def of_kind(made: Any, kind: str) -> Any:
     """Return a text, or several segmentations, as one of `PROTOS`."""
     if kind == "proto":
-        return placed.in_bytes()
-    return placed if kind == "immutable_proto" else placed.SerializeAsString()
+        return made.in_bytes()
+    return made if kind == "immutable_proto" else made.SerializeAsString()
 
 
 # -- methods ---------------------------------------------------------------------------------------------
