@@ -54,8 +54,10 @@ cdef size_t slots_for(const bbpe_encode_tables *tables, size_t entries) noexcept
 
 
 cdef size_t entries_for(const bbpe_encode_tables *tables, uint64_t coming) noexcept:
-    """How large the tables of a state are to be for a text of so many bytes: to clear more than it fills costs more than
-    to encode it.  Those that have filled up grow.  Others do not when a text comes again: it would take twice as long."""
+    """How large the tables of a state are to be for a text of `coming` bytes.
+
+    Clearing large tables would cost more than encoding a short text.  Tables that have filled up grow.  Others keep their
+    size when a text comes again, because with new tables the text would take twice as long."""
     cdef size_t entries = tables.entries if tables.is_grown else LEAST_ENTRIES
     if tables.is_grown and tables.kept > tables.entries // 2:
         entries = min(<size_t>MOST_ENTRIES, GROWTH * tables.entries)

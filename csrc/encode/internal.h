@@ -85,8 +85,9 @@ enum {
     BBPE_JOINED_STRETCHES = 256, /* as many as the callers hand over at once */
 };
 
-/* Pieces, and the primary slots of their keys.  The key of a piece of more than 15 bytes: its position in the text << 6 |
- * its length, with the flag of a part, and its hash as a pretoken; above 47 bytes 63 for the length, and the length. */
+/* Pieces, and the primary slots of their keys.  The key of a piece of more than 15 bytes has two words: its position in the
+ * text << 6 | its length, with the flag of a part, and its hash as a pretoken.  If it has more than 47 bytes, the first word
+ * has 63 in place of the length, and the second one the length in place of the hash. */
 typedef struct {
     _Alignas(64) bbpe_cache_key keys[BBPE_LOOKUP_BATCH];
     _Alignas(64) const bbpe_cache_entry *primary[BBPE_LOOKUP_BATCH];

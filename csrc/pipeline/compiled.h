@@ -47,7 +47,7 @@ BBPE_INLINE bool bbpe_pipeline_call_is_plain(const bbpe_pipeline_call *self) {
            && !rules->replaces_invalid && !rules->fuses && rules->normalizer == NULL && rules->pre_tokenizer == NULL;
 }
 
-/* What a search needs before the text can be gone on with. */
+/* Why a run has stopped in a text: the caller solves it, and the run goes on. */
 typedef enum { BBPE_PIPELINE_FINE, BBPE_PIPELINE_NEEDS_LINEAR, BBPE_PIPELINE_REFUSED } bbpe_pipeline_problem;
 
 /* A part of a text on its way, and where it comes from. */

@@ -4,8 +4,8 @@
  * puts it into a buffer of the scratch, and the spans are in that.  GPT-2's byte alphabet is written only where a model or another
  * alphabet needs it: other steps read bytes, and their automatons know the character of each.  The struct is immutable and borrows its steps.
  *
- * If the last steps split alone, parts of a text that end where that is safe are split one by one, and the spans of those that
- * are short are remembered: most of them come again. */
+ * If the last steps split alone, the parts of a text between safe pairs (safe_pairs.h) are split one by one.  The spans
+ * of short parts are remembered, because most of these parts come again. */
 #ifndef BBPE_PIPELINE_PRE_TOKENIZER_H
 #define BBPE_PIPELINE_PRE_TOKENIZER_H
 

@@ -1,6 +1,9 @@
-/* Where a chain of splits may be applied to parts of a text: between two characters of ASCII where it ends a span in any text,
- * and where what it finds on one side depends on nothing on the other.  And which characters it does not tell apart after
- * another one, as most letters in a word, so that few parts are different. */
+/* Where a chain of splits may begin anew in a text: between the two characters of ASCII of a safe pair.  In every text a
+ * span ends there, and the spans on one side do not depend on the other side.  So a chain may be applied to the parts
+ * between safe pairs one by one.
+ *
+ * After some characters the chain does not tell others apart, such as most letters in a word.  One of these then stands for
+ * all of them in the key of a part, so that few parts have different keys. */
 #ifndef BBPE_PIPELINE_SAFE_PAIRS_H
 #define BBPE_PIPELINE_SAFE_PAIRS_H
 
@@ -10,9 +13,9 @@ enum { BBPE_PAIR_IS_SAFE = 0x80, BBPE_PAIR_NO_FIRST = 128, BBPE_PART_LONGEST = 1
 
 typedef struct {
     /* by two characters, or by BBPE_PAIR_NO_FIRST and the first one of a part: the least character that stands for the
-     * second one there, and BBPE_PAIR_IS_SAFE if the place between them is */
+     * second one there, and BBPE_PAIR_IS_SAFE if they are a safe pair */
     uint8_t pairs[129][128];
-    bool has_any; /* safe places */
+    bool has_any; /* safe pairs */
 } bbpe_safe_pairs;
 
 /* Look at the rules of a chain; `has_any` is false if some rule has too many states for that. */
@@ -24,7 +27,7 @@ typedef struct {
     size_t length; /* 0: the part is too long, or not ASCII */
 } bbpe_part_key;
 
-/* The first safe place in text[start + 1, n), or n; `*key` is that of the part before it. */
+/* The first position in text[start + 1, n) that is between a safe pair, or n; `*key` is that of the part before it. */
 BBPE_INLINE size_t bbpe_safe_pairs_next(const bbpe_safe_pairs *self, const uint8_t *text, size_t start, size_t n,
                                         bbpe_part_key *key) {
     unsigned before = text[start];
