@@ -123,7 +123,7 @@ def warm_up(tokenizer: Any) -> None:
             tokenizer.encode_batch([_TEXT], add_special_tokens=adds, **options)
             tokenizer.encode_padded([_TEXT], max_length=1 << 20, pad_id=0, add_special_tokens=adds, **options)
         tokenizer.count_tokens(_TEXT, **options)
-        with suppress(VocabularyError):  # from a rule without offsets
+        with suppress(VocabularyError):  # ids have no places
             tokenizer.encode_with_offsets(_TEXT, **options)
     for skips in (False, True):
         tokenizer.decode(ids, skip_special_tokens=skips)
