@@ -48,8 +48,8 @@ def check_threads(threads: int | None) -> None:
 def imap(function: Callable[[Item], Result], items: Iterable[Item], threads: int | None = None) -> Iterator[Result]:
     """Yield `function(item)` in the order of the items; at most `2 * threads` results wait.
 
-    With one thread the caller makes all calls.  If the system has no more threads, those that run make the calls, or the
-    caller does.
+    With one thread the caller makes all calls.  If the system has no more threads, those that run make the calls, or
+    the caller does.
     An error, Ctrl-C too, cancels what has not begun.
 
     >>> list(imap(len, ["a", "bcd"], threads=2))

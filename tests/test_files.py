@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import bbpe
-from bbpe.cli import npy
+from bbpe.cli import encode
 from bbpe.core.temporary import Folder
 from bbpe.files import (
     write_atomic,
@@ -24,7 +24,7 @@ TOK = bbpe.train_from_iterator(["see my dogs"], 258)
 
 
 def write_ids(path: Path) -> None:
-    with npy.writer(str(path)) as write:
+    with encode.array_writer(str(path)) as write:
         write(np.arange(3, dtype=np.uint32))
 
 

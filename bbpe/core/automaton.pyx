@@ -129,8 +129,6 @@ cdef int _add_matches(
     check(bbpe_spans_reserve(&scratch.matches, len(matches) + 1))
     for span in matches:
         first, last = (<tuple>span)[0], (<tuple>span)[1]
-        if first + 1 < scratch.host_end or last < first:
-            host.refuse(first, last, scratch.host_end - 1)
         if last + 1 == scratch.host_end:  # empty where another ends
             continue
         scratch.host_end = last + 1

@@ -4,7 +4,7 @@ from bbpe.core.c_models cimport bbpe_bpe
 from bbpe.core.model cimport Model
 
 
-cdef class BPE(Model):
+cdef class CompiledBPE(Model):
     cdef bbpe_bpe c
     # what `c` points into; if there is none, `c` owns its arrays
     cdef const uint8_t[::1] data_of_image

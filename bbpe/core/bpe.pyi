@@ -9,7 +9,7 @@ from .merge_list import MergeList
 from .model import Model
 from .token_table import TokenTable
 
-class BPE(Model):
+class CompiledBPE(Model):
     def __new__(
         cls,
         vocab: Mapping[int, bytes] | TokenTable,

@@ -57,7 +57,7 @@ cdef int in_order(const void *one, const void *other) noexcept nogil:
     return (first > second) - (first < second)
 
 
-cdef class BPE(Model):
+cdef class CompiledBPE(Model):
     """Tokens and merges; immutable, shared by any number of threads.
 
     `vocab` maps ids to bytes, all 256 single bytes among them; `merges` holds (left id, right id, id) in

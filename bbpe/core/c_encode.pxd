@@ -63,7 +63,7 @@ cdef extern from "encode/encode.h" nogil:
         bint keeps
         bbpe_bpe_dropout *dropout
 
-    bbpe_status bbpe_encode_piped(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_pipeline_call *call,
+    bbpe_status bbpe_encode_call(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_pipeline_call *call,
         const bbpe_encode_text *texts, const size_t *lengths, size_t count, const bbpe_encode_want *want, size_t *counts,
         size_t *failed)
     ctypedef struct bbpe_places_rules:

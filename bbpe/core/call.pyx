@@ -11,7 +11,7 @@ from bbpe.core.automaton cimport host_call, host_call_of, host_free
 from bbpe.core.budget cimport BUDGET
 from bbpe.core.c_base cimport BBPE_ATOMIC_LOAD, bbpe_status
 from bbpe.core.c_encode cimport (
-    BBPE_ENCODE_SLACK, bbpe_encode_bound, bbpe_encode_piped, bbpe_encode_state, bbpe_encode_state_guard_heap_top,
+    BBPE_ENCODE_SLACK, bbpe_encode_bound, bbpe_encode_call, bbpe_encode_state, bbpe_encode_state_guard_heap_top,
     bbpe_encode_state_loan, bbpe_encode_text, bbpe_encode_want,
 )
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new
@@ -120,7 +120,7 @@ cdef class Call:
             while True:
                 view_call(&view, self, &host)
                 host.held = let_go(total)
-                status = bbpe_encode_piped(encoder, state, &view.c, texts, lengths, count, want, counts, &failed)
+                status = bbpe_encode_call(encoder, state, &view.c, texts, lengths, count, want, counts, &failed)
                 take_back(host.held)
                 check(status)
                 if failed == count:

@@ -2,5 +2,5 @@ from bbpe.core.c_models cimport bbpe_unigram
 from bbpe.core.model cimport Model
 
 
-cdef class UnigramModel(Model):
+cdef class CompiledUnigram(Model):
     cdef bbpe_unigram c

@@ -6,7 +6,7 @@ import numpy.typing as npt
 
 from .model import Model
 
-class UnigramModel(Model):
+class CompiledUnigram(Model):
     def __new__(
         cls,
         vocab: Mapping[int, bytes],

@@ -12,7 +12,7 @@ from bbpe.core.status cimport check
 from bbpe.core.token_table cimport TokenTable
 
 
-cdef class UnigramModel(Model):
+cdef class CompiledUnigram(Model):
     """Tokens and scores; immutable, shared by any number of threads.
 
     `vocab` maps ids to the bytes of what is found in texts, `scores` are theirs in the same order, float64[n].

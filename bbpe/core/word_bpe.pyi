@@ -1,15 +1,15 @@
 from collections.abc import Mapping, Sequence
 from typing import Self
 
-from .bpe import BPE
+from .bpe import CompiledBPE
 from .model import Model
 from .wordpiece import _BertRules
 
 class WordBPE(Model):
-    bpe: BPE
+    bpe: CompiledBPE
     def __new__(
         cls,
-        bpe: BPE,
+        bpe: CompiledBPE,
         symbols: Mapping[int, int] | None,
         *,
         begins: bool,

@@ -1,7 +1,7 @@
 """BPE of words whose symbols are some characters or bytes, in C (csrc/models/word_bpe/word_bpe.h)."""
 from libc.stdint cimport uint32_t, uint8_t
 
-from bbpe.core.bpe cimport BPE
+from bbpe.core.bpe cimport CompiledBPE
 from bbpe.core.c_models cimport (
     BBPE_BERT_BLANK, BBPE_BERT_JOIN, bbpe_model_of_word_bpe, bbpe_word_bpe_free, bbpe_word_bpe_init,
 )
@@ -24,7 +24,7 @@ cdef class WordBPE(Model):
     """
 
     def __cinit__(
-        self, BPE bpe not None, symbols: Mapping[int, int] | None, *, bint begins, bint ends, bint fuses=False,
+        self, CompiledBPE bpe not None, symbols: Mapping[int, int] | None, *, bint begins, bint ends, bint fuses=False,
         unknown: int | None = 0xFE, bint of_bytes=False, bert: _BertRules | None = None, bint joins=False,
         bint blanks=False, bint clip=False, spelled: Sequence[int] = ()
     ):

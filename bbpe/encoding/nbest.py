@@ -9,7 +9,7 @@ import math
 from heapq import nlargest
 from typing import TYPE_CHECKING
 
-from ..core.unigram import UnigramModel
+from ..core.unigram import CompiledUnigram
 from ..lazy import np, safe_import
 from ..pipeline.special_tokens import SpecialTokens
 from ..records import real, whole
@@ -44,7 +44,7 @@ class UnigramSampler:
 
     def __init__(self, encoder: TextEncoder) -> None:
         model = encoder.encoder.model
-        if not isinstance(model, UnigramModel):
+        if not isinstance(model, CompiledUnigram):
             raise TypeError(
                 "this tokenizer has no scores for alternative segmentations; expected one whose model is Unigram"
             )

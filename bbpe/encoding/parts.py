@@ -13,7 +13,7 @@ from .engine import TextEncoder, text_encoder
 from .vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from ..core.bpe import BPE
+    from ..core.bpe import CompiledBPE
     from .decode import Decoder
     from .places import PlaceFinder
 
@@ -57,7 +57,7 @@ class TokenizerParts:
     """
 
     spec: TokenizerSpec
-    model: BPE | None = None
+    model: CompiledBPE | None = None
 
     @lazy_property
     def encoder(self) -> TextEncoder:  # noqa: D102 - see the class

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..core.bpe import BPE
+from ..core.bpe import CompiledBPE
 from ..core.call import Pipeline
 from ..core.model import Model
 from ..core.pre_tokenizer import PreTokenizer
@@ -58,7 +58,7 @@ class EncodingPlan:
         return 1 if self.spec is None else _shrink_factor(self.spec)
 
 
-def plan_of(spec: TokenizerSpec, *, is_fused: bool = True, model: BPE | None = None) -> EncodingPlan:
+def plan_of(spec: TokenizerSpec, *, is_fused: bool = True, model: CompiledBPE | None = None) -> EncodingPlan:
     """Return the plan for a spec.
 
     `is_fused`: the model may apply rules itself, which is faster, but then ids have no places.  `model`: that of a
@@ -76,7 +76,7 @@ def plan_of(spec: TokenizerSpec, *, is_fused: bool = True, model: BPE | None = N
         is_whole = (found.scheme is not None or rules is None) and _fused_id(spec) is None
         return found if is_whole else replace(found, spec=spec)
     if spec.characters is None:
-        made = BPE(spec.vocab, spec.merges, whole_pretokens=spec.whole_pretokens) if model is None else model
+        made = CompiledBPE(spec.vocab, spec.merges, whole_pretokens=spec.whole_pretokens) if model is None else model
         return EncodingPlan(made, spec.pattern, spec=rules)
     if _has_symbols(spec.characters):
         return _plan_of_words(spec, spec.characters, is_fused=is_fused)
@@ -113,7 +113,7 @@ def _plan_of_words(spec: TokenizerSpec, characters: Characters, *, is_fused: boo
 
 
 def _plan_of_characters(
-    spec: TokenizerSpec, characters: Characters, *, is_fused: bool, model: BPE | None
+    spec: TokenizerSpec, characters: Characters, *, is_fused: bool, model: CompiledBPE | None
 ) -> EncodingPlan:
     safe_import("bbpe.spec.characters")
     from ..spec.characters import CharacterModel, joined_pairs

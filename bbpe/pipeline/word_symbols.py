@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from ..core.bpe import BPE
+from ..core.bpe import CompiledBPE
 from ..spec.characters import ByteModel
 from ..spec.rules import Characters
 
@@ -60,7 +60,7 @@ class WordSymbols:
             self._add_wholes(vocab)
 
     @property
-    def model(self) -> BPE:
+    def model(self) -> CompiledBPE:
         """The model of bytes."""
         unused = [form for token_id in self._characters.unused for form in self._forms.get(token_id, {}).values()]
         return self._bytes.model(

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate, chain, pairwise
 from typing import TypeAlias
 
-from ..core.bpe import BPE
+from ..core.bpe import CompiledBPE
 from ..core.character_tokens import character_tokens
 from ..core.merge_list import NO_ID
 from ..core.piece_list import PieceList
@@ -73,7 +73,7 @@ class ByteModel:
         fixed_merges: int,
         levels: Sequence[int] = (),
         unused: Iterable[int] = (),
-    ) -> BPE:
+    ) -> CompiledBPE:
         """Return the model; see `model_of_bytes`."""
         return model_of_bytes(
             dict(enumerate(self.tokens)),
@@ -95,14 +95,14 @@ def model_of_bytes(
     fixed_merges: int,
     levels: Sequence[int] = (),
     unused: Iterable[int] = (),
-) -> BPE:
+) -> CompiledBPE:
     """Return a model whose tokens are written as other ids; `levels` are those of all but the fixed merges.
 
     A merged token of `unused` is written as the two tokens that its merge joins.
     """
 
-    def made(outputs: Outputs) -> BPE:
-        return BPE(
+    def made(outputs: Outputs) -> CompiledBPE:
+        return CompiledBPE(
             tokens,
             merges,
             whole_pretokens=whole_pretokens,
@@ -156,7 +156,7 @@ class CharacterModel:
         *,
         whole_pretokens: bool = False,
         levels: Sequence[int] = (),
-    ) -> BPE:
+    ) -> CompiledBPE:
         """Return a model that applies listed merges in order, or by `TokenizerSpec.merge_levels`."""
         listed = merges if isinstance(merges, Merges) else Merges(merges)
         fixed = self._fixed
@@ -179,13 +179,13 @@ class CharacterModel:
         The first token of `order` merges first, or the leftmost of those that have one of `levels`; the result has one
         merge for each token that merging can make.
         """
-        return self._of(BPE(self._tokens, None, levels=after(len(self._tokens) - len(levels), levels)))
+        return self._of(CompiledBPE(self._tokens, None, levels=after(len(self._tokens) - len(levels), levels)))
 
     def live_merges(self, merges: Iterable[tuple[int, int, int]], levels: Sequence[int] = ()) -> Merges:
         """Return the listed merges that can apply, in order."""
         return self._of(self.by_list(merges, levels=levels))
 
-    def _of(self, model: BPE) -> Merges:
+    def _of(self, model: CompiledBPE) -> Merges:
         """Return the live merges of a model as merges of tokens, leaving out the merges that build characters."""
         return Merges.mapped(model.live_list(), self._outer, least=self._first)
 

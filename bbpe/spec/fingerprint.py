@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from ..core.bpe import BPE
+from ..core.bpe import CompiledBPE
 from ..core.merge_list import MergeList
 from ..core.model import Model
 from ..lazy import np
@@ -95,7 +95,7 @@ def _add_merges(digest: _Hash, spec: TokenizerSpec, compiled: Model | None) -> N
 def _live_merges(spec: TokenizerSpec, compiled: Model | None) -> tuple[MergeList, bool]:
     """Return the merges that can apply, in order, and whether there are tokens that no merge makes."""
     if spec.characters is None:
-        model = compiled if isinstance(compiled, BPE) else BPE(spec.vocab, spec.merges)
+        model = compiled if isinstance(compiled, CompiledBPE) else CompiledBPE(spec.vocab, spec.merges)
         live = model.live_list()
         # all 256 bytes are tokens
         return live, len(live) < len(spec.vocab) - 256

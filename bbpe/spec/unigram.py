@@ -16,12 +16,12 @@ from .spec import TokenizerSpec, byte_tokens
 UNKNOWN_PENALTY = 10.0
 
 
-def unigram_model(spec: TokenizerSpec, byte_ids: Sequence[int] = ()) -> core.UnigramModel:
+def unigram_model(spec: TokenizerSpec, byte_ids: Sequence[int] = ()) -> core.CompiledUnigram:
     """Return the compiled model of a spec with a Unigram model; `byte_ids`, if given, stand for unknown bytes."""
     assert isinstance(spec.model, UnigramModel)
     assert spec.characters is not None
     pieces, scores, unknown_score = scored_pieces(spec)
-    return core.UnigramModel(
+    return core.CompiledUnigram(
         pieces,
         scores,
         unknown_score=unknown_score,

@@ -200,7 +200,7 @@ class HostRegex:
     def next_matches(
         self, asked: dict[object, Any], search: int, text: str | bytes | None, characters: int
     ) -> tuple[list[Span], bool]:
-        """Return the next matches in a text, unchecked as `Regex.find` returns them, and whether these are the last.
+        """Return the next matches in a text, in order, and whether these are the last.
 
         `text` begins another one; `None` goes on with that of the `search`, which is a number.  `asked` is kept for a
         call, whose texts of so many `characters` share a time limit.
@@ -208,13 +208,9 @@ class HostRegex:
         if text is not None:
             limit = asked.setdefault(None, TimeLimit(characters))
             whole = bytes_to_alphabet(text) if isinstance(text, bytes) else text
-            asked[search] = compiled(self.source).find(whole, limit)
+            asked[search] = compiled(self.source).spans(whole, limit)
         found = list(islice(asked[search], _MATCHES))
         return found, len(found) < _MATCHES
-
-    def refuse(self, first: int, last: int, done: int) -> NoReturn:
-        """Raise `PatternError` about a match that begins before the end of the last one."""
-        compiled(self.source).refuse(first, last, done)
 
 
 @lru_cache(maxsize=256)

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
 
-from ..core.bpe import BPE
+from ..core.bpe import CompiledBPE
 from ..core.image import ALIGNMENT, checksum
 from ..core.temporary import NewFile
 from ..files import StrPath, is_covered, local_path, noting_reads, open_file, temporary_name, user_cache
@@ -198,7 +198,7 @@ def table_file(tokenizer: Tokenizer, key: str) -> list[bytes]:
     blocks = {"vocab": spec.vocab.image()}
     if isinstance(spec.merges, Merges):
         blocks["merges"] = spec.merges.image()
-    if isinstance(model, BPE):
+    if isinstance(model, CompiledBPE):
         blocks["model"] = model.image()
     rows = {name: [len(block), checksum(block)] for name, block in blocks.items()}
     head = json.dumps({"key": key, "spec": plain_fields(spec), "blocks": rows}).encode()
@@ -223,7 +223,7 @@ def tokenizer_of(data: memoryview, key: str) -> Tokenizer:
     merges = Merges.of_image(blocks["merges"]) if "merges" in blocks else None
     tokenizer = Tokenizer(spec_of_fields(Vocab.of_image(blocks["vocab"]), merges, found["spec"]))
     if "model" in blocks:
-        tokenizer._parts.model = BPE({}, None, image=blocks["model"])
+        tokenizer._parts.model = CompiledBPE({}, None, image=blocks["model"])
     return tokenizer
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from typing import TYPE_CHECKING
 
-from ..core.bpe import BPE
+from ..core.bpe import CompiledBPE
 from ..encoding.engine import TextEncoder
 from ..lazy import lazy_property
 from ..pipeline.special_tokens import Matcher
@@ -29,9 +29,9 @@ class Unstable:
         self._encoder: TextEncoder = tokenizer._parts.encoder
 
     @lazy_property
-    def _model(self) -> BPE:
+    def _model(self) -> CompiledBPE:
         model = self._encoder.encoder.model
-        assert isinstance(model, BPE), "only tokenizers of bytes have this view"
+        assert isinstance(model, CompiledBPE), "only tokenizers of bytes have this view"
         return model
 
     @lazy_property

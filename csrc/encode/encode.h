@@ -5,7 +5,7 @@
 #ifndef BBPE_ENCODE_H
 #define BBPE_ENCODE_H
 
-#include "encode/piped.h"
+#include "encode/call.h"
 #include "encode/places.h"
 #include "encode/state.h"
 #include "threads/threads.h"

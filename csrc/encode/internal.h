@@ -10,7 +10,7 @@
  *     cache.h                the tables: keys are exact, so that a hit is never a guess
  *     miss_gaps.c            the ids of a queue, moved to where they belong
  *
- * piped.c comes before all of them for texts that pass the pipeline, parts.c for one text by several threads; prefill.c fills
+ * call.c comes before all of them for texts that pass the pipeline, parts.c for one text by several threads; prefill.c fills
  * new tables with tokens.
  */
 #ifndef BBPE_ENCODE_INTERNAL_H

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bbpe import formats
-from bbpe.core.bpe import BPE
+from bbpe.core.bpe import CompiledBPE
 from bbpe.reference import by_ranks, merge
 
 
@@ -42,18 +42,18 @@ def splits(vocab: dict[int, bytes]) -> list[tuple[int, int, int]]:
     ]
 
 
-def random_model(rng: random.Random, letters: bytes) -> BPE:
+def random_model(rng: random.Random, letters: bytes) -> CompiledBPE:
     tokens = rng.choice((joined_tokens, any_tokens))(rng, letters)
     is_ordered = rng.random() < 0.5
     if not is_ordered:
         rng.shuffle(tokens)
     vocab = dict(enumerate(tokens))
     if rng.random() < 0.5:
-        return BPE(vocab, None)
+        return CompiledBPE(vocab, None)
     merges = [split for split in splits(vocab) if rng.random() < 0.7]
     if not is_ordered:
         rng.shuffle(merges)
-    return BPE(vocab, merges)
+    return CompiledBPE(vocab, merges)
 
 
 def short_texts(letters: bytes, longest: int) -> Iterator[bytes]:
@@ -75,7 +75,7 @@ def test_a_token_may_rank_below_its_parts() -> None:
     """ "abc" is made of "ab", which ranks above it: what is made, and when, no longer follows the ranks."""
     tokens = [b"abc", b"cd", b"ab", b"da", b"bcd", b"cda"]
     ranks = {token: rank for rank, token in enumerate([*tokens, *(bytes((byte,)) for byte in range(256))])}
-    model = BPE({rank: token for token, rank in ranks.items()}, None)
+    model = CompiledBPE({rank: token for token, rank in ranks.items()}, None)
     for text in short_texts(b"abcd", 5):
         assert model.encode_pretoken(text, how="match") == [ranks[token] for token in merge(text, by_ranks(ranks))]
 
@@ -99,7 +99,7 @@ def test_ranks_of_one_level(letters: bytes, longest: int, is_listed: bool) -> No
         by_pair = {(vocab[a], vocab[b]): level for (a, b, _), level in zip(merges or (), levels, strict=False)}
         by_token = dict(zip(vocab.values(), levels, strict=False))
         rank = by_ranks(by_token) if merges is None else lambda left, right, by=by_pair: by.get((left, right))
-        model = BPE(vocab, merges, levels=levels)
+        model = CompiledBPE(vocab, merges, levels=levels)
         long_texts = [bytes(rng.choices(letters, k=rng.randint(1, 100))) for _ in range(10)]
         for text in itertools.chain(short_texts(letters, longest), long_texts):
             expected = [ids[token] for token in merge(text, rank)]
@@ -111,9 +111,9 @@ def test_levels_are_checked() -> None:
     vocab = {byte: bytes((byte,)) for byte in range(256)}
     for levels in ([0] * 255, [1, 0] * 128):
         with pytest.raises(ValueError, match="expected 256 numbers in order"):
-            BPE(vocab, None, levels=levels)
+            CompiledBPE(vocab, None, levels=levels)
     with pytest.raises(ValueError, match="'short' does not merge 2 bytes"):
-        BPE(vocab, None, levels=[0] * 256).encode_pretoken(b"ab", how="short")
+        CompiledBPE(vocab, None, levels=[0] * 256).encode_pretoken(b"ab", how="short")
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -126,7 +126,7 @@ def test_runs_of_one_sign(seed: int) -> None:
         else [2, 4, 8, 16, 32, 48, 64, 70, 80, 96, 112]
     )
     tokens = [bytes([byte]) for byte in range(256)] + [b"-" * length for length in rng.sample(lengths, len(lengths))]
-    model = BPE(dict(enumerate(tokens)), None)
+    model = CompiledBPE(dict(enumerate(tokens)), None)
     for size in (1, 50, 64, 128, 129, 200, *(rng.randint(200, 3_000) for _ in range(30))):
         for text in (b"-" * size, b"-" * size + b"=", b"=" + b"-" * size, b"-" * size + b"=" + b"-" * size):
             assert model.encode_pretoken(text, how="match") == model.encode_pretoken(text, how="long"), (size, lengths)
@@ -148,7 +148,7 @@ def test_real_vocabularies(name: str, vocab_path: Callable[[str], Path], corpus:
     """One unit of all there is: no pattern splits it.  Those of llama3 and qwen3_6 have unmade tokens and tokens that
     rank below their parts."""
     spec = formats.load(vocab_path(name), pattern=None if name.endswith(".json") else "none")
-    model = BPE(spec.vocab, spec.merges)
+    model = CompiledBPE(spec.vocab, spec.merges)
     text = b"".join(
         [*worst_cases(random.Random(5)), *(corpus(name, 30_000).encode() for name in ("en", "code", "zh", "multi"))]
     )

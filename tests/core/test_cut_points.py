@@ -18,7 +18,7 @@ from seeds import full_then_long
 from strings import BROKEN, adversarial_strings, byte_soups
 
 import bbpe
-from bbpe.core.bpe import BPE
+from bbpe.core.bpe import CompiledBPE
 from bbpe.core.encoder import Encoder
 
 NAMES = [*RANK_FILES, "deepseek_v3.tokenizer.json", "qwen_gpt2_files"]
@@ -28,7 +28,7 @@ RANGES += [(0x900, 0x97F), (0x3000, 0x303F), (0xFF01, 0xFF9D), (0x400, 0x4FF), (
 LETTERS = ["a", "é", "中", "文", "あ", "😀"]
 
 
-def merged(model: BPE, pretoken: bytes, wholes: dict[bytes, int]) -> list[int]:
+def merged(model: CompiledBPE, pretoken: bytes, wholes: dict[bytes, int]) -> list[int]:
     if pretoken in wholes:
         return [wholes[pretoken]]
     return model.encode_pretoken(pretoken, "short" if len(pretoken) <= 32 else "long")
@@ -158,7 +158,7 @@ def random_encoder(rng: random.Random, letters: Sequence[str]) -> tuple[Encoder,
     ids = {token: token_id for token_id, token in vocab.items()}
     kind = rng.choice(("ranks", "wholes", "merges"))
     if kind != "merges":
-        return Encoder(BPE(vocab, None, whole_pretokens=kind == "wholes")), ids if kind == "wholes" else {}
+        return Encoder(CompiledBPE(vocab, None, whole_pretokens=kind == "wholes")), ids if kind == "wholes" else {}
     merges = [
         (ids[token[:at]], ids[token[at:]], token_id)
         for token_id, token in vocab.items()
@@ -166,7 +166,7 @@ def random_encoder(rng: random.Random, letters: Sequence[str]) -> tuple[Encoder,
         if token[:at] in ids and token[at:] in ids and rng.random() < 0.7
     ]
     rng.shuffle(merges)
-    return Encoder(BPE(vocab, merges)), {}
+    return Encoder(CompiledBPE(vocab, merges)), {}
 
 
 @pytest.mark.parametrize("rounds", [300, *full_then_long([1_200], [4_000])])
@@ -206,5 +206,5 @@ def test_pretokens_that_end_within_characters(rounds: int) -> None:
         single = [bytes((byte,)) for byte in range(256)]
         tokens = dict.fromkeys(single + [token for token in made + unmade if len(token) > 1])
         ids = {token: token_id for token_id, token in enumerate(tokens)}
-        encoder = Encoder(BPE(dict(enumerate(tokens)), None, whole_pretokens=True))
+        encoder = Encoder(CompiledBPE(dict(enumerate(tokens)), None, whole_pretokens=True))
         assert check(encoder, ids, slices) == len(slices)

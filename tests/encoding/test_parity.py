@@ -16,7 +16,7 @@ from seeds import full_then_long
 from strings import adversarial_strings, byte_soups
 
 import bbpe
-from bbpe.core.bpe import BPE
+from bbpe.core.bpe import CompiledBPE
 from bbpe.reference import SlowTokenizer
 
 CORPORA = ["en", "code", "multi", "ja", "zh"]
@@ -112,7 +112,7 @@ def test_bytes_that_are_not_utf8_as_tiktoken(
 ) -> None:
     """A pretoken's merging alone: tiktoken has no splitting of such bytes that could be compared."""
     tok, peer = real(name), tiktoken_of(name)
-    model, ranks, rng = BPE(tok.spec.vocab, None), tok.ranks, random.Random(12)
+    model, ranks, rng = CompiledBPE(tok.spec.vocab, None), tok.ranks, random.Random(12)
     for soup in byte_soups(300, seed=13):
         pretoken = soup[: rng.randint(1, 60)]
         if pretoken and pretoken not in ranks:

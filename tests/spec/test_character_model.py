@@ -11,7 +11,7 @@ from struct import pack
 
 import pytest
 
-from bbpe.core.bpe import BPE
+from bbpe.core.bpe import CompiledBPE
 from bbpe.core.merge_list import NO_ID, MergeList
 from bbpe.core.piece_list import missing_character
 from bbpe.errors import VocabularyError
@@ -92,7 +92,7 @@ def test_live_merges_as_a_list() -> None:
             parts = rng.choice(list(vocab.values())[97:]) + rng.choice(list(vocab.values())[97:100])
             if parts not in vocab.values():
                 vocab[at] = parts
-        model = BPE(vocab, None)
+        model = CompiledBPE(vocab, None)
         assert model.live_list().rows() == model.live_merges()[0]
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import bbpe
-from bbpe.core.bpe import BPE
+from bbpe.core.bpe import CompiledBPE
 from bbpe.core.ids import TokenBytes
 from bbpe.errors import VocabularyError
 from bbpe.formats import tiktoken
@@ -100,7 +100,7 @@ def test_refuses(items: dict[Any, Any], error: type[Exception], words: str) -> N
 def test_models_and_bytes_of_any_mapping() -> None:
     vocab = {**BYTES, 300: b"ab", 301: b"abc"}
     for made in (vocab, Vocab(vocab)):
-        assert BPE(made, None).encode_pretoken(b"abcab") == [301, 300]
+        assert CompiledBPE(made, None).encode_pretoken(b"abcab") == [301, 300]
         assert TokenBytes(made, {400: b"<s>"}).join([301, 400, 300]) == b"abc<s>ab"
         assert TokenBytes(made).id_count == 302
     assert TokenBytes({1: b"a", 2: b"a"}, {2: b"b" * 20}).join([1, 2]) == b"a" + b"b" * 20

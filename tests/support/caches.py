@@ -6,7 +6,7 @@ import random
 from collections.abc import Sequence
 
 import bbpe
-from bbpe.core.bpe import BPE
+from bbpe.core.bpe import CompiledBPE
 
 #: more than any test fills
 ROOM = 1 << 30
@@ -17,7 +17,7 @@ def fresh(tok: bbpe.Tokenizer) -> bbpe.Tokenizer:
     return bbpe.Tokenizer(tok.spec)
 
 
-def lines_ids(model: BPE, lines: Sequence[bytes]) -> list[int]:
+def lines_ids(model: CompiledBPE, lines: Sequence[bytes]) -> list[int]:
     """The ids of lines that are a pretoken each, and so are their ends."""
     end = model.encode_pretoken(b"\n")
     return [token_id for line in lines for token_id in (*model.encode_pretoken(line), *end)]

@@ -17,7 +17,7 @@ from strings import adversarial_strings
 from trained_pieces import trained
 
 import bbpe
-from bbpe.core.bpe import BPE
+from bbpe.core.bpe import CompiledBPE
 from bbpe.core.image import ALIGNMENT, checksum
 from bbpe.core.merge_list import MergeList
 from bbpe.core.token_table import TokenTable
@@ -127,7 +127,7 @@ def test_tokenizers_from_tables_are_the_same(name: str, file_of: Callable[[str],
     second = bbpe.load(path, cache=folder, **options)
     assert (stored.stat().st_ino, stored.stat().st_mtime_ns) == (written.st_ino, written.st_mtime_ns)
     assert not is_mapped(first)
-    assert is_mapped(second) == isinstance(expected._parts.encoder.encoder.model, BPE)
+    assert is_mapped(second) == isinstance(expected._parts.encoder.encoder.model, CompiledBPE)
     target = "a.model" if path.suffix == ".model" else "tokenizer.json"
     same(expected, first, tmp_path / "first", target)
     same(expected, second, tmp_path / "second", target)
@@ -171,12 +171,12 @@ def aligned(data: bytes) -> memoryview:
     return memoryview(memory)[start : start + len(data)]
 
 
-@pytest.mark.parametrize("kind", [TokenTable, MergeList, lambda image: BPE({}, None, image=image)])
+@pytest.mark.parametrize("kind", [TokenTable, MergeList, lambda image: CompiledBPE({}, None, image=image)])
 def test_images_of_other_sizes_are_refused(kind: Any) -> None:
     """The numbers at the beginning of an image decide how long its arrays are."""
     vocab = {byte: bytes([byte]) for byte in range(256)} | {256: b"ab", 257: b"abc"}
     merges = ((97, 98, 256), (256, 99, 257))
-    table = {TokenTable: TokenTable(vocab), MergeList: MergeList(merges)}.get(kind, BPE(vocab, merges))
+    table = {TokenTable: TokenTable(vocab), MergeList: MergeList(merges)}.get(kind, CompiledBPE(vocab, merges))
     opened = getattr(kind, "of_image", kind)
     image = table.image()
     assert len(image) % ALIGNMENT == 0

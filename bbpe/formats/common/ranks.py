@@ -13,7 +13,7 @@ the same live merges in the same order give the same ids.
 
 from __future__ import annotations
 
-from ...core.bpe import BPE
+from ...core.bpe import CompiledBPE
 from ...errors import VocabularyError
 from ...records import dataclass, replace
 from ...spec.spec import TokenizerSpec
@@ -47,7 +47,7 @@ def live_merges(spec: TokenizerSpec) -> LiveMerges:
         raise VocabularyError(
             "a vocabulary of characters has no ranks of bytes; write tokenizer.json, or a SentencePiece .model"
         )
-    merges, unmade = BPE(spec.vocab, spec.merges).live_merges()
+    merges, unmade = CompiledBPE(spec.vocab, spec.merges).live_merges()
     return LiveMerges(tuple(merges), tuple(unmade))
 
 

@@ -1,6 +1,6 @@
 /* Texts that pass the pipeline -> ids; a part of encode.h. */
-#ifndef BBPE_ENCODE_PIPED_H
-#define BBPE_ENCODE_PIPED_H
+#ifndef BBPE_ENCODE_CALL_H
+#define BBPE_ENCODE_CALL_H
 
 #include "encode/state.h"
 
@@ -15,7 +15,7 @@ typedef struct {
 /* As bbpe_encode_texts, of texts that pass a pipeline, which a call without tokens, steps and a template leaves as they are; the
  * ids are in the loan's `ids`.  If the pipeline has a problem, which is in the loan's `run`, `*failed` is the text that has it,
  * else `count`. */
-bbpe_status bbpe_encode_piped(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_pipeline_call *call,
+bbpe_status bbpe_encode_call(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_pipeline_call *call,
                               const bbpe_encode_text *texts, const size_t *lengths, size_t count,
                               const bbpe_encode_want *want, size_t *counts, size_t *failed);
 

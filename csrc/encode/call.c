@@ -137,7 +137,7 @@ static bbpe_status encode_plain(const bbpe_encoder *self, bbpe_encode_state *sta
     return bbpe_encode_texts(self, state, texts, lengths, count, want->keeps ? state->loan.ids : NULL, counts);
 }
 
-bbpe_status bbpe_encode_piped(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_pipeline_call *call,
+bbpe_status bbpe_encode_call(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_pipeline_call *call,
                               const bbpe_encode_text *texts, const size_t *lengths, size_t count,
                               const bbpe_encode_want *want, size_t *counts, size_t *failed) {
     bbpe_pipeline_run *const run = &state->loan.run;
