@@ -8,7 +8,7 @@ from libc.string cimport memcpy, memset
 from bbpe.lazy import np
 
 from bbpe.core.automaton cimport host_call, host_call_of, host_free
-from bbpe.core.c_base cimport bbpe_status
+from bbpe.core.c_base cimport BBPE_OK, bbpe_status
 from bbpe.core.c_encode cimport bbpe_encode_places, bbpe_encode_state, bbpe_encode_state_loan, bbpe_places
 from bbpe.core.call cimport Call, call_view, solve, view_call
 from bbpe.core.c_pipeline cimport (
@@ -178,25 +178,30 @@ cdef class AlignedCall:
     cdef bint _run(self, bbpe_encode_state *state, text, const text_view *view, bbpe_places *found) except -1:
         """Find the ids and their places; false when `slow` can."""
         cdef bbpe_pipeline_run *run = &bbpe_encode_state_loan(state).run
-        cdef bbpe_status status
+        cdef bbpe_status status = BBPE_OK
         cdef call_view seen
         cdef host_call host = host_call_of(view.length)
         encoder = self.call.encoder.states.encoder()
         run.is_done = True
         bbpe_pipeline_empty(run)
         check(bbpe_pipeline_begin(run, view.text.units, view.text.unit_size, view.length))
-        try:
-            while not run.is_done and not found.is_off:
-                view_call(&seen, self.call, &host)
-                seen.c.is_aligned = True
-                host.held = let_go(view.length)
-                status = bbpe_encode_places(encoder, state, &seen.c, &self.rules, found)
-                take_back(host.held)
-                check(status)
-                if run.problem != BBPE_PIPELINE_FINE:
+        while not run.is_done and not found.is_off:
+            view_call(&seen, self.call, &host)
+            seen.c.is_aligned = True
+            host.held = let_go(view.length)
+            status = bbpe_encode_places(encoder, state, &seen.c, &self.rules, found)
+            take_back(host.held)
+            if status != BBPE_OK:
+                break
+            if run.problem != BBPE_PIPELINE_FINE:
+                try:
                     solve(run, self.call, &seen, text)
-        finally:
+                except BaseException:
+                    host_free(&host)
+                    raise
+        if host.asked != NULL:
             host_free(&host)
+        check(status)
         if found.is_off and self.slow is None:
             raise VocabularyError("the tokens do not spell the text, so they have no offsets; encode without offsets")
         return not found.is_off

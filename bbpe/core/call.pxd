@@ -1,3 +1,4 @@
+cimport cython
 from libc.stdint cimport uint32_t
 
 from bbpe.core.automaton cimport host_call
@@ -28,6 +29,7 @@ cdef class Dropout:
     cdef bbpe_bpe_dropout c
 
 
+@cython.final
 cdef class Call:
     cdef readonly Encoder encoder
     cdef Pipeline pipeline

@@ -1,5 +1,5 @@
 from collections.abc import Sequence
-from typing import Self
+from typing import Self, final
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +31,7 @@ class Pipeline:
 class Dropout:
     def __new__(cls, probability: float, seed: int) -> Self: ...
 
+@final
 class Call:
     encoder: Encoder
     is_plain: bool

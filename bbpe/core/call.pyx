@@ -1,4 +1,5 @@
 """Texts -> ids through the pipeline (csrc/pipeline/compiled.h): every way to encode by the options of a call."""
+cimport cython
 from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
@@ -9,7 +10,7 @@ from bbpe.lazy import np
 
 from bbpe.core.automaton cimport host_call, host_call_of, host_free
 from bbpe.core.budget cimport BUDGET
-from bbpe.core.c_base cimport BBPE_ATOMIC_LOAD, bbpe_status
+from bbpe.core.c_base cimport BBPE_ATOMIC_LOAD, BBPE_OK, bbpe_status
 from bbpe.core.c_encode cimport (
     BBPE_ENCODE_SLACK, bbpe_encode_bound, bbpe_encode_call, bbpe_encode_state, bbpe_encode_state_guard_heap_top,
     bbpe_encode_state_loan, bbpe_encode_text, bbpe_encode_want,
@@ -78,6 +79,7 @@ cdef class Dropout:
         self.c.state, self.c.threshold = seed, <uint64_t>(probability * <double>(<uint64_t>1 << 53))
 
 
+@cython.final
 cdef class Call:
     """An encoder, the pipeline before it, and what the options of a call add: the tokens that are looked for in the text and in
     the text as normalized, those that are refused, and the ids around those of each text.  Immutable but for its `dropout`,
@@ -116,20 +118,23 @@ cdef class Call:
         cdef call_view view
         cdef host_call host = host_call_of(total)
         encoder = self.encoder.states.encoder()
-        try:
-            while True:
-                view_call(&view, self, &host)
-                host.held = let_go(total)
-                status = bbpe_encode_call(encoder, state, &view.c, texts, lengths, count, want, counts, &failed)
-                take_back(host.held)
-                check(status)
-                if failed == count:
-                    return 0
+        while True:
+            view_call(&view, self, &host)
+            host.held = let_go(total)
+            status = bbpe_encode_call(encoder, state, &view.c, texts, lengths, count, want, counts, &failed)
+            take_back(host.held)
+            if status != BBPE_OK or failed == count:
+                break
+            try:
                 solve(
                     &bbpe_encode_state_loan(state).run, self, &view,
                     given[first + failed] if isinstance(given, (list, Column)) else given)
-        finally:
+            except BaseException:
+                host_free(&host)
+                raise
+        if host.asked != NULL:
             host_free(&host)
+        return check(status)
 
     cpdef list to_list(self, text: Text):  # -> list[int]
         """The ids of a text as a list of int."""
@@ -170,8 +175,9 @@ cdef class Call:
     cdef object _one(self, text, result_kind kind, size_t limit):
         cdef text_view view
         cdef bbpe_encode_state *state = NULL
-        cdef bbpe_encode_want want = self._want(limit, kind != COUNT)
+        cdef bbpe_encode_want want
         cdef size_t count = 0
+        want.limit, want.keeps, want.dropout = limit, kind != COUNT, NULL if self.dropout is None else &self.dropout.c
         text_open(&view, text)
         try:
             # tables for what is looked at, not for all of the text
