@@ -130,9 +130,6 @@ def _plan_of_characters(
     return EncodingPlan(model, spec.pattern, scheme, spec)
 
 
-# -- specs that give the same ids by less work -------------------------------------------------------------
-
-
 def simplified(spec: TokenizerSpec) -> TokenizerSpec:
     """Remove splits that do not affect ids: before blanks that no token joins, and at blanks after all are marked.
 
@@ -247,9 +244,6 @@ def _shrink_factor(spec: TokenizerSpec) -> int | None:
             case _:
                 return None
     return factor
-
-
-# -- what Python is asked for ------------------------------------------------------------------------------
 
 
 def uncompiled(spec: TokenizerSpec) -> str | None:
