@@ -138,8 +138,8 @@ static bbpe_status encode_plain(const bbpe_encoder *self, bbpe_encode_state *sta
 }
 
 bbpe_status bbpe_encode_call(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_pipeline_call *call,
-                              const bbpe_encode_text *texts, const size_t *lengths, size_t count,
-                              const bbpe_encode_want *want, size_t *counts, size_t *failed) {
+                             const bbpe_encode_text *texts, const size_t *lengths, size_t count,
+                             const bbpe_encode_want *want, size_t *counts, size_t *failed) {
     bbpe_pipeline_run *const run = &state->loan.run;
     size_t first = 0, total = 0;
     bbpe_status status = BBPE_OK;

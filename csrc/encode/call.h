@@ -16,7 +16,7 @@ typedef struct {
  * ids are in the loan's `ids`.  If the pipeline has a problem, which is in the loan's `run`, `*failed` is the text that has it,
  * else `count`. */
 bbpe_status bbpe_encode_call(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_pipeline_call *call,
-                              const bbpe_encode_text *texts, const size_t *lengths, size_t count,
-                              const bbpe_encode_want *want, size_t *counts, size_t *failed);
+                             const bbpe_encode_text *texts, const size_t *lengths, size_t count,
+                             const bbpe_encode_want *want, size_t *counts, size_t *failed);
 
 #endif

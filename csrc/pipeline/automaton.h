@@ -9,7 +9,7 @@
  * A byte that is not UTF-8 is a character of a class of its own.  The struct is immutable and borrows its tables.
  *
  * A regex that no automaton of this kind can follow has a `host` in place of tables: the matches in a text are then asked of
- * the program that uses this library, all at once. */
+ * the program that uses this library, some thousands at a time. */
 #ifndef BBPE_PIPELINE_AUTOMATON_H
 #define BBPE_PIPELINE_AUTOMATON_H
 
