@@ -211,7 +211,7 @@ class Watch:
         self.report(Progress(self._phase, self._done, self._total, self._unit))
 
     def over(self, items: Iterable[_Item], size: Callable[[_Item], int]) -> Iterator[_Item]:
-        """Yield items, each of which is done when the next one is asked for."""
+        """Yield the items; asking for the next one counts the last as done."""
         for item in items:
             yield item
             self.add(size(item))

@@ -244,7 +244,7 @@ class RunTask:
 
 
 def count_to_run(options: ChunkOptions, parts: int, task: RunTask) -> tuple[Summary, tuple[int, int]]:
-    """Count a part, wherever an executor runs this, and write a run of so many parts of the hash space.
+    """Count a part, wherever an executor runs this, and write a run in `parts` ranges of hashes.
 
     Returns what was in the part, and the number of unique pretokens and their bytes.
     """

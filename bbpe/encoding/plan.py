@@ -247,7 +247,7 @@ def _shrink_factor(spec: TokenizerSpec) -> int | None:
 
 
 def uncompiled(spec: TokenizerSpec) -> str | None:
-    """Return the first rule of a spec that needs Python and the reason; `None` when all of it is compiled."""
+    """Return which regex of a spec runs in Python, the first one, and why; `None` when all of it is compiled."""
     safe_import("bbpe.pipeline.pre_tokenizer_steps")
     from ..pipeline.pre_tokenizer_steps import splits_of
     safe_import("bbpe.splitting.automaton")
@@ -255,10 +255,12 @@ def uncompiled(spec: TokenizerSpec) -> str | None:
 
     for rule in spec.rules.normalizers:
         if isinstance(rule, Replace) and rule.is_regex and (reason := automaton_of(rule.pattern).reason):
-            return f"The normalizer Replace runs in Python because the regex {rule.pattern!r} has {reason}."
-    for split in (split for rule in spec.rules.pre_tokenizers for split in splits_of(rule)):
-        if reason := automaton_of(split.regex).reason:
-            return f"The pre-tokenizers run in Python: pattern {split.regex!r}: {reason}."
+            return f"The regex {rule.pattern!r} of the normalizer Replace runs in Python because it has {reason}."
+    for step in spec.rules.pre_tokenizers:
+        for split in splits_of(step):
+            if reason := automaton_of(split.regex).reason:
+                of = f"of the pre-tokenizer {type(step).__name__}"
+                return f"The regex {split.regex!r} {of} runs in Python because it has {reason}."
     if spec.pattern.scheme is None and not spec.rules.pre_tokenizers:
         for source in spec.pattern.steps:
             if reason := automaton_of(source).reason:

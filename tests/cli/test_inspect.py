@@ -22,12 +22,13 @@ from bbpe.cli import main
         ),
         (
             {"pre_tokenizer": sequence(split(r"(?<=th)e", behavior="MergedWithNext"), byte_level())},
-            "The pre-tokenizers run in Python: pattern '(?<=th)e': a lookaround of more than one character.",
+            "The regex '(?<=th)e' of the pre-tokenizer Split runs in Python because it has a lookaround of more than "
+            "one character.",
         ),
         (
             {"normalizer": {"type": "Replace", "pattern": {"Regex": "(?<=th)e"}, "content": "x"}},
-            "The normalizer Replace runs in Python because the regex '(?<=th)e' has a lookaround of more than one "
-            "character.",
+            "The regex '(?<=th)e' of the normalizer Replace runs in Python because it has a lookaround of more than "
+            "one character.",
         ),
     ],
     ids=["nothing", "pattern", "pre-tokenizers", "normalizer"],

@@ -1,4 +1,4 @@
-"""What of a tokenizer runs in Python, and why: one sentence about the first rule that does."""
+"""Which regex of a tokenizer runs in Python, and why: one sentence about the first one that does."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ REASONS: list[tuple[dict[str, Any], str]] = [
     ({"pattern": Pattern(None, (r"\s+", NEVER))}, f"The pattern {NEVER!r} runs in Python because it has {BEYOND}."),
     (
         {"rules": TextRules((Lowercase(), Replace(NEVER, True, "")))},
-        f"The normalizer Replace runs in Python because the regex {NEVER!r} has {BEYOND}.",
+        f"The regex {NEVER!r} of the normalizer Replace runs in Python because it has {BEYOND}.",
     ),
     (
         {"rules": TextRules(pre_tokenizers=(Digits(True), Split(NEVER, "Isolated")))},
-        f"The pre-tokenizers run in Python: pattern {NEVER!r}: {BEYOND}.",
+        f"The regex {NEVER!r} of the pre-tokenizer Split runs in Python because it has {BEYOND}.",
     ),
 ]
 
