@@ -233,6 +233,16 @@ def test_reading_goes_on_at_any_place(name: str, tmp_path: Path) -> None:
         assert sum(one.texts for one in rest) == sum(one.texts for one in after)
 
 
+def test_a_long_text_of_a_record_is_cut_into_chunks(tmp_path: Path) -> None:
+    texts = ["a short one", "some words " * 2000, "in between", "other words\n" * 3000]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+    options = ChunkOptions(get_pattern("gpt2"), reading=Reading(block=1000))
+    chunks = list(Cutter(options).chunks(Files([file_of(tmp_path / "a.jsonl")], options).sources(Position())))
+    assert b"".join(bytes(chunk.data) for chunk in chunks).decode() == "".join(texts)
+    assert sum(chunk.texts for chunk in chunks) == len(texts)
+    assert max(len(chunk.data) for chunk in chunks) <= 2000
+
+
 MEMORY = """
 import re, sys
 from pathlib import Path

@@ -377,6 +377,10 @@ def test_the_picture_of_a_lattice() -> None:
     for edge in each.edges:
         token = each.pretoken[edge.start : edge.end].decode().replace(" ", "\u2423")
         assert f"{token} {edge.score:.2f}" in labels
+    # under the arcs stands the text, a character between two nodes
+    under = [text for text in picture.iter(f"{svg}text") if text.get("class") is None]
+    assert [text.text for text in under] == list("\u2423see")
+    assert [int(text.get("x", 0)) for text in under] == [sum(pair) // 2 for pair in pairwise(nodes)]
 
 
 def test_kinds_of_pretokens(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from bbpe.errors import VocabularyError
 from bbpe.records import replace
 from bbpe.spec.chat_templates import choose_template
 from bbpe.spec.named_tokens import named_tokens, template_tokens
+from bbpe.spec.models import WordPieceModel
 from bbpe.spec.rules import RowPadding, Template, bert_template
 from bbpe.spec.spec import TokenizerSpec
 
@@ -42,6 +43,17 @@ def test_the_map_names_tokens_before_the_configuration() -> None:
 ])  # fmt: skip
 def test_the_padding_of_a_file_names_a_token_that_is_there(padding: RowPadding | None, named: dict[str, str]) -> None:
     assert named_tokens(spec_of({}, padding=padding)) == named
+
+
+def test_the_unknown_token_is_named_by_the_model() -> None:
+    """A special token may be the unknown one, whether or not the vocabulary has its text."""
+    spec = replace(
+        small_spec(), vocab={0: b"[UNK]", 1: b"a"}, merges=None, model=WordPieceModel(0), special_tokens={"[UNK]": 0}
+    )
+    assert named_tokens(spec) == {"unk": "[UNK]"}
+    alone = replace(spec, vocab={1: b"a"}, special_tokens={"<unknown>": 0})
+    assert named_tokens(alone) == {"unk": "<unknown>"}
+    assert named_tokens(replace(spec, special_tokens={})) == {"unk": "[UNK]"}
 
 
 def test_what_is_no_text_of_a_token_is_named() -> None:
