@@ -11,8 +11,8 @@ from vocabularies import small_spec
 from bbpe.errors import VocabularyError
 from bbpe.records import replace
 from bbpe.spec.chat_templates import choose_template
-from bbpe.spec.named_tokens import named_tokens, template_tokens
 from bbpe.spec.models import WordPieceModel
+from bbpe.spec.named_tokens import named_tokens, template_tokens
 from bbpe.spec.rules import RowPadding, Template, bert_template
 from bbpe.spec.spec import TokenizerSpec
 

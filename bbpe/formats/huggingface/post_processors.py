@@ -10,6 +10,8 @@ from ...spec.rules import Template, TrimOffsets
 from ...spec.spec import MAX_ID, TokenizerSpec
 from ..common.reading import Fields, parts_of, shown
 
+#: The fields of a component that trims the places of tokens.
+_TRIM = ("add_prefix_space", "trim_offsets")
 _KNOWN = "ByteLevel, TemplateProcessing, BertProcessing, RobertaProcessing or a Sequence of these"
 _MOST_TYPES = 255  # rows have type ids of 8 bits
 _Items: TypeAlias = tuple[tuple[int | str, int], ...]
@@ -58,9 +60,13 @@ def _step(fields: Fields, trims: list[TrimOffsets]) -> _Step | None:
             return _template(fields)
         case "BertProcessing":
             return _bert(fields)
-        case "RobertaProcessing":
+        case "RobertaProcessing" if all(name in fields for name in _TRIM):
             _take_trim(fields, trims)
             return _roberta(fields)
+        case "RobertaProcessing":  # `tokenizers` goes by the fields: without both of these it reads a BertProcessing
+            for name in _TRIM:
+                fields.take(name, None)
+            return _bert(fields)
     return fields.refuse(f"{kind!r} is not supported; expected {_KNOWN}")
 
 
@@ -127,8 +133,8 @@ def _roberta(fields: Fields) -> _Step:
 
 
 def _take_trim(fields: Fields, trims: list[TrimOffsets]) -> None:
-    keeps_first = fields.take_type("add_prefix_space", bool, True)
-    if fields.take_type("trim_offsets", bool, True):
+    keeps_first = fields.take_type("add_prefix_space", bool)
+    if fields.take_type("trim_offsets", bool):
         trims.append(TrimOffsets(keeps_first))
 
 
