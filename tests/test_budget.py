@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from processes import package_env
 
 import bbpe
 from bbpe import budget
@@ -18,7 +19,6 @@ from bbpe.core.train import merge_memory
 from bbpe.counting import options as count_options
 from bbpe.training import bpe
 
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(bbpe.__file__).parents[1])}
 MB = 10**6
 
 
@@ -163,7 +163,8 @@ print(limit.size - before >> 20, limit.name)
 
 @pytest.mark.skipif(sys.platform != "linux", reason="macOS does not keep to RLIMIT_AS")
 def test_the_limit_of_address_space_holds() -> None:
-    done = subprocess.run([sys.executable, "-c", LIMITED], env=ENVIRONMENT, capture_output=True, text=True, check=True)
+    command = [sys.executable, "-c", LIMITED]
+    done = subprocess.run(command, env=package_env(), capture_output=True, text=True, check=True)
     size, name = done.stdout.strip().split(" ", 1)
     assert name == "what the limit of address space (ulimit -v) allows"
     assert 190 <= int(size) <= 220
@@ -262,7 +263,7 @@ print(told / 1e6, peak / 1e6)
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_merging_takes_what_the_error_says() -> None:
     code = NEEDS.replace("import bbpe\n", "import bbpe, bbpe.counting.counts, bbpe.core.count\n", 1)
-    done = subprocess.run([sys.executable, "-c", code], env=ENVIRONMENT, capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, "-c", code], env=package_env(), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     told, peak = map(float, done.stdout.split())
     assert peak <= told * 1.02

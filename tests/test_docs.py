@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import doctest
 import importlib
-import os
 import pkgutil
 import re
 import subprocess
@@ -17,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from processes import package_env
 
 import bbpe
 
@@ -73,7 +73,7 @@ def test_pages(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 def run_example(name: str, *arguments: object) -> str:
     command = [sys.executable, str(EXAMPLES / name), *map(str, arguments)]
-    environment = {**os.environ, "PYTHONPATH": str(Path(bbpe.__file__).parents[1])}
+    environment = package_env()
     found = subprocess.run(command, capture_output=True, encoding="utf-8", env=environment)
     assert found.returncode == 0, found.stderr
     return found.stdout

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import zlib
@@ -10,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from house import PACKAGE, ROOT
+from processes import package_env
 from setuptools import Distribution
 from setuptools.command.build_py import build_py
 from setuptools.config.pyprojecttoml import apply_configuration
@@ -47,7 +47,7 @@ def test_a_wheel_is_small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_check_of_wheels_passes() -> None:
     """It runs alone where wheels are built, and would otherwise be out of date unnoticed."""
-    environment = {**os.environ, "PYTHONPATH": str(Path(bbpe.__file__).parents[1])}
+    environment = package_env()
     command = [sys.executable, str(ROOT / "tests" / "smoke.py")]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120)
     assert (done.returncode, done.stderr) == (0, "")

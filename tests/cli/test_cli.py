@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -14,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from processes import package_env
 
 import bbpe
 from bbpe.cli import main, streams
@@ -22,12 +22,11 @@ from bbpe.text import bytes_to_alphabet
 
 # not all of it is UTF-8
 TEXT = "see my eyes first, see my dogs <|endoftext|>\r\n深度 😀!\n\n  ".encode() + b"caf\xe9 \xff\xfe\x01 x"
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(bbpe.__file__).parents[1])}
 
 
 def bbpe_process(*arguments: object, **options: object) -> subprocess.Popen[bytes]:
     return subprocess.Popen(  # type: ignore[call-overload, no-any-return]
-        [sys.executable, "-m", "bbpe", *map(str, arguments)], env=ENVIRONMENT, stdout=subprocess.PIPE, **options
+        [sys.executable, "-m", "bbpe", *map(str, arguments)], env=package_env(), stdout=subprocess.PIPE, **options
     )
 
 

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from processes import package_env
 
 import bbpe
 from bbpe.cli import encode, main
 
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(bbpe.__file__).parents[1])}
 posix = pytest.mark.skipif(os.name != "posix", reason="a shell and its redirections")
 
 
@@ -28,7 +28,8 @@ def folder(tmp_path: Path) -> Path:
 
 def shell(folder: Path, line: str, stdin: bytes | None = None) -> tuple[int, str, str]:
     command = line.replace("bbpe", f'"{sys.executable}" -m bbpe', 1)
-    run = subprocess.run(command, shell=True, input=stdin, capture_output=True, cwd=folder, env=ENVIRONMENT, timeout=60)
+    options = {"cwd": folder, "env": package_env(), "timeout": 60}
+    run = subprocess.run(command, shell=True, input=stdin, capture_output=True, **options)  # type: ignore[call-overload]
     return run.returncode, run.stdout.decode(), run.stderr.decode()
 
 
@@ -91,7 +92,7 @@ def test_ctrl_c_while_modules_are_imported(delay: float, folder: Path) -> None:
         "sys.exit(main(['encode', '-t', 't.json', '-']))\n"
     )
     process = subprocess.Popen(
-        [sys.executable, "-c", code], cwd=folder, env=ENVIRONMENT,
+        [sys.executable, "-c", code], cwd=folder, env=package_env(),
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )  # fmt: skip

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import sys
@@ -10,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from processes import package_env
 
 import bbpe
 from bbpe.cli import main
@@ -152,7 +152,7 @@ def test_other_outputs_are_written(arguments: list[str], call: Call, folder: Pat
 
 
 def test_standard_input_may_be_the_output_file(folder: Path) -> None:
-    environment = {**os.environ, "PYTHONPATH": str(Path(bbpe.__file__).parents[1])}
+    environment = package_env()
     with Path("a.txt").open("rb") as source:
         command = [sys.executable, "-m", "bbpe", *COUNT, "-", "-o", "link.txt"]
         done = subprocess.run(command, stdin=source, env=environment, capture_output=True, text=True)

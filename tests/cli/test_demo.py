@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import subprocess
 import sys
 import sysconfig
@@ -12,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from processes import package_env
 
 import bbpe
 from bbpe.cli import main, streams
@@ -32,7 +32,7 @@ def call(capfdbinary: pytest.CaptureFixture[bytes]) -> Call:
 
 def test_the_demo_on_this_machine(tmp_path: Path) -> None:
     arguments = ["demo", "--vocab-size", "2000", "-o", str(tmp_path / "tokenizer.json")]
-    environment = {**os.environ, "PYTHONPATH": str(Path(bbpe.__file__).parents[1])}
+    environment = package_env()
     process = subprocess.run([sys.executable, "-m", "bbpe", *arguments], env=environment, capture_output=True)
     assert process.returncode == 0, process.stderr
     assert b"bytes per token" in process.stdout

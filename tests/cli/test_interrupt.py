@@ -11,10 +11,9 @@ import time
 from pathlib import Path
 
 import pytest
+from processes import package_env
 
 import bbpe
-
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(bbpe.__file__).parents[1])}
 
 # is interrupted a moment after the phase began, and prints how much processor time passed until it heard of it
 CHILD = """
@@ -74,7 +73,7 @@ def test_ctrl_c_is_heard_soon(phase: str, options: dict[str, object]) -> None:
     if "max_memory" in options:
         pytest.importorskip("pyarrow")
     command = [sys.executable, "-c", CHILD, phase, repr(options)]
-    done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, env=package_env(), capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")
     # 0.2 s are promised, and on a machine that is busy with other things all takes longer, on several threads above all
     assert float(done.stdout) < 0.5, done.stdout
@@ -104,9 +103,9 @@ def command(tmp_path: Path) -> list[str]:
 
 
 def ended(command: list[str], folder: Path, **environment: str) -> tuple[int, str]:
-    paths = os.pathsep.join([str(folder), ENVIRONMENT["PYTHONPATH"]])
+    paths = os.pathsep.join([str(folder), package_env()["PYTHONPATH"]])
     done = subprocess.run(
-        command, input=b"see my dogs", capture_output=True, env={**ENVIRONMENT, "PYTHONPATH": paths, **environment},
+        command, input=b"see my dogs", capture_output=True, env=package_env(PYTHONPATH=paths, **environment),
         timeout=60, check=False,
     )  # fmt: skip
     return done.returncode, done.stderr.decode()
@@ -125,7 +124,7 @@ def test_ctrl_c_at_any_moment_of_a_command(times: int, command: list[str], tmp_p
         # Python's own start is not ours: it lasts until the package is opened
         return process.poll() is not None or "/bbpe/core/" in Path(f"/proc/{process.pid}/maps").read_text()
 
-    environment = {**ENVIRONMENT, "INTERRUPT_AT": "0"}
+    environment = package_env(INTERRUPT_AT="0")
     start = time.monotonic()
     subprocess.run(command, input=b"see", env=environment, capture_output=True, check=True)
     span = time.monotonic() - start
@@ -149,5 +148,5 @@ def test_a_job_that_ignores_the_signal_goes_on(command: list[str], tmp_path: Pat
 
 def test_other_programs_that_import_bbpe_keep_their_handler() -> None:
     code = "import signal, bbpe, bbpe.__main__\nprint(signal.getsignal(signal.SIGINT) is signal.default_int_handler)"
-    done = subprocess.run([sys.executable, "-c", code], env=ENVIRONMENT, capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", code], env=package_env(), capture_output=True, text=True, check=True)
     assert done.stdout == "True\n"

@@ -5,7 +5,6 @@ They are killed at each step of the replacement of a file, and, in long runs, at
 
 from __future__ import annotations
 
-import os
 import random
 import re
 import shutil
@@ -18,13 +17,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from processes import package_env
 
 import bbpe
 
 pytest.importorskip("pyarrow")
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
 
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(bbpe.__file__).parents[1])}
 
 # does one job again and again, with two results in turn, until it is killed
 CHILD = """
@@ -169,7 +168,7 @@ def killed(
     """
     command = [sys.executable, "-c", CHILD, job, str(inputs), str(out), step, str(number)]
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    with subprocess.Popen(command, env=ENVIRONMENT, **pipes) as child:
+    with subprocess.Popen(command, env=package_env(), **pipes) as child:
         assert child.stdout is not None
         first = next((line for line in child.stdout if line.strip() == until), "")
         try:
@@ -283,7 +282,7 @@ def test_of_two_processes_one_works_and_the_other_says_so(
         for name in "ab":
             command = [sys.executable, "-c", COUNTER, str(inputs), str(folder), str(tmp_path / name)]
             pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-            children.append(subprocess.Popen(command, env=ENVIRONMENT, text=True, **pipes))
+            children.append(subprocess.Popen(command, env=package_env(), text=True, **pipes))
         for child in children:
             assert child.stdout is not None
             child.stdout.readline()

@@ -15,11 +15,11 @@ import threading
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 from caches import ROOM, fresh, lines_ids, words
+from processes import package_env
 from strings import adversarial_strings
 
 import bbpe
@@ -189,7 +189,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 @pytest.mark.skipif("asan" in os.environ.get("LD_PRELOAD", ""), reason="has another allocator")
 def test_the_memory_of_lists_serves_the_next_ones() -> None:
     # glibc gives back all that is free at the end of its memory, unless something stands there
-    environment = {**os.environ, "PYTHONPATH": str(Path(bbpe.__file__).parents[1]), "MALLOC_TRIM_THRESHOLD_": "131072"}
+    environment = package_env(MALLOC_TRIM_THRESHOLD_="131072")
 
     def faults(limit: int) -> int:
         command = [sys.executable, "-c", LISTS, str(limit)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
@@ -12,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from processes import package_env
 
 import bbpe
 from bbpe.core.count import PretokenTable
@@ -191,7 +191,7 @@ print("alive")
 
 def in_process(code: str, **options: Any) -> str:
     """Run Python that may crash; what it prints."""
-    environment = {**os.environ, "PYTHONPATH": str(Path(bbpe.__file__).parents[1])}
+    environment = package_env()
     done = subprocess.run(
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=300, **options
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import signal
 import subprocess
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from processes import package_env
 
 import bbpe
 from bbpe import budget
@@ -24,7 +24,6 @@ from bbpe.progress import Progress
 
 pytest.importorskip("pyarrow")
 
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(bbpe.__file__).parents[1])}
 
 
 class KilledError(Exception):
@@ -206,7 +205,7 @@ def test_kill_at_random_moments(memory: str, kills: int, tmp_path: Path) -> None
     killed = 0
     for _ in range(60):
         pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-        with subprocess.Popen(command, env=ENVIRONMENT, **pipes) as child:
+        with subprocess.Popen(command, env=package_env(), **pipes) as child:
             assert child.stdout is not None
             child.stdout.readline()
             if killed < kills:

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from half_counts import KilledError, count, error_of, make_corpus, make_half, save_states_quickly, stopped_after
+from processes import package_env
 
 import bbpe
 from bbpe.counting import checkpoint
@@ -23,7 +24,6 @@ from bbpe.progress import Progress
 
 pytest.importorskip("pyarrow")
 
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(bbpe.__file__).parents[1])}
 MARKER = "bbpe-checkpoint.json"
 
 
@@ -271,7 +271,7 @@ bbpe.count(files, pattern="gpt2", checkpoint=folder, progress=report)
 
 def test_the_folder_is_free_when_its_process_dies_whatever_it_forked(corpus: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-c", HOLDER, str(corpus), str(tmp_path / "c")]
-    with subprocess.Popen(command, env=ENVIRONMENT, stdout=subprocess.PIPE, text=True) as holder:
+    with subprocess.Popen(command, env=package_env(), stdout=subprocess.PIPE, text=True) as holder:
         assert holder.stdout is not None
         worker = int(holder.stdout.readline())
         try:

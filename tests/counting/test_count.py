@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import subprocess
 import sys
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from options import model_options, train_options
+from processes import package_env
 from split_cases import SCHEMES
 from strings import adversarial_strings, byte_soups
 
@@ -385,7 +385,7 @@ def test_five_corpora_within_256_mb(corpus: Callable[..., str], tmp_path: Path) 
     peaks = {}
     for limit in ("", "256MB"):
         command = [sys.executable, "-c", BOUNDED, *map(str, files), limit, str(tmp_path / f"{limit}.parquet")]
-        environment = {**os.environ, "PYTHONPATH": str(Path(bbpe.__file__).parents[1])}
+        environment = package_env()
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
         peaks[limit] = int(done.stdout)
     assert peaks["256MB"] <= 300_000

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import pickle
 import random
 import subprocess
@@ -41,6 +42,19 @@ def pair(tok_of):
         "x", pat_str=view._pat_str, mergeable_ranks=view._mergeable_ranks, special_tokens=view._special_tokens
     )
     return view, peer
+
+
+def test_signatures(pair):
+    """Names, kinds and defaults of all arguments are tiktoken's."""
+    ours, theirs = map(type, pair)
+    names = [name for name, value in vars(theirs).items() if callable(value) and not name.startswith("_")]
+    assert len(names) > 15
+    for name in names:
+        own, expected = (
+            [(row.name, row.kind, row.default) for row in inspect.signature(getattr(of, name)).parameters.values()]
+            for of in (ours, theirs)
+        )
+        assert own == expected, name
 
 
 def outcome(call, *args, **options):

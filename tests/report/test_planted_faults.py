@@ -20,7 +20,7 @@ from vocabularies import MERGES, added, document, vocab_of
 
 import bbpe
 from bbpe.report.findings import SEVERITIES, Subject, unknown_id
-from bbpe.report.reach import reach
+from bbpe.report.reach import _LEADS, reach
 from bbpe.report.rule_checks import _SAMPLES, _drops
 
 SIMPLE = "see my eyes, see 12 dogs and 123 cats\n"
@@ -238,6 +238,14 @@ def test_tokens_that_only_some_surroundings_give(token: bytes) -> None:
     """Merged first, a token is reached by whatever text has it."""
     tok = ranks(*(token[:size] for size in range(2, len(token) + 1)), pattern="none")
     assert 256 + len(token) - 2 not in (bbpe.lint(tok)["unreachable"].ids if "unreachable" in bbpe.lint(tok) else ())
+
+
+def test_first_bytes_of_characters() -> None:
+    """Of all characters below U+10000, and of blocks of Gothic, mathematical letters, emoji and rare ideographs."""
+    blocks = ((0x80, 0xD800), (0xE000, 0x11000), (0x1D000, 0x1E000), (0x1F000, 0x21000))
+    texts = [chr(code).encode() for block in blocks for code in range(*block)]
+    for count, leads in _LEADS.items():
+        assert {text[:-count] for text in texts if len(text) > count} <= set(leads)
 
 
 def test_scripts_of_a_token() -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from processes import package_env
 
 import bbpe
 from bbpe.shards.formats.format import forget, mapped
@@ -35,7 +35,7 @@ def test_millions_of_short_documents(seed: int, tmp_path: Path) -> None:
         (tmp_path / f"{name}.jsonl").write_text('{"text": "a"}\n' * count)
         bbpe.shard(tmp_path / f"{name}.jsonl", tmp_path / name, tok)
     arguments = [str(tmp_path / name) for name in ("many", "few", "out")]
-    environment = {**os.environ, "PYTHONPATH": str(Path(bbpe.__file__).parents[1])}
+    environment = package_env()
     command = [sys.executable, "-c", CHILD, *arguments, str(seed)]
     done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
     documents, grown = map(int, done.stdout.split())
