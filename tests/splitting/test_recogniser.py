@@ -266,7 +266,9 @@ def test_random_sentences() -> None:
             continue
         recognised.add(scheme)
         pattern = Pattern(None, steps, drops)
-        short = ["".join(rng.choices(ALPHABET + "''  \n\n1slS/", k=rng.randint(1, 9))) for _ in range(25)]
+        # Han that is a number, a letter, a symbol or a mark, after what other clauses take
+        letters = ALPHABET + "''  \n\n1slS/\u3007\u3007\u3005\u2e80\u302a\u302a"
+        short = ["".join(rng.choices(letters, k=rng.randint(1, 9))) for _ in range(25)]
         for text in short + rng.sample(soups(), 3):
             assert words(scheme, text) == list(pattern.split(text)), (steps, scheme, text)
     assert len(recognised) > 200
