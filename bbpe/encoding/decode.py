@@ -12,13 +12,16 @@ from ..core.id_column import id_rows
 from ..core.id_source import as_ids
 from ..core.ids import TokenBytes
 from ..core.stream import FormStream
-from ..lazy import lazy_property, np, npt
+from ..lazy import lazy_property, np, npt, safe_import
+from ..pipeline.decoders import ERRORS
+from ..records import replace
+from ..spec.rules import Charsmap
 from ..spec.spec import TokenizerSpec, other_tokens
 from ..threads import check_threads, imap, thread_count
 from ..types import Ragged
 from .forms import TokenKeys, forms_of
 from .limits import check_order
-from .stream import MachineStream, StreamDecoder, UnknownIds
+from .stream import MachineStream, MappedStream, Stream, StreamDecoder, UnknownIds
 
 #: The types of ids that all decoding methods accept.
 Ids: TypeAlias = "Sequence[int] | npt.NDArray[np.integer[Any]]"
@@ -112,10 +115,13 @@ class Decoder:
     ) -> StreamDecoder:
         """Return a decoder that takes one id at a time."""
         _check_unknown_ids(unknown_ids)
-        stream = self._fresh(errors, self._skipped if skip_special_tokens else None, unknown_ids)
+        stream = self._begun(errors, self._skipped if skip_special_tokens else None, unknown_ids)
         for token_id in as_ids(checked_ids(prompt)).tolist():
             stream.push(token_id)
         return StreamDecoder(stream)
+
+    def _begun(self, errors: str, skipped: bytes | None, unknown_ids: UnknownIds) -> Stream:
+        return self._fresh(errors, skipped, unknown_ids)
 
     # -- one state machine: all of it, or its end and beginning around what needs no state ----------------------------
 
@@ -196,6 +202,51 @@ class Decoder:
         return _by_groups(
             lambda start, stop: self.token_bytes.texts(ids, offsets[start : stop + 1], errors), offsets, threads
         )
+
+
+def decoder_of(spec: TokenizerSpec, tokens: TokenBytes) -> Decoder:
+    """Return the decoder of a spec, whose last step may be a table for decoded text."""
+    *steps, last = spec.decoder
+    if not isinstance(last, Charsmap):
+        return Decoder(spec, tokens)
+    return _MappedDecoder(replace(spec, decoder=tuple(steps)), tokens, last.data)
+
+
+class _MappedDecoder(Decoder):
+    """Decodes ids, and applies SentencePiece's table to the text; the bytes of tokens are those without the table."""
+
+    def __init__(self, spec: TokenizerSpec, tokens: TokenBytes, table: bytes) -> None:
+        super().__init__(spec, tokens)
+        self._table = table
+
+    def text(self, *options: Any) -> str:
+        return self._mapped(super().text(*options))
+
+    def data(self, ids: Ids, threads: int | None) -> bytes:
+        return self._mapped(super().data(ids, threads).decode("utf-8", ERRORS)).encode("utf-8", ERRORS)
+
+    def texts(self, *options: Any) -> list[str]:
+        return [self._mapped(text) for text in super().texts(*options)]
+
+    def text_with_offsets(self, ids: Ids) -> tuple[str, list[int]]:
+        text, starts = super().text_with_offsets(ids)
+        parts = self._parts(text)
+        sources = chain.from_iterable([number] * len(found) for number, (found, _) in enumerate(parts))
+        ends = np.cumsum([0, *(len(written) for _, written in parts)])
+        places = [*ends[list(sources)].tolist(), int(ends[-1])]
+        return "".join(written for _, written in parts), [places[start] for start in starts]
+
+    def _begun(self, errors: str, skipped: bytes | None, unknown_ids: UnknownIds) -> Stream:
+        return MappedStream(self._fresh(errors, skipped, unknown_ids), self._table)
+
+    def _mapped(self, text: str) -> str:
+        return "".join(written for _, written in self._parts(text))
+
+    def _parts(self, text: str) -> list[tuple[str, str]]:
+        safe_import("bbpe.pipeline.charsmap")
+        from ..pipeline.charsmap import mapped_parts
+
+        return list(mapped_parts(self._table, text))
 
 
 def checked_ids(ids: object) -> Any:

@@ -81,8 +81,8 @@ class TokenizerParts:
     @lazy_property
     def decoder(self) -> Decoder:  # noqa: D102
         safe_import("bbpe.encoding.decode")
-        from .decode import Decoder
-        return Decoder(self.spec, self.vocabulary.tokens)
+        from .decode import decoder_of
+        return decoder_of(self.spec, self.vocabulary.tokens)
 
 
 class NamedToken:

@@ -85,6 +85,42 @@ class MachineStream:
         return self._machine.push(token).encode("utf-8", ERRORS)
 
 
+class MappedStream:
+    """A stream to whose text SentencePiece's table is applied; an end of it that may begin a longer key is held."""
+
+    def __init__(self, stream: Stream, table: bytes, held: str = "") -> None:
+        self._stream, self._table, self._held = stream, table, held
+
+    def copy(self) -> MappedStream:
+        """Return a stream in the same state."""
+        return MappedStream(self._stream.copy(), self._table, self._held)
+
+    def push(self, token_id: int, /) -> str:
+        """Return the text that an id completes."""
+        return self._mapped(self._stream.push(token_id))
+
+    def step(self, tokenizer: object, token_id: Any, /) -> str | None:
+        """Return what `push` returns for an id, or for several in order, `None` for ""; `tokenizer` is not used."""
+        return self._mapped(self._stream.step(tokenizer, token_id) or "") or None
+
+    def finish(self) -> str:
+        """Return the rest of the text."""
+        return self._mapped(self._stream.finish(), is_whole=True)
+
+    def _mapped(self, text: str, *, is_whole: bool = False) -> str:
+        safe_import("bbpe.pipeline.charsmap")
+        from ..pipeline.charsmap import mapped_parts
+
+        text = self._held + text
+        parts = list(mapped_parts(self._table, text, is_whole=is_whole))
+        self._held = text[sum(len(found) for found, _ in parts) :]
+        return "".join(written for _, written in parts)
+
+
+#: The state of decoding one text.
+Stream: TypeAlias = FormStream | MachineStream | MappedStream
+
+
 class StreamDecoder:
     """Decodes ids one by one; `Tokenizer.stream_decoder` makes it.
 
@@ -123,11 +159,11 @@ class StreamDecoder:
 
             """
 
-    def __init__(self, stream: FormStream | MachineStream) -> None:
+    def __init__(self, stream: Stream) -> None:
         self._start = stream
         self._begin(stream.copy())
 
-    def _begin(self, stream: FormStream | MachineStream) -> None:
+    def _begin(self, stream: Stream) -> None:
         self._stream = stream
         self.push = stream.push  # type: ignore[method-assign]
 

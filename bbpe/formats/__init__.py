@@ -215,6 +215,8 @@ def _only_in_a_model(spec: TokenizerSpec, row: FormatRow) -> str:
         return ""
     if isinstance(spec.model, WordLevelModel) and spec.model.fuses:
         return "words of which unknown neighbours become one"
+    if isinstance(spec.decoder[-1], Charsmap):
+        return "table for decoded text (SentencePiece's denormalizer_spec)"
     if row.holds_pieces:
         return ""
     rules = (rule for rule in spec.rules.normalizers if isinstance(rule, Charsmap | SqueezeBlanks))

@@ -53,6 +53,33 @@ def read_charsmap(data: bytes) -> Mapping[str, str]:
     return table
 
 
+@lru_cache(maxsize=8)
+def _begun(data: bytes) -> frozenset[str]:
+    """Return the texts that longer keys begin with."""
+    return frozenset(key[:end] for key in read_charsmap(data) for end in range(1, len(key)))
+
+
+def mapped_parts(data: bytes, text: str, *, is_whole: bool = True) -> Iterator[tuple[str, str]]:
+    """Yield the longest key at each position of a text, or a character of no key, and what it becomes.
+
+    Unless the text `is_whole`, the end that more text may change is left out.
+    """
+    table, begun, at = read_charsmap(data), _begun(data), 0
+    while at < len(text):
+        found = text[at]
+        for end in range(at + 1, len(text) + 1):
+            part = text[at:end]
+            if part in table:
+                found = part
+            if part not in begun:
+                break
+        else:
+            if not is_whole:
+                return
+        yield found, table.get(found, found)
+        at += len(found)
+
+
 def _keys(units: npt.NDArray[np.uint32]) -> Iterator[tuple[bytes, int]]:
     """Yield the keys of a double array and their values, shorter keys first; `ValueError` when the trie has a cycle.
 

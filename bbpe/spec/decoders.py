@@ -1,5 +1,6 @@
 """The steps that turn tokens back into text: one data class for each decoder of HF's `tokenizers`.
 
+`Charsmap`, always last, is SentencePiece's table for decoded text, which the caller of these steps applies.
 `bbpe/pipeline/decoders.py` applies them to the keys of tokens, as a `tokenizer.json` writes them, in order.
 """
 
@@ -8,7 +9,7 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from ..records import dataclass
-from .rules import SPACE_MARK, PrependScheme, Replace
+from .rules import SPACE_MARK, Charsmap, PrependScheme, Replace
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ class Blanks:
 
 
 DecoderStep: TypeAlias = (
-    ByteLevel | Metaspace | WordPiece | BPEDecoder | ByteFallback | Fuse | Strip | Replace | CTC | Blanks
+    ByteLevel | Metaspace | WordPiece | BPEDecoder | ByteFallback | Fuse | Strip | Replace | CTC | Blanks | Charsmap
 )
 #: The step that undoes the marking of blanks.
 UNMARK = Replace(SPACE_MARK, False, " ")

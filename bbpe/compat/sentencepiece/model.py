@@ -18,6 +18,7 @@ from ...formats.sentencepiece.piece_rows import BYTE, CONTROL, NORMAL, UNUSED, P
 from ...formats.sentencepiece.pieces import PieceModel as ListedPieces
 from ...formats.sentencepiece.pieces import pieces_of, spec_of
 from ...lazy import lazy_property
+from ...pipeline.charsmap import mapped_parts
 from ...pipeline.compiled_normalizers import compiled_normalizer, normalize_function
 from ...records import replace
 from ...spec.decoders import UNMARK
@@ -43,6 +44,10 @@ class SpModel:
                 "the symbols of the vocabulary are not characters with U+2581 for blanks, which SentencePiece needs"
             )
         self.tokenizer, self._characters = tokenizer, spec.characters
+        last = spec.decoder[-1]
+        self._denormalizer = last.data if isinstance(last, Charsmap) else b""
+        #: The tokenizer whose texts no table has changed.
+        self._plain = Tokenizer(replace(spec, decoder=spec.decoder[:-1])) if self._denormalizer else tokenizer
         self.is_scored = spec.model is not None and not isinstance(spec.model, WordLevelModel)
         self._unknown = -1 if spec.characters.unknown is None else spec.characters.unknown
 
@@ -200,7 +205,15 @@ class SpModel:
         return ImmutableSentencePieceText(string, tuple(parts))
 
     def decoded_with_places(self, row: Sequence[Any]) -> ImmutableSentencePieceText:
-        """Return the text of a row of ids or pieces, with the place of each piece in it."""
+        """Return the text of a row of ids or pieces, with the place of each piece in it.
+
+        Raises `ValueError` where a table changes the text, in which SentencePiece's places are not those of pieces.
+        """
+        if self._denormalizer:
+            raise ValueError(
+                "the model has a table that changes decoded text (denormalizer_spec), so pieces have no places in it; "
+                "decode to str or bytes"
+            )
         is_pieces = bool(row) and isinstance(row[0], str | bytes)
         shown = [str_of(piece) for piece in row] if is_pieces else [self.piece(int(token_id)) for token_id in row]
         parts: list[ImmutableSentencePiece] = []
@@ -209,6 +222,9 @@ class SpModel:
             parts.append(ImmutableSentencePiece(piece, token_id, surface, len(text), len(text) + len(surface)))
             text += surface
         return ImmutableSentencePieceText(text, tuple(parts))
+
+    def _denormalized(self, text: str) -> str:
+        return "".join(written for _, written in mapped_parts(self._denormalizer, text)) if self._denormalizer else text
 
     def _surfaces(self, row: Sequence[Any]) -> list[str]:
         """Return the text of each piece; each byte that is not UTF-8 is one U+FFFD."""
@@ -230,7 +246,7 @@ class SpModel:
             if kind != CONTROL:
                 is_text = piece and token_id == self._unknown != self._ids.get(piece)
                 before.append(token_id)
-                part = piece if is_text else self._later(token_id) if text else self.tokenizer.decode(before)
+                part = piece if is_text else self._later(token_id) if text else self._plain.decode(before)
             text += part
             found.append(part)
         return found
@@ -238,7 +254,7 @@ class SpModel:
     def _later(self, token_id: int) -> str:
         """Return the text of a piece that is not the first one."""
         first = self._first_piece
-        return self.tokenizer.decode([first, token_id]).removeprefix(self.tokenizer.decode([first]))
+        return self._plain.decode([first, token_id]).removeprefix(self._plain.decode([first]))
 
     @lazy_property
     def _first_piece(self) -> int:
@@ -258,10 +274,10 @@ class SpModel:
         if row and isinstance(row[0], str | bytes):
             texts = [str_of(piece) for piece in row]
             if any(token_id == self._unknown != self._ids.get(text) for text, token_id in zip(texts, ids, strict=True)):
-                return "".join(self._surfaces(row))
+                return self._denormalized("".join(self._surfaces(row)))
         kept = [token_id for token_id in ids if self.row(token_id).kind != CONTROL]
-        text = self.tokenizer.decode(kept)
-        return "".join(self._surfaces(row)) if "\ufffd" in text else text
+        text = self._plain.decode(kept)
+        return self._denormalized("".join(self._surfaces(row)) if "\ufffd" in text else text)
 
 
 class TextSources:

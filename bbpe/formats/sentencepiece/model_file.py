@@ -33,8 +33,9 @@ _MODEL_TYPE, _VOCAB_SIZE, _SUFFIX, _FALLBACK, _UNK_ID, _UNK_SURFACE, _UNK_PIECE 
 # the numbers of the ids and of the texts of symbols by their uses, and their usual texts
 _ENDS = {"bos": (41, 46, "<s>"), "eos": (42, 47, "</s>"), "pad": (43, 48, "<pad>")}
 _NAME, _TABLE, _PREPENDS, _SQUEEZES, _ESCAPES_BLANKS = 1, 2, 3, 4, 5
+_ENCODES_CASE = 7  # in Marian's fork of SentencePiece
 #: All fields, by number; those without a name above are for training and self-tests, and are ignored.
-_OF_MODEL, _OF_PIECE, _OF_NORMALIZER = frozenset(range(1, 6)), frozenset((_TEXT, _SCORE, _KIND)), frozenset(range(1, 7))
+_OF_MODEL, _OF_PIECE, _OF_NORMALIZER = frozenset(range(1, 6)), frozenset((_TEXT, _SCORE, _KIND)), frozenset(range(1, 8))
 _OF_TRAINER = frozenset((*range(1, 8), *range(10, 27), *range(30, 37), *range(40, 56)))
 
 
@@ -87,8 +88,8 @@ def _model_of(data: bytes) -> PieceModel:
         rows = PieceRows([*rows, *more])
     if not rows:
         raise VocabularyError("found no piece; expected a SentencePiece model")
-    trainer, normalizer = Message.of(joined[_TRAINER]), Message.of(joined[_NORMALIZER])
-    _check(trainer, normalizer, Message.of(joined[_DENORMALIZER]))
+    trainer, normalizer, denormalizer = map(Message.of, joined.values())
+    _check(trainer, normalizer, denormalizer)
     model_type = trainer.number(_MODEL_TYPE, _UNIGRAM)
     return PieceModel(
         rows,
@@ -97,6 +98,7 @@ def _model_of(data: bytes) -> PieceModel:
         add_dummy_prefix=bool(normalizer.number(_PREPENDS, 1)),
         remove_extra_whitespaces=bool(normalizer.number(_SQUEEZES, 1)),
         charsmap=normalizer.data(_TABLE),
+        denormalizer=denormalizer.data(_TABLE),
         is_suffix=bool(trainer.number(_SUFFIX, 0)),
         marks_blanks=bool(normalizer.number(_ESCAPES_BLANKS, 1)),
         escapes_marks=normalizer.data(_NAME) == _ESCAPES.encode(),
@@ -147,12 +149,19 @@ def _check(trainer: Message, normalizer: Message, denormalizer: Message) -> None
     _refuse_unknown(trainer.values, _OF_TRAINER, "trainer_spec")
     _refuse_unknown(normalizer.values, _OF_NORMALIZER, "normalizer_spec")
     _refuse_unknown(denormalizer.values, _OF_NORMALIZER, "denormalizer_spec")
+    for place, spec in (("normalizer_spec", normalizer), ("denormalizer_spec", denormalizer)):
+        found = spec.number(_ENCODES_CASE, 0)
+        if found:
+            problem = f"field {_ENCODES_CASE} is {found}, with which Marian's fork of SentencePiece encodes case"
+            raise VocabularyError(f"{problem}, which is not supported; expected 0", place=place)
     kind = trainer.number(_MODEL_TYPE, _UNIGRAM)
     if kind not in (_UNIGRAM, _BPE, *_UNITS):
         problem = f"the model is of the type {kind}; expected {_UNIGRAM} to {max(_UNITS)}"
         raise VocabularyError(problem, place="trainer_spec")
-    if denormalizer.data(_TABLE):
-        raise VocabularyError("found a normalization table, which is not supported", place="denormalizer_spec")
+    flags = (_PREPENDS, _SQUEEZES, _ESCAPES_BLANKS)
+    if denormalizer.data(_TABLE) and any(denormalizer.number(flag, 1) for flag in flags):
+        problem = "found a table with rules for blanks; expected a table alone, as SentencePiece's trainer writes it"
+        raise VocabularyError(problem, place="denormalizer_spec")
 
 
 def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:
@@ -176,7 +185,12 @@ def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:
     normalizer += bytes_field(_TABLE, pieces.charsmap) + number_field(_PREPENDS, int(pieces.add_dummy_prefix))
     normalizer += number_field(_SQUEEZES, int(pieces.remove_extra_whitespaces))
     normalizer += b"" if pieces.marks_blanks else number_field(_ESCAPES_BLANKS, 0)
-    return {path: rows + bytes_field(_TRAINER, trainer) + bytes_field(_NORMALIZER, normalizer)}
+    data = rows + bytes_field(_TRAINER, trainer) + bytes_field(_NORMALIZER, normalizer)
+    if pieces.denormalizer:
+        table = bytes_field(_NAME, b"user_defined") + bytes_field(_TABLE, pieces.denormalizer)
+        table += b"".join(number_field(flag, 0) for flag in (_PREPENDS, _SQUEEZES, _ESCAPES_BLANKS))
+        data += bytes_field(_DENORMALIZER, table)
+    return {path: data}
 
 
 def _row(text: str, score: float, kind: int) -> bytes:

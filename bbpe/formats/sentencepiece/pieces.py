@@ -63,8 +63,9 @@ class PieceModel:
     refused, because llama.cpp writes them.  `unknown_text`: the text that decoding writes for the unknown piece.
     `is_suffix`: blanks end words, so the added blank is at the end of a text.  `unit`: a text is split into characters
     or words without merges, or merges make its pieces.  `escapes_marks`: U+2581 in a text becomes its bytes, as only
-    bbpe has it.  `marks_blanks`: blanks of a text become U+2581; otherwise pieces with U+2581 are found only where it
-    has that.  `names` has the texts of control symbols and of the unknown piece by their uses.
+    bbpe has it.  `denormalizer`: a compiled table that decoding applies to the text, or empty.  `marks_blanks`:
+    blanks of a text become U+2581; otherwise pieces with U+2581 are found only where it has that.  `names` has the
+    texts of control symbols and of the unknown piece by their uses.
     """
 
     pieces: Sequence[Row]
@@ -80,6 +81,7 @@ class PieceModel:
     escapes_marks: bool = False
     marks_blanks: bool = True
     names: Mapping[str, str] = field(default_factory=dict)
+    denormalizer: bytes = b""
 
     def token_of(self, text: str) -> str:
         """Return the text of a piece as the spec has it."""
@@ -107,6 +109,10 @@ def spec_of(
     if pieces.unused:
         _check_unused_characters(pieces, merges, place)
     strip = ALL_BLANKS if model.remove_extra_whitespaces else int(model.add_dummy_prefix)
+    decoder = usual_decoder(characters, None, strip=strip)
+    if model.denormalizer:
+        _check_table(model.denormalizer)
+        decoder = (*decoder, Charsmap(model.denormalizer))
     spec = make_spec(
         pieces.vocab,
         merges,
@@ -119,7 +125,7 @@ def spec_of(
         token_options=dict.fromkeys((*pieces.user_defined, *pieces.never_found), _AS_SYMBOL),
         template=template,
         model=other,
-        decoder=(*(() if model.marks_blanks else (UNMARK,)), *usual_decoder(characters, None, strip=strip)),
+        decoder=decoder if model.marks_blanks else (UNMARK, *decoder),
         merge_levels=levels,
     )
     return replace(spec, names=model.names)
@@ -286,10 +292,7 @@ def _normalizers(model: PieceModel, kept: Sequence[str]) -> tuple[Normalizer, ..
     suffix = blank if model.add_dummy_prefix and model.is_suffix else ""
     squeezes = model.remove_extra_whitespaces
     if model.charsmap:
-        safe_import("bbpe.pipeline.charsmap")
-        from ...pipeline.charsmap import check_charsmap
-
-        check_charsmap(model.charsmap)
+        _check_table(model.charsmap)
     if model.charsmap or suffix:
         # also what becomes nothing gets a suffix, or a prefix that is not removed as one of the blanks; blanks get none
         drops_blanks = squeezes and suffix != ""
@@ -305,6 +308,13 @@ def _normalizers(model: PieceModel, kept: Sequence[str]) -> tuple[Normalizer, ..
     if prefix and (squeezes or not model.charsmap):
         rules.append(Prepend(prefix))
     return (*((ESCAPED_MARK,) if model.escapes_marks else ()), *rules, *((_MARK,) if model.marks_blanks else ()))
+
+
+def _check_table(data: bytes) -> None:
+    safe_import("bbpe.pipeline.charsmap")
+    from ...pipeline.charsmap import check_charsmap
+
+    check_charsmap(data)
 
 
 def pieces_of(spec: TokenizerSpec, *, pads: bool = False) -> PieceModel:
@@ -342,10 +352,12 @@ def pieces_of(spec: TokenizerSpec, *, pads: bool = False) -> PieceModel:
     if characters.unknown not in rows:
         raise VocabularyError("there is no unknown token, but a SentencePiece model needs one; write tokenizer.json")
     text = rows[characters.unknown].text if characters.unknown_text is None else characters.unknown_text
+    last = spec.decoder[-1]
     return PieceModel(
         pieces, not isinstance(spec.model, UnigramModel), bool(characters.byte_ids), blank_at != "", squeezes,
         table.data, pads, text, is_suffix=blank_at == "end", unit="word" if of_words else "piece",
         escapes_marks=escapes, marks_blanks=characters.marks_blanks, names=spec.names,
+        denormalizer=last.data if isinstance(last, Charsmap) else b"",
     )  # fmt: skip
 
 
