@@ -42,6 +42,7 @@ _REFUSED = {
     b"\xfd7zXZ\x00": "an xz file (decompress it first)",
     b"PK\x03\x04": "a zip file (unpack it first)",
 }
+_SECOND_FILES = tuple(file for row in FORMATS.values() for files in row.names for file in files[1:])
 _WEB_PAGES = (b"<!doctype", b"<html")
 
 _HEAD_BYTES, _SHOWN_BYTES = 1 << 16, 64
@@ -76,6 +77,8 @@ def sniff(path: StrPath) -> str:
     alone = (name for name, row in FORMATS.items() if len(row.names[0]) == 1)
     # each content is compared in turn, because its regex is compiled for it
     fitting = next((name for name in (*by_name, *alone) if FORMATS[name].head.match(head)), None)
+    if by_name and checked.name.endswith(_SECOND_FILES) and _missing(checked, FORMATS[by_name[0]]) == 0:
+        fitting = by_name[0]  # merges of a vocabulary, not codes without ids
     fitting = fitting or (by_name[0] if by_name else None)
     if fitting is None and head.lstrip()[:1] in (b"{", b"["):
         _refuse_json(checked)

@@ -22,7 +22,7 @@ from ..files import StrPath
 from ..lazy import lazy_re
 from ..spec.rules import Characters, Lowercase, Normalizer, Replace, Template, UnicodeForm
 from ..spec.spec import TextRules, TokenizerSpec, make_spec
-from ..splitting.patterns import PATTERNS, Pattern, recognise
+from ..splitting.patterns import PATTERNS
 from ..text import BYTE_ORDER, alphabet_to_bytes, bytes_to_alphabet
 from .common.given import Given
 from .common.reading import read_text
@@ -53,11 +53,6 @@ def load(path: StrPath, given: Given) -> TokenizerSpec:
         raise VocabularyError(problem, place="line 1")
     pairs = list(dict.fromkeys(_pairs(lines[1 : 1 + _CLIP_MERGES] if is_clip else lines[1:])))
     return _clip(pairs, given) if is_clip else _codes(pairs, given)
-
-
-def _of_words(given: Given, usual: str) -> Pattern:
-    pattern = given.pattern_or(PATTERNS[usual])
-    return pattern if pattern.drops_gaps or not pattern.steps else recognise(pattern.steps, drops_gaps=True)
 
 
 def _uncounted(lines: Iterable[str]) -> Iterable[str]:
@@ -116,7 +111,7 @@ def _codes(pairs: Sequence[tuple[str, str]], given: Given) -> TokenizerSpec:
     return make_spec(
         {token_id: key.encode() for key, token_id in keys.items()},
         [(left.encode(), right.encode()) for left, right in pairs],
-        pattern=_of_words(given, "subword_nmt"),
+        pattern=given.words_or(PATTERNS["subword_nmt"]),
         special_tokens=specials,
         name=given.name,
         characters=Characters((), 0, end_of_word=END),
@@ -139,7 +134,7 @@ def _clip(pairs: Sequence[tuple[str, str]], given: Given) -> TokenizerSpec:
     return make_spec(
         {token_id: alphabet_to_bytes(key) for token_id, key in enumerate(keys)},
         merges,
-        pattern=_of_words(given, "clip"),
+        pattern=given.words_or(PATTERNS["clip"]),
         special_tokens=specials,
         name=given.name,
         rules=TextRules(_CLIP_RULES),

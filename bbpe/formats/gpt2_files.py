@@ -17,7 +17,7 @@ from ..errors import VocabularyError
 from ..files import ReadFile, StrPath
 from ..lazy import safe_import
 from ..records import replace
-from ..spec.models import Merges
+from ..spec.models import Merges, Vocab
 from ..spec.rules import Characters
 from ..spec.spec import TokenizerSpec, make_spec
 from ..splitting.patterns import PATTERNS
@@ -26,6 +26,7 @@ from .common.key_tables import KeyTable, MergeIds, MergeKeys, vocab_of_bytes
 from .common.keys import byte_symbols, check_ids, in_alphabet, keys_of, merge_keys
 from .common.ranks import live_merges
 from .common.reading import about, read_file, read_json, read_text, shown
+from .marked_words import marks_of, spec_of_words
 from .rows import FORMATS
 from .transformers.folder import CLASS, CONFIG
 
@@ -168,9 +169,9 @@ def _merge_lines(path: StrPath) -> MergeKeys:
         if len(parts) != 2 or not parts[0] or not parts[1]:
             if line == "" and len(lines) == 1:
                 break
-            raise VocabularyError(
-                f"found {line[:60]!r}; expected two tokens with one blank between", path=path, place=f"line {number}"
-            )
+            counted = ", with a count as in fastBPE's codes" if parts[-1].isdecimal() and len(parts) == 3 else ""
+            problem = f"found {line[:60]!r}{counted}; expected two tokens with one blank between"
+            raise VocabularyError(problem, path=path, place=f"line {number}")
         pairs.append((parts[0], parts[1]))
     return MergeKeys(pairs, path, lambda number: f"line {first + 1 + number}")
 
@@ -181,9 +182,14 @@ def spec_of_files(
     """Return the spec of a file of keys and a file of merges, which have no pattern and do not mark special tokens.
 
     A key that cannot be an ordinary token is a special token: a key outside the byte alphabet, or a key of several
-    ASCII characters that is in no merge.  `special_tokens` replaces these.
+    ASCII characters that is in no merge.  `special_tokens` replaces these.  Keys of words with marks are never bytes.
     """
-    plain = _special_keys(keys, merges)
+    marks, plain = marks_of(keys, merges), _special_keys(keys, merges)
+    if marks is None and Vocab.of_keys(keys.table, keys.ids(plain)) is None:
+        marks = marks_of(keys, merges, is_thorough=True)
+    if marks is not None:
+        with about(path):
+            return spec_of_words(keys, merges, marks, given, path=path, kind=kind)
     tokens = vocab_of_bytes(keys, plain, path=path)
     whole = given.or_known(lambda: rank_text(tokens))
     if whole.pattern is None:

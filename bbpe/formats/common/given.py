@@ -14,6 +14,7 @@ from ...errors import VocabularyError
 from ...lazy import safe_import
 from ...records import dataclass
 from ...splitting.patterns import PATTERNS, Pattern, get_pattern
+from ...splitting.patterns import recognise as recognised
 from ..transformers.folder import ClassFolder
 
 _CHAT = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
@@ -38,6 +39,11 @@ class Given:
     def pattern_or(self, usual: Pattern) -> Pattern:
         """Return the pattern that is given, or that of the file."""
         return usual if self.pattern is None else get_pattern(self.pattern)
+
+    def words_or(self, usual: Pattern) -> Pattern:
+        """Return the pattern that is given, or the usual one; text that no regex matches is between words."""
+        pattern = self.pattern_or(usual)
+        return pattern if pattern.drops_gaps or not pattern.steps else recognised(pattern.steps, drops_gaps=True)
 
     def specials_or(self, usual: Mapping[str, int]) -> Mapping[str, int]:
         """Return the special tokens that are given, or those of the file."""

@@ -75,6 +75,10 @@ class MergeKeys:
         """Return whether a key is part of a merge."""
         return any(text in pair for pair in self.pairs)
 
+    def makes(self, text: str) -> bool:
+        """Return whether a key is the result of a merge."""
+        return any(left + right.removeprefix(self.prefix) == text for left, right in self.pairs)
+
     def unused(self, keys: KeyTable) -> list[str]:
         """Return the keys that are neither part nor result of a merge."""
         texts = list(keys)
@@ -120,6 +124,11 @@ class MergeIds:
         """Return whether a key is part of a merge."""
         token_id = self.keys.get(text)
         return token_id is not None and self.listed.joins(token_id)
+
+    def makes(self, text: str) -> bool:
+        """Return whether a key is the result of a merge."""
+        token_id = self.keys.get(text)
+        return any(made == token_id for _, _, made in self.listed)
 
     def unused(self, keys: KeyTable) -> list[str]:
         """Return the keys that are neither part nor result of a merge."""
