@@ -17,9 +17,10 @@ from typing import Any
 from ..core.json_lines import find_members
 from ..errors import PatternError, VocabularyError
 from ..files import ReadFile, StrPath
+from ..lazy import lazy_regex, safe_import
 from ..spec.models import Vocab
 from ..spec.spec import MAX_ID, TokenizerSpec, make_spec
-from ..splitting.patterns import Pattern, get_pattern
+from ..splitting.patterns import Pattern, get_pattern, recognise
 from .common.given import Given
 from .common.key_tables import Unread, loads_without
 from .common.ranks import ranks_of
@@ -36,6 +37,22 @@ _MOST_UNLISTED = 1 << 16
 # fields that do not affect texts
 _NOT_TEXT = ("image", "multimodal", "audio", "model_settings_builder", "version", "type")
 
+_SHOWN = 60  # characters of a regex in a message
+# constructs that mean the same in fancy-regex, which tiktoken has, and in the `regex` package; names of POSIX do not
+_POSIX = "alnum|alpha|blank|cntrl|digit|graph|lower|print|punct|space|upper|word|xdigit"
+_ESCAPE = (
+    rf"\\(?:[pP]\{{\^?(?!(?i:{_POSIX})\}})(?:Script=)?\w+\}}|[sSdDwWrntfv]|u[0-9A-Fa-f]{{4}}|x[0-9A-Fa-f]{{2}}"
+    r"|[|.*+?()\[\]{}^$\\/\-\"'!#&=~:;,@%\ ])"
+)
+_AGREED = lazy_regex(
+    rf"""(?x){_ESCAPE}
+    | \[\^?+(?!\])(?:{_ESCAPE}|[^\[\]\\&|~-]|([&|~-])(?!\1))+\]
+    | \(\?(?:[:>=!]|<[=!]) | \((?!\?) | [).|]
+    | \(\?i:(?:'?(?:[A-HJ-Za-hj-z]|\[[A-HJ-Za-hj-z]+\])+\|?)+\)  # U+0130 is an i in that package only
+    | [?*+][?+]?+ | \{{\d+(?:,\d*)?\}}\??+(?![?+*])
+    | [^\\\[\](){{}}.*+?^$|]"""
+)
+
 
 def load(path: StrPath, given: Given) -> TokenizerSpec:
     """Read a `tekken.json`.
@@ -44,7 +61,7 @@ def load(path: StrPath, given: Given) -> TokenizerSpec:
     text unless a call allows them, as in `mistral-common`.
 
     Raises `VocabularyError` with file and position on malformed JSON, unknown fields, ranks out of order, bad base64
-    and inconsistent sizes; `PatternError` on an unknown regex.
+    and inconsistent sizes; `PatternError` on a regex that may mean something else for tiktoken.
     """
     data = read_file(path)
     document = _quick_document(data)
@@ -178,7 +195,7 @@ def _special_tokens(listed: object, count: int, config: Fields) -> dict[str, int
         raise VocabularyError(f"found {shown(listed)}; expected a list", path=config.path, place="special_tokens")
     else:
         for number, value in enumerate(listed):
-            texts.append(_special_token(Fields(value, path=config.path, place=f"special_tokens[{number}]"), number))
+            texts.append(_special_token(Fields(value, path=config.path, place=f"special_tokens[{number}]")))
     if len(texts) > count:
         config.refuse(f"found {count}; expected at least {len(texts)}, the listed ones", "default_num_special_tokens")
     if count - len(texts) > _MOST_UNLISTED:
@@ -195,35 +212,51 @@ def _special_tokens(listed: object, count: int, config: Fields) -> dict[str, int
     return special
 
 
-def _special_token(row: Fields, number: int) -> str:
-    rank, text = row.take_type("rank", int), row.take_type("token_str", str)
+def _special_token(row: Fields) -> str:
+    row.take_type("rank", int)  # readers count the rows
+    text = row.take_type("token_str", str)
     row.take_type("is_control", bool)
     row.done()
-    if rank != number:
-        row.refuse(f"found {rank}; expected {number}, because ranks number the special tokens", "rank")
     return text
 
 
 def _pattern(source: str, path: StrPath) -> Pattern:
-    # tiktoken's regex dialect differs, so only regexes that are known to mean the same in both are accepted
+    """Return the pattern of a regex in tiktoken's dialect, fancy-regex: text that it does not match is dropped."""
     try:
         pattern = get_pattern((source,))
+        if pattern.scheme is not None:
+            return pattern
+        _check_agreed(source)
+        return recognise((source,), drops_gaps=True)
     except PatternError as error:
         raise PatternError(f"{path}: config.pattern: {error}") from None
-    if pattern.scheme is None:
-        raise PatternError(
-            f"{path}: config.pattern: {source!r} is not a pattern with a known meaning in tiktoken's dialect; "
-            "give pattern=, a name or a regex of the `regex` package"
-        )
-    return pattern
+
+
+def _check_agreed(source: str) -> None:
+    """Raise `PatternError` on a regex that may mean something else in tiktoken's dialect and in that of `regex`."""
+    at = 0
+    while at < len(source):
+        found = _AGREED.match(source, at)
+        if found is None:
+            problem = f"{source[at : at + 20]!r} in {source[:_SHOWN]!r} may have another meaning in tiktoken's dialect"
+            raise PatternError(f"{problem}; give pattern=, a name or a regex of the `regex` package")
+        at = found.end()
+    safe_import("bbpe.splitting.automaton")
+    from ..splitting.automaton import may_begin_empty
+
+    if may_begin_empty(source):
+        raise PatternError(f"{source[:_SHOWN]!r} matches the empty text, for which tiktoken fails; expected characters")
 
 
 def _written_pattern(pattern: Pattern) -> str:
-    if len(pattern.steps) != 1 or pattern.drops_gaps or pattern.scheme is None:
-        raise VocabularyError(
-            f"tekken.json cannot hold the pattern {str(pattern)!r}; expected a single regex of a known pattern. "
-            "Write tokenizer.json",
-        )
+    problem = f"tekken.json cannot hold the pattern {str(pattern)!r}"
+    if len(pattern.steps) != 1 or pattern.drops_gaps is (pattern.scheme is not None):
+        raise VocabularyError(f"{problem}; expected a single regex of a known pattern. Write tokenizer.json")
+    if pattern.drops_gaps:
+        try:
+            _check_agreed(pattern.steps[0])
+        except PatternError as error:
+            raise VocabularyError(f"{problem}: {error}. Write tokenizer.json") from None
     return pattern.steps[0]
 
 

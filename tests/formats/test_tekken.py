@@ -18,10 +18,11 @@ from bbpe import formats
 from bbpe.errors import PatternError, VocabularyError
 from bbpe.formats import tekken as tekken_json
 from bbpe.formats.tekken import _UNLISTED
+from bbpe.records import replace
 from bbpe.spec.fingerprint import fingerprint
 from bbpe.spec.models import Vocab
 from bbpe.spec.spec import TokenizerSpec, make_spec
-from bbpe.splitting.patterns import get_pattern
+from bbpe.splitting.patterns import get_pattern, recognise
 
 CORPORA = ["en", "code", "multi", "ja", "zh"]
 
@@ -167,10 +168,7 @@ def test_what_the_file_does_not_list(tmp_path: Path) -> None:
         ({"vocab": [*tekken()["vocab"][:5], 7]}, ("default_vocab_size", "at most 6 tokens")),
         ({"special_tokens": {}}, ("special_tokens", "expected a list")),
         ({"special_tokens": [5]}, ("special_tokens[0]", "5", "expected an object")),
-        (
-            {"special_tokens": [{"rank": 1, "token_str": "<s>", "is_control": True}]},
-            ("special_tokens[0].rank", "found 1; expected 0"),
-        ),
+        ({"special_tokens": [{"token_str": "<s>", "is_control": True}]}, ("special_tokens[0]", "'rank' is missing")),
         (
             {"special_tokens": [{"rank": i, "token_str": "<s>", "is_control": True} for i in (0, 1)]},
             ("special_tokens[0]", "'<s>' is listed twice"),
@@ -213,7 +211,13 @@ def test_rows_that_the_sizes_promise_are_there(tmp_path: Path, indent: int | Non
             assert len(formats.load(tmp_path / "tekken.json").vocab) == rows + more
 
 
-@pytest.mark.parametrize("regex", [r"\w+|\W", r"\p{L}+$|\s+", "(a"])
+OTHER_DIALECT = [
+    r"\p{L}+$|\s+", "(a", r"\w+\b|\W", "a*", "(?=a)|b", "[[:alpha:]]+|.", r"\h+|.", "(?i:[a-z]+)|.", "(?i)a", "^a",
+    "[a-c&&a]", r"\p{Punct}", r"[\p{alpha}]", "a{1,2}+", r"(a)\1", r"\N+",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("regex", OTHER_DIALECT)
 def test_patterns_of_another_dialect_are_refused(tmp_path: Path, regex: str) -> None:
     path = write_json(tmp_path / "tekken.json", tekken(config__pattern=regex))
     with pytest.raises(PatternError, match=r"tekken\.json: config\.pattern: "):
@@ -235,8 +239,8 @@ def test_what_cannot_be_written(tmp_path: Path) -> None:
             ordered_vocab(1), None, pattern=spec.pattern, added_tokens={"<a>": 0}, whole_pretokens=True
         ),
         "cannot hold the pattern 'deepseek_v3'": small_tekken(pattern="deepseek_v3"),
-        "cannot hold the pattern 'whitespace'": small_tekken(pattern="whitespace"),
         "cannot hold the pattern": small_tekken(pattern=r"\w+|\W"),
+        "another meaning in tiktoken's dialect": replace(spec, pattern=recognise((r"\w+\b",), drops_gaps=True)),
         "merging by rank differs": make_spec(ordered_vocab(), MERGES[::-1], pattern=spec.pattern),
     }
     for message, one in specs.items():
@@ -260,6 +264,36 @@ def test_written_files_as_mistral_common(tmp_path: Path) -> None:
         assert tok.encode(text) == peer.encode(text, bos=False, eos=False)
     assert [peer.id_to_piece(token_id) for token_id in range(3)] == ["<unk>", "<s>", "</s>"]
     assert json.loads((tmp_path / "tekken.json").read_text("utf-8"))["vocab"][128]["token_str"] is None
+
+
+REGEXES = [
+    r"\w+|\s+|[^\w\s]+", r"\p{L}+", r"\S+", r"\p{N}{2,3}?|\p{L}+| ", r"(?i:'s|'re|[stk])|.", r"(?>a+)b|.|\s",
+    r"(?<=a)l|.", r"[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}|\s+(?!\S)|\s", r"\p{Script=Latin}+|[^\p{Latin}]", r"\x61++|\u4e2d|.",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("regex", REGEXES)
+def test_patterns_of_ones_own_as_mistral_common(tmp_path: Path, regex: str) -> None:
+    """tiktoken drops text that a pattern does not match."""
+    path = write_json(tmp_path / "tekken.json", tekken(config__pattern=regex))
+    tok, peer = bbpe.load(path), reader(path)
+    texts = adversarial_strings(150, seed=5, tokens=list(tok.spec.vocab.values()))
+    for text in [*texts, "the \u4e2d\u6587 it's 12345"]:
+        assert tok.encode(text) == peer.encode(text, bos=False, eos=False), text
+        assert tok.count_tokens(text) == len(tok.encode(text))
+    tok.save(tmp_path / "other_tekken.json")
+    assert bbpe.load(tmp_path / "other_tekken.json") == tok
+
+
+@pytest.mark.parametrize("ranks", [(2, 0, 1), (0, 0, 0), (-5, 7, 3)])
+def test_special_tokens_count_by_their_rows_as_in_mistral_common(tmp_path: Path, ranks: tuple[int, ...]) -> None:
+    rows = zip(("</s>", "<unk>", "<s>"), ranks, strict=True)
+    listed = [{"rank": rank, "token_str": text, "is_control": True} for text, rank in rows]
+    sizes = {"config__default_num_special_tokens": 4, "config__default_vocab_size": 260}
+    path = write_json(tmp_path / "tekken.json", tekken(special_tokens=listed, **sizes))
+    tok, peer = bbpe.load(path), reader(path)
+    assert [peer.id_to_piece(number) for number in range(4)] == list(tok.special_tokens)
+    assert tok.special_tokens == {"</s>": 0, "<unk>": 1, "<s>": 2, "<SPECIAL_3>": 3}
 
 
 def test_the_names_of_unlisted_special_tokens() -> None:
