@@ -9,11 +9,13 @@ Unsupervised Multitask Learners", and its published encoder).
 from __future__ import annotations
 
 import mmap
+import os
 from collections.abc import Sequence
 from functools import cache
 from itertools import accumulate
 from typing import TypeAlias, cast
 
+from .errors import VocabularyError
 from .lazy import lazy_re, np, npt, safe_import
 
 #: The buffers that the C core reads: contiguous UTF-8.
@@ -35,6 +37,17 @@ _TO_BYTE = {ord(char): chr(byte) for byte, char in _TO_CHAR.items()}
 _ALPHABET = frozenset(_CHARS)
 # the surrogates that stand for bytes that are not UTF-8
 _ESCAPED = lazy_re("[\udc80-\udcff]")
+
+
+def text_of_file(data: bytes, path: str | os.PathLike[str]) -> str:
+    """Return the text of a UTF-8 file with this content; `VocabularyError` naming the byte that is none."""
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        # the decoder has this reason only where the data ends
+        is_cut = error.reason == "unexpected end of data"
+        found = "the file ends within a character" if is_cut else f"found byte 0x{data[error.start]:02X}"
+        raise VocabularyError(f"{found}; expected UTF-8 text", path=path, place=f"byte {error.start}") from None
 
 
 @cache

@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 from ..errors import VocabularyError
 from ..records import dataclass
+from ..text import text_of_file
 from .spec import TokenizerSpec
 
 #: The names of the template that is used where a call names none, and of that for calls with tools.
@@ -43,7 +44,7 @@ def chat_templates(spec: TokenizerSpec) -> dict[str, ChatTemplate]:
         if name.startswith(_FOLDER):
             found[name.removeprefix(_FOLDER).removesuffix(".jinja")] = name
     if found:
-        return {name: ChatTemplate(_text(spec.files[file], file), file) for name, file in found.items()}
+        return {name: ChatTemplate(text_of_file(spec.files[file], file), file) for name, file in found.items()}
     for file in _CONFIGS:
         value = _object(spec.files.get(file, b"{}"), file).get("chat_template")
         if value is not None:
@@ -104,12 +105,3 @@ def _object(data: bytes, file: str) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise VocabularyError(f"the file is not JSON: {error}", path=file) from None
     return value if isinstance(value, dict) else {}
-
-
-def _text(data: bytes, file: str) -> str:
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise VocabularyError(
-            f"found byte 0x{data[error.start]:02X}; expected UTF-8 text", path=file, place=f"byte {error.start}"
-        ) from None

@@ -105,6 +105,17 @@ def test_pairs_that_are_not_text(tmp_path: Path) -> None:
     fails(folder / "vocab.json", "byte 2", "0x80", "UTF-8")
 
 
+def test_a_download_that_stopped_within_a_character(tmp_path: Path) -> None:
+    """The same byte is named where more follows it."""
+    for char, size in (("\u00a1", 1), ("\u4e2d", 1), ("\u4e2d", 2)):
+        for name in ("tokenizer.json", "vocab.json", "tekken.json"):
+            path = tmp_path / name
+            path.write_bytes(b'{"model": "' + char.encode()[:size])
+            fails(path, "byte 11", "the file ends within a character")
+            path.write_bytes(b'{"model": "' + char.encode()[:size] + b'"}')
+            fails(path, "byte 11", f"found byte 0x{char.encode()[0]:02X}", "expected UTF-8 text")
+
+
 def test_pairs_that_are_not_there(tmp_path: Path) -> None:
     folder = write_pair(tmp_path / "pair")
     (folder / "merges.txt").unlink()

@@ -9,6 +9,7 @@ from typing import Any, NoReturn, TypeVar
 
 from ...errors import VocabularyError
 from ...files import StrPath, read_bytes
+from ...text import text_of_file
 
 _MOST_BYTES = 1 << 30
 _REQUIRED: Any = object()
@@ -23,12 +24,7 @@ def read_file(path: StrPath) -> bytes:
 
 def read_text(path: StrPath) -> str:
     """Return the text of a UTF-8 file; `VocabularyError` when it is not UTF-8 or too large."""
-    try:
-        return read_file(path).decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise VocabularyError(
-            f"found byte 0x{error.object[error.start]:02X}; expected UTF-8 text", path=path, place=f"byte {error.start}"
-        ) from None
+    return text_of_file(read_file(path), path)
 
 
 def read_json(path: StrPath, parse_float: Callable[[str], float] = float) -> Any:
