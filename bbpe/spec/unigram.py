@@ -21,13 +21,16 @@ def unigram_model(spec: TokenizerSpec, byte_ids: Sequence[int] = ()) -> core.Com
     assert isinstance(spec.model, UnigramModel)
     assert spec.characters is not None
     pieces, scores, unknown_score = scored_pieces(spec)
+    spelled = dict(enumerate(byte_ids)) or spec.characters.byte_tokens
+    # where texts have the unknown token, too, only a run of what is unknown shows how that is written
+    is_whole = len(spelled) == 256 and spec.characters.unknown not in pieces
     return core.CompiledUnigram(
         pieces,
         scores,
         unknown_score=unknown_score,
         unknown=spec.characters.unknown,
-        byte_ids=byte_ids or spec.characters.byte_ids,
-        some_byte_ids={} if byte_ids else dict(spec.characters.some_byte_ids),
+        byte_ids=[spelled[byte] for byte in range(256)] if is_whole else (),
+        some_byte_ids={} if is_whole else spelled,
         is_float=spec.model.is_float,
     )
 

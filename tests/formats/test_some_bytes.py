@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tokenizers
 from tokenizers import Tokenizer
 
 import bbpe
@@ -120,3 +121,38 @@ def test_dropped_characters_do_not_keep_others_apart(tmp_path: Path) -> None:
     path.write_text(json.dumps({"version": "1.0", "model": model}), encoding="utf-8")
     tok = bbpe.load(path)
     assert tok.encode("a中b axb") == Tokenizer.from_file(str(path)).encode("a中b axb").ids == [2, 0, 3, 1]
+
+
+def test_a_unigram_piece_that_is_the_unknown_token(tmp_path: Path) -> None:
+    """`tokenizers` fuses it with unknown neighbours, and writes a run as the token of its text, else as its bytes."""
+    rng, models, pre = random.Random(5), tokenizers.models, tokenizers.pre_tokenizers
+    for number in range(60):
+        pieces = {"\u2581": -2.5}
+        while len(pieces) < 9:
+            pieces.setdefault("".join(rng.choices("abc\u2581\u00e9x", k=rng.randint(1, 4))), -rng.random() * 10)
+        pieces["<unk>"] = rng.choice((0.0, -3.0))
+        for byte in rng.sample(range(256), (0, 200, 256)[number % 3]):
+            pieces[f"<0x{byte:02X}>"] = -rng.random() * 10
+        vocab = rng.sample(list(pieces.items()), len(pieces))
+        ordinary = [i for i, (text, _) in enumerate(vocab) if "\u2581" not in text and not text.startswith("<0x")]
+        has_bytes = number % 3 > 0
+        judge = tokenizers.Tokenizer(models.Unigram(vocab, unk_id=rng.choice(ordinary), byte_fallback=has_bytes))
+        judge.pre_tokenizer = pre.Metaspace(split=number % 2 == 0)
+        judge.decoder = tokenizers.decoders.Metaspace()
+        judge.save(str(tmp_path / "t.json"))
+        tok = bbpe.load(tmp_path / "t.json")
+        for _ in range(30):
+            text = "".join(rng.choices([*"abcx \u00e9z<", "<unk>", "<0x41>"], k=rng.randint(0, 8)))
+            assert tok.encode(text) == judge.encode(text).ids, (vocab, text)
+            assert tok.encode_nbest(text, 1)[0][0] == tok.encode(text)
+        tok.save(tmp_path / "again.json")
+        assert bbpe.load(tmp_path / "again.json") == tok
+
+
+def test_a_blank_that_is_the_unknown_token_has_no_bytes(tmp_path: Path) -> None:
+    vocab = [("\u2581", -1.0), ("a", -2.0), *((f"<0x{byte:02X}>", -3.0) for byte in range(256))]
+    judge = tokenizers.Tokenizer(tokenizers.models.Unigram(vocab, unk_id=0, byte_fallback=True))
+    judge.pre_tokenizer = tokenizers.pre_tokenizers.Metaspace()
+    judge.save(str(tmp_path / "t.json"))
+    with pytest.raises(VocabularyError, match=r"model\.unk_id: the unknown token is a piece with U\+2581"):
+        bbpe.load(tmp_path / "t.json")

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from typing import Any
 
 from ...spec.models import UnigramModel, Vocab
-from ...spec.rules import Characters
+from ...spec.rules import SPACE_MARK, Characters
 from ...spec.spec import TokenizerSpec
 from ...spec.unigram import piece_scores
 from ..common.key_tables import KeyTable
@@ -57,6 +57,9 @@ def read_unigram(
         place=model.at("vocab"),
         needs_all=False,
     )
+    if marks_blanks and characters.byte_tokens and unknown is not None and SPACE_MARK in list(keys)[unknown]:
+        problem = "the unknown token is a piece with U+2581, which is not supported together with byte_fallback"
+        model.refuse(f"{problem}; expected another one, such as <unk>", "unk_id")
     if any(token_id >= len(scores) for token_id in own.user_defined):
         model.refuse("user_defined has an id without a token; expected ids of tokens", "bbpe")
     unigram = UnigramModel(tuple(scores), own.is_float, own.user_defined)

@@ -68,10 +68,12 @@ bbpe_status bbpe_unigram_init(bbpe_unigram *self, const bbpe_pretoken_table *tok
 bbpe_status bbpe_unigram_prepare(bbpe_unigram *self);
 void bbpe_unigram_free(bbpe_unigram *self);
 
-/* Write the ids of a token, or of an unknown character, by its bytes; the last one first, as a path is followed back. */
+/* Write the ids of a token, or of an unknown character, by its bytes; the last one first, as a path is followed back.  A
+ * token with the id `unknown`, which only HF's models find in texts, is written as an unknown character is. */
 BBPE_INLINE uint32_t *bbpe_unigram_put_back(const bbpe_unigram *self, uint32_t token, const uint8_t *bytes, size_t n,
                                             uint32_t *ids) {
-    if (BBPE_LIKELY(token != BBPE_UNIGRAM_UNKNOWN)) *ids++ = self->pieces[token].id;
+    if (BBPE_LIKELY(token != BBPE_UNIGRAM_UNKNOWN && self->pieces[token].id != self->unknown))
+        *ids++ = self->pieces[token].id;
     else if (self->has_some_byte_ids)
         while (n-- > 0) *ids++ = BBPE_UNIGRAM_BYTE | bytes[n];
     else if (!self->has_byte_ids) *ids++ = self->unknown;
@@ -83,7 +85,8 @@ BBPE_INLINE uint32_t *bbpe_unigram_put_back(const bbpe_unigram *self, uint32_t t
  * none, bbpe_unigram_spell follows when all is written. */
 uint32_t *bbpe_unigram_put_in_order(const bbpe_unigram *self, uint32_t *first, uint32_t *end, bool after_unknown);
 
-/* Write the runs of bytes that are unknown as their tokens, or as one unknown, and return the end of the ids. */
+/* Write the runs of bytes that are unknown as the token of this text, as those of the bytes, or as one unknown, and return
+ * the end of the ids. */
 uint32_t *bbpe_unigram_spell(const bbpe_unigram *self, uint32_t *first, uint32_t *end);
 
 /* As the encoder sees it.  It cuts nothing: with `is_float` ids depend on where a text begins. */

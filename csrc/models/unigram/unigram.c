@@ -135,14 +135,26 @@ uint32_t *bbpe_unigram_put_in_order(const bbpe_unigram *self, uint32_t *first, u
     return out;
 }
 
+/* The id of a token that is a run of unknown bytes, or BBPE_UNIGRAM_NO_ID. */
+static uint32_t token_of_run(const bbpe_unigram *self, const uint32_t *run, const uint32_t *stop) {
+    uint64_t slot = self->trie.slots[0];
+    for (; run < stop; run++) {
+        slot = self->trie.slots[bbpe_trie_base(slot) ^ (*run & 0xFF)];
+        if ((slot & (2 * BBPE_TRIE_EMPTY - 1)) != (*run & 0xFF)) return BBPE_UNIGRAM_NO_ID;
+    }
+    return bbpe_trie_id(slot) == BBPE_TRIE_NONE ? BBPE_UNIGRAM_NO_ID : self->pieces[bbpe_trie_id(slot)].id;
+}
+
 uint32_t *bbpe_unigram_spell(const bbpe_unigram *self, uint32_t *first, uint32_t *end) {
     uint32_t *out = first;
     if (!self->has_some_byte_ids) return end;
     for (const uint32_t *id = first, *stop; id < end; id = stop) {
         bool is_spelled = true;
+        uint32_t token;
         for (stop = id; stop < end && *stop >= BBPE_UNIGRAM_BYTE; stop++)
             is_spelled = is_spelled && self->byte_ids[*stop & 0xFF] != BBPE_UNIGRAM_NO_ID;
         if (stop == id) *out++ = *stop++;
+        else if ((token = token_of_run(self, id, stop)) != BBPE_UNIGRAM_NO_ID) *out++ = token;
         else if (is_spelled) for (; id < stop; id++) *out++ = self->byte_ids[*id & 0xFF];
         else if (self->unknown != BBPE_UNIGRAM_NO_ID) *out++ = self->unknown;
     }
