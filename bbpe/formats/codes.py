@@ -4,6 +4,9 @@ The first line is the version; every other line has two symbols.  Codes have no 
 `<unk>`, then come the characters of ASCII and of the merges in order, each within a word and at its end, then the
 results of the merges.  Other characters are unknown; subword-nmt leaves them unchanged.
 
+Codes of version 0.1, and those without a version, have a symbol of its own for the end of a word, which subword-nmt
+drops where no merge takes it.  Here each token that may stand there has a last merge with it.
+
 The codes of fastBPE (fairseq, XLM) have no version, and a count after each merge.
 
 The symbols of CLIP are bytes in GPT-2's alphabet.  CLIP uses the first 48,894 merges.  Its ids are the 256 bytes, the
@@ -29,6 +32,7 @@ from .common.reading import read_text
 
 END = "</w>"
 _UNKNOWN = "<unk>"
+_OLD, _NEW = "#version: 0.1", "#version: 0.2"
 _COUNTED = lazy_re(r"[^ ]+ [^ ]+ [0-9]+\r?")
 _CLIP = '"bpe_simple_vocab_16e6.txt'
 _CLIP_MERGES = 49152 - 256 - 2
@@ -41,18 +45,21 @@ def load(path: StrPath, given: Given) -> TokenizerSpec:
 
     Text that no pattern matches is between words, and dropped.
 
-    Raises `VocabularyError` with the line that is not a pair of symbols, and on version 0.1, which has a separate
-    symbol for the end of a word.
+    Raises `VocabularyError` with the line that is not a pair of symbols.
     """
     lines = read_text(path).rstrip("\r\n").split("\n")
-    is_clip = lines[0].startswith(_CLIP)
-    if not is_clip and _COUNTED.fullmatch(lines[0]):
-        lines = ["", *_uncounted(lines)]
-    elif not is_clip and lines[0].rstrip("\r") != "#version: 0.2":
-        problem = f"found {lines[0][:40]!r}; expected '#version: 0.2', which subword-nmt writes since 2017"
-        raise VocabularyError(problem, place="line 1")
-    pairs = list(dict.fromkeys(_pairs(lines[1 : 1 + _CLIP_MERGES] if is_clip else lines[1:])))
-    return _clip(pairs, given) if is_clip else _codes(pairs, given)
+    if lines[0].startswith(_CLIP):
+        return _clip(list(dict.fromkeys(_pairs(lines[1 : 1 + _CLIP_MERGES], 2))), given)
+    first, version = 1, lines[0].rstrip("\r")
+    if _COUNTED.fullmatch(lines[0]):
+        first, lines = 0, [*_uncounted(lines)]
+    elif version.startswith("v3;"):
+        raise VocabularyError("found the header of OpenNMT's Tokenizer; expected codes of subword-nmt", place="line 1")
+    elif not version.startswith("#"):
+        first, version = 0, _OLD  # as subword-nmt takes it
+    elif version not in (_OLD, _NEW):
+        raise VocabularyError(f"found {version[:40]!r}; expected {_NEW!r} or {_OLD!r}", place="line 1")
+    return _codes(list(dict.fromkeys(_pairs(lines[first:], first + 1))), given, end_apart=version == _OLD)
 
 
 def _uncounted(lines: Iterable[str]) -> Iterable[str]:
@@ -85,15 +92,16 @@ def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:
             f"codes hold only merges of characters with {END} at the end of words; write tokenizer.json"
         )
     vocab = spec.vocab
+    vocab = spec.vocab
     rows = [f"{vocab[left].decode()} {vocab[right].decode()}\n" for left, right, _ in spec.merges]
     broken = next((row for row in rows if len(row.split()) != 2), None)
     if broken is not None:
         raise VocabularyError(f"merge {broken!r} holds white space, which codes cannot")
-    return {path: ("#version: 0.2\n" + "".join(rows)).encode()}
+    return {path: "".join([_OLD if characters.end_apart else _NEW, "\n", *rows]).encode()}
 
 
-def _pairs(lines: Iterable[str]) -> Iterable[tuple[str, str]]:
-    for number, line in enumerate(lines, 2):
+def _pairs(lines: Iterable[str], first: int) -> Iterable[tuple[str, str]]:
+    for number, line in enumerate(lines, first):
         parts = line.rstrip("\r").split(" ")
         if len(parts) != 2 or not all(parts):
             problem = f"found {line[:60]!r}; expected two symbols with a blank between"
@@ -101,12 +109,15 @@ def _pairs(lines: Iterable[str]) -> Iterable[tuple[str, str]]:
         yield parts[0], parts[1]
 
 
-def _codes(pairs: Sequence[tuple[str, str]], given: Given) -> TokenizerSpec:
-    made = dict.fromkeys(left + right for left, right in pairs)
+def _codes(pairs: Sequence[tuple[str, str]], given: Given, *, end_apart: bool) -> TokenizerSpec:
     symbols = {part.removesuffix(END) if part != END else part for pair in pairs for part in pair}
     characters = {*map(chr, range(33, 127)), *(symbol for symbol in symbols if len(symbol) == 1)}
     singles = [key for char in sorted(characters) for key in (char, char + END)]
-    keys = {key: number for number, key in enumerate([_UNKNOWN, *singles, *made])}
+    if end_apart:
+        singles.append(END)
+        pairs = _with_ends(_live(pairs), sorted(characters))
+    made = dict.fromkeys(left + right for left, right in pairs)
+    keys = {key: number for number, key in enumerate(dict.fromkeys([_UNKNOWN, *singles, *made]))}
     specials = {_UNKNOWN: keys.pop(_UNKNOWN), **given.specials_or({})}
     return make_spec(
         {token_id: key.encode() for key, token_id in keys.items()},
@@ -114,8 +125,27 @@ def _codes(pairs: Sequence[tuple[str, str]], given: Given) -> TokenizerSpec:
         pattern=given.words_or(PATTERNS["subword_nmt"]),
         special_tokens=specials,
         name=given.name,
-        characters=Characters((), 0, end_of_word=END),
+        characters=Characters((), 0, end_of_word=END, end_apart=end_apart),
     )
+
+
+def _live(pairs: Sequence[tuple[str, str]]) -> Sequence[tuple[str, str]]:
+    """Return the merges whose parts are characters, the end of a word, or made by other ones."""
+    left = pairs
+    while True:
+        made = {END, *(one + two for one, two in left)}
+        live = [pair for pair in left if all(len(part) == 1 or part in made for part in pair)]
+        if len(live) == len(left):
+            return live
+        left = live
+
+
+def _with_ends(pairs: Sequence[tuple[str, str]], characters: Sequence[str]) -> list[tuple[str, str]]:
+    """Return merges, and after these one with the end of a word for each token that has none and may be there."""
+    made = dict.fromkeys(left + right for left, right in pairs)
+    listed = {left for left, right in pairs if right == END}
+    inner = [token for token in (*characters, *made) if token not in listed and not token.endswith(END)]
+    return [*pairs, *((token, END) for token in inner)]
 
 
 def _around(specials: Mapping[str, int]) -> Template | None:

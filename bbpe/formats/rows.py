@@ -109,7 +109,7 @@ FORMATS: dict[str, FormatRow] = {
         "merges of words with </w>: codes of subword-nmt or fastBPE, CLIP's bpe_simple_vocab", "codes",
         (("bpe_simple_vocab_16e6.txt",), (".codes",)),
         lazy_re(
-            rb'(?:"bpe_simple_vocab_16e6\.txt)?#version: 0\.[12]\r?\n(?:\S+ \S+\r?\n)*?\S+ \S+</w>\r?\n'
+            rb'(?:"bpe_simple_vocab_16e6\.txt)?#version: 0\.[12]\r?\n(?:\S+ \S+\r?\n)*?\S+ \S*</w>\r?\n'
             rb"|(?:\S+ \S+ \d+\r?\n)*?\S+ \S+</w> \d+\r?\n"
         ),
         written_as="?*.codes", synonyms=("subword-nmt", "fastbpe"), holds_rules=True, has_ids=False,

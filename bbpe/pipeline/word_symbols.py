@@ -9,6 +9,8 @@ A merge depends on the ids of two tokens, not on how the tokens were made.  The 
 or it may be merged from the characters of its text.  So a token has one form for each position at which it can be made,
 and a merge becomes one merge for each pair of forms.
 
+Where the end of a word is a symbol of its own (`Characters.end_apart`), the mark 0xFF is it, and written as nothing.
+
 A vocabulary without marks has one form of each token.
 """
 
@@ -47,6 +49,8 @@ class WordSymbols:
         self._bytes = ByteModel([(spelled[byte],) if byte in spelled else () for byte in range(256)])
         self._forms: dict[int, dict[int, int]] = {token_id: {} for token_id in vocab}
         singles = self._singles(vocab)
+        for token_id in [each for each, token in vocab.items() if token == self._end and characters.end_apart]:
+            self._forms[token_id][LAST] = END
         #: The byte that the compiled model writes for an unknown symbol; `None`: it leaves unknown symbols out.
         self.unknown: int | None = None
         self._add_singles(singles)
@@ -82,8 +86,9 @@ class WordSymbols:
         if self._characters.are_bytes:
             singles = {bytes((byte,)): {} for byte in range(256)}
         unused = frozenset(self._characters.unused)
+        positions = self._positions[:1] if self._characters.end_apart else self._positions
         for token_id, token in vocab.items():
-            for position in () if token_id in unused else self._positions:
+            for position in () if token_id in unused else positions:
                 char = self._unmarked(token, position)
                 if char and self._is_character(char) and char not in self._marks:
                     singles.setdefault(char, {})[position] = token_id
@@ -122,6 +127,8 @@ class WordSymbols:
             for position, token_id in ids.items():
                 self._forms[token_id][position] = built[char, position]
         rows = {char: sum(1 << position for position in ids) for char, ids in singles.items()}
+        if self._characters.end_apart:
+            rows = {char: bits | bits << LAST for char, bits in rows.items()}
         #: By code point or byte, the positions at which it is a symbol, one bit each; `None`: any byte anywhere.
         self.symbols: dict[int, int] | None = None
         if not self._characters.are_bytes:

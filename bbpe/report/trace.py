@@ -160,9 +160,11 @@ class _Tracer:
         prefix, end = characters.prefix.encode(), characters.end_of_word.encode()
         symbols: list[tuple[bytes, int | None]] = []
         for place, unit in enumerate(units):
-            token = (prefix if place else b"") + unit + (end if place == len(units) - 1 else b"")
+            is_end = place == len(units) - 1 and not characters.end_apart
+            token = (prefix if place else b"") + unit + (end if is_end else b"")
             symbols += self._of_unit(token, unit, characters, symbols)
-        return symbols
+        # an unknown character is no symbol that the end of a word could merge with
+        return [*symbols, (end, self.ids[end])] if characters.end_apart and symbols[-1][1] is not None else symbols
 
     def _of_unit(
         self, token: bytes, unit: bytes, characters: Characters, before: list[tuple[bytes, int | None]]

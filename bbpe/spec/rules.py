@@ -341,7 +341,8 @@ class Characters:
     file and a rule for texts write U+2581 for a blank; here both have blanks.
 
     `end_of_word`: each pretoken is a word, and this suffix marks its last character and the tokens that end a word
-    (Sennrich et al., 2016, with "</w>").
+    (Sennrich et al., 2016, with "</w>").  `end_apart`: the end of a word is a symbol of its own, the token of this
+    text, which merges join with what is before it, and which is not written by itself.
 
     `prefix`: this prefix marks every character of a word except the first, and the tokens that continue a word; when
     two tokens merge, the second loses it.
@@ -363,6 +364,7 @@ class Characters:
     unknown_text: str | None = field(default=None, repr=False)
     unused: tuple[int, ...] = field(default=(), repr=False)
     some_byte_ids: tuple[tuple[int, int], ...] = field(default=(), repr=False)
+    end_apart: bool = field(default=False, repr=False)
 
     @property
     def byte_tokens(self) -> dict[int, int]:
@@ -384,6 +386,8 @@ class Characters:
             shown += repr(self.unused)
         if self.some_byte_ids:
             shown += repr(self.some_byte_ids)
+        if self.end_apart:
+            shown += "end_apart"
         return shown.encode("utf-8", "surrogatepass")
 
 

@@ -279,6 +279,8 @@ def _check_characters(
         _check_scores(model, ordinary)
     if characters.marks_words and (characters.byte_tokens or model is not None):
         raise VocabularyError("found byte_ids or a model with end_of_word or prefix; expected neither of them")
+    if characters.end_apart and not (characters.end_of_word and ordinary.has_token(characters.end_of_word.encode())):
+        raise VocabularyError("found end_apart without a token of the text end_of_word; expected one")
     if characters.prefix and whole_pretokens:
         raise VocabularyError("found whole_pretokens with prefix; expected one of them")
 

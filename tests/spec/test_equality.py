@@ -80,6 +80,7 @@ LEVELS = replace(
 OF_CHARACTERS: dict[str, Any] = {
     "byte_ids": tuple(range(256)), "unknown": 256, "fuse_unknown": True, "marks_blanks": True, "end_of_word": "b",
     "are_bytes": True, "prefix": "a", "unknown_text": "?", "unused": (258,), "some_byte_ids": ((97, 301),),
+    "end_apart": True,
 }  # fmt: skip
 CHANGES: list[tuple[TokenizerSpec, dict[str, Any]]] = [
     (BASE, {"vocab": {**VOCAB, 259: b"zz"}}),

@@ -190,6 +190,8 @@ def _written_model(spec: TokenizerSpec, path: StrPath) -> dict[str, Any]:
 
 def _written_bpe(spec: TokenizerSpec, path: StrPath) -> dict[str, Any]:
     merges, whole = spec.merges, spec.whole_pretokens
+    if spec.characters is not None and spec.characters.end_apart:
+        raise VocabularyError("no field holds a symbol of its own for the end of a word; write codes (.codes)")
     if spec.merge_levels:
         problem = "merges of equal scores apply from left to right, but a list of merges has an order"
         raise VocabularyError(f"{problem}; write a SentencePiece .model")
