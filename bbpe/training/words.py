@@ -189,12 +189,16 @@ def _coded(plan: WordPlan, words: Mapping[str, int]) -> tuple[_Coded, list[str]]
     keys += marks
     is_used = np.zeros(2 * 0x110000, np.bool_)
     is_used[keys] = True
-    if goes_on:
-        # a letter that only goes on with words here may begin one elsewhere
+    by_ids = plan.tie_break == "ids"
+    if by_ids:
+        # a letter that has a mark in all words here may have none elsewhere
         is_used[chars * 2] = True
     used = np.flatnonzero(is_used)
+    if by_ids:  # as `tokenizers` numbers them, whose lowest ids merge first; it has the marked ones in any order
+        used = used[np.argsort(used & 1, kind="stable")]
     spelled = [_spelled(plan, chr(key >> 1), bool(key & 1)) for key in used.tolist()]
-    tokens = [*plan.special_tokens, *sorted(set(spelled).difference(plan.special_tokens))]
+    ordered = dict.fromkeys(spelled if by_ids else sorted(spelled))
+    tokens = [*plan.special_tokens, *(token for token in ordered if token not in plan.special_tokens)]
     ids = {token: token_id for token_id, token in enumerate(tokens)}
     id_of = np.zeros(len(is_used), np.uint32)
     id_of[used] = [ids[symbol] for symbol in spelled]

@@ -21,7 +21,7 @@ import bbpe
 from bbpe import reference
 from bbpe.counting import options as count_options
 from bbpe.progress import Progress
-from bbpe.text import BYTE_ORDER
+from bbpe.text import BYTE_ORDER, bytes_to_alphabet
 
 TIES = ["ids", "bytes", "first"]
 # few letters make ties and overlapping pairs, the others all that splitting knows
@@ -371,3 +371,22 @@ def test_training_reports_the_worst_facts_if_asked() -> None:
         "the longest token has 5 bytes: ' abab'",
         "1 token is only a part of longer ones: the training text itself does not use it",
     ]
+
+
+def test_the_longest_token_as_for_tokenizers() -> None:
+    """The rule of docs/migrating.md: HF counts initial symbols, fewer than its limit, but always makes two of them."""
+    tokenizers, rng = pytest.importorskip("tokenizers"), random.Random(3)
+    alphabet = tokenizers.pre_tokenizers.ByteLevel.alphabet()
+    for longest in range(1, 13):
+        words = ["".join(rng.choices("abc\u00e9", k=rng.randint(1, 20))) for _ in range(9)]
+        text = " ".join(rng.choices(words, k=60))
+        theirs = tokenizers.Tokenizer(tokenizers.models.BPE())
+        theirs.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+        trainer = tokenizers.trainers.BpeTrainer(
+            vocab_size=330, max_token_length=longest, initial_alphabet=alphabet, show_progress=False
+        )
+        theirs.train_from_iterator([text], trainer)
+        model = bbpe.BPE(max_token_length=max(longest - 1, 2))
+        tok = bbpe.train_from_iterator([text], 330, pattern="gpt2", model=model)
+        merges = [[bytes_to_alphabet(left), bytes_to_alphabet(right)] for left, right in tok.merges]
+        assert merges == json.loads(theirs.to_str())["model"]["merges"]

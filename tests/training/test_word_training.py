@@ -108,7 +108,8 @@ def test_two_merges_of_one_token(text: str, options: dict[str, Any]) -> None:
     }
     plain = {char for word in words for char in word} if prefix else set()
     symbols = {symbol for symbols in spelled.values() for symbol in symbols} | plain
-    begun = ["[UNK]" if prefix else "<unk>", *sorted(symbols)]
+    # where ids part pairs, characters without marks come first, as in `tokenizers`
+    begun = ["[UNK]" if prefix else "<unk>", *sorted(symbols, key=lambda symbol: (bool(prefix and symbol[1:]), symbol))]
     coded = [([begun.index(symbol) for symbol in spelled[word]], count) for word, count in words.items()]
     ties = "ids" if prefix else "strings"
     merges, known = learn_words(coded, begun, 60, pmi=False, prefix=prefix, tie_break=ties)
@@ -124,11 +125,46 @@ def test_a_corpus_as_counted_anew(score: Any, corpus: Callable[..., str]) -> Non
         words[word] = words.get(word, 0) + 1
     options = {"model": "wordpiece", "score": score, "pattern": "whitespace", "lowercase": False}
     tok = bbpe.train_from_iterator([text], 160, **train_options(**options))  # type: ignore[arg-type]
-    symbols = sorted({char for word in words for char in word} | {"##" + char for word in words for char in word[1:]})
+    symbols = sorted({char for word in words for char in word})
+    symbols += sorted({"##" + char for word in words for char in word[1:]})
     ids = {symbol: number for number, symbol in enumerate(symbols, 1)}
     coded = [([ids[word[0]], *(ids["##" + char] for char in word[1:])], count) for word, count in words.items()]
     _, known = learn_words(coded, ["[UNK]", *symbols], 160, pmi=score == "pmi", prefix="##")
     assert list(tok.get_vocab()) == known
+
+
+def test_words_are_among_those_of_tokenizers() -> None:
+    """Its trainer numbers marked symbols by chance, and pairs of equal count merge by their numbers."""
+    tokenizers, rng = pytest.importorskip("tokenizers"), random.Random(4)
+    for _ in range(12):
+        words = ["".join(rng.choices("ab", k=rng.randint(1, 5))) for _ in range(8)]
+        text, size, seen = " ".join(rng.choices(words, k=20)), rng.choice((7, 9, 60)), set()
+        for _ in range(40):
+            theirs = tokenizers.Tokenizer(tokenizers.models.WordPiece(unk_token="[UNK]"))
+            theirs.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()
+            trainer = tokenizers.trainers.WordPieceTrainer(
+                vocab_size=size, special_tokens=["[UNK]"], show_progress=False
+            )
+            theirs.train_from_iterator([text], trainer)
+            seen.add(frozenset(theirs.get_vocab()))
+        model = bbpe.WordPiece(score="frequency")
+        tok = bbpe.train_from_iterator([text], size, model=model, pattern="whitespace", special_tokens=["[UNK]"])
+        assert frozenset(tok.get_vocab()) in seen
+
+
+def test_ends_of_words_by_ids_keep_the_plain_letters() -> None:
+    """As in Hugging Face's trainer, whose merges these are: `x` ends words only, and is a token within one, too."""
+    tokenizers = pytest.importorskip("tokenizers")
+    text, end = "ax bx ab abx cab", "</w>"
+    tok = bbpe.train_from_iterator([text], 40, model=bbpe.BPE(alphabet="chars", end_of_word=end, tie_break="ids"))
+    theirs = tokenizers.Tokenizer(tokenizers.models.BPE(unk_token="<unk>", end_of_word_suffix=end))
+    theirs.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()
+    trainer = tokenizers.trainers.BpeTrainer(
+        vocab_size=40, special_tokens=["<unk>"], end_of_word_suffix=end, show_progress=False
+    )
+    theirs.train_from_iterator([text], trainer)
+    assert set(tok.get_vocab()) == set(theirs.get_vocab())
+    assert tok.tokenize("xa") == ["x", "<unk>"]
 
 
 @pytest.mark.parametrize("score", ["pmi", "frequency"])
@@ -273,7 +309,7 @@ def test_clip(tmp_path: Path) -> None:
         assert hf.encode(text, add_special_tokens=False).ids == tok.encode(text)
 
 
-@pytest.mark.parametrize("text", ["#version: 0.1\na b</w>\n", "#version: 0.2\na b</w>\na  b\n"])
+@pytest.mark.parametrize("text", ["#version: 0.3\na b</w>\n", "#version: 0.2\na b</w>\na  b\n"])
 def test_broken_codes(text: str, tmp_path: Path) -> None:
     (tmp_path / "x.codes").write_text(text, "utf-8")
     with pytest.raises(VocabularyError, match="line"):
