@@ -339,6 +339,9 @@ def _refuse_json(path: Path) -> NoReturn:
     if len(value) >= _LEAST_KEYS and all(type(token_id) is int for token_id in value.values()):
         problem = f"found {len(value)} tokens and ids under another name; expected vocab.json next to its merges.txt"
         raise VocabularyError(problem, path=path)
+    if isinstance(value.get("vocab"), list) and "unk_id" in value:
+        problem = "found the pieces of a Unigram model (unigram.json), but not how texts are normalized and split"
+        raise VocabularyError(f"{problem}; expected the tokenizer.json that `tokenizer.save` writes", path=path)
     fields = ", ".join(map(repr, list(value)[:_SHOWN_KEYS])) or "none"
     problem = f'found a JSON object without the field "model", so it is not a tokenizer.json; its fields are {fields}'
     raise VocabularyError(f"{problem}; expected a tokenizer.json, a vocab.json or a tekken.json", path=path)
