@@ -99,9 +99,12 @@ class MappedStream:
         """Return the text that an id completes."""
         return self._mapped(self._stream.push(token_id))
 
-    def step(self, tokenizer: object, token_id: Any, /) -> str | None:
-        """Return what `push` returns for an id, or for several in order, `None` for ""; `tokenizer` is not used."""
-        return self._mapped(self._stream.step(tokenizer, token_id) or "") or None
+    def step(self, tokenizer: object, token_id: Any, /) -> NoReturn:
+        """Refuse a stream that is never finished, and would lose what is held."""
+        raise ValueError(
+            "a DecodeStream has no end, where a model with a table that changes decoded text (denormalizer_spec) may "
+            "hold text back; use Tokenizer.stream_decoder(), and its finish()"
+        )
 
     def finish(self) -> str:
         """Return the rest of the text."""

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import bbpe
+from bbpe.compat.tokenizers import DecodeStream
 from bbpe.errors import VocabularyError
 from bbpe.formats.sentencepiece.protobuf import bytes_field, number_field
 
@@ -95,6 +96,12 @@ def test_a_stream_holds_back_only_what_the_next_piece_may_change(tmp_path: Path)
     decoder = tok.stream_decoder()
     assert [decoder.push(tok.token_to_id(char)) for char in "xabxabcx"] == ["y", "", "", "aby", "", "", "", "y"]
     assert [decoder.push(tok.token_to_id(char)) for char in "ab"] + [decoder.finish()] == ["", "", "ab"]
+
+
+def test_a_stream_without_an_end_is_refused(tmp_path: Path) -> None:
+    tok = bbpe.load(trained(tmp_path, model_type="char"))
+    with pytest.raises(ValueError, match=r"use Tokenizer\.stream_decoder\(\), and its finish\(\)"):
+        DecodeStream().step(tok.as_tokenizers(), 5)
 
 
 def test_saving(tmp_path: Path) -> None:
