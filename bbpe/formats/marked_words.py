@@ -48,7 +48,8 @@ def marks_of(keys: KeyTable, merges: MergeKeys | MergeIds, *, is_thorough: bool 
     if not is_thorough:
         marked = (_PREFIX + "{}", "{}" + _END, _PREFIX + "{}" + _END)
         texts = [text for code in range(33, 127) for mark in marked if (text := mark.format(chr(code))) in keys]
-    symbols = [text for text in texts if _SYMBOL.fullmatch(text) and len(text) > 1 and not merges.makes(text)]
+    symbols = {text for text in texts if len(text) > 1 and _SYMBOL.fullmatch(text)}
+    symbols -= merges.making(symbols)
     prefix = _PREFIX if any(text.startswith(_PREFIX) for text in symbols) else ""
     end = _END if any(text.endswith(_END) for text in symbols) else ""
     pieces = {text for text in keys if text.startswith(SPACE_MARK)} if is_thorough else set()

@@ -75,9 +75,9 @@ class MergeKeys:
         """Return whether a key is part of a merge."""
         return any(text in pair for pair in self.pairs)
 
-    def makes(self, text: str) -> bool:
-        """Return whether a key is the result of a merge."""
-        return any(left + right.removeprefix(self.prefix) == text for left, right in self.pairs)
+    def making(self, texts: Collection[str]) -> set[str]:
+        """Return the keys that are results of merges."""
+        return set(texts).intersection(left + right.removeprefix(self.prefix) for left, right in self.pairs)
 
     def unused(self, keys: KeyTable) -> list[str]:
         """Return the keys that are neither part nor result of a merge."""
@@ -125,10 +125,10 @@ class MergeIds:
         token_id = self.keys.get(text)
         return token_id is not None and self.listed.joins(token_id)
 
-    def makes(self, text: str) -> bool:
-        """Return whether a key is the result of a merge."""
-        token_id = self.keys.get(text)
-        return any(made == token_id for _, _, made in self.listed)
+    def making(self, texts: Collection[str]) -> set[str]:
+        """Return the keys that are results of merges."""
+        ids = {self.keys[text]: text for text in texts}
+        return {ids[made] for _, _, made in self.listed if made in ids} if ids else set()
 
     def unused(self, keys: KeyTable) -> list[str]:
         """Return the keys that are neither part nor result of a merge."""
