@@ -162,7 +162,7 @@ def test_words(tmp_path: Path) -> None:
     begun = bbpe.load(write(tmp_path / "x.gguf", bert(cls_token_id=..., bos_token_id=2)))
     assert begun.spec.template == tok.spec.template
     plain = bbpe.load(write(tmp_path / "x.gguf", bert(add_bos_token=False, add_sep_token=False)))
-    assert plain.encode("see", add_special_tokens=True) == [5]
+    assert plain.encode("see", add_special_tokens=True) == [2, 5, 3]  # llama.cpp does not look at these flags
     fails(write(tmp_path / "x.gguf", bert(tokens=[*BERT[:-1], "▁my"])), "tokens[12]", "'▁my' already has id 6")
     fails(write(tmp_path / "x.gguf", bert(token_type=[1])), "token_type", "found 1 types of tokens; expected 13")
     fails(write(tmp_path / "x.gguf", bert(cls_token_id=13)), "cls_token_id", "found 13; expected an id, 0 to 12")
@@ -364,6 +364,13 @@ def test_what_cannot_be_written(tmp_path: Path) -> None:
 def test_real_vocabularies(name: str, vocab_path: Callable[[str], Path], tmp_path: Path) -> None:
     pytest.importorskip("gguf")
     spec = replace(formats.load(vocab_path(name)), token_options={})  # which a GGUF file does not hold
+    # llama.cpp makes control tokens of these
+    around_code = {text: number for text, number in spec.added_tokens.items() if "fim" in text}
+    if around_code:
+        with pytest.raises(VocabularyError, match="would lose or change special tokens"):
+            bbpe.Tokenizer(spec).save(tmp_path / "x.gguf")
+        others = {text: number for text, number in spec.added_tokens.items() if text not in around_code}
+        spec = replace(spec, special_tokens={**spec.special_tokens, **around_code}, added_tokens=others)
     formats.dump(spec, tmp_path / "x.gguf")
     again = formats.load(tmp_path / "x.gguf")
     assert fingerprint(again) == fingerprint(spec)

@@ -88,7 +88,9 @@ HOSTILE: dict[str, Callable[[], Files]] = {
     "a list in a list in a list": lambda: {"x.gguf": gguf({"a": pack("<IIQ", 9, 9, 1) * 1000})},
     "2**40 scores": lambda: {"x.gguf": gguf(piece_vocabulary(scores=pack("<IIQ", 9, 6, 1 << 40)))},
     "2**25 numbers that are there": lambda: {"x.gguf": gguf(piece_vocabulary(precompiled_charsmap=ZEROS))},
-    "a table of GGUF without an end": lambda: {"x.gguf": gguf(piece_vocabulary(precompiled_charsmap=[127] * 1000))},
+    "a table of GGUF without an end": lambda: {
+        "x.gguf": gguf(piece_vocabulary("t5", precompiled_charsmap=[127] * 1000))
+    },
     "a long piece of GGUF": lambda: {"x.gguf": gguf(piece_vocabulary(tokens=["ab" * 10**6] + ["x"] * 276))},
     "2**27 strings that are there": lambda: {"x.gguf": (gguf_list(8, 1 << 27), 1 << 31)},
     "special tokens without a text": lambda: {"tekken.json": sizes(50_000_000)},

@@ -50,8 +50,12 @@ class _Pre:
     whole: bool = False
 
 
+_LLAMA3 = "llama3 llama-v3 llama-bpe falcon3 falcon-h1 pixtral midm-2.0 lfm2 jina-v5-nano".split()
+# llama.cpp adds BOS for these if the file does not define whether to add it
+_ADDS_BOS = (*_LLAMA3, "tekken", "chameleon")
+
+
 def _rows() -> dict[str, _Pre]:
-    llama3 = "llama3 llama-v3 llama-bpe falcon3 falcon-h1 pixtral midm-2.0 lfm2 jina-v5-nano"
     named = {
         "gpt2": "gpt-2 phi-2 jina-es jina-de gigachat jina-v2-es jina-v2-de a.x-4.0 mellum modern-bert jina-v1-en "
         "jina-v2-code roberta-bpe mpt olmo jais trillion granite-docling exaone4",
@@ -66,7 +70,7 @@ def _rows() -> dict[str, _Pre]:
         "bloom": "bloom poro-chat gpt3-finnish",
     }
     rows = {pre: _Pre(pattern) for pattern, names in named.items() for pre in names.split()}
-    rows |= {pre: _Pre("llama3", whole=True) for pre in llama3.split()}
+    rows |= {pre: _Pre("llama3", whole=True) for pre in _LLAMA3}
     rows["tekken"] = _Pre("tekken", whole=True)
     rows["viking"] = _Pre((*PATTERNS["bloom"].steps, r"\p{N}"))
     bailing = (
@@ -155,12 +159,14 @@ def read_byte_level(fields: GGUFFields, given: Given) -> TokenizerSpec:
     if pattern is None:
         _refuse_pre(fields, pre)
     texts, kinds, pairs = fields.texts("tokens"), fields.counted_kinds(), fields.merges()
-    template = fields.template(len(texts))
+    kinds, both = fields.retyped(texts, kinds)
+    template = fields.template(len(texts), adds=["bos"] if pre in _ADDS_BOS else (), ids=(11, 11))
     fields.done()
     special: dict[str, int] = {}
     added: dict[str, int] = {}
     found: dict[int, dict[str, int]] = {NORMAL: {}, CONTROL: special, UNKNOWN: special, USER_DEFINED: added, UNUSED: {}}
     fields.sort(texts, kinds, found, "1 to 5 in byte-level BPE")
+    special |= {texts[token_id]: token_id for token_id in both}
     keys = KeyTable.of(found[NORMAL])
     if given.special_tokens is not None:
         special = dict(given.special_tokens)

@@ -1,4 +1,9 @@
-"""The values below `tokenizer.ggml.` in a GGUF file; each is checked when it is taken."""
+"""The values below `tokenizer.ggml.` in a GGUF file; each is checked when it is taken.
+
+llama.cpp changes the types of some tokens by their texts.  A token that ends a text or a turn, or surrounds code to be
+completed, is a control token: a plain text never gives its id.  A few tokens are ordinary text instead.  The lists are
+those of the version `JUDGE`.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +15,7 @@ from ...files import StrPath
 from ...lazy import lazy_re
 from ...spec.rules import Template
 from ..common.key_tables import MergeKeys
+from ..sentencepiece.piece_rows import CONTROL, NORMAL, USER_DEFINED
 from .metadata import read_metadata
 
 PREFIX = "tokenizer.ggml."
@@ -19,6 +25,28 @@ _T = TypeVar("_T")
 _NOT_TEXT = lazy_re(r"(?:\w+_token_ids?|add_(?:bos|eos|sep)_token|scores|token_type_count|suppress_tokens)\Z")
 # values that are accepted only if they are false, because they would change ids
 _OFF = ("add_space_prefix", "remove_extra_whitespaces")
+#: The version of llama.cpp whose rules this folder follows.
+JUDGE = "v0.5.0"
+#: Texts that end a turn or a text.
+_ENDS = frozenset(
+    "<|eot_id|> <|im_end|> <|end|> <|return|> <|call|> <|flush|> <|calls|> <end_of_turn> <|endoftext|> </s> <|eom_id|> "
+    "<EOT> _<EOT> [EOT] [EOS] <|end_of_text|> <end_of_utterance> <eos> <turn|> <|tool_response> "
+    "<｜end▁of▁sentence｜> [e~[".split()
+)
+# texts by their use around code, unless a value of the file names the token of this use
+_AROUND_CODE = {
+    "fim_pre prefix":
+        "<|fim_prefix|> <fim-prefix> <fim_prefix> <｜fim▁begin｜> <PRE> ▁<PRE> <|code_prefix|> <|prefix|>",
+    "fim_suf suffix":
+        "<|fim_suffix|> <fim-suffix> <fim_suffix> <｜fim▁hole｜> <SUF> ▁<SUF> <|code_suffix|> <|suffix|>",
+    "fim_mid middle":
+        "<|fim_middle|> <fim-middle> <fim_middle> <｜fim▁end｜> <MID> ▁<MID> <|code_middle|> <|middle|>",
+    "fim_pad": "<|fim_pad|> <fim-pad> <fim_pad> <PAD> [PAD]",
+    "fim_rep": "<|fim_repo|> <|repo_name|> <fim-repo> <REPO> <reponame>",
+    "fim_sep": "<|file_sep|>",
+}  # fmt: skip
+#: Texts that are ordinary text of a conversation.
+_SHOWN = frozenset("<|channel|> <|message|> <|start|> <|constrain|>".split())
 
 
 def read_fields(path: StrPath) -> GGUFFields:
@@ -91,6 +119,37 @@ class GGUFFields:
             self.refuse(f"found {value!r}; expected an id, 0 to {count - 1}", f"{kind}_token_id")
         return value
 
+    def _has_id(self, use: str, count: int) -> bool:
+        """Return whether the file names a token by its use, without taking the value."""
+        value = self._left.get(f"{use}_token_id")
+        return type(value) is int and 0 <= value < count
+
+    def retyped(self, texts: Sequence[str], kinds: Sequence[int]) -> tuple[list[int], frozenset[int]]:
+        """Return the types of tokens as llama.cpp has them, and the ids of ordinary tokens that are control tokens too.
+
+        llama.cpp decides by the text of a token, whatever the file says.  Of several tokens with one use around code it
+        changes one, which depends on its hash table; here all change.
+        """
+        control = set(_ENDS)
+        for uses, names in _AROUND_CODE.items():
+            if not any(self._has_id(use, len(texts)) for use in uses.split()):
+                control.update(names.split())
+        found = (control | _SHOWN).intersection(texts)
+        calls, returns, flushes = bool(found & {"<|call|>", "<|calls|>"}), "<|return|>" in found, "<|flush|>" in found
+        shown = _SHOWN | {"<|end|>"} if calls and (returns or flushes) else _SHOWN
+        result, both = list(kinds), set()
+        for text in found:
+            token_id = texts.index(text)
+            if text in shown:
+                result[token_id] = USER_DEFINED
+            elif text == "</s>" and "<|tool_response>" in found:
+                result[token_id] = NORMAL
+            elif kinds[token_id] == NORMAL:
+                both.add(token_id)
+            else:
+                result[token_id] = CONTROL
+        return result, frozenset(both)
+
     def merges(self) -> MergeKeys:
         """Return the merges."""
         pairs: list[tuple[str, str]] = []
@@ -133,13 +192,19 @@ class GGUFFields:
             self.refuse("expected a list of bytes", key)
         return bytes(byte & 0xFF for byte in value)
 
-    def template(self, count: int, *, default: str | None = None) -> Template | None:
+    def template(
+        self, count: int, *, adds: Collection[str] = (), ids: tuple[int | None, int | None] = (None, None)
+    ) -> Template | None:
         """Return the template of a vocabulary of `count` tokens, `None` when it adds nothing.
 
-        `default`: "bos" or "eos", the token that is added if the file has its id but does not define whether to add it.
+        `adds`: which of "bos" and "eos" is added if the file does not define whether to add it.  `ids`: those of the
+        two that llama.cpp takes by default.
         """
-        if default is not None and f"{default}_token_id" in self._left:
-            self._left.setdefault(f"add_{default}_token", True)
+        for use, token_id in zip(("bos", "eos"), ids, strict=True):
+            if use in adds and f"add_{use}_token" not in self._left:
+                self._left[f"add_{use}_token"] = True
+                if token_id is not None and token_id < count:
+                    self._left.setdefault(f"{use}_token_id", token_id)
         before, after = self._added("bos", count), self._added("eos", count)
         return Template((*before, ("A", 0), *after)) if before or after else None
 

@@ -7,6 +7,7 @@ from typing import NamedTuple, TypeAlias, overload
 
 from ...core.piece_list import PieceList
 from ...errors import VocabularyError
+from ...lazy import lazy_re
 from ...spec.models import UnigramModel
 from ...spec.rules import BYTE_KEYS, SPACE_MARK, Characters
 from ...spec.spec import TokenizerSpec
@@ -15,6 +16,7 @@ from ..common.keys import key_of
 #: The types of pieces in models and in GGUF files.
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)
 _MOST_PADDING = 1 << 16
+_PADDING = lazy_re(r"\[PAD\d+\]")
 
 #: The text with U+2581 for blanks, the score and the type of a piece.
 Row: TypeAlias = tuple[str, float, int]
@@ -39,6 +41,11 @@ class PieceRow(NamedTuple):
     text: str
     score: float
     kind: int
+
+
+def is_padding(text: str) -> bool:
+    """Return whether a token of the type UNUSED fills a gap between ids."""
+    return _PADDING.fullmatch(text) is not None
 
 
 def padded(rows: Mapping[int, PieceRow], size: int) -> list[PieceRow]:

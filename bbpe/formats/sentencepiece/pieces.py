@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 
 from ...core.piece_list import missing_character
 from ...errors import VocabularyError
-from ...lazy import lazy_re, safe_import
+from ...lazy import safe_import
 from ...records import dataclass, field, replace
 from ...spec.characters import CharacterModel, merge_order
 from ...spec.decoders import UNMARK
@@ -35,14 +35,26 @@ from ...spec.rules import (
 from ...spec.spec import TextRules, TokenizerSpec, make_spec, usual_decoder
 from ...splitting.patterns import PATTERNS, Pattern
 from ..common.given import Given
-from .piece_rows import BYTE, CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED, PieceRows, Row, padded, rows_of
+from .piece_rows import (
+    BYTE,
+    CONTROL,
+    NORMAL,
+    UNKNOWN,
+    UNUSED,
+    USER_DEFINED,
+    PieceRows,
+    Row,
+    is_padding,
+    padded,
+    rows_of,
+)
 
 #: The text that SentencePiece decodes the unknown piece to by default.
 UNKNOWN_TEXT = " \u2047 "
 _LONGEST_PIECE = 1024  # characters
-_PADDING = lazy_re(r"\[PAD\d+\]")
 _MARK = Replace(" ", False, SPACE_MARK)
-_AS_SYMBOL = TokenOptions(normalized=True, verbatim=True)
+#: The options of a user-defined symbol.
+AS_SYMBOL = TokenOptions(normalized=True, verbatim=True)
 # SentencePiece would encode U+2581 as three bytes, but here it is a blank, which is one byte
 _BLANK_OF_BYTES = "byte_fallback is set, but U+2581 alone is not a piece in use, which is not supported"
 
@@ -59,8 +71,8 @@ class PieceModel:
     """All pieces in order of ids, and the rules for texts.
 
     `byte_fallback`: a character without a piece becomes the pieces of its bytes.  `charsmap`: a compiled normalization
-    table, or empty.  `is_padded`: unused pieces named `[PADn]` fill gaps between ids and are ignored; others are
-    refused, because llama.cpp writes them.  `unknown_text`: the text that decoding writes for the unknown piece.
+    table, or empty.  `is_padded`: unused pieces named `[PADn]` fill gaps between ids and are ignored.
+    `unknown_text`: the text that decoding writes for the unknown piece.
     `is_suffix`: blanks end words, so the added blank is at the end of a text.  `unit`: a text is split into characters
     or words without merges, or merges make its pieces.  `escapes_marks`: U+2581 in a text becomes its bytes, as only
     bbpe has it.  `denormalizer`: a compiled table that decoding applies to the text, or empty.  `marks_blanks`:
@@ -122,7 +134,7 @@ def spec_of(
         name=given.name,
         rules=TextRules(_normalizers(model, pieces.kept)),
         characters=characters,
-        token_options=dict.fromkeys((*pieces.user_defined, *pieces.never_found), _AS_SYMBOL),
+        token_options=dict.fromkeys((*pieces.user_defined, *pieces.never_found), AS_SYMBOL),
         template=template,
         model=other,
         decoder=decoder if model.marks_blanks else (UNMARK, *decoder),
@@ -170,7 +182,7 @@ class _Pieces:
         return tuple(found[key] for key in BYTE_KEYS)
 
     def _is_padding(self, piece: Row) -> bool:
-        return self.is_padded and piece[2] == UNUSED and _PADDING.fullmatch(piece[0]) is not None
+        return self.is_padded and piece[2] == UNUSED and is_padding(piece[0])
 
     def _add(self, token_id: int, piece: Row, place: Callable[[int], str]) -> bool:
         """Sort a piece that is not an ordinary one without a problem; return whether it is in the vocabulary."""
@@ -215,8 +227,6 @@ class _Pieces:
             return f"{text!r} is the second piece of the type UNKNOWN; expected one"
         if kind == BYTE and text not in BYTE_KEYS:
             return f"{text!r} has the type BYTE; expected <0x00> to <0xFF>"
-        if kind == UNUSED and self.is_padded:
-            return f"{text!r} has the type UNUSED, which is not supported in GGUF"
         return "" if NORMAL <= kind <= BYTE else f"{text!r} has the type {kind}; expected {NORMAL} to {BYTE}"
 
     def characters(self) -> Characters:
@@ -378,10 +388,10 @@ def _rules_of(
     plain = words if isinstance(spec.model, WordLevelModel) else PATTERNS["none"]
     others = spec.rules.prefix or spec.rules.pre_tokenizers or spec.pattern != plain or spec.whole_pretokens
     options = {spec.token_options.get(text) for text in spec.added_tokens} | {
-        spec.token_options.get(text, _AS_SYMBOL) for text in spec.special_tokens
+        spec.token_options.get(text, AS_SYMBOL) for text in spec.special_tokens
     }
     is_charsmap = {table.prefix, table.suffix} <= {"", blank} and table.drops_blanks == (squeezes and appends)
-    if left != expected or not is_charsmap or others or options - {_AS_SYMBOL}:
+    if left != expected or not is_charsmap or others or options - {AS_SYMBOL}:
         raise VocabularyError(
             "a SentencePiece model cannot hold the normalizers, splits or options of tokens; write tokenizer.json",
         )
