@@ -1,9 +1,9 @@
 """The vocabulary of a GGUF file with byte-level BPE: tokens in the byte alphabet, special tokens in plain text.
 
-The file has no pattern.  It has the name of a pre-tokenizer of llama.cpp, `tokenizer.ggml.pre`
-(`src/llama-vocab.cpp`), and the name also decides whether whole pretokens are looked up.  This module uses the regexes
-of the original tokenizers.  llama.cpp rewrites them for its regex engine; so for o200k and tekken it gives other ids
-than the original tokenizers for texts with marks or with upper-case letters outside ASCII.
+The file has no pattern.  It has the name of a pre-tokenizer of llama.cpp, `tokenizer.ggml.pre`, and the name also
+decides whether whole pretokens are looked up.  llama.cpp rewrites the regexes of the original tokenizers for its regex
+engine, which knows case in ASCII alone.  So for o200k, tekken, Kimi and others it gives other ids than the original
+tokenizers, and this module follows it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ from .fields import PREFIX, GGUFFields
 _FOLD = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)"
 
 
-_HAN = r"[一-龥ࠀ-一가-\ud7ff]+"
+# white space outside ASCII is a line tabulation where a regex of llama.cpp has no class of Unicode
+_HAN = r"[[一-龥ࠀ-一가-\ud7ff]&&[^\s]]+"
+_LEAD, _ENDING = r"[^\r\n\p{L}\p{N}]?", r"(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])?"
 # the letters with case of some version of Unicode, as DeepSeek's files list them
 _CASED = (
     "A-Za-zµÀ-ÖØ-öø-ƺƼ-ƿǄ-ʓʕ-ʯͰ-ͳͶͷͻ-ͽͿΆΈ-ΊΌΎ-ΡΣ-ϵϷ-ҁҊ-ԯԱ-ՖႠ-ჅᎠ-Ᏽᏸ-ᏽᲐ-ᲺᲽ-Ჿᴀ-ᴫᵫ-ᵷᵹ-ᶚ"
@@ -62,8 +64,6 @@ def _rows() -> dict[str, _Pre]:
         "llama3": "dbrx smaug-bpe glm4 chatglm-bpe",
         "qwen2": "qwen2 deepseek-r1-qwen kormo f2llmv2 stablelm2 hunyuan megrez solar-open grok-2",
         "qwen3_5": "qwen35",
-        "o200k": "gpt-4o llama4 kanana2 talkie minimax-m2",
-        "kimi": "kimi-k2",
         "deepseek_v3": "deepseek-v3 hunyuan-dense joyai-llm hy_v4",
         "starcoder": "starcoder refact command-r smollm codeshell exaone minerva-7b mellum2",
         "falcon": "falcon",
@@ -71,7 +71,6 @@ def _rows() -> dict[str, _Pre]:
     }
     rows = {pre: _Pre(pattern) for pattern, names in named.items() for pre in names.split()}
     rows |= {pre: _Pre("llama3", whole=True) for pre in _LLAMA3}
-    rows["tekken"] = _Pre("tekken", whole=True)
     rows["viking"] = _Pre((*PATTERNS["bloom"].steps, r"\p{N}"))
     bailing = (
         r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+"
@@ -83,20 +82,41 @@ def _rows() -> dict[str, _Pre]:
     )
     words = rf"{_FOLD}|[^\r\n\p{{L}}\p{{N}}]?\p{{L}}+|\p{{N}}+| ?[^\s\p{{L}}\p{{N}}]+[\r\n]*|{rest}"
     rows["deepseek-coder"] = _Pre((r"[\r\n]", r"\s?\p{L}+", r"\s?\p{P}+", _HAN, r"\p{N}"))
-    marks = r"\s?[!-/:-~！-／：-～‘-‟\u3000-。]+"
+    marks = r"\s?[!-/:-~！-／：-～‘-‟\u3001-。]+"
     rows["deepseek-llm"] = _Pre((r"[\r\n]", rf"\s?[{_CASED}]+", marks, r"\s+(?![\s\S])", _HAN, r"\p{N}+"))
     rows["default"] = _Pre((r"[\p{P}\$\+<=>\^~\|]+", PATTERNS["gpt2"].steps[0], r"\p{N}+", "[0-9][0-9][0-9]"))
     rows["minicpm5"] = _Pre((r"\p{N}{1,3}", words), whole=True)
-    return rows | _rows_of_digits(rest) | _rows_of_words(rest)
+    return rows | _rows_of_cases(rest) | _rows_of_digits(rest) | _rows_of_words(rest)
+
+
+def _rows_of_cases(rest: str) -> dict[str, _Pre]:
+    """Return the rows of patterns in which upper case begins a word."""
+    upper, lower = r"[^\P{L}a-z]", r"[^\P{L}A-Z]"
+    cased = rf"{_LEAD}{upper}*{lower}+{{0}}|{_LEAD}{upper}+{lower}*{{0}}"
+    marked = cased.replace(upper, r"[[\p{L}\p{M}]&&[^a-z]]").replace(lower, r"[[\p{L}\p{M}]&&[^A-Z]]")
+    digits, others = r"\p{N}{1,3}", rf" ?[^\s\p{{L}}\p{{N}}]+[\r\n/]*|{rest}"
+    o200k = _Pre((f"{cased.replace('{0}', _ENDING)}|{digits}|{others}",))
+    # its function for Kimi knows no case
+    han = r"\u4e00-\u9fff\u3400-\u4dbf\U00020000-\U0002a6df\U0002a700-\U0002ebef\uf900-\ufaff\U0002f800-\U0002fa1f"
+    kimi = rf"[{han}]+|{_LEAD}[\p{{L}}&&[^{han}]]+{_ENDING}|{digits}|{others.replace('/', '')}"
+    return {
+        **dict.fromkeys(("gpt-4o", "llama4", "kanana2", "talkie", "minimax-m2"), o200k),
+        "granite-embed-multi-97m": _Pre((f"{marked.replace('{0}', _ENDING)}|{digits}|{others}",), whole=True),
+        "tekken": _Pre((rf"{cased.replace('{0}', '')}|\p{{N}}|{others}",), whole=True),
+        "kimi-k2": _Pre((kimi,)),
+    }
 
 
 def _rows_of_digits(rest: str) -> dict[str, _Pre]:
     """Return the rows of patterns that group digits from the right, or split off scripts first."""
-    o200k, deepseek = PATTERNS["o200k"].steps[0], PATTERNS["deepseek_v3"].steps[2]
+    deepseek = PATTERNS["deepseek_v3"].steps[2]
+    words = rf"{_LEAD}[\p{{L}}\p{{M}}]+{_ENDING}|\p{{N}}{{1,3}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n/]*|{rest}"
     spark = deepseek.replace(rf"+[\r\n]*|{rest}", r"+|[\r\n]|\s+(?!\S)|\s+")
-    aya = _Pre((r"\d{1,3}(?=(?:\d{3})*\b)", o200k))
+    # groups of three from the right; the text before digits stays with the first of them
+    groups = r"\P{N}*\p{N}{1,3}(?=(?:\p{N}{3})*(?!\p{N}))"
+    aya = _Pre((groups, words))
     scripts = (
-        "[\u4e00-\u9fff\u3400-\u4dbf\uf900-\ufaff\u3040-\u309f\u30a0-\u30ff\uff65-\uff9f\u2f00-\u2fdf\u0e40-\u0e7f"
+        "[\u4e00-\u9fff\u3400-\u4dbf\u8c48-\ufaff\u3040-\u309f\u30a0-\u30ff\uff65-\uff9f\u2f00-\u2fdf\u0e40-\u0e7f"
         "\u0e80-\u0eff\u1780-\u17ff\u1000-\u109f\uaa60-\uaa7f\ua9e0-\ua9ff\uac00-\ud7af\u1100-\u11ff]+"
     )
     youtu = (
@@ -106,11 +126,10 @@ def _rows_of_digits(rest: str) -> dict[str, _Pre]:
     return {
         "tiny_aya": aya,
         "cohere2moe": aya,
-        "superbpe": _Pre((r"\p{N}+", r"(?=(?:\d{3})+(?!\d))")),
-        "afmoe": _Pre((r"\p{N}{1,3}(?=(?:\p{N}{3})*(?!\p{N}))", scripts, deepseek)),
+        "superbpe": _Pre((r"\p{N}+", r"(?=(?:[0-9]{3})+(?![0-9]))")),
+        "afmoe": _Pre((groups, scripts, deepseek)),
         "spark2_5": _Pre((*PATTERNS["deepseek_v3"].steps[:2], spark, r"\p{N}")),
-        "youtu": _Pre((youtu, o200k.replace(r"\p{N}{1,3}", r"\p{N}")), whole=True),
-        "granite-embed-multi-97m": _Pre("o200k", whole=True),
+        "youtu": _Pre((youtu, words.replace(r"\p{N}{1,3}", r"\p{N}")), whole=True),
     }
 
 
@@ -135,7 +154,8 @@ def _rows_of_words(rest: str) -> dict[str, _Pre]:
 
 #: Pre-tokenizers by their names in `tokenizer.ggml.pre`.
 _PRE = _rows()
-#: The names for a pattern in written files; the first one is preferred.
+#: The names for a pattern in written files; the first one is preferred.  llama.cpp splits otherwise for o200k, tekken
+#: and kimi, so such a file is written only where the caller gives up the pattern.
 _WRITTEN = {
     "gpt2": ("gpt-2",),
     "llama3": ("llama-bpe", "dbrx"),
@@ -232,8 +252,9 @@ def byte_level_pieces(spec: TokenizerSpec) -> tuple[list[PieceRow], list[str], s
 
 def _written_splitting(spec: TokenizerSpec) -> tuple[str, Sequence[tuple[int, int, int]]]:
     """Return the name of the pre-tokenizer and the merges to write."""
-    names = _WRITTEN.get(spec.pattern.name or "")
-    if names is None:
+    names = _WRITTEN.get(spec.pattern.name or "", ())
+    names = names or tuple(pre for pre, row in _PRE.items() if get_pattern(row.pattern) == spec.pattern)
+    if not names:
         known = ", ".join(_WRITTEN)
         raise VocabularyError(
             f"GGUF has no name for the pattern {str(spec.pattern)!r}; expected one of: {known}. Write tokenizer.json",
