@@ -192,6 +192,10 @@ cdef extern from "pipeline/pipeline.h" nogil:
         bint has_options
         const bbpe_matcher_linear *linear
         const uint32_t *best
+        const bbpe_token_search *then
+
+    bbpe_status bbpe_token_search_in_turn(const bbpe_token_search *self, const uint8_t *text, size_t n, size_t most,
+        size_t *at, bbpe_matches *found)
 
     ctypedef struct bbpe_pipeline:
         const uint8_t *prefix

@@ -25,6 +25,9 @@ cdef class Policy:
     cdef readonly TokenMatcher matcher
     cdef uint64_t *bits
     cdef Best best  # made when a text needs it
+    cdef Policy then
+    cdef bbpe_token_search then_search
+    cdef size_t own_longest
     cdef readonly size_t longest
 
     cdef bbpe_token_search search(self) noexcept

@@ -14,7 +14,7 @@ from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new, bbpe_memory_z
 from bbpe.core.c_pipeline cimport (
     BBPE_MATCHER_TOKEN, BBPE_TOKEN_LSTRIP, BBPE_TOKEN_RSTRIP, BBPE_TOKEN_SINGLE_WORD, _Bool, bbpe_added_token,
     bbpe_matcher_find, bbpe_matcher_free, bbpe_matcher_init, bbpe_matcher_linear_best, bbpe_matcher_linear_find,
-    bbpe_matcher_linear_free, bbpe_matcher_linear_init, bbpe_matches, bbpe_token_search,
+    bbpe_matcher_linear_free, bbpe_matcher_linear_init, bbpe_matches, bbpe_token_search, bbpe_token_search_in_turn,
 )
 from bbpe.core.c_tables cimport (
     bbpe_pretoken_entry, bbpe_pretoken_table, bbpe_pretoken_table_add, bbpe_pretoken_table_free,
@@ -77,15 +77,19 @@ cdef class TokenMatcher:
         """The bytes of the longest token."""
         return self.c.longest
 
-    def policy(self, numbers: Iterable[int]) -> Policy:
-        """The policy that looks for the tokens of these numbers alone."""
-        return Policy(self, numbers)
+    def policy(self, numbers: Iterable[int], then: Policy | None = None) -> Policy:
+        """The policy that looks for the tokens of these numbers alone, and after that for those of `then` between them."""
+        return Policy(self, numbers, then)
 
 
 cdef class Policy:
-    """A set of a matcher's tokens, which it looks for; `longest` is the length of the longest one in bytes."""
+    """A set of a matcher's tokens, which it looks for in the whole text before it looks for those of `then`.
 
-    def __cinit__(self, TokenMatcher matcher not None, numbers: Iterable[int]):
+    `longest` is the length of the longest token in bytes; with `then` the sum of both, which is as far as a token may
+    change what is found before it.
+    """
+
+    def __cinit__(self, TokenMatcher matcher not None, numbers: Iterable[int], Policy then=None):
         cdef size_t number
         self.matcher, self.longest = matcher, 0
         self.bits = <uint64_t *>had(bbpe_memory_zeroed(matcher.c.count // 64 + 1, sizeof(uint64_t)))
@@ -94,6 +98,12 @@ cdef class Policy:
                 raise IndexError(f"token {number} of a matcher of {matcher.c.count}")
             self.bits[number // 64] |= <uint64_t>1 << (number % 64)
             self.longest = max(self.longest, matcher.lengths[number])
+        self.own_longest = self.longest
+        if then is not None:
+            self.then, self.longest = then, self.longest + then.longest
+            self.make_linear()
+            then.make_linear()
+            self.then_search = then.search()
 
     def __dealloc__(self):
         bbpe_memory_free(self.bits)
@@ -109,17 +119,23 @@ cdef class Policy:
         cdef size_t n = len(view), at = min(start, n), limit = <size_t>-1 if most is None else most, i
         cdef const uint8_t *text = &view[0] if n > 0 else NULL
         memset(&found, 0, sizeof(found))
+        cdef bbpe_token_search search
         if self.longest == 0 or n == 0:
             return []
+        search = self.search()
         try:
             with nogil:
-                status = bbpe_matcher_find(
-                    &self.matcher.c, self.bits, text, n, limit, &at, &is_slow, &found
-                )
+                if self.then is not None:
+                    status = bbpe_token_search_in_turn(&search, text, n, limit, &at, &found)
+                else:
+                    status = bbpe_matcher_find(
+                        &self.matcher.c, self.bits, text, n, limit, &at, &is_slow, &found
+                    )
             check(status)
             if is_slow:
                 self._find_linear(text, n, limit, &at, &found)
-            return [(found.items[i].start, found.items[i].end, found.items[i].token) for i in range(found.count)]
+            limit = min(limit, found.count)
+            return [(found.items[i].start, found.items[i].end, found.items[i].token) for i in range(limit)]
         finally:
             bbpe_memory_free(found.items)
 
@@ -152,11 +168,13 @@ cdef class Policy:
         cdef bbpe_token_search search
         memset(&search, 0, sizeof(search))
         search.matcher, search.policy, search.tokens = &matcher.c, self.bits, matcher.added
-        search.lengths, search.longest, search.has_options = matcher.lengths, self.longest, matcher.has_options
+        search.lengths, search.longest, search.has_options = matcher.lengths, self.own_longest, matcher.has_options
         if matcher.has_words:
             search.word_characters = <const uint64_t *>PyBytes_AS_STRING(matcher.words)
         if self.best is not None:
             search.linear, search.best = &matcher.linear.c, self.best.tokens
+        if self.then is not None:
+            search.then = &self.then_search
         return search
 
 

@@ -217,7 +217,15 @@ class SpecialTokens:
         return OptionMatcher(first, self._ids, self._options, self._policy_of_any(refused), after)
 
     def _policy(self, tokens: Iterable[bytes]) -> Policy:
-        return self._matcher.policy(self._numbers[token] for token in tokens)
+        turns: dict[int, list[int]] = {0: []}
+        for token in tokens:
+            turn = self._options[token].turn if token in self._options else 0
+            turns.setdefault(turn, []).append(self._numbers[token])
+        policy = None
+        for turn in sorted(turns, reverse=True):
+            policy = self._matcher.policy(turns[turn], policy)
+        assert policy is not None
+        return policy
 
     def _policy_of_any(self, tokens: Collection[bytes]) -> Policy | None:
         """Return the policy of tokens that may be none of this tokenizer's; `None` of none."""

@@ -55,6 +55,9 @@ def fingerprint(spec: TokenizerSpec, compiled: Model | None = None) -> str:
         _add_merges(digest, spec, compiled)
     if spec.padding is not None or spec.truncation is not None:
         _add(digest, "rows", repr((spec.padding, spec.truncation)).encode("utf-8", "surrogatepass"))
+    turns = sorted((text, row.turn) for text, row in spec.token_options.items() if row.turn)
+    if turns:
+        _add(digest, "turns", repr(turns).encode())
     if spec.modelled:
         _add(digest, "modelled", repr(sorted(spec.modelled)).encode())
     return digest.hexdigest()

@@ -270,7 +270,8 @@ class TokenOptions:
     `lstrip`, `rstrip`: the token includes the white space before or after it.  `single_word`: the token is found only
     where no letter, number or mark precedes or follows it.  `normalized`: the normalized token is found in the
     normalized text, after the other tokens were found in the original text.  `verbatim`: a token with `normalized` is
-    searched in the normalized text but is not normalized itself.
+    searched in the normalized text but is not normalized itself.  `turn`: tokens of a lower turn are found in the whole
+    text before this one, which is found between them (llama.cpp).
     """
 
     lstrip: bool = False
@@ -278,6 +279,7 @@ class TokenOptions:
     single_word: bool = False
     normalized: bool = False
     verbatim: bool = False
+    turn: int = field(default=0, repr=False)
 
 
 @dataclass(frozen=True)

@@ -97,13 +97,13 @@ void bbpe_matcher_linear_best(const bbpe_matcher_linear *self, const uint64_t *p
     }
 }
 
-static bbpe_status add_match(bbpe_matches *found, size_t start, size_t end, uint32_t token) {
-    if (found->count == found->capacity) {
-        bbpe_match *items = bbpe_memory_reserve(found->items, &found->capacity, found->count + 1, sizeof *items);
+bbpe_status bbpe_matches_add(bbpe_matches *self, bbpe_match match) {
+    if (self->count == self->capacity) {
+        bbpe_match *items = bbpe_memory_reserve(self->items, &self->capacity, self->count + 1, sizeof *items);
         if (items == NULL) return BBPE_NO_MEMORY;
-        found->items = items;
+        self->items = items;
     }
-    found->items[found->count++] = (bbpe_match){start, end, token};
+    self->items[self->count++] = match;
     return BBPE_OK;
 }
 
@@ -167,7 +167,7 @@ bbpe_status bbpe_matcher_find(const bbpe_matcher *self, const uint64_t *policy, 
             *at = place + 1;
             continue;
         }
-        const bbpe_status status = add_match(found, place, place + length, token);
+        const bbpe_status status = bbpe_matches_add(found, (bbpe_match){place, place + length, token});
         if (status != BBPE_OK) return status;
         *at = place + length;
     }
@@ -197,7 +197,7 @@ bbpe_status bbpe_matcher_linear_find(const bbpe_matcher_linear *self, const uint
         while (*at < end && found->count < most && status == BBPE_OK) {
             const uint32_t token = tokens[*at - start];
             const size_t length = token == BBPE_TRIE_NONE ? 0 : lengths[token];
-            if (length > 0) status = add_match(found, *at, *at + length, token);
+            if (length > 0) status = bbpe_matches_add(found, (bbpe_match){*at, *at + length, token});
             *at += length > 0 ? length : 1;
         }
     }

@@ -58,6 +58,8 @@ void bbpe_matcher_linear_best(const bbpe_matcher_linear *self, const uint64_t *p
  * before n when it has found as many, or when the walks are too long; then `*is_slow` is set. */
 bbpe_status bbpe_matcher_find(const bbpe_matcher *self, const uint64_t *policy, const uint8_t *text, size_t n, size_t most,
                               size_t *at, bool *is_slow, bbpe_matches *found);
+/* Add one match to the end of a list. */
+bbpe_status bbpe_matches_add(bbpe_matches *self, bbpe_match match);
 /* The rest of such a text in linear time.  `best` is that of the policy, `lengths` are those of the tokens, `longest` the
  * greatest of them. */
 bbpe_status bbpe_matcher_linear_find(const bbpe_matcher_linear *self, const uint32_t *best, const size_t *lengths,

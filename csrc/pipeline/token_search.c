@@ -1,6 +1,7 @@
 #include "pipeline/token_search.h"
 
 #include "base/utf8.h"
+#include "memory/memory.h"
 
 enum { BATCH = 4096 }; /* matches that are found at once, at least */
 
@@ -57,10 +58,36 @@ static bool touches_word(const bbpe_token_search *search, const bbpe_token_curso
     return c != BBPE_UTF8_INVALID && (search->word_characters[c / 64] >> (c % 64) & 1);
 }
 
+/* Each search takes the whole text between the tokens of those before it:
+ *
+ *     first     ------[b><cde>]---------
+ *     then      --[x]-         -[x]-[ab]
+ */
+bbpe_status bbpe_token_search_in_turn(const bbpe_token_search *self, const uint8_t *text, size_t n, size_t most, size_t *at,
+                                      bbpe_matches *found) {
+    bbpe_matches own = {0};
+    size_t done = *at;
+    bbpe_status status = BBPE_OK;
+    if (self->longest == 0) *at = n;
+    else status = bbpe_matcher_linear_find(self->linear, self->best, self->lengths, self->longest, text, n, most, at, &own);
+    for (size_t i = 0; status == BBPE_OK && i <= own.count; i++) {
+        const size_t end = i < own.count ? own.items[i].start : *at;
+        if (self->then != NULL && done < end)
+            status = bbpe_token_search_in_turn(self->then, text, end, SIZE_MAX, &done, found);
+        if (status != BBPE_OK || i == own.count) break;
+        status = bbpe_matches_add(found, own.items[i]);
+        done = own.items[i].end;
+    }
+    bbpe_memory_free(own.items);
+    return status;
+}
+
 /* Search on, once all that was found is taken. */
 static bbpe_status search_on(bbpe_token_cursor *self, const bbpe_token_search *search, bool *needs_linear) {
     const size_t most = search->longest > BATCH ? search->longest : BATCH;
     self->found.count = self->next = 0;
+    if (search->then != NULL)
+        return bbpe_token_search_in_turn(search, self->text, self->n, most, &self->searched, &self->found);
     if (!self->is_slow) {
         const bbpe_status status = bbpe_matcher_find(search->matcher, search->policy, self->text, self->n, most,
                                                      &self->searched, &self->is_slow, &self->found);
@@ -83,7 +110,7 @@ static const bbpe_match *next_match(bbpe_token_cursor *self, const bbpe_token_se
             self->next++;
             return match;
         }
-        if (search->longest == 0 || self->searched >= self->n) return NULL;
+        if ((search->longest == 0 && search->then == NULL) || self->searched >= self->n) return NULL;
         *status = search_on(self, search, needs_linear);
         if (*status != BBPE_OK || *needs_linear) return NULL;
     }

@@ -14,7 +14,7 @@ typedef struct {
     uint32_t id, options;
 } bbpe_added_token;
 
-typedef struct {
+typedef struct bbpe_token_search {
     const bbpe_matcher *matcher;
     const uint64_t *policy;         /* of the tokens looked for */
     const bbpe_added_token *tokens; /* by number */
@@ -24,6 +24,9 @@ typedef struct {
     bool has_options;
     const bbpe_matcher_linear *linear; /* NULL until a text needs it: then both are made */
     const uint32_t *best;
+    /* NULL, or the search of what is left between these tokens, once they are found in the whole text; then both have all
+     * that linear time needs */
+    const struct bbpe_token_search *then;
 } bbpe_token_search;
 
 /* Zeroed before its first use; `found.items` is the owner's to free. */
@@ -44,6 +47,10 @@ typedef struct {
     uint32_t id;
 } bbpe_token_span;
 
+/* Add the tokens of text[*at, n) to `found` as `bbpe_matcher_find` does, those of `then` too: about `most`, if `most` are
+ * there.  They may be more, but `*at` is where the last one ends. */
+bbpe_status bbpe_token_search_in_turn(const bbpe_token_search *self, const uint8_t *text, size_t n, size_t most, size_t *at,
+                                      bbpe_matches *found);
 void bbpe_token_cursor_begin(bbpe_token_cursor *self, const uint8_t *text, size_t n);
 /* The next token of a text, or the plain text at its end, after which `done` is n.  `*needs_linear`: nothing was done, as the
  * search needs what it has not yet got for texts on which walks are long. */

@@ -39,6 +39,33 @@ def test_short_texts(seed: int) -> None:
                 assert policy.find(bytes(chars)) == slow(tokens, numbers, bytes(chars))
 
 
+@pytest.mark.parametrize("seed", range(30))
+def test_policies_in_turn(seed: int) -> None:
+    """A policy searches the whole text, and the next one what is left between its tokens."""
+    rng = random.Random(seed)
+    tokens = rng.sample(ALPHABET, rng.randint(2, 9))
+    matcher, turns = TokenMatcher(tokens), [set[int]() for _ in range(rng.randint(2, 4))]
+    for number in range(len(tokens)):
+        rng.choice(turns).add(number)
+    policy = None
+    for numbers in reversed(turns):
+        policy = matcher.policy(numbers, policy)
+    assert policy is not None
+    assert policy.longest == sum(max((len(tokens[number]) for number in numbers), default=0) for numbers in turns)
+    for _ in range(60):
+        data = bytes(rng.choices(b"abc", k=rng.randint(0, 40)))
+        left, expected = [(0, len(data))], list[tuple[int, int, int]]()
+        for numbers in turns:
+            for start, end in left:
+                found = slow(tokens, numbers, data[start:end])
+                expected += [(start + first, start + last, number) for first, last, number in found]
+            ends = sorted({0, len(data), *(at for start, end, _ in expected for at in (start, end))})
+            taken = {start for start, _, _ in expected}
+            left = [(a, b) for a, b in itertools.pairwise(ends) if a not in taken]
+        assert policy.find(data) == sorted(expected)
+        assert policy.find(data, 0, 2) == sorted(expected)[:2]
+
+
 @pytest.mark.parametrize("firsts", [1, 2, 3, 4, 5, 40, 256])
 def test_soups(firsts: int) -> None:
     """Texts of any bytes, with tokens that begin with so many different bytes, and in blocks of any alignment."""

@@ -6,6 +6,7 @@ SentencePiece's Unigram, "bert" is WordPiece, "rwkv" takes longest matches, "gem
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from functools import partial
@@ -16,6 +17,8 @@ from ...errors import VocabularyError
 from ...files import StrPath, temporary_folder
 from ...lazy import safe_import
 from ...pipeline.special_tokens import END_OF_TEXT
+from ...records import replace
+from ...spec.rules import TokenOptions
 from ...spec.spec import TextRules, TokenizerSpec
 from ..common.given import Given
 from ..sentencepiece.piece_rows import UNKNOWN, Row
@@ -23,10 +26,11 @@ from ..sentencepiece.pieces import PieceModel
 from .bert import BERT, RWKV, read_bert, read_rwkv
 from .bpe import byte_level_pieces, read_byte_level
 from .characters import CHARACTERS, GEMMA, read_characters
-from .fields import read_fields
+from .fields import GGUFFields, read_fields
 from .pieces import BPE, UNIGRAM, read_pieces, written_pieces
 
 _BYTE_LEVEL = "gpt2"
+_MOST_PAIRS = 1 << 20
 
 
 def load(path: StrPath, given: Given) -> TokenizerSpec:
@@ -40,7 +44,10 @@ def load(path: StrPath, given: Given) -> TokenizerSpec:
     Raises `VocabularyError` with file and position on an unknown model or pre-tokenizer, a file that ends too early,
     lists of different lengths, and a broken vocabulary.
     """
-    fields = read_fields(path)
+    return _in_turn(_read(read_fields(path), given), path)
+
+
+def _read(fields: GGUFFields, given: Given) -> TokenizerSpec:
     model = fields.model()
     if model in (BPE, UNIGRAM):
         return read_pieces(fields, model, given)
@@ -59,6 +66,40 @@ def load(path: StrPath, given: Given) -> TokenizerSpec:
     return read_byte_level(fields, given)
 
 
+def _in_turn(spec: TokenizerSpec, path: StrPath) -> TokenizerSpec:
+    """Return a spec that finds the longest tokens in the whole text first, and of equally long ones the lowest id.
+
+    Tokens are usually found from left to right, the longest at each place.  That differs only where a token overlaps
+    the beginning of one that comes before it; from such a token on tokens have the next turn.
+    """
+    ids = {text.encode("utf-8", "surrogatepass"): number for text, number in spec.added_tokens.items()}
+    added = frozenset(ids)
+    ids |= {text.encode("utf-8", "surrogatepass"): number for text, number in spec.special_tokens.items()}
+    ordered, firsts = sorted(ids), {token[0] for token in ids}
+    turns: dict[bytes, int] = {}
+    turn = pairs = 0
+    for token in sorted(ids, key=lambda token: (-len(token), ids[token])):
+        inside = () if firsts.isdisjoint(token[1:]) else range(1, len(token))
+        for start in inside:
+            at = bisect_left(ordered, token[start:]) if token[start] in firsts else len(ordered)
+            while at < len(ordered) and ordered[at].startswith(token[start:]):
+                other, at, pairs = ordered[at], at + 1, pairs + 1
+                if turns.get(other) == turn and _is_found(token, token[:start] + other, other, added):
+                    turn += 1
+                if pairs > _MOST_PAIRS:
+                    problem = f"more than {_MOST_PAIRS} pairs of control and user-defined tokens overlap"
+                    raise VocabularyError(f"{problem}; expected fewer", path=path, place="tokenizer.ggml.tokens")
+        turns[token] = turn
+    options = {token.decode("utf-8", "surrogatepass"): TokenOptions(turn=n) for token, n in turns.items() if n}
+    return replace(spec, token_options={**spec.token_options, **options}) if options else spec
+
+
+def _is_found(token: bytes, text: bytes, other: bytes, added: frozenset[bytes]) -> bool:
+    """Return whether a token is the longest at the beginning of a text; `other` and those `added` are always found."""
+    longer = range(len(token) + 1, len(text) + 1)
+    return not text.startswith(other) and not any(text[:end] in added for end in longer)
+
+
 def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:
     """Return a GGUF file that has only a vocabulary, like that of llama.cpp's converter with `--vocab-only`.
 
@@ -70,6 +111,9 @@ def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:
     if spec.template is not None and max(map(len, spec.template.around)) > 1:
         problem = "GGUF holds one token before a text and one after it, but the template has more"
         raise VocabularyError(f"{problem}; write tokenizer.json")
+    # the turns of tokens follow from their lengths
+    options = {text: row for text, row in spec.token_options.items() if row != TokenOptions(turn=row.turn)}
+    spec = replace(spec, token_options=options)
     if spec.characters is None or spec.characters.are_bytes:
         if spec.rules != TextRules() or spec.token_options:
             problem = "a GGUF model of bytes holds no normalizer, prefix or options of special tokens, but this "

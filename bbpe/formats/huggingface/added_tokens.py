@@ -198,6 +198,9 @@ def write_added_tokens(spec: TokenizerSpec) -> list[dict[str, Any]]:
         if options.verbatim:
             problem = f"tokenizer.json cannot hold {text!r}, which is found unchanged in the normalized text"
             raise VocabularyError(f"{problem}; write a SentencePiece .model")
+        if options.turn:
+            problem = f"tokenizer.json cannot hold {text!r}, which is found after longer tokens that overlap it"
+            raise VocabularyError(f"{problem}; write a GGUF file")
         written.append(
             {
                 "id": token_id,
