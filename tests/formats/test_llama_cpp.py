@@ -1,0 +1,54 @@
+"""GGUF files of every kind give llama.cpp's ids: those of a table, and of the library where it is installed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import llama_cpp
+import pytest
+from gguf_files import gguf
+
+from bbpe.formats.gguf.fields import JUDGE
+
+FILES = llama_cpp.files()
+VERSION, KEPT = llama_cpp.kept()
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_the_table(tmp_path: Path, name: str) -> None:
+    """A new kind of file, or a new name of a pre-tokenizer, gets its row by `tests/support/llama_cpp.py`."""
+    path = tmp_path / "x.gguf"
+    path.write_bytes(gguf(FILES[name]))
+    assert llama_cpp.differences(path, llama_cpp.TEXTS, KEPT[name]) == []
+
+
+def test_the_table_has_what_there_is() -> None:
+    assert set(KEPT) == set(FILES)
+
+
+@pytest.fixture(scope="module")
+def installed() -> str:
+    if not llama_cpp.PACKAGE.is_dir():
+        pytest.skip("could not import 'node-llama-cpp': npm install --prefix build/llama node-llama-cpp@3.22.1")
+    return str(json.loads((llama_cpp.PACKAGE / "package.json").read_text("utf-8"))["version"])
+
+
+@pytest.mark.engines
+def test_the_library_is_that_of_the_table(installed: str) -> None:
+    info = json.loads((llama_cpp.PACKAGE / "llama" / "llama.cpp.info.json").read_text("utf-8"))
+    assert (installed, info["tag"]) == (VERSION, JUDGE)
+
+
+@pytest.mark.engines
+@pytest.mark.parametrize("kind", sorted({name.split(" ")[0] for name in FILES}))
+def test_a_thousand_texts(installed: str, tmp_path: Path, kind: str) -> None:
+    chosen = {name: values for name, values in FILES.items() if name.split(" ")[0] == kind}
+    asked = llama_cpp.texts(1000)
+    if kind == "bert":  # control characters that are white space are in the list of docs/formats.md
+        asked = [text for text in asked if not {"\x0b", "\x0c", "\x85"} & set(text)]
+    path, found = tmp_path / "x.gguf", {}
+    for name, said in llama_cpp.answers(chosen, asked).items():
+        path.write_bytes(gguf(chosen[name]))
+        found[name] = llama_cpp.differences(path, asked, said)[:3]
+    assert {name: some for name, some in found.items() if some} == {}
