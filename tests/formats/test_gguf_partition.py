@@ -102,3 +102,25 @@ def test_too_many_that_overlap(tmp_path: Path) -> None:
     tokens = [f"<{number:04}<" for number in range(1100)]
     with pytest.raises(VocabularyError, match=r"x\.gguf: tokenizer\.ggml\.tokens: more than 1048576 pairs"):
         loaded(tmp_path / "x.gguf", tokens, [4] * len(tokens))
+
+
+@pytest.mark.parametrize(
+    ("about", "text", "decoded"),
+    [
+        # by llama.cpp v0.5.0: the text of its ids where special tokens are found
+        ({}, "a <mask> \n<|u|> b </s> c", "a <mask> \n<|u|> b </s> c"),
+        ({"tokenizer.ggml.pre": "jina-v2-code"}, "a \t\n<mask> b", "a<mask> b"),
+        ({"general.architecture": "nomic-bert-moe"}, "a <mask> b", "a<mask> b"),
+        ({"general.name": "Phi-3 mini"}, "a <mask> \n<|u|> b </s> c <unk> d", "a <mask><|u|>b </s>c <unk> d"),
+        ({"general.name": "ModernBERT"}, "x [MASK] y", "x [MASK] y"),
+        ({"general.name": "a Modern-BERT"}, "x [MASK] y", "x[MASK] y"),
+    ],
+)
+def test_tokens_take_white_space_by_the_name_of_the_model(
+    tmp_path: Path, about: dict[str, str], text: str, decoded: str
+) -> None:
+    tokens, kinds = ["<mask>", "<|u|>", "</s>", "<unk>", "[MASK]"], [3, 4, 3, 2, 3]
+    values = vocabulary(tokens=[*keys(), *tokens], token_type=[1] * len(keys()) + kinds, bos_token_id=0, eos_token_id=0)
+    (tmp_path / "x.gguf").write_bytes(gguf(values | about))
+    tok = bbpe.load(tmp_path / "x.gguf")
+    assert tok.decode(tok.encode(text, allowed_special="all")) == decoded

@@ -48,7 +48,8 @@ PARTS = [*_PARTS, "|", "<|user|>", "<|ctl|>", "<|im_end|>", "<|channel|>", "<|us
 TEXTS = [
     "getElementById I'M don't they're 1234567 x\r\n  y\n\n\n(a) iPhone,12,345.5 $1!?...\r\n ",
     "\u65e5\u672c\u8a9e\u4e2d\u30ab\u30ca \u0440\u0443\u0441 \u0420\u0423\u0421\u0441 \u00dcn\u00ef "
-    "\u00e9 a\u0301 \u0e44\u0e17\u0e2212 \uac00\u3131 \u01c5 \uff01 \u3000\u3001\u201cx\u201d \u0967\u0968\u0969\u096a\u00b2 \ua7b0a \ue000",
+    "\u00e9 a\u0301 \u0e44\u0e17\u0e2212 \uac00\u3131 \u01c5 \uff01 \u3000\u3001\u201cx\u201d "
+    "\u0967\u0968\u0969\u096a\u00b2 \ua7b0a \ue000",
     "<ab><cde> <|user|>the <|ctl|>in<|im_end|>a</x> <|channel|><PAD><unk>  b",
     "a  b    c \u00e0\u00c9b 12\u0301 \u0939\u093f\u0928\u094d\u0926\u0940",
 ]

@@ -19,6 +19,8 @@ from ..sentencepiece.piece_rows import CONTROL, NORMAL, USER_DEFINED
 from .metadata import read_metadata
 
 PREFIX = "tokenizer.ggml."
+# values that llama.cpp looks at too
+_ABOUT = ("general.name", "general.architecture")
 _T = TypeVar("_T")
 
 # values that do not affect the ids of a text
@@ -49,17 +51,24 @@ _AROUND_CODE = {
 _SHOWN = frozenset("<|channel|> <|message|> <|start|> <|constrain|>".split())
 
 
+def _shown(value: object) -> str:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else ""
+
+
 def read_fields(path: StrPath) -> GGUFFields:
     """Return the values of a file."""
-    values = read_metadata(path, lambda key: key.startswith(PREFIX))
-    return GGUFFields({key.removeprefix(PREFIX): value for key, value in values.items()}, path)
+    values = read_metadata(path, lambda key: key.startswith(PREFIX) or key in _ABOUT)
+    about = {key: values.pop(key) for key in _ABOUT if key in values}
+    return GGUFFields({key.removeprefix(PREFIX): value for key, value in values.items()}, path, about)
 
 
 class GGUFFields:
     """The values below `tokenizer.ggml.`, taken one by one so that no value is overlooked."""
 
-    def __init__(self, values: dict[str, Any], path: StrPath) -> None:
+    def __init__(self, values: dict[str, Any], path: StrPath, about: dict[str, Any]) -> None:
         self._left, self.path = values, path
+        #: The names of the model, of its architecture and of its pre-tokenizer.
+        self.about = [_shown(value) for value in (*(about.get(key) for key in _ABOUT), values.get("pre"))]
         tokens = values.get("tokens")
         #: The number of tokens.
         self.count = len(tokens) if isinstance(tokens, list) else 0

@@ -31,6 +31,9 @@ from .pieces import BPE, UNIGRAM, read_pieces, written_pieces
 
 _BYTE_LEVEL = "gpt2"
 _MOST_PAIRS = 1 << 20
+# models whose mask takes the white space before it
+_MASKS_BY_PRE = ("jina-v2-de", "jina-v2-es", "jina-v2-code")
+_MASKS_BY_ARCHITECTURE = ("nomic-bert-moe", "jina-bert-v3")
 
 
 def load(path: StrPath, given: Given) -> TokenizerSpec:
@@ -44,7 +47,8 @@ def load(path: StrPath, given: Given) -> TokenizerSpec:
     Raises `VocabularyError` with file and position on an unknown model or pre-tokenizer, a file that ends too early,
     lists of different lengths, and a broken vocabulary.
     """
-    return _in_turn(_read(read_fields(path), given), path)
+    fields = read_fields(path)
+    return _in_turn(_trimming(_read(fields, given), *fields.about), path)
 
 
 def _read(fields: GGUFFields, given: Given) -> TokenizerSpec:
@@ -64,6 +68,20 @@ def _read(fields: GGUFFields, given: Given) -> TokenizerSpec:
         problem = f"found {model!r}, which is not supported{hint}; expected one of {', '.join(map(repr, known))}"
         fields.refuse(problem, "model")
     return read_byte_level(fields, given)
+
+
+def _trimming(spec: TokenizerSpec, name: str, architecture: str, pre: str) -> TokenizerSpec:
+    """Return a spec whose tokens take the white space beside them that llama.cpp gives them by the name of a model."""
+    tokens = spec.special_tokens.keys() | spec.added_tokens.keys()
+    left, right, model = set[str](), set[str](), name.lower()
+    if any(part in pre for part in _MASKS_BY_PRE) or any(part in architecture for part in _MASKS_BY_ARCHITECTURE):
+        left = {"<mask>"}
+    elif "phi-3" in model or "phi3" in model:
+        right = tokens - {"<unk>", "<s>", "<|endoftext|>"}
+    elif "modern-bert" in model:
+        left = {"[MASK]"}
+    options = dict.fromkeys(left & tokens, TokenOptions(lstrip=True)) | dict.fromkeys(right, TokenOptions(rstrip=True))
+    return replace(spec, token_options={**spec.token_options, **options}) if options else spec
 
 
 def _in_turn(spec: TokenizerSpec, path: StrPath) -> TokenizerSpec:
@@ -90,8 +108,12 @@ def _in_turn(spec: TokenizerSpec, path: StrPath) -> TokenizerSpec:
                     problem = f"more than {_MOST_PAIRS} pairs of control and user-defined tokens overlap"
                     raise VocabularyError(f"{problem}; expected fewer", path=path, place="tokenizer.ggml.tokens")
         turns[token] = turn
-    options = {token.decode("utf-8", "surrogatepass"): TokenOptions(turn=n) for token, n in turns.items() if n}
-    return replace(spec, token_options={**spec.token_options, **options}) if options else spec
+    options, usual = dict(spec.token_options), TokenOptions()
+    for token, turn in turns.items():
+        text = token.decode("utf-8", "surrogatepass")
+        if turn:
+            options[text] = replace(options.get(text, usual), turn=turn)
+    return replace(spec, token_options=options)
 
 
 def _is_found(token: bytes, text: bytes, other: bytes, added: frozenset[bytes]) -> bool:
