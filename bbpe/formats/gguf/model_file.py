@@ -93,10 +93,14 @@ def _in_turn(spec: TokenizerSpec, path: StrPath) -> TokenizerSpec:
     ids = {text.encode("utf-8", "surrogatepass"): number for text, number in spec.added_tokens.items()}
     added = frozenset(ids)
     ids |= {text.encode("utf-8", "surrogatepass"): number for text, number in spec.special_tokens.items()}
-    ordered, firsts = sorted(ids), {token[0] for token in ids}
+    every, firsts = sorted(ids), {token[0] for token in ids}
+    # a run of one byte overlaps a longer one only where that one begins as early
+    runs = {token for token in every if token == token[:1] * len(token)}
+    others = [token for token in every if token not in runs]
     turns: dict[bytes, int] = {}
     turn = pairs = 0
     for token in sorted(ids, key=lambda token: (-len(token), ids[token])):
+        ordered = others if token in runs else every
         inside = () if firsts.isdisjoint(token[1:]) else range(1, len(token))
         for start in inside:
             at = bisect_left(ordered, token[start:]) if token[start] in firsts else len(ordered)
