@@ -69,6 +69,21 @@ def test_gemma(tmp_path: Path, names: dict[str, Any]) -> None:
     assert bbpe.load(tmp_path / "tokenizer.json") == tok
 
 
+def test_line_feeds_without_a_merge(tmp_path: Path) -> None:
+    """By llama.cpp v0.5.0: a run of line feeds that is a token is found whole for Gemma, but not for Sarvam."""
+    changes = {"tokens": [*TOKENS, "\n" * 4], "token_type": [*KINDS, 1]}
+    tok = loaded(tmp_path / "a.gguf", **changes)
+    two, four = TOKENS.index("\n\n"), len(TOKENS)
+    assert tok.encode("he\n\n\n\nhe\n\n\n") == [
+        TOKENS.index("he"), four, TOKENS.index("he"), two, TOKENS.index("\n")
+    ]  # fmt: skip
+    sarvam = loaded(tmp_path / "b.gguf", model="gpt2", pre="sarvam-moe", **changes)
+    assert sarvam.encode("\n\n\n\n") == [two, two]
+    changes = {"tokens": [*changes["tokens"], "oo"], "token_type": [*KINDS, 1, 1]}
+    with pytest.raises(VocabularyError, match=r"no merge makes b'\\n\\n\\n\\n', .* nor b'oo'"):
+        loaded(tmp_path / "c.gguf", **changes)
+
+
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [

@@ -6,6 +6,7 @@ and another character.
 
 from __future__ import annotations
 
+from ...records import replace
 from ...spec.rules import SPACE_MARK, Characters, Replace, Split
 from ...spec.spec import TextRules, TokenizerSpec, make_spec
 from ...splitting.patterns import PATTERNS
@@ -25,7 +26,8 @@ _LINES = (Split(r"[^\n]+|\n+", "Isolated"),)
 
 def read_characters(fields: GGUFFields, given: Given) -> TokenizerSpec:
     """Return the spec of a file with BPE of characters."""
-    adds = () if fields.is_one_of("pre", (SARVAM,)) else ("bos",)
+    is_sarvam = fields.is_one_of("pre", (SARVAM,))
+    adds = () if is_sarvam else ("bos",)
     for key in ("pre", "scores", *(f"add_{use}_token" for use in adds)):
         fields.drop(key)  # llama.cpp adds BOS for the kin of Gemma, whatever the file says
     texts, kinds, merges = fields.texts("tokens"), fields.counted_kinds(), fields.merges()
@@ -46,7 +48,7 @@ def read_characters(fields: GGUFFields, given: Given) -> TokenizerSpec:
     vocab, characters = read_keys(
         keys, characters, byte_fallback=True, left_out=left_out, path=fields.path, place=f"{PREFIX}tokens"
     )
-    return make_spec(
+    spec = make_spec(
         vocab,
         merges.merges(keys, vocab),
         pattern=given.pattern_or(PATTERNS["none"]),
@@ -57,3 +59,21 @@ def read_characters(fields: GGUFFields, given: Given) -> TokenizerSpec:
         characters=characters,
         template=template,
     )
+    return spec if is_sarvam or given.pattern is not None else _with_whole_line_feeds(spec, fields)
+
+
+def _with_whole_line_feeds(spec: TokenizerSpec, fields: GGUFFields) -> TokenizerSpec:
+    """Return a spec that finds a token for all line feeds in a row, as llama.cpp does for Gemma, if no merge makes it.
+
+    All pretokens that are tokens are then found whole, so merges must make the other tokens.
+    """
+    feeds = {token_id for token_id, token in spec.vocab.items() if len(token) > 1 and not token.strip(b"\n")}
+    made = {token_id for _, _, token_id in spec.merges or ()} if feeds else set()
+    if feeds <= made:
+        return spec
+    token_id = min(feeds - made)
+    for other, token in spec.vocab.items():
+        if other not in made and other not in feeds and len(token.decode()) > 1:
+            problem = f"no merge makes {spec.vocab[token_id]!r}, which llama.cpp finds nevertheless, nor {token!r}"
+            fields.refuse(f"{problem}, which it does not find; expected merges for the first", f"tokens[{token_id}]")
+    return replace(spec, whole_pretokens=True)
