@@ -991,8 +991,8 @@ class Tokenizer:
         return str(self.spec.pattern)
 
     @property
-    def unicode_version(self) -> str | None:
-        """The version of Unicode that the pattern uses to classify characters, None if it is not known."""
+    def unicode_version(self) -> str:
+        """The version of Unicode that the pattern uses to classify characters."""
         return self.spec.pattern.unicode_version
 
     @property

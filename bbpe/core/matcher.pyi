@@ -4,7 +4,6 @@ from typing import Self
 LSTRIP: int
 RSTRIP: int
 SINGLE_WORD: int
-def word_characters() -> bytes: ...
 
 class TokenMatcher:
     tokens: tuple[bytes, ...]
@@ -13,6 +12,7 @@ class TokenMatcher:
         tokens: Iterable[bytes],
         ids: Sequence[int] | None = None,
         options: Sequence[int] | None = None,
+        words: bytes | None = None,
     ) -> Self: ...
     @property
     def longest(self) -> int: ...

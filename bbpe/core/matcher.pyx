@@ -4,10 +4,6 @@ from cpython.bytes cimport PyBytes_AS_STRING
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
 
-from functools import cache
-
-from bbpe.lazy import np, regex
-
 from bbpe.core.budget cimport SALT
 from bbpe.core.c_base cimport bbpe_status
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new, bbpe_memory_zeroed
@@ -27,25 +23,18 @@ RSTRIP: int = BBPE_TOKEN_RSTRIP
 SINGLE_WORD: int = BBPE_TOKEN_SINGLE_WORD
 
 
-@cache
-def word_characters() -> bytes:
-    r"""The characters of words as HF's `tokenizers` has them, `\w`: one bit for each code point."""
-    text = "".join(map(chr, (*range(0xD800), *range(0xE000, 0x110000))))
-    found = np.zeros(len(text), np.uint8)
-    for match in regex.finditer(r"[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}]+", text):
-        found[match.start():match.end()] = 1
-    words = np.concatenate([found[:0xD800], np.zeros(0x800, np.uint8), found[0xD800:]])
-    return np.packbits(words, bitorder="little").tobytes()
-
-
 cdef class TokenMatcher:
     """Finds tokens in bytes: the longest at each place, from left to right.
 
     `tokens`: different byte strings, none of them empty; a token's number is its index.  `ids`: the id of each, by default
     its number.  `options`: what each may take of the text around it, the sum of `LSTRIP`, `RSTRIP` and `SINGLE_WORD`.
+    `words`: the characters of words, one bit for each code point, which a token with `SINGLE_WORD` needs.
     """
 
-    def __cinit__(self, tokens: Iterable[bytes], ids: Sequence[int] | None = None, options: Sequence[int] | None = None):
+    def __cinit__(
+        self, tokens: Iterable[bytes], ids: Sequence[int] | None = None, options: Sequence[int] | None = None,
+        words: bytes | None = None,
+    ):
         cdef bbpe_pretoken_table table
         cdef size_t i, count
         self.tokens = tuple(tokens)
@@ -60,7 +49,7 @@ cdef class TokenMatcher:
                 self.has_options |= options[i] != 0
                 self.has_words |= (options[i] & BBPE_TOKEN_SINGLE_WORD) != 0
         if self.has_words:
-            self.words = word_characters()
+            self.words = <bytes?>words
         _fill(&table, self.tokens)
         try:
             check(bbpe_matcher_init(&self.c, &table, count))

@@ -113,8 +113,6 @@ def warm_up(tokenizer: Any) -> None:
     in_gate(_import_all)
     with suppress(ImportError, VocabularyError):  # no jinja2, or a template that is malformed
         safe_import(f"{_PACKAGE}.compat.chat").warm_up(tokenizer.spec)
-    with suppress(VocabularyError):  # from a pattern without a version
-        _ = tokenizer.unicode_version
     ids: list[int] = tokenizer.encode(_TEXT)
     tokenizer.count_tokens(_TEXT * _TIMES)
     for options in ({"allowed_special": ()}, {"allowed_special": "all"}, {"disallowed_special": "all"}):

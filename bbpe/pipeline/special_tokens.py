@@ -6,13 +6,17 @@ splitting, so no merge crosses one. Where several begin at one place the longest
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Literal, Self, TypeAlias
 
 from ..core.matcher import LSTRIP, RSTRIP, SINGLE_WORD, Policy, TokenMatcher
 from ..errors import SpecialTokenError
-from ..lazy import lazy_property, lazy_regex, safe_import
+from ..lazy import lazy_property, np, safe_import
 from ..spec.rules import Normalizer, TokenOptions
+from ..splitting.character_sets import members
+from ..splitting.unicode_16 import END_OF_UNICODE
 
 #: A policy argument: every special token, or some of them.
 Selection: TypeAlias = Literal["all"] | Collection[str]
@@ -23,11 +27,23 @@ END_OF_TEXT = ("<|endoftext|>", "<|end_of_text|>", "<｜end▁of▁sentence｜>"
 _MOST_POLICIES = 256
 #: Tokens that are found at once, at least.
 _BATCH = 1 << 16
+#: The characters of words.
+_WORD = r"\w"
 
 
 def _token_matcher(ids: Mapping[bytes, int], options: Mapping[bytes, TokenOptions]) -> TokenMatcher:
     """Return the compiled matcher of tokens with their ids and options."""
-    return TokenMatcher(ids, list(ids.values()), [_flags(options.get(token)) for token in ids] if options else None)
+    flags = [_flags(options.get(token)) for token in ids] if options else None
+    words = _word_bits() if any(each.single_word for each in options.values()) else None
+    return TokenMatcher(ids, list(ids.values()), flags, words)
+
+
+@cache
+def _word_bits() -> bytes:
+    r"""Return the characters of words as HF's `tokenizers` has them, `\w`: one bit for each code point."""
+    changes = np.zeros(END_OF_UNICODE + 1, np.uint8)
+    changes[list(members(_WORD, 0))] = 1
+    return np.packbits(np.bitwise_xor.accumulate(changes)[:-1], bitorder="little").tobytes()
 
 
 def _flags(options: TokenOptions | None) -> int:
@@ -120,9 +136,6 @@ class Matcher:
 #: Finds nothing.
 NOTHING = Matcher.of({})
 
-_WORD = r"[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}]"
-_ENDS_WITH_WORD, _STARTS_WITH_WORD = lazy_regex(rf"{_WORD}\Z"), lazy_regex(_WORD)
-
 
 class OptionMatcher(Matcher):
     """A matcher of tokens some of which take white space with them, or match single words only, as in HF.
@@ -150,7 +163,8 @@ class OptionMatcher(Matcher):
 def _touches_word(data: bytes | bytearray | memoryview, start: int, end: int) -> bool:
     before = str(data[max(0, start - 4) : start], "utf-8", "surrogateescape")
     after = str(data[end : end + 4], "utf-8", "surrogateescape")
-    return bool(_ENDS_WITH_WORD.search(before) or _STARTS_WITH_WORD.match(after))
+    near = [ord(char) for char in before[-1:] + after[:1]]
+    return any(bisect_right(members(_WORD, 0), point) & 1 for point in near)
 
 
 class SpecialTokens:

@@ -205,15 +205,12 @@ def _drops(subject: Subject) -> Iterator[Finding]:
 
 
 def _unicode(subject: Subject) -> Iterator[Finding]:
-    pattern = subject.spec.pattern
-    has_forms = any(isinstance(rule, UnicodeForm) for rule in subject.spec.rules.normalizers)
-    other = "normal forms by Unicode 9.0" if has_forms else f"known patterns by Unicode {UNICODE_VERSION}"
-    classes = pattern.unicode_version if any("\\" in step for step in pattern.steps) else None
-    if classes is None or (not has_forms and classes == UNICODE_VERSION):
+    classifies = any("\\" in step for step in subject.spec.pattern.steps)
+    if not (classifies and any(isinstance(rule, UnicodeForm) for rule in subject.spec.rules.normalizers)):
         return
     yield Finding(
         "unicode-versions", "info", 1,
-        f"characters are classified by Unicode {classes}, {other}",
+        f"characters are classified by Unicode {UNICODE_VERSION}, normal forms by Unicode 9.0",
         "Other libraries may split or normalize characters that are newer than one of the versions in another way.",
         "Pin the versions of the libraries that encode, or test the characters that matter.",
     )  # fmt: skip

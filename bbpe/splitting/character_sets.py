@@ -1,4 +1,4 @@
-r"""Sets of characters, with the members that the `regex` package gives to them, limited to Unicode 16.
+r"""Sets of characters, with the members that the `regex` package gives to them, by the properties of Unicode 16.
 
 A set is the code points at which membership changes, in ascending order: `(48, 58)` holds the ten digits.
 """
@@ -8,15 +8,27 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache, lru_cache
 
-from ..lazy import np, regex
+from ..lazy import lazy_regex, np, regex
 from ..records import dataclass
-from .unicode_16 import END_OF_UNICODE, listed, stand_ins
+from .unicode_16 import END_OF_UNICODE, listed, property_set, stand_ins
 
 CharacterSet = tuple[int, ...]
+
+
+class UnknownPropertyError(ValueError):
+    """Unicode 16 has no such property; the message names it."""
+
 
 NOTHING: CharacterSet = ()
 EVERYTHING: CharacterSet = (0, END_OF_UNICODE)
 
+
+#: Escapes that are properties, and all spellings of properties: an escape, "^", a name, and a name within colons.
+_SHORT = {"d": "nd", "w": "word", "s": "space", "h": "blank"}
+_PROPERTY = lazy_regex(
+    r"\\(?<escape>[dDwWsSh])|\\(?<escape>[pP])(?:\{(?<no>\^?)(?<name>[^{}]*)\}|(?<name>\w))"
+    r"|\[\[:(?<no>\^?)(?<posix>[^:]*):\]\]"
+)
 
 #: Below this code point each character is asked about.
 _ASKED = 0x40000
@@ -58,15 +70,48 @@ def _cased() -> str:
 def members(source: str, flags: int) -> CharacterSet:
     r"""Return the members of a property or a class of a regex, such as `\p{Lu}` or `[^a-z]`.
 
-    A class must be `is_representable`.
+    A class must be `is_representable`, and the properties in it are those of the `regex` package.
 
     >>> members(r"[0-9]", 0)
     (48, 58)
     """
+    found = None if flags & regex.ASCII else _by_table(source, ignores_case=bool(flags & regex.IGNORECASE))
+    return members_of_package(source, flags) if found is None else found
+
+
+@lru_cache(maxsize=512)
+def members_of_package(source: str, flags: int) -> CharacterSet:
+    """Return the members that the installed `regex` package has, where Unicode 16 has none for the newer characters."""
     text, starts = _asked(listed(source)), _starts()
     pattern = regex.compile(f"(?:{source})++", flags)
     changes = (at for found in pattern.finditer(text) for at in found.span())
     return tuple(at if at < _ASKED else starts[at - _ASKED] for at in changes)
+
+
+def _by_table(source: str, *, ignores_case: bool) -> CharacterSet | None:
+    r"""Return the members of a source such as `\p{...}`, `[[:...:]]` or `\w`; `None` for any other source."""
+    found = _PROPERTY.fullmatch(source)
+    if found is None:
+        return None
+    escape, name, posix = found["escape"] or "", found["name"] or "", found["posix"]
+    chosen = property_set(posix or _SHORT.get(escape.lower(), name), is_posix=posix is not None)
+    if chosen is None:
+        raise UnknownPropertyError(f"{source} is no property of Unicode 16")
+    if ignores_case:
+        one_case = ("lu", "ll", "lt"), ("upper", "lower", "upper=no", "lower=no")
+        for names, both in zip(one_case, ("lc", "cased"), strict=True):
+            if chosen in map(property_set, names):
+                chosen = property_set(both) or NOTHING
+    return complement(chosen) if escape.isupper() != bool(found["no"]) else chosen
+
+
+def spelled(chosen: CharacterSet) -> str:
+    r"""Return a set as the members of a class of a regex.
+
+    >>> spelled((48, 58))
+    '\\U00000030-\\U00000039'
+    """
+    return "".join(f"\\U{first:08X}-\\U{end - 1:08X}" for first, end in zip(chosen[::2], chosen[1::2], strict=True))
 
 
 def is_representable(chosen: CharacterSet) -> bool:

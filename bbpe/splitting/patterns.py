@@ -18,7 +18,7 @@ from typing import Any
 
 from ..core.split import UNICODE_VERSION
 from ..errors import PatternError
-from ..lazy import lazy_property, regex, safe_import
+from ..lazy import lazy_property, safe_import
 from ..records import dataclass, replace
 from .pattern_limits import check_size
 from .regexes import Regex, TimeLimit, compiled
@@ -76,14 +76,13 @@ class Pattern:
         return _INTERNAL_SCHEMES.get(self) or recognise_scheme(self.steps, self.drops_gaps)
 
     @property
-    def unicode_version(self) -> str | None:
-        """The version of Unicode that classifies characters, 16 or that of an older `regex`; `None` if it is not known.
+    def unicode_version(self) -> str:
+        """The version of Unicode that classifies characters, whatever version the `regex` package has.
 
         >>> PATTERNS["gpt2"].unicode_version
         '16.0.0'
         """
-        found = _unicode_of_regex() if self.scheme is None else UNICODE_VERSION
-        return found and min(found, UNICODE_VERSION, key=lambda version: [int(part) for part in version.split(".")])
+        return UNICODE_VERSION
 
     @lazy_property
     def _compiled(self) -> tuple[Regex, ...]:
@@ -122,17 +121,6 @@ class Pattern:
                 done = last
             if done < end and not self.drops_gaps:
                 yield done, end
-
-
-#: The versions of Unicode that a `regex` of today may have, the newest first, and a letter that each has first: one of
-#: Garay, and one of CJK Unified Ideographs Extension I.
-_FIRST_LETTERS = {"16.0.0": "\U00010d4a", "15.1.0": "\U0002ebf0"}
-
-
-def _unicode_of_regex() -> str | None:
-    # the package has no attribute with the version, and reading its description would import email, socket and more
-    is_letter = regex.compile(r"\p{L}").match
-    return next((version for version, letter in _FIRST_LETTERS.items() if is_letter(letter)), None)
 
 
 def _row(name: str, *steps: str, tail: int = 2, drops_gaps: bool = False) -> Pattern:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from ..lazy import regex
+from ..lazy import lazy_regex, regex
 from ..records import dataclass
 from .character_sets import (
     EVERYTHING,
@@ -20,7 +20,9 @@ from .character_sets import (
     folded,
     is_representable,
     members,
+    members_of_package,
     single,
+    spelled,
     union,
 )
 
@@ -90,6 +92,7 @@ NEWLINE: CharacterSet = single(10)
 _NOTHING = Sequence(())
 _FLAGS = frozenset("imsua")
 _CONTROLS = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
+_NAMES_A_SET = lazy_regex(r"\\[dDwWsShpP]|\[:")
 _HEX = {"x": 2, "u": 4, "U": 8}
 _OPERATORS: tuple[tuple[str, Callable[[int], bool]], ...] = (
     ("||", bool),
@@ -276,15 +279,10 @@ class _RegexParser:
 
     def character_class(self) -> CharacterSet:
         """Read the rest of a class after its bracket."""
-        start = self.at
         negated = self.take("^")
         chosen = self.operation(0) if self.is_new else self.plain_union()
         if not self.take("]"):
             raise UnsupportedRegexError("a class that is not closed")
-        if self.flags & regex.IGNORECASE:
-            if not is_representable(chosen):
-                raise UnsupportedRegexError("ignored case for characters of the planes 4 to 16")
-            return members("[" + self.source[start : self.at], self.flags)
         return complement(chosen) if negated else chosen
 
     def operation(self, level: int) -> CharacterSet:
@@ -312,16 +310,21 @@ class _RegexParser:
             return first
         before = self.at
         if not self.take("-"):
-            return single(ord(first))
+            return self.literal(first)
         if (self.is_new and self.take("-")) or self.source.startswith("]", self.at):
             self.at = before
-            return single(ord(first))
+            return self.literal(first)
         last = self.member()
         if not isinstance(last, str):
-            return union((single(ord(first)), single(ord("-")), last))
+            return union((self.literal(first), single(ord("-")), last))
         if last < first:
             raise UnsupportedRegexError("a range whose end is below its beginning")
-        return single(ord(first), ord(last))
+        chosen = single(ord(first), ord(last))
+        if not self.flags & regex.IGNORECASE:
+            return chosen
+        if not is_representable(chosen):
+            raise UnsupportedRegexError("ignored case for characters of the planes 4 to 16")
+        return members(f"[{spelled(chosen)}]", self.flags)
 
     def member(self) -> CharacterSet | str:
         if self.match(r"\[:\^?[\w \-=.&]*:\]"):
@@ -330,6 +333,63 @@ class _RegexParser:
         if char == "[" and self.is_new:
             return self.character_class()
         return self.member_escape() if char == "\\" else char
+
+
+def by_unicode_16(source: str, flags: int) -> str:
+    r"""Return a regex that matches by Unicode 16 where the installed `regex` package would not.
+
+    Properties, and classes with these, in which the two differ become lists of characters.  `flags` are those of the
+    compiled regex.  Raises `UnknownPropertyError` on a property that Unicode 16 does not have.
+    """
+    return _PropertyReader(source, flags).regex()
+
+
+class _PropertyReader(_RegexParser):
+    """Reads a regex with any constructs, and replaces sets of characters."""
+
+    def __init__(self, source: str, flags: int) -> None:
+        super().__init__(source)
+        self.flags = flags
+
+    def regex(self) -> str:
+        parts: list[str] = []
+        outside: list[int] = []
+        chosen: CharacterSet | str
+        while self.at < len(self.source):
+            start, chosen = self.at, ""
+            char = self.next()
+            if char == "[":
+                chosen = self.character_class()
+            elif char == "\\" and self.source[self.at : self.at + 1] in tuple("dDwWsShpP"):
+                chosen = self.member_escape()
+            elif char == "\\":
+                self.next()
+            elif char == "(" and self.source.startswith("?#", self.at):
+                self.at = self.source.find(")", self.at)
+            elif char == "(":
+                outside.append(self.flags)
+                if self.match(r"\?([imsuaxw]*)(?:-([imsxw]+))?([:)])"):
+                    self.set_flags(self.found[1], self.found[2] or "")
+                    if self.found[3] == ")":
+                        outside.pop()
+            elif char == ")" and outside:
+                self.flags = outside.pop()
+            elif char == "#" and self.flags & regex.VERBOSE:
+                self.match(r"[^\n]*")
+            parts.append(self.replaced(self.source[start : self.at], chosen))
+        return "".join(parts)
+
+    def set_flags(self, on: str, off: str = "") -> None:
+        for flag in on:
+            self.flags |= int(getattr(regex, flag.upper()))
+        for flag in off:
+            self.flags &= ~int(getattr(regex, flag.upper()))
+
+    def replaced(self, source: str, chosen: CharacterSet | str) -> str:
+        if not isinstance(chosen, tuple) or _NAMES_A_SET.search(source) is None:
+            return source
+        flags = self.flags & (regex.IGNORECASE | regex.ASCII | regex.V0 | regex.V1)
+        return source if members_of_package(source, int(flags)) == chosen else f"(?-i:[{spelled(chosen)}])"
 
 
 def _looked(node: Node, *, behind: bool, negative: bool) -> Node:

@@ -16,11 +16,11 @@ from operator import methodcaller
 from typing import Any, NoReturn
 
 from ..errors import PatternError
-from ..lazy import lazy_property, regex
+from ..lazy import lazy_property, lazy_re, regex, safe_import
 from ..records import dataclass
 from ..text import bytes_to_alphabet
 from .pattern_limits import check_constructs, check_size, safe_length, uses_group_numbers
-from .unicode_16 import as_of_16
+from .unicode_16 import as_of_16, property_set
 
 Span = tuple[int, int]
 
@@ -31,6 +31,7 @@ _BATCH = 64
 #: The most matches that the compiled pipeline gets at once.
 _MATCHES = 1 << 14
 _SPAN: Callable[[regex.Match[str]], Span] = methodcaller("span")
+_NAMED = lazy_re(r"\\[pP]\{\^?([^{}]*)\}")
 _REFUSED_FLAGS = {
     "REVERSE": "(?r), which searches backwards",
     "BESTMATCH": "(?b), which looks for the best match",
@@ -67,11 +68,12 @@ class Regex:
         check_constructs(source)
         # set operations ("&&") exist only in the package's version 1 syntax
         self._version = regex.V1 if "&&" in source else regex.V0
-        self.source, self._single = source, _compile(source, self._version)
+        self.source, self._flags = source, _compile(source, self._version).flags
         for flag, name in _REFUSED_FLAGS.items():
-            if self._single.flags & getattr(regex, flag):
+            if self._flags & getattr(regex, flag):
                 raise PatternError(f"pattern {source!r} has the flag {name}; expected a regex without this flag")
-        is_plain = not self._single.flags & (regex.V1 | regex.FULLCASE | regex.VERBOSE)
+        _check_properties(source)
+        is_plain = not self._flags & (regex.V1 | regex.FULLCASE | regex.VERBOSE)
         self._safe_length = safe_length(source) if is_plain else -1
 
     def find(self, text: str, limit: TimeLimit | None = None) -> Iterator[Span]:
@@ -158,13 +160,30 @@ class Regex:
                 return
 
     @lazy_property
+    def _of_16(self) -> str:
+        """The source by Unicode 16, in the syntax of the same version."""
+        safe_import("bbpe.splitting.regex_syntax")
+        from .regex_syntax import UnsupportedRegexError, by_unicode_16
+
+        try:
+            return by_unicode_16(self.source, self._flags)
+        except UnsupportedRegexError as problem:
+            raise PatternError(
+                f"pattern {self.source!r} has {problem}, and bbpe cannot limit it to Unicode 16; expected it without"
+            ) from None
+
+    @lazy_property
+    def _single(self) -> regex.Pattern[str]:
+        return _compile(self._of_16, self._version)
+
+    @lazy_property
     def _batched(self) -> regex.Pattern[str] | None:
         """A regex with up to 64 matches as captures of one group; `None` if the group would change the regex."""
         if uses_group_numbers(self.source):
             return None
-        end = "\n" if self._single.flags & regex.VERBOSE else ""  # ends a comment at the end of the source
+        end = "\n" if self._flags & regex.VERBOSE else ""  # ends a comment at the end of the source
         try:
-            return regex.compile(rf"(?>(?s:.)*?({self.source}{end})){{1,{_BATCH}}}+", self._version)
+            return regex.compile(rf"(?>(?s:.)*?({self._of_16}{end})){{1,{_BATCH}}}+", self._version)
         except regex.error:  # the source does not compile within a group
             return None
 
@@ -221,6 +240,15 @@ def compiled(source: str) -> Regex:
     [(1, 2), (3, 4)]
     """
     return Regex(source)
+
+
+def _check_properties(source: str) -> None:
+    for found in _NAMED.finditer(source):
+        if property_set(found[1]) is None:
+            raise PatternError(
+                f"pattern {source!r} has {found[0]} at character {found.start()}, which is no property of Unicode 16; "
+                "expected one by which bbpe, tiktoken and `tokenizers` classify characters"
+            )
 
 
 def _compile(source: str, flags: int) -> regex.Pattern[str]:

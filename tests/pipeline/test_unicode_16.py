@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
+from bisect import bisect_right
 from pathlib import Path
 from typing import Any
 
 import pytest
+import regex
 from characters import CHARACTERS, SAMPLED
 
 import bbpe
 from bbpe.core.automaton import Automaton
+from bbpe.errors import PatternError
 from bbpe.splitting.automaton import automaton_of
-from bbpe.splitting.character_sets import folded, members
+from bbpe.splitting.character_sets import CharacterSet, combined, folded, members
+from bbpe.splitting.regex_syntax import OneCharacter, parse_regex
 from bbpe.splitting.regexes import compiled
-from bbpe.splitting.unicode_16 import UNASSIGNED, as_of_16, listed, stand_ins
+from bbpe.splitting.unicode_16 import END_OF_UNICODE, FIRST_UNASSIGNED, as_of_16, listed, property_set, stand_ins
 
 SPLITS = [r"\w+", r"\s", r"[^\s\p{L}\p{N}]+|\p{L}+", r"\d", r"\p{Lu}", r"[\p{P}\p{S}]", "[[:punct:]]", "[[:alpha:]]"]
 RULES: list[dict[str, Any]] = [
@@ -70,7 +77,7 @@ def test_newer_characters_are_not_assigned() -> None:
         assert not list(compiled(r"[\p{L}\p{M}\p{N}\p{S}]|\w").spans(char))
         assert list(compiled(r"\p{Cn}").spans(char)) == [(0, 1)]
     assert "\ua7cf" not in {chr(point) for point in folded("\ua7ce", 2)[1:-1]}
-    assert members(r"\p{Cn}", 0)[0] == UNASSIGNED[0] == 0x378
+    assert members(r"\p{Cn}", 0)[0] == FIRST_UNASSIGNED
 
 
 def test_characters_that_a_regex_lists_stand_for_themselves() -> None:
@@ -78,3 +85,105 @@ def test_characters_that_a_regex_lists_stand_for_themselves() -> None:
     assert listed("\ua7ce") == listed(r"\ua7ce") == (0xA7CE, 0xA7CF)
     assert as_of_16("\ua7ce\ua7cf", "\ua7ce")[0] == "\ua7ce"
     assert as_of_16("plain \u4e2d", r"\w") == "plain \u4e2d"
+
+
+#: All that a text may have, of the planes that are in use.
+EVERY = [*range(0xD800), *range(0xE000, 0x40000)]
+#: Where a set may end without a reason.
+_GAPS = (0xD800, 0xE000, 0x40000)
+#: Properties of characters of Unicode 16 that changed in Unicode 17 or 18, and spellings of sets with them.
+CHANGED = [
+    *(rf"\p{{{name}}}" for name in "Ll Lo LC Cased Lowercase Dia ExtPict CWU CWT CWCM LB=AL BC=NSM".split()),
+    *(rf"\p{{{name}}}" for name in "InCB=Linker GCB=PP WB=LE SB=Lo scx=Tirh nv=1/2 NumericType=Numeric".split()),
+    r"\P{Ll}", r"[\p{Lu}\p{Lo}]", r"[^\p{Extended_Pictographic}a]", r"(?i)\p{Lu}", r"(?i)[\p{Lower}x]", "[[:lower:]]",
+]  # fmt: skip
+
+
+def every_property(step: int) -> list[str]:
+    """Regexes of all values of all properties that the package knows, by the first name of each."""
+    found: dict[tuple[int, int], str] = {}
+    for name, (number, values) in sorted(regex._regex_core.PROPERTIES.items()):
+        for value, code in sorted(values.items()):
+            if property_set(f"{name}={value}") is not None:
+                found.setdefault((number, code), rf"\p{{{name}={value}}}")
+    return sorted(found.values())[::step]
+
+
+def found_by_package(source: str) -> CharacterSet:
+    """The set of a regex of one character, as bbpe has the `regex` package find it in all characters."""
+    text = "".join(map(chr, EVERY))
+    found = [point for span in compiled(f"(?:{source})++").find(text) for point in span]
+    points = tuple(point + 0x800 * (point >= 0xD800) for point in found)
+    return tuple(point for point in points if point not in _GAPS)
+
+
+def listed_in_tables(source: str) -> CharacterSet:
+    """The same by our tables alone."""
+    tree = parse_regex(source)
+    assert isinstance(tree, OneCharacter)
+    points = combined((tree.chosen, (0xD800, 0xE000, 0x40000, END_OF_UNICODE)), lambda inside: inside == 1)
+    return tuple(point for point in points if point not in _GAPS)
+
+
+@pytest.mark.parametrize("step", [101, pytest.param(1, marks=pytest.mark.full)])
+def test_properties_are_those_of_16_for_the_package_too(step: int) -> None:
+    sources = [*CHANGED, *every_property(step)]
+    assert len(sources) > 1300 // step
+    for source in sources:
+        if source.startswith((r"\p{BLK", r"\p{BLOCK")):
+            continue  # a block may have no unassigned character left that could take the place of newer ones
+        assert found_by_package(source) == listed_in_tables(source), source
+
+
+@pytest.mark.parametrize("source", CHANGED[:6])
+def test_changed_properties_as_in_tokenizers_and_tiktoken(source: str) -> None:
+    tokenizers, tiktoken = pytest.importorskip("tokenizers"), pytest.importorskip("tiktoken")
+    name = {r"\p{Dia}": r"\p{Diacritic}", r"\p{ExtPict}": r"\p{Extended_Pictographic}"}.get(source, source)
+    text = "".join(f"{chr(point)}." for point in EVERY if point < 0x20000)
+    expected = listed_in_tables(source)
+    inside = [ord(char) for char in text[::2] if bisect_right(expected, ord(char)) & 1]
+    if name != r"\p{Cased}":  # Oniguruma's table of it is older
+        cut = tokenizers.pre_tokenizers.Split(tokenizers.Regex(rf"[^{name}]+"), "removed")
+        assert [ord(char) for part, _ in cut.pre_tokenize_str(text) for char in part] == inside
+    bytes_only = {bytes([byte]): byte for byte in range(256)}
+    peer = tiktoken.Encoding("x", pat_str=name, mergeable_ranks=bytes_only, special_tokens={})
+    assert peer.decode(peer.encode_ordinary(text)) == "".join(map(chr, inside))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("version", ["2024.9.11", "2025.11.3", "2026.11.19"])
+def test_any_version_of_the_package_finds_the_same(version: str, tmp_path: Path) -> None:
+    """Versions with Unicode 16, 17 and 18, from the package index."""
+    pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", str(tmp_path), f"regex=={version}"]
+    subprocess.run(pip, check=True)
+    here = Path(__file__).parent
+    paths = [str(path) for path in (tmp_path, Path(bbpe.__file__).parents[1], here.parent / "support", here)]
+    command = (
+        "import test_unicode_16 as t; t.test_properties_are_those_of_16_for_the_package_too(1); print(t.regex.__file__)"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+    done = subprocess.run([sys.executable, "-c", command], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(str(tmp_path))
+
+
+def test_what_unicode_16_does_not_have_is_refused() -> None:
+    # an older package refuses them itself
+    for source in (r"\p{Script=Sidetic}", r"[\p{InJurchen}a]", r"\P{LB=HH}"):
+        with pytest.raises(PatternError, match=r"no property of Unicode 16|not a valid regex: unknown prop"):
+            bbpe.split("a", source)
+
+
+@pytest.mark.parametrize(
+    ("source", "text", "expected"),
+    [
+        (r"(?<=ab)\p{Ll}+|x", "ab\u0295\u0295A", ["ab", "\u0295\u0295", "A"]),
+        (r"(a)\1[^\p{Lo}b]", "aa\u0295aab", ["aa\u0295", "aab"]),
+        (r"(?x) (?=aa) . [\p{Ll} b]+ # [ the end", "aa\u0295 aA", ["aa\u0295 a", "A"]),
+        (r"(?#[)(?<=xx)(?i:\p{Lt}+)\P{Lo}", "xx\u0295\u0295 ", ["xx", "\u0295\u0295 "]),
+        (r"(?<=ab)[\p{L}&&[^\p{Lo}]]+", "ab\u0295\u0295A", ["ab", "\u0295\u0295A"]),
+    ],
+)
+def test_regexes_without_an_automaton(source: str, text: str, expected: list[str]) -> None:
+    assert automaton_of(source).tables is None
+    assert bbpe.split(text, source) == expected

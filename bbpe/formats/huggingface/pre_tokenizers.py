@@ -246,7 +246,7 @@ def write_pre_tokenizer(spec: TokenizerSpec) -> dict[str, Any] | None:
     rules = spec.rules.pre_tokenizers or _as_rules(spec)
     rules = rules[:-1] if rules[-1:] == (ByteAlphabet(),) else rules  # which follows from the model
     parts = [_written(rule) for rule in rules]
-    if isinstance(rules[-1] if rules else None, ByteLevel) and spec.pattern.unicode_version is not None:
+    if isinstance(rules[-1] if rules else None, ByteLevel):
         # HF ignores unknown fields of this component, but not of others
         parts[-1]["unicode_version"] = spec.pattern.unicode_version
     if len(parts) < 2:
