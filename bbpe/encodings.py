@@ -12,7 +12,7 @@ from .published.names import name_for_model, plugin_constructors
 from .published.table import ALIASES, DISTRIBUTIONS, PUBLISHED, Published
 from .records import kind, replace
 from .spec.rules import UnicodeForm
-from .spec.spec import TextRules
+from .spec.spec import TextRules, make_spec, vocab_of_ranks
 from .tables.sources import key_of_published
 from .tables.store import stored
 from .tokenizer import Tokenizer
@@ -68,8 +68,12 @@ def tokenizer_of_ranks(
     explicit_n_vocab: int | None = None,
 ) -> Tokenizer:  # fmt: skip
     """Return the tokenizer of the arguments of tiktoken's `Encoding`; `VocabularyError` when they do not fit."""
-    # as one regex of several, it is not the name of a pattern
-    made = Tokenizer.from_ranks(mergeable_ranks, pattern=[pat_str], special_tokens=special_tokens, name=name)
+    safe_import("bbpe.splitting.fancy_regex")
+    from .splitting.fancy_regex import tiktoken_pattern
+
+    vocab, pattern = vocab_of_ranks(mergeable_ranks), tiktoken_pattern(pat_str)
+    spec = make_spec(vocab, None, pattern=pattern, special_tokens=special_tokens, whole_pretokens=True, name=name)
+    made = Tokenizer(spec)
     found = len(mergeable_ranks) + len(special_tokens)
     if explicit_n_vocab and (found, made.vocab_size) != (explicit_n_vocab, explicit_n_vocab):
         raise VocabularyError(

@@ -306,6 +306,7 @@ TABLE |= {
         KeyError=[lambda: TIKTOKEN.decode([9999])], OverflowError=[lambda: TIKTOKEN.decode([-1])]),
     f"{TIK}.encode ValueError": [lambda: TIKTOKEN.encode(TEXT)],
     f"{TIK}.encode_to_numpy UnicodeEncodeError": [lambda: TIKTOKEN.encode_to_numpy("\ud800")],
+    f"{TIK}.encode_with_unstable UnicodeEncodeError": [lambda: TIKTOKEN.encode_with_unstable("\ud800")],
     **kinds(f"{TIK}.encode_ordinary_batch", TIKTOKEN.encode_ordinary_batch, TypeError=[
         {"text": [5]}, lambda: TIKTOKEN.encode_ordinary_batch(arrow(["a", None]))]),
     **kinds(f"{TIK}.encode_batch", TIKTOKEN.encode_batch, ValueError={"text": [TEXT]}, TypeError=[

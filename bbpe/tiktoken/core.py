@@ -40,13 +40,13 @@ ENCODING_CONSTRUCTORS: dict[str, Callable[[], dict[str, Any]]] = {}
 class Encoding:
     r"""A tokenizer with the interface of `tiktoken.Encoding`; `Tokenizer.as_tiktoken` and `get_encoding` make one, too.
 
-    It differs from tiktoken in four points: `encode_to_numpy` accepts lone surrogates, as `encode` does; of special
-    tokens that begin at the same position the longest matches; the array of `encode_to_numpy` is writable; and `True`
-    and `False` are not ids.
+    The regex is read as tiktoken reads it; text that no match covers is dropped. The guide on migrating lists where the
+    two differ: of special tokens that begin at the same position the longest matches; the array of `encode_to_numpy` is
+    writable; bytes, `True` and `False` are not ids.
 
     Args:
         name: The name.
-        pat_str: The regex that splits texts.
+        pat_str: The regex that splits texts, in tiktoken's dialect.
         mergeable_ranks: The bytes of ordinary tokens to their ranks, which are the ids and the priorities of merges.
         special_tokens: Special tokens to their ids.
         explicit_n_vocab: The number of tokens, which is checked, with the highest id; None checks nothing.
@@ -235,8 +235,12 @@ class Encoding:
 
         Returns:
             The ids that no continuation can change, and possible sequences of ids that begin with the rest of the text.
+
+        Raises:
+            UnicodeEncodeError: The text has a surrogate, for which `encode` takes U+FFFD.
         """
         matcher = self._policy(text, allowed_special, disallowed_special)
+        text.encode()
         stable, completions = self._unstable.complete(text, matcher)
         return stable, [list(ids) for ids in completions]
 

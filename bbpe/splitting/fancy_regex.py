@@ -1,0 +1,261 @@
+r"""Translate regexes of fancy-regex, the dialect of tiktoken's `pat_str`, into the dialect of the `regex` package.
+
+Regexes such as the published ones mean the same in both and stay as they are.  Elsewhere sets of characters become
+lists, and options are applied: `\h` is a hexadecimal digit, POSIX brackets are ASCII, `$` is the end of the text alone,
+and U+0130 equals no other letter.  Constructs without a translation are refused by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..errors import PatternError
+from ..lazy import lazy_regex, regex
+from .character_sets import (
+    NOTHING,
+    CharacterSet,
+    UnknownPropertyError,
+    combined,
+    complement,
+    is_representable,
+    members,
+    single,
+    spelled,
+    union,
+)
+from .patterns import Pattern, recognise
+from .regex_syntax import UnsupportedRegexError, _RegexParser
+
+_ESCAPE = r"\\(?:[pP](?:\{\^?\w+\}|[A-Z])|[dDwWsSntrf]|[^\w<>\s])"
+_ITEMS = rf"\^?+(?!\])(?:{_ESCAPE}|[^\[\]\\&~-]|([&~-])(?!\1))+"
+_AGREED = lazy_regex(
+    rf"""(?x)(?: {_ESCAPE} | \[{_ITEMS}\] | \[(?!\^)(?:{_ESCAPE})+&&\[\^(?:{_ESCAPE})+\]\]
+    | \((?!\?) | \(\?(?: [:>=!] | <[=!] ) | [).^|]
+    | \(\?i:(?:'?(?:[A-HJ-Za-hj-z]|\[[A-HJ-Za-hj-z]+\])+\|?)+\)
+    | (?:[?*+]|\{{\d+(?:,\d*)?\}})[?+]?+(?![?*+{{]) | (?<=\\s[+*]\+)\$
+    | [^\\\[\](){{}}.*+?^$|]
+    )*+"""
+)
+_OPERATORS: dict[str, Callable[[int], bool]] = {
+    "&&": lambda inside: inside == 3, "--": lambda inside: inside == 1, "~~": lambda inside: inside in (1, 2),
+}  # fmt: skip
+_HEX = (48, 58, 65, 71, 97, 103)
+_LETTERS = (65, 91, 97, 123)
+#: The members of POSIX brackets.
+_POSIX: dict[str, CharacterSet] = {
+    "alnum": (48, 58, *_LETTERS), "alpha": _LETTERS, "ascii": (0, 128), "blank": (9, 10, 32, 33),
+    "cntrl": (0, 32, 127, 128), "digit": (48, 58), "graph": (33, 127), "lower": (97, 123), "print": (32, 127),
+    "punct": (33, 48, 58, 65, 91, 97, 123, 127), "space": (9, 14, 32, 33), "upper": (65, 91),
+    "word": (48, 58, 65, 91, 95, 96, 97, 123), "xdigit": _HEX,
+}  # fmt: skip
+_CONTROLS = {"a": "\a", "e": "\x1b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
+_END = r"(?![\s\S])"
+_BORDERS = {
+    "A": r"(?<![\s\S])", "z": _END, "Z": rf"(?=\n*{_END})", "b": r"\b", "B": r"\B", "G": r"\G",
+    "<": r"(?<!\w)(?=\w)", "b{start}": r"(?<!\w)(?=\w)", ">": r"(?<=\w)(?!\w)", "b{end}": r"(?<=\w)(?!\w)",
+    "R": r"(?>\r\n|[\n\x0b\f\r\x85\u2028\u2029])",
+}  # fmt: skip
+#: U+0130 and U+0131, which the `regex` package takes for the letter i where case is ignored.
+_TURKIC = (0x130, 0x132)
+_CASE, _DOT, _LINES, _LAZY, _SPACED = "i", "s", "m", "U", "x"
+
+
+def from_fancy_regex(source: str) -> str:
+    r"""Return a regex of fancy-regex in the dialect of the `regex` package; raises `PatternError`.
+
+    >>> from_fancy_regex(r"\p{L}+|\s++$"), from_fancy_regex(r"[[:digit:]]+|a$")
+    ('\\p{L}+|\\s++$', '[\\U00000030-\\U00000039]+|a(?![\\s\\S])')
+    """
+    if _AGREED.fullmatch(source) is not None:
+        return source
+    reader = _FancyReader(source)
+    try:
+        return reader.regex()
+    except (UnsupportedRegexError, UnknownPropertyError) as problem:
+        raise PatternError(
+            f"pattern {source!r} has {problem}, before character {reader.at}, which bbpe does not translate from "
+            "tiktoken's regexes; expected it without, or get_pattern's dialect in bbpe.Tokenizer.from_ranks"
+        ) from None
+
+
+def tiktoken_pattern(source: str) -> Pattern:
+    r"""Return the pattern of tiktoken's `pat_str`, which drops text that no match covers; raises `PatternError`.
+
+    >>> tiktoken_pattern(r"\w+").drops_gaps
+    True
+    """
+    pattern = recognise((from_fancy_regex(source),))
+    return pattern if pattern.scheme is not None else Pattern(None, pattern.steps, drops_gaps=True)
+
+
+class _FancyReader(_RegexParser):
+    """Reads a regex and writes it anew, without options."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__(source)
+        self.is_new, self.on = True, ""
+
+    def regex(self) -> str:
+        parts: list[str] = []
+        outside: list[str] = []
+        while self.at < len(self.source):
+            if _SPACED in self.on and self.match(r"\s+|#[^\n]*"):
+                continue
+            char = self.next()
+            if char == "(":
+                outside.append(self.on)
+                parts.append(self.opened())
+                if not parts[-1]:  # options up to the end of the group
+                    outside.pop()
+            elif char == ")":
+                self.on = outside.pop() if outside else self.on
+                parts.append(char)
+            elif char == "|" or (char in "?*+{" and (repeat := self.repeat(char))):
+                parts.append(char if char == "|" else repeat)
+            else:
+                parts.append(self.one(char))
+        return "".join(parts)
+
+    def opened(self) -> str:
+        """Read the rest of the beginning of a group."""
+        if self.match(r"\?#[^)]*"):
+            self.next()
+            return ""
+        if self.match(r"\?([imsxuUR]*)(?:-([imsxuUR]+))?([:)])"):
+            on, off = self.found[1], self.found[2] or ""
+            if "R" in on or "u" in off:
+                raise UnsupportedRegexError(f"the options {on + off!r}")
+            self.on = "".join(set(self.on + on) - set(off))
+            return "(?:" if self.found[3] == ":" else ""
+        if self.match(r"\?(?:[=!>]|<[=!]|P?<\w+>|\(\d+\)|\(<\w+>\))|(?!\?|\*)"):
+            return "(" + str(self.found[0]).replace("(<", "(").replace(">)", ")")
+        raise UnsupportedRegexError(f"a group that begins with '({self.source[self.at : self.at + 3]}'")
+
+    def repeat(self, char: str) -> str:
+        """Read the rest of a quantifier; the result is empty at a brace that is none."""
+        if char == "{":
+            if not self.match(r"(\d*)(?:(,)(\d*))?\}") or not (self.found[1] or self.found[3]):
+                return ""
+            char = f"{{{self.found[1] or 0}{self.found[2] or ''}{self.found[3] or ''}}}"
+        kind = self.found[0] if self.match("[?+]") else ""
+        if _LAZY in self.on and kind != "+":
+            kind = "" if kind else "?"
+        if self.match(r"[?*+]|\{\d"):
+            raise UnsupportedRegexError("a quantifier after a quantifier")
+        return char + kind
+
+    def one(self, char: str) -> str:
+        """Read the rest of what matches a character, or the place between two."""
+        start = self.at - 1
+        if char == "[":
+            return self.written(self.character_class(), start)
+        if char == ".":
+            return r"[\s\S]" if _DOT in self.on else r"[^\n]"
+        if char in "^$" and _LINES in self.on:
+            return r"(?<![^\n])" if char == "^" else r"(?![^\n])"
+        if char in "^$":
+            return r"(?<![\s\S])" if char == "^" else _END
+        if char == "\\":
+            if self.match(r"b\{(?:start|end)\}|[AzZbBG<>R](?!\{)"):
+                return _BORDERS[self.found[0]]
+            if self.match(r"k<(\w+)>|k'(\w+)'|([1-9]\d*)"):
+                if _CASE in self.on:
+                    raise UnsupportedRegexError("a back reference that ignores case")
+                name = self.found[1] or self.found[2] or self.found[3]
+                return rf"(?:\{name})" if name.isdigit() else f"(?P={name})"
+            found = self.member_escape()
+            return self.written(self.literal(found) if isinstance(found, str) else self.folded_set(found), start)
+        return self.written(self.literal(char), start)
+
+    def written(self, chosen: CharacterSet, start: int) -> str:
+        source = self.source[start : self.at]
+        if _CASE not in self.on and _SPACED not in self.on and _AGREED.fullmatch(source) is not None:
+            return source
+        if len(chosen) == 2 and chosen[1] == chosen[0] + 1 and chr(chosen[0]).isalnum():
+            return chr(chosen[0])
+        return f"[{spelled(chosen)}]" if chosen else r"[^\s\S]"
+
+    # -- sets --------------------------------------------------------------------------------------------------
+
+    def literal(self, char: str) -> CharacterSet:
+        return self.closed(single(ord(char)))
+
+    def closed(self, chosen: CharacterSet) -> CharacterSet:
+        """Return a set with all that equals one of it by simple case folding, where case is ignored."""
+        if _CASE not in self.on:
+            return chosen
+        plain = combined((chosen, _TURKIC), lambda inside: inside == 1)
+        if not is_representable(plain):
+            raise UnsupportedRegexError("ignored case for characters of the planes 4 to 16")
+        found = members(f"[{spelled(plain)}]", int(regex.IGNORECASE | regex.V0)) if plain else NOTHING
+        both = combined((found, _TURKIC), lambda inside: inside == 1)
+        return union((both, combined((chosen, _TURKIC), lambda inside: inside == 3)))
+
+    def folded_set(self, chosen: CharacterSet) -> CharacterSet:
+        if self.closed(chosen) != chosen:
+            raise UnsupportedRegexError("a property of letters that ignores case")
+        return chosen
+
+    def member_escape(self) -> CharacterSet | str:
+        if self.match(r"[dDwWsS]|[pP](?:\{\^?[^{}]*\}|\w)"):
+            return self.named(self.found[0])
+        if self.match("[hHNO]"):
+            chosen = {"H": _HEX, "N": single(10), "O": NOTHING, "h": complement(_HEX)}[self.found[0]]
+            return complement(chosen)
+        if self.match(r"x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|[xuU]\{([0-9A-Fa-f]{1,6})\}"):
+            return chr(int(next(filter(None, self.found.groups())), 16))
+        if self.match("[aefnrtv]"):
+            return _CONTROLS[self.found[0]]
+        if self.match(r"[^a-zA-Z0-9]"):
+            return str(self.found[0])
+        raise UnsupportedRegexError(rf"the escape \{self.source[self.at : self.at + 1]}")
+
+    def named(self, escape: str) -> CharacterSet:
+        age = regex.fullmatch(r"[pP]\{(?i:age)[=:].*", escape)
+        if age is not None or escape[2:-1].lower().startswith("in"):
+            raise UnsupportedRegexError(f"the property \\{escape}")
+        return members("\\" + escape, 0)
+
+    def character_class(self) -> CharacterSet:
+        negated = self.take("^")
+        chosen = self.operand(first=True)
+        while (keep := _OPERATORS.get(self.source[self.at : self.at + 2])) is not None:
+            self.at += 2
+            chosen = combined((chosen, self.operand()), keep)
+        if not self.take("]"):
+            raise UnsupportedRegexError("a class that is not closed")
+        return complement(chosen) if negated else chosen
+
+    def operand(self, *, first: bool = False) -> CharacterSet:
+        """Read the union of members up to an operator, or the end of a class."""
+        sets = [self.literal("-") for _ in iter(lambda: first and self.take("-"), False)]
+        if first and not sets and self.take("]"):
+            sets.append(self.literal("]"))
+        while not self.source.startswith("]", self.at) and self.source[self.at : self.at + 2] not in _OPERATORS:
+            if _SPACED in self.on and self.match(r"\s+|#[^\n]*"):
+                continue
+            sets.append(self.members())
+        return union(sets) if sets else NOTHING
+
+    def members(self) -> CharacterSet:
+        if self.match(rf"\[:(\^?)({'|'.join(_POSIX)}):\]"):
+            chosen = self.closed(_POSIX[self.found[2]])
+            return complement(chosen) if self.found[1] else chosen
+        if self.take("["):
+            return self.character_class()
+        first = self.character()
+        if not isinstance(first, str):
+            return self.folded_set(first)
+        if not self.source.startswith("-", self.at) or self.source[self.at + 1 : self.at + 2] in ("-", "]"):
+            return self.literal(first)
+        self.at += 1
+        last = self.character()
+        if not isinstance(last, str) or last < first:
+            raise UnsupportedRegexError("a range without a valid end")
+        return self.closed(single(ord(first), ord(last)))
+
+    def character(self) -> CharacterSet | str:
+        char = self.next()
+        if char != "\\":
+            return char
+        return "\b" if self.take("b") else self.member_escape()

@@ -1,0 +1,140 @@
+"""Regexes of tiktoken's `pat_str` mean what they mean there, or are refused by name."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+import bbpe.tiktoken
+from bbpe.errors import PatternError
+from bbpe.splitting.fancy_regex import from_fancy_regex, tiktoken_pattern
+from bbpe.splitting.patterns import PATTERNS
+
+#: Regexes, texts, and the matches that tiktoken 0.14.0 finds; it drops the rest.
+KNOWN: list[tuple[str, str, list[str]]] = [
+    (r"\h+|.", "fa z\n", ["fa", " ", "z"]),
+    (r"[\h]+", "x09aF", ["09aF"]),
+    (r"\H+", "fa zZ", [" zZ"]),
+    (r"[[:alpha:]]+", "a\u00e9b", ["a", "b"]),
+    (r"[[:^alpha:]]+", "a\u00e9\u00ea1", ["\u00e9\u00ea1"]),
+    (r"[[:punct:]x]+", "!x\u2014", ["!x"]),
+    (r"[[:foo:]]+", "foo:x", ["foo:"]),
+    (r"\N+", "a\r\nb", ["a\r", "b"]),
+    (r"\O+", "a\nb", ["a\nb"]),
+    (r"\x{41}\u0042\u{43}\U00000044\x45\e", "ABCDE\x1b", ["ABCDE\x1b"]),
+    (r"(?P<n>a)b\k<n>|(c)\2", "aba cc", ["aba", "cc"]),
+    (r"(?i)i+|\u0130", "iI\u0130\u0131", ["iI", "\u0130"]),
+    (r"(?i)[h-j]+", "iI\u0130\u0131", ["iI"]),
+    (r"(?i)kS", "\u212a\u017f", ["\u212a\u017f"]),
+    (r"(?i)[^a]+(?-i)A?", "bAB", ["bA", "B"]),
+    (r"a$|b", "a\n", []),
+    (r"a\Z|\n", "a\n\n", ["a", "\n", "\n"]),
+    (r"(?m)^a$", "a\na", ["a", "a"]),
+    (r"(?U)a+|b+?", "aabb", ["a", "a", "bb"]),
+    (r"(?x) a b # [c]", "abc", ["ab"]),
+    (r"(?s).(?-s:.)", "\na\n\n", ["\na"]),
+    (r"\R|\w+", "a\r\n\nb", ["a", "\r\n", "\n", "b"]),
+    (r"\<\w|\w\>", "abc d", ["a", "c", "d"]),
+    (r"a{,2}b|\{", "aab{", ["aab", "{"]),
+    (r"[a-z&&[^b]--c]+", "abcd", ["a", "d"]),
+    (r"[\p{L}~~a]+", "ab", ["b"]),
+    (r"[]a]+|[^]a]", "a]b", ["a]", "b"]),
+    (r"(?(1)a|b)", "", []),
+    (r"(a)?(?(1)b|c)", "ab c", ["ab", "c"]),
+    (r"\p{L}{2}", "abc d", ["ab"]),
+]
+REFUSED = [
+    (r"a\Kb", r"the escape \K"),
+    (r"\p{Age=5.0}", r"the property \p{Age=5.0}"),
+    (r"(?i)\p{Lu}", "a property of letters that ignores case"),
+    (r"(?R)a", "the options 'R'"),
+    (r"(?~a)", "a group that begins with '(?~a'"),
+    (r"(?i)(a)\1", "a back reference that ignores case"),
+    (r"\g<1>", r"the escape \g"),
+    (r"\p{gc!=Lu}", "no property"),
+]
+
+
+def matches(pattern: str, text: str) -> list[str]:
+    return list(tiktoken_pattern(pattern).split(text))
+
+
+@pytest.mark.parametrize(("pattern", "text", "expected"), [row for row in KNOWN if row[0] != "(?(1)a|b)"])
+def test_known_matches(pattern: str, text: str, expected: list[str]) -> None:
+    assert matches(pattern, text) == expected
+
+
+@pytest.mark.parametrize(("pattern", "problem"), REFUSED)
+def test_what_is_not_translated_is_named(pattern: str, problem: str) -> None:
+    with pytest.raises(PatternError) as caught:
+        bbpe.tiktoken.Encoding("x", pat_str=pattern, mergeable_ranks={}, special_tokens={})
+    assert problem in str(caught.value)
+
+
+@pytest.mark.parametrize("name", [name for name in PATTERNS if PATTERNS[name].steps and name != "clip"])
+def test_published_patterns_stay_as_they_are(name: str) -> None:
+    for step in PATTERNS[name].steps:
+        assert from_fancy_regex(step) == step
+
+
+# -- as in tiktoken ------------------------------------------------------------------------------------------
+
+SETS = r"""
+\p{L} \p{Lu} \P{L} \p{N} \s \S \w \W \d \D \h [\p{L}\p{M}] [^\s\p{L}\p{N}] [^\r\n\p{L}\p{N}] [a-zA-Z] \N
+[[:alpha:]] [[:punct:]] [[:space:]] [[:^word:]] [A-Z&&[^AEIOU]] [\w--[0-9_]] [0-9a-f] [^\n] . \x{41} \u00e9
+[\u4e00-\u9fff] \p{Han} \p{Greek} a 1 ' [!-/] \e
+[\p{Ll}\p{Lo}] \p{Emoji} [-.,] [^\W\d_] \p{Script=Cyrillic} [\h\x20] \R \t
+""".split()
+FRAMES = [
+    "{}+", "{}", " ?{}+", "{}{{1,3}}", "{}+?", "{}++", "(?i:{}+)", "(?i){}", "{}+(?!{})", "(?={}){}", "(?<={}){}",
+    "{}+$", "(?:{}|{})+", "\\b{}+\\b", "(?>{}+)", "{}*{}", "(?s:.){}", "(?m:^){}", "^{}+", "'(?:{}|{})", "({})\\1",
+    "{}{{2}}",
+]  # fmt: skip
+TAILS = ["", r"\s+(?!\S)|\s+", r"\s*[\r\n]+|\s+", r"\s++$|\s", r".|\n", r"[\s\S]"]
+CHARACTERS = [*"abAEkKsSzZ019 _'!.,-/\\\n\r\t{}", "  ", "\r\n", *"éÉßſKİıiI中漢αΩдЯ٣²½ \u200d\u0301😀★ʕ\x1b\x08"]
+
+
+def random_pattern(rng: random.Random) -> str:
+    clauses = []
+    for _ in range(rng.randint(1, 4)):
+        frame = rng.choice(FRAMES)
+        clauses.append(frame.format(*rng.choices(SETS, k=2)))
+    if any("\\1" in clause for clause in clauses):
+        clauses = [next(clause for clause in clauses if "\\1" in clause)]
+    tail = rng.choice(TAILS)
+    return "|".join([*clauses, tail] if tail else clauses)
+
+
+def ids_or_error(encoding: Any, text: str) -> list[int] | None:
+    try:
+        return encoding.encode_ordinary(text)
+    except BaseException:  # its panics on empty matches are no `Exception`
+        return None
+
+
+@pytest.mark.parametrize(("patterns", "count"), [(40, 25), pytest.param(300, 2000, marks=pytest.mark.full)])
+def test_as_tiktoken(patterns: int, count: int) -> None:
+    tiktoken = pytest.importorskip("tiktoken")
+    rng = random.Random(patterns)
+    used = sorted({byte for char in CHARACTERS for byte in char.encode()})
+    tokens = [bytes((byte,)) for byte in range(256)] + [bytes((left, right)) for left in used for right in used]
+    ranks = {token: rank for rank, token in enumerate(dict.fromkeys(tokens))}
+    texts = ["".join(rng.choices(CHARACTERS, k=rng.randint(1, 12))) for _ in range(count)]
+    compared = refused = 0
+    for _ in range(patterns):
+        pattern = random_pattern(rng)
+        parts: Any = {"pat_str": pattern, "mergeable_ranks": ranks, "special_tokens": {}}
+        try:
+            theirs, ours = tiktoken.Encoding("x", **parts), bbpe.tiktoken.Encoding("x", **parts)
+        except ValueError:  # its own refusals, such as of long look-behinds, and `PatternError`
+            refused += 1
+            continue
+        for text in texts:
+            expected = ids_or_error(theirs, text)
+            if expected is not None:
+                assert ours.encode_ordinary(text) == expected, (pattern, text)
+                compared += 1
+    assert refused < patterns / 4
+    assert compared > patterns * count / 3
