@@ -70,7 +70,7 @@ def _cased() -> str:
 def members(source: str, flags: int) -> CharacterSet:
     r"""Return the members of a property or a class of a regex, such as `\p{Lu}` or `[^a-z]`.
 
-    A class must be `is_representable`, and the properties in it are those of the `regex` package.
+    The properties within a class are those of the `regex` package.
 
     >>> members(r"[0-9]", 0)
     (48, 58)
@@ -117,6 +117,12 @@ def spelled(chosen: CharacterSet) -> str:
 def is_representable(chosen: CharacterSet) -> bool:
     """Return whether `members` can find a set: it asks about few characters of the planes 4 to 16."""
     return all(point <= _ASKED or point in _starts() for point in chosen)
+
+
+def with_cases(chosen: CharacterSet, flags: int) -> CharacterSet:
+    """Return a set with all characters of which another case is in it."""
+    found = regex.findall(f"[{spelled(chosen)}]", _cased(), flags) if chosen else []
+    return union([chosen, *(single(ord(char)) for char in found)])
 
 
 @lru_cache(maxsize=512)

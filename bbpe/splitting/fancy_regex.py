@@ -17,11 +17,11 @@ from .character_sets import (
     UnknownPropertyError,
     combined,
     complement,
-    is_representable,
     members,
     single,
     spelled,
     union,
+    with_cases,
 )
 from .patterns import Pattern, recognise
 from .regex_syntax import UnsupportedRegexError, _RegexParser
@@ -185,9 +185,7 @@ class _FancyReader(_RegexParser):
         if _CASE not in self.on:
             return chosen
         plain = combined((chosen, _TURKIC), lambda inside: inside == 1)
-        if not is_representable(plain):
-            raise UnsupportedRegexError("ignored case for characters of the planes 4 to 16")
-        found = members(f"[{spelled(plain)}]", int(regex.IGNORECASE | regex.V0)) if plain else NOTHING
+        found = with_cases(plain, int(regex.IGNORECASE | regex.V0))
         both = combined((found, _TURKIC), lambda inside: inside == 1)
         return union((both, combined((chosen, _TURKIC), lambda inside: inside == 3)))
 

@@ -24,6 +24,7 @@ from .character_sets import (
     single,
     spelled,
     union,
+    with_cases,
 )
 
 
@@ -92,7 +93,7 @@ NEWLINE: CharacterSet = single(10)
 _NOTHING = Sequence(())
 _FLAGS = frozenset("imsua")
 _CONTROLS = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
-_NAMES_A_SET = lazy_regex(r"\\[dDwWsShpP]|\[:")
+_NAMED_SETS = lazy_regex(r"\\[dDwWsSh]|\\[pP](?:\{[^{}]*\}|\w)|\[:[^:]*:\]")
 _HEX = {"x": 2, "u": 4, "U": 8}
 _OPERATORS: tuple[tuple[str, Callable[[int], bool]], ...] = (
     ("||", bool),
@@ -279,11 +280,25 @@ class _RegexParser:
 
     def character_class(self) -> CharacterSet:
         """Read the rest of a class after its bracket."""
+        start = self.at
         negated = self.take("^")
         chosen = self.operation(0) if self.is_new else self.plain_union()
         if not self.take("]"):
             raise UnsupportedRegexError("a class that is not closed")
+        if self.flags & regex.IGNORECASE:
+            source = "[" + self.source[start : self.at]
+            if all(self.agrees(found[0]) for found in _NAMED_SETS.finditer(source)):
+                if is_representable(chosen):
+                    return members_of_package(source, self.flags)
+                raise UnsupportedRegexError("ignored case for characters of the planes 4 to 16")
+            # the package ignores case for a property alone as without brackets
+            chosen = chosen if _NAMED_SETS.fullmatch(source[1 + negated : -1]) else with_cases(chosen, self.flags)
         return complement(chosen) if negated else chosen
+
+    def agrees(self, named: str) -> bool:
+        """Return whether the installed package gives the members of Unicode 16 to a named set."""
+        named = f"[{named}]" if named[0] == "[" else named
+        return members(named, self.flags) == members_of_package(named, self.flags)
 
     def operation(self, level: int) -> CharacterSet:
         """Read a chain of one set operator, whose operands have the operators that bind more strongly."""
@@ -310,21 +325,16 @@ class _RegexParser:
             return first
         before = self.at
         if not self.take("-"):
-            return self.literal(first)
+            return single(ord(first))
         if (self.is_new and self.take("-")) or self.source.startswith("]", self.at):
             self.at = before
-            return self.literal(first)
+            return single(ord(first))
         last = self.member()
         if not isinstance(last, str):
-            return union((self.literal(first), single(ord("-")), last))
+            return union((single(ord(first)), single(ord("-")), last))
         if last < first:
             raise UnsupportedRegexError("a range whose end is below its beginning")
-        chosen = single(ord(first), ord(last))
-        if not self.flags & regex.IGNORECASE:
-            return chosen
-        if not is_representable(chosen):
-            raise UnsupportedRegexError("ignored case for characters of the planes 4 to 16")
-        return members(f"[{spelled(chosen)}]", self.flags)
+        return single(ord(first), ord(last))
 
     def member(self) -> CharacterSet | str:
         if self.match(r"\[:\^?[\w \-=.&]*:\]"):
@@ -386,7 +396,7 @@ class _PropertyReader(_RegexParser):
             self.flags &= ~int(getattr(regex, flag.upper()))
 
     def replaced(self, source: str, chosen: CharacterSet | str) -> str:
-        if not isinstance(chosen, tuple) or _NAMES_A_SET.search(source) is None:
+        if not isinstance(chosen, tuple) or _NAMED_SETS.search(source) is None:
             return source
         flags = self.flags & (regex.IGNORECASE | regex.ASCII | regex.V0 | regex.V1)
         return source if members_of_package(source, int(flags)) == chosen else f"(?-i:[{spelled(chosen)}])"
