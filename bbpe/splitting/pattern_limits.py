@@ -74,7 +74,6 @@ _CONSTRUCT = lazy_regex(
 )
 _REFUSED = {
     "keep": "moves the beginning of a match",
-    "anchor": "depends on where the search began",
     "list": "names a list that a pattern cannot contain",
     "version": "chooses the version of the syntax, which is 1 with && and 0 otherwise",
     "call": "calls a part of the regex recursively, without limit",
@@ -97,9 +96,12 @@ def check_constructs(source: str) -> None:
             )
 
 
-def uses_group_numbers(source: str) -> bool:
-    """Return whether a group around a regex would change it: it refers to groups by number, or has a control verb."""
-    return any(kind == "number" or token == "(*" for kind, token, _ in _constructs(source))
+def depends_on_place(source: str) -> bool:
+    r"""Return whether a regex would mean something else in a group, or after other matches of one search.
+
+    It refers to groups by number, or has a control verb or `\G`.
+    """
+    return any(kind in ("number", "anchor") or token == "(*" for kind, token, _ in _constructs(source))
 
 
 def safe_length(source: str) -> int:

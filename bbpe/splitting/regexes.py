@@ -19,7 +19,7 @@ from ..errors import PatternError
 from ..lazy import lazy_property, lazy_re, regex, safe_import
 from ..records import dataclass
 from ..text import bytes_to_alphabet
-from .pattern_limits import check_constructs, check_size, safe_length, uses_group_numbers
+from .pattern_limits import check_constructs, check_size, depends_on_place, safe_length
 from .unicode_16 import as_of_16, property_set
 
 Span = tuple[int, int]
@@ -179,7 +179,7 @@ class Regex:
     @lazy_property
     def _batched(self) -> regex.Pattern[str] | None:
         """A regex with up to 64 matches as captures of one group; `None` if the group would change the regex."""
-        if uses_group_numbers(self.source):
+        if depends_on_place(self.source):
             return None
         end = "\n" if self._flags & regex.VERBOSE else ""  # ends a comment at the end of the source
         try:

@@ -43,7 +43,6 @@ def test_oniguruma_splits_alike(name: str) -> None:
         (r"(?P<name>a)", "name"),
         (r"a\X", r"\\\\X"),
         (r"a\Kb", r"\\\\K"),
-        (r"\Ga", r"\\\\G"),
         (r"(?<x>a)\1", r"\\\\1"),
         (r"\1(a)", r"\\\\1"),
         (r"(?i)(a)\1", r"\\\\1"),

@@ -31,7 +31,6 @@ REFUSED = [
     (r"(?p)\w+", "flag (?p)"),
     (r"(?=ab\K)", r"'\\K' at character 5"),
     (r"[\K]\K", r"'\\K' at character 4"),
-    (r"\Ga", r"'\\G' at character 0"),
     (r"a|\L<words>", r"'\\L<' at character 2"),
     (r"(?V1)a", "'(?V1' at character 0"),
     (r"(?V0)a&&b", "'(?V0' at character 0"),
@@ -80,7 +79,7 @@ def test_refused_by_name(source: str, named: str, tmp_path: Path) -> None:
         assert ("tekken.json: config.pattern: " in message) == (place[0:6] == "tekken"), message
 
 
-@pytest.mark.parametrize("source", [r"a\K", r"(?r)a", r"\Ga", r"(?V1)a", r"a(?R)?b", r"a{5,2}"])
+@pytest.mark.parametrize("source", [r"a\K", r"(?r)a", r"(?V1)a", r"a(?R)?b", r"a{5,2}"])
 @pytest.mark.parametrize("behavior", ["Isolated", "MergedWithNext"])
 def test_refused_in_tokenizer_json(source: str, behavior: str, tmp_path: Path) -> None:
     path = tmp_path / "tokenizer.json"
@@ -348,3 +347,45 @@ def test_limits_of_size_to_the_letter(fits: list[str], exceeds: list[str], messa
     check_size(fits)
     with pytest.raises(PatternError, match=message):
         check_size(exceeds)
+
+
+# -- where the match before ends -----------------------------------------------------------------------------
+
+GO_ON = [
+    r"\A\p{Nd}{3}|\G\p{Nd}{3}",
+    r"\G\s*\w{2}|\d",
+    r"(?<=\d)\G\d{2}|\d{4}",
+    r"\p{L}+|\G\d{1,3}",
+    # as AFMoE's
+    r"\A\p{Nd}{1,2}(?=(?:\p{Nd}{3})+(?!\p{Nd}))|\G\p{Nd}{3}|\p{Nd}{3}(?=(?:\p{Nd}{3})*(?!\p{Nd}))|.+",
+]
+DIGITS = ["", "1234567", "a123456", "123a456", "12 456", "12345678 123456", "ab12é3456\n", "7" * 500]
+
+
+@pytest.mark.parametrize("source", GO_ON)
+@pytest.mark.parametrize("behavior", ["Isolated", "Removed", "MergedWithPrevious"])
+def test_matches_go_on_as_in_tokenizers(source: str, behavior: str, tmp_path: Path) -> None:
+    tokenizers = pytest.importorskip("tokenizers")
+    path = tmp_path / "tokenizer.json"
+    model = {"type": "WordLevel", "vocab": {"[UNK]": 0}, "unk_token": "[UNK]"}
+    part = {**split(source), "behavior": behavior}
+    path.write_text(json.dumps({"version": "1.0", "pre_tokenizer": part, "model": model}))
+    tok, theirs = bbpe.load(path), tokenizers.Tokenizer.from_file(str(path))
+    view = tok.as_tokenizers()
+    for text in DIGITS:
+        encoded = theirs.encode(text)
+        assert [tuple(span) for span in tok.encode_with_offsets(text)[1].tolist()] == encoded.offsets
+        assert view.encode(text).word_ids == encoded.word_ids
+
+
+@pytest.mark.parametrize("source", GO_ON)
+def test_matches_go_on_through_parts_of_texts(source: str) -> None:
+    ranks = {**BYTES, b"12": 256, b"123": 257, b"345": 258}
+    tok, text = bbpe.Tokenizer.from_ranks(ranks, pattern=source), "1234567 a" * 20_000
+    whole, ids = bbpe.Tokenizer.from_ranks(ranks, pattern="none"), tok.encode(text)
+    assert [one for row in whole.encode_batch(bbpe.split(text, source)) for one in row] == ids
+    assert tok.encode_to_numpy(text, threads=2).tolist() == ids
+    assert list(tok.encode_iterable([text[:1001], text[1001:90_000], text[90_000:]])) == ids
+    made = Regex(source)
+    made._safe_length = -1
+    assert list(made.spans(text)) == [found.span() for found in regex.finditer(source, text)]

@@ -34,6 +34,7 @@ _ANCHORS = {
     "$": r"(?![^\n])",  # the end of each line
     "^": r"(?<![^\n])(?:(?=[\s\S])|(?<![\s\S]))",  # the start of each line except an empty last one
     r"\A": r"(?<![\s\S])",
+    r"\G": r"\G",  # where the match before ends
     r"\z": r"(?![\s\S])",
     r"\Z": r"(?:(?=\n(?![\s\S]))|(?![\s\S]))",
     r"\b": rf"(?:(?<={_WORD_CLASS})(?!{_WORD_CLASS})|(?<!{_WORD_CLASS})(?={_WORD_CLASS}))",
