@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +19,20 @@ from bbpe.core.split import Splitter
 from bbpe.errors import PatternError
 from bbpe.formats.huggingface.normalizers import from_oniguruma, to_oniguruma
 from bbpe.splitting.patterns import PATTERNS, get_pattern
+
+
+def test_cl100k_is_written_as_all_readers_read_it(tmp_path: Path) -> None:
+    r"""Without `\s++$`, of which the package of Hugging Face for JavaScript makes another regex."""
+    ranks = {bytes([byte]): byte for byte in range(256)}
+    bbpe.Tokenizer.from_ranks(ranks, pattern="cl100k").save(tmp_path / "tokenizer.json")
+    steps = json.loads((tmp_path / "tokenizer.json").read_text())["pre_tokenizer"]["pretokenizers"]
+    saved = steps[0]["pattern"]["Regex"]
+    assert "$" not in saved
+    assert bbpe.load(tmp_path / "tokenizer.json").pattern == "cl100k"
+    rng = random.Random(3)
+    blanks = [" ", "  ", "\n", "\r\n", "\t", "\u00a0", "\u3000", "a", "1234", "'s", "!"]
+    for text in ("".join(rng.choices(blanks, k=rng.randint(1, 9))) for _ in range(2000)):
+        assert bbpe.split(text, [saved, r"[\s\S]+"]) == bbpe.split(text, "cl100k"), text
 
 
 @pytest.mark.parametrize("name", [name for name in PATTERNS if name != "none"])

@@ -33,10 +33,11 @@ _KNOWN = (
     "NFC, NFD, NFKC, NFKD, Lowercase, StripAccents, Strip, Prepend, Replace, Nmt, ByteLevel, Precompiled, "
     "BertNormalizer or a Sequence"
 )
-# tests/formats/test_formats.py compares the named patterns with Oniguruma on random text.  This one needs another
-# spelling in Oniguruma: under (?i) "st" would match the ligature U+FB06, and [\p{L}] the mark U+0345, which no class of
-# the `regex` package matches.
+# tests/formats/test_oniguruma.py compares the named patterns with Oniguruma on random text.  CLIP's needs another
+# spelling there: under (?i) "st" would match the ligature U+FB06, and [\p{L}] the mark U+0345, which no class of the
+# `regex` package matches.  In that of cl100k, `@huggingface/tokenizers` makes `\s+` and an end of each line of `\s++$`.
 _SPELLED = {
+    PATTERNS["cl100k"].steps[0]: PATTERNS["cl100k"].steps[0].replace(r"\s++$", r"\s+(?![\s\S])"),
     PATTERNS["clip"].steps[0]: r"(?i:<\|[s]tartoftext\|>|<\|endoftext\|>|'s|'t|'re|'ve|'m|'ll|'d)"
     r"|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}\u0345]+"
 }
