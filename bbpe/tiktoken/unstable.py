@@ -67,11 +67,11 @@ class Unstable:
             for begin, end, token_id in matcher.spans(data):
                 start = end if token_id is not None else begin
         ids = self._encoder.to_list(data, matcher)
-        ends = self._encoder.splitter.cut(data[start:])[1]
+        pretokens, ends, _ = self._encoder.splitter.cut(data[start:])
         if len(ends) == 0:
             return ids, b""
         first = int(ends[-2]) if len(ends) > 1 else 0
-        taken = len(self.single_piece(data[start + first :]))
+        taken = len(self.single_piece(pretokens[first:]))
         bytes_of = self._tokenizer.id_to_token
         if not bytes_of(ids[-taken]).strip(_SPACE):
             while taken < len(ids) and not bytes_of(ids[-taken - 1]).strip(_SPACE):
@@ -107,7 +107,7 @@ class Unstable:
         except UnicodeDecodeError:
             ids = self._model.encode_pretoken(data)
         covered = count = 0
-        while covered < length:
+        while covered < length and count < len(ids):  # a pattern may drop text
             covered += len(self._tokenizer.id_to_token(ids[count]))
             count += 1
         return tuple(ids[:count])

@@ -138,3 +138,24 @@ def test_as_tiktoken(patterns: int, count: int) -> None:
                 compared += 1
     assert refused < patterns / 4
     assert compared > patterns * count / 3
+
+
+@pytest.mark.parametrize("pattern", [r"\w+", r"[a-z]+|\d", r"\s+\S?", r"\h{2}", r" ?\w+|\n"])
+def test_all_calls_drop_what_no_match_covers(pattern: str) -> None:
+    tiktoken = pytest.importorskip("tiktoken")
+    rng = random.Random(1)
+    pairs = [bytes((left, right)) for left in b"ab 1\n." for right in b"ab 1\n."]
+    tokens = [*(bytes((byte,)) for byte in range(256)), *pairs]
+    parts: Any = {"pat_str": pattern, "mergeable_ranks": {token: rank for rank, token in enumerate(tokens)}}
+    theirs, ours = (
+        module.Encoding("x", **parts, special_tokens={"<s>": 400}) for module in (tiktoken, bbpe.tiktoken)
+    )
+    texts = ["".join(rng.choices("ab 1\n.é", k=rng.randint(0, 9))) for _ in range(200)]
+    assert ours.encode_batch(texts) == theirs.encode_batch(texts)
+    for text in texts:
+        assert ours.encode_to_numpy(text).tolist() == theirs.encode_to_numpy(text).tolist()
+        marked = f"{text[:4]}<s>{text[4:]}"
+        assert ours.encode(marked, allowed_special="all") == theirs.encode(marked, allowed_special="all")
+        stable, ways = theirs.encode_with_unstable(text)
+        found, our_ways = ours.encode_with_unstable(text)
+        assert (found, sorted(our_ways)) == (stable, sorted(ways))
