@@ -26,7 +26,9 @@ from .character_sets import (
 from .patterns import Pattern, recognise
 from .regex_syntax import UnsupportedRegexError, _RegexParser
 
-_ESCAPE = r"\\(?:[pP](?:\{\^?\w+\}|[A-Z])|[dDwWsSntrf]|[^\w<>\s])"
+#: Names of properties that mean something else in the two.
+_OTHER_NAMES = r"(?i:idc|graph|print)"
+_ESCAPE = rf"\\(?:[pP](?:\{{\^?(?!{_OTHER_NAMES}\}})\w+\}}|[A-Z])|[dDwWsSntrf]|[^\w<>\s])"
 _ITEMS = rf"\^?+(?!\])(?:{_ESCAPE}|[^\[\]\\&~-]|([&~-])(?!\1))+"
 _AGREED = lazy_regex(
     rf"""(?x)(?: {_ESCAPE} | \[{_ITEMS}\] | \[(?!\^)(?:{_ESCAPE})+&&\[\^(?:{_ESCAPE})+\]\]
@@ -209,8 +211,8 @@ class _FancyReader(_RegexParser):
         raise UnsupportedRegexError(rf"the escape \{self.source[self.at : self.at + 1]}")
 
     def named(self, escape: str) -> CharacterSet:
-        age = regex.fullmatch(r"[pP]\{(?i:age)[=:].*", escape)
-        if age is not None or escape[2:-1].lower().startswith("in"):
+        escape = regex.sub(r"(?i)\bidc\}", "ID_Continue}", escape)
+        if regex.search(rf"(?i)\{{(?:\^?in|age[=:])|\b{_OTHER_NAMES}\}}", escape) is not None:
             raise UnsupportedRegexError(f"the property \\{escape}")
         return members("\\" + escape, 0)
 

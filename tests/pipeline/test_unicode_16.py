@@ -24,6 +24,7 @@ from bbpe.splitting.regexes import compiled
 from bbpe.splitting.unicode_16 import END_OF_UNICODE, FIRST_UNASSIGNED, as_of_16, listed, property_set, stand_ins
 
 SPLITS = [r"\w+", r"\s", r"[^\s\p{L}\p{N}]+|\p{L}+", r"\d", r"\p{Lu}", r"[\p{P}\p{S}]", "[[:punct:]]", "[[:alpha:]]"]
+SPLITS += [r"\p{IDC}", r"\p{PosixPunct}", r"[^\p{XDigit}]"]  # names that mean something else in the `regex` package
 RULES: list[dict[str, Any]] = [
     {"type": "Whitespace"},
     {"type": "WhitespaceSplit"},

@@ -44,10 +44,12 @@ KNOWN: list[tuple[str, str, list[str]]] = [
     (r"(?(1)a|b)", "", []),
     (r"(a)?(?(1)b|c)", "ab c", ["ab", "c"]),
     (r"\p{L}{2}", "abc d", ["ab"]),
+    (r"\p{IDC}+", "a1\u2ff0", ["a1"]),
 ]
 REFUSED = [
     (r"a\Kb", r"the escape \K"),
     (r"\p{Age=5.0}", r"the property \p{Age=5.0}"),
+    (r"\p{Graph}", r"the property \p{Graph}"),
     (r"(?i)\p{Lu}", "a property of letters that ignores case"),
     (r"(?R)a", "the options 'R'"),
     (r"(?~a)", "a group that begins with '(?~a'"),

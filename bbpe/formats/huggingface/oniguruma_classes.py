@@ -25,7 +25,9 @@ _NAMED: dict[str, tuple[str, bool]] = {
     "cntrl": (r"\p{Cc}", False),
     "digit": (r"\p{Nd}", False),
     "graph": (r"\s" + _NOT_SHOWN, True),
+    "idc": (r"\p{ID_Continue}", False),  # a block in the `regex` package
     "lower": (r"\p{Lowercase}", False),
+    "posixpunct": (r"\p{P}\p{S}", False),
     "print": (r"\p{Zl}\p{Zp}" + _NOT_SHOWN, True),
     "punct": (r"\p{P}\p{S}", False),
     "space": (r"\s", False),
