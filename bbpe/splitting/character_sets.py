@@ -96,7 +96,7 @@ def _by_table(source: str, *, ignores_case: bool) -> CharacterSet | None:
     escape, name, posix = found["escape"] or "", found["name"] or "", found["posix"]
     chosen = property_set(posix or _SHORT.get(escape.lower(), name), is_posix=posix is not None)
     if chosen is None:
-        raise UnknownPropertyError(f"{source} is no property of Unicode 16")
+        raise UnknownPropertyError(f"{source}, no property of Unicode 16")
     if ignores_case:
         one_case = ("lu", "ll", "lt"), ("upper", "lower", "upper=no", "lower=no")
         for names, both in zip(one_case, ("lc", "cased"), strict=True):

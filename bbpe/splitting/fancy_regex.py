@@ -76,7 +76,7 @@ def from_fancy_regex(source: str) -> str:
     except (UnsupportedRegexError, UnknownPropertyError) as problem:
         raise PatternError(
             f"pattern {source!r} has {problem}, before character {reader.at}, which bbpe does not translate from "
-            "tiktoken's regexes; expected it without, or get_pattern's dialect in bbpe.Tokenizer.from_ranks"
+            "tiktoken's regexes; write it without, or give bbpe.Tokenizer.from_ranks a pattern of the `regex` package"
         ) from None
 
 
