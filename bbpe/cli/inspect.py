@@ -9,8 +9,8 @@ from pathlib import Path
 from bbpe import formats
 from bbpe.encoding.plan import uncompiled
 from bbpe.formats.common.ranks import live_merges
-from bbpe.formats.transformers.classes import class_name
 from bbpe.formats.transformers.folder import ClassFolder
+from bbpe.formats.transformers.names import class_of
 from bbpe.report.terminal import line_columns, wrapped
 from bbpe.report.unusual import missing_bytes, treatment, unusual
 from bbpe.spec.models import WordLevelModel, WordPieceModel
@@ -106,7 +106,7 @@ def _facts(name: str, pattern: str | None) -> dict[str, object]:
 def _class(path: Path, kind: str | None) -> str | None:
     """The class of `transformers` that defines the rules of a vocabulary without a tokenizer.json."""
     if kind == "gpt2" or (kind == "sentencepiece" and path.is_dir()):
-        return class_name(ClassFolder.of(path)) or None
+        return class_of(ClassFolder.of(path)).name or None
     return None
 
 

@@ -44,6 +44,11 @@ _REFUSED = {
 }
 _SECOND_FILES = tuple(file for row in FORMATS.values() for files in row.names for file in files[1:])
 _WEB_PAGES = (b"<!doctype", b"<html")
+# files of folders that bbpe does not read
+_HALF = {
+    "source.spm": "source.spm is a model of Marian, whose tokenizer gives its pieces the ids of a vocab.json",
+    "unigram.json": "unigram.json has the pieces of a Unigram model, but not how its texts are normalized and split",
+}
 
 _HEAD_BYTES, _SHOWN_BYTES = 1 << 16, 64
 # the fewest keys of a byte-level vocabulary, and the most fields that a message shows
@@ -63,7 +68,7 @@ def sniff(path: StrPath) -> str:
     """
     checked = file_path(path)
     if checked.is_dir():
-        return _sniff_folder(ClassFolder(checked))
+        return _sniff_folder(ClassFolder(checked))[0]
     try:
         with open_file(checked) as file:
             head = file.read(_HEAD_BYTES)
@@ -111,16 +116,15 @@ def load(
     unknown or cannot be followed exactly; `OSError` when a file cannot be read.
     """
     folder = ClassFolder(Path(path)) if isinstance(path, str | os.PathLike) and Path(path).is_dir() else None
-    row = FORMATS[sniff(path) if folder is None else _sniff_folder(folder)]
-    source = Path(path)
+    found, source = (sniff(path), Path(path)) if folder is None else _sniff_folder(folder)
+    row = FORMATS[found]
     if folder is None and any(source.with_name(other).exists() for other in WITHIN):
         folder = ClassFolder(source.parent)
-    given = Given(pattern, _checked_specials(special_tokens), name, folder)
-    if source.is_dir() and len(row.names) == 1 and len(row.names[0]) == 1:
-        source = source / row.names[0][0]
+    is_folder = Path(path).is_dir()
+    given = Given(pattern, _checked_specials(special_tokens), name, folder, is_folder)
     try:
         spec = row.load(source if folder is None else folder.opened(source), given)
-        if spec.files or folder is None or not _has_folder(source, folder):
+        if spec.files or folder is None or not _has_folder(source, given, row) or not folder.has_others:
             return spec  # a class of tokenizers has read the folder itself
         with about(source):
             return folder.completed(spec)
@@ -128,10 +132,11 @@ def load(
         raise VocabularyError("the file is nested too deeply; expected a vocabulary", path=source) from None
 
 
-def _has_folder(source: Path, folder: ClassFolder) -> bool:
-    """Return whether a vocabulary, other than a tokenizer.json, has a name by which `transformers` reads a folder."""
+def _has_folder(source: Path, given: Given, row: FormatRow) -> bool:
+    """Return whether `transformers` reads other files beside a vocabulary that is not a tokenizer.json."""
+    is_ranks = given.is_folder and row is FORMATS["tiktoken"]
     names = {name for row in FORMATS.values() if row.has_folder for name in row.names[0]}
-    return (source.is_dir() or source.name in names) and folder.has_others
+    return source.is_dir() or is_ranks or source.name in names
 
 
 def written(spec: TokenizerSpec, path: StrPath, format: str | None = None) -> dict[Path, bytes]:  # noqa: A002
@@ -252,16 +257,42 @@ def file_path(path: object) -> Path:
     return Path(PurePosixPath(os.fspath(path)).name) if is_remote(path) else local_path(path, "")
 
 
-def _sniff_folder(folder: ClassFolder) -> str:
+def _sniff_folder(folder: ClassFolder) -> tuple[str, Path]:
+    """Return the format of a folder, and the path to read: its file if no other name fits the format, or the folder."""
     for name, row in FORMATS.items():
         found = next((files for files in row.names if all((folder.path / file).is_file() for file in files)), None)
         if found is not None:
-            for file in found:
-                _check_refused(folder.file(file).data[:_SHOWN_BYTES], folder.path / file)
-            return name
+            heads = [folder.file(file).data[:_HEAD_BYTES] for file in found]
+            for file, head in zip(found, heads, strict=True):
+                _check_refused(head[:_SHOWN_BYTES], folder.path / file)
+            if FORMATS["tiktoken"].head.match(heads[0]):
+                return _ranks(folder, found[0])  # a tokenizer.model may be a list of ranks
+            return name, folder.path / found[0] if row.names == (found,) and len(found) == 1 else folder.path
+    ranks = sorted(folder.path.glob("*.tiktoken"))
+    if len(ranks) == 1:
+        return _ranks(folder, ranks[0].name)
+    safe_import("bbpe.formats.transformers.names")
+    from .transformers.names import class_of, refused_class
+
+    if class_of(folder).name:
+        raise refused_class(folder, "is not supported, or the files that it reads are missing")
+    for file, problem in _HALF.items():
+        if (folder.path / file).is_file():
+            raise VocabularyError(f"{problem}, which is not supported; expected a tokenizer.json", path=folder.path)
     entries = sorted(entry.name for entry in folder.path.iterdir())
     shown = ", ".join(entries[:8]) + (", ..." if len(entries) > 8 else "")
     return _refuse(f"found a folder with {shown}" if entries else "found an empty folder", folder.path)
+
+
+def _ranks(folder: ClassFolder, file: str) -> tuple[str, Path]:
+    """Return the format and the path of ranks; refuse a folder whose class reads another vocabulary."""
+    safe_import("bbpe.formats.transformers.names")
+    from .transformers.names import class_of, refused_class
+
+    named = class_of(folder)
+    if named.is_known and named.short != "Llama":
+        raise refused_class(folder, f"reads no ranks, but {file} is a list of them; expected another class, or none")
+    return "tiktoken", folder.path / file
 
 
 def _missing(path: Path, row: FormatRow) -> int | None:
@@ -336,6 +367,8 @@ def _refuse_json(path: Path) -> NoReturn:
     value = read_json(path)
     if not isinstance(value, dict):
         _refuse(f"found JSON that is {shown(value)}", path)
+    if path.name in _HALF:
+        raise VocabularyError(f"{_HALF[path.name]}, which is not supported; expected a tokenizer.json", path=path)
     if len(value) >= _LEAST_KEYS and all(type(token_id) is int for token_id in value.values()):
         problem = f"found {len(value)} tokens and ids under another name; expected vocab.json next to its merges.txt"
         raise VocabularyError(problem, path=path)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..core.token_table import TokenTable
 from ..errors import VocabularyError
@@ -28,7 +28,10 @@ from .common.ranks import live_merges
 from .common.reading import about, read_file, read_json, read_text, shown
 from .marked_words import marks_of, spec_of_words
 from .rows import FORMATS
-from .transformers.folder import CLASS, CONFIG
+from .transformers.folder import CLASS, CONFIG, ClassFolder
+
+if TYPE_CHECKING:
+    from .transformers.documents import ModelClass
 
 NAMES = FORMATS["gpt2"].names
 _END_OF_TEXT = "<|endoftext|>"
@@ -47,16 +50,15 @@ def load(path: StrPath, given: Given) -> TokenizerSpec:
     """
     vocab_path, merges_path = find(path, NAMES)
     folder = given.folder_of(vocab_path)
-    has_class = vocab_path.name == NAMES[0][0] and folder.class_field[0]
+    # before the files are read, because a class that is not supported has other ones of these names
+    row = _class_row(folder) if vocab_path.name == NAMES[0][0] else None
     keys = _keys(folder.opened(vocab_path))
     merges = read_merges(folder.opened(merges_path), keys)
-    if has_class:
+    if row is not None:
         safe_import("bbpe.formats.transformers.load")
         from .transformers.load import load_merges
 
-        made = load_merges(vocab_path, folder, keys, merges, given)
-        if made is not None:
-            return made
+        return load_merges(row, vocab_path, folder, keys, merges, given)
     return spec_of_files(keys, merges, given, path=vocab_path, kind="a vocab.json")
 
 
@@ -214,13 +216,17 @@ def _special_keys(keys: KeyTable, merges: MergeKeys | MergeIds) -> dict[str, int
     return {key: keys[key] for key in unused if (key.isascii() and len(key) > 1) or not in_alphabet(key)}
 
 
-def _class_pattern(path: StrPath, given: Given) -> str | None:
-    """Return the pattern of the class of a folder; `None` unless it has GPT-2's and no other rules."""
-    folder = given.folder_of(Path(path))
-    if not folder.class_field[0]:
+def _class_row(folder: ClassFolder) -> ModelClass | None:
+    """Return the row of the class of a folder."""
+    if not any(folder.stated):
         return None
     safe_import("bbpe.formats.transformers.classes")
-    from .transformers.classes import MERGES, class_name, class_row
+    from .transformers.classes import MERGES, class_row
 
-    row = class_row(class_name(folder), MERGES)
+    return class_row(folder, MERGES)
+
+
+def _class_pattern(path: StrPath, given: Given) -> str | None:
+    """Return the pattern of the class of a folder; `None` unless it has GPT-2's and no other rules."""
+    row = _class_row(given.folder_of(Path(path)))
     return "gpt2" if row is not None and not row.pattern and not row.normalizers else None

@@ -85,7 +85,7 @@ FORMATS: dict[str, FormatRow] = {
         synonyms=("yttm",), holds_rules=True,
     ),
     "tiktoken": FormatRow(
-        "a .tiktoken rank file", "tiktoken", ((".tiktoken",),),
+        "a .tiktoken rank file", "tiktoken", ((".tiktoken",), ("tiktoken.model",)),
         lazy_re(
             rb"\s*(?=\S*[A-Za-z0-9+/=] )(?:[\w+/]{4})*(?:[\w+/]{2}==|[\w+/]{3}=|=)? +\d+\r?(?:\n|\Z)", re.ASCII
         ),

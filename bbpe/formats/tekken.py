@@ -19,6 +19,7 @@ from ..errors import PatternError, VocabularyError
 from ..files import ReadFile, StrPath
 from ..lazy import lazy_regex, safe_import
 from ..spec.models import Vocab
+from ..spec.rules import Template
 from ..spec.spec import MAX_ID, TokenizerSpec, make_spec
 from ..splitting.patterns import Pattern, get_pattern, recognise
 from .common.given import Given
@@ -31,6 +32,7 @@ _UNLISTED = (
     "<unk> <s> </s> [INST] [/INST] [AVAILABLE_TOOLS] [/AVAILABLE_TOOLS] [TOOL_RESULTS] [/TOOL_RESULTS] [TOOL_CALLS] "
     "[IMG] <pad> [IMG_BREAK] [IMG_END] [PREFIX] [MIDDLE] [SUFFIX] [SYSTEM_PROMPT] [/SYSTEM_PROMPT] [TOOL_CONTENT]"
 ).split()
+_BOS = "<s>"
 _VERSIONS = ("v1", "v2", "v3", "v7", "v11", "v13", "v15")
 _UNLISTED_UP_TO = _VERSIONS.index("v7")
 _MOST_UNLISTED = 1 << 16
@@ -58,7 +60,7 @@ def load(path: StrPath, given: Given) -> TokenizerSpec:
     """Read a `tekken.json`.
 
     `pattern` replaces the regex of the file, `special_tokens` its special tokens.  Control tokens are never found in a
-    text unless a call allows them, as in `mistral-common`.
+    text unless a call allows them, as in `mistral-common`.  In the folder of a Mistral model, BOS precedes a text.
 
     Raises `VocabularyError` with file and position on malformed JSON, unknown fields, ranks out of order, bad base64
     and inconsistent sizes; `PatternError` on a regex that may mean something else for tiktoken.
@@ -92,14 +94,27 @@ def _spec(value: object, path: StrPath, given: Given) -> TokenizerSpec:
     vocab = _vocab(rows, count, size - count, path)
     special = _special_tokens(listed, count, config)
     config.done()
+    special = dict(given.specials_or(special))
     return make_spec(
         vocab,
         None,
         pattern=_pattern(source, path) if given.pattern is None else get_pattern(given.pattern),
-        special_tokens=given.specials_or(special),
+        special_tokens=special,
         whole_pretokens=True,
         name=given.name,
+        template=Template(((special[_BOS], 0), ("A", 0))) if _BOS in special and _is_mistral(given) else None,
     )
+
+
+def _is_mistral(given: Given) -> bool:
+    """Return whether this is a folder for which `transformers` asks `mistral-common`, which puts BOS in front."""
+    if given.folder is None or not given.is_folder:
+        return False
+    safe_import("bbpe.formats.transformers.names")
+    from .transformers.names import MISTRAL
+
+    name, _, kind = given.folder.stated
+    return kind in MISTRAL or name == "MistralCommonBackend"
 
 
 def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:

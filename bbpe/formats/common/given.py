@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ...errors import VocabularyError
 from ...lazy import safe_import
-from ...records import dataclass
+from ...records import dataclass, replace
 from ...splitting.patterns import PATTERNS, Pattern, get_pattern
 from ...splitting.patterns import recognise as recognised
 from ..transformers.folder import ClassFolder
@@ -24,13 +24,14 @@ _CHAT = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
 class Given:
     """The arguments of a caller for a file, each of which replaces what the file says, unless it is `None`.
 
-    `folder` is that of the file, if other files in it were opened before.
+    `folder` is that of the file, if other files in it were opened before; with `is_folder` it was given, not a file.
     """
 
     pattern: str | Sequence[str] | Pattern | None = None
     special_tokens: Mapping[str, int] | None = None
     name: str | None = None
     folder: ClassFolder | None = None
+    is_folder: bool = False
 
     def folder_of(self, vocabulary: Path) -> ClassFolder:
         """Return the folder of a file, with the files in it that were opened before."""
@@ -54,11 +55,11 @@ class Given:
         if self.pattern is not None and self.special_tokens is not None and self.name is not None:
             return self
         known = recognise(text())
-        return Given(
-            known.pattern if self.pattern is None else self.pattern,
-            known.special_tokens if self.special_tokens is None else self.special_tokens,
-            known.name if self.name is None else self.name,
-            self.folder,
+        return replace(
+            self,
+            pattern=known.pattern if self.pattern is None else self.pattern,
+            special_tokens=known.special_tokens if self.special_tokens is None else self.special_tokens,
+            name=known.name if self.name is None else self.name,
         )
 
 

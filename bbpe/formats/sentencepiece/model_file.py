@@ -49,7 +49,7 @@ def load(path: StrPath, given: Given) -> TokenizerSpec:
     """
     if Path(path).is_dir():
         folder = given.folder_of(Path(path))
-        if folder.class_field[0]:
+        if any(folder.stated):
             safe_import("bbpe.formats.transformers.load")
             from ..transformers.load import load_pieces
 

@@ -132,7 +132,7 @@ class ModelClass:
     """A class: the file of its vocabulary, its usual tokens by use, and the function that makes parts of a document.
 
     `template` has the ids around one text and around two, in the form of `ClassFiles.template`, or makes a processor.
-    `types` are types of models that use the class.  `mask` has the options of the usual mask, `listed` returns special
+    `mask` has the options of the usual mask, `listed` returns special
     tokens that follow those of a model, whose symbols are special tokens only with `lists_symbols`.  With
     `resets_options` tokens with a use, and listed ones, lose their options.  Without a `padding_side` rows are padded
     as without a class.  `language` is the usual one of a text; `adds_bos` is the usual flag.
@@ -146,7 +146,6 @@ class ModelClass:
     tokens: Mapping[str, str]
     parts: Callable[[ClassFiles], ClassParts]
     template: tuple[str, str] | Callable[[ClassFiles], Any] | None = ClassFiles.flagged
-    types: str = ""
     mask: TokenOptions = TokenOptions()
     listed: Callable[[Fields], Sequence[str]] = _no_tokens
     lists_symbols: bool = True

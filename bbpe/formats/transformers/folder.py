@@ -114,15 +114,14 @@ class ClassFolder:
         return {name: self.file(name).data for name in names}
 
     @lazy_property
-    def class_field(self) -> tuple[str, str, str]:
-        """The name of the class or the type of the model, "" without one; the file and the field that have it."""
-        for file in (CONFIG, _MODEL):
-            found = self.json(file)
-            name = found.get(CLASS) if isinstance(found, dict) else None
-            if isinstance(name, str):
-                return name, file, CLASS
-        kind = found.get("model_type") if isinstance(found, dict) else None
-        return kind if isinstance(kind, str) else "", _MODEL, "model_type"
+    def stated(self) -> tuple[str, str, str]:
+        """The class that a file names, the file, and the type of the model, "" without one."""
+        found = {name: self.json(name) for name in (CONFIG, _MODEL)}
+        configs = {name: value if isinstance(value, dict) else {} for name, value in found.items()}
+        kind = configs[_MODEL].get("model_type")
+        names = ((config.get(CLASS), name) for name, config in configs.items())
+        stated = next(((value, name) for value, name in names if isinstance(value, str)), ("", CONFIG))
+        return *stated, kind if isinstance(kind, str) else ""
 
     @property
     def fields(self) -> Fields:

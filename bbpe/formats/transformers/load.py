@@ -20,30 +20,27 @@ from ..common.given import Given
 from ..common.key_tables import KeyTable, MergeIds, MergeKeys
 from ..huggingface.tokenizer_json import read_document
 from ..sentencepiece.piece_rows import CONTROL, USER_DEFINED
-from .classes import BERT, MERGES, WORDS, class_name, class_row, reads_pieces, refused_class
+from .classes import BERT, PIECES, WORDS, class_row
 from .documents import ClassFiles, ModelClass, document, number
 from .folder import ClassFolder, FolderToken
+from .names import refused_class
 
 if TYPE_CHECKING:
     from ..sentencepiece.pieces import PieceModel
 
 
 def load_merges(
-    path: Path, folder: ClassFolder, keys: KeyTable, merges: MergeKeys | MergeIds, given: Given
-) -> TokenizerSpec | None:
-    """Return the spec of keys and merges in a folder, `None` for other classes; `path` is that of the keys."""
-    row = class_row(class_name(folder), MERGES)
-    return None if row is None else _spec(_files(row, folder, keys=keys, merges=merges), folder, path, given)
+    row: ModelClass, path: Path, folder: ClassFolder, keys: KeyTable, merges: MergeKeys | MergeIds, given: Given
+) -> TokenizerSpec:
+    """Return the spec that a class makes of keys and merges in a folder; `path` is that of the keys."""
+    return _spec(_files(row, folder, keys=keys, merges=merges), folder, path, given)
 
 
 def load_pieces(read: Callable[[StrPath], PieceModel], folder: ClassFolder, given: Given) -> TokenizerSpec | None:
-    """Return the spec of the pieces that `read` returns for a file of a folder; `None` for other classes."""
-    name = class_name(folder)
-    row = class_row(name, ".model")
-    if row is None and not reads_pieces(name):
-        return None
+    """Return the spec of the pieces that `read` returns for a file of a folder; `None` without a class."""
+    row = class_row(folder, PIECES)
     if row is None:
-        raise refused_class(folder, "reads pieces by rules that are not supported; expected a tokenizer.json")
+        return None
     path = folder.path / row.file
     if not path.is_file():
         raise refused_class(folder, f"reads {row.file}; expected such a file in the folder")
@@ -63,17 +60,16 @@ def load_words(path: Path, keys: Mapping[str, int], given: Given) -> TokenizerSp
     """
     # no file is below a file
     folder = given.folder_of(path) if path.name == WORDS else ClassFolder(path)
-    name = class_name(folder)
-    row = class_row(name, WORDS)
-    if name and row is None:
-        problem = "is not known to read vocab.txt by BERT's rules; expected a tokenizer.json beside it"
-        raise refused_class(folder, problem)
+    row = class_row(folder, WORDS)
+    has_class = row is not None
     if row is None:
+        if folder.stated[0]:
+            raise refused_class(folder, "reads no vocab.txt; expected a class such as BertTokenizer")
         tokens = {use: text for use, text in BERT.tokens.items() if text in keys}
         row = replace(BERT, tokens=tokens, lowers=not _has_upper(keys))
     files = _files(row, folder, keys=keys)
     _check_unknown(files, path)
-    has_ends = bool(name) or {"cls_token", "sep_token"} <= files.config.uses.keys()
+    has_ends = has_class or {"cls_token", "sep_token"} <= files.config.uses.keys()
     if has_ends and given.special_tokens is not None:
         ends = (files.text("cls"), files.text("sep"))
         has_ends = all(given.special_tokens.get(text) == files.id_of(text) for text in ends)

@@ -1,0 +1,163 @@
+"""Which class counts for a folder, and the refusal of classes and types of models that are not known."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from class_folders import fill, model
+from tekken_files import tekken
+from vocabularies import keys, merge_lines, vocab_of
+
+import bbpe
+from bbpe.errors import VocabularyError
+from bbpe.formats.transformers.classes import CLASSES
+from bbpe.formats.transformers.folder import ClassFolder
+from bbpe.formats.transformers.names import AS_IT_IS, IN_PYTHON, OTHERS, SUPPORTED, TYPES, class_of
+
+PAIR = {"vocab.json": keys(vocab_of()), "merges.txt": "\n".join(merge_lines())}
+
+
+def write(folder: Path, files: dict[str, Any]) -> Path:
+    folder.mkdir(exist_ok=True)
+    for name, value in files.items():
+        data = value if isinstance(value, bytes) else value.encode() if isinstance(value, str) else None
+        (folder / name).write_bytes(json.dumps(value).encode() if data is None else data)
+    return folder
+
+
+def refusal(folder: Path, **options: Any) -> str:
+    with pytest.raises(VocabularyError) as caught:
+        bbpe.load(folder, **options)
+    return str(caught.value).replace(str(folder), "")
+
+
+def test_the_lists() -> None:
+    every = " ".join((SUPPORTED, IN_PYTHON, OTHERS, TYPES)).split()
+    assert sorted(set(every)) == sorted(every)
+    assert not set(AS_IT_IS.split()) & set(every)
+    assert sorted(CLASSES) == sorted(name for name in SUPPORTED.split() if name[0].isupper())
+
+
+@pytest.mark.parametrize(
+    ("name", "files", "found"),
+    [
+        ("XLM", {**PAIR, "merges.txt": "a b</w> 10\n"}, "XLMTokenizer"),
+        ("CTRL", {**PAIR, "merges.txt": "#version: 0.2\na b</w>\n"}, "CTRLTokenizer"),
+        ("Cohere", PAIR, "CohereTokenizer"),
+        ("Own", PAIR, "OwnTokenizer"),
+        ("Wav2Vec2CTC", {"vocab.json": {"<pad>": 0, "a": 1}}, "Wav2Vec2CTCTokenizer"),
+        ("ByT5", {}, "ByT5Tokenizer"),
+        ("Phobert", {"vocab.txt": "ab 9\n", "bpe.codes": "a b</w> 9\n"}, "PhobertTokenizer"),
+        ("Marian", {"source.spm": b"", "target.spm": b"", "vocab.json": {"a": 0}}, "MarianTokenizer"),
+        ("T5", PAIR, "T5Tokenizer' reads spiece.model"),
+    ],
+)
+def test_a_class_is_refused_by_name(tmp_path: Path, name: str, files: dict[str, Any], found: str) -> None:
+    """Before its files are read, with a pattern too; no other file is asked for, which the class would not read."""
+    folder = write(tmp_path, {**files, "tokenizer_config.json": {"tokenizer_class": f"{name}Tokenizer"}})
+    for options in ({}, {"pattern": "gpt2"}):
+        problem = refusal(folder, **options)
+        assert f"tokenizer_config.json: tokenizer_class: the class '{found}" in problem
+        assert "tokenizer.json" not in problem
+
+
+@pytest.mark.parametrize("name", ["Siglip2", "Parakeet", "FNet", "ChatGLM", "Own"])
+def test_a_class_of_pieces_is_refused_by_name(tmp_path: Path, name: str) -> None:
+    pytest.importorskip("sentencepiece.sentencepiece_model_pb2")
+    config = {"tokenizer_class": f"{name}Tokenizer", "auto_map": {"AutoTokenizer": ["x.Y", None]}}
+    folder = write(tmp_path, {"tokenizer.model": model("?<unk> <s> </s>"), "tokenizer_config.json": config})
+    assert f"the class '{name}Tokenizer' is not supported" in refusal(folder)
+    bbpe.load(folder / "tokenizer.model")  # SentencePiece's ids
+
+
+def test_types_of_models(tmp_path: Path) -> None:
+    """A type stands for its class; a type without one leaves the pieces as they are, as `transformers` does."""
+    pytest.importorskip("sentencepiece.sentencepiece_model_pb2")
+    pieces = {"tokenizer.model": model("?<unk> <s> </s>", is_bpe=True)}
+    alone = bbpe.load(write(tmp_path / "alone", pieces)).encode("see my dogs")
+    for kind, found in (("fnet", "FNet"), ("tipsv2", "Tipsv2"), ("parakeet_ctc", "Parakeet"), ("siglip2", "Siglip2")):
+        folder = write(tmp_path / kind, {**pieces, "config.json": {"model_type": kind}})
+        assert f"config.json: model_type: the class '{found}Tokenizer' is not supported" in refusal(folder)
+    folder = write(tmp_path / "new", {**pieces, "config.json": {"model_type": "fnet2"}})
+    assert "config.json: model_type: the type 'fnet2' is not known" in refusal(folder)
+    for kind in ("llama", "phi3"):
+        folder = write(tmp_path / kind, {**pieces, "config.json": {"model_type": kind}})
+        assert bbpe.load(folder).encode("see my dogs") == alone
+
+
+@pytest.mark.parametrize(
+    ("stated", "kind", "found"),
+    [
+        # what AutoTokenizer of transformers 5.24 makes of these
+        ("LlamaTokenizer", "llama", "LlamaTokenizer"),
+        ("LlamaTokenizerFast", "phi3", ""),
+        ("LlamaTokenizer", "mistral", ""),
+        ("GPT2Tokenizer", "qwen2", "Qwen2Tokenizer"),
+        ("Qwen2TokenizerFast", "qwen2", "Qwen2TokenizerFast"),
+        ("GPT2Tokenizer", "qwen3", "GPT2Tokenizer"),
+        ("PreTrainedTokenizerFast", "qwen3", ""),
+        ("", "qwen3", "Qwen2Tokenizer"),
+        ("", "florence2", "BartTokenizer"),
+        ("TokenizersBackend", "", ""),
+        ("", "", ""),
+    ],
+)
+def test_the_class_that_counts(tmp_path: Path, stated: str, kind: str, found: str) -> None:
+    config = {"tokenizer_class": stated} if stated else {}
+    folder = write(tmp_path, {"tokenizer_config.json": config, "config.json": {"model_type": kind} if kind else {}})
+    assert class_of(ClassFolder(folder)).name == found
+
+
+def test_ranks_in_a_folder(tmp_path: Path) -> None:
+    """As Meta's tokenizer.model, Kimi's tiktoken.model and Qwen's qwen.tiktoken."""
+    tok = bbpe.train_from_iterator(["see my eyes first"] * 9, 265, pattern="llama3")
+    tok.save(tmp_path / "made.tiktoken")
+    ranks = (tmp_path / "made.tiktoken").read_bytes()
+    for name in ("tokenizer.model", "tiktoken.model", "own.tiktoken"):
+        folder = tmp_path / f"in {name}"
+        write(folder, {name: ranks, "params.json": {"dim": 8}})
+        assert bbpe.load(folder, pattern="llama3").encode("see my eyes") == tok.encode("see my eyes")
+        with pytest.raises(VocabularyError, match="does not define how text is split"):
+            bbpe.load(folder)
+        write(folder, {"tokenizer_config.json": {"tokenizer_class": "T5Tokenizer"}})
+        assert "the class 'T5Tokenizer' reads no ranks" in refusal(folder)
+
+
+def test_bos_of_tekken(tmp_path: Path) -> None:
+    """AutoTokenizer asks `mistral-common` for a Mistral model, which puts BOS in front and knows no pairs."""
+    folder = write(tmp_path, {"tekken.json": tekken()})
+    plain = bbpe.load(folder)
+    ids = plain.encode("see my eyes")
+    assert plain.encode("see my eyes", add_special_tokens=True) == ids
+    write(folder, {"config.json": {"model_type": "mistral"}})
+    tok = bbpe.load(folder)
+    assert tok.encode("see my eyes") == ids
+    assert tok.encode("see my eyes", add_special_tokens=True) == [1, *ids]
+    assert tok.encode("", add_special_tokens=True) == [1]
+    assert bbpe.load(folder / "tekken.json") == plain
+    with pytest.raises(ValueError, match="no form for pairs"):
+        tok.encode("a", pair="b", add_special_tokens=True)
+
+
+@pytest.mark.parametrize(
+    ("files", "problem"),
+    [
+        ({"source.spm": b"", "target.spm": b"", "vocab.json": {"a": 0}}, "Marian"),
+        ({"unigram.json": {"unk_id": 0, "vocab": [["<unk>", 0.0]]}}, "unigram.json has the pieces of a Unigram model"),
+    ],
+)
+def test_half_a_tokenizer(tmp_path: Path, files: dict[str, Any], problem: str) -> None:
+    folder = write(tmp_path, files)
+    assert problem in refusal(folder)
+    if "unigram.json" in files:
+        assert problem in refusal(folder / "unigram.json")
+
+
+def test_words_of_a_class_without_rules(tmp_path: Path) -> None:
+    fill(tmp_path, "BertTokenizer", {}, {})
+    write(tmp_path, {"tokenizer_config.json": {"tokenizer_class": "PreTrainedTokenizerFast"}})
+    assert re.search("'PreTrainedTokenizerFast' reads no vocab.txt; expected a class", refusal(tmp_path))
