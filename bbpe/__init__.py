@@ -58,6 +58,7 @@ if TYPE_CHECKING:
         TokenIdError,
         TokenNotFoundError,
         VocabularyError,
+        VocabularyWarning,
     )
     from .loading import load
     from .report.compare import Comparison, SplitPair, compare
@@ -119,6 +120,7 @@ __all__ = [
     "Trace",
     "Unigram",
     "VocabularyError",
+    "VocabularyWarning",
     "WordPiece",
     "accelerate",
     "compare",
@@ -171,7 +173,7 @@ _MODULES = {
     ".encoding.engine": "CacheInfo",
     ".encodings": "encoding_for_model get_encoding",
     ".errors": "AccelerationError AccelerationWarning BBPEError CorpusError MemoryLimitError PatternError "
-    "SpecialTokenError TokenIdError TokenNotFoundError VocabularyError",
+    "SpecialTokenError TokenIdError TokenNotFoundError VocabularyError VocabularyWarning",
     ".report.compare": "Comparison SplitPair compare",
     ".report.curves": "Curve CurvePoint corpus_curve learning_curve",
     ".report.evaluate": "Evaluation evaluate",

@@ -97,6 +97,10 @@ class AccelerationWarning(UserWarning):
     """Hugging Face's `tokenizers` does the work of a tokenizer of `transformers`; the message has the reason."""
 
 
+class VocabularyWarning(UserWarning):
+    """Two libraries read the files of a vocabulary differently; the message says how, and which one is followed."""
+
+
 def described(given: object) -> str:
     """Return a wrong argument as messages show it: its value, in at most 40 characters, and its type.
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from . import formats
+from .errors import VocabularyWarning
 from .files import local_path
 from .lazy import safe_import
 from .tables.sources import key_of_path
@@ -51,6 +53,10 @@ def load(
         PatternError: The pattern is unknown, or cannot be followed exactly.
         OSError: The file cannot be read.
 
+    Warns:
+        VocabularyWarning: Two libraries read the files differently, such as a folder whose class replaces rules of its
+            tokenizer.json; the message says how. A folder has the ids of `AutoTokenizer`, a file those of its library.
+
     Example:
         >>> import tempfile
         >>> import bbpe
@@ -68,4 +74,7 @@ def load(
 
             path = str(found) if found.exists() else hub_folder(path) or str(found)
     options: Any = {"pattern": pattern, "special_tokens": special_tokens, "name": name}
-    return stored(cache, lambda: key_of_path(path, **options), lambda: Tokenizer(formats.load(path, **options)))
+    made = stored(cache, lambda: key_of_path(path, **options), lambda: Tokenizer(formats.load(path, **options)))
+    for note in made.spec.notes:
+        warnings.warn(f"{os.fspath(path)}: {note}", VocabularyWarning, stacklevel=2)
+    return made

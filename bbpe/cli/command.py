@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import sys
+import warnings
 from argparse import ArgumentParser, ArgumentTypeError, Namespace, _ArgumentGroup
 from collections.abc import Callable, Iterable
 from itertools import chain
@@ -154,7 +156,12 @@ def load_named(name: str, pattern: str | None = None) -> Tokenizer:
     from bbpe.published.table import ALIASES, PUBLISHED
 
     if Path(name).exists() or hub_folder(name) is not None:
-        return bbpe.load(name, pattern=pattern)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", bbpe.VocabularyWarning)
+            found = bbpe.load(name, pattern=pattern)
+        for note in caught:
+            print(f"note: {note.message}", file=sys.stderr)
+        return found
     known = name if name in (*PUBLISHED, *ALIASES) else name_for_model(name)
     if known is not None and pattern is None:
         return bbpe.get_encoding(known)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar, get_args
 
@@ -12,6 +14,7 @@ from ..errors import BBPEError, VocabularyError
 from ..files import temporary_folder
 from ..records import replace
 from ..spec.spec import TokenizerSpec
+from .transformers.folder import CLASS, CONFIG
 
 #: The parts of a tokenizer that `drop=` can leave out of a file.
 Part: TypeAlias = Literal["special_tokens", "template", "pattern", "padding"]
@@ -32,6 +35,9 @@ _DROPPED: dict[str, Part] = {
 }  # fmt: skip
 # words of several scripts, white space, digits, and characters that normal forms change
 _PROBE = "Hello world's 12 345\n\n  \t\u00e9e\u0301 \ufb01 \u4e2d\u6587 \u0e44\u0e17\u0e22 \U0001f600\u200d\u2581<x> b"
+
+
+_WHOLE, _PLAIN, _FIX = "huggingface", "PreTrainedTokenizerFast", "fix_mistral_regex"
 
 
 class Saved(Protocol):
@@ -78,8 +84,35 @@ def proven(
     The files are read back from a temporary folder.  Both tokenizers must have equal fingerprints, and give the same
     ids and decoded text of a probe with all bytes and all special and added tokens.
 
+    A configuration whose class would replace rules of the tokenizer.json beside it loses the class.
+
     Raises `VocabularyError` naming the parts that the format cannot hold.
     """
+    try:
+        return _proven(tokenizer, path, format, drop)
+    except VocabularyError:
+        plain = _without_class(tokenizer.spec)
+        if plain is None or (formats.checked_format(format) or formats.format_of(formats.file_path(path))) != _WHOLE:
+            raise
+        return _proven(type(tokenizer)(plain), path, format, drop)
+
+
+def _without_class(spec: TokenizerSpec) -> TokenizerSpec | None:
+    """Return a spec whose configuration names a class that reads a tokenizer.json as it is; `None` if it has none."""
+    with suppress(ValueError):
+        config = json.loads(spec.files.get(CONFIG, b"{}"))
+        if isinstance(config, dict) and (CLASS in config or _FIX in config):
+            changed = {**{name: value for name, value in config.items() if name != _FIX}, CLASS: _PLAIN}
+            return replace(spec, files={**spec.files, CONFIG: json.dumps(changed).encode()})
+    return None
+
+
+def _proven(
+    tokenizer: S,
+    path: str | os.PathLike[str],
+    format: str | None,  # noqa: A002
+    drop: Collection[Part],
+) -> tuple[dict[Path, bytes], S]:
     kept = _without(tokenizer.spec, drop)
     formats.check_whole(path, formats.checked_format(format))
     files = formats.written(kept, path, format)

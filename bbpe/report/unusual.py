@@ -23,7 +23,8 @@ _NEVER = ("0xC0", "0xC1", *(f"0x{byte:02X}" for byte in range(0xF5, 0x100)))
 def unusual(spec: TokenizerSpec) -> list[str]:
     """Return what is unusual in a spec, a sentence each; none for an ordinary one."""
     return [
-        *_symbols(spec), *_merges(spec), *_ids(spec), *_pattern(spec), *_texts(spec), *_tokens(spec), *_rows(spec),
+        *spec.notes, *_symbols(spec), *_merges(spec), *_ids(spec), *_pattern(spec), *_texts(spec), *_tokens(spec),
+        *_rows(spec),
     ]  # fmt: skip
 
 

@@ -67,7 +67,8 @@ class TokenizerSpec:
     `trims` change the places of ids, in order.  `dropout` is that of the file; only calls that give one drop merges.
     `names` has the texts of tokens by their uses ("bos", "pad") where the files alone do not name them.  `modelled` has
     the ids of tokens outside `vocab` that the model of the file has too: it makes them of texts that rules have
-    changed, where a call looks for these tokens (`with_modelled`).
+    changed, where a call looks for these tokens (`with_modelled`).  `notes` say where two libraries read the files
+    differently, and which one is followed; they do not make specs differ.
     """
 
     vocab: Mapping[int, bytes]
@@ -91,6 +92,7 @@ class TokenizerSpec:
     dropout: float = 0.0
     names: Mapping[str, str] = field(default_factory=dict)
     modelled: tuple[int, ...] = ()
+    notes: tuple[str, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
         """Make the mappings immutable, choose the decoder, and refuse ids that are too high."""

@@ -88,12 +88,12 @@ def test_options_of_the_configuration_count(tmp_path: Path) -> None:
     assert tok.encode("a  <a>", allowed_special="all") == [64, 267]
 
 
-@pytest.mark.parametrize("kind", ["Llama", "LlamaTokenizerFast", "CodeLlama", "Gemma", "PreTrainedTokenizerFast"])
+@pytest.mark.parametrize("kind", ["Llama", "LlamaTokenizerFast", "GPT2", "Blenderbot", "PreTrainedTokenizerFast"])
 @pytest.mark.parametrize("flag", [False, True])
 def test_flags_for_bos_and_eos_beside_a_template(tmp_path: Path, kind: str, flag: bool) -> None:
     """`transformers` 5 drops both flags where there is a tokenizer.json; version 4 applied them for some classes."""
     config = {"tokenizer_class": kind if kind.endswith("Fast") else f"{kind}Tokenizer", "bos_token": "<s>"}
-    config |= {"eos_token": "</s>", "add_bos_token": flag, "add_eos_token": flag}
+    config |= {"eos_token": "</s>", "add_bos_token": flag, "add_eos_token": flag, "add_prefix_space": False}
     path = folder(tmp_path, {"tokenizer_config.json": config})
     assert bbpe.load(path).encode("a", add_special_tokens=True) == [64]
     parts = [{"SpecialToken": {"id": "<s>", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}]

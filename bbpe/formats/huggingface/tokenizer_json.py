@@ -25,7 +25,7 @@ from ..common.keys import key_of, keys_of, keys_of_characters, merge_keys, witho
 from ..common.ranks import live_merges
 from ..common.reading import Fields, about, read_file, read_json
 from ..rows import FORMATS
-from ..transformers.folder import WITHIN, FolderConfig
+from ..transformers.folder import WITHIN, ClassFolder, FolderConfig
 from .added_tokens import AddedTokens, makes_texts, modelled_ids, read_added_tokens, spelled, write_added_tokens
 from .bpe import ReadModel, read_bpe
 from .decoders import read_decoder, write_decoder
@@ -63,10 +63,8 @@ def load(path: StrPath, given: Given, parse_float: Callable[[str], float] = scor
 
 def read_document(value: object, path: StrPath, given: Given) -> TokenizerSpec:
     """Return the spec of the object of a `tokenizer.json`; errors name `path`."""
+    value, folder, config, notes = _in_folder(value, path, given)
     document = Fields(value, path=path, place="")
-    has_folder = Path(path).name == NAMES[0][0] and any(Path(path).with_name(other).exists() for other in WITHIN)
-    folder = given.folder_of(Path(path)) if has_folder else None
-    config = FolderConfig() if folder is None else folder.config()
     document.only("version", "1.0", default="1.0")
     truncation = document.component("truncation", read_truncation, None)
     padding = document.component("padding", read_padding, None)
@@ -105,7 +103,34 @@ def read_document(value: object, path: StrPath, given: Given) -> TokenizerSpec:
             decoder=_with_end_of_word(decoder, read),
         )  # fmt: skip
     modelled = modelled_ids(spec, keys) if read.whole or read.other is not None else ()
-    return replace(spec, padding=padding, truncation=truncation, trims=trims, dropout=read.dropout, modelled=modelled)
+    return replace(
+        spec, padding=padding, truncation=truncation, trims=trims, dropout=read.dropout, modelled=modelled, notes=notes
+    )
+
+
+def _in_folder(
+    value: object, path: StrPath, given: Given
+) -> tuple[object, ClassFolder | None, FolderConfig, tuple[str, ...]]:
+    """Return what a folder makes of a document, the folder if it has other files, its tokens, and notes."""
+    is_named = Path(path).name == NAMES[0][0]
+    has_others = is_named and any(Path(path).with_name(other).exists() for other in WITHIN)
+    folder = given.folder_of(Path(path)) if has_others else None
+    if is_named and given.is_folder and given.folder is not None and isinstance(value, dict):
+        safe_import("bbpe.formats.transformers.rebuilt")
+        from ..transformers.rebuilt import rebuilt
+
+        made, config, notes = rebuilt(value, given.folder, _readers(path))
+        return made, folder, config, notes
+    return value, folder, FolderConfig() if folder is None else folder.config(), ()
+
+
+def _readers(path: StrPath) -> dict[str, Callable[[Any], Any]]:
+    """Return the readers of the parts of a document that make ids, by field; places of ids do not count."""
+    return {
+        "normalizer": lambda value: () if value is None else read_normalizers(value, path=path),
+        "pre_tokenizer": lambda value: read_pre_tokenizer(value, path=path),
+        "post_processor": lambda value: None if value is None else read_post_processor(value, path=path)[0],
+    }
 
 
 def _model(value: object, path: StrPath) -> Fields:

@@ -29,7 +29,7 @@ _EOS, _AROUND = ("A eos", "A eos B eos"), ("bos A eos", "bos A eos eos B eos")
 MERGES, WORDS, PIECES = "vocab.json", "vocab.txt", ".model"
 _SHOWN = {MERGES: "vocab.json", WORDS: "vocab.txt", PIECES: "SentencePiece's models"}
 _SPIECE, _BPE_MODEL, _TOKENIZER = "spiece.model", "sentencepiece.bpe.model", "tokenizer.model"
-_OF_GPT2 = ModelClass(MERGES, _GPT2, keys.byte_level)
+_OF_GPT2 = ModelClass(MERGES, _GPT2, keys.byte_level, keeps_template=True)
 _OF_ROBERTA = ModelClass(MERGES, _FAIRSEQ, keys.byte_level, keys.roberta_ends)
 #: The class of words whose files name no class.
 BERT = ModelClass(WORDS, _BRACKETS, keys.word_piece, _PAIR, padding_side="")
@@ -39,14 +39,16 @@ _DPR = replace(BERT, options=BERT_OPTIONS[1:])  # lower-cases every text
 CLASSES = {
     "GPT2": _OF_GPT2,
     "CodeGen": replace(_OF_GPT2, template=keys.code_gen_ends),
-    "Whisper": replace(_OF_GPT2, template=keys.whisper_ends),
-    "GPTNeoX": replace(_OF_GPT2, tokens={**_GPT2, "pad": "<|padding|>"}, normalizers=(_NFC,)),
+    "Whisper": replace(_OF_GPT2, template=keys.whisper_ends, keeps_template=False),
+    "GPTNeoX": ModelClass(MERGES, {**_GPT2, "pad": "<|padding|>"}, keys.byte_level, normalizers=(_NFC,)),
     **dict.fromkeys(("Bart", "LED", "Longformer", "Mvp", "Roberta"), _OF_ROBERTA),
-    "Blenderbot": ModelClass(MERGES, _FAIRSEQ, keys.byte_level, mask=_STRIPS, is_prefixed=True),
+    "Blenderbot": ModelClass(
+        MERGES, _FAIRSEQ, keys.byte_level, mask=_STRIPS, is_prefixed=True, keeps_template=True
+    ),
     "Deberta": ModelClass(MERGES, {**_BERT_ENDS, **_BRACKETS}, keys.byte_level, _DOUBLE),
     "Qwen2": ModelClass(
         MERGES, dict.fromkeys(("unk", "eos", "pad"), "<|endoftext|>"), keys.byte_level, normalizers=(_NFC,),
-        pattern="qwen2", resets_options=True,
+        pattern="qwen2", resets_options=True, keeps_template=True,
     ),
     "CLIP": ModelClass(
         MERGES, {**_GPT2, "bos": "<|startoftext|>", "pad": "<|endoftext|>"}, keys.byte_level, keys.clip_ends,
@@ -54,8 +56,9 @@ CLASSES = {
         pattern=_CLIP, drops_gaps=True, end_of_word="</w>",
     ),
     **dict.fromkeys(
-        "Bert ConvBert DistilBert Electra LayoutLM Lxmert MobileBert Realm RetriBert SqueezeBert".split(), BERT
+        "Bert DistilBert Electra LayoutLM Lxmert MobileBert Realm RetriBert SqueezeBert".split(), BERT
     ),
+    "ConvBert": replace(BERT, keeps_rules=True),
     **dict.fromkeys(("DPRContextEncoder", "DPRQuestionEncoder", "DPRReader"), _DPR),
     "MPNet": replace(BERT, tokens={**_FAIRSEQ, "unk": "[UNK]"}, template=_DOUBLE, mask=_STRIPS),
     "Funnel": replace(
@@ -67,7 +70,7 @@ CLASSES = {
     ),
     "Albert": ModelClass(
         _SPIECE, {**_BRACKETS, **_BERT_ENDS, "unk": "<unk>", "pad": "<pad>"}, pieces.albert, pieces.albert_ends,
-        reads_prefix=True,
+        reads_prefix=True, keeps_template=True,
     ),
     "XLNet": ModelClass(
         _SPIECE, {**_FAIRSEQ, "sep": "<sep>", "cls": "<cls>"}, pieces.xlnet,
@@ -81,7 +84,7 @@ CLASSES = {
         _SPIECE, {**_FAIRSEQ, "sep": "[SEP]", "cls": "[CLS]", "mask": "[MASK]"}, pieces.big_bird, _PAIR,
         mask=_STRIPS, reads_prefix=True,
     ),
-    "Reformer": ModelClass(_SPIECE, {"eos": "</s>", "unk": "<unk>"}, pieces.reformer),
+    "Reformer": ModelClass(_SPIECE, {"eos": "</s>", "unk": "<unk>"}, pieces.reformer, keeps_template=True),
     "XLMRoberta": ModelClass(_BPE_MODEL, _FAIRSEQ, pieces.xlm_roberta, _AROUND, reads_prefix=True),
     "Camembert": ModelClass(_BPE_MODEL, _FAIRSEQ, pieces.camembert, _AROUND, mask=_STRIPS, reads_prefix=True),
     "MBart": ModelClass(
@@ -99,13 +102,15 @@ CLASSES = {
     "DebertaV2": ModelClass(
         "spm.model", {**_BRACKETS, **_BERT_ENDS}, pieces.deberta_v2, _PAIR, reads_prefix=True
     ),
-    "Llama": ModelClass(_TOKENIZER, {**_ENDS, "unk": "<unk>"}, pieces.llama, padding_side="left"),
+    "Llama": ModelClass(
+        _TOKENIZER, {**_ENDS, "unk": "<unk>"}, pieces.llama, padding_side="left", keeps_template=True
+    ),
     "CodeLlama": ModelClass(
         _TOKENIZER, {**_ENDS, "unk": "<unk>", **_INFILLING}, pieces.code_llama, padding_side="left", adds_bos=True
     ),
     "Gemma": ModelClass(
         _TOKENIZER, {use: f"<{use}>" for use in ("bos", "eos", "unk", "pad", "mask")}, pieces.gemma,
-        padding_side="left",
+        padding_side="left", keeps_template=True,
     ),
 }  # fmt: skip
 

@@ -14,7 +14,7 @@ from ...records import dataclass, field, replace
 from ...spec.rules import SPACE_MARK, TokenOptions
 from ..common.keys import assigned_ids
 from ..common.reading import Fields
-from .folder import FolderConfig
+from .folder import ClassFolder, FolderConfig, FolderToken
 
 if TYPE_CHECKING:
     from ..common.key_tables import MergeIds, MergeKeys
@@ -30,7 +30,7 @@ class ClassFiles:
     """What a class makes a document of: the tokens and the fields of its folder, and the vocabulary.
 
     `keys` has the ids of the model.  A SentencePiece model has `pieces` and a `charsmap` instead, until its document
-    is made.
+    is made.  With `is_listed` the vocabulary is that of a tokenizer.json, and all of it; the document has none.
     """
 
     row: ModelClass
@@ -40,6 +40,7 @@ class ClassFiles:
     merges: MergeKeys | MergeIds | None = None
     pieces: Sequence[Row] = ()
     charsmap: bytes = b""
+    is_listed: bool = False
 
     def flag(self, name: str, usual: bool) -> bool:
         """Return a flag of the configuration, or the usual one of the class; null is false."""
@@ -107,6 +108,8 @@ class ClassFiles:
     def flagged(self) -> dict[str, Any] | None:
         """Return the template that flags for BOS and EOS define; a token that no file names is left out."""
         uses = self.config.uses
+        if self.is_listed and not self.row.adds_bos:
+            return None  # beside a tokenizer.json the flags do not count
         first = "bos" if self.flag("add_bos_token", self.row.adds_bos) and "bos_token" in uses else ""
         last = "eos" if self.flag("add_eos_token", False) and "eos_token" in uses else ""
         if not (first or last):
@@ -135,7 +138,8 @@ class ModelClass:
     `mask` has the options of the usual mask, `listed` returns special
     tokens that follow those of a model, whose symbols are special tokens only with `lists_symbols`.  With
     `resets_options` tokens with a use, and listed ones, lose their options.  Without a `padding_side` rows are padded
-    as without a class.  `language` is the usual one of a text; `adds_bos` is the usual flag.
+    as without a class.  `language` is the usual one of a text; `adds_bos` is the usual flag.  With
+    `keeps_template` the template of a tokenizer.json stays, with `keeps_rules` all else.
 
     Of bytes: `pattern` is the name or the regex of a split, and `drops_gaps` means that text between its matches is
     dropped; `is_prefixed` is the usual flag for a blank in front.  Of words: the class reads the `options`, and
@@ -153,6 +157,8 @@ class ModelClass:
     padding_side: str = "right"
     language: str = ""
     adds_bos: bool = False
+    keeps_template: bool = False
+    keeps_rules: bool = False
     normalizers: tuple[dict[str, Any], ...] = ()
     pattern: str = ""
     drops_gaps: bool = False
@@ -163,11 +169,26 @@ class ModelClass:
     reads_prefix: bool = False
 
 
+def class_files(row: ModelClass, folder: ClassFolder, *symbols: FolderToken, **vocabulary: Any) -> ClassFiles:
+    """Return a vocabulary with the tokens of its folder, and those that the class gives a model."""
+    fields = folder.fields
+    options = {"mask": row.mask}
+    usual = {f"{use}_token": FolderToken(text, options.get(use, TokenOptions())) for use, text in row.tokens.items()}
+    config = folder.config(usual, (*symbols, *map(FolderToken, row.listed(fields))))
+    if row.resets_options:
+        uses, plain = set(config.uses.values()), TokenOptions()
+        tokens = [
+            replace(token, options=plain) if token.is_named or token.text in uses else token for token in config.tokens
+        ]
+        config = replace(config, tokens=tuple(tokens))
+    return ClassFiles(row, config, fields, **vocabulary)
+
+
 def document(files: ClassFiles) -> dict[str, Any]:
     """Return the `tokenizer.json` of a class."""
     row = files.row
     parts = row.parts(files)
-    vocab = parts.model["vocab"]
+    vocab = files.keys if files.is_listed else parts.model["vocab"]
     if isinstance(vocab, list):
         vocab = {text: token_id for token_id, (text, _) in enumerate(vocab)}
     files = replace(files, keys=vocab)

@@ -21,7 +21,7 @@ from ...spec.rules import Prefix, TokenOptions
 from ...spec.spec import MAX_ID, TokenizerSpec, other_tokens, without_specials
 from ..common.reading import Fields, read_file, read_json, shown
 
-CONFIG, _MAP, _ADDED, _MODEL = "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "config.json"
+CONFIG, _MAP, _ADDED, MODEL = "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "config.json"
 #: The field that names the class of a tokenizer.
 CLASS = "tokenizer_class"
 #: Files that do not define the vocabulary and are saved unchanged.
@@ -116,9 +116,9 @@ class ClassFolder:
     @lazy_property
     def stated(self) -> tuple[str, str, str]:
         """The class that a file names, the file, and the type of the model, "" without one."""
-        found = {name: self.json(name) for name in (CONFIG, _MODEL)}
+        found = {name: self.json(name) for name in (CONFIG, MODEL)}
         configs = {name: value if isinstance(value, dict) else {} for name, value in found.items()}
-        kind = configs[_MODEL].get("model_type")
+        kind = configs[MODEL].get("model_type")
         names = ((config.get(CLASS), name) for name, config in configs.items())
         stated = next(((value, name) for value, name in names if isinstance(value, str)), ("", CONFIG))
         return *stated, kind if isinstance(kind, str) else ""
@@ -201,6 +201,8 @@ def _named(sources: Sequence[Fields], usual: Mapping[str, FolderToken]) -> dict[
             found[use] = usual[use]
         elif source is not None and source.peek(use) is not None:
             found[use] = _token(source.peek(use), source, use)
+            if use in usual and isinstance(source.peek(use), str):
+                found[use] = replace(found[use], options=usual[use].options)  # a text has the options of the class
     nulls = {use for source in sources for use in source.names() if source.peek(use) is None}
     found |= {use: token for use, token in usual.items() if use not in _NAMED and use not in nulls}
     for source in reversed(sources):

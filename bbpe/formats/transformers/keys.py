@@ -18,7 +18,7 @@ def byte_level(files: ClassFiles) -> ClassParts:
     """BPE of bytes, after the split of the row and GPT-2's."""
     row = files.row
     prefixed = files.flag("add_prefix_space", row.is_prefixed) and not row.drops_gaps
-    splits = [_split(row.pattern, row.drops_gaps)] if row.pattern else []
+    splits = [split_at(row.pattern, drops_gaps=row.drops_gaps)] if row.pattern else []
     own = not row.pattern or row.drops_gaps
     # in a model of bytes an unknown token has no effect
     suffix = {"end_of_word_suffix": row.end_of_word, "unk_token": files.text("unk")} if row.end_of_word else {}
@@ -30,7 +30,8 @@ def byte_level(files: ClassFiles) -> ClassParts:
     )
 
 
-def _split(pattern: str, drops_gaps: bool) -> dict[str, Any]:
+def split_at(pattern: str, *, drops_gaps: bool) -> dict[str, Any]:
+    """Return a `Split` by the name of a pattern or a regex."""
     if pattern in PATTERNS:
         safe_import("bbpe.formats.huggingface.normalizers")
         from ..huggingface.normalizers import to_oniguruma

@@ -9,21 +9,21 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...errors import VocabularyError
 from ...files import StrPath
 from ...records import replace
-from ...spec.rules import RowPadding, TokenOptions
+from ...spec.rules import RowPadding
 from ...spec.spec import TokenizerSpec
 from ..common.given import Given
 from ..common.key_tables import KeyTable, MergeIds, MergeKeys
 from ..huggingface.tokenizer_json import read_document
 from ..sentencepiece.piece_rows import CONTROL, USER_DEFINED
 from .classes import BERT, PIECES, WORDS, class_row
-from .documents import ClassFiles, ModelClass, document, number
+from .documents import ClassFiles, ModelClass, class_files, document, number
 from .folder import ClassFolder, FolderToken
-from .names import refused_class
+from .names import class_of, refused_class
 
 if TYPE_CHECKING:
     from ..sentencepiece.pieces import PieceModel
@@ -33,7 +33,7 @@ def load_merges(
     row: ModelClass, path: Path, folder: ClassFolder, keys: KeyTable, merges: MergeKeys | MergeIds, given: Given
 ) -> TokenizerSpec:
     """Return the spec that a class makes of keys and merges in a folder; `path` is that of the keys."""
-    return _spec(_files(row, folder, keys=keys, merges=merges), folder, path, given)
+    return _spec(class_files(row, folder, keys=keys, merges=merges), folder, path, given)
 
 
 def load_pieces(read: Callable[[StrPath], PieceModel], folder: ClassFolder, given: Given) -> TokenizerSpec | None:
@@ -48,8 +48,14 @@ def load_pieces(read: Callable[[StrPath], PieceModel], folder: ClassFolder, give
     kinds = (CONTROL, USER_DEFINED) if row.lists_symbols else ()
     listed = [(text, kind == CONTROL) for text, _, kind in model.pieces if kind in kinds]
     symbols = (FolderToken(text, is_special=is_special) for text, is_special in listed)
-    files = _files(row, folder, *symbols, pieces=model.pieces, charsmap=model.charsmap)
-    return _spec(files, folder, path, given)
+    files = class_files(row, folder, *symbols, pieces=model.pieces, charsmap=model.charsmap)
+    spec, kinds_of = _spec(files, folder, path, given), ("Unigram", "BPE")
+    if model.is_bpe == (spec.model is None):
+        return spec
+    found, made = reversed(kinds_of) if model.is_bpe else kinds_of
+    name, file, field = class_of(folder)
+    note = f"{path.name} is {found}, of which {name} ({field} in {file}) makes {made}, as in transformers 5; the"
+    return replace(spec, notes=(f"{note} path of {path.name} alone gives the ids of SentencePiece",))
 
 
 def load_words(path: Path, keys: Mapping[str, int], given: Given) -> TokenizerSpec:
@@ -67,7 +73,7 @@ def load_words(path: Path, keys: Mapping[str, int], given: Given) -> TokenizerSp
             raise refused_class(folder, "reads no vocab.txt; expected a class such as BertTokenizer")
         tokens = {use: text for use, text in BERT.tokens.items() if text in keys}
         row = replace(BERT, tokens=tokens, lowers=not _has_upper(keys))
-    files = _files(row, folder, keys=keys)
+    files = class_files(row, folder, keys=keys)
     _check_unknown(files, path)
     has_ends = has_class or {"cls_token", "sep_token"} <= files.config.uses.keys()
     if has_ends and given.special_tokens is not None:
@@ -88,21 +94,6 @@ def _check_unknown(files: ClassFiles, path: Path) -> None:
     text = files.text("unk")
     if text not in files.keys:
         files.fields.refuse(f"no line of {path.name} is {text}; {expected}", "unk_token")
-
-
-def _files(row: ModelClass, folder: ClassFolder, *symbols: FolderToken, **vocabulary: Any) -> ClassFiles:
-    """Return a vocabulary with the tokens of its folder, and those that the class gives a model."""
-    fields = folder.fields
-    options = {"mask": row.mask}
-    usual = {f"{use}_token": FolderToken(text, options.get(use, TokenOptions())) for use, text in row.tokens.items()}
-    config = folder.config(usual, (*symbols, *map(FolderToken, row.listed(fields))))
-    if row.resets_options:
-        uses, plain = set(config.uses.values()), TokenOptions()
-        tokens = [
-            replace(token, options=plain) if token.is_named or token.text in uses else token for token in config.tokens
-        ]
-        config = replace(config, tokens=tuple(tokens))
-    return ClassFiles(row, config, fields, **vocabulary)
 
 
 def _spec(files: ClassFiles, folder: ClassFolder, path: Path, given: Given) -> TokenizerSpec:

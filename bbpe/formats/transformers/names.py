@@ -10,7 +10,7 @@ from functools import cache
 from typing import NamedTuple
 
 from ...errors import VocabularyError
-from .folder import CLASS, ClassFolder
+from .folder import CLASS, MODEL, ClassFolder
 
 # Lists of names: a class, without the end "Tokenizer" or "TokenizerFast", begins with an upper-case letter; types of
 # models that have this class follow it.
@@ -78,7 +78,9 @@ TYPES = (
 )
 #: Classes without rules of their own, which read a tokenizer.json or a SentencePiece model as it is.
 _PLAIN = frozenset(("Bloom", "PreTrained", "PythonBackend", "TokenizersBackend"))
-_TYPE = ("config.json", "model_type")
+_TYPE = (MODEL, "model_type")
+#: Classes of the lists that read a tokenizer.json as it is.
+_READ_AS_IT_IS = frozenset(("FNet", "Parakeet", "Realm", "RetriBert"))
 #: Types for which `transformers` reads a tekken.json by `mistral-common`.
 MISTRAL = frozenset(
     "ministral ministral3 mistral mistral3 mistral_large4 mixtral pixtral voxtral voxtral_realtime".split()
@@ -102,7 +104,7 @@ class FolderClass(NamedTuple):
     @property
     def is_known(self) -> bool:
         """Whether `transformers` has the class."""
-        return self.is_in_python or self.rebuilds
+        return any(self.short in _classes(listed) for listed in (SUPPORTED, IN_PYTHON, OTHERS))
 
     @property
     def is_supported(self) -> bool:
@@ -115,9 +117,9 @@ class FolderClass(NamedTuple):
         return self.short in _classes(IN_PYTHON)
 
     @property
-    def rebuilds(self) -> bool:
+    def rebuilds_json(self) -> bool:
         """Whether the class replaces rules of a tokenizer.json by its own."""
-        return self.is_supported or self.short in _classes(OTHERS)
+        return (self.is_supported or self.short in _classes(OTHERS)) and self.short not in _READ_AS_IT_IS
 
 
 @cache

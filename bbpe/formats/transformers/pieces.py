@@ -58,15 +58,16 @@ def _unknown(files: ClassFiles) -> int:
 
 
 def _unigram(files: ClassFiles, rows: _Vocab, unknown: int) -> dict[str, Any]:
+    rows = _rows(files) if files.is_listed else rows
     if not 0 <= unknown < len(rows):
         text = files.text("unk")
         files.fields.refuse(f"the vocabulary has no token {text!r}; expected one for the unknown token", "unk_token")
     return {"type": "Unigram", "unk_id": unknown, "vocab": [list(row) for row in rows], "byte_fallback": False}
 
 
-def _bpe(texts: Iterable[str], unknown: str | None, *, fallback: bool) -> dict[str, Any]:
+def _bpe(files: ClassFiles, texts: Iterable[str], unknown: str | None, *, fallback: bool) -> dict[str, Any]:
     """Return a BPE model with all merges that its tokens allow."""
-    keys = {text: token_id for token_id, text in enumerate(texts)}
+    keys = {} if files.is_listed else {text: token_id for token_id, text in enumerate(texts)}
     table = KeyTable.of(keys)
     return {
         "type": "BPE", "unk_token": unknown, "fuse_unk": True, "byte_fallback": fallback, "vocab": table,
@@ -120,7 +121,7 @@ def albert(files: ClassFiles) -> ClassParts:
 def albert_ends(files: ClassFiles) -> dict[str, Any] | None:
     """Return the template of flags that the configuration has, or that of BERT."""
     has_flags = "add_bos_token" in files.fields or "add_eos_token" in files.fields
-    return files.flagged() if has_flags else files.template("cls A sep", "cls A sep B:1 sep:1")
+    return files.flagged() if has_flags and not files.is_listed else files.template("cls A sep", "cls A sep B:1 sep:1")
 
 
 def xlnet(files: ClassFiles) -> ClassParts:
@@ -134,6 +135,7 @@ def pegasus(files: ClassFiles) -> ClassParts:
     masks = _optional(files.fields, "mask_token", "<mask_1>") + _optional(files.fields, "mask_token_sent", "<mask_2>")
     reserved = _listed(_reserved(files.fields), -100.0)
     rows = [*_named(files, "pad", "eos"), *_listed(dict.fromkeys(masks)), *reserved, *_rows(files, 2)]
+    rows = _rows(files) if files.is_listed else rows
     unknown = files.text("unk")
     place = next((place for place, (text, score) in enumerate(rows) if place and text == unknown and not score), -1)
     spaces = _squeezed(files) or [replaced(r"\n", " ", is_regex=True), _SQUEEZED]
@@ -170,6 +172,7 @@ def camembert(files: ClassFiles) -> ClassParts:
     """CamemBERT: as XLM-RoBERTa with tokens that are not used."""
     first = [("<s>NOTUSED", 0.0), *_named(files, "pad"), ("</s>NOTUSED", 0.0), *_named(files, "unk")]
     rows = [*first, ("<unk>NOTUSED", -100.0), *_rows(files, 1), *_named(files, "mask")]
+    rows = _rows(files) if files.is_listed else rows
     unknown = files.text("unk")
     place = next((place for place, (text, _) in enumerate(rows) if text == unknown), 0)
     return ClassParts(_unigram(files, rows, place), precompiled(files.charsmap), *_marked(files, _WORDS))
@@ -182,6 +185,8 @@ def mbart(files: ClassFiles) -> ClassParts:
 
 def mbart50(files: ClassFiles) -> ClassParts:
     """mBART-50: codes of languages follow the pieces."""
+    if files.is_listed and not any(code in files.keys for code in MBART50):
+        files.fields.refuse("the vocabulary of tokenizer.json has no code of a language; expected those of mBART-50")
     normalizers = [*precompiled(files.charsmap), _SQUEEZED]
     return ClassParts(_fairseq(files, "cls", MBART50), normalizers, *_marked(files))
 
@@ -189,7 +194,7 @@ def mbart50(files: ClassFiles) -> ClassParts:
 def nllb(files: ClassFiles) -> ClassParts:
     """NLLB: merges of the pieces, after the special tokens of fairseq."""
     texts = dict.fromkeys((*(files.text(use) for use in ("bos", "pad", "eos", "unk")), *_texts(files)))
-    return ClassParts(_bpe(texts, files.text("unk"), fallback=False), _squeezed(files), *_marked(files))
+    return ClassParts(_bpe(files, texts, files.text("unk"), fallback=False), _squeezed(files), *_marked(files))
 
 
 def nllb_ends(files: ClassFiles) -> dict[str, Any]:
@@ -219,30 +224,30 @@ def _bracketed(files: ClassFiles, usual: int) -> dict[str, Any]:
 
 def reformer(files: ClassFiles) -> ClassParts:
     """Reformer: merges of the pieces."""
-    return ClassParts(_bpe(_texts(files), files.text("unk"), fallback=False), _squeezed(files), *_marked(files))
+    return ClassParts(_bpe(files, _texts(files), files.text("unk"), fallback=False), _squeezed(files), *_marked(files))
 
 
 def llama(files: ClassFiles) -> ClassParts:
     """Llama: merges of the pieces, and a mark in front of a text."""
     has_prefix = _prefixed(files)
     scheme = ("always" if files.flag("legacy", False) else "first") if has_prefix else "never"
-    model = _bpe(_texts(files), None, fallback=True)
+    model = _bpe(files, _texts(files), None, fallback=True)
     return ClassParts(model, (), (metaspace(scheme, split=False),), _of_marks(has_prefix))
 
 
 def code_llama(files: ClassFiles) -> ClassParts:
-    """Code Llama: as Llama; a token for infilling is refused."""
+    """Code Llama: as Llama; a token for infilling is refused, beside a tokenizer.json it has a note."""
     fill = files.config.uses.get("fill_token")
-    if fill is not None:
+    if fill is not None and not files.is_listed:
         problem = f"the class makes an infilling prompt of a text with {fill!r}, which is not supported"
-        files.fields.refuse(f"{problem}; expected null, or a tokenizer.json", "fill_token")
+        files.fields.refuse(f"{problem}; expected null", "fill_token")
     mark = metaspace("first" if _prefixed(files) else "never", split=False)
-    return ClassParts(_bpe(_texts(files), files.text("unk"), fallback=True), (), (mark,), _of_marks(True))
+    return ClassParts(_bpe(files, _texts(files), files.text("unk"), fallback=True), (), (mark,), _of_marks(True))
 
 
 def gemma(files: ClassFiles) -> ClassParts:
     """Gemma: merges of the pieces, and nothing in front of a text."""
-    model = _bpe(_texts(files), files.text("unk"), fallback=True)
+    model = _bpe(files, _texts(files), files.text("unk"), fallback=True)
     return ClassParts(model, (replaced(" ", SPACE_MARK),), (), _of_marks(False))
 
 

@@ -1,0 +1,164 @@
+"""A `tokenizer.json` in a folder whose class rebuilds the rules of the file, as `AutoTokenizer` does.
+
+The class takes the vocabulary and the merges of the file, and most classes nothing else: they bring normalizers,
+pre-tokenizers, decoder, options of the model, tokens and template.  A class of Python does not read the file at all.
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+from ...errors import BBPEError, VocabularyError
+from ...lazy import lazy_re, safe_import
+from ...records import replace
+from ..common.key_tables import KeyTable
+from .folder import CONFIG, MODEL, ClassFolder, FolderConfig
+from .names import FolderClass, class_of, refused_class
+
+_FILE_ALONE = "the path of tokenizer.json alone gives the ids of `tokenizers` for it"
+# parts of a file in which a class can differ, as messages name them; a decoder changes no ids
+_PARTS = {"normalizer": "the normalizer", "pre_tokenizer": "the pre-tokenizer", "post_processor": "the template"}
+_OPTIONS = ("unk_id", "continuing_subword_prefix", "end_of_word_suffix", "fuse_unk", "byte_fallback", "ignore_merges")
+_RULES = ("normalizer", "pre_tokenizer", "decoder", "model")
+# the types of models that `fix_mistral_regex` counts for, and the versions of `transformers` that saved them
+_MISTRAL = frozenset(("mistral", "mistral3", "ministral", "pixtral", "voxtral"))
+_BEFORE_5 = lazy_re(r"$|[0-4](?!\d)|5\.0\.0\.?(?:dev|a|b|rc)")
+_LEAST_OF_MISTRAL = 100_000
+_Read = Mapping[str, Callable[[Any], Any]]
+
+
+class Rebuilt(NamedTuple):
+    """The object of a tokenizer.json with the rules of a class, the tokens of the folder, and what differs."""
+
+    value: dict[str, Any]
+    config: FolderConfig
+    notes: tuple[str, ...] = ()
+
+
+def rebuilt(value: dict[str, Any], folder: ClassFolder, read: _Read) -> Rebuilt:
+    """Return what `AutoTokenizer` makes of a tokenizer.json in a folder; `read` has the readers of parts by field.
+
+    Raises `VocabularyError` for a class whose rules are not known, and for one that reads no tokenizer.json.
+    """
+    named = FolderClass("", "", "")
+    with suppress(VocabularyError):  # a configuration that is not JSON has no effect
+        named = class_of(folder)
+    if not named.is_known or not named.rebuilds_json or _is_of_llama_3(value, named):
+        if named.is_in_python:
+            problem = "is written in Python and reads no tokenizer.json, and bbpe does not support it"
+            raise refused_class(folder, f"{problem}; {_FILE_ALONE}")
+        config = folder.config()
+        patched = _of_mistral(value, folder, config, read)
+        return Rebuilt(value, config) if patched is None else patched
+    if not named.is_supported:
+        problem = "replaces rules of a tokenizer.json by its own, and bbpe does not support it"
+        raise refused_class(folder, f"{problem}; {_FILE_ALONE}")
+    return _of_class(value, folder, named, read)
+
+
+def _is_of_llama_3(value: Mapping[str, Any], named: FolderClass) -> bool:
+    """Return whether a file of bytes names Llama's class, which `AutoTokenizer` then does not use."""
+    parts = str([value.get("pre_tokenizer"), value.get("decoder"), value.get("post_processor")])
+    return named.short == "Llama" and "'ByteLevel'" in parts
+
+
+def _of_class(value: dict[str, Any], folder: ClassFolder, named: FolderClass, read: _Read) -> Rebuilt:
+    safe_import("bbpe.formats.transformers.classes")
+    from .classes import CLASSES
+    from .documents import class_files, document
+
+    row = CLASSES[named.short]
+    model = value.get("model")
+    model = model if isinstance(model, dict) else {}
+    vocab = model.get("vocab")
+    rows = [(*pair, 0) for pair in vocab if _is_row(pair)] if isinstance(vocab, list) else []
+    keys = vocab if isinstance(vocab, dict | KeyTable) else {row[0]: number for number, row in enumerate(rows)}
+    table = _charsmap(value.get("normalizer"))
+    files = class_files(row, folder, keys=keys, pieces=rows, charsmap=table, is_listed=True)
+    made = document(files)
+    kind, expected = model.get("type", "BPE" if "merges" in model else ""), made["model"]["type"]
+    if kind and kind != expected:
+        found = f"the model of tokenizer.json is {kind}, which the class {named.name!r} reads as {expected}"
+        raise VocabularyError(f"{found}; {_FILE_ALONE}", path=folder.path / named.file, place=named.field)
+    own = {name: model[name] for name in ("vocab", "merges") if name in model}
+    made["model"] = {**made["model"], **own}
+    has_table = "added_tokens_decoder" in files.fields and not row.keeps_rules
+    made["added_tokens"] = [] if has_table else value.get("added_tokens", [])  # a table replaces that of the file
+    keeps_template = row.keeps_template and value.get("post_processor") is not None
+    kept = (*(("post_processor",) if keeps_template else ()), *(_RULES if row.keeps_rules else ()))
+    made |= {name: value.get(name) for name in kept}
+    differs = [_PARTS[name] for name in _PARTS if _differs(value.get(name), made[name], read[name])]
+    has_options = any((model.get(name) or None) != (made["model"].get(name) or None) for name in _OPTIONS)
+    differs += ["options of the model"] if has_options else []
+    note = f"{named.name} ({named.field} in {named.file}) replaces {' and '.join(differs)} of tokenizer.json, as in "
+    notes: tuple[str, ...] = (f"{note}transformers 5; {_FILE_ALONE}",) if differs else ()
+    fill = files.config.uses.get("fill_token") if named.short == "CodeLlama" else None
+    if fill is not None:
+        notes += (f"{named.name} of transformers makes an infilling prompt of a text with {fill!r}; bbpe does not",)
+    return Rebuilt({**value, **made}, replace(files.config, add_prefix_space=None), notes)
+
+
+def _is_row(pair: Any) -> bool:
+    return isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], str)
+
+
+def _differs(one: Any, other: Any, read: Callable[[Any], Any]) -> bool:
+    """Return whether two parts of files are different rules."""
+    if one == other:
+        return False
+    try:
+        return bool(read(one) != read(other))
+    except BBPEError:
+        return True
+
+
+def _charsmap(normalizer: Any) -> bytes:
+    """Return the first compiled table of normalizers."""
+    listed = normalizer.get("normalizers") if isinstance(normalizer, dict) else None
+    parts = listed if isinstance(listed, list) else [normalizer]
+    tables = (part.get("precompiled_charsmap") for part in parts if isinstance(part, dict))
+    table = next((table for table in tables if isinstance(table, str)), "")
+    with suppress(ValueError):
+        return b64decode(table)
+    return b""
+
+
+def _of_mistral(value: dict[str, Any], folder: ClassFolder, config: FolderConfig, read: _Read) -> Rebuilt | None:
+    """Return a file with the pattern that `fix_mistral_regex` chooses; `None` where it has no effect."""
+    of_model, split = folder.json(MODEL), value.get("pre_tokenizer")
+    of_model = of_model if isinstance(of_model, dict) else {}
+    kind, version = of_model.get("model_type"), of_model.get("transformers_version") or ""
+    with suppress(VocabularyError):
+        is_asked = bool(folder.fields.peek("fix_mistral_regex"))
+        is_old = (kind is None or kind in _MISTRAL) and _BEFORE_5.match(str(version)) is not None
+        is_large = isinstance(split, dict) and _size(value) > _LEAST_OF_MISTRAL
+        if is_asked and of_model and is_old and is_large:
+            return _patched(value, split, config, read)
+    return None
+
+
+def _patched(value: dict[str, Any], split: Any, config: FolderConfig, read: _Read) -> Rebuilt:
+    """Return a file with tekken's pattern in place of the first pre-tokenizer of a sequence, or before another one."""
+    safe_import("bbpe.formats.transformers.keys")
+    from .keys import split_at
+
+    parts = [split]
+    if split.get("type") == "Sequence":
+        parts = [*(split.get("pretokenizers") or ())][1:]
+    elif split.get("type") == "Metaspace":
+        parts = [{"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}]
+    made = {"type": "Sequence", "pretokenizers": [split_at("tekken", drops_gaps=False), *parts]}
+    note = f"fix_mistral_regex in {CONFIG} replaces the pre-tokenizer of tokenizer.json, as in transformers 5"
+    has_note = _differs(split, made, read["pre_tokenizer"])
+    return Rebuilt({**value, "pre_tokenizer": made}, config, (f"{note}; {_FILE_ALONE}",) if has_note else ())
+
+
+def _size(value: Mapping[str, Any]) -> int:
+    """Return the number of tokens of a file, with those that its model lacks."""
+    model, added = value.get("model"), value.get("added_tokens")
+    vocab = model.get("vocab") if isinstance(model, dict) else None
+    keys = vocab if isinstance(vocab, Mapping) else {row[0]: 0 for row in vocab or () if _is_row(row)}
+    return len(keys) + sum(row.get("content") not in keys for row in added or () if isinstance(row, dict))

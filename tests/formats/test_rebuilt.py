@@ -1,0 +1,161 @@
+"""A tokenizer.json in a folder whose class replaces rules of the file, and what is said of it.
+
+`test_as_auto_tokenizer.py` compares ids with `transformers`.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+from vocabularies import byte_level, document
+
+import bbpe
+from bbpe.cli import main
+from bbpe.errors import VocabularyError, VocabularyWarning
+
+
+def folder(path: Path, config: dict[str, Any], of_model: dict[str, Any] | None = None, **changes: Any) -> Path:
+    path.mkdir(exist_ok=True)
+    for name, value in (
+        ("tokenizer.json", document(**changes)),
+        ("tokenizer_config.json", config),
+        ("config.json", of_model),
+    ):
+        if value is not None:
+            (path / name).write_text(json.dumps(value), "utf-8")
+    return path
+
+
+def loaded(path: Path) -> tuple[bbpe.Tokenizer, str]:
+    """Return the tokenizer of a folder, and what warnings say of it."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", VocabularyWarning)
+        tok = bbpe.load(path, cache=False)
+    return tok, " ".join(str(each.message) for each in caught).replace(str(path), "")
+
+
+@pytest.mark.parametrize("cache", [False, True])
+def test_the_type_of_a_model_replaces_the_pattern(tmp_path: Path, cache: bool) -> None:
+    """The key 266 of the vocabulary, two digits, is never found by the class; the file alone counts as it is."""
+    path = folder(tmp_path, {}, {"model_type": "qwen2"}, pre_tokenizer=byte_level())
+    options: Any = {"cache": tmp_path / "tables" if cache else False}
+    (tmp_path / "tables").mkdir(mode=0o700)
+    for _ in range(2):  # from finished tables too
+        with pytest.warns(VocabularyWarning, match=r"Qwen2Tokenizer \(model_type in config.json\) replaces the norm"):
+            tok = bbpe.load(path, **options)
+    alone = bbpe.load(path / "tokenizer.json", **options)
+    assert alone.encode("e\u0301") != tok.encode("e\u0301") == tok.encode("\u00e9")
+    assert not alone.spec.notes
+
+
+def test_a_class_of_the_same_rules_has_no_note(tmp_path: Path) -> None:
+    for name in ("PreTrainedTokenizerFast", "TokenizersBackend", "OwnTokenizer", "GPT2Tokenizer"):
+        tok, said = loaded(folder(tmp_path, {"tokenizer_class": name}, pre_tokenizer=byte_level()))
+        assert not said
+        assert tok.encode("the") == bbpe.load(tmp_path / "tokenizer.json").encode("the")
+    # bytes beside Llama's class are read as they are
+    assert not loaded(folder(tmp_path, {"tokenizer_class": "LlamaTokenizer"}))[1]
+
+
+def test_ids_of_classes(tmp_path: Path) -> None:
+    template = {
+        "type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<s>", "type_id": 0}},
+        {"Sequence": {"id": "A", "type_id": 0}}], "pair": [{"Sequence": {"id": "A", "type_id": 0}},
+        {"Sequence": {"id": "B", "type_id": 1}}], "special_tokens": {"<s>": {
+        "id": "<s>", "ids": [267], "tokens": ["<s>"]}},
+    }  # fmt: skip
+    row = {"id": 267, "content": "<s>", "special": True, "lstrip": False, "rstrip": False, "single_word": False,
+           "normalized": False}  # fmt: skip
+    for name, keeps in (("GPT2", True), ("Qwen2", True), ("Blenderbot", True), ("Roberta", False), ("GPTNeoX", False)):
+        config = {"tokenizer_class": f"{name}Tokenizer", "bos_token": "<s>", "add_bos_token": True}
+        tok, said = loaded(folder(tmp_path, config, added_tokens=[row], post_processor=template))
+        first = tok.encode("the", add_special_tokens=True)[0]
+        assert (first == tok.special_tokens["<s>"] and len(tok.encode("the", add_special_tokens=True)) == 2) == keeps
+        assert ("template" in said) == (not keeps)
+        # the usual tokens of the class follow those of the file
+        expected = {"GPT2": "<|endoftext|>", "Qwen2": "<|endoftext|>"}.get(name, "</s>" if name != "GPTNeoX" else "<s>")
+        assert expected in tok.special_tokens
+
+
+def test_a_table_of_tokens_replaces_that_of_the_file(tmp_path: Path) -> None:
+    row = {"content": "<s>", "special": True}
+    row |= dict.fromkeys(("lstrip", "rstrip", "single_word", "normalized"), False)
+    added = [{"id": 267, **row}, {"id": 268, **row, "content": "<x>"}]
+    config = {"tokenizer_class": "GPT2Tokenizer", "added_tokens_decoder": {"267": row}}
+    tok, _ = loaded(folder(tmp_path, config, added_tokens=added, pre_tokenizer=byte_level()))
+    assert set(tok.special_tokens) == {"<s>", "<|endoftext|>"}
+    config["tokenizer_class"] = "PreTrainedTokenizerFast"
+    tok, _ = loaded(folder(tmp_path, config, added_tokens=added, pre_tokenizer=byte_level()))
+    assert set(tok.special_tokens) == {"<s>", "<x>"}
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("ByT5", "is written in Python and reads no tokenizer.json"),
+        ("Phobert", "is written in Python and reads no tokenizer.json"),
+        ("Marian", "is written in Python and reads no tokenizer.json"),
+        ("RoFormer", "replaces rules of a tokenizer.json by its own"),
+        ("LayoutLMv2", "replaces rules of a tokenizer.json by its own"),
+    ],
+)
+def test_a_class_that_bbpe_does_not_know(tmp_path: Path, name: str, problem: str) -> None:
+    path = folder(tmp_path, {"tokenizer_class": f"{name}TokenizerFast"})
+    with pytest.raises(VocabularyError, match=f"the class '{name}TokenizerFast' {problem}") as caught:
+        bbpe.load(path)
+    assert "the path of tokenizer.json alone gives the ids of `tokenizers`" in str(caught.value)
+    bbpe.load(path / "tokenizer.json")
+
+
+def test_another_model(tmp_path: Path) -> None:
+    with pytest.raises(VocabularyError, match="is BPE, which the class 'BertTokenizer' reads as WordPiece"):
+        bbpe.load(folder(tmp_path, {"tokenizer_class": "BertTokenizer"}))
+
+
+@pytest.mark.parametrize(
+    ("of_model", "size", "is_patched"),
+    [
+        ({"model_type": "mistral", "transformers_version": "4.50.0"}, 100_001, True),
+        ({"model_type": "pixtral"}, 100_001, True),
+        ({"transformers_version": "5.0.0rc1"}, 100_001, True),
+        ({"model_type": "mistral", "transformers_version": "5.0.0"}, 100_001, False),
+        ({"model_type": "mistral", "transformers_version": "10.0.0"}, 100_001, False),
+        ({"model_type": "ministral3"}, 100_001, False),
+        ({"model_type": "llama"}, 100_001, False),
+        ({"model_type": "mistral"}, 100_000, False),
+        ({}, 100_001, False),
+    ],
+)
+def test_fix_mistral_regex(tmp_path: Path, of_model: dict[str, Any], size: int, is_patched: bool) -> None:
+    made = document(pre_tokenizer=byte_level())
+    vocab = made["model"]["vocab"]
+    vocab |= {f"zq{number}": number for number in range(len(vocab), size)}
+    path = folder(tmp_path, {"fix_mistral_regex": True}, of_model, model=made["model"], pre_tokenizer=byte_level())
+    tok, said = loaded(path)
+    assert ("fix_mistral_regex" in said) == is_patched
+    assert (str(tok.spec.pattern) != str(bbpe.load(path / "tokenizer.json").spec.pattern)) == is_patched
+
+
+def test_inspect_shows_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = folder(tmp_path, {}, {"model_type": "qwen2"}, pre_tokenizer=byte_level())
+    assert main(["inspect", str(path)]) == 0
+    shown = capsys.readouterr()
+    assert "unusual          Qwen2Tokenizer (model_type in config.json) replaces" in shown.out
+    assert shown.err.startswith("note: ")
+
+
+def test_saving_keeps_the_ids(tmp_path: Path) -> None:
+    """A saved folder has the ids of the tokenizer, also where its class would replace rules of the file."""
+    config = {"tokenizer_class": "Qwen2Tokenizer", "model_max_length": 5}
+    path = folder(tmp_path / "a", config, pre_tokenizer=byte_level())
+    for source in (path, path / "tokenizer.json"):
+        tok = bbpe.load(source) if source.suffix else loaded(source)[0]
+        tok.save(tmp_path / "b")
+        again, said = loaded(tmp_path / "b")
+        assert again == tok
+        assert not said
+        assert json.loads((tmp_path / "b" / "tokenizer_config.json").read_bytes())["model_max_length"] == 5
