@@ -47,7 +47,7 @@ def test_the_lists() -> None:
     [
         ("XLM", {**PAIR, "merges.txt": "a b</w> 10\n"}, "XLMTokenizer"),
         ("CTRL", {**PAIR, "merges.txt": "#version: 0.2\na b</w>\n"}, "CTRLTokenizer"),
-        ("Cohere", PAIR, "CohereTokenizer"),
+        ("Luke", PAIR, "LukeTokenizer"),
         ("Own", PAIR, "OwnTokenizer"),
         ("Wav2Vec2CTC", {"vocab.json": {"<pad>": 0, "a": 1}}, "Wav2Vec2CTCTokenizer"),
         ("ByT5", {}, "ByT5Tokenizer"),
@@ -65,7 +65,7 @@ def test_a_class_is_refused_by_name(tmp_path: Path, name: str, files: dict[str, 
         assert "tokenizer.json" not in problem
 
 
-@pytest.mark.parametrize("name", ["Siglip2", "Parakeet", "FNet", "ChatGLM", "Own"])
+@pytest.mark.parametrize("name", ["RemBert", "Parakeet", "Udop", "ChatGLM", "Own"])
 def test_a_class_of_pieces_is_refused_by_name(tmp_path: Path, name: str) -> None:
     pytest.importorskip("sentencepiece.sentencepiece_model_pb2")
     config = {"tokenizer_class": f"{name}Tokenizer", "auto_map": {"AutoTokenizer": ["x.Y", None]}}
@@ -79,9 +79,11 @@ def test_types_of_models(tmp_path: Path) -> None:
     pytest.importorskip("sentencepiece.sentencepiece_model_pb2")
     pieces = {"tokenizer.model": model("?<unk> <s> </s>", is_bpe=True)}
     alone = bbpe.load(write(tmp_path / "alone", pieces)).encode("see my dogs")
-    for kind, found in (("fnet", "FNet"), ("tipsv2", "Tipsv2"), ("parakeet_ctc", "Parakeet"), ("siglip2", "Siglip2")):
+    for kind, found in (("udop", "Udop"), ("tipsv2", "Tipsv2"), ("parakeet_ctc", "Parakeet"), ("rembert", "RemBert")):
         folder = write(tmp_path / kind, {**pieces, "config.json": {"model_type": kind}})
         assert f"config.json: model_type: the class '{found}Tokenizer' is not supported" in refusal(folder)
+    folder = write(tmp_path / "s", {**pieces, "config.json": {"model_type": "fnet"}})
+    assert "the class 'FNetTokenizer' is supported only with a tokenizer.json, not with Sent" in refusal(folder)
     folder = write(tmp_path / "new", {**pieces, "config.json": {"model_type": "fnet2"}})
     assert "config.json: model_type: the type 'fnet2' is not known" in refusal(folder)
     for kind in ("llama", "phi3"):
@@ -161,3 +163,13 @@ def test_words_of_a_class_without_rules(tmp_path: Path) -> None:
     fill(tmp_path, "BertTokenizer", {}, {})
     write(tmp_path, {"tokenizer_config.json": {"tokenizer_class": "PreTrainedTokenizerFast"}})
     assert re.search("'PreTrainedTokenizerFast' reads no vocab.txt; expected a class", refusal(tmp_path))
+
+
+def test_a_pattern_beside_a_class_has_a_note(tmp_path: Path) -> None:
+    folder = write(tmp_path, {**PAIR, "tokenizer_config.json": {"tokenizer_class": "CohereTokenizer"}})
+    with pytest.warns(bbpe.VocabularyWarning, match="pattern= replaces how the class CohereTokenizer"):
+        tok = bbpe.load(folder, pattern="gpt2")
+    assert (len(tok.encode("12")), len(bbpe.load(folder).encode("12"))) == (1, 2)  # the class splits digits
+    assert not bbpe.load(folder).spec.notes
+    write(folder, {"tokenizer_config.json": {"tokenizer_class": "GPT2Tokenizer"}})
+    assert not bbpe.load(folder).spec.notes

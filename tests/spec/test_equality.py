@@ -137,7 +137,7 @@ def test_everything_that_changes_ids_or_texts_counts(spec: TokenizerSpec, change
 
 
 #: Fields of a spec that change neither ids nor texts by themselves; trims change offsets, and equality has them.
-WITHOUT_EFFECT = {"name", "files", "trims", "dropout", "names"}
+WITHOUT_EFFECT = {"name", "files", "trims", "dropout", "names", "notes"}
 
 
 def test_the_table_of_changes_is_whole() -> None:

@@ -35,6 +35,17 @@ _OF_ROBERTA = ModelClass(MERGES, _FAIRSEQ, keys.byte_level, keys.roberta_ends)
 BERT = ModelClass(WORDS, _BRACKETS, keys.word_piece, _PAIR, padding_side="")
 _DPR = replace(BERT, options=BERT_OPTIONS[1:])  # lower-cases every text
 
+_GEMMA = ModelClass(
+    _TOKENIZER, {use: f"<{use}>" for use in ("bos", "eos", "unk", "pad", "mask")}, pieces.gemma, padding_side="left",
+    keeps_template=True,
+)  # fmt: skip
+_COHERE = {
+    "bos": "<BOS_TOKEN>", "eos": "<|END_OF_TURN_TOKEN|>", "unk": "<UNK>", "sep": "<SEP>", "pad": "<PAD>",
+    "cls": "<CLS>", "mask": "<MASK_TOKEN>",
+}  # fmt: skip
+#: The file of classes that read a vocabulary of another kind by rules that bbpe does not have.
+_WHOLE = "tokenizer.json"
+
 #: Classes by their names without the end "Tokenizer" or "TokenizerFast".
 CLASSES = {
     "GPT2": _OF_GPT2,
@@ -49,6 +60,22 @@ CLASSES = {
     "Qwen2": ModelClass(
         MERGES, dict.fromkeys(("unk", "eos", "pad"), "<|endoftext|>"), keys.byte_level, normalizers=(_NFC,),
         pattern="qwen2", resets_options=True, keeps_template=True,
+    ),
+    "Qwen3_5": ModelClass(
+        _WHOLE, dict.fromkeys(("unk", "eos", "pad"), "<|endoftext|>"), keys.byte_level, normalizers=(_NFC,),
+        pattern="qwen3_5", resets_options=True, keeps_template=True,
+    ),
+    "Cohere": ModelClass(
+        MERGES, _COHERE, keys.byte_level, normalizers=(_NFC,), splits=({"type": "Digits", "individual_digits": True},),
+        padding_side="left", keeps_template=True,
+    ),
+    "Herbert": ModelClass(
+        MERGES, {use: _FAIRSEQ[use] for use in _BRACKETS}, keys.words, keys.herbert_ends,
+        normalizers=(keys.bert_normalizer(lowercase=False, strips_accents=False),),
+    ),
+    "OpenAIGPT": ModelClass(
+        MERGES, {"unk": "<unk>"}, keys.words, keeps_template=True,
+        normalizers=(keys.bert_normalizer(lowercase=True, strips_accents=None),),
     ),
     "CLIP": ModelClass(
         MERGES, {**_GPT2, "bos": "<|startoftext|>", "pad": "<|endoftext|>"}, keys.byte_level, keys.clip_ends,
@@ -108,9 +135,19 @@ CLASSES = {
     "CodeLlama": ModelClass(
         _TOKENIZER, {**_ENDS, "unk": "<unk>", **_INFILLING}, pieces.code_llama, padding_side="left", adds_bos=True
     ),
-    "Gemma": ModelClass(
-        _TOKENIZER, {use: f"<{use}>" for use in ("bos", "eos", "unk", "pad", "mask")}, pieces.gemma,
-        padding_side="left", keeps_template=True,
+    "Gemma": _GEMMA,
+    "Siglip2": replace(_GEMMA, file=_WHOLE, parts=pieces.siglip2),
+    "Barthez": ModelClass(_WHOLE, _FAIRSEQ, pieces.barthez, mask=_STRIPS, keeps_template=True, reads_prefix=True),
+    "XGLM": ModelClass(
+        _WHOLE, {use: text for use, text in _FAIRSEQ.items() if use != "mask"}, pieces.xglm,
+        ("eos A", "eos A eos eos B"), listed=pieces.made_up_words, reads_prefix=True,
+    ),
+    "FNet": ModelClass(
+        _WHOLE, {**_BRACKETS, "unk": "<unk>", "pad": "<pad>"}, pieces.t5, keeps_template=True, keeps_rules=True
+    ),
+    "VideoPrism": ModelClass(
+        _WHOLE, {"eos": "</s>", "unk": "<unk>", "pad": "<pad>"}, pieces.t5, listed=pieces.extra_ids,
+        keeps_template=True,
     ),
 }  # fmt: skip
 
@@ -127,6 +164,8 @@ def class_row(folder: ClassFolder, file: str) -> ModelClass | None:
     row = CLASSES.get(named.short)
     if row is None:
         raise refused_class(folder, f"is not supported; expected one that docs/formats.md lists for {_SHOWN[file]}")
+    if row.file == _WHOLE:
+        raise refused_class(folder, f"is supported only with a tokenizer.json, not with {_SHOWN[file]}")
     if not row.file.endswith(file):
         raise refused_class(folder, f"reads {row.file}; expected such a file in the folder")
     return row

@@ -135,15 +135,16 @@ class ModelClass:
     """A class: the file of its vocabulary, its usual tokens by use, and the function that makes parts of a document.
 
     `template` has the ids around one text and around two, in the form of `ClassFiles.template`, or makes a processor.
-    `mask` has the options of the usual mask, `listed` returns special
-    tokens that follow those of a model, whose symbols are special tokens only with `lists_symbols`.  With
-    `resets_options` tokens with a use, and listed ones, lose their options.  Without a `padding_side` rows are padded
-    as without a class.  `language` is the usual one of a text; `adds_bos` is the usual flag.  With
-    `keeps_template` the template of a tokenizer.json stays, with `keeps_rules` all else.
+    `mask` has the options of the usual mask, `listed` returns special tokens that follow those of a model, whose
+    symbols are special tokens only with `lists_symbols`.  With `resets_options` tokens with a use, and listed ones,
+    lose their options.  Without a `padding_side` rows are padded as without a class.  `language` is the usual one of a
+    text; `adds_bos` is the usual flag.  With `keeps_template` the template of a tokenizer.json stays, with
+    `keeps_rules` all else.
 
-    Of bytes: `pattern` is the name or the regex of a split, and `drops_gaps` means that text between its matches is
-    dropped; `is_prefixed` is the usual flag for a blank in front.  Of words: the class reads the `options`, and
-    `lowers` is the usual flag.  Of pieces: `reads_prefix` means that it reads the flag for a blank in front.
+    Of bytes: `splits` come first, `pattern` is the name or the regex of another one, and `drops_gaps` means that text
+    between its matches is dropped; `is_prefixed` is the usual flag for a blank in front.  Of words: the class reads the
+    `options`, and `lowers` is the usual flag.  Of pieces: `reads_prefix` means that it reads the flag for a blank in
+    front.
     """
 
     file: str
@@ -160,6 +161,7 @@ class ModelClass:
     keeps_template: bool = False
     keeps_rules: bool = False
     normalizers: tuple[dict[str, Any], ...] = ()
+    splits: tuple[dict[str, Any], ...] = ()
     pattern: str = ""
     drops_gaps: bool = False
     is_prefixed: bool = False

@@ -18,7 +18,7 @@ def byte_level(files: ClassFiles) -> ClassParts:
     """BPE of bytes, after the split of the row and GPT-2's."""
     row = files.row
     prefixed = files.flag("add_prefix_space", row.is_prefixed) and not row.drops_gaps
-    splits = [split_at(row.pattern, drops_gaps=row.drops_gaps)] if row.pattern else []
+    splits = [*row.splits, *([split_at(row.pattern, drops_gaps=row.drops_gaps)] if row.pattern else ())]
     own = not row.pattern or row.drops_gaps
     # in a model of bytes an unknown token has no effect
     suffix = {"end_of_word_suffix": row.end_of_word, "unk_token": files.text("unk")} if row.end_of_word else {}
@@ -59,6 +59,29 @@ def word_piece(files: ClassFiles) -> ClassParts:
     }  # fmt: skip
     splits = ({"type": "BertPreTokenizer"},)
     return ClassParts(model, (normalizer,), splits, {"type": "WordPiece", "prefix": "##", "cleanup": True})
+
+
+def words(files: ClassFiles) -> ClassParts:
+    """BPE of words with a mark at their ends, after BERT's rules."""
+    model = {
+        "type": "BPE", "vocab": files.keys, "merges": files.merges, "unk_token": files.text("unk"),
+        "end_of_word_suffix": "</w>",
+    }  # fmt: skip
+    splits = ({"type": "BertPreTokenizer"},)
+    return ClassParts(model, files.row.normalizers, splits, {"type": "BPEDecoder", "suffix": "</w>"})
+
+
+def bert_normalizer(*, lowercase: bool, strips_accents: bool | None) -> dict[str, Any]:
+    """Return BERT's normalizer."""
+    return {
+        "type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True, "strip_accents": strips_accents,
+        "lowercase": lowercase,
+    }  # fmt: skip
+
+
+def herbert_ends(files: ClassFiles) -> dict[str, Any]:
+    """Return the template of HerBERT, whose ends no file names."""
+    return files.template("first A last", "first A last B:1 last:1", {"first": "<s>", "last": "</s>"})
 
 
 def code_gen_ends(files: ClassFiles) -> dict[str, Any]:

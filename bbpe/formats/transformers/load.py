@@ -100,6 +100,12 @@ def _spec(files: ClassFiles, folder: ClassFolder, path: Path, given: Given) -> T
     """Return the spec of the document of a class, which pads rows at a side of its own if there is a token for that."""
     spec = read_document(document(files), path, given)
     spec = replace(spec, files=folder.other_files(), names=files.config.names)
+    if given.pattern is not None and class_of(folder).name:
+        own = read_document(document(files), path, replace(given, pattern=None))
+        if (own.pattern, own.rules) != (spec.pattern, spec.rules):
+            name, file, field = class_of(folder)
+            note = f"pattern= replaces how the class {name} ({field} in {file}) splits texts"
+            spec = replace(spec, notes=(f"{note}; ids are not those of transformers",))
     usual, fields = files.row.padding_side, files.fields
     side = fields.checked(fields.peek("padding_side") or usual or "right", str, "padding_side")
     if side not in ("left", "right"):

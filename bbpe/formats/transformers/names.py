@@ -16,22 +16,23 @@ from .folder import CLASS, MODEL, ClassFolder
 # models that have this class follow it.
 #: Classes that bbpe has rules for, in `classes.py`.
 SUPPORTED = (
-    "Albert albert yoso Bart florence2 Bert align bark bert blip bros chinese_clip convbert distilbert electra ernie "
-    "flava git grounding-dino layoutlm megatron-bert mm-grounding-dino nezha nomic_bert qdqbert realm retribert "
-    "squeezebert tvp vilt visual_bert BigBird big_bird Blenderbot blenderbot CLIP aimv2 clip clipseg groupvit "
-    "omdet-turbo oneformer owlv2 owlvit sam3 sam3_video xclip Camembert camembert CodeGen CodeLlama code_llama "
-    "ConvBert DPRContextEncoder DPRQuestionEncoder dpr DPRReader Deberta deberta DebertaV2 deberta-v2 DistilBert "
-    "Electra Funnel funnel GPT2 blip-2 codegen dbrx emu3 gpt2 gpt_neo gptj hyperclovax_vision_v2 instructblip "
-    "instructblipvideo jais2 opt phi starcoder2 GPTNeoX falcon_mamba gpt_neox mamba mamba2 mpt olmo olmoe rwkv xlstm "
-    "Gemma diffusion_gemma gemma gemma2 gemma3 gemma3_text gemma3n gemma3n_text recurrent_gemma shieldgemma2 t5gemma "
-    "zaya LED led LayoutLM Llama idefics idefics2 Longformer Lxmert lxmert MBart mbart MBart50 mbart50 MPNet mpnet "
-    "MobileBert mobilebert Mvp mvp Nllb nllb nllb-moe Pegasus pegasus Qwen2 audioflamingo3 colqwen2 cosmos3_omni "
-    "dots3_note fun_asr_nano hunyuan_vl internvl lighton_ocr moss_transcribe_diarize ovis2 qianfan_ocr qwen2 "
-    "qwen2_5_omni qwen2_5_vl qwen2_audio qwen2_moe qwen2_vl qwen3 qwen3_asr qwen3_moe qwen3_next qwen3_omni_moe "
-    "qwen3_vl qwen3_vl_moe vibevoice Realm Reformer reformer RetriBert Roberta bart bridgetower clap data2vec-text "
-    "ibert lilt longformer mega mra roberta roberta-prelayernorm SqueezeBert T5 mt5 musicgen musicgen_melody "
-    "switch_transformers t5 Whisper whisper XLMRoberta gte jina_embeddings_v3 metaclip_2 trocr xlm-roberta xmod XLNet "
-    "xlnet"
+    "Albert albert yoso Bart florence2 Barthez barthez Bert align bark bert blip bros chinese_clip convbert distilbert "
+    "electra ernie flava git grounding-dino layoutlm megatron-bert mm-grounding-dino nezha nomic_bert qdqbert realm "
+    "retribert squeezebert tvp vilt visual_bert BigBird big_bird Blenderbot blenderbot CLIP aimv2 clip clipseg "
+    "groupvit omdet-turbo oneformer owlv2 owlvit sam3 sam3_video xclip Camembert camembert CodeGen CodeLlama "
+    "code_llama Cohere aya_vision cohere cohere2 ConvBert DPRContextEncoder DPRQuestionEncoder dpr DPRReader Deberta "
+    "deberta DebertaV2 deberta-v2 DistilBert Electra FNet fnet Funnel funnel GPT2 blip-2 codegen dbrx emu3 gpt2 "
+    "gpt_neo gptj hyperclovax_vision_v2 instructblip instructblipvideo jais2 opt phi starcoder2 GPTNeoX falcon_mamba "
+    "gpt_neox mamba mamba2 mpt olmo olmoe rwkv xlstm Gemma diffusion_gemma gemma gemma2 gemma3 gemma3_text gemma3n "
+    "gemma3n_text recurrent_gemma shieldgemma2 t5gemma zaya Herbert herbert LED led LayoutLM Llama idefics idefics2 "
+    "Longformer Lxmert lxmert MBart mbart MBart50 mbart50 MPNet mpnet MobileBert mobilebert Mvp mvp Nllb nllb nllb-moe "
+    "OpenAIGPT openai-gpt Pegasus pegasus Qwen2 audioflamingo3 colqwen2 cosmos3_omni dots3_note fun_asr_nano "
+    "hunyuan_vl internvl lighton_ocr moss_transcribe_diarize ovis2 qianfan_ocr qwen2 qwen2_5_omni qwen2_5_vl "
+    "qwen2_audio qwen2_moe qwen2_vl qwen3 qwen3_asr qwen3_moe qwen3_next qwen3_omni_moe qwen3_vl qwen3_vl_moe "
+    "vibevoice Qwen3_5 qwen3_5 qwen3_5_moe qwen3_5_moe_text qwen3_5_text qwen4_exp Realm Reformer reformer RetriBert "
+    "Roberta bart bridgetower clap data2vec-text ibert lilt longformer mega mra roberta roberta-prelayernorm Siglip2 "
+    "siglip2 SqueezeBert T5 mt5 musicgen musicgen_melody switch_transformers t5 VideoPrism videoprism Whisper whisper "
+    "XGLM xglm XLMRoberta gte jina_embeddings_v3 metaclip_2 trocr xlm-roberta xmod XLNet xlnet"
 )
 #: Classes of Python: they read no tokenizer.json.
 IN_PYTHON = (
@@ -45,12 +46,10 @@ IN_PYTHON = (
 )
 #: Other classes with rules of their own.
 OTHERS = (
-    "Barthez barthez Cohere aya_vision cohere cohere2 Esmc esmc esmfold2 FNet fnet Herbert herbert Lasr lasr_ctc "
-    "lasr_encoder LayoutLMv2 layoutlmv2 LayoutLMv3 layoutlmv3 LayoutXLM layoutxlm Luke luke MLuke mluke MarkupLM "
-    "markuplm Nougat nougat pp_formulanet OpenAIGPT openai-gpt Parakeet granite_speech5_ctc nemotron3_5_asr "
-    "nemotron_asr_streaming omniasr_ctc parakeet_ctc parakeet_rnnt parakeet_tdt Qwen3_5 qwen3_5 qwen3_5_moe "
-    "qwen3_5_moe_text qwen3_5_text qwen4_exp RemBert rembert RoFormer roformer SeamlessM4T seamless_m4t "
-    "seamless_m4t_v2 Siglip2 siglip2 Splinter splinter Tipsv2 tipsv2 Udop udop VideoPrism videoprism XGLM xglm"
+    "Esmc esmc esmfold2 Lasr lasr_ctc lasr_encoder LayoutLMv2 layoutlmv2 LayoutLMv3 layoutlmv3 LayoutXLM layoutxlm "
+    "Luke luke MLuke mluke MarkupLM markuplm Nougat nougat pp_formulanet Parakeet granite_speech5_ctc nemotron3_5_asr "
+    "nemotron_asr_streaming omniasr_ctc parakeet_ctc parakeet_rnnt parakeet_tdt RemBert rembert RoFormer roformer "
+    "SeamlessM4T seamless_m4t seamless_m4t_v2 Splinter splinter Tipsv2 tipsv2 Udop udop"
 )
 #: Types whose files `transformers` reads as they are, whatever class one of them names.
 AS_IT_IS = (
@@ -80,7 +79,7 @@ TYPES = (
 _PLAIN = frozenset(("Bloom", "PreTrained", "PythonBackend", "TokenizersBackend"))
 _TYPE = (MODEL, "model_type")
 #: Classes of the lists that read a tokenizer.json as it is.
-_READ_AS_IT_IS = frozenset(("FNet", "Parakeet", "Realm", "RetriBert"))
+_READ_AS_IT_IS = frozenset(("Parakeet", "Realm", "RetriBert"))
 #: Types for which `transformers` reads a tekken.json by `mistral-common`.
 MISTRAL = frozenset(
     "ministral ministral3 mistral mistral3 mistral_large4 mixtral pixtral voxtral voxtral_realtime".split()

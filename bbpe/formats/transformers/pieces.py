@@ -251,6 +251,28 @@ def gemma(files: ClassFiles) -> ClassParts:
     return ClassParts(model, (replaced(" ", SPACE_MARK),), (), _of_marks(False))
 
 
+def siglip2(files: ClassFiles) -> ClassParts:
+    """SigLIP 2: as Gemma, in lower case."""
+    made = gemma(files)
+    return made._replace(normalizers=({"type": "Lowercase"}, *made.normalizers))
+
+
+def barthez(files: ClassFiles) -> ClassParts:
+    """BARThez: line ends are blanks."""
+    return ClassParts(_unigram(files, _rows(files), 3), (*_LINES, _LINES_END), *_marked(files))
+
+
+def xglm(files: ClassFiles) -> ClassParts:
+    """XGLM: blanks; the special tokens of fairseq are in the vocabulary."""
+    normalizers = [*precompiled(files.charsmap), _SQUEEZED]
+    return ClassParts(_unigram(files, _rows(files), 3), normalizers, *_marked(files))
+
+
+def made_up_words(fields: Fields) -> list[str]:
+    """Return the tokens of XGLM that fill its vocabulary."""
+    return [f"<madeupword{i}>" for i in range(7)]
+
+
 def _prefixed(files: ClassFiles) -> bool:
     """Return the flag for a blank in front; null is true."""
     value = files.fields.peek("add_prefix_space")
