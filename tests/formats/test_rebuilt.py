@@ -159,3 +159,14 @@ def test_saving_keeps_the_ids(tmp_path: Path) -> None:
         assert again == tok
         assert not said
         assert json.loads((tmp_path / "b" / "tokenizer_config.json").read_bytes())["model_max_length"] == 5
+
+
+def test_ends_that_only_the_file_adds(tmp_path: Path) -> None:
+    """Added tokens of the file have their ids before those of the class, so the template has these."""
+    row = {"special": True, "lstrip": False, "rstrip": False, "single_word": False, "normalized": False}
+    added = [{"id": 267 + place, "content": text, **row} for place, text in enumerate(("<q>", "<s>", "</s>"))]
+    tok, said = loaded(folder(tmp_path, {"tokenizer_class": "RobertaTokenizer"}, added_tokens=added))
+    assert [tok.special_tokens[text] for text in ("<q>", "<s>", "</s>")] == [267, 268, 269]
+    ids = tok.encode("the", add_special_tokens=True)
+    assert (ids[0], ids[-1]) == (268, 269)
+    assert "replaces the template of" in said

@@ -16,7 +16,7 @@ from ...lazy import safe_import
 from ...records import replace
 from ...spec.decoders import Blanks, ByteLevel, DecoderStep
 from ...spec.models import UnigramModel, WordLevelModel, WordPieceModel
-from ...spec.rules import ESCAPED_MARK, SPACE_MARK, Normalizer, Replace
+from ...spec.rules import ESCAPED_MARK, NO_TEMPLATE, SPACE_MARK, Normalizer, Replace
 from ...spec.spec import TextRules, TokenizerSpec, make_spec
 from ...splitting.patterns import get_pattern
 from ..common.given import Given
@@ -129,7 +129,7 @@ def _readers(path: StrPath) -> dict[str, Callable[[Any], Any]]:
     return {
         "normalizer": lambda value: () if value is None else read_normalizers(value, path=path),
         "pre_tokenizer": lambda value: read_pre_tokenizer(value, path=path),
-        "post_processor": lambda value: None if value is None else read_post_processor(value, path=path)[0],
+        "post_processor": lambda value: (value and read_post_processor(value, path=path)[0]) or NO_TEMPLATE,
     }
 
 

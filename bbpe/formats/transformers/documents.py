@@ -31,6 +31,7 @@ class ClassFiles:
 
     `keys` has the ids of the model.  A SentencePiece model has `pieces` and a `charsmap` instead, until its document
     is made.  With `is_listed` the vocabulary is that of a tokenizer.json, and all of it; the document has none.
+    `added` are the added tokens of that file, which come before those of the folder.
     """
 
     row: ModelClass
@@ -41,6 +42,7 @@ class ClassFiles:
     pieces: Sequence[Row] = ()
     charsmap: bytes = b""
     is_listed: bool = False
+    added: Sequence[str] = ()
 
     def flag(self, name: str, usual: bool) -> bool:
         """Return a flag of the configuration, or the usual one of the class; null is false."""
@@ -51,7 +53,7 @@ class ClassFiles:
 
     @lazy_property
     def _added_ids(self) -> dict[str, int]:
-        return assigned_ids((token.text for token in self.config.tokens), self.keys)
+        return assigned_ids(dict.fromkeys((*self.added, *(token.text for token in self.config.tokens))), self.keys)
 
     def id_of(self, text: str) -> int | None:
         """Return the id of a token of the model or an added one."""

@@ -212,7 +212,8 @@ def deberta_v2(files: ClassFiles) -> ClassParts:
 
 def big_bird(files: ClassFiles) -> ClassParts:
     """BigBird: several blanks become one mark."""
-    normalizers = [replaced(" {2,}", SPACE_MARK, is_regex=True)]
+    no_strip = {"type": "Strip", "strip_left": False, "strip_right": False}
+    normalizers = [no_strip, replaced(" {2,}", SPACE_MARK, is_regex=True)]
     return ClassParts(_bracketed(files, 100), normalizers, *_marked(files))
 
 

@@ -27,6 +27,8 @@ _RULES = ("normalizer", "pre_tokenizer", "decoder", "model")
 _MISTRAL = frozenset(("mistral", "mistral3", "ministral", "pixtral", "voxtral"))
 _BEFORE_5 = lazy_re(r"$|[0-4](?!\d)|5\.0\.0\.?(?:dev|a|b|rc)")
 _LEAST_OF_MISTRAL = 100_000
+# Gemma has it after each blank became U+2581
+_NO_SPLIT = {"type": "Split", "pattern": {"String": " "}, "behavior": "MergedWithPrevious", "invert": False}
 _Read = Mapping[str, Callable[[Any], Any]]
 
 
@@ -77,7 +79,11 @@ def _of_class(value: dict[str, Any], folder: ClassFolder, named: FolderClass, re
     rows = [(*pair, 0) for pair in vocab if _is_row(pair)] if isinstance(vocab, list) else []
     keys = vocab if isinstance(vocab, dict | KeyTable) else {row[0]: number for number, row in enumerate(rows)}
     table = _charsmap(value.get("normalizer"))
-    files = class_files(row, folder, keys=keys, pieces=rows, charsmap=table, is_listed=True)
+    # a table of tokens replaces the one of the file
+    has_table = "added_tokens_decoder" in folder.fields and not row.keeps_rules
+    added = [] if has_table else value.get("added_tokens") or []
+    texts = [token["content"] for token in added if isinstance(token, dict) and isinstance(token.get("content"), str)]
+    files = class_files(row, folder, keys=keys, pieces=rows, charsmap=table, is_listed=True, added=texts)
     made = document(files)
     kind, expected = model.get("type", "BPE" if "merges" in model else ""), made["model"]["type"]
     if kind and kind != expected:
@@ -85,8 +91,7 @@ def _of_class(value: dict[str, Any], folder: ClassFolder, named: FolderClass, re
         raise VocabularyError(f"{found}; {_FILE_ALONE}", path=folder.path / named.file, place=named.field)
     own = {name: model[name] for name in ("vocab", "merges") if name in model}
     made["model"] = {**made["model"], **own}
-    has_table = "added_tokens_decoder" in files.fields and not row.keeps_rules
-    made["added_tokens"] = [] if has_table else value.get("added_tokens", [])  # a table replaces that of the file
+    made["added_tokens"] = added
     keeps_template = row.keeps_template and value.get("post_processor") is not None
     kept = (*(("post_processor",) if keeps_template else ()), *(_RULES if row.keeps_rules else ()))
     made |= {name: value.get(name) for name in kept}
@@ -107,7 +112,7 @@ def _is_row(pair: Any) -> bool:
 
 def _differs(one: Any, other: Any, read: Callable[[Any], Any]) -> bool:
     """Return whether two parts of files are different rules."""
-    if one == other:
+    if one == other or {str(one), str(other)} == {"None", str(_NO_SPLIT)}:
         return False
     try:
         return bool(read(one) != read(other))
@@ -134,8 +139,7 @@ def _of_mistral(value: dict[str, Any], folder: ClassFolder, config: FolderConfig
     with suppress(VocabularyError):
         is_asked = bool(folder.fields.peek("fix_mistral_regex"))
         is_old = (kind is None or kind in _MISTRAL) and _BEFORE_5.match(str(version)) is not None
-        is_large = isinstance(split, dict) and _size(value) > _LEAST_OF_MISTRAL
-        if is_asked and of_model and is_old and is_large:
+        if is_asked and of_model and is_old and isinstance(split, dict) and _size(value) > _LEAST_OF_MISTRAL:
             return _patched(value, split, config, read)
     return None
 
