@@ -127,7 +127,8 @@ def load(
         if spec.files or folder is None or not _has_folder(source, given, row) or not folder.has_others:
             return spec  # a class of tokenizers has read the folder itself
         with about(source):
-            return folder.completed(spec)
+            is_plain = is_folder and row in (FORMATS["sentencepiece"], FORMATS["tiktoken"])
+            return folder.completed(spec, has_flags=is_plain)
     except RecursionError:
         raise VocabularyError("the file is nested too deeply; expected a vocabulary", path=source) from None
 

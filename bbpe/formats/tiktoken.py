@@ -20,28 +20,47 @@ from .common.given import Given, needed_pattern, rank_text
 from .common.ranks import ranks_of
 from .common.reading import about, read_file
 
+_MOST_NAMED = 1 << 16
 _RANK = f"a rank of 0 to {MAX_ID}"
 
 
 def load(path: StrPath, given: Given) -> TokenizerSpec:
     """Read a rank file.
 
-    Known vocabularies have default values of the arguments; any other vocabulary needs a pattern and has no special
-    tokens by default.
+    Known vocabularies have default values of the arguments; any other vocabulary needs a pattern, and has the special
+    tokens that its folder names.
 
     Raises `VocabularyError` with the line on bad base64, a bad rank, and a repeated rank or token.
     """
     data = read_file(path)
     vocab, is_canonical = _read(data)
     whole = given.or_known(lambda: data if is_canonical else rank_text(vocab))
+    named = _named(len(vocab), given) if given.special_tokens is None else {}
     return make_spec(
         vocab,
         None,
         pattern=needed_pattern(whole, "a rank file"),
-        special_tokens=whole.special_tokens,
+        special_tokens=named or whole.special_tokens,
         whole_pretokens=True,
         name=whole.name,
     )
+
+
+def _named(size: int, given: Given) -> dict[str, int]:
+    """Return the tokens after the ranks that `added_tokens_decoder` of a folder names, as `transformers` numbers them.
+
+    Ids between them have names too.
+    """
+    if given.folder is None or not given.is_folder:
+        return {}
+    fields, place = given.folder.fields, "added_tokens_decoder"
+    rows = fields.peek(place) if isinstance(fields.peek(place), dict) else {}
+    rows = {int(key): row.get("content") for key, row in rows.items() if key.isdecimal() and isinstance(row, dict)}
+    names = {token_id: text for token_id, text in rows.items() if isinstance(text, str)}
+    last = max(names, default=-1)
+    if last - size > _MOST_NAMED:
+        fields.refuse(f"found the id {last}; expected at most {size + _MOST_NAMED}", place)
+    return {names.get(token_id, f"<|reserved_token_{token_id}|>"): token_id for token_id in range(size, last + 1)}
 
 
 def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:

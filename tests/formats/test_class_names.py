@@ -129,6 +129,23 @@ def test_ranks_in_a_folder(tmp_path: Path) -> None:
         assert "the class 'T5Tokenizer' reads no ranks" in refusal(folder)
 
 
+def test_tokens_of_ranks(tmp_path: Path) -> None:
+    """Ids between those that a table names have names too, as `transformers` 5.24 and Kimi's own program give them."""
+    made = bbpe.train_from_iterator(["see my eyes first"] * 9, 265, pattern="llama3")
+    made.save(tmp_path / "tiktoken.model", format="tiktoken")
+    size = made.vocab_size
+    table = {str(size + 1): {"content": "[BOS]", "special": True}, str(size + 3): {"content": "<q>", "special": False}}
+    config = {"added_tokens_decoder": table, "bos_token": "[BOS]", "add_bos_token": True}
+    write(tmp_path, {"tokenizer_config.json": {"tokenizer_class": "TikTokenTokenizer", **config}})
+    tok = bbpe.load(tmp_path, pattern="llama3")
+    named = {**tok.special_tokens, **tok.added_tokens}
+    reserved = {f"<|reserved_token_{number}|>": number for number in (size, size + 2)}
+    assert named == {**reserved, "[BOS]": size + 1, "<q>": size + 3}
+    assert tok.encode("see<q>", add_special_tokens=True) == [size + 1, *made.encode("see"), size + 3]
+    write(tmp_path, {"tokenizer_config.json": {"added_tokens_decoder": {"9999999": {"content": "<q>"}}}})
+    assert "added_tokens_decoder: found the id 9999999; expected at most" in refusal(tmp_path, pattern="llama3")
+
+
 def test_bos_of_tekken(tmp_path: Path) -> None:
     """AutoTokenizer asks `mistral-common` for a Mistral model, which puts BOS in front and knows no pairs."""
     folder = write(tmp_path, {"tekken.json": tekken()})
@@ -173,3 +190,27 @@ def test_a_pattern_beside_a_class_has_a_note(tmp_path: Path) -> None:
     assert not bbpe.load(folder).spec.notes
     write(folder, {"tokenizer_config.json": {"tokenizer_class": "GPT2Tokenizer"}})
     assert not bbpe.load(folder).spec.notes
+
+
+def test_flags_of_pieces_without_a_class(tmp_path: Path) -> None:
+    """Without a class, and for types such as mistral with any, `transformers` reads the pieces as they are."""
+    pytest.importorskip("sentencepiece.sentencepiece_model_pb2")
+    pieces = {"tokenizer.model": model("?<unk> <s> </s>", is_bpe=True)}
+    row = {"content": "<q>", "special": False, "normalized": True}
+    config: dict[str, Any] = {"tokenizer_class": "LlamaTokenizer", "add_bos_token": True, "bos_token": "<s>"}
+    others = {"config.json": {"model_type": "mistral"}, "tokenizer_config.json": config}
+    folder = write(tmp_path, {**pieces, **others})
+    tok, alone = bbpe.load(folder), bbpe.load(folder / "tokenizer.model")
+    ids = alone.encode("see my")
+    assert (tok.encode("see my"), tok.encode("see my", add_special_tokens=True)) == (ids, [1, *ids])
+    assert tok.encode("see", pair="my", add_special_tokens=True) == [1, *alone.encode("see"), 1, *alone.encode("my")]
+    size = alone.vocab_size
+    config |= {"add_eos_token": True, "added_tokens_decoder": {str(size): row}}
+    tok = bbpe.load(write(folder, {"tokenizer_config.json": config}))
+    # each part of a text between added tokens has a blank of its own
+    assert tok.encode("see<q>my") == [*alone.encode("see"), size, *alone.encode("my")]
+    assert tok.encode("see", add_special_tokens=True)[-1] == 2
+    write(folder, {"tokenizer_config.json": {**config, "legacy": False}})
+    assert "legacy: false is supported only for LlamaTokenizer" in refusal(folder)
+    write(folder, {"tokenizer_config.json": {"added_tokens_decoder": {"0": row}}})
+    assert "added_tokens_decoder.0: '<q>' is another text for the piece '<unk>'" in refusal(folder)

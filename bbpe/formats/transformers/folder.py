@@ -17,7 +17,7 @@ from ...errors import VocabularyError
 from ...files import ReadFile, StrPath
 from ...lazy import lazy_property
 from ...records import dataclass, field, replace
-from ...spec.rules import Prefix, TokenOptions
+from ...spec.rules import Prefix, Template, TokenOptions
 from ...spec.spec import MAX_ID, TokenizerSpec, other_tokens, without_specials
 from ..common.reading import Fields, read_file, read_json, shown
 
@@ -157,9 +157,17 @@ class ClassFolder:
         uses = {use: token.text for use, token in found.items()}
         return FolderConfig(tuple(tokens), uses, _flag(config, "add_prefix_space"))
 
-    def completed(self, spec: TokenizerSpec) -> TokenizerSpec:
-        """Return the spec of a vocabulary with the tokens and the flag of the other files."""
+    def completed(self, spec: TokenizerSpec, *, has_flags: bool = False) -> TokenizerSpec:
+        """Return the spec of a vocabulary with the tokens and the flag of the other files.
+
+        `has_flags`: the class `TokenizersBackend` reads it, so flags for BOS and EOS count, and tokens are found in
+        texts as they are.
+        """
         config = self.config()
+        if has_flags:
+            plain = [replace(token, options=replace(token.options, normalized=False)) for token in config.tokens]
+            config = replace(config, tokens=tuple(plain))
+            self._check_names(spec)
         special, added, options = dict(spec.special_tokens), dict(spec.added_tokens), dict(spec.token_options)
         tokens = {**other_tokens(spec), **spec.vocab}
         known = {token.decode("utf-8", "replace"): token_id for token_id, token in tokens.items()}
@@ -180,7 +188,37 @@ class ClassFolder:
         made = replace(spec, vocab=vocab, special_tokens=special, added_tokens=added, token_options=options)
         if spec.model is None and (spec.characters is None or spec.characters.are_bytes) and config.add_prefix_space:
             made = replace(made, rules=replace(made.rules, prefix=Prefix(" ")))
-        return replace(made, files=self.other_files(), names={**spec.names, **config.names})
+        made = replace(made, files=self.other_files(), names={**spec.names, **config.names})
+        return replace(made, template=self._flagged(made)) if has_flags else made
+
+    def _check_names(self, spec: TokenizerSpec) -> None:
+        """Refuse a table of tokens that gives a piece another text, by which `transformers` would find it."""
+        known = {**spec.added_tokens, **spec.special_tokens}
+        rows = self.fields.peek("added_tokens_decoder") or {}
+        tokens = {**other_tokens(spec), **spec.vocab} if rows else {}
+        for key, row in rows.items():
+            token, text = tokens.get(int(key)), row["content"]
+            if token is not None and text not in known and token.decode("utf-8", "replace") != text:
+                problem = f"{text!r} is another text for the piece {token.decode('utf-8', 'replace')!r}"
+                self.fields.refuse(f"{problem}, which is not supported; expected that", f"added_tokens_decoder.{key}")
+
+    def _flagged(self, spec: TokenizerSpec) -> Template | None:
+        """Return the template that flags for BOS and EOS define; a token that no file names is left out."""
+        fields = self.fields
+        if spec.characters is not None and fields.peek("legacy") is False:
+            problem = "false is supported only for LlamaTokenizer; expected true, or the path of the model alone"
+            fields.refuse(problem, "legacy")
+        ids = {**spec.added_tokens, **spec.special_tokens}
+        texts = {use: spec.names.get(use) for use in ("bos", "eos") if _flag(fields, f"add_{use}_token")}
+        found = {use: ids[text] for use, text in texts.items() if text is not None and text in ids}
+        if not found:
+            return spec.template
+
+        def around(text: str, kind: int) -> tuple[tuple[int | str, int], ...]:
+            first, last = ([(found[use], kind)] if use in found else [] for use in ("bos", "eos"))
+            return (*first, (text, kind), *last)
+
+        return Template(around("A", 0), (*around("A", 0), *around("B", 1)))
 
     def _object(self, name: str) -> Fields:
         value: object = {}
