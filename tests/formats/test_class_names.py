@@ -176,6 +176,13 @@ def test_half_a_tokenizer(tmp_path: Path, files: dict[str, Any], problem: str) -
         assert problem in refusal(folder / "unigram.json")
 
 
+def test_a_class_beside_a_type_that_reads_files_as_they_are(tmp_path: Path) -> None:
+    """`transformers` reads no vocab.json for such a type; the class that is named has the rules."""
+    files = {"config.json": {"model_type": "granite"}, "tokenizer_config.json": {"tokenizer_class": "GPT2Tokenizer"}}
+    tok = bbpe.load(write(tmp_path, {**PAIR, **files}))
+    assert tok == bbpe.load(write(tmp_path / "b", {**PAIR, "tokenizer_config.json": files["tokenizer_config.json"]}))
+
+
 def test_words_of_a_class_without_rules(tmp_path: Path) -> None:
     fill(tmp_path, "BertTokenizer", {}, {})
     write(tmp_path, {"tokenizer_config.json": {"tokenizer_class": "PreTrainedTokenizerFast"}})

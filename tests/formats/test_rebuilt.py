@@ -170,3 +170,10 @@ def test_ends_that_only_the_file_adds(tmp_path: Path) -> None:
     ids = tok.encode("the", add_special_tokens=True)
     assert (ids[0], ids[-1]) == (268, 269)
     assert "replaces the template of" in said
+
+
+def test_the_view_of_tokenizers_reads_the_file(tmp_path: Path) -> None:
+    """`Tokenizer.from_pretrained` of `tokenizers` knows no classes."""
+    path = folder(tmp_path, {}, {"model_type": "qwen2"})
+    view = type(bbpe.load(path / "tokenizer.json").as_tokenizers()).from_pretrained(str(path))
+    assert view.encode("e\u0301").ids == bbpe.load(path / "tokenizer.json").encode("e\u0301")

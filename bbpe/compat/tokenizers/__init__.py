@@ -20,6 +20,7 @@ from ...formats.huggingface import tokenizer_json
 from ...formats.huggingface.scores import dumps, kept_number, score_of
 from ...lazy import np, safe_import
 from ...loading import load
+from ...published.names import hub_folder
 from ...records import replace
 from ...spec.rules import RowSide
 from ...tokenizer import Tokenizer as _Tokenizer
@@ -98,7 +99,10 @@ class Tokenizer:
         """Return a tokenizer of a repository in the hub's cache; nothing is downloaded."""
         if revision != "main":
             raise ValueError(f"revision is {revision!r}; expected 'main', the revision that bbpe.load finds")
-        return cls(load(identifier))
+        # the file alone, because a folder has the ids of the class that it names
+        folder = hub_folder(identifier) or Path(identifier)
+        file = folder / tokenizer_json.NAMES[0][0]
+        return cls(load(file if file.is_file() else identifier))
 
     # -- encoding --------------------------------------------------------------------------------------------
 

@@ -9,8 +9,8 @@ from ...records import replace
 from ...spec.rules import TokenOptions
 from . import keys, pieces
 from .documents import BERT_OPTIONS, ModelClass, replaced
-from .folder import ClassFolder
-from .names import check_type, class_of, refused_class
+from .folder import CLASS, ClassFolder
+from .names import FolderClass, check_type, class_of, refused_class
 
 _ENDS = {"bos": "<s>", "eos": "</s>"}
 _FAIRSEQ = {**_ENDS, "sep": "</s>", "cls": "<s>", "unk": "<unk>", "pad": "<pad>", "mask": "<mask>"}
@@ -158,6 +158,10 @@ def class_row(folder: ClassFolder, file: str) -> ModelClass | None:
     Raises `VocabularyError` for a class or a type of models that is not known to read such a file.
     """
     named = class_of(folder)
+    if not named.name and file != PIECES and folder.stated[0]:
+        named = FolderClass(*folder.stated[:2], CLASS)  # `transformers` does not read such files as they are
+        if named.is_plain:
+            return None
     if not named.name:
         check_type(folder)
         return None

@@ -101,6 +101,11 @@ class FolderClass(NamedTuple):
         return self.name.removesuffix("Fast").removesuffix("Tokenizer")
 
     @property
+    def is_plain(self) -> bool:
+        """Whether the class has no rules of its own."""
+        return self.short in _PLAIN
+
+    @property
     def is_known(self) -> bool:
         """Whether `transformers` has the class."""
         return any(self.short in _classes(listed) for listed in (SUPPORTED, IN_PYTHON, OTHERS))
@@ -148,7 +153,7 @@ def class_of(folder: ClassFolder) -> FolderClass:
     if kind in _class_of_type() and (not name or kind in _OVERRIDING):
         of_type = FolderClass(f"{_class_of_type()[kind]}Tokenizer", *_TYPE)
         return named if named.short == of_type.short else of_type
-    return of_type if named.short in _PLAIN else named
+    return of_type if named.is_plain else named
 
 
 def check_type(folder: ClassFolder) -> None:
