@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import json
 import sys
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -110,6 +111,18 @@ def test_whole_files(tmp_path: Path, name: str, beside: dict[str, Any]) -> None:
     found = opened_once(tmp_path)
     read = [file for file in beside if name == "tokenizer.json" or file == "tokenizer_config.json"]
     assert found == dict.fromkeys([name, *read], 1)
+
+
+@pytest.mark.parametrize("kind", ["Qwen2Tokenizer", "GPT2TokenizerFast", "TokenizersBackend"])
+def test_a_class_beside_a_whole_file(tmp_path: Path, kind: str) -> None:
+    config = {"tokenizer_class": kind, "fix_mistral_regex": True}
+    files = {"tokenizer_config.json": config, "config.json": {"model_type": "mixtral"}, **OLD}
+    files |= {} if kind == "TokenizersBackend" else {"config.json": {"model_type": "qwen3"}}
+    write(tmp_path, {"tokenizer.json": document(), **files})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", bbpe.VocabularyWarning)
+        found = opened_once(tmp_path)
+    assert found == dict.fromkeys(["tokenizer.json", *files], 1)
 
 
 @pytest.mark.parametrize("name", ["tokenizer.model", "spm_char.model"])

@@ -111,6 +111,22 @@ def test_a_class_that_bbpe_does_not_know(tmp_path: Path, name: str, problem: str
     bbpe.load(path / "tokenizer.json")
 
 
+@pytest.mark.parametrize(
+    ("of_model", "is_class"),
+    [
+        # what AutoTokenizer of transformers 5.24 does
+        ({"model_type": "qwen3"}, True),
+        ({"model_type": "encoder-decoder", "encoder": {"model_type": "qwen2"}}, True),
+        ({"model_type": "nllb"}, False),
+        ({"model_type": "byt5"}, False),
+        ({"model_type": "phi3"}, False),
+        ({"model_type": "own"}, False),
+    ],
+)
+def test_types_of_models(tmp_path: Path, of_model: dict[str, Any], is_class: bool) -> None:
+    assert bool(loaded(folder(tmp_path, {}, of_model))[1]) == is_class
+
+
 def test_another_model(tmp_path: Path) -> None:
     with pytest.raises(VocabularyError, match="is BPE, which the class 'BertTokenizer' reads as WordPiece"):
         bbpe.load(folder(tmp_path, {"tokenizer_class": "BertTokenizer"}))

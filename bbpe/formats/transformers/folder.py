@@ -119,6 +119,8 @@ class ClassFolder:
         found = {name: self.json(name) for name in (CONFIG, MODEL)}
         configs = {name: value if isinstance(value, dict) else {} for name, value in found.items()}
         kind = configs[MODEL].get("model_type")
+        if kind == "encoder-decoder" and isinstance(configs[MODEL].get("encoder"), dict):
+            kind = configs[MODEL]["encoder"].get("model_type")
         names = ((config.get(CLASS), name) for name, config in configs.items())
         stated = next(((value, name) for value, name in names if isinstance(value, str)), ("", CONFIG))
         return *stated, kind if isinstance(kind, str) else ""

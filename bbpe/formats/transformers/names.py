@@ -78,6 +78,11 @@ TYPES = (
 #: Classes without rules of their own, which read a tokenizer.json or a SentencePiece model as it is.
 _PLAIN = frozenset(("Bloom", "PreTrained", "PythonBackend", "TokenizersBackend"))
 _TYPE = (MODEL, "model_type")
+#: Types of the lists that are none of `AutoConfig`: for a tokenizer.json they stand for no class.
+NO_CONFIG = frozenset(
+    "barthez bartpho bert-japanese bertweet byt5 code_llama cpm herbert mbart50 mega mluke myt5 nezha nllb phobert "
+    "qdqbert realm retribert wav2vec2_phoneme".split()
+)
 #: Classes of the lists that read a tokenizer.json as it is.
 _READ_AS_IT_IS = frozenset(("Parakeet", "Realm", "RetriBert"))
 #: Types for which `transformers` reads a tekken.json by `mistral-common`.
@@ -85,7 +90,7 @@ MISTRAL = frozenset(
     "ministral ministral3 mistral mistral3 mistral_large4 mixtral pixtral voxtral voxtral_realtime".split()
 )
 #: Types whose class counts whatever other class a file names.
-_OVERRIDING = frozenset("qwen2 qwen3_5 qwen3_5_moe qwen3_5_moe_text qwen4_exp siglip2".split())
+_OVERRIDING = frozenset("hyperclovax_vision_v2 qwen2 qwen3_5 qwen3_5_moe qwen3_5_moe_text qwen4_exp siglip2".split())
 
 
 class FolderClass(NamedTuple):

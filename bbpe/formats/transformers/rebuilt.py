@@ -15,8 +15,8 @@ from ...errors import BBPEError, VocabularyError
 from ...lazy import lazy_re, safe_import
 from ...records import replace
 from ..common.key_tables import KeyTable
-from .folder import CONFIG, MODEL, ClassFolder, FolderConfig
-from .names import FolderClass, class_of, refused_class
+from .folder import CLASS, CONFIG, MODEL, ClassFolder, FolderConfig
+from .names import NO_CONFIG, FolderClass, class_of, refused_class
 
 _FILE_ALONE = "the path of tokenizer.json alone gives the ids of `tokenizers` for it"
 # parts of a file in which a class can differ, as messages name them; a decoder changes no ids
@@ -45,11 +45,12 @@ def rebuilt(value: dict[str, Any], folder: ClassFolder, read: _Read) -> Rebuilt:
 
     Raises `VocabularyError` for a class whose rules are not known, and for one that reads no tokenizer.json.
     """
-    named = FolderClass("", "", "")
+    named, is_type = FolderClass("", "", ""), False
     with suppress(VocabularyError):  # a configuration that is not JSON has no effect
         named = class_of(folder)
-    if not named.is_known or not named.rebuilds_json or _is_of_llama_3(value, named):
-        if named.is_in_python:
+        is_type = named.field != CLASS and folder.stated[2] in NO_CONFIG
+    if not named.is_known or is_type or not named.rebuilds_json or _is_of_llama_3(value, named):
+        if named.is_in_python and not is_type:
             problem = "is written in Python and reads no tokenizer.json, and bbpe does not support it"
             raise refused_class(folder, f"{problem}; {_FILE_ALONE}")
         config = folder.config()
@@ -70,6 +71,7 @@ def _is_of_llama_3(value: Mapping[str, Any], named: FolderClass) -> bool:
 def _of_class(value: dict[str, Any], folder: ClassFolder, named: FolderClass, read: _Read) -> Rebuilt:
     safe_import("bbpe.formats.transformers.classes")
     from .classes import CLASSES
+    safe_import("bbpe.formats.transformers.documents")
     from .documents import class_files, document
 
     row = CLASSES[named.short]
