@@ -183,6 +183,17 @@ def test_a_class_beside_a_type_that_reads_files_as_they_are(tmp_path: Path) -> N
     assert tok == bbpe.load(write(tmp_path / "b", {**PAIR, "tokenizer_config.json": files["tokenizer_config.json"]}))
 
 
+def test_other_names_of_pieces_than_tokenizer_model(tmp_path: Path) -> None:
+    """`transformers` reads only a tokenizer.model as it is, so the class of a umt5 has the rules."""
+    pytest.importorskip("sentencepiece.sentencepiece_model_pb2")
+    fill(tmp_path, "T5Tokenizer", {}, {})
+    ids = bbpe.load(tmp_path).encode("see my", add_special_tokens=True)
+    write(tmp_path, {"config.json": {"model_type": "umt5"}})
+    assert bbpe.load(tmp_path).encode("see my", add_special_tokens=True) == ids
+    write(tmp_path, {"tokenizer_config.json": {}})
+    assert bbpe.load(tmp_path).encode("see my", add_special_tokens=True) == ids[:-1]  # SentencePiece's, without EOS
+
+
 def test_words_of_a_class_without_rules(tmp_path: Path) -> None:
     fill(tmp_path, "BertTokenizer", {}, {})
     write(tmp_path, {"tokenizer_config.json": {"tokenizer_class": "PreTrainedTokenizerFast"}})

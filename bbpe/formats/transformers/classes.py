@@ -158,8 +158,8 @@ def class_row(folder: ClassFolder, file: str) -> ModelClass | None:
     Raises `VocabularyError` for a class or a type of models that is not known to read such a file.
     """
     named = class_of(folder)
-    if not named.name and file != PIECES and folder.stated[0]:
-        named = FolderClass(*folder.stated[:2], CLASS)  # `transformers` does not read such files as they are
+    if not named.name and folder.stated[0] and not (file == PIECES and (folder.path / _TOKENIZER).is_file()):
+        named = FolderClass(*folder.stated[:2], CLASS)  # `transformers` reads no other file as it is
         if named.is_plain:
             return None
     if not named.name:
