@@ -46,8 +46,10 @@ _SECOND_FILES = tuple(file for row in FORMATS.values() for files in row.names fo
 _WEB_PAGES = (b"<!doctype", b"<html")
 # files of folders that bbpe does not read
 _HALF = {
-    "source.spm": "source.spm is a model of Marian, whose tokenizer gives its pieces the ids of a vocab.json",
-    "unigram.json": "unigram.json has the pieces of a Unigram model, but not how its texts are normalized and split",
+    "source.spm": "source.spm is a model of Marian, whose class gives its pieces the ids of a vocab.json, which is not "
+    "supported; expected the .spm file alone, for the ids of SentencePiece",
+    "unigram.json": "unigram.json has the pieces of a Unigram model, but not how its texts are normalized and split; "
+    "expected a tokenizer.json, which `save` of `tokenizers` writes",
 }
 
 _HEAD_BYTES, _SHOWN_BYTES = 1 << 16, 64
@@ -279,7 +281,7 @@ def _sniff_folder(folder: ClassFolder) -> tuple[str, Path]:
         raise refused_class(folder, "is not supported, or the files that it reads are missing")
     for file, problem in _HALF.items():
         if (folder.path / file).is_file():
-            raise VocabularyError(f"{problem}, which is not supported; expected a tokenizer.json", path=folder.path)
+            raise VocabularyError(problem, path=folder.path)
     entries = sorted(entry.name for entry in folder.path.iterdir())
     shown = ", ".join(entries[:8]) + (", ..." if len(entries) > 8 else "")
     return _refuse(f"found a folder with {shown}" if entries else "found an empty folder", folder.path)
@@ -369,7 +371,7 @@ def _refuse_json(path: Path) -> NoReturn:
     if not isinstance(value, dict):
         _refuse(f"found JSON that is {shown(value)}", path)
     if path.name in _HALF:
-        raise VocabularyError(f"{_HALF[path.name]}, which is not supported; expected a tokenizer.json", path=path)
+        raise VocabularyError(_HALF[path.name], path=path)
     if len(value) >= _LEAST_KEYS and all(type(token_id) is int for token_id in value.values()):
         problem = f"found {len(value)} tokens and ids under another name; expected vocab.json next to its merges.txt"
         raise VocabularyError(problem, path=path)
