@@ -114,6 +114,18 @@ def test_the_class_that_counts(tmp_path: Path, stated: str, kind: str, found: st
     assert class_of(ClassFolder(folder)).name == found
 
 
+@pytest.mark.parametrize(("stated", "kind"), [("LlamaTokenizer", "phi3"), ("GPT2Tokenizer", "qwen2"), ("", "qwen3")])
+def test_a_class_of_custom_code(tmp_path: Path, stated: str, kind: str) -> None:
+    """Beside an `auto_map` the stated class counts whatever the type, as AutoTokenizer 5.24 has it."""
+    config: dict[str, Any] = {"tokenizer_class": stated} if stated else {}
+    others = {"config.json": {"model_type": kind}}
+    for auto_map in ({"AutoTokenizer": ["x.Y", None]}, ["x.Y", None]):
+        write(tmp_path, {"tokenizer_config.json": {**config, "auto_map": auto_map}, **others})
+        assert class_of(ClassFolder(tmp_path)).name == (stated or "Qwen2Tokenizer")
+    write(tmp_path, {"tokenizer_config.json": {**config, "auto_map": {"AutoConfig": "x.Y"}}, **others})
+    assert class_of(ClassFolder(tmp_path)).name == ("" if kind == "phi3" else "Qwen2Tokenizer")
+
+
 def test_ranks_in_a_folder(tmp_path: Path) -> None:
     """As Meta's tokenizer.model, Kimi's tiktoken.model and Qwen's qwen.tiktoken."""
     tok = bbpe.train_from_iterator(["see my eyes first"] * 9, 265, pattern="llama3")

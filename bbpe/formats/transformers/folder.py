@@ -126,6 +126,13 @@ class ClassFolder:
         return *stated, kind if isinstance(kind, str) else ""
 
     @property
+    def has_code(self) -> bool:
+        """Whether `tokenizer_config.json` names a class of custom code, so that no type replaces the stated class."""
+        config = self.json(CONFIG)
+        named = config.get("auto_map") if isinstance(config, dict) else None
+        return isinstance(named, list) or (isinstance(named, dict) and named.get("AutoTokenizer") is not None)
+
+    @property
     def fields(self) -> Fields:
         """The configuration; in old folders, `special_tokens_map.json` replaces its fields."""
         values = self.json(CONFIG)

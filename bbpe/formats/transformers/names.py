@@ -153,6 +153,8 @@ def class_of(folder: ClassFolder) -> FolderClass:
     """Return the class that `AutoTokenizer` chooses for a folder."""
     name, file, kind = folder.stated
     named, of_type = FolderClass(name, file, CLASS), FolderClass("", *_TYPE)
+    if name and folder.has_code:
+        return of_type if named.is_plain else named
     if kind in AS_IT_IS.split() or not (name or kind):
         return of_type
     if kind in _class_of_type() and (not name or kind in _OVERRIDING):

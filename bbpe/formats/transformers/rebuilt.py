@@ -49,7 +49,7 @@ def rebuilt(value: dict[str, Any], folder: ClassFolder, read: _Read) -> Rebuilt:
     with suppress(VocabularyError):  # a configuration that is not JSON has no effect
         named = class_of(folder)
         is_type = named.field != CLASS and folder.stated[2] in NO_CONFIG
-    if not named.is_known or is_type or not named.rebuilds_json or _is_of_llama_3(value, named):
+    if not named.is_known or is_type or not named.rebuilds_json or _is_of_llama_3(value, folder, named):
         if named.is_in_python and not is_type:
             problem = "is written in Python and reads no tokenizer.json, and bbpe does not support it"
             raise refused_class(folder, f"{problem}; {_FILE_ALONE}")
@@ -62,10 +62,10 @@ def rebuilt(value: dict[str, Any], folder: ClassFolder, read: _Read) -> Rebuilt:
     return _of_class(value, folder, named, read)
 
 
-def _is_of_llama_3(value: Mapping[str, Any], named: FolderClass) -> bool:
+def _is_of_llama_3(value: Mapping[str, Any], folder: ClassFolder, named: FolderClass) -> bool:
     """Return whether a file of bytes names Llama's class, which `AutoTokenizer` then does not use."""
     parts = str([value.get("pre_tokenizer"), value.get("decoder"), value.get("post_processor")])
-    return named.short == "Llama" and "'ByteLevel'" in parts
+    return named.short == "Llama" and "'ByteLevel'" in parts and not folder.has_code
 
 
 def _of_class(value: dict[str, Any], folder: ClassFolder, named: FolderClass, read: _Read) -> Rebuilt:
