@@ -48,8 +48,8 @@ _WEB_PAGES = (b"<!doctype", b"<html")
 _HALF = {
     "source.spm": "source.spm is a model of Marian, whose class gives its pieces the ids of a vocab.json, which is not "
     "supported; expected the .spm file alone, for the ids of SentencePiece",
-    "unigram.json": "unigram.json has the pieces of a Unigram model, but not how its texts are normalized and split; "
-    "expected a tokenizer.json, which `save` of `tokenizers` writes",
+    "unigram.json": "found the pieces of a Unigram model (unigram.json), but not how texts are normalized and split; "
+    "expected the tokenizer.json that `save` of `tokenizers` writes",
 }
 
 _HEAD_BYTES, _SHOWN_BYTES = 1 << 16, 64
@@ -376,8 +376,7 @@ def _refuse_json(path: Path) -> NoReturn:
         problem = f"found {len(value)} tokens and ids under another name; expected vocab.json next to its merges.txt"
         raise VocabularyError(problem, path=path)
     if isinstance(value.get("vocab"), list) and "unk_id" in value:
-        problem = "found the pieces of a Unigram model (unigram.json), but not how texts are normalized and split"
-        raise VocabularyError(f"{problem}; expected the tokenizer.json that `tokenizer.save` writes", path=path)
+        raise VocabularyError(_HALF["unigram.json"], path=path)
     fields = ", ".join(map(repr, list(value)[:_SHOWN_KEYS])) or "none"
     problem = f'found a JSON object without the field "model", so it is not a tokenizer.json; its fields are {fields}'
     raise VocabularyError(f"{problem}; expected a tokenizer.json, a vocab.json or a tekken.json", path=path)
