@@ -1,0 +1,71 @@
+"""Types of tokens and BOS of GGUF files, as llama.cpp v0.5.0 changes or chooses them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from gguf_files import vocabulary
+from test_gguf import write
+from vocabularies import keys
+
+import bbpe
+
+
+@pytest.mark.parametrize(
+    ("texts", "special", "changes"),
+    [
+        # what llama.cpp v0.5.0 makes control tokens of, whatever type the file has
+        ("<|im_end|> <|eot_id|> <end_of_turn> </s> <eos> <EOT> [EOS] <turn|> [e~[", "all", {}),
+        ("<|im_start|> <think> <s> <bos> <pad> <|tool_call|>", "", {}),
+        ("<|end|> <|call|> <|return|>", "<|call|> <|return|>", {}),
+        ("<|end|> <|calls|> <|flush|>", "<|calls|> <|flush|>", {}),
+        ("<|end|> <|call|> <|flush|>", "<|call|> <|flush|>", {}),
+        ("<|end|> <|return|> <|flush|>", "all", {}),
+        ("<|end|> <|call|>", "all", {}),
+        ("<|channel|> <|message|> <|start|> <|constrain|>", "", {}),
+        ("</s> <|tool_response>", "<|tool_response>", {}),
+        ("<PRE> <SUF>", "all", {}),
+        ("<PRE> <SUF>", "<SUF>", {"fim_pre_token_id": 5}),
+        ("<PRE> <SUF>", "<PRE>", {"suffix_token_id": 5}),
+        ("<PRE> <SUF>", "all", {"suffix_token_id": 5000}),
+    ],
+)
+@pytest.mark.parametrize("kind", [3, 4])
+def test_types_follow_texts(tmp_path: Path, texts: str, special: str, changes: dict[str, Any], kind: int) -> None:
+    tokens = texts.split()
+    changes |= {"bos_token_id": 0, "eos_token_id": 0, "pre": "gpt-2"}
+    values = vocabulary(tokens=[*keys(), *tokens], token_type=[1] * len(keys()) + [kind] * len(tokens), **changes)
+    tok = bbpe.load(write(tmp_path / "x.gguf", values))
+    if kind == 3 and special != "all":  # only some control tokens are made others
+        made = {"<|end|>", "<|channel|>", "<|message|>", "<|start|>", "<|constrain|>", "</s>"} - set(special.split())
+        expected = set(tokens) - made
+    else:
+        expected = set(tokens) if special == "all" else set(special.split())
+    assert set(tok.special_tokens) == expected
+    for token in tokens:
+        if token != "</s>":
+            number = len(keys()) + tokens.index(token)
+            assert (number in tok.encode(f"a{token}b")) is (token not in expected)
+            assert number in tok.encode(f"a{token}b", allowed_special="all")
+
+
+@pytest.mark.parametrize(
+    ("pre", "changes", "added"),
+    [
+        ("llama-bpe", {"bos_token_id": 266}, [266]),
+        ("tekken", {"bos_token_id": 266}, [266]),
+        ("chameleon", {"bos_token_id": 266}, [266]),
+        ("llama-bpe", {"bos_token_id": ...}, [11]),  # as llama.cpp v0.5.0
+        ("llama-bpe", {"bos_token_id": 266, "add_bos_token": False}, []),
+        ("gpt-2", {"bos_token_id": 266}, []),
+        ("qwen2", {"bos_token_id": 266, "add_bos_token": True}, [266]),
+    ],
+)
+def test_bos_by_the_name_of_the_pre_tokenizer(
+    tmp_path: Path, pre: str, changes: dict[str, Any], added: list[int]
+) -> None:
+    values = vocabulary(**{"add_bos_token": ..., "pre": pre, **changes})
+    tok = bbpe.load(write(tmp_path / "x.gguf", values))
+    assert tok.encode("the", add_special_tokens=True) == [*added, *tok.encode("the")]
