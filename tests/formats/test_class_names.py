@@ -178,7 +178,7 @@ def test_bos_of_tekken(tmp_path: Path) -> None:
     ("files", "problem"),
     [
         ({"source.spm": b"", "target.spm": b"", "vocab.json": {"a": 0}}, "Marian"),
-        ({"unigram.json": {"unk_id": 0, "vocab": [["<unk>", 0.0]]}}, "unigram.json has the pieces of a Unigram model"),
+        ({"unigram.json": {"unk_id": 0, "vocab": [["<unk>", 0.0]]}}, "the pieces of a Unigram model (unigram.json)"),
     ],
 )
 def test_half_a_tokenizer(tmp_path: Path, files: dict[str, Any], problem: str) -> None:
