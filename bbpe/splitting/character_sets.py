@@ -119,6 +119,7 @@ def is_representable(chosen: CharacterSet) -> bool:
     return all(point <= _ASKED or point in _starts() for point in chosen)
 
 
+@lru_cache(maxsize=512)
 def with_cases(chosen: CharacterSet, flags: int) -> CharacterSet:
     """Return a set with all characters of which another case is in it."""
     found = regex.findall(f"[{spelled(chosen)}]", _cased(), flags) if chosen else []

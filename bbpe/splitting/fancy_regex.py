@@ -23,6 +23,7 @@ from .character_sets import (
     union,
     with_cases,
 )
+from .pattern_limits import check_size
 from .patterns import Pattern, recognise
 from .regex_syntax import UnsupportedRegexError, _RegexParser
 
@@ -68,11 +69,14 @@ def from_fancy_regex(source: str) -> str:
     >>> from_fancy_regex(r"\p{L}+|\s++$"), from_fancy_regex(r"[[:digit:]]+|a$")
     ('\\p{L}+|\\s++$', '[\\U00000030-\\U00000039]+|a(?![\\s\\S])')
     """
+    check_size((source,))
     if _AGREED.fullmatch(source) is not None:
         return source
     reader = _FancyReader(source)
     try:
         return reader.regex()
+    except RecursionError:
+        raise PatternError(f"pattern {source[:40]!r}... is nested too deeply; expected fewer nested classes") from None
     except (UnsupportedRegexError, UnknownPropertyError) as problem:
         raise PatternError(
             f"pattern {source!r} has {problem}, before character {reader.at}, which bbpe does not translate from "
@@ -166,16 +170,37 @@ class _FancyReader(_RegexParser):
                 name = self.found[1] or self.found[2] or self.found[3]
                 return rf"(?:\{name})" if name.isdigit() else f"(?P={name})"
             found = self.member_escape()
-            return self.written(self.literal(found) if isinstance(found, str) else self.folded_set(found), start)
+            return self.written(self.literal(found) if isinstance(found, str) else found, start)
         return self.written(self.literal(char), start)
 
     def written(self, chosen: CharacterSet, start: int) -> str:
         source = self.source[start : self.at]
-        if _CASE not in self.on and _SPACED not in self.on and _AGREED.fullmatch(source) is not None:
-            return source
-        if len(chosen) == 2 and chosen[1] == chosen[0] + 1 and chr(chosen[0]).isalnum():
-            return chr(chosen[0])
+        if _SPACED not in self.on and _AGREED.fullmatch(source) is not None:
+            if _CASE not in self.on:
+                return source
+            shorter = self.with_others(source, chosen)
+            if shorter:
+                return shorter
+        points = chosen[::2]
+        if chosen[1::2] == tuple(point + 1 for point in points) and all(chr(point).isalnum() for point in points[:9]):
+            return f"[{''.join(map(chr, points))}]" if len(points) < 9 and points else self.listed(chosen)
+        return self.listed(chosen)
+
+    def listed(self, chosen: CharacterSet) -> str:
         return f"[{spelled(chosen)}]" if chosen else r"[^\s\S]"
+
+    def with_others(self, source: str, chosen: CharacterSet) -> str:
+        """Return a class with the members that a set has without options and those that case adds, if there is one."""
+        if source[0] not in "[\\":
+            return ""
+        inner = source[1:-1] if source[0] == "[" else source
+        if inner[:2] in (r"\P", r"\W", r"\D", r"\S") and source[0] == "\\":
+            inner = "^\\" + inner[1].lower() + inner[2:]
+        reader = _FancyReader(f"{inner}]")
+        outside = reader.character_class()
+        other = combined((outside, chosen), lambda inside: inside in (1, 2))
+        rest = combined((outside, chosen), lambda inside: inside == (1 if inner[0] == "^" else 2))
+        return f"[{inner}{spelled(other)}]" if other == rest else ""
 
     # -- sets --------------------------------------------------------------------------------------------------
 
@@ -190,11 +215,6 @@ class _FancyReader(_RegexParser):
         found = with_cases(plain, int(regex.IGNORECASE | regex.V0))
         both = combined((found, _TURKIC), lambda inside: inside == 1)
         return union((both, combined((chosen, _TURKIC), lambda inside: inside == 3)))
-
-    def folded_set(self, chosen: CharacterSet) -> CharacterSet:
-        if self.closed(chosen) != chosen:
-            raise UnsupportedRegexError("a property of letters that ignores case")
-        return chosen
 
     def member_escape(self) -> CharacterSet | str:
         if self.match(r"[dDwWsS]|[pP](?:\{\^?[^{}]*\}|\w)"):
@@ -214,7 +234,9 @@ class _FancyReader(_RegexParser):
         escape = regex.sub(r"(?i)\bidc\}", "ID_Continue}", escape)
         if regex.search(rf"(?i)\{{(?:\^?in|age[=:])|\b{_OTHER_NAMES}\}}", escape) is not None:
             raise UnsupportedRegexError(f"the property \\{escape}")
-        return members("\\" + escape, 0)
+        # case is ignored before a set is negated
+        chosen = self.closed(members("\\" + escape[0].lower() + escape[1:].replace("{^", "{"), 0))
+        return complement(chosen) if escape[0].isupper() != escape.startswith("{^", 1) else chosen
 
     def character_class(self) -> CharacterSet:
         negated = self.take("^")
@@ -245,7 +267,7 @@ class _FancyReader(_RegexParser):
             return self.character_class()
         first = self.character()
         if not isinstance(first, str):
-            return self.folded_set(first)
+            return first
         if not self.source.startswith("-", self.at) or self.source[self.at + 1 : self.at + 2] in ("-", "]"):
             return self.literal(first)
         self.at += 1

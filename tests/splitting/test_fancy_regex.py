@@ -27,6 +27,9 @@ KNOWN: list[tuple[str, str, list[str]]] = [
     (r"(?P<n>a)b\k<n>|(c)\2", "aba cc", ["aba", "cc"]),
     (r"(?i)i+|\u0130", "iI\u0130\u0131", ["iI", "\u0130"]),
     (r"(?i)[h-j]+", "iI\u0130\u0131", ["iI"]),
+    (r"(?i)\p{Lu}+", "aA\u0131\u0130b", ["aA", "\u0130b"]),
+    (r"(?i)[\P{Ll}\p{^Lu}1]+", "a1B ", ["1", " "]),
+    (r"(?i)\PL+|\W", "a\u0345- ", ["- "]),
     (r"(?i)kS", "\u212a\u017f", ["\u212a\u017f"]),
     (r"(?i)[^a]+(?-i)A?", "bAB", ["bA", "B"]),
     (r"a$|b", "a\n", []),
@@ -50,7 +53,6 @@ REFUSED = [
     (r"a\Kb", r"the escape \K"),
     (r"\p{Age=5.0}", r"the property \p{Age=5.0}"),
     (r"\p{Graph}", r"the property \p{Graph}"),
-    (r"(?i)\p{Lu}", "a property of letters that ignores case"),
     (r"(?R)a", "the options 'R'"),
     (r"(?~a)", "a group that begins with '(?~a'"),
     (r"(?i)(a)\1", "a back reference that ignores case"),
@@ -75,6 +77,12 @@ def test_what_is_not_translated_is_named(pattern: str, problem: str) -> None:
     assert problem in str(caught.value)
 
 
+def test_patterns_that_do_harm_are_refused() -> None:
+    for pattern, problem in (("[" * 5000, "nested too deeply"), ("a" * 20_001, "20001 characters")):
+        with pytest.raises(PatternError, match=problem):
+            tiktoken_pattern(pattern)
+
+
 @pytest.mark.parametrize("name", [name for name in PATTERNS if PATTERNS[name].steps and name != "clip"])
 def test_published_patterns_stay_as_they_are(name: str) -> None:
     for step in PATTERNS[name].steps:
@@ -91,8 +99,8 @@ SETS = r"""
 """.split()
 FRAMES = [
     "{}+", "{}", " ?{}+", "{}{{1,3}}", "{}+?", "{}++", "(?i:{}+)", "(?i){}", "{}+(?!{})", "(?={}){}", "(?<={}){}",
-    "{}+$", "(?:{}|{})+", "\\b{}+\\b", "(?>{}+)", "{}*{}", "(?s:.){}", "(?m:^){}", "^{}+", "'(?:{}|{})", "({})\\1",
-    "{}{{2}}",
+    "{}+$", "(?:{}|{})+", "\\b{}+\\b", "(?i)[{}x]+", "(?>{}+)", "{}*{}", "(?s:.){}", "(?m:^){}", "^{}+", "'(?:{}|{})",
+    "({})\\1", "{}{{2}}",
 ]  # fmt: skip
 TAILS = ["", r"\s+(?!\S)|\s+", r"\s*[\r\n]+|\s+", r"\s++$|\s", r".|\n", r"[\s\S]"]
 CHARACTERS = [*"abAEkKsSzZ019 _'!.,-/\\\n\r\t{}", "  ", "\r\n", *"éÉßſKİıiI中漢αΩдЯ٣²½ \u200d\u0301😀★ʕ\x1b\x08"]
