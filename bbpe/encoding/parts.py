@@ -31,7 +31,8 @@ formats.transformers.classes formats.transformers.load
 pipeline.charsmap pipeline.compiled_normalizers pipeline.pre_tokenizer_steps pipeline.scripts
 published.names published.table
 report.trace report.view
-spec.characters spec.fingerprint spec.pickled spec.unigram splitting.automaton splitting.recogniser
+spec.characters spec.fingerprint spec.pickled spec.unigram
+splitting.automaton splitting.fancy_regex splitting.recogniser
 tiktoken.core
 """
 #: Modules that are not of this package.
