@@ -17,11 +17,11 @@ from typing import Any
 from ..core.json_lines import find_members
 from ..errors import PatternError, VocabularyError
 from ..files import ReadFile, StrPath
-from ..lazy import lazy_regex, safe_import
+from ..lazy import safe_import
 from ..spec.models import Vocab
 from ..spec.rules import Template
 from ..spec.spec import MAX_ID, TokenizerSpec, make_spec
-from ..splitting.patterns import Pattern, get_pattern, recognise
+from ..splitting.patterns import Pattern, get_pattern
 from .common.given import Given
 from .common.key_tables import Unread, loads_without
 from .common.ranks import ranks_of
@@ -38,22 +38,6 @@ _UNLISTED_UP_TO = _VERSIONS.index("v7")
 _MOST_UNLISTED = 1 << 16
 # fields that do not affect texts
 _NOT_TEXT = ("image", "multimodal", "audio", "model_settings_builder", "version", "type")
-
-_SHOWN = 60  # characters of a regex in a message
-# constructs that mean the same in fancy-regex, which tiktoken has, and in the `regex` package; names of POSIX do not
-_POSIX = "alnum|alpha|blank|cntrl|digit|graph|lower|print|punct|space|upper|word|xdigit"
-_ESCAPE = (
-    rf"\\(?:[pP]\{{\^?(?!(?i:{_POSIX})\}})(?:Script=)?\w+\}}|[sSdDwWrntfv]|u[0-9A-Fa-f]{{4}}|x[0-9A-Fa-f]{{2}}"
-    r"|[|.*+?()\[\]{}^$\\/\-\"'!#&=~:;,@%\ ])"
-)
-_AGREED = lazy_regex(
-    rf"""(?x){_ESCAPE}
-    | \[\^?+(?!\])(?:{_ESCAPE}|[^\[\]\\&|~-]|([&|~-])(?!\1))+\]
-    | \(\?(?:[:>=!]|<[=!]) | \((?!\?) | [).|]
-    | \(\?i:(?:'?(?:[A-HJ-Za-hj-z]|\[[A-HJ-Za-hj-z]+\])+\|?)+\)  # U+0130 is an i in that package only
-    | [?*+][?+]?+ | \{{\d+(?:,\d*)?\}}\??+(?![?+*])
-    | [^\\\[\](){{}}.*+?^$|]"""
-)
 
 
 def load(path: StrPath, given: Given) -> TokenizerSpec:
@@ -238,40 +222,35 @@ def _special_token(row: Fields) -> str:
 def _pattern(source: str, path: StrPath) -> Pattern:
     """Return the pattern of a regex in tiktoken's dialect, fancy-regex: text that it does not match is dropped."""
     try:
-        pattern = get_pattern((source,))
-        if pattern.scheme is not None:
-            return pattern
-        _check_agreed(source)
-        return recognise((source,), drops_gaps=True)
+        return _tiktoken_pattern(source)
     except PatternError as error:
         raise PatternError(f"{path}: config.pattern: {error}") from None
 
 
-def _check_agreed(source: str) -> None:
-    """Raise `PatternError` on a regex that may mean something else in tiktoken's dialect and in that of `regex`."""
-    at = 0
-    while at < len(source):
-        found = _AGREED.match(source, at)
-        if found is None:
-            problem = f"{source[at : at + 20]!r} in {source[:_SHOWN]!r} may have another meaning in tiktoken's dialect"
-            raise PatternError(f"{problem}; give pattern=, a name or a regex of the `regex` package")
-        at = found.end()
-    safe_import("bbpe.splitting.automaton")
+def _tiktoken_pattern(source: str) -> Pattern:
+    pattern = get_pattern((source,))
+    if pattern.scheme is not None:
+        return pattern
+    safe_import("bbpe.splitting.fancy_regex")
     from ..splitting.automaton import may_begin_empty
+    from ..splitting.fancy_regex import tiktoken_pattern
 
-    if may_begin_empty(source):
-        raise PatternError(f"{source[:_SHOWN]!r} matches the empty text, for which tiktoken fails; expected characters")
+    pattern = tiktoken_pattern(source)
+    if may_begin_empty(pattern.steps[0]):
+        raise PatternError(f"{shown(source)} matches the empty text, for which tiktoken fails; expected characters")
+    return pattern
 
 
 def _written_pattern(pattern: Pattern) -> str:
     problem = f"tekken.json cannot hold the pattern {str(pattern)!r}"
     if len(pattern.steps) != 1 or pattern.drops_gaps is (pattern.scheme is not None):
         raise VocabularyError(f"{problem}; expected a single regex of a known pattern. Write tokenizer.json")
-    if pattern.drops_gaps:
-        try:
-            _check_agreed(pattern.steps[0])
-        except PatternError as error:
-            raise VocabularyError(f"{problem}: {error}. Write tokenizer.json") from None
+    try:
+        is_same = _tiktoken_pattern(pattern.steps[0]) == pattern
+    except PatternError as error:
+        raise VocabularyError(f"{problem}: {error}. Write tokenizer.json") from None
+    if not is_same:
+        raise VocabularyError(f"{problem}, which has another meaning in tiktoken's dialect. Write tokenizer.json")
     return pattern.steps[0]
 
 
