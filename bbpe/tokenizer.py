@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 
-from .core.short_calls import ShortCalls, placed_first, short_batches_first, short_first
+from .core.short_calls import ShortCalls, places_first, short_batches_first, short_first
 from .encoding.engine import NOTHING_AROUND, CacheInfo, checked_seed, id_dtype, short_call
 from .encoding.limits import Side, as_batch, check_side, checked_limit, truncated
 from .encoding.parts import NamedId, NamedToken, TokenizerParts, warm_up
@@ -80,7 +80,7 @@ class Tokenizer:
         return RowEncoder(self._parts.encoder, self.spec)
 
     @lazy_property
-    def _placed_calls(self) -> ShortCalls:
+    def _place_calls(self) -> ShortCalls:
         return ShortCalls(partial(self._parts.places.call, self._parts.specials))
 
     @lazy_property
@@ -358,7 +358,7 @@ class Tokenizer:
         matcher = self._parts.specials.matcher(allowed_special, disallowed_special)
         return self._rows.padded(texts, matcher, threads, add_special_tokens, rules)
 
-    @placed_first
+    @places_first
     def encode_with_offsets(
         self, text: Text, unit: Unit = "char", *, allowed_special: Selection = (),
         disallowed_special: Selection = (),

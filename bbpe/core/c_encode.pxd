@@ -4,7 +4,7 @@ from bbpe.core.c_base cimport bbpe_status
 from bbpe.core.c_memory cimport bbpe_reusable_buffer
 from bbpe.core.c_models cimport bbpe_bpe_dropout, bbpe_model
 from bbpe.core.c_pipeline cimport (
-    bbpe_pipeline_call, bbpe_pipeline_run, bbpe_span_scratch, bbpe_span_trims, bbpe_stretch, bbpe_token_lengths,
+    bbpe_pipeline_call, bbpe_pipeline_run, bbpe_place_scratch, bbpe_place_trims, bbpe_stretch, bbpe_token_lengths,
 )
 from bbpe.core.c_split cimport bbpe_scheme, bbpe_split_fill
 from bbpe.core.c_threads cimport bbpe_ordered_output
@@ -21,7 +21,7 @@ cdef extern from "encode/encode.h" nogil:
         bbpe_reusable_buffer out_of_order
         uint64_t seen, generation, table_bytes, sized_at
         bbpe_pipeline_run run
-        bbpe_span_scratch spans
+        bbpe_place_scratch places
 
     ctypedef struct bbpe_encode_tables:
         size_t entries, slots, slots_taken
@@ -68,12 +68,12 @@ cdef extern from "encode/encode.h" nogil:
         size_t *failed)
     ctypedef struct bbpe_places_rules:
         const bbpe_token_lengths *lengths
-        const bbpe_span_trims *trims
+        const bbpe_place_trims *trims
         const bbpe_scheme *scheme
         bbpe_split_fill fill
 
     ctypedef struct bbpe_places:
-        bbpe_span_scratch *memory
+        bbpe_place_scratch *memory
         size_t count
         bint has_words, in_chars, is_off
 

@@ -112,7 +112,7 @@ cdef extern from "pipeline/pipeline.h" nogil:
         bbpe_split_cursor *cursor, const uint8_t *text, size_t n, size_t limit, bbpe_pre_tokenized *result)
     void bbpe_pre_tokenizer_scratch_free(bbpe_pre_tokenizer_scratch *self)
     bbpe_status bbpe_pre_tokenizer_split(const bbpe_pre_tokenizer *self, bbpe_pre_tokenizer_scratch *scratch,
-        const uint8_t *text, size_t n, size_t head, _Bool is_aligned, bbpe_pre_tokenized *result)
+        const uint8_t *text, size_t n, size_t head, _Bool with_places, bbpe_pre_tokenized *result)
 
     ctypedef enum bbpe_normalizer_kind:
         BBPE_NORMALIZER_FORM, BBPE_NORMALIZER_MAP, BBPE_NORMALIZER_STRIP, BBPE_NORMALIZER_PREPEND,
@@ -146,7 +146,7 @@ cdef extern from "pipeline/pipeline.h" nogil:
     void bbpe_normalizer_find_sources(const bbpe_normalizer_scratch *scratch, const uint8_t *text, size_t n, size_t out_n,
         size_t *sources)
     bbpe_status bbpe_normalizer_apply(const bbpe_normalizer *self, bbpe_normalizer_scratch *scratch, const uint8_t *text,
-        size_t n, _Bool aligned, const uint8_t **out, size_t *out_n)
+        size_t n, _Bool with_places, const uint8_t **out, size_t *out_n)
     void bbpe_normalizer_scratch_free(bbpe_normalizer_scratch *self)
 
     const uint64_t BBPE_MATCHER_TOKEN
@@ -213,7 +213,7 @@ cdef extern from "pipeline/pipeline.h" nogil:
         const uint32_t *before
         const uint32_t *after
         size_t before_count, after_count
-        bint is_aligned
+        bint with_places
         void *host
 
     bint bbpe_pipeline_call_is_plain(const bbpe_pipeline_call *self)
@@ -274,27 +274,27 @@ cdef extern from "pipeline/pipeline.h" nogil:
 
     void bbpe_token_lengths_set_bert(bbpe_token_lengths *self, unsigned rules)
 
-    ctypedef struct bbpe_text_span:
+    ctypedef struct bbpe_place:
         int64_t start, end
 
-    ctypedef struct bbpe_span_scratch:
+    ctypedef struct bbpe_place_scratch:
         uint32_t *ids
-        bbpe_text_span *spans
+        bbpe_place *places
         int64_t *words
 
-    void bbpe_span_scratch_trim(bbpe_span_scratch *self)
+    void bbpe_place_scratch_trim(bbpe_place_scratch *self)
     ctypedef struct bbpe_token_blanks:
         pass
 
-    ctypedef struct bbpe_span_trims:
+    ctypedef struct bbpe_place_trims:
         const bbpe_token_blanks *blanks
         size_t id_count
         const uint8_t *keeps_first
         size_t pass_count
 
     bbpe_token_blanks bbpe_token_blanks_of(const uint8_t *token, size_t n)
-    bbpe_text_span bbpe_span_trim(const bbpe_span_trims *self, const uint8_t *text, size_t n, bbpe_token_blanks blanks,
-        bint is_first, bbpe_text_span span)
+    bbpe_place bbpe_place_trim(const bbpe_place_trims *self, const uint8_t *text, size_t n, bbpe_token_blanks blanks,
+        bint is_first, bbpe_place span)
 
     ctypedef enum bbpe_template_kind:
         BBPE_TEMPLATE_ID, BBPE_TEMPLATE_FIRST, BBPE_TEMPLATE_SECOND

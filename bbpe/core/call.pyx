@@ -279,7 +279,7 @@ cdef class Call:
             check(bbpe_pipeline_begin(run, view.text.units, view.text.unit_size, view.length))
             while not run.is_done:
                 view_call(&seen, self, &host)
-                seen.c.is_aligned = True
+                seen.c.with_places = True
                 check(bbpe_pipeline_next(run, &seen.c))
                 if run.problem != BBPE_PIPELINE_FINE:
                     solve(run, self, &seen, text)

@@ -134,11 +134,11 @@ cdef class Normalizer:
         """Return the normal form of UTF-8; bytes that are not UTF-8 stay."""
         return self._run(data, False)[0]
 
-    def aligned(self, data: Buffer) -> tuple[bytes, npt.NDArray[np.int64]]:
+    def with_places(self, data: Buffer) -> tuple[bytes, npt.NDArray[np.int64]]:
         """Return the normal form, and the byte of `data` where the character begins that each of its bytes comes from."""
         return self._run(data, True)
 
-    cdef tuple _run(self, const uint8_t[::1] view, bint aligned):
+    cdef tuple _run(self, const uint8_t[::1] view, bint with_places):
         cdef bbpe_normalizer_scratch scratch
         cdef const uint8_t *out = NULL
         cdef size_t n = <size_t>len(view), out_n = 0
@@ -150,11 +150,11 @@ cdef class Normalizer:
         scratch.automaton.host = &host
         try:
             host.held = let_go(n)
-            status = bbpe_normalizer_apply(&self.c, &scratch, text, n, aligned, &out, &out_n)
+            status = bbpe_normalizer_apply(&self.c, &scratch, text, n, with_places, &out, &out_n)
             take_back(host.held)
             check(status)
-            found = np.empty(out_n, np.int64) if aligned else None
-            if aligned and out_n:
+            found = np.empty(out_n, np.int64) if with_places else None
+            if with_places and out_n:
                 sources = found
                 bbpe_normalizer_find_sources(&scratch, text, n, out_n, <size_t *>&sources[0])
             return PyBytes_FromStringAndSize(<const char *>out, out_n), found

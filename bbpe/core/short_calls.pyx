@@ -5,7 +5,7 @@ cimport cython
 
 from functools import wraps
 
-from bbpe.core.aligned cimport AlignedCall
+from bbpe.core.places cimport PlacesCall
 from bbpe.core.call cimport Call
 
 from bbpe.core.encoder import SHORT_TEXT as _SHORT_TEXT
@@ -23,7 +23,7 @@ cdef enum:
 # stub: _Batches = TypeVar("_Batches", bound=Callable[..., list[list[int]]])
 # stub: _WithOffsets = TypeVar("_WithOffsets", bound=Callable[..., tuple[list[int], npt.NDArray[np.int64]]])
 # stub: _Selection: TypeAlias = str | tuple[str, ...] | frozenset[str]
-# stub: _Make: TypeAlias = Callable[[_Selection, _Selection, bool], "Call | AlignedCall | None"]
+# stub: _Make: TypeAlias = Callable[[_Selection, _Selection, bool], "Call | PlacesCall | None"]
 
 
 cdef class ShortCalls:
@@ -96,12 +96,12 @@ def short_first(method: _Method) -> _Method:
     return wraps(method)(encode)
 
 
-def placed_first(method: _WithOffsets) -> _WithOffsets:
-    """Have `Tokenizer.encode_with_offsets` leave calls for a str to the `ShortCalls` in its object's `_placed_calls`."""
+def places_first(method: _WithOffsets) -> _WithOffsets:
+    """Have `Tokenizer.encode_with_offsets` leave calls for a str to the `ShortCalls` in its object's `_place_calls`."""
     def encode_with_offsets(self, text, unit="char", *, allowed_special=NONE, disallowed_special=NONE):
-        cdef AlignedCall call
+        cdef PlacesCall call
         if PyUnicode_Check(text) and unit in ("char", "byte", "utf16"):
-            call = (<ShortCalls>self._placed_calls).get(allowed_special, disallowed_special, False)
+            call = (<ShortCalls>self._place_calls).get(allowed_special, disallowed_special, False)
             if call is not None:
                 return call.encode(text, unit)
         return method(self, text, unit, allowed_special=allowed_special, disallowed_special=disallowed_special)

@@ -7,9 +7,9 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from typing import Literal, TypeAlias
 
-from ..core.aligned import map_spans
 from ..core.encoder import Encoder
 from ..core.ids import TokenBytes
+from ..core.places import map_places
 from ..core.truncate import cluster_after, cluster_before, next_parts
 from ..core.word_bpe import WordBPE
 from ..core.wordpiece import WordPiece
@@ -68,7 +68,7 @@ def _indices(text: str, spans: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     edges = np.sort(spans, axis=None)
     edges = edges[np.append(True, edges[1:] != edges[:-1])]
     between = np.column_stack([edges[:-1], edges[1:]])
-    map_spans(text, between, "char")
+    map_places(text, between, "char")
     return np.append(between[:, 0], between[-1, 1])[np.searchsorted(edges, spans)]
 
 

@@ -7,10 +7,10 @@ from functools import partial
 from itertools import chain, pairwise
 from typing import Any, TypeAlias, cast, get_args
 
-from ..core.aligned import map_spans
 from ..core.id_column import id_rows
 from ..core.id_source import as_ids
 from ..core.ids import TokenBytes
+from ..core.places import map_places
 from ..core.stream import FormStream
 from ..lazy import lazy_property, np, npt, safe_import
 from ..pipeline.decoders import ERRORS
@@ -107,7 +107,7 @@ class Decoder:
             bounds = np.minimum(np.concatenate([*starts, [len(data)]]), len(data))
             spans = np.stack([bounds[:-1], bounds[1:]], axis=1)
         text = data.decode("utf-8", "strict")
-        map_spans(text, spans, "char")
+        map_places(text, spans, "char")
         return text, spans[:, 0].tolist()
 
     def stream(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, KeysView, Mapping, Set
 from typing import Any, Literal, TypeAlias, TypeVar, cast
 
-from ..core.aligned import map_spans
 from ..core.column import Column, text_column
 from ..core.ids import TokenBytes
+from ..core.places import map_places
 from ..core.truncate import first_part
 from ..core.word_bpe import WordBPE
 from ..core.wordpiece import WordPiece
@@ -117,7 +117,7 @@ def _indices(text: Text, places: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]
     """Convert places in UTF-8 bytes to indices of a text, int64[n, 2]."""
     indices = np.ascontiguousarray(places)
     if isinstance(text, str):
-        map_spans(text, indices, "char")
+        map_places(text, indices, "char")
     return indices
 
 

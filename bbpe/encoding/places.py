@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from itertools import chain, groupby
 from typing import TypeAlias
 
-from ..core.aligned import AlignedCall, SpanTrims, TokenLengths, map_spans
+from ..core.places import PlacesCall, PlaceTrims, TokenLengths, map_places
 from ..core.split import Splitter
 from ..core.word_bpe import WordBPE
 from ..core.wordpiece import WordPiece
@@ -21,7 +21,7 @@ from ..text import Text, text_bytes
 from ..types import AlignedIds, Unit
 from .engine import TextEncoder, text_encoder
 from .plan import simplified, unigram_plan
-from .token_lengths import lengths_of, span_trims, token_lengths
+from .token_lengths import lengths_of, place_trims, token_lengths
 from .vocabulary import Vocabulary
 
 #: The start and the end of the place of each id, int64[n, 2].
@@ -39,8 +39,8 @@ class PlaceFinder:
         self._encoder, self._spec, self._vocabulary = encoder, spec, vocabulary
 
     @lazy_property
-    def _trims(self) -> SpanTrims | None:
-        return span_trims(self._spec, self._vocabulary.keys()) if self._spec.trims else None
+    def _trims(self) -> PlaceTrims | None:
+        return place_trims(self._spec, self._vocabulary.keys()) if self._spec.trims else None
 
     @property
     def has_words(self) -> bool:
@@ -52,7 +52,7 @@ class PlaceFinder:
         _check_unit(unit)
         return encode_with_places(self._encoder, text, unit, matcher, self._trims)
 
-    def call(self, specials: SpecialTokens, allowed: Selection, refused: Selection, _adds: bool) -> AlignedCall | None:
+    def call(self, specials: SpecialTokens, allowed: Selection, refused: Selection, _adds: bool) -> PlacesCall | None:
         """Return the call that encodes texts with the places of ids; `None` where ids have none."""
         matcher = specials.matcher(allowed, refused)
         calls = place_calls(self._encoder.of(matcher))
@@ -93,7 +93,7 @@ _NO_PLACES = "words without a token are one unknown token in a row, so tokens ha
 
 
 def encode_with_places(
-    encoder: TextEncoder, text: Text, unit: Unit, matcher: Matcher | None, trims: SpanTrims | None = None
+    encoder: TextEncoder, text: Text, unit: Unit, matcher: Matcher | None, trims: PlaceTrims | None = None
 ) -> tuple[list[int], Places]:
     """Return the ids of a text and their places, int64[n, 2]; `trims` remove the blanks of tokens.
 
@@ -176,10 +176,10 @@ class PlaceCalls:
             scheme = unigram_scheme(self._pattern)
         return None if scheme is None else Splitter(scheme)
 
-    def call(self, matcher: Matcher | None, trims: SpanTrims | None) -> AlignedCall:
+    def call(self, matcher: Matcher | None, trims: PlaceTrims | None) -> PlacesCall:
         """Return the call that looks for the tokens of a matcher."""
         slow = None if self._make_slow is None else lambda: self._slow.call(matcher, trims)
-        return AlignedCall(self._encoder.call(matcher), self._lengths, trims, self._splitter, slow)
+        return PlacesCall(self._encoder.call(matcher), self._lengths, trims, self._splitter, slow)
 
 
 # -- runs of unknown characters ----------------------------------------------------------------------------
@@ -222,10 +222,10 @@ class RunCalls(PlaceCalls):
         self._first_byte, self._unknown = spec.vocab_size, spec.characters.unknown
         self._byte_ids = dict(spec.characters.some_byte_ids)
 
-    def call(self, matcher: Matcher | None, trims: SpanTrims | None) -> AlignedCall:
+    def call(self, matcher: Matcher | None, trims: PlaceTrims | None) -> PlacesCall:
         """Return the call that looks for the tokens of a matcher."""
         call = RunCall(self._encoder.call(matcher), self._lengths)
-        call.calls, call.span_trims = self, trims
+        call.calls, call.place_trims = self, trims
         return call
 
     def _is_unknown(self, token_id: int) -> bool:
@@ -246,11 +246,11 @@ class RunCalls(PlaceCalls):
                 yield self._unknown, run[0][1], run[-1][2], word
 
 
-class RunCall(AlignedCall):
+class RunCall(PlacesCall):
     """A call of `RunCalls`."""
 
     calls: RunCalls
-    span_trims: SpanTrims | None
+    place_trims: PlaceTrims | None
 
     def encode(self, text: Text, unit: str) -> tuple[list[int], Places]:
         """Return the ids of a text and their places, int64[n, 2]."""
@@ -261,8 +261,8 @@ class RunCall(AlignedCall):
         rows = list(self.calls.joined(*super().encode_words(text, "byte")))
         ids, words = [row[0] for row in rows], [row[3] for row in rows]
         places = np.array([row[1:3] for row in rows], np.int64).reshape(-1, 2)
-        if self.span_trims is not None:
-            self.span_trims.trim(text_bytes(text), np.array(ids, np.uint32), places)
+        if self.place_trims is not None:
+            self.place_trims.trim(text_bytes(text), np.array(ids, np.uint32), places)
         if unit != "byte":
-            map_spans(text, places, unit)
+            map_places(text, places, unit)
         return ids, places, words

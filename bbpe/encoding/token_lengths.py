@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypeAlias
 
-from ..core.aligned import VARIES, SpanTrims, TokenLengths
 from ..core.model import Model
+from ..core.places import VARIES, PlaceTrims, TokenLengths
 from ..core.wordpiece import WordPiece
 from ..lazy import np, npt
 from ..spec.models import UnigramModel, Vocab, WordLevelModel, WordPieceModel
@@ -19,7 +19,7 @@ Spans: TypeAlias = "npt.NDArray[np.int64]"
 _BLANKS = WHITE_SPACE + bytes_to_alphabet(b" ")
 
 
-def span_trims(spec: TokenizerSpec, keys: Mapping[str, int]) -> SpanTrims | None:
+def place_trims(spec: TokenizerSpec, keys: Mapping[str, int]) -> PlaceTrims | None:
     """Return how the places of a spec are trimmed, `None` if they are not; `keys` are the tokens in files."""
     if not spec.trims:
         return None
@@ -29,7 +29,7 @@ def span_trims(spec: TokenizerSpec, keys: Mapping[str, int]) -> SpanTrims | None
             blanks[token_id] = len(key) - len(key.lstrip(_BLANKS)), len(key) - len(key.rstrip(_BLANKS))
     is_added = np.zeros(spec.vocab_size, np.uint8)
     is_added[[*spec.special_tokens.values(), *spec.added_tokens.values()]] = 1
-    return SpanTrims(blanks, [trim.keeps_first for trim in spec.trims], is_added)
+    return PlaceTrims(blanks, [trim.keeps_first for trim in spec.trims], is_added)
 
 
 def token_lengths(spec: TokenizerSpec) -> npt.NDArray[np.uint32]:

@@ -231,7 +231,8 @@ def _tiktoken_pattern(source: str) -> Pattern:
     pattern = get_pattern((source,))
     if pattern.scheme is not None:
         return pattern
-    safe_import("bbpe.splitting.automaton", "bbpe.splitting.fancy_regex")
+    safe_import("bbpe.splitting.automaton")
+    safe_import("bbpe.splitting.fancy_regex")
     from ..splitting.automaton import may_begin_empty
     from ..splitting.fancy_regex import tiktoken_pattern
 

@@ -140,7 +140,7 @@ NOTHING = Matcher.of({})
 class OptionMatcher(Matcher):
     """A matcher of tokens some of which take white space with them, or match single words only, as in HF.
 
-    The compiled pipeline knows their options; `token_spans` in `bbpe/reference/pipeline.py` is the definition.
+    The compiled pipeline knows their options; `token_places` in `bbpe/reference/pipeline.py` is the definition.
     """
 
     def __init__(

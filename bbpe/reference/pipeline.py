@@ -54,7 +54,7 @@ class SlowPipeline:
         data, found = bytes(text_bytes(text)), list[int]()
         matcher = matcher or NOTHING
         matcher.check(data)
-        for start, end, token_id in token_spans(matcher, data):
+        for start, end, token_id in token_places(matcher, data):
             if token_id is not None:
                 found.append(token_id)
                 continue
@@ -75,7 +75,7 @@ class SlowPipeline:
         head = align(rules, text).head if head > 0 and rules else head
         text = text if normalize is None else normalize(text)
         data = text.encode("utf-8", "surrogateescape")
-        for start, end, token_id in token_spans(after or NOTHING, data):
+        for start, end, token_id in token_places(after or NOTHING, data):
             part = data[start:end].decode("utf-8", "surrogateescape")
             if token_id is None and self._unmarks:
                 part = part.replace(SPACE_MARK, " ")
@@ -106,7 +106,7 @@ class SlowPipeline:
         return [each.encode("utf-8", "surrogateescape") for each in texts]
 
 
-def token_spans(matcher: Matcher, data: bytes) -> Iterator[tuple[int, int, int | None]]:
+def token_places(matcher: Matcher, data: bytes) -> Iterator[tuple[int, int, int | None]]:
     """Yield the start and end of stretches of plain text, without an id, and of the tokens between them.
 
     Tokens have their options, by the rules of HF's `tokenizers`.  White space that a token takes may be that of the

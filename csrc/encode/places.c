@@ -1,15 +1,15 @@
-/* The places of ids, a round of stretches at a time: the ids of all of them, then the spans of each one's. */
+/* The places of ids, a round of stretches at a time: the ids of all of them, then the places of each one's. */
 #include "encode/internal.h"
 
 enum { MORE_ENDS = 4096 };
 
-/* Have memory for the spans, and the numbers of pretokens, of more ids. */
+/* Have memory for the places, and the numbers of pretokens, of more ids. */
 static bbpe_status reserve(bbpe_places *self, size_t more) {
-    bbpe_span_scratch *const memory = self->memory;
+    bbpe_place_scratch *const memory = self->memory;
     const size_t count = self->count + more + 1;
-    bbpe_text_span *spans = bbpe_memory_reserve(memory->spans, &memory->span_capacity, count, sizeof *spans);
-    if (spans == NULL) return BBPE_NO_MEMORY;
-    memory->spans = spans;
+    bbpe_place *places = bbpe_memory_reserve(memory->places, &memory->place_capacity, count, sizeof *places);
+    if (places == NULL) return BBPE_NO_MEMORY;
+    memory->places = places;
     if (!self->has_words) return BBPE_OK;
     int64_t *words = bbpe_memory_reserve(memory->words, &memory->word_capacity, count, sizeof *words);
     if (words == NULL) return BBPE_NO_MEMORY;
@@ -18,7 +18,7 @@ static bbpe_status reserve(bbpe_places *self, size_t more) {
 }
 
 /* Let a stretch that the encoder splits have its pretokens. */
-static bbpe_status split(const bbpe_places_rules *rules, bbpe_span_scratch *memory, bbpe_stretch *stretch) {
+static bbpe_status split(const bbpe_places_rules *rules, bbpe_place_scratch *memory, bbpe_stretch *stretch) {
     size_t count = 0;
     bool has_3byte = false;
     for (size_t start = 0; start < stretch->n; start = memory->ends[count - 1]) {
@@ -41,36 +41,36 @@ static void number(bbpe_places *self, const bbpe_stretch *stretch, size_t own, s
     if (own < count) words[own] = (int64_t)self->word_count++;
 }
 
-static void trim(bbpe_places *self, const bbpe_pipeline_run *run, const bbpe_span_trims *trims,
+static void trim(bbpe_places *self, const bbpe_pipeline_run *run, const bbpe_place_trims *trims,
                  const bbpe_stretch_source *source, size_t own, size_t count) {
     for (size_t i = 0; i < count; i++) {
         const size_t at = self->count + i;
         const bbpe_token_blanks blanks = i < own ? trims->blanks[self->memory->ids[at]]
                                                  : bbpe_token_blanks_of(source->token, source->token_length);
-        bbpe_text_span *const span = self->memory->spans + at;
-        *span = bbpe_span_trim(trims, run->tokens.text, run->tokens.n, blanks, at == 0, *span);
+        bbpe_place *const place = self->memory->places + at;
+        *place = bbpe_place_trim(trims, run->tokens.text, run->tokens.n, blanks, at == 0, *place);
     }
 }
 
-/* Add the spans of the next ids, of which the last is that of a token after the stretch, if one is. */
+/* Add the places of the next ids, of which the last is that of a token after the stretch, if one is. */
 static void put_stretch(bbpe_places *self, const bbpe_pipeline_run *run, const bbpe_places_rules *rules,
                         const bbpe_stretch *stretch, const bbpe_stretch_source *source, size_t count) {
     const size_t own = count - (stretch->id != BBPE_STRETCH_NO_ID), n = run->tokens.n;
     const uint8_t *const text = run->tokens.text;
     const uint32_t *const ids = self->memory->ids + self->count;
-    bbpe_text_span *const spans = self->memory->spans + self->count;
+    bbpe_place *const places = self->memory->places + self->count;
     int64_t *const words = self->has_words ? self->memory->words + self->count : NULL;
     size_t counted = 0;
     if (self->in_chars && rules->trims == NULL && words == NULL
-        && bbpe_token_spans_count(rules->lengths, stretch, source, text, n, ids, own, &self->place, spans))
+        && bbpe_token_places_count(rules->lengths, stretch, source, text, n, ids, own, &self->cursor, places))
         counted = own;
-    else if (!bbpe_token_spans(rules->lengths, stretch, source, text, n, ids, own, spans, words)) self->is_off = true;
+    else if (!bbpe_token_places(rules->lengths, stretch, source, text, n, ids, own, places, words)) self->is_off = true;
     if (self->is_off) return;
-    if (own < count) spans[own] = (bbpe_text_span){(int64_t)source->token_start, (int64_t)source->token_end};
+    if (own < count) places[own] = (bbpe_place){(int64_t)source->token_start, (int64_t)source->token_end};
     if (words != NULL) number(self, stretch, own, count);
     if (rules->trims != NULL) trim(self, run, rules->trims, source, own, count);
     if (self->in_chars && counted < count)
-        bbpe_offsets_count_overlapping(text, n, &self->place, &self->begun, &spans[counted].start, count - counted);
+        bbpe_offsets_count_overlapping(text, n, &self->cursor, &self->begun, &places[counted].start, count - counted);
     self->count += count;
 }
 
@@ -91,7 +91,7 @@ static bbpe_status put_round(bbpe_places *self, const bbpe_pipeline_run *run, co
 bbpe_status bbpe_encode_places(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_pipeline_call *call,
                                const bbpe_places_rules *rules, bbpe_places *places) {
     bbpe_pipeline_run *const run = &state->loan.run;
-    bbpe_span_scratch *const memory = places->memory;
+    bbpe_place_scratch *const memory = places->memory;
     size_t total = 0;
     bbpe_status status = bbpe_pipeline_next(run, call);
     if (status != BBPE_OK || run->problem != BBPE_PIPELINE_FINE || run->count == 0) return status;

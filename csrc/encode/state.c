@@ -80,7 +80,7 @@ void bbpe_encode_state_free(bbpe_encode_state *self) {
     bbpe_memory_free(self->loan.ids);
     bbpe_memory_free(self->heap_top_guard);
     bbpe_pipeline_free(&self->loan.run);
-    bbpe_span_scratch_free(&self->loan.spans);
+    bbpe_place_scratch_free(&self->loan.places);
     bbpe_reusable_buffer_close(&self->loan.out_of_order);
     clear(self);
 }

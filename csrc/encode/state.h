@@ -33,7 +33,7 @@ typedef struct {
     uint64_t table_bytes; /* of tables other than those that it contains */
     uint64_t sized_at; /* what `seen` is when the size of its tables is considered again */
     bbpe_pipeline_run run; /* memory for the pipeline */
-    bbpe_span_scratch spans; /* and for calls with offsets */
+    bbpe_place_scratch places; /* and for calls with offsets */
 } bbpe_encode_loan;
 /* The size of a state's tables, and what they took in since they have that size. */
 typedef struct {

@@ -20,7 +20,7 @@ bbpe_status bbpe_charsmap_output_grow(bbpe_charsmap_output *self, size_t need, s
     uint8_t *bytes = bbpe_memory_reserve(self->bytes, &self->capacity, need, sizeof *bytes);
     if (bytes == NULL) return BBPE_NO_MEMORY;
     self->bytes = bytes;
-    return self->is_aligned ? bbpe_sources_reserve(&self->sources, puts + BBPE_CHARSMAP_RUNS) : BBPE_OK;
+    return self->with_places ? bbpe_sources_reserve(&self->sources, puts + BBPE_CHARSMAP_RUNS) : BBPE_OK;
 }
 
 void bbpe_charsmap_output_free(bbpe_charsmap_output *self) {
@@ -138,14 +138,14 @@ static void copy(writer *self, size_t end) {
     self->source = end;
     if (size == 0) return;
     memcpy(output->bytes + output->used, self->text + self->done, size);
-    if (output->is_aligned) bbpe_sources_copy(&output->sources, output->used, self->done);
+    if (output->with_places) bbpe_sources_copy(&output->sources, output->used, self->done);
     output->used += size;
     self->after_blank = self->text[end - 1] == ' ';
     self->done = end;
 }
 
 static void put_byte(writer *self, uint8_t byte) {
-    if (self->output->is_aligned) bbpe_sources_put(&self->output->sources, self->output->used, 1, self->source);
+    if (self->output->with_places) bbpe_sources_put(&self->output->sources, self->output->used, 1, self->source);
     self->output->bytes[self->output->used++] = byte;
 }
 

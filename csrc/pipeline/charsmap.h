@@ -37,12 +37,12 @@ typedef struct {
     bbpe_trie kept;
 } bbpe_charsmap;
 
-/* The normalized texts: `used` bytes, of the caller's memory, which grows.  With `is_aligned` also where
+/* The normalized texts: `used` bytes, of the caller's memory, which grows.  With `with_places` also where
  * the bytes of the last result come from: what a key became comes from its first byte. */
 typedef struct {
     uint8_t *bytes;
     size_t used, capacity;
-    bool is_aligned;
+    bool with_places;
     bbpe_sources sources;
 } bbpe_charsmap_output;
 enum { BBPE_CHARSMAP_RUNS = 4 }; /* more than what is put may need room for among the sources */
@@ -53,7 +53,7 @@ void bbpe_charsmap_output_free(bbpe_charsmap_output *self);
 
 BBPE_INLINE bbpe_status bbpe_charsmap_reserve(bbpe_charsmap_output *self, size_t need, size_t puts) {
     const size_t room = self->sources.capacity - self->sources.count;
-    if (BBPE_LIKELY(need <= self->capacity && (!self->is_aligned || puts + BBPE_CHARSMAP_RUNS <= room))) return BBPE_OK;
+    if (BBPE_LIKELY(need <= self->capacity && (!self->with_places || puts + BBPE_CHARSMAP_RUNS <= room))) return BBPE_OK;
     return bbpe_charsmap_output_grow(self, need, puts);
 }
 

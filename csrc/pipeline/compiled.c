@@ -39,7 +39,7 @@ static bbpe_status add_stretch(bbpe_pipeline_run *self, const bbpe_pipeline_call
         if (grown == NULL) return BBPE_NO_MEMORY;
         self->stretches = grown;
     }
-    if (call->is_aligned) {
+    if (call->with_places) {
         bbpe_stretch_source *grown =
             bbpe_memory_reserve(self->sources, &self->source_capacity, self->count + 1, sizeof *grown);
         if (grown == NULL) return BBPE_NO_MEMORY;
@@ -65,12 +65,12 @@ static size_t find_mark(const uint8_t *text, size_t at, size_t n) {
     return n;
 }
 
-static bbpe_status unmark(bbpe_pipeline_run *self, bool is_aligned, bbpe_part *part) {
+static bbpe_status unmark(bbpe_pipeline_run *self, bool with_places, bbpe_part *part) {
     size_t at = find_mark(part->text, 0, part->n), done = 0;
     bbpe_part_writer writer;
     if (at == part->n) return BBPE_OK;
     const bbpe_part from = *part;
-    if (!bbpe_part_writer_begin(&writer, self, &from, part->n, is_aligned)) return BBPE_NO_MEMORY;
+    if (!bbpe_part_writer_begin(&writer, self, &from, part->n, with_places)) return BBPE_NO_MEMORY;
     for (; at < from.n; at = find_mark(from.text, done, from.n)) {
         const bbpe_status status = bbpe_part_writer_reserve(&writer, 3);
         if (status != BBPE_OK) return status;
@@ -89,7 +89,7 @@ static bbpe_status add_prefix(bbpe_pipeline_run *self, const bbpe_pipeline_call 
     if (size == 0 || part->n == 0 || (rules->prefix_first && part->head == 0)) return BBPE_OK;
     if (part->n >= size && memcmp(part->text, rules->prefix, size) == 0) return BBPE_OK;
     const bbpe_part from = *part;
-    if (!bbpe_part_writer_begin(&writer, self, &from, size + part->n, call->is_aligned)) return BBPE_NO_MEMORY;
+    if (!bbpe_part_writer_begin(&writer, self, &from, size + part->n, call->with_places)) return BBPE_NO_MEMORY;
     const bbpe_status status = bbpe_part_writer_reserve(&writer, 2);
     if (status != BBPE_OK) return status;
     bbpe_part_writer_put(&writer, rules->prefix, size, 0);
@@ -106,13 +106,13 @@ static size_t find_invalid(const uint8_t *text, size_t at, size_t n) {
     return at;
 }
 
-static bbpe_status replace_invalid(bbpe_pipeline_run *self, bool is_aligned, bbpe_part *part) {
+static bbpe_status replace_invalid(bbpe_pipeline_run *self, bool with_places, bbpe_part *part) {
     static const uint8_t REPLACEMENT[3] = {0xEF, 0xBF, 0xBD}; /* U+FFFD */
     size_t at = find_invalid(part->text, 0, part->n), done = 0;
     bbpe_part_writer writer;
     if (at == part->n) return BBPE_OK;
     const bbpe_part from = *part;
-    if (from.n > SIZE_MAX / 4 || !bbpe_part_writer_begin(&writer, self, &from, 3 * from.n, is_aligned)) return BBPE_NO_MEMORY;
+    if (from.n > SIZE_MAX / 4 || !bbpe_part_writer_begin(&writer, self, &from, 3 * from.n, with_places)) return BBPE_NO_MEMORY;
     for (; at < from.n; at = find_invalid(from.text, done, from.n)) {
         const bbpe_status status = bbpe_part_writer_reserve(&writer, 3);
         if (status != BBPE_OK) return status;
@@ -128,10 +128,10 @@ static bbpe_status normalize(bbpe_pipeline_run *self, const bbpe_pipeline_call *
     const uint8_t *out;
     size_t n;
     const bbpe_part from = *part;
-    const bool is_aligned = call->is_aligned, finds_head = call->pipeline->finds_head && from.head > 0;
+    const bool with_places = call->with_places, finds_head = call->pipeline->finds_head && from.head > 0;
     self->normalizer.head = finds_head ? from.head : 0;
     const bbpe_status status = bbpe_normalizer_apply(call->pipeline->normalizer, &self->normalizer, from.text, from.n,
-                                               is_aligned || finds_head, &out, &n);
+                                               with_places || finds_head, &out, &n);
     if (status != BBPE_OK) return status;
     const size_t head = finds_head ? self->normalizer.head : from.head > 0;
     if (n == 0 || (out >= from.text && out + n <= from.text + from.n)) {
@@ -142,7 +142,7 @@ static bbpe_status normalize(bbpe_pipeline_run *self, const bbpe_pipeline_call *
     uint8_t *to = bbpe_arena_take(&self->arena, n);
     if (to == NULL) return BBPE_NO_MEMORY;
     *part = (bbpe_part){memcpy(to, out, n), n, from.at, {0}, false, head};
-    if (!is_aligned) return BBPE_OK;
+    if (!with_places) return BBPE_OK;
     return bbpe_part_find_sources(&from, self, bbpe_sources_view(self->normalizer.sources), n, &part->sources);
 }
 
@@ -180,13 +180,13 @@ static bbpe_status keep_spans(bbpe_pipeline_run *self, const bbpe_pipeline_call 
     const bbpe_part outer = *part, from = {found->text, found->n, 0, found->sources, false, 0};
     bbpe_part_writer writer;
     bbpe_status status = BBPE_OK;
-    if (!bbpe_part_writer_begin(&writer, self, &from, found->n, call->is_aligned)) return BBPE_NO_MEMORY;
+    if (!bbpe_part_writer_begin(&writer, self, &from, found->n, call->with_places)) return BBPE_NO_MEMORY;
     for (size_t i = 0; i < found->count && status == BBPE_OK; i++) {
         status = copy_span(&writer, found->spans[i], call->pipeline->unmarks_pretokens);
         ends[i] = writer.used;
     }
     if (status == BBPE_OK) status = bbpe_part_writer_end(&writer, self, part);
-    if (status != BBPE_OK || !call->is_aligned) return status;
+    if (status != BBPE_OK || !call->with_places) return status;
     part->at = outer.at;
     part->is_exact = outer.sources.runs == NULL || outer.is_exact;
     return bbpe_part_find_sources(&outer, self, part->sources, part->n, &part->sources);
@@ -198,7 +198,7 @@ static bbpe_status pre_tokenize(bbpe_pipeline_run *self, const bbpe_pipeline_cal
     const bbpe_pipeline *rules = call->pipeline;
     bbpe_pre_tokenized found;
     const bbpe_status status = bbpe_pre_tokenizer_split(rules->pre_tokenizer, &self->pre_tokenizer, part->text, part->n,
-                                                        part->head, call->is_aligned, &found);
+                                                        part->head, call->with_places, &found);
     if (status != BBPE_OK) return status;
     size_t *ends = bbpe_arena_take(&self->arena, (found.count + 1) * sizeof *ends);
     if (ends == NULL) return BBPE_NO_MEMORY;
@@ -212,7 +212,7 @@ static bbpe_status pre_tokenize(bbpe_pipeline_run *self, const bbpe_pipeline_cal
     const bool is_exact = outer.sources.runs == NULL || outer.is_exact;
     if (found.n > 0) memcpy(to, found.text, found.n); /* what is left of all that was removed has no memory */
     *part = (bbpe_part){to, found.n, outer.at, {0}, is_exact, 0};
-    return call->is_aligned ? bbpe_part_find_sources(&outer, self, found.sources, found.n, &part->sources) : BBPE_OK;
+    return call->with_places ? bbpe_part_find_sources(&outer, self, found.sources, found.n, &part->sources) : BBPE_OK;
 }
 
 /* -- from tokens to stretches ------------------------------------------------------------------------------------ */
@@ -222,7 +222,7 @@ static bbpe_status add_part(bbpe_pipeline_run *self, const bbpe_pipeline_call *c
     const bbpe_pipeline *rules = call->pipeline;
     part_pretokens pretokens = NO_PRETOKENS;
     bbpe_status status = BBPE_OK;
-    if (rules->unmarks) status = unmark(self, call->is_aligned, &part);
+    if (rules->unmarks) status = unmark(self, call->with_places, &part);
     if (status == BBPE_OK) status = add_prefix(self, call, &part);
     if (status == BBPE_OK && rules->pre_tokenizer != NULL && part.n > 0)
         status = pre_tokenize(self, call, &part, &pretokens);
@@ -233,7 +233,7 @@ static bbpe_status add_part(bbpe_pipeline_run *self, const bbpe_pipeline_call *c
 /* Normalize a piece of the text between tokens, and begin to look for tokens in it. */
 static bbpe_status begin_piece(bbpe_pipeline_run *self, const bbpe_pipeline_call *call, bbpe_part part,
                                const bbpe_token_span *span) {
-    bbpe_status status = call->pipeline->replaces_invalid ? replace_invalid(self, call->is_aligned, &part) : BBPE_OK;
+    bbpe_status status = call->pipeline->replaces_invalid ? replace_invalid(self, call->with_places, &part) : BBPE_OK;
     if (status == BBPE_OK && call->pipeline->normalizer != NULL && part.n > 0) status = normalize(self, call, &part);
     self->in_piece = true;
     self->next_id = span->id;

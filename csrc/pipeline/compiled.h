@@ -35,7 +35,7 @@ typedef struct {
     const bbpe_token_search *refused;    /* or NULL */
     const uint32_t *before, *after;      /* ids of a template around those of each text */
     size_t before_count, after_count;
-    bool is_aligned; /* the sources of stretches are wanted */
+    bool with_places; /* the sources of stretches are wanted */
     void *host;      /* that regexes without an automaton are asked of */
 } bbpe_pipeline_call;
 

@@ -8,7 +8,7 @@
 typedef struct {
     const bbpe_pre_tokenizer_step *step;
     const uint8_t *text;
-    bool is_aligned;
+    bool with_places;
     bbpe_spans *out;
     bbpe_rewritten *written;
     const uint8_t *mark; /* that is written */
@@ -19,7 +19,7 @@ typedef struct {
 /* Note that the next bytes come from `from`, so many of them, and those after them from there on, in turn. */
 BBPE_INLINE bool note(const marking *self, size_t held, size_t from) {
     bbpe_rewritten *written = self->written;
-    if (!self->is_aligned) return true;
+    if (!self->with_places) return true;
     if (bbpe_sources_reserve(&written->sources, 1) != BBPE_OK) return false;
     if (held == 0) bbpe_sources_copy(&written->sources, written->used, from);
     else bbpe_sources_put_before(&written->sources, written->used, held, from);
@@ -132,10 +132,10 @@ static bool reserve(const marking *self, size_t n) {
 }
 
 bbpe_status bbpe_mark_step_apply(const bbpe_pre_tokenizer_step *step, const uint8_t *text, const bbpe_spans *in, size_t *head,
-                                 bool is_aligned, bbpe_spans *out, bbpe_rewritten *written) {
+                                 bool with_places, bbpe_spans *out, bbpe_rewritten *written) {
     static const uint8_t BLANK[1] = {' '};
     const uint8_t *mark = step->unmarks ? BLANK : step->mark;
-    const marking self = {step, text, is_aligned, out, written, mark, step->unmarks ? 1 : step->mark_size, *head};
+    const marking self = {step, text, with_places, out, written, mark, step->unmarks ? 1 : step->mark_size, *head};
     written->used = written->sources.count = *head = 0;
     for (size_t i = 0; i < in->count; i++) {
         const bbpe_span span = in->items[i];

@@ -142,7 +142,7 @@ static bbpe_status spell_bytes(bbpe_pass *pass) {
     for (; i < pass->n; i++) {
         const uint8_t byte = pass->text[i];
         memcpy(out.bytes + out.used, alphabet.bytes[byte], 2);
-        if (out.is_aligned) bbpe_sources_put(&out.sources, out.used, alphabet.sizes[byte], i);
+        if (out.with_places) bbpe_sources_put(&out.sources, out.used, alphabet.sizes[byte], i);
         out.used += alphabet.sizes[byte];
     }
     *pass->out = out;
@@ -198,18 +198,18 @@ static size_t find_head(const bbpe_sources *sources, size_t n, size_t head) {
 }
 
 bbpe_status bbpe_normalizer_apply(const bbpe_normalizer *self, bbpe_normalizer_scratch *scratch, const uint8_t *text,
-                                  size_t n, bool aligned, const uint8_t **out, size_t *out_n) {
+                                  size_t n, bool with_places, const uint8_t **out, size_t *out_n) {
     bbpe_charsmap_output *done = NULL, *next = scratch->buffers;
     *out = text;
     *out_n = n;
-    scratch->buffers[0].is_aligned = scratch->buffers[1].is_aligned = aligned;
+    scratch->buffers[0].with_places = scratch->buffers[1].with_places = with_places;
     for (size_t i = 0; i < self->count; i++) {
         bbpe_pass pass = {scratch, self->search, *out, *out_n, 0, next, false, false};
         next->used = next->sources.count = 0;
         bbpe_status status = run(self->steps + i, &pass);
         if (status != BBPE_OK) return status;
         if (!pass.is_changed) continue;
-        if (!aligned && !pass.lowers && next->used == 0) { /* a part of what it was */
+        if (!with_places && !pass.lowers && next->used == 0) { /* a part of what it was */
             *out += pass.done;
             *out_n = pass.n - pass.done;
             continue;
@@ -217,15 +217,15 @@ bbpe_status bbpe_normalizer_apply(const bbpe_normalizer *self, bbpe_normalizer_s
         status = bbpe_pass_reserve(&pass, 0);
         if (status != BBPE_OK) return status;
         bbpe_pass_keep(&pass, pass.n);
-        if (aligned && self->steps[i].kind != BBPE_NORMALIZER_PRECOMPILED)
+        if (with_places && self->steps[i].kind != BBPE_NORMALIZER_PRECOMPILED)
             scratch->head = find_head(&next->sources, next->used, scratch->head);
-        if (aligned) status = compose_sources(scratch, done, next);
+        if (with_places) status = compose_sources(scratch, done, next);
         if (status != BBPE_OK) return status;
         done = next;
         next = scratch->buffers + (done == scratch->buffers);
         *out = done->bytes;
         *out_n = done->used;
     }
-    scratch->sources = aligned && done != NULL ? &done->sources : NULL;
+    scratch->sources = with_places && done != NULL ? &done->sources : NULL;
     return BBPE_OK;
 }

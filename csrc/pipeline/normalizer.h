@@ -74,10 +74,10 @@ void bbpe_normalizer_free(bbpe_normalizer *self);
 /* Add a step after those that are there; then any number of threads may apply them. */
 bbpe_status bbpe_normalizer_add(bbpe_normalizer *self, bbpe_normalizer_step step);
 
-/* Normalize text[0..n).  `*out` is the text itself or a part of it, or is in `scratch` until the next call.  `aligned`: sources
+/* Normalize text[0..n).  `*out` is the text itself or a part of it, or is in `scratch` until the next call.  `with_places`: sources
  * may be wanted. */
 bbpe_status bbpe_normalizer_apply(const bbpe_normalizer *self, bbpe_normalizer_scratch *scratch, const uint8_t *text,
-                                  size_t n, bool aligned, const uint8_t **out, size_t *out_n);
+                                  size_t n, bool with_places, const uint8_t **out, size_t *out_n);
 /* Write for each byte of the result of such a call, which has out_n bytes, where the character of text[0..n) begins that it
  * comes from. */
 void bbpe_normalizer_find_sources(const bbpe_normalizer_scratch *scratch, const uint8_t *text, size_t n, size_t out_n,

@@ -45,14 +45,14 @@ BBPE_INLINE void bbpe_pass_put(bbpe_pass *self, const uint8_t *bytes, size_t len
     uint8_t *to = out->bytes + out->used;
     if (length == 3) memcpy(to, bytes, 3); /* U+2581 */
     else if (length) memcpy(to, bytes, length);
-    if (out->is_aligned) bbpe_sources_put(&out->sources, out->used, length, source);
+    if (out->with_places) bbpe_sources_put(&out->sources, out->used, length, source);
     out->used += length;
 }
 
 BBPE_INLINE void bbpe_pass_put_character(bbpe_pass *self, uint32_t c, size_t source) {
     bbpe_charsmap_output *out = self->out;
     const size_t length = bbpe_utf8_write(out->bytes + out->used, c);
-    if (out->is_aligned) bbpe_sources_put(&out->sources, out->used, length, source);
+    if (out->with_places) bbpe_sources_put(&out->sources, out->used, length, source);
     out->used += length;
 }
 
@@ -62,7 +62,7 @@ BBPE_INLINE void bbpe_pass_keep(bbpe_pass *self, size_t end) {
     const size_t size = end - self->done;
     if (size == 0) return;
     bbpe_pass_copy(out->bytes + out->used, self->text + self->done, size, self->n - self->done, self->lowers);
-    if (out->is_aligned) bbpe_sources_copy(&out->sources, out->used, self->done);
+    if (out->with_places) bbpe_sources_copy(&out->sources, out->used, self->done);
     out->used += size;
     self->done = end;
 }

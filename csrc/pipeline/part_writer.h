@@ -15,9 +15,9 @@ typedef struct {
 
 /* Write at most `most` bytes instead of a part; false without memory for them. */
 BBPE_INLINE bool bbpe_part_writer_begin(bbpe_part_writer *self, bbpe_pipeline_run *run, const bbpe_part *from, size_t most,
-                                        bool is_aligned) {
+                                        bool with_places) {
     if (most > SIZE_MAX / 16) return false;
-    *self = (bbpe_part_writer){bbpe_arena_take(&run->arena, most), 0, from, is_aligned ? &run->written : NULL, 0};
+    *self = (bbpe_part_writer){bbpe_arena_take(&run->arena, most), 0, from, with_places ? &run->written : NULL, 0};
     run->written.count = 0;
     return self->to != NULL;
 }

@@ -3,17 +3,17 @@
 #define BBPE_PIPELINE_H
 
 #include "pipeline/automaton.h"
-#include "pipeline/bert_spans.h"
+#include "pipeline/bert_places.h"
 #include "pipeline/charsmap.h"
 #include "pipeline/compiled.h"
 #include "pipeline/matcher.h"
 #include "pipeline/normalizer.h"
 #include "pipeline/pre_tokenizer.h"
-#include "pipeline/span_trims.h"
+#include "pipeline/place_trims.h"
 #include "pipeline/split_rule.h"
 #include "pipeline/stretch.h"
 #include "pipeline/template.h"
 #include "pipeline/token_search.h"
-#include "pipeline/token_spans.h"
+#include "pipeline/token_places.h"
 
 #endif

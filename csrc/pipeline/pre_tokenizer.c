@@ -128,7 +128,7 @@ static bbpe_status add_sources(const bbpe_pre_tokenizer_step *step, const uint8_
 }
 
 static bbpe_status rewrite(const bbpe_pre_tokenizer_step *step, const uint8_t *text, const bbpe_spans *in, size_t *head,
-                           bool is_aligned, bbpe_spans *out, bbpe_rewritten *written) {
+                           bool with_places, bbpe_spans *out, bbpe_rewritten *written) {
     size_t new_head = 0;
     written->used = written->sources.count = 0;
     for (size_t i = 0; i < in->count; i++) {
@@ -136,7 +136,7 @@ static bbpe_status rewrite(const bbpe_pre_tokenizer_step *step, const uint8_t *t
         bool has_prefix = step->prefix_size && (!step->only_first || span.start < *head);
         const size_t start = written->used;
         bbpe_status status = rewrite_span(step, text + span.start, span.end - span.start, &has_prefix, written);
-        if (status == BBPE_OK && is_aligned)
+        if (status == BBPE_OK && with_places)
             status = add_sources(step, text, span, has_prefix, start, &written->sources);
         if (status == BBPE_OK) status = bbpe_spans_add(out, start, written->used);
         if (status != BBPE_OK) return status;
@@ -158,7 +158,7 @@ BBPE_INLINE bbpe_status note_byte(bbpe_rewritten *written, size_t size, size_t f
 }
 
 /* Write the spans of n bytes in GPT-2's alphabet. */
-static bbpe_status spell_bytes(const uint8_t *text, size_t n, const bbpe_spans *in, size_t *head, bool is_aligned,
+static bbpe_status spell_bytes(const uint8_t *text, size_t n, const bbpe_spans *in, size_t *head, bool with_places,
                                bbpe_spans *out, bbpe_rewritten *written) {
     bbpe_alphabet alphabet;
     size_t new_head = 0;
@@ -173,7 +173,7 @@ static bbpe_status spell_bytes(const uint8_t *text, size_t n, const bbpe_spans *
         for (size_t at = in->items[i].start; at < in->items[i].end; at++) {
             const size_t size = alphabet.sizes[text[at]];
             memcpy(written->bytes + written->used, alphabet.bytes[text[at]], 2);
-            if (is_aligned && note_byte(written, size, at) != BBPE_OK) return BBPE_NO_MEMORY;
+            if (with_places && note_byte(written, size, at) != BBPE_OK) return BBPE_NO_MEMORY;
             written->used += size;
             if (at < *head) new_head = written->used;
         }
@@ -284,7 +284,7 @@ static bbpe_status compose_sources(bbpe_pre_tokenizer_scratch *scratch, size_t n
 
 /* Run the steps from `number` on over the spans of scratch->spans[0]. */
 static bbpe_status run_steps(const bbpe_pre_tokenizer *self, size_t number, bbpe_pre_tokenizer_scratch *scratch,
-                             const uint8_t *text, size_t n, size_t head, bool is_aligned, bbpe_pre_tokenized *result) {
+                             const uint8_t *text, size_t n, size_t head, bool with_places, bbpe_pre_tokenized *result) {
     unsigned own = 0, text_number = 0;
     bbpe_source_view sources = {0};
     const bool by_parts = number <= self->first_parted && self->first_parted < self->count;
@@ -303,14 +303,14 @@ static bbpe_status run_steps(const bbpe_pre_tokenizer *self, size_t number, bbpe
         } else {
             bbpe_rewritten *written = scratch->texts + text_number;
             if (step->kind == BBPE_STEP_ALPHABET)
-                status = spell_bytes(text, n, in, &head, is_aligned, out, written);
+                status = spell_bytes(text, n, in, &head, with_places, out, written);
             else if (step->kind == BBPE_STEP_MARK)
-                status = bbpe_mark_step_apply(step, text, in, &head, is_aligned, out, written);
+                status = bbpe_mark_step_apply(step, text, in, &head, with_places, out, written);
             else
-                status = rewrite(step, text, in, &head, is_aligned, out, written);
+                status = rewrite(step, text, in, &head, with_places, out, written);
             text = written->bytes;
             n = written->used;
-            if (is_aligned && status == BBPE_OK) status = compose_sources(scratch, n, written, &sources);
+            if (with_places && status == BBPE_OK) status = compose_sources(scratch, n, written, &sources);
             text_number ^= 1;
         }
     }
@@ -321,13 +321,13 @@ static bbpe_status run_steps(const bbpe_pre_tokenizer *self, size_t number, bbpe
 }
 
 bbpe_status bbpe_pre_tokenizer_split(const bbpe_pre_tokenizer *self, bbpe_pre_tokenizer_scratch *scratch,
-                                     const uint8_t *text, size_t n, size_t head, bool is_aligned,
+                                     const uint8_t *text, size_t n, size_t head, bool with_places,
                                      bbpe_pre_tokenized *result) {
     scratch->spans[0].count = 0;
     *result = (bbpe_pre_tokenized){text, n, NULL, 0, {0}};
     if (n == 0) return BBPE_OK;
     const bbpe_status status = bbpe_spans_add(scratch->spans, 0, n);
-    return status == BBPE_OK ? run_steps(self, 0, scratch, text, n, head, is_aligned, result) : status;
+    return status == BBPE_OK ? run_steps(self, 0, scratch, text, n, head, with_places, result) : status;
 }
 
 bbpe_status bbpe_pre_tokenizer_next(const bbpe_pre_tokenizer *self, bbpe_pre_tokenizer_scratch *scratch,

@@ -71,10 +71,10 @@ typedef struct {
 bbpe_status bbpe_pre_tokenizer_init(bbpe_pre_tokenizer *self, const bbpe_pre_tokenizer_step *steps, size_t count,
                                     uint64_t number);
 void bbpe_pre_tokenizer_scratch_free(bbpe_pre_tokenizer_scratch *self);
-/* `head`: how many bytes the text begins with that come from the first character of the whole text.  `is_aligned`: the sources
+/* `head`: how many bytes the text begins with that come from the first character of the whole text.  `with_places`: the sources
  * are wanted; an inserted prefix comes from the byte after it. */
 bbpe_status bbpe_pre_tokenizer_split(const bbpe_pre_tokenizer *self, bbpe_pre_tokenizer_scratch *scratch,
-                                     const uint8_t *text, size_t n, size_t head, bool is_aligned,
+                                     const uint8_t *text, size_t n, size_t head, bool with_places,
                                      bbpe_pre_tokenized *result);
 /* The next spans of a text, n > 0, from a cursor that is zeroed at its beginning: those that become of about `limit` spans of
  * the first step, or all at once if that is not a split that merges nothing.  So a text that is split in parts needs memory for

@@ -69,7 +69,7 @@ static bbpe_status put_value(bbpe_pass *pass, size_t start, size_t end, const ui
     size_t source = start, next;
     for (size_t i = 0, size = length; i < length; i = size) {
         size = length;
-        if (pass->out->is_aligned) bbpe_utf8_decode(value, i, length, &size);
+        if (pass->out->with_places) bbpe_utf8_decode(value, i, length, &size);
         bbpe_pass_put(pass, value + i, size - i, source);
         bbpe_utf8_decode(pass->text, source, pass->n, &next);
         if (next < end) source = next;

@@ -33,7 +33,7 @@ typedef struct {
     /* Characters with a token, one bit for each code point or byte; needed for `fuses` and `drops`.  By the position in a pretoken:
      * 1 at the beginning + 2 at the end. */
     const uint64_t *known[4];
-    bool is_bert; /* stretches are text as it is, which the encoder applies BERT's rules to: pipeline/bert_spans.h; `inside`
+    bool is_bert; /* stretches are text as it is, which the encoder applies BERT's rules to: pipeline/bert_places.h; `inside`
                    * holds everywhere, and `extents` have the bytes of these */
     unsigned bert_rules;
     bool bert_has_usual_ascii; /* what is not above a blank is dropped, and other characters are as long as they were */
@@ -43,6 +43,6 @@ typedef struct {
 /* A place in a text, bytes of its UTF-8. */
 typedef struct {
     int64_t start, end;
-} bbpe_text_span;
+} bbpe_place;
 
 #endif

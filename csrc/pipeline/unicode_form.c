@@ -50,7 +50,7 @@ static bbpe_status decompose(form *self, size_t start, size_t end) {
     uint32_t jamo[3];
     self->count = self->characters = 0;
     for (size_t i = start; i < end;) {
-        bbpe_status status = self->pass->out->is_aligned ? push_start(self, i) : BBPE_OK;
+        bbpe_status status = self->pass->out->with_places ? push_start(self, i) : BBPE_OK;
         if (status != BBPE_OK) return status;
         const uint32_t c = bbpe_utf8_decode(self->pass->text, i, end, &i);
         const uint32_t *text = text_of(self, bbpe_character_get(c));
@@ -135,7 +135,7 @@ static bbpe_status replace(form *self, size_t start, size_t end) {
     if (size == end - start && !memcmp(bytes, self->pass->text + start, size)) return BBPE_OK;
     const bbpe_status status = bbpe_pass_cut(self->pass, start, end, size);
     if (status != BBPE_OK) return status;
-    if (!self->pass->out->is_aligned) {
+    if (!self->pass->out->with_places) {
         bbpe_pass_put(self->pass, bytes, size, start);
         return BBPE_OK;
     }

@@ -1,4 +1,4 @@
-/* Spans of bytes of a text in other units; pipeline/token_spans.h finds the spans.
+/* Spans of bytes of a text in other units; pipeline/token_places.h finds the spans.
  *
  * A token is a span of bytes of the text's UTF-8.  Of a text in memory, as encode/encode.h has it, this gives the same spans in
  * characters or in UTF-16 units; a token that holds a part of a character spans it whole.  Characters of a str are its

@@ -185,14 +185,14 @@ static void try_chain(const sample *drawn, bbpe_pre_tokenizer_scratch *scratch, 
     const bbpe_pre_tokenizer_step spelled = {.kind = BBPE_STEP_ALPHABET}; /* only as the last step */
     const bbpe_pre_tokenizer_step steps[5] = {split, length, next(2) ? changed : marked, split, next(2) ? changed : spelled};
     static uint64_t number; /* the scratch is used with all chains */
-    const bool is_aligned = next(2);
+    const bool with_places = next(2);
     bbpe_pre_tokenizer chain, parted;
     bbpe_pre_tokenized result;
     check(bbpe_pre_tokenizer_init(&chain, steps + next(3), 1 + next(3), ++number) == BBPE_OK, "no memory");
     check(bbpe_pre_tokenizer_init(&parted, steps, 1 + next(2), ++number) == BBPE_OK, "no memory");
-    check(bbpe_pre_tokenizer_split(&chain, scratch, text, n, next(2) * next(4), is_aligned, &result) == BBPE_OK, "no memory");
+    check(bbpe_pre_tokenizer_split(&chain, scratch, text, n, next(2) * next(4), with_places, &result) == BBPE_OK, "no memory");
     const bbpe_source_view *from = &result.sources;
-    for (size_t i = 0, run = 0; is_aligned && from->count > 0 && i < result.n; i++) {
+    for (size_t i = 0, run = 0; with_places && from->count > 0 && i < result.n; i++) {
         run = bbpe_source_view_find(from, run, i);
         check(bbpe_source_run_at(from->runs + run, from->from + i) < n, "a byte comes from after the text");
     }

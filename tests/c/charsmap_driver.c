@@ -50,7 +50,7 @@ static size_t make_text(uint8_t *text) {
 static int run(const uint8_t *made, size_t n, bool is_plain) {
     uint8_t *table = bbpe_memory_new(n, 1), text[TEXT];
     bbpe_charsmap map;
-    bbpe_charsmap_output output = {.is_aligned = below(2)};
+    bbpe_charsmap_output output = {.with_places = below(2)};
     int failures = 0;
     memcpy(table, made, n);
     const unsigned rules = is_plain ? 0 : below(2) ? BBPE_CHARSMAP_UNMARKS | below(8) | (below(2) ? BBPE_CHARSMAP_APPENDS : 0) : 0;

@@ -12,7 +12,7 @@ from strings import adversarial_strings, byte_soups
 from vocabularies import added, byte_level, document, sequence, split, write_json
 
 import bbpe
-from bbpe.core.aligned import map_spans
+from bbpe.core.places import map_places
 
 PATTERNS = ["gpt2", "cl100k", "whitespace", r"\w+$|\w|(?<=a)b+"]
 
@@ -347,5 +347,5 @@ def test_spans_that_overlap(unit):
         starts = sorted(rng.choices(begins[:-1].tolist(), k=rng.randint(1, 12)))
         spans = np.array([(start, rng.randint(start + 1, begins[-1])) for start in starts], np.int64)
         expected = mapped(text, spans.copy(), unit)
-        map_spans(text, spans, unit)
+        map_places(text, spans, unit)
         assert spans.tolist() == expected, (text, starts)

@@ -117,7 +117,7 @@ def check_aligned(rules: list[Normalizer], text: str, compiled: CompiledNormaliz
     expected = [
         starts[at] for char, at in zip(aligned.text, aligned.sources.tolist(), strict=True) for _ in encoded(char)
     ]
-    out, sources = fast.aligned(encoded(text))
+    out, sources = fast.with_places(encoded(text))
     assert out == encoded(aligned.text), ascii(text)
     assert sources.tolist() == expected, ascii(text)
 
@@ -221,7 +221,7 @@ def test_a_text_that_stays_is_not_changed() -> None:
         compiled = compiled_normalizer([UnicodeForm(form)])
         assert compiled is not None
         assert compiled.apply(text) == text
-        assert compiled.aligned(b"\xffab\xc3\xa9")[1].tolist() == [0, 1, 2, 3, 3]
+        assert compiled.with_places(b"\xffab\xc3\xa9")[1].tolist() == [0, 1, 2, 3, 3]
 
 
 def test_strings_that_are_odd() -> None:
@@ -246,7 +246,7 @@ def test_matches_are_replaced_as_by_the_slow_twin(pattern: str) -> None:
         data = text.encode("utf-8", "replace")
         expected = slow(data.decode()).encode()
         assert compiled.apply(data) == expected, text
-        assert compiled.aligned(data)[0] == expected, text
+        assert compiled.with_places(data)[0] == expected, text
 
 
 # -- tables ------------------------------------------------------------------------------------------------
@@ -307,7 +307,7 @@ def test_marked_blanks(table: bytes) -> None:
         assert compiled is not None
         for _ in range(500):
             text = soup(rng, 9)
-            out, sources = compiled.aligned(encoded(text))
+            out, sources = compiled.with_places(encoded(text))
             assert out == compiled.apply(encoded(text)) == encoded(slow(text)), (rules[1:], ascii(text))
             assert (np.diff(sources) >= 0).all()
 
@@ -315,7 +315,7 @@ def test_marked_blanks(table: bytes) -> None:
 def test_offsets_of_charsmaps(table: bytes) -> None:
     compiled = compiled_normalizer([Charsmap(table, (), "\u2581"), Lowercase()])
     assert compiled is not None
-    out, sources = compiled.aligned("aﬁ\u3000x".encode())
+    out, sources = compiled.with_places("aﬁ\u3000x".encode())
     assert out.decode() == "\u2581afi x"
     assert sources.tolist() == [0, 0, 0, 0, 1, 1, 4, 7]
 
@@ -347,7 +347,7 @@ def compare_with_hf(rules: list[Normalizer], norm: Any, seed: int) -> None:
         text = "".join(char for char in soup(rng, 8) if not 0xDC80 <= ord(char) < 0xDD00)
         if isinstance(rules[0], Precompiled):  # HF takes a dropped character for part of one before it that grew
             text = "".join(char for char in text if char >= " " and not 0x7F <= ord(char) < 0xA0)
-        out, sources = compiled.aligned(text.encode())
+        out, sources = compiled.with_places(text.encode())
         assert slow(text) == out.decode() == norm.normalize_str(text), ascii(text)
         places = np.repeat(np.arange(len(text)), [len(char.encode()) for char in text])
         firsts = np.cumsum([0, *(len(char.encode()) for char in out.decode())])[:-1]

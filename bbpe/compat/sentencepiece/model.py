@@ -307,7 +307,7 @@ class TextSources:
         The blank in front comes from where no more blanks are removed, the one at the end from where others begin.
         """
         start, end = self._without_blanks(text)
-        data, sources = self._compiled.aligned(text.encode())
+        data, sources = self._compiled.with_places(text.encode())
         number = list(accumulate((byte & 0xC0 != 0x80 for byte in text.encode()), initial=-1))[1:]
         first = [number[source] for byte, source in zip(data, sources.tolist(), strict=True) if byte & 0xC0 != 0x80]
         normalized = data.decode()

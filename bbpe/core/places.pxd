@@ -2,7 +2,7 @@ from libc.stdint cimport uint8_t
 
 from bbpe.core.call cimport Call
 from bbpe.core.c_encode cimport bbpe_encode_state, bbpe_places, bbpe_places_rules
-from bbpe.core.c_pipeline cimport bbpe_span_trims, bbpe_token_lengths
+from bbpe.core.c_pipeline cimport bbpe_place_trims, bbpe_token_lengths
 from bbpe.core.split cimport Splitter
 from bbpe.core.text_view cimport text_view
 
@@ -12,16 +12,16 @@ cdef class TokenLengths:
     cdef object kept
 
 
-cdef class SpanTrims:
-    cdef bbpe_span_trims c
+cdef class PlaceTrims:
+    cdef bbpe_place_trims c
     cdef const uint8_t[::1] is_added
     cdef object kept
 
 
-cdef class AlignedCall:
+cdef class PlacesCall:
     cdef Call call
     cdef TokenLengths lengths
-    cdef SpanTrims trims
+    cdef PlaceTrims trims
     cdef Splitter splitter
     cdef bbpe_places_rules rules
     cdef object slow, new_array, dtype  # the last two are numpy's

@@ -9,7 +9,7 @@ from characters import POINTS
 from test_bert import PIECES, RULES, random_text
 
 import bbpe
-from bbpe.core.aligned import AlignedCall
+from bbpe.core.places import PlacesCall
 from bbpe.encoding.places import place_calls
 from bbpe.spec.models import WordLevelModel, WordPieceModel
 from bbpe.spec.rules import BertNormalizer, BertPreTokenizer
@@ -35,14 +35,14 @@ def tokenizer(rule: BertNormalizer, *, is_level: bool = False, prefix: str = "##
     )
 
 
-def both_calls(tok: bbpe.Tokenizer) -> tuple[AlignedCall, AlignedCall]:
+def both_calls(tok: bbpe.Tokenizer) -> tuple[PlacesCall, PlacesCall]:
     calls = place_calls(tok._parts.encoder)
     assert calls is not None
     assert calls._make_slow is not None
     return calls.call(None, None), calls._slow.call(None, None)
 
 
-def compare(calls: tuple[AlignedCall, AlignedCall], text: str | bytes, unit: Unit) -> None:
+def compare(calls: tuple[PlacesCall, PlacesCall], text: str | bytes, unit: Unit) -> None:
     (ids, spans), (slow_ids, slow_spans) = (call.encode(text, unit) for call in calls)
     assert ids == slow_ids, text
     assert spans.tolist() == slow_spans.tolist(), (text, unit)

@@ -1,4 +1,4 @@
-#include "pipeline/span_trims.h"
+#include "pipeline/place_trims.h"
 
 #include "text/text.h"
 
@@ -37,30 +37,30 @@ bbpe_token_blanks bbpe_token_blanks_of(const uint8_t *token, size_t n) {
     return found;
 }
 
-static bbpe_text_span trim_start(const uint8_t *text, size_t n, uint32_t count, bbpe_text_span span) {
-    size_t start = (size_t)span.start;
-    const size_t end = (size_t)span.end;
+static bbpe_place trim_start(const uint8_t *text, size_t n, uint32_t count, bbpe_place place) {
+    size_t start = (size_t)place.start;
+    const size_t end = (size_t)place.end;
     for (; count > 0 && start < end; count--) (void)bbpe_utf8_decode(text, start, n, &start);
-    if (start < end) return (bbpe_text_span){(int64_t)start, span.end};
-    start = round_up(text, end, n); /* a span of a part of a character has the whole one */
-    return (bbpe_text_span){(int64_t)start, (int64_t)start};
+    if (start < end) return (bbpe_place){(int64_t)start, place.end};
+    start = round_up(text, end, n); /* a place of a part of a character has the whole one */
+    return (bbpe_place){(int64_t)start, (int64_t)start};
 }
 
-static bbpe_text_span trim_end(const uint8_t *text, size_t n, uint32_t count, bbpe_text_span span) {
-    size_t end = round_up(text, (size_t)span.end, n);
+static bbpe_place trim_end(const uint8_t *text, size_t n, uint32_t count, bbpe_place place) {
+    size_t end = round_up(text, (size_t)place.end, n);
     for (; count > 0; count--) {
-        if (end == 0) return span; /* the text before it has not as many characters */
+        if (end == 0) return place; /* the text before it has not as many characters */
         end = character_before(text, end, n);
     }
-    return (bbpe_text_span){span.start, (int64_t)end > span.start ? (int64_t)end : span.start};
+    return (bbpe_place){place.start, (int64_t)end > place.start ? (int64_t)end : place.start};
 }
 
-bbpe_text_span bbpe_span_trim(const bbpe_span_trims *self, const uint8_t *text, size_t n, bbpe_token_blanks blanks,
-                              bool is_first, bbpe_text_span span) {
+bbpe_place bbpe_place_trim(const bbpe_place_trims *self, const uint8_t *text, size_t n, bbpe_token_blanks blanks,
+                              bool is_first, bbpe_place place) {
     for (size_t pass = 0; pass < self->pass_count; pass++) {
-        const bool keeps = self->keeps_first[pass] && blanks.leading == 1 && (is_first || span.start == 0);
-        if (blanks.leading > 0 && !keeps) span = trim_start(text, n, blanks.leading, span);
-        if (blanks.trailing > 0) span = trim_end(text, n, blanks.trailing, span);
+        const bool keeps = self->keeps_first[pass] && blanks.leading == 1 && (is_first || place.start == 0);
+        if (blanks.leading > 0 && !keeps) place = trim_start(text, n, blanks.leading, place);
+        if (blanks.trailing > 0) place = trim_end(text, n, blanks.trailing, place);
     }
-    return span;
+    return place;
 }

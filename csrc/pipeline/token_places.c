@@ -1,10 +1,10 @@
-#include "pipeline/token_spans.h"
+#include "pipeline/token_places.h"
 
 #include "base/utf8.h"
 #include "memory/memory.h"
-#include "pipeline/bert_spans.h"
+#include "pipeline/bert_places.h"
 
-enum { MOST_KEPT = 1 << 18, MOST_IDS_KEPT = 1 << 20 }; /* 4 MiB of spans, 4 MiB of ids */
+enum { MOST_KEPT = 1 << 18, MOST_IDS_KEPT = 1 << 20 }; /* 4 MiB of places, 4 MiB of ids */
 
 /* Where the walk over a stretch is. */
 typedef struct {
@@ -95,10 +95,10 @@ static bool take(walk *self, uint32_t id) {
     return true;
 }
 
-/* The spans of tokens that stand for as many bytes everywhere, of a stretch [start, end); false when they do not stand for all
+/* The places of tokens that stand for as many bytes everywhere, of a stretch [start, end); false when they do not stand for all
  * of it, or one varies. */
 static bool put_fixed(const bbpe_token_lengths *lengths, size_t start, size_t end, const uint32_t *ids, size_t count,
-                      bbpe_text_span *spans) {
+                      bbpe_place *places) {
     bool varies = false;
     size_t at = start;
     for (size_t i = 0; i < count; i++) {
@@ -108,7 +108,7 @@ static bool put_fixed(const bbpe_token_lengths *lengths, size_t start, size_t en
             length = lengths->inside[ids[i]];
             varies |= length - 1 >= BBPE_LENGTH_VARIES - 1; /* or is 0 */
         }
-        spans[i] = (bbpe_text_span){(int64_t)at, (int64_t)(at + length)};
+        places[i] = (bbpe_place){(int64_t)at, (int64_t)(at + length)};
         at += length;
     }
     return !varies && at == end;
@@ -121,13 +121,13 @@ static walk begin_walk(const bbpe_token_lengths *lengths, const bbpe_stretch *st
 
 /* The same of any tokens, with the numbers of their pretokens. */
 static bool put_varying(const bbpe_token_lengths *lengths, const bbpe_stretch *stretch, const uint32_t *ids, size_t count,
-                        bbpe_text_span *spans, int64_t *words) {
+                        bbpe_place *places, int64_t *words) {
     walk self = begin_walk(lengths, stretch);
     for (size_t i = 0; i < count; i++) {
         skip_dropped(&self);
         const size_t start = self.at;
         if (!take(&self, ids[i])) return false;
-        spans[i] = (bbpe_text_span){(int64_t)start, (int64_t)self.at};
+        places[i] = (bbpe_place){(int64_t)start, (int64_t)self.at};
         if (words != NULL) words[i] = self.word;
     }
     skip_dropped(&self);
@@ -141,21 +141,21 @@ static size_t end_of(const uint8_t *text, size_t n, size_t at) {
     return next;
 }
 
-/* Let a span of a stretch be that in text[0..n) that it comes from; returns the run of its last byte. */
-static size_t span_of(const bbpe_source_view *view, size_t run, bool is_exact, const uint8_t *text, size_t n, bbpe_text_span *span) {
-    run = bbpe_source_view_find(view, run, (size_t)span->start);
-    const size_t start = bbpe_source_run_at(view->runs + run, view->from + (size_t)span->start);
-    run = bbpe_source_view_find(view, run, (size_t)span->end - 1);
-    const size_t last = bbpe_source_run_at(view->runs + run, view->from + (size_t)span->end - 1);
+/* Let a place of a stretch be that in text[0..n) that it comes from; returns the run of its last byte. */
+static size_t place_of(const bbpe_source_view *view, size_t run, bool is_exact, const uint8_t *text, size_t n, bbpe_place *place) {
+    run = bbpe_source_view_find(view, run, (size_t)place->start);
+    const size_t start = bbpe_source_run_at(view->runs + run, view->from + (size_t)place->start);
+    run = bbpe_source_view_find(view, run, (size_t)place->end - 1);
+    const size_t last = bbpe_source_run_at(view->runs + run, view->from + (size_t)place->end - 1);
     const bool is_simple = is_exact || (last < n && text[last] < 0x80);
-    span->start = (int64_t)(is_exact || start >= n ? start : bbpe_utf8_start(text, start, n));
-    span->end = (int64_t)(is_simple ? last + 1 : end_of(text, n, last));
+    place->start = (int64_t)(is_exact || start >= n ? start : bbpe_utf8_start(text, start, n));
+    place->end = (int64_t)(is_simple ? last + 1 : end_of(text, n, last));
     return run;
 }
 
-static void find_sources(const bbpe_stretch_source *source, const uint8_t *text, size_t n, size_t count, bbpe_text_span *spans) {
+static void find_sources(const bbpe_stretch_source *source, const uint8_t *text, size_t n, size_t count, bbpe_place *places) {
     size_t run = bbpe_source_view_begin(&source->sources);
-    for (size_t i = 0; i < count; i++) run = span_of(&source->sources, run, source->is_exact, text, n, spans + i);
+    for (size_t i = 0; i < count; i++) run = place_of(&source->sources, run, source->is_exact, text, n, places + i);
 }
 
 /* Bytes of a stretch before `end` are copied from those `ahead` of them in the text, modulo 2^64. */
@@ -170,7 +170,7 @@ typedef struct {
     const uint8_t *text;
     size_t n, run;
     bool is_exact, in_chars;
-    bbpe_offsets_place place; /* of the last span, in characters */
+    bbpe_offsets_place cursor; /* of the last place, in characters */
     copied_part copied;       /* from the present place on */
 } changed_walk;
 
@@ -186,18 +186,18 @@ static copied_part find_copied(changed_walk *self) {
     return (copied_part){end, run->source + view->from - run->start - run->held};
 }
 
-/* The span of the bytes of the stretch before `end`, which may come from several places. */
-static bbpe_text_span put_any(changed_walk *self, size_t end) {
-    bbpe_text_span span = {(int64_t)self->walk.at, (int64_t)end};
+/* The place of the bytes of the stretch before `end`, which may come from several places. */
+static bbpe_place put_any(changed_walk *self, size_t end) {
+    bbpe_place place = {(int64_t)self->walk.at, (int64_t)end};
     const bool is_exact = self->is_exact || self->in_chars; /* any byte of a character counts for it */
-    self->run = span_of(&self->view, self->run, is_exact, self->text, self->n, &span);
-    if (self->in_chars) bbpe_offsets_count(self->text, self->n, &self->place, &span.start, &span.end);
-    return span;
+    self->run = place_of(&self->view, self->run, is_exact, self->text, self->n, &place);
+    if (self->in_chars) bbpe_offsets_count(self->text, self->n, &self->cursor, &place.start, &place.end);
+    return place;
 }
 
-/* The span of an id with bytes that were put and copied bytes after them, such as the first one of a word after a mark, in
+/* The place of an id with bytes that were put and copied bytes after them, such as the first one of a word after a mark, in
  * characters; false if it is not so simple. */
-BBPE_INLINE bool put_marked(changed_walk *self, bbpe_token_extent extent, bbpe_text_span *span) {
+BBPE_INLINE bool put_marked(changed_walk *self, bbpe_token_extent extent, bbpe_place *place) {
     const bbpe_source_run *run = self->view.runs + self->run;
     const uint8_t *const bytes = self->walk.stretch->text;
     const size_t at = self->walk.at, end = at + extent.bytes, middle = run->start + run->held - self->view.from;
@@ -207,148 +207,148 @@ BBPE_INLINE bool put_marked(changed_walk *self, bbpe_token_extent extent, bbpe_t
     if (bytes[middle] != first || bbpe_utf8_is_tail(first)) return false; /* the last byte that was put, or a part of a character */
     size_t heads = extent.characters & ~BBPE_EXTENT_IS_WITHIN;
     for (size_t i = at; i < middle; i++) heads -= !bbpe_utf8_is_tail(bytes[i]);
-    if (self->place.byte != run->source) bbpe_offsets_move(&self->place, self->text, self->n, run->source);
-    span->start = (int64_t)self->place.chars;
-    self->place = (bbpe_offsets_place){run->source + (end - middle), self->place.chars + heads};
-    span->end = (int64_t)self->place.chars;
+    if (self->cursor.byte != run->source) bbpe_offsets_move(&self->cursor, self->text, self->n, run->source);
+    place->start = (int64_t)self->cursor.chars;
+    self->cursor = (bbpe_offsets_place){run->source + (end - middle), self->cursor.chars + heads};
+    place->end = (int64_t)self->cursor.chars;
     return true;
 }
 
 /* The bytes of an id that is copied from text[start..). */
-static bbpe_text_span put_copied(const changed_walk *self, size_t start, size_t size) {
+static bbpe_place put_copied(const changed_walk *self, size_t start, size_t size) {
     const size_t end = start + size;
-    if (self->is_exact) return (bbpe_text_span){(int64_t)start, (int64_t)end};
+    if (self->is_exact) return (bbpe_place){(int64_t)start, (int64_t)end};
     const bool is_within = end < self->n && bbpe_utf8_is_tail(self->text[end]);
-    return (bbpe_text_span){(int64_t)bbpe_utf8_start(self->text, start, self->n),
+    return (bbpe_place){(int64_t)bbpe_utf8_start(self->text, start, self->n),
                             (int64_t)(is_within ? end_of(self->text, self->n, end - 1) : end)};
 }
 
 /* The characters of an id that is copied from where the last one has ended. */
-BBPE_INLINE bbpe_text_span count_copied(bbpe_offsets_place *place, bbpe_token_extent extent) {
-    const size_t before = place->chars - extent.characters / BBPE_EXTENT_IS_WITHIN;
-    place->byte += extent.bytes;
-    place->chars += extent.characters & ~BBPE_EXTENT_IS_WITHIN;
-    return (bbpe_text_span){(int64_t)before, (int64_t)place->chars};
+BBPE_INLINE bbpe_place count_copied(bbpe_offsets_place *cursor, bbpe_token_extent extent) {
+    const size_t before = cursor->chars - extent.characters / BBPE_EXTENT_IS_WITHIN;
+    cursor->byte += extent.bytes;
+    cursor->chars += extent.characters & ~BBPE_EXTENT_IS_WITHIN;
+    return (bbpe_place){(int64_t)before, (int64_t)cursor->chars};
 }
 
 /* Put the next id, whatever it comes from; false when it stands for something else. */
-static bool put_next(changed_walk *self, uint32_t id, bbpe_text_span *span) {
+static bool put_next(changed_walk *self, uint32_t id, bbpe_place *place) {
     const bbpe_token_extent extent = self->walk.lengths->extents[id];
     const size_t at = self->walk.at, end = at + extent.bytes;
     if (extent.bytes == 0) {
         if (!take(&self->walk, id)) return false;
         const size_t after = self->walk.at;
         self->walk.at = at;
-        *span = put_any(self, after);
+        *place = put_any(self, after);
         self->walk.at = after;
         return true;
     }
     if (end > self->copied.end) self->copied = find_copied(self);
     if (end > self->copied.end) {
-        if (!self->in_chars || !put_marked(self, extent, span)) *span = put_any(self, end);
+        if (!self->in_chars || !put_marked(self, extent, place)) *place = put_any(self, end);
     } else if (self->in_chars) {
-        bbpe_offsets_move(&self->place, self->text, self->n, at + self->copied.ahead);
-        *span = count_copied(&self->place, extent);
+        bbpe_offsets_move(&self->cursor, self->text, self->n, at + self->copied.ahead);
+        *place = count_copied(&self->cursor, extent);
     } else {
-        *span = put_copied(self, at + self->copied.ahead, extent.bytes);
+        *place = put_copied(self, at + self->copied.ahead, extent.bytes);
     }
     self->walk.at = end;
     return true;
 }
 
-/* The spans of tokens that stand for as many bytes everywhere, but for unknown ones, of a stretch that was changed. */
-static bool put_changed(changed_walk *self, const uint32_t *ids, size_t count, bbpe_text_span *spans) {
+/* The places of tokens that stand for as many bytes everywhere, but for unknown ones, of a stretch that was changed. */
+static bool put_changed(changed_walk *self, const uint32_t *ids, size_t count, bbpe_place *places) {
     const bbpe_token_lengths *const lengths = self->walk.lengths;
     const size_t n = self->walk.stretch->n;
     const bool in_chars = self->in_chars;
-    bbpe_offsets_place place = self->place;
+    bbpe_offsets_place cursor = self->cursor;
     size_t at = self->walk.at, copied_end = self->copied.end, ahead = self->copied.ahead;
     for (size_t i = 0; i < count; i++) {
         if (ids[i] >= lengths->id_count) return false;
         const bbpe_token_extent extent = lengths->extents[ids[i]];
         const size_t end = at + extent.bytes;
-        if (BBPE_LIKELY(in_chars && end <= copied_end && extent.bytes > 0 && place.byte == at + ahead)) {
-            spans[i] = count_copied(&place, extent);
+        if (BBPE_LIKELY(in_chars && end <= copied_end && extent.bytes > 0 && cursor.byte == at + ahead)) {
+            places[i] = count_copied(&cursor, extent);
             at = end;
             continue;
         }
         if (end > n) return false;
         self->walk.at = at;
-        self->place = place;
-        if (!put_next(self, ids[i], spans + i)) return false;
+        self->cursor = cursor;
+        if (!put_next(self, ids[i], places + i)) return false;
         at = self->walk.at;
-        place = self->place;
+        cursor = self->cursor;
         copied_end = self->copied.end;
         ahead = self->copied.ahead;
     }
-    self->place = place;
+    self->cursor = cursor;
     return at == n;
 }
 
-/* The spans of a stretch, changed or not, in bytes or with a `place` in characters. */
+/* The places of a stretch, changed or not, in bytes or with a `place` in characters. */
 static bool put_sources(const bbpe_token_lengths *lengths, const bbpe_stretch *stretch, const bbpe_stretch_source *source,
-                        const uint8_t *text, size_t n, const uint32_t *ids, size_t count, bbpe_offsets_place *place,
-                        bbpe_text_span *spans) {
+                        const uint8_t *text, size_t n, const uint32_t *ids, size_t count, bbpe_offsets_place *cursor,
+                        bbpe_place *places) {
     const bool is_changed = source->sources.runs != NULL;
     const bbpe_source_run whole = {0, source->at, 0};
     const bbpe_source_view view = is_changed ? source->sources : (bbpe_source_view){&whole, 1, 0};
     changed_walk self = {.walk = begin_walk(lengths, stretch), .view = view, .text = text, .n = n};
     self.run = bbpe_source_view_begin(&view);
     self.is_exact = !is_changed || source->is_exact;
-    self.in_chars = place != NULL;
-    if (place != NULL) self.place = *place;
-    const bool is_put = put_changed(&self, ids, count, spans);
-    if (is_put && place != NULL) *place = self.place;
+    self.in_chars = cursor != NULL;
+    if (cursor != NULL) self.cursor = *cursor;
+    const bool is_put = put_changed(&self, ids, count, places);
+    if (is_put && cursor != NULL) *cursor = self.cursor;
     return is_put;
 }
 
-bool bbpe_token_spans(const bbpe_token_lengths *lengths, const bbpe_stretch *stretch, const bbpe_stretch_source *source,
-                      const uint8_t *text, size_t n, const uint32_t *ids, size_t count, bbpe_text_span *spans, int64_t *words) {
+bool bbpe_token_places(const bbpe_token_lengths *lengths, const bbpe_stretch *stretch, const bbpe_stretch_source *source,
+                      const uint8_t *text, size_t n, const uint32_t *ids, size_t count, bbpe_place *places, int64_t *words) {
     const bool is_fixed = words == NULL && lengths->extents != NULL;
     size_t at = source->sources.runs == NULL ? source->at : 0;
-    if (lengths->is_bert) return bbpe_bert_spans(lengths, stretch->text, stretch->n, ids, count, false, &at, spans);
-    if (is_fixed && source->sources.runs == NULL && put_fixed(lengths, at, at + stretch->n, ids, count, spans)) return true;
-    if (is_fixed) return put_sources(lengths, stretch, source, text, n, ids, count, NULL, spans);
-    if (!put_varying(lengths, stretch, ids, count, spans, words)) return false;
-    if (source->sources.runs != NULL) find_sources(source, text, n, count, spans);
+    if (lengths->is_bert) return bbpe_bert_places(lengths, stretch->text, stretch->n, ids, count, false, &at, places);
+    if (is_fixed && source->sources.runs == NULL && put_fixed(lengths, at, at + stretch->n, ids, count, places)) return true;
+    if (is_fixed) return put_sources(lengths, stretch, source, text, n, ids, count, NULL, places);
+    if (!put_varying(lengths, stretch, ids, count, places, words)) return false;
+    if (source->sources.runs != NULL) find_sources(source, text, n, count, places);
     else
         for (size_t i = 0; i < count; i++)
-            spans[i] = (bbpe_text_span){(int64_t)at + spans[i].start, (int64_t)at + spans[i].end};
+            places[i] = (bbpe_place){(int64_t)at + places[i].start, (int64_t)at + places[i].end};
     return true;
 }
 
-/* The spans of tokens that stand for as many bytes everywhere, of a stretch that was not changed; false if one varies. */
+/* The places of tokens that stand for as many bytes everywhere, of a stretch that was not changed; false if one varies. */
 static bool count_fixed(const bbpe_token_lengths *lengths, const bbpe_stretch *stretch, size_t at, const uint32_t *ids, size_t count,
-                        bbpe_offsets_place *place, bbpe_text_span *spans) {
-    size_t bytes = 0, chars = place->chars;
+                        bbpe_offsets_place *cursor, bbpe_place *places) {
+    size_t bytes = 0, chars = cursor->chars;
     for (size_t i = 0; i < count; i++) {
         if (ids[i] >= lengths->id_count) return false;
         const bbpe_token_extent extent = lengths->extents[ids[i]];
         if (BBPE_UNLIKELY(extent.bytes == 0)) return false;
         const size_t after = chars + (extent.characters & ~BBPE_EXTENT_IS_WITHIN);
-        spans[i] = (bbpe_text_span){(int64_t)(chars - extent.characters / BBPE_EXTENT_IS_WITHIN), (int64_t)after};
+        places[i] = (bbpe_place){(int64_t)(chars - extent.characters / BBPE_EXTENT_IS_WITHIN), (int64_t)after};
         bytes += extent.bytes;
         chars = after;
     }
     if (bytes != stretch->n) return false;
-    *place = (bbpe_offsets_place){at + bytes, chars};
+    *cursor = (bbpe_offsets_place){at + bytes, chars};
     return true;
 }
 
-bool bbpe_token_spans_count(const bbpe_token_lengths *lengths, const bbpe_stretch *stretch, const bbpe_stretch_source *source,
-                            const uint8_t *text, size_t n, const uint32_t *ids, size_t count, bbpe_offsets_place *place,
-                            bbpe_text_span *spans) {
+bool bbpe_token_places_count(const bbpe_token_lengths *lengths, const bbpe_stretch *stretch, const bbpe_stretch_source *source,
+                            const uint8_t *text, size_t n, const uint32_t *ids, size_t count, bbpe_offsets_place *cursor,
+                            bbpe_place *places) {
     const bool is_changed = source->sources.runs != NULL;
     if (count == 0 && stretch->n == 0) return true;
     if (lengths->extents == NULL && !lengths->is_bert) return false;
-    if (!is_changed) bbpe_offsets_move(place, text, n, source->at);
+    if (!is_changed) bbpe_offsets_move(cursor, text, n, source->at);
     if (lengths->is_bert) {
-        if (!bbpe_bert_spans(lengths, stretch->text, stretch->n, ids, count, true, &place->chars, spans)) return false;
-        place->byte += stretch->n;
+        if (!bbpe_bert_places(lengths, stretch->text, stretch->n, ids, count, true, &cursor->chars, places)) return false;
+        cursor->byte += stretch->n;
         return true;
     }
-    if (!is_changed && count_fixed(lengths, stretch, source->at, ids, count, place, spans)) return true;
-    return put_sources(lengths, stretch, source, text, n, ids, count, place, spans);
+    if (!is_changed && count_fixed(lengths, stretch, source->at, ids, count, cursor, places)) return true;
+    return put_sources(lengths, stretch, source, text, n, ids, count, cursor, places);
 }
 
 bbpe_token_extent bbpe_token_extent_of(const uint8_t *token, size_t n) {
@@ -365,15 +365,15 @@ size_t bbpe_stretch_word_count(const bbpe_stretch *stretch) {
     return count;
 }
 
-void bbpe_span_scratch_trim(bbpe_span_scratch *self) {
-    if (self->capacity > MOST_IDS_KEPT || self->span_capacity > MOST_KEPT || self->count_capacity > MOST_KEPT
+void bbpe_place_scratch_trim(bbpe_place_scratch *self) {
+    if (self->capacity > MOST_IDS_KEPT || self->place_capacity > MOST_KEPT || self->count_capacity > MOST_KEPT
         || self->end_capacity > MOST_KEPT)
-        bbpe_span_scratch_free(self);
+        bbpe_place_scratch_free(self);
 }
 
-void bbpe_span_scratch_free(bbpe_span_scratch *self) {
+void bbpe_place_scratch_free(bbpe_place_scratch *self) {
     bbpe_memory_free(self->ids);
-    bbpe_memory_free(self->spans);
+    bbpe_memory_free(self->places);
     bbpe_memory_free(self->words);
     bbpe_memory_free(self->counts);
     bbpe_memory_free(self->ends);

@@ -1,4 +1,4 @@
-"""Texts -> ids with the places in the text that they come from (csrc/pipeline/token_spans.h)."""
+"""Texts -> ids with the places in the text that they come from (csrc/pipeline/token_places.h)."""
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING
 from cpython.unicode cimport PyUnicode_Check
@@ -13,7 +13,7 @@ from bbpe.core.c_encode cimport bbpe_encode_places, bbpe_encode_state, bbpe_enco
 from bbpe.core.call cimport Call, call_view, solve, view_call
 from bbpe.core.c_pipeline cimport (
     BBPE_LENGTH_VARIES, BBPE_PIPELINE_FINE, bbpe_pipeline_begin, bbpe_pipeline_empty, bbpe_pipeline_run,
-    bbpe_span_scratch_trim, bbpe_span_trim, bbpe_text_span, bbpe_token_blanks, bbpe_token_blanks_of, bbpe_token_extent,
+    bbpe_place_scratch_trim, bbpe_place_trim, bbpe_place, bbpe_token_blanks, bbpe_token_blanks_of, bbpe_token_extent,
     bbpe_token_lengths_set_bert,
 )
 from bbpe.core.c_text cimport BBPE_OFFSETS_CHAR, BBPE_OFFSETS_UTF16, bbpe_offsets_is_simple, bbpe_offsets_map, bbpe_offsets_unit
@@ -72,8 +72,8 @@ cdef class TokenLengths:
         return all(known[code // 8] >> code % 8 & 1 for known in self.kept[2])
 
 
-cdef class SpanTrims:
-    """How spans lose the blanks of their tokens.
+cdef class PlaceTrims:
+    """How places lose the blanks of their tokens.
 
     `blanks`: how many blanks each token begins and ends with, in characters, uint32[n, 2] by id.  `keeps_first`: for each of
     several passes, whether the first token of a text keeps the blanks that it begins with.  `is_added`: 1 for tokens that are
@@ -92,37 +92,37 @@ cdef class SpanTrims:
 
     def trim(
         self, const uint8_t[::1] data: Buffer, const uint32_t[::1] ids: npt.NDArray[np.uint32],
-        int64_t[:, ::1] spans: npt.NDArray[np.int64]
+        int64_t[:, ::1] places: npt.NDArray[np.int64]
     ) -> None:
-        """Trim the spans of a text's ids, bytes of its UTF-8, int64[n, 2], in place."""
+        """Trim the places of a text's ids, bytes of its UTF-8, int64[n, 2], in place."""
         cdef size_t i, n = data.shape[0], count = ids.shape[0]
         cdef const uint8_t *text = &data[0] if n else NULL
-        cdef bbpe_text_span span
+        cdef bbpe_place place
         cdef bbpe_token_blanks blanks
-        if <size_t>spans.shape[0] != count or spans.shape[1] != 2:
-            raise ValueError(f"{count} ids have spans of shape {spans.shape[0]}, {spans.shape[1]}; expected one span each")
+        if <size_t>places.shape[0] != count or places.shape[1] != 2:
+            raise ValueError(f"{count} ids have places of shape {places.shape[0]}, {places.shape[1]}; expected one place each")
         for i in range(count):
-            span.start, span.end = spans[i, 0], spans[i, 1]
-            if ids[i] >= self.c.id_count or not 0 <= span.start <= span.end <= <int64_t>n:
-                raise ValueError(f"id {ids[i]} has the span {span.start}, {span.end}; expected one of the text")
+            place.start, place.end = places[i, 0], places[i, 1]
+            if ids[i] >= self.c.id_count or not 0 <= place.start <= place.end <= <int64_t>n:
+                raise ValueError(f"id {ids[i]} has the place {place.start}, {place.end}; expected one of the text")
             blanks = self.c.blanks[ids[i]]
             if self.is_added[ids[i]]:
-                blanks = bbpe_token_blanks_of(text + span.start, <size_t>(span.end - span.start))
-            span = bbpe_span_trim(&self.c, text, n, blanks, i == 0, span)
-            spans[i, 0], spans[i, 1] = span.start, span.end
+                blanks = bbpe_token_blanks_of(text + place.start, <size_t>(place.end - place.start))
+            place = bbpe_place_trim(&self.c, text, n, blanks, i == 0, place)
+            places[i, 0], places[i, 1] = place.start, place.end
 
 
-cdef class AlignedCall:
+cdef class PlacesCall:
     """A pipeline with an encoder, a call of it, and what finds the places that ids come from; immutable, shared by any number of
     threads.  `splitter` finds the pretokens that the pipeline does not, where they are needed.  `slow` makes the call for texts
     of which this one cannot find the places.
 
-    Places are in bytes of a text's UTF-8 or a unit of `map_spans`.  `VocabularyError` when the tokens do not stand for a text.
+    Places are in bytes of a text's UTF-8 or a unit of `map_places`.  `VocabularyError` when the tokens do not stand for a text.
     """
 
     def __cinit__(
-        self, Call call not None, TokenLengths lengths not None, SpanTrims trims=None,
-        Splitter splitter=None, slow: Callable[[], AlignedCall] | None = None
+        self, Call call not None, TokenLengths lengths not None, PlaceTrims trims=None,
+        Splitter splitter=None, slow: Callable[[], PlacesCall] | None = None
     ):
         self.slow = slow
         self.call, self.lengths, self.trims, self.splitter = call, lengths, trims, splitter
@@ -136,8 +136,8 @@ cdef class AlignedCall:
 
     cpdef tuple encode(self, text: Text, str unit: str):  # -> tuple[list[int], npt.NDArray[np.int64]]
         """The ids of a text, and their starts and ends in it, int64[n, 2]."""
-        ids, spans, _ = self._encode(text, unit, False)
-        return ids, spans
+        ids, places, _ = self._encode(text, unit, False)
+        return ids, places
 
     def encode_words(self, text: Text, str unit not None) -> tuple[list[int], npt.NDArray[np.int64], list[int]]:
         """The ids of a text, their starts and ends in it, int64[n, 2], and the numbers of their pretokens."""
@@ -149,14 +149,14 @@ cdef class AlignedCall:
         cdef bint is_ascii = PyUnicode_Check(text) and PyUnicode_IS_ASCII(text)
         cdef bint is_mapped = unit != "byte" and not is_ascii
         cdef bbpe_encode_state *state
-        cdef AlignedCall slow
+        cdef PlacesCall slow
         memset(&found, 0, sizeof(found))
         found.has_words = has_words
         text_open(&view, text)
         try:
             state = self.call.encoder.states.borrow(view.length)
             try:
-                found.memory = &bbpe_encode_state_loan(state).spans
+                found.memory = &bbpe_encode_state_loan(state).places
                 # of ASCII, characters are bytes, and easier to find unless blanks are trimmed
                 found.in_chars = (is_ascii and self.trims is None) or (
                     is_mapped and unit == "char" and PyUnicode_Check(text)
@@ -167,10 +167,10 @@ cdef class AlignedCall:
                 if is_mapped and not found.in_chars and found.count:
                     bbpe_offsets_map(
                         view.text.units, view.text.unit_size, view.length,
-                        BBPE_OFFSETS_UTF16 if unit == "utf16" else BBPE_OFFSETS_CHAR, &found.memory.spans.start, found.count)
+                        BBPE_OFFSETS_UTF16 if unit == "utf16" else BBPE_OFFSETS_CHAR, &found.memory.places.start, found.count)
                 return self._result(&found)
             finally:
-                bbpe_span_scratch_trim(found.memory)
+                bbpe_place_scratch_trim(found.memory)
                 self.call.encoder.states.give_back(state)
         finally:
             text_close(&view)
@@ -187,7 +187,7 @@ cdef class AlignedCall:
         check(bbpe_pipeline_begin(run, view.text.units, view.text.unit_size, view.length))
         while not run.is_done and not found.is_off:
             view_call(&seen, self.call, &host)
-            seen.c.is_aligned = True
+            seen.c.with_places = True
             host.held = let_go(view.length)
             status = bbpe_encode_places(encoder, state, &seen.c, &self.rules, found)
             take_back(host.held)
@@ -209,28 +209,28 @@ cdef class AlignedCall:
     cdef tuple _result(self, const bbpe_places *found):
         cdef Py_buffer buffer
         cdef size_t i
-        spans = self.new_array((found.count, 2), self.dtype)
+        places = self.new_array((found.count, 2), self.dtype)
         if found.count:
-            PyObject_GetBuffer(spans, &buffer, PyBUF_SIMPLE)
-            memcpy(buffer.buf, found.memory.spans, found.count * sizeof(bbpe_text_span))
+            PyObject_GetBuffer(places, &buffer, PyBUF_SIMPLE)
+            memcpy(buffer.buf, found.memory.places, found.count * sizeof(bbpe_place))
             PyBuffer_Release(&buffer)
         words = [found.memory.words[i] for i in range(found.count)] if found.has_words else []
-        return self.call.encoder.ints.to_list(found.memory.ids, found.count), spans, words
+        return self.call.encoder.ints.to_list(found.memory.ids, found.count), places, words
 
 
-def map_spans(text: Text, int64_t[:, ::1] spans not None, str unit not None):
-    """Replace spans of bytes of a str or bytes-like text's UTF-8, int64[n, 2], whose starts never fall; they may overlap.
+def map_places(text: Text, int64_t[:, ::1] places not None, str unit not None):
+    """Replace places of bytes of a str or bytes-like text's UTF-8, int64[n, 2], whose starts never fall; they may overlap.
 
     `unit`: "char", an index of a str, or a character of bytes; or "utf16".
     """
     cdef text_view view
-    cdef size_t count = spans.shape[0]
+    cdef size_t count = places.shape[0]
     cdef bbpe_offsets_unit chosen = BBPE_OFFSETS_UTF16 if unit == "utf16" else BBPE_OFFSETS_CHAR
-    if spans.shape[1] != 2:
-        raise ValueError(f"spans have a start and an end, not {spans.shape[1]} columns")
+    if places.shape[1] != 2:
+        raise ValueError(f"places have a start and an end, not {places.shape[1]} columns")
     if count == 0 or (isinstance(text, str) and text.isascii()):
         return
     text_open(&view, text)
     with nogil:
-        bbpe_offsets_map(view.text.units, view.text.unit_size, view.length, chosen, &spans[0, 0], count)
+        bbpe_offsets_map(view.text.units, view.text.unit_size, view.length, chosen, &places[0, 0], count)
     text_close(&view)

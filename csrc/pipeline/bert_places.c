@@ -1,4 +1,4 @@
-#include "pipeline/bert_spans.h"
+#include "pipeline/bert_places.h"
 
 #include "models/normalise/bert.h"
 #include "text/text.h"
@@ -19,7 +19,7 @@ typedef struct {
     const uint8_t *text;
     size_t n;
     size_t at, start; /* where the present character ends and begins, */
-    size_t end_number, start_number; /* and as spans count */
+    size_t end_number, start_number; /* and as places count */
     uint8_t sizes[MOST_ITEMS], kinds[MOST_ITEMS]; /* of what it becomes, each of at most four bytes */
     unsigned item, items;
     bool in_chars, is_sorted;
@@ -141,12 +141,12 @@ static size_t end_word(walk *self) {
 }
 
 /* Take the next id; false when it stands for something else. */
-static bool take(walk *self, uint32_t id, bbpe_text_span *span) {
+static bool take(walk *self, uint32_t id, bbpe_place *place) {
     if (!find_item(self)) return false;
-    span->start = (int64_t)self->start_number;
+    place->start = (int64_t)self->start_number;
     size_t left = self->lengths->inside[id];
     if (left == BBPE_LENGTH_VARIES) {
-        span->end = (int64_t)end_word(self);
+        place->end = (int64_t)end_word(self);
         return true;
     }
     for (;;) {
@@ -154,7 +154,7 @@ static bool take(walk *self, uint32_t id, bbpe_text_span *span) {
         if (size > left) return false;
         self->item++;
         left -= size;
-        span->end = (int64_t)self->end_number;
+        place->end = (int64_t)self->end_number;
         if (left == 0) return true;
         if (!find_item(self)) return false;
     }
@@ -233,11 +233,11 @@ BBPE_INLINE unsigned size_at(const bbpe_token_lengths *lengths, const uint8_t *t
 /* Where a token is: its characters have the numbers [start, number), and end before text[at]. */
 typedef struct {
     size_t at, start, number;
-} place;
+} cursor;
 
 /* Find the characters that a token of `length` bytes stands for, from `*here` on; the first one becomes `size` and ends before
  * text[next]. */
-BBPE_INLINE bool find_characters(const walk *self, size_t length, unsigned size, size_t next, bool in_chars, place *here) {
+BBPE_INLINE bool find_characters(const walk *self, size_t length, unsigned size, size_t next, bool in_chars, cursor *here) {
     size_t at = here->at, number = here->number, left = length;
     while (size == 0 || size == BREAKS) {
         number += in_chars ? 1 : next - at;
@@ -256,13 +256,13 @@ BBPE_INLINE bool find_characters(const walk *self, size_t length, unsigned size,
         if (at == self->n) return false;
         size = size_at(self->lengths, self->text, at, self->n, &next);
     }
-    *here = (place){at, start, number};
+    *here = (cursor){at, start, number};
     return true;
 }
 
 /* Find the word that an unknown token stands for. */
-static bool find_word(const walk *self, place *here) {
-    place found = {here->at, SIZE_MAX, here->number};
+static bool find_word(const walk *self, cursor *here) {
+    cursor found = {here->at, SIZE_MAX, here->number};
     size_t number = here->number, next = here->at;
     for (size_t at = here->at; at < self->n; at = next) {
         const unsigned size = size_at(self->lengths, self->text, at, self->n, &next);
@@ -271,7 +271,7 @@ static bool find_word(const walk *self, place *here) {
         if (size >= IS_WORD && found.start != SIZE_MAX) break;
         number += self->in_chars ? 1 : next - at;
         if (size == 0 || size == BREAKS) continue;
-        found = (place){next, found.start == SIZE_MAX ? before : found.start, number};
+        found = (cursor){next, found.start == SIZE_MAX ? before : found.start, number};
         if (size & IS_WORD) break;
     }
     if (found.start == SIZE_MAX) return false;
@@ -280,7 +280,7 @@ static bool find_word(const walk *self, place *here) {
 }
 
 /* Take the next ids as long as this can; returns how many. */
-BBPE_INLINE size_t take_most(walk *self, const uint32_t *ids, size_t count, bool in_chars, bbpe_text_span *spans) {
+BBPE_INLINE size_t take_most(walk *self, const uint32_t *ids, size_t count, bool in_chars, bbpe_place *places) {
     const bbpe_token_lengths *const lengths = self->lengths;
     const uint8_t *const text = self->text;
     const size_t n = self->n;
@@ -293,7 +293,7 @@ BBPE_INLINE size_t take_most(walk *self, const uint32_t *ids, size_t count, bool
             const bool is_found = find_ascii(self, &block, &at, length);
             number += at - before;
             if (BBPE_LIKELY(is_found)) {
-                spans[i] = (bbpe_text_span){(int64_t)number, (int64_t)(number + length)};
+                places[i] = (bbpe_place){(int64_t)number, (int64_t)(number + length)};
                 block.blanks >>= length;
                 block.letters >>= length;
                 at += length;
@@ -305,16 +305,16 @@ BBPE_INLINE size_t take_most(walk *self, const uint32_t *ids, size_t count, bool
         const unsigned size = size_at(lengths, text, at, n, &next);
         if ((size & IS_WORD) && (length == 0 || length == (size & ~(unsigned)IS_WORD))) { /* most ideographs, unknown or not */
             const size_t after = number + (in_chars ? 1 : next - at);
-            spans[i] = (bbpe_text_span){(int64_t)number, (int64_t)after};
+            places[i] = (bbpe_place){(int64_t)number, (int64_t)after};
             skip_bytes(&block, next - at);
             at = next;
             number = after;
             continue;
         }
-        place here = {at, 0, number};
+        cursor here = {at, 0, number};
         if (!(length > 0 ? find_characters(self, length, size, next, in_chars, &here)
                          : lengths->inside[ids[i]] == BBPE_LENGTH_VARIES && find_word(self, &here))) break;
-        spans[i] = (bbpe_text_span){(int64_t)here.start, (int64_t)here.number};
+        places[i] = (bbpe_place){(int64_t)here.start, (int64_t)here.number};
         skip_bytes(&block, here.at - at);
         at = here.at;
         number = here.number;
@@ -325,24 +325,24 @@ BBPE_INLINE size_t take_most(walk *self, const uint32_t *ids, size_t count, bool
     return i;
 }
 
-static size_t take_most_bytes(walk *self, const uint32_t *ids, size_t count, bbpe_text_span *spans) {
-    return take_most(self, ids, count, false, spans);
+static size_t take_most_bytes(walk *self, const uint32_t *ids, size_t count, bbpe_place *places) {
+    return take_most(self, ids, count, false, places);
 }
 
-static size_t take_most_characters(walk *self, const uint32_t *ids, size_t count, bbpe_text_span *spans) {
-    return take_most(self, ids, count, true, spans);
+static size_t take_most_characters(walk *self, const uint32_t *ids, size_t count, bbpe_place *places) {
+    return take_most(self, ids, count, true, places);
 }
 
-bool bbpe_bert_spans(const bbpe_token_lengths *lengths, const uint8_t *text, size_t n, const uint32_t *ids, size_t count,
-                     bool in_chars, size_t *first, bbpe_text_span *spans) {
+bool bbpe_bert_places(const bbpe_token_lengths *lengths, const uint8_t *text, size_t n, const uint32_t *ids, size_t count,
+                     bool in_chars, size_t *first, bbpe_place *places) {
     walk self = {.lengths = lengths, .text = text, .n = n, .end_number = *first, .in_chars = in_chars, };
     for (size_t i = 0; i < count; i++) {
         if (self.item == self.items && lengths->bert_has_usual_ascii) {
-            i += (in_chars ? take_most_characters : take_most_bytes)(&self, ids + i, count - i, spans + i);
+            i += (in_chars ? take_most_characters : take_most_bytes)(&self, ids + i, count - i, places + i);
             if (i == count) break;
         }
         const size_t before = self.at;
-        if (ids[i] >= lengths->id_count || !take(&self, ids[i], spans + i)) return false;
+        if (ids[i] >= lengths->id_count || !take(&self, ids[i], places + i)) return false;
         skip_bytes(&self.block, self.at - before);
     }
     if (find_item(&self) || self.is_sorted) return false;
