@@ -1091,8 +1091,9 @@ class Tokenizer:
 
         Args:
             path: The file or folder. Its suffix determines the format: `.json`, `.tiktoken`, `.model`, `.gguf`, `.txt`
-                (BERT's vocab.txt), `.codes`. Any other name is a folder for a tokenizer.json and the other files that
-                were loaded with it. A single file may have a URL, to which it is uploaded; a folder may not.
+                (BERT's vocab.txt), `.codes`. Any other name is a folder for a tokenizer.json, a
+                tokenizer_config.json and the other files that were loaded with it. A single file may have a URL, to
+                which it is uploaded; a folder may not.
             format: The format, None for that of the suffix: "huggingface", "tiktoken", "gpt2" (a folder with vocab.json
                 and merges.txt), "vocab_txt", "wordpiece", "codes", "tekken", "gguf" or "sentencepiece".
             drop: Parts to leave out on purpose if the format cannot hold them: "special_tokens" (with added tokens and

@@ -26,7 +26,10 @@ def test_format_by_suffix(tmp_path: Path) -> None:
     assert formats.sniff(tmp_path / "d") == "gpt2"
     for name in ("tok-1.5", "model.v2", "a.bin"):  # the names of folders
         formats.dump(spec, tmp_path / name)
-        assert [entry.name for entry in (tmp_path / name).iterdir()] == ["tokenizer.json"]
+        written = sorted((tmp_path / name).iterdir())
+        assert [entry.name for entry in written] == ["tokenizer.json", "tokenizer_config.json"]
+        # with which onnxruntime-extensions reads the folder
+        assert json.loads(written[1].read_bytes()) == {"tokenizer_class": "PreTrainedTokenizerFast"}
     for name, near in (("runes", ""), ("hf", "huggingface"), ("tiktokn", "tiktoken"), ("spm", "sentencepiece")):
         with pytest.raises(ValueError, match=rf"format is '{name}'; expected one of 'huggingface', .*{near}") as caught:
             formats.dump(spec, tmp_path / "a.json", name)

@@ -245,6 +245,7 @@ def test_links_out_of_the_folder_are_not_followed(name: str, tmp_path: Path) -> 
     model, secret = tmp_path / "model", tmp_path / "secret"
     trained().save(model)
     secret.write_text("a private key")
+    (model / name).unlink(missing_ok=True)
     (model / name).symlink_to(secret)
     with pytest.raises(VocabularyError, match=rf"{name}: the file is a link to .*secret, out of its folder"):
         bbpe.load(model)

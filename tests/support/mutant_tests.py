@@ -152,7 +152,7 @@ def _file(name: str) -> str:
 
 
 def _words(path: str) -> set[str]:
-    """The words of a file's name, without the plural: `bert` and `place` of bert_places.c and of test_bert_places.py."""
+    """The words of a file's name, without the plural: `bert` and `place` of bert_places.c and test_bert_places.py."""
     return {word.rstrip("s") for word in Path(path).stem.split("_") if len(word) > 2 and word != "test"}
 
 

@@ -25,7 +25,7 @@ from ..common.keys import key_of, keys_of, keys_of_characters, merge_keys, witho
 from ..common.ranks import live_merges
 from ..common.reading import Fields, about, read_file, read_json
 from ..rows import FORMATS
-from ..transformers.folder import WITHIN, ClassFolder, FolderConfig
+from ..transformers.folder import CLASS, CONFIG, WITHIN, ClassFolder, FolderConfig
 from .added_tokens import AddedTokens, makes_texts, modelled_ids, read_added_tokens, spelled, write_added_tokens
 from .bpe import ReadModel, read_bpe
 from .decoders import read_decoder, write_decoder
@@ -167,7 +167,7 @@ def _with_end_of_word(decoder: tuple[DecoderStep, ...], read: ReadModel) -> tupl
 def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:
     """Return a `tokenizer.json` that gives the same ids in HF's `tokenizers`, and the other files of the spec.
 
-    A path that does not end in `.json` is a folder.
+    A path that does not end in `.json` is a folder.  It has a configuration, as onnxruntime-extensions asks for one.
 
     Raises `PatternError` when Oniguruma cannot express the pattern, and `VocabularyError` when a special token looks
     like an ordinary one or the format has no component for a rule of the spec.
@@ -176,6 +176,8 @@ def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:
     is_device = path.exists() and not (path.is_file() or path.is_dir())
     target = path if path.suffix == ".json" or is_device else path / NAMES[0][0]
     carried = spec.files if target.name == NAMES[0][0] else {}
+    if target != path:
+        carried = {CONFIG: f'{{"{CLASS}": "PreTrainedTokenizerFast"}}\n'.encode(), **carried}
     return {**{target.parent / name: file for name, file in carried.items()}, target: data}
 
 
