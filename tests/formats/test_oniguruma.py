@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import regex
+from framed_regexes import CHARACTERS, random_pattern
 from strings import ALPHABET, adversarial_strings
 from vocabularies import byte_level, document, sequence, small_spec, split, write_json
 
@@ -72,6 +73,9 @@ def test_oniguruma_splits_alike(name: str) -> None:
         (r"[[:any:]]", r"'\[:any:\]' is not known"),
         (r"[a&&]", "a class is empty"),
         (r"[\R]", "in a class is not known"),
+        (r"(?<=\R)a", r"\\\\R"),
+        (r"(?<!x(?:\R))a", r"\\\\R"),
+        (r"(?i)[\P{L}x]", r"in a class that ignores case"),
         (r"[\x{110000}]", "is no character"),
     ],
 )
@@ -231,6 +235,26 @@ def test_random_regexes() -> None:
             text = "".join(rng.choices("ab1\n ", k=rng.randint(1, 8)))
             assert [piece for piece, _ in peer.pre_tokenize_str(text)] == list(pattern.split(text)), (source, text)
     assert accepted > 400
+
+
+@pytest.mark.parametrize(("patterns", "count"), [(60, 60), pytest.param(300, 2000, marks=pytest.mark.full)])
+def test_framed_regexes(patterns: int, count: int) -> None:
+    """What Oniguruma takes and bbpe does not refuse splits as HF splits it, in every script and at every line end."""
+    tokenizers = pytest.importorskip("tokenizers")
+    rng = random.Random(count)
+    texts = ["".join(rng.choices(CHARACTERS, k=rng.randint(1, 12))) for _ in range(count)]
+    accepted = 0
+    for _ in range(patterns):
+        source = random_pattern(rng)
+        try:
+            peer = tokenizers.pre_tokenizers.Split(tokenizers.Regex(source), "isolated")
+            pattern = get_pattern((read(source),))
+        except Exception:  # `tokenizers` raises no narrower class
+            continue
+        accepted += 1
+        for text in texts:
+            assert [piece for piece, _ in peer.pre_tokenize_str(text)] == list(pattern.split(text)), (source, text)
+    assert accepted > patterns / 2
 
 
 def test_tokenizer_json_records_the_unicode_version(tmp_path: Path) -> None:

@@ -109,10 +109,11 @@ def _differs(source: str, at: int, where: str, problem: str = "") -> PatternErro
 
 @dataclass
 class _Scope:
-    """The options of an open group, and the groups in it that an option has opened and that end with it."""
+    """The options of an open group, and how many groups in it an option has opened, which end with it."""
 
     ignores_case: bool = False
     is_dotall: bool = False
+    is_behind: bool = False  # in a look-behind
     added: int = 0
 
 
@@ -158,7 +159,8 @@ class _RegexReader:
         if token == ")" and len(self._scopes) > 1:
             self._out += [(")", False)] * self._scopes.pop().added
         elif token[0] == "(" and token[-1] != ")":
-            self._scopes.append(replace(self._scopes[-1], added=0))
+            scope = self._scopes[-1]
+            self._scopes.append(replace(scope, added=0, is_behind=scope.is_behind or token in ("(?<=", "(?<!")))
         self._out.append((token, is_repeated))
         self._at = end
 
@@ -173,6 +175,8 @@ class _RegexReader:
                 raise _differs(source, at, self._where)
         if source[at] == "\\" and anchor is None:
             if source.startswith(r"\R", at):
+                if self._scopes[-1].is_behind:  # there it is the two characters of a line end alone, but not always
+                    raise _differs(source, at, self._where)
                 return _NEW_LINE, at + 2
             found = escape_outside(source, at) if agreed is None or named_property(source, at) else None
             if found is not None:

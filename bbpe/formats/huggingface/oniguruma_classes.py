@@ -260,7 +260,7 @@ def _folded(found: _Set, *, negated: bool = False) -> _Set:
             items.append(item)
         elif negated and item == r"\p{L}":
             items.append("\\p{L}\u0345")  # the mark equals the letter iota
-        elif item.startswith("\\p") or len(item) > 5:
+        elif item.startswith(("\\p", "\\P")) or len(item) > 5:
             raise UnknownSyntaxError(f"{item!r} in a class that ignores case")
         else:
             items.append("".join(map(_item, sorted(_with_other_cases(item)))))
