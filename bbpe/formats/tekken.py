@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from binascii import a2b_base64, b2a_base64
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -86,8 +87,18 @@ def _spec(value: object, path: StrPath, given: Given) -> TokenizerSpec:
         special_tokens=special,
         whole_pretokens=True,
         name=given.name,
-        template=Template(((special[_BOS], 0), ("A", 0))) if _BOS in special and _is_mistral(given) else None,
+        template=_template(listed, special, path) if _BOS in special and _is_mistral(given) else None,
     )
+
+
+def _template(listed: list[dict[str, Any]] | None, special: Mapping[str, int], path: StrPath) -> Template:
+    """Return the template with BOS, whose id is the `rank` of its row, unlike the ids of special tokens in a text."""
+    ranks = {row["token_str"]: row["rank"] for row in listed or ()}
+    bos = ranks.get(_BOS, special[_BOS])
+    if bos not in special.values():
+        problem = f"the rank of {_BOS!r}, which is the id of BOS, is {bos}; expected the id of a special token"
+        raise VocabularyError(problem, path=path, place="special_tokens")
+    return Template(((bos, 0), ("A", 0)))
 
 
 def _is_mistral(given: Given) -> bool:

@@ -288,7 +288,7 @@ def test_patterns_of_ones_own_as_mistral_common(tmp_path: Path, regex: str) -> N
         assert bbpe.load(tmp_path / "other_tekken.json") == tok
 
 
-@pytest.mark.parametrize("ranks", [(2, 0, 1), (0, 0, 0), (-5, 7, 3)])
+@pytest.mark.parametrize("ranks", [(2, 0, 1), (0, 0, 0), (-5, 7, 3), (0, 1, 9)])
 def test_special_tokens_count_by_their_rows_as_in_mistral_common(tmp_path: Path, ranks: tuple[int, ...]) -> None:
     rows = zip(("</s>", "<unk>", "<s>"), ranks, strict=True)
     listed = [{"rank": rank, "token_str": text, "is_control": True} for text, rank in rows]
@@ -297,6 +297,13 @@ def test_special_tokens_count_by_their_rows_as_in_mistral_common(tmp_path: Path,
     tok, peer = bbpe.load(path), reader(path)
     assert [peer.id_to_piece(number) for number in range(4)] == list(tok.special_tokens)
     assert tok.special_tokens == {"</s>": 0, "<unk>": 1, "<s>": 2, "<SPECIAL_3>": 3}
+    # but the id of BOS, with which the folder of a model puts one in front, is the rank of its row
+    (tmp_path / "config.json").write_text('{"model_type": "mistral"}')
+    if ranks[2] in range(4):
+        assert bbpe.load(tmp_path).encode("a", add_special_tokens=True) == peer.encode("a", bos=True, eos=False)
+    else:
+        with pytest.raises(VocabularyError, match="which is the id of BOS, is 9; expected the id of a special token"):
+            bbpe.load(tmp_path)
 
 
 def test_the_names_of_unlisted_special_tokens() -> None:
