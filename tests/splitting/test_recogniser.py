@@ -163,6 +163,15 @@ def test_near_misses(old: str, new: str) -> None:
     assert recognise_scheme((source,), False) is None
 
 
+@pytest.mark.parametrize("later", [r"|\p{N}{1,3}", r"| ?[^\s", r"|\s*[\r\n]+"])
+def test_han_comes_before_what_else_takes_it(later: str) -> None:
+    """Han marks, letters, numbers and symbols are also those of the clauses before this one."""
+    (source,) = PATTERNS["kimi"].steps
+    first, _, others = source.partition("|")
+    assert first == r"[\p{Han}]+"
+    assert recognise_scheme((others.replace(later, f"|{first}{later}", 1),), False) is None
+
+
 def test_nonsense_is_refused_in_peace() -> None:
     broken = ["", "(", ")", "[", "a{", "a{1", r"\p{L", "\\", "[a-", "[z-a]", "(?i:", "a**", "|", "[]]", "(?:" * 2000]
     for source in broken:
