@@ -117,12 +117,12 @@ def load(
     Raises `VocabularyError` naming the file, the position and the expectation; `PatternError` on a pattern that is
     unknown or cannot be followed exactly; `OSError` when a file cannot be read.
     """
-    folder = ClassFolder(Path(path)) if isinstance(path, str | os.PathLike) and Path(path).is_dir() else None
+    is_folder = isinstance(path, str | os.PathLike) and Path(path).is_dir()
+    folder = ClassFolder(Path(path)) if is_folder else None
     found, source = (sniff(path), Path(path)) if folder is None else _sniff_folder(folder)
     row = FORMATS[found]
     if folder is None and any(source.with_name(other).exists() for other in WITHIN):
         folder = ClassFolder(source.parent)
-    is_folder = Path(path).is_dir()
     given = Given(pattern, _checked_specials(special_tokens), name, folder, is_folder)
     try:
         spec = row.load(source if folder is None else folder.opened(source), given)
@@ -263,7 +263,7 @@ def file_path(path: object) -> Path:
 def _sniff_folder(folder: ClassFolder) -> tuple[str, Path]:
     """Return the format of a folder, and the path to read: its file if no other name fits the format, or the folder."""
     for name, row in FORMATS.items():
-        found = next((files for files in row.names if all((folder.path / file).is_file() for file in files)), None)
+        found = next((files for files in row.names if all(map(folder.has, files))), None)
         if found is not None:
             heads = [folder.file(file).data[:_HEAD_BYTES] for file in found]
             for file, head in zip(found, heads, strict=True):
@@ -280,7 +280,7 @@ def _sniff_folder(folder: ClassFolder) -> tuple[str, Path]:
     if class_of(folder).name:
         raise refused_class(folder, "is not supported, or the files that it reads are missing")
     for file, problem in _HALF.items():
-        if (folder.path / file).is_file():
+        if folder.has(file):
             raise VocabularyError(problem, path=folder.path)
     entries = sorted(entry.name for entry in folder.path.iterdir())
     shown = ", ".join(entries[:8]) + (", ..." if len(entries) > 8 else "")

@@ -6,7 +6,6 @@ splitting, so no merge crosses one. Where several begin at one place the longest
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Literal, Self, TypeAlias
@@ -15,7 +14,6 @@ from ..core.matcher import LSTRIP, RSTRIP, SINGLE_WORD, Policy, TokenMatcher
 from ..errors import SpecialTokenError
 from ..lazy import lazy_property, np, safe_import
 from ..spec.rules import Normalizer, TokenOptions
-from ..splitting.character_sets import members
 from ..splitting.unicode_16 import END_OF_UNICODE
 
 #: A policy argument: every special token, or some of them.
@@ -41,6 +39,9 @@ def _token_matcher(ids: Mapping[bytes, int], options: Mapping[bytes, TokenOption
 @cache
 def _word_bits() -> bytes:
     r"""Return the characters of words as HF's `tokenizers` has them, `\w`: one bit for each code point."""
+    safe_import("bbpe.splitting.character_sets")
+    from ..splitting.character_sets import members
+
     changes = np.zeros(END_OF_UNICODE + 1, np.uint8)
     changes[list(members(_WORD, 0))] = 1
     return np.packbits(np.bitwise_xor.accumulate(changes)[:-1], bitorder="little").tobytes()
@@ -164,7 +165,7 @@ def _touches_word(data: bytes | bytearray | memoryview, start: int, end: int) ->
     before = str(data[max(0, start - 4) : start], "utf-8", "surrogateescape")
     after = str(data[end : end + 4], "utf-8", "surrogateescape")
     near = [ord(char) for char in before[-1:] + after[:1]]
-    return any(bisect_right(members(_WORD, 0), point) & 1 for point in near)
+    return any(_word_bits()[point >> 3] >> (point & 7) & 1 for point in near)
 
 
 class SpecialTokens:

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import json
 import re
-import zlib
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
-from ..lazy import lazy_re, np, npt, regex
+from ..lazy import lazy_re, np, npt, regex, safe_import
 
 #: One more than the last code point.
 END_OF_UNICODE = 0x110000
@@ -68,6 +67,9 @@ def unassigned() -> tuple[int, ...]:
 
 @cache
 def _table() -> dict[str, Any]:
+    safe_import("zlib")
+    import zlib
+
     packed = Path(__file__).with_suffix(".bin").read_bytes()
     found: dict[str, Any] = json.loads(zlib.decompress(packed))
     return found

@@ -37,6 +37,20 @@ def check_ids(keys: Mapping[str, object], *, path: StrPath, place: str | None = 
     return {key: token_id for token_id, key in owner.items()}
 
 
+def keys_of_rows(rows: object) -> dict[str, int]:
+    """Return the texts that rows begin with, and their places in a list; other rows are left out.
+
+    >>> keys_of_rows([["a", -1.5], [], ["b", -2.0]])
+    {'a': 0, 'b': 2}
+    """
+    found = rows if isinstance(rows, list) else []
+    if {*map(type, found)} == {list} and all(found):
+        texts = [row[0] for row in found]
+        if {*map(type, texts)} == {str}:
+            return dict(zip(texts, range(len(texts)), strict=True))
+    return {row[0]: place for place, row in enumerate(found) if isinstance(row, list) and row and type(row[0]) is str}
+
+
 def take_unused(fields: Fields) -> None:
     """Take the fields of BPE from a model of words, for which `tokenizers` ignores them."""
     for name in ("byte_fallback", "dropout", "fuse_unk", "ignore_merges"):

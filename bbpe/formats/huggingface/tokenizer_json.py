@@ -21,11 +21,11 @@ from ...spec.spec import TextRules, TokenizerSpec, make_spec
 from ...splitting.patterns import get_pattern
 from ..common.given import Given
 from ..common.key_tables import KeyTable, quick_document
-from ..common.keys import key_of, keys_of, keys_of_characters, merge_keys, without_added
+from ..common.keys import key_of, keys_of, keys_of_characters, keys_of_rows, merge_keys, without_added
 from ..common.ranks import live_merges
 from ..common.reading import Fields, about, read_file, read_json
 from ..rows import FORMATS
-from ..transformers.folder import CLASS, CONFIG, WITHIN, ClassFolder, FolderConfig
+from ..transformers.folder import CLASS, CONFIG, ClassFolder, FolderConfig
 from .added_tokens import AddedTokens, makes_texts, modelled_ids, read_added_tokens, spelled, write_added_tokens
 from .bpe import ReadModel, read_bpe
 from .decoders import read_decoder, write_decoder
@@ -81,7 +81,7 @@ def read_document(value: object, path: StrPath, given: Given) -> TokenizerSpec:
     added = added.numbered(keys)
     added = added if given.special_tokens is None else added.with_special(given.special_tokens)
     split = split if given.pattern is None else replace(split, pattern=get_pattern(given.pattern))
-    has_marks = _has_marks(model, split, normalizers, {*added.special, *added.added})
+    has_marks = _has_marks(model, keys, split, normalizers, {*added.special, *added.added})
     split = split.on_words() if model.peek("type") in ("WordPiece", "WordLevel") or not has_marks else split
     rules = TextRules(normalizers, split.prefix, split.rules)
     read = _read_model(model, added, split, rules, has_marks)
@@ -113,14 +113,13 @@ def _in_folder(
 ) -> tuple[object, ClassFolder | None, FolderConfig, tuple[str, ...]]:
     """Return what a folder makes of a document, the folder if it has other files, its tokens, and notes."""
     is_named = Path(path).name == NAMES[0][0]
-    has_others = is_named and any(Path(path).with_name(other).exists() for other in WITHIN)
-    folder = given.folder_of(Path(path)) if has_others else None
+    folder = given.folder if is_named and given.folder is not None and given.folder.has_others else None
     if is_named and given.is_folder and given.folder is not None and isinstance(value, dict):
         safe_import("bbpe.formats.transformers.rebuilt")
         from ..transformers.rebuilt import rebuilt
 
-        made, config, notes = rebuilt(value, given.folder, _readers(path))
-        return made, folder, config, notes
+        made = rebuilt(value, given.folder, _readers(path))
+        return made.value, folder, made.config, made.notes
     return value, folder, FolderConfig() if folder is None else folder.config(), ()
 
 
@@ -143,10 +142,10 @@ def _model(value: object, path: StrPath) -> Fields:
 
 
 def _has_marks(
-    model: Fields, split: PreTokenization, normalizers: Sequence[Normalizer], specials: Collection[str]
-) -> bool:
+    model: Fields, keys: Mapping[str, int], split: PreTokenization, normalizers: Sequence[Normalizer],
+    specials: Collection[str],
+) -> bool:  # fmt: skip
     """Return whether a blank may take the place of U+2581 in tokens: it has a token, and none has a blank itself."""
-    keys = _keys_of_model(model)
     if model.peek("byte_fallback") is True and SPACE_MARK not in keys:
         return False
     marks = split.marks_blanks or tuple(normalizers[-1:]) == (_MARK_BLANKS,)
@@ -302,8 +301,7 @@ def _keys_of_model(model: Fields) -> Mapping[str, int]:
         return vocab
     if isinstance(vocab, dict):
         return {key: token_id for key, token_id in vocab.items() if type(token_id) is int}
-    rows = enumerate(vocab if isinstance(vocab, list) else ())
-    return {row[0]: number for number, row in rows if isinstance(row, list) and row and type(row[0]) is str}
+    return keys_of_rows(vocab)
 
 
 def _read_model(

@@ -5,11 +5,10 @@ A row of `classes.py` has the function that makes the parts of a class, `documen
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from ...lazy import lazy_property
+from ...lazy import lazy_property, safe_import
 from ...records import dataclass, field, replace
 from ...spec.rules import SPACE_MARK, TokenOptions
 from ..common.keys import assigned_ids
@@ -40,7 +39,7 @@ class ClassFiles:
     keys: Mapping[str, int] = field(default_factory=dict)
     merges: MergeKeys | MergeIds | None = None
     pieces: Sequence[Row] = ()
-    charsmap: bytes = b""
+    charsmap: bytes | str = b""
     is_listed: bool = False
     added: Sequence[str] = ()
 
@@ -119,7 +118,8 @@ class ClassFiles:
         return self.template(f"{first} A {last}", f"{first} A {last} {first and 'bos:1'} B:1 {last and 'eos:1'}")
 
 
-class ClassParts(NamedTuple):
+@dataclass(frozen=True)
+class ClassParts:
     """The parts of a document that a class makes; tokens and the template follow from its row."""
 
     model: dict[str, Any]
@@ -212,11 +212,16 @@ def _sequence(name: str, parts: Iterable[dict[str, Any]]) -> dict[str, Any] | No
     return {"type": "Sequence", name: listed} if listed else None
 
 
-def precompiled(charsmap: bytes) -> list[dict[str, Any]]:
-    """Return the normalizers of a compiled table, which may be empty."""
+def precompiled(charsmap: bytes | str) -> list[dict[str, Any]]:
+    """Return the normalizers of a compiled table, which may be empty, or is in base64 already."""
     if not charsmap:
         return []
-    return [{"type": "Precompiled", "precompiled_charsmap": b64encode(charsmap).decode()}]
+    if isinstance(charsmap, bytes):
+        safe_import("base64")
+        from base64 import b64encode
+
+        charsmap = b64encode(charsmap).decode()
+    return [{"type": "Precompiled", "precompiled_charsmap": charsmap}]
 
 
 def replaced(source: str, content: str, *, is_regex: bool = False) -> dict[str, Any]:

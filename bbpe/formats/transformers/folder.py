@@ -8,6 +8,7 @@ tokenizers, which `tokenizer_config.json` or `config.json` names, has usual toke
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -90,21 +91,38 @@ class ClassFolder:
         """Return the path of a file, with its bytes if this has opened it."""
         return self.file(path.name) if path.name in self._data and path.parent == self.path else path
 
+    @lazy_property
+    def _entries(self) -> dict[str, bool] | None:
+        """What is in the folder, by name, and whether it is a file; `None` where the system does not list it."""
+        try:
+            with os.scandir(self.path) as entries:
+                return {entry.name: entry.is_file() for entry in entries}
+        except OSError:
+            return None
+
+    def has(self, name: str) -> bool:
+        """Return whether there is a file of this name."""
+        return (self.path / name).is_file() if self._entries is None else self._entries.get(name, False)
+
     def json(self, name: str) -> Any:
         """Return the value of a JSON file, an empty object without one; `VocabularyError` when it is malformed."""
         if name not in self._values:
-            self._values[name] = read_json(self.file(name)) if (self.path / name).is_file() else {}
+            self._values[name] = read_json(self.file(name)) if self.has(name) else {}
         return self._values[name]
 
     @property
     def has_others(self) -> bool:
         """Whether there are other files than a vocabulary, or a folder of chat templates."""
-        return any((self.path / name).exists() for name in WITHIN)
+        known = self._entries
+        return any((self.path / name).exists() if known is None else name in known for name in WITHIN)
 
     def other_names(self) -> list[str]:
         """Return the names of the other files; a further chat template has the name of its folder too."""
-        templates = sorted(f"{TEMPLATES}/{path.name}" for path in (self.path / TEMPLATES).glob("*.jinja"))
-        return [name for name in (*OTHER_FILES, *templates) if (self.path / name).is_file()]
+        found = [name for name in OTHER_FILES if self.has(name)]
+        if self._entries is None or TEMPLATES in self._entries:
+            templates = (path for path in (self.path / TEMPLATES).glob("*.jinja") if path.is_file())
+            found += sorted(f"{TEMPLATES}/{path.name}" for path in templates)
+        return found
 
     def other_files(self) -> dict[str, bytes]:
         """Return the other files by name, as they are."""
@@ -232,7 +250,7 @@ class ClassFolder:
     def _object(self, name: str) -> Fields:
         value: object = {}
         path = self.path / name
-        if path.is_file():
+        if self.has(name):
             _check_within(path, self.path)
             with suppress(VocabularyError):  # a file that is not JSON has no effect; it is only saved again
                 value = self.json(name)
@@ -338,6 +356,8 @@ def _check_within(path: Path, folder: Path) -> None:
 
     Links within the cache of `huggingface_hub` are allowed, where a snapshot links to the blobs of its repository.
     """
+    if not (path.is_symlink() or path.parent.is_symlink()):
+        return
     own, target = folder.resolve(), path.resolve()
     folders = [own / path.parent.relative_to(folder)]
     folders += [own.parents[1] / "blobs"] if own.parent.name == "snapshots" else []

@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ...lazy import safe_import
+from ...records import replace
 from ...spec.models import Merges
 from ...spec.rules import SPACE_MARK
 from ..common.key_tables import KeyTable, MergeIds
 from ..common.reading import Fields
-from ..sentencepiece.piece_rows import UNKNOWN
 from .documents import ClassFiles, ClassParts, metaspace, number, precompiled, replaced
 
 #: The codes of mBART's languages, which are tokens after the pieces; mBART-50 has more.
@@ -36,12 +37,13 @@ _Vocab = list[tuple[str, float]]
 
 
 def _rows(files: ClassFiles, start: int = 0) -> _Vocab:
-    """Return the texts and scores of the pieces from an id on."""
-    return [(text, score) for text, score, _ in files.pieces[start:]]
+    """Return the texts and scores of the pieces from an id on; those of a tokenizer.json are rows as they are."""
+    rows: Any = files.pieces[start:]
+    return [*rows] if files.is_listed else [(text, score) for text, score, _ in rows]
 
 
 def _texts(files: ClassFiles) -> list[str]:
-    return [text for text, _, _ in files.pieces]
+    return [row[0] for row in files.pieces]
 
 
 def _listed(texts: Iterable[str], score: float = 0.0) -> _Vocab:
@@ -54,6 +56,11 @@ def _named(files: ClassFiles, *uses: str) -> _Vocab:
 
 
 def _unknown(files: ClassFiles) -> int:
+    if files.is_listed:
+        return 0
+    safe_import("bbpe.formats.sentencepiece.piece_rows")
+    from ..sentencepiece.piece_rows import UNKNOWN
+
     return next((i for i, (_, _, kind) in enumerate(files.pieces) if kind == UNKNOWN), 0)
 
 
@@ -62,7 +69,8 @@ def _unigram(files: ClassFiles, rows: _Vocab, unknown: int) -> dict[str, Any]:
     if not 0 <= unknown < len(rows):
         text = files.text("unk")
         files.fields.refuse(f"the vocabulary has no token {text!r}; expected one for the unknown token", "unk_token")
-    return {"type": "Unigram", "unk_id": unknown, "vocab": [list(row) for row in rows], "byte_fallback": False}
+    vocab = [] if files.is_listed else [list(row) for row in rows]
+    return {"type": "Unigram", "unk_id": unknown, "vocab": vocab, "byte_fallback": False}
 
 
 def _bpe(files: ClassFiles, texts: Iterable[str], unknown: str | None, *, fallback: bool) -> dict[str, Any]:
@@ -220,7 +228,7 @@ def big_bird(files: ClassFiles) -> ClassParts:
 def _bracketed(files: ClassFiles, usual: int) -> dict[str, Any]:
     """Return a model whose unknown token is a piece of the score 0, or the one with the usual id."""
     rows, unknown = _rows(files), (files.text("unk"), 0.0)
-    return _unigram(files, rows, rows.index(unknown) if unknown in rows else usual)
+    return _unigram(files, rows, next((place for place, row in enumerate(rows) if (*row,) == unknown), usual))
 
 
 def reformer(files: ClassFiles) -> ClassParts:
@@ -255,7 +263,7 @@ def gemma(files: ClassFiles) -> ClassParts:
 def siglip2(files: ClassFiles) -> ClassParts:
     """SigLIP 2: as Gemma, in lower case."""
     made = gemma(files)
-    return made._replace(normalizers=({"type": "Lowercase"}, *made.normalizers))
+    return replace(made, normalizers=({"type": "Lowercase"}, *made.normalizers))
 
 
 def barthez(files: ClassFiles) -> ClassParts:

@@ -6,15 +6,15 @@ pre-tokenizers, decoder, options of the model, tokens and template.  A class of 
 
 from __future__ import annotations
 
-from base64 import b64decode
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any
 
 from ...errors import BBPEError, VocabularyError
 from ...lazy import lazy_re, safe_import
-from ...records import replace
+from ...records import dataclass, replace
 from ..common.key_tables import KeyTable
+from ..common.keys import keys_of_rows
 from .folder import CLASS, CONFIG, MODEL, ClassFolder, FolderConfig
 from .names import NO_CONFIG, FolderClass, class_of, refused_class
 
@@ -32,7 +32,8 @@ _NO_SPLIT = {"type": "Split", "pattern": {"String": " "}, "behavior": "MergedWit
 _Read = Mapping[str, Callable[[Any], Any]]
 
 
-class Rebuilt(NamedTuple):
+@dataclass(frozen=True)
+class Rebuilt:
     """The object of a tokenizer.json with the rules of a class, the tokens of the folder, and what differs."""
 
     value: dict[str, Any]
@@ -78,8 +79,9 @@ def _of_class(value: dict[str, Any], folder: ClassFolder, named: FolderClass, re
     model = value.get("model")
     model = model if isinstance(model, dict) else {}
     vocab = model.get("vocab")
-    rows = [(*pair, 0) for pair in vocab if _is_row(pair)] if isinstance(vocab, list) else []
-    keys = vocab if isinstance(vocab, dict | KeyTable) else {row[0]: number for number, row in enumerate(rows)}
+    keys = vocab if isinstance(vocab, dict | KeyTable) else keys_of_rows(vocab)
+    listed = vocab if isinstance(vocab, list) else []
+    rows = [row for row in listed if isinstance(row, list) and len(row) == 2]
     table = _charsmap(value.get("normalizer"))
     # a table of tokens replaces the one of the file
     has_table = "added_tokens_decoder" in folder.fields and not row.keeps_rules
@@ -108,13 +110,9 @@ def _of_class(value: dict[str, Any], folder: ClassFolder, named: FolderClass, re
     return Rebuilt({**value, **made}, replace(files.config, add_prefix_space=None), notes)
 
 
-def _is_row(pair: Any) -> bool:
-    return isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], str)
-
-
 def _differs(one: Any, other: Any, read: Callable[[Any], Any]) -> bool:
     """Return whether two parts of files are different rules."""
-    if one == other or {str(one), str(other)} == {"None", str(_NO_SPLIT)}:
+    if _parts(one) == _parts(other) or {str(one), str(other)} == {"None", str(_NO_SPLIT)}:
         return False
     try:
         return bool(read(one) != read(other))
@@ -122,15 +120,16 @@ def _differs(one: Any, other: Any, read: Callable[[Any], Any]) -> bool:
         return True
 
 
-def _charsmap(normalizer: Any) -> bytes:
-    """Return the first compiled table of normalizers."""
-    listed = normalizer.get("normalizers") if isinstance(normalizer, dict) else None
-    parts = listed if isinstance(listed, list) else [normalizer]
-    tables = (part.get("precompiled_charsmap") for part in parts if isinstance(part, dict))
-    table = next((table for table in tables if isinstance(table, str)), "")
-    with suppress(ValueError):
-        return b64decode(table)
-    return b""
+def _parts(value: Any) -> list[Any]:
+    """Return the parts of a sequence of normalizers, or the value of another field alone."""
+    listed = value.get("normalizers") if isinstance(value, dict) else None
+    return listed if isinstance(listed, list) else [value]
+
+
+def _charsmap(normalizer: Any) -> str:
+    """Return the first compiled table of normalizers, as a file has it."""
+    tables = (part.get("precompiled_charsmap") for part in _parts(normalizer) if isinstance(part, dict))
+    return next((table for table in tables if isinstance(table, str)), "")
 
 
 def _of_mistral(value: dict[str, Any], folder: ClassFolder, config: FolderConfig, read: _Read) -> Rebuilt | None:
@@ -166,5 +165,5 @@ def _size(value: Mapping[str, Any]) -> int:
     """Return the number of tokens of a file, with those that its model lacks."""
     model, added = value.get("model"), value.get("added_tokens")
     vocab = model.get("vocab") if isinstance(model, dict) else None
-    keys = vocab if isinstance(vocab, Mapping) else {row[0]: 0 for row in vocab or () if _is_row(row)}
+    keys = vocab if isinstance(vocab, Mapping) else keys_of_rows(vocab)
     return len(keys) + sum(row.get("content") not in keys for row in added or () if isinstance(row, dict))
