@@ -79,6 +79,20 @@ def test_tokens(tmp_path: Path, files: dict[str, Any], special: dict[str, int], 
     assert bbpe.load(tmp_path / "other.json").special_tokens == {}
 
 
+def test_the_file_alone_has_its_own_tokens(tmp_path: Path) -> None:
+    """As in `tokenizers`; the other files are kept, and saved with it."""
+    config = {"added_tokens_decoder": {"300": row("<q>")}, "bos_token": "<b>", "add_prefix_space": True}
+    made = folder(tmp_path, {"tokenizer_config.json": config}, pre_tokenizer=byte_level())
+    theirs = Tokenizer.from_file(str(made / "tokenizer.json"))
+    alone, whole = bbpe.load(made / "tokenizer.json"), bbpe.load(made)
+    assert not alone.special_tokens
+    assert {"<q>", "<b>"} <= set(whole.special_tokens)
+    for text in ("<q>x<b>", "see my eyes"):
+        assert list(alone.encode(text, allowed_special="all")) == theirs.encode(text).ids
+    assert alone.encode("x") != whole.encode("x")
+    assert "tokenizer_config.json" in alone.spec.files
+
+
 def test_options_of_the_configuration_count(tmp_path: Path) -> None:
     config = {"added_tokens_decoder": {"267": row("<a>", lstrip=True, special=False)}, "pad_token": "<a>"}
     path = folder(tmp_path, {"tokenizer_config.json": config}, added_tokens=[added("<a>", 267)])

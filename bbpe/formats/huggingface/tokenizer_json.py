@@ -111,7 +111,10 @@ def read_document(value: object, path: StrPath, given: Given) -> TokenizerSpec:
 def _in_folder(
     value: object, path: StrPath, given: Given
 ) -> tuple[object, ClassFolder | None, FolderConfig, tuple[str, ...]]:
-    """Return what a folder makes of a document, the folder if it has other files, its tokens, and notes."""
+    """Return what a folder makes of a document, the folder if it has other files, its tokens, and notes.
+
+    The path of the file alone has the tokens of the file, as in `tokenizers`.
+    """
     is_named = Path(path).name == NAMES[0][0]
     folder = given.folder if is_named and given.folder is not None and given.folder.has_others else None
     if is_named and given.is_folder and given.folder is not None and isinstance(value, dict):
@@ -120,7 +123,7 @@ def _in_folder(
 
         made = rebuilt(value, given.folder, _readers(path))
         return made.value, folder, made.config, made.notes
-    return value, folder, FolderConfig() if folder is None else folder.config(), ()
+    return value, folder, FolderConfig(), ()
 
 
 def _readers(path: StrPath) -> dict[str, Callable[[Any], Any]]:
