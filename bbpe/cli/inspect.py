@@ -10,7 +10,7 @@ from bbpe import formats
 from bbpe.encoding.plan import uncompiled
 from bbpe.formats.common.ranks import live_merges
 from bbpe.formats.transformers.folder import ClassFolder
-from bbpe.formats.transformers.names import class_of
+from bbpe.formats.transformers.names import class_of, own_class
 from bbpe.report.terminal import line_columns, wrapped
 from bbpe.report.unusual import missing_bytes, treatment, unusual
 from bbpe.spec.models import WordLevelModel, WordPieceModel
@@ -73,10 +73,11 @@ def _facts(name: str, pattern: str | None) -> dict[str, object]:
     tokenizer = load_named(name, pattern)
     spec = tokenizer.spec
     kind = formats.sniff(name) if Path(name).exists() else None
+    is_own = Path(name).is_dir() and own_class(ClassFolder(Path(name))) is not None
     return {
         "file": name,
         "format": kind,
-        "kind": None if kind is None else formats.FORMATS[kind].description,
+        "kind": "files of a class" if is_own else None if kind is None else formats.FORMATS[kind].description,
         "class": _class(Path(name), kind),
         "bytes": _bytes_of(Path(name)),
         "name": tokenizer.name,
@@ -91,7 +92,7 @@ def _facts(name: str, pattern: str | None) -> dict[str, object]:
         **_without_tokens(spec),
         "normalizers": " ".join(map(_name, spec.rules.normalizers)),
         "pre_tokenizers": " ".join(map(_name, spec.rules.pre_tokenizers)),
-        **_pattern(spec, kind, given=pattern is not None, has_class=bool(_class(Path(name), kind))),
+        **_pattern(spec, None if is_own else kind, given=pattern is not None, has_class=bool(_class(Path(name), kind))),
         "template": _template(spec),
         "decoder": " ".join(map(_name, spec.decoder)),
         "runs_in_python": uncompiled(spec),
@@ -105,8 +106,9 @@ def _facts(name: str, pattern: str | None) -> dict[str, object]:
 
 def _class(path: Path, kind: str | None) -> str | None:
     """The class of `transformers` that defines the rules of a vocabulary without a tokenizer.json."""
-    if kind == "gpt2" or (kind == "sentencepiece" and path.is_dir()):
-        return class_of(ClassFolder.of(path)).name or None
+    folder = ClassFolder.of(path)
+    if kind == "gpt2" or (path.is_dir() and (kind == "sentencepiece" or own_class(folder) is not None)):
+        return class_of(folder).name or None
     return None
 
 

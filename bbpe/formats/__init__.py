@@ -22,7 +22,7 @@ from ..splitting.patterns import Pattern
 from .common.given import Given
 from .common.reading import about, read_json, shown
 from .rows import FORMATS, FormatRow
-from .transformers.folder import WITHIN, ClassFolder
+from .transformers.folder import CONFIG, WITHIN, ClassFolder
 
 __all__ = [
     "FORMATS", "FormatRow", "Given", "check_whole", "checked_format", "dump", "file_path", "format_of", "load", "put",
@@ -125,6 +125,11 @@ def load(
         folder = ClassFolder(source.parent)
     given = Given(pattern, _checked_specials(special_tokens), name, folder, is_folder)
     try:
+        if folder is not None and is_folder and source.name == CONFIG:
+            safe_import("bbpe.formats.transformers.load")
+            from .transformers.load import load_own
+
+            return load_own(folder, given)
         spec = row.load(source if folder is None else folder.opened(source), given)
         if spec.files or folder is None or not _has_folder(source, given, row) or not folder.has_others:
             return spec  # a class of tokenizers has read the folder itself
@@ -261,7 +266,15 @@ def file_path(path: object) -> Path:
 
 
 def _sniff_folder(folder: ClassFolder) -> tuple[str, Path]:
-    """Return the format of a folder, and the path to read: its file if no other name fits the format, or the folder."""
+    """Return the format of a folder, and the path to read: its file if no other name fits the format, or the folder.
+
+    A class that reads files of its own makes a tokenizer.json of them; the path is then that of its configuration.
+    """
+    safe_import("bbpe.formats.transformers.names")
+    from .transformers.names import WHY_NOT, class_of, own_class, refused_class
+
+    if own_class(folder) is not None:
+        return "huggingface", folder.path / CONFIG
     for name, row in FORMATS.items():
         found = next((files for files in row.names if all(map(folder.has, files))), None)
         if found is not None:
@@ -274,11 +287,9 @@ def _sniff_folder(folder: ClassFolder) -> tuple[str, Path]:
     ranks = sorted(folder.path.glob("*.tiktoken"))
     if len(ranks) == 1:
         return _ranks(folder, ranks[0].name)
-    safe_import("bbpe.formats.transformers.names")
-    from .transformers.names import class_of, refused_class
-
     if class_of(folder).name:
-        raise refused_class(folder, "is not supported, or the files that it reads are missing")
+        problem = WHY_NOT.get(class_of(folder).short, "is not supported, or the files that it reads are missing")
+        raise refused_class(folder, problem)
     for file, problem in _HALF.items():
         if folder.has(file):
             raise VocabularyError(problem, path=folder.path)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar, get_args
@@ -38,6 +38,8 @@ _PROBE = "Hello world's 12 345\n\n  \t\u00e9e\u0301 \ufb01 \u4e2d\u6587 \u0e44\u
 
 
 _WHOLE, _PLAIN, _FIX = "huggingface", "PreTrainedTokenizerFast", "fix_mistral_regex"
+# the other fields that go with a class: Wav2Vec2's character for blanks would be a special token for another one
+_GONE = ((_FIX, "word_delimiter_token"), (_FIX, "word_delimiter_token", "added_tokens_decoder"))
 
 
 class Saved(Protocol):
@@ -84,27 +86,35 @@ def proven(
     The files are read back from a temporary folder.  Both tokenizers must have equal fingerprints, and give the same
     ids and decoded text of a probe with all bytes and all special and added tokens.
 
-    A configuration whose class would replace rules of the tokenizer.json beside it loses the class.
+    A configuration whose class would replace rules of the tokenizer.json beside it loses the class, and its table of
+    tokens if that would replace theirs.
 
     Raises `VocabularyError` naming the parts that the format cannot hold.
     """
     try:
         return _proven(tokenizer, path, format, drop)
-    except VocabularyError:
-        plain = _without_class(tokenizer.spec)
-        if plain is None or (formats.checked_format(format) or formats.format_of(formats.file_path(path))) != _WHOLE:
-            raise
-        return _proven(type(tokenizer)(plain), path, format, drop)
+    except VocabularyError as error:
+        problem = error
+    is_whole = (formats.checked_format(format) or formats.format_of(formats.file_path(path))) == _WHOLE
+    for plain in _without_class(tokenizer.spec) if is_whole else ():
+        try:
+            return _proven(type(tokenizer)(plain), path, format, drop)
+        except VocabularyError as error:
+            problem = error
+    raise problem
 
 
-def _without_class(spec: TokenizerSpec) -> TokenizerSpec | None:
-    """Return a spec whose configuration names a class that reads a tokenizer.json as it is; `None` if it has none."""
+def _without_class(spec: TokenizerSpec) -> Iterator[TokenizerSpec]:
+    """Yield specs whose configuration names a class that reads a tokenizer.json as it is, the second without a table.
+
+    There are none if the configuration names no class.
+    """
     with suppress(ValueError):
         config = json.loads(spec.files.get(CONFIG, b"{}"))
         if isinstance(config, dict) and (CLASS in config or _FIX in config):
-            changed = {**{name: value for name, value in config.items() if name != _FIX}, CLASS: _PLAIN}
-            return replace(spec, files={**spec.files, CONFIG: json.dumps(changed).encode()})
-    return None
+            for gone in _GONE:
+                changed = {**{name: value for name, value in config.items() if name not in gone}, CLASS: _PLAIN}
+                yield replace(spec, files={**spec.files, CONFIG: json.dumps(changed).encode()})
 
 
 def _proven(

@@ -16,7 +16,8 @@ import bbpe
 from bbpe.errors import VocabularyError
 from bbpe.formats.transformers.classes import CLASSES
 from bbpe.formats.transformers.folder import ClassFolder
-from bbpe.formats.transformers.names import AS_IT_IS, IN_PYTHON, OTHERS, SUPPORTED, TYPES, class_of
+from bbpe.formats.transformers.names import AS_IT_IS, IN_PYTHON, OTHERS, OWN, SUPPORTED, TYPES, WHY_NOT, class_of
+from bbpe.formats.transformers.own_files import OWN_CLASSES
 
 PAIR = {"vocab.json": keys(vocab_of()), "merges.txt": "\n".join(merge_lines())}
 
@@ -40,6 +41,8 @@ def test_the_lists() -> None:
     assert sorted(set(every)) == sorted(every)
     assert not set(AS_IT_IS.split()) & set(every)
     assert sorted(CLASSES) == sorted(name for name in SUPPORTED.split() if name[0].isupper())
+    assert sorted(OWN_CLASSES) == sorted(OWN)
+    assert {*OWN, *WHY_NOT} < set(IN_PYTHON.split())
 
 
 @pytest.mark.parametrize(
@@ -49,8 +52,8 @@ def test_the_lists() -> None:
         ("CTRL", {**PAIR, "merges.txt": "#version: 0.2\na b</w>\n"}, "CTRLTokenizer"),
         ("Luke", PAIR, "LukeTokenizer"),
         ("Own", PAIR, "OwnTokenizer"),
-        ("Wav2Vec2CTC", {"vocab.json": {"<pad>": 0, "a": 1}}, "Wav2Vec2CTCTokenizer"),
-        ("ByT5", {}, "ByT5Tokenizer"),
+        ("Wav2Vec2PhonemeCTC", {"vocab.json": {"<pad>": 0, "a": 1}}, "Wav2Vec2PhonemeCTCTokenizer"),
+        ("Canine", {}, "CanineTokenizer"),
         ("Phobert", {"vocab.txt": "ab 9\n", "bpe.codes": "a b</w> 9\n"}, "PhobertTokenizer"),
         ("Marian", {"source.spm": b"", "target.spm": b"", "vocab.json": {"a": 0}}, "MarianTokenizer"),
         ("T5", PAIR, "T5Tokenizer' reads spiece.model"),

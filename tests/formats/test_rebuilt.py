@@ -99,7 +99,7 @@ def test_a_table_of_tokens_replaces_that_of_the_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "problem"),
     [
-        ("ByT5", "is written in Python and reads no tokenizer.json"),
+        ("Canine", "is written in Python and reads no tokenizer.json"),
         ("Phobert", "is written in Python and reads no tokenizer.json"),
         ("Marian", "is written in Python and reads no tokenizer.json"),
         ("RoFormer", "replaces rules of a tokenizer.json by its own"),

@@ -165,6 +165,8 @@ def class_row(folder: ClassFolder, file: str) -> ModelClass | None:
     if not named.name:
         check_type(folder)
         return None
+    if named.reads_own_files:
+        raise refused_class(folder, "reads files of its own; expected the path of the folder")
     row = CLASSES.get(named.short)
     if row is None:
         raise refused_class(folder, f"is not supported; expected one that docs/formats.md lists for {_SHOWN[file]}")

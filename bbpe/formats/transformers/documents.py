@@ -132,28 +132,38 @@ def _no_tokens(fields: Fields) -> Sequence[str]:
     return ()
 
 
+def _no_keys(files: ClassFiles, folder: ClassFolder) -> dict[str, int]:
+    return {}
+
+
+def _tokens(files: ClassFiles, base: Mapping[str, int]) -> Sequence[FolderToken]:
+    return files.config.tokens
+
+
 @dataclass(frozen=True)
 class ModelClass:
     """A class: the file of its vocabulary, its usual tokens by use, and the function that makes parts of a document.
 
     `template` has the ids around one text and around two, in the form of `ClassFiles.template`, or makes a processor.
-    `mask` has the options of the usual mask, `listed` returns special tokens that follow those of a model, whose
-    symbols are special tokens only with `lists_symbols`.  With `resets_options` tokens with a use, and listed ones,
-    lose their options.  Without a `padding_side` rows are padded as without a class.  `language` is the usual one of a
-    text; `adds_bos` is the usual flag.  With `keeps_template` the template of a tokenizer.json stays, with
-    `keeps_rules` all else.
+    `usual` has the options of the usual tokens, and `mask` those of the usual mask; `listed` returns special tokens
+    that follow those of a model, whose symbols are special tokens only with `lists_symbols`.  With `resets_options`
+    tokens with a use, and listed ones, lose their options.  Without a `padding_side` rows are padded as without a
+    class.  `language` is the usual one of a text; `adds_bos` is the usual flag.  With `keeps_template` the template of
+    a tokenizer.json stays, with `keeps_rules` all else.
 
     Of bytes: `splits` come first, `pattern` is the name or the regex of another one, and `drops_gaps` means that text
     between its matches is dropped; `is_prefixed` is the usual flag for a blank in front.  Of words: the class reads the
     `options`, and `lowers` is the usual flag.  Of pieces: `reads_prefix` means that it reads the flag for a blank in
-    front.
+    front.  Of files that the class reads itself: `base` returns its vocabulary without added tokens, and `found` the
+    tokens that are found in texts; `note` says where its ids differ.
     """
 
     file: str
     tokens: Mapping[str, str]
     parts: Callable[[ClassFiles], ClassParts]
     template: tuple[str, str] | Callable[[ClassFiles], Any] | None = ClassFiles.flagged
-    mask: TokenOptions = TokenOptions()
+    mask: TokenOptions | None = None
+    usual: TokenOptions = TokenOptions()
     listed: Callable[[Fields], Sequence[str]] = _no_tokens
     lists_symbols: bool = True
     resets_options: bool = False
@@ -171,13 +181,16 @@ class ModelClass:
     options: tuple[str, ...] = BERT_OPTIONS
     lowers: bool = True
     reads_prefix: bool = False
+    base: Callable[[ClassFiles, ClassFolder], dict[str, int]] = _no_keys
+    found: Callable[[ClassFiles, Mapping[str, int]], Sequence[FolderToken]] = _tokens
+    note: str = ""
 
 
 def class_files(row: ModelClass, folder: ClassFolder, *symbols: FolderToken, **vocabulary: Any) -> ClassFiles:
     """Return a vocabulary with the tokens of its folder, and those that the class gives a model."""
     fields = folder.fields
-    options = {"mask": row.mask}
-    usual = {f"{use}_token": FolderToken(text, options.get(use, TokenOptions())) for use, text in row.tokens.items()}
+    options = {"mask": row.usual if row.mask is None else row.mask}
+    usual = {f"{use}_token": FolderToken(text, options.get(use, row.usual)) for use, text in row.tokens.items()}
     config = folder.config(usual, (*symbols, *map(FolderToken, row.listed(fields))))
     if row.resets_options:
         uses, plain = set(config.uses.values()), TokenOptions()

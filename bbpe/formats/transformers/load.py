@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from ...errors import VocabularyError
 from ...files import StrPath
+from ...lazy import safe_import
 from ...records import replace
 from ...spec.rules import RowPadding
 from ...spec.spec import TokenizerSpec
@@ -22,7 +23,7 @@ from ..huggingface.tokenizer_json import read_document
 from ..sentencepiece.piece_rows import CONTROL, USER_DEFINED
 from .classes import BERT, PIECES, WORDS, class_row
 from .documents import ClassFiles, ModelClass, class_files, document, number
-from .folder import ClassFolder, FolderToken
+from .folder import CONFIG, ClassFolder, FolderToken
 from .names import class_of, refused_class
 
 if TYPE_CHECKING:
@@ -56,6 +57,18 @@ def load_pieces(read: Callable[[StrPath], PieceModel], folder: ClassFolder, give
     name, file, field = class_of(folder)
     note = f"{path.name} is {found}, of which {name} ({field} in {file}) makes {made}, as in transformers 5; the"
     return replace(spec, notes=(f"{note} path of {path.name} alone gives the ids of SentencePiece",))
+
+
+def load_own(folder: ClassFolder, given: Given) -> TokenizerSpec:
+    """Return the spec that a class of Python makes of its own files."""
+    safe_import("bbpe.formats.transformers.own_files")
+    from .own_files import OWN_CLASSES, own_files
+
+    row = OWN_CLASSES[class_of(folder).short]
+    if row.file and not folder.has(row.file):
+        raise refused_class(folder, f"reads {row.file}; expected such a file in the folder")
+    spec = _spec(own_files(row, folder), folder, folder.path / (row.file or CONFIG), given)
+    return replace(spec, notes=(*spec.notes, row.note)) if row.note else spec
 
 
 def load_words(path: Path, keys: Mapping[str, int], given: Given) -> TokenizerSpec:

@@ -6,11 +6,12 @@ and types in these lists are known; all others are refused by name where rules c
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import cache
 from typing import NamedTuple
 
 from ...errors import VocabularyError
-from .folder import CLASS, MODEL, ClassFolder
+from .folder import CLASS, CONFIG, MODEL, ClassFolder
 
 # Lists of names: a class, without the end "Tokenizer" or "TokenizerFast", begins with an upper-case letter; types of
 # models that have this class follow it.
@@ -44,6 +45,14 @@ IN_PYTHON = (
     "tapas Vits vits Wav2Vec2CTC data2vec-audio hubert unispeech unispeech-sat wav2vec2 wav2vec2-bert "
     "wav2vec2-conformer Wav2Vec2PhonemeCTC wav2vec2_phoneme XLM xlm"
 )
+#: Classes of Python that bbpe has rules for, which read files of their own, in `own_files.py`.
+OWN = ("ByT5", "Esm", "Perceiver", "Wav2Vec2CTC")
+#: Why others of them cannot be supported.
+WHY_NOT = {
+    "Canine": "has an id for each of 1,114,112 code points, and no file of a vocabulary holds so many tokens",
+    "Dia": "gives the bytes 0, 1 and 2 the ids of its special tokens, so ids do not define texts",
+    "MyT5": "rewrites bytes by tables of morphemes, which no rule of a tokenizer.json does",
+}
 #: Other classes with rules of their own.
 OTHERS = (
     "Esmc esmc esmfold2 Lasr lasr_ctc lasr_encoder LayoutLMv2 layoutlmv2 LayoutLMv3 layoutlmv3 LayoutXLM layoutxlm "
@@ -126,6 +135,11 @@ class FolderClass(NamedTuple):
         return self.short in _classes(IN_PYTHON)
 
     @property
+    def reads_own_files(self) -> bool:
+        """Whether bbpe reads the files of the class itself, and no tokenizer.json beside them."""
+        return self.short in OWN
+
+    @property
     def rebuilds_json(self) -> bool:
         """Whether the class replaces rules of a tokenizer.json by its own."""
         return (self.is_supported or self.short in _classes(OTHERS)) and self.short not in _READ_AS_IT_IS
@@ -161,6 +175,17 @@ def class_of(folder: ClassFolder) -> FolderClass:
         of_type = FolderClass(f"{_class_of_type()[kind]}Tokenizer", *_TYPE)
         return named if named.short == of_type.short else of_type
     return of_type if named.is_plain else named
+
+
+def own_class(folder: ClassFolder) -> FolderClass | None:
+    """Return the class of a folder if bbpe reads the files of the class itself."""
+    if not (folder.has(CONFIG) or folder.has(MODEL)):
+        return None
+    with suppress(VocabularyError):  # a configuration that is not JSON has no effect
+        named = class_of(folder)
+        if named.reads_own_files and (named.field == CLASS or folder.stated[2] not in NO_CONFIG):
+            return named
+    return None
 
 
 def check_type(folder: ClassFolder) -> None:

@@ -1,0 +1,167 @@
+"""The documents of classes of Python, which read files of their own and no `tokenizer.json`: ByT5, ESM, Wav2Vec2.
+
+Source: the classes of HF's `transformers` 5.  These classes give their tokens the ids of `added_tokens_decoder`, and
+others the ids after the vocabulary.  They find tokens in a text as it is, the longest first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ...errors import VocabularyError
+from ...records import replace
+from ...spec.rules import TokenOptions
+from ...text import bytes_to_alphabet
+from ..common.keys import check_ids
+from ..common.reading import Fields, read_text, shown
+from .documents import ClassFiles, ClassParts, ModelClass, class_files, number, replaced
+from .folder import ClassFolder, FolderToken
+
+STRIPS = TokenOptions(lstrip=True, rstrip=True)
+OF_PERCEIVER = ("pad", "bos", "eos", "mask", "cls", "sep")
+_ALPHABET = tuple(bytes_to_alphabet(bytes((byte,))) for byte in range(256))
+_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": False}
+# what Python takes for white space
+_BLANKS = {"type": "Split", "pattern": {"Regex": r"[\s\x{1C}-\x{1F}]+"}, "behavior": "Removed", "invert": False}
+
+
+def own_files(row: ModelClass, folder: ClassFolder) -> ClassFiles:
+    """Return the vocabulary of a class, with its added tokens; `VocabularyError` where two tokens would have an id."""
+    files = class_files(row, folder)
+    base = row.base(files, folder)
+    keys = dict(base)
+    taken = {token_id: text for text, token_id in keys.items()}
+    table = files.fields.peek("added_tokens_decoder") or {}
+    rows = {value["content"]: int(token_id) for token_id, value in table.items()}
+    for text in dict.fromkeys((*rows, *(token.text for token in files.config.tokens))):
+        token_id = rows.get(text, keys.get(text, len(keys)))
+        if taken.setdefault(token_id, text) != text or keys.setdefault(text, token_id) != token_id:
+            problem = f"the token {text!r} would have the id {token_id}, but {taken[token_id]!r} has it, or it has two"
+            files.fields.refuse(f"{problem}; expected one token for each id", "added_tokens_decoder")
+    files = replace(files, keys=keys)
+    return replace(files, config=replace(files.config, tokens=tuple(row.found(files, base))))
+
+
+def _of_bytes(files: ClassFiles, uses: tuple[str, ...]) -> dict[str, int]:
+    """Return the keys of special tokens and then of all bytes."""
+    texts = [*(files.text(use) for use in uses), *_ALPHABET]
+    keys = {text: token_id for token_id, text in enumerate(texts)}
+    if len(keys) != len(texts):
+        files.fields.refuse("two special tokens have one text, or that of a byte; expected tokens of their own")
+    return keys
+
+
+def byt5_keys(files: ClassFiles, folder: ClassFolder) -> dict[str, int]:
+    """Return the keys of ByT5."""
+    return _of_bytes(files, ("pad", "eos", "unk"))
+
+
+def perceiver_keys(files: ClassFiles, folder: ClassFolder) -> dict[str, int]:
+    """Return the keys of Perceiver."""
+    return _of_bytes(files, OF_PERCEIVER)
+
+
+def byt5(files: ClassFiles) -> ClassParts:
+    """ByT5 and Perceiver: each byte is a token."""
+    return ClassParts({"type": "BPE", "vocab": files.keys, "merges": []}, (), (_LEVEL,), _LEVEL)
+
+
+def byt5_tokens(fields: Fields) -> list[str]:
+    """Return the tokens of ByT5 for masked spans."""
+    return [f"<extra_id_{i}>" for i in range(number(fields, "extra_ids", 125))]
+
+
+def lines(files: ClassFiles, folder: ClassFolder) -> dict[str, int]:
+    """Return the lines of a vocabulary, without blanks at their ends."""
+    path = folder.path / files.row.file
+    texts = [line.strip() for line in read_text(folder.file(files.row.file)).splitlines()]
+    keys = {text: token_id for token_id, text in enumerate(texts)}
+    if len(keys) != len(texts):
+        text = next(text for place, text in enumerate(texts) if keys[text] != place)
+        raise VocabularyError(f"the token {text!r} is listed twice; expected each token once", path=path)
+    return keys
+
+
+def esm(files: ClassFiles) -> ClassParts:
+    """ESM: each token is found within words, and what is left of a word is unknown."""
+    model = {"type": "WordLevel", "vocab": files.keys, "unk_token": files.text("unk")}
+    return ClassParts(model, (), (_BLANKS,), None)
+
+
+def esm_tokens(files: ClassFiles, base: Mapping[str, int]) -> list[FolderToken]:
+    """Return the tokens of the files, and all others of the vocabulary, which are not special."""
+    known = {token.text for token in files.config.tokens}
+    others = [FolderToken(text, is_special=False) for text in base if text and text not in known]
+    return [*files.config.tokens, *others]
+
+
+def characters(files: ClassFiles, folder: ClassFolder) -> dict[str, int]:
+    """Return the keys of a vocabulary, or those of the language that the configuration names."""
+    path, language = folder.path / files.row.file, files.fields.peek("target_lang")
+    values = folder.json(files.row.file)
+    if language is not None and isinstance(values, Mapping):
+        language = files.fields.checked(language, str, "target_lang")
+        if language not in values:
+            files.fields.refuse(f"found {language!r}; expected a language of {path.name}", "target_lang")
+        values = values[language]
+    if not isinstance(values, dict):
+        raise VocabularyError(f"found {shown(values)}; expected an object of tokens and ids", path=path)
+    return check_ids(values, path=path)
+
+
+def wav2vec2(files: ClassFiles) -> ClassParts:
+    """Wav2Vec2: each character is a token, and a mark takes the place of blanks; ids of a text that repeat are one."""
+    fields, mark = files.fields, _delimiter(files)
+    if files.flag("do_lower_case", False):
+        problem = "true makes upper case of a text by rules of Python that no normalizer has, which is not supported"
+        fields.refuse(f"{problem}; expected false", "do_lower_case")
+    if fields.peek("replace_word_delimiter_char") not in (None, " "):
+        fields.refuse("another character than a blank is not supported; expected one", "replace_word_delimiter_char")
+    odd = [text for text in files.keys if (mark in text and text != mark) or (text != " " and text.isspace())]
+    if odd:
+        problem = f"decoding the token {odd[0]!r} gives blanks by rules that no decoder has, which is not supported"
+        raise VocabularyError(problem, path=Path(fields.path).with_name(files.row.file))
+    model: dict[str, Any] = {"type": "BPE", "vocab": files.keys, "merges": [], "unk_token": files.text("unk")}
+    group = {"type": "CTC", "pad_token": files.text("pad"), "word_delimiter_token": mark, "cleanup": True}
+    decoder = {"type": "Sequence", "decoders": [group, {"type": "Fuse"}, replaced(r"\A +| +\z", "", is_regex=True)]}
+    return ClassParts(model, (replaced(" ", mark),), (), decoder)
+
+
+def wav2vec2_tokens(files: ClassFiles, base: Mapping[str, int]) -> list[FolderToken]:
+    """Return the tokens of several characters, which take blanks with them if the vocabulary has them."""
+    mark = _delimiter(files)
+    known = {token.text: token for token in files.config.tokens if token.text != mark}
+    plain = {text: FolderToken(text, is_special=False) for text in base if len(text) > 1 and text != mark}
+    tokens = {**plain, **known}.values()
+    return [replace(token, options=STRIPS) if token.text in plain else token for token in tokens]
+
+
+def _delimiter(files: ClassFiles) -> str:
+    """Return the mark that takes the place of blanks."""
+    value = files.fields.peek("word_delimiter_token") if "word_delimiter_token" in files.fields else "|"
+    value = value.get("content") if isinstance(value, dict) else value
+    return files.fields.checked(value, str, "word_delimiter_token")
+
+
+#: The classes by their names without the end "Tokenizer".
+OWN_CLASSES = {
+    "ByT5": ModelClass(
+        "", {"eos": "</s>", "unk": "<unk>", "pad": "<pad>"}, byt5, ("A eos", "A eos B eos"),
+        usual=STRIPS, listed=byt5_tokens, base=byt5_keys,
+        note="ByT5Tokenizer of transformers adds no '</s>' to a text that ends with one; bbpe does",
+    ),
+    "Perceiver": ModelClass(
+        "", {use: f"[{use.upper()}]" for use in OF_PERCEIVER}, byt5,
+        ("cls A sep", "cls A sep B sep"), base=perceiver_keys,
+    ),
+    "Esm": ModelClass(
+        "vocab.txt", {"unk": "<unk>", "cls": "<cls>", "pad": "<pad>", "mask": "<mask>", "eos": "<eos>"}, esm,
+        ("cls A eos", "cls A eos B eos"), base=lines, found=esm_tokens,
+    ),
+    "Wav2Vec2CTC": ModelClass(
+        "vocab.json", {"bos": "<s>", "eos": "</s>", "unk": "<unk>", "pad": "<pad>", "word_delimiter": "|"}, wav2vec2,
+        None, base=characters, found=wav2vec2_tokens,
+    ),
+}  # fmt: skip
