@@ -148,8 +148,8 @@ def load_tokenizer(args: Namespace) -> Tokenizer:
     return load_named(args.tokenizer, args.pattern)
 
 
-def load_named(name: str, pattern: str | None = None) -> Tokenizer:
-    """Load a tokenizer as `bbpe.load`, or else by its published name or its model."""
+def load_named(name: str, pattern: str | None = None, *, has_notes: bool = True) -> Tokenizer:
+    """Load a tokenizer as `bbpe.load`, or else by its published name or its model; `has_notes`: write its notes."""
     if name == STDIN:
         raise UsageError("a tokenizer cannot be read from standard input (-); expected a file, a folder or a name")
     from bbpe.published.names import MODELS, hub_folder, name_for_model
@@ -159,7 +159,7 @@ def load_named(name: str, pattern: str | None = None) -> Tokenizer:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", bbpe.VocabularyWarning)
             found = bbpe.load(name, pattern=pattern)
-        for note in caught:
+        for note in caught if has_notes else ():
             print(f"note: {note.message}", file=sys.stderr)
         return found
     known = name if name in (*PUBLISHED, *ALIASES) else name_for_model(name)

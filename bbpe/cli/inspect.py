@@ -70,7 +70,7 @@ def _lines(value: object) -> Iterator[str]:
 
 
 def _facts(name: str, pattern: str | None) -> dict[str, object]:
-    tokenizer = load_named(name, pattern)
+    tokenizer = load_named(name, pattern, has_notes=False)  # they are among what is unusual
     spec = tokenizer.spec
     kind = formats.sniff(name) if Path(name).exists() else None
     is_own = Path(name).is_dir() and own_class(ClassFolder(Path(name))) is not None

@@ -164,7 +164,10 @@ def test_inspect_shows_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert main(["inspect", str(path)]) == 0
     shown = capsys.readouterr()
     assert "unusual          Qwen2Tokenizer (model_type in config.json) replaces" in shown.out
-    assert shown.err.startswith("note: ")
+    assert not shown.err
+    (tmp_path / "a.txt").write_text("x")
+    assert main(["encode", "-t", str(path), str(tmp_path / "a.txt")]) == 0
+    assert capsys.readouterr().err.startswith("note: ")
 
 
 def test_saving_keeps_the_ids(tmp_path: Path) -> None:
