@@ -152,7 +152,9 @@ def _has_marks(
     if model.peek("byte_fallback") is True and SPACE_MARK not in keys:
         return False
     marks = split.marks_blanks or tuple(normalizers[-1:]) == (_MARK_BLANKS,)
-    blank = next((key for key in keys if " " in key and key not in specials), None) if marks else None
+    if not marks or (isinstance(keys, KeyTable) and b" " not in b"".join([key for _, key in keys.table.pairs()])):
+        return True
+    blank = next((key for key in keys if " " in key and key not in specials), None)
     if blank is not None and ESCAPED_MARK in normalizers:
         model.refuse(f"token {blank!r} has a blank and would never be found; expected U+2581 for each blank", "vocab")
     return blank is None
