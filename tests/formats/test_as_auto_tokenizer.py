@@ -13,7 +13,7 @@ import pytest
 import bbpe
 from bbpe.errors import VocabularyError, VocabularyWarning
 from bbpe.formats.transformers.classes import CLASSES
-from bbpe.formats.transformers.names import IN_PYTHON, OTHERS
+from bbpe.formats.transformers.names import IN_PYTHON, OTHERS, OWN
 
 pytestmark = pytest.mark.full
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
@@ -26,6 +26,7 @@ TEXTS = [
     "a\u0301 \uff26\uff55\uff4c\uff4c  x", " x ",
 ]  # fmt: skip
 SPECIAL = "<s> <pad> </s> <unk> <mask> [PAD] [UNK] [CLS] [SEP] [MASK] <|endoftext|> en_XX".split()
+OTHER_CLASSES = [name for name in f"{IN_PYTHON} {OTHERS}".split() if name[0].isupper()]
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.,'\"`_\u00e9\u00ef\u00c9"
 PIECES = [*dict.fromkeys(["\u2581", "\u2581see", "see", "se", "\u2581my", "my", "\u2581dogs", "\u2581the", *LETTERS])]
 CONFIGS: list[dict[str, Any]] = [
@@ -102,7 +103,7 @@ def test_ids(tmp_path: Path, name: str, has_template: bool) -> None:
                 assert found == judge(text, add_special_tokens=special)["input_ids"], (config, text, special)
 
 
-@pytest.mark.parametrize("name", [name for name in f"{IN_PYTHON} {OTHERS}".split() if name[0].isupper()])
+@pytest.mark.parametrize("name", [name for name in OTHER_CLASSES if name not in OWN])
 def test_other_classes(tmp_path: Path, name: str) -> None:
     """A class that bbpe does not support has the ids of the file, or is refused."""
     tok = made("bytes")
