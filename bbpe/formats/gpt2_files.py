@@ -7,6 +7,7 @@ special tokens; their readers never look up whole pretokens.  GPT-2 was publishe
 
 from __future__ import annotations
 
+import errno
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -52,6 +53,7 @@ def load(path: StrPath, given: Given) -> TokenizerSpec:
     folder = given.folder_of(vocab_path)
     # before the files are read, because a class that is not supported has other ones of these names
     row = _class_row(folder) if vocab_path.name == NAMES[0][0] else None
+    check_partner(vocab_path, merges_path)
     keys = _keys(folder.opened(vocab_path))
     merges = read_merges(folder.opened(merges_path), keys)
     if row is not None:
@@ -110,6 +112,14 @@ def find(path: StrPath, names: Sequence[tuple[str, ...]]) -> tuple[Path, Path]:
                 return source.with_name(prefix + pair[0]), source.with_name(prefix + pair[1])
     expected = " or ".join(f"{vocab} next to {merges}" for vocab, merges in names)
     raise VocabularyError(f"found a file of another name; expected {expected}", path=path)
+
+
+def check_partner(one: Path, other: Path) -> None:
+    """Raise `FileNotFoundError` naming the file of a pair that does not exist, and the one that does."""
+    for there, missing in ((one, other), (other, one)):
+        if there.exists() and not missing.exists():
+            problem = f"{there.name} is read together with this file, which does not exist"
+            raise FileNotFoundError(errno.ENOENT, problem, str(missing))
 
 
 def merges_file(spec: TokenizerSpec) -> bytes:

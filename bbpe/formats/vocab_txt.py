@@ -14,7 +14,7 @@ from .common.given import Given
 from .common.key_tables import KeyTable
 from .common.keys import check_ids, keys_of
 from .common.reading import read_text
-from .gpt2_files import config_file, find, merges_file, read_merges, spec_of_files
+from .gpt2_files import check_partner, config_file, find, merges_file, read_merges, spec_of_files
 from .rows import FORMATS
 
 NAMES = FORMATS["vocab_txt"].names
@@ -30,6 +30,7 @@ def load(path: StrPath, given: Given) -> TokenizerSpec:
     whose parts or result have no id, and a single byte without a token.
     """
     vocab_path, merges_path = find(path, NAMES)
+    check_partner(vocab_path, merges_path)
     folder = given.folder_of(vocab_path)
     keys = KeyTable.of(check_ids(_parse(folder.opened(vocab_path)), path=vocab_path))
     merges = read_merges(folder.opened(merges_path), keys)

@@ -119,7 +119,7 @@ def test_a_download_that_stopped_within_a_character(tmp_path: Path) -> None:
 def test_pairs_that_are_not_there(tmp_path: Path) -> None:
     folder = write_pair(tmp_path / "pair")
     (folder / "merges.txt").unlink()
-    with pytest.raises(FileNotFoundError, match=r"merges\.txt"):
+    with pytest.raises(FileNotFoundError, match=r"vocab\.json is read together with this file.*merges\.txt"):
         formats.load(folder / "vocab.json", pattern="gpt2")
     fails(folder, "vocab.json", "expected one of", "vocab.json with merges.txt")
 
