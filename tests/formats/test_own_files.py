@@ -63,6 +63,7 @@ FOLDERS: dict[str, dict[str, Any]] = {
     "wav2vec2 without a mark": {
         **named("Wav2Vec2CTC"), "vocab.json": {"<pad>": 0, "<unk>": 1, "a": 2, "b": 3, "ab": 4},
     },
+    "mgpstr": {"config.json": {"model_type": "mgp-str"}, "vocab.json": {"[GO]": 0, "[s]": 1, "a": 2, "b": 3, " ": 4}},
     "languages": {**named("Wav2Vec2CTC", target_lang="eng"), "vocab.json": {"eng": LETTERS, "fra": LOWER}},
 }  # fmt: skip
 TEXTS = [
@@ -105,6 +106,7 @@ def ids_of(tok: bbpe.Tokenizer, *texts: str) -> list[int]:
         ("wav2vec2", "HELLO x <pad> W", [11, 5, 15, 15, 8, 4, 3, 0, 18], "HELO <unk>W"),
         ("wav2vec2 with a table", "ab b<s> |", [0, 1, 27, 1, 30, 27, 27], "ab b<s>"),
         ("wav2vec2 without a mark", "ab a", [4, 2], "aba"),
+        ("mgpstr", "ab \u00e9<[s]", [2, 3, 4, 0, 0, 1], "a b   [GO] [GO] [s]"),
         ("languages", "A B", [7, 4, 24], "A B"),
     ],
 )
@@ -199,8 +201,8 @@ def test_inspect_names_the_class(tmp_path: Path, capsys: pytest.CaptureFixture[s
 
 
 def test_every_class_has_a_folder() -> None:
-    assert {name.split()[0] for name in FOLDERS} - {"languages"} == {"byt5", "perceiver", "esm", "wav2vec2"}
-    assert len(OWN) == 4
+    assert {name.split()[0] for name in FOLDERS} - {"languages"} == {"byt5", "perceiver", "esm", "wav2vec2", "mgpstr"}
+    assert len(OWN) == 5
 
 
 @pytest.mark.full

@@ -46,7 +46,7 @@ IN_PYTHON = (
     "wav2vec2-conformer Wav2Vec2PhonemeCTC wav2vec2_phoneme XLM xlm"
 )
 #: Classes of Python that bbpe has rules for, which read files of their own, in `own_files.py`.
-OWN = ("ByT5", "Esm", "Perceiver", "Wav2Vec2CTC")
+OWN = ("ByT5", "Esm", "Mgpstr", "Perceiver", "Wav2Vec2CTC")
 #: Why others of them cannot be supported.
 WHY_NOT = {
     "Canine": "has an id for each of 1,114,112 code points, and no file of a vocabulary holds so many tokens",

@@ -1,4 +1,4 @@
-"""The documents of classes of Python, which read files of their own and no `tokenizer.json`: ByT5, ESM, Wav2Vec2.
+"""The documents of classes of Python, which read files of their own and no `tokenizer.json`, as ByT5 and Wav2Vec2.
 
 Source: the classes of HF's `transformers` 5.  These classes give their tokens the ids of `added_tokens_decoder`, and
 others the ids after the vocabulary.  They find tokens in a text as it is, the longest first.
@@ -111,6 +111,15 @@ def characters(files: ClassFiles, folder: ClassFolder) -> dict[str, int]:
     return check_ids(values, path=path)
 
 
+def _of_characters(files: ClassFiles) -> dict[str, Any]:
+    return {"type": "BPE", "vocab": files.keys, "merges": [], "unk_token": files.text("unk")}
+
+
+def mgp_str(files: ClassFiles) -> ClassParts:
+    """MGP-STR: each character is a token."""
+    return ClassParts(_of_characters(files), (), (), None)
+
+
 def wav2vec2(files: ClassFiles) -> ClassParts:
     """Wav2Vec2: each character is a token, and a mark takes the place of blanks; ids of a text that repeat are one."""
     fields, mark = files.fields, _delimiter(files)
@@ -123,10 +132,9 @@ def wav2vec2(files: ClassFiles) -> ClassParts:
     if odd:
         problem = f"decoding the token {odd[0]!r} gives blanks by rules that no decoder has, which is not supported"
         raise VocabularyError(problem, path=Path(fields.path).with_name(files.row.file))
-    model: dict[str, Any] = {"type": "BPE", "vocab": files.keys, "merges": [], "unk_token": files.text("unk")}
     group = {"type": "CTC", "pad_token": files.text("pad"), "word_delimiter_token": mark, "cleanup": True}
     decoder = {"type": "Sequence", "decoders": [group, {"type": "Fuse"}, replaced(r"\A +| +\z", "", is_regex=True)]}
-    return ClassParts(model, (replaced(" ", mark),), (), decoder)
+    return ClassParts(_of_characters(files), (replaced(" ", mark),), (), decoder)
 
 
 def wav2vec2_tokens(files: ClassFiles, base: Mapping[str, int]) -> list[FolderToken]:
@@ -163,5 +171,8 @@ OWN_CLASSES = {
     "Wav2Vec2CTC": ModelClass(
         "vocab.json", {"bos": "<s>", "eos": "</s>", "unk": "<unk>", "pad": "<pad>", "word_delimiter": "|"}, wav2vec2,
         None, base=characters, found=wav2vec2_tokens,
+    ),
+    "Mgpstr": ModelClass(
+        "vocab.json", {"bos": "[GO]", "eos": "[s]", "unk": "[GO]", "pad": "[GO]"}, mgp_str, None, base=characters,
     ),
 }  # fmt: skip
