@@ -27,13 +27,12 @@ _OWN = """
 compat.chat compat.sentencepiece compat.tokenizers
 encoding.chunks encoding.file_ids encoding.nbest encoding.places encoding.words
 formats formats.huggingface.oniguruma formats.huggingface.unigram formats.huggingface.words formats.saving
-formats.transformers.classes formats.transformers.load
+formats.transformers.classes formats.transformers.load formats.transformers.own_files formats.transformers.rebuilt
 pipeline.charsmap pipeline.compiled_normalizers pipeline.pre_tokenizer_steps pipeline.scripts
 published.names published.table
 report.trace report.view
 spec.characters spec.fingerprint spec.pickled spec.unigram
-splitting.automaton splitting.fancy_regex splitting.recogniser
-tiktoken.core
+splitting.automaton splitting.fancy_regex splitting.recogniser tiktoken.core
 """
 #: Modules that are not of this package.
 _OTHERS = """
