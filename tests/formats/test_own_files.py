@@ -136,6 +136,12 @@ def test_bytes_that_are_no_text(tmp_path: Path) -> None:
     assert loaded(write(tmp_path / "p", FOLDERS["perceiver"])).decode([201, 103]) == "\ufffda"
 
 
+def test_blanks_of_python_beside_a_token(tmp_path: Path) -> None:
+    """A difference that docs/formats.md lists: ByT5 drops U+001C there, as `str.strip` does."""
+    tok = loaded(write(tmp_path, FOLDERS["byt5"]))
+    assert ids_of(tok, "a\x1c</s> b")[:4] == [100, 31, 1, 101]
+
+
 @pytest.mark.parametrize("name", FOLDERS)
 def test_a_saved_tokenizer_json(tmp_path: Path, name: str) -> None:
     tokenizers = pytest.importorskip("tokenizers")
