@@ -134,6 +134,7 @@ cdef extern from "models/unigram/unigram.h" nogil:
         double unknown_score
         uint32_t unknown
         bint has_byte_ids, has_some_byte_ids, is_float
+        uint32_t named
         uint32_t byte_ids[256]
 
     ctypedef struct bbpe_unigram_nbest:
@@ -143,6 +144,7 @@ cdef extern from "models/unigram/unigram.h" nogil:
         size_t count
 
     bbpe_status bbpe_unigram_init(bbpe_unigram *self, const bbpe_pretoken_table *tokens, const double *scores)
+    bbpe_status bbpe_unigram_add_runs(bbpe_unigram *self, bbpe_pretoken_table *tokens)
     bbpe_status bbpe_unigram_prepare(bbpe_unigram *self)
     void bbpe_unigram_free(bbpe_unigram *self)
     bbpe_model bbpe_unigram_view(const bbpe_unigram *self)

@@ -197,11 +197,19 @@ cdef extern from "pipeline/pipeline.h" nogil:
     bbpe_status bbpe_token_search_in_turn(const bbpe_token_search *self, const uint8_t *text, size_t n, size_t most,
         size_t *at, bbpe_matches *found)
 
+    ctypedef struct bbpe_token_codes:
+        const uint8_t *opens
+        const uint8_t *closes
+        size_t opens_length, closes_length
+        const bbpe_pretoken_table *tokens
+        uint32_t unknown
+
     ctypedef struct bbpe_pipeline:
         const uint8_t *prefix
         size_t prefix_length
         bint prefix_first, finds_head, unmarks, unmarks_pretokens, replaces_invalid, fuses
         uint32_t fused
+        const bbpe_token_codes *codes
         const bbpe_normalizer *normalizer
         const bbpe_pre_tokenizer *pre_tokenizer
 

@@ -5,22 +5,31 @@ from bbpe.core.automaton cimport host_call
 from bbpe.core.c_encode cimport bbpe_encode_state, bbpe_encode_text, bbpe_encode_want
 from bbpe.core.c_models cimport bbpe_bpe_dropout
 from bbpe.core.c_pipeline cimport (
-    bbpe_pipeline, bbpe_pipeline_call, bbpe_pipeline_run, bbpe_stretch, bbpe_stretch_source, bbpe_token_search,
+    bbpe_pipeline, bbpe_pipeline_call, bbpe_pipeline_run, bbpe_stretch, bbpe_stretch_source, bbpe_token_codes,
+    bbpe_token_search,
 )
 from bbpe.core.encoder cimport Encoder
 from bbpe.core.matcher cimport Policy
 from bbpe.core.normalizer cimport Normalizer
 from bbpe.core.pre_tokenizer cimport PreTokenizer
 from bbpe.core.text_group cimport TextGroup
+from bbpe.core.token_table cimport TokenTable
 
 
 ctypedef enum result_kind:
     COUNT, LIST, ARRAY
 
 
+cdef class Codes:
+    cdef bbpe_token_codes c
+    cdef bytes opens, closes
+    cdef TokenTable tokens
+
+
 cdef class Pipeline:
     cdef bbpe_pipeline c
     cdef bytes prefix
+    cdef Codes codes
     cdef Normalizer normalizer
     cdef readonly PreTokenizer pre_tokenizer  # stub: PreTokenizer | None
 

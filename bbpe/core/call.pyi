@@ -1,4 +1,4 @@
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Self, final
 
 import numpy as np
@@ -10,6 +10,9 @@ from .encoder import Encoder
 from .matcher import Policy
 from .normalizer import Normalizer
 from .pre_tokenizer import PreTokenizer
+
+class Codes:
+    def __new__(cls, opens: bytes, closes: bytes, tokens: Mapping[int, bytes], unknown: int) -> Self: ...
 
 class Pipeline:
     pre_tokenizer: PreTokenizer | None
@@ -25,6 +28,7 @@ class Pipeline:
         normalizer: Normalizer | None = None,
         pre_tokenizer: PreTokenizer | None = None,
         fused: int | None = None,
+        codes: Codes | None = None,
     ) -> Self: ...
     def splitting(self, pre_tokenizer: PreTokenizer) -> Pipeline: ...
 

@@ -29,6 +29,7 @@ from bbpe.core.normalizer cimport Normalizer
 from bbpe.core.pre_tokenizer cimport PreTokenizer
 from bbpe.core.status cimport check, had
 from bbpe.core.text_group cimport TextGroup
+from bbpe.core.token_table cimport TokenTable
 from bbpe.core.text_view cimport text_close, text_open, text_view
 
 from bbpe.errors import SpecialTokenError
@@ -39,6 +40,19 @@ cdef enum:
     FIRST = 1 << 13  # units of text that are looked at anyway when only so many ids are wanted
 
 
+cdef class Codes:
+    """Tokens that only begin a piece of text between other tokens: from `opens` up to the first `closes`, both of which
+    are not empty.  `tokens` are those with an id, any other code becomes `unknown`."""
+
+    def __cinit__(
+        self, bytes opens not None, bytes closes not None, tokens: Mapping[int, bytes], unsigned unknown
+    ):
+        self.opens, self.closes, self.tokens = opens, closes, TokenTable(tokens)
+        self.c.opens, self.c.opens_length = <const unsigned char *><const char *>self.opens, len(opens)
+        self.c.closes, self.c.closes_length = <const unsigned char *><const char *>self.closes, len(closes)
+        self.c.tokens, self.c.unknown = &self.tokens.c.tokens, unknown
+
+
 cdef class Pipeline:
     """The steps that a tokenizer applies to each text before its model; immutable, shared by any number of threads.
 
@@ -46,12 +60,13 @@ cdef class Pipeline:
     one that begins with the first character of the text, or what it became.  `finds_head`: a rule asks for that, and the
     normalizer may drop the first character or make several of it.  `unmarks`: U+2581 becomes a blank before the prefix, with
     `unmarks_pretokens` in pretokens.  `replaces_invalid`: bytes that are not UTF-8 become U+FFFD.  `normalizer` comes before
-    all of these, and `pre_tokenizer` after the prefix.  `fused`: ids in a row that are this one become one.
+    all of these, and `pre_tokenizer` after the prefix.  `fused`: ids in a row that are this one become one.  `codes` come
+    first.
     """
     def __cinit__(
         self, *, bytes prefix not None=b"", bint prefix_first=False, bint finds_head=False, bint unmarks=False,
         bint unmarks_pretokens=False, bint replaces_invalid=False, Normalizer normalizer=None, PreTokenizer pre_tokenizer=None,
-        fused: int | None = None
+        fused: int | None = None, Codes codes=None
     ):
         self.prefix = prefix
         self.c.prefix, self.c.prefix_length = <const unsigned char *><const char *>self.prefix, len(prefix)
@@ -59,6 +74,9 @@ cdef class Pipeline:
         self.c.finds_head, self.c.replaces_invalid = finds_head, replaces_invalid
         self.c.fuses, self.c.fused = fused is not None, fused or 0
         self.normalizer, self.pre_tokenizer = normalizer, pre_tokenizer
+        self.codes = codes
+        if codes is not None:
+            self.c.codes = &codes.c
         if normalizer is not None:
             self.c.normalizer = &normalizer.c
         if pre_tokenizer is not None:
@@ -69,7 +87,8 @@ cdef class Pipeline:
         return Pipeline(
             prefix=self.prefix, prefix_first=self.c.prefix_first, finds_head=self.c.finds_head,
             unmarks=self.c.unmarks, unmarks_pretokens=self.c.unmarks_pretokens, replaces_invalid=self.c.replaces_invalid,
-            normalizer=self.normalizer, pre_tokenizer=pre_tokenizer, fused=self.c.fused if self.c.fuses else None)
+            normalizer=self.normalizer, pre_tokenizer=pre_tokenizer,
+            fused=self.c.fused if self.c.fuses else None, codes=self.codes)
 
 
 cdef class Dropout:

@@ -16,6 +16,8 @@ class CompiledUnigram(Model):
         unknown: int | None,
         byte_ids: Sequence[int] = (),
         some_byte_ids: Mapping[int, int] | None = None,
+        runs: Mapping[int, bytes] | None = None,
+        named: int | None = None,
         is_float: bool,
     ) -> Self: ...
     def best_ways(self, text: bytes, most: int) -> list[tuple[float, list[int]]]: ...

@@ -4,7 +4,7 @@ from libc.string cimport memset
 
 from bbpe.core.c_base cimport bbpe_status
 from bbpe.core.c_models cimport (
-    bbpe_unigram_free, bbpe_unigram_init, bbpe_unigram_nbest, bbpe_unigram_nbest_best, bbpe_unigram_nbest_draw,
+    bbpe_unigram_add_runs, bbpe_unigram_free, bbpe_unigram_init, bbpe_unigram_nbest, bbpe_unigram_nbest_best, bbpe_unigram_nbest_draw,
     bbpe_unigram_nbest_free, bbpe_unigram_prepare, bbpe_unigram_view,
 )
 from bbpe.core.model cimport Model
@@ -17,14 +17,16 @@ cdef class CompiledUnigram(Model):
 
     `vocab` maps ids to the bytes of what is found in texts, `scores` are theirs in the same order, float64[n].
     `unknown`: the id of characters without a token, unless there are 256 `byte_ids`, or `some_byte_ids` by
-    byte for all of a run of such characters.
+    byte for all of a run of such characters.  `runs` has ids and the bytes of other tokens that only a whole run of such
+    characters becomes.  Tokens with ids from `named` on are written as `unknown`, unless there are `byte_ids`.
     """
 
     def __cinit__(
         self, vocab: Mapping[int, bytes], const double[::1] scores not None, *, double unknown_score,
-        unknown: int | None, byte_ids: Sequence[int] = (), some_byte_ids: Mapping[int, int] | None = None, bint is_float
+        unknown: int | None, byte_ids: Sequence[int] = (), some_byte_ids: Mapping[int, int] | None = None,
+        runs: Mapping[int, bytes] | None = None, named: int | None = None, bint is_float
     ):
-        cdef TokenTable tokens = TokenTable(vocab)
+        cdef TokenTable tokens = TokenTable(vocab), others
         cdef int byte
         cdef uint32_t most = 0, token_id
         if <size_t>scores.shape[0] != tokens.c.tokens.count:
@@ -37,12 +39,18 @@ cdef class CompiledUnigram(Model):
         self.c.has_byte_ids = len(byte_ids) == 256
         for byte in range(256):
             self.c.byte_ids[byte] = byte_ids[byte] if self.c.has_byte_ids else <uint32_t>-1
-        self.c.has_some_byte_ids = bool(some_byte_ids)
+        self.c.has_some_byte_ids = not self.c.has_byte_ids and (bool(some_byte_ids) or named is not None)
+        self.c.named = <uint32_t>-1 if named is None else named
+        if self.c.has_some_byte_ids and runs:
+            others = TokenTable(runs)
+            check(bbpe_unigram_add_runs(&self.c, &others.c.tokens))
         for byte, token_id in (some_byte_ids or {}).items():
             self.c.byte_ids[byte] = token_id
             most = max(most, token_id)
         self.view = bbpe_unigram_view(&self.c)
-        self.written_count = max(max(vocab, default=0), max(byte_ids, default=0), unknown or 0, most) + 1
+        is_written = self.c.has_byte_ids or named is None
+        written = (token_id for token_id in (*vocab, *(runs or ())) if is_written or token_id < named)
+        self.written_count = max(max(written, default=0), max(byte_ids, default=0), unknown or 0, most) + 1
 
     def __dealloc__(self):
         bbpe_unigram_free(&self.c)

@@ -9,7 +9,7 @@ from ..core.ids import TokenBytes
 from ..core.stream import Forms
 from ..lazy import safe_import
 from ..pipeline.decoders import ERRORS, At, Token, divided, needs_first, needs_last, rewritten
-from ..spec.decoders import CTC, UNMARK, ByteFallback, ByteLevel, DecoderStep, Metaspace, Strip
+from ..spec.decoders import CTC, UNMARK, ByteFallback, ByteLevel, DecoderStep, Metaspace, SpecialRuns, Strip
 from ..spec.models import LongestMatchModel, Vocab
 from ..spec.rules import BYTE_KEYS, SPACE_MARK
 from ..spec.spec import TokenizerSpec, byte_tokens, other_tokens
@@ -101,7 +101,7 @@ def forms_of(spec: TokenizerSpec, keys: TokenKeys, tokens: TokenBytes) -> Forms 
             pass
         case _:
             return None
-    if ByteFallback() in steps[:-1] or any(isinstance(step, CTC) for step in steps):
+    if ByteFallback() in steps[:-1] or any(isinstance(step, CTC | SpecialRuns) for step in steps):
         return None
 
     def made(token: Token, at: At) -> bytes:

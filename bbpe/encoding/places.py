@@ -16,7 +16,7 @@ from ..pipeline.special_tokens import Matcher, Selection, SpecialTokens
 from ..spec.models import UnigramModel, WordLevelModel, WordPieceModel
 from ..spec.rules import NO_TEMPLATE
 from ..spec.spec import TokenizerSpec
-from ..spec.unigram import scored_pieces, unigram_scheme
+from ..spec.unigram import first_unnamed, runs_of, scored_pieces, unigram_scheme
 from ..text import Text, text_bytes
 from ..types import AlignedIds, Unit
 from .engine import TextEncoder, text_encoder
@@ -193,8 +193,8 @@ def _run_calls(spec: TokenizerSpec) -> RunCalls | None:
     """Return the maker of calls that find where runs of unknown characters end; `None` where their characters tell."""
     if not isinstance(spec.model, UnigramModel) or not hides_ends(spec):
         return None
-    id_count = spec.vocab_size + 256
-    plan = unigram_plan(spec, spec.model, range(spec.vocab_size, id_count))
+    plan = unigram_plan(spec, spec.model, range(spec.vocab_size, first_unnamed(spec)))
+    id_count = first_unnamed(spec) + len(spec.model.unnamed)
     return RunCalls(TextEncoder(plan, spec, id_count).splitting())
 
 
@@ -205,6 +205,8 @@ def hides_ends(spec: TokenizerSpec) -> bool:
     """
     if not isinstance(spec.model, UnigramModel) or spec.characters is None or spec.characters.byte_ids:
         return False
+    if spec.model.finds_runs or spec.model.unnamed:
+        return True
     if spec.characters.unknown in spec.vocab and not spec.model.is_float:
         return True
     pieces = [piece.decode("utf-8", "replace") for piece in scored_pieces(spec)[0].values()]
@@ -216,11 +218,18 @@ class RunCalls(PlaceCalls):
 
     def __init__(self, encoder: TextEncoder) -> None:
         spec = encoder.spec
-        lengths = np.append(token_lengths(spec), np.ones(256, np.uint32))
-        super().__init__(encoder, lengths=TokenLengths(lengths, lengths))
         assert spec.characters is not None
-        self._first_byte, self._unknown = spec.vocab_size, spec.characters.unknown
+        assert isinstance(spec.model, UnigramModel)
+        unnamed = [len(token) for token, _ in spec.model.unnamed]
+        lengths = np.concatenate((token_lengths(spec), np.ones(256, np.uint32), np.array(unnamed, np.uint32)))
+        super().__init__(encoder, lengths=TokenLengths(lengths, lengths))
+        self._first_byte, self._first_unnamed = spec.vocab_size, first_unnamed(spec)
+        self._unknown = spec.characters.unknown
         self._byte_ids = dict(spec.characters.some_byte_ids)
+        pieces = scored_pieces(spec)[0]
+        runs = runs_of(spec, pieces)
+        self._runs = {} if runs is None else {token: token_id for token_id, token in (*runs.items(), *pieces.items())}
+        self._writes_unknown = not spec.model.is_float  # where texts have that token, too
 
     def call(self, matcher: Matcher | None, trims: PlaceTrims | None) -> PlacesCall:
         """Return the call that looks for the tokens of a matcher."""
@@ -229,16 +238,27 @@ class RunCalls(PlaceCalls):
         return call
 
     def _is_unknown(self, token_id: int) -> bool:
-        return token_id >= self._first_byte or token_id == self._unknown
+        is_byte = self._first_byte <= token_id < self._first_unnamed
+        return is_byte or (self._writes_unknown and token_id == self._unknown)
+
+    def _named(self, token_id: int | None) -> int:
+        if token_id is not None and token_id < self._first_unnamed:
+            return token_id
+        assert self._unknown is not None
+        return self._unknown
 
     def joined(self, ids: list[int], places: Places, words: list[int]) -> Iterator[_IdWithPlace]:
         """Yield ids with their places, and one for each run of unknown characters within a pretoken."""
         rows = zip(ids, *places.T.tolist(), words, strict=True)
         for (is_run, word), group in groupby(rows, lambda row: (self._is_unknown(row[0]), row[3])):
             if not is_run:
-                yield from group
+                yield from ((self._named(token_id), start, end, at) for token_id, start, end, at in group)
                 continue
             run = list(group)
+            if self._runs:
+                data = bytes(token_id - self._first_byte for token_id, *_ in run)
+                yield self._named(self._runs.get(data)), run[0][1], run[-1][2], word
+                continue
             found = [self._byte_ids.get(token_id - self._first_byte) for token_id, *_ in run]
             if self._byte_ids and None not in found:
                 yield from ((token_id, *rest) for token_id, (_, *rest) in zip(found, run, strict=True))

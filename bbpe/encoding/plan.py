@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..core.bpe import CompiledBPE
-from ..core.call import Pipeline
+from ..core.call import Codes, Pipeline
 from ..core.model import Model
 from ..core.pre_tokenizer import PreTokenizer
 from ..core.word_bpe import WordBPE
@@ -27,7 +27,7 @@ from ..spec.rules import (
     Replace,
     UnicodeForm,
 )
-from ..spec.spec import TextRules, TokenizerSpec
+from ..spec.spec import TextRules, TokenizerSpec, other_tokens
 from ..splitting.patterns import PATTERNS, Pattern
 from ..splitting.scheme import Scheme
 from ..splitting.splitter import TextSplitter, compiled_steps
@@ -192,7 +192,17 @@ def _pipeline(spec: TokenizerSpec, model: Model, splitter: TextSplitter) -> Pipe
         ),
         pre_tokenizer=split,
         fused=_fused_id(spec),
+        codes=_codes(spec),
     )  # fmt: skip
+
+
+def _codes(spec: TokenizerSpec) -> Codes | None:
+    rule = spec.rules.codes
+    if rule is None:
+        return None
+    tokens, opens, closes = {**other_tokens(spec), **spec.vocab}, rule.opens.encode(), rule.closes.encode()
+    codes = ((each, token) for each, token in tokens.items() if token.startswith(opens) and token.endswith(closes))
+    return Codes(opens, closes, dict(codes), rule.unknown)
 
 
 def _split_steps(

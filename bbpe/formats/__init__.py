@@ -46,8 +46,6 @@ _SECOND_FILES = tuple(file for row in FORMATS.values() for files in row.names fo
 _WEB_PAGES = (b"<!doctype", b"<html")
 # files of folders that bbpe does not read
 _HALF = {
-    "source.spm": "source.spm is a model of Marian, whose class gives its pieces the ids of a vocab.json, which is not "
-    "supported; expected the .spm file alone, for the ids of SentencePiece",
     "unigram.json": "found the pieces of a Unigram model (unigram.json), but not how texts are normalized and split; "
     "expected the tokenizer.json that `save` of `tokenizers` writes",
 }
@@ -158,6 +156,9 @@ def written(spec: TokenizerSpec, path: StrPath, format: str | None = None) -> di
     """
     target = file_path(path)
     row = FORMATS[checked_format(format) or format_of(target)]
+    if spec.rules.codes is not None:
+        problem = "no format holds the rules of MarianTokenizer; copy the folder that the tokenizer is from"
+        raise VocabularyError(problem, path=path)
     needed = _only_in_a_model(spec, row)
     if needed:
         raise VocabularyError(f"{row.description} holds no {needed}; write a SentencePiece .model", path=path)
@@ -275,6 +276,8 @@ def _sniff_folder(folder: ClassFolder) -> tuple[str, Path]:
 
     if own_class(folder) is not None:
         return "huggingface", folder.path / CONFIG
+    if folder.has("source.spm") and class_of(folder).short == "Marian":
+        return "sentencepiece", folder.path  # the class reads no tokenizer.json
     for name, row in FORMATS.items():
         found = next((files for files in row.names if all(map(folder.has, files))), None)
         if found is not None:

@@ -134,7 +134,7 @@ FORMATS: dict[str, FormatRow] = {
         "a SentencePiece .model", "sentencepiece.model_file",
         (
             ("tokenizer.model",), ("spiece.model",), ("sentencepiece.bpe.model",), ("spm.model",),
-            ("sentencepiece.model",), ("spm_char.model",), (".model",),
+            ("sentencepiece.model",), ("spm_char.model",), ("source.spm",), (".model",),
         ),
         lazy_re(rb"\n[\x00-\xff]{1,2}\n[\x00-\xff]{1,80}\x15"), True,
         written_as="?*.model", synonyms=("spm", "model"), models=(WordLevelModel, UnigramModel), holds_rules=True,

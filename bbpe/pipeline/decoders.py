@@ -23,10 +23,11 @@ from ..spec.decoders import (
     DecoderStep,
     Fuse,
     Metaspace,
+    SpecialRuns,
     Strip,
     WordPiece,
 )
-from ..spec.rules import Replace
+from ..spec.rules import SPACE_MARK, Replace
 from ..splitting.regexes import compiled
 from ..text import alphabet_to_bytes
 
@@ -199,6 +200,40 @@ class _Runs:
         return [Token(run.decode("utf-8", ERRORS))] if run else []
 
 
+@dataclass
+class _SpecialRuns:
+    """SpecialRuns: white space at the end is held until other text follows."""
+
+    step: SpecialRuns
+    has_run: bool = False
+    has_mark: bool = False
+    has_text: bool = False
+    held: str = ""
+
+    def push(self, token: Token) -> list[Token]:
+        key, step = token.key, self.step
+        if key in step.specials:
+            self.has_run = self.has_mark = False
+            return self._trimmed(f"{key} ")
+        if key in step.controls:
+            return []
+        if step.strips and not (self.has_run or self.has_mark or key in step.kept):
+            self.has_mark = key.startswith(SPACE_MARK) and not step.squeezes
+            key = key.removeprefix(SPACE_MARK)
+        self.has_run = self.has_run or key != ""
+        return self._trimmed(key.replace(SPACE_MARK, " "))
+
+    def _trimmed(self, text: str) -> list[Token]:
+        text = self.held + text
+        text = text if self.has_text else text.lstrip()
+        kept = text.rstrip()
+        self.held, self.has_text = text[len(kept) :], self.has_text or kept != ""
+        return [Token(kept, True)] if kept else []
+
+    def finish(self) -> list[Token]:
+        return []
+
+
 # -- steps that take the parts of a text ---------------------------------------------------------------------------
 
 
@@ -343,8 +378,8 @@ class DecoderMachine:
 
 
 def _token_stage(step: DecoderStep, following: Sequence[DecoderStep]) -> _TokenStage:
-    if isinstance(step, CTC):
-        return _Different(step)
+    if isinstance(step, CTC | SpecialRuns):
+        return _Different(step) if isinstance(step, CTC) else _SpecialRuns(step)
     return _Runs() if isinstance(step, ByteFallback) and following else _Each(step)
 
 

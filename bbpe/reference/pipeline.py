@@ -20,7 +20,7 @@ from ..pipeline.special_tokens import NOTHING, Matcher, OptionMatcher
 from ..records import replace
 from ..spec.models import UnigramModel, WordLevelModel
 from ..spec.rules import AT_BLANKS, ESCAPED_MARK, SPACE_MARK, Prepend, Replace, Split, TokenOptions
-from ..spec.spec import TokenizerSpec
+from ..spec.spec import TokenizerSpec, other_tokens
 from ..text import WHITE_SPACE, Text, text_bytes
 from .normalizers import normalizer
 from .places import align
@@ -58,9 +58,21 @@ class SlowPipeline:
             if token_id is not None:
                 found.append(token_id)
                 continue
+            if (code := self._code(data[start:end])) is not None:
+                found.append(code[1])
+                start += code[0]
             for part, its_id, head in self._parts(self._decoded(data[start:end]), matcher.after, int(start == 0)):
                 found += self._ids(part, head) if its_id is None else [its_id]
         return found
+
+    def _code(self, data: bytes) -> tuple[int, int] | None:
+        """Return the length and the id of the code that a piece begins with, `None` without one."""
+        rule = self.spec.rules.codes
+        if rule is None or not data.startswith(rule.opens.encode()) or rule.closes.encode() not in data:
+            return None
+        code = data[: data.index(rule.closes.encode()) + len(rule.closes.encode())]
+        ids = {token: token_id for token_id, token in {**other_tokens(self.spec), **self.spec.vocab}.items()}
+        return len(code), ids.get(code, rule.unknown)
 
     def _decoded(self, data: bytes) -> str:
         """Decode UTF-8; bytes that are not UTF-8 become surrogates if the vocabulary has bytes, else U+FFFD."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
+from ..lazy import lazy_property
 from ..records import dataclass
 from .rules import SPACE_MARK, Charsmap, PrependScheme, Replace
 
@@ -84,8 +85,40 @@ class Blanks:
     """Each token except the first gets a blank in front, which is what HF does for `"decoder": null`."""
 
 
+@dataclass(frozen=True)
+class SpecialRuns:
+    """Tokens between special ones are a text of their own, as in SentencePiece; a blank follows a special one (Marian).
+
+    Where it `strips`, the first token of such a text loses the mark that it begins with; with `squeezes` so does each
+    further one until there is text.  The tokens `others` are none of SentencePiece's pieces and lose nothing; those of
+    `controls` are dropped.  Then marks become blanks, and the whole text loses white space at both ends.
+    """
+
+    specials: tuple[str, ...]
+    others: tuple[str, ...] = ()
+    controls: tuple[str, ...] = ()
+    strips: bool = True
+    squeezes: bool = True
+
+    @lazy_property
+    def kept(self) -> frozenset[str]:
+        """The tokens that lose nothing."""
+        return frozenset(self.others)
+
+
 DecoderStep: TypeAlias = (
-    ByteLevel | Metaspace | WordPiece | BPEDecoder | ByteFallback | Fuse | Strip | Replace | CTC | Blanks | Charsmap
+    ByteLevel
+    | Metaspace
+    | WordPiece
+    | BPEDecoder
+    | ByteFallback
+    | Fuse
+    | Strip
+    | Replace
+    | CTC
+    | Blanks
+    | Charsmap
+    | SpecialRuns
 )
 #: The step that undoes the marking of blanks.
 UNMARK = Replace(SPACE_MARK, False, " ")

@@ -58,6 +58,8 @@ def fingerprint(spec: TokenizerSpec, compiled: Model | None = None) -> str:
     turns = sorted((text, row.turn) for text, row in spec.token_options.items() if row.turn)
     if turns:
         _add(digest, "turns", repr(turns).encode())
+    if spec.rules.codes is not None:
+        _add(digest, "codes", repr(spec.rules.codes).encode())
     if spec.modelled:
         _add(digest, "modelled", repr(sorted(spec.modelled)).encode())
     return digest.hexdigest()

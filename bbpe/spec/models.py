@@ -178,11 +178,16 @@ class UnigramModel:
     rounded to float32 from the beginning of a text and the text of a byte token ("<0x0A>") is not found in texts, as in
     SentencePiece.  Otherwise sums are doubles and the text of a byte token is found, as in HF's `tokenizers`.
     `user_defined` has the ids of tokens that score by their length, as in SentencePiece.
+
+    `unnamed` has the bytes and scores of pieces without an id: each is written as the unknown token.  With `finds_runs`
+    a run of unknown characters becomes the token of its text, if there is one (Marian).
     """
 
     scores: tuple[float, ...]
     is_float: bool = True
     user_defined: tuple[int, ...] = ()
+    unnamed: tuple[tuple[bytes, float], ...] = ()
+    finds_runs: bool = False
 
     def identity(self) -> bytes:
         """Return everything that ids depend on, for the fingerprint."""
@@ -190,7 +195,9 @@ class UnigramModel:
         for token_id in self.user_defined:
             scores[token_id] = 0.0
         kind = "f" if self.is_float else "d"
-        return b"Unigram " + repr((self.is_float, self.user_defined)).encode() + array(kind, scores).tobytes()
+        own = b"Unigram " + repr((self.is_float, self.user_defined)).encode() + array(kind, scores).tobytes()
+        more = (self.unnamed, self.finds_runs)
+        return own + repr(more).encode() if any(more) else own
 
 
 #: The models other than BPE.

@@ -283,6 +283,19 @@ class TokenOptions:
 
 
 @dataclass(frozen=True)
+class LeadingCodes:
+    """Tokens that only begin a text, or a piece of it after another token, before all other rules (Marian's `>>fr<<`).
+
+    A piece that begins with `opens` and has `closes` begins with a code up to there: the token of this text, or the id
+    `unknown` if no token has it.
+    """
+
+    opens: str
+    closes: str
+    unknown: int
+
+
+@dataclass(frozen=True)
 class Template:
     """The ids that surround one text or a pair of texts.
 

@@ -18,6 +18,7 @@ from .models import LongestMatchModel, Merge, Merges, OtherModel, UnigramModel, 
 from .rules import (
     SPACE_MARK,
     Characters,
+    LeadingCodes,
     Normalizer,
     Prefix,
     PreTokenizer,
@@ -40,12 +41,13 @@ class TextRules:
     """The rules that change a text before the model.
 
     `normalizers` apply first, then `prefix` to each piece between special tokens.  If there are `pre_tokenizers`, they
-    split the text instead of the pattern.
+    split the text instead of the pattern.  `codes` come before all of these.
     """
 
     normalizers: tuple[Normalizer, ...] = ()
     prefix: Prefix | None = None
     pre_tokenizers: tuple[PreTokenizer, ...] = ()
+    codes: LeadingCodes | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from ..splitting.patterns import PATTERNS, Pattern
 from ..splitting.scheme import Scheme
 from .models import UnigramModel
 from .rules import AT_BLANKS, BYTE_KEYS, SPACE_MARK
-from .spec import TokenizerSpec, byte_tokens
+from .spec import TokenizerSpec, byte_tokens, other_tokens
 
 #: A character without a token scores this much less than the lowest token, in SentencePiece and HF's `tokenizers`.
 UNKNOWN_PENALTY = 10.0
@@ -31,8 +31,24 @@ def unigram_model(spec: TokenizerSpec, byte_ids: Sequence[int] = ()) -> core.Com
         unknown=spec.characters.unknown,
         byte_ids=[spelled[byte] for byte in range(256)] if is_whole else (),
         some_byte_ids={} if is_whole else spelled,
+        runs=runs_of(spec, pieces),
+        named=first_unnamed(spec) if spec.model.finds_runs or spec.model.unnamed else None,
         is_float=spec.model.is_float,
     )
+
+
+def first_unnamed(spec: TokenizerSpec) -> int:
+    """Return the id that the first piece without one has in a compiled model, after those of unknown bytes."""
+    return spec.vocab_size + 256
+
+
+def runs_of(spec: TokenizerSpec, pieces: Mapping[int, bytes]) -> dict[int, bytes] | None:
+    """Return the tokens that only a run of unknown characters becomes; `None` where no run becomes a token."""
+    assert isinstance(spec.model, UnigramModel)
+    if not spec.model.finds_runs:
+        return None
+    tokens = {**other_tokens(spec), **spec.vocab}
+    return {token_id: token for token_id, token in tokens.items() if token_id not in pieces}
 
 
 def scored_pieces(spec: TokenizerSpec) -> tuple[dict[int, bytes], npt.NDArray[np.float64], float]:
@@ -44,7 +60,10 @@ def scored_pieces(spec: TokenizerSpec) -> tuple[dict[int, bytes], npt.NDArray[np
     pieces = {token_id: token for token_id, token in spec.vocab.items() if token_id not in left_out}
     if not spec.model.is_float:
         pieces |= _literals(spec, spec.model)
-    return pieces, *piece_scores(spec.model, pieces)
+    scores, unknown_score = piece_scores(spec.model, pieces)
+    pieces |= dict(enumerate((token for token, _ in spec.model.unnamed), first_unnamed(spec)))
+    unnamed = np.array([score for _, score in spec.model.unnamed], np.float32)
+    return pieces, np.append(scores, unnamed.astype(np.float64)), unknown_score
 
 
 def unigram_scheme(pattern: Pattern) -> Scheme | None:
@@ -66,6 +85,7 @@ def piece_scores(model: UnigramModel, pieces: Mapping[int, bytes]) -> tuple[npt.
     found = found.astype(np.float32).astype(np.float64)
     chosen = frozenset(model.user_defined)
     normal = [score for token_id, score in zip(pieces, found.tolist(), strict=True) if token_id not in chosen]
+    normal += [score for _, score in model.unnamed]
     for number, (token_id, token) in enumerate(pieces.items()):
         if token_id in chosen:  # 0.1 for each byte in the file except the first; above 0, so the token always wins
             found[number] = float(np.float32(0.1 * (len(token.replace(b" ", SPACE_MARK.encode())) - 1)))

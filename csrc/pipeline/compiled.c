@@ -296,18 +296,29 @@ static bbpe_status next_part(bbpe_pipeline_run *self, const bbpe_pipeline_call *
     return add_part(self, call, part, next);
 }
 
+/* Add the code that a piece begins with, and leave the rest of it in the part. */
+static bbpe_status take_code(bbpe_pipeline_run *self, const bbpe_pipeline_call *call, bbpe_part *part) {
+    uint32_t id;
+    const bbpe_part piece = *part, before = {piece.text, 0, piece.at, {0}, false, 0};
+    const size_t n = bbpe_token_codes_find(call->pipeline->codes, piece.text, piece.n, &id);
+    if (n == 0) return BBPE_OK;
+    *part = (bbpe_part){piece.text + n, piece.n - n, piece.at + n, {0}, false, 0};
+    return add_stretch(self, call, &before, NO_PRETOKENS, (next_token){id, piece.at, piece.at + n, piece.text, n}, false);
+}
+
 /* Begin the next piece of the text. */
 static bbpe_status next_piece(bbpe_pipeline_run *self, const bbpe_pipeline_call *call) {
     const bbpe_token_search *search = call->tokens != NULL ? call->tokens : &NOTHING;
     bbpe_token_span span;
     bool needs_linear;
-    const bbpe_status status = bbpe_token_cursor_next(&self->tokens, search, &span, &needs_linear);
+    bbpe_status status = bbpe_token_cursor_next(&self->tokens, search, &span, &needs_linear);
     if (status != BBPE_OK) return status;
     if (needs_linear) return note_problem(self, search, BBPE_PIPELINE_NEEDS_LINEAR);
     bbpe_part part = {self->tokens.text + span.start, span.end - span.start, span.start, {0}, false, span.start == 0};
     if (call->pipeline->finds_head && part.head > 0) part.head = character_end(self, 0);
     self->is_cut = span.id == BBPE_STRETCH_NO_ID;
-    return begin_piece(self, call, part, &span);
+    if (call->pipeline->codes != NULL) status = take_code(self, call, &part);
+    return status == BBPE_OK ? begin_piece(self, call, part, &span) : status;
 }
 
 static const bbpe_part NO_PART = {NULL, 0, 0, {0}, false, 0};

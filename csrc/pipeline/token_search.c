@@ -58,6 +58,21 @@ static bool touches_word(const bbpe_token_search *search, const bbpe_token_curso
     return c != BBPE_UTF8_INVALID && (search->word_characters[c / 64] >> (c % 64) & 1);
 }
 
+size_t bbpe_token_codes_find(const bbpe_token_codes *self, const uint8_t *text, size_t n, uint32_t *id) {
+    const size_t length = self->closes_length;
+    if (n < self->opens_length + length || memcmp(text, self->opens, self->opens_length) != 0) return 0;
+    for (const uint8_t *at = text + self->opens_length, *end = text + n; (size_t)(end - at) >= length; at++) {
+        at = memchr(at, self->closes[0], (size_t)(end - at) - length + 1);
+        if (at == NULL) break;
+        if (memcmp(at, self->closes, length) != 0) continue;
+        const size_t found = (size_t)(at - text) + length;
+        const bbpe_pretoken_entry *entry = bbpe_pretoken_table_find(self->tokens, text, found);
+        *id = entry == NULL ? self->unknown : (uint32_t)entry->value;
+        return found;
+    }
+    return 0;
+}
+
 /* Each search takes the whole text between the tokens of those before it:
  *
  *     first     ------[b><cde>]---------

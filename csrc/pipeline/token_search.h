@@ -47,6 +47,17 @@ typedef struct {
     uint32_t id;
 } bbpe_token_span;
 
+/* A piece of text between tokens that begins with `opens` and has `closes` begins with a code up to there: the token of this
+ * text, or `unknown`. */
+typedef struct {
+    const uint8_t *opens, *closes;
+    size_t opens_length, closes_length; /* of one byte at least */
+    const bbpe_pretoken_table *tokens;  /* their ids are its values */
+    uint32_t unknown;
+} bbpe_token_codes;
+
+/* How long the code is that text[0..n) begins with, and its id; 0 without one. */
+size_t bbpe_token_codes_find(const bbpe_token_codes *self, const uint8_t *text, size_t n, uint32_t *id);
 /* Add the tokens of text[*at, n) to `found` as `bbpe_matcher_find` does, those of `then` too: about `most`, if `most` are
  * there.  They may be more, but `*at` is where the last one ends. */
 bbpe_status bbpe_token_search_in_turn(const bbpe_token_search *self, const uint8_t *text, size_t n, size_t most, size_t *at,

@@ -142,6 +142,7 @@ static int round_of(const alphabet *from) {
     model.unknown_score = -20;
     model.unknown = UINT32_MAX;
     model.has_byte_ids = draw(4);
+    model.named = UINT32_MAX;
     model.is_float = draw(2);
     model.has_some_byte_ids = !model.has_byte_ids && draw(2);
     for (uint32_t i = 0; i < 256; i++) model.byte_ids[i] = model.has_some_byte_ids && !draw(8) ? BBPE_UNIGRAM_NO_ID : i;

@@ -55,7 +55,6 @@ def test_the_lists() -> None:
         ("Wav2Vec2PhonemeCTC", {"vocab.json": {"<pad>": 0, "a": 1}}, "Wav2Vec2PhonemeCTCTokenizer"),
         ("Canine", {}, "CanineTokenizer"),
         ("Phobert", {"vocab.txt": "ab 9\n", "bpe.codes": "a b</w> 9\n"}, "PhobertTokenizer"),
-        ("Marian", {"source.spm": b"", "target.spm": b"", "vocab.json": {"a": 0}}, "MarianTokenizer"),
         ("T5", PAIR, "T5Tokenizer' reads spiece.model"),
     ],
 )

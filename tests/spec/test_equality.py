@@ -17,7 +17,17 @@ import bbpe
 from bbpe.spec import decoders
 from bbpe.spec.fingerprint import fingerprint
 from bbpe.spec.models import LongestMatchModel, UnigramModel, WordLevelModel, WordPieceModel
-from bbpe.spec.rules import Characters, Lowercase, Prefix, RowPadding, RowTruncation, Split, Template, TokenOptions
+from bbpe.spec.rules import (
+    Characters,
+    LeadingCodes,
+    Lowercase,
+    Prefix,
+    RowPadding,
+    RowTruncation,
+    Split,
+    Template,
+    TokenOptions,
+)
 from bbpe.spec.spec import TextRules, TokenizerSpec
 from bbpe.splitting.patterns import Pattern, get_pattern
 
@@ -98,6 +108,8 @@ CHANGES: list[tuple[TokenizerSpec, dict[str, Any]]] = [
     (UNIGRAM, {"model": UnigramModel((0.0, -1.0, -2.5, -3.0))}),
     (UNIGRAM, {"model": UnigramModel(SCORES, is_float=False)}),
     (UNIGRAM, {"model": UnigramModel(SCORES, user_defined=(3,))}),
+    (UNIGRAM, {"model": UnigramModel(SCORES, unnamed=((b"c", -1.0),))}),
+    (UNIGRAM, {"model": UnigramModel(SCORES, finds_runs=True)}),
     (replace(UNIGRAM, decoder=(decoders.Fuse(),)), {"characters": Characters((), 0, some_byte_ids=((99, 4),))}),
     (replace(BASE, added_tokens={"<m>": 301}), {"modelled": (301,)}),
     *(
@@ -111,6 +123,7 @@ CHANGES: list[tuple[TokenizerSpec, dict[str, Any]]] = [
     (BASE, {"token_options": {"<s>": TokenOptions(single_word=True)}}),
     (BASE, {"rules": TextRules((Lowercase(),))}),
     (BASE, {"rules": TextRules(prefix=Prefix(" "))}),
+    (BASE, {"rules": TextRules(codes=LeadingCodes(">>", "<<", 300))}),
     (BASE, {"rules": TextRules(pre_tokenizers=(Split("a", "Isolated"),))}),
     (BASE, {"decoder": (decoders.ByteLevel(), decoders.Strip(" ", 1, 0))}),
     (BASE, {"decoder": (decoders.Blanks(),)}),

@@ -24,6 +24,7 @@ _UNIGRAM, _BPE, _WORDS = 1, 2, 3
 _UNITS: dict[int, Unit] = {_WORDS: "word", 4: "character"}
 #: The name of a normalizer by which bbpe leaves U+2581 as it is, where SentencePiece takes it for a blank.
 _ESCAPES = "bbpe_escaped_marks"
+_OF_MARIAN = "source.spm"
 _MOST_BYTES = 1 << 26  # the largest models have 5 MB
 
 # numbers of fields: of a model, of a piece, of the spec of its trainer, and of the spec of its normalizer
@@ -58,6 +59,10 @@ def load(path: StrPath, given: Given) -> TokenizerSpec:
                 return made
         names = [file for (file,) in FORMATS["sentencepiece"].names]
         path = folder.opened(next(folder.path / file for file in names if (folder.path / file).is_file()))
+        if Path(path).name == _OF_MARIAN:
+            problem = "no file names the class MarianTokenizer, which gives pieces the ids of a vocab.json"
+            way_out = f"name it in tokenizer_config.json, or load {_OF_MARIAN} alone for the ids of SentencePiece"
+            raise VocabularyError(f"{problem}; {way_out}", path=path)
     pieces = read_model(path)
     with about(path):
         return spec_of(pieces, given, place=_place)

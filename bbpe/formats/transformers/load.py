@@ -24,6 +24,7 @@ from ..sentencepiece.piece_rows import CONTROL, USER_DEFINED
 from .classes import BERT, PIECES, WORDS, class_row
 from .documents import ClassFiles, ModelClass, class_files, document, number
 from .folder import CONFIG, ClassFolder, FolderToken
+from .marian import load_marian
 from .names import class_of, refused_class
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ def load_merges(
 
 def load_pieces(read: Callable[[StrPath], PieceModel], folder: ClassFolder, given: Given) -> TokenizerSpec | None:
     """Return the spec of the pieces that `read` returns for a file of a folder; `None` without a class."""
+    if class_of(folder).short == "Marian":
+        return load_marian(read, folder, given)
     row = class_row(folder, PIECES)
     if row is None:
         return None

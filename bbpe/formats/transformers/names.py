@@ -35,7 +35,7 @@ SUPPORTED = (
     "siglip2 SqueezeBert T5 mt5 musicgen musicgen_melody switch_transformers t5 VideoPrism videoprism Whisper whisper "
     "XGLM xglm XLMRoberta gte jina_embeddings_v3 metaclip_2 trocr xlm-roberta xmod XLNet xlnet"
 )
-#: Classes of Python: they read no tokenizer.json.
+#: Classes of Python: they read no tokenizer.json.  bbpe has rules for Marian, in `marian.py`.
 IN_PYTHON = (
     "Bartpho bartpho BertGeneration bert-generation BertJapanese bert-japanese Bertweet bertweet BioGpt biogpt "
     "BlenderbotSmall blenderbot-small ByT5 byt5 CTRL ctrl Canine canine Clvp clvp Cpm cpm CpmAnt cpmant Dia dia Esm "

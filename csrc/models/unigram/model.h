@@ -40,9 +40,11 @@ typedef struct {
     uint32_t unknown;           /* an id, or BBPE_UNIGRAM_NO_ID; not written where there are tokens of bytes */
     bool has_byte_ids;
     bool has_some_byte_ids;     /* not all: BBPE_UNIGRAM_NO_ID is that of the others */
+    uint32_t named;             /* tokens with ids from here on are written as `unknown`; only with `has_some_byte_ids` */
     bool is_float;
     bool has_words;             /* no token holds a blank after what is no white space of ASCII */
     uint32_t byte_ids[256];     /* the tokens that an unknown character is written as */
+    bbpe_trie runs;             /* ids of texts that only a run of unknown characters becomes; no slots: none */
 } bbpe_unigram;
 
 /* The end of the best path to a node, with either kind of sum.  `last` is a token's number or BBPE_UNIGRAM_UNKNOWN, and
@@ -64,6 +66,8 @@ typedef struct {
 /* Of `tokens`, whose values are ids, and their scores in the same order, which are finite.  The caller sets the fields
  * from `unknown_score` on.  BBPE_TOO_LARGE when there are more tokens than a trie can hold. */
 bbpe_status bbpe_unigram_init(bbpe_unigram *self, const bbpe_pretoken_table *tokens, const double *scores);
+/* Let runs of unknown characters that are texts of `tokens`, whose values are ids, become these; `has_some_byte_ids` is set. */
+bbpe_status bbpe_unigram_add_runs(bbpe_unigram *self, bbpe_pretoken_table *tokens);
 /* Make the tables that make encoding faster, but not n-best or learning: without them ids are the same. */
 bbpe_status bbpe_unigram_prepare(bbpe_unigram *self);
 void bbpe_unigram_free(bbpe_unigram *self);
@@ -85,8 +89,8 @@ BBPE_INLINE uint32_t *bbpe_unigram_put_back(const bbpe_unigram *self, uint32_t t
  * none, bbpe_unigram_spell follows when all is written. */
 uint32_t *bbpe_unigram_put_in_order(const bbpe_unigram *self, uint32_t *first, uint32_t *end, bool after_unknown);
 
-/* Write the runs of bytes that are unknown as the token of this text, as those of the bytes, or as one unknown, and return
- * the end of the ids. */
+/* Write the runs of bytes that are unknown as the token of this text, as those of the bytes, or as one unknown, and tokens
+ * without an id of their own as the unknown one; return the end of the ids. */
 uint32_t *bbpe_unigram_spell(const bbpe_unigram *self, uint32_t *first, uint32_t *end);
 
 /* As the encoder sees it.  It cuts nothing: with `is_float` ids depend on where a text begins. */

@@ -43,6 +43,17 @@ bbpe_status bbpe_unigram_init(bbpe_unigram *self, const bbpe_pretoken_table *tok
     return status;
 }
 
+bbpe_status bbpe_unigram_add_runs(bbpe_unigram *self, bbpe_pretoken_table *tokens) {
+    const uint64_t flag = (uint64_t)1 << 32;
+    uint64_t most = 0;
+    BBPE_ASSERT(self->runs.slots == NULL && self->has_some_byte_ids);
+    for (size_t i = 0; i < tokens->count; i++) {
+        if (tokens->entries[i].value > most) most = tokens->entries[i].value;
+        tokens->entries[i].value |= flag;
+    }
+    return bbpe_trie_init(&self->runs, tokens, flag, (size_t)most + 1);
+}
+
 bbpe_status bbpe_unigram_prepare(bbpe_unigram *self) {
     const bbpe_status status = bbpe_steps_init(&self->steps, &self->tokens);
     if (status != BBPE_OK || self->steps.slots == NULL) return status;
@@ -57,6 +68,7 @@ bbpe_status bbpe_unigram_prepare(bbpe_unigram *self) {
 void bbpe_unigram_free(bbpe_unigram *self) {
     bbpe_pretoken_table_free(&self->tokens);
     bbpe_trie_free(&self->trie);
+    bbpe_trie_free(&self->runs);
     bbpe_memory_free(self->pieces);
     bbpe_steps_free(&self->steps);
     memset(self, 0, sizeof *self);
@@ -135,15 +147,27 @@ uint32_t *bbpe_unigram_put_in_order(const bbpe_unigram *self, uint32_t *first, u
     return out;
 }
 
+/* The id that a trie has for a run of unknown bytes, or BBPE_TRIE_NONE. */
+static uint32_t find_run(const bbpe_trie *trie, const uint32_t *run, const uint32_t *stop) {
+    uint64_t slot = trie->slots[0];
+    for (; run < stop; run++) {
+        slot = trie->slots[bbpe_trie_base(slot) ^ (*run & 0xFF)];
+        if ((slot & LABEL) != (*run & 0xFF)) return BBPE_TRIE_NONE;
+    }
+    return bbpe_trie_id(slot);
+}
+
 /* The id of a token that is a run of unknown bytes, or BBPE_UNIGRAM_NO_ID. */
 static uint32_t token_of_run(const bbpe_unigram *self, const uint32_t *run, const uint32_t *stop) {
-    uint64_t slot = self->trie.slots[0];
-    for (; run < stop; run++) {
-        slot = self->trie.slots[bbpe_trie_base(slot) ^ (*run & 0xFF)];
-        if ((slot & (2 * BBPE_TRIE_EMPTY - 1)) != (*run & 0xFF)) return BBPE_UNIGRAM_NO_ID;
-    }
-    return bbpe_trie_id(slot) == BBPE_TRIE_NONE ? BBPE_UNIGRAM_NO_ID : self->pieces[bbpe_trie_id(slot)].id;
+    uint32_t found = find_run(&self->trie, run, stop);
+    if (found != BBPE_TRIE_NONE) return self->pieces[found].id;
+    if (self->runs.slots == NULL) return BBPE_UNIGRAM_NO_ID;
+    found = find_run(&self->runs, run, stop);
+    return found == BBPE_TRIE_NONE ? BBPE_UNIGRAM_NO_ID : found;
 }
+
+/* The id that is written for a token. */
+BBPE_INLINE uint32_t named_id(const bbpe_unigram *self, uint32_t id) { return id < self->named ? id : self->unknown; }
 
 uint32_t *bbpe_unigram_spell(const bbpe_unigram *self, uint32_t *first, uint32_t *end) {
     uint32_t *out = first;
@@ -153,8 +177,8 @@ uint32_t *bbpe_unigram_spell(const bbpe_unigram *self, uint32_t *first, uint32_t
         uint32_t token;
         for (stop = id; stop < end && *stop >= BBPE_UNIGRAM_BYTE; stop++)
             is_spelled = is_spelled && self->byte_ids[*stop & 0xFF] != BBPE_UNIGRAM_NO_ID;
-        if (stop == id) *out++ = *stop++;
-        else if ((token = token_of_run(self, id, stop)) != BBPE_UNIGRAM_NO_ID) *out++ = token;
+        if (stop == id) *out++ = named_id(self, *stop++);
+        else if ((token = token_of_run(self, id, stop)) != BBPE_UNIGRAM_NO_ID) *out++ = named_id(self, token);
         else if (is_spelled) for (; id < stop; id++) *out++ = self->byte_ids[*id & 0xFF];
         else if (self->unknown != BBPE_UNIGRAM_NO_ID) *out++ = self->unknown;
     }
