@@ -229,6 +229,8 @@ class _Tracer:
         scores, unknown = piece_scores(model, pieces)
         rows = zip(pieces.items(), scores.tolist(), strict=True)
         known = {token: (token_id, score) for (token_id, token), score in rows if token}
+        if model.unnamed and self.spec.characters is not None and self.spec.characters.unknown is not None:
+            known |= {token: (self.spec.characters.unknown, score) for token, score in model.unnamed}
         return known, unknown, max(map(len, known))
 
     def _edges(self, pretoken: bytes, ids: tuple[int, ...], model: UnigramModel) -> Iterator[Edge]:

@@ -89,7 +89,10 @@ def _main_files(folder: Path) -> list[Path]:
     for row in FORMATS.values():
         found = [files for files in row.names if all((folder / name).is_file() for name in files)]
         if found:
-            return [folder / name for files in found for name in files]
+            names = [name for files in found for name in files]
+            # the class Marian takes ids from another file
+            names += ["vocab.json"] if "source.spm" in names and (folder / "vocab.json").is_file() else []
+            return [folder / name for name in names]
     return []
 
 

@@ -90,9 +90,9 @@ def check_as_judge(folder: Path, texts: list[str]) -> None:
         for skips in (False, True):
             found = tok.decode(ids, skip_special_tokens=skips)
             assert found == hf.decode(ids, skip_special_tokens=skips, clean_up_tokenization_spaces=False), text
-    draw = random.Random(5)
+    draw, every = random.Random(5), sorted(hf.get_vocab().values())
     for _ in range(400):
-        ids = [draw.randrange(len(hf)) for _ in range(draw.randrange(1, 9))]
+        ids = [draw.choice(every) for _ in range(draw.randrange(1, 9))]
         assert tok.decode(ids) == hf.decode(ids, clean_up_tokenization_spaces=False), ids
 
 
@@ -161,14 +161,40 @@ def test_the_type_of_the_model_stands_for_the_class(tmp_path: Path) -> None:
     ).encode("see my dogs")
 
 
-def test_added_tokens(tmp_path: Path) -> None:
+ROW = {"lstrip": False, "rstrip": False, "single_word": False, "normalized": False}
+
+
+@pytest.mark.parametrize(
+    ("config", "files", "ids", "decoded"),
+    [
+        (
+            {
+                "added_tokens_decoder": {
+                    "0": {"content": "</s>", **ROW, "special": True}, "53": {"content": "<q>", **ROW, "special": False},
+                },
+                "additional_special_tokens": ["<x>"],
+            },
+            {}, [7, 53, 47, 4, 54, 7, 0], "in<q>>>fr<< the<x> in</s>",
+        ),
+        (
+            {"added_tokens_decoder": {"58": {"content": "<q>", **ROW, "special": True}}, "eos_token": "<x>"},
+            {}, [7, 58, 47, 4, 54, 7, 54], "in<q>>>fr<< the<x> in<x>",
+        ),
+        ({}, {"added_tokens.json": {"<q>": 56, "<x>": 54}}, [7, 56, 47, 4, 54, 7, 0], "in<q>>>fr<< the<x> in</s>"),
+        ({"extra_special_tokens": {"a": "<q>"}}, {}, [7, 53, 47, 4, 38, 1, 39, 2, 0], "in<q> >>fr<< the<<unk> >in</s>"),
+    ],
+)  # fmt: skip
+def test_added_tokens(
+    tmp_path: Path, config: dict[str, Any], files: dict[str, Any], ids: list[int], decoded: str
+) -> None:
     """A file may give a token an id; others follow the vocabulary."""
-    row = {"content": "<q>", "lstrip": False, "rstrip": False, "single_word": False, "normalized": False}
-    rows = {"0": {**row, "content": "</s>", "special": True}, str(len(KEYS)): {**row, "special": False}}
-    folder = small(tmp_path, added_tokens_decoder=rows, additional_special_tokens=["<x>"])
-    tok = bbpe.load(folder)
-    assert encoded(tok, "in<q>>>fr<<the<x>in") == [7, len(KEYS), 47, 4, len(KEYS) + 1, 7, 0]
-    assert tok.decode([7, len(KEYS), 4, len(KEYS) + 1, 7]) == "in<q> the<x> in"
+    folder = small(tmp_path, **config)
+    for name, value in files.items():
+        (folder / name).write_text(json.dumps(value), "utf-8")
+    tok, text = bbpe.load(folder), "in<q>>>fr<<the<x>in"
+    assert encoded(tok, text) == ids
+    assert tok.decode(ids) == decoded
+    check_as_judge(folder, [text, *TEXTS])
 
 
 @pytest.mark.parametrize(
@@ -205,8 +231,23 @@ def test_other_refused_files(tmp_path: Path) -> None:
         bbpe.load(folder)
 
 
+def test_finished_tables(tmp_path: Path) -> None:
+    """Their key covers the ids, too."""
+    keys = {key: number for number, key in enumerate([*KEYS, *(f"{number:099}" for number in range(2000))])}
+    folder = fill(tmp_path / "m", model("?<unk> <s> </s>"), keys, {})
+    cache = tmp_path / "tables"
+    made, stored = bbpe.load(folder, cache=cache), bbpe.load(folder, cache=cache)
+    assert len([*cache.iterdir()]) == 1
+    assert stored == made
+    assert [stored.encode(text) for text in TEXTS] == [made.encode(text) for text in TEXTS]
+    fill(folder, model("?<unk> <s> </s>"), {**keys, "▁in": keys["▁the"], "▁the": keys["▁in"]}, {})
+    assert bbpe.load(folder, cache=cache).encode("see in the") != made.encode("see in the")
+
+
 def test_no_format_holds_it(tmp_path: Path) -> None:
     tok = bbpe.load(small(tmp_path))
+    with pytest.raises(VocabularyError, match=r"other ids than a SentencePiece model; load source\.spm alone"):
+        tok.as_sentencepiece()
     for name in ("tokenizer.json", "a.model", "a.gguf"):
         with pytest.raises(VocabularyError, match="no format holds the rules of MarianTokenizer; copy the folder"):
             tok.save(tmp_path / name)

@@ -142,3 +142,15 @@ def test_the_cases_have_all_kinds_of_classes() -> None:
     kinds = {kind for _, kind, *_ in cases()}
     assert {"T5Tokenizer", "LlamaTokenizer", "GPT2Tokenizer", "BertTokenizer"} <= kinds
     assert class_folders.KEPT.exists()
+
+
+def test_a_folder_of_marian(tmp_path: Path) -> None:
+    """The class opens target.spm too, but decodes by source.spm."""
+    pytest.importorskip("sentencepiece.sentencepiece_model_pb2")
+    for name in ("source.spm", "target.spm"):
+        (tmp_path / name).write_bytes(class_folders.model("?<unk> <s> </s>"))
+    (tmp_path / "vocab.json").write_text('{"<unk>": 0, "</s>": 1, "in": 2}', "utf-8")
+    (tmp_path / "config.json").write_text('{"model_type": "marian"}', "utf-8")
+    (tmp_path / "tokenizer_config.json").write_text("{}", "utf-8")
+    found = opened_once(tmp_path)
+    assert set(found) == {"source.spm", "vocab.json", "config.json", "tokenizer_config.json"}

@@ -43,6 +43,9 @@ class SpModel:
             raise VocabularyError(
                 "the symbols of the vocabulary are not characters with U+2581 for blanks, which SentencePiece needs"
             )
+        if spec.rules.codes is not None:
+            problem = "MarianTokenizer gives pieces other ids than a SentencePiece model"
+            raise VocabularyError(f"{problem}; load source.spm alone for those of SentencePiece")
         self.tokenizer, self._characters = tokenizer, spec.characters
         last = spec.decoder[-1]
         self._denormalizer = last.data if isinstance(last, Charsmap) else b""

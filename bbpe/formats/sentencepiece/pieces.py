@@ -386,7 +386,8 @@ def _rules_of(
     expected += [_MARK] if characters.marks_blanks else []
     words = _WORDS if characters.marks_blanks else _WORDS_AT_MARKS
     plain = words if isinstance(spec.model, WordLevelModel) else PATTERNS["none"]
-    others = spec.rules.prefix or spec.rules.pre_tokenizers or spec.pattern != plain or spec.whole_pretokens
+    more = spec.rules.prefix or spec.rules.pre_tokenizers or spec.rules.codes
+    others = more or spec.pattern != plain or spec.whole_pretokens
     options = {spec.token_options.get(text) for text in spec.added_tokens} | {
         spec.token_options.get(text, AS_SYMBOL) for text in spec.special_tokens
     }

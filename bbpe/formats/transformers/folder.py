@@ -22,11 +22,11 @@ from ...spec.rules import Prefix, Template, TokenOptions
 from ...spec.spec import MAX_ID, TokenizerSpec, other_tokens, without_specials
 from ..common.reading import Fields, read_file, read_json, shown
 
-CONFIG, _MAP, _ADDED, MODEL = "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "config.json"
+CONFIG, _MAP, ADDED, MODEL = "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "config.json"
 #: The field that names the class of a tokenizer.
 CLASS = "tokenizer_class"
 #: Files that do not define the vocabulary and are saved unchanged.
-OTHER_FILES = (CONFIG, _MAP, _ADDED, "chat_template.jinja", "chat_template.json", "generation_config.json")
+OTHER_FILES = (CONFIG, _MAP, ADDED, "chat_template.jinja", "chat_template.json", "generation_config.json")
 #: The folder of further chat templates, which are saved unchanged too.
 TEMPLATES = "additional_chat_templates"
 #: What a folder has of these if its vocabulary is not all that it says.
@@ -173,7 +173,7 @@ class ClassFolder:
         named = {token.text for token in found.values()}
         if is_older:
             known = {*named, *(token.text for token in listed if token.is_special)}
-            tokens += _numbered(self._object(_ADDED), known)
+            tokens += _numbered(self._object(ADDED), known)
         tokens = [replace(token, is_special=token.is_special or token.text in named) for token in tokens]
         known = {token.text for token in tokens}
         tokens += [token for token in dict.fromkeys(found.values()) if token.text not in known]

@@ -7,7 +7,7 @@ pieces of `target.spm` as well.  A code such as `>>fr<<` begins a text.  Decodin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from ...errors import VocabularyError
@@ -16,12 +16,12 @@ from ...records import replace
 from ...spec.decoders import SpecialRuns
 from ...spec.models import UnigramModel
 from ...spec.rules import SPACE_MARK, Characters, LeadingCodes, RowPadding, Template
-from ...spec.spec import MAX_ID, TokenizerSpec, make_spec
+from ...spec.spec import TokenizerSpec, make_spec
 from ..common.given import Given
-from ..common.reading import Fields, about
+from ..common.reading import Fields, about, shown, well_formed
 from ..sentencepiece.piece_rows import CONTROL, NORMAL, UNKNOWN, USER_DEFINED
 from ..sentencepiece.pieces import spec_of
-from .folder import CONFIG, ClassFolder, FolderConfig, FolderToken
+from .folder import ADDED, CONFIG, ClassFolder, FolderConfig, FolderToken
 
 if TYPE_CHECKING:
     from ..sentencepiece.pieces import PieceModel
@@ -50,7 +50,7 @@ def load_marian(read: Callable[[StrPath], PieceModel], folder: ClassFolder, give
             problem = "the model is not of the kind that OPUS-MT has, which is Unigram without byte_fallback"
             raise VocabularyError(f"{problem}; only that is supported in a folder of Marian")
         own = spec_of(model, given, place=lambda token_id: f"piece {token_id}")
-    spec = _spec(own, model, keys, ids, config, given)
+    spec = _spec(own, model, keys, ids, _specials(config, fields), config, given)
     return replace(spec, files=folder.other_files(), names=config.names, padding=_padding(config, ids, fields))
 
 
@@ -64,10 +64,13 @@ def _check_fields(fields: Fields) -> None:
 
 def _keys(folder: ClassFolder) -> dict[str, int]:
     """Return the pieces and ids of vocab.json."""
-    fields = Fields(folder.json(VOCAB), path=folder.path / VOCAB, place="")
-    keys = {text: fields.take_int(text, 0, MAX_ID) for text in fields.names()}
+    keys, path = folder.json(VOCAB), folder.path / VOCAB
+    if not isinstance(keys, dict) or not set(map(type, keys.values())) <= {int}:
+        raise VocabularyError(f"found {shown(keys)}; expected an object of pieces and their ids", path=path)
     if sorted(keys.values()) != list(range(len(keys))):
-        raise VocabularyError("ids have gaps or are used twice; expected 0, 1, 2, ...", path=folder.path / VOCAB)
+        raise VocabularyError("ids have gaps or are used twice; expected 0, 1, 2, ...", path=path)
+    if not all(map(well_formed, keys)):
+        raise VocabularyError("a piece holds half a surrogate pair; expected Unicode text", path=path)
     return keys
 
 
@@ -77,8 +80,8 @@ def _added_ids(folder: ClassFolder, config: FolderConfig, keys: Mapping[str, int
     unknown = config.uses.get("unk_token")
     if unknown not in keys:
         fields.refuse(f"{VOCAB} has no token {unknown!r}; expected one for unknown pieces", "unk_token")
-    rows = fields.peek("added_tokens_decoder") or {}
-    given = {row["content"]: int(token_id) for token_id, row in rows.items()}
+    rows = fields.peek("added_tokens_decoder")
+    given = folder.json(ADDED) if rows is None else {row["content"]: int(key) for key, row in rows.items()}
     ids: dict[str, int] = {}
     for token in config.tokens:
         option = next((name for name in _OPTIONS if getattr(token.options, name)), None)
@@ -92,9 +95,17 @@ def _added_ids(folder: ClassFolder, config: FolderConfig, keys: Mapping[str, int
     return ids
 
 
+def _specials(config: FolderConfig, fields: Fields) -> list[str]:
+    """Return the special tokens: a row of `added_tokens_decoder` alone makes none for this class."""
+    lists = [fields.peek(name) for name in ("additional_special_tokens", "extra_special_tokens")]
+    listed = [each for value in lists if isinstance(value, list) for each in value]
+    named = {*config.uses.values(), *(each["content"] if isinstance(each, dict) else each for each in listed)}
+    return [token.text for token in config.tokens if token.is_special and (token.is_named or token.text in named)]
+
+
 def _spec(
-    own: TokenizerSpec, model: PieceModel, keys: Mapping[str, int], ids: Mapping[str, int], config: FolderConfig,
-    given: Given,
+    own: TokenizerSpec, model: PieceModel, keys: Mapping[str, int], ids: Mapping[str, int],
+    specials: Iterable[str], config: FolderConfig, given: Given,
 ) -> TokenizerSpec:  # fmt: skip
     """Return the spec of pieces, `own` by their own ids, with the ids of `keys` and of added tokens."""
     assert own.characters is not None
@@ -117,7 +128,7 @@ def _spec(
         else:
             unnamed.append((own.vocab[piece_id], score))
     unknown = ids[config.uses["unk_token"]]
-    special = {token.text: ids[token.text] for token in config.tokens if token.is_special}
+    special = {text: ids[text] for text in specials}
     return make_spec(
         tokens,
         None,

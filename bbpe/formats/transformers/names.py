@@ -98,6 +98,12 @@ _READ_AS_IT_IS = frozenset(("Parakeet", "Realm", "RetriBert"))
 MISTRAL = frozenset(
     "ministral ministral3 mistral mistral3 mistral_large4 mixtral pixtral voxtral voxtral_realtime".split()
 )
+#: The reasons why classes are not supported that users ask for.
+_REASONS = dict.fromkeys(
+    ("Bertweet", "Phobert"),
+    "is not supported: merges of bpe.codes make symbols that vocab.txt lacks, the class writes each of them as the "
+    "unknown token, and bbpe needs an id for each",
+)
 #: Types whose class counts whatever other class a file names.
 _OVERRIDING = frozenset("hyperclovax_vision_v2 qwen2 qwen3_5 qwen3_5_moe qwen3_5_moe_text qwen4_exp siglip2".split())
 
@@ -201,4 +207,6 @@ def refused_class(folder: ClassFolder, problem: str) -> VocabularyError:
     """Return the error about the class of a folder."""
     found = class_of(folder)
     name, file, field = found if found.name else (*folder.stated[:2], CLASS)
+    if found.short in _REASONS:
+        problem = problem.replace("is not supported", _REASONS[found.short])
     return VocabularyError(f"the class {name!r} {problem}", path=folder.path / file, place=field)
