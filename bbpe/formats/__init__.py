@@ -272,7 +272,7 @@ def _sniff_folder(folder: ClassFolder) -> tuple[str, Path]:
     A class that reads files of its own makes a tokenizer.json of them; the path is then that of its configuration.
     """
     safe_import("bbpe.formats.transformers.names")
-    from .transformers.names import WHY_NOT, class_of, own_class, refused_class
+    from .transformers.names import class_of, own_class, refused_class
 
     if own_class(folder) is not None:
         return "huggingface", folder.path / CONFIG
@@ -291,8 +291,7 @@ def _sniff_folder(folder: ClassFolder) -> tuple[str, Path]:
     if len(ranks) == 1:
         return _ranks(folder, ranks[0].name)
     if class_of(folder).name:
-        problem = WHY_NOT.get(class_of(folder).short, "is not supported, or the files that it reads are missing")
-        raise refused_class(folder, problem)
+        raise refused_class(folder, "is not supported, or the files that it reads are missing")
     for file, problem in _HALF.items():
         if folder.has(file):
             raise VocabularyError(problem, path=folder.path)

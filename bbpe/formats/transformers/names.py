@@ -49,9 +49,14 @@ IN_PYTHON = (
 OWN = ("ByT5", "Esm", "Mgpstr", "Perceiver", "Wav2Vec2CTC")
 #: Why others of them cannot be supported.
 WHY_NOT = {
-    "Canine": "has an id for each of 1,114,112 code points, and no file of a vocabulary holds so many tokens",
-    "Dia": "gives the bytes 0, 1 and 2 the ids of its special tokens, so ids do not define texts",
-    "MyT5": "rewrites bytes by tables of morphemes, which no rule of a tokenizer.json does",
+    "Canine": "it has an id for each of 1,114,112 code points, and no file of a vocabulary holds so many tokens",
+    "Dia": "it gives the bytes 0, 1 and 2 the ids of its special tokens, so ids do not define texts",
+    "MyT5": "it rewrites bytes by tables of morphemes, which no rule of a tokenizer.json does",
+    **dict.fromkeys(
+        ("Bertweet", "Phobert"),
+        "merges of bpe.codes make symbols that vocab.txt lacks, the class writes each of them as the unknown token, "
+        "and bbpe needs an id for each",
+    ),
 }
 #: Other classes with rules of their own.
 OTHERS = (
@@ -97,12 +102,6 @@ _READ_AS_IT_IS = frozenset(("Parakeet", "Realm", "RetriBert"))
 #: Types for which `transformers` reads a tekken.json by `mistral-common`.
 MISTRAL = frozenset(
     "ministral ministral3 mistral mistral3 mistral_large4 mixtral pixtral voxtral voxtral_realtime".split()
-)
-#: The reasons why classes are not supported that users ask for.
-_REASONS = dict.fromkeys(
-    ("Bertweet", "Phobert"),
-    "is not supported: merges of bpe.codes make symbols that vocab.txt lacks, the class writes each of them as the "
-    "unknown token, and bbpe needs an id for each",
 )
 #: Types whose class counts whatever other class a file names.
 _OVERRIDING = frozenset("hyperclovax_vision_v2 qwen2 qwen3_5 qwen3_5_moe qwen3_5_moe_text qwen4_exp siglip2".split())
@@ -207,6 +206,6 @@ def refused_class(folder: ClassFolder, problem: str) -> VocabularyError:
     """Return the error about the class of a folder."""
     found = class_of(folder)
     name, file, field = found if found.name else (*folder.stated[:2], CLASS)
-    if found.short in _REASONS:
-        problem = problem.replace("is not supported", _REASONS[found.short])
+    if found.short in WHY_NOT and problem.startswith("is not supported"):
+        problem = f"is not supported: {WHY_NOT[found.short]}"
     return VocabularyError(f"the class {name!r} {problem}", path=folder.path / file, place=field)
