@@ -45,7 +45,8 @@ BBPE_INLINE bool bbpe_pipeline_call_is_plain(const bbpe_pipeline_call *self) {
     const bbpe_pipeline *rules = self->pipeline;
     return self->tokens == NULL && self->normalized == NULL && self->refused == NULL && self->before_count == 0
            && self->after_count == 0 && rules->prefix_length == 0 && !rules->unmarks && !rules->unmarks_pretokens
-           && !rules->replaces_invalid && !rules->fuses && rules->codes == NULL && rules->normalizer == NULL && rules->pre_tokenizer == NULL;
+           && !rules->replaces_invalid && !rules->fuses && rules->codes == NULL && rules->normalizer == NULL
+           && rules->pre_tokenizer == NULL;
 }
 
 /* Why a run has stopped in a text: the caller solves it, and the run goes on. */
