@@ -80,6 +80,21 @@ cdef class CompiledUnigram(Model):
         return taken(&ways, status)[0][1], state
 
 
+cdef class UnknownBytes(Model):
+    """A model with the tables of another one, which gives each byte of an unknown character an id of 256 `byte_ids`.
+
+    `is_whole`: in every text, else of runs that are no token.  All ids are less than `id_count`.
+    """
+
+    def __cinit__(self, CompiledUnigram model not None, byte_ids: Sequence[int], bint is_whole, uint32_t id_count):
+        cdef int byte
+        self.owner, self.c = model, model.c
+        self.c.has_byte_ids, self.c.has_some_byte_ids = is_whole, not is_whole
+        for byte in range(256):
+            self.c.byte_ids[byte] = byte_ids[byte]
+        self.view, self.written_count = bbpe_unigram_view(&self.c), id_count
+
+
 cdef taken(bbpe_unigram_nbest *ways, bbpe_status status):
     """Return the ways that C has found, and free them."""
     cdef size_t i, k, start = 0

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from ..core.places import PlacesCall, PlaceTrims, TokenLengths, map_places
 from ..core.split import Splitter
+from ..core.unigram import CompiledUnigram
 from ..core.word_bpe import WordBPE
 from ..core.wordpiece import WordPiece
 from ..errors import VocabularyError
@@ -16,7 +17,7 @@ from ..pipeline.special_tokens import Matcher, Selection, SpecialTokens
 from ..spec.models import UnigramModel, WordLevelModel, WordPieceModel
 from ..spec.rules import NO_TEMPLATE
 from ..spec.spec import TokenizerSpec
-from ..spec.unigram import first_unnamed, runs_of, scored_pieces, unigram_scheme
+from ..spec.unigram import first_unnamed, runs_of, scored_pieces, unigram_scheme, with_unknown_bytes
 from ..text import Text, text_bytes
 from ..types import AlignedIds, Unit
 from .engine import TextEncoder, text_encoder
@@ -122,7 +123,7 @@ def _place_calls(encoder: TextEncoder) -> PlaceCalls | None:
     spec, model = encoder.spec, encoder.encoder.model
     if isinstance(spec.model, WordLevelModel) and spec.model.fuses:
         return None
-    if (runs := _run_calls(spec)) is not None:
+    if (runs := _run_calls(encoder)) is not None:
         return runs
     if isinstance(model, WordPiece) and model.is_bert and _begins_no_word(spec.model):
         return PlaceCalls(encoder.copy(), lambda: PlaceCalls(text_encoder(spec, is_fused=False)))
@@ -134,7 +135,7 @@ def _word_calls(encoder: TextEncoder) -> PlaceCalls | None:
     spec = encoder.spec
     if isinstance(spec.model, WordLevelModel) and spec.model.fuses:
         return None
-    if (runs := _run_calls(spec)) is not None:
+    if (runs := _run_calls(encoder)) is not None:
         return runs
     if isinstance(encoder.encoder.model, WordPiece | WordBPE) or simplified(spec) != spec:
         encoder = text_encoder(spec, is_fused=False)
@@ -189,11 +190,12 @@ class PlaceCalls:
 # get an id each here, and a run of them becomes one id when its place is known.
 
 
-def _run_calls(spec: TokenizerSpec) -> RunCalls | None:
+def _run_calls(encoder: TextEncoder) -> RunCalls | None:
     """Return the maker of calls that find where runs of unknown characters end; `None` where their characters tell."""
-    if not isinstance(spec.model, UnigramModel) or not hides_ends(spec):
+    spec, model = encoder.spec, encoder.encoder.model
+    if not isinstance(spec.model, UnigramModel) or not isinstance(model, CompiledUnigram) or not hides_ends(spec):
         return None
-    plan = unigram_plan(spec, spec.model, range(spec.vocab_size, first_unnamed(spec)))
+    plan = unigram_plan(spec, spec.model, with_unknown_bytes(spec, model))
     id_count = first_unnamed(spec) + len(spec.model.unnamed)
     return RunCalls(TextEncoder(plan, spec, id_count).splitting())
 

@@ -5,8 +5,6 @@ What only specs with rules need is imported for them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from ..core.bpe import CompiledBPE
 from ..core.call import Codes, Pipeline
 from ..core.model import Model
@@ -83,13 +81,13 @@ def plan_of(spec: TokenizerSpec, *, is_fused: bool = True, model: CompiledBPE | 
     return _plan_of_characters(spec, spec.characters, is_fused=is_fused, model=model)
 
 
-def unigram_plan(spec: TokenizerSpec, model: UnigramModel, byte_ids: Sequence[int] = ()) -> EncodingPlan:
-    """Return the plan for a Unigram model; `byte_ids`, if given, stand for the bytes of unknown characters."""
+def unigram_plan(spec: TokenizerSpec, model: UnigramModel, made: Model | None = None) -> EncodingPlan:
+    """Return the plan for a Unigram model; `made` is the compiled one, which is made by default."""
     safe_import("bbpe.spec.unigram")
     from ..spec.unigram import unigram_model, unigram_scheme
 
-    made, scheme = unigram_model(spec, byte_ids), unigram_scheme(spec.pattern)
-    return EncodingPlan(made, spec.pattern, scheme, _with_escaped_marks(spec, model))
+    made = unigram_model(spec) if made is None else made
+    return EncodingPlan(made, spec.pattern, unigram_scheme(spec.pattern), _with_escaped_marks(spec, model))
 
 
 def _has_symbols(characters: Characters) -> bool:

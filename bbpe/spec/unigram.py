@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from ..core import unigram as core
 from ..lazy import np, npt
@@ -16,12 +16,12 @@ from .spec import TokenizerSpec, byte_tokens, other_tokens
 UNKNOWN_PENALTY = 10.0
 
 
-def unigram_model(spec: TokenizerSpec, byte_ids: Sequence[int] = ()) -> core.CompiledUnigram:
-    """Return the compiled model of a spec with a Unigram model; `byte_ids`, if given, stand for unknown bytes."""
+def unigram_model(spec: TokenizerSpec) -> core.CompiledUnigram:
+    """Return the compiled model of a spec with a Unigram model."""
     assert isinstance(spec.model, UnigramModel)
     assert spec.characters is not None
     pieces, scores, unknown_score = scored_pieces(spec)
-    spelled = dict(enumerate(byte_ids)) or spec.characters.byte_tokens
+    spelled = spec.characters.byte_tokens
     # where texts have the unknown token, too, only a run of what is unknown shows how that is written
     is_whole = len(spelled) == 256 and spec.characters.unknown not in pieces
     return core.CompiledUnigram(
@@ -35,6 +35,16 @@ def unigram_model(spec: TokenizerSpec, byte_ids: Sequence[int] = ()) -> core.Com
         named=first_unnamed(spec) if spec.model.finds_runs or spec.model.unnamed else None,
         is_float=spec.model.is_float,
     )
+
+
+def with_unknown_bytes(spec: TokenizerSpec, model: core.CompiledUnigram) -> core.UnknownBytes:
+    """Return the compiled model of a spec whose unknown bytes have the ids from `spec.vocab_size` on."""
+    assert isinstance(spec.model, UnigramModel)
+    assert spec.characters is not None
+    first = first_unnamed(spec)
+    unknown = spec.characters.unknown
+    is_whole = spec.model.is_float or unknown not in spec.vocab or unknown in spec.characters.unused
+    return core.UnknownBytes(model, range(spec.vocab_size, first), is_whole, first + len(spec.model.unnamed))
 
 
 def first_unnamed(spec: TokenizerSpec) -> int:

@@ -182,8 +182,8 @@ def test_a_tokenizer_json_beside_them_is_not_read(tmp_path: Path) -> None:
         (named("ByT5", eos_token="<pad>"), "two special tokens have one text"),
         (named("ByT5", pad_token=None), "pad_token: found null; expected the text of a token"),
         (named("Canine"), "the class 'CanineTokenizer' is not supported: it has an id for each of 1,114,112"),
-        (named("Dia"), "the class 'DiaTokenizer' is not supported: it gives the bytes 0, 1 and 2 the ids of its special tokens"),
-        ({"config.json": {"model_type": "myt5", "tokenizer_class": "MyT5Tokenizer"}}, "'MyT5Tokenizer' is not supported: it rewrites"),
+        (named("Dia"), "the class 'DiaTokenizer' is not supported: it gives the bytes 0, 1 and 2"),
+        ({"config.json": {"model_type": "myt5", "tokenizer_class": "MyT5Tokenizer"}}, "supported: it rewrites bytes"),
     ],
 )  # fmt: skip
 def test_refusals(tmp_path: Path, files: dict[str, Any], problem: str) -> None:
