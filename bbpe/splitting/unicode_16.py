@@ -94,10 +94,14 @@ def _kinds() -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     table = _table()
     changes = [np.cumsum(row) for (row, _) in table["runs"]]
     changes += [np.cumsum(row) for rows in table["more"] for row in rows.values()]
-    starts = np.unique(np.concatenate([np.zeros(1, np.int64), *changes]))[:-1]
+    # `numpy.unique` would import `numpy.ma` late
+    every = np.sort(np.concatenate([np.zeros(1, np.int64), *changes]))
+    starts = every[np.flatnonzero(np.diff(every, prepend=-1))][:-1]
     rows = [np.asarray(runs)[np.searchsorted(np.cumsum(lengths), starts, "right")] for lengths, runs in table["runs"]]
     rows += [np.searchsorted(np.cumsum(row), starts, "right") & 1 for each in table["more"] for row in each.values()]
-    return starts, np.unique(np.stack(rows), axis=1, return_inverse=True)[1].reshape(-1)
+    numbers: dict[bytes, int] = {}
+    columns = np.stack(rows).T.copy()
+    return starts, np.array([numbers.setdefault(column.tobytes(), len(numbers)) for column in columns])
 
 
 def listed(source: str) -> tuple[int, ...]:

@@ -393,6 +393,10 @@ def test_real_vocabularies(name: str, vocab_path: Callable[[str], Path], tmp_pat
         spec = replace(spec, special_tokens={**spec.special_tokens, **around_code}, added_tokens=others)
     formats.dump(spec, tmp_path / "x.gguf")
     again = formats.load(tmp_path / "x.gguf")
+    # and of an ordinary token that ends texts elsewhere
+    ends = {text: number for text, number in again.special_tokens.items() if text not in spec.special_tokens}
+    assert ends in ({}, {"</s>": 128247})
+    spec = replace(spec, special_tokens={**spec.special_tokens, **ends})
     assert fingerprint(again) == fingerprint(spec)
     assert merges_of(again) == merges_of(spec)
     text = " don't  123 中文\r\n\u0301é 🫨" * 20

@@ -107,7 +107,8 @@ def test_mutated_files(name: str, count: int, tmp_path: Path) -> None:
         if tok.spec.rules == TextRules() or name == "x.gguf":
             for text in (b"the thing 12's", b"\xff\xe4\xb8\xad"):
                 # without a token for each byte a text may lose some
-                assert tok.decode_bytes(tok.encode(text)) == text or tok.spec.characters is not None
+                is_whole = tok.spec.characters is None and not tok.spec.pattern.drops_gaps
+                assert tok.decode_bytes(tok.encode(text)) == text or not is_whole
         elif name.endswith(".gguf"):
             # user-defined tokens are found otherwise there, and `test_llama_cpp.py` compares them
             tok = Tokenizer(replace(tok.spec, added_tokens={}))
