@@ -220,8 +220,8 @@ class _FancyReader(_RegexParser):
         if self.match(r"[dDwWsS]|[pP](?:\{\^?[^{}]*\}|\w)"):
             return self.named(self.found[0])
         if self.match("[hHNO]"):
-            chosen = {"H": _HEX, "N": single(10), "O": NOTHING, "h": complement(_HEX)}[self.found[0]]
-            return complement(chosen)
+            others = {"H": _HEX, "N": single(10), "O": NOTHING}
+            return _HEX if self.found[0] == "h" else complement(others[self.found[0]])
         if self.match(r"x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|[xuU]\{([0-9A-Fa-f]{1,6})\}"):
             return chr(int(next(filter(None, self.found.groups())), 16))
         if self.match("[aefnrtv]"):

@@ -137,6 +137,15 @@ def test_a_large_file_is_known_by_its_ends_and_its_time(tmp_path: Path) -> None:
     assert version_of(file_of(path)) != version
 
 
+def test_parts_that_are_not_summed_up_are_not_missing(tmp_path: Path, tok: bbpe.Tokenizer) -> None:
+    (tmp_path / "a.txt").write_text("low lower")
+    plan = bbpe.plan_shards(tmp_path / "a.txt", tmp_path / "out", tok)
+    for number in range(len(plan)):
+        bbpe.shard_part(plan, number)
+    with pytest.raises(bbpe.CorpusError, match=r"the parts are not summed up; run .* bbpe\.finish_shards"):
+        bbpe.load_shards(plan.folder)
+
+
 def test_a_plan_without_a_part_is_replaced(tmp_path: Path, tok: bbpe.Tokenizer) -> None:
     path = lines(tmp_path / "a.jsonl", ["low", "lower"])
     first = bbpe.plan_shards(path, tmp_path / "out", tok, eos=EOS)
