@@ -90,6 +90,7 @@ cdef extern from "models/vocab/vocab.h" nogil:
     void bbpe_merge_list_add(bbpe_merge_list *self, bbpe_merge merge)
     void bbpe_merge_list_mark_used(const bbpe_merge_list *self, uint8_t *used, size_t id_count)
     bbpe_status bbpe_keys_read(const uint8_t *text, size_t n, bbpe_vocab *keys, c_bool *is_usual)
+    bbpe_status bbpe_scored_rows_read(const uint8_t *text, size_t n, bbpe_vocab *keys, double **scores, c_bool *is_usual)
     bbpe_status bbpe_merges_read_json(const uint8_t *text, size_t n, bbpe_merge_keys names, bbpe_merge_list *list,
         c_bool *is_usual)
     bbpe_status bbpe_merges_read_lines(const uint8_t *text, size_t n, bbpe_merge_keys names, bbpe_merge_list *list,
@@ -130,12 +131,17 @@ cdef extern from "models/normalise/bert.h" nogil:
     void bbpe_bert_split(unsigned rules, const uint8_t *text, size_t n, bbpe_bert_words *words)
 
 cdef extern from "models/unigram/unigram.h" nogil:
+    ctypedef struct bbpe_unigram_piece:
+        uint32_t id
+
     ctypedef struct bbpe_unigram:
         double unknown_score
         uint32_t unknown
         bint has_byte_ids, has_some_byte_ids, is_float
         uint32_t named
         uint32_t byte_ids[256]
+        bbpe_unigram_piece *pieces
+        size_t piece_count, run_ids
 
     ctypedef struct bbpe_unigram_nbest:
         uint32_t *ids
@@ -147,6 +153,7 @@ cdef extern from "models/unigram/unigram.h" nogil:
     bbpe_status bbpe_unigram_add_runs(bbpe_unigram *self, bbpe_pretoken_table *tokens)
     bbpe_status bbpe_unigram_prepare(bbpe_unigram *self)
     void bbpe_unigram_free(bbpe_unigram *self)
+    void bbpe_unigram_visit(bbpe_unigram *self, bbpe_image *image)
     bbpe_model bbpe_unigram_view(const bbpe_unigram *self)
     bbpe_status bbpe_unigram_nbest_best(bbpe_unigram_nbest *self, const bbpe_unigram *model, const uint8_t *text,
         size_t n, size_t most)

@@ -8,8 +8,9 @@ from bbpe.core.c_encode cimport bbpe_encode_text
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_reserve
 from bbpe.core.c_pipeline cimport (
     BBPE_CHARSMAP_APPENDS, BBPE_CHARSMAP_BEGINS, BBPE_CHARSMAP_PREPENDS, BBPE_CHARSMAP_SQUEEZES, BBPE_CHARSMAP_UNMARKS,
-    _Bool, bbpe_charsmap_apply, bbpe_charsmap_finalize, bbpe_charsmap_free, bbpe_charsmap_init, bbpe_charsmap_keep,
-    bbpe_charsmap_mark, bbpe_charsmap_mark_keys,
+    _Bool, bbpe_charsmap_apply, bbpe_charsmap_finalize, bbpe_charsmap_free, bbpe_charsmap_goes_on, bbpe_charsmap_init,
+    bbpe_charsmap_keep, bbpe_charsmap_longest, bbpe_charsmap_mark, bbpe_charsmap_mark_as,
+    bbpe_charsmap_mark_keys,
 )
 from bbpe.core.c_text cimport bbpe_transcode_utf8
 from bbpe.core.status cimport check
@@ -23,14 +24,15 @@ cdef class SentencePieceNormalizer:
 
     `table` is as in a model file, or empty.  Keys are looked for where one of `marked` stands, and one character before:
     these are the keys of one character and the second ones of longer keys, and the same of the strings `kept`.  None:
-    they are looked for here, and a table that is broken is refused, a `VocabularyError`.
+    they are looked for here, and a table that is broken is refused, a `VocabularyError`.  Another normalizer of the table:
+    those of it.
     `unmarks`: U+2581 becomes a blank; with it, `squeezes`: blanks that are too many go; `prepends`: a blank in front of
     what is not empty at last; `begins`: one in front of what is not empty at first, which is not too many; `appends`: one
     at the end of what is not empty at first, nor blanks that all go.
     """
 
     def __cinit__(
-        self, bytes table not None, str marked, kept: Iterable[str], *, bint unmarks, bint squeezes=False,
+        self, bytes table not None, marked: str | SentencePieceNormalizer | None, kept: Iterable[str], *, bint unmarks, bint squeezes=False,
         bint prepends=False, bint begins=False, bint appends=False
     ):
         cdef unsigned rules = 0
@@ -57,8 +59,9 @@ cdef class SentencePieceNormalizer:
             if is_broken:
                 raise VocabularyError(
                     "the table of the normalizer is broken; expected a double-array trie of UTF-8 and the texts it names")
-            marked = "".join([text[1] if len(text) > 1 else text for text in kept])
-        for char in marked:
+        elif isinstance(marked, SentencePieceNormalizer):
+            bbpe_charsmap_mark_as(&self.c, &(<SentencePieceNormalizer>marked).c)
+        for char in marked if isinstance(marked, str) else "".join([text[1] if len(text) > 1 else text for text in kept]):
             bbpe_charsmap_mark(&self.c, char)
         for text in kept:
             data = <bytes>text.encode()
@@ -84,6 +87,23 @@ cdef class SentencePieceNormalizer:
         finally:
             text_close(&view)
             normal_free(&buffer)
+
+    def longest(self, bytes text not None, size_t at) -> tuple[int, bytes] | None:
+        """The length of the longest key at a place of a text, and its value; None where there is none."""
+        cdef const uint8_t *value = NULL
+        cdef const uint8_t *start = text
+        cdef size_t length = 0, found
+        if at > <size_t>len(text):
+            raise ValueError(f"place {at} is not within {len(text)} bytes")
+        found = bbpe_charsmap_longest(&self.c, start + at, <size_t>len(text) - at, &value, &length)
+        return None if found == 0 else (found, PyBytes_FromStringAndSize(<const char *>value, <Py_ssize_t>length))
+
+    def goes_on(self, bytes text not None, size_t at) -> bool:
+        """Whether all from a place of a text to its end is the beginning of a longer key."""
+        cdef const uint8_t *start = text
+        if at > <size_t>len(text):
+            raise ValueError(f"place {at} is not within {len(text)} bytes")
+        return bbpe_charsmap_goes_on(&self.c, start + at, <size_t>len(text) - at)
 
     def apply_all(self, texts: Sequence[Text]) -> list[bytes]:
         """Apply the table to each of some texts."""

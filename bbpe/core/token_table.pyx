@@ -3,15 +3,15 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cpython.long cimport PyLong_AsLongLongAndOverflow
 from cpython.number cimport PyIndex_Check
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
-from libc.string cimport memcpy, memset
+from libc.string cimport memchr, memcpy, memset
 
 from bbpe.core.budget cimport SALT
 from bbpe.core.c_base cimport bbpe_status
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_zeroed
 from bbpe.core.c_models cimport (
     BBPE_RANK_FILE_CANONICAL, BBPE_RANK_FILE_UNUSUAL, BBPE_VOCAB_MAX_ID, bbpe_keys_read, bbpe_keys_to_bytes,
-    bbpe_keys_to_texts, bbpe_rank_file_kind, bbpe_rank_file_read, bbpe_tekken_rows_read, bbpe_vocab_add,
-    bbpe_vocab_free, bbpe_vocab_get, bbpe_vocab_index, bbpe_vocab_init, bbpe_vocab_reserve, bbpe_vocab_visit,
+    bbpe_keys_to_texts, bbpe_rank_file_kind, bbpe_rank_file_read, bbpe_scored_rows_read, bbpe_tekken_rows_read,
+    bbpe_vocab_add, bbpe_vocab_free, bbpe_vocab_get, bbpe_vocab_index, bbpe_vocab_init, bbpe_vocab_reserve, bbpe_vocab_visit,
 )
 from bbpe.core.c_pipeline cimport bbpe_token_extent, bbpe_token_extent_of
 from bbpe.core.c_split cimport c_bool
@@ -146,6 +146,50 @@ cdef class TokenTable:
             status = bbpe_keys_read(data + start, end - start, &table.c, &is_usual)
         check(status)
         return table if is_usual else None
+
+    @classmethod
+    def of_scored_rows(cls, bytes text not None, size_t start, size_t end) -> tuple[Self, bytes] | None:
+        """The keys of the JSON array text[start:end] of keys and scores as UTF-8, and the scores, float64[n]; None when the
+        text is out of the ordinary or wrong."""
+        cdef TokenTable table = cls({})
+        cdef const uint8_t *data = text
+        cdef double *scores = NULL
+        cdef c_bool is_usual = False
+        cdef bbpe_status status
+        if not start <= end <= <size_t>len(text):
+            raise ValueError(f"{start} to {end} is not within {len(text)} bytes")
+        try:
+            with nogil:
+                status = bbpe_scored_rows_read(data + start, end - start, &table.c, &scores, &is_usual)
+            check(status)
+            if not is_usual:
+                return None
+            return table, PyBytes_FromStringAndSize(<const char *>scores, <Py_ssize_t>(table.c.tokens.count * sizeof(double)))
+        finally:
+            bbpe_memory_free(scores)
+
+    @classmethod
+    def of_changed(cls, TokenTable tokens not None, left_out: Iterable[int], more: Mapping[int, bytes]) -> Self:
+        """The tokens without those of some ids, and after them others, whose ids and bytes are new."""
+        cdef TokenTable table = cls({})
+        cdef Marks left = Marks(tokens.c.id_count, left_out)
+        cdef const bbpe_pretoken_entry *entry
+        cdef uint32_t found = 0
+        cdef size_t i
+        check(bbpe_vocab_reserve(&table.c, tokens.c.tokens.count, tokens.c.tokens.arena_used))
+        for i in range(tokens.c.tokens.count):
+            entry = tokens.c.tokens.entries + i
+            if not left.marks[entry.value]:
+                check(bbpe_vocab_add(
+                    &table.c, <uint32_t>entry.value, tokens.c.tokens.arena + entry.start, entry.length, &found))
+        for token_id, token in more.items():
+            table._add(token_id, token)
+        check(bbpe_vocab_index(&table.c))
+        return table
+
+    def has_byte(self, uint8_t byte) -> bool:
+        """Whether some token holds a byte."""
+        return self.c.tokens.arena_used > 0 and memchr(self.c.tokens.arena, byte, self.c.tokens.arena_used) != NULL
 
     @classmethod
     def of_keys(cls, TokenTable keys not None, left_out: Iterable[int] = ()) -> Self | None:

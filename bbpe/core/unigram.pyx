@@ -5,8 +5,10 @@ from libc.string cimport memset
 from bbpe.core.c_base cimport bbpe_status
 from bbpe.core.c_models cimport (
     bbpe_unigram_add_runs, bbpe_unigram_free, bbpe_unigram_init, bbpe_unigram_nbest, bbpe_unigram_nbest_best, bbpe_unigram_nbest_draw,
-    bbpe_unigram_nbest_free, bbpe_unigram_prepare, bbpe_unigram_view,
+    bbpe_unigram_nbest_free, bbpe_unigram_prepare, bbpe_unigram_view, bbpe_unigram_visit,
 )
+from bbpe.core.c_tables cimport bbpe_image
+from bbpe.core.image cimport image_begin, image_end, image_measured, image_of
 from bbpe.core.model cimport Model
 from bbpe.core.status cimport check
 from bbpe.core.token_table cimport TokenTable
@@ -19,16 +21,24 @@ cdef class CompiledUnigram(Model):
     `unknown`: the id of characters without a token, unless there are 256 `byte_ids`, or `some_byte_ids` by
     byte for all of a run of such characters.  `runs` has ids and the bytes of other tokens that only a whole run of such
     characters becomes.  Tokens with ids from `named` on are written as `unknown`, unless there are `byte_ids`.
+    `image`: what `image()` of a model has returned, which is used in place of all that, is kept, and must not change;
+    `ValueError` on other sizes.
     """
 
     def __cinit__(
-        self, vocab: Mapping[int, bytes], const double[::1] scores not None, *, double unknown_score,
-        unknown: int | None, byte_ids: Sequence[int] = (), some_byte_ids: Mapping[int, int] | None = None,
-        runs: Mapping[int, bytes] | None = None, named: int | None = None, bint is_float
+        self, vocab: Mapping[int, bytes] | TokenTable, const double[::1] scores: array[float] | None, *, double unknown_score=0.0,
+        unknown: int | None = None, byte_ids: Sequence[int] = (), some_byte_ids: Mapping[int, int] | None = None,
+        runs: Mapping[int, bytes] | None = None, named: int | None = None, bint is_float=False,
+        const uint8_t[::1] image: Buffer | None = None
     ):
-        cdef TokenTable tokens = TokenTable(vocab), others
+        if image is not None:
+            self._open(image)
+            return
+        cdef TokenTable tokens = vocab if isinstance(vocab, TokenTable) else TokenTable(vocab), others
         cdef int byte
-        cdef uint32_t most = 0, token_id
+        cdef uint32_t token_id
+        if scores is None:
+            raise TypeError("scores is None; expected those of the tokens")
         if <size_t>scores.shape[0] != tokens.c.tokens.count:
             raise ValueError(f"there are {scores.shape[0]} scores for {tokens.c.tokens.count} tokens")
         check(bbpe_unigram_init(&self.c, &tokens.c.tokens, &scores[0] if scores.shape[0] else NULL))
@@ -46,14 +56,45 @@ cdef class CompiledUnigram(Model):
             check(bbpe_unigram_add_runs(&self.c, &others.c.tokens))
         for byte, token_id in (some_byte_ids or {}).items():
             self.c.byte_ids[byte] = token_id
-            most = max(most, token_id)
-        self.view = bbpe_unigram_view(&self.c)
-        is_written = self.c.has_byte_ids or named is None
-        written = (token_id for token_id in (*vocab, *(runs or ())) if is_written or token_id < named)
-        self.written_count = max(max(written, default=0), max(byte_ids, default=0), unknown or 0, most) + 1
+        self._close()
 
     def __dealloc__(self):
-        bbpe_unigram_free(&self.c)
+        if not self.is_opened:
+            bbpe_unigram_free(&self.c)
+
+    cdef void _close(self) noexcept:
+        """Note which ids may be written."""
+        cdef size_t i
+        cdef uint32_t token_id
+        cdef bint is_written = self.c.has_byte_ids or self.c.named == <uint32_t>-1
+        self.view = bbpe_unigram_view(&self.c)
+        self.written_count = max(<size_t>1, self.c.run_ids)
+        for i in range(self.c.piece_count):
+            token_id = self.c.pieces[i].id
+            if is_written or token_id < self.c.named:
+                self.written_count = max(self.written_count, <size_t>token_id + 1)
+        for i in range(256):
+            if self.c.byte_ids[i] != <uint32_t>-1:
+                self.written_count = max(self.written_count, <size_t>self.c.byte_ids[i] + 1)
+        if self.c.unknown != <uint32_t>-1:
+            self.written_count = max(self.written_count, <size_t>self.c.unknown + 1)
+
+    cdef int _open(self, const uint8_t[::1] data) except -1:
+        cdef bbpe_image image = image_of(data)
+        self.is_opened, self.data_of_image = True, data
+        bbpe_unigram_visit(&self.c, &image)
+        image_end(&image)
+        self._close()
+        return 0
+
+    def image(self) -> bytes:
+        """The model as it is in memory."""
+        cdef bbpe_unigram copy = self.c
+        cdef bbpe_image image = image_measured()
+        bbpe_unigram_visit(&copy, &image)
+        made = image_begin(&image)
+        bbpe_unigram_visit(&copy, &image)
+        return made
 
     def best_ways(self, const uint8_t[::1] text not None: bytes, size_t most) -> list[tuple[float, list[int]]]:
         """The `most` best ways to make up some bytes, the best first: (sum of scores, ids) each."""

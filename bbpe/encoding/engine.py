@@ -8,11 +8,11 @@ from functools import cache
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from ..core.bpe import CompiledBPE
 from ..core.call import Call, Dropout, Pipeline
 from ..core.column import extent, most_ids
 from ..core.encoder import SHORT_TEXT, Encoder
 from ..core.long_text import LongText
+from ..core.model import Model
 from ..core.parts import Parts
 from ..core.tasks import Tasks
 from ..lazy import lazy_property, np, npt, safe_import
@@ -291,7 +291,7 @@ def short_call(
     return encoder.call(specials.matcher(allowed, refused), template if adds else NOTHING_AROUND)
 
 
-def text_encoder(spec: TokenizerSpec, *, is_fused: bool = True, model: CompiledBPE | None = None) -> TextEncoder:
+def text_encoder(spec: TokenizerSpec, *, is_fused: bool = True, model: Model | None = None) -> TextEncoder:
     """Return the encoder for a spec; `is_fused` and `model` are those of `plan_of`."""
     return TextEncoder(plan_of(spec, is_fused=is_fused, model=model), spec)
 

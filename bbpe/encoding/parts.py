@@ -13,7 +13,7 @@ from .engine import TextEncoder, text_encoder
 from .vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from ..core.bpe import CompiledBPE
+    from ..core.model import Model
     from .decode import Decoder
     from .places import PlaceFinder
 
@@ -28,7 +28,7 @@ compat.chat compat.sentencepiece compat.tokenizers
 encoding.chunks encoding.file_ids encoding.nbest encoding.places encoding.words
 formats formats.huggingface.oniguruma formats.huggingface.unigram formats.huggingface.words formats.saving
 formats.transformers.classes formats.transformers.load formats.transformers.own_files formats.transformers.rebuilt
-pipeline.charsmap pipeline.compiled_normalizers pipeline.pre_tokenizer_steps pipeline.scripts
+pipeline.compiled_normalizers pipeline.pre_tokenizer_steps pipeline.scripts
 published.names published.table
 report.trace report.view
 spec.characters spec.fingerprint spec.pickled spec.unigram
@@ -57,7 +57,7 @@ class TokenizerParts:
     """
 
     spec: TokenizerSpec
-    model: CompiledBPE | None = None
+    model: Model | None = None
 
     @lazy_property
     def encoder(self) -> TextEncoder:  # noqa: D102 - see the class

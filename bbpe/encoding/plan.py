@@ -56,7 +56,7 @@ class EncodingPlan:
         return 1 if self.spec is None else _shrink_factor(self.spec)
 
 
-def plan_of(spec: TokenizerSpec, *, is_fused: bool = True, model: CompiledBPE | None = None) -> EncodingPlan:
+def plan_of(spec: TokenizerSpec, *, is_fused: bool = True, model: Model | None = None) -> EncodingPlan:
     """Return the plan for a spec.
 
     `is_fused`: the model may apply rules itself, which is faster, but then ids have no places.  `model`: that of a
@@ -65,7 +65,7 @@ def plan_of(spec: TokenizerSpec, *, is_fused: bool = True, model: CompiledBPE | 
     is_fused = is_fused and not spec.modelled
     rules = None if spec.rules == TextRules() and not spec.token_options else spec
     if isinstance(spec.model, UnigramModel):
-        return unigram_plan(spec, spec.model)
+        return unigram_plan(spec, spec.model, model)
     if isinstance(spec.model, WordPieceModel | WordLevelModel | LongestMatchModel):
         safe_import("bbpe.encoding.words")
         from .words import wordpiece_plan
@@ -111,7 +111,7 @@ def _plan_of_words(spec: TokenizerSpec, characters: Characters, *, is_fused: boo
 
 
 def _plan_of_characters(
-    spec: TokenizerSpec, characters: Characters, *, is_fused: bool, model: CompiledBPE | None
+    spec: TokenizerSpec, characters: Characters, *, is_fused: bool, model: Model | None
 ) -> EncodingPlan:
     safe_import("bbpe.spec.characters")
     from ..spec.characters import CharacterModel, joined_pairs

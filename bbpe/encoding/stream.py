@@ -111,8 +111,8 @@ class MappedStream:
         return self._mapped(self._stream.finish(), is_whole=True)
 
     def _mapped(self, text: str, *, is_whole: bool = False) -> str:
-        safe_import("bbpe.pipeline.charsmap")
-        from ..pipeline.charsmap import mapped_parts
+        safe_import("bbpe.pipeline.compiled_normalizers")
+        from ..pipeline.compiled_normalizers import mapped_parts
 
         text = self._held + text
         parts = list(mapped_parts(self._table, text, is_whole=is_whole))

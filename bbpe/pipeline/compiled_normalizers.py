@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 
 from ..core.charsmap import SentencePieceNormalizer
 from ..core.normalizer import Normalizer as CompiledNormalizer
@@ -24,6 +25,9 @@ from ..spec.rules import (
     StripAccents,
     UnicodeForm,
 )
+
+#: The most bytes of a table of SentencePiece.
+_MOST_BYTES = 1 << 22
 
 
 def compiled_normalizer(rules: Sequence[Normalizer], *, marks_blanks: bool = False) -> CompiledNormalizer:
@@ -74,8 +78,8 @@ def sentencepiece_normalizer(rules: Sequence[Normalizer]) -> SentencePieceNormal
     if is_other or left[1 if prepends else 0 :] != [Replace(" ", False, SPACE_MARK)]:
         return None
     return SentencePieceNormalizer(
-        table.data, None, table.kept, unmarks=True, squeezes=squeezes, prepends=prepends, begins=bool(table.prefix),
-        appends=bool(table.suffix),
+        table.data, charsmap_of(table.data), table.kept, unmarks=True, squeezes=squeezes, prepends=prepends,
+        begins=bool(table.prefix), appends=bool(table.suffix),
     )  # fmt: skip
 
 
@@ -118,10 +122,10 @@ def _add(compiled: CompiledNormalizer, rule: Normalizer) -> None:
         case ByteLevelNormalizer():
             compiled.add_bytes()
         case Charsmap(data, kept, prefix, suffix, drops_blanks):
-            charsmap = SentencePieceNormalizer(data, None, kept, unmarks=False)
+            charsmap = SentencePieceNormalizer(data, charsmap_of(data), kept, unmarks=False)
             compiled.add_charsmap(charsmap, prefix.encode(), suffix.encode(), drops_blanks=drops_blanks)
         case Precompiled(data):
-            compiled.add_precompiled(SentencePieceNormalizer(data, None, (), unmarks=False))
+            compiled.add_precompiled(charsmap_of(data))
 
 
 def _add_bert(compiled: CompiledNormalizer, rule: BertNormalizer) -> None:
@@ -134,3 +138,49 @@ def _add_bert(compiled: CompiledNormalizer, rule: BertNormalizer) -> None:
         compiled.add_map("nonspacing")
     if rule.lowercase:
         compiled.add_map("lowercase")
+
+
+# -- SentencePiece's tables ----------------------------------------------------------------------------------
+#
+# The longest key at each position of a text becomes its value.  The bytes are the size of a double-array trie (4 bytes,
+# little-endian), the trie (Aoe, 1989, "An Efficient Digital Search by Using a Double-Array Structure", in the layout of
+# darts-clone), and the replacement texts.  The values of the trie are offsets into these; a zero byte ends each.
+
+
+def check_charsmap(data: bytes) -> None:
+    """Raise `VocabularyError` on a broken table."""
+    if len(data) > _MOST_BYTES:
+        problem = f"the table of the normalizer has {len(data)} bytes; expected at most {_MOST_BYTES}"
+        raise VocabularyError(problem)
+    size = int.from_bytes(data[:4], "little")
+    if size % 4 or len(data) < 4 + size or not size:
+        raise VocabularyError("the table of the normalizer is truncated; expected its size, a trie and texts")
+    charsmap_of(data)
+
+
+@lru_cache(maxsize=2)  # 4 ms for the 225,000 keys of NFKC's table
+def charsmap_of(data: bytes) -> SentencePieceNormalizer:
+    """Return a table that does nothing about blanks; `VocabularyError` when it is broken."""
+    return SentencePieceNormalizer(data, None, (), unmarks=False)
+
+
+def mapped_parts(data: bytes, text: str, *, is_whole: bool = True) -> Iterator[tuple[str, str]]:
+    """Yield the longest key at each position of a text, or a character of no key, and what it becomes.
+
+    Unless the text `is_whole`, the end that more text may change is left out.
+    """
+    table, given, at = charsmap_of(data), text.encode("utf-8", "surrogatepass"), 0
+    while at < len(given):
+        found = table.longest(given, at)
+        if not is_whole and table.goes_on(given, at):
+            return
+        if found is None:
+            size = 1
+            while at + size < len(given) and given[at + size] & 0xC0 == 0x80:
+                size += 1
+            part = given[at : at + size].decode("utf-8", "surrogatepass")
+            yield part, part
+        else:
+            size, value = found
+            yield given[at : at + size].decode(), value.decode()
+        at += size

@@ -252,6 +252,8 @@ def _check_model(
 
 def _check_scores(model: UnigramModel, ordinary: Vocab) -> None:
     """Refuse tokens without a finite score."""
+    if ordinary.id_count <= len(model.scores) and all(map(math.isfinite, model.scores)):
+        return
     for token_id, token in ordinary.items():
         if token_id >= len(model.scores) or not math.isfinite(model.scores[token_id]):
             raise VocabularyError(f"token {token!r} (id {token_id}) has no finite score; expected one for each token")

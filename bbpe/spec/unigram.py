@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Mapping
 
 from ..core import unigram as core
-from ..lazy import np, npt
 from ..splitting.patterns import PATTERNS, Pattern
 from ..splitting.scheme import Scheme
-from .models import UnigramModel
+from .models import UnigramModel, Vocab
 from .rules import AT_BLANKS, BYTE_KEYS, SPACE_MARK
 from .spec import TokenizerSpec, byte_tokens, other_tokens
 
@@ -61,19 +61,22 @@ def runs_of(spec: TokenizerSpec, pieces: Mapping[int, bytes]) -> dict[int, bytes
     return {token_id: token for token_id, token in tokens.items() if token_id not in pieces}
 
 
-def scored_pieces(spec: TokenizerSpec) -> tuple[dict[int, bytes], npt.NDArray[np.float64], float]:
+def scored_pieces(spec: TokenizerSpec) -> tuple[Vocab, array[float], float]:
     """Return the strings that are searched in texts, their scores, and the score of a character without a token."""
     assert isinstance(spec.model, UnigramModel)
+    assert isinstance(spec.vocab, Vocab)
     assert spec.characters is not None
     # `tokenizers` finds the text of the unknown token as that of any other piece; SentencePiece never does
     left_out = {*spec.characters.unused, *([spec.characters.unknown] if spec.model.is_float else ())}
-    pieces = {token_id: token for token_id, token in spec.vocab.items() if token_id not in left_out}
-    if not spec.model.is_float:
-        pieces |= _literals(spec, spec.model)
+    left_out &= {token_id for token_id in left_out if token_id in spec.vocab}
+    literals = {} if spec.model.is_float else _literals(spec, spec.model)
+    pieces = Vocab.of_changed(spec.vocab, left_out, literals) if left_out or literals else spec.vocab
     scores, unknown_score = piece_scores(spec.model, pieces)
-    pieces |= dict(enumerate((token for token, _ in spec.model.unnamed), first_unnamed(spec)))
-    unnamed = np.array([score for _, score in spec.model.unnamed], np.float32)
-    return pieces, np.append(scores, unnamed.astype(np.float64)), unknown_score
+    if spec.model.unnamed:
+        unnamed = enumerate((token for token, _ in spec.model.unnamed), first_unnamed(spec))
+        pieces = Vocab.of_changed(pieces, (), dict(unnamed))
+        scores.extend(array("d", array("f", [score for _, score in spec.model.unnamed])))
+    return pieces, scores, unknown_score
 
 
 def unigram_scheme(pattern: Pattern) -> Scheme | None:
@@ -81,25 +84,29 @@ def unigram_scheme(pattern: Pattern) -> Scheme | None:
     if pattern == PATTERNS["none"]:
         return Scheme(joins=b"\xff" * 8192)
     if pattern.steps == AT_BLANKS and not pattern.drops_gaps:
-        bits = np.ones((256, 256), np.bool_)
-        bits[:, ord(" ")] = False
-        return Scheme(joins=np.packbits(bits.reshape(-1), bitorder="little").tobytes())
+        # a bit for each second byte, the lowest one first
+        after_each = ~(1 << ord(" ")) % (1 << 256)
+        return Scheme(joins=after_each.to_bytes(32, "little") * 256)
     return None
 
 
-def piece_scores(model: UnigramModel, pieces: Mapping[int, bytes]) -> tuple[npt.NDArray[np.float64], float]:
+def piece_scores(model: UnigramModel, pieces: Mapping[int, bytes]) -> tuple[array[float], float]:
     """Return the scores of pieces, float64[n], and the score of a character without a token."""
-    found = np.array([model.scores[token_id] for token_id in pieces], np.float64)
+    found = array("d", [model.scores[token_id] for token_id in pieces])
     if not model.is_float:
         return found, min(model.scores, default=0.0) - UNKNOWN_PENALTY
-    found = found.astype(np.float32).astype(np.float64)
+    found = array("d", array("f", found))
     chosen = frozenset(model.user_defined)
-    normal = [score for token_id, score in zip(pieces, found.tolist(), strict=True) if token_id not in chosen]
+    normal = [score for token_id, score in zip(pieces, found, strict=True) if token_id not in chosen]
     normal += [score for _, score in model.unnamed]
-    for number, (token_id, token) in enumerate(pieces.items()):
+    for number, token_id in enumerate(pieces):
         if token_id in chosen:  # 0.1 for each byte in the file except the first; above 0, so the token always wins
-            found[number] = float(np.float32(0.1 * (len(token.replace(b" ", SPACE_MARK.encode())) - 1)))
-    return found, float(np.float32(min(normal, default=0.0)) - np.float32(UNKNOWN_PENALTY))
+            found[number] = _float32(0.1 * (len(pieces[token_id].replace(b" ", SPACE_MARK.encode())) - 1))
+    return found, _float32(_float32(min(normal, default=0.0)) - UNKNOWN_PENALTY)
+
+
+def _float32(number: float) -> float:
+    return array("f", [number])[0]
 
 
 def _literals(spec: TokenizerSpec, model: UnigramModel) -> dict[int, bytes]:
@@ -108,9 +115,7 @@ def _literals(spec: TokenizerSpec, model: UnigramModel) -> dict[int, bytes]:
     Special and added tokens are left out: only the special-token policy of a call may find them in a text.
     """
     assert spec.characters is not None
-    known = set(spec.vocab.values())
-    return {
-        token_id: key.encode()
-        for token_id, key in ((token_id, BYTE_KEYS[byte]) for token_id, byte in byte_tokens(spec).items())
-        if token_id < len(model.scores) and key.encode() not in known
-    }
+    assert isinstance(spec.vocab, Vocab)
+    found = ((token_id, BYTE_KEYS[byte].encode()) for token_id, byte in byte_tokens(spec).items())
+    count = len(model.scores)
+    return {token_id: key for token_id, key in found if token_id < count and not spec.vocab.has_token(key)}

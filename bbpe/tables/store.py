@@ -29,13 +29,14 @@ from weakref import WeakValueDictionary
 from ..core.bpe import CompiledBPE
 from ..core.image import ALIGNMENT, checksum
 from ..core.temporary import NewFile
+from ..core.unigram import CompiledUnigram
 from ..files import StrPath, is_covered, local_path, noting_reads, open_file, temporary_name, user_cache
-from ..spec.models import Merges, Vocab
+from ..spec.models import Merges, UnigramModel, Vocab
 from ..spec.pickled import plain_fields, spec_of_fields
 from ..tokenizer import Tokenizer
 
 #: The number is that of the layout of files and tables: another layout needs another one.
-_MAGIC = b"bbpe tables 1\r\n\0"
+_MAGIC = b"bbpe tables 2\r\n\0"
 _HEAD = len(_MAGIC) + 16
 #: The most bytes of all files of a folder.
 LIMIT = 512 << 20
@@ -198,7 +199,7 @@ def table_file(tokenizer: Tokenizer, key: str) -> list[bytes]:
     blocks = {"vocab": spec.vocab.image()}
     if isinstance(spec.merges, Merges):
         blocks["merges"] = spec.merges.image()
-    if isinstance(model, CompiledBPE):
+    if isinstance(model, CompiledBPE | CompiledUnigram):
         blocks["model"] = model.image()
     rows = {name: [len(block), checksum(block)] for name, block in blocks.items()}
     head = json.dumps({"key": key, "spec": plain_fields(spec), "blocks": rows}).encode()
@@ -222,7 +223,9 @@ def tokenizer_of(data: memoryview, key: str) -> Tokenizer:
     blocks = _blocks(data, _HEAD + size, found["blocks"])
     merges = Merges.of_image(blocks["merges"]) if "merges" in blocks else None
     tokenizer = Tokenizer(spec_of_fields(Vocab.of_image(blocks["vocab"]), merges, found["spec"]))
-    if "model" in blocks:
+    if "model" in blocks and isinstance(tokenizer.spec.model, UnigramModel):
+        tokenizer._parts.model = CompiledUnigram({}, None, image=blocks["model"])
+    elif "model" in blocks:
         tokenizer._parts.model = CompiledBPE({}, None, image=blocks["model"])
     return tokenizer
 

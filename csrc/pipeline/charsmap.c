@@ -61,6 +61,12 @@ void bbpe_charsmap_mark(bbpe_charsmap *self, uint32_t character) {
     else self->marks[character / 64] |= (uint64_t)1 << character % 64;
 }
 
+void bbpe_charsmap_mark_as(bbpe_charsmap *self, const bbpe_charsmap *other) {
+    for (size_t i = 0; i < MARK_WORDS; i++) self->marks[i] |= other->marks[i];
+    for (size_t i = 0; i < 128; i++) self->stops[i] |= other->stops[i] & MARKED;
+    self->marks_beyond |= other->marks_beyond;
+}
+
 bbpe_status bbpe_charsmap_keep(bbpe_charsmap *self, const uint8_t *bytes, size_t n) {
     bbpe_pretoken_entry *entry;
     const size_t id = self->kept_strings.count;
@@ -114,6 +120,30 @@ BBPE_INLINE size_t walk(const bbpe_charsmap *self, const uint8_t *s, size_t n, b
 size_t bbpe_charsmap_shortest(const bbpe_charsmap *self, const uint8_t *s, size_t n, const uint8_t **value, size_t *length) {
     size_t seen;
     return walk(self, s, n, true, value, length, &seen);
+}
+
+size_t bbpe_charsmap_longest(const bbpe_charsmap *self, const uint8_t *s, size_t n, const uint8_t **value, size_t *length) {
+    size_t seen;
+    return walk(self, s, n, false, value, length, &seen);
+}
+
+/* The child of a node by a byte; 0 if there is none. */
+BBPE_INLINE uint32_t child_of(const bbpe_charsmap *self, size_t base, uint8_t byte) {
+    const size_t index = base ^ byte;
+    const uint32_t unit = byte != 0 && index < self->unit_count ? bbpe_charsmap_unit(self, index) : 0;
+    return unit >> 31 || (unit & 0xFF) != byte ? 0 : unit;
+}
+
+bool bbpe_charsmap_goes_on(const bbpe_charsmap *self, const uint8_t *s, size_t n) {
+    size_t base = self->root;
+    for (size_t i = 0; i < n; i++) {
+        const uint32_t unit = child_of(self, base, s[i]);
+        if (unit == 0) return false;
+        base ^= s[i] ^ bbpe_charsmap_offset(unit);
+    }
+    for (unsigned byte = 1; byte < 256; byte++)
+        if (child_of(self, base, (uint8_t)byte) != 0) return n < BBPE_CHARSMAP_LONGEST_KEY;
+    return false;
 }
 
 /* The longest one, or a string that is kept. */

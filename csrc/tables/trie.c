@@ -272,3 +272,9 @@ void bbpe_trie_free(bbpe_trie *self) {
     bbpe_memory_free(self->shorter);
     memset(self, 0, sizeof *self);
 }
+
+void bbpe_trie_visit(bbpe_trie *self, size_t id_count, bbpe_image *image) {
+    bbpe_image_number(image, &self->slot_count);
+    bbpe_image_array(image, &self->slots, self->slot_count, sizeof *self->slots);
+    bbpe_image_array(image, &self->shorter, id_count, sizeof *self->shorter);
+}

@@ -26,6 +26,8 @@ typedef struct {
  * `id_count`.  BBPE_TOO_LARGE when an id or a slot number does not fit into a slot. */
 bbpe_status bbpe_trie_init(bbpe_trie *self, const bbpe_pretoken_table *tokens, uint64_t flags, size_t id_count);
 void bbpe_trie_free(bbpe_trie *self);
+/* Measure, write or open a trie of ids below `id_count`. */
+void bbpe_trie_visit(bbpe_trie *self, size_t id_count, bbpe_image *image);
 
 BBPE_INLINE uint32_t bbpe_trie_id(uint64_t slot) {
     return (uint32_t)(slot >> BBPE_TRIE_LABEL_BITS) & BBPE_TRIE_NONE;

@@ -1,5 +1,7 @@
 #include "text/json.h"
 
+#include <float.h>
+
 #include "base/utf8.h"
 
 static bool is_blank(uint8_t byte) {
@@ -126,6 +128,106 @@ bool bbpe_json_take_number(bbpe_json *self, uint32_t most, uint32_t *number) {
     /* a fraction or an exponent makes it another number */
     if (self->at < self->end && (*self->at == '.' || (*self->at | 0x20) == 'e')) return false;
     *number = (uint32_t)value;
+    return true;
+}
+
+/* A number in decimals: `digits` times ten to the power of `exponent`. */
+typedef struct {
+    uint64_t digits;
+    int64_t exponent;
+} decimal;
+
+static bool is_digit(const bbpe_json *self) { return self->at < self->end && *self->at >= '0' && *self->at <= '9'; }
+
+/* Take digits, those before the point or those after it.  Where 64 bits hold no more, those before it count for their
+ * number, and those after it not at all.  Returns how many there are. */
+static size_t take_digits(bbpe_json *self, decimal *number, bool is_fraction) {
+    const uint8_t *first = self->at;
+    bool is_full = false;
+    for (; is_digit(self); self->at++) {
+        const uint64_t digit = (uint64_t)(*self->at - '0');
+        is_full = is_full || number->digits > (UINT64_MAX - digit) / 10;
+        if (!is_full) number->digits = number->digits * 10 + digit;
+        number->exponent += is_full ? !is_fraction : -(int64_t)is_fraction;
+    }
+    return (size_t)(self->at - first);
+}
+
+/* Take what may follow "e"; false when it is no number. */
+static bool take_exponent(bbpe_json *self, int64_t *exponent) {
+    static const int64_t most = (int64_t)1 << 48; /* no text has so many digits before it */
+    int64_t power = 0;
+    const bool is_negative = self->at < self->end && *self->at == '-';
+    if (self->at < self->end && (*self->at == '-' || *self->at == '+')) self->at++;
+    const uint8_t *first = self->at;
+    for (; is_digit(self); self->at++)
+        if (power < most) power = power * 10 + (*self->at - '0');
+    *exponent += is_negative ? -power : power;
+    return self->at > first;
+}
+
+/* The value of a decimal; false when it is beyond all doubles. */
+static bool scaled(const decimal *number, double *value) {
+    enum { MOST = 308 };
+    static const double powers[MOST + 1] = {
+        1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10,
+        1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21,
+        1e22, 1e23, 1e24, 1e25, 1e26, 1e27, 1e28, 1e29, 1e30, 1e31, 1e32,
+        1e33, 1e34, 1e35, 1e36, 1e37, 1e38, 1e39, 1e40, 1e41, 1e42, 1e43,
+        1e44, 1e45, 1e46, 1e47, 1e48, 1e49, 1e50, 1e51, 1e52, 1e53, 1e54,
+        1e55, 1e56, 1e57, 1e58, 1e59, 1e60, 1e61, 1e62, 1e63, 1e64, 1e65,
+        1e66, 1e67, 1e68, 1e69, 1e70, 1e71, 1e72, 1e73, 1e74, 1e75, 1e76,
+        1e77, 1e78, 1e79, 1e80, 1e81, 1e82, 1e83, 1e84, 1e85, 1e86, 1e87,
+        1e88, 1e89, 1e90, 1e91, 1e92, 1e93, 1e94, 1e95, 1e96, 1e97, 1e98,
+        1e99, 1e100, 1e101, 1e102, 1e103, 1e104, 1e105, 1e106, 1e107, 1e108, 1e109,
+        1e110, 1e111, 1e112, 1e113, 1e114, 1e115, 1e116, 1e117, 1e118, 1e119, 1e120,
+        1e121, 1e122, 1e123, 1e124, 1e125, 1e126, 1e127, 1e128, 1e129, 1e130, 1e131,
+        1e132, 1e133, 1e134, 1e135, 1e136, 1e137, 1e138, 1e139, 1e140, 1e141, 1e142,
+        1e143, 1e144, 1e145, 1e146, 1e147, 1e148, 1e149, 1e150, 1e151, 1e152, 1e153,
+        1e154, 1e155, 1e156, 1e157, 1e158, 1e159, 1e160, 1e161, 1e162, 1e163, 1e164,
+        1e165, 1e166, 1e167, 1e168, 1e169, 1e170, 1e171, 1e172, 1e173, 1e174, 1e175,
+        1e176, 1e177, 1e178, 1e179, 1e180, 1e181, 1e182, 1e183, 1e184, 1e185, 1e186,
+        1e187, 1e188, 1e189, 1e190, 1e191, 1e192, 1e193, 1e194, 1e195, 1e196, 1e197,
+        1e198, 1e199, 1e200, 1e201, 1e202, 1e203, 1e204, 1e205, 1e206, 1e207, 1e208,
+        1e209, 1e210, 1e211, 1e212, 1e213, 1e214, 1e215, 1e216, 1e217, 1e218, 1e219,
+        1e220, 1e221, 1e222, 1e223, 1e224, 1e225, 1e226, 1e227, 1e228, 1e229, 1e230,
+        1e231, 1e232, 1e233, 1e234, 1e235, 1e236, 1e237, 1e238, 1e239, 1e240, 1e241,
+        1e242, 1e243, 1e244, 1e245, 1e246, 1e247, 1e248, 1e249, 1e250, 1e251, 1e252,
+        1e253, 1e254, 1e255, 1e256, 1e257, 1e258, 1e259, 1e260, 1e261, 1e262, 1e263,
+        1e264, 1e265, 1e266, 1e267, 1e268, 1e269, 1e270, 1e271, 1e272, 1e273, 1e274,
+        1e275, 1e276, 1e277, 1e278, 1e279, 1e280, 1e281, 1e282, 1e283, 1e284, 1e285,
+        1e286, 1e287, 1e288, 1e289, 1e290, 1e291, 1e292, 1e293, 1e294, 1e295, 1e296,
+        1e297, 1e298, 1e299, 1e300, 1e301, 1e302, 1e303, 1e304, 1e305, 1e306, 1e307,
+        1e308,
+    };
+    int64_t exponent = number->exponent;
+    *value = (double)number->digits;
+    if (*value == 0) return true;
+    if (exponent > MOST) return false;
+    for (; exponent < -MOST && *value > 0; exponent += MOST) *value /= powers[MOST];
+    if (exponent >= 0) *value *= powers[exponent];
+    else if (*value > 0) *value /= powers[-exponent];
+    return *value <= DBL_MAX;
+}
+
+bool bbpe_json_take_double(bbpe_json *self, double *number) {
+    decimal found = {0, 0};
+    skip_blanks(self);
+    const bool is_negative = self->at < self->end && *self->at == '-';
+    if (is_negative) self->at++;
+    const uint8_t *first = self->at;
+    const size_t whole = take_digits(self, &found, false);
+    if (whole == 0 || (*first == '0' && whole > 1)) return false;
+    if (self->at < self->end && *self->at == '.') {
+        self->at++;
+        if (take_digits(self, &found, true) == 0) return false;
+    }
+    if (self->at < self->end && (*self->at | 0x20) == 'e') {
+        self->at++;
+        if (!take_exponent(self, &found.exponent)) return false;
+    }
+    if (!scaled(&found, number)) return false;
+    if (is_negative && *number > 0) *number = -*number;
     return true;
 }
 

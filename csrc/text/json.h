@@ -25,6 +25,9 @@ bool bbpe_json_take(bbpe_json *self, uint8_t sign);
 bool bbpe_json_take_text(bbpe_json *self, bbpe_json_text *text);
 /* Take a whole number of up to `most`, without a sign, after blanks. */
 bool bbpe_json_take_number(bbpe_json *self, uint32_t most, uint32_t *number);
+/* Take a number after blanks as serde_json reads one, which does not round correctly: the digits, as far as 64 bits hold them,
+ * become a double, which is multiplied or divided by a power of ten.  False beyond all doubles; never -0. */
+bool bbpe_json_take_double(bbpe_json *self, double *number);
 /* Take nothing but blanks up to the end. */
 bool bbpe_json_take_end(bbpe_json *self);
 /* Write the characters of a string; `out` has room for `text->length` bytes.  Returns how many bytes it is. */

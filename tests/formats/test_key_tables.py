@@ -191,6 +191,19 @@ def test_keys_of_texts(marks_blanks: bool) -> None:
         assert Vocab.of_texts(KeyTable.of({broken: 0}).table, [], marks_blanks) is None
 
 
+def test_changed_tables() -> None:
+    table = TokenTable({5: b"a", 2: b" b", 9: "é".encode()})
+    assert [table.has_byte(byte) for byte in b"a \xa9z"] == [True, True, True, False]
+    changed = TokenTable.of_changed(table, [2, 7], {11: b"z", 2: b"y"})
+    assert list(changed.pairs()) == [(5, b"a"), (9, "é".encode()), (11, b"z"), (2, b"y")]
+    assert not changed.has_byte(ord(" "))
+    assert not TokenTable({}).has_byte(0)
+    with pytest.raises(VocabularyError, match="two ids, 5 and 12"):
+        TokenTable.of_changed(table, (), {12: b"a"})
+    with pytest.raises(ValueError, match="id 10 is not below 10"):
+        TokenTable.of_changed(table, [10], {})
+
+
 def documents() -> list[dict[str, Any]]:
     keys = {bytes_to_alphabet(bytes((byte,))): byte for byte in range(256)}
     keys |= {text: 256 + number for number, text in enumerate(("ab", "cd", "abcd", "abc", "<s>", "Ġa", "x"[:0] + "dc"))}
@@ -203,10 +216,16 @@ def documents() -> list[dict[str, Any]]:
     texts = {"decoder": None, "pre_tokenizer": None, "model": model | {"unk_token": "<s>", "fuse_unk": True}}
     ended = {"continuing_subword_prefix": "a", "merges": [["b", "ab"], ["c", "ab"]]}
     marked = whole | {"model": model | ended | {"vocab": keys | {"bb": 270, "cb": 271}}}
-    return [whole, reordered, whole | texts, whole | {"model": model | {"ignore_merges": True}}, marked]
+    rows = [["<unk>", 0], ["\u2581", -1.25], ["\u2581a\"", -11.289659418771421], ["b\u00e9", 1e-2], ["<0x0A>", -3E0]]
+    blanks = {"type": "Metaspace", "replacement": "\u2581"}
+    unigram = whole | {"decoder": None, "pre_tokenizer": blanks, "added_tokens": []}
+    unigram |= {"model": {"type": "Unigram", "unk_id": 0, "vocab": rows, "byte_fallback": True}}
+    untyped = unigram | {"model": {"vocab": rows[:2], "unk_id": None}}
+    ignored = whole | {"model": model | {"ignore_merges": True}}
+    return [whole, reordered, whole | texts, ignored, marked, unigram, untyped]
 
 
-@pytest.mark.parametrize("number", range(5))
+@pytest.mark.parametrize("number", range(7))
 @pytest.mark.parametrize("indent", [None, 2])
 def test_both_readers_make_the_same_spec(
     number: int, indent: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -215,7 +234,7 @@ def test_both_readers_make_the_same_spec(
     path.write_text(json.dumps(documents()[number], indent=indent, ensure_ascii=bool(indent)))
     assert quick_document(path.read_bytes()) is not None
     quick = tokenizer_json.load(path, Given())
-    monkeypatch.setattr(tokenizer_json, "quick_document", lambda data: None)
+    monkeypatch.setattr(tokenizer_json, "quick_document", lambda data, reads_scores: None)
     assert_same(quick, tokenizer_json.load(path, Given()))
 
 

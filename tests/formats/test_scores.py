@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from array import array
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 import bbpe
+from bbpe.core.token_table import TokenTable
 from bbpe.formats.huggingface.scores import dumps, kept_number, score_of, written_score
 
 EDGES = """
@@ -49,6 +51,34 @@ def test_scores_are_those_that_tokenizers_reads() -> None:
     tokenizers = pytest.importorskip("tokenizers", minversion="0.23")
     numbers = some_numbers(random.Random(1))
     assert list(map(score_of, numbers)) == their_scores(tokenizers, numbers)
+
+
+def read_rows(text: str) -> tuple[dict[int, bytes], list[float]] | None:
+    """Return the keys and scores that C reads, within a longer text; `None` where it leaves them to Python."""
+    data = f" [{text}]".encode("utf-8", "surrogatepass")
+    found = TokenTable.of_scored_rows(data, 2, len(data) - 1)
+    return found and (dict(found[0].pairs()), array("d", found[1]).tolist())
+
+
+def test_scores_read_in_c_are_the_same() -> None:
+    more = ["1e308", "17976931348623157e292", "0e99999999999999999999", "1e-99999999999999999999", "0.0E-0"]
+    numbers = [*some_numbers(random.Random(2)), *more]
+    rows = ",".join(f'["t{place}", {number} ]' for place, number in enumerate(numbers))
+    keys = {place: f"t{place}".encode() for place in range(len(numbers))}
+    assert read_rows(f"[{rows}]") == (keys, [0.0 if number == "-0" else score_of(number) for number in numbers])
+    assert str(score_of("-0.0")) == str(score_of("-0.00000000000000000000")) == "0.0"
+    assert read_rows('[["-", -0.0]]') == ({0: b"-"}, [0.0])
+    assert read_rows("[]") == ({}, [])
+
+
+@pytest.mark.parametrize("text", r"""
+[["a"]] [["a",1,2]] [["a",1],] [["a",1] [["a".1]] [{"a":1}] [["a","1"]] [["a",true]] [[1,1]] [["a",01]] [["a",1.]]
+["a",1] [["a",.5]] [["a",+1]] [["a",1e]] [["a",1e+]] [["a",NaN]] [["a",-Infinity]] [["a",1e309]]
+[["a",-17976931348623159e292]] [["a",1e99999999999999999999]]
+[["a",1],["a",2]] [["\ud800",1]] [["a\q",1]] [["a",1]]] [["a",-]] [["a",1]]x
+""".split())
+def test_rows_out_of_the_ordinary_are_left_to_python(text: str) -> None:
+    assert read_rows(text) is None
 
 
 def test_a_number_out_of_range_is_infinite() -> None:

@@ -12,8 +12,8 @@ from charsmap_tables import compiled_table
 
 from bbpe.core.charsmap import SentencePieceNormalizer
 from bbpe.errors import VocabularyError
-from bbpe.pipeline.charsmap import check_charsmap, read_charsmap
-from bbpe.pipeline.compiled_normalizers import sentencepiece_normalizer
+from bbpe.pipeline.compiled_normalizers import charsmap_of, check_charsmap, mapped_parts, sentencepiece_normalizer
+from bbpe.reference.charsmap import read_charsmap
 from bbpe.reference.normalizers import normalizer
 from bbpe.spec.rules import SPACE_MARK, Charsmap, Normalizer, Prepend, Replace, SqueezeBlanks
 
@@ -62,6 +62,38 @@ def published(name: str) -> bytes:
     model.ParseFromString(sentencepiece.SentencePieceNormalizer(rule_name=name).serialized_model_proto())
     data: bytes = model.normalizer_spec.precompiled_charsmap
     return data
+
+
+def slow_parts(table: Mapping[str, str], text: str, *, is_whole: bool) -> list[tuple[str, str]]:
+    """What `mapped_parts` yields, by its definition."""
+    found, at = [], 0
+    while at < len(text):
+        if not is_whole and any(key.startswith(text[at:]) and key != text[at:] for key in table):
+            break
+        key = next((text[at:end] for end in range(len(text), at, -1) if text[at:end] in table), text[at])
+        found.append((key, table.get(key, key)))
+        at += len(key)
+    return found
+
+
+def test_parts_of_a_text_and_what_each_becomes() -> None:
+    rng = random.Random(9)
+    letters = [*"ab ", "é", "か", "\U0001f600", "\x01", "\x7f"]
+    for _ in range(60):
+        keys = {"".join(rng.choices(letters, k=rng.randint(1, 4))) for _ in range(rng.randint(1, 9))}
+        table = {key: "".join(rng.choices(letters, k=rng.randint(0, 3))) for key in keys}
+        data = compiled_table(table)
+        check_charsmap(data)
+        for _ in range(20):
+            text = "".join(rng.choices([*letters, *keys], k=rng.randint(0, 8)))
+            for is_whole in (True, False):
+                assert list(mapped_parts(data, text, is_whole=is_whole)) == slow_parts(table, text, is_whole=is_whole)
+    assert list(mapped_parts(data, "\ud800c")) == [("\ud800", "\ud800"), ("c", "c")]
+    table_of = charsmap_of(data)
+    assert (table_of.longest(b"a", 1), table_of.goes_on(b"a", 1)) == (None, True)
+    for ask in (table_of.longest, table_of.goes_on):
+        with pytest.raises(ValueError, match="place 2 is not within 1 bytes"):
+            ask(b"a", 2)
 
 
 NAMES = ["nmt_nfkc", *(pytest.param(name, marks=pytest.mark.full) for name in ("nfkc", "nmt_nfkc_cf", "nfkc_cf"))]

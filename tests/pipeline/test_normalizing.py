@@ -11,8 +11,8 @@ from characters import CHARACTERS, POINTS, SAMPLED
 from charsmap_tables import compiled_table
 
 from bbpe.errors import VocabularyError
-from bbpe.pipeline.charsmap import read_charsmap
 from bbpe.pipeline.compiled_normalizers import compiled_normalizer
+from bbpe.reference.charsmap import read_charsmap
 from bbpe.reference.normalizers import normalizer
 from bbpe.reference.pre_tokenizers import pretokens
 from bbpe.reference.unicode_forms import normal_form

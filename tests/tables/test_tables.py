@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from array import array
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
@@ -21,6 +22,7 @@ from bbpe.core.bpe import CompiledBPE
 from bbpe.core.image import ALIGNMENT, checksum
 from bbpe.core.merge_list import MergeList
 from bbpe.core.token_table import TokenTable
+from bbpe.core.unigram import CompiledUnigram
 from bbpe.spec import pickled, spec
 
 LINES = [*FEW_LINES, "tokens, of the lowest; naïve 한국어 123 ..."] * 3
@@ -127,7 +129,7 @@ def test_tokenizers_from_tables_are_the_same(name: str, file_of: Callable[[str],
     second = bbpe.load(path, cache=folder, **options)
     assert (stored.stat().st_ino, stored.stat().st_mtime_ns) == (written.st_ino, written.st_mtime_ns)
     assert not is_mapped(first)
-    assert is_mapped(second) == isinstance(expected._parts.encoder.encoder.model, CompiledBPE)
+    assert is_mapped(second) == isinstance(expected._parts.encoder.encoder.model, CompiledBPE | CompiledUnigram)
     target = "a.model" if path.suffix == ".model" else "tokenizer.json"
     same(expected, first, tmp_path / "first", target)
     same(expected, second, tmp_path / "second", target)
@@ -171,12 +173,25 @@ def aligned(data: bytes) -> memoryview:
     return memoryview(memory)[start : start + len(data)]
 
 
-@pytest.mark.parametrize("kind", [TokenTable, MergeList, lambda image: CompiledBPE({}, None, image=image)])
+def bpe_of_image(image: memoryview) -> CompiledBPE:
+    return CompiledBPE({}, None, image=image)
+
+
+def unigram_of_image(image: memoryview) -> CompiledUnigram:
+    return CompiledUnigram({}, None, image=image)
+
+
+@pytest.mark.parametrize("kind", [TokenTable, MergeList, bpe_of_image, unigram_of_image])
 def test_images_of_other_sizes_are_refused(kind: Any) -> None:
     """The numbers at the beginning of an image decide how long its arrays are."""
     vocab = {byte: bytes([byte]) for byte in range(256)} | {256: b"ab", 257: b"abc"}
     merges = ((97, 98, 256), (256, 99, 257))
-    table = {TokenTable: TokenTable(vocab), MergeList: MergeList(merges)}.get(kind, CompiledBPE(vocab, merges))
+    runs, some = {300: "中".encode()}, {97: 97}
+    unigram = CompiledUnigram(
+        vocab, array("d", [-1.5] * 258), unknown_score=-9.0, unknown=1, some_byte_ids=some, runs=runs, is_float=True
+    )
+    tables = {TokenTable: TokenTable(vocab), MergeList: MergeList(merges), unigram_of_image: unigram}
+    table: Any = tables.get(kind, CompiledBPE(vocab, merges))
     opened = getattr(kind, "of_image", kind)
     image = table.image()
     assert len(image) % ALIGNMENT == 0

@@ -18,8 +18,7 @@ from ...formats.sentencepiece.piece_rows import BYTE, CONTROL, NORMAL, UNUSED, P
 from ...formats.sentencepiece.pieces import PieceModel as ListedPieces
 from ...formats.sentencepiece.pieces import pieces_of, spec_of
 from ...lazy import lazy_property
-from ...pipeline.charsmap import mapped_parts
-from ...pipeline.compiled_normalizers import compiled_normalizer, normalize_function
+from ...pipeline.compiled_normalizers import compiled_normalizer, mapped_parts, normalize_function
 from ...records import replace
 from ...spec.decoders import UNMARK
 from ...spec.models import WordLevelModel

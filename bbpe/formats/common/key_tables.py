@@ -5,6 +5,7 @@ Those of a `tokenizer.json` are read straight into tables; `json` reads the rest
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
@@ -49,6 +50,14 @@ class KeyTable(Mapping[str, int]):
     def ids(self, texts: Collection[str]) -> list[int]:
         """Return the ids of some keys."""
         return [self[text] for text in texts]
+
+
+class ScoredKeys(KeyTable):
+    """The keys of a Unigram model, whose ids are their places in a list, with their scores, float64[n]."""
+
+    def __init__(self, table: TokenTable, scores: array[float]) -> None:
+        super().__init__(table)
+        self.scores = scores
 
 
 @dataclass(frozen=True)
@@ -175,16 +184,20 @@ class Unread(NamedTuple):
         return MergeIds(found, keys)
 
 
-def quick_document(data: bytes) -> dict[str, Any] | None:
-    """Return the value of a document with the `KeyTable` of a BPE model in place of its vocabulary and `Unread` merges.
+def quick_document(data: bytes, *, reads_scores: bool = True) -> dict[str, Any] | None:
+    """Return the value of a document with a `KeyTable` in place of its vocabulary, and `Unread` merges.
+
+    Those of a model of the type Unigram are `ScoredKeys`, if it `reads_scores`.
 
     `None` when something is out of the ordinary, such as a number that is not an id, or wrong.  `read_json` has the
     value of such a file, or explains what is wrong with it.
     """
     places = find_members(data, (b"model", b"vocab"), (b"model", b"merges"))
-    if places is None or (0, 0) in places:
+    if places is None or places[0] == (0, 0):
         return None
     (start, end), (first, last) = places
+    if places[1] == (0, 0):
+        return _quick_unigram(data, start, end) if reads_scores else None
     if data[start:start + 1] != b"{" or data[first:first + 1] != b"[":
         return None
     table = TokenTable.of_json(data, start, end)
@@ -194,6 +207,16 @@ def quick_document(data: bytes) -> dict[str, Any] | None:
     if value is None or value["model"].get("type", "BPE") != "BPE":
         return None
     value["model"] |= {"vocab": KeyTable(table), "merges": Unread(data, first, last)}
+    return value
+
+
+def _quick_unigram(data: bytes, start: int, end: int) -> dict[str, Any] | None:
+    """Return the value of a document with `ScoredKeys` in place of the vocabulary, which is at [start, end)."""
+    found = TokenTable.of_scored_rows(data, start, end) if data[start : start + 1] == b"[" else None
+    value = None if found is None else loads_without(data, [(start, end)])
+    if found is None or value is None or value["model"].get("type", "Unigram") != "Unigram":
+        return None
+    value["model"] |= {"type": "Unigram", "vocab": ScoredKeys(found[0], array("d", found[1]))}
     return value
 
 

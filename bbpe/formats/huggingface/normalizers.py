@@ -94,8 +94,8 @@ def _precompiled(fields: Fields) -> Precompiled:
     except ValueError:
         fields.refuse("the table is not valid base64; expected base64", "precompiled_charsmap")
     if data:
-        safe_import("bbpe.pipeline.charsmap")
-        from ...pipeline.charsmap import check_charsmap
+        safe_import("bbpe.pipeline.compiled_normalizers")
+        from ...pipeline.compiled_normalizers import check_charsmap
 
         check_charsmap(data)
     return Precompiled(data)

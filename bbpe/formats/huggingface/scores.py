@@ -55,7 +55,7 @@ def _long_score(text: str) -> float:
         digits = digits * 10 + int(digit)
         exponent -= 1
     found = _scaled(float(digits), exponent + int(power or 0))
-    return -found if text.startswith("-") else found
+    return -found if found and text.startswith("-") else found
 
 
 def _scaled(found: float, exponent: int) -> float:

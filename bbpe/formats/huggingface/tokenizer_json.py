@@ -50,7 +50,7 @@ def load(path: StrPath, given: Given, parse_float: Callable[[str], float] = scor
     vocabulary; `PatternError` on a regex that cannot be followed exactly.
     """
     data = read_file(path)
-    document = quick_document(data)
+    document = quick_document(data, reads_scores=parse_float is score_of)
     if document is not None:
         try:
             return read_document(document, path, given)
@@ -152,7 +152,7 @@ def _has_marks(
     if model.peek("byte_fallback") is True and SPACE_MARK not in keys:
         return False
     marks = split.marks_blanks or tuple(normalizers[-1:]) == (_MARK_BLANKS,)
-    if not marks or (isinstance(keys, KeyTable) and b" " not in b"".join([key for _, key in keys.table.pairs()])):
+    if not marks or (isinstance(keys, KeyTable) and not keys.table.has_byte(ord(" "))):
         return True
     blank = next((key for key in keys if " " in key and key not in specials), None)
     if blank is not None and ESCAPED_MARK in normalizers:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from array import array
 from collections.abc import Collection
 from typing import Any
 
@@ -10,7 +11,7 @@ from ...spec.models import UnigramModel, Vocab
 from ...spec.rules import SPACE_MARK, Characters
 from ...spec.spec import TokenizerSpec
 from ...spec.unigram import piece_scores
-from ..common.key_tables import KeyTable
+from ..common.key_tables import KeyTable, ScoredKeys
 from ..common.keys import keys_of_characters, read_keys
 from ..common.reading import Fields, shown
 from .own_fields import OWN, OwnFields, read_own_fields, write_own_fields
@@ -28,15 +29,8 @@ def read_unigram(
     model.only("type", "Unigram")
     unknown = model.take("unk_id", None)
     byte_fallback = model.take_type("byte_fallback", bool, False)
-    keys: dict[str, int] = {}
-    scores: list[float] = []
-    for token_id, row in enumerate(model.take_type("vocab", list)):
-        is_pair = type(row) is list and len(row) == 2 and type(row[0]) is str and type(row[1]) in (int, float)
-        if not is_pair or not abs(row[1]) <= sys.float_info.max:
-            model.refuse(f"found {shown(row)}; expected a token and its score", f"vocab[{token_id}]")
-        if keys.setdefault(row[0], token_id) != token_id:
-            model.refuse(f"token {row[0]!r} is listed twice; expected each token once", f"vocab[{token_id}]")
-        scores.append(row[1] if type(row[1]) is float else score_of(str(row[1])))
+    keys = _scored_keys(model)
+    scores = keys.scores
     own = model.component(OWN, read_own_fields, OwnFields())
     for token_id, score in own.scores:
         if token_id >= len(scores):
@@ -45,11 +39,13 @@ def read_unigram(
     model.done()
     if unknown is not None and (type(unknown) is not int or not 0 <= unknown < len(scores)):
         model.refuse(f"found {shown(unknown)}; expected the id of a token, or null", "unk_id")
-    blank = next((key for key in keys if " " in key and key not in left_out), None)
-    if marks_blanks and blank is not None:
+    blank = None
+    if marks_blanks and keys.table.has_byte(ord(" ")):
+        blank = next((key for key in keys if " " in key and key not in left_out), None)
+    if blank is not None:
         model.refuse(f"token {blank!r} has a blank and would never be found; expected U+2581 for each blank", "vocab")
     vocab, characters = read_keys(
-        KeyTable.of(keys),
+        keys,
         Characters((), unknown, True, marks_blanks, unknown_text=own.unknown_text),
         byte_fallback=byte_fallback,
         left_out={key for key in left_out if key in keys},
@@ -57,13 +53,30 @@ def read_unigram(
         place=model.at("vocab"),
         needs_all=False,
     )
-    if marks_blanks and characters.byte_tokens and unknown is not None and SPACE_MARK in list(keys)[unknown]:
+    if marks_blanks and characters.byte_tokens and unknown is not None and SPACE_MARK.encode() in keys.table[unknown]:
         problem = "the unknown token is a piece with U+2581, which is not supported together with byte_fallback"
         model.refuse(f"{problem}; expected another one, such as <unk>", "unk_id")
     if any(token_id >= len(scores) for token_id in own.user_defined):
         model.refuse("user_defined has an id without a token; expected ids of tokens", "bbpe")
     unigram = UnigramModel(tuple(scores), own.is_float, own.user_defined)
     return vocab, unigram, characters
+
+
+def _scored_keys(model: Fields) -> ScoredKeys:
+    """Take the keys and scores of a model."""
+    if isinstance(model.peek("vocab"), ScoredKeys):
+        found: ScoredKeys = model.take("vocab")
+        return found
+    keys: dict[str, int] = {}
+    scores = array("d")
+    for token_id, row in enumerate(model.take_type("vocab", list)):
+        is_pair = type(row) is list and len(row) == 2 and type(row[0]) is str and type(row[1]) in (int, float)
+        if not is_pair or not abs(row[1]) <= sys.float_info.max:
+            model.refuse(f"found {shown(row)}; expected a token and its score", f"vocab[{token_id}]")
+        if keys.setdefault(row[0], token_id) != token_id:
+            model.refuse(f"token {row[0]!r} is listed twice; expected each token once", f"vocab[{token_id}]")
+        scores.append(row[1] if type(row[1]) is float else score_of(str(row[1])))
+    return ScoredKeys(KeyTable.of(keys).table, scores)
 
 
 def write_unigram(spec: TokenizerSpec, model: UnigramModel) -> dict[str, Any]:

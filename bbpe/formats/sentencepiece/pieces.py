@@ -321,8 +321,8 @@ def _normalizers(model: PieceModel, kept: Sequence[str]) -> tuple[Normalizer, ..
 
 
 def _check_table(data: bytes) -> None:
-    safe_import("bbpe.pipeline.charsmap")
-    from ...pipeline.charsmap import check_charsmap
+    safe_import("bbpe.pipeline.compiled_normalizers")
+    from ...pipeline.compiled_normalizers import check_charsmap
 
     check_charsmap(data)
 

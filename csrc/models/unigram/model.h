@@ -31,9 +31,10 @@ typedef struct {
 } bbpe_unigram_piece;
 
 typedef struct {
-    bbpe_pretoken_table tokens; /* values are not used */
+    bbpe_pretoken_table tokens; /* none after bbpe_unigram_prepare; values are not used */
     bbpe_trie trie;             /* its ids are numbers of tokens */
     bbpe_unigram_piece *pieces;
+    size_t piece_count;
     bbpe_steps steps;           /* none before bbpe_unigram_prepare */
     size_t longest;             /* bytes of a token */
     double unknown_score;
@@ -45,6 +46,7 @@ typedef struct {
     bool has_words;             /* no token holds a blank after what is no white space of ASCII */
     uint32_t byte_ids[256];     /* the tokens that an unknown character is written as */
     bbpe_trie runs;             /* ids of texts that only a run of unknown characters becomes; no slots: none */
+    size_t run_ids;             /* more than any of these ids */
 } bbpe_unigram;
 
 /* The end of the best path to a node, with either kind of sum.  `last` is a token's number or BBPE_UNIGRAM_UNKNOWN, and
@@ -71,6 +73,8 @@ bbpe_status bbpe_unigram_add_runs(bbpe_unigram *self, bbpe_pretoken_table *token
 /* Make the tables that make encoding faster, but not n-best or learning: without them ids are the same. */
 bbpe_status bbpe_unigram_prepare(bbpe_unigram *self);
 void bbpe_unigram_free(bbpe_unigram *self);
+/* Measure or write a model that is prepared, or open one that is zeroed. */
+void bbpe_unigram_visit(bbpe_unigram *self, bbpe_image *image);
 
 /* Write the ids of a token, or of an unknown character, by its bytes; the last one first, as a path is followed back.  A
  * token with the id `unknown`, which only HF's models find in texts, is written as an unknown character is. */

@@ -1,6 +1,7 @@
 /* Filling a table of prefixes, in a larger one when it gets too full: the index of a slot is its number. */
 #include "models/unigram/steps.h"
 
+#include "base/bits.h"
 #include "memory/memory.h"
 
 enum { FEWEST = 4 }; /* slots, as bits */
@@ -71,4 +72,14 @@ bbpe_status bbpe_steps_init(bbpe_steps *self, const bbpe_pretoken_table *tokens)
 void bbpe_steps_free(bbpe_steps *self) {
     bbpe_memory_table_free(self->slots);
     memset(self, 0, sizeof *self);
+}
+
+void bbpe_steps_visit(bbpe_steps *self, bbpe_image *image) {
+    size_t count = self->slots == NULL ? 0 : self->mask + 1;
+    bbpe_image_number(image, &count);
+    bbpe_image_expect(image, (count & (count - 1)) == 0 && count >> BBPE_STEPS_PARENT_BITS == 0);
+    bbpe_image_array(image, &self->slots, count, sizeof *self->slots);
+    if (self->slots == NULL) return;
+    self->mask = count - 1;
+    self->shift = 64 - bbpe_bits_lowest(count);
 }

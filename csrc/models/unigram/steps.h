@@ -37,6 +37,8 @@ typedef struct {
 /* Of tokens, by their numbers.  Without a table if there are too many for a slot. */
 bbpe_status bbpe_steps_init(bbpe_steps *self, const bbpe_pretoken_table *tokens);
 void bbpe_steps_free(bbpe_steps *self);
+/* Measure, write or open a table. */
+void bbpe_steps_visit(bbpe_steps *self, bbpe_image *image);
 
 /* Whether these bytes of a text, the first one lowest, begin with a character of three; not an overlong form nor a
  * surrogate. */

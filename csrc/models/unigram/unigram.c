@@ -20,6 +20,7 @@ static const double BEYOND = 100000;
 /* Number the tokens, which are the ids of the trie. */
 static bbpe_status list_pieces(bbpe_unigram *self, const double *scores) {
     self->pieces = bbpe_memory_new(self->tokens.count, sizeof *self->pieces);
+    self->piece_count = self->tokens.count;
     if (self->pieces == NULL) return BBPE_NO_MEMORY;
     self->has_words = true;
     for (size_t i = 0; i < self->tokens.count; i++) {
@@ -51,12 +52,15 @@ bbpe_status bbpe_unigram_add_runs(bbpe_unigram *self, bbpe_pretoken_table *token
         if (tokens->entries[i].value > most) most = tokens->entries[i].value;
         tokens->entries[i].value |= flag;
     }
-    return bbpe_trie_init(&self->runs, tokens, flag, (size_t)most + 1);
+    self->run_ids = (size_t)most + 1;
+    return bbpe_trie_init(&self->runs, tokens, flag, self->run_ids);
 }
 
 bbpe_status bbpe_unigram_prepare(bbpe_unigram *self) {
     const bbpe_status status = bbpe_steps_init(&self->steps, &self->tokens);
-    if (status != BBPE_OK || self->steps.slots == NULL) return status;
+    if (status != BBPE_OK) return status;
+    bbpe_pretoken_table_free(&self->tokens);
+    if (self->steps.slots == NULL) return BBPE_OK;
     for (size_t i = 0; i <= self->steps.mask; i++) {
         bbpe_step *step = self->steps.slots + i;
         const uint32_t number = bbpe_steps_number(step);

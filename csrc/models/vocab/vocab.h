@@ -5,6 +5,7 @@
 #include "models/vocab/key_file.h"
 #include "models/vocab/merge_list.h"
 #include "models/vocab/rank_file.h"
+#include "models/vocab/scored_rows.h"
 #include "models/vocab/tekken_rows.h"
 #include "models/vocab/token_table.h"
 
