@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import ast
+import json
 import resource
 import subprocess
 import sys
+from base64 import b64encode
 from pathlib import Path
 
 import pytest
+from charsmap_tables import compiled_table
 from house import MODULES
+from small_hf import KINDS
 
 import bbpe
 from bbpe.cli import COMMANDS
@@ -130,6 +134,26 @@ def test_the_first_lists_need_neither_numpy_nor_regex(vocabulary: str) -> None:
     lines = fresh(WITHOUT_LIBRARIES.replace("load(path)", "load(path, pattern='cl100k')"), vocabulary).splitlines()
     assert len(lines) == 7
     assert [line for line in lines if len(line.split()) > 1] == []
+
+
+def test_no_kind_of_vocabulary_needs_numpy_for_lists(tmp_path: Path) -> None:
+    """Loading and calls with texts and lists alone, in one process; rules, regexes and tables of normalizers too."""
+    pytest.importorskip("tokenizers")
+    paths = []
+    for name, make in KINDS.items():
+        paths.append(str(tmp_path / f"{name}.json"))
+        make().save(paths[-1])
+    document = json.loads(Path(paths[[*KINDS].index("unigram")]).read_text("utf-8"))
+    table = b64encode(compiled_table({"\ufb01": "fi"})).decode()
+    rules = [{"type": "Precompiled", "precompiled_charsmap": table}]
+    rules.append({"type": "Replace", "pattern": {"Regex": r"\p{N}{2,}(?=\s)"}, "content": "0"})
+    document["normalizer"] = {"type": "Sequence", "normalizers": rules}
+    paths.append(str(tmp_path / "rules.json"))
+    Path(paths[-1]).write_text(json.dumps(document), "utf-8")
+    code = "import sys, bbpe\nfor path in sys.argv[1:]:\n    tok = bbpe.load(path, cache=False)\n"
+    code += "    tok.decode(tok.encode('some words 12 ')), tok.encode_batch(['a', 'b']), tok.count_tokens('a')\n"
+    code += "    print(path.rpartition('/')[2], 'numpy' in sys.modules)"
+    assert fresh(code, *paths).splitlines() == [f"{Path(path).name} False" for path in paths]
 
 
 def test_counting_on_the_command_line_needs_neither_numpy_nor_regex(vocabulary: str, tmp_path: Path) -> None:

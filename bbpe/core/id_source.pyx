@@ -44,7 +44,9 @@ def as_ids(ids: _Ids) -> npt.NDArray[np.int64]:
 
 
 def as_int(token_id: object) -> int:
-    """An id of another integer type, numpy's say; truth values are a mistake."""
+    """An id of any integer type, numpy's too; truth values are a mistake."""
+    if type(token_id) is int:
+        return token_id
     if isinstance(token_id, (bool, np.bool_)):
         raise TypeError(f"an id is an int, not {type(token_id).__name__}")
     try:

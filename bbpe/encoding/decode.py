@@ -243,8 +243,8 @@ class _MappedDecoder(Decoder):
         return "".join(written for _, written in self._parts(text))
 
     def _parts(self, text: str) -> list[tuple[str, str]]:
-        safe_import("bbpe.pipeline.charsmap")
-        from ..pipeline.charsmap import mapped_parts
+        safe_import("bbpe.pipeline.compiled_normalizers")
+        from ..pipeline.compiled_normalizers import mapped_parts
 
         return list(mapped_parts(self._table, text))
 
@@ -266,7 +266,9 @@ def checked_ids(ids: object) -> Any:
 
 def _sliceable(ids: Any) -> Any:
     """Return ids in a sequence that has slices."""
-    return ids if isinstance(ids, list | tuple | np.ndarray) else as_ids(ids)
+    if isinstance(ids, list | tuple):  # for which numpy is not imported
+        return ids
+    return ids if isinstance(ids, np.ndarray) else as_ids(ids)
 
 
 def checked_rows(batch: object) -> Any:

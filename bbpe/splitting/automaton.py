@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from ..core.automaton import Automaton as CompiledAutomaton
-from ..lazy import np
 from ..records import dataclass, field
 from .automaton_tables import Tables, TooManyClassesError, TransitionRows, pack
 from .character_sets import CharacterSet, Partition, partition
@@ -86,12 +85,12 @@ def may_begin_empty(source: str) -> bool:
     tables = automaton_of(source).tables
     if tables is None:
         return next(compiled(source).find(""), None) is not None
-    rows, width = np.frombuffer(tables.rows, np.uint32), tables.class_count + 1
-    starts = np.frombuffer(tables.starts, np.uint32)
-    start = int(starts[width - 1 if tables.looks_behind else 0])
+    rows, width = memoryview(tables.rows).cast("I"), tables.class_count + 1
+    starts = memoryview(tables.starts).cast("I")
+    start = starts[width - 1 if tables.looks_behind else 0]
     following = rows[start : start + tables.class_count]
     # the match ends before the first character
-    return bool(np.any((following == width) | (following >= tables.first_ending)))
+    return any(entry == width or entry >= tables.first_ending for entry in following)
 
 
 def tables_of(tree: Node, *, of_alphabet: bool = False) -> Tables:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ..lazy import np
+from array import array
+from itertools import chain, pairwise
+
 from ..records import dataclass
 from ..text import bytes_to_alphabet
 from .character_sets import Partition
@@ -72,36 +74,34 @@ def pack(rows: TransitionRows, parts: Partition, invalid: int, of_alphabet: bool
     count = len(rows.table[0])
     if count >= BEYOND:
         raise TooManyClassesError
-    points = np.repeat(np.array(parts.classes, np.uint8), np.diff(np.array(parts.points)))
+    ranges = zip(parts.classes, pairwise(parts.points), strict=True)
+    points = b"".join([bytes((number,)) * (end - start) for number, (start, end) in ranges])
     numbers = [ord(char) for char in bytes_to_alphabet(bytes(range(256)))] if of_alphabet else range(128)
-    bytes_to_class = bytes(points[list(numbers)]).ljust(256, bytes([BEYOND]))
+    bytes_to_class = bytes([points[number] for number in numbers]).ljust(256, bytes([BEYOND]))
     blocks, values = _two_stages(points)
     table, first_ending, offsets = _ordered(rows, count)
-    starts = np.array([[offsets[state] for state in states] for states in rows.starts], np.uint32)
+    starts = array("I", [offsets[state] for states in rows.starts for state in states])
     idle = bytes(all(rows.table[s][c] == (-1, 0) for states in rows.starts for s in states) for c in range(count))
     return Tables(
-        bytes_to_class, blocks, values, int(points[invalid]), table.tobytes(), first_ending, starts.tobytes(), idle,
-        count, len(table), len(rows.starts) > 1, rows.looks_behind, of_alphabet,
+        bytes_to_class, blocks, values, points[invalid], table.tobytes(), first_ending, starts.tobytes(), idle,
+        count, len(table) // (count + 1), len(rows.starts) > 1, rows.looks_behind, of_alphabet,
     )  # fmt: skip
 
 
-def _two_stages(points: np.ndarray[tuple[int], np.dtype[np.uint8]]) -> tuple[bytes, bytes]:
-    whole = points.tobytes()
+def _two_stages(points: bytes) -> tuple[bytes, bytes]:
     numbers: dict[bytes, int] = {}
-    blocks = [numbers.setdefault(whole[at : at + BLOCK], len(numbers)) for at in range(0, len(whole), BLOCK)]
-    return np.array(blocks, np.uint16).tobytes(), b"".join(numbers)
+    blocks = [numbers.setdefault(points[at : at + BLOCK], len(numbers)) for at in range(0, len(points), BLOCK)]
+    return array("H", blocks).tobytes(), b"".join(numbers)
 
 
-def _ordered(
-    rows: TransitionRows, count: int
-) -> tuple[np.ndarray[tuple[int, int], np.dtype[np.uint32]], int, list[int]]:
+def _ordered(rows: TransitionRows, count: int) -> tuple[array[int], int, list[int]]:
     """Return the rows in the order of `Tables`, the first entry with an end, and the first entry of each start."""
     pairs = {pair for row in rows.table for pair in row} | {(state, 0) for states in rows.starts for state in states}
     order = [(-1, 0), (-1, 1), *sorted(pairs - {(-1, 0), (-1, 1)}, key=lambda pair: (pair[1], pair[0]))]
     width = count + 1
     offset = {pair: number * width for number, pair in enumerate(order)}
-    table = np.zeros((len(order), width), np.uint32)
-    for number, (state, _) in enumerate(order[2:], 2):
-        table[number] = [*(offset[pair] for pair in rows.table[state]), rows.ends[state]]
+    table = array("I", bytes(2 * width * array("I").itemsize))
+    for state, _ in order[2:]:
+        table.extend(chain((offset[pair] for pair in rows.table[state]), (rows.ends[state],)))
     first = next((number for number, pair in enumerate(order[2:], 2) if pair[1]), len(order))
     return table, first * width, [offset.get((state, 0), 0) for state in range(len(rows.table))]

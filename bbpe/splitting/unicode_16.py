@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import re
 from functools import cache, lru_cache
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -80,12 +81,12 @@ def _members(number: int, value: int) -> tuple[int, ...]:
     table = _table()
     more = table["more"][number].get(str(value))
     if more is not None:
-        points = np.cumsum(more)
-    else:
-        lengths, runs = table["runs"][number]
-        within = np.isin(runs, table["groups"][number].get(str(value), [value]))
-        points = np.cumsum([0, *lengths])[np.diff(np.concatenate(([0], within, [0]))) != 0]
-    return tuple(points.tolist())
+        return tuple(accumulate(more))
+    lengths, runs = table["runs"][number]
+    chosen = frozenset(table["groups"][number].get(str(value), [value]))
+    within = [False, *(kind in chosen for kind in runs), False]
+    borders = zip(accumulate([0, *lengths]), pairwise(within), strict=True)
+    return tuple(point for point, (before, after) in borders if before != after)
 
 
 @cache
