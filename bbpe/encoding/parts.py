@@ -28,7 +28,7 @@ compat.chat compat.sentencepiece compat.tokenizers
 encoding.chunks encoding.file_ids encoding.nbest encoding.places encoding.words
 formats formats.huggingface.oniguruma formats.huggingface.unigram formats.huggingface.words formats.saving
 formats.transformers.classes formats.transformers.load formats.transformers.own_files formats.transformers.rebuilt
-pipeline.compiled_normalizers pipeline.pre_tokenizer_steps pipeline.scripts
+pipeline.compiled_normalizers pipeline.pre_tokenizer_steps pipeline.scripts pipeline.unicode_ages
 published.names published.table
 report.trace report.view
 spec.characters spec.fingerprint spec.pickled spec.unigram

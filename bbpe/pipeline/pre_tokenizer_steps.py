@@ -9,7 +9,7 @@ from typing import Any
 from ..core.automaton import Automaton
 from ..core.pre_tokenizer import PreTokenizer
 from ..errors import VocabularyError
-from ..lazy import regex
+from ..lazy import regex, safe_import
 from ..records import dataclass
 from ..spec import rules
 from ..spec.rules import (
@@ -27,18 +27,10 @@ from ..spec.rules import (
     Whitespace,
     WhitespaceSplit,
 )
-from ..splitting.automaton import matcher_of, tables_of
-from ..splitting.automaton_tables import Tables
 from ..splitting.patterns import PATTERNS
 from ..text import alphabet_to_bytes
-from .scripts import script_pieces
-from .unicode_ages import NUMBERS_OF_17, PUNCTUATION_NEWER, PUNCTUATION_OLDER, character_class
 
-_PUNCTUATION = (
-    rf"(?!{character_class(PUNCTUATION_NEWER)})[!-/:-@\[-`{{-~\p{{P}}]|{character_class(PUNCTUATION_OLDER)}"
-)
 _WORD = r"[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}]"
-_NUMBER = rf"(?:\p{{N}}|{character_class(NUMBERS_OF_17)})"
 _GPT2 = PATTERNS["gpt2"].steps[0]
 
 
@@ -71,15 +63,15 @@ def splits_of(rule: rules.PreTokenizer) -> tuple[Split, ...]:
         case Split():
             return (rule,)
         case Digits(individual):
-            return (Split(_NUMBER if individual else f"{_NUMBER}+", "Isolated"),)
+            return (Split(_classes().number if individual else f"{_classes().number}+", "Isolated"),)
         case Punctuation(behavior):
-            return (Split(_PUNCTUATION, behavior),)
+            return (Split(_classes().punctuation, behavior),)
         case Whitespace():
             return (Split(rf"{_WORD}+|(?:(?!{_WORD})\S)+", "Removed", invert=True),)
         case WhitespaceSplit():
             return (Split(r"\s", "Removed"),)
         case BertPreTokenizer():
-            return (Split(r"\s", "Removed"), Split(_PUNCTUATION, "Isolated"))
+            return (Split(r"\s", "Removed"), Split(_classes().punctuation, "Isolated"))
         case CharDelimiterSplit(delimiter):
             return (Split(regex.escape(delimiter), "Removed"),)
         case Metaspace():
@@ -90,9 +82,45 @@ def splits_of(rule: rules.PreTokenizer) -> tuple[Split, ...]:
             return ()
 
 
+# -- what few chains of rules need ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Classes:
+    """Regexes of characters as `tokenizers` knows them."""
+
+    punctuation: str
+    number: str
+
+
 @cache
-def _script_tables(of_alphabet: bool) -> Tables:
-    return tables_of(script_pieces(), of_alphabet=of_alphabet)
+def _classes() -> _Classes:
+    safe_import("bbpe.pipeline.unicode_ages")
+    from .unicode_ages import NUMBERS_OF_17, PUNCTUATION_NEWER, PUNCTUATION_OLDER, character_class
+
+    newer, older = character_class(PUNCTUATION_NEWER), character_class(PUNCTUATION_OLDER)
+    punctuation = rf"(?!{newer})[!-/:-@\[-`{{-~\p{{P}}]|{older}"
+    return _Classes(punctuation, rf"(?:\p{{N}}|{character_class(NUMBERS_OF_17)})")
+
+
+@cache
+def _script_matcher(of_alphabet: bool) -> Automaton:
+    safe_import("bbpe.pipeline.scripts")
+    from .scripts import script_pieces
+    safe_import("bbpe.splitting.automaton")
+    from ..splitting.automaton import tables_of
+
+    return Automaton(tables_of(script_pieces(), of_alphabet=of_alphabet))
+
+
+def _matcher(source: str, of_alphabet: bool) -> Automaton:
+    safe_import("bbpe.splitting.automaton")
+    from ..splitting.automaton import matcher_of
+
+    return matcher_of(source, of_alphabet=of_alphabet)
+
+
+# -- chains of rules -----------------------------------------------------------------------------------------
 
 
 def _steps(chain: Sequence[rules.PreTokenizer], *, unmarks: bool) -> Iterator[tuple[Any, ...]]:
@@ -111,7 +139,7 @@ def _steps(chain: Sequence[rules.PreTokenizer], *, unmarks: bool) -> Iterator[tu
         elif isinstance(rule, FixedLength):
             yield "length", rule.length, in_alphabet
         elif isinstance(rule, UnicodeScripts):
-            yield "split", Automaton(_script_tables(in_alphabet)), "Removed", True
+            yield "split", _script_matcher(in_alphabet), "Removed", True
         elif isinstance(rule, Metaspace):
             if in_alphabet:  # which has no blanks
                 yield from _metaspace_in_alphabet(rule)
@@ -126,7 +154,7 @@ def _steps(chain: Sequence[rules.PreTokenizer], *, unmarks: bool) -> Iterator[tu
         elif isinstance(rule, ByteLevel) and rule.add_prefix_space:
             yield "rewrite", b" ", False, b""
         for split in splits_of(rule):
-            yield "split", matcher_of(split.regex, of_alphabet=in_alphabet), split.behavior, split.invert
+            yield "split", _matcher(split.regex, in_alphabet), split.behavior, split.invert
         in_alphabet |= isinstance(rule, ByteLevel)
 
 
@@ -137,4 +165,4 @@ def _metaspace_in_alphabet(rule: Metaspace) -> Iterator[tuple[Any, ...]]:
         except ValueError as error:
             raise VocabularyError(f"the mark of {rule} comes after ByteLevel, and {error}") from None
     for split in splits_of(rule):
-        yield "split", matcher_of(split.regex, of_alphabet=True), split.behavior, split.invert
+        yield "split", _matcher(split.regex, True), split.behavior, split.invert

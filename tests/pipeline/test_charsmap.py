@@ -214,6 +214,16 @@ def test_tables_that_are_broken_read_nothing_else() -> None:
         assert isinstance(ours.apply("ab é か\u3099 ab" * 3), bytes)
 
 
+def test_keys_that_go_on_by_the_same_nodes() -> None:
+    """Tables of SentencePiece share nodes, which are looked at once: the second characters of all keys are marked."""
+    data = bytearray(compiled_table({"ab1": "x", "ac22": "y", "cb": "z"}))
+    place, base_of_ab = 2 * 256 ^ ord("c"), 3 * 256
+    data[4 + 4 * place : 8 + 4 * place] = ((base_of_ab ^ place) << 10 | ord("c")).to_bytes(4, "little")
+    assert read_charsmap(bytes(data)) == {"ab1": "x", "ac1": "x", "cb": "z"}
+    ours = SentencePieceNormalizer(bytes(data), None, (), unmarks=False)
+    assert ours.apply("ac1, ab1, ac22, cb") == b"x, x, ac22, z"
+
+
 def test_tables_are_refused_where_they_are_not_read() -> None:
     """In C, key by key as by the definition: keys and values that are no UTF-8, values elsewhere, cycles."""
     data, rng = compiled_table({"a": "bé", "ab": "", "é": "e", "か\u3099": "が", "\U0001f600": "x"}), random.Random(5)
