@@ -166,6 +166,8 @@ cdef extern from "models/wordpiece/wordpiece.h" nogil:
         bint is_bert
         unsigned rules
         bint has_tries
+        size_t id_count
+        uint32_t unknown
 
     enum:
         BBPE_WORDPIECE_BEGIN, BBPE_WORDPIECE_CONTINUE
@@ -173,6 +175,7 @@ cdef extern from "models/wordpiece/wordpiece.h" nogil:
 
     bbpe_status bbpe_wordpiece_init(bbpe_wordpiece *self, uint32_t unknown, size_t max_characters, uint64_t salt)
     void bbpe_wordpiece_free(bbpe_wordpiece *self)
+    void bbpe_wordpiece_visit(bbpe_wordpiece *self, bbpe_image *image)
     bbpe_status bbpe_wordpiece_add(bbpe_wordpiece *self, uint32_t root, const uint8_t *bytes, size_t n, uint32_t id)
     bbpe_status bbpe_wordpiece_finalize(bbpe_wordpiece *self)
     bbpe_status bbpe_wordpiece_encode(const void *self, bbpe_model_scratch *scratch, const uint8_t *word, size_t n,

@@ -10,7 +10,7 @@ from bbpe.core.c_models cimport BBPE_VOCAB_MAX_ID, bbpe_vocab_add, bbpe_vocab_in
 from bbpe.core.c_tables cimport bbpe_pretoken_entry
 from bbpe.core.c_text cimport bbpe_utf8_decode
 from bbpe.core.status cimport check, had
-from bbpe.core.token_table cimport Marks, TokenTable, is_character
+from bbpe.core.token_table cimport Marks, TokenTable, is_character, is_utf8
 
 from array import array
 
@@ -42,15 +42,6 @@ cdef int precedes(const void *one, const void *other) noexcept nogil:
     if a.length != b.length:
         return -1 if a.length > b.length else 1
     return (a.place > b.place) - (a.place < b.place)
-
-
-cdef bint is_utf8(const uint8_t *text, size_t n) noexcept nogil:
-    cdef size_t i = 0, next = 0
-    while i < n:
-        if text[i] >= 0x80 and bbpe_utf8_decode(text, i, n, &next) >= POINTS:
-            return False
-        i = i + 1 if text[i] < 0x80 else next
-    return True
 
 
 cdef const uint8_t *MARK = <const uint8_t *>b"\xe2\x96\x81"  # U+2581

@@ -12,6 +12,16 @@ cdef inline bint is_character(const uint8_t *token, size_t n) noexcept nogil:
     return 0 < n <= 4 and bbpe_utf8_decode(token, 0, n, &next) <= 0x10FFFF and next == n
 
 
+cdef inline bint is_utf8(const uint8_t *text, size_t n) noexcept nogil:
+    """Whether bytes are a text."""
+    cdef size_t i = 0, next = 0
+    while i < n:
+        if text[i] >= 0x80 and bbpe_utf8_decode(text, i, n, &next) > 0x10FFFF:
+            return False
+        i = i + 1 if text[i] < 0x80 else next
+    return True
+
+
 cdef class Marks:
     cdef uint8_t *marks
 

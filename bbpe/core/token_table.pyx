@@ -187,6 +187,16 @@ cdef class TokenTable:
         check(bbpe_vocab_index(&table.c))
         return table
 
+    def is_text(self) -> bool:
+        """Whether all tokens are UTF-8."""
+        cdef const bbpe_pretoken_entry *entry
+        cdef size_t i
+        for i in range(self.c.tokens.count):
+            entry = self.c.tokens.entries + i
+            if not is_utf8(self.c.tokens.arena + entry.start, entry.length):
+                return False
+        return True
+
     def has_byte(self, uint8_t byte) -> bool:
         """Whether some token holds a byte."""
         return self.c.tokens.arena_used > 0 and memchr(self.c.tokens.arena, byte, self.c.tokens.arena_used) != NULL

@@ -1,3 +1,5 @@
+from libc.stdint cimport uint8_t
+
 from bbpe.core.c_models cimport BBPE_BERT_APART, BBPE_BERT_CLEAN, BBPE_BERT_LOWER, BBPE_BERT_STRIP, bbpe_wordpiece
 from bbpe.core.model cimport Model
 
@@ -13,3 +15,6 @@ cdef inline unsigned rules_of(bert) except? 0:
 
 cdef class WordPiece(Model):
     cdef bbpe_wordpiece c
+    cdef bint is_opened         # its arrays are in an image
+    cdef object data_of_image
+    cdef int _open(self, const uint8_t[::1] data) except -1

@@ -1,6 +1,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Protocol, Self
 
+from ..text import Buffer
 from .model import Model
 
 class _BertRules(Protocol):
@@ -25,11 +26,13 @@ class WordPiece(Model):
         cls,
         vocab: Mapping[int, bytes],
         *,
-        unknown: int | None,
-        prefix: bytes | None,
-        max_characters: int,
+        unknown: int | None = None,
+        prefix: bytes | None = None,
+        max_characters: int = 0,
         bert: _BertRules | None = None,
+        image: Buffer | None = None,
     ) -> Self: ...
+    def image(self) -> bytes: ...
     @property
     def is_bert(self) -> bool: ...
     def encode_pretoken(self, pretoken: bytes, linear: bool = False) -> list[int]: ...

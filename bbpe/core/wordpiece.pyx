@@ -10,9 +10,10 @@ from bbpe.core.c_models cimport (
     BBPE_BERT_BLANK, BBPE_BERT_GROWTH, BBPE_BERT_JOIN, BBPE_WORDPIECE_BEGIN, BBPE_WORDPIECE_CONTINUE,
     BBPE_WORDPIECE_NONE, bbpe_bert_split, bbpe_bert_words, bbpe_model_of_wordpiece, bbpe_model_scratch,
     bbpe_model_scratch_free, bbpe_model_scratch_reserve, bbpe_wordpiece_add, bbpe_wordpiece_encode,
-    bbpe_wordpiece_finalize, bbpe_wordpiece_free, bbpe_wordpiece_init,
+    bbpe_wordpiece_finalize, bbpe_wordpiece_free, bbpe_wordpiece_init, bbpe_wordpiece_visit,
 )
-from bbpe.core.c_tables cimport bbpe_pretoken_entry
+from bbpe.core.c_tables cimport bbpe_image, bbpe_pretoken_entry
+from bbpe.core.image cimport image_begin, image_end, image_measured, image_of
 from bbpe.core.model cimport Model
 from bbpe.core.status cimport check, had
 from bbpe.core.token_table cimport TokenTable
@@ -89,12 +90,17 @@ cdef class WordPiece(Model):
     as it is written, as HF's `tokenizers` looks them up; with no `prefix` none continues one.  A word that does not match
     is `unknown`, or left out with None.  `bert`: pretokens are text that this `BertNormalizer` and
     the `BertPreTokenizer` are still to be applied to; none: they are words.
+    `image`: what `image()` of a model has returned, which is used in place of all that, is kept, and must not change;
+    `ValueError` on other sizes.
     """
 
     def __cinit__(
-        self, vocab: Mapping[int, bytes], *, unknown: int | None, prefix: bytes | None, size_t max_characters,
-        bert: _BertRules | None = None
+        self, vocab: Mapping[int, bytes], *, unknown: int | None = None, prefix: bytes | None = None,
+        size_t max_characters=0, bert: _BertRules | None = None, const uint8_t[::1] image: Buffer | None = None
     ):
+        if image is not None:
+            self._open(image)
+            return
         cdef TokenTable tokens = vocab if isinstance(vocab, TokenTable) else TokenTable(vocab)
         cdef const bbpe_pretoken_entry *entry
         cdef const uint8_t *token
@@ -121,7 +127,26 @@ cdef class WordPiece(Model):
         self.view = bbpe_model_of_wordpiece(&self.c)
 
     def __dealloc__(self):
-        bbpe_wordpiece_free(&self.c)
+        if not self.is_opened:
+            bbpe_wordpiece_free(&self.c)
+
+    cdef int _open(self, const uint8_t[::1] data) except -1:
+        cdef bbpe_image image = image_of(data)
+        self.is_opened, self.data_of_image = True, data
+        bbpe_wordpiece_visit(&self.c, &image)
+        image_end(&image)
+        self.written_count = max(self.c.id_count, <size_t>1, <size_t>(self.c.unknown + <uint32_t>1))
+        self.view = bbpe_model_of_wordpiece(&self.c)
+        return 0
+
+    def image(self) -> bytes:
+        """The model as it is in memory."""
+        cdef bbpe_wordpiece copy = self.c
+        cdef bbpe_image image = image_measured()
+        bbpe_wordpiece_visit(&copy, &image)
+        made = image_begin(&image)
+        bbpe_wordpiece_visit(&copy, &image)
+        return made
 
     @property
     def is_bert(self) -> bool:

@@ -70,7 +70,7 @@ def plan_of(spec: TokenizerSpec, *, is_fused: bool = True, model: Model | None =
         safe_import("bbpe.encoding.words")
         from .words import wordpiece_plan
 
-        found = EncodingPlan(*wordpiece_plan(spec, spec.model, is_fused=is_fused))
+        found = EncodingPlan(*wordpiece_plan(spec, spec.model, is_fused=is_fused, made=model))
         is_whole = (found.scheme is not None or rules is None) and _fused_id(spec) is None
         return found if is_whole else replace(found, spec=spec)
     if spec.characters is None:

@@ -37,9 +37,12 @@ _SQUEEZE_WHITE_SPACE = Replace(r"\s+", True, " ")
 
 
 def wordpiece_plan(
-    spec: TokenizerSpec, model: WordPieceModel | WordLevelModel | LongestMatchModel, *, is_fused: bool = True
-) -> WordParts:
+    spec: TokenizerSpec, model: WordPieceModel | WordLevelModel | LongestMatchModel, *, is_fused: bool = True,
+    made: Model | None = None,
+) -> WordParts:  # fmt: skip
     """Return the plan for a spec: with a scheme if the model applies all rules itself, which `is_fused` allows.
+
+    `made` is the compiled model, which is made by default.
 
     WordLevel is WordPiece without tokens that continue a word; for longest matches all tokens begin and continue one.
     """
@@ -49,10 +52,11 @@ def wordpiece_plan(
         prefix, most = model.prefix.encode(), model.max_characters
     unknown = None if isinstance(model, LongestMatchModel) else model.unknown
     words = spec.vocab
+    assert isinstance(words, Vocab)
     if spec.characters is not None and spec.characters.unused:
-        unused = frozenset(spec.characters.unused)
-        words = Vocab({token_id: word for token_id, word in words.items() if token_id not in unused})
-    made = WordPiece(words, unknown=unknown, prefix=prefix, max_characters=most, bert=bert)
+        words = Vocab.of_changed(words, {*spec.characters.unused}.intersection(words), {})
+    if made is None:
+        made = WordPiece(words, unknown=unknown, prefix=prefix, max_characters=most, bert=bert)
     if bert is None:
         return made, spec.pattern, None
     return made, PATTERNS["none"], _bert_scheme(bert)

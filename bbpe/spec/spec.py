@@ -239,7 +239,7 @@ def _check_model(
     if isinstance(model, LongestMatchModel):
         _check_bytes(ordinary)
         return
-    for token_id, token in ordinary.items():
+    for token_id, token in () if ordinary.is_text() else ordinary.items():
         try:
             token.decode("utf-8")
         except UnicodeDecodeError:

@@ -28,11 +28,14 @@ from weakref import WeakValueDictionary
 
 from ..core.bpe import CompiledBPE
 from ..core.image import ALIGNMENT, checksum
+from ..core.model import Model
 from ..core.temporary import NewFile
 from ..core.unigram import CompiledUnigram
+from ..core.wordpiece import WordPiece
 from ..files import StrPath, is_covered, local_path, noting_reads, open_file, temporary_name, user_cache
 from ..spec.models import Merges, UnigramModel, Vocab
 from ..spec.pickled import plain_fields, spec_of_fields
+from ..spec.spec import TokenizerSpec
 from ..tokenizer import Tokenizer
 
 #: The number is that of the layout of files and tables: another layout needs another one.
@@ -199,7 +202,7 @@ def table_file(tokenizer: Tokenizer, key: str) -> list[bytes]:
     blocks = {"vocab": spec.vocab.image()}
     if isinstance(spec.merges, Merges):
         blocks["merges"] = spec.merges.image()
-    if isinstance(model, CompiledBPE | CompiledUnigram):
+    if isinstance(model, CompiledBPE | CompiledUnigram | WordPiece):
         blocks["model"] = model.image()
     rows = {name: [len(block), checksum(block)] for name, block in blocks.items()}
     head = json.dumps({"key": key, "spec": plain_fields(spec), "blocks": rows}).encode()
@@ -223,11 +226,17 @@ def tokenizer_of(data: memoryview, key: str) -> Tokenizer:
     blocks = _blocks(data, _HEAD + size, found["blocks"])
     merges = Merges.of_image(blocks["merges"]) if "merges" in blocks else None
     tokenizer = Tokenizer(spec_of_fields(Vocab.of_image(blocks["vocab"]), merges, found["spec"]))
-    if "model" in blocks and isinstance(tokenizer.spec.model, UnigramModel):
-        tokenizer._parts.model = CompiledUnigram({}, None, image=blocks["model"])
-    elif "model" in blocks:
-        tokenizer._parts.model = CompiledBPE({}, None, image=blocks["model"])
+    if "model" in blocks:
+        tokenizer._parts.model = _model_of(tokenizer.spec, blocks["model"])
     return tokenizer
+
+
+def _model_of(spec: TokenizerSpec, image: memoryview) -> Model:
+    if spec.model is None:
+        return CompiledBPE({}, None, image=image)
+    if isinstance(spec.model, UnigramModel):
+        return CompiledUnigram({}, None, image=image)
+    return WordPiece({}, image=image)
 
 
 def _blocks(data: memoryview, start: int, rows: dict[str, Any]) -> dict[str, memoryview]:

@@ -193,6 +193,10 @@ def test_keys_of_texts(marks_blanks: bool) -> None:
 
 def test_changed_tables() -> None:
     table = TokenTable({5: b"a", 2: b" b", 9: "é".encode()})
+    assert table.is_text()
+    broken = (b"\xff", b"\xed\xa0\x80", b"\xc3")
+    assert not any(TokenTable({0: b"a", 1: token}).is_text() for token in broken)
+    assert all(TokenTable({0: token}).is_text() for token in (b"", b"\xc3\xa9"))
     assert [table.has_byte(byte) for byte in b"a \xa9z"] == [True, True, True, False]
     changed = TokenTable.of_changed(table, [2, 7], {11: b"z", 2: b"y"})
     assert list(changed.pairs()) == [(5, b"a"), (9, "é".encode()), (11, b"z"), (2, b"y")]
@@ -221,11 +225,15 @@ def documents() -> list[dict[str, Any]]:
     unigram = whole | {"decoder": None, "pre_tokenizer": blanks, "added_tokens": []}
     unigram |= {"model": {"type": "Unigram", "unk_id": 0, "vocab": rows, "byte_fallback": True}}
     untyped = unigram | {"model": {"vocab": rows[:2], "unk_id": None}}
+    words = {"[UNK]": 3, "a\u00e9": 0, "##b": 7, "": 5}
+    wordpiece = unigram | {"model": {"type": "WordPiece", "vocab": words, "max_input_chars_per_word": 7}}
+    wordlevel = unigram | {"model": {"vocab": words | {"<unk>": 9}, "unk_token": "<unk>"}}
+    wordlevel |= {"added_tokens": [added | {"id": 0, "content": "a\u00e9", "special": True}]}
     ignored = whole | {"model": model | {"ignore_merges": True}}
-    return [whole, reordered, whole | texts, ignored, marked, unigram, untyped]
+    return [whole, reordered, whole | texts, ignored, marked, unigram, untyped, wordpiece, wordlevel]
 
 
-@pytest.mark.parametrize("number", range(7))
+@pytest.mark.parametrize("number", range(9))
 @pytest.mark.parametrize("indent", [None, 2])
 def test_both_readers_make_the_same_spec(
     number: int, indent: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

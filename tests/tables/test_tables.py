@@ -23,6 +23,7 @@ from bbpe.core.image import ALIGNMENT, checksum
 from bbpe.core.merge_list import MergeList
 from bbpe.core.token_table import TokenTable
 from bbpe.core.unigram import CompiledUnigram
+from bbpe.core.wordpiece import WordPiece
 from bbpe.spec import pickled, spec
 
 LINES = [*FEW_LINES, "tokens, of the lowest; naïve 한국어 123 ..."] * 3
@@ -129,7 +130,7 @@ def test_tokenizers_from_tables_are_the_same(name: str, file_of: Callable[[str],
     second = bbpe.load(path, cache=folder, **options)
     assert (stored.stat().st_ino, stored.stat().st_mtime_ns) == (written.st_ino, written.st_mtime_ns)
     assert not is_mapped(first)
-    assert is_mapped(second) == isinstance(expected._parts.encoder.encoder.model, CompiledBPE | CompiledUnigram)
+    assert is_mapped(second) == hasattr(expected._parts.encoder.encoder.model, "image")
     target = "a.model" if path.suffix == ".model" else "tokenizer.json"
     same(expected, first, tmp_path / "first", target)
     same(expected, second, tmp_path / "second", target)
@@ -181,7 +182,11 @@ def unigram_of_image(image: memoryview) -> CompiledUnigram:
     return CompiledUnigram({}, None, image=image)
 
 
-@pytest.mark.parametrize("kind", [TokenTable, MergeList, bpe_of_image, unigram_of_image])
+def wordpiece_of_image(image: memoryview) -> WordPiece:
+    return WordPiece({}, image=image)
+
+
+@pytest.mark.parametrize("kind", [TokenTable, MergeList, bpe_of_image, unigram_of_image, wordpiece_of_image])
 def test_images_of_other_sizes_are_refused(kind: Any) -> None:
     """The numbers at the beginning of an image decide how long its arrays are."""
     vocab = {byte: bytes([byte]) for byte in range(256)} | {256: b"ab", 257: b"abc"}
@@ -190,7 +195,9 @@ def test_images_of_other_sizes_are_refused(kind: Any) -> None:
     unigram = CompiledUnigram(
         vocab, array("d", [-1.5] * 258), unknown_score=-9.0, unknown=1, some_byte_ids=some, runs=runs, is_float=True
     )
+    words = WordPiece({**vocab, 258: b"##ab"}, unknown=2, prefix=b"##", max_characters=9)
     tables = {TokenTable: TokenTable(vocab), MergeList: MergeList(merges), unigram_of_image: unigram}
+    tables |= {wordpiece_of_image: words}
     table: Any = tables.get(kind, CompiledBPE(vocab, merges))
     opened = getattr(kind, "of_image", kind)
     image = table.image()

@@ -185,7 +185,7 @@ class Unread(NamedTuple):
 
 
 def quick_document(data: bytes, *, reads_scores: bool = True) -> dict[str, Any] | None:
-    """Return the value of a document with a `KeyTable` in place of its vocabulary, and `Unread` merges.
+    """Return the value of a document with a `KeyTable` in place of its vocabulary, and `Unread` merges of BPE.
 
     Those of a model of the type Unigram are `ScoredKeys`, if it `reads_scores`.
 
@@ -196,6 +196,8 @@ def quick_document(data: bytes, *, reads_scores: bool = True) -> dict[str, Any] 
     if places is None or places[0] == (0, 0):
         return None
     (start, end), (first, last) = places
+    if places[1] == (0, 0) and data[start : start + 1] == b"{":
+        return _quick_words(data, start, end)
     if places[1] == (0, 0):
         return _quick_unigram(data, start, end) if reads_scores else None
     if data[start:start + 1] != b"{" or data[first:first + 1] != b"[":
@@ -207,6 +209,16 @@ def quick_document(data: bytes, *, reads_scores: bool = True) -> dict[str, Any] 
     if value is None or value["model"].get("type", "BPE") != "BPE":
         return None
     value["model"] |= {"vocab": KeyTable(table), "merges": Unread(data, first, last)}
+    return value
+
+
+def _quick_words(data: bytes, start: int, end: int) -> dict[str, Any] | None:
+    """Return the value of a document whose model has words with ids, at [start, end), and nothing else of many rows."""
+    table = TokenTable.of_json(data, start, end)
+    value = None if table is None else loads_without(data, [(start, end)])
+    if table is None or value is None or value["model"].get("type", "") not in ("WordPiece", "WordLevel", ""):
+        return None
+    value["model"]["vocab"] = KeyTable(table)
     return value
 
 

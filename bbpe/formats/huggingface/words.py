@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from ...spec.models import WordLevelModel, WordPieceModel
+from ...spec.models import Vocab, WordLevelModel, WordPieceModel
 from ...spec.spec import TokenizerSpec, keys_of_text
+from ..common.key_tables import KeyTable
 from ..common.keys import check_ids, check_well_formed, key_of_unknown, take_unused, without_added
 from ..common.reading import Fields
 
 _UNKNOWN = {"WordPiece": "[UNK]", "WordLevel": "<unk>"}
 
 
-def read_words(fields: Fields, special: Collection[str]) -> tuple[dict[int, bytes], WordPieceModel | WordLevelModel]:
+def read_words(fields: Fields, special: Collection[str]) -> tuple[Vocab, WordPieceModel | WordLevelModel]:
     """Return the vocabulary and the model of the field `model`.
 
     In WordLevel `special` tokens are not words, so they are plain text unless a call allows them.  Words without tokens
@@ -25,15 +26,18 @@ def read_words(fields: Fields, special: Collection[str]) -> tuple[dict[int, byte
         prefix = fields.take_type("continuing_subword_prefix", str, "##")
         most = fields.take_int("max_input_chars_per_word", 0, (1 << 64) - 1, 100)
     place = fields.at("vocab")
-    keys = check_ids(fields.take_type("vocab", dict), path=fields.path, place=place)
+    if isinstance(fields.peek("vocab"), KeyTable):
+        keys: KeyTable = fields.take("vocab")
+    else:
+        found = check_ids(fields.take_type("vocab", dict), path=fields.path, place=place)
+        check_well_formed(found, path=fields.path, place=place)
+        keys = KeyTable.of(found)
     take_unused(fields)
     fields.done()
-    check_well_formed(keys, path=fields.path, place=place)
     if kind == "WordPiece":
-        words = {token_id: key.encode() for key, token_id in keys.items()}
-        return words, WordPieceModel(keys.get(unknown), prefix, most)
-    words = {token_id: key.encode() for key, token_id in keys.items() if key not in special}
-    return words, WordLevelModel(keys.get(unknown))
+        return Vocab.of_changed(keys.table, (), {}), WordPieceModel(keys.get(unknown), prefix, most)
+    left_out = keys.ids([key for key in special if key in keys])
+    return Vocab.of_changed(keys.table, left_out, {}), WordLevelModel(keys.get(unknown))
 
 
 def write_words(spec: TokenizerSpec, model: WordPieceModel | WordLevelModel) -> dict[str, Any]:

@@ -141,6 +141,26 @@ bbpe_status bbpe_wordpiece_finalize(bbpe_wordpiece *self) {
     return status == BBPE_OK ? make_tries(self) : status;
 }
 
+void bbpe_wordpiece_visit(bbpe_wordpiece *self, bbpe_image *image) {
+    size_t unknown = self->unknown, is_bert = self->is_bert, rules = self->rules, has_tries = self->has_tries;
+    bbpe_image_number(image, &unknown);
+    bbpe_image_number(image, &is_bert);
+    bbpe_image_number(image, &rules);
+    bbpe_image_number(image, &has_tries);
+    bbpe_image_number(image, &self->max_characters);
+    bbpe_image_number(image, &self->id_count);
+    bbpe_image_number(image, &self->node_count);
+    bbpe_image_number(image, &self->cell_count);
+    self->unknown = (uint32_t)unknown;
+    self->is_bert = is_bert != 0;
+    self->rules = (unsigned)rules;
+    self->has_tries = has_tries != 0;
+    bbpe_pair_table_visit(&self->children, image);
+    bbpe_image_array(image, &self->nodes, self->node_count, sizeof *self->nodes);
+    bbpe_image_array(image, &self->cells, self->cell_count, sizeof *self->cells);
+    for (size_t i = 0; i < 2 && self->has_tries; i++) bbpe_trie_visit(self->tries + i, self->id_count, image);
+}
+
 /* Write a node's pops after the ids so far. */
 static size_t put_pops(const bbpe_wordpiece *self, const bbpe_wordpiece_node *node, uint32_t *ids, size_t count) {
     uint32_t cell = node->pops;

@@ -68,6 +68,9 @@ bbpe_status bbpe_wordpiece_add(bbpe_wordpiece *self, uint32_t root, const uint8_
 /* Find failures and pops; after it the model may be used. */
 bbpe_status bbpe_wordpiece_finalize(bbpe_wordpiece *self);
 
+/* Measure or write a finalized model, or open one that is zeroed. */
+void bbpe_wordpiece_visit(bbpe_wordpiece *self, bbpe_image *image);
+
 /* A bbpe_model_encode; `self` is a bbpe_wordpiece. */
 bbpe_status bbpe_wordpiece_encode(const void *self, bbpe_model_scratch *scratch, const uint8_t *word, size_t n,
                                   uint32_t *ids, size_t *count);
