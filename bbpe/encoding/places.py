@@ -14,9 +14,9 @@ from ..core.wordpiece import WordPiece
 from ..errors import VocabularyError
 from ..lazy import lazy_property, np, npt, safe_import
 from ..pipeline.special_tokens import Matcher, Selection, SpecialTokens
-from ..spec.models import UnigramModel, WordLevelModel, WordPieceModel
+from ..spec.models import SymbolModel, UnigramModel, WordLevelModel, WordPieceModel
 from ..spec.rules import NO_TEMPLATE
-from ..spec.spec import TokenizerSpec
+from ..spec.spec import TokenizerSpec, spec_of_symbols
 from ..spec.unigram import first_unnamed, runs_of, scored_pieces, unigram_scheme, with_unknown_bytes
 from ..text import Text, text_bytes
 from ..types import AlignedIds, Unit
@@ -123,6 +123,8 @@ def _place_calls(encoder: TextEncoder) -> PlaceCalls | None:
     spec, model = encoder.spec, encoder.encoder.model
     if isinstance(spec.model, WordLevelModel) and spec.model.fuses:
         return None
+    if isinstance(spec.model, SymbolModel):
+        return SymbolCalls(spec, spec.model)
     if (runs := _run_calls(encoder)) is not None:
         return runs
     if isinstance(model, WordPiece) and model.is_bert and _begins_no_word(spec.model):
@@ -133,8 +135,8 @@ def _place_calls(encoder: TextEncoder) -> PlaceCalls | None:
 
 def _word_calls(encoder: TextEncoder) -> PlaceCalls | None:
     spec = encoder.spec
-    if isinstance(spec.model, WordLevelModel) and spec.model.fuses:
-        return None
+    if isinstance(spec.model, SymbolModel) or (isinstance(spec.model, WordLevelModel) and spec.model.fuses):
+        return place_calls(encoder)
     if (runs := _run_calls(encoder)) is not None:
         return runs
     if isinstance(encoder.encoder.model, WordPiece | WordBPE) or simplified(spec) != spec:
@@ -181,6 +183,36 @@ class PlaceCalls:
         """Return the call that looks for the tokens of a matcher."""
         slow = None if self._make_slow is None else lambda: self._slow.call(matcher, trims)
         return PlacesCall(self._encoder.call(matcher), self._lengths, trims, self._splitter, slow)
+
+
+class SymbolCalls(PlaceCalls):
+    """Makes the calls that find the places of symbols, which are then written as tokens."""
+
+    def __init__(self, spec: TokenizerSpec, model: SymbolModel) -> None:
+        inner, self._written = spec_of_symbols(spec, model)
+        super().__init__(text_encoder(inner, is_fused=False).splitting())
+
+    def call(self, matcher: Matcher | None, trims: PlaceTrims | None) -> PlacesCall:
+        """Return the call that looks for the tokens of a matcher."""
+        call = SymbolCall(self._encoder.call(matcher), self._lengths, trims, self._splitter)
+        call.written = self._written
+        return call
+
+
+class SymbolCall(PlacesCall):
+    """A call of `SymbolCalls`."""
+
+    written: dict[int, int]
+
+    def encode(self, text: Text, unit: str) -> tuple[list[int], Places]:
+        """Return the ids of a text and their places, int64[n, 2]."""
+        ids, places = super().encode(text, unit)
+        return [self.written.get(each, each) for each in ids], places
+
+    def encode_words(self, text: Text, unit: str) -> tuple[list[int], Places, list[int]]:
+        """Return the ids of a text, their places, int64[n, 2], and the numbers of their pretokens."""
+        ids, places, words = super().encode_words(text, unit)
+        return [self.written.get(each, each) for each in ids], places, words
 
 
 # -- runs of unknown characters ----------------------------------------------------------------------------

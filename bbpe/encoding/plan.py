@@ -5,6 +5,8 @@ What only specs with rules need is imported for them.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ..core.bpe import CompiledBPE
 from ..core.call import Codes, Pipeline
 from ..core.model import Model
@@ -13,7 +15,7 @@ from ..core.word_bpe import WordBPE
 from ..core.wordpiece import WordPiece
 from ..lazy import safe_import
 from ..records import dataclass, replace
-from ..spec.models import LongestMatchModel, UnigramModel, WordLevelModel, WordPieceModel
+from ..spec.models import LongestMatchModel, SymbolModel, UnigramModel, WordLevelModel, WordPieceModel
 from ..spec.rules import (
     AT_BLANKS,
     ESCAPED_MARK,
@@ -25,7 +27,7 @@ from ..spec.rules import (
     Replace,
     UnicodeForm,
 )
-from ..spec.spec import TextRules, TokenizerSpec, other_tokens
+from ..spec.spec import TextRules, TokenizerSpec, other_tokens, spec_of_symbols
 from ..splitting.patterns import PATTERNS, Pattern
 from ..splitting.scheme import Scheme
 from ..splitting.splitter import TextSplitter, compiled_steps
@@ -66,6 +68,10 @@ def plan_of(spec: TokenizerSpec, *, is_fused: bool = True, model: Model | None =
     rules = None if spec.rules == TextRules() and not spec.token_options else spec
     if isinstance(spec.model, UnigramModel):
         return unigram_plan(spec, spec.model, model)
+    if isinstance(spec.model, SymbolModel):
+        inner, written = spec_of_symbols(spec, spec.model)
+        assert inner.characters is not None
+        return _plan_of_words(inner, inner.characters, is_fused=is_fused, written=written)
     if isinstance(spec.model, WordPieceModel | WordLevelModel | LongestMatchModel):
         safe_import("bbpe.encoding.words")
         from .words import wordpiece_plan
@@ -95,11 +101,13 @@ def _has_symbols(characters: Characters) -> bool:
     return characters.marks_words or characters.are_bytes or not characters.byte_ids
 
 
-def _plan_of_words(spec: TokenizerSpec, characters: Characters, *, is_fused: bool) -> EncodingPlan:
+def _plan_of_words(
+    spec: TokenizerSpec, characters: Characters, *, is_fused: bool, written: Mapping[int, int] | None = None
+) -> EncodingPlan:
     safe_import("bbpe.encoding.words")
     from .words import word_plan
 
-    parts, rules = word_plan(spec, characters, is_fused=is_fused)
+    parts, rules = word_plan(spec, characters, is_fused=is_fused, written=written)
     found = EncodingPlan(*parts)
     if characters.are_bytes and not characters.marks_words and spec.rules == TextRules() and not spec.token_options:
         return found

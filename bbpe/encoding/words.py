@@ -6,6 +6,7 @@ it is new.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TypeAlias
 
 from ..core.model import Model
@@ -63,12 +64,16 @@ def wordpiece_plan(
 
 
 def word_plan(
-    spec: TokenizerSpec, characters: Characters, *, is_fused: bool = True
+    spec: TokenizerSpec, characters: Characters, *, is_fused: bool = True, written: Mapping[int, int] | None = None
 ) -> tuple[WordParts, TextRules]:
-    """Return the plan for words of symbols, and the rules of the spec that must be applied before it."""
+    """Return the plan for words of symbols, and the rules of the spec that must be applied before it.
+
+    Tokens in `written` are written as other ids.
+    """
     symbols = WordSymbols(
-        spec.vocab, spec.merges or (), characters, whole_pretokens=spec.whole_pretokens, levels=spec.merge_levels
-    )
+        spec.vocab, spec.merges or (), characters, whole_pretokens=spec.whole_pretokens, levels=spec.merge_levels,
+        written=written,
+    )  # fmt: skip
     is_planned = is_fused and characters.marks_words and not spec.token_options and not spec.whole_pretokens
     plan = _word_plan(spec) if is_planned else None
     if characters.are_bytes and plan is not None:

@@ -15,7 +15,7 @@ from ..errors import VocabularyError
 from ..files import StrPath, check_upload, is_remote, local_path, open_file, write_atomic, write_folder_atomic
 from ..lazy import safe_import
 from ..records import kind, whole
-from ..spec.models import WordLevelModel
+from ..spec.models import SymbolModel, WordLevelModel
 from ..spec.rules import Charsmap, SqueezeBlanks
 from ..spec.spec import TextRules, TokenizerSpec
 from ..splitting.patterns import Pattern
@@ -156,8 +156,8 @@ def written(spec: TokenizerSpec, path: StrPath, format: str | None = None) -> di
     """
     target = file_path(path)
     row = FORMATS[checked_format(format) or format_of(target)]
-    if spec.rules.codes is not None:
-        problem = "no format holds the rules of MarianTokenizer; copy the folder that the tokenizer is from"
+    if spec.rules.codes is not None or isinstance(spec.model, SymbolModel):
+        problem = "no format holds the rules of the class of this folder; copy the folder that the tokenizer is from"
         raise VocabularyError(problem, path=path)
     needed = _only_in_a_model(spec, row)
     if needed:

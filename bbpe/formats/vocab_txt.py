@@ -16,6 +16,7 @@ from .common.keys import check_ids, keys_of
 from .common.reading import read_text
 from .gpt2_files import check_partner, config_file, find, merges_file, read_merges, spec_of_files
 from .rows import FORMATS
+from .transformers.names import own_class, refused_class
 
 NAMES = FORMATS["vocab_txt"].names
 _MOST_DIGITS = 20
@@ -30,8 +31,10 @@ def load(path: StrPath, given: Given) -> TokenizerSpec:
     whose parts or result have no id, and a single byte without a token.
     """
     vocab_path, merges_path = find(path, NAMES)
-    check_partner(vocab_path, merges_path)
     folder = given.folder_of(vocab_path)
+    if own_class(folder) is not None:
+        raise refused_class(folder, "reads files of its own; expected the path of the folder")
+    check_partner(vocab_path, merges_path)
     keys = KeyTable.of(check_ids(_parse(folder.opened(vocab_path)), path=vocab_path))
     merges = read_merges(folder.opened(merges_path), keys)
     return spec_of_files(keys, merges, given, path=vocab_path, kind="a vocab.txt")

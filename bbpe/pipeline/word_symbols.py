@@ -38,7 +38,9 @@ class WordSymbols:
         *,
         whole_pretokens: bool = False,
         levels: Sequence[int] = (),
+        written: Mapping[int, int] | None = None,
     ) -> None:
+        """Make the symbols; those of tokens in `written` are written as other ids."""
         self._characters, self._whole = characters, whole_pretokens
         self._prefix, self._end = characters.prefix.encode(), characters.end_of_word.encode()
         self._positions = [0, *(position for position in (FIRST, LAST, FIRST | LAST) if self._has_marks(position))]
@@ -62,6 +64,8 @@ class WordSymbols:
         self._add_merges(list(merges), levels)
         if whole_pretokens:
             self._add_wholes(vocab)
+        if written:
+            self._bytes.outputs = [tuple(written.get(each, each) for each in row) for row in self._bytes.outputs]
 
     @property
     def model(self) -> CompiledBPE:

@@ -244,6 +244,27 @@ def word_pieces(
     return found
 
 
+def symbol_ids(word: str, keys: Mapping[str, int], merges: Sequence[tuple[str, str]], unknown: int) -> list[int]:
+    """Return the ids of a word by merges of symbols, of which the last one ends with "</w>".
+
+    All pairs of the first merge in the list become one symbol, from left to right, and so on.  A symbol in the word
+    has the id of its text with "@@", the last one that of its text, and `unknown` where there is none.
+
+    >>> symbol_ids("lowered", {"low@@": 1, "ed": 2}, [("l", "o"), ("lo", "w"), ("e", "r"), ("e", "d</w>")], 0)
+    [1, 0, 2]
+    """
+    symbols = [*word[:-1], word[-1] + "</w>"]
+    while found := [pair for pair in pairwise(symbols) if pair in merges]:
+        best = min(found, key=merges.index)
+        at = 0
+        while at < len(symbols) - 1:
+            if (symbols[at], symbols[at + 1]) == best:
+                symbols[at : at + 2] = ["".join(best)]
+            at += 1
+    pieces = [*(f"{symbol}@@" for symbol in symbols[:-1]), symbols[-1].removesuffix("</w>")]
+    return [keys.get(piece, unknown) for piece in pieces]
+
+
 def learn_words(
     words: Sequence[tuple[Sequence[int], int]],
     tokens: Sequence[str],

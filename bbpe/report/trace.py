@@ -10,9 +10,9 @@ from ..encoding.engine import TextEncoder, text_encoder
 from ..lazy import lazy_property, np
 from ..pipeline.special_tokens import Selection
 from ..records import dataclass
-from ..spec.models import LongestMatchModel, UnigramModel, WordLevelModel, WordPieceModel
+from ..spec.models import LongestMatchModel, SymbolModel, UnigramModel, WordLevelModel, WordPieceModel
 from ..spec.rules import Characters
-from ..spec.spec import TokenizerSpec
+from ..spec.spec import TokenizerSpec, spec_of_symbols
 from ..spec.unigram import piece_scores
 from ..text import Text, counted, readable, text_bytes
 from ..tokenizer import Tokenizer
@@ -101,6 +101,9 @@ class _Tracer:
         self.spec: TokenizerSpec = tokenizer.spec
         # without models that apply rules themselves
         self.encoder: TextEncoder = text_encoder(self.spec, is_fused=False)
+        self.written: dict[int, int] = {}
+        if isinstance(self.spec.model, SymbolModel):
+            self.spec, self.written = spec_of_symbols(self.spec, self.spec.model)
 
     @lazy_property
     def ids(self) -> dict[bytes, int]:
@@ -197,7 +200,7 @@ class _Tracer:
             rank, place, made = best
             token = self.spec.vocab[made]
             symbols[place : place + 2] = [(token, made)]
-            yield Step(place, token, made, rank, tuple(each for each, _ in symbols))
+            yield Step(place, token, self.written.get(made, made), rank, tuple(each for each, _ in symbols))
 
     def _merge(self, joined: bytes, left: int, right: int) -> tuple[int, int] | None:
         """Return the rank of a merge and what it makes."""

@@ -200,5 +200,26 @@ class UnigramModel:
         return own + repr(more).encode() if any(more) else own
 
 
-#: The models other than BPE.
-OtherModel: TypeAlias = WordPieceModel | WordLevelModel | LongestMatchModel | UnigramModel
+@dataclass(frozen=True)
+class SymbolModel:
+    """BPE of the characters of words by merges of symbols that need not be tokens (PhoBERT, CTRL).
+
+    `symbols` has the texts of all symbols with blanks between; a symbol at the end of a word ends with `end_of_word`.
+    `ids` has the id that each is written as, which is `unknown` for symbols without a token, as for each character that
+    is no symbol.  `merges` has the numbers of two symbols and of the one that they make, in order of priority.
+    """
+
+    unknown: int
+    symbols: str
+    ids: tuple[int, ...]
+    merges: Merges
+    end_of_word: str = "</w>"
+
+    def identity(self) -> bytes:
+        """Return everything that ids depend on, for the fingerprint."""
+        shown = repr((self.unknown, self.end_of_word, self.symbols, self.ids))
+        return f"Symbols {shown}".encode() + self.merges.data()
+
+
+#: The models other than BPE whose symbols are tokens.
+OtherModel: TypeAlias = WordPieceModel | WordLevelModel | LongestMatchModel | UnigramModel | SymbolModel

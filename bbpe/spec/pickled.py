@@ -20,7 +20,7 @@ S = TypeVar("S")
 
 #: The modules whose data classes specs are made of.
 _MODULES = (spec, rules, decoders, models, patterns)
-_BYTES, _FLOATS, _MAP = "bytes", "floats", "map"
+_BYTES, _FLOATS, _MAP, _MERGES = "bytes", "floats", "map", "merges"
 #: The fields of a spec that have forms of their own.
 _TABLES = ("vocab", "merges")
 #: The bytes of a length.
@@ -93,6 +93,8 @@ def to_plain(value: Any) -> Any:
         return [to_plain(item) for item in value]
     if isinstance(value, bytes):
         return {_BYTES: _of_bytes(value)}
+    if isinstance(value, Merges):
+        return {_MERGES: _of_bytes(value.data())}
     if isinstance(value, Mapping):
         return {_MAP: [[to_plain(key), to_plain(item)] for key, item in value.items()]}
     kind = type(value)
@@ -119,6 +121,8 @@ def from_plain(value: Any) -> Any:
         return a2b_base64(content)
     if name == _FLOATS:
         return tuple(array("d", a2b_base64(content)))
+    if name == _MERGES:
+        return Merges.of_data(a2b_base64(content))
     if name == _MAP:
         return {from_plain(key): from_plain(item) for key, item in content}
     if name not in _classes():

@@ -14,7 +14,17 @@ from ..records import dataclass, field, kind, replace
 from ..splitting.patterns import Pattern
 from ..text import alphabet_to_bytes, bytes_to_alphabet
 from .decoders import UNMARK, Blanks, BPEDecoder, ByteFallback, ByteLevel, DecoderStep, Fuse, Strip, WordPiece
-from .models import LongestMatchModel, Merge, Merges, OtherModel, UnigramModel, Vocab, WordLevelModel, WordPieceModel
+from .models import (
+    LongestMatchModel,
+    Merge,
+    Merges,
+    OtherModel,
+    SymbolModel,
+    UnigramModel,
+    Vocab,
+    WordLevelModel,
+    WordPieceModel,
+)
 from .rules import (
     SPACE_MARK,
     Characters,
@@ -211,6 +221,18 @@ def with_modelled(spec: TokenizerSpec, ids: Collection[int]) -> TokenizerSpec:
         if token_id in ids:
             vocab[token_id] = _token_of(tokens[token_id], spec)
     return replace(spec, vocab=dict(sorted(vocab.items())), modelled=())
+
+
+def spec_of_symbols(spec: TokenizerSpec, model: SymbolModel) -> tuple[TokenizerSpec, dict[int, int]]:
+    """Return a spec whose tokens are the symbols of a model, with ids above all others, and those they become."""
+    first = spec.vocab_size
+    merges = Merges((first + left, first + right, first + made) for left, right, made in model.merges)
+    tokens = {first + number: text.encode() for number, text in enumerate(model.symbols.split(" "))}
+    made = replace(
+        spec, vocab=tokens, merges=merges, model=None, modelled=(),
+        characters=Characters((), model.unknown, end_of_word=model.end_of_word),
+    )  # fmt: skip
+    return made, dict(enumerate(model.ids, first))
 
 
 def _token_of(text: str, spec: TokenizerSpec) -> bytes:

@@ -18,6 +18,7 @@ from ..lazy import IMPORTED, hashlib
 _LEAST, _MOST = 128 << 10, 64 << 20
 #: The bytes of all other files that are kept with a tokenizer: tables hold them too, in a form that costs more.
 _MOST_BESIDE = 8 << 20
+_BESIDE = {"source.spm": "vocab.json", "vocab.txt": "bpe.codes"}
 #: The folders of the package without a module that loading uses.
 _NOT_LOADING = frozenset(
     ("__pycache__", "cli", "compat", "corpus", "counting", "reference", "report", "shards", "tiktoken", "training")
@@ -90,8 +91,9 @@ def _main_files(folder: Path) -> list[Path]:
         found = [files for files in row.names if all((folder / name).is_file() for name in files)]
         if found:
             names = [name for files in found for name in files]
-            # the class Marian takes ids from another file
-            names += ["vocab.json"] if "source.spm" in names and (folder / "vocab.json").is_file() else []
+            # the class Marian takes ids from another file, and PhoBERT merges
+            others = [other for name, other in _BESIDE.items() if name in names]
+            names += [name for name in others if (folder / name).is_file()]
             return [folder / name for name in names]
     return []
 

@@ -100,7 +100,7 @@ def test_a_table_of_tokens_replaces_that_of_the_file(tmp_path: Path) -> None:
     ("name", "problem"),
     [
         ("Canine", "is written in Python and reads no tokenizer.json"),
-        ("Phobert", "is written in Python and reads no tokenizer.json"),
+        ("BioGpt", "is written in Python and reads no tokenizer.json"),
         ("Marian", "is written in Python and reads no tokenizer.json"),
         ("RoFormer", "replaces rules of a tokenizer.json by its own"),
         ("LayoutLMv2", "replaces rules of a tokenizer.json by its own"),

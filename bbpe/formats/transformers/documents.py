@@ -136,6 +136,10 @@ def _no_keys(files: ClassFiles, folder: ClassFolder) -> dict[str, int]:
     return {}
 
 
+def _no_pairs(rows: Sequence[str]) -> Iterable[Sequence[str]]:
+    return ()
+
+
 def _tokens(files: ClassFiles, base: Mapping[str, int]) -> Sequence[FolderToken]:
     return files.config.tokens
 
@@ -155,7 +159,8 @@ class ModelClass:
     between its matches is dropped; `is_prefixed` is the usual flag for a blank in front.  Of words: the class reads the
     `options`, and `lowers` is the usual flag.  Of pieces: `reads_prefix` means that it reads the flag for a blank in
     front.  Of files that the class reads itself: `base` returns its vocabulary without added tokens, and `found` the
-    tokens that are found in texts; `note` says where its ids differ.
+    tokens that are found in texts; `note` says where its ids differ.  `merges` is the file of merges whose symbols need
+    not be tokens, `pairs` returns the merges of its lines, and `counts` says what they have besides.
     """
 
     file: str
@@ -184,6 +189,9 @@ class ModelClass:
     base: Callable[[ClassFiles, ClassFolder], dict[str, int]] = _no_keys
     found: Callable[[ClassFiles, Mapping[str, int]], Sequence[FolderToken]] = _tokens
     note: str = ""
+    merges: str = ""
+    pairs: Callable[[Sequence[str]], Iterable[Sequence[str]]] = _no_pairs
+    counts: str = ""
 
 
 def class_files(row: ModelClass, folder: ClassFolder, *symbols: FolderToken, **vocabulary: Any) -> ClassFiles:

@@ -65,12 +65,15 @@ def load_pieces(read: Callable[[StrPath], PieceModel], folder: ClassFolder, give
 def load_own(folder: ClassFolder, given: Given) -> TokenizerSpec:
     """Return the spec that a class of Python makes of its own files."""
     safe_import("bbpe.formats.transformers.own_files")
-    from .own_files import OWN_CLASSES, own_files
+    from .own_files import OWN_CLASSES, own_files, with_symbols
 
     row = OWN_CLASSES[class_of(folder).short]
-    if row.file and not folder.has(row.file):
-        raise refused_class(folder, f"reads {row.file}; expected such a file in the folder")
-    spec = _spec(own_files(row, folder), folder, folder.path / (row.file or CONFIG), given)
+    missing = next((file for file in (row.file, row.merges) if file and not folder.has(file)), None)
+    if missing is not None:
+        raise refused_class(folder, f"reads {missing}; expected such a file in the folder")
+    files = own_files(row, folder)
+    spec = _spec(files, folder, folder.path / (row.file or CONFIG), given)
+    spec = with_symbols(spec, files, folder) if row.merges else spec
     return replace(spec, notes=(*spec.notes, row.note)) if row.note else spec
 
 

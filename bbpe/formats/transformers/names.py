@@ -46,17 +46,12 @@ IN_PYTHON = (
     "wav2vec2-conformer Wav2Vec2PhonemeCTC wav2vec2_phoneme XLM xlm"
 )
 #: Classes of Python that bbpe has rules for, which read files of their own, in `own_files.py`.
-OWN = ("ByT5", "Esm", "Mgpstr", "Perceiver", "Wav2Vec2CTC")
+OWN = ("Bertweet", "ByT5", "CTRL", "Esm", "Mgpstr", "Perceiver", "Phobert", "Wav2Vec2CTC")
 #: Why others of them cannot be supported.
 WHY_NOT = {
     "Canine": "it has an id for each of 1,114,112 code points, and no file of a vocabulary holds so many tokens",
     "Dia": "it gives the bytes 0, 1 and 2 the ids of its special tokens, so ids do not define texts",
     "MyT5": "it rewrites bytes by tables of morphemes, which no rule of a tokenizer.json does",
-    **dict.fromkeys(
-        ("Bertweet", "Phobert"),
-        "merges of bpe.codes make symbols that vocab.txt lacks, the class writes each of them as the unknown token, "
-        "and bbpe needs an id for each",
-    ),
 }
 #: Other classes with rules of their own.
 OTHERS = (

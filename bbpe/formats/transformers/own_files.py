@@ -6,13 +6,17 @@ others the ids after the vocabulary.  They find tokens in a text as it is, the l
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ...errors import VocabularyError
+from ...pipeline.word_symbols import WordSymbols
 from ...records import replace
-from ...spec.rules import TokenOptions
+from ...spec.decoders import Blanks, Fuse
+from ...spec.models import Merges, SymbolModel
+from ...spec.rules import Replace, TokenOptions
+from ...spec.spec import TokenizerSpec, spec_of_symbols
 from ...text import bytes_to_alphabet
 from ..common.keys import check_ids
 from ..common.reading import Fields, read_text, shown
@@ -25,6 +29,10 @@ _ALPHABET = tuple(bytes_to_alphabet(bytes((byte,))) for byte in range(256))
 _LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": False}
 # what Python takes for white space
 _BLANKS = {"type": "Split", "pattern": {"Regex": r"[\s\x{1C}-\x{1F}]+"}, "behavior": "Removed", "invert": False}
+# the marks of symbols at the end of a word, and of tokens within one
+_END, _INNER = "</w>", "@@"
+_ENDS_OF_TEXT = Replace(r"\A[\s\x1c-\x1f]+|[\s\x1c-\x1f]+\Z", True, "")
+_JOINED = (Blanks(), Fuse(), Replace(f"{_INNER} ", False, ""), _ENDS_OF_TEXT)
 
 
 def own_files(row: ModelClass, folder: ClassFolder) -> ClassFiles:
@@ -35,6 +43,10 @@ def own_files(row: ModelClass, folder: ClassFolder) -> ClassFiles:
     taken = {token_id: text for text, token_id in keys.items()}
     table = files.fields.peek("added_tokens_decoder") or {}
     rows = {value["content"]: int(token_id) for token_id, value in table.items()}
+    single = next((token.text for token in files.config.tokens if token.options.single_word), None)
+    if single is not None:
+        problem = f"{single!r} has single_word, which is not supported for a class of Python; expected false"
+        files.fields.refuse(problem, "added_tokens_decoder")
     for text in dict.fromkeys((*rows, *(token.text for token in files.config.tokens))):
         token_id = rows.get(text, keys.get(text, len(keys)))
         if taken.setdefault(token_id, text) != text or keys.setdefault(text, token_id) != token_id:
@@ -71,6 +83,94 @@ def byt5(files: ClassFiles) -> ClassParts:
 def byt5_tokens(fields: Fields) -> list[str]:
     """Return the tokens of ByT5 for masked spans."""
     return [f"<extra_id_{i}>" for i in range(number(fields, "extra_ids", 125))]
+
+
+def counted_keys(files: ClassFiles, folder: ClassFolder) -> dict[str, int]:
+    """Return the keys of PhoBERT: four tokens of its own, and the texts of lines that end with a count."""
+    keys = {files.text(use): number for number, use in enumerate(("bos", "pad", "eos", "unk"))}
+    if len(keys) < 4:
+        files.fields.refuse("two of bos_token, pad_token, eos_token and unk_token are one; expected four tokens")
+    path = folder.path / files.row.file
+    rows = _rows_of(folder, files.row.file)
+    for place, row in enumerate(rows if rows[-1] else rows[:-1], 1):
+        text, blank, _ = row.strip().rpartition(" ")
+        if not blank or text in keys:
+            found = f"the token {text!r} is listed twice" if blank else f"found {row[:60]!r}"
+            raise VocabularyError(f"{found}; expected each token once, with a count", path=path, place=f"line {place}")
+        keys[text] = len(keys)
+    return keys
+
+
+def _rows_of(folder: ClassFolder, file: str) -> list[str]:
+    """Return what is between the line ends of a file, as Python's `open` knows them."""
+    return read_text(folder.file(file)).replace("\r\n", "\n").replace("\r", "\n").split("\n")
+
+
+def ctrl_keys(files: ClassFiles, folder: ClassFolder) -> dict[str, int]:
+    """Return the keys of CTRL, of which one is the unknown token."""
+    keys, unknown = characters(files, folder), files.text("unk")
+    if unknown not in keys:
+        files.fields.refuse(f"{files.row.file} has no token {unknown!r}; expected one for unknown symbols", "unk_token")
+    return keys
+
+
+def in_words(files: ClassFiles) -> ClassParts:
+    """PhoBERT, BERTweet and CTRL: words, which `with_symbols` divides, with the line end after them."""
+    if files.fields.peek("normalization"):
+        problem = "true rewrites tweets by rules of Python that no normalizer has, which is not supported"
+        files.fields.refuse(f"{problem}; expected false", "normalization")
+    model = {"type": "WordLevel", "vocab": files.keys, "unk_token": files.text("unk")}
+    splits = {"type": "Split", "pattern": {"Regex": files.row.pattern}, "behavior": "Removed", "invert": True}
+    return ClassParts(model, (), (splits,), None)
+
+
+def with_symbols(spec: TokenizerSpec, files: ClassFiles, folder: ClassFolder) -> TokenizerSpec:
+    """Return the spec of words that are divided into symbols by merges, which need not have ids."""
+    row, unknown = files.row, files.keys[files.text("unk")]
+    path = folder.path / row.merges
+    found = [tuple(pair) for pair in row.pairs(_rows_of(folder, row.merges))]
+    ranks = {(pair[0], pair[1]): rank for rank, pair in enumerate(found) if len(pair) == 2}
+    if found and not ranks:
+        raise VocabularyError(f"no line has two symbols{row.counts}; expected merges", path=path)
+    merges = sorted(ranks, key=ranks.__getitem__)
+    broken = next((pair for pair in merges if "".join(pair).endswith(_END) and not pair[1].endswith(_END)), None)
+    if broken is not None:
+        problem = f"the merge {' '.join(broken)!r} makes the mark {_END!r} of characters, which is not supported"
+        raise VocabularyError(f"{problem}; expected it only at the end of a symbol", path=path)
+    singles = [text + _END for text in files.keys if len(text) == 1]
+    singles += [text[0] for text in files.keys if len(text) == 3 and text.endswith(_INNER)]
+    made = (text for pair in merges for text in (*pair, "".join(pair)))
+    texts = dict.fromkeys((*(text for text in singles if " " not in text), *made))
+    numbers = {text: number for number, text in enumerate(texts)}
+    pieces = [text.removesuffix(_END) if text.endswith(_END) else text + _INNER for text in texts]
+    ids = tuple(unknown if piece in spec.special_tokens else files.keys.get(piece, unknown) for piece in pieces)
+    listed = Merges((numbers[left], numbers[right], numbers[left + right]) for left, right in merges)
+    model = SymbolModel(unknown, " ".join(texts), ids, listed)
+    if not _are_in_order(merges):
+        _check_order(spec, model, path)
+    return replace(spec, model=model, modelled=(), decoder=_JOINED)
+
+
+def _are_in_order(merges: Sequence[tuple[str, str]]) -> bool:
+    """Return whether one merge makes each symbol, before it is a part of others."""
+    known = {part for pair in merges for part in pair if len(part.removesuffix(_END)) == 1}
+    for left, right in merges:
+        if left not in known or right not in known or left + right in known:
+            return False
+        known.add(left + right)
+    return True
+
+
+def _check_order(spec: TokenizerSpec, model: SymbolModel, path: Path) -> None:
+    """Refuse merges in an order in which it matters whether all pairs of a merge become one at once."""
+    inner, _ = spec_of_symbols(spec, model)
+    assert inner.characters is not None
+    known = set(range(256))
+    for left, right, made in WordSymbols(inner.vocab, inner.merges or (), inner.characters).model.live_merges()[0]:
+        if not {left, right} <= known:
+            problem = "a merge comes before the one that makes a part of it, so all pairs of a merge are to become one"
+            raise VocabularyError(f"{problem} at once, which is not supported; expected merges as learned", path=path)
+        known.add(made)
 
 
 def lines(files: ClassFiles, folder: ClassFolder) -> dict[str, int]:
@@ -153,6 +253,13 @@ def _delimiter(files: ClassFiles) -> str:
     return files.fields.checked(value, str, "word_delimiter_token")
 
 
+_ROBERTA_ENDS = {"bos": "<s>", "eos": "</s>", "sep": "</s>", "cls": "<s>"}
+_PHOBERT = ModelClass(
+    "vocab.txt", {**{use: f"<{use}>" for use in ("unk", "pad", "mask")}, **_ROBERTA_ENDS}, in_words,
+    ("cls A sep", "cls A sep sep B sep"), base=counted_keys, pattern=r"[^\s\x{1C}-\x{1F}]+\n?", merges="bpe.codes",
+    pairs=lambda rows: [row.split()[:-1] for row in rows[:-1]],
+    counts=" and a count, as files that BertweetTokenizer of transformers 5 saves, which then has no merges",
+)  # fmt: skip
 #: The classes by their names without the end "Tokenizer".
 OWN_CLASSES = {
     "ByT5": ModelClass(
@@ -171,6 +278,11 @@ OWN_CLASSES = {
     "Wav2Vec2CTC": ModelClass(
         "vocab.json", {"bos": "<s>", "eos": "</s>", "unk": "<unk>", "pad": "<pad>", "word_delimiter": "|"}, wav2vec2,
         None, base=characters, found=wav2vec2_tokens,
+    ),
+    **dict.fromkeys(("Bertweet", "Phobert"), _PHOBERT),
+    "CTRL": ModelClass(
+        "vocab.json", {"unk": "<unk>"}, in_words, None, base=ctrl_keys, pattern=r"\S+\n?", merges="merges.txt",
+        pairs=lambda rows: [row.split() for row in rows[1:-1]],
     ),
     "Mgpstr": ModelClass(
         "vocab.json", {"bos": "[GO]", "eos": "[s]", "unk": "[GO]", "pad": "[GO]"}, mgp_str, None, base=characters,
