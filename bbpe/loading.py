@@ -30,8 +30,8 @@ def load(
     The format is recognised by name and content.
 
     Formats: tokenizer.json, tekken.json, .tiktoken, GGUF, SentencePiece's .model, vocab.json or vocab.txt with
-    merges.txt, BERT's vocab.txt, subword-nmt's codes, CLIP's vocabulary, RWKV's, and the models of minbpe and
-    YouTokenToMe.  Nothing is downloaded.
+    merges.txt, BERT's vocab.txt, subword-nmt's codes, CLIP's vocabulary, RWKV's, the unigram.json of `tokenizers`, and
+    the models of minbpe and YouTokenToMe.  Nothing is downloaded.
 
     Args:
         path: The file, or a folder with a tokenizer.json, or with vocab.json and merges.txt; or the name of a

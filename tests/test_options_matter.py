@@ -179,7 +179,11 @@ def test_sharding(option: str, here: Path) -> None:
     differs(by_parts, {"files": "a.jsonl"}, option, SHARDS[option])
 
 
-@pytest.mark.parametrize("name", sorted(set(formats.FORMATS) - {"minbpe", "rwkv", "youtokentome"}))  # test_other_tools
+# test_other_tools.py and test_unigram_json.py have these
+_OTHERS = {"minbpe", "rwkv", "youtokentome", "unigram_json"}
+
+
+@pytest.mark.parametrize("name", sorted(set(formats.FORMATS) - _OTHERS))
 def test_a_file_is_written_in_the_format_that_is_asked_for(name: str, tmp_path: Path) -> None:
     if name == "gguf":
         pytest.importorskip("gguf")

@@ -44,11 +44,6 @@ _REFUSED = {
 }
 _SECOND_FILES = tuple(file for row in FORMATS.values() for files in row.names for file in files[1:])
 _WEB_PAGES = (b"<!doctype", b"<html")
-# files of folders that bbpe does not read
-_HALF = {
-    "unigram.json": "found the pieces of a Unigram model (unigram.json), but not how texts are normalized and split; "
-    "expected the tokenizer.json that `save` of `tokenizers` writes",
-}
 
 _HEAD_BYTES, _SHOWN_BYTES = 1 << 16, 64
 # the fewest keys of a byte-level vocabulary, and the most fields that a message shows
@@ -292,9 +287,6 @@ def _sniff_folder(folder: ClassFolder) -> tuple[str, Path]:
         return _ranks(folder, ranks[0].name)
     if class_of(folder).name:
         raise refused_class(folder, "is not supported, or the files that it reads are missing")
-    for file, problem in _HALF.items():
-        if folder.has(file):
-            raise VocabularyError(problem, path=folder.path)
     entries = sorted(entry.name for entry in folder.path.iterdir())
     shown = ", ".join(entries[:8]) + (", ..." if len(entries) > 8 else "")
     return _refuse(f"found a folder with {shown}" if entries else "found an empty folder", folder.path)
@@ -383,13 +375,9 @@ def _refuse_json(path: Path) -> NoReturn:
     value = read_json(path)
     if not isinstance(value, dict):
         _refuse(f"found JSON that is {shown(value)}", path)
-    if path.name in _HALF:
-        raise VocabularyError(_HALF[path.name], path=path)
     if len(value) >= _LEAST_KEYS and all(type(token_id) is int for token_id in value.values()):
         problem = f"found {len(value)} tokens and ids under another name; expected vocab.json next to its merges.txt"
         raise VocabularyError(problem, path=path)
-    if isinstance(value.get("vocab"), list) and "unk_id" in value:
-        raise VocabularyError(_HALF["unigram.json"], path=path)
     fields = ", ".join(map(repr, list(value)[:_SHOWN_KEYS])) or "none"
     problem = f'found a JSON object without the field "model", so it is not a tokenizer.json; its fields are {fields}'
     raise VocabularyError(f"{problem}; expected a tokenizer.json, a vocab.json or a tekken.json", path=path)

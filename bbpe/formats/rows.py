@@ -78,6 +78,11 @@ FORMATS: dict[str, FormatRow] = {
         written_as="?*.json", synonyms=("hf", "json", "tokenizer.json", "tokenizers", "transformers"),
         models=(WordPieceModel, WordLevelModel, UnigramModel), holds_rules=True, holds_pieces=True,
     ),
+    "unigram_json": FormatRow(
+        "the unigram.json of tokenizers", "unigram_json", (("unigram.json",),),
+        lazy_re(rb'\s*\{\s*(?:"type"\s*:\s*"Unigram"\s*,\s*)?"unk_id"\s*:'),
+        models=(UnigramModel,), holds_rules=True, holds_pieces=True,
+    ),
     # counts, then lines of two numbers, and after these one of three or, without merges, of four
     "youtokentome": FormatRow(
         "YouTokenToMe's model", "youtokentome", ((".yttm",),),

@@ -177,18 +177,8 @@ def test_bos_of_tekken(tmp_path: Path) -> None:
         tok.encode("a", pair="b", add_special_tokens=True)
 
 
-@pytest.mark.parametrize(
-    ("files", "problem"),
-    [
-        ({"source.spm": b"", "target.spm": b"", "vocab.json": {"a": 0}}, "Marian"),
-        ({"unigram.json": {"unk_id": 0, "vocab": [["<unk>", 0.0]]}}, "the pieces of a Unigram model (unigram.json)"),
-    ],
-)
-def test_half_a_tokenizer(tmp_path: Path, files: dict[str, Any], problem: str) -> None:
-    folder = write(tmp_path, files)
-    assert problem in refusal(folder)
-    if "unigram.json" in files:
-        assert problem in refusal(folder / "unigram.json")
+def test_half_a_tokenizer(tmp_path: Path) -> None:
+    assert "Marian" in refusal(write(tmp_path, {"source.spm": b"", "target.spm": b"", "vocab.json": {"a": 0}}))
 
 
 def test_a_class_beside_a_type_that_reads_files_as_they_are(tmp_path: Path) -> None:

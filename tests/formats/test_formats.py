@@ -60,7 +60,7 @@ def everything() -> TokenizerSpec:
 
 # tekken.json wants its ids in another order, a SentencePiece model characters
 # formats of their own kind of tokenizer, tested on it
-OTHERS = ("tekken", "sentencepiece", "wordpiece", "codes", "minbpe", "rwkv", "youtokentome")
+OTHERS = ("tekken", "sentencepiece", "wordpiece", "codes", "minbpe", "rwkv", "youtokentome", "unigram_json")
 
 
 @pytest.mark.parametrize("format_name", [name for name in formats.FORMATS if name not in OTHERS])

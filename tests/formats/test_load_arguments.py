@@ -81,6 +81,7 @@ FILES: dict[str, Callable[[Path], Path]] = {
     "characters": lambda path: _json(path, _OF_CHARACTERS, pre_tokenizer=METASPACE),
     "characters and rules": lambda path: _json(path, _OF_CHARACTERS, pre_tokenizer={"type": "WhitespaceSplit"}),
     "unigram": lambda path: _json(path, _UNIGRAM, pre_tokenizer=METASPACE),
+    "unigram_json": lambda path: write_json(path / "unigram.json", _UNIGRAM),
     "wordpiece": lambda path: _json(path, _WORDS, pre_tokenizer={"type": "BertPreTokenizer"}),
     "tiktoken": lambda path: _bytes(path, "x.tiktoken", rank_text(vocab_of())),
     "gpt2": lambda path: _pair(path, "vocab.json"),

@@ -131,11 +131,3 @@ def test_merges_with_counts_are_named(tmp_path: Path) -> None:
     (tmp_path / "merges.txt").write_text("e n</w> 40\n")
     with pytest.raises(VocabularyError, match=r"merges\.txt: line 1: found 'e n</w> 40', with a count as in fastBPE's"):
         bbpe.load(tmp_path, pattern="whitespace")
-
-
-def test_pieces_with_scores_alone_are_named(tmp_path: Path) -> None:
-    hf = tokenizers.SentencePieceUnigramTokenizer()
-    hf.train_from_iterator(TEXTS, vocab_size=60, show_progress=False)
-    hf.save_model(str(tmp_path))
-    with pytest.raises(VocabularyError, match=r"found the pieces of a Unigram model .*tokenizer\.json"):
-        bbpe.load(tmp_path / "unigram.json")
