@@ -204,7 +204,10 @@ def test_added_tokens(
         ({"sp_model_kwargs": {"alpha": 0.1}}, "sp_model_kwargs: options of SentencePiece are not supported"),
         ({"unk_token": "<none>"}, "unk_token: vocab.json has no token '<none>'; expected one"),
         ({"padding_side": "top"}, 'padding_side: found "top"; expected "left" or "right"'),
-        ({"eos_token": {"content": "</s>", "lstrip": True}}, "'</s>' has lstrip, which is not supported"),
+        (
+            {"added_tokens_decoder": {"0": {"content": "</s>", "lstrip": True}}},
+            "'</s>' has lstrip, which is not supported",
+        ),
         (
             {"added_tokens_decoder": {"9": {"content": "</s>", "special": True}}},
             "added_tokens_decoder: '</s>' has the id 9, but 0 in vocab.json",
@@ -216,6 +219,18 @@ def test_refusals(tmp_path: Path, config: dict[str, Any], problem: str) -> None:
         bbpe.load(small(tmp_path, **config))
     assert "tokenizer_config.json: " in str(caught.value)
     assert problem in str(caught.value)
+
+
+def test_added_tokens_of_a_tokenizer_json(tmp_path: Path) -> None:
+    """Without a table of tokens they are tokens of this class too, by their ids, but no special ones."""
+    folder = small(tmp_path, eos_token={"content": "</s>", "lstrip": True})
+    rows = [{"id": 60, "content": "<q>", "special": True}, {"id": 61, "content": "in dogs", "special": False}]
+    (folder / "tokenizer.json").write_text(json.dumps({"added_tokens": rows}), "utf-8")
+    tok = bbpe.load(folder, cache=False)
+    assert encoded(tok, "<q>see </s>in dogs") == [60, 5, 0, 61, 0]
+    assert tok.added_tokens == {"<q>": 60, "in dogs": 61}
+    (folder / "tokenizer_config.json").write_text('{"tokenizer_class": "MarianTokenizer", "added_tokens_decoder": {}}')
+    assert bbpe.load(folder, cache=False).added_tokens == {}
 
 
 def test_other_refused_files(tmp_path: Path) -> None:

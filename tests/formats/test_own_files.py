@@ -168,12 +168,37 @@ def test_a_tokenizer_json_beside_them_is_not_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "files", "text", "ids", "decoded"),
+    [
+        # the ids of files count; a table replaces all other files, and makes no token special
+        ("esm", {"added_tokens.json": {"<q>": 40}}, "L<q>A", [0, 4, 40, 5, 2], "L <q> A"),
+        ("esm", {"tokenizer.json": {"added_tokens": [{"id": 40, **row("<q>")}]}}, "L<q>", [0, 4, 40, 2], "L <q>"),
+        ("esm with a table", {"added_tokens.json": {"<q>": 40}}, "<q>", [0, 3, 2], ""),
+        ("esm", named("Esm", added_tokens_decoder={"40": row("<q>", lstrip=True)}), "L <q>", [0, 4, 40, 2], "L <q>"),
+        # options count in such a table only, and normal forms never
+        ("byt5", named("ByT5", bos_token={"__type": "AddedToken", **row("<q>", lstrip=True)}), "a <q>",
+         [100, 35, 259, 1], "a "),
+        ("byt5", named("ByT5", extra_ids=0, added_tokens_decoder={"300": row("<q>", lstrip=True, normalized=True)}),
+         "a <q>", [100, 300, 1], "a<q>"),
+        ("wav2vec2", named("Wav2Vec2CTC", added_tokens_decoder={"40": row("<q>", rstrip=True, normalized=True)}),
+         "A<q> B", [7, 40, 24], "A<q>B"),
+    ],
+)  # fmt: skip
+def test_tokens_of_the_files(
+    tmp_path: Path, name: str, files: dict[str, Any], text: str, ids: list[int], decoded: str
+) -> None:
+    tok = loaded(write(tmp_path, {**FOLDERS[name], **files}))
+    assert ids_of(tok, text) == ids
+    assert tok.decode(ids, skip_special_tokens=True) == decoded
+
+
+@pytest.mark.parametrize(
     ("files", "problem"),
     [
         (named("Esm"), "tokenizer_class: the class 'EsmTokenizer' reads vocab.txt; expected such"),
         ({**named("Esm"), "vocab.txt": "L\nA\nL\n"}, "vocab.txt: the token 'L' is listed twice"),
         ({**named("Wav2Vec2CTC", do_lower_case=True), "vocab.json": LETTERS}, "do_lower_case: true makes upper case"),
-        ({**named("Wav2Vec2CTC"), "vocab.json": {"a": 0, "\n": 1}}, "decoding the token '\\n' gives blanks"),
+        ({**named("Wav2Vec2CTC"), "vocab.json": {"<unk>": 0, "\n": 1}}, "decoding the token '\\n' gives blanks"),
         ({**named("Wav2Vec2CTC", replace_word_delimiter_char="_"), "vocab.json": LETTERS}, "delimiter_char: another"),
         ({**named("Wav2Vec2CTC", target_lang="deu"), "vocab.json": {"eng": LETTERS}}, "target_lang: found 'deu'"),
         ({**named("Wav2Vec2CTC"), "vocab.json": [1]}, "vocab.json: found [1]; expected an object of tokens and ids"),
@@ -181,6 +206,11 @@ def test_a_tokenizer_json_beside_them_is_not_read(tmp_path: Path) -> None:
         (named("ByT5", added_tokens_decoder={"100": row("<x>")}), "the token '<x>' would have the id 100, but 'a'"),
         (named("ByT5", eos_token="<pad>"), "two special tokens have one text"),
         (named("ByT5", pad_token=None), "pad_token: found null; expected the text of a token"),
+        ({**named("Wav2Vec2CTC"), "vocab.json": {"a": 0}}, "unk_token: vocab.json has no token '<unk>'; expected"),
+        (named("ByT5", added_tokens_decoder={"300": row("<x>"), "301": row("<x>")}), "'<x>' has two ids; expected"),
+        ({**named("ByT5"), "added_tokens.json": {"<x>": 300, "<y>": 300}}, "added_tokens.json: two tokens have one id"),
+        (named("ByT5", added_tokens_decoder={"300": row("<x>", single_word=True)}), "'<x>' has single_word, which is"),
+        ({**named("ByT5"), "tokenizer.json": {"added_tokens": 7}}, "tokenizer.json: added_tokens: found 7"),
         (named("Canine"), "the class 'CanineTokenizer' is not supported: it has an id for each of 1,114,112"),
         (named("Dia"), "the class 'DiaTokenizer' is not supported: it gives the bytes 0, 1 and 2"),
         ({"config.json": {"model_type": "myt5", "tokenizer_class": "MyT5Tokenizer"}}, "supported: it rewrites bytes"),

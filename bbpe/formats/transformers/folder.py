@@ -9,7 +9,7 @@ tokenizers, which `tokenizer_config.json` or `config.json` names, has usual toke
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from ...spec.spec import MAX_ID, TokenizerSpec, other_tokens, without_specials
 from ..common.reading import Fields, read_file, read_json, shown
 
 CONFIG, _MAP, ADDED, MODEL = "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "config.json"
+DOCUMENT = "tokenizer.json"
 #: The field that names the class of a tokenizer.
 CLASS = "tokenizer_class"
 #: Files that do not define the vocabulary and are saved unchanged.
@@ -169,11 +170,11 @@ class ClassFolder:
         sources = (names, config) if is_older else (config,)
         found = _named(sources, usual)
         listed = _listed(sources, listed)
-        tokens = [*_decoder(config)]
+        tokens = [token for _, token in _decoder(config)]
         named = {token.text for token in found.values()}
         if is_older:
             known = {*named, *(token.text for token in listed if token.is_special)}
-            tokens += _numbered(self._object(ADDED), known)
+            tokens += [token for _, token in _numbered(self._object(ADDED), known)]
         tokens = [replace(token, is_special=token.is_special or token.text in named) for token in tokens]
         known = {token.text for token in tokens}
         tokens += [token for token in dict.fromkeys(found.values()) if token.text not in known]
@@ -183,6 +184,38 @@ class ClassFolder:
         tokens += [token for token in listed if token.text not in known]
         uses = {use: token.text for use, token in found.items()}
         return FolderConfig(tuple(tokens), uses, _flag(config, "add_prefix_space"))
+
+    def config_in_python(
+        self, usual: Mapping[str, FolderToken], listed: Sequence[FolderToken] = (), kept: Collection[str] = ()
+    ) -> tuple[FolderConfig, dict[str, int]]:
+        """Return what the files define for a class of Python, and the ids that they give tokens.
+
+        Without `added_tokens_decoder` a tokenizer.json has further tokens.  Only tokens with a use or in a list are
+        special, and where no file gives them an id they have no options, but for tokens of the uses `kept`.
+        """
+        config, names = self._object(CONFIG), self._object(_MAP)
+        has_table = "added_tokens_decoder" in config
+        sources = (config,) if has_table else (names, config)
+        found, listed = _named(sources, usual), _listed(sources, listed)
+        numbered = [] if has_table else _numbered(self._object(ADDED), set())
+        rows = dict(_decoder(config)) if has_table else dict(numbered)
+        if len(rows) < len(numbered):
+            self._object(ADDED).refuse("two tokens have one id; expected one token for each")
+        if not has_table:
+            rows |= _added_tokens(self._object(DOCUMENT))
+        ids = {token.text: token_id for token_id, token in rows.items()}
+        if len(ids) < len(rows):
+            text = next(token.text for token_id, token in rows.items() if ids[token.text] != token_id)
+            config.refuse(f"{text!r} has two ids; expected each token once", "added_tokens_decoder")
+        special = {token.text for token in (*found.values(), *listed)}
+        tokens: dict[str, FolderToken] = {}
+        for text, token_id in ids.items():  # which are found in texts as they are
+            options = replace(rows[token_id].options, normalized=False)
+            tokens[text] = replace(rows[token_id], is_special=text in special, options=options)
+        for use, token in (*found.items(), *(("", token) for token in listed)):
+            tokens.setdefault(token.text, token if use in kept else FolderToken(token.text))
+        uses = {use: token.text for use, token in found.items()}
+        return FolderConfig(tuple(tokens.values()), uses, _flag(config, "add_prefix_space")), ids
 
     def completed(self, spec: TokenizerSpec, *, has_flags: bool = False) -> TokenizerSpec:
         """Return the spec of a vocabulary with the tokens and the flag of the other files.
@@ -305,8 +338,8 @@ def _flag(config: Fields, name: str) -> bool | None:
     return value
 
 
-def _decoder(config: Fields) -> Iterator[FolderToken]:
-    """Yield the tokens of `added_tokens_decoder`, in order of ids."""
+def _decoder(config: Fields) -> Iterator[tuple[int, FolderToken]]:
+    """Yield the ids and tokens of `added_tokens_decoder`, in order."""
     rows = config.peek("added_tokens_decoder")
     if rows is None:
         return
@@ -317,18 +350,25 @@ def _decoder(config: Fields) -> Iterator[FolderToken]:
         if int(key) > MAX_ID or not isinstance(value, dict):
             config.refuse(f"found {shown(value)}; expected a token and its options", place)
         token = _token(value, config, place)
-        yield replace(token, is_special=value.get("special") is True, is_named=False)
+        yield int(key), replace(token, is_special=value.get("special") is True, is_named=False)
 
 
-def _numbered(added: Fields, special: set[str]) -> list[FolderToken]:
-    """Return the tokens of `added_tokens.json`, in order of ids."""
+def _added_tokens(document: Fields) -> Iterator[tuple[int, FolderToken]]:
+    """Yield the ids and added tokens of a tokenizer.json."""
+    for number, value in enumerate(document.checked(document.peek("added_tokens") or [], list, "added_tokens")):
+        row = Fields(value, path=document.path, place=f"added_tokens[{number}]")
+        yield row.take_int("id", 0, MAX_ID), replace(_token(value, document, row.place), is_named=False)
+
+
+def _numbered(added: Fields, special: set[str]) -> list[tuple[int, FolderToken]]:
+    """Return the ids and tokens of `added_tokens.json`, in order."""
     rows: list[tuple[int, str]] = []
     for text in added.names():
         rows.append((added.take_int(text, 0, MAX_ID), text))
     # `transformers` finds those that are not special in the normalized text
     return [
-        FolderToken(text, TokenOptions(normalized=text not in special), text in special, False)
-        for _, text in sorted(rows)
+        (token_id, FolderToken(text, TokenOptions(normalized=text not in special), text in special, False))
+        for token_id, text in sorted(rows)
     ]
 
 

@@ -21,7 +21,7 @@ from ..common.given import Given
 from ..common.reading import Fields, about, shown, well_formed
 from ..sentencepiece.piece_rows import CONTROL, NORMAL, UNKNOWN, USER_DEFINED
 from ..sentencepiece.pieces import spec_of
-from .folder import ADDED, CONFIG, ClassFolder, FolderConfig, FolderToken
+from .folder import ClassFolder, FolderConfig, FolderToken
 
 if TYPE_CHECKING:
     from ..sentencepiece.pieces import PieceModel
@@ -43,14 +43,16 @@ def load_marian(read: Callable[[StrPath], PieceModel], folder: ClassFolder, give
         raise VocabularyError(problem, path=folder.path)
     fields = folder.fields
     _check_fields(fields)
-    model, keys, config = read(folder.opened(folder.path / SOURCE)), _keys(folder), folder.config(_USUAL)
-    ids = _added_ids(folder, config, keys)
+    model, keys = read(folder.opened(folder.path / SOURCE)), _keys(folder)
+    config, given_ids = folder.config_in_python(_USUAL)
+    ids = _added_ids(fields, config, keys, given_ids)
     with about(folder.path / SOURCE):
         if model.is_bpe or model.byte_fallback or model.is_suffix or not model.marks_blanks or model.denormalizer:
             problem = "the model is not of the kind that OPUS-MT has, which is Unigram without byte_fallback"
             raise VocabularyError(f"{problem}; only that is supported in a folder of Marian")
         own = spec_of(model, given, place=lambda token_id: f"piece {token_id}")
-    spec = _spec(own, model, keys, ids, _specials(config, fields), config, given)
+    specials = [token.text for token in config.tokens if token.is_special]
+    spec = _spec(own, model, keys, ids, specials, config, given)
     return replace(spec, files=folder.other_files(), names=config.names, padding=_padding(config, ids, fields))
 
 
@@ -74,33 +76,24 @@ def _keys(folder: ClassFolder) -> dict[str, int]:
     return keys
 
 
-def _added_ids(folder: ClassFolder, config: FolderConfig, keys: Mapping[str, int]) -> dict[str, int]:
+def _added_ids(
+    fields: Fields, config: FolderConfig, keys: Mapping[str, int], given_ids: Mapping[str, int]
+) -> dict[str, int]:
     """Return the ids of added and special tokens; a file may give one an id, and others follow the vocabulary."""
-    fields = Fields(folder.json(CONFIG), path=folder.path / CONFIG, place="")
     unknown = config.uses.get("unk_token")
     if unknown not in keys:
         fields.refuse(f"{VOCAB} has no token {unknown!r}; expected one for unknown pieces", "unk_token")
-    rows = fields.peek("added_tokens_decoder")
-    given = folder.json(ADDED) if rows is None else {row["content"]: int(key) for key, row in rows.items()}
     ids: dict[str, int] = {}
     for token in config.tokens:
         option = next((name for name in _OPTIONS if getattr(token.options, name)), None)
         if option is not None:
             fields.refuse(f"{token.text!r} has {option}, which is not supported for MarianTokenizer; expected false")
         usual = keys.get(token.text, len(keys) + sum(text not in keys for text in ids))
-        ids[token.text] = given.get(token.text, usual)
+        ids[token.text] = given_ids.get(token.text, usual)
         if token.text in keys and ids[token.text] != usual:
             problem = f"{token.text!r} has the id {ids[token.text]}, but {usual} in {VOCAB}; expected one id"
             fields.refuse(problem, "added_tokens_decoder")
     return ids
-
-
-def _specials(config: FolderConfig, fields: Fields) -> list[str]:
-    """Return the special tokens: a row of `added_tokens_decoder` alone makes none for this class."""
-    lists = [fields.peek(name) for name in ("additional_special_tokens", "extra_special_tokens")]
-    listed = [each for value in lists if isinstance(value, list) for each in value]
-    named = {*config.uses.values(), *(each["content"] if isinstance(each, dict) else each for each in listed)}
-    return [token.text for token in config.tokens if token.is_special and (token.is_named or token.text in named)]
 
 
 def _spec(

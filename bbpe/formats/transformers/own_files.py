@@ -20,7 +20,7 @@ from ...spec.spec import TokenizerSpec, spec_of_symbols
 from ...text import bytes_to_alphabet
 from ..common.keys import check_ids
 from ..common.reading import Fields, read_text, shown
-from .documents import ClassFiles, ClassParts, ModelClass, class_files, number, replaced
+from .documents import ClassFiles, ClassParts, ModelClass, number, replaced
 from .folder import ClassFolder, FolderToken
 
 STRIPS = TokenOptions(lstrip=True, rstrip=True)
@@ -37,23 +37,29 @@ _JOINED = (Blanks(), Fuse(), Replace(f"{_INNER} ", False, ""), _ENDS_OF_TEXT)
 
 def own_files(row: ModelClass, folder: ClassFolder) -> ClassFiles:
     """Return the vocabulary of a class, with its added tokens; `VocabularyError` where two tokens would have an id."""
-    files = class_files(row, folder)
+    usual = {f"{use}_token": FolderToken(text, row.usual) for use, text in row.tokens.items()}
+    # a class without a file of keys gives its own tokens their ids, and they keep their options
+    kept = () if row.file else usual
+    config, ids = folder.config_in_python(usual, tuple(map(FolderToken, row.listed(folder.fields))), kept)
+    files = ClassFiles(row, config, folder.fields)
     base = row.base(files, folder)
+    if row.file and files.text("unk") not in base:
+        problem = f"{row.file} has no token {files.text('unk')!r}; expected one for what is unknown"
+        files.fields.refuse(problem, "unk_token")
     keys = dict(base)
     taken = {token_id: text for text, token_id in keys.items()}
-    table = files.fields.peek("added_tokens_decoder") or {}
-    rows = {value["content"]: int(token_id) for token_id, value in table.items()}
-    single = next((token.text for token in files.config.tokens if token.options.single_word), None)
+    single = next((token.text for token in config.tokens if token.options.single_word), None)
     if single is not None:
         problem = f"{single!r} has single_word, which is not supported for a class of Python; expected false"
         files.fields.refuse(problem, "added_tokens_decoder")
-    for text in dict.fromkeys((*rows, *(token.text for token in files.config.tokens))):
-        token_id = rows.get(text, keys.get(text, len(keys)))
+    for token in config.tokens:
+        text = token.text
+        token_id = ids.get(text, keys.get(text, len(keys)))
         if taken.setdefault(token_id, text) != text or keys.setdefault(text, token_id) != token_id:
             problem = f"the token {text!r} would have the id {token_id}, but {taken[token_id]!r} has it, or it has two"
             files.fields.refuse(f"{problem}; expected one token for each id", "added_tokens_decoder")
     files = replace(files, keys=keys)
-    return replace(files, config=replace(files.config, tokens=tuple(row.found(files, base))))
+    return replace(files, config=replace(config, tokens=tuple(row.found(files, base))))
 
 
 def _of_bytes(files: ClassFiles, uses: tuple[str, ...]) -> dict[str, int]:
@@ -104,14 +110,6 @@ def counted_keys(files: ClassFiles, folder: ClassFolder) -> dict[str, int]:
 def _rows_of(folder: ClassFolder, file: str) -> list[str]:
     """Return what is between the line ends of a file, as Python's `open` knows them."""
     return read_text(folder.file(file)).replace("\r\n", "\n").replace("\r", "\n").split("\n")
-
-
-def ctrl_keys(files: ClassFiles, folder: ClassFolder) -> dict[str, int]:
-    """Return the keys of CTRL, of which one is the unknown token."""
-    keys, unknown = characters(files, folder), files.text("unk")
-    if unknown not in keys:
-        files.fields.refuse(f"{files.row.file} has no token {unknown!r}; expected one for unknown symbols", "unk_token")
-    return keys
 
 
 def in_words(files: ClassFiles) -> ClassParts:
@@ -281,7 +279,7 @@ OWN_CLASSES = {
     ),
     **dict.fromkeys(("Bertweet", "Phobert"), _PHOBERT),
     "CTRL": ModelClass(
-        "vocab.json", {"unk": "<unk>"}, in_words, None, base=ctrl_keys, pattern=r"\S+\n?", merges="merges.txt",
+        "vocab.json", {"unk": "<unk>"}, in_words, None, base=characters, pattern=r"\S+\n?", merges="merges.txt",
         pairs=lambda rows: [row.split() for row in rows[1:-1]],
     ),
     "Mgpstr": ModelClass(
