@@ -72,15 +72,6 @@ class PreTokenization:
         return PreTokenization(PATTERNS["none"], None, (Metaspace(scheme, self.pattern == AT_BLANKS),))
 
 
-def with_prefix(value: object, prefixed: bool | None) -> object:
-    """Return a `pre_tokenizer` with the flag `add_prefix_space` of tokenizer_config.json.
-
-    As in `transformers`, the flag counts for ByteLevel outside a Sequence only.
-    """
-    is_alone = isinstance(value, dict) and value.get("type") == "ByteLevel" and prefixed is not None
-    return {**value, "add_prefix_space": prefixed} if is_alone and isinstance(value, dict) else value
-
-
 def read_pre_tokenizer(value: object, *, path: StrPath, replaced: bool = False) -> PreTokenization:
     """Return the effect of a `pre_tokenizer`.
 

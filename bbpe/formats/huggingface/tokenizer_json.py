@@ -32,7 +32,7 @@ from .decoders import read_decoder, write_decoder
 from .normalizers import read_normalizers, write_normalizers
 from .own_fields import OWN, write_own_fields
 from .post_processors import read_post_processor, write_post_processor
-from .pre_tokenizers import PreTokenization, read_pre_tokenizer, with_prefix, write_pre_tokenizer
+from .pre_tokenizers import PreTokenization, read_pre_tokenizer, write_pre_tokenizer
 from .row_lengths import read_padding, read_truncation, take_own_padding, write_padding, write_truncation
 from .scores import dumps, score_of
 
@@ -70,7 +70,7 @@ def read_document(value: object, path: StrPath, given: Given) -> TokenizerSpec:
     padding = document.component("padding", read_padding, None)
     normalizers = document.component("normalizer", read_normalizers, ())
     template, trims = document.component("post_processor", read_post_processor, (None, ()))
-    split_value = with_prefix(document.take("pre_tokenizer", None), config.add_prefix_space)
+    split_value = document.take("pre_tokenizer", None)
     split = read_pre_tokenizer(split_value, path=path, replaced=given.pattern is not None)
     decoder = document.component("decoder", read_decoder, (Blanks(),))
     added = read_added_tokens(document).extended(config.tokens)

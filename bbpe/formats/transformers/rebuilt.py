@@ -12,7 +12,7 @@ from typing import Any
 
 from ...errors import BBPEError, VocabularyError
 from ...lazy import lazy_re, safe_import
-from ...records import dataclass, replace
+from ...records import dataclass
 from ..common.key_tables import KeyTable
 from ..common.keys import keys_of_rows
 from .folder import CLASS, CONFIG, MODEL, ClassFolder, FolderConfig
@@ -107,7 +107,7 @@ def _of_class(value: dict[str, Any], folder: ClassFolder, named: FolderClass, re
     fill = files.config.uses.get("fill_token") if named.short == "CodeLlama" else None
     if fill is not None:
         notes += (f"{named.name} of transformers makes an infilling prompt of a text with {fill!r}; bbpe does not",)
-    return Rebuilt({**value, **made}, replace(files.config, add_prefix_space=None), notes)
+    return Rebuilt({**value, **made}, files.config, notes)
 
 
 def _differs(one: Any, other: Any, read: Callable[[Any], Any]) -> bool:
