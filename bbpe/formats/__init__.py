@@ -22,7 +22,7 @@ from ..splitting.patterns import Pattern
 from .common.given import Given
 from .common.reading import about, read_json, shown
 from .rows import FORMATS, FormatRow
-from .transformers.folder import CONFIG, WITHIN, ClassFolder
+from .transformers.folder import CONFIG, MODEL, WITHIN, ClassFolder
 
 __all__ = [
     "FORMATS", "FormatRow", "Given", "check_whole", "checked_format", "dump", "file_path", "format_of", "load", "put",
@@ -124,11 +124,14 @@ def load(
 
             return load_own(folder, given)
         spec = row.load(source if folder is None else folder.opened(source), given)
-        if spec.files or folder is None or not _has_folder(source, given, row) or not folder.has_others:
+        if spec.files or folder is None or not _has_folder(source, given, row):
             return spec  # a class of tokenizers has read the folder itself
+        is_model = is_folder and row is FORMATS["sentencepiece"]
+        if not (folder.has_others or (is_model and folder.has(MODEL))):
+            return spec
         with about(source):
-            is_plain = is_folder and row in (FORMATS["sentencepiece"], FORMATS["tiktoken"])
-            return folder.completed(spec, has_flags=is_plain)
+            is_plain = is_model or (is_folder and row is FORMATS["tiktoken"])
+            return folder.completed(spec, has_flags=is_plain, has_ends=is_model)
     except RecursionError:
         raise VocabularyError("the file is nested too deeply; expected a vocabulary", path=source) from None
 

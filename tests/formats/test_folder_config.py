@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from class_folders import fill
 from tokenizers import Tokenizer
 from vocabularies import added, byte_level, document, keys, merge_lines, write_json
 
@@ -150,7 +151,8 @@ def test_folders_without_tokenizer_json(tmp_path: Path, format_name: str) -> Non
     config |= {"added_tokens_decoder": {str(size): row("<a>"), str(size + 1): row("<b>", special=False)}}
     write_json(config_path, config | {"pad_token": "<p>"})
     tok = bbpe.load(tmp_path / "d", **options)
-    assert (tok.special_tokens["<a>"], tok.added_tokens["<b>"], tok.pad_token_id) == (size, size + 1, size + 2)
+    ends = 2 if format_name == "sentencepiece" else 0  # "<s>" and "</s>", which come before it
+    assert (tok.special_tokens["<a>"], tok.added_tokens["<b>"], tok.pad_token_id) == (size, size + 1, size + 2 + ends)
     assert tok.encode("see my<b>") == [*plain.encode("see my"), size + 1]
     tok.save(tmp_path / "again")
     assert bbpe.load(tmp_path / "again") == tok
@@ -214,3 +216,50 @@ def test_slow_tokenizers(
     assert tok.encode_aligned("the", "in", add_special_tokens=True).ids == expected
     tok.save(tmp_path / "saved")
     assert bbpe.load(tmp_path / "saved") == tok
+
+
+@pytest.mark.parametrize(
+    ("config", "ids"),
+    [
+        # what AutoTokenizer of transformers 5.24 does with the model of Gemma without a class
+        ({}, [323, 263, 324, 266]),
+        ({"add_bos_token": True}, [323, 323, 263, 324, 266]),
+        ({"add_eos_token": True, "bos_token": "<zz>"}, [280, 307, 296, 308, 269, 324, 266, 324]),
+        ({"bos_token": None, "eos_token": None, "add_bos_token": True},
+         [280, 307, 296, 308, 269, 307, 310, 296, 308, 266]),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("kind", [None, "phi3", "mistral"])
+def test_a_model_without_a_class_has_usual_ends(
+    tmp_path: Path, config: dict[str, Any], ids: list[int], kind: str | None
+) -> None:
+    pytest.importorskip("sentencepiece.sentencepiece_model_pb2")
+    fill(tmp_path, "GemmaTokenizer", {}, {})
+    (tmp_path / "tokenizer_config.json").unlink()
+    if config or kind is None:
+        write_json(tmp_path / "tokenizer_config.json", config)
+    if kind is not None:
+        write_json(tmp_path / "config.json", {"model_type": kind})
+    assert bbpe.load(tmp_path).encode("<s>the</s> in", allowed_special="all", add_special_tokens=True) == ids
+    assert bbpe.load(tmp_path / "tokenizer.model").special_tokens.keys().isdisjoint(("<s>", "</s>"))
+
+
+def test_the_configuration_replaces_the_map(tmp_path: Path) -> None:
+    """As in `transformers`: where both name a token for a use of the model's own, and for lists, an empty one too."""
+    config = {"image_token": "<a>", "additional_special_tokens": []}
+    names = {"image_token": "<b>", "additional_special_tokens": ["<c>"]}
+    made = folder(tmp_path, {"tokenizer_config.json": config, "special_tokens_map.json": names})
+    assert set(bbpe.load(made).special_tokens) == {"<a>"}
+
+
+def test_tokens_of_added_tokens_json_that_the_file_has(tmp_path: Path) -> None:
+    """The options of tokenizer.json count; a special token stays one, so that plain text does not become it."""
+    rows = [{**added("<Q>", 267), "special": True}, {**added("<R>", 268), "special": False, "lstrip": True}]
+    files = {"tokenizer_config.json": {}, "added_tokens.json": {"<Q>": 267, "<R>": 268, "<n>": 269}}
+    made = folder(tmp_path, files, normalizer={"type": "Lowercase"}, added_tokens=rows)
+    tok = bbpe.load(made)
+    assert (tok.special_tokens, tok.added_tokens) == ({"<Q>": 267}, {"<R>": 268, "<n>": 269})
+    assert tok.encode("a <R>") == [64, 268]
+    assert tok.encode("<q>", allowed_special="all") != [267]
+    write_json(made / "added_tokens.json", {"<n>": 267})
+    assert "<n>" not in {**bbpe.load(made).added_tokens, **bbpe.load(made).special_tokens}

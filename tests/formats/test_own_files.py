@@ -208,7 +208,7 @@ def test_tokens_of_the_files(
         (named("ByT5", pad_token=None), "pad_token: found null; expected the text of a token"),
         ({**named("Wav2Vec2CTC"), "vocab.json": {"a": 0}}, "unk_token: vocab.json has no token '<unk>'; expected"),
         (named("ByT5", added_tokens_decoder={"300": row("<x>"), "301": row("<x>")}), "'<x>' has two ids; expected"),
-        ({**named("ByT5"), "added_tokens.json": {"<x>": 300, "<y>": 300}}, "added_tokens.json: two tokens have one id"),
+        ({**named("ByT5"), "added_tokens.json": {"<x>": 300, "<y>": 300}}, "added_tokens.json: <y>: '<x>' has the id"),
         (named("ByT5", added_tokens_decoder={"300": row("<x>", single_word=True)}), "'<x>' has single_word, which is"),
         ({**named("ByT5"), "tokenizer.json": {"added_tokens": 7}}, "tokenizer.json: added_tokens: found 7"),
         (named("Canine"), "the class 'CanineTokenizer' is not supported: it has an id for each of 1,114,112"),

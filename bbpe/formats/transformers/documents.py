@@ -5,7 +5,7 @@ A row of `classes.py` has the function that makes the parts of a class, `documen
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...lazy import lazy_property, safe_import
@@ -194,12 +194,17 @@ class ModelClass:
     counts: str = ""
 
 
-def class_files(row: ModelClass, folder: ClassFolder, *symbols: FolderToken, **vocabulary: Any) -> ClassFiles:
-    """Return a vocabulary with the tokens of its folder, and those that the class gives a model."""
+def class_files(
+    row: ModelClass, folder: ClassFolder, *symbols: FolderToken, taken: Collection[int] = (), **vocabulary: Any
+) -> ClassFiles:
+    """Return a vocabulary with the tokens of its folder, and those that the class gives a model.
+
+    `taken` are the ids of the added tokens of a tokenizer.json.
+    """
     fields = folder.fields
     options = {"mask": row.usual if row.mask is None else row.mask}
     usual = {f"{use}_token": FolderToken(text, options.get(use, row.usual)) for use, text in row.tokens.items()}
-    config = folder.config(usual, (*symbols, *map(FolderToken, row.listed(fields))))
+    config = folder.config(usual, (*symbols, *map(FolderToken, row.listed(fields))), taken)
     if row.resets_options:
         uses, plain = set(config.uses.values()), TokenOptions()
         tokens = [

@@ -68,6 +68,9 @@ class FolderConfig:
         return {use.removesuffix("_token"): text for use, text in self.uses.items() if use in _NAMED}
 
 
+_ENDS = {"bos_token": FolderToken("<s>"), "eos_token": FolderToken("</s>")}
+
+
 class ClassFolder:
     """The folder of a vocabulary, each of whose files is opened and parsed once."""
 
@@ -160,8 +163,12 @@ class ClassFolder:
             values = {**values, **(names if isinstance(names, dict) else {})}
         return Fields(values, path=self.path / CONFIG, place="")
 
-    def config(self, usual: Mapping[str, FolderToken] = _NONE, listed: Sequence[FolderToken] = ()) -> FolderConfig:
+    def config(
+        self, usual: Mapping[str, FolderToken] = _NONE, listed: Sequence[FolderToken] = (), taken: Collection[int] = ()
+    ) -> FolderConfig:
         """Return what the files define, with tokens of a class: for uses that no file names, and if no file has a list.
+
+        Tokens of `added_tokens.json` with ids that are `taken`, as those of a tokenizer.json are, do not count.
 
         Raises `VocabularyError` naming the file and the field that is malformed.
         """
@@ -174,7 +181,8 @@ class ClassFolder:
         named = {token.text for token in found.values()}
         if is_older:
             known = {*named, *(token.text for token in listed if token.is_special)}
-            tokens += [token for _, token in _numbered(self._object(ADDED), known)]
+            numbered = _numbered(self._object(ADDED), known)
+            tokens += [token for token_id, token in numbered if token_id not in taken]
         tokens = [replace(token, is_special=token.is_special or token.text in named) for token in tokens]
         known = {token.text for token in tokens}
         tokens += [token for token in dict.fromkeys(found.values()) if token.text not in known]
@@ -199,8 +207,6 @@ class ClassFolder:
         found, listed = _named(sources, usual), _listed(sources, listed)
         numbered = [] if has_table else _numbered(self._object(ADDED), set())
         rows = dict(_decoder(config)) if has_table else dict(numbered)
-        if len(rows) < len(numbered):
-            self._object(ADDED).refuse("two tokens have one id; expected one token for each")
         if not has_table:
             rows |= _added_tokens(self._object(DOCUMENT))
         ids = {token.text: token_id for token_id, token in rows.items()}
@@ -217,13 +223,15 @@ class ClassFolder:
         uses = {use: token.text for use, token in found.items()}
         return FolderConfig(tuple(tokens.values()), uses, _flag(config, "add_prefix_space")), ids
 
-    def completed(self, spec: TokenizerSpec, *, has_flags: bool = False) -> TokenizerSpec:
+    def completed(self, spec: TokenizerSpec, *, has_flags: bool = False, has_ends: bool = False) -> TokenizerSpec:
         """Return the spec of a vocabulary with the tokens and the flag of the other files.
 
         `has_flags`: the class `TokenizersBackend` reads it, so flags for BOS and EOS count, and tokens are found in
-        texts as they are.
+        texts as they are.  `has_ends`: it has usual tokens for both, whatever those of the vocabulary are.
         """
-        config = self.config()
+        config = self.config(_ENDS if has_ends else _NONE)
+        if has_ends:
+            spec = replace(spec, names={use: text for use, text in spec.names.items() if f"{use}_token" not in _ENDS})
         if has_flags:
             plain = [replace(token, options=replace(token.options, normalized=False)) for token in config.tokens]
             config = replace(config, tokens=tuple(plain))
@@ -303,7 +311,7 @@ def _named(sources: Sequence[Fields], usual: Mapping[str, FolderToken]) -> dict[
                 found[use] = replace(found[use], options=usual[use].options)  # a text has the options of the class
     nulls = {use for source in sources for use in source.names() if source.peek(use) is None}
     found |= {use: token for use, token in usual.items() if use not in _NAMED and use not in nulls}
-    for source in reversed(sources):
+    for source in sources:  # the configuration, the last one, replaces tokens of the map
         for use in source.names():
             # flags such as add_bos_token have such names too
             if use.endswith("_token") and use not in _NAMED and isinstance(source.peek(use), str | dict):
@@ -327,6 +335,8 @@ def _listed(sources: Sequence[Fields], usual: Sequence[FolderToken]) -> list[Fol
         for use in (_EXTRA,) if is_weak else (_EXTRA, _ADDITIONAL):
             if source.peek(use) and not isinstance(source.peek(use), dict):
                 return _list(source, use)
+        if isinstance(config.peek(_ADDITIONAL), list):
+            break  # an empty list of the configuration replaces the one of the map
     has_list = any(use in config for use in (_EXTRA, _ADDITIONAL))
     return [] if has_list and not has_table else [*usual]
 
@@ -362,13 +372,15 @@ def _added_tokens(document: Fields) -> Iterator[tuple[int, FolderToken]]:
 
 def _numbered(added: Fields, special: set[str]) -> list[tuple[int, FolderToken]]:
     """Return the ids and tokens of `added_tokens.json`, in order."""
-    rows: list[tuple[int, str]] = []
+    rows: dict[int, str] = {}
     for text in added.names():
-        rows.append((added.take_int(text, 0, MAX_ID), text))
+        token_id = added.take_int(text, 0, MAX_ID)
+        if rows.setdefault(token_id, text) != text:
+            added.refuse(f"{rows[token_id]!r} has the id {token_id} too; expected one token for each id", text)
     # `transformers` finds those that are not special in the normalized text
     return [
         (token_id, FolderToken(text, TokenOptions(normalized=text not in special), text in special, False))
-        for token_id, text in sorted(rows)
+        for token_id, text in sorted(rows.items())
     ]
 
 

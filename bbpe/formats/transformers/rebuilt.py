@@ -54,7 +54,7 @@ def rebuilt(value: dict[str, Any], folder: ClassFolder, read: _Read) -> Rebuilt:
         if named.is_in_python and not is_type:
             problem = "is written in Python and reads no tokenizer.json, and bbpe does not support it"
             raise refused_class(folder, f"{problem}; {_FILE_ALONE}")
-        config = folder.config()
+        config = folder.config(taken=_ids(value.get("added_tokens")))
         patched = _of_mistral(value, folder, config, read)
         return Rebuilt(value, config) if patched is None else patched
     if not named.is_supported:
@@ -87,7 +87,8 @@ def _of_class(value: dict[str, Any], folder: ClassFolder, named: FolderClass, re
     has_table = "added_tokens_decoder" in folder.fields and not row.keeps_rules
     added = [] if has_table else value.get("added_tokens") or []
     texts = [token["content"] for token in added if isinstance(token, dict) and isinstance(token.get("content"), str)]
-    files = class_files(row, folder, keys=keys, pieces=rows, charsmap=table, is_listed=True, added=texts)
+    taken = _ids(added)
+    files = class_files(row, folder, taken=taken, keys=keys, pieces=rows, charsmap=table, is_listed=True, added=texts)
     made = document(files)
     kind, expected = model.get("type", "BPE" if "merges" in model else ""), made["model"]["type"]
     if kind and kind != expected:
@@ -108,6 +109,12 @@ def _of_class(value: dict[str, Any], folder: ClassFolder, named: FolderClass, re
     if fill is not None:
         notes += (f"{named.name} of transformers makes an infilling prompt of a text with {fill!r}; bbpe does not",)
     return Rebuilt({**value, **made}, files.config, notes)
+
+
+def _ids(rows: Any) -> set[Any]:
+    """Return the ids of added tokens, as far as rows of a tokenizer.json have them."""
+    rows = rows if isinstance(rows, list) else []
+    return {row.get("id") for row in rows if isinstance(row, dict) and isinstance(row.get("id"), int)}
 
 
 def _differs(one: Any, other: Any, read: Callable[[Any], Any]) -> bool:
