@@ -14,7 +14,7 @@ from ...spec.spec import MAX_ID, TokenizerSpec
 from ...text import WHITE_SPACE, alphabet_to_bytes
 from ..common.keys import assigned_ids, in_alphabet
 from ..common.reading import Fields, well_formed
-from ..transformers.folder import FolderToken
+from ..transformers.tokens import FolderToken
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,8 @@ from ...records import dataclass, field, replace
 from ...spec.rules import SPACE_MARK, TokenOptions
 from ..common.keys import assigned_ids
 from ..common.reading import Fields
-from .folder import ClassFolder, FolderConfig, FolderToken
+from .folder import ClassFolder, FolderConfig
+from .tokens import FolderToken
 
 if TYPE_CHECKING:
     from ..common.key_tables import MergeIds, MergeKeys

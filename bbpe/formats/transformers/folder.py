@@ -9,7 +9,7 @@ tokenizers, which `tokenizer_config.json` or `config.json` names, has usual toke
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -19,8 +19,18 @@ from ...files import ReadFile, StrPath
 from ...lazy import lazy_property
 from ...records import dataclass, field, replace
 from ...spec.rules import Prefix, Template, TokenOptions
-from ...spec.spec import MAX_ID, TokenizerSpec, other_tokens, without_specials
-from ..common.reading import Fields, read_file, read_json, shown
+from ...spec.spec import TokenizerSpec, other_tokens, without_specials
+from ..common.reading import Fields, read_file, read_json
+from .tokens import (
+    NAMED,
+    FolderToken,
+    document_tokens,
+    flag,
+    listed_tokens,
+    named_tokens,
+    numbered_tokens,
+    table_tokens,
+)
 
 CONFIG, _MAP, ADDED, MODEL = "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "config.json"
 DOCUMENT = "tokenizer.json"
@@ -33,22 +43,6 @@ TEMPLATES = "additional_chat_templates"
 #: What a folder has of these if its vocabulary is not all that it says.
 WITHIN = (*OTHER_FILES, TEMPLATES)
 _NONE: Mapping[str, Any] = {}
-# the order in which `transformers` adds tokens that are named by their uses, before those of other uses
-_NAMED = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
-_EXTRA, _ADDITIONAL, _SPECIFIC = "extra_special_tokens", "additional_special_tokens", "model_specific_special_tokens"
-
-
-@dataclass(frozen=True)
-class FolderToken:
-    """A token of the files.
-
-    `is_named`: it is named by its use or in a list, so it changes nothing if the vocabulary has it.
-    """
-
-    text: str
-    options: TokenOptions = TokenOptions()
-    is_special: bool = True
-    is_named: bool = True
 
 
 @dataclass(frozen=True)
@@ -65,7 +59,7 @@ class FolderConfig:
     @property
     def names(self) -> dict[str, str]:
         """The texts of tokens by their uses, such as `bos`."""
-        return {use.removesuffix("_token"): text for use, text in self.uses.items() if use in _NAMED}
+        return {use.removesuffix("_token"): text for use, text in self.uses.items() if use in NAMED}
 
 
 _ENDS = {"bos_token": FolderToken("<s>"), "eos_token": FolderToken("</s>")}
@@ -175,13 +169,13 @@ class ClassFolder:
         config, names = self._object(CONFIG), self._object(_MAP)
         is_older = config.peek("added_tokens_decoder") is None
         sources = (names, config) if is_older else (config,)
-        found = _named(sources, usual)
-        listed = _listed(sources, listed)
-        tokens = [token for _, token in _decoder(config)]
+        found = named_tokens(sources, usual)
+        listed = listed_tokens(sources, listed)
+        tokens = [token for _, token in table_tokens(config)]
         named = {token.text for token in found.values()}
         if is_older:
             known = {*named, *(token.text for token in listed if token.is_special)}
-            numbered = _numbered(self._object(ADDED), known)
+            numbered = numbered_tokens(self._object(ADDED), known)
             tokens += [token for token_id, token in numbered if token_id not in taken]
         tokens = [replace(token, is_special=token.is_special or token.text in named) for token in tokens]
         known = {token.text for token in tokens}
@@ -191,7 +185,7 @@ class ClassFolder:
         listed = [replace(token, is_special=True) if token.text in named else token for token in dict.fromkeys(listed)]
         tokens += [token for token in listed if token.text not in known]
         uses = {use: token.text for use, token in found.items()}
-        return FolderConfig(tuple(tokens), uses, _flag(config, "add_prefix_space"))
+        return FolderConfig(tuple(tokens), uses, flag(config, "add_prefix_space"))
 
     def config_in_python(
         self, usual: Mapping[str, FolderToken], listed: Sequence[FolderToken] = (), kept: Collection[str] = ()
@@ -204,11 +198,11 @@ class ClassFolder:
         config, names = self._object(CONFIG), self._object(_MAP)
         has_table = "added_tokens_decoder" in config
         sources = (config,) if has_table else (names, config)
-        found, listed = _named(sources, usual), _listed(sources, listed)
-        numbered = [] if has_table else _numbered(self._object(ADDED), set())
-        rows = dict(_decoder(config)) if has_table else dict(numbered)
+        found, listed = named_tokens(sources, usual), listed_tokens(sources, listed)
+        numbered = [] if has_table else numbered_tokens(self._object(ADDED), set())
+        rows = dict(table_tokens(config)) if has_table else dict(numbered)
         if not has_table:
-            rows |= _added_tokens(self._object(DOCUMENT))
+            rows |= document_tokens(self._object(DOCUMENT))
         ids = {token.text: token_id for token_id, token in rows.items()}
         if len(ids) < len(rows):
             text = next(token.text for token_id, token in rows.items() if ids[token.text] != token_id)
@@ -221,7 +215,7 @@ class ClassFolder:
         for use, token in (*found.items(), *(("", token) for token in listed)):
             tokens.setdefault(token.text, token if use in kept else FolderToken(token.text))
         uses = {use: token.text for use, token in found.items()}
-        return FolderConfig(tuple(tokens.values()), uses, _flag(config, "add_prefix_space")), ids
+        return FolderConfig(tuple(tokens.values()), uses, flag(config, "add_prefix_space")), ids
 
     def completed(self, spec: TokenizerSpec, *, has_flags: bool = False, has_ends: bool = False) -> TokenizerSpec:
         """Return the spec of a vocabulary with the tokens and the flag of the other files.
@@ -277,7 +271,7 @@ class ClassFolder:
             problem = "false is supported only for LlamaTokenizer; expected true, or the path of the model alone"
             fields.refuse(problem, "legacy")
         ids = {**spec.added_tokens, **spec.special_tokens}
-        texts = {use: spec.names.get(use) for use in ("bos", "eos") if _flag(fields, f"add_{use}_token")}
+        texts = {use: spec.names.get(use) for use in ("bos", "eos") if flag(fields, f"add_{use}_token")}
         found = {use: ids[text] for use, text in texts.items() if text is not None and text in ids}
         if not found:
             return spec.template
@@ -296,111 +290,6 @@ class ClassFolder:
             with suppress(VocabularyError):  # a file that is not JSON has no effect; it is only saved again
                 value = self.json(name)
         return Fields(value, path=path, place="")
-
-
-def _named(sources: Sequence[Fields], usual: Mapping[str, FolderToken]) -> dict[str, FolderToken]:
-    """Return the tokens by their uses, in order; the first source that has a use counts, and the usual ones last."""
-    found: dict[str, FolderToken] = {}
-    for use in _NAMED:
-        source = next((source for source in sources if use in source), None)
-        if source is None and use in usual:
-            found[use] = usual[use]
-        elif source is not None and source.peek(use) is not None:
-            found[use] = _token(source.peek(use), source, use)
-            if use in usual and isinstance(source.peek(use), str):
-                found[use] = replace(found[use], options=usual[use].options)  # a text has the options of the class
-    nulls = {use for source in sources for use in source.names() if source.peek(use) is None}
-    found |= {use: token for use, token in usual.items() if use not in _NAMED and use not in nulls}
-    for source in sources:  # the configuration, the last one, replaces tokens of the map
-        for use in source.names():
-            # flags such as add_bos_token have such names too
-            if use.endswith("_token") and use not in _NAMED and isinstance(source.peek(use), str | dict):
-                found[use] = _token(source.peek(use), source, use)
-        for group in (_SPECIFIC, _EXTRA):
-            values = source.peek(group)
-            for use, value in values.items() if isinstance(values, dict) else ():
-                found[use] = _token(value, source, f"{group}.{use}")
-    return found
-
-
-def _listed(sources: Sequence[Fields], usual: Sequence[FolderToken]) -> list[FolderToken]:
-    """Return the list of special tokens of the last file that has one, or the usual list.
-
-    The usual list takes precedence over that of `special_tokens_map.json`, and over one beside a table of tokens.
-    """
-    config = sources[-1]
-    has_table = isinstance(config.peek(_EXTRA), dict)
-    for source in reversed(sources):
-        is_weak = bool(usual) and (source is not config or has_table)
-        for use in (_EXTRA,) if is_weak else (_EXTRA, _ADDITIONAL):
-            if source.peek(use) and not isinstance(source.peek(use), dict):
-                return _list(source, use)
-        if isinstance(config.peek(_ADDITIONAL), list):
-            break  # an empty list of the configuration replaces the one of the map
-    has_list = any(use in config for use in (_EXTRA, _ADDITIONAL))
-    return [] if has_list and not has_table else [*usual]
-
-
-def _flag(config: Fields, name: str) -> bool | None:
-    value = config.peek(name)
-    if value is not None and type(value) is not bool:
-        config.refuse(f"found {shown(value)}; expected true or false", name)
-    return value
-
-
-def _decoder(config: Fields) -> Iterator[tuple[int, FolderToken]]:
-    """Yield the ids and tokens of `added_tokens_decoder`, in order."""
-    rows = config.peek("added_tokens_decoder")
-    if rows is None:
-        return
-    if not isinstance(rows, Mapping) or not all(key.isascii() and key.isdigit() and len(key) < 11 for key in rows):
-        config.refuse(f"found {shown(rows)}; expected ids and tokens", "added_tokens_decoder")
-    for key, value in sorted(rows.items(), key=lambda row: int(row[0])):
-        place = f"added_tokens_decoder.{key}"
-        if int(key) > MAX_ID or not isinstance(value, dict):
-            config.refuse(f"found {shown(value)}; expected a token and its options", place)
-        token = _token(value, config, place)
-        yield int(key), replace(token, is_special=value.get("special") is True, is_named=False)
-
-
-def _added_tokens(document: Fields) -> Iterator[tuple[int, FolderToken]]:
-    """Yield the ids and added tokens of a tokenizer.json."""
-    for number, value in enumerate(document.checked(document.peek("added_tokens") or [], list, "added_tokens")):
-        row = Fields(value, path=document.path, place=f"added_tokens[{number}]")
-        yield row.take_int("id", 0, MAX_ID), replace(_token(value, document, row.place), is_named=False)
-
-
-def _numbered(added: Fields, special: set[str]) -> list[tuple[int, FolderToken]]:
-    """Return the ids and tokens of `added_tokens.json`, in order."""
-    rows: dict[int, str] = {}
-    for text in added.names():
-        token_id = added.take_int(text, 0, MAX_ID)
-        if rows.setdefault(token_id, text) != text:
-            added.refuse(f"{rows[token_id]!r} has the id {token_id} too; expected one token for each id", text)
-    # `transformers` finds those that are not special in the normalized text
-    return [
-        (token_id, FolderToken(text, TokenOptions(normalized=text not in special), text in special, False))
-        for token_id, text in sorted(rows.items())
-    ]
-
-
-def _list(source: Fields, use: str) -> list[FolderToken]:
-    values = source.peek(use)
-    if not isinstance(values, list):
-        source.refuse(f"found {shown(values)}; expected a list of tokens", use)
-    return [_token(value, source, f"{use}[{number}]") for number, value in enumerate(values)]
-
-
-def _token(value: Any, source: Fields, place: str) -> FolderToken:
-    """Return a token that is a text or an object with its options."""
-    if isinstance(value, str):
-        value = {"content": value}
-    fields = Fields(value, path=source.path, place=place)
-    text = fields.take_type("content", str)
-    if not text:
-        fields.refuse("the token is the empty string; expected at least one character", "content")
-    flags = [fields.take_type(name, bool, False) for name in ("lstrip", "rstrip", "single_word", "normalized")]
-    return FolderToken(text, TokenOptions(*flags))
 
 
 def _check_within(path: Path, folder: Path) -> None:

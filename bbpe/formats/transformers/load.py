@@ -23,9 +23,10 @@ from ..huggingface.tokenizer_json import read_document
 from ..sentencepiece.piece_rows import CONTROL, USER_DEFINED
 from .classes import BERT, PIECES, WORDS, class_row
 from .documents import ClassFiles, ModelClass, class_files, document, number
-from .folder import CONFIG, ClassFolder, FolderToken
+from .folder import CONFIG, ClassFolder
 from .marian import load_marian
 from .names import class_of, refused_class
+from .tokens import FolderToken
 
 if TYPE_CHECKING:
     from ..sentencepiece.pieces import PieceModel

@@ -21,7 +21,8 @@ from ..common.given import Given
 from ..common.reading import Fields, about, shown, well_formed
 from ..sentencepiece.piece_rows import CONTROL, NORMAL, UNKNOWN, USER_DEFINED
 from ..sentencepiece.pieces import spec_of
-from .folder import ClassFolder, FolderConfig, FolderToken
+from .folder import ClassFolder, FolderConfig
+from .tokens import FolderToken
 
 if TYPE_CHECKING:
     from ..sentencepiece.pieces import PieceModel

@@ -21,7 +21,8 @@ from ...text import bytes_to_alphabet
 from ..common.keys import check_ids
 from ..common.reading import Fields, read_text, shown
 from .documents import ClassFiles, ClassParts, ModelClass, number, replaced
-from .folder import ClassFolder, FolderToken
+from .folder import ClassFolder
+from .tokens import FolderToken
 
 STRIPS = TokenOptions(lstrip=True, rstrip=True)
 OF_PERCEIVER = ("pad", "bos", "eos", "mask", "cls", "sep")
