@@ -250,6 +250,23 @@ def test_the_configuration_replaces_the_map(tmp_path: Path) -> None:
     names = {"image_token": "<b>", "additional_special_tokens": ["<c>"]}
     made = folder(tmp_path, {"tokenizer_config.json": config, "special_tokens_map.json": names})
     assert set(bbpe.load(made).special_tokens) == {"<a>"}
+    # but not by an object, whose place it keeps
+    objects = {"image_token": {"__type": "AddedToken", **row("<a>")}, "x_token": {"__type": "AddedToken", **row("<x>")}}
+    write_json(made / "tokenizer_config.json", objects)
+    write_json(made / "special_tokens_map.json", {"y_token": "<y>", "image_token": "<b>"})
+    assert list(bbpe.load(made).special_tokens) == ["<b>", "<x>", "<y>"]
+
+
+def test_a_list_that_lacks_symbols_of_a_model(tmp_path: Path) -> None:
+    """Without a class, `transformers` 5.24 finds such symbols as pieces; the list may be empty."""
+    pytest.importorskip("sentencepiece.sentencepiece_model_pb2")
+    fill(tmp_path, "GemmaTokenizer", {}, {})
+    for config in ({"additional_special_tokens": []}, {"extra_special_tokens": ["<pad>", "<bos>", "<q>"]}):
+        write_json(tmp_path / "tokenizer_config.json", config)
+        with pytest.raises(VocabularyError, match=r"finds '<(pad|eos)>', which this list lacks, as a piece"):
+            bbpe.load(tmp_path)
+    write_json(tmp_path / "tokenizer_config.json", {"extra_special_tokens": ["<pad>", "<bos>"], "eos_token": "<eos>"})
+    assert bbpe.load(tmp_path).encode("the<pad>in<eos>", allowed_special="all") == [263, 0, 266, 1]
 
 
 def test_tokens_of_added_tokens_json_that_the_file_has(tmp_path: Path) -> None:

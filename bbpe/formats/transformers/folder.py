@@ -22,6 +22,8 @@ from ...spec.rules import Prefix, Template, TokenOptions
 from ...spec.spec import TokenizerSpec, other_tokens, without_specials
 from ..common.reading import Fields, read_file, read_json
 from .tokens import (
+    ADDITIONAL,
+    EXTRA,
     NAMED,
     FolderToken,
     document_tokens,
@@ -225,6 +227,7 @@ class ClassFolder:
         """
         config = self.config(_ENDS if has_ends else _NONE)
         if has_ends:
+            self._check_symbols(spec, config)
             spec = replace(spec, names={use: text for use, text in spec.names.items() if f"{use}_token" not in _ENDS})
         if has_flags:
             plain = [replace(token, options=replace(token.options, normalized=False)) for token in config.tokens]
@@ -252,6 +255,17 @@ class ClassFolder:
             made = replace(made, rules=replace(made.rules, prefix=Prefix(" ")))
         made = replace(made, files=self.other_files(), names={**spec.names, **config.names})
         return replace(made, template=self._flagged(made)) if has_flags else made
+
+    def _check_symbols(self, spec: TokenizerSpec, config: FolderConfig) -> None:
+        """Refuse a list of special tokens that lacks symbols of a model, which it then makes pieces."""
+        fields = self._object(CONFIG)
+        listed = next((name for name in (EXTRA, ADDITIONAL) if isinstance(fields.peek(name), list)), None)
+        known = {token.text for token in config.tokens}
+        unknown = None if spec.characters is None else spec.characters.unknown
+        lost = [text for text, token_id in spec.special_tokens.items() if text not in known and token_id != unknown]
+        if listed is not None and lost:
+            problem = f"transformers finds {lost[0]!r}, which this list lacks, as a piece, and that is not supported"
+            fields.refuse(f"{problem}; add it to the list, or leave the list out", listed)
 
     def _check_names(self, spec: TokenizerSpec) -> None:
         """Refuse a table of tokens that gives a piece another text, by which `transformers` would find it."""

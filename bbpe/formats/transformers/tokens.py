@@ -44,11 +44,14 @@ def named_tokens(sources: Sequence[Fields], usual: Mapping[str, FolderToken]) ->
                 found[use] = replace(found[use], options=usual[use].options)  # a text has the options of the class
     nulls = {use for source in sources for use in source.names() if source.peek(use) is None}
     found |= {use: token for use, token in usual.items() if use not in NAMED and use not in nulls}
-    for source in sources:  # the configuration, the last one, replaces tokens of the map
+    # tokens of a model's own: objects of the configuration, those of the map, and then texts and groups
+    config = sources[-1]
+    for source, kinds in ((config, dict), *((each, str | dict) for each in sources[:-1]), (config, str)):
         for use in source.names():
             # flags such as add_bos_token have such names too
-            if use.endswith("_token") and use not in NAMED and isinstance(source.peek(use), str | dict):
+            if use.endswith("_token") and use not in NAMED and isinstance(source.peek(use), kinds):
                 found[use] = _token(source.peek(use), source, use)
+    for source in reversed(sources):
         for group in (SPECIFIC, EXTRA):
             values = source.peek(group)
             for use, value in values.items() if isinstance(values, dict) else ():
