@@ -233,7 +233,8 @@ def test_flags_of_pieces_without_a_class(tmp_path: Path) -> None:
     # each part of a text between added tokens has a blank of its own
     assert tok.encode("see<q>my") == [*alone.encode("see"), size, *alone.encode("my")]
     assert tok.encode("see", add_special_tokens=True)[-1] == 2
-    write(folder, {"tokenizer_config.json": {**config, "legacy": False}})
-    assert "legacy: false is supported only for LlamaTokenizer" in refusal(folder)
+    for flag in (False, None):  # both are false for `transformers`
+        write(folder, {"tokenizer_config.json": {**config, "legacy": flag}})
+        assert "legacy: false or null is supported only for LlamaTokenizer" in refusal(folder)
     write(folder, {"tokenizer_config.json": {"added_tokens_decoder": {"0": row}}})
     assert "added_tokens_decoder.0: '<q>' is another text for the piece '<unk>'" in refusal(folder)

@@ -280,3 +280,34 @@ def test_tokens_of_added_tokens_json_that_the_file_has(tmp_path: Path) -> None:
     assert tok.encode("<q>", allowed_special="all") != [267]
     write_json(made / "added_tokens.json", {"<n>": 267})
     assert "<n>" not in {**bbpe.load(made).added_tokens, **bbpe.load(made).special_tokens}
+
+
+@pytest.mark.parametrize(
+    ("config", "ids"),
+    [
+        # what AutoTokenizer of transformers 5.24 does: the last one counts, but for equal ones
+        ({"sep_token": row("<a>", lstrip=True), "additional_special_tokens": ["<a>"]}, [64, 220, 267]),
+        ({"bos_token": "<a>", "mask_token": row("<a>", lstrip=True)}, [64, 267]),
+        ({"bos_token": row("<a>", lstrip=True), "mask_token": "<a>"}, [64, 220, 267]),
+        ({"bos_token": row("<a>", lstrip=True), "mask_token": row("<a>")}, [64, 220, 267]),
+        ({"bos_token": "<a>", "sep_token": row("<a>", lstrip=True), "mask_token": "<a>"}, [64, 267]),
+        ({"tokenizer_class": "GPT2Tokenizer", "eos_token": "<a>", "cls_token": row("<a>", lstrip=True)}, [64, 268]),
+    ],
+)
+def test_a_token_that_is_named_twice(tmp_path: Path, config: dict[str, Any], ids: list[int]) -> None:
+    objects = {use: {"__type": "AddedToken", **value} for use, value in config.items() if isinstance(value, dict)}
+    made = folder(tmp_path, {"tokenizer_config.json": config | objects}, pre_tokenizer=byte_level())
+    assert bbpe.load(made).encode("a <a>", allowed_special="all") == ids
+
+
+def test_a_symbol_of_the_user_with_a_use(tmp_path: Path) -> None:
+    """It becomes a special token, so that the text after it begins anew; a file may not rename a piece."""
+    pytest.importorskip("sentencepiece.sentencepiece_model_pb2")
+    fill(tmp_path, "GemmaTokenizer", {}, {})
+    write_json(tmp_path / "tokenizer_config.json", {})
+    assert bbpe.load(tmp_path).encode("the <image>x", allowed_special="all") == [263, 280, 5, 301]
+    write_json(tmp_path / "tokenizer_config.json", {"image_token": "<image>"})
+    assert bbpe.load(tmp_path).encode("the <image>x", allowed_special="all") == [263, 5, 280, 301]
+    write_json(tmp_path / "added_tokens.json", {"<s>": 0})
+    with pytest.raises(VocabularyError, match=r"added_tokens\.json: <s>: '<s>' is another text for the piece '<pad>'"):
+        bbpe.load(tmp_path)

@@ -26,6 +26,7 @@ from .tokens import (
     EXTRA,
     NAMED,
     FolderToken,
+    chosen_tokens,
     document_tokens,
     flag,
     listed_tokens,
@@ -181,11 +182,9 @@ class ClassFolder:
             tokens += [token for token_id, token in numbered if token_id not in taken]
         tokens = [replace(token, is_special=token.is_special or token.text in named) for token in tokens]
         known = {token.text for token in tokens}
-        tokens += [token for token in dict.fromkeys(found.values()) if token.text not in known]
-        # a list replaces the options of a token with a use, but not a plain text
-        known |= {token.text for token in tokens if token.options == TokenOptions()}
-        listed = [replace(token, is_special=True) if token.text in named else token for token in dict.fromkeys(listed)]
-        tokens += [token for token in listed if token.text not in known]
+        listed = [replace(token, is_special=True) if token.text in named else token for token in listed]
+        chosen = chosen_tokens((*found.values(), *listed))
+        tokens += [token for text, token in chosen.items() if text not in known]
         uses = {use: token.text for use, token in found.items()}
         return FolderConfig(tuple(tokens), uses, flag(config, "add_prefix_space"))
 
@@ -239,7 +238,7 @@ class ClassFolder:
         next_id = spec.vocab_size
         for token in config.tokens:
             text = token.text
-            if token.is_named and (text in special or text in added):
+            if token.is_named and (text in special or (text in added and not has_ends)):
                 continue
             token_id = special.pop(text, added.pop(text, known.get(text, next_id)))
             next_id = max(next_id, token_id + 1)
@@ -270,19 +269,22 @@ class ClassFolder:
     def _check_names(self, spec: TokenizerSpec) -> None:
         """Refuse a table of tokens that gives a piece another text, by which `transformers` would find it."""
         known = {**spec.added_tokens, **spec.special_tokens}
-        rows = self.fields.peek("added_tokens_decoder") or {}
-        tokens = {**other_tokens(spec), **spec.vocab} if rows else {}
-        for key, row in rows.items():
-            token, text = tokens.get(int(key)), row["content"]
+        config, added = self._object(CONFIG), self._object(ADDED)
+        table = config.peek("added_tokens_decoder")
+        rows = table_tokens(config) if table is not None else numbered_tokens(added, set())
+        tokens = {**other_tokens(spec), **spec.vocab}
+        for key, row in rows:
+            token, text = tokens.get(key), row.text
             if token is not None and text not in known and token.decode("utf-8", "replace") != text:
                 problem = f"{text!r} is another text for the piece {token.decode('utf-8', 'replace')!r}"
-                self.fields.refuse(f"{problem}, which is not supported; expected that", f"added_tokens_decoder.{key}")
+                source, place = (config, f"added_tokens_decoder.{key}") if table is not None else (added, text)
+                source.refuse(f"{problem}, which is not supported; expected that", place)
 
     def _flagged(self, spec: TokenizerSpec) -> Template | None:
         """Return the template that flags for BOS and EOS define; a token that no file names is left out."""
         fields = self.fields
-        if spec.characters is not None and fields.peek("legacy") is False:
-            problem = "false is supported only for LlamaTokenizer; expected true, or the path of the model alone"
+        if spec.characters is not None and "legacy" in fields and not fields.peek("legacy"):
+            problem = "false or null is supported only for LlamaTokenizer; expected true, or the path of the model"
             fields.refuse(problem, "legacy")
         ids = {**spec.added_tokens, **spec.special_tokens}
         texts = {use: spec.names.get(use) for use in ("bos", "eos") if flag(fields, f"add_{use}_token")}

@@ -5,10 +5,10 @@ Each function raises `VocabularyError` naming the file and the field that is mal
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ...records import dataclass, replace
+from ...records import dataclass, field, replace
 from ...spec.rules import TokenOptions
 from ...spec.spec import MAX_ID
 from ..common.reading import Fields, shown
@@ -22,13 +22,31 @@ EXTRA, ADDITIONAL, SPECIFIC = "extra_special_tokens", "additional_special_tokens
 class FolderToken:
     """A token of the files.
 
-    `is_named`: it is named by its use or in a list, so it changes nothing if the vocabulary has it.
+    `is_named`: it is named by its use or in a list, so it changes nothing if the vocabulary has it.  `is_object`: it is
+    no plain text, in a file or for its class.
     """
 
     text: str
     options: TokenOptions = TokenOptions()
     is_special: bool = True
     is_named: bool = True
+    is_object: bool = field(default=False, compare=False)
+
+    def with_text(self, text: str) -> FolderToken:
+        """Return a token of another text with the options of this one."""
+        return FolderToken(text, self.options, is_object=self.is_object or self.options != TokenOptions())
+
+
+def chosen_tokens(tokens: Iterable[FolderToken]) -> dict[str, FolderToken]:
+    """Return one token for each text: the last one that is not equal to one before it, as a text and an object are."""
+    chosen: dict[str, FolderToken] = {}
+    seen: set[tuple[str, TokenOptions, bool]] = set()
+    for token in tokens:
+        form = token.text, token.options, token.is_object
+        if form not in seen:
+            chosen[token.text] = token
+            seen.add(form)
+    return chosen
 
 
 def named_tokens(sources: Sequence[Fields], usual: Mapping[str, FolderToken]) -> dict[str, FolderToken]:
@@ -37,11 +55,11 @@ def named_tokens(sources: Sequence[Fields], usual: Mapping[str, FolderToken]) ->
     for use in NAMED:
         source = next((source for source in sources if use in source), None)
         if source is None and use in usual:
-            found[use] = usual[use]
+            found[use] = usual[use].with_text(usual[use].text)
         elif source is not None and source.peek(use) is not None:
             found[use] = _token(source.peek(use), source, use)
             if use in usual and isinstance(source.peek(use), str):
-                found[use] = replace(found[use], options=usual[use].options)  # a text has the options of the class
+                found[use] = usual[use].with_text(found[use].text)  # a text has the options of the class
     nulls = {use for source in sources for use in source.names() if source.peek(use) is None}
     found |= {use: token for use, token in usual.items() if use not in NAMED and use not in nulls}
     # tokens of a model's own: objects of the configuration, those of the map, and then texts and groups
@@ -130,11 +148,11 @@ def _list(source: Fields, use: str) -> list[FolderToken]:
 
 def _token(value: Any, source: Fields, place: str) -> FolderToken:
     """Return a token that is a text or an object with its options."""
-    if isinstance(value, str):
-        value = {"content": value}
+    is_object = not isinstance(value, str)
+    value = value if is_object else {"content": value}
     fields = Fields(value, path=source.path, place=place)
     text = fields.take_type("content", str)
     if not text:
         fields.refuse("the token is the empty string; expected at least one character", "content")
     flags = [fields.take_type(name, bool, False) for name in ("lstrip", "rstrip", "single_word", "normalized")]
-    return FolderToken(text, TokenOptions(*flags))
+    return FolderToken(text, TokenOptions(*flags), is_object=is_object)
