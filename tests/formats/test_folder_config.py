@@ -311,3 +311,16 @@ def test_a_symbol_of_the_user_with_a_use(tmp_path: Path) -> None:
     write_json(tmp_path / "added_tokens.json", {"<s>": 0})
     with pytest.raises(VocabularyError, match=r"added_tokens\.json: <s>: '<s>' is another text for the piece '<pad>'"):
         bbpe.load(tmp_path)
+
+
+def test_a_model_without_a_class(tmp_path: Path) -> None:
+    """U+2581 stays at the end of a text, unlike in SentencePiece; another unknown token than the model's is refused."""
+    pytest.importorskip("sentencepiece.sentencepiece_model_pb2")
+    fill(tmp_path, "GemmaTokenizer", {}, {})
+    write_json(tmp_path / "tokenizer_config.json", {"pad_token": "<q>"})
+    tok, alone = bbpe.load(tmp_path), bbpe.load(tmp_path / "tokenizer.model")
+    assert (tok.encode("the\u2581"), alone.encode("the\u2581")) == ([263, 280], [263])
+    assert tok.encode("the\u2581<q>the ", allowed_special="all") == [263, 280, tok.special_tokens["<q>"], 263]
+    write_json(tmp_path / "tokenizer_config.json", {"unk_token": "<pad>"})
+    with pytest.raises(VocabularyError, match="unk_token: found '<pad>'; expected '<unk>', the unknown piece"):
+        bbpe.load(tmp_path)

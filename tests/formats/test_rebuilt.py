@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from vocabularies import byte_level, document
+from vocabularies import byte_level, document, write_json
 
 import bbpe
 from bbpe.cli import main
@@ -199,3 +199,11 @@ def test_the_view_of_tokenizers_reads_the_file(tmp_path: Path) -> None:
     path = folder(tmp_path, {}, {"model_type": "qwen2"})
     view = type(bbpe.load(path / "tokenizer.json").as_tokenizers()).from_pretrained(str(path))
     assert view.encode("e\u0301").ids == bbpe.load(path / "tokenizer.json").encode("e\u0301")
+
+
+def test_a_list_of_the_map_beside_a_usual_one(tmp_path: Path) -> None:
+    """The class T5 puts both together, in an order of its own."""
+    path = folder(tmp_path, {"tokenizer_class": "T5Tokenizer"})
+    write_json(path / "special_tokens_map.json", {"additional_special_tokens": ["<q>", "<extra_id_0>"]})
+    with pytest.raises(VocabularyError, match=r"special_tokens_map\.json: additional_special_tokens: a list beside"):
+        bbpe.load(path)

@@ -18,7 +18,7 @@ from ...errors import VocabularyError
 from ...files import ReadFile, StrPath
 from ...lazy import lazy_property
 from ...records import dataclass, field, replace
-from ...spec.rules import Prefix, Template, TokenOptions
+from ...spec.rules import Prefix, SqueezeBlanks, Template, TokenOptions
 from ...spec.spec import TokenizerSpec, other_tokens, without_specials
 from ..common.reading import Fields, read_file, read_json
 from .tokens import (
@@ -35,12 +35,12 @@ from .tokens import (
     table_tokens,
 )
 
-CONFIG, _MAP, ADDED, MODEL = "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "config.json"
+CONFIG, MAP, ADDED, MODEL = "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "config.json"
 DOCUMENT = "tokenizer.json"
 #: The field that names the class of a tokenizer.
 CLASS = "tokenizer_class"
 #: Files that do not define the vocabulary and are saved unchanged.
-OTHER_FILES = (CONFIG, _MAP, ADDED, "chat_template.jinja", "chat_template.json", "generation_config.json")
+OTHER_FILES = (CONFIG, MAP, ADDED, "chat_template.jinja", "chat_template.json", "generation_config.json")
 #: The folder of further chat templates, which are saved unchanged too.
 TEMPLATES = "additional_chat_templates"
 #: What a folder has of these if its vocabulary is not all that it says.
@@ -156,7 +156,7 @@ class ClassFolder:
         """The configuration; in old folders, `special_tokens_map.json` replaces its fields."""
         values = self.json(CONFIG)
         if isinstance(values, dict) and "added_tokens_decoder" not in values:
-            names = self.json(_MAP)
+            names = self.json(MAP)
             values = {**values, **(names if isinstance(names, dict) else {})}
         return Fields(values, path=self.path / CONFIG, place="")
 
@@ -169,7 +169,7 @@ class ClassFolder:
 
         Raises `VocabularyError` naming the file and the field that is malformed.
         """
-        config, names = self._object(CONFIG), self._object(_MAP)
+        config, names = self._object(CONFIG), self._object(MAP)
         is_older = config.peek("added_tokens_decoder") is None
         sources = (names, config) if is_older else (config,)
         found = named_tokens(sources, usual)
@@ -196,7 +196,7 @@ class ClassFolder:
         Without `added_tokens_decoder` a tokenizer.json has further tokens.  Only tokens with a use or in a list are
         special, and where no file gives them an id they have no options, but for tokens of the uses `kept`.
         """
-        config, names = self._object(CONFIG), self._object(_MAP)
+        config, names = self._object(CONFIG), self._object(MAP)
         has_table = "added_tokens_decoder" in config
         sources = (config,) if has_table else (names, config)
         found, listed = named_tokens(sources, usual), listed_tokens(sources, listed)
@@ -227,7 +227,11 @@ class ClassFolder:
         config = self.config(_ENDS if has_ends else _NONE)
         if has_ends:
             self._check_symbols(spec, config)
-            spec = replace(spec, names={use: text for use, text in spec.names.items() if f"{use}_token" not in _ENDS})
+            # U+2581 at the end of a text is dropped by SentencePiece alone
+            kept, marked = SqueezeBlanks(drops_marks=False), SqueezeBlanks()
+            rules = tuple(kept if rule == marked else rule for rule in spec.rules.normalizers)
+            names = {use: text for use, text in spec.names.items() if f"{use}_token" not in _ENDS}
+            spec = replace(spec, rules=replace(spec.rules, normalizers=rules), names=names)
         if has_flags:
             plain = [replace(token, options=replace(token.options, normalized=False)) for token in config.tokens]
             config = replace(config, tokens=tuple(plain))
@@ -262,6 +266,9 @@ class ClassFolder:
         known = {token.text for token in config.tokens}
         unknown = None if spec.characters is None else spec.characters.unknown
         lost = [text for text, token_id in spec.special_tokens.items() if text not in known and token_id != unknown]
+        named, own = config.uses.get("unk_token"), [each for each, i in spec.special_tokens.items() if i == unknown]
+        if named is not None and own and named != own[0]:
+            fields.refuse(f"found {named!r}; expected {own[0]!r}, the unknown piece of the model", "unk_token")
         if listed is not None and lost:
             problem = f"transformers finds {lost[0]!r}, which this list lacks, as a piece, and that is not supported"
             fields.refuse(f"{problem}; add it to the list, or leave the list out", listed)

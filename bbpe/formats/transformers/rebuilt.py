@@ -6,7 +6,7 @@ pre-tokenizers, decoder, options of the model, tokens and template.  A class of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -15,8 +15,9 @@ from ...lazy import lazy_re, safe_import
 from ...records import dataclass
 from ..common.key_tables import KeyTable
 from ..common.keys import keys_of_rows
-from .folder import CLASS, CONFIG, MODEL, ClassFolder, FolderConfig
+from .folder import CLASS, CONFIG, MAP, MODEL, ClassFolder, FolderConfig
 from .names import NO_CONFIG, FolderClass, class_of, refused_class
+from .tokens import ADDITIONAL, EXTRA
 
 _FILE_ALONE = "the path of tokenizer.json alone gives the ids of `tokenizers` for it"
 # parts of a file in which a class can differ, as messages name them; a decoder changes no ids
@@ -88,6 +89,7 @@ def _of_class(value: dict[str, Any], folder: ClassFolder, named: FolderClass, re
     added = [] if has_table else value.get("added_tokens") or []
     texts = [token["content"] for token in added if isinstance(token, dict) and isinstance(token.get("content"), str)]
     taken = _ids(added)
+    _check_list(row.listed(folder.fields), folder)
     files = class_files(row, folder, taken=taken, keys=keys, pieces=rows, charsmap=table, is_listed=True, added=texts)
     made = document(files)
     kind, expected = model.get("type", "BPE" if "merges" in model else ""), made["model"]["type"]
@@ -109,6 +111,17 @@ def _of_class(value: dict[str, Any], folder: ClassFolder, named: FolderClass, re
     if fill is not None:
         notes += (f"{named.name} of transformers makes an infilling prompt of a text with {fill!r}; bbpe does not",)
     return Rebuilt({**value, **made}, files.config, notes)
+
+
+def _check_list(usual: Sequence[str], folder: ClassFolder) -> None:
+    """Refuse a list that a class with a usual list adds to that, where only `special_tokens_map.json` has it."""
+    config, names = folder.json(CONFIG), folder.json(MAP)
+    config, names = (value if isinstance(value, dict) else {} for value in (config, names))
+    listed = names.get(ADDITIONAL)
+    is_read = not {"added_tokens_decoder", ADDITIONAL, EXTRA} & config.keys()
+    if usual and is_read and isinstance(listed, list) and not set(map(str, listed)) <= set(usual):
+        problem = f"a list beside the usual one of the class is not supported; expected all tokens in {CONFIG}"
+        raise VocabularyError(problem, path=folder.path / MAP, place=ADDITIONAL)
 
 
 def _ids(rows: Any) -> set[Any]:
