@@ -250,6 +250,8 @@ def test_the_configuration_replaces_the_map(tmp_path: Path) -> None:
     names = {"image_token": "<b>", "additional_special_tokens": ["<c>"]}
     made = folder(tmp_path, {"tokenizer_config.json": config, "special_tokens_map.json": names})
     assert set(bbpe.load(made).special_tokens) == {"<a>"}
+    write_json(made / "tokenizer_config.json", {"image_token": "<a>", "extra_special_tokens": []})
+    assert set(bbpe.load(made).special_tokens) == {"<a>"}
     # but not by an object, whose place it keeps
     objects = {"image_token": {"__type": "AddedToken", **row("<a>")}, "x_token": {"__type": "AddedToken", **row("<x>")}}
     write_json(made / "tokenizer_config.json", objects)
@@ -324,3 +326,8 @@ def test_a_model_without_a_class(tmp_path: Path) -> None:
     write_json(tmp_path / "tokenizer_config.json", {"unk_token": "<pad>"})
     with pytest.raises(VocabularyError, match="unk_token: found '<pad>'; expected '<unk>', the unknown piece"):
         bbpe.load(tmp_path)
+    write_json(tmp_path / "tokenizer_config.json", {"pad_token": row("<q>", normalized=True)})
+    with pytest.raises(VocabularyError, match="the token '<q>' has normalized, which is not supported for a model"):
+        bbpe.load(tmp_path)
+    write_json(tmp_path / "tokenizer_config.json", {"pad_token": row("<pad>", normalized=True)})
+    assert bbpe.load(tmp_path).encode("the <pad>", allowed_special="all") == [263, 0]

@@ -260,7 +260,7 @@ class ClassFolder:
         return replace(made, template=self._flagged(made)) if has_flags else made
 
     def _check_symbols(self, spec: TokenizerSpec, config: FolderConfig) -> None:
-        """Refuse a list of special tokens that lacks symbols of a model, which it then makes pieces."""
+        """Refuse tokens that `transformers` finds otherwise, and a list that makes pieces of symbols that it lacks."""
         fields = self._object(CONFIG)
         listed = next((name for name in (EXTRA, ADDITIONAL) if isinstance(fields.peek(name), list)), None)
         known = {token.text for token in config.tokens}
@@ -269,6 +269,11 @@ class ClassFolder:
         named, own = config.uses.get("unk_token"), [each for each, i in spec.special_tokens.items() if i == unknown]
         if named is not None and own and named != own[0]:
             fields.refuse(f"found {named!r}; expected {own[0]!r}, the unknown piece of the model", "unk_token")
+        tokens = (each for each in config.tokens if each.is_named and each.options.normalized)
+        text = next((each.text for each in tokens if each.text not in spec.special_tokens), None)
+        if text is not None:
+            problem = f"the token {text!r} has normalized, which is not supported for a model without a class"
+            fields.refuse(f"{problem}; expected false, or a row of added_tokens_decoder")
         if listed is not None and lost:
             problem = f"transformers finds {lost[0]!r}, which this list lacks, as a piece, and that is not supported"
             fields.refuse(f"{problem}; add it to the list, or leave the list out", listed)

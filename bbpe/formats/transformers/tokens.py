@@ -84,15 +84,15 @@ def listed_tokens(sources: Sequence[Fields], usual: Sequence[FolderToken]) -> li
     """
     config = sources[-1]
     has_table = isinstance(config.peek(EXTRA), dict)
+    has_list = any(isinstance(config.peek(use), list) for use in (EXTRA, ADDITIONAL))
     for source in reversed(sources):
-        is_weak = bool(usual) and (source is not config or has_table)
+        # a list of the configuration replaces the one of the map, even if it is empty
+        is_weak = (bool(usual) and (source is not config or has_table)) or (source is not config and has_list)
         for use in (EXTRA,) if is_weak else (EXTRA, ADDITIONAL):
             if source.peek(use) and not isinstance(source.peek(use), dict):
                 return _list(source, use)
-        if isinstance(config.peek(ADDITIONAL), list):
-            break  # an empty list of the configuration replaces the one of the map
-    has_list = any(use in config for use in (EXTRA, ADDITIONAL))
-    return [] if has_list and not has_table else [*usual]
+    is_given = any(use in config for use in (EXTRA, ADDITIONAL))
+    return [] if is_given and not has_table else [*usual]
 
 
 def flag(config: Fields, name: str) -> bool | None:
