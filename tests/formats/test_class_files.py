@@ -92,3 +92,15 @@ def test_another_pattern_and_a_broken_merge(tmp_path: Path) -> None:
     folder(tmp_path, QWEN, QWEN_MERGES, tokenizer_class="Qwen2Tokenizer")
     with pytest.warns(bbpe.VocabularyWarning, match="pattern= replaces how the class Qwen2Tokenizer"):
         assert bbpe.load(tmp_path, pattern="gpt2").spec.pattern.name == "gpt2"
+
+
+def test_tokens_of_a_list_lose_their_options(tmp_path: Path) -> None:
+    """As in `transformers` 5.24, also where a table gives them options; others keep theirs."""
+    row = {"lstrip": True, "rstrip": False, "single_word": False, "normalized": False, "special": True}
+    table = {"300": {"content": "<q>", **row}, "301": {"content": "<r>", **row}}
+    config = {"added_tokens_decoder": table, "additional_special_tokens": ["<q>"]}
+    vocab = folder(tmp_path, QWEN, QWEN_MERGES, tokenizer_class="Qwen2Tokenizer", **config)
+    tok = bbpe.load(tmp_path)
+    ids = tok.special_tokens
+    blank = vocab["\u0120"]
+    assert tok.encode(" <q> <r>", allowed_special="all") == [blank, ids["<q>"], ids["<r>"]]

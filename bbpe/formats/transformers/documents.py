@@ -207,10 +207,8 @@ def class_files(
     usual = {f"{use}_token": FolderToken(text, options.get(use, row.usual)) for use, text in row.tokens.items()}
     config = folder.config(usual, (*symbols, *map(FolderToken, row.listed(fields))), taken)
     if row.resets_options:
-        uses, plain = set(config.uses.values()), TokenOptions()
-        tokens = [
-            replace(token, options=plain) if token.is_named or token.text in uses else token for token in config.tokens
-        ]
+        plain = TokenOptions()
+        tokens = [replace(token, options=plain) if token.text in config.named else token for token in config.tokens]
         config = replace(config, tokens=tuple(tokens))
     return ClassFiles(row, config, fields, **vocabulary)
 

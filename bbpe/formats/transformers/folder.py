@@ -52,12 +52,13 @@ _NONE: Mapping[str, Any] = {}
 class FolderConfig:
     """The tokens in order, and a flag, which is `None` if no file has it.
 
-    `uses` has the texts of tokens by their uses, such as `bos_token`.
+    `uses` has the texts of tokens by their uses, such as `bos_token`; `named` also those of lists.
     """
 
     tokens: tuple[FolderToken, ...] = ()
     uses: Mapping[str, str] = field(default_factory=dict)
     add_prefix_space: bool | None = None
+    named: frozenset[str] = frozenset()
 
     @property
     def names(self) -> dict[str, str]:
@@ -186,7 +187,7 @@ class ClassFolder:
         chosen = chosen_tokens((*found.values(), *listed))
         tokens += [token for text, token in chosen.items() if text not in known]
         uses = {use: token.text for use, token in found.items()}
-        return FolderConfig(tuple(tokens), uses, flag(config, "add_prefix_space"))
+        return FolderConfig(tuple(tokens), uses, flag(config, "add_prefix_space"), frozenset(chosen))
 
     def config_in_python(
         self, usual: Mapping[str, FolderToken], listed: Sequence[FolderToken] = (), kept: Collection[str] = ()
