@@ -13,7 +13,7 @@ from typing import Any
 from ...errors import BBPEError, VocabularyError
 from ...lazy import lazy_re, safe_import
 from ...records import dataclass
-from ..common.key_tables import KeyTable
+from ..common.key_tables import KeyTable, ScoredKeys
 from ..common.keys import keys_of_rows
 from .folder import CLASS, CONFIG, MAP, MODEL, ClassFolder, FolderConfig
 from .names import NO_CONFIG, FolderClass, class_of, refused_class
@@ -82,7 +82,8 @@ def _of_class(value: dict[str, Any], folder: ClassFolder, named: FolderClass, re
     vocab = model.get("vocab")
     keys = vocab if isinstance(vocab, dict | KeyTable) else keys_of_rows(vocab)
     listed = vocab if isinstance(vocab, list) else []
-    rows = [row for row in listed if isinstance(row, list) and len(row) == 2]
+    rows: Any = [row for row in listed if isinstance(row, list) and len(row) == 2]
+    rows = [*zip(vocab, vocab.scores, strict=True)] if isinstance(vocab, ScoredKeys) else rows
     table = _charsmap(value.get("normalizer"))
     # a table of tokens replaces the one of the file
     has_table = "added_tokens_decoder" in folder.fields and not row.keeps_rules
