@@ -48,9 +48,14 @@ def _text(value: Any) -> Any:
     return str(value)
 
 
-def take_value(value: Any) -> None:
+def escaping(*values: Any) -> int:
+    """Return how many characters one of a text may become, because a value is markup and the others are escaped."""
+    return _ESCAPED if any(hasattr(value, "__html__") for value in values) else 1
+
+
+def take_value(value: Any, factor: int = 1) -> None:
     """Pay for a text or list that an operator has made of others, and that is no larger than these."""
-    current().take(length_of(value) * (1 if isinstance(value, _TEXTS) else ITEM))
+    current().take(factor * length_of(value) * (1 if isinstance(value, _TEXTS) else ITEM))
 
 
 # -- operators --------------------------------------------------------------------------------------------------------
@@ -64,12 +69,10 @@ def pay_operator(operator: str, left: Any, right: Any) -> None:
         bits = left.bit_length(), right.bit_length()
         budget.check_bits(*((bits[0] * max(right, 0),) if operator == "**" and bits[0] > 1 else bits))
     elif operator == "%" and isinstance(left, _TEXTS):
-        budget.take(_printf(left, right))
+        budget.take(_printf(left, right) * escaping(left))
     elif operator == "+":
-        take_value(left)
-        take_value(right)
-        if hasattr(left, "__html__") or hasattr(right, "__html__"):
-            budget.take(_ESCAPED * total_size(left, right))
+        for value in (left, right):
+            take_value(value, escaping(left, right))
     elif operator == "*":
         for value, count in ((left, right), (right, left)):
             if isinstance(count, int) and isinstance(value, str | bytes | list | tuple):
@@ -84,8 +87,7 @@ def _printf(form: Any, values: Any) -> int:
     stars = sum(abs(part) for part in parts if isinstance(part, int)) * sum(width == "*" for width in widths)
     fixed = sum(_width(width) for width in widths if width != "*")
     # a key may stand in the text many times
-    factor = _ESCAPED if hasattr(form, "__html__") else 1
-    return int(len(text) + fixed + stars + text.count("%") * factor * total_size(*parts))
+    return int(len(text) + fixed + stars + text.count("%") * total_size(*parts))
 
 
 def _width(digits: str) -> int:
@@ -139,28 +141,24 @@ def _replace(s: Any, old: Any, new: Any, count: Any = None) -> int:
     found = text.count(searched)
     found = min(found, count) if isinstance(count, int) and count >= 0 else found
     current().search(len(text))
-    return int(len(text) * (_ESCAPED if hasattr(s, "__html__") else 1) + found * text_size(new))
+    return int(len(text) + found * text_size(new))
 
 
 def _center(value: Any, width: Any = 80) -> int:
     return text_size(value) + (max(width, 0) if isinstance(width, int) else 0)
 
 
-def _indent(s: Any, width: Any = 4, first: bool = False, blank: bool = False) -> int:
+def _indent(s: Any, width: Any = 4, *more: Any, **named: Any) -> int:
     size = len(width) if isinstance(width, str) else max(width, 0) if isinstance(width, int) else 0
     lines = 2 + len(s.splitlines()) if isinstance(s, str) else 2
     return text_size(s) + lines * size
 
 
 def _wordwrap(
-    s: Any, width: Any = 79, break_long_words: bool = True, wrapstring: Any = None, break_on_hyphens: bool = True
+    s: Any, width: Any = 79, break_long_words: Any = True, wrapstring: Any = None, *more: Any, **named: Any
 ) -> int:
     current().step(text_size(s) // ITEM)
     return text_size(s) * (1 + (len(wrapstring) if isinstance(wrapstring, str) else 1))
-
-
-def _truncate(s: Any, length: Any = 255, killwords: bool = False, end: Any = "...", leeway: Any = None) -> int:
-    return total_size(s, end)
 
 
 def _format(value: Any, *args: Any, **named: Any) -> int:
@@ -205,9 +203,7 @@ def _pprint(value: Any) -> int:
     return size * 2
 
 
-def _tojson(
-    x: Any, ensure_ascii: Any = False, indent: Any = None, separators: Any = None, sort_keys: Any = False
-) -> int:
+def _tojson(x: Any, ensure_ascii: Any = False, indent: Any = None, separators: Any = None, **named: Any) -> int:
     size = current().measure(x)
     between = text_size(separators) if separators else 4
     margin = len(indent) if isinstance(indent, str) else max(indent, 0) if isinstance(indent, int) else 0
@@ -242,7 +238,7 @@ FILTERS: dict[str, Callable[..., int]] = {
     **dict.fromkeys("sort unique min max groupby dictsort".split(), _compared),
     **dict.fromkeys("e escape forceescape xmlattr".split(), _times(_ESCAPED)),
     "urlencode": _times(_QUOTED), "sum": _sum, "join": _join, "replace": _replace, "center": _center, "indent": _indent,
-    "wordwrap": _wordwrap, "truncate": _truncate, "format": _format, "urlize": _urlize, "round": _round,
+    "wordwrap": _wordwrap, "format": _format, "urlize": _urlize, "round": _round,
     "batch": _batch, "int": _int, "slice": _slice, "striptags": _striptags, "pprint": _pprint, "tojson": _tojson,
 }  # fmt: skip
 #: Filters that go through all items of an iterator before they return.
@@ -319,7 +315,7 @@ METHODS: dict[str, Callable[..., int]] = {
     **dict.fromkeys("startswith endswith find rfind index rindex".split(), _searched),
     "expandtabs": _expanded, "translate": _translated, "fromkeys": _filled, "to_bytes": _to_bytes,
     "from_bytes": _from_bytes, "striptags": _striptags,
-    "escape": lambda own, *values: _ESCAPED * total_size(*values),
+    "escape": lambda own, *values: total_size(*values),
     "join": lambda own, value=(): _join(value, own), "replace": _replace,
     # its fields pay for themselves
     "format": lambda own, *args, **named: len(own), "format_map": lambda own, *args: len(own),
@@ -338,7 +334,7 @@ def pay_call(function: Any, args: tuple[Any, ...], named: Mapping[str, Any]) -> 
     if name in ("join", "fromkeys") and args:
         args = (whole(args[0]), *args[1:])
     cost: Callable[..., int] = METHODS.get(name, _same)
-    budget.take(cost(own, *args, **named))
+    budget.take(cost(own, *args, **named) * escaping(own, *args, *named.values()))
     return args
 
 

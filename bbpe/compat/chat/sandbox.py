@@ -344,7 +344,7 @@ def _paid_filter(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         source = arguments[first] if len(arguments) > first else None
         if name in costs.WHOLE:
             arguments = (*arguments[:first], *map(costs.whole, arguments[first : first + 1]), *arguments[first + 1 :])
-        budget.take(cost(*arguments[first:], **named))
+        budget.take(cost(*arguments[first:], **named) * costs.escaping(*arguments, *named.values()))
         made = function(*arguments, **named)
         return costs.PaidItems(made, source) if isinstance(made, Iterator) else made
 

@@ -37,7 +37,8 @@ TEXTS = [
     "t | safe | replace('a', h)", "table | xmlattr", "('http://a.b ' * 9) | urlize(target=h)", "items | string",
     "odd ~ [odd]", "table | string", "long_keys | string", "table | pprint", "deep | pprint", "lipsum(9)",
     "strftime_now('%Y' * 90)", "(t * 2) | truncate(330, end=t)", "t | striptags", "[odd] | string",
-    "range(900) | list | string",
+    "range(900) | list | string", "('&' * 900) | truncate(800, end='.' | safe)", "('' | safe).join([t])",
+    "t | indent('x' | safe)", "t | wordwrap(1, true, '' | safe)",
 ]  # fmt: skip
 #: Expressions that make a list, a tuple, a dict or bytes, and their least sizes for each item.
 LISTS = {
