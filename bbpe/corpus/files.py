@@ -313,7 +313,7 @@ def check_apart(folder: Path, what: str, files: CorpusPaths, found: Iterable[Fil
                 part.startswith(".") for part in real.relative_to(base).parts
             )
         else:
-            pattern = list(Path(os.path.abspath(name)).parts)  # noqa: PTH100 - `absolute` keeps the dots of `a/../b`
+            pattern = list(Path(os.path.abspath(path)).parts)  # noqa: PTH100 - `absolute` keeps the dots of `a/../b`
             within = not path.exists() and any(_match(result, pattern) for result in results)
         if within:
             raise CorpusError(f"{folder}: {what} is in the corpus, {name}; use another folder")
