@@ -98,9 +98,6 @@ class _Zstandard(io.RawIOBase):
         made: Any = zstandard.ZstdDecompressor(max_window_size=window)
         self._stream = made.stream_reader(self._frames, _STEP, read_across_frames=True, closefd=False)
 
-    def readable(self) -> bool:
-        return True
-
     def readinto(self, buffer: Any) -> int:
         # no more is decompressed than fits the buffer, although 4 bytes may become 128 KiB
         try:
@@ -108,7 +105,7 @@ class _Zstandard(io.RawIOBase):
         except self._failure as error:
             kind = _WindowError if "too much memory" in str(error) else ValueError
             raise kind(str(error)) from error
-        if not size and len(buffer) and not self._frames.are_whole:
+        if not size and not self._frames.are_whole:
             raise EOFError("the compressed data ends within a frame")
         return size
 
@@ -153,9 +150,6 @@ class _Streams(io.RawIOBase):
     def __init__(self, file: BinaryIO, make: Callable[[], _Decompressor]) -> None:
         self._file, self._make, self._rest, self._is_first = file, make, b"", True
         self._stream: _Decompressor | None = None
-
-    def readable(self) -> bool:
-        return True
 
     def readinto(self, buffer: Any) -> int:
         while len(buffer):

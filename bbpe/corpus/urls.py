@@ -78,10 +78,6 @@ class Url(os.PathLike[str]):
         """Return the URL, which depends on no folder."""
         return self
 
-    def is_relative_to(self, other: Path) -> bool:
-        """Return False: it is in no folder of this machine."""
-        return False
-
     def with_status(self) -> Url:
         """Return the URL with its status."""
         return self if self.listed is not None else Url(self.url, self.stat_now())
