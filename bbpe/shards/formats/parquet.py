@@ -89,7 +89,8 @@ def _column(stem: Path) -> Any:
     import pyarrow as pa
 
     try:
-        column = pyarrow_parquet().read_table(path, columns=["input_ids"]).column(0).combine_chunks()
+        with path.open("rb") as file:
+            column = pyarrow_parquet().read_table(file, columns=["input_ids"]).column(0).combine_chunks()
     except (pa.ArrowException, OSError) as error:
         if getattr(error, "errno", None) is not None:
             raise

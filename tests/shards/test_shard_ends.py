@@ -1,0 +1,182 @@
+"""Shards where little is there: parts without documents, records and files that are cut off, arguments that clash."""
+
+from __future__ import annotations
+
+import json
+import os
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+import bbpe
+from bbpe.shards import load, merge, part
+from bbpe.shards.formats import FORMATS, parquet
+from bbpe.shards.formats import format as forms
+from bbpe.shards.load import read_part
+
+#: The formats whose documents end with a token, or begin with one.
+BOS = dict.fromkeys(("nanogpt", "llmc", "numpy", "automodel"), "<s>")
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    rows = [{"text": text, "key": f"k{number}"} for number, text in enumerate(("low", "lower lowest", "", "low low"))]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return tmp_path / "a.jsonl"
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_part_without_documents(name: Any, tmp_path: Path, tok: bbpe.Tokenizer) -> None:
+    (tmp_path / "a.jsonl").write_text('{"text": ""}\n')
+    for empty, count in (("skip", 0), ("keep", 1)):
+        done = bbpe.shard(tmp_path / "a.jsonl", tmp_path / empty, tok, format=name, empty=empty, bos=BOS.get(name))
+        ids, lengths = read_part(done.plan, 0)
+        assert (done.documents, len(lengths), len(ids), done.tokens) == (count, count, *[int(lengths.sum())] * 2)
+        assert bbpe.verify_shards(done.plan, tok, sample=1.0) == []
+
+
+def test_numbers_are_read_where_files_cannot_be_mapped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    numbers = np.arange(5, dtype="<u2")
+    (tmp_path / "a").write_bytes(b"head" + numbers.tobytes())
+
+    def refuse(error: OSError) -> Any:
+        def map_file(*_: object) -> None:
+            raise error
+
+        return map_file
+
+    monkeypatch.setattr(forms, "FileMap", refuse(OSError("the system does not map")))
+    found = forms.mapped(tmp_path / "a", "<u2", offset=4)
+    assert isinstance(found, np.memmap)
+    assert_array_equal(found, numbers)
+    assert_array_equal(forms.mapped(tmp_path / "a", "<u2", offset=4, count=3), numbers[:3])
+    assert forms.is_mapped(found)
+    monkeypatch.setattr(forms, "FileMap", refuse(OSError(12, "no memory")))
+    with pytest.raises(OSError, match="no memory"):
+        forms.mapped(tmp_path / "a", "<u2", offset=4)
+
+
+def test_files_of_a_part_that_are_cut_off(corpus: Path, tmp_path: Path, tok: bbpe.Tokenizer) -> None:
+    """Each format names the file and what it should be."""
+    for name, suffix, size, said in (
+        ("llmc", ".bin", 1023, r"part-00000\.bin: the file is shorter than the header of llmc, 1024 bytes"),
+        ("parquet", ".parquet", 40, r"part-00000\.parquet: expected a Parquet file of shards: "),
+        ("numpy", ".npy", 100, r"part-00000\.npy: expected a \.npy file: "),
+        ("nanogpt", ".bin", 5, r"part-00000\.bin: the file has 5 bytes; expected whole numbers of 2 bytes"),
+    ):
+        form: Any = name
+        done = bbpe.shard(corpus, tmp_path / name, tok, format=form, bos=BOS.get(name))
+        path = done.plan.stem(0).with_name(f"part-00000{suffix}")
+        path.write_bytes(path.read_bytes()[:size])
+        with pytest.raises(bbpe.CorpusError, match=said):
+            read_part(done.plan, 0)
+        path.unlink()
+        with pytest.raises(FileNotFoundError):
+            read_part(done.plan, 0)
+
+
+def test_lists_of_lengths_that_contradict_each_other(corpus: Path, tmp_path: Path, tok: bbpe.Tokenizer) -> None:
+    done = bbpe.shard(corpus, tmp_path / "out", tok, format="olmo")
+    path = done.plan.stem(0).with_name("part-00000.lens")
+    lengths = np.fromfile(path, "<i4")
+    lengths[::-1].tofile(path)
+    with pytest.raises(bbpe.CorpusError, match=r"part-00000\.lens: the lengths of documents are not those of the"):
+        read_part(done.plan, 0)
+    (lengths + 1).tofile(path)
+    with pytest.raises(bbpe.CorpusError, match=r"part-00000\.lens: the documents have \d+ ids together; expected \d+"):
+        done[0]
+
+
+def test_a_row_group_of_parquet_has_less_than_2_31_ids(
+    corpus: Path, tmp_path: Path, tok: bbpe.Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    total = bbpe.shard(corpus, tmp_path / "a", tok, format="parquet").tokens
+    for most, is_refused in ((total, False), (total - 1, True)):
+        with monkeypatch.context() as patched:
+            limited = SimpleNamespace(**{name: getattr(np, name) for name in ("zeros", "cumsum", "int64", "int32")})
+            limited.iinfo = lambda kind, most=most: SimpleNamespace(max=most)
+            limited.concatenate, limited.empty, limited.uint8 = np.concatenate, np.empty, np.uint8
+            patched.setattr(parquet, "np", limited)
+            if is_refused:
+                with pytest.raises(bbpe.CorpusError, match=rf"a row group would have {total} ids; a document of Parq"):
+                    bbpe.shard(corpus, tmp_path / "b", tok, format="parquet")
+            else:
+                assert bbpe.shard(corpus, tmp_path / "c", tok, format="parquet").tokens == total
+
+
+def test_long_lists_of_lengths_stay_mapped(
+    corpus: Path, tmp_path: Path, tok: bbpe.Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = bbpe.shard(corpus, tmp_path / "out", tok)
+    whole = [done[number].tolist() for number in range(len(done))]
+    for page, is_mapped in ((4 * len(done) - 1, True), (4 * len(done), False)):
+        monkeypatch.setattr(load, "_PAGE", page)
+        parts = load._OpenParts(done.plan)
+        assert [parts.document(0, number).tolist() for number in range(len(done))] == whole
+        assert forms.is_mapped(parts._open[0][1]) is is_mapped
+
+
+def test_a_record_of_a_part_that_is_damaged(corpus: Path, tmp_path: Path, tok: bbpe.Tokenizer) -> None:
+    plan = bbpe.shard(corpus, tmp_path / "out", tok).plan
+    path = part.record_path(plan, 0)
+    for data in ("{", "[]", '{"none": 1}', "5"):
+        path.write_text(data)
+        with pytest.raises(bbpe.CorpusError, match=r"part-00000\.json: expected the record of a part: "):
+            part.read_record(plan, 0)
+
+
+def test_a_part_that_another_run_has_finished_meanwhile(
+    corpus: Path, tmp_path: Path, tok: bbpe.Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other one removes the files of this one; the part is done all the same."""
+    plan = bbpe.plan_shards(corpus, tmp_path / "out", tok)
+
+    def lost(*_: object, is_done: bool, **__: object) -> None:
+        if is_done:
+            monkeypatch.undo()
+            part.write_part(plan, 0)
+        raise FileNotFoundError(2, "gone", "part-00000.bin")
+
+    monkeypatch.setattr(part, "encode_part", lambda *a, **b: lost(*a, is_done=False, **b))
+    with pytest.raises(FileNotFoundError, match="gone"):
+        part.write_part(plan, 0)
+    monkeypatch.setattr(part, "encode_part", lambda *a, **b: lost(*a, is_done=True, **b))
+    read: list[int] = []
+    record = part.write_part(plan, 0, report=read.append)
+    assert record == part.read_record(plan, 0)
+    assert part.write_part(plan, 0, report=read.append) == record
+    assert read == [record.input]
+
+
+def test_merged_shards_are_merged_once(
+    corpus: Path, tmp_path: Path, tok: bbpe.Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = bbpe.shard(corpus, tmp_path / "one", tok)
+    merged = bbpe.merge_shards([done, tmp_path / "one"], tmp_path / "two")
+    assert merged.documents == 2 * done.documents
+    monkeypatch.setattr(merge, "_merge", lambda *_: pytest.fail("all parts are there"))
+    assert bbpe.merge_shards([done, tmp_path / "one"], tmp_path / "two").totals == merged.totals
+    monkeypatch.undo()
+    part.record_path(merged.plan, 0).unlink()
+    again = bbpe.merge_shards([done, tmp_path / "one"], tmp_path / "two")
+    assert again.totals == merged.totals
+    assert part.record_path(again.plan, 0).exists()
+
+
+def test_what_cannot_be_planned_or_run(corpus: Path, tmp_path: Path, tok: bbpe.Tokenizer) -> None:
+    os.mkfifo(tmp_path / "p.txt")
+    with pytest.raises(bbpe.CorpusError, match=r"p\.txt: the file is a pipe or a device; expected a file"):
+        bbpe.plan_shards(tmp_path / "p.txt", tmp_path / "out", tok)
+    with ThreadPoolExecutor(1) as executor, pytest.raises(ValueError, match="threads and executor are given; expected"):
+        bbpe.shard(corpus, tmp_path / "out", tok, threads=1, executor=executor)
+    assert not (tmp_path / "out").exists()
+    plan = bbpe.plan_shards(iter([corpus]), tmp_path / "out", tok)
+    for number in (-1, 1, len(plan)):
+        with pytest.raises(ValueError, match=r"part is -?\d+; expected 0 to 0"):
+            bbpe.shard_part(plan, number)
+    assert bbpe.shard_part(plan, 0).documents == 3
