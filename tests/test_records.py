@@ -7,6 +7,7 @@ import dataclasses
 import inspect
 import pickle
 import threading
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -258,6 +259,7 @@ def test_a_wrong_kind_is_named_with_the_way_out() -> None:
         with pytest.raises(TypeError) as caught:
             records.kind("a", "5", int | None, "an int", way)
         assert str(caught.value) == f"a must be an int, not str{end}"
+    assert (records.checked_path("path", "a"), records.checked_path("path", Path("b"))) == ("a", Path("b"))
     for wrong in (b"a", 5, None, ["a"]):
         with pytest.raises(TypeError, match=f"^path must be a str or a path, not {type(wrong).__name__}$"):
             records.checked_path("path", wrong)
@@ -266,3 +268,31 @@ def test_a_wrong_kind_is_named_with_the_way_out() -> None:
         with pytest.raises(TypeError) as caught:
             records.check_names("f", {"b": 1, wrong: 2}, ["a", "b", "pattern"])
         assert str(caught.value) == f"f() got an unexpected keyword argument {wrong!r}{hint}"
+
+
+def test_fields_of_a_class_and_its_own_methods() -> None:
+    @records.dataclass(frozen=True)
+    class Made:
+        given: int = records.field(default=5, repr=False)
+        needed: int = records.field(7, compare=False)
+        made: list[int] = records.field(default_factory=list)
+
+        def __repr__(self) -> str:
+            return "its own"
+
+        def __hash__(self) -> int:
+            return 3
+
+    assert (Made.given, Made.needed, hasattr(Made, "made")) == (5, 7, False)
+    assert (repr(Made()), hash(Made())) == ("its own", 3)
+    assert (Made() == Made(needed=9), Made() == Made(given=6)) == (True, False)
+    assert Made().made is not Made().made
+    assert Made.__dataclass_fields__ is Made.__dataclass_fields__  # type: ignore[attr-defined]
+
+    @records.dataclass
+    class Needed:
+        first: int = records.field()
+
+    assert not hasattr(Needed, "first")
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'first'"):
+        Needed()  # type: ignore[call-arg]

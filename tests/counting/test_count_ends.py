@@ -156,7 +156,9 @@ def test_parts_of_texts_end_with_the_chunk_that_fills_them(size: int, counts: li
     texts = ["x" * (1 << 20), "y" * (1 << 20)]
     parts = list(iterated(texts).parts(Position(), size))
     assert [len(part.chunks) for part in parts] == counts
-    assert b"".join(chunk.data for part in parts for chunk in part.chunks) == "".join(texts).encode()
+    data = [chunk.data for part in parts for chunk in part.chunks]
+    assert b"".join(data) == "".join(texts).encode()
+    assert {type(each) for each in data} == {bytes}  # they go to other processes
 
 
 def test_a_text_of_a_column_that_is_none_is_named_by_the_column() -> None:

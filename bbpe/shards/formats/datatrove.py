@@ -30,7 +30,7 @@ class DatatroveWriter:
         """Write where documents end."""
         ends = self._at + np.cumsum(lengths, dtype=np.int64)
         self._index.write(ends.astype("<u8").tobytes())
-        self._at = int(ends[-1]) if len(ends) else self._at
+        self._at = int(ends[-1])
 
     def finish(self, lengths: AllLengths) -> None:
         """Write the metadata."""

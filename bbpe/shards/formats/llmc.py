@@ -63,7 +63,7 @@ class AutomodelWriter(LlmcWriter):
         """Write where documents begin, but for those without ids."""
         ends = self._at + np.cumsum(lengths, dtype=np.int64)
         self._begins.write((ends - lengths)[lengths > 0].astype("<i4").tobytes())
-        self._at = int(ends[-1]) if len(ends) else self._at
+        self._at = int(ends[-1])
 
 
 def _head(format_name: str, dtype: str, count: int) -> list[int]:

@@ -50,7 +50,7 @@ class MegatronWriter:
         for some in lengths():
             ends = done + np.cumsum(some > 0, dtype=np.int64)
             self._idx.write(ends.tobytes())
-            done = int(ends[-1]) if len(ends) else done
+            done = int(ends[-1])
 
 
 def _running(lengths: AllLengths, size: int) -> Iterator[npt.NDArray[np.int64]]:

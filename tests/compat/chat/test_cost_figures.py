@@ -17,7 +17,7 @@ costs = pytest.importorskip("bbpe.compat.chat.costs")
 from markupsafe import Markup  # noqa: E402 - a package that jinja2 needs
 
 ITEM = 16  # characters, for an item of a list
-LONG = "x" * 3000  # a search of it is three steps, of a shorter text it is one
+LONG = "x" * 3071  # a search of it is three steps; one character more takes a fourth
 LINES = "ab\ncd e"
 #: The number 5 as a text: ten times what it is measured as, which is a step.
 FIVE = 10 * (24 + 9)
@@ -62,7 +62,7 @@ FILTERS: list[tuple[str, tuple[tuple[Any, ...], dict[str, Any]], tuple[int, int]
     ("replace", given("abcabc", "b", "xyz", 0), (6, 1)),
     ("replace", given("abcabc", "b", "xyz", -1), (12, 1)),
     ("replace", given(5, "5", "xyz"), (FIVE + 4, 2)),
-    ("replace", given(LONG, "y", "z"), (3000, 3)),
+    ("replace", given(LONG, "y", "z"), (3071, 3)),
     ("center", given("abc"), (83, 0)),
     ("center", given("abc", 10), (13, 0)),
     ("center", given("abc", -5), (3, 0)),
@@ -112,9 +112,10 @@ METHODS: list[tuple[str, tuple[tuple[Any, ...], dict[str, Any]], tuple[int, int]
     ("split", given("a,b,c,d", ",", 2), (7 + 3 * ITEM, 1)),
     ("split", given("a,b,c,d", ",", 0), (7 + ITEM, 1)),
     ("split", given("a,b,c,d", ",", -1), (7 + 4 * ITEM, 1)),
-    ("split", given(LONG, "y"), (3000 + ITEM, 3)),
+    ("split", given(LONG, "y"), (3071 + ITEM, 3)),
     ("get", given({}), (0, 0)),
     ("isalpha", given("x" * 640), (0, 11)),
+    ("isalpha", given("x" * 639), (0, 10)),
     ("count", given("x" * 640, "yy"), (0, 12)),
     ("find", given(LONG, "yy"), (0, 5)),
     ("expandtabs", given("\ta\t"), (3 + 2 * 8, 0)),
@@ -170,15 +171,23 @@ def test_the_cost_of_an_operator(operator: str, left: Any, right: Any, wanted: t
 
 
 @pytest.mark.parametrize(
-    ("operator", "left", "right", "bits"),
-    [("*", 7, 255, 11), ("**", 7, 5, 15), ("**", 7, -5, 0), ("**", 1, 1 << 40, 42), ("+", 7, 7, 6), ("%", -8, 8, 8)],
-)
-def test_the_bits_of_an_integer_are_limited(operator: str, left: int, right: int, bits: int) -> None:
+    ("cost", "arguments", "bits"),
+    [
+        (costs.pay_operator, ("*", 7, 255), 11), (costs.pay_operator, ("**", 7, 5), 15),
+        (costs.pay_operator, ("**", 2, 5), 10), (costs.pay_operator, ("**", 7, -5), 0),
+        (costs.pay_operator, ("**", 1, 1 << 40), 42), (costs.pay_operator, ("+", 7, 7), 6),
+        (costs.pay_operator, ("%", -8, 8), 8), (costs._round, (1.5, 9), 36), (costs._round, (1.5, -9), 36),
+        (costs._round, (1.5,), 0), (costs._round, (1.5, None), 0), (costs._int, ("ff", 0, 16), 10),
+        (costs._int, ("ff" * 9,), 0), (costs._int, ("f" * 9, 0, 9), 45), (costs._int, (5, 0, 16), 0),
+        (costs._from_bytes, (5, b"abc"), 24), (costs._from_bytes, (5,), 0),
+    ],
+)  # fmt: skip
+def test_the_bits_of_an_integer_are_limited(cost: Callable[..., int], arguments: tuple[Any, ...], bits: int) -> None:
     """As many as the limit are permitted, one more is not."""
-    for limit, is_refused in ((bits, False), (bits - 1, True)):
+    for limit, is_refused in ((bits, False), *([(bits - 1, True)] if bits else [])):
         token = budget.spending(budget.RenderBudget(None, budget.Limits(bits=limit)))
         try:
-            costs.pay_operator(operator, left, right)
+            cost(*arguments)
             assert not is_refused
         except budget.LimitReached:
             assert is_refused
