@@ -99,8 +99,14 @@ def test_no_stderr_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_bar_outside_its_block_refuses() -> None:
+    bar = ProgressBar(stream=io.StringIO())
     with pytest.raises(RuntimeError):
-        ProgressBar()(Progress("count", 1, 2, "bytes"))
+        bar(Progress("count", 1, 2, "bytes"))
+    with bar:
+        bar(Progress("count", 1, 2, "bytes"))
+    with pytest.raises(RuntimeError):
+        bar(Progress("count", 2, 2, "bytes"))
+    bar.__exit__(None, None, None)
 
 
 def test_what_progress_may_be() -> None:
@@ -245,6 +251,27 @@ def test_a_bar_with_a_delay_counts_time_from_the_beginning(painter: Painter, clo
     assert "plan" not in {phase for _, phase, _ in painter.drawn}
 
 
+def test_the_phase_before_one_that_began_within_the_delay_ends_with_its_last_report(
+    painter: Painter, clock: list[float]
+) -> None:
+    with ProgressBar(delay=5) as bar:
+        for phase, done in (("plan", 1), ("plan", 2), ("read", 1), ("read", 2), ("read", 3), ("read", 8), ("read", 10)):
+            bar(Progress(phase, done, 20, "parts"))
+            clock[0] += 1
+    assert painter.drawn[-2] == ("end", "read", "10 of 20 parts  2 parts/s  in 5.0 s")
+
+
+def test_a_note_of_a_phase_that_has_begun_does_not_end_it(painter: Painter, clock: list[float]) -> None:
+    with ProgressBar() as bar:
+        bar(Progress("read", 0, 9, "parts"))
+        bar(Progress("read", 0, 9, "parts", "no part yet"))
+        bar(Progress("read", 9, 9, "parts", "all parts"))
+    assert [(kind, text) for kind, _, text in painter.drawn] == [
+        ("begin", ""), ("line", "read  no part yet"), ("line", "read  all parts"), ("end", "9 of 9 parts  in 0.0 s"),
+        ("close", ""),
+    ]  # fmt: skip
+
+
 def test_notes_before_and_after_a_phase(painter: Painter, clock: list[float]) -> None:
     with ProgressBar() as bar:
         bar(Progress("read", 0, 9, "parts", "a plan"))
@@ -268,6 +295,37 @@ def test_a_line_that_is_overwritten_leaves_nothing_of_the_longer_one(monkeypatch
     assert (first, short) == ("read  a long line of text", "read  short".ljust(len(first)))
     assert (wide, note) == (f"read  {'x' * 80}"[:39], "note".ljust(39))
     assert end == "read  end"
+
+
+def test_a_line_after_another_one_is_not_wider_than_itself() -> None:
+    stream = Terminal()
+    line, parts = progress._Lines(stream, is_terminal=True), Progress("read", 1, 2, "parts")
+    for write in (line.begin, lambda each: line.write_line("a")):
+        line.draw(parts, "a long line of text")
+        write(parts)
+        line.draw(parts, "x")
+        assert stream.getvalue().endswith("\rread  x")
+
+
+def test_what_is_written_is_seen_at_once(clock: list[float]) -> None:
+    raw = io.BytesIO()
+    stream, parts = io.TextIOWrapper(raw, "utf-8"), Progress("read", 1, 2, "parts")
+    log, line = JsonProgress(stream, interval=3), progress._Lines(stream, is_terminal=True)
+    seen = []
+    for write in (
+        lambda: log(parts), lambda: line.write_line("a"), lambda: line.draw(parts, "b"), lambda: line.end(parts, "c")
+    ):  # fmt: skip
+        write()
+        seen.append(raw.getvalue().decode().rpartition("\r")[2])
+    assert [text[-1:] for text in seen] == ["\n", "\n", "b", "\n"]
+    # a line every three seconds, with thousandths of seconds
+    clock[0] += 2.9994
+    log(parts)
+    assert json.loads(raw.getvalue().decode().splitlines()[0])["seconds"] == 0
+    assert raw.getvalue().count(b"{") == 1
+    clock[0] += 0.0036
+    log(parts)
+    assert json.loads(raw.getvalue().decode().splitlines()[-1])["seconds"] == 3.003
 
 
 def test_a_bar_of_rich_has_the_total(monkeypatch: pytest.MonkeyPatch, clock: list[float]) -> None:

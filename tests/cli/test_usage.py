@@ -75,6 +75,17 @@ def test_all_commands_are_looked_at() -> None:
 
 
 @pytest.mark.parametrize("prog", LEAVES)
+def test_every_argument_is_explained(prog: str) -> None:
+    """What it is, and what its value is; a pattern and an address are their own names."""
+    for action in LEAVES[prog]._actions:
+        assert action.help, action
+        is_named = action.metavar is not None or action.choices is not None or action.dest in ("pattern", "url")
+        assert is_named or action.nargs == 0, action
+    for name, summary in COMMANDS.items():
+        assert of_command(name).description == summary
+
+
+@pytest.mark.parametrize("prog", LEAVES)
 def test_an_unknown_option(prog: str, here: None, capfd: pytest.CaptureFixture[str]) -> None:
     count = len(LEAVES[prog]._get_positional_actions())
     files = ["bash"] if prog == "bbpe completion" else ["1" if "show" in prog and at else "a" for at in range(count)]
