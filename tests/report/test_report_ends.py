@@ -1,0 +1,188 @@
+"""Reports where little is there: parts of characters, unknown words, no such row, requests that are cut off."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+from itertools import product
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from vocabularies import small_spec
+
+import bbpe
+from bbpe.report import reach, view
+from bbpe.report.measures import changed_documents, efficiency
+from bbpe.report.serve import _MOST_BYTES, _Handler
+from bbpe.report.token_checks import _long
+from bbpe.report.unusual import _merges, unusual
+from bbpe.spec.models import WordLevelModel
+from bbpe.spec.rules import Metaspace
+from bbpe.spec.spec import TokenizerSpec
+from bbpe.splitting.patterns import get_pattern
+
+TOK = bbpe.Tokenizer(small_spec())
+WORDS = TokenizerSpec({0: b"see", 1: b"<u>"}, None, get_pattern("whitespace"), model=WordLevelModel(1, fuses=True))
+
+
+# -- reach ---------------------------------------------------------------------------------------------
+
+CHARACTERS = ["a", "é", "中", "\U0001f600", "क", "\ufffd"]
+
+
+@pytest.mark.parametrize("char", CHARACTERS)
+def test_what_completes_a_part_of_a_character(char: str) -> None:
+    """Each completion makes one character that exists, and the one that was cut is among them if it is common."""
+    data = char.encode()
+    for cut in range(len(data) + 1):
+        head, tail = b"x" + data[:cut], data[cut:] + b"x"
+        afters = reach._afters(head)
+        assert len(afters) <= reach._MOST_COMPLETIONS
+        for rest in afters:
+            assert len((head + rest).decode()) == 1 + (cut > 0)
+        assert (afters == [b""]) is (cut in (0, len(data)))
+        befores = reach._befores(tail)
+        assert len(befores) <= reach._MOST_COMPLETIONS
+        for lead in befores:
+            (lead + tail).decode()
+        assert (befores == [b""]) is (cut in (0, len(data)))
+    assert reach._head(b"x" + data) == data[-min(len(data), 3) :] if len(data) < 4 else True
+
+
+def test_what_no_character_has_is_not_completed() -> None:
+    assert (reach._afters(b"\xf8"), reach._afters(b"\xc0"), reach._befores(b"\xbf\xbf\xbf\xbf")) == ([b""],) * 3
+    assert reach._befores(b"\x80\x80") != [b""]
+    assert [reach._is_whole(data) for data in (b"a", b"ab", b"", b"\xff", "\U0003fffe".encode(), "é".encode())] == [
+        True, False, False, False, False, True,
+    ]  # fmt: skip
+    assert [reach._is_word(data) for data in (b"ab", b"a b", b"", b"\xe4\xb8", "中".encode())] == [
+        True, False, False, False, True,
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("batch", [1, 2, 3, 100])
+def test_texts_are_tried_in_batches_until_one_gives_a_token(batch: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes: list[int] = []
+
+    class Counted:
+        def encode_batch_to_numpy(self, texts: list[bytes]) -> Any:
+            sizes.append(len(texts))
+            return TOK.encode_batch_to_numpy(texts)
+
+    monkeypatch.setattr(reach, "_BATCH", batch)
+    spelled = [TOK.spec.vocab[number] for number in range(256, 266)]
+    subject: Any = SimpleNamespace(tokenizer=Counted(), ids=np.arange(256, 266), spelled=spelled)
+    texts = [(number, before + spelled[number]) for number, before in product(range(10), (b"aa", b"aaaaaa", b"aa"))]
+    left = reach._without_given(subject, list(range(10)), texts)
+    given = {number for number, text in texts if 256 + number in TOK.encode(text)}
+    assert left == [number for number in range(10) if number not in given]
+    assert left == [5]  # "aa" is a part of "aaaa" there
+    assert (max(sizes), sizes[-1] < batch or batch == 1) == (min(batch, 30), True)
+    assert sum(sizes) <= 30
+
+
+# -- traces and what is unusual ------------------------------------------------------------------------
+
+
+def test_unknown_words_in_a_row_are_one_step_with_an_id() -> None:
+    tok = bbpe.Tokenizer(WORDS)
+    for text in ("a b see c", "see", "a", "a see b", "see a b"):
+        pretokens = tok.trace(text).pretokens
+        assert [token_id for each in pretokens for token_id in each.ids] == tok.encode(text)
+        assert {each.kind for each in pretokens} == {"whole"}
+    assert [each.ids for each in tok.trace("a b see c").pretokens if each.pretoken.strip()] == [(1,), (), (0,), (1,)]
+
+
+def test_sentences_on_marks_and_equal_scores() -> None:
+    sentence = "only what the first character of a text became gets a mark in front, also not after special tokens"
+    for scheme, is_said in (("first", True), ("always", False), ("never", False)):
+        spec: Any = replace(WORDS, rules=replace(WORDS.rules, pre_tokenizers=(Metaspace(scheme, split=True),)))
+        assert (sentence in unusual(spec)) is is_said
+    sentence = "some merges have equal scores; of these the leftmost comes first, as in SentencePiece"
+    plain = SimpleNamespace(**{name: getattr(TOK.spec, name) for name in ("model", "characters", "merges", "vocab")})
+    for levels, is_said in (((3, 2), True), ((), False), (None, False)):
+        spec = SimpleNamespace(**vars(plain), merge_levels=levels, dropout=0.0, whole_pretokens=False)
+        spec.model = "other"  # what merging cannot make is not looked at
+        assert (sentence in list(_merges(spec))) is is_said
+
+
+def test_texts_without_places_are_shown_by_their_tokens() -> None:
+    class Placeless(bbpe.Tokenizer):
+        def encode_with_offsets(self, *_: Any, **__: Any) -> Any:
+            raise ValueError("no places")
+
+    text = "the aaaa<|endoftext|> in"
+    with_places = view.boxes(text, {"a": TOK}, allowed_special="all")[0]
+    without = view.boxes(text, {"a": Placeless(TOK.spec)}, allowed_special="all")[0]
+    assert (without.ids, without.tokens, without.spans) == (with_places.ids, with_places.tokens, None)
+    assert (with_places.as_dict()["spans"], without.as_dict()["spans"]) == (True, None)
+    special = TOK.special_tokens["<|endoftext|>"]
+    assert special in without.ids
+    assert special not in view.boxes(text, {"a": TOK}, allowed_special=["other"])[0].ids
+
+
+# -- figures -------------------------------------------------------------------------------------------
+
+
+def test_figures_of_nothing() -> None:
+    assert (efficiency(np.zeros(3, np.int64), 9), efficiency(np.array([5]), 1), efficiency(np.array([5, 5]), 2)) == (
+        None, None, 1.0,
+    )  # fmt: skip
+    assert efficiency(np.array([5]), 2) == 0.0
+    rows = bbpe.Ragged.from_rows([np.array(row, np.uint32) for row in ([1, 2], [], [3], [4, 5])])
+    for other, changed in (
+        ([[1, 2], [], [3], [4, 5]], 0), ([[1, 9], [], [3], [4, 5]], 1), ([[9, 9], [], [9], [4, 5]], 2),
+        ([[1], [2], [3], [4, 5]], 2), ([[1], [2], [9], [4, 5]], 3), ([[1, 2], [], [3], [4, 9]], 1),
+    ):  # fmt: skip
+        first = bbpe.Ragged.from_rows([np.array(row, np.uint32) for row in other])
+        assert changed_documents(rows, first) == changed
+    assert changed_documents(rows, rows) == 0
+
+
+def test_reports_are_looked_up_by_name() -> None:
+    found = bbpe.evaluate({"a": TOK}, texts={"t": ["low", "lower"]})
+    assert (len(found), found.row("a", "t"), [*found]) == (1, found.rows[0], list(found.rows))
+    for names in (("b", "t"), ("a", "u")):
+        with pytest.raises(KeyError) as caught:
+            found.row(*names)
+        assert caught.value.args == (names,)
+    with pytest.raises(ValueError, match=r"^document is 'word'; expected 'file' or 'line'$"):
+        bbpe.evaluate({"a": TOK}, texts={"t": ["low"]}, document="word")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"^parity is 'u'; expected the name of a corpus: 't'$"):
+        bbpe.evaluate({"a": TOK}, texts={"t": ["low"]}, parity="u")
+    report = bbpe.lint(TOK)
+    assert report[report.findings[0].check] is report.findings[0]
+    with pytest.raises(KeyError, match="none-such"):
+        report["none-such"]
+    curve = bbpe.learning_curve(TOK, [258, 262], texts={"t": ["low lower"]})
+    assert curve._repr_html_() == curve.table().html()
+    assert [*_long(SimpleNamespace(texts=[None, None]))] == []  # type: ignore[arg-type]
+
+
+# -- the playground ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("length", "status"),
+    [
+        ("", 411), ("-1", 411), ("five", 411), (str(_MOST_BYTES + 1), 413), ("9" * 19, 413), ("2", 400), ("4", 200),
+        (str(_MOST_BYTES), 200),
+    ],
+)  # fmt: skip
+def test_requests_say_how_long_they_are(length: str, status: int) -> None:
+    answers: list[tuple[int, Any]] = []
+    handler: Any = _Handler.__new__(_Handler)
+    handler._is_own, handler.path = (lambda: True), "/tokens"
+    handler._answer = lambda code, found: answers.append((int(code), found))
+    handler.headers = SimpleNamespace(
+        get=lambda name, default: length or default, get_content_type=lambda: "application/json"
+    )
+    read: list[int] = []
+    body = io.BytesIO(b"null")
+    handler.rfile = SimpleNamespace(read=lambda size: read.append(size) or body.read(min(size, 4)))
+    handler.server = SimpleNamespace(tokens=lambda asked: {"asked": asked})
+    handler.do_POST()
+    assert [code for code, _ in answers] == [status]
+    assert read == ([int(length)] if status in (200, 400) else [])
