@@ -276,9 +276,8 @@ class BytePlan:
         return trainer
 
     def check_memory(self, counting: Counting, pretokens: int, pretoken_bytes: int, *, held: int = 0) -> None:
-        """Refuse to merge what does not fit; `held` bytes of what it needs are there already."""
-        if counting.max_memory is None:
-            return
+        """Refuse to merge what does not fit `max_memory`; `held` bytes of what it needs are there already."""
+        assert counting.max_memory is not None
         # the table itself stays, at up to 56 bytes a pretoken besides its own
         need = merge_memory(pretoken_bytes, pretokens, self.merge_limit) + pretoken_bytes + 56 * pretokens
         base, limit = resident_bytes() - held, limit_of(counting.max_memory)
