@@ -273,6 +273,16 @@ def test_a_folder_that_a_failed_write_has_made_goes_again(tmp_path: Path, monkey
         assert [path.name for path in tmp_path.rglob("*")] == ["old"]
 
 
+@pytest.mark.parametrize("at", [0, 1, 2])
+def test_of_several_files_none_is_left_when_one_fails(at: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    flushed: list[int] = []
+    failing(monkeypatch, lambda mode: stat.S_ISREG(mode) and (flushed.append(mode) or len(flushed) == at + 1))
+    with pytest.raises(OSError, match=os.strerror(errno.EIO)) as caught:
+        write_folder_atomic(tmp_path, {"a": b"1", "b": b"2", "c": b"3"})
+    assert caught.value.filename == str(tmp_path / "abc"[at])
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_what_is_no_file_is_not_replaced(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "x")
     with pytest.raises(FileExistsError, match="expected a file or a new name") as caught:

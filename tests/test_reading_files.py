@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
 import os
 from pathlib import Path
 
 import pytest
 
 import bbpe
+from bbpe import files
 from bbpe.files import ReadFile, digest_of, is_covered, noting_reads, open_file, read_bytes
 
 
@@ -70,3 +73,57 @@ def test_what_is_read_is_noted_with_its_content(tmp_path: Path) -> None:
         digest_of(path)
     (key,) = digests
     assert not {fact for fact in digests[key] if isinstance(fact, bytes)} & other[key]
+
+
+def test_facts_are_of_what_was_read_within_the_context(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"abc")
+    status, digest = path.stat(), hashlib.sha256(b"abc").digest()
+    identity = (status.st_dev, status.st_ino, 3, status.st_mtime_ns, status.st_ctime_ns)
+    with noting_reads() as outer:
+        with noting_reads() as opened:
+            open_file(path).close()
+        with noting_reads() as read:
+            assert read_bytes(path, most=3) == b"abc"
+        with noting_reads() as hashed:
+            assert digest_of(path) == digest
+        with noting_reads() as held:
+            read_bytes(ReadFile(path, b"abc"), most=3)
+        assert outer == {}
+        open_file(path).close()
+    read_bytes(path, most=3)
+    name = os.path.realpath(path)
+    assert (opened, outer, read, hashed) == (*[{name: {identity}}] * 2, *[{name: {identity, digest}}] * 2)
+    assert held == {}  # nothing was read
+    assert "abc" not in repr(ReadFile(path, b"abc"))
+
+
+def test_no_more_is_read_than_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that has more than its size says is read block by block, up to a byte more than is allowed."""
+    monkeypatch.setattr(files, "_BLOCK", 4)
+
+    class Counted(io.BytesIO):
+        asked: list[int]
+
+        def read(self, size: int | None = -1) -> bytes:
+            self.asked.append(size or 0)
+            return super().read(size)
+
+    for size, most, asked, length in (
+        (10, 10, [11], 10), (3, 10, [4, 4, 3, 1], 10), (3, 8, [4, 4, 1], 9), (0, 9, [1, 4, 4, 1], 10),
+        (3, 4, [4, 1], 5),
+    ):  # fmt: skip
+        file = Counted(b"0123456789")
+        file.asked = []
+        assert files._read(file, size, most) == b"0123456789"[:length]
+        assert file.asked == asked
+
+
+def test_the_folder_of_caches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    for given, folder in (("/x/cache", "/x/cache"), ("", f"{tmp_path}/home/.cache"), (None, f"{tmp_path}/home/.cache")):
+        if given is None:
+            monkeypatch.delenv("XDG_CACHE_HOME")
+        else:
+            monkeypatch.setenv("XDG_CACHE_HOME", given)
+        assert files.user_cache() == Path(folder)
