@@ -157,7 +157,7 @@ def _words(path: str) -> set[str]:
 
 
 def _running(edit: Edit, source: str, measured: Measured) -> set[str]:
-    """The tests that run the line of a fault, or anything of its module if the line runs as it is imported."""
+    """The tests that run the line of a fault, or anything of its module if it runs as that is imported, or unseen."""
     nodes = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
     starts = [node.body[0].lineno for node in nodes if node.body[0].lineno <= edit.line <= (node.end_lineno or 0)]
     first = max(starts, default=0)
@@ -168,4 +168,5 @@ def _running(edit: Edit, source: str, measured: Measured) -> set[str]:
         names = measured.running(edit.path, line) - {""}
         if names:
             return names
-    return set()
+    # a thread of C is not measured, and may run what its module has
+    return measured.running(edit.path, None) - {""}
