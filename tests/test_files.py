@@ -16,6 +16,7 @@ import bbpe
 from bbpe.cli import encode
 from bbpe.core.temporary import Folder
 from bbpe.files import (
+    temporary_folder,
     write_atomic,
     write_folder_atomic,
 )  # fmt: skip
@@ -377,3 +378,34 @@ def test_a_device_that_is_full_is_named(tmp_path: Path) -> None:
             write_atomic(path, bytes(1 << 20))
         assert caught.value.filename == str(path)
     write_atomic("/dev/null", b"new")
+
+
+def test_a_file_in_place_of_a_folder_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a").write_bytes(b"old")
+    for folder in (tmp_path / "a", tmp_path / "a" / "b"):
+        with pytest.raises((FileExistsError, NotADirectoryError)) as caught:
+            write_folder_atomic(folder, {"c": b"new"})
+        assert str(tmp_path / "a") in str(caught.value.filename)
+        assert [path.name for path in tmp_path.iterdir()] == ["a"]
+    assert (tmp_path / "a").read_bytes() == b"old"
+
+    def refused(path: str) -> None:
+        raise FileExistsError(errno.EEXIST, "exists", path)
+
+    monkeypatch.setattr("bbpe.files.Folder", refused)
+    with pytest.raises(FileExistsError, match="exists"):
+        write_folder_atomic(tmp_path / "new", {"c": b"new"})
+
+
+def test_a_temporary_folder_is_where_it_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    (tmp_path / "in").mkdir()
+    for options, parent, begins in (
+        ({}, tmp_path, "bbpe-"), ({"prefix": "x-"}, tmp_path, "x-"),
+        ({"parent": tmp_path / "in"}, tmp_path / "in", "bbpe-"),
+    ):  # fmt: skip
+        with temporary_folder(**options) as name:  # type: ignore[arg-type]
+            assert (Path(name).parent, Path(name).name[: len(begins)]) == (parent, begins)
+            assert len(Path(name).name) == len(begins) + 16
+            assert stat.S_IMODE(Path(name).stat().st_mode) == 0o700
+        assert not Path(name).exists()

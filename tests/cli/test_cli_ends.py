@@ -15,9 +15,10 @@ from vocabularies import document
 
 import bbpe
 from bbpe import cli
-from bbpe.cli import demo, lines, outputs, serve, streams
+from bbpe.cli import demo, inspect, lines, outputs, serve, streams
 from bbpe.published.find import MissingError
 from bbpe.report.serve import Playground
+from bbpe.spec.models import WordLevelModel, WordPieceModel
 
 pytestmark = pytest.mark.usefixtures("here")
 
@@ -166,6 +167,17 @@ def test_facts_of_models(call: Call) -> None:
     assert [each["model"] for each in facts.values()][:2] == ["Unigram", "WordLevel"]
     assert facts["m.model"]["pattern_dialect"] == "none: such a model does not split texts"
     assert facts["t.json"]["pattern_dialect"] == "Oniguruma"
+
+
+def test_what_becomes_of_what_has_no_token() -> None:
+    def facts(**options: Any) -> dict[str, object]:
+        return inspect._without_tokens(SimpleNamespace(**{"characters": None, "model": None, **options}))  # type: ignore[arg-type]
+
+    lost = {"tokenless_become": "left out"}
+    assert [facts(model=WordPieceModel(None)), facts(model=WordLevelModel(None))] == [lost, lost]
+    assert [facts(), facts(model=WordPieceModel(3)), facts(model=WordLevelModel(3))] == [{}, {}, {}]
+    spec = bbpe.train_from_iterator([TEXT], 60, model=bbpe.BPE(alphabet="chars")).spec
+    assert inspect._without_tokens(spec).keys() == {"tokenless_become"}
 
 
 def test_lines_of_a_unigram_model_are_sampled(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:

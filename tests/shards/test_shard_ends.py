@@ -168,6 +168,17 @@ def test_merged_shards_are_merged_once(
     assert part.record_path(again.plan, 0).exists()
 
 
+def test_documents_are_shuffled_within_the_memory_that_their_bytes_take(
+    corpus: Path, tmp_path: Path, tok: bbpe.Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = bbpe.shard(corpus, tmp_path / "one", tok, dtype="int32")
+    seen: list[tuple[Any, ...]] = []
+    shuffled = merge.shuffled
+    monkeypatch.setattr(merge, "shuffled", lambda *given: seen.append(given[1:]) or shuffled(*given))
+    merged = bbpe.merge_shards([done, done], tmp_path / "two", shuffle=7)
+    assert seen == [(7, 2 * done.documents, 4 * 2 * done.tokens, merged.plan.folder)]
+
+
 def test_what_cannot_be_planned_or_run(corpus: Path, tmp_path: Path, tok: bbpe.Tokenizer) -> None:
     os.mkfifo(tmp_path / "p.txt")
     with pytest.raises(bbpe.CorpusError, match=r"p\.txt: the file is a pipe or a device; expected a file"):
