@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from ...errors import VocabularyError
 from ...published.names import name_for_model
+from .messages import REASONING
 
 if TYPE_CHECKING:
     from ...tokenizer import Tokenizer
@@ -48,8 +49,8 @@ def count_openai(
 def _count_message(tokenizer: Tokenizer, message: Mapping[str, Any], where: str) -> int:
     count = 0
     for key, value in message.items():
-        if key in _UNWRITTEN or (key == "thinking" and message.get("reasoning_content") == value):
-            continue  # a thought is there under two names
+        if key in _UNWRITTEN or (key in REASONING[1:] and message.get(REASONING[0]) == value):
+            continue  # a thought is there under several names
         count += sum(tokenizer.count_tokens(text) for text in _texts(value, f"{where}.{key}")) + _NAME * (key == "name")
     calls = message.get("tool_calls", [])
     if not isinstance(calls, list | tuple):

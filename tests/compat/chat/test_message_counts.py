@@ -107,10 +107,12 @@ def test_the_name_of_a_model_takes_precedence(tmp_path: Path) -> None:
 
 
 def test_a_thought_counts_once(tok: bbpe.Tokenizer) -> None:
-    for name in ("reasoning_content", "reasoning", "thinking"):
-        got = tok.count_messages([of(content="12", **{name: "I count."})], model="gpt-4o")
-        assert got >= 3 + 3 + len("assistant12I count."), name
-    assert tok.count_messages([of(content="12", thinking="I count.")], model="gpt-4o") == 6 + len("assistant12I count.")
+    once = 6 + len("assistant12I count.")
+    for names in (("reasoning_content",), ("reasoning",), ("thinking",), ("reasoning", "thinking")):
+        fields = dict.fromkeys(names, "I count.")
+        assert tok.count_messages([of(content="12", **fields)], model="gpt-4o") == once, names
+    two = of(content="12", reasoning_content="I count.", reasoning="I see.")
+    assert tok.count_messages([two], model="gpt-4o") == once + len("I see.")
 
 
 def test_functions_as_tools(tok: bbpe.Tokenizer) -> None:
@@ -137,6 +139,8 @@ def test_functions_as_tools(tok: bbpe.Tokenizer) -> None:
         ([of(tool_calls=[{"function": {}}])], ("messages[0].tool_calls[0].function.name is NoneType",)),
         ([of(tool_calls="f")], ("messages[0].tool_calls is str 'f'",)),
         ([of(function_call="f")], ("messages[0].function_call is str",)),
+        ([of(tool_calls=["f"])], ("messages[0].tool_calls[0] is str 'f'", "expected an object with a function")),
+        ([of(tool_calls=[{"custom": "f"}])], ("tool_calls[0].custom is str 'f'", "an object with a name and arg")),
     ],
 )
 def test_what_cannot_be_counted_is_named(tok: bbpe.Tokenizer, messages: Any, words: tuple[str, ...]) -> None:
@@ -146,7 +150,11 @@ def test_what_cannot_be_counted_is_named(tok: bbpe.Tokenizer, messages: Any, wor
 
 
 def test_wrong_tools_are_named(tok: bbpe.Tokenizer) -> None:
-    for tools, words in (("f", "tools is str"), ([5], r"tools\[0\] is int 5"), ([{}], r"tools\[0\].name is NoneType")):
+    for tools, words in (("f", "tools is str"), ([5], r"tools\[0\] is int 5"), ([{}], r"tools\[0\].name is NoneType"),
+                         ([{"name": "f", "parameters": 5}], r"tools\[0\] is int 5; expected an object of a JSON"),
+                         ([{"name": "f", "parameters": {"properties": 5}}], r"tools\[0\]\.parameters is int 5; expec"),
+                         ([{"name": "f", "parameters": {"properties": {"a": 5}}}], r"tools\[0\]\.parameters\.a is int"),
+                         ([{"function": 5}], r"tools\[0\] is int 5; expected an object")):  # fmt: skip
         with pytest.raises((TypeError, ValueError), match=words):
             tok.count_messages([], tools, model="gpt-4o")  # type: ignore[arg-type]
 

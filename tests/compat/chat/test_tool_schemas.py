@@ -142,8 +142,16 @@ def odd(x: int) -> int:
     return x
 
 
+def bare(x: int):  # type: ignore[no-untyped-def]
+    """Say nothing of a result.
+
+    Args:
+        x: A number
+    """
+
+
 FUNCTIONS: list[Callable[..., Any]] = [
-    plain, defaults, containers, unions, choices, nothing, odd, Own().method, Own.method
+    plain, defaults, containers, unions, choices, nothing, odd, bare, Own().method, Own.method
 ]  # fmt: skip
 
 
@@ -200,6 +208,22 @@ def any_length(x: tuple[int, ...]) -> None:
     """
 
 
+def own_set(x: set[int]) -> None:
+    """Do it.
+
+    Args:
+        x: A set
+    """
+
+
+def choice_of_bytes(x: Literal[b"a"]) -> None:
+    """Do it.
+
+    Args:
+        x: A choice
+    """
+
+
 def wrong_choices(x: str) -> None:
     """Do it.
 
@@ -225,6 +249,7 @@ def unknown_name(x: NoSuchName) -> None:  # type: ignore[name-defined]  # noqa: 
         (second_self, "argument 'self' has no type hint"),
         (own_class, "argument 'x' has the type hint .*Own.*; or give the tool as a JSON schema"),
         (any_length, "argument 'x' has the type hint .*list"),
+        (own_set, "argument 'x' has the type hint set.*; or give the tool as a JSON schema"),
         (wrong_choices, "argument 'x' has choices 'tea, coffee'; expected a list in JSON"),
         (unknown_name, "has a type hint that cannot be read .*NoSuchName"),
     ],
@@ -235,6 +260,27 @@ def test_what_cannot_be_described_is_named(function: Callable[..., Any], words: 
         get_json_schema(function)
     with pytest.raises(ValueError, match=rf"^tools\[1\]: function {function.__name__}.*{words}"):
         tools_of([{"name": "f"}, function])
+
+
+def test_a_choice_is_of_values_that_json_has() -> None:
+    said = r"^tools\[0\]: function choice_of_bytes: argument 'x' has a choice of \[b'a'\]; expected values "
+    with pytest.raises(ValueError, match=said):
+        tools_of([choice_of_bytes])
+
+
+def test_words_before_the_first_argument_describe_none() -> None:
+    def function(x: int, y: int) -> None:
+        """Do it.
+
+        Args:
+            Two numbers
+            x: The first
+            y: The second
+              and more
+        """
+
+    properties = tools_of([function])[0]["function"]["parameters"]["properties"]  # type: ignore[index]
+    assert [row["description"] for row in properties.values()] == ["The first", "The second and more"]
 
 
 def test_a_schema_is_as_it_is() -> None:
