@@ -6,6 +6,7 @@ import errno
 import os
 import stat
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,6 @@ import bbpe
 from bbpe.cli import encode
 from bbpe.core.temporary import Folder
 from bbpe.files import (
-    temporary_folder,
     write_atomic,
     write_folder_atomic,
 )  # fmt: skip
@@ -88,11 +88,12 @@ def test_the_mode_is_kept_and_nobody_else_may_read_meanwhile(
 
 def test_a_new_file_has_the_mode_that_the_umask_leaves(tmp_path: Path) -> None:
     for name, (file, write) in WAYS.items():
-        folder = tmp_path / name
-        folder.mkdir()
-        os.umask(0o027)
-        write(folder / file)
-        assert mode_of(folder / file) == 0o640, name
+        for mask, mode in ((0, 0o666), (0o027, 0o640)):
+            folder = tmp_path / f"{name}-{mask}"
+            folder.mkdir()
+            os.umask(mask)
+            write(folder / file)
+            assert mode_of(folder / file) == mode, name
 
 
 @pytest.mark.parametrize("mode", [0o444, 0o400, 0o000])
@@ -153,12 +154,23 @@ def test_another_group_gets_what_everybody_has(
     os.chown(path, 12345, 23456)
     path.chmod(mode)
 
-    def refused(*_: object) -> None:
-        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+    chown = os.chown
+
+    def refused(where: Path, owner: int, group: int, permitted: tuple[int, ...] = ()) -> None:
+        if owner not in permitted:
+            raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+        chown(where, owner, group)
 
     monkeypatch.setattr(os, "chown", refused)
     write_atomic(path, b"new")
     assert (path.read_bytes(), oct(mode_of(path))) == (b"new", oct(kept))
+    # who may give a file to a group alone keeps the rights of the group
+    chown(path, 12345, 23456)
+    path.chmod(mode)
+    monkeypatch.setattr(os, "chown", partial(refused, permitted=(-1,)))
+    write_atomic(path, b"newer")
+    status = path.stat()
+    assert (status.st_uid, status.st_gid, oct(mode_of(path))) == (os.geteuid(), 23456, oct(mode & 0o777))
 
 
 def test_a_replaced_file_is_as_old_as_its_content(tmp_path: Path) -> None:
@@ -395,17 +407,3 @@ def test_a_file_in_place_of_a_folder_is_named(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr("bbpe.files.Folder", refused)
     with pytest.raises(FileExistsError, match="exists"):
         write_folder_atomic(tmp_path / "new", {"c": b"new"})
-
-
-def test_a_temporary_folder_is_where_it_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    (tmp_path / "in").mkdir()
-    for options, parent, begins in (
-        ({}, tmp_path, "bbpe-"), ({"prefix": "x-"}, tmp_path, "x-"),
-        ({"parent": tmp_path / "in"}, tmp_path / "in", "bbpe-"),
-    ):  # fmt: skip
-        with temporary_folder(**options) as name:  # type: ignore[arg-type]
-            assert (Path(name).parent, Path(name).name[: len(begins)]) == (parent, begins)
-            assert len(Path(name).name) == len(begins) + 16
-            assert stat.S_IMODE(Path(name).stat().st_mode) == 0o700
-        assert not Path(name).exists()

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import stat
 from pathlib import Path
 
 import pytest
 
 from bbpe.core.temporary import Folder, NewFile
+from bbpe.files import temporary_folder
 
 
 def test_a_kept_folder_stays(tmp_path: Path) -> None:
@@ -45,3 +47,17 @@ def test_a_child_removes_nothing_of_its_parent(tmp_path: Path) -> None:
     folder.discard()
     file.discard()
     assert not any(tmp_path.iterdir())
+
+
+def test_a_temporary_folder_is_where_it_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    (tmp_path / "in").mkdir()
+    for options, parent, begins in (
+        ({}, tmp_path, "bbpe-"), ({"prefix": "x-"}, tmp_path, "x-"),
+        ({"parent": tmp_path / "in"}, tmp_path / "in", "bbpe-"),
+    ):  # fmt: skip
+        with temporary_folder(**options) as name:  # type: ignore[arg-type]
+            assert (Path(name).parent, Path(name).name[: len(begins)]) == (parent, begins)
+            assert len(Path(name).name) == len(begins) + 16
+            assert stat.S_IMODE(Path(name).stat().st_mode) == 0o700
+        assert not Path(name).exists()

@@ -152,6 +152,9 @@ def test_reports_are_looked_up_by_name() -> None:
         bbpe.evaluate({"a": TOK}, texts={"t": ["low"]}, document="word")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"^parity is 'u'; expected the name of a corpus: 't'$"):
         bbpe.evaluate({"a": TOK}, texts={"t": ["low"]}, parity="u")
+    texts = ["the", "xx", "aaaa the", "y"]
+    rows = bbpe.evaluate({"a": TOK, "b": bbpe.Tokenizer(small_spec(())), "c": TOK}, texts={"t": texts}).rows
+    assert [row.changed for row in rows] == [0, 2, 0]
     report = bbpe.lint(TOK)
     assert report[report.findings[0].check] is report.findings[0]
     with pytest.raises(KeyError, match="none-such"):
