@@ -14,7 +14,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import bbpe
-from bbpe.shards import load, merge, part
+from bbpe.shards import load, merge, part, shuffle
 from bbpe.shards.formats import FORMATS, parquet
 from bbpe.shards.formats import format as forms
 from bbpe.shards.load import read_part
@@ -191,3 +191,55 @@ def test_what_cannot_be_planned_or_run(corpus: Path, tmp_path: Path, tok: bbpe.T
         with pytest.raises(ValueError, match=r"part is -?\d+; expected 0 to 0"):
             bbpe.shard_part(plan, number)
     assert bbpe.shard_part(plan, 0).documents == 3
+
+
+def test_the_files_of_a_shuffle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twice as many as fit memory, for the bytes of the documents and 64 for each of them; 512 at most."""
+    seen: list[tuple[int, int]] = []
+    monkeypatch.setattr(shuffle, "_BUCKET", 1000)
+    monkeypatch.setattr(shuffle, "_divide", lambda blocks, seed, bits, stems: seen.append((bits, len(stems))))
+    monkeypatch.setattr(shuffle, "_sorted", lambda stem: stem.name)
+    for count, size, bits in (
+        (0, 0, 0), (0, 999, 0), (0, 1000, 1), (10, 360, 1), (10, 359, 0), (0, 2000, 2), (0, 3999, 2), (0, 4000, 3),
+        (0, 511_000, 9), (0, 10**9, 9),
+    ):  # fmt: skip
+        names = list(shuffle.shuffled([], 7, count, size, tmp_path))
+        assert seen.pop() == (bits, 1 << bits)
+        assert names == [str(number) for number in range(1 << bits)]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_lines_that_were_left_out_are_listed_to_a_thousand(
+    tmp_path: Path, tok: bbpe.Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert part._LISTED == 1000
+    monkeypatch.setattr(part, "_LISTED", 3)
+    (tmp_path / "a.jsonl").write_text('{"text": "low"}\n' + '{"text": 5}\n' * 4 + '{"text": "lower"}\n')
+    done = bbpe.shard(tmp_path / "a.jsonl", tmp_path / "out", tok, on_error="skip")
+    record = part.read_record(done.plan, 0)
+    assert record is not None
+    assert (done.totals.refused, done.totals.records, done.documents) == (4, 6, 2)
+    assert [row["line"] for row in record.skipped] == [2, 3, 4]
+
+
+def test_the_faults_of_shards_are_said_in_full(corpus: Path, tmp_path: Path, tok: bbpe.Tokenizer) -> None:
+    plan = bbpe.shard(corpus, tmp_path / "out", tok).plan
+    stem = plan.stem(0)
+    corpus.rename(tmp_path / "b.jsonl")
+    gone = f"{stem}: the part cannot be encoded again, as {corpus} of the corpus is gone; sample=0 checks without it"
+    assert bbpe.verify_shards(plan) == [gone]
+    assert bbpe.verify_shards(plan, sample=0) == []
+    path = stem.with_name("part-00000.bin")
+    data = path.read_bytes()
+    path.write_bytes(data[:-2])
+    size = f"{path}: the file has {len(data) - 2} bytes; expected {len(data)}"
+    assert bbpe.verify_shards(plan, sample=0)[0] == size
+    path.write_bytes(data[::-1])
+    changed = f"{path}: the file was changed: its SHA-256 is not that of the record"
+    assert changed in bbpe.verify_shards(plan, sample=0)
+    path.write_bytes(data)
+    other = bbpe.train_from_iterator(["other"], 257)
+    wrong = f"{plan.folder}: the tokenizer is {other.fingerprint}, and was {tok.fingerprint}"
+    assert bbpe.verify_shards(plan, other, sample=0) == [wrong]
+    part.record_path(plan, 0).unlink()
+    assert bbpe.verify_shards(plan, sample=0) == [f"{stem}: the part is missing"]
