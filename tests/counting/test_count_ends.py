@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import json
+import operator
 import os
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from pathlib import Path
@@ -256,3 +258,39 @@ def test_memory_for_texts_is_set_aside(tmp_path: Path, monkeypatch: pytest.Monke
     ))  # fmt: skip
     bbpe.count(tmp_path / "a.txt", pattern="gpt2", max_memory="4GB", threads=3)
     assert seen[:2] == [(3, 8 * options._BLOCK), ("4GB", 24 * options._BLOCK)]
+
+
+def test_batches_are_of_so_many_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = bbpe.count_from_iterator(["a b c d e f g"], pattern="whitespace")
+    rows = list(found)
+    for size, lengths in ((3, [3, 3, 1]), (6, [6, 1]), (7, [7]), (8, [7]), (1, [1] * 7)):
+        monkeypatch.setattr(counts, "ROWS", size)
+        assert [len(batch) for batch in found.batches()] == lengths
+        assert list(found) == rows
+
+
+def test_a_comparison_is_of_all_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    one, two = (bbpe.count_from_iterator(texts, pattern="gpt2") for texts in (["a b"], ["a b b"]))
+    assert (one == one, one == two, one == [(b"a", 1), (b" b", 1)]) == (True, False, False)
+    assert one != bbpe.count_from_iterator(["a b"], pattern="gpt2", special_tokens=["<s>"])
+    assert one != bbpe.count_from_iterator(["a b c"], pattern="gpt2")
+    assert (sum([one, two]) == one + two, dict(sum([one, two]))) == (True, {b"a": 2, b" b": 3})
+    for left, right in ((one, [(b"a", 1)]), (1, one), (one, 0)):
+        with pytest.raises(TypeError):
+            operator.add(left, right)
+
+
+def test_files_have_the_versions_that_earlier_releases_read(tmp_path: Path) -> None:
+    """A version changes with the layout alone, and then on purpose: others refuse the files."""
+    import pyarrow.parquet as parquet
+
+    (tmp_path / "a.txt").write_text("low lower")
+    tok = bbpe.train_from_iterator(["low lower"], 258)
+    bbpe.count(tmp_path / "a.txt", pattern="gpt2", checkpoint=tmp_path / "state").save(tmp_path / "c.parquet")
+    bbpe.plan_count(tmp_path / "a.txt", tmp_path / "counts", pattern="gpt2")
+    bbpe.plan_shards(tmp_path / "a.txt", tmp_path / "shards", tok)
+    metadata = parquet.read_schema(tmp_path / "c.parquet").metadata
+    (saved,) = [json.loads(value) for key, value in metadata.items() if key.startswith(b"bbpe")]
+    plans = [json.loads((tmp_path / name / "plan.json").read_text()) for name in ("counts", "shards")]
+    marker = json.loads((tmp_path / "state" / "bbpe-checkpoint.json").read_text())
+    assert [each["version"] for each in (saved, *plans, marker)] == [2, 2, 3, 3]
