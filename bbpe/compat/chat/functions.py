@@ -61,9 +61,9 @@ def schema_of(function: Callable[..., Any], name: str) -> dict[str, Any]:
 
 def _docstring(text: str) -> tuple[str, dict[str, str], str | None]:
     """Return the description of a docstring in Google's style, those of its arguments, and that of its result."""
-    described = _WORDS.split(text, maxsplit=1)[0]
+    described = _WORDS.split(text)[0]
     sections = {
-        name: _WORDS.split(text[begin.end() :], maxsplit=1)[0]
+        name: _WORDS.split(text[begin.end() :])[0]
         for name, begin in ((name, section.search(text)) for name, section in _SECTIONS.items())
         if begin is not None
     }

@@ -261,6 +261,7 @@ def test_nothing_is_left_of_a_rendering(tok: bbpe.Tokenizer) -> None:
         (["see"], r"messages\[0\] is str 'see'; expected a dict"), ([of("user"), 5], r"messages\[1\] is int 5"),
         ([[of("user")], [5]], r"messages\[1\]\[0\] is int 5"), ([[of("user")], of("user")], r"messages\[1\] is dict"),
         ([of("user"), [of("user")]], r"messages\[1\] is list"), ({"role": "user"}, "messages is dict"),
+        ("x" * 50, rf"^messages is str '{'x' * 39}; expected a list of dicts"), (b"see", "messages is bytes b'see'"),
     ],
 )  # fmt: skip
 def test_wrong_messages_are_named(tok: bbpe.Tokenizer, messages: Any, words: str) -> None:
