@@ -1,0 +1,111 @@
+"""What is drawn: each bar and line at its place with its colour and interval, whatever draws it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from bbpe.report import plots
+from bbpe.report.plots import COLOURS, MARKERS, save_evaluation, save_lines
+
+
+class Axes:
+    """Keeps what it is told to draw."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[Any, ...]] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda *given, **options: self.calls.append((name, *map(plain, given), options))
+
+    def of(self, name: str) -> list[tuple[Any, ...]]:
+        return [call[1:] for call in self.calls if call[0] == name]
+
+
+def plain(value: Any) -> Any:
+    return [round(each, 9) if isinstance(each, float) else each for each in value] \
+        if isinstance(value, list | tuple | range) else value  # fmt: skip
+
+
+@pytest.fixture
+def axes(monkeypatch: pytest.MonkeyPatch) -> Axes:
+    """What is drawn on; it notes the file and the size of the figure."""
+    found = Axes()
+
+    @contextmanager
+    def drawn(path: str, size: tuple[float, float]) -> Iterator[Axes]:
+        found.calls.append(("figure", path, tuple(round(each, 9) for each in size), {}))
+        yield found
+
+    monkeypatch.setattr(plots, "_axes", drawn)
+    return found
+
+
+def row(tokenizer: str, corpus: str, value: float | None, interval: tuple[float, float] | None = None) -> Any:
+    return SimpleNamespace(
+        tokenizer=tokenizer, corpus=corpus, bytes_per_token=value, bytes_per_token_interval=interval
+    )  # fmt: skip
+
+
+def test_bars_stand_beside_each_other_around_the_name_of_their_corpus(axes: Axes) -> None:
+    save_evaluation([
+        row("a", "en", 4.0, (3.5, 4.25)), row("b", "en", 3.0, (3.5, 3.5)), row("a", "zh", 2.0), row("b", "zh", None),
+    ], "x.svg")  # fmt: skip
+    assert axes.of("figure") == [("x.svg", (4.6, 3.4), {})]
+    (first, second) = axes.of("bar")
+    error = {"elinewidth": 0.8, "capsize": 1.5}
+    assert first == ([-0.2, 0.8], [4.0, 2.0], 0.4 * 0.92, {
+        "label": "a", "color": COLOURS[0], "yerr": [[0.5, 0.0], [0.25, 0.0]], "error_kw": error,
+    })  # fmt: skip
+    # an interval that the value lies outside of is drawn as far as it is beyond
+    assert second == ([0.2, 1.2], [3.0, 0.0], 0.4 * 0.92, {
+        "label": "b", "color": COLOURS[1], "yerr": [[0.0, 0.0], [0.5, 0.0]], "error_kw": error,
+    })  # fmt: skip
+    assert axes.of("set_xticks") == [([0, 1], ["en", "zh"], {})]
+    assert axes.of("set_ylabel") == [("bytes per token", {})]
+    assert axes.of("grid") == [({"visible": False, "axis": "x"},)]
+    assert axes.of("legend") == [
+        ({"ncols": 2, "loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "fontsize": 8},)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("count", "columns"), [(1, None), (2, 2), (5, 5), (6, 5), (9, 5)])
+def test_a_legend_names_several_tokenizers(count: int, columns: int | None, axes: Axes) -> None:
+    save_evaluation([row(str(number), corpus, 1.0) for number in range(count) for corpus in "xyz"], "x.png")
+    assert [legend[-1]["ncols"] for legend in axes.of("legend")] == ([columns] if columns else [])
+    assert [bar[-1]["color"] for bar in axes.of("bar")] == [COLOURS[number % 8] for number in range(count)]
+    assert {str(bar[-1]["yerr"]) for bar in axes.of("bar")} == {"None"}
+    wide = round(max(4.6, 1.6 + 0.75 * (count + 1)), 9)
+    assert axes.of("figure") == [("x.png", (wide, 3.4), {})]
+
+
+def test_lines_over_a_logarithmic_axis(axes: Axes) -> None:
+    lines = [(str(number), [500, 4000], [float(number), 2.5]) for number in range(9)]
+    save_lines(lines, "x.pdf", across="tokens", up="bytes", knees=[(500, 1.0), (4000, 2.5)])
+    assert axes.of("figure") == [("x.pdf", (4.6, 3.2), {})]
+    assert axes.of("plot") == [
+        ([500, 4000], [float(number), 2.5], {
+            "label": str(number), "linewidth": 1.4, "color": COLOURS[number % 8], "marker": MARKERS[number % 8],
+            "markersize": 4,
+        })
+        for number in range(9)
+    ]  # fmt: skip
+    rings = {"s": 90, "facecolors": "none", "edgecolors": "#000000", "label": "knee", "zorder": 3}
+    assert axes.of("scatter") == [([500, 4000], [1.0, 2.5], rings)]
+    assert axes.of("set_xscale") == [("log", {"base": 2})]
+    assert axes.of("set_xticks") == [([500, 4000], ["500", "4k"], {})]
+    assert (axes.of("set_xlabel"), axes.of("set_ylabel")) == ([("tokens", {})], [("bytes", {})])
+    assert (len(axes.of("minorticks_off")), len(axes.of("legend"))) == (1, 1)
+    save_lines([("a", [1, 2], [1, 2])], "y.pdf", across="", up="")
+    assert len(axes.of("scatter")) == 1
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"), [(999, "999"), (1000, "1k"), (1024, "1.024k"), (32000, "32k"), (0.125, "0.125")]
+)
+def test_short_numbers(value: float, shown: str) -> None:
+    assert plots._short(value) == shown
