@@ -111,8 +111,9 @@ def test_a_thought_counts_once(tok: bbpe.Tokenizer) -> None:
     for names in (("reasoning_content",), ("reasoning",), ("thinking",), ("reasoning", "thinking")):
         fields = dict.fromkeys(names, "I count.")
         assert tok.count_messages([of(content="12", **fields)], model="gpt-4o") == once, names
-    two = of(content="12", reasoning_content="I count.", reasoning="I see.")
-    assert tok.count_messages([two], model="gpt-4o") == once + len("I see.")
+    for other in ("reasoning", "thinking"):
+        two = of(content="12", reasoning_content="I count.", **{other: "I see."})
+        assert tok.count_messages([two], model="gpt-4o") == once + len("I see."), other
 
 
 def test_functions_as_tools(tok: bbpe.Tokenizer) -> None:
