@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -109,3 +111,45 @@ def test_lines_over_a_logarithmic_axis(axes: Axes) -> None:
 )
 def test_short_numbers(value: float, shown: str) -> None:
     assert plots._short(value) == shown
+
+
+@pytest.mark.parametrize(
+    ("name", "form", "metadata"), [("x.svg", "svg", {"Date": None}), ("x.pdf", "pdf", None), ("x", "png", None)]
+)
+def test_a_figure_is_saved_in_the_form_of_its_name(
+    name: str, form: str, metadata: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With texts as texts and without a date, so that equal figures are equal files."""
+    made: list[Any] = []
+
+    class Figure:
+        def __init__(self, **options: Any) -> None:
+            made.append(options)
+
+        def subplots(self) -> str:
+            return "axes"
+
+        def savefig(self, file: Any, **options: Any) -> None:
+            made.append(options)
+            file.write(b"drawn")
+
+    package = SimpleNamespace(rc_context=lambda style: made.append(style) or nullcontext())
+    monkeypatch.setitem(sys.modules, "matplotlib", package)
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", SimpleNamespace(Figure=Figure))
+    with plots._axes(tmp_path / name, (4.6, 3.4)) as axes:
+        assert axes == "axes"
+        assert not (tmp_path / name).exists()
+    style, size, saved = made
+    assert (size, saved) == ({"figsize": (4.6, 3.4), "dpi": 200}, {"format": form, "metadata": metadata})
+    assert {key: style[key] for key in ("svg.fonttype", "pdf.fonttype", "svg.hashsalt")} == {
+        "svg.fonttype": "none", "pdf.fonttype": 42, "svg.hashsalt": "bbpe",
+    }  # fmt: skip
+    assert (tmp_path / name).read_bytes() == b"drawn"
+
+
+def test_what_is_missing_or_wrong_is_said_before_anything_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(TypeError, match=r"^path must be a str or a path, not int$"):
+        save_evaluation([row("a", "en", 1.0)], 5)  # type: ignore[arg-type]
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ImportError, match=r"^drawing needs matplotlib; pip install 'bbpe\[plot\]'$"):
+        save_lines([("a", [1.0], [1.0])], "x.svg", across="", up="")
