@@ -84,8 +84,6 @@ def _count_call(tokenizer: Tokenizer, call: Any, where: str) -> int:
 
 def _texts(value: Any, where: str) -> list[str]:
     """Return the texts of a field of a message."""
-    if value is None:
-        return []
     if isinstance(value, str):
         return [value]
     parts = value if isinstance(value, list | tuple) else [value]

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import bbpe
+from bbpe.compat.chat import warm_up
 
 pytest.importorskip("jinja2")
 
@@ -101,6 +102,15 @@ def test_templates_that_cannot_be_chosen(tmp_path: Path, files: dict[str, Any], 
     tok = bbpe.load(folder(tmp_path, files))
     with pytest.raises(bbpe.VocabularyError, match=words):
         tok.apply_chat_template(MESSAGES)
+
+
+def test_a_template_that_is_malformed_is_named_by_warm_up(tmp_path: Path) -> None:
+    """Whichever of several it is."""
+    for number, rows in enumerate(([*ROWS, {"name": "b", "template": "{% if %}"}], [{"name": "a", "template": "{{"}])):
+        tok = bbpe.load(folder(tmp_path / str(number), {"tokenizer_config.json": {"chat_template": rows}}))
+        with pytest.raises(bbpe.VocabularyError, match="the template is malformed"):
+            warm_up(tok.spec)
+    warm_up(bbpe.load(folder(tmp_path / "whole", FILES["list"])).spec)
 
 
 def test_a_template_that_is_not_utf8(tmp_path: Path) -> None:

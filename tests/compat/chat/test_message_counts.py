@@ -140,6 +140,8 @@ def test_functions_as_tools(tok: bbpe.Tokenizer) -> None:
         ([of(tool_calls=[{"function": {}}])], ("messages[0].tool_calls[0].function.name is NoneType",)),
         ([of(tool_calls="f")], ("messages[0].tool_calls is str 'f'",)),
         ([of(function_call="f")], ("messages[0].function_call is str",)),
+        ([of(content=["a", 7])], ("messages[0].content[1] is int 7; expected a text, or a list of parts",)),
+        ([of(content=[None])], ("messages[0].content[0] is NoneType None",)),
         ([of(tool_calls=["f"])], ("messages[0].tool_calls[0] is str 'f'", "expected an object with a function")),
         ([of(tool_calls=[{"custom": "f"}])], ("tool_calls[0].custom is str 'f'", "an object with a name and arg")),
     ],
