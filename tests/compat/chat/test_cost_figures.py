@@ -247,3 +247,28 @@ def test_how_deep_a_value_is() -> None:
         (5, 0, 1), ([], 1, 1), ([5], 1, 2), ({"a": {"b": [1]}}, 3, 4), ([[], ([],)], 3, 4), ({"a": 1, "b": 2}, 1, 3)
     ):  # fmt: skip
         assert spent(costs._depth, value) == (depth, steps)
+
+
+def test_the_limits_of_a_rendering() -> None:
+    """Large enough for every published template, small enough that a hostile one ends within seconds."""
+    assert budget.Limits() == budget.LIMITS == budget.Limits(
+        characters=33_554_432, characters_per_given=512, steps=2_000_000, steps_per_given=20, calls=100,
+        numbers=100_000, bits=65_536, source=1_048_576,
+    )  # fmt: skip
+    made = budget.RenderBudget({"a": "x" * 10})
+    size = 24 + 4 + 24 + 3 + 24 + 12  # of the dict, its key and its value
+    assert (made.characters, made.steps, made.calls) == (33_554_432 + 512 * size, 2_000_000 + 20 * size, 100)
+
+
+def test_a_value_that_is_not_measured_to_its_end_pays_for_what_waits() -> None:
+    """Its parts that were not looked at are steps, too."""
+    limits = budget.Limits(characters=10_000, steps=50, characters_per_given=0, steps_per_given=0)
+    for count, is_refused in ((20, False), (51, True), (300, True)):
+        made = budget.RenderBudget(None, limits)
+        if is_refused:
+            with pytest.raises(budget.LimitReached, match="takes more than 50 steps"):
+                made.measure([1.5] * count)
+            assert made.steps == 50 - count
+        else:
+            assert made.measure([1.5] * count) == 24 + 26 * count
+            assert made.steps == 50 - 1 - count
