@@ -165,6 +165,16 @@ def test_a_thought_goes_on(tok: bbpe.Tokenizer, judge: Any) -> None:
         expect(tok, judge, chat, template, continue_final_message=name)
 
 
+def test_of_two_thoughts_the_one_that_is_named_goes_on(tok: bbpe.Tokenizer) -> None:
+    last = {"role": "assistant", "thinking": "I think", "reasoning_content": "I reason"}
+    template = "{{ messages[0].reasoning_content }}.{{ messages[0].thinking }}.end"
+    for field, text in (("thinking", "I reason.I think"), ("reasoning_content", "I reason")):
+        assert tok.apply_chat_template([last], chat_template=template, continue_final_message=field) == text
+    same = {"role": "assistant", "thinking": "I think"}
+    with pytest.raises(ValueError, match=r"writes the end of messages\[0\] more than once"):
+        tok.apply_chat_template([same], chat_template=template, continue_final_message="thinking")
+
+
 def test_what_cannot_go_on_is_named(tok: bbpe.Tokenizer) -> None:
     def refused(words: str, chat: Any, **options: Any) -> None:
         with pytest.raises(ValueError, match=words):
