@@ -15,7 +15,7 @@ from vocabularies import small_spec
 import bbpe
 from bbpe.report import reach, view
 from bbpe.report.measures import changed_documents, efficiency
-from bbpe.report.serve import _MOST_BYTES, _Handler
+from bbpe.report.serve import _MOST_BYTES, Playground, _Handler
 from bbpe.report.token_checks import _long
 from bbpe.report.unusual import _merges, unusual
 from bbpe.spec.models import WordLevelModel
@@ -189,3 +189,22 @@ def test_requests_say_how_long_they_are(length: str, status: int) -> None:
     handler.do_POST()
     assert [code for code, _ in answers] == [status]
     assert read == ([int(length)] if status in (200, 400) else [])
+
+
+def test_a_tokenizer_of_the_playground_is_loaded_when_it_is_named_and_once() -> None:
+    loaded: list[str] = []
+    with Playground({name: lambda name=name: loaded.append(name) or TOK for name in "ab"}, ["b"], 0) as server:
+        assert loaded == []
+        for _ in range(2):
+            assert server.tokenizer("a") is TOK
+        assert server.tokens({"text": "in", "names": ["a"], "special": False})[0]["name"] == "a"
+        assert loaded == ["a"]
+        page = server.page("n")
+        assert [part[:1] for part in page.split('value="')[1:]] == ["a", "b"]
+        assert page.count(" checked>") == page.count('value="b" checked>') == 1
+        assert server.url == f"http://127.0.0.1:{server.server_port}/"
+        assert server.hosts == {f"{host}:{server.server_port}" for host in ("127.0.0.1", "localhost")}
+        for names in ("a", [], ["a", 5], ["a"] * 6):
+            with pytest.raises(ValueError, match="expected 1 to 5 names"):
+                server.tokens({"text": "in", "names": names})
+        assert len(server.tokens({"text": "in", "names": ["a", "b", "a", "b", "a"]})) == 2
