@@ -231,6 +231,7 @@ def test_a_playground_is_opened(call: Call, monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_no_tokenizer_is_no_playground(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(serve, "_published", list)
+    monkeypatch.setattr(Playground, "serve_forever", lambda self: pytest.fail("there is nothing to serve"))
     status, _, err = call("serve --port 0")
     assert (status, err.splitlines()[0]) == (2, "bbpe: error: there is no tokenizer; expected -t, or a published one "
                                                 "on this machine (`bbpe fetch NAME`)")  # fmt: skip
