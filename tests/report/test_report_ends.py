@@ -16,6 +16,8 @@ import bbpe
 from bbpe.report import reach, view
 from bbpe.report.measures import changed_documents, efficiency
 from bbpe.report.serve import _MOST_BYTES, Playground, _Handler
+from bbpe.report.tables import Table, number, share
+from bbpe.report.terminal import wrapped
 from bbpe.report.token_checks import _long
 from bbpe.report.unusual import _merges, unusual
 from bbpe.spec.models import WordLevelModel
@@ -208,3 +210,44 @@ def test_a_tokenizer_of_the_playground_is_loaded_when_it_is_named_and_once() -> 
             with pytest.raises(ValueError, match="expected 1 to 5 names"):
                 server.tokens({"text": "in", "names": names})
         assert len(server.tokens({"text": "in", "names": ["a", "b", "a", "b", "a"]})) == 2
+
+
+# -- tables and lines ----------------------------------------------------------------------------------
+
+
+def test_a_table_of_two_names_fits_its_columns() -> None:
+    """Names are as long as the widest figure leaves room for, at least 6 columns."""
+    table = Table(("tokenizer", "corpus", "tokens"), (("n" * 50, "c" * 50, "12,345"), ("a", "b", "7")), 2)
+    widths = {most: [len(line) for line in table.text(most).splitlines()] for most in (None, 90, 50, 30, 20, 5)}
+    assert widths == {
+        None: [40 + 2 + 40 + 2 + 6] * 3, 90: [90] * 3, 50: [50] * 3, 30: [30] * 3, 20: [20 + 2] * 3, 5: [22] * 3,
+    }  # fmt: skip
+    assert table.text().splitlines()[2] == f"{'a':<40}  {'b':<40}  {'7':>6}"
+    assert Table(("a", "b"), (), 1).text() == "a  b"
+
+
+def test_cells_of_names_are_at_the_left() -> None:
+    left = ' style="text-align: left; white-space: normal"'
+    html = Table(("name", "of", "tokens"), (("a", "b", "7"), ("", "c", "8")), 2).html()
+    assert f'<tr><th scope="col"{left}>name</th><th scope="col"{left}>of</th><th scope="col">tokens</th></tr>' in html
+    assert f'<tr><th scope="row"{left}>a</th><td{left}>b</td><td>7</td></tr>' in html
+    assert f"<tr><td{left}></td><td{left}>c</td><td>8</td></tr>" in html
+    assert 'aria-label="table of name, of"' in html
+    shown = [number(1234), number(1234.5), number(0.12345, 2), number(0.5, digits=1), number(None), share(0.125)]
+    assert shown == ["1,234", "1,234.500", "0.12", "0.5", "-", "12.5%"]
+
+
+def test_lines_are_broken_at_blanks() -> None:
+    assert list(wrapped("see my dogs and eyes", 11)) == ["see my dogs", "and eyes"]
+    assert list(wrapped("see my dogs and eyes", 10)) == ["see my", "dogs and", "eyes"]
+    assert list(wrapped("  see my dogs", 9, 4)) == ["  see my", "    dogs"]
+    assert list(wrapped("", 9, 4)) == [""]
+    assert list(wrapped("a " + "b" * 9, 9, 4)) == ["a", "b" * 9]
+
+
+def test_whole_texts_come_first_among_examples() -> None:
+    """Of tokens that no text gives, parts of characters say least."""
+    vocab = {bytes([byte]): byte for byte in range(256)} | {b"\xff\xfe": 256, b"qq": 257, b"zz": 258}
+    tok = bbpe.Tokenizer.from_ranks(vocab, pattern=r"q|z|[\s\S]")
+    found = bbpe.lint(tok)["unreachable"]
+    assert ([each.token for each in found.examples], found.count) == ([b"qq", b"zz", b"\xff\xfe"], 3)

@@ -243,3 +243,28 @@ def test_the_faults_of_shards_are_said_in_full(corpus: Path, tmp_path: Path, tok
     assert bbpe.verify_shards(plan, other, sample=0) == [wrong]
     part.record_path(plan, 0).unlink()
     assert bbpe.verify_shards(plan, sample=0) == [f"{stem}: the part is missing"]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_progress_is_of_the_input_done_or_not(threads: int, tmp_path: Path, tok: bbpe.Tokenizer) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"text": "low"}\n' * 60)
+    size = path.stat().st_size
+    for name, first in (("out", None), ("other", 1)):
+        if first is not None:
+            bbpe.shard_part(bbpe.plan_shards(path, tmp_path / name, tok, part_size=300), first)
+        seen: list[Any] = []
+        bbpe.shard(path, tmp_path / name, tok, part_size=300, threads=threads, progress=seen.append)
+        assert (seen[-1].phase, seen[-1].done, seen[-1].total, seen[-1].unit) == ("shard", size, size, "bytes")
+        done = [each.done for each in seen]
+        assert done == sorted(done)
+        assert len(set(done)) > 2
+
+
+def test_a_folder_that_is_none_is_named(corpus: Path, tmp_path: Path, tok: bbpe.Tokenizer) -> None:
+    for wrong in (5, b"out", None):
+        for call in (bbpe.shard, bbpe.plan_shards):
+            with pytest.raises(TypeError, match=f"^folder must be a str or a path, not {type(wrong).__name__}$"):
+                call(corpus, wrong, tok)  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match=f"^folder must be a str or a path, not {type(wrong).__name__}$"):
+            bbpe.plan_count(corpus, wrong, pattern="gpt2")  # type: ignore[arg-type]
