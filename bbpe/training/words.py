@@ -177,7 +177,7 @@ def _coded(plan: WordPlan, words: Mapping[str, int]) -> tuple[_Coded, list[str]]
     kept = _alphabet(words, plan.max_alphabet, plan.word_start)
     if kept is not None:
         stays = np.isin(chars, np.array([ord(char) for char in kept], np.uint32))
-        ends = np.cumsum(stays)[ends - 1]
+        ends = np.cumsum(stays, dtype=np.int64)[ends - 1]
         chars = chars[stays]
     keys, goes_on = chars * 2, plan.model == "wordpiece"
     marks = np.full(len(keys), goes_on, np.bool_)
