@@ -6,11 +6,14 @@ import re
 from collections import Counter
 from typing import Any
 
+import numpy as np
 import pytest
 
 import bbpe
+from bbpe.corpus.rowfiles import Rows
 from bbpe.progress import Progress
-from bbpe.training import words
+from bbpe.training import words as of_words
+from bbpe.training.unigram_em import learn
 
 TEXT = "low low low lower lower newest newest widest, see my eyes first; see my dogs"
 CHARS = bbpe.BPE(alphabet="chars", end_of_word="</w>")
@@ -68,12 +71,12 @@ def test_words_of_a_regex(lowercase: bool) -> None:
             for match in re.findall(pattern, text):
                 # a part is counted by the regex, then changed, then split by the regex again
                 wanted.update(re.findall(pattern, match.lower() if lowercase else match))
-        assert isinstance(plan, words.WordPlan)
-        assert words.words_of(plan, counts) == wanted
+        assert isinstance(plan, of_words.WordPlan)
+        assert of_words.words_of(plan, counts) == wanted
 
 
 def test_progress_of_words_is_of_all_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(words, "_VISITS", 1)
+    monkeypatch.setattr(of_words, "_VISITS", 1)
     seen: list[Progress] = []
     counting = bbpe.Counting(progress=seen.append)
     tok = bbpe.train_from_iterator([TEXT], 40, model=CHARS, counting=counting)
@@ -85,3 +88,15 @@ def test_progress_of_words_is_of_all_tokens(monkeypatch: pytest.MonkeyPatch) -> 
     assert done == sorted(done)
     begun = len(tok) - len(tok.merges)
     assert begun <= done[0] <= done[-1] == merged[-1].total == len(tok) == 40
+
+
+def test_tokens_of_equal_scores_are_in_the_order_of_their_characters() -> None:
+    """Whatever sorts them, on whatever machine: files of equal texts are equal."""
+    characters = [chr(0x4E00 + 7 * number) for number in range(200)]
+    data = [char.encode() for char in reversed(characters)]
+    ends = np.cumsum([0, *map(len, data)], dtype=np.int64)
+    often = {token: 1 + number % 3 for number, token in enumerate(data)}
+    words = Rows(np.frombuffer(b"".join(data), np.uint8), ends, np.array(list(often.values()), np.uint64))
+    found = learn(words, len(data), coverage=1.0, threads=2)
+    assert len(set(found.scores)) == 3
+    assert found.tokens == sorted(data, key=lambda token: (-often[token], token))
