@@ -19,7 +19,7 @@ from bbpe.report.serve import _MOST_BYTES, Playground, _Handler
 from bbpe.report.tables import Table, number, share
 from bbpe.report.terminal import wrapped
 from bbpe.report.token_checks import _long
-from bbpe.report.unusual import _merges, unusual
+from bbpe.report.unusual import _merges, _pattern, unusual
 from bbpe.spec.models import WordLevelModel
 from bbpe.spec.rules import Metaspace
 from bbpe.spec.spec import TokenizerSpec
@@ -251,3 +251,16 @@ def test_whole_texts_come_first_among_examples() -> None:
     tok = bbpe.Tokenizer.from_ranks(vocab, pattern=r"q|z|[\s\S]")
     found = bbpe.lint(tok)["unreachable"]
     assert ([each.token for each in found.examples], found.count) == ([b"qq", b"zz", b"\xff\xfe"], 3)
+
+
+@pytest.mark.parametrize(("example", "end"), [(None, "its"), ("a1", "its, such as for 'a1'")])
+def test_a_pattern_that_is_nearly_another_has_an_example(
+    example: str | None, end: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    near = SimpleNamespace(name="gpt2", differs=("digits", "blanks"), example=example)
+    monkeypatch.setattr("bbpe.report.unusual.nearest", lambda pattern: near)
+    (line,) = _pattern(TOK.spec)
+    assert line.startswith("the pattern is nearly gpt2 (digits")
+    assert line.endswith(f"blanks), so ids may differ from {end}")
+    near.differs = ()
+    assert [*_pattern(TOK.spec)] == []
