@@ -264,3 +264,41 @@ def test_a_pattern_that_is_nearly_another_has_an_example(
     assert line.endswith(f"blanks), so ids may differ from {end}")
     near.differs = ()
     assert [*_pattern(TOK.spec)] == []
+
+
+def test_a_comparison_in_words_and_as_data() -> None:
+    """What there is nothing of is not said: no first difference of equal ones, no tokens without a corpus."""
+    other = bbpe.Tokenizer(small_spec(()))
+    equal = bbpe.compare(TOK, TOK)
+    assert list(equal.lines()) == [
+        "left and right share 268 tokens, 268 of them with the same id; 0 are only in left, 0 only in right",
+        "their definitions differ in: nothing",
+        f"both cut {equal.texts:,} of {equal.texts:,} hard texts at the same places",
+        f"both give {equal.texts:,} of {equal.texts:,} hard texts the same ids",
+    ]
+    assert equal.as_dict() == {
+        "names": ("left", "right"), "shared": 268, "same_ids": 268, "only": (0, 0), "differences": (),
+        "texts": equal.texts, "equal": equal.texts, "equal_ids": equal.texts, "tokens": None, "first": None,
+        "pairs": [],
+    }  # fmt: skip
+    assert equal.texts > 1000
+    assert list(bbpe.compare(TOK, TOK, texts=["the"]).lines())[2:] == [
+        "both cut 1 of 1 different pretoken of the corpus at the same places",
+        "both give 1 of 1 different pretoken of the corpus the same ids", "both need 1 token",
+    ]  # fmt: skip
+    found = bbpe.compare(TOK, other, texts=["the aaaa the", "xx"], names=("a", "b"), most=2)
+    assert list(found.lines()) == [
+        "a and b share 257 tokens, 256 of them with the same id; 11 are only in a, 0 only in b",
+        "their definitions differ in: tokens or their ids, merges, special tokens",
+        "both cut 1 of 4 different pretokens of the corpus at the same places",
+        "b needs 133 % more tokens than a: 14, not 6",
+        "first difference: 'the' at byte 0: 257 'the' | 83 't' 71 'h' 68 'e'",
+    ]
+    data = found.as_dict()
+    assert data["first"] == {
+        "text": "the", "byte": 0, "left": [[257, "the"]], "right": [[83, "t"], [71, "h"], [68, "e"]],
+    }  # fmt: skip
+    assert data["pairs"] == [
+        {"pretoken": " aaaa", "count": 1, "more": 3, "left": [" ", "aaaa"], "right": [" ", "a", "a", "a", "a"]},
+        {"pretoken": " the", "count": 1, "more": 3, "left": [" the"], "right": [" ", "t", "h", "e"]},
+    ]
