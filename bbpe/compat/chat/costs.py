@@ -263,7 +263,7 @@ def _split(own: Any, sep: Any = None, maxsplit: Any = -1) -> int:
 
 def _expanded(own: Any, tabsize: Any = 8) -> int:
     tabs = own.count("\t" if isinstance(own, str) else b"\t")
-    return int(len(own) + tabs * (tabsize if isinstance(tabsize, int) else 0))
+    return int(len(own) + tabs * (max(tabsize, 0) if isinstance(tabsize, int) else 0))
 
 
 def _translated(own: Any, table: Any = None, *deleted: Any) -> int:

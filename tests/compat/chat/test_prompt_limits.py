@@ -166,6 +166,23 @@ def test_a_template_ends_before_it_passes_a_limit(
     assert peak < 4 << 20
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        "'\\t'.expandtabs(-90000)", "lipsum(-90000)", "lipsum(1, true, 20, -90000)", "lipsum(0, max='nan' | float)",
+        "'a'.center(-90000)", "'a' | center(-90000)", "'a\nb' | indent(-90000)", "'a' * -90000", "[1] * -90000",
+        "[1] | batch(-90000, 1) | list", "[1] | slice(-90000) | list", "(5).to_bytes(-90000)", "'%*d' % (-3000, 1)",
+        "'a'.split('a', -90000)", "'a' | replace('a', 'b', -90000)", "[[1]] | tojson(indent=-90000)",
+        "'a' | wordwrap(-90000)", "range(-90000)", "1 ** -90000", "1.5 | round(-60)",
+    ],
+)  # fmt: skip
+def test_no_argument_pays_back(tok: bbpe.Tokenizer, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
+    """After a call with a negative number, or with no number, a template still has no more than before."""
+    monkeypatch.setattr(budget, "LIMITS", FEW_CHARACTERS)
+    with pytest.raises(bbpe.VocabularyError):
+        tok.apply_chat_template(CHAT, chat_template=f"{{% set made = {call} %}}{{{{ 'x' * 9000 }}}}")
+
+
 @pytest.mark.parametrize("name", ["tojson", "text"])
 def test_what_is_given_may_be_large(tok: bbpe.Tokenizer, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """The limits grow with the messages."""
