@@ -133,3 +133,114 @@ def test_limits_grow_with_what_is_given() -> None:
     less, more = (budget.RenderBudget({"a": "x" * length}, limits) for length in (1000, 2000))
     assert more.characters - less.characters == 3000
     assert more.steps - less.steps == 2000
+
+
+#: Filters (`|join`) and methods (`join`), their arguments, and the characters and steps of each, no more and no less.
+#: To measure a text costs 26 more than its length; a list 24, and 2 for each item; a number 32; each part a step.
+COSTS: list[tuple[str, tuple[Any, ...], dict[str, Any], int, int]] = [
+    ("|upper", ("abc", "d"), {"a": "e"}, 3 * 5, 0), ("|first", (["a"],), {}, 0, 0), ("|list", (["a", "b"],), {}, 32, 2),
+    ("|map", (["a", "b"],), {}, 0, 2), ("|sort", (["ab", "c"],), {}, 32 + 10 * (24 + 4 + 28 + 27), 54),
+    ("|sum", ([1, 2],), {}, 32, 0), ("|sum", ([[]], None, []), {}, 2 * (16 + 10 * 50), 33),
+    ("|join", ("ab", "xyz"), {}, 2 + 2 * 3, 0), ("|replace", ("banana", "a", "xy"), {}, 6 + 3 * 2, 1),
+    ("|replace", ("banana", "a", "xy", 2), {}, 6 + 2 * 2, 1), ("|replace", ("banana", "a", "xy", 0), {}, 6, 1),
+    ("|replace", ("banana", "a", "xy", -1), {}, 6 + 3 * 2, 1), ("|replace", (12, "1", "x"), {}, 10 * 33 + 3, 2),
+    ("|center", ("ab", 9), {}, 11, 0), ("|center", ("ab",), {}, 82, 0), ("|center", ("ab", "9"), {}, 2, 0),
+    ("|indent", ("a\nb", 5), {}, 3 + 4 * 5, 0), ("|indent", ("a\nb", "xyz"), {}, 3 + 4 * 3, 0),
+    ("|indent", ("a",), {}, 1 + 3 * 4, 0), ("|indent", ("a", None), {}, 1, 0), ("|wordwrap", ("a" * 32, 2), {}, 64, 2),
+    ("|wordwrap", ("abcd", 2, True, "xyz"), {}, 4 * 4, 0), ("|truncate", ("abcd", 2), {}, 7, 0),
+    ("|truncate", ("abcd", 2, False, "."), {}, 5, 0), ("|format", ("%5s|%.3s", "a"), {}, 8 + 8 + 2, 0),
+    ("|format", ("%(k)s",), {"k": "abc"}, 5 + 3, 0), ("|format", ("%*.*s|%s", -7, 2), {}, 8 + 2 * 9 + 2 * 10 * 65, 2),
+    ("|urlize", ("abcd",), {}, 4 * 8, 4), ("|urlize", ("abcd", "ef"), {"target": "g"}, 4 * (8 + 3), 4),
+    ("|round", (1.5, 3), {}, 0, 0), ("|int", ("12",), {}, 0, 0), ("|batch", (["a"], 5, "x"), {}, 96, 0),
+    ("|batch", (["a"], 5), {}, 16, 0), ("|slice", (["a"], 5), {}, 96, 0), ("|striptags", ("<a>b<",), {}, 5 * 3, 0),
+    ("|pprint", ("abc",), {}, 2 * 10 * 29, 291), ("|tojson", ([1],), {}, 6 * 58 + 14 * 4, 2),
+    ("|tojson", ([1], True), {}, 12 * 58 + 14 * 4, 2), ("|tojson", ([[1]], False, 5), {}, 6 * 84 + 21 * (4 + 2 * 5), 6),
+    ("|tojson", ([1], False, "xy"), {}, 6 * 58 + 14 * (4 + 2), 4), ("|tojson", ([1], False, -9), {}, 6 * 58 + 56, 2),
+    ("|tojson", ([1], False, None, "abc"), {}, 6 * 58 + 14 * 3, 2), ("|e", ("ab",), {}, 12, 0),
+    ("|urlencode", ("ab",), {}, 24, 0), ("|pprint", (b"abc",), {}, 2 * 10 * 29, 291),
+    ("ljust", ("ab", 9), {}, 11, 0), ("center", ("ab",), {}, 2, 0), ("zfill", ("ab", -9), {}, 2, 0),
+    ("split", ("a b c",), {}, 5 + 16 * 3, 1), ("split", ("a,b,", ","), {}, 4 + 16 * 3, 1),
+    ("split", ("a,b,", ",", 1), {}, 4 + 16 * 2, 1), ("split", ("a,b,", ",", 0), {}, 4 + 16, 1),
+    ("split", ("a,b,", ",", -1), {}, 4 + 16 * 3, 1), ("split", ("x" * 1024, ","), {}, 1024 + 16, 2),
+    ("expandtabs", ("a\tb",), {}, 3 + 8, 0), ("expandtabs", (b"a\tb", 3), {}, 3 + 3, 0),
+    ("translate", ("ab", {97: "xyz", 98: 1}), {}, 6, 0), ("translate", ("ab",), {}, 2, 0),
+    ("fromkeys", ({}, [1, 2, 3]), {}, 3 * 32, 0), ("to_bytes", (5, 9), {}, 9, 0), ("to_bytes", (5,), {}, 1, 0),
+    ("find", ("x" * 2048, "y"), {}, 0, 3 + 2), ("isalpha", ("x" * 640,), {}, 0, 10 + 1), ("get", ({}, "a"), {}, 0, 0),
+    ("upper", ("abc",), {}, 3 * 3, 0), ("copy", ([1, 2],), {}, 32 + 24 + 24, 2), ("escape", (str, "ab"), {}, 12, 0),
+    ("join", ("xyz", "ab"), {}, 2 + 2 * 3, 0), ("format", ("ab{}", "x"), {}, 4, 0),
+    ("format_map", ("ab", {}), {}, 2, 0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "given", "named", "characters", "steps"), COSTS, ids=lambda value: f"{value!s:.20}")
+def test_a_cost_is_no_higher_than_it_says(
+    name: str, given: tuple[Any, ...], named: dict[str, Any], characters: int, steps: int
+) -> None:
+    is_filter, name = name.startswith("|"), name.removeprefix("|")
+    cost = costs.FILTERS.get(name, costs.plain) if is_filter else costs.METHODS.get(name, costs._same)
+    made = budget.RenderBudget()
+    before = made.characters, made.steps
+    token = budget.spending(made)
+    try:
+        size = cost(*given, **named)
+    finally:
+        budget.release(token)
+    assert (size + before[0] - made.characters, before[1] - made.steps) == (characters, steps)
+
+
+@pytest.mark.parametrize(
+    ("value", "size", "steps"),
+    [
+        ("abc", 3 + 26, 1), (b"abc", 3 + 26, 1), (None, 24, 1), (1.5, 24, 1), (0, 8 + 24, 1), (64, 7 // 3 + 32, 1),
+        ([], 24, 1), (["a", "b"], 24 + 2 * 2 + 2 * 27, 3), ({"a": "b"}, 24 + 4 + 2 * 27, 3), (range(3), 4 * 24, 1),
+        ({"a": "b"}.items(), 24 + 2 + 24 + 2 * 2 + 2 * 27, 4),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_measure_is_no_higher_than_it_says(value: Any, size: int, steps: int) -> None:
+    made = budget.RenderBudget()
+    before = made.steps
+    assert (made.measure(value), before - made.steps) == (size, steps)
+
+
+@pytest.mark.parametrize(
+    ("call", "most"),
+    [
+        (lambda number: costs.FILTERS["round"](1.5, number), 25),
+        (lambda number: costs.FILTERS["round"](1, -number), 25),
+        (lambda number: costs.METHODS["from_bytes"](int, b"a" * number), 12),
+        (lambda number: costs.FILTERS["int"]("f" * number, 0, 16), 20),
+        (lambda number: costs.FILTERS["int"]("9" * number), None),
+        (lambda number: costs.pay_operator("**", 8, number), 25),
+        (lambda number: costs.pay_operator("**", 1, number), None),
+        (lambda number: costs.pay_operator("*", 2**60, 1 << (number - 1)), 39),
+    ],
+)  # fmt: skip
+def test_the_most_bits(call: Any, most: int | None) -> None:
+    token = budget.spending(budget.RenderBudget(None, budget.Limits(bits=100)))
+    try:
+        call(most or 1000)
+        if most is not None:
+            with pytest.raises(budget.LimitReached, match="more than 100 bits"):
+                call(most + 1)
+    finally:
+        budget.release(token)
+
+
+@pytest.mark.parametrize(
+    ("operator", "left", "right", "characters"),
+    [
+        ("+", "ab", "c", 3), ("+", ["a"], [1, 2], 48), ("*", "ab", 5, 10), ("*", 5, [1, 2], 160), ("*", "ab", -5, 0),
+        ("%", "%9s", "a", 3 + 9 + 1), ("-", 1.5, 2, 0), ("/", "a", "b", 0), ("*", (1,), True, 16), ("*", b"ab", 3, 6),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_an_operator_pays_for_its_result(operator: str, left: Any, right: Any, characters: int) -> None:
+    made = budget.RenderBudget()
+    before = made.characters, made.steps
+    token = budget.spending(made)
+    try:
+        costs.pay_operator(operator, left, right)
+    finally:
+        budget.release(token)
+    assert (before[0] - made.characters, before[1] - made.steps) == (characters, 1)
