@@ -25,7 +25,7 @@ from .character_sets import (
 )
 from .pattern_limits import check_size
 from .patterns import Pattern, recognise
-from .regex_syntax import UnsupportedRegexError, _RegexParser
+from .regex_syntax import COMMENT, UnsupportedRegexError, _RegexParser
 
 #: Names of properties that mean something else in the two.
 _OTHER_NAMES = r"(?i:idc|graph|print)"
@@ -124,8 +124,7 @@ class _FancyReader(_RegexParser):
 
     def opened(self) -> str:
         """Read the rest of the beginning of a group."""
-        if self.match(r"\?#[^)]*"):
-            self.next()
+        if self.match(COMMENT):
             return ""
         if self.match(r"\?([imsxuUR]*)(?:-([imsxuUR]+))?([:)])"):
             on, off = self.found[1], self.found[2] or ""
@@ -140,7 +139,8 @@ class _FancyReader(_RegexParser):
     def repeat(self, char: str) -> str:
         """Read the rest of a quantifier; the result is empty at a brace that is none."""
         if char == "{":
-            if not self.match(r"(\d*)(?:(,)(\d*))?\}") or not (self.found[1] or self.found[3]):
+            gap = r"\s*" if _SPACED in self.on else ""
+            if not self.match(rf"{gap}(\d*){gap}(?:(,){gap}(\d*){gap})?\}}") or not (self.found[1] or self.found[3]):
                 return ""
             char = f"{{{self.found[1] or 0}{self.found[2] or ''}{self.found[3] or ''}}}"
         kind = self.found[0] if self.match("[?+]") else ""
@@ -254,8 +254,6 @@ class _FancyReader(_RegexParser):
         if first and not sets and self.take("]"):
             sets.append(self.literal("]"))
         while not self.source.startswith("]", self.at) and self.source[self.at : self.at + 2] not in _OPERATORS:
-            if _SPACED in self.on and self.match(r"\s+|#[^\n]*"):
-                continue
             sets.append(self.members())
         return union(sets) if sets else NOTHING
 

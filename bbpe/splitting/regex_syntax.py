@@ -100,6 +100,8 @@ _OPERATORS: tuple[tuple[str, Callable[[int], bool]], ...] = (
     ("~~", lambda inside: inside in (1, 2)),
     ("&&", lambda inside: inside == 3),
     ("--", lambda inside: inside == 1),
+#: A comment after its parenthesis.
+COMMENT = r"\?#(?:\\[\s\S]|[^)\\])*\)"
 )
 
 
@@ -169,7 +171,7 @@ class _RegexParser:
     def sequence(self) -> Node:
         items: list[Node] = []
         while self.at < len(self.source) and self.source[self.at] not in "|)":
-            if self.match(r"\(\?#(?:\\.|[^)\\])*\)"):
+            if self.match(r"\(" + COMMENT):
                 continue
             items.append(self.quantified(self.atom()))
         return items[0] if len(items) == 1 else Sequence(tuple(items))
@@ -374,9 +376,7 @@ class _PropertyReader(_RegexParser):
                 chosen = self.member_escape()
             elif char == "\\":
                 self.next()
-            elif char == "(" and self.source.startswith("?#", self.at):
-                self.at = self.source.find(")", self.at)
-            elif char == "(":
+            elif char == "(" and not self.match(COMMENT):
                 outside.append(self.flags)
                 if self.match(r"\?([imsuaxw]*)(?:-([imsxw]+))?([:)])"):
                     self.set_flags(self.found[1], self.found[2] or "")

@@ -183,6 +183,9 @@ def test_what_unicode_16_does_not_have_is_refused() -> None:
         (r"(?x) (?=aa) . [\p{Ll} b]+ # [ the end", "aa\u0295 aA", ["aa\u0295 a", "A"]),
         (r"(?#[)(?<=xx)(?i:\p{Lt}+)\P{Lo}", "xx\u0295\u0295 ", ["xx", "\u0295\u0295 "]),
         (r"(?<=ab)[\p{L}&&[^\p{Lo}]]+", "ab\u0295\u0295A", ["ab", "\u0295\u0295A"]),
+        (r"(?<=xx)(?:(?i)(?#()\p{Lt}+)\P{Lo}", "xx\u0295\u0295 aA", ["xx", "\u0295\u0295 ", "aA"]),
+        (r"(?<=xx)(?:(?#\)[)\p{Ll}+)", "xx\u0295\u0295A", ["xx", "\u0295\u0295", "A"]),
+        (r"(?i)(?<=xx)(?-i:\p{Lt}A)|!", "xxxA!xx\u01c5A", ["xxxA", "!", "xx", "\u01c5A"]),
     ],
 )
 def test_regexes_without_an_automaton(source: str, text: str, expected: list[str]) -> None:

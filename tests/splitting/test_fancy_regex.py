@@ -45,6 +45,13 @@ KNOWN: list[tuple[str, str, list[str]]] = [
     (r"[a-z&&[^b]--c]+", "abcd", ["a", "d"]),
     (r"[\p{L}~~a]+", "ab", ["b"]),
     (r"[]a]+|[^]a]", "a]b", ["a]", "b"]),
+    (r"(?:(?i)a(?-i)b)c", "Abc AbC", ["Abc"]),
+    (r"(?i)(?:a(?#(i\)b)B)c|.", "aBCx", ["aBC", "x"]),
+    (r"(?:a(?#c)b)c\h{|\h", "abcf{g", ["abcf{"]),
+    (r"(?U)a??b+?|c+", "abbcc", ["abb", "c", "c"]),
+    ("(?x)[a #\n[b ]]+ \\! #c", "a# \nb !", ["a# \nb !"]),
+    (r"(?x)a{ 2 }b|c{1 , 2 }|d { ,1 } !", "aab ccc d!!", ["aab", "cc", "c", "d!", "!"]),
+    (r"[-a]+|[^-b]|[c-]", "-ab-c", ["-a", "-", "c"]),
     (r"(?(1)a|b)", "", []),
     (r"(a)?(?(1)b|c)", "ab c", ["ab", "c"]),
     (r"\p{L}{2}", "abc d", ["ab"]),
@@ -59,6 +66,14 @@ REFUSED = [
     (r"(?i)(a)\1", "a back reference that ignores case"),
     (r"\g<1>", r"the escape \g"),
     (r"\p{gc!=Lu}", "no property"),
+    ("a**", "a quantifier after a quantifier, before character 3"),
+    ("a+?{2}", "a quantifier after a quantifier, before character 5"),
+    ("[a", "an end within a construct, before character 2"),
+    ("[a&&b", "an end within a construct"),
+    (r"[[z-a]]", "a range without a valid end, before character 5"),
+    (r"[[a-\d]]", "a range without a valid end, before character 6"),
+    (r"(?-u)a", "the options 'u'"),
+    (r"\y", r"the escape \y"),
 ]
 
 
