@@ -244,8 +244,7 @@ class _FancyReader(_RegexParser):
         while (keep := _OPERATORS.get(self.source[self.at : self.at + 2])) is not None:
             self.at += 2
             chosen = combined((chosen, self.operand()), keep)
-        if not self.take("]"):
-            raise UnsupportedRegexError("a class that is not closed")
+        self.next()
         return complement(chosen) if negated else chosen
 
     def operand(self, *, first: bool = False) -> CharacterSet:

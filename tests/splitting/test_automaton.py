@@ -154,6 +154,17 @@ def test_many_regexes(seed: int) -> None:
         (r"[\udc81]", "a set with some of the surrogates that stand for bytes which are not UTF-8"),
         (r"\N{DIGIT ONE}", r"the escape \N"),
         ("(?:" * 5000 + "a" + ")" * 5000, "deep nesting"),
+        ("a)", "a parenthesis that closes no group"),
+        ("(a", "a group that is not closed"),
+        ("a\\", "the escape \\"),
+        ("[a", "an end within a construct"),
+        ("[a&&b", "an end within a construct"),
+        ("[b-a]", "a range whose end is below its beginning"),
+        ("a{2,1}", "a quantifier with a maximum below its minimum"),
+        ("a{2}{3}", "a quantifier after a quantifier"),
+        ("a{x}", "a brace that is no quantifier"),
+        ("+a", "a '+' that repeats nothing"),
+        (r"(?i)[\U00040000\U00050000-\U00050002]", "ignored case for characters of the planes 4 to 16"),
     ],
 )
 def test_reasons(source: str, reason: str) -> None:
