@@ -51,15 +51,6 @@ def text_of_file(data: bytes, path: str | os.PathLike[str]) -> str:
 
 
 @cache
-def _bytes_by_points() -> npt.NDArray[np.uint16]:
-    """Return bytes by the code points of their characters; 256 for other code points, also for one after the last."""
-    found = np.full(max(_TO_BYTE) + 2, 256, dtype=np.uint16)
-    found[[ord(char) for char in _CHARS]] = np.frombuffer(BYTE_ORDER, dtype=np.uint8)
-    found.flags.writeable = False
-    return found
-
-
-@cache
 def _points_by_bytes() -> npt.NDArray[np.uint16]:
     """Return the code points of the characters of the 256 bytes, in little-endian order."""
     found = np.zeros(256, dtype="<u2")
@@ -98,20 +89,6 @@ def alphabet_to_bytes(text: str) -> bytes:
         stray = next(char for char in text if char not in _ALPHABET)
         raise ValueError(f"{stray!r} (U+{ord(stray):04X}) is not in the byte alphabet")
     return text.translate(_TO_BYTE).encode("latin-1")
-
-
-def alphabet_to_tokens(texts: Sequence[str]) -> list[bytes]:
-    r"""Return the bytes of many texts in the byte alphabet; `ValueError` on a character outside the alphabet.
-
-    >>> alphabet_to_tokens(["Ġa", "Ċ"])
-    [b' a', b'\n']
-    """
-    points = np.frombuffer("".join(texts).encode("utf-16-le"), dtype="<u2")
-    numbers = _bytes_by_points().take(points, mode="clip")
-    if (numbers > 0xFF).any():
-        raise ValueError("a character is not in the byte alphabet")
-    data = numbers.astype(np.uint8).tobytes()
-    return [data[end - len(text) : end] for text, end in zip(texts, accumulate(map(len, texts)), strict=True)]
 
 
 def well_formed(text: str) -> str:

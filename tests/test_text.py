@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from bbpe.text import alphabet_to_bytes, bytes_to_alphabet
+from bbpe.errors import VocabularyError
+from bbpe.text import (
+    alphabet_to_bytes,
+    bytes_to_alphabet,
+    columns_of,
+    counted,
+    readable,
+    shortened,
+    text_bytes,
+    text_of_file,
+    tokens_to_alphabet,
+    well_formed,
+)
 
 
 @pytest.mark.parametrize("char", [" ", "\n", "\x7f", "\xa0", "\xad", "\u0144", "世", "\ud800"])
@@ -17,3 +30,74 @@ def test_a_character_outside_the_byte_alphabet_is_named(char: str) -> None:
 def test_the_byte_alphabet_has_every_byte() -> None:
     data = bytes(range(256))
     assert alphabet_to_bytes(bytes_to_alphabet(data)) == data
+    assert bytes_to_alphabet(b"\x00 \x7f\xad~") == "\u0100\u0120\u0121\u0143~"
+
+
+def test_many_tokens_are_written_as_one_is() -> None:
+    for tokens in ([], [b""], [b"a", b"", b" \xff\n", bytes(range(256))]):
+        assert tokens_to_alphabet(tokens) == [bytes_to_alphabet(token) for token in tokens]
+
+
+def test_the_byte_of_a_file_that_is_no_text_is_named() -> None:
+    assert text_of_file("é漢".encode(), "x") == "é漢"
+    for data, found, place in (
+        (b"ab\xff", "found byte 0xFF", 2), (b"a\xe6\xb7", "the file ends within a character", 1),
+        (b"\xe6\xb7a", "found byte 0xE6", 0),
+    ):  # fmt: skip
+        with pytest.raises(VocabularyError, match=f"x: byte {place}: {found}; expected UTF-8 text"):
+            text_of_file(data, "x")
+
+
+def test_texts_as_bytes() -> None:
+    data = "é".encode()
+    for text in ("é", data, bytearray(data), memoryview(data), np.frombuffer(data, np.uint8)):
+        assert bytes(text_bytes(text)) == data
+    signed = memoryview(b"\xff").cast("b")
+    assert text_bytes(signed)[0] == 0xFF
+    assert text_bytes("a\ud800\ud83d\ude00") == "a\ufffd😀".encode() == well_formed("a\ud800\ud83d\ude00").encode()
+    with pytest.raises(TypeError, match="a text is str or bytes-like, not int"):
+        text_bytes(5)  # type: ignore[arg-type]
+    for wrong, found in (
+        (np.zeros((2, 2), np.uint8), "2 dimensions and format 'B'"),
+        (np.zeros(2, np.int32), "1 dimensions and format 'i'"), (np.zeros(4, np.uint8)[::2], "1 dimensions"),
+    ):  # fmt: skip
+        with pytest.raises(TypeError, match=f"must be a contiguous buffer of bytes, not one of {found}"):
+            text_bytes(wrong)
+
+
+@pytest.mark.parametrize(
+    ("token", "shown"),
+    [(b"", ""), (b"a\xc3\xa9", "aé"), (b"\xff", "<0xFF>"), (b"\xe6\xb7a\x80", "<0xE6><0xB7>a<0x80>")],
+)
+def test_bytes_of_no_whole_character_are_hex(token: bytes, shown: str) -> None:
+    assert readable(token) == shown
+
+
+@pytest.mark.parametrize(("text", "columns"), [("", 0), ("low", 3), ("世Ａ", 4), ("e\u0301", 1), ("éa", 2)])
+def test_columns(text: str, columns: int) -> None:
+    assert columns_of(text) == columns
+
+
+@pytest.mark.parametrize(
+    ("text", "most", "shown"),
+    [
+        ("abcdefgh", 8, "abcdefgh"), ("abcdefghi", 8, "abc...hi"), ("abcdefghi", 9, "abcdefghi"),
+        ("abcdefghij", 3, "a...j"),
+        ("世世世世", 8, "世世世世"), ("世世世世世", 8, "世...世"), ("世世世世世", 9, "世...世"), ("a\tb", 40, "a\\tb"),
+        ("a" * 128 + "b", 8, "aaa...ab"), ("a" * 129 + "b" * 99, 8, "aaa...bb"),
+        (b"\xff" * 4, 24, "<0xFF><0xFF><0xFF><0xFF>"), (b"a\xffb", 40, "a<0xFF>b"), ("\u200bx", 40, "\\u200bx"),
+    ],
+)  # fmt: skip
+def test_a_text_in_so_many_columns(text: str | bytes, most: int, shown: str) -> None:
+    assert shortened(text, most) == shown
+
+
+def test_a_quoted_text() -> None:
+    assert shortened("a'b", quoted=True) == '"a\'b"'
+    assert shortened("a" * 41) == "a" * 19 + "..." + "a" * 18
+    assert shortened("a" * 40) == "a" * 40
+
+
+def test_numbers_of_things() -> None:
+    assert [counted(number, "part") for number in (0, 1, 2, 1000)] == ["0 parts", "1 part", "2 parts", "1,000 parts"]
+    assert [counted(number, "id", "is", "are") for number in (0, 1)] == ["0 ids are", "1 id is"]
