@@ -394,8 +394,7 @@ def _lipsum(
     made: Callable[..., str], n: int = 5, html: bool = True,
     min: int = 20, max: int = 100,  # noqa: A002 - jinja2's names
 ) -> str:  # fmt: skip
-    # a negative number, or one that is none, would pay back what the template has used
-    current().take(len(range(n)) * len(range(max)) * _WORD)
+    current().take(len(range(n)) * len(range(max)) * _WORD)  # a negative number, or NaN, would pay back
     return made(n, html, min, max)
 
 
