@@ -32,8 +32,7 @@ def _one(source: str) -> Clause:
 
 def _words(source: str) -> frozenset[str]:
     (item,) = _one(source)
-    if not isinstance(item.what, Words):
-        raise TypeError(f"{source!r} is not a list of words")
+    assert isinstance(item.what, Words)
     return item.what.words
 
 

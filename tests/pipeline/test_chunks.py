@@ -61,6 +61,12 @@ def test_all_cuts_of_short_strings(pattern: str, tok_of: Callable[[str], bbpe.To
             assert list(tok.encode_iterable(chunks, allowed_special="all")) == expected, chunks
 
 
+def test_what_follows_may_join_three_pretokens() -> None:
+    tok = bbpe.train_from_iterator(["<|endoftext|>"], 300, pattern="clip")
+    assert tok.encode("<|endoftext|>") != tok.encode("<|endoftext|") + tok.encode(">")
+    assert list(tok.encode_iterable(["<|endoftext|", ">"])) == tok.encode("<|endoftext|>")
+
+
 def test_chunks_of_all_kinds(tok_of: Callable[[str], bbpe.Tokenizer]) -> None:
     tok = tok_of("gpt2")
     chunks = ["a\ud83d", b" b", "", b"", "\ud83d", "\ude00", bytearray(b"\xe4\xb8"), memoryview(b"\xad"), "\ude00"]

@@ -115,6 +115,11 @@ def test_chains() -> None:
     for steps in ((r"\p{N}{1,3}", four), (gpt2, r"\p{N}"), (r"\p{N}", r"\p{N}", gpt2), (r"\d", gpt2)):
         assert recognise_scheme(steps, False) is None
     assert recognise_scheme((r"\p{N}", gpt2), True) is None
+    repeated = gpt2.replace(r" ?\p{L}+", r" ?(?:\p{L}{1,3})+").replace(r"\s+(?!", r"(?:\s+)+(?!")
+    assert repeated != gpt2
+    assert recognise_scheme((repeated,), False) == PATTERNS["gpt2"].scheme
+    for wrong in (r"(?:\p{L}{2,3})+", r"(?:\p{L}{1,3}+)+", r"(?:\p{L}{1,3})"):
+        assert recognise_scheme((gpt2.replace(r"\p{L}+", wrong),), False) is None
     assert recognise_scheme(deepseek[2:], False) is None
 
 
