@@ -349,9 +349,6 @@ class ColumnSource(TextSource):
     def _text(self) -> str:
         return text_of(self._column, self._row)
 
-    def __reduce__(self) -> tuple[type[TextSource], tuple[Any, ...]]:
-        return TextSource, (self._hf_texts, self._text, self._matcher)
-
 
 class WordSource:
     """A text that is given as words: places are those in each word."""

@@ -318,6 +318,8 @@ def test_variables_of_the_template(tok: bbpe.Tokenizer) -> None:
 
 def test_a_misspelt_option_is_an_error(tok: bbpe.Tokenizer) -> None:
     for name, near in (("add_generation_promt", "add_generation_prompt"), ("enable_thinkng", "enable_thinking")):
+        with pytest.raises(bbpe.VocabularyError, match="chat template: line 1: the template is malformed"):
+            tok.apply_chat_template([of("user")], chat_template="{% if %}", **{name: 1})
         with pytest.raises(TypeError, match=rf"unexpected keyword argument '{name}'.* did you mean '{near}'\?"):
             tok.apply_chat_template([of("user")], chat_template="{{ enable_thinking }}", **{name: True})
     with pytest.raises(TypeError, match="unexpected keyword argument 'enable_thinking'"):

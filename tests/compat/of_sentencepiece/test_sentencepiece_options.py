@@ -120,6 +120,38 @@ def test_threads_of_a_call(unigram: Any, monkeypatch: pytest.MonkeyPatch) -> Non
     assert given == [None, None, 1, 1, 5]
 
 
+def test_every_way_to_a_model(unigram: Any, tmp_path: Path) -> None:
+    data, path = unigram.serialized_model_proto(), tmp_path / "m.model"
+    path.write_bytes(data)
+    empty = SentencePieceProcessor()
+    with pytest.raises(bbpe.VocabularyError, match=r"no model is loaded; call Load"):
+        empty.encode("see")
+    by_file, by_bytes = SentencePieceProcessor(), SentencePieceProcessor()
+    assert by_file.LoadFromFile(path)
+    assert by_bytes.LoadFromSerializedProto(data)
+    for model in (
+        by_file, by_bytes, SentencePieceProcessor.from_proto(data), SentencePieceProcessor.from_file(path),
+        SentencePieceProcessor(model_proto=bytearray(data)),
+    ):  # fmt: skip
+        assert model.encode("see my eyes") == unigram.encode("see my eyes")
+    assert SentencePieceProcessor.from_proto(data, add_bos=True)._options["add_bos"]
+    for wrong in ({}, {"model_file": path, "model_proto": data}):
+        with pytest.raises(ValueError, match="found both or neither of model_file and model_proto"):
+            by_file.Load(**wrong)
+
+
+def test_each_name_of_decoding(unigram: Any) -> None:
+    ids, pieces = unigram.encode("see my"), unigram.encode("see my", out_type=str)
+    for call, row in ((unigram.DecodeIds, ids), (unigram.DecodePieces, pieces), (unigram.Detokenize, ids)):
+        assert call(row) == call(row, out_type=str) == "see my"
+        assert call(row, out_type=bytes) == b"see my"
+        assert call(row, out_type="immutable_proto").text_as_bytes == b"see my"
+    assert unigram.DecodeIds(None) == unigram.DecodeIds("") == unigram.DecodeIds([]) == ""
+    assert unigram.DecodeIds(ids[0]) == unigram.DecodePieces(pieces[0]) == unigram.DecodeIds(ids[:1])
+    with pytest.raises(ValueError, match="out_type is 'text'; expected str, bytes or one of proto"):
+        unigram.Decode(ids, out_type="text")
+
+
 def test_equal_views_have_equal_bytes(unigram: Any) -> None:
     before = pickle.dumps(unigram)
     unigram.sample_encode_as_ids("see", -1, 0.1)

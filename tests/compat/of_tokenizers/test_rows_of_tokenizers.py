@@ -193,6 +193,31 @@ def test_places_in_padded_rows(kind: str, side: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
+def test_characters_of_words_and_of_joined_rows(kind: str) -> None:
+    """Places are those in words, or in rows one after another, and copies keep them."""
+    found = []
+    ours, theirs = pair(kind)
+    for tokenizer in (ours, theirs):
+        words = tokenizer.encode(["see", "my", "", "dogs"], is_pretokenized=True)
+        joined = type(words).merge([tokenizer.encode("see my"), tokenizer.encode("12 dogs")])
+        short = tokenizer.encode("see my dogs", "my")
+        short.truncate(3)
+        rows = [words, joined, short, copy.deepcopy(words), tokenizer.encode("see", add_special_tokens=False)]
+        found.append([[row.char_to_token(at) for at in range(16)] for row in rows])
+        found[-1] += [[row.token_to_sequence(at) for at in range(len(row) + 1)] for row in rows]
+        found[-1] += [[row.token_to_word(at) for at in range(len(row) + 1)] for row in rows]
+        found[-1] += [(row.n_sequences, row.sequence_ids) for row in rows]
+    assert found[0] == found[1]
+
+
+def test_one_text_is_not_truncated_as_a_second_one() -> None:
+    for tokenizer in pair():
+        tokenizer.enable_truncation(2, strategy="only_second")
+        with pytest.raises(Exception, match="Second sequence not provided"):  # `tokenizers` has no type of its own
+            tokenizer.encode("see my dogs", add_special_tokens=False)
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_types_of_overflowing_rows(kind: str) -> None:
     for length, strategy in ((9, "longest_first"), (12, "longest_first"), (12, "only_first")):
         found = []
