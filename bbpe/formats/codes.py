@@ -92,7 +92,6 @@ def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:
             f"codes hold only merges of characters with {END} at the end of words; write tokenizer.json"
         )
     vocab = spec.vocab
-    vocab = spec.vocab
     rows = [f"{vocab[left].decode()} {vocab[right].decode()}\n" for left, right, _ in spec.merges]
     broken = next((row for row in rows if len(row.split()) != 2), None)
     if broken is not None:

@@ -179,8 +179,6 @@ def _merge_lines(path: StrPath) -> MergeKeys:
     for number, line in enumerate(lines[first:], first + 1):
         parts = line.removesuffix("\r").split(" ", 2)
         if len(parts) != 2 or not parts[0] or not parts[1]:
-            if line == "" and len(lines) == 1:
-                break
             counted = ", with a count as in fastBPE's codes" if parts[-1].isdecimal() and len(parts) == 3 else ""
             problem = f"found {line[:60]!r}{counted}; expected two tokens with one blank between"
             raise VocabularyError(problem, path=path, place=f"line {number}")
@@ -228,8 +226,6 @@ def _special_keys(keys: KeyTable, merges: MergeKeys | MergeIds) -> dict[str, int
 
 def _class_row(folder: ClassFolder) -> ModelClass | None:
     """Return the row of the class of a folder."""
-    if not any(folder.stated):
-        return None
     safe_import("bbpe.formats.transformers.classes")
     from .transformers.classes import MERGES, class_row
 

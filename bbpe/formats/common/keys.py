@@ -155,11 +155,13 @@ def read_keys(
     vocab = Vocab.of_texts(keys.table, keys.ids(skipped), characters.marks_blanks)
     if vocab is None:
         check_well_formed(keys, path=path, place=place)
-        tokens = {token_id: token_of(key, characters) for key, token_id in keys.items() if key not in skipped}
+        marked = characters.marks_blanks
+        texts = {token_id: key for key, token_id in keys.items() if key not in skipped}
+        tokens = {each: (key.replace(SPACE_MARK, " ") if marked else key).encode() for each, key in texts.items()}
         if b"" in tokens.values():
             problem = "a token is the empty string; expected at least one character"
             raise VocabularyError(problem, path=path, place=place)
-        vocab = Vocab(tokens)
+        vocab = Vocab(tokens)  # which refuses two keys of one token
     if not found:
         return vocab, characters
     # the byte of an ASCII character is in no other character, so one that is a token never becomes its byte
@@ -175,13 +177,6 @@ def read_keys(
             raise VocabularyError(f"{problem}; expected tokens for all 256 bytes", path=path, place=place)
         ids.append(token_id)
     return vocab, replace(characters, byte_ids=tuple(ids))
-
-
-def token_of(key: str, characters: Characters) -> bytes:
-    """Return the bytes of a key."""
-    if characters.are_bytes:
-        return alphabet_to_bytes(key)
-    return (key.replace(SPACE_MARK, " ") if characters.marks_blanks else key).encode()
 
 
 def key_of(token: bytes, characters: Characters) -> str:

@@ -39,11 +39,6 @@ def read_unigram(
     model.done()
     if unknown is not None and (type(unknown) is not int or not 0 <= unknown < len(scores)):
         model.refuse(f"found {shown(unknown)}; expected the id of a token, or null", "unk_id")
-    blank = None
-    if marks_blanks and keys.table.has_byte(ord(" ")):
-        blank = next((key for key in keys if " " in key and key not in left_out), None)
-    if blank is not None:
-        model.refuse(f"token {blank!r} has a blank and would never be found; expected U+2581 for each blank", "vocab")
     vocab, characters = read_keys(
         keys,
         Characters((), unknown, True, marks_blanks, unknown_text=own.unknown_text),
