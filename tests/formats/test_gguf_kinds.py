@@ -51,6 +51,15 @@ def test_types_follow_texts(tmp_path: Path, texts: str, special: str, changes: d
             assert number in tok.encode(f"a{token}b", allowed_special="all")
 
 
+def test_an_ordinary_token_may_be_a_control_token_too(tmp_path: Path) -> None:
+    tokens = ["<|im_end|>", "the", "<|end|>", "<|im_start|>"]
+    values = vocabulary(tokens=[*list(keys())[:256], *tokens], token_type=[1] * 260, merges=[], eos_token_id=257)
+    tok = bbpe.load(write(tmp_path / "x.gguf", {**values, "tokenizer.ggml.bos_token_id": 0}))
+    assert tok.special_tokens == {"<|im_end|>": 256, "<|end|>": 258}
+    assert tok.encode("<|im_end|><|im_start|>", allowed_special="all")[0] == 256
+    assert 256 not in tok.encode("<|im_end|>")
+
+
 @pytest.mark.parametrize(
     ("pre", "changes", "added"),
     [
