@@ -98,16 +98,16 @@ def checked_seed(dropout: float, seed: int | None) -> int:
 
 
 class TextEncoder:
-    """Encodes texts by a plan for a spec; all ids are below `id_count`, by default those of the spec.
+    """Encodes texts by a plan for a spec.
 
     The `matcher` of a call has the special tokens that become ids and those that are refused.
     """
 
-    def __init__(self, plan: EncodingPlan, spec: TokenizerSpec, id_count: int | None = None) -> None:
+    def __init__(self, plan: EncodingPlan, spec: TokenizerSpec) -> None:
         self.spec, self._shrink_factor = spec, plan.shrink_factor
         self.splitter = TextSplitter(plan.pattern, plan.scheme)
         self.pipeline: Pipeline = plan.pipeline(self.splitter)
-        self.encoder = Encoder(plan.model, self.splitter.compiled, spec.vocab_size if id_count is None else id_count)
+        self.encoder = Encoder(plan.model, self.splitter.compiled, spec.vocab_size)
         #: Whether rules may change any part of a text.
         self.has_rules = plan.spec is not None or bool(spec.modelled)
         # a scheme in place of the pattern depends on pairs of bytes only

@@ -228,8 +228,7 @@ def _run_calls(encoder: TextEncoder) -> RunCalls | None:
     if not isinstance(spec.model, UnigramModel) or not isinstance(model, CompiledUnigram) or not hides_ends(spec):
         return None
     plan = unigram_plan(spec, spec.model, with_unknown_bytes(spec, model))
-    id_count = first_unnamed(spec) + len(spec.model.unnamed)
-    return RunCalls(TextEncoder(plan, spec, id_count).splitting())
+    return RunCalls(TextEncoder(plan, spec).splitting())
 
 
 def hides_ends(spec: TokenizerSpec) -> bool:
