@@ -82,13 +82,23 @@ def kind_of(name: str) -> str:
 @pytest.mark.parametrize("has_template", [True, False])
 @pytest.mark.parametrize("name", NAMES)
 def test_ids(tmp_path: Path, name: str, has_template: bool) -> None:
+    compare(tmp_path, name, has_template, CONFIGS)
+
+
+@pytest.mark.parametrize("name", [name for name in CLASSES if name not in RARE])
+def test_ids_without_a_configuration(tmp_path: Path, name: str) -> None:
+    compare(tmp_path, name, True, CONFIGS[:1])
+
+
+def compare(tmp_path: Path, name: str, has_template: bool, configs: list[dict[str, Any]]) -> None:
+    """Compare the ids of a file with rules of its own beside configurations of a class."""
     tok = made(kind_of(name))
     if has_template:
         processor = tokenizers.processors.TemplateProcessing
         ends = [("<s>", 0), ("<pad>", 1)]
         tok.post_processor = processor(single="<s> $A <pad>", pair="<s> $A <pad> $B", special_tokens=ends)
     tok.save(str(tmp_path / "tokenizer.json"))
-    for config in CONFIGS:
+    for config in configs:
         if name in ("MBart", "Nllb"):  # without a list they have no language
             config = {"additional_special_tokens": ["en_XX", "eng_Latn"], **config}
         if name == "CodeLlama":
