@@ -19,10 +19,8 @@ Spans: TypeAlias = "npt.NDArray[np.int64]"
 _BLANKS = WHITE_SPACE + bytes_to_alphabet(b" ")
 
 
-def place_trims(spec: TokenizerSpec, keys: Mapping[str, int]) -> PlaceTrims | None:
-    """Return how the places of a spec are trimmed, `None` if they are not; `keys` are the tokens in files."""
-    if not spec.trims:
-        return None
+def place_trims(spec: TokenizerSpec, keys: Mapping[str, int]) -> PlaceTrims:
+    """Return how the places of a spec that trims them are trimmed; `keys` are the tokens in files."""
     blanks = np.zeros((spec.vocab_size, 2), np.uint32)
     for key, token_id in keys.items():
         if key and (key[0] in _BLANKS or key[-1] in _BLANKS):

@@ -81,8 +81,6 @@ def rewritten(step: DecoderStep, token: Token, at: At) -> str:
         case CTC(pad, delimiter, cleanup):
             key = key.replace(pad, "") if pad else key
             return _cleaned(key).replace(delimiter, " ") if cleanup and delimiter else key
-        case Fuse():
-            return key
         case Replace(pattern, is_regex, content) if step != UNMARK or not is_added:
             return compiled(pattern).replaced(key, content) if is_regex else key.replace(pattern, content)
     return key if is_added else _unmarked(step, key, at)

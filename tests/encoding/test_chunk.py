@@ -34,6 +34,15 @@ def tok(request: pytest.FixtureRequest) -> bbpe.Tokenizer:
     return bbpe.train_from_iterator(text, 330, pattern=request.param, special_tokens=["<s>"])
 
 
+@pytest.mark.parametrize("size", [200, 300, 1100, 5000])
+def test_the_last_sentence_may_be_far_back(size: int) -> None:
+    tok = bbpe.train_from_iterator(["x"], 256)
+    text = "Ab. Cd! " + "x" * size
+    first, *rest = tok.chunk(text, size, boundary="sentence")
+    assert (first.start, first.end, first.tokens) == (0, 7, 7)
+    assert rest[0].start == 7
+
+
 def checked(tok: bbpe.Tokenizer, text: str, limit: int, **options: object) -> list[Chunk]:
     """The chunks, which keep what every chunk must."""
     chunks: list[Chunk] = tok.chunk(text, limit, **options)  # type: ignore[arg-type]

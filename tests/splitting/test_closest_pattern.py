@@ -39,6 +39,15 @@ def test_nothing_is_close_to_what_is_like_none(source: str) -> None:
     assert nearest(Pattern(None, (source + "|x{7}",))) is None
 
 
+def test_frequent_characters_count_in_long_regexes() -> None:
+    source = PATTERNS["tekken"].steps[0]
+    for changed in (source.replace(r"\s", "[ ]") + "|(?<=ab)c", source.replace(r"\p{N}", "[0-9]")):
+        assert len(changed) > 200
+        found = nearest(Pattern(None, (changed,)))
+        assert found is not None
+        assert found.name == "tekken"
+
+
 def test_of_two_that_are_equally_close_the_first_counts() -> None:
     """Numbers of up to four are as far from those of three as from those of two."""
     changed = get_pattern(PATTERNS["llama3"].steps[0].replace("{1,3}", "{1,4}"))

@@ -50,6 +50,13 @@ def assert_same(ours: Any, theirs: Any) -> None:
     assert (ours.truncation, ours.padding) == (theirs.truncation, theirs.padding)
 
 
+def test_a_pickle_has_the_engine_whatever_plain_texts_give(pair: tuple[Any, Any]) -> None:
+    ours, _ = pair
+    ours.encode_special_tokens, ours._is_plain_equal = True, False
+    assert ours.ready() is None
+    assert pickle.loads(pickle.dumps(ours)).ready() is not None
+
+
 def test_it_is_equal(pair: tuple[Any, Any]) -> None:
     ours, theirs = pair
     assert_same(ours, theirs)
