@@ -360,3 +360,19 @@ def test_the_best_segmentations_of_several_pretokens() -> None:
         assert tok.encode_sampled(text, nbest=n, alpha=1e9, seed=1) == found[0][0] == tok.encode(text)
     drawn = {tuple(tok.encode_sampled(text, nbest=3, alpha=0.0, seed=seed)) for seed in range(60)}
     assert drawn == {tuple(ids) for ids, _ in tok.encode_nbest(text, 3)}
+
+
+def test_tokens_that_begin_with_an_unknown_character(tmp_path: Path) -> None:
+    """Such a character is in the run of unknown ones before the token, or the token is after the run."""
+    made = sentencepiece_model_pb2.ModelProto()
+    for piece, score, kind in (("<unk>", 0.0, 2), ("a", -1.0, 1), ("bc", -1.0, 1)):
+        made.pieces.add(piece=piece, score=score, type=kind)
+    made.normalizer_spec.add_dummy_prefix = False
+    (tmp_path / "m.model").write_bytes(made.SerializeToString())
+    tok = bbpe.load(tmp_path / "m.model")
+    for text, ids, spans in (
+        ("xbc", [0, 2], [[0, 1], [1, 3]]), ("cbbca", [0, 2, 1], [[0, 2], [2, 4], [4, 5]]), ("bb", [0], [[0, 2]]),
+        ("bcbcx", [2, 2, 0], [[0, 2], [2, 4], [4, 5]]),
+    ):  # fmt: skip
+        found, places = tok.encode_with_offsets(text)
+        assert (found, places.tolist()) == (ids, spans), text
