@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 
 import bbpe
+from bbpe.compat.tokenizers import DecodeStream
+from bbpe.encoding.stream import MachineStream
 from bbpe.pipeline.decoders import DecoderMachine, Token
 from bbpe.spec.decoders import WordPiece
 
@@ -345,3 +347,22 @@ def test_marks_in_special_and_added_tokens_are_text() -> None:
     machine = DecoderMachine(tok.spec.decoder)
     keys = [Token("\u2581see"), Token("<a\u2581b>", True), Token("\u2581see")]
     assert "".join(map(machine.push, keys)) + machine.finish() == "see<a\u2581b> see"
+
+
+def test_streams_of_steps_take_one_id_or_several(tmp_path: Path) -> None:
+    """Of a decoder that replaces text across tokens, so that it runs step by step."""
+    vocab = {word: number for number, word in enumerate(["[UNK]", "see", "my", "##s", "dog"])}
+    model = {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##", "vocab": vocab}
+    steps = [
+        {"type": "WordPiece", "prefix": "##", "cleanup": False}, {"type": "Fuse"},
+        {"type": "Replace", "pattern": {"String": "ee m"}, "content": "EE-M"},
+    ]  # fmt: skip
+    decoder = {"type": "Sequence", "decoders": steps}
+    tok = hf_file(tmp_path / "tokenizer.json", {**model, "max_input_chars_per_word": 100}, decoder)
+    view, ids = tok.as_tokenizers(), [1, 2, 4, 3]
+    one, several = DecodeStream(), DecodeStream()
+    assert isinstance(tok._parts.decoder._fresh(), MachineStream)
+    assert [one.step(view, each) for each in ids] == ["s", "EE-My", " dog", "s"]
+    assert (several.step(view, ids[:3]), several.step(view, (3,)), several.step(view, [])) == (
+        "sEE-My dog", "s", None,
+    )  # fmt: skip

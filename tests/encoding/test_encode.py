@@ -242,3 +242,13 @@ def test_tokenize_writes_the_byte_alphabet(tok_of: Callable[[str], bbpe.Tokenize
     assert "".join(tok.tokenize("a b\n中")) == "aĠbĊä¸Ń"
     vocab = tok.get_vocab()
     assert [vocab[token] for token in tok.tokenize("some words\t!")] == tok.encode("some words\t!")
+
+
+def test_few_calls_are_remembered(monkeypatch):
+    tok = bbpe.train_from_iterator(["low"], 260, special_tokens=["<a>", "<b>", "<c>"])
+    monkeypatch.setattr("bbpe.encoding.engine._MOST_CALLS", 2)
+    for _ in range(2):
+        for allowed in ({"<a>"}, {"<b>"}, {"<c>"}, {"<a>", "<c>"}):
+            ids = tok.encode("<a><b><c>", allowed_special=allowed)
+            assert {tok.special_tokens[text] for text in allowed} == {each for each in ids if each > 256}
+            assert 1 <= len(tok._parts.encoder._calls) <= 2

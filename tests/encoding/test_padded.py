@@ -348,3 +348,20 @@ def test_the_first_id_may_pad():
     tok = Tokenizer(spec)
     assert tok.pad_token_id == tok.token_to_id("!") == 0
     assert tok.encode_padded(["a", "aa b"]).ids[0, -1] == 0
+
+
+def test_the_id_of_padding_by_default() -> None:
+    """The token that files name, then the padding of the file, then the end of a text."""
+    spec = small_spec(special_tokens={**SPECIALS, "<|endoftext|>": 310})
+    for changes, pad_id in (
+        ({}, 310), ({"padding": RowPadding(7)}, 7), ({"padding": RowPadding(7), "names": {"pad": "<p>"}}, 302),
+        ({"names": {"bos": "<s>"}}, 310), ({"names": {"pad": "a"}}, None),
+    ):  # fmt: skip
+        tok = Tokenizer(replace(spec, **changes))
+        expected = tok.token_to_id("a") if pad_id is None else pad_id
+        assert tok.encode_padded(["a", "ab"]).ids[0, -1] == expected
+        assert tok.encode_padded(["a", "ab"], pad_id=3).ids[0, -1] == 3
+    with pytest.raises(bbpe.SpecialTokenError, match="name '<none>' as pad_token, but the vocabulary does not have it"):
+        Tokenizer(replace(spec, names={"pad": "<none>"})).encode_padded(["a", "ab"])
+    with pytest.raises(bbpe.SpecialTokenError, match="no pad_token and no end-of-text token to pad with; expected pad"):
+        Tokenizer(small_spec(special_tokens={"<s>": 300})).encode_padded(["a", "ab"])

@@ -16,6 +16,7 @@ from strings import adversarial_strings, byte_soups
 from vocabularies import small_spec
 
 import bbpe
+import bbpe.tiktoken
 from bbpe.core.helper import end_idle
 from bbpe.spec.rules import Lowercase
 from bbpe.spec.spec import TextRules
@@ -302,4 +303,5 @@ def test_a_text_that_is_a_token_twice_and_surrogates() -> None:
                     call(text)
         assert enc.encode(text) == theirs.encode(text)
     for text in ("", "bcd", "é 漢字 😀"):
+        assert enc._encode_only_native_bpe(text) == theirs._encode_only_native_bpe(text)
         assert enc.encode_to_numpy(text).tolist() == theirs.encode_to_numpy(text).tolist()
