@@ -16,6 +16,7 @@ from vocabularies import byte_level, document, write_json
 import bbpe
 from bbpe.cli import main
 from bbpe.errors import VocabularyError, VocabularyWarning
+from bbpe.splitting.patterns import PATTERNS
 
 
 def folder(path: Path, config: dict[str, Any], of_model: dict[str, Any] | None = None, **changes: Any) -> Path:
@@ -157,6 +158,40 @@ def test_fix_mistral_regex(tmp_path: Path, of_model: dict[str, Any], size: int, 
     tok, said = loaded(path)
     assert ("fix_mistral_regex" in said) == is_patched
     assert (str(tok.spec.pattern) != str(bbpe.load(path / "tokenizer.json").spec.pattern)) == is_patched
+
+
+@pytest.mark.parametrize(
+    ("split", "steps"),
+    [
+        (byte_level(), 2),
+        ({"type": "Sequence", "pretokenizers": [{"type": "WhitespaceSplit"}, byte_level(use_regex=False)]}, 1),
+        ({"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "first", "split": True}, 1),
+    ],
+)
+def test_fix_mistral_regex_takes_the_place_of_the_first_split(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, split: dict[str, Any], steps: int
+) -> None:
+    monkeypatch.setattr("bbpe.formats.transformers.rebuilt._LEAST_OF_MISTRAL", 10)
+    path = folder(tmp_path, {"fix_mistral_regex": True}, {"model_type": "mistral"}, pre_tokenizer=split)
+    tok, said = loaded(path)
+    assert "fix_mistral_regex in tokenizer_config.json replaces the pre-tokenizer" in said
+    assert (tok.spec.pattern.steps[0], len(tok.spec.pattern.steps)) == (PATTERNS["tekken"].steps[0], steps)
+    assert not tok.spec.rules.pre_tokenizers
+
+
+def test_rules_that_bbpe_does_not_read_are_other_ones(tmp_path: Path) -> None:
+    config = {"tokenizer_class": "Qwen2Tokenizer"}
+    tok, said = loaded(folder(tmp_path, config, normalizer={"type": "Nope"}, pre_tokenizer=byte_level()))
+    assert "replaces the normalizer and the pre-tokenizer of tokenizer.json" in said
+    assert tok.encode("e\u0301") == tok.encode("\u00e9")
+
+
+def test_prompts_for_infilling_are_said(tmp_path: Path) -> None:
+    model = {"type": "BPE", "vocab": {"<unk>": 0, "\u2581": 1, "a": 2}, "merges": [], "unk_token": "<unk>"}
+    for fill, text in (({}, "<FILL_ME>"), ({"fill_token": "<f>"}, "<f>"), ({"fill_token": None}, "")):
+        _, said = loaded(folder(tmp_path, {"tokenizer_class": "CodeLlamaTokenizer", **fill}, model=model))
+        words = f"CodeLlamaTokenizer of transformers makes an infilling prompt of a text with {text!r}; bbpe does not"
+        assert (words in said) == bool(text)
 
 
 def test_inspect_shows_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

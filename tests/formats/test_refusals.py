@@ -174,7 +174,7 @@ def test_an_empty_gguf_file(tmp_path: Path) -> None:
 # -- arguments ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("source", ["(?>a|b)c", r"\x4", r"[a&&[b]]"])
+@pytest.mark.parametrize("source", ["(?>a|b)c", r"\x4", r"[a&&[b]]", "[]a]", "[^]a]", *"().*+?{}[]^"])
 def test_regexes_of_unknown_clauses(source: str) -> None:
     with pytest.raises(UnknownClauseError):
         parse_clauses(source)

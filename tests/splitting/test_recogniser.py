@@ -118,6 +118,7 @@ def test_chains() -> None:
     repeated = gpt2.replace(r" ?\p{L}+", r" ?(?:\p{L}{1,3})+").replace(r"\s+(?!", r"(?:\s+)+(?!")
     assert repeated != gpt2
     assert recognise_scheme((repeated,), False) == PATTERNS["gpt2"].scheme
+    assert recognise_scheme((r"\p{N}|a", gpt2), False) is None
     for wrong in (r"(?:\p{L}{2,3})+", r"(?:\p{L}{1,3}+)+", r"(?:\p{L}{1,3})"):
         assert recognise_scheme((gpt2.replace(r"\p{L}+", wrong),), False) is None
     assert recognise_scheme(deepseek[2:], False) is None
