@@ -376,3 +376,25 @@ def test_tokens_that_begin_with_an_unknown_character(tmp_path: Path) -> None:
     ):  # fmt: skip
         found, places = tok.encode_with_offsets(text)
         assert (found, places.tolist()) == (ids, spans), text
+
+
+@pytest.mark.parametrize(
+    ("split", "text", "ids"),
+    [
+        (None, "a1ba b", [5, 4, 2, 0, 4]),
+        ({"type": "Split", "pattern": {"Regex": "[0-9]"}, "behavior": "Isolated", "invert": False}, "a1a", [2, 3, 2]),
+        ({"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "never", "split": True}, "a b", [2, 1, 4]),
+        ({"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "never", "split": False}, "a b", [6]),
+    ],
+)
+def test_no_piece_goes_beyond_a_split(tmp_path: Path, split: Any, text: str, ids: list[int]) -> None:
+    hf = pytest.importorskip("tokenizers")
+    keys = ["<unk>", "\u2581", "a", "1", "b", "a1", "a\u2581b"]
+    pieces = [[key, -1.0 - 0.1 * number] for number, key in enumerate(keys)]
+    model = {"type": "Unigram", "unk_id": 0, "vocab": pieces, "byte_fallback": False}
+    value = {"version": "1.0", "added_tokens": [], "pre_tokenizer": split, "model": model}
+    (tmp_path / "tokenizer.json").write_text(json.dumps(value))
+    tok = bbpe.load(tmp_path / "tokenizer.json")
+    judge = hf.Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
+    assert tok.encode(text) == judge.encode(text).ids == ids
+    assert tok.encode_with_offsets(text)[0] == ids
