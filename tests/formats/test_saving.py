@@ -133,6 +133,15 @@ def test_a_folder_of_vocabulary_and_merges_says_its_pattern(tmp_path: Path) -> N
         same(bbpe.load(tmp_path / f"{name}2", pattern="cl100k"), other)
 
 
+@pytest.mark.parametrize("special", [[], ["<|endoftext|>"]])
+def test_a_configuration_has_no_table_of_usual_tokens(tmp_path: Path, special: list[str]) -> None:
+    """The class adds the end of a text itself, unless the configuration has null for its uses."""
+    trained(special_tokens=special).save(tmp_path / "gpt2", format="gpt2")
+    config = json.loads((tmp_path / "gpt2" / "tokenizer_config.json").read_bytes())
+    nulls = {} if special else {"bos_token": None, "eos_token": None, "unk_token": None}
+    assert config == {"tokenizer_class": "GPT2Tokenizer", **nulls}
+
+
 def test_a_config_that_is_there_stays(tmp_path: Path) -> None:
     tok, config = trained(special_tokens=["<s>"]), tmp_path / "tokenizer_config.json"
     config.write_text('{"tokenizer_class": "GPT2TokenizerFast", "model_max_length": 5}')

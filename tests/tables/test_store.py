@@ -409,3 +409,11 @@ def test_each_file_has_the_layout_in_its_name(loaded: Callable[..., bool], tmp_p
     assert data.startswith(store._MAGIC)
     stored.write_bytes(data.replace(b"bbpe tables 2", b"bbpe tables 1", 1))
     assert [loaded(), loaded()] == [False, True]
+
+
+def test_one_file_may_fill_the_folder(loaded: Callable[..., bool], tmp_path: Path, monkeypatch: Any) -> None:
+    assert loaded() is False
+    for less, is_used in ((0, True), (1, False)):
+        (stored,) = files_of(tmp_path / "tables")
+        monkeypatch.setattr(store, "LIMIT", stored.stat().st_size - less)
+        assert loaded() is is_used
