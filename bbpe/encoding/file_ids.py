@@ -154,17 +154,17 @@ class FileEncoder:
             texts.append(text)
             size += len(text)
             if size >= _BATCH or len(rows) >= _MOST_RECORDS:
-                yield from self._encoded(file, rows, texts)
-                if self._done is not None:
-                    self._done(size)
+                yield from self._encoded(file, rows, texts, size)
                 rows, texts, size = [], [], 0
-        yield from self._encoded(file, rows, texts)
+        yield from self._encoded(file, rows, texts, size)
 
-    def _encoded(self, file: File, rows: list[int], texts: list[Text]) -> Iterator[Document]:
+    def _encoded(self, file: File, rows: list[int], texts: list[Text], size: int) -> Iterator[Document]:
         ids = self._encoder.rows(texts, self._matcher)
         for number, row in enumerate(rows):
             # a copy, so that a caller who keeps one document does not keep the whole batch alive
             yield Document(file.path, row, iter((ids[number].copy(),)))
+        if self._done is not None and rows:
+            self._done(size)
 
 
 def _slices(events: Iterable[Texts]) -> Iterator[bytes]:

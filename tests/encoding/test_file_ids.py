@@ -57,6 +57,24 @@ def test_other_models(model: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert ids_of(tok, tmp_path) == [tok.encode(LONG)] * 2
 
 
+@pytest.mark.parametrize("pattern", ["gpt2", r"(?<=a)b|\s+|\S"])
+def test_counts_are_those_of_the_ids(pattern: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(file_ids, "BLOCK", 500)
+    monkeypatch.setattr(file_ids, "_BATCH", 7)
+    tok = bbpe.train_from_iterator([LONG], 300, special_tokens=["<s>"], pattern=pattern)
+    (tmp_path / "a.txt").write_text(LONG)
+    (tmp_path / "b.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in ("see <s>", "my", "e é")))
+    parts = tok._parts
+    for matcher, options in ((None, {}), (parts.specials.matcher("all"), {"allowed_special": "all"})):
+        done: list[int] = []
+        made = file_ids.FileEncoder(parts.encoder, matcher, parts.specials.texts, done=done.append)
+        found = [*made.counts(tmp_path)]
+        assert found == [(document.path, len(document.ids())) for document in made.corpus(tmp_path)]
+        assert [count for _, count in found] == [len(ids) for ids in ids_of(tok, tmp_path, **options)]
+        assert sum(done) == 2 * (len(LONG.encode()) + len("see <s>mye é".encode()))
+        assert done[-2:] == [7, 6]  # records as soon as there are 7 bytes of them, and the last ones
+
+
 @pytest.mark.parametrize("batch", [1, 100, 1 << 22])
 def test_rows_are_documents(
     batch: int, tok: bbpe.Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -57,6 +57,16 @@ def test_a_pickle_has_the_engine_whatever_plain_texts_give(pair: tuple[Any, Any]
     assert pickle.loads(pickle.dumps(ours)).ready() is not None
 
 
+def test_what_bbpe_does_not_read_is_an_error() -> None:
+    inner = hf.Tokenizer.from_str(KINDS["bytes"]().to_str())
+    inner.pre_tokenizer = pre_tokenizers.Split(hf.Regex(r"\X"), "isolated")
+    with pytest.raises(AccelerationError, match="pre_tokenizer: in the regex"):
+        Backend(inner)
+    made = Backend(hf.Tokenizer.from_str(KINDS["bytes"]().to_str()))
+    with pytest.raises(AttributeError, match="'Backend' has no attribute '_nope'"):
+        _ = made._nope
+
+
 def test_it_is_equal(pair: tuple[Any, Any]) -> None:
     ours, theirs = pair
     assert_same(ours, theirs)
