@@ -308,3 +308,19 @@ def test_ends_and_padding_of_marian(tmp_path: Path) -> None:
             assert tok.spec.padding is None
         else:
             assert tok.encode_padded(["in the", "in"], add_special_tokens=True).ids.tolist()[1] == row
+
+
+@pytest.mark.parametrize("longer", ["▁ab", "a▁b"])
+def test_blanks_that_split_pieces_with_bytes(tmp_path: Path, longer: str) -> None:
+    """A split before blanks is left out only where no token has a blank within it."""
+    hf = pytest.importorskip("tokenizers")
+    found = ["<unk>", *(f"<0x{byte:02X}>" for byte in range(256)), "▁", "a", "b", longer[:2], longer]
+    model = {"type": "BPE", "vocab": {key: number for number, key in enumerate(found)}, "unk_token": "<unk>",
+             "merges": ["▁ a", "▁a b"] if longer == "▁ab" else ["a ▁", "a▁ b"], "byte_fallback": True}  # fmt: skip
+    split = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "never", "split": True}
+    path = write_json(tmp_path / "tokenizer.json", {"version": "1.0", "pre_tokenizer": split, "model": model})
+    tok, judge = bbpe.load(path), hf.Tokenizer.from_file(str(path))
+    assert (tok._parts.encoder.splitter.pattern.steps == ()) == (longer == "▁ab")
+    for text in ("a b", " ab a", "a  b é", "b a b", ""):
+        assert tok.encode(text) == judge.encode(text).ids, text
+        assert tok.encode_with_offsets(text)[0] == judge.encode(text).ids
