@@ -25,7 +25,7 @@ from .character_sets import (
 )
 from .pattern_limits import check_size
 from .patterns import Pattern, recognise
-from .regex_syntax import COMMENT, UnsupportedRegexError, _RegexParser
+from .regex_syntax import COMMENT, NO_CHARACTER, UnsupportedRegexError, _RegexParser
 
 #: Names of properties that mean something else in the two.
 _OTHER_NAMES = r"(?i:idc|graph|print)"
@@ -103,18 +103,19 @@ class _FancyReader(_RegexParser):
 
     def regex(self) -> str:
         parts: list[str] = []
-        outside: list[str] = []
+        outside: list[str | None] = []  # the options after a group; `None` for those at its end
         while self.at < len(self.source):
             if _SPACED in self.on and self.match(r"\s+|#[^\n]*"):
                 continue
             char = self.next()
             if char == "(":
-                outside.append(self.on)
+                before = self.on
                 parts.append(self.opened())
-                if not parts[-1]:  # options up to the end of the group
-                    outside.pop()
+                if parts[-1]:  # options within any other group last beyond it
+                    outside.append(before if parts[-1] == "(?:" else None)
             elif char == ")":
-                self.on = outside.pop() if outside else self.on
+                after = outside.pop() if outside else None
+                self.on = self.on if after is None else after
                 parts.append(char)
             elif char == "|" or (char in "?*+{" and (repeat := self.repeat(char))):
                 parts.append(char if char == "|" else repeat)
@@ -187,7 +188,7 @@ class _FancyReader(_RegexParser):
         return self.listed(chosen)
 
     def listed(self, chosen: CharacterSet) -> str:
-        return f"[{spelled(chosen)}]" if chosen else r"[^\s\S]"
+        return f"[{spelled(chosen)}]" if chosen else NO_CHARACTER
 
     def with_others(self, source: str, chosen: CharacterSet) -> str:
         """Return a class with the members that a set has without options and those that case adds, if there is one."""

@@ -100,6 +100,8 @@ _OPERATORS: tuple[tuple[str, Callable[[int], bool]], ...] = (
     ("&&", lambda inside: inside == 3),
     ("--", lambda inside: inside == 1),
 )
+#: A class without members; the `regex` package takes `[^\s\S]` for every character.
+NO_CHARACTER = r"[^\U00000000-\U0010FFFF]"
 #: A comment after its parenthesis.
 COMMENT = r"\?#(?:\\[\s\S]|[^)\\])*\)"
 
@@ -395,7 +397,9 @@ class _PropertyReader(_RegexParser):
         if not isinstance(chosen, tuple) or _NAMED_SETS.search(source) is None:
             return source
         flags = self.flags & (regex.IGNORECASE | regex.ASCII | regex.V0 | regex.V1)
-        return source if members_of_package(source, int(flags)) == chosen else f"(?-i:[{spelled(chosen)}])"
+        if members_of_package(source, int(flags)) == chosen:
+            return source
+        return f"(?-i:[{spelled(chosen)}])" if chosen else NO_CHARACTER
 
 
 def _looked(node: Node, *, behind: bool, negative: bool) -> Node:

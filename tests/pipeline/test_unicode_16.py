@@ -187,6 +187,7 @@ def test_what_unicode_16_does_not_have_is_refused() -> None:
         (r"(?<=xx)(?:(?i)(?#()\p{Lt}+)\P{Lo}", "xx\u0295\u0295 aA", ["xx", "\u0295\u0295 ", "aA"]),
         (r"(?<=xx)#\p{Lt}+|(?<!x)\p{Lt}", "xx#\u01c5\u0295\u01c5", ["xx", "#\u01c5", "\u0295", "\u01c5"]),
         (r"(?<=xx)(?:(?#\)[)\p{Ll}+)", "xx\u0295\u0295A", ["xx", "\u0295\u0295", "A"]),
+        (r"(?<=xx)[^\s\S]|[^\p{L}\P{L}]*b", "xxab", ["xxa", "b"]),
         (r"(?i)(?<=xx)(?-i:\p{Lt}A)|!", "xxxA!xx\u01c5A", ["xxxA", "!", "xx", "\u01c5A"]),
     ],
 )
