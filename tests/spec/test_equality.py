@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import hashlib
 import os
 import pickle
 import threading
@@ -297,3 +298,25 @@ def test_a_mapping_with_other_tokens_is_no_vocabulary() -> None:
     assert vocab != {**VOCAB, 259: b"more"}
     assert vocab != {token_id: VOCAB[token_id] for token_id in list(VOCAB)[:-1]}
     assert vocab != {**VOCAB, 258: b"xyy"}
+
+
+def test_fingerprints_stay_as_they_are() -> None:
+    """Plans of shards keep them; other digests of the same tokenizers need another number in the first line."""
+    unsorted = {"vocab": dict(reversed(VOCAB.items())), "merges": None, "whole_pretokens": True}
+    tokens = {"special_tokens": {"<t>": 301, "<s>": 300}, "added_tokens": {"y": 303, "x": 302}}
+    turns = {**tokens, "token_options": {"<t>": TokenOptions(turn=1), "<s>": TokenOptions(turn=2), "x": TokenOptions()}}
+    rows = [*CHANGES, (BASE, unsorted), (BASE, tokens), (BASE, turns), (BASE, {}), (CHARACTERS, {}), (UNIGRAM, {})]
+    found = "".join(fingerprint(replace(spec, **change)) for spec, change in rows)
+    assert hashlib.sha256(found.encode()).hexdigest()[:16] == "6fb93f282a200ce5"
+
+
+@pytest.mark.parametrize("form", ["single", "pair"])
+def test_ids_of_templates_are_those_of_tokens(form: str) -> None:
+    for item, is_refused in ((0, False), (258, False), (259, True), (-1, True)):
+        rows = {"single": (("A", 0),), "pair": (("A", 0), ("B", 1))}
+        spec, template = replace(BASE, special_tokens={}), Template(**{**rows, form: ((item, 0), *rows[form])})
+        if is_refused:
+            with pytest.raises(bbpe.VocabularyError, match=f"the template has id {item}; expected at most 258, the high"):
+                replace(spec, template=template)
+        else:
+            assert replace(spec, template=template).template == template
