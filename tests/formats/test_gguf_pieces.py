@@ -46,6 +46,24 @@ def model_file(path: Path, rows: list[tuple[str, float, int]], **normalizer: Any
     return path
 
 
+def test_control_tokens_that_pieces_make(tmp_path: Path) -> None:
+    """Neighbours merge into any token of the file but one with a blank, which is U+2581 by then."""
+    texts, scores, kinds = zip(*piece_rows(), strict=True)
+    made = {"he": 3, "xyz": 3, "a ": 3, "i\u2581": 4}
+    tokens = [*texts, *(text for text in made if text not in texts)]
+    values = piece_vocabulary(
+        tokens=tokens, scores=[*scores, *[-3.0] * (len(tokens) - len(texts))],
+        token_type=[made.get(text, kind) for text, kind in zip(tokens, [*kinds, *[1] * 9], strict=False)],
+        add_space_prefix=False,
+    )  # fmt: skip
+    tok = bbpe.load(write(tmp_path / "x.gguf", values))
+    assert {"he", "xyz", "a "} <= tok.special_tokens.keys()
+    assert tok.encode("he") == [tokens.index("he")]
+    assert tok.encode("xyz") == [tokens.index(f"<0x{byte:02X}>") for byte in b"xyz"]
+    assert tok.encode("a ") == [tokens.index("a"), tokens.index("\u2581")]
+    assert tok.encode("i ") == [tokens.index("i\u2581")]
+
+
 @pytest.mark.parametrize("squeezes", [False, True])
 @pytest.mark.parametrize("prefix", [False, True, ...])
 @pytest.mark.parametrize("model", ["llama", "t5"])

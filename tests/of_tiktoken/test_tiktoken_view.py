@@ -294,6 +294,9 @@ def test_a_text_that_is_a_token_twice_and_surrogates() -> None:
         module.Encoding("x", pat_str=r"\S|\s", mergeable_ranks=ranks, special_tokens=specials)
         for module in (bbpe.tiktoken, pytest.importorskip("tiktoken"))
     )
+    for wrong in (5, None, bytearray(b"a")):
+        with pytest.raises(TypeError, match=f"a token is str or bytes, not {type(wrong).__name__}"):
+            enc.encode_single_token(wrong)
     for token in ("a", b"a", "<s>", "b"):
         assert enc.encode_single_token(token) == theirs.encode_single_token(token)
     for text in ("\ud800", "b\udfff", "\ud83d\ude00"):
