@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import gc
 import hashlib
+import inspect
 import multiprocessing
 import os
 import pickle
@@ -23,6 +24,8 @@ import pytest
 from strings import adversarial_strings, byte_soups
 
 import bbpe
+from bbpe.records import replace
+from bbpe.spec.rules import Template
 from bbpe.splitting.patterns import PATTERNS
 from bbpe.text import BYTE_ORDER, bytes_to_alphabet
 
@@ -371,3 +374,20 @@ def test_warm_up_makes_what_calls_keep():
     tok.encode("low")
     assert {*vars(tok), *vars(tok._parts)} == made
     assert encoder._calls == calls
+
+
+def test_a_template_is_used_only_when_it_is_asked_for() -> None:
+    spec = bbpe.train_from_iterator(["low"], 257, special_tokens=["<s>"]).spec
+    tok = bbpe.Tokenizer(replace(spec, template=Template(((256, 0), ("A", 0)))))
+    calls = [name for name, call in vars(bbpe.Tokenizer).items() if "add_special_tokens" in named(call)]
+    assert len(calls) == 8
+    for name in calls:
+        call, text = getattr(tok, name), ["lo"] if "batch" in name or name == "encode_padded" else "lo"
+        options = {"pad_id": 0} if name == "encode_padded" else {}
+        plain, more = call(text, **options), call(text, add_special_tokens=True, **options)
+        assert repr(plain) == repr(call(text, add_special_tokens=False, **options))
+        assert repr(plain) != repr(more)
+
+
+def named(call: Any) -> Any:
+    return inspect.signature(call).parameters if inspect.isfunction(call) else {}
