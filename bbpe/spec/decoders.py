@@ -95,10 +95,10 @@ class SpecialRuns:
     """
 
     specials: tuple[str, ...]
-    others: tuple[str, ...] = ()
-    controls: tuple[str, ...] = ()
-    strips: bool = True
-    squeezes: bool = True
+    others: tuple[str, ...]
+    controls: tuple[str, ...]
+    strips: bool
+    squeezes: bool
 
     @lazy_property
     def kept(self) -> frozenset[str]:
