@@ -148,7 +148,7 @@ METHODS: list[tuple[str, tuple[tuple[Any, ...], dict[str, Any]], tuple[int, int]
     ("cost", "arguments", "wanted"),
     [(costs.FILTERS.get(name, costs.plain), *row) for name, *row in FILTERS]
     + [(costs.METHODS.get(name, costs._same), *row) for name, *row in METHODS],
-    ids=[f"{kind} {row[0]} {row[1]!s:.40}" for kind, rows in (("|", FILTERS), (".", METHODS)) for row in rows],
+    ids=[f"{kind} {row[0]} {n}" for kind, rows in (("|", FILTERS), (".", METHODS)) for n, row in enumerate(rows)],
 )  # fmt: skip
 def test_the_cost_of_an_operation(cost: Callable[..., int], arguments: Any, wanted: tuple[int, int]) -> None:
     assert spent(cost, *arguments[0], **arguments[1]) == wanted
