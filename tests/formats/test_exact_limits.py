@@ -100,8 +100,7 @@ def test_the_most_padding_of_gguf(monkeypatch: pytest.MonkeyPatch) -> None:
         ({f"x{number}": number for number in range(256)}, "found 256 tokens and ids under another name"),
         ({f"x{number}": number for number in range(255)}, "its fields are 'x0', 'x1', 'x2', 'x3', 'x4'; expected"),
         ({**{f"x{number}": number for number in range(256)}, "y": "z"}, "its fields are 'x0'"),
-        ({"unk_id": 0, "vocab": [["a", 0.0]]}, "found the pieces of a Unigram model (unigram.json), but not how texts"),
-        ({"unk_id": 0, "vocab": {}}, "its fields are 'unk_id', 'vocab'; expected"),
+        ({"unk_id": 0, "vocab": {}}, "model.vocab: found {}; expected a list"),
     ],
 )
 def test_json_of_another_name(tmp_path: Path, value: Any, problem: str) -> None:
