@@ -29,6 +29,11 @@ BBPE_INLINE unsigned bbpe_bits_highest(uint64_t x) {
 BBPE_INLINE unsigned bbpe_bits_count(uint64_t x) {
     return (unsigned)__builtin_popcountll(x);
 }
+
+/* A word with its bytes in the other order. */
+BBPE_INLINE uint64_t bbpe_bits_swapped(uint64_t x) {
+    return __builtin_bswap64(x);
+}
 #else
 #error "bits.h does not know this compiler"
 #endif
