@@ -38,6 +38,8 @@ typedef struct {
 /* From the entries of `tokens` whose value has one of the bits of `made`, or all if that is 0. */
 bbpe_status bbpe_cut_points_init(bbpe_cut_points *self, const bbpe_pretoken_table *tokens, uint64_t made);
 void bbpe_cut_points_free(bbpe_cut_points *self);
+/* Measure, write or open them. */
+void bbpe_cut_points_visit(bbpe_cut_points *self, bbpe_image *image);
 
 /* The length of a character by its first byte; 0 for a byte that begins none. */
 BBPE_INLINE unsigned bbpe_character_length(uint8_t lead) {
