@@ -215,7 +215,7 @@ static void make_match(driver *self) {
         const uint32_t id = (uint32_t)tokens->entries[i].value;
         const bbpe_bpe_parts parts = self->model.parts[id];
         const uint64_t rank = (bbpe_bpe_value(&self->model, parts.left, parts.right) >> 32) + 1;
-        self->out_of_order += self->match.left_ends[id].time > rank;
+        self->out_of_order += self->match.ends[id].time > rank;
     }
 }
 
@@ -400,7 +400,7 @@ int main(int argc, char **argv) {
         const double start = now();
         make_match(&self);
         printf("%s: made in %.1f ms, %.1f MB\n", argv[2], now() - start,
-               ((double)self.match.trie.slot_count * 8 + (double)self.model.id_count * 36) / 1e6);
+               ((double)self.match.trie.slot_count * 8 + (double)self.model.id_count * 24) / 1e6);
         if (argc == 5) compare(&self, argv[3], strtoul(argv[4], NULL, 10));
         else time_cases(&self, atof(argv[3]));
         free_model(&self);

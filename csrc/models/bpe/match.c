@@ -1,6 +1,8 @@
 /* How compatible tokens are found. */
 #include "models/bpe/match.h"
 
+enum { SEAMS = 1 << 16, WORD_BITS = 6, MOST_LG = 40 };
+
 BBPE_INLINE size_t pair_bit(const bbpe_bpe_match *self, uint64_t key) {
     return (size_t)(bbpe_hash_fibonacci(key) >> self->pairs_shift);
 }
@@ -8,7 +10,7 @@ BBPE_INLINE size_t pair_bit(const bbpe_bpe_match *self, uint64_t key) {
 /* Note which pairs merge; needs eight bits a pair, so that about one of ten is set. */
 static bbpe_status note_pairs(bbpe_bpe_match *self, const bbpe_pair_table *merges) {
     size_t words = 1;
-    for (self->pairs_shift = 64 - 6; words < merges->count / 8; words *= 2) self->pairs_shift--;
+    for (self->pairs_shift = 64 - WORD_BITS; words < merges->count / 8; words *= 2) self->pairs_shift--;
     self->pairs = bbpe_memory_table(words, sizeof *self->pairs);
     if (self->pairs == NULL) return BBPE_NO_MEMORY;
     for (size_t i = 0; i <= merges->mask; i++) {
@@ -30,43 +32,58 @@ static uint32_t max(uint32_t a, uint32_t b) {
 
 /* The ranks of pairs of bytes. */
 static bbpe_status note_seams(bbpe_bpe_match *self, const bbpe_bpe *model) {
-    self->seams = bbpe_memory_table(1 << 16, sizeof *self->seams);
+    self->seams = bbpe_memory_table(SEAMS, sizeof *self->seams);
     if (self->seams == NULL) return BBPE_NO_MEMORY;
-    for (size_t i = 0; i < 1 << 16; i++)
+    for (size_t i = 0; i < SEAMS; i++)
         self->seams[i] = bbpe_bpe_made_of(model->byte_pairs[i]) == BBPE_BPE_NO_NUMBER
                              ? UINT32_MAX
                              : rank_of(model, bbpe_bpe_value(model, model->byte_ids[i >> 8], model->byte_ids[i & 255]));
     return BBPE_OK;
 }
 
-/* The ends of a token of two bytes and more, when those of its parts are known. */
-static void find_ends(bbpe_bpe_match *self, const bbpe_bpe *model, uint32_t id) {
+/* Whether the ends of a part of a token are known. */
+static bool is_known(const bbpe_bpe_match *self, const bbpe_bpe *model, uint32_t id) {
+    return self->ends[id].time != 0 || model->lengths[id] == 1;
+}
+
+/* The ends of a made token of two bytes and more, if those of its parts are known. */
+static bool find_ends(bbpe_bpe_match *self, const bbpe_bpe *model, uint32_t id) {
     const bbpe_bpe_parts parts = model->parts[id];
+    if (!is_known(self, model, parts.left) || !is_known(self, model, parts.right)) return false;
     const uint64_t value = model->by_rank ? (uint64_t)id << 32 : bbpe_bpe_value(model, parts.left, parts.right);
     const uint32_t rank = rank_of(model, value);
-    const bbpe_bpe_end left = self->left_ends[parts.left], right = self->right_ends[parts.right];
-    const uint32_t time = max(rank, max(left.time, right.time));
-    const uint32_t until_left = right.time >= left.time ? max(rank, right.time) : rank;
-    const uint32_t until_right = left.time > right.time ? max(rank, left.time) : rank;
-    self->left_ends[id] = (bbpe_bpe_end){parts.left, time, until_left, left.time ? left.until_byte : until_left};
-    self->right_ends[id] = (bbpe_bpe_end){parts.right, time, until_right, right.time ? right.until_byte : until_right};
+    const bbpe_bpe_ends *left = self->ends + parts.left, *right = self->ends + parts.right;
+    const uint32_t until_left = right->time >= left->time ? max(rank, right->time) : rank;
+    const uint32_t until_right = left->time > right->time ? max(rank, left->time) : rank;
+    self->ends[id] = (bbpe_bpe_ends){
+        max(rank, max(left->time, right->time)), until_left, until_right,
+        left->time ? left->until_left_byte : until_left, right->time ? right->until_right_byte : until_right};
+    return true;
+}
+
+/* Find the ends of all made tokens in an order, or as they come (NULL); false when a part of one comes after it. */
+static bool find_in_order(bbpe_bpe_match *self, const bbpe_bpe *model, const uint32_t *order) {
+    bool are_found = true;
+    for (size_t i = 0; i < model->tokens.count; i++) {
+        const bbpe_pretoken_entry *token = model->tokens.entries + (order == NULL ? i : order[i]);
+        if (token->length > 1 && (token->value & BBPE_BPE_MADE)) are_found &= find_ends(self, model, (uint32_t)token->value);
+    }
+    return are_found;
 }
 
 static bbpe_status find_all_ends(bbpe_bpe_match *self, const bbpe_bpe *model) {
+    self->ends = bbpe_memory_table(model->id_count, sizeof *self->ends);
+    if (self->ends == NULL) return BBPE_NO_MEMORY;
+    for (int byte = 0; byte < 256; byte++) {
+        bbpe_bpe_ends *ends = self->ends + model->byte_ids[byte];
+        ends->until_left_byte = ends->until_right_byte = UINT32_MAX;
+    }
+    if (find_in_order(self, model, NULL)) return BBPE_OK; /* nearly always */
     uint32_t *order = bbpe_bpe_by_length(model);
-    self->left_ends = bbpe_memory_table(model->id_count, sizeof *self->left_ends);
-    self->right_ends = bbpe_memory_table(model->id_count, sizeof *self->right_ends);
-    const bool fits = order && self->left_ends && self->right_ends;
-    for (int byte = 0; byte < 256 && fits; byte++) {
-        const uint32_t id = model->byte_ids[byte];
-        self->left_ends[id].until_byte = self->right_ends[id].until_byte = UINT32_MAX;
-    }
-    for (size_t i = 0; i < model->tokens.count && fits; i++) {
-        const bbpe_pretoken_entry *token = model->tokens.entries + order[i];
-        if (token->length > 1 && (token->value & BBPE_BPE_MADE)) find_ends(self, model, (uint32_t)token->value);
-    }
+    const bool are_found = order != NULL && find_in_order(self, model, order);
+    BBPE_ASSERT(order == NULL || are_found);
     bbpe_memory_free(order);
-    return fits ? BBPE_OK : BBPE_NO_MEMORY;
+    return are_found ? BBPE_OK : BBPE_NO_MEMORY;
 }
 
 bbpe_status bbpe_bpe_match_init(bbpe_bpe_match *self, const bbpe_bpe *model) {
@@ -82,21 +99,35 @@ bbpe_status bbpe_bpe_match_init(bbpe_bpe_match *self, const bbpe_bpe *model) {
 
 void bbpe_bpe_match_free(bbpe_bpe_match *self) {
     bbpe_trie_free(&self->trie);
-    bbpe_memory_table_free(self->left_ends);
-    bbpe_memory_table_free(self->right_ends);
+    bbpe_memory_table_free(self->ends);
     bbpe_memory_table_free(self->pairs);
     bbpe_memory_table_free(self->seams);
     memset(self, 0, sizeof *self);
+}
+
+void bbpe_bpe_match_visit(bbpe_bpe_match *self, const bbpe_bpe *model, bbpe_image *image) {
+    size_t id_count = model->id_count, lg = 64 - WORD_BITS - self->pairs_shift;
+    bbpe_image_number(image, &id_count);
+    bbpe_image_number(image, &lg);
+    bbpe_image_expect(image, id_count == model->id_count && lg <= MOST_LG);
+    if (image->is_broken) lg = 0;
+    self->pairs_shift = (unsigned)(64 - WORD_BITS - lg);
+    bbpe_trie_visit(&self->trie, model->id_count, image);
+    bbpe_image_array(image, &self->ends, model->id_count, sizeof *self->ends);
+    bbpe_image_array(image, &self->pairs, (size_t)1 << lg, sizeof *self->pairs);
+    bbpe_image_array(image, &self->seams, SEAMS, sizeof *self->seams);
+    self->is_exact = !image->is_broken;
 }
 
 /* Whether two made tokens are compatible.  `seam`: the rank of the bytes that meet.  `is_longest`: no longer made token
  * begins where the left one does, so that the whole of it merges with nothing that follows. */
 BBPE_INLINE bool is_compatible(const bbpe_bpe_match *self, const bbpe_bpe *model, uint32_t left, uint32_t right,
                                uint32_t seam, bool is_longest) {
-    bbpe_bpe_end a = self->right_ends[left], b = self->left_ends[right];
+    const bbpe_bpe_ends *a = self->ends + left, *b = self->ends + right;
     uint32_t until_left = UINT32_MAX, until_right = UINT32_MAX;
-    if (seam < a.until_byte && seam <= b.until_byte) return false; /* the last to look at, but it decides most often */
-    for (bool is_whole = true; (a.time | b.time) != 0;) {
+    /* the last to look at, but it decides most often */
+    if (seam < a->until_right_byte && seam <= b->until_left_byte) return false;
+    for (bool is_whole = true; (a->time | b->time) != 0;) {
         const uint64_t key = bbpe_pair_key(left, right);
         const size_t bit = pair_bit(self, key);
         if (!(is_whole && is_longest) && self->pairs[bit / 64] >> (bit % 64) & 1) {
@@ -104,15 +135,15 @@ BBPE_INLINE bool is_compatible(const bbpe_bpe_match *self, const bbpe_bpe *model
             const uint32_t rank = value == NULL ? UINT32_MAX : rank_of(model, *value);
             if (rank < until_left && rank <= until_right) return false;
         }
-        if (a.time > b.time) {
-            until_left = a.until;
-            left = a.part;
-            a = self->right_ends[left];
+        if (a->time > b->time) {
+            until_left = a->until_right;
+            left = model->parts[left].right;
+            a = self->ends + left;
             is_whole = false;
         } else {
-            until_right = b.until;
-            right = b.part;
-            b = self->left_ends[right];
+            until_right = b->until_left;
+            right = model->parts[right].left;
+            b = self->ends + right;
         }
     }
     return true;
