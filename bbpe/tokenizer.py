@@ -975,7 +975,7 @@ class Tokenizer:
     @property
     def vocab_size(self) -> int:
         """The highest id plus one."""
-        return self._parts.vocabulary.tokens.id_count
+        return self._parts.vocabulary.size
 
     def __len__(self) -> int:
         return len(self.spec.vocab) + len(other_tokens(self.spec))

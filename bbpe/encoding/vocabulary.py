@@ -31,6 +31,11 @@ class Vocabulary:
         """The bytes of each id."""
         return TokenBytes(self._spec.vocab, other_tokens(self._spec))
 
+    @lazy_property
+    def size(self) -> int:
+        """The highest id plus one, which does not need the bytes of all tokens."""
+        return self._spec.vocab_size
+
     def keys(self) -> dict[str, int]:
         """Return the keys of all tokens in `vocab.json`, and their ids."""
         spec = self._spec
