@@ -7,6 +7,7 @@ from bbpe.core.c_pipeline cimport (
     bbpe_pipeline_call, bbpe_pipeline_run, bbpe_place_scratch, bbpe_place_trims, bbpe_stretch, bbpe_token_lengths,
 )
 from bbpe.core.c_split cimport bbpe_scheme, bbpe_split_fill
+from bbpe.core.c_tables cimport bbpe_image
 from bbpe.core.c_threads cimport bbpe_ordered_output
 
 cdef extern from "encode/encode.h" nogil:
@@ -43,6 +44,13 @@ cdef extern from "encode/encode.h" nogil:
     size_t bbpe_hot_cache_bytes(size_t entries, size_t slots)
     bbpe_status bbpe_encoder_new(bbpe_encoder **self, const bbpe_model *model, const bbpe_scheme *scheme,
         bbpe_split_fill fill, bint is_light)
+    bbpe_status bbpe_encoder_open(bbpe_encoder **self, const bbpe_model *model, const bbpe_scheme *scheme,
+        bbpe_split_fill fill, bbpe_image *image)
+    bbpe_status bbpe_encoder_open_match(const bbpe_encoder *self, bbpe_image *image)
+    void bbpe_encoder_write_cuts(const bbpe_encoder *self, bbpe_image *image)
+    bbpe_status bbpe_encoder_write_match(const bbpe_encoder *self, bbpe_image *image)
+    ctypedef void (*bbpe_encoder_ask)(void *owner)
+    void bbpe_encoder_set_ask(bbpe_encoder *self, bbpe_encoder_ask ask, void *owner)
     void bbpe_encoder_delete(bbpe_encoder *self)
     bbpe_encode_state *bbpe_encode_state_new()
     bint bbpe_encode_state_grow(bbpe_encode_state *self, size_t entries, size_t slots)

@@ -1,7 +1,7 @@
 from libc.stdint cimport uint64_t
 
-from bbpe.core.c_base cimport bbpe_status
 from bbpe.core.c_encode cimport bbpe_encode_state, bbpe_encoder
+from bbpe.core.c_split cimport bbpe_scheme, bbpe_split_fill
 from bbpe.core.model cimport Model
 from bbpe.core.split cimport Splitter
 
@@ -33,9 +33,14 @@ cdef class States:
     cdef Splitter splitter
     cdef bbpe_encoder *light
     cdef void *full  # the encoder with all its tables, or NULL
+    cdef object cuts    # the buffer that has its cut points, or None
+    cdef list matches   # the buffers that its matching of long pieces may be in: one, or two if threads read it at once
+    cdef object failure # an exception while a call in C asked for it, or None
 
-    cdef bbpe_status _make(self, bbpe_encoder **to, bint is_light) noexcept
-    cdef void prepare(self, uint64_t coming) noexcept
+    cdef const bbpe_scheme *scheme(self) noexcept
+    cdef bbpe_split_fill fill(self) noexcept
+    cdef int prepare(self, uint64_t coming) except -1
+    cdef int open_match(self) except -1
     cdef bbpe_encoder *encoder(self) noexcept nogil
     cdef bbpe_encode_state *borrow(self, size_t coming, size_t worker=*) except NULL
     cdef int give_back(self, bbpe_encode_state *state, size_t worker=*) except -1

@@ -11,11 +11,15 @@ from bbpe.core.c_base cimport (
 from bbpe.core.c_encode cimport (
     bbpe_encode_loan, bbpe_encode_state, bbpe_encode_state_delete, bbpe_encode_state_grow, bbpe_encode_state_loan,
     bbpe_encode_state_new, bbpe_encode_state_tables, bbpe_encode_tables, bbpe_encoder, bbpe_encoder_delete,
-    bbpe_encoder_new, bbpe_hot_cache_bytes,
+    bbpe_encoder_new, bbpe_encoder_open, bbpe_encoder_open_match, bbpe_encoder_set_ask, bbpe_encoder_write_cuts,
+    bbpe_encoder_write_match, bbpe_hot_cache_bytes,
 )
 from bbpe.core.c_memory cimport bbpe_memory_zeroed
+from bbpe.core.c_split cimport bbpe_scheme, bbpe_split_fill
+from bbpe.core.c_tables cimport bbpe_image, bbpe_image_is_whole
 from bbpe.core.c_threads cimport bbpe_memory_budget_give, bbpe_memory_budget_take
 from bbpe.core.id_buffer cimport drop_idle_buffer
+from bbpe.core.image cimport image_begin, image_measured, image_of
 from bbpe.core.status cimport check, had
 
 cdef enum:
@@ -153,6 +157,13 @@ def free_beyond_limit():
         free_idle(oldest)
 
 
+cdef void open_match(void *owner) noexcept with gil:
+    try:
+        (<States>owner).open_match()
+    except BaseException as error:  # the call goes on in C; it reports this when it is done
+        (<States>owner).failure = error
+
+
 cdef class States:
     """A small stack of states; a call takes one and gives it back, and no two calls have the same.
 
@@ -160,9 +171,9 @@ cdef class States:
     """
 
     def __cinit__(self, Model model not None, Splitter splitter=None):
-        self.model, self.splitter = model, splitter
+        self.model, self.splitter, self.matches = model, splitter, []
         self.idle = <idle_states *>had(idle_states_of(<void *>self))
-        check(self._make(&self.light, True))
+        check(bbpe_encoder_new(&self.light, &self.model.view, self.scheme(), self.fill(), True))
 
     def __dealloc__(self):
         if self.idle != NULL:
@@ -172,19 +183,65 @@ cdef class States:
         bbpe_encoder_delete(self.light)
         bbpe_encoder_delete(<bbpe_encoder *>self.full)
 
-    cdef bbpe_status _make(self, bbpe_encoder **to, bint is_light) noexcept:
-        if self.splitter is None:
-            return bbpe_encoder_new(to, &self.model.view, NULL, NULL, is_light)
-        return bbpe_encoder_new(to, &self.model.view, &self.splitter.row, self.splitter.fill, is_light)
+    cdef const bbpe_scheme *scheme(self) noexcept:
+        return NULL if self.splitter is None else &self.splitter.row
 
-    cdef void prepare(self, uint64_t coming) noexcept:
-        """Make the full encoder if so many bytes of text are worth it; without memory for it the light one serves."""
+    cdef bbpe_split_fill fill(self) noexcept:
+        return NULL if self.splitter is None else self.splitter.fill
+
+    cdef int prepare(self, uint64_t coming) except -1:
+        """Make the full encoder if so many bytes of text are worth it; without memory for it the light one serves.
+
+        Its cut points come from where the model says.  If they are not there they are made, and left there."""
         cdef bbpe_encoder *made = NULL
+        cdef bbpe_image image
         cdef void *nothing = NULL
-        if coming < GROWN_AT or BBPE_ATOMIC_ACQUIRE(&self.full) != NULL or self._make(&made, False) != BBPE_OK:
-            return
+        if coming < GROWN_AT or BBPE_ATOMIC_ACQUIRE(&self.full) != NULL:
+            return 0
+        tables = self.model.long_tables
+        cuts = None if tables is None else tables.read("cuts")
+        if cuts is not None:
+            image = image_of(cuts)
+            check(bbpe_encoder_open(&made, &self.model.view, self.scheme(), self.fill(), &image))
+            if not bbpe_image_is_whole(&image):
+                bbpe_encoder_delete(made)
+                made, cuts = NULL, None
+        if cuts is None and bbpe_encoder_new(&made, &self.model.view, self.scheme(), self.fill(), False) != BBPE_OK:
+            return 0
+        if tables is not None:
+            bbpe_encoder_set_ask(made, open_match, <void *>self)
         if not BBPE_ATOMIC_SWAP(&self.full, &nothing, made):
             bbpe_encoder_delete(made)
+            return 0
+        self.cuts = cuts
+        if tables is not None and cuts is None:
+            image = image_measured()
+            bbpe_encoder_write_cuts(made, &image)
+            written = image_begin(&image)
+            bbpe_encoder_write_cuts(made, &image)
+            tables.write("cuts", written)
+        return 0
+
+    cdef int open_match(self) except -1:
+        """Have the matching of long pieces from where the model says; if it is not there it is made, and left there."""
+        cdef bbpe_encoder *full = <bbpe_encoder *>self.full
+        cdef bbpe_status status
+        cdef bbpe_image image
+        match = self.model.long_tables.read("match")
+        if match is not None:
+            image = image_of(match)
+            self.matches.append(match)
+            check(bbpe_encoder_open_match(full, &image))
+            if bbpe_image_is_whole(&image):
+                return 0
+        image = image_measured()
+        with nogil:
+            status = bbpe_encoder_write_match(full, &image)
+        if status == BBPE_OK:
+            written = image_begin(&image)
+            bbpe_encoder_write_match(full, &image)
+            self.model.long_tables.write("match", written)
+        return 0
 
     cdef bbpe_encoder *encoder(self) noexcept nogil:
         """The best encoder that is there; a call that has a state may ask for it once more and get another one."""
@@ -211,7 +268,11 @@ cdef class States:
         loan.seen += coming
         if loan.seen >= loan.sized_at:
             self._size(state, coming)
-        self.prepare(loan.seen)
+        try:
+            self.prepare(loan.seen)
+        except BaseException:
+            self.give_back(state, worker)
+            raise
         return state
 
     cdef int give_back(self, bbpe_encode_state *state, size_t worker=0) except -1:
@@ -220,6 +281,10 @@ cdef class States:
         cdef idle_state *slot
         cdef void *nothing
         cdef size_t i
+        if self.failure is not None:
+            free_state(state)
+            failure, self.failure = self.failure, None
+            raise failure
         if loan.generation == BBPE_ATOMIC_LOAD(&self.generation):
             for i in range(worker, worker + IDLE):
                 slot, nothing = &self.idle.slots[i % IDLE], NULL

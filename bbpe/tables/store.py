@@ -7,8 +7,11 @@ end all processes that use it.  Huge pages make that as cheap as it can be, 0.2 
 a process that come from one file share one copy.
 
 A file has the spec of a tokenizer as JSON, and the tables of its vocabulary, merges and model as they are in memory.
-It begins with `_MAGIC` and two numbers of 64 bits: the length of the JSON and its checksum.  The JSON has the key of
-the file, the data of the spec, and the length and the checksum of each block.  The blocks follow in order, each at a
+Others have what only long texts need (`LongTables`): the first process that needs it writes it, and others read it when
+they do.  So a process with short texts has nothing to do with it, and one with English seldom reads the larger file.
+
+A file begins with `_MAGIC` and two numbers of 64 bits: the length of the JSON and its checksum.  The JSON has the key
+of the file, the data of the spec, and the length and the checksum of each block.  The blocks follow in order, each at a
 multiple of `ALIGNMENT`.  So whatever was damaged is found out before it is used.
 """
 
@@ -21,9 +24,10 @@ import stat
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from io import BufferedReader, BufferedWriter
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
 from ..core.bpe import CompiledBPE
@@ -33,6 +37,7 @@ from ..core.temporary import NewFile
 from ..core.unigram import CompiledUnigram
 from ..core.wordpiece import WordPiece
 from ..files import StrPath, is_covered, local_path, noting_reads, open_file, temporary_name, user_cache
+from ..lazy import hashlib
 from ..spec.models import Merges, UnigramModel, Vocab
 from ..spec.pickled import plain_fields, spec_of_fields
 from ..spec.spec import TokenizerSpec
@@ -52,6 +57,7 @@ _SUFFIX = ".tables"
 _KEY = 64
 #: The contents of files that tokenizers use, by key.
 _HELD: WeakValueDictionary[str, mmap.mmap] = WeakValueDictionary()
+_Read = TypeVar("_Read")
 
 
 def stored(cache: bool | StrPath, key: Callable[[], str | None], make: Callable[[], Tokenizer]) -> Tokenizer:
@@ -66,7 +72,9 @@ def stored(cache: bool | StrPath, key: Callable[[], str | None], make: Callable[
     if folder is None or found is None:
         return make()
     tokenizer = _opened(folder / (found + _SUFFIX), found)
-    if tokenizer is None:
+    if tokenizer is not None:
+        model: object = tokenizer._parts.model
+    else:
         with noting_reads() as read:
             tokenizer = make()
         try:
@@ -75,9 +83,35 @@ def stored(cache: bool | StrPath, key: Callable[[], str | None], make: Callable[
             return tokenizer
         # a file that the key does not cover may change later; one that it covers may have had other bytes meanwhile, or
         # may have gone
-        if is_covered(read, hashed) and key() == found:
-            _put(folder / (found + _SUFFIX), parts)
+        if not (is_covered(read, hashed) and key() == found):
+            return tokenizer
+        _put(folder / (found + _SUFFIX), parts)
+        model = tokenizer._parts.encoder.encoder.model
+    if isinstance(model, CompiledBPE):
+        model.keep_long_tables(LongTables(folder, found))
     return tokenizer
+
+
+@dataclass(frozen=True)
+class LongTables:
+    """The files of what the encoders of a tokenizer need for long texts, each under a key that is made from its own."""
+
+    folder: Path
+    key: str
+
+    def read(self, name: str) -> memoryview | None:
+        """Return the tables of a name; `None` when there are none, or they are not as they were written."""
+        key = self._key(name)
+        return _read(self.folder / (key + _SUFFIX), key, lambda data, key: _content_of(data, key)[1][name])
+
+    def write(self, name: str, image: bytes) -> None:
+        """Write the file of a name, unless there is no room for it."""
+        key = self._key(name)
+        with suppress(Exception):  # the text that needed them is encoded all the same
+            _put(self.folder / (key + _SUFFIX), _parts_of({"key": key}, {name: image}))
+
+    def _key(self, name: str) -> str:
+        return hashlib.sha256(f"{self.key} {name}".encode()).hexdigest()
 
 
 def user_folder() -> Path | None:
@@ -117,6 +151,11 @@ def _is_own(status: os.stat_result) -> bool:
 
 def _opened(path: Path, key: str) -> Tokenizer | None:
     """Return the tokenizer of a file; `None` when there is none, or it is not as it was written."""
+    return _read(path, key, tokenizer_of)
+
+
+def _read(path: Path, key: str, read: Callable[[memoryview, str], _Read]) -> _Read | None:
+    """Return what `read` makes of a file; `None` when there is none, or it is not as it was written."""
     try:
         with open_file(path) as file:
             status = os.fstat(file.fileno())
@@ -125,14 +164,14 @@ def _opened(path: Path, key: str) -> Tokenizer | None:
             data = _HELD.get(key)
             if data is None or len(data) != status.st_size:
                 data = _content(file, status.st_size)
-            tokenizer = tokenizer_of(memoryview(data).toreadonly(), key)
+            found = read(memoryview(data).toreadonly(), key)
             _HELD[key] = data
     except Exception:  # a file can be wrong in any way
         return None
     if time.time() - status.st_mtime > _DAY:
         with suppress(OSError):
             os.utime(path)
-    return tokenizer
+    return found
 
 
 def _content(file: BufferedReader, size: int) -> mmap.mmap:
@@ -204,8 +243,12 @@ def table_file(tokenizer: Tokenizer, key: str) -> list[bytes]:
         blocks["merges"] = spec.merges.image()
     if isinstance(model, CompiledBPE | CompiledUnigram | WordPiece):
         blocks["model"] = model.image()
+    return _parts_of({"key": key, "spec": plain_fields(spec)}, blocks)
+
+
+def _parts_of(fields: dict[str, Any], blocks: dict[str, bytes]) -> list[bytes]:
     rows = {name: [len(block), checksum(block)] for name, block in blocks.items()}
-    head = json.dumps({"key": key, "spec": plain_fields(spec), "blocks": rows}).encode()
+    head = json.dumps({**fields, "blocks": rows}).encode()
     numbers = len(head).to_bytes(8, "little") + checksum(head).to_bytes(8, "little")
     return [_MAGIC, numbers, head, bytes(-(_HEAD + len(head)) % ALIGNMENT), *blocks.values()]
 
@@ -215,6 +258,16 @@ def tokenizer_of(data: memoryview, key: str) -> Tokenizer:
 
     Raises `ValueError` when this is not such a file, all of it as it was written.
     """
+    found, blocks = _content_of(data, key)
+    merges = Merges.of_image(blocks["merges"]) if "merges" in blocks else None
+    tokenizer = Tokenizer(spec_of_fields(Vocab.of_image(blocks["vocab"]), merges, found["spec"]))
+    if "model" in blocks:
+        tokenizer._parts.model = _model_of(tokenizer.spec, blocks["model"])
+    return tokenizer
+
+
+def _content_of(data: memoryview, key: str) -> tuple[dict[str, Any], dict[str, memoryview]]:
+    """Return the JSON and the blocks of a file with this key; `ValueError` as `tokenizer_of`."""
     size = int.from_bytes(data[len(_MAGIC) : len(_MAGIC) + 8], "little")
     head = data[_HEAD : _HEAD + size]
     digest = int.from_bytes(data[_HEAD - 8 : _HEAD], "little")
@@ -223,12 +276,7 @@ def tokenizer_of(data: memoryview, key: str) -> Tokenizer:
     found = json.loads(bytes(head))
     if found["key"] != key:
         raise ValueError(f"the tables are those of {found['key']}")
-    blocks = _blocks(data, _HEAD + size, found["blocks"])
-    merges = Merges.of_image(blocks["merges"]) if "merges" in blocks else None
-    tokenizer = Tokenizer(spec_of_fields(Vocab.of_image(blocks["vocab"]), merges, found["spec"]))
-    if "model" in blocks:
-        tokenizer._parts.model = _model_of(tokenizer.spec, blocks["model"])
-    return tokenizer
+    return found, _blocks(data, _HEAD + size, found["blocks"])
 
 
 def _model_of(spec: TokenizerSpec, image: memoryview) -> Model:

@@ -25,8 +25,11 @@ struct bbpe_lookup_batch_loops; /* lookup_batch.h */
 
 struct bbpe_encoder {
     bbpe_model model;
-    bbpe_bpe_match match; /* of BPE; not exact, and not used, when an id is too large for it */
+    void **match; /* of BPE: a bbpe_bpe_match that threads share, or NULL until long pieces need it; a light encoder: NULL */
+    bbpe_encoder_ask ask; /* who makes `match`, or NULL */
+    void *owner;          /* is asked */
     bbpe_cut_points cuts;
+    bool is_opened;       /* the cuts are in a block of memory (tables/image.h), which outlives this */
     bool has_cuts;        /* pretokens are cut into pieces, */
     bbpe_cut_pieces cut;  /* many at a time by this */
     bbpe_split_fill fill; /* NULL: the caller splits the text */
@@ -135,6 +138,7 @@ struct bbpe_encode_state {
     uint64_t kept;           /* short pieces that entered `hot` since it is so large */
     uint64_t new_tokens;     /* those of the last of these that are one token */
     size_t prefilled;        /* tokens of the vocabulary that were looked at for `hot` */
+    size_t unmatched;        /* bytes of long pieces without the encoder's `match` */
     bbpe_miss_queue queue;
     bbpe_stretch_end *next_end;  /* of stretches that are encoded as one: the next one that is read, */
     bbpe_stretch_end *next_known; /* and the next one whose ids are not yet all known */
@@ -148,6 +152,9 @@ struct bbpe_encode_state {
 /* An encoder and a state in memory of the caller's; of a state in zeroed memory, or memory that was freed by it. */
 bbpe_status bbpe_encoder_init(bbpe_encoder *self, const bbpe_model *model, const bbpe_scheme *scheme, bbpe_split_fill fill);
 void bbpe_encoder_free(bbpe_encoder *self);
+/* The exact matching of long pieces, which is made if it is not there; NULL without memory.  Where an id is too large for it,
+ * it is not exact. */
+const bbpe_bpe_match *bbpe_encoder_match(const bbpe_encoder *self);
 void bbpe_encode_state_init(bbpe_encode_state *self);
 void bbpe_encode_state_free(bbpe_encode_state *self);
 /* Reserve so many bytes of the window; a failure is left in state->status. */

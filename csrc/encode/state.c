@@ -20,6 +20,13 @@ static void init_light(bbpe_encoder *self, const bbpe_model *model, const bbpe_s
     self->cut = bbpe_cut_pieces_select();
 }
 
+/* Room for the matching of long pieces. */
+static bbpe_status add_match(bbpe_encoder *self) {
+    if (self->model.bpe == NULL) return BBPE_OK;
+    self->match = bbpe_memory_zeroed(1, sizeof *self->match);
+    return self->match == NULL ? BBPE_NO_MEMORY : BBPE_OK;
+}
+
 bbpe_status bbpe_encoder_init(bbpe_encoder *self, const bbpe_model *model, const bbpe_scheme *scheme,
                               bbpe_split_fill fill) {
     bbpe_status status = BBPE_OK;
@@ -28,17 +35,31 @@ bbpe_status bbpe_encoder_init(bbpe_encoder *self, const bbpe_model *model, const
     /* what may be a token as a whole is not cut */
     if (self->has_cuts)
         status = bbpe_cut_points_init(&self->cuts, model->tokens, self->has_wholes ? 0 : model->joining);
-    /* 16 ms for 100,000 tokens: made only when long pieces come, it would add half to the first 8 MB of Chinese; a
-     * light encoder serves the first texts if they are short */
-    if (status == BBPE_OK && model->bpe != NULL) status = bbpe_bpe_match_init(&self->match, model->bpe);
-    if (status == BBPE_TOO_LARGE) return BBPE_OK;
+    if (status == BBPE_OK) status = add_match(self);
     if (status != BBPE_OK) bbpe_encoder_free(self);
     return status;
 }
 
+static void free_match(bbpe_bpe_match *match) {
+    if (match != NULL) bbpe_bpe_match_free(match);
+    bbpe_memory_free(match);
+}
+
+const bbpe_bpe_match *bbpe_encoder_match(const bbpe_encoder *self) {
+    void *found = bbpe_shared_pointer_get(self->match);
+    bbpe_bpe_match *made = found == NULL ? bbpe_memory_new(1, sizeof *made) : NULL;
+    if (made == NULL) return found;
+    /* one that is too large stays, so that it is not tried again */
+    const bool is_made = bbpe_bpe_match_init(made, self->model.bpe) != BBPE_NO_MEMORY;
+    if (is_made && bbpe_shared_pointer_set(self->match, made, &found)) return made;
+    free_match(made);
+    return found; /* another thread's, or none */
+}
+
 void bbpe_encoder_free(bbpe_encoder *self) {
-    bbpe_bpe_match_free(&self->match);
-    bbpe_cut_points_free(&self->cuts);
+    if (self->match != NULL) free_match(*self->match);
+    bbpe_memory_free(self->match);
+    if (!self->is_opened) bbpe_cut_points_free(&self->cuts);
     memset(self, 0, sizeof *self);
 }
 
@@ -53,6 +74,46 @@ bbpe_status bbpe_encoder_new(bbpe_encoder **self, const bbpe_model *model, const
     bbpe_memory_free(*self);
     *self = NULL;
     return status;
+}
+
+bbpe_status bbpe_encoder_open(bbpe_encoder **self, const bbpe_model *model, const bbpe_scheme *scheme,
+                              bbpe_split_fill fill, bbpe_image *image) {
+    const bbpe_status status = bbpe_encoder_new(self, model, scheme, fill, true);
+    if (status != BBPE_OK) return status;
+    bbpe_cut_points_visit(&(*self)->cuts, image);
+    (*self)->has_cuts = (*self)->is_opened = true;
+    if (add_match(*self) == BBPE_OK) return BBPE_OK;
+    bbpe_encoder_delete(*self);
+    *self = NULL;
+    return BBPE_NO_MEMORY;
+}
+
+bbpe_status bbpe_encoder_open_match(const bbpe_encoder *self, bbpe_image *image) {
+    bbpe_bpe_match *match = bbpe_memory_zeroed(1, sizeof *match);
+    void *other;
+    if (match == NULL) return BBPE_NO_MEMORY;
+    bbpe_bpe_match_visit(match, self->model.bpe, image);
+    if (!bbpe_image_is_whole(image) || !bbpe_shared_pointer_set(self->match, match, &other)) free_match(match);
+    return BBPE_OK;
+}
+
+void bbpe_encoder_write_cuts(const bbpe_encoder *self, bbpe_image *image) {
+    bbpe_cut_points cuts = self->cuts;
+    bbpe_cut_points_visit(&cuts, image);
+}
+
+bbpe_status bbpe_encoder_write_match(const bbpe_encoder *self, bbpe_image *image) {
+    const bbpe_bpe_match *made = bbpe_encoder_match(self);
+    if (made == NULL) return BBPE_NO_MEMORY;
+    if (!made->is_exact) return BBPE_TOO_LARGE;
+    bbpe_bpe_match match = *made;
+    bbpe_bpe_match_visit(&match, self->model.bpe, image);
+    return BBPE_OK;
+}
+
+void bbpe_encoder_set_ask(bbpe_encoder *self, bbpe_encoder_ask ask, void *owner) {
+    self->ask = ask;
+    self->owner = owner;
 }
 
 void bbpe_encoder_delete(bbpe_encoder *self) {

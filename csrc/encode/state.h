@@ -22,6 +22,19 @@ enum { BBPE_ENCODE_SLACK = 4 }; /* ids after the last one that may be overwritte
  * ones, and which take longer to make than short texts to encode. */
 bbpe_status bbpe_encoder_new(bbpe_encoder **self, const bbpe_model *model, const bbpe_scheme *scheme, bbpe_split_fill fill,
                              bool is_light);
+/* One that is not light, whose cut points bbpe_encoder_write_cuts has written for the same model; it is to be deleted unless
+ * the image is whole then. */
+bbpe_status bbpe_encoder_open(bbpe_encoder **self, const bbpe_model *model, const bbpe_scheme *scheme, bbpe_split_fill fill,
+                              bbpe_image *image);
+/* Use the matching of long pieces of BPE that bbpe_encoder_write_match has written for the same model, if the image is whole and
+ * there is none yet. */
+bbpe_status bbpe_encoder_open_match(const bbpe_encoder *self, bbpe_image *image);
+/* Measure or write either.  The second is made if it is not there; BBPE_TOO_LARGE where an id is. */
+void bbpe_encoder_write_cuts(const bbpe_encoder *self, bbpe_image *image);
+bbpe_status bbpe_encoder_write_match(const bbpe_encoder *self, bbpe_image *image);
+/* Whom calls ask for the matching of long pieces before they make it themselves: it may be opened then. */
+typedef void (*bbpe_encoder_ask)(void *owner);
+void bbpe_encoder_set_ask(bbpe_encoder *self, bbpe_encoder_ask ask, void *owner);
 void bbpe_encoder_delete(bbpe_encoder *self);
 
 /* The fields of a state that belong to its owner. */

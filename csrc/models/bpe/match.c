@@ -98,10 +98,12 @@ bbpe_status bbpe_bpe_match_init(bbpe_bpe_match *self, const bbpe_bpe *model) {
 }
 
 void bbpe_bpe_match_free(bbpe_bpe_match *self) {
-    bbpe_trie_free(&self->trie);
-    bbpe_memory_table_free(self->ends);
-    bbpe_memory_table_free(self->pairs);
-    bbpe_memory_table_free(self->seams);
+    if (!self->is_opened) {
+        bbpe_trie_free(&self->trie);
+        bbpe_memory_table_free(self->ends);
+        bbpe_memory_table_free(self->pairs);
+        bbpe_memory_table_free(self->seams);
+    }
     memset(self, 0, sizeof *self);
 }
 
@@ -117,6 +119,7 @@ void bbpe_bpe_match_visit(bbpe_bpe_match *self, const bbpe_bpe *model, bbpe_imag
     bbpe_image_array(image, &self->pairs, (size_t)1 << lg, sizeof *self->pairs);
     bbpe_image_array(image, &self->seams, SEAMS, sizeof *self->seams);
     self->is_exact = !image->is_broken;
+    self->is_opened = image->purpose == BBPE_IMAGE_OPEN;
 }
 
 /* Whether two made tokens are compatible.  `seam`: the rank of the bytes that meet.  `is_longest`: no longer made token

@@ -21,7 +21,7 @@
  * crosses the seam.
  *
  * One letter 1.4 ms per MB, random letters 27, where the heap takes 270 and 410; made in 14 ms, 4.6 MB (cl100k).
- * Immutable; the struct owns its arrays. */
+ * Immutable; the struct owns its arrays, unless it is opened. */
 #ifndef BBPE_MODELS_BPE_MATCH_H
 #define BBPE_MODELS_BPE_MATCH_H
 
@@ -37,6 +37,7 @@ typedef struct {
 
 typedef struct {
     bool is_exact;  /* made, and may be used */
+    bool is_opened; /* its arrays are in a block of memory (tables/image.h) */
     bbpe_trie trie; /* of the made tokens */
     bbpe_bpe_ends *ends; /* by id */
     uint64_t *pairs;      /* bits by the hash of a pair: which may merge; most do not, and it fits the L2 cache */
