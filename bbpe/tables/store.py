@@ -24,7 +24,6 @@ import stat
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from io import BufferedReader, BufferedWriter
 from pathlib import Path
 from typing import Any, TypeVar
@@ -38,6 +37,7 @@ from ..core.unigram import CompiledUnigram
 from ..core.wordpiece import WordPiece
 from ..files import StrPath, is_covered, local_path, noting_reads, open_file, temporary_name, user_cache
 from ..lazy import hashlib
+from ..records import dataclass
 from ..spec.models import Merges, UnigramModel, Vocab
 from ..spec.pickled import plain_fields, spec_of_fields
 from ..spec.spec import TokenizerSpec

@@ -149,7 +149,9 @@ def test_many_threads_load_at_the_same_time(file_of: Callable[[str], Path], tmp_
 
 @pytest.mark.full
 @pytest.mark.parametrize("name", ["cl100k_base.tiktoken", "gpt2.tokenizer.json", "mistral_v3.model"])
-def test_real_tokenizers_from_tables_are_the_same(name: str, vocab_path: Callable[[str], Path], tmp_path: Path) -> None:
+def test_real_tokenizers_from_tables_are_the_same(
+    name: str, vocab_path: Callable[[str], Path], tmp_path: Path
+) -> None:
     path, folder = vocab_path(name), tmp_path / "tables"
     expected = bbpe.load(path, cache=False)
     bbpe.load(path, cache=folder)
@@ -221,7 +223,7 @@ def test_a_checksum_depends_on_each_bit_and_on_the_length() -> None:
     data = bytes(range(200))
     found = {checksum(data[:size]) for size in range(len(data) + 1)}
     assert len(found) == len(data) + 1
-    flipped = [data[: i // 8] + bytes([data[i // 8] ^ 1 << i % 8]) + data[i // 8 + 1 :] for i in range(8 * len(data))]
+    flipped = [data[:i // 8] + bytes([data[i // 8] ^ 1 << i % 8]) + data[i // 8 + 1 :] for i in range(8 * len(data))]
     assert len({checksum(data), *map(checksum, flipped)}) == len(flipped) + 1
     # what is left out of one lane cannot be made up for in another place
     words = [bytes([0x80]) + bytes(7), bytes(7) + bytes([0x80])]
