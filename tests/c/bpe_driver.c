@@ -400,7 +400,7 @@ int main(int argc, char **argv) {
         const double start = now();
         make_match(&self);
         printf("%s: made in %.1f ms, %.1f MB\n", argv[2], now() - start,
-               ((double)self.match.trie.slot_count * 8 + (double)self.model.id_count * 24) / 1e6);
+               ((double)self.match.trie.slot_count * 8 + (double)self.model.id_count * 36) / 1e6);
         if (argc == 5) compare(&self, argv[3], strtoul(argv[4], NULL, 10));
         else time_cases(&self, atof(argv[3]));
         free_model(&self);

@@ -56,7 +56,7 @@ static bool find_ends(bbpe_bpe_match *self, const bbpe_bpe *model, uint32_t id) 
     const uint32_t until_left = right->time >= left->time ? max(rank, right->time) : rank;
     const uint32_t until_right = left->time > right->time ? max(rank, left->time) : rank;
     self->ends[id] = (bbpe_bpe_ends){
-        max(rank, max(left->time, right->time)), until_left, until_right,
+        parts, max(rank, max(left->time, right->time)), until_left, until_right,
         left->time ? left->until_left_byte : until_left, right->time ? right->until_right_byte : until_right};
     return true;
 }
@@ -140,12 +140,12 @@ BBPE_INLINE bool is_compatible(const bbpe_bpe_match *self, const bbpe_bpe *model
         }
         if (a->time > b->time) {
             until_left = a->until_right;
-            left = model->parts[left].right;
+            left = a->parts.right;
             a = self->ends + left;
             is_whole = false;
         } else {
             until_right = b->until_left;
-            right = model->parts[right].left;
+            right = b->parts.left;
             b = self->ends + right;
         }
     }
