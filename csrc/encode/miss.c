@@ -14,7 +14,6 @@ enum {
     LEAST_BATCH = 8,   /* pieces that are worth a batch: sixteen short ones take 1.3 to 2.3 us, one alone 0.18 to 0.28 */
     UNMATCHED = 1 << 15, /* bytes of long pieces: with o200k_base the heap merges them in 10 ms, and matching is made in 25 */
     ASKED = 1 << 13,     /* the same where a file may have it, which is read in 3 ms */
-    SHORT_WORTH = 4,     /* times as many of these bytes are merged in that time where no heap is needed */
     PROMOTE_EACH = 8,  /* hits elsewhere for one promotion: for each second one, English takes 9.9 instead of 9.5 ms */
 };
 
@@ -23,10 +22,10 @@ const bbpe_cache_entry bbpe_lookup_batch_long = {{0, 0}, {0, 0, 0, 0}};
 /* -- by the model ------------------------------------------------------------------------------------------------ */
 
 /* The exact matching of long pieces, as soon as to go on without it has cost as much as it takes to have it; or NULL. */
-static const bbpe_bpe_match *match_for(const bbpe_encoder *self, bbpe_encode_state *state, size_t n, bool is_short) {
+static const bbpe_bpe_match *match_for(const bbpe_encoder *self, bbpe_encode_state *state, size_t n) {
     if (self->match == NULL) return NULL;
     const bbpe_bpe_match *match = bbpe_shared_pointer_get(self->match);
-    state->unmatched += match != NULL ? 0 : is_short ? n / SHORT_WORTH : n;
+    state->unmatched += match != NULL ? 0 : n;
     if (state->unmatched >= (self->ask == NULL ? UNMATCHED : ASKED)) {
         state->unmatched = 0;
         if (self->ask != NULL) self->ask(self->owner);
@@ -42,7 +41,7 @@ static size_t merge_alone(const bbpe_encoder *self, bbpe_encode_state *state, co
     if (((self->has_wholes && !is_part) || n > BBPE_CACHE_LONG) && bbpe_bpe_find(model, bytes, n, is_part, ids))
         return 1;
     const bool is_short = bbpe_bpe_is_short(model, n);
-    const bbpe_bpe_match *match = n > BBPE_CACHE_LONG || !is_short ? match_for(self, state, n, is_short) : NULL;
+    const bbpe_bpe_match *match = n > BBPE_CACHE_LONG || !is_short ? match_for(self, state, n) : NULL;
     if (match == NULL && is_short) return bbpe_bpe_merge_short(model, bytes, n, 1, ids);
     const bbpe_status status = match != NULL ? bbpe_bpe_match_encode(match, model, &state->work, bytes, n, ids, &count)
                                              : bbpe_bpe_merge_long(model, &state->work, bytes, n, 1, ids, &count);
