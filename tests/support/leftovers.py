@@ -20,12 +20,19 @@ def children() -> set[int]:
     """The processes that this one has started, and that have not ended; none where the system does not say."""
     found: set[int] = set()
     for path in _TASKS.glob("*/children"):
-        for child in map(int, path.read_text().split()):
-            command = Path(f"/proc/{child}/cmdline")
-            words = command.read_bytes().decode("utf-8", "replace") if command.exists() else ""
+        for child in map(int, _read(path).split()):
+            words = _read(Path(f"/proc/{child}/cmdline"))
             if words and not any(own in words for own in _PYTHONS_OWN):  # one that has ended has no words
                 found.add(child)
     return found
+
+
+def _read(path: Path) -> str:
+    """Return what a file of a thread or a process says, nothing if that ends meanwhile."""
+    try:
+        return path.read_bytes().decode("utf-8", "replace")
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
 
 
 @pytest.fixture(autouse=True)
