@@ -282,7 +282,7 @@ def _sniff_folder(folder: ClassFolder) -> tuple[str, Path]:
             heads = [folder.file(file).data[:_HEAD_BYTES] for file in found]
             for file, head in zip(found, heads, strict=True):
                 _check_refused(head[:_SHOWN_BYTES], folder.path / file)
-            if FORMATS["tiktoken"].head.match(heads[0]):
+            if not found[0].endswith(".json") and FORMATS["tiktoken"].head.match(heads[0]):
                 return _ranks(folder, found[0])  # a tokenizer.model may be a list of ranks
             return name, folder.path / found[0] if row.names == (found,) and len(found) == 1 else folder.path
     ranks = sorted(folder.path.glob("*.tiktoken"))
