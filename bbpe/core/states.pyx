@@ -202,7 +202,8 @@ cdef class States:
         cuts = None if tables is None else tables.read("cuts")
         if cuts is not None:
             image = image_of(cuts)
-            check(bbpe_encoder_open(&made, &self.model.view, self.scheme(), self.fill(), &image))
+            if bbpe_encoder_open(&made, &self.model.view, self.scheme(), self.fill(), &image) != BBPE_OK:
+                return 0
             if not bbpe_image_is_whole(&image):
                 bbpe_encoder_delete(made)
                 made, cuts = NULL, None
@@ -231,8 +232,8 @@ cdef class States:
         if match is not None:
             image = image_of(match)
             self.matches.append(match)
-            check(bbpe_encoder_open_match(full, &image))
-            if bbpe_image_is_whole(&image):
+            status = bbpe_encoder_open_match(full, &image)
+            if status != BBPE_OK or bbpe_image_is_whole(&image):
                 return 0
         image = image_measured()
         with nogil:
