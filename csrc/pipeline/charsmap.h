@@ -74,7 +74,7 @@ bbpe_status bbpe_charsmap_init(bbpe_charsmap *self, const uint8_t *table, size_t
 void bbpe_charsmap_free(bbpe_charsmap *self);
 /* Keys are looked for where this character is, and at the one before it. */
 void bbpe_charsmap_mark(bbpe_charsmap *self, uint32_t character);
-/* The same for all that another one has marked. */
+/* Mark all characters that another normalizer of the table has marked. */
 void bbpe_charsmap_mark_as(bbpe_charsmap *self, const bbpe_charsmap *other);
 /* Keep one more string, at least one byte; bbpe_charsmap_finalize is called once after the last. */
 bbpe_status bbpe_charsmap_keep(bbpe_charsmap *self, const uint8_t *bytes, size_t n);
@@ -86,7 +86,7 @@ bbpe_status bbpe_charsmap_mark_keys(bbpe_charsmap *self, bool *is_broken);
 bool bbpe_charsmap_is_marked(const bbpe_charsmap *self, const uint8_t *s, size_t n, size_t *size);
 /* How long the shortest key is that s[0..n) begins with, and its value; 0 if there is none. */
 size_t bbpe_charsmap_shortest(const bbpe_charsmap *self, const uint8_t *s, size_t n, const uint8_t **value, size_t *length);
-/* The same of the longest key, whatever is kept. */
+/* The longest key that s[0..n) begins with, as above; strings that are kept do not count. */
 size_t bbpe_charsmap_longest(const bbpe_charsmap *self, const uint8_t *s, size_t n, const uint8_t **value, size_t *length);
 /* Whether a key begins with s[0..n) and is longer. */
 bool bbpe_charsmap_goes_on(const bbpe_charsmap *self, const uint8_t *s, size_t n);

@@ -13,7 +13,7 @@ typedef struct {
     uint32_t *first, *units; /* the children of base b are units[first[b]..first[b + 1]) */
     size_t bases;
     uint8_t *is_text;
-    uint16_t *seen; /* by base: after how many bytes, at least, it was come to behind two characters or more; 0: never */
+    uint16_t *seen; /* by base: the fewest bytes of a key of two characters or more that leads there; 0: none yet */
 } keys;
 
 /* A node of the walk: the base of its children, the next child, where its last character begins in the key, and how many

@@ -155,7 +155,7 @@ static size_t take_digits(bbpe_json *self, decimal *number, bool is_fraction) {
 
 /* Take what may follow "e"; false when it is no number. */
 static bool take_exponent(bbpe_json *self, int64_t *exponent) {
-    static const int64_t most = (int64_t)1 << 48; /* no text has so many digits before it */
+    static const int64_t most = (int64_t)1 << 48; /* more than the digits of any text, so that these cannot make up for it */
     int64_t power = 0;
     const bool is_negative = self->at < self->end && *self->at == '-';
     if (self->at < self->end && (*self->at == '-' || *self->at == '+')) self->at++;
