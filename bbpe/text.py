@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import mmap
 import os
+from codecs import charmap_decode
 from collections.abc import Sequence
-from functools import cache
 from itertools import accumulate
 from typing import TypeAlias, cast
 
@@ -33,6 +33,8 @@ BYTE_ORDER = bytes((*_PRINTABLE, *sorted({*range(256)} - {*_PRINTABLE})))
 
 _CHARS = [chr(point) for point in _PRINTABLE] + [chr(0x100 + i) for i in range(256 - len(_PRINTABLE))]
 _TO_CHAR = dict(zip(BYTE_ORDER, _CHARS, strict=True))
+#: The characters of bytes 0 to 255, in order.
+_BY_BYTE = "".join(_TO_CHAR[byte] for byte in range(256))
 _TO_BYTE = {ord(char): chr(byte) for byte, char in _TO_CHAR.items()}
 _ALPHABET = frozenset(_CHARS)
 # the surrogates that stand for bytes that are not UTF-8
@@ -50,15 +52,6 @@ def text_of_file(data: bytes, path: str | os.PathLike[str]) -> str:
         raise VocabularyError(f"{found}; expected UTF-8 text", path=path, place=f"byte {error.start}") from None
 
 
-@cache
-def _points_by_bytes() -> npt.NDArray[np.uint16]:
-    """Return the code points of the characters of the 256 bytes, in little-endian order."""
-    found = np.zeros(256, dtype="<u2")
-    found[np.frombuffer(BYTE_ORDER, dtype=np.uint8)] = [ord(char) for char in _CHARS]
-    found.flags.writeable = False
-    return found
-
-
 def bytes_to_alphabet(token: bytes) -> str:
     r"""Return bytes as a text in the byte alphabet.
 
@@ -74,8 +67,7 @@ def tokens_to_alphabet(tokens: Sequence[bytes]) -> list[str]:
     >>> tokens_to_alphabet([b" a", b"\n"])
     ['Ġa', 'Ċ']
     """
-    points = _points_by_bytes().take(np.frombuffer(b"".join(tokens), dtype=np.uint8))
-    text = points.tobytes().decode("utf-16-le")
+    text = charmap_decode(b"".join(tokens), "strict", _BY_BYTE)[0]
     return [text[end - len(token) : end] for token, end in zip(tokens, accumulate(map(len, tokens)), strict=True)]
 
 

@@ -156,6 +156,37 @@ def test_no_kind_of_vocabulary_needs_numpy_for_lists(tmp_path: Path) -> None:
     assert fresh(code, *paths).splitlines() == [f"{Path(path).name} False" for path in paths]
 
 
+#: Trainings on files and texts, whose vocabulary is saved and used, and whether NumPy is imported by then.
+TRAININGS = """
+import sys
+import bbpe
+folder = sys.argv[1]
+lines = bbpe.Counting(document="line", threads=2)
+calls = {
+    "file": lambda: bbpe.train(folder + "/a.txt", 300),
+    "folder": lambda: bbpe.train(folder, 300, special_tokens=["<|end|>"], counting=lines),
+    "iterator": lambda: bbpe.train_from_iterator(["low lower", "lowest"], 260),
+    "lists": lambda: bbpe.train_from_iterator(["low lower" * 99] * 20, 260, special_tokens=["low"]),
+    "counts": lambda: bbpe.train_from_counts(bbpe.count(folder, pattern="cl100k", special_tokens=["<|end|>"]), 300),
+}
+for name, call in calls.items():
+    tok = call()
+    tok.save(sys.argv[2]), tok.decode(tok.encode("low lower"))
+    print(name, len(tok), "numpy" in sys.modules)
+"""
+
+
+def test_training_on_texts_needs_no_numpy(tmp_path: Path) -> None:
+    # large enough for two threads, whose tables are added up
+    folder = tmp_path / "corpus"
+    folder.mkdir()
+    (folder / "a.txt").write_text("some words in a row, and numbers 123 <|end|>\n" * 100_000)
+    lines = fresh(TRAININGS, str(folder), str(tmp_path / "made.json")).splitlines()
+    assert [line.split()[::2] for line in lines] == [
+        [name, "False"] for name in ("file", "folder", "iterator", "lists", "counts")
+    ]
+
+
 def test_counting_on_the_command_line_needs_neither_numpy_nor_regex(vocabulary: str, tmp_path: Path) -> None:
     (tmp_path / "text.txt").write_text("some words in a row, " * 1000)
     code = "import sys; from bbpe.cli import main; main(sys.argv[1:]); print(*{'numpy', 'regex'} & sys.modules.keys())"

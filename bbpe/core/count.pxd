@@ -1,3 +1,4 @@
+from cpython cimport array
 from libc.stdint cimport uint64_t
 
 from bbpe.core.c_count cimport bbpe_count_shard, bbpe_count_sum, bbpe_count_table
@@ -10,5 +11,6 @@ cdef class PretokenTable:
     cdef bbpe_count_sum sum
     cdef list others, kept
     cdef uint64_t pieces
-    cdef object order(self)
+    cdef array.array held_counts(self)
+    cdef array.array order(self)
     cdef int check_open(self) except -1

@@ -1,7 +1,8 @@
 """Counting pretokens: the only step of training whose cost grows with the corpus."""
+from cpython cimport array
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
-from libc.string cimport memcpy
+from libc.string cimport memchr, memcpy
 
 from bbpe.lazy import np
 
@@ -23,6 +24,9 @@ from bbpe.core.status cimport check, had
 cdef enum:
     BLOCK = 512  # ends at a time
     LEAST = 64   # room that the splitter wants for ends
+
+
+cdef array.array _COUNTS = array.array("Q")
 
 
 cdef class PretokenTable:
@@ -73,13 +77,13 @@ cdef class PretokenTable:
         return self.pieces
 
     def join(
-        self, list others not None: list[PretokenTable], list chunks not None: list[npt.NDArray[np.int64]],
-        list starts not None: list[npt.NDArray[np.int64]]
+        self, list others not None: list[PretokenTable], list chunks not None: list[list[int]],
+        list starts not None: list[list[int]]
     ):
         """Begin to add up this table and others, which may not be used any more.
 
-        `chunks`, int64[n] of each table, this one first: the numbers of the chunks that brought it something new,
-        rising; `starts`, int64[n + 1]: how many pretokens it had before each of them, and has now.  What chunks with lower
+        `chunks`, n of each table, this one first: the numbers of the chunks that brought it something new, rising;
+        `starts`, n + 1 of each: how many pretokens it had before each of them, and has now.  What chunks with lower
         numbers brought appeared earlier.  Raises `ValueError` on chunks that are not such, `OverflowError` when the
         tables have more than 2**32 - 2 pretokens together, and after `join_part` as the class describes; then no table
         may be used.
@@ -181,29 +185,42 @@ cdef class PretokenTable:
             PyBuffer_Release(&view)
 
     def count_spans(
-        self, data: Buffer, const int64_t[::1] starts not None, const int64_t[::1] ends not None,
+        self, data: Buffer, const int64_t[::1] starts, const int64_t[::1] ends not None,
         Splitter splitter not None, size_t longest=0
     ):
-        """Count the pretokens of the texts data[starts[i]:ends[i]], int64[n] each; options as in `count_text`."""
+        """Count the pretokens of the texts data[starts[i]:ends[i]], int64[n] each; options as in `count_text`.
+
+        Without starts, `None`, each text begins where the last one ends.
+        """
         cdef Py_buffer view
         cdef bbpe_status status = BBPE_OK
         cdef const uint8_t *text
         cdef size_t found[BLOCK]
         cdef c_bool wide = False
         cdef size_t start, stop, first = 0, filled = 0
-        cdef Py_ssize_t i
-        if starts.shape[0] != ends.shape[0]:
-            raise ValueError(f"{starts.shape[0]} starts and {ends.shape[0]} ends; expected one of each a text")
+        cdef Py_ssize_t i, n = ends.shape[0]
+        cdef int64_t zero = 0
+        cdef const int64_t *begun
+        cdef const int64_t *first_start
+        cdef const int64_t *next_starts
+        if starts is not None and starts.shape[0] != n:
+            raise ValueError(f"{starts.shape[0]} starts and {n} ends; expected one of each a text")
+        first_start = next_starts = NULL
+        if n:
+            first_start = &zero if starts is None else &starts[0]
+            next_starts = &ends[0] if starts is None else &starts[0] + 1
         self.check_open()
         PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
         try:
-            for i in range(starts.shape[0]):
-                if not bbpe_ends_part(&starts[i], &ends[i], <size_t>view.len, &start, &stop):
-                    raise ValueError(f"{starts[i]}:{ends[i]} is not within the texts of {view.len} bytes")
+            for i in range(n):
+                begun = first_start if i == 0 else next_starts + i - 1
+                if not bbpe_ends_part(begun, &ends[i], <size_t>view.len, &start, &stop):
+                    raise ValueError(f"{begun[0]}:{ends[i]} is not within the texts of {view.len} bytes")
             text = <const uint8_t *>view.buf
             with nogil:
-                for i in range(starts.shape[0]):
-                    if not bbpe_ends_part(&starts[i], &ends[i], <size_t>view.len, &start, &stop):
+                for i in range(n):
+                    begun = first_start if i == 0 else next_starts + i - 1
+                    if not bbpe_ends_part(begun, &ends[i], <size_t>view.len, &start, &stop):
                         status = BBPE_CHANGED
                     while start < stop and status == BBPE_OK:
                         # small texts share a block: it is counted when it is full, or when there is a gap
@@ -251,8 +268,7 @@ cdef class PretokenTable:
         cdef size_t count = len(self), i, n
         data = np.empty(self.pretoken_bytes, dtype=np.uint8)
         offsets = np.zeros(count + 1, dtype=np.int64)
-        order = self.order()
-        cdef const size_t[::1] codes = order
+        cdef const size_t[::1] codes = self.order()
         cdef uint8_t[::1] data_of = data
         cdef int64_t[::1] offsets_of = offsets
         cdef const uint8_t *pretoken
@@ -282,15 +298,7 @@ cdef class PretokenTable:
 
     def counts(self) -> npt.NDArray[np.uint64]:
         """The counts alone, uint64[n]."""
-        result = np.empty(len(self), dtype=np.uint64)
-        cdef uint64_t[::1] out = result
-        if out.shape[0]:
-            with nogil:
-                if self.shards == NULL:
-                    bbpe_count_table_counts(&self.table, &out[0])
-                else:
-                    bbpe_count_sum_counts(&self.sum, &out[0])
-        return result
+        return np.asarray(self.held_counts())
 
     def scale(self, double weight) -> PretokenTable:
         """A new table of counts times `weight`, rounded half to even; what occurred still occurs once at least.
@@ -310,9 +318,21 @@ cdef class PretokenTable:
         result.add_arrays(data, offsets, counts)
         return result
 
-    cdef object order(self):
-        """The codes of the pretokens in the order of first appearance, uintp[n]."""
-        order = np.empty(len(self), dtype=np.uintp)
+    cdef array.array held_counts(self):
+        """The counts, in the order of first appearance."""
+        cdef array.array counts = array.clone(_COUNTS, len(self), zero=False)
+        cdef uint64_t[::1] out = counts
+        if out.shape[0]:
+            with nogil:
+                if self.shards == NULL:
+                    bbpe_count_table_counts(&self.table, &out[0])
+                else:
+                    bbpe_count_sum_counts(&self.sum, &out[0])
+        return counts
+
+    cdef array.array order(self):
+        """The codes of the pretokens in the order of first appearance."""
+        cdef array.array order = array.clone(_COUNTS, len(self), zero=False)
         cdef size_t[::1] out = order
         if out.shape[0]:
             with nogil:
@@ -323,22 +343,49 @@ cdef class PretokenTable:
         return order
 
 
+def count_lines(data: Buffer, const int64_t[::1] ends not None) -> int:
+    """How many lines texts in `data` have, which end at `ends`, int64[n]: one ends with the text, too."""
+    cdef Py_buffer view
+    cdef bbpe_status status = BBPE_OK
+    cdef const uint8_t *text
+    cdef const uint8_t *found
+    cdef size_t lines = 0, start = 0, stop = 0, size
+    cdef Py_ssize_t i
+    PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
+    try:
+        check_ends(ends, <size_t>view.len)
+        text, size = <const uint8_t *>view.buf, <size_t>view.len
+        with nogil:
+            while start < size:
+                found = <const uint8_t *>memchr(text + start, 10, size - start)
+                if found == NULL:
+                    break
+                lines += 1
+                start = <size_t>(found - text) + 1
+            for i in range(ends.shape[0]):
+                start = stop
+                if not bbpe_ends_next(&ends[i], size, &stop):
+                    status = BBPE_CHANGED
+                    break
+                lines += start < stop and text[stop - 1] != 10
+        check(status)
+        return lines
+    finally:
+        PyBuffer_Release(&view)
+
+
 def _ranked(list tables, list chunks, list starts):
     """Return starts and ranks of each table, uint32[n + 1] each; those of the last rank are not used."""
-    sizes = []
     for table, numbers, begun in zip(tables, chunks, starts, strict=True):
-        size = np.diff(begun)
-        if len(begun) != len(numbers) + 1 or begun[0] != 0 or begun[len(numbers)] != len(table) or (size < 0).any():
+        if len(begun) != len(numbers) + 1 or begun != sorted([0, *begun[1:-1], len(table)]):
             raise ValueError(f"{len(numbers)} chunks begin at {begun} of {len(table)} pretokens; expected to find all")
-        sizes.append(size)
     if sum(map(len, tables)) >= 2**32 - 1:
         raise OverflowError(f"the tables have more than {2**32 - 2} pretokens in all; count with fewer threads")
-    size = np.concatenate(sizes)
-    order = np.argsort(np.concatenate(chunks), kind="stable")
-    ranks = np.empty(len(size), np.int64)
-    ranks[order] = np.cumsum(size[order]) - size[order]
-    used = 0
-    for begun, numbers in zip(starts, chunks, strict=True):
-        own = np.append(ranks[used:used + len(numbers)], 0)
-        used += len(numbers)
-        yield begun.astype(np.uint32), own.astype(np.uint32)
+    ranks = [array.array("I", bytes(4 * len(begun))) for begun in starts]
+    rows = sorted((chunk, t, i) for t, numbers in enumerate(chunks) for i, chunk in enumerate(numbers))
+    rank = 0
+    for _, t, i in rows:
+        ranks[t][i] = rank
+        rank += starts[t][i + 1] - starts[t][i]
+    for begun, own in zip(starts, ranks, strict=True):
+        yield array.array("I", begun), own

@@ -1,3 +1,4 @@
+from array import array
 from collections.abc import Sequence
 from typing import Self, TypeAlias
 
@@ -12,5 +13,9 @@ _Placed: TypeAlias = tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]
 class Layout:
     id_size: int
     def __new__(cls, before: Sequence[int], after: Sequence[int], id_size: int) -> Self: ...
-    def encode(self, encoder: Encoder, data: Buffer, ends: npt.NDArray[np.int64]) -> _Placed: ...
-    def place(self, ids: npt.NDArray[np.uint32], offsets: npt.NDArray[np.int64]) -> _Placed: ...
+    def encode(self, encoder: Encoder, data: Buffer, ends: npt.NDArray[np.int64] | array[int]) -> _Placed: ...
+    def place(
+        self,
+        ids: npt.NDArray[np.uint32] | array[int],
+        offsets: npt.NDArray[np.int64] | array[int],
+    ) -> _Placed: ...

@@ -1,3 +1,4 @@
+from array import array
 from typing import Self
 
 import numpy as np
@@ -7,5 +8,11 @@ from .tasks import Tasks
 
 class Parts:
     tasks: Tasks
-    def __new__(cls, bounds: npt.NDArray[np.int64], length: int, threads: int, a_unit: int = 1) -> Self: ...
+    def __new__(
+        cls,
+        bounds: npt.NDArray[np.int64] | array[int],
+        length: int,
+        threads: int,
+        a_unit: int = 1,
+    ) -> Self: ...
     def taken(self) -> npt.NDArray[np.uint32]: ...

@@ -1,3 +1,4 @@
+from array import array
 from collections.abc import Callable, Sequence
 from typing import Self
 
@@ -14,8 +15,8 @@ VARIES: int
 class TokenLengths:
     def __new__(
         cls,
-        first: npt.NDArray[np.uint32],
-        inside: npt.NDArray[np.uint32],
+        first: npt.NDArray[np.uint32] | array[int],
+        inside: npt.NDArray[np.uint32] | array[int],
         *,
         whole: bool = False,
         fuses: bool = False,
@@ -31,9 +32,9 @@ class TokenLengths:
 class PlaceTrims:
     def __new__(
         cls,
-        blanks: npt.NDArray[np.uint32],
+        blanks: npt.NDArray[np.uint32] | array[int],
         keeps_first: Sequence[bool],
-        is_added: npt.NDArray[np.uint8],
+        is_added: npt.NDArray[np.uint8] | bytes,
     ) -> Self: ...
     def trim(self, data: Buffer, ids: npt.NDArray[np.uint32], places: npt.NDArray[np.int64]) -> None: ...
 

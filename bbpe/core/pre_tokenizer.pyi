@@ -1,3 +1,4 @@
+from array import array
 from collections.abc import Sequence
 from typing import Any, Self, TypeAlias
 
@@ -21,6 +22,6 @@ class Batches:
 
 def joined(
     data: bytes | bytearray | memoryview,
-    starts: npt.NDArray[np.int64],
-    ends: npt.NDArray[np.int64],
+    starts: npt.NDArray[np.int64] | array[int] | None,
+    ends: npt.NDArray[np.int64] | array[int] | None,
 ) -> tuple[bytes, npt.NDArray[np.int64]]: ...

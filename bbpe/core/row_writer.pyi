@@ -1,3 +1,4 @@
+from array import array
 from collections.abc import Sequence
 from typing import Any, Self, TypeAlias
 
@@ -13,7 +14,7 @@ def texts_of_pairs(items: list[Text | tuple[Text, Text]]) -> tuple[list[Text], n
 
 class TextIds:
     @classmethod
-    def of(cls, ids: npt.NDArray[np.uint32], offsets: npt.NDArray[np.int64]) -> TextIds: ...
+    def of(cls, ids: npt.NDArray[np.uint32] | array[int], offsets: npt.NDArray[np.int64] | array[int]) -> TextIds: ...
     @classmethod
     def encoded(cls, encoder: Encoder, texts: Texts) -> TextIds | None: ...
     def arrays(self) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]: ...

@@ -1,3 +1,4 @@
+from array import array
 from collections.abc import Callable, Iterator
 from typing import Self
 
@@ -16,16 +17,19 @@ def gather(
     texts: Iterator[Text],
     limit: int,
     convert: Callable[[Text], bytes | memoryview],
-) -> tuple[bytes, npt.NDArray[np.int64]]: ...
-def hashes(data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]: ...
+) -> tuple[bytes, array[int]]: ...
+def hashes(
+    data: npt.NDArray[np.uint8] | bytes,
+    offsets: npt.NDArray[np.int64] | array[int],
+) -> npt.NDArray[np.uint64]: ...
 def take(
-    data: npt.NDArray[np.uint8],
-    offsets: npt.NDArray[np.int64],
-    order: npt.NDArray[np.int64],
+    data: npt.NDArray[np.uint8] | bytes,
+    offsets: npt.NDArray[np.int64] | array[int],
+    order: npt.NDArray[np.int64] | array[int],
 ) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]: ...
 def sum_rows(
-    data: npt.NDArray[np.uint8],
-    offsets: npt.NDArray[np.int64],
-    counts: npt.NDArray[np.uint64],
+    data: npt.NDArray[np.uint8] | bytes,
+    offsets: npt.NDArray[np.int64] | array[int],
+    counts: npt.NDArray[np.uint64] | array[int],
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64]]: ...
 def trim() -> None: ...

@@ -3,6 +3,7 @@
 Many small texts, and the columns of a Parquet file, are such rows; these loops do for all of them at once
 what Python could do for one at a time.
 """
+from cpython cimport array
 from cpython.buffer cimport PyBuffer_FillInfo
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.unicode cimport PyUnicode_CheckExact
@@ -32,6 +33,9 @@ cdef extern from "Python.h" nogil:
 
 cdef extern from "base/hash.h" nogil:
     uint64_t bbpe_hash_bytes(const uint8_t *bytes, size_t n, uint64_t salt)
+
+
+cdef array.array _ENDS = array.array("q")
 
 
 cdef class Block:
@@ -68,7 +72,7 @@ cdef void *_reserved(void *memory, size_t *capacity, size_t need, size_t size) e
 
 def gather(
     texts: Iterator[Text], size_t limit, convert: Callable[[Text], bytes | memoryview]
-) -> tuple[bytes, npt.NDArray[np.int64]]:
+) -> tuple[bytes, array[int]]:
     """Take texts from an iterator until they have `limit` bytes; `convert` makes UTF-8 of what is not ASCII or bytes.
 
     Returns (bytes, int64[n] ends); no text is left when n is 0.  A text of `limit` bytes or more ends the rows.
@@ -78,6 +82,7 @@ def gather(
     cdef size_t used = 0, capacity = 0, count = 0, ends_capacity = 0, n
     cdef const void *source
     cdef const uint8_t[::1] view
+    cdef array.array result
     try:
         while used < limit:
             try:
@@ -99,8 +104,8 @@ def gather(
                 # a large text is worth no second copy
                 if not PyBytes_CheckExact(text):
                     text = PyBytes_FromStringAndSize(<const char *>source, n)
-                result = np.zeros(count + 1, dtype=np.int64)
-                result[count] = n
+                result = array.clone(_ENDS, count + 1, zero=True)
+                result.data.as_longlongs[count] = n
                 return text, result
             data = <uint8_t *>_reserved(data, &capacity, used + n + 1, 1)  # one more: never NULL
             ends = <int64_t *>_reserved(ends, &ends_capacity, count + 1, sizeof(int64_t))
@@ -109,9 +114,9 @@ def gather(
             used += n
             ends[count] = <int64_t>used
             count += 1
-        result = np.empty(count, dtype=np.int64)
+        result = array.clone(_ENDS, count, zero=False)
         if count:
-            memcpy(<void *><size_t>result.ctypes.data, ends, count * sizeof(int64_t))
+            memcpy(result.data.as_longlongs, ends, count * sizeof(int64_t))
         return PyBytes_FromStringAndSize(<const char *>data, used), result
     finally:
         bbpe_memory_free(data)

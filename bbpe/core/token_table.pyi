@@ -1,3 +1,4 @@
+from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Self
 
@@ -14,7 +15,7 @@ class Marks:
 class TokenTable:
     def __new__(cls, vocab: Mapping[int, bytes]) -> Self: ...
     @classmethod
-    def of_rows(cls, data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64]) -> Self: ...
+    def of_rows(cls, data: npt.NDArray[np.uint8] | bytes, offsets: npt.NDArray[np.int64] | array[int]) -> Self: ...
     @classmethod
     def of_rank_text(cls, text: bytes) -> tuple[Self, bool] | None: ...
     @classmethod

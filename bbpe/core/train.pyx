@@ -1,6 +1,6 @@
 """Learning merges from counted pretokens (csrc/train/bpe.h)."""
+from cpython cimport array
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
-from libc.string cimport memcpy
 
 from bbpe.lazy import np
 
@@ -8,6 +8,7 @@ from bbpe.core.c_base cimport BBPE_INTERRUPTED, BBPE_OK, bbpe_status
 from bbpe.core.c_count cimport (
     bbpe_count_sum_bytes, bbpe_count_sum_count, bbpe_count_sum_prefetch, bbpe_count_sum_prefetch_bytes,
 )
+from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_zeroed
 from bbpe.core.c_split cimport c_bool
 from bbpe.core.c_train cimport (
     BBPE_TRAIN_BYTES, BBPE_TRAIN_FIRST, BBPE_TRAIN_IDS, bbpe_train, bbpe_train_add, bbpe_train_add_tokens,
@@ -16,13 +17,16 @@ from bbpe.core.c_train cimport (
 from bbpe.core.count cimport PretokenTable
 from bbpe.core.ends cimport check_ends
 from bbpe.core.signals cimport is_interrupted
-from bbpe.core.status cimport check
+from bbpe.core.status cimport check, had
 
 from bbpe.core.rows import take
 
 cdef enum:
+    LARGE = 65535    # counts that are larger are one to the order of pretokens
     HEARD = 1 << 14  # pretokens that are added between two looks at whether Ctrl-C was pressed
 
+
+cdef array.array _OFFSETS = array.array("q")
 
 TIE_RULES: dict[str, int] = {"ids": BBPE_TRAIN_IDS, "bytes": BBPE_TRAIN_BYTES, "first": BBPE_TRAIN_FIRST}
 
@@ -49,7 +53,7 @@ cdef class Trainer:
     ):
         if len(byte_order) != 256:
             raise ValueError(f"byte_order has {len(byte_order)} bytes; expected 256")
-        counts = table.counts()
+        cdef array.array counts = table.held_counts()
         _check_sizes(table, counts)
         cdef bbpe_train_options options
         options.ties, options.merge_limit, options.min_frequency = TIE_RULES[tie_break], merge_limit, max(min_frequency, 1)
@@ -74,29 +78,26 @@ cdef class Trainer:
         """How many merges there can be: what was asked for, or fewer as a corpus so small has no more."""
         return self.learner.options.merge_limit
 
-    def merges(self) -> npt.NDArray[np.uint32]:
-        """The merges so far: uint32[n, 2], the ids of their left and right parts."""
-        result = np.empty((self.learner.merge_count, 2), dtype=np.uint32)
-        cdef uint32_t[:, ::1] out = result
+    def merges(self) -> list[tuple[int, int]]:
+        """The merges so far: the ids of their left and right parts."""
         cdef size_t i
-        for i in range(self.learner.merge_count):
-            out[i, 0], out[i, 1] = <uint32_t>(self.learner.merges[i] >> 32), <uint32_t>self.learner.merges[i]
-        return result
+        return [
+            (<uint32_t>(self.learner.merges[i] >> 32), <uint32_t>self.learner.merges[i])
+            for i in range(self.learner.merge_count)
+        ]
 
-    def tokens(self) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
+    def tokens(self) -> tuple[bytes, array[int]]:
         """The bytes of ids 0 to 255 + merge_count: token i is data[offsets[i]:offsets[i + 1]].
 
-        Returns `(data, offsets)`: uint8[total] and int64[n + 1].
+        Returns `(data, offsets)`: the bytes of all, and int64[n + 1].
         """
         cdef size_t count = 256 + self.learner.merge_count, used = self.learner.tokens.used, i
-        data, offsets = np.empty(used, dtype=np.uint8), np.empty(count + 1, dtype=np.int64)
-        cdef uint8_t[::1] data_out = data
+        cdef array.array offsets = array.clone(_OFFSETS, <Py_ssize_t>count + 1, zero=False)
         cdef int64_t[::1] offsets_out = offsets
-        memcpy(&data_out[0], self.learner.tokens.arena, used)
         for i in range(count):
             offsets_out[i] = <int64_t>self.learner.tokens.starts[i]
         offsets_out[count] = <int64_t>used
-        return data, offsets
+        return (<const char *>self.learner.tokens.arena)[:used], offsets
 
     def step(self, size_t visits) -> bool:
         """Merge until about `visits` positions were looked at; True when there is nothing left to merge."""
@@ -107,14 +108,32 @@ cdef class Trainer:
         check(status)
         return done
 
-    cdef object _order(self, counts):
-        """The order in which to add pretokens."""
+    cdef array.array _order(self, const uint64_t[::1] counts):
+        """The order in which to add pretokens, int64[n]."""
+        cdef array.array order = array.clone(_OFFSETS, counts.shape[0], zero=False)
+        cdef int64_t[::1] out = order
+        cdef Py_ssize_t i, n = counts.shape[0]
+        cdef size_t start = 0, key, kept
+        cdef size_t *next_of
         # "first" needs the text's own order; the others take one that makes few segments: by count, but for huge ones
         if self.learner.options.ties == BBPE_TRAIN_FIRST:
-            return np.arange(len(counts), dtype=np.int64)
-        return np.argsort(65535 - np.minimum(counts, 65535).astype(np.uint16), kind="stable").astype(np.int64)
+            for i in range(n):
+                out[i] = i
+            return order
+        next_of = <size_t *>had(bbpe_memory_zeroed(LARGE + 1, sizeof(size_t)))
+        for i in range(n):
+            next_of[LARGE - min(counts[i], <uint64_t>LARGE)] += 1
+        for key in range(LARGE + 1):
+            kept, next_of[key] = next_of[key], start
+            start += kept
+        for i in range(n):
+            key = LARGE - min(counts[i], <uint64_t>LARGE)
+            out[next_of[key]] = i
+            next_of[key] += 1
+        bbpe_memory_free(next_of)
+        return order
 
-    cdef int _begin_from(self, PretokenTable table, counts, base, encode, bbpe_train_options options) except -1:
+    cdef int _begin_from(self, PretokenTable table, array.array counts, base, encode, bbpe_train_options options) except -1:
         """Add all pretokens as tokens of a base."""
         cdef const uint8_t[::1] tokens = base[0]
         cdef const int64_t[::1] starts = np.array(base[1], dtype=np.int64)
@@ -123,11 +142,11 @@ cdef class Trainer:
         check_ends(starts, <size_t>tokens.shape[0])
         check(bbpe_train_init_from(
             &self.learner, count, table.pretoken_bytes, &tokens[0], &starts[0], <size_t>starts.shape[0] - 1, options))
-        data, offsets, counts = table.arrays()
-        order = self._order(counts)
+        data, offsets, weights_of = table.arrays()
+        order = np.asarray(self._order(counts))
         data, offsets = take(data, offsets, order)
         cdef const int64_t[::1] ends = offsets
-        cdef const uint64_t[::1] weights = counts[order]
+        cdef const uint64_t[::1] weights = weights_of[order]
         ids = encode(data.tobytes(), offsets[1:])
         if len(ids) and int(np.diff(base[1])[ids].sum()) != int(offsets[count]):
             raise ValueError("the ids of the pretokens do not spell them")
@@ -144,24 +163,24 @@ cdef class Trainer:
                 at += used
         return check(status)
 
-    cdef int _lay_out(self, PretokenTable table, counts) except -1:
+    cdef int _lay_out(self, PretokenTable table, array.array counts) except -1:
         """Add all pretokens."""
-        order = self._order(counts)
-        cdef const size_t[::1] codes = table.order()[order]
+        cdef const int64_t[::1] order = self._order(counts)
+        cdef const size_t[::1] codes = table.order()
         cdef const uint8_t *pretoken
         cdef bbpe_status status = BBPE_OK
-        cdef size_t i, n, count = len(table)
+        cdef size_t i, n, code, count = len(table)
         with nogil:
             for i in range(count):
                 if i % HEARD == 0 and is_interrupted():
                     status = BBPE_INTERRUPTED
                     break
                 if i + 32 < count:
-                    bbpe_count_sum_prefetch(&table.sum, codes[i + 32])
-                    bbpe_count_sum_prefetch_bytes(&table.sum, codes[i + 16])
-                pretoken = bbpe_count_sum_bytes(&table.sum, codes[i], &n)
-                status = bbpe_train_add(
-                    &self.learner, pretoken, n, <int64_t>bbpe_count_sum_count(&table.sum, codes[i]))
+                    bbpe_count_sum_prefetch(&table.sum, codes[order[i + 32]])
+                    bbpe_count_sum_prefetch_bytes(&table.sum, codes[order[i + 16]])
+                code = codes[order[i]]
+                pretoken = bbpe_count_sum_bytes(&table.sum, code, &n)
+                status = bbpe_train_add(&self.learner, pretoken, n, <int64_t>bbpe_count_sum_count(&table.sum, code))
                 if status != BBPE_OK:
                     break
         check(status)
@@ -179,14 +198,18 @@ def merge_memory(size_t table_bytes, size_t pretokens, size_t merge_limit) -> in
     return 24 * (table_bytes + pretokens) + 250 * merge_limit + (24 << 20)
 
 
-cdef int _check_sizes(PretokenTable table, counts) except -1:
+cdef int _check_sizes(PretokenTable table, const uint64_t[::1] counts) except -1:
     """Refuse what 32-bit positions and 64-bit weights cannot hold."""
     cdef size_t symbols = table.pretoken_bytes + len(table) + 2
     if symbols >= 2**32:
         raise OverflowError(
             f"the unique pretokens have {symbols} bytes with their ends; expected less than {2**32}: "
             "train on a sample of the text, or cut long pretokens")
-    if len(counts) and int(counts.max()) * max(table.pretoken_bytes, 1) >= 2**63:
+    cdef uint64_t highest = 0
+    cdef Py_ssize_t i
+    for i in range(counts.shape[0]):
+        highest = max(highest, counts[i])
+    if <object>highest * max(table.pretoken_bytes, 1) >= 2**63:
         weighted = sum(count * len(pretoken) for pretoken, count in table.items())
         if weighted >= 2**63:
             raise OverflowError(f"the corpus has {weighted} bytes by its counts; expected less than 2**63")

@@ -1,3 +1,4 @@
+from array import array
 from typing import Self
 
 import numpy as np
@@ -23,7 +24,7 @@ class Pieces:
     def losses(self, times: _Floats, first: int, end: int) -> _Floats: ...
 
 def substrings(
-    symbols: npt.NDArray[np.uint32],
+    symbols: npt.NDArray[np.uint32] | array[int],
     weights: _Counts,
     depth: int,
 ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32], _Counts]: ...

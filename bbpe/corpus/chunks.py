@@ -8,7 +8,10 @@ split here, and their pretokens handed on.
 
 from __future__ import annotations
 
+from array import array
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
 
 from ..budget import shown
 from ..core.rows import hashes, take
@@ -21,7 +24,7 @@ from ..splitting.patterns import Pattern
 from ..splitting.splitter import TextSplitter
 from ..text import Buffer
 from .files import FilePath
-from .sources import Pending, Reading, Texts
+from .sources import Int64s, Pending, Reading, Texts
 
 #: How far from the end of a block a cut is looked for first, in bytes.
 _NEAR = 256
@@ -56,7 +59,7 @@ class CorpusChunk:
     """
 
     data: bytes | memoryview
-    ends: npt.NDArray[np.int64]
+    ends: Int64s
     place: Position | None
     read: int = 0
     texts: int = 0
@@ -173,8 +176,9 @@ class Cutter:
         if longest and compiled is not None and not self._sampled_lines:
             whole = bytes(data)
             whole = whole[: complete_characters(whole)]
-            ends = np.array([len(whole)], np.int64)
-            last = int(spans_between(whole, ends, self._matcher, self._options.specials)[0][-1])
+            ends = array("q", [len(whole)])
+            starts = spans_between(whole, ends, self._matcher, self._options.specials)[0]
+            last = 0 if starts is None else starts[-1]
             limit = len(whole) - self._longest_special
             # whatever comes next, the pretoken must begin there, and what is left of it must begin as more of it
             ends_of = [self._around(whole[last:] + after, limit - last) for after in _FUTURES]
@@ -220,14 +224,14 @@ class Cutter:
             yield self._shared(small, place, 0)
 
     def _shared(self, small: _Small, place: Position, read: int) -> CorpusChunk:
-        ends = np.cumsum([len(part) for part in small.parts], dtype=np.int64)
+        ends = array("q", accumulate(map(len, small.parts)))
         data = small.parts[0] if len(small.parts) == 1 else b"".join(small.parts)
         chunk = CorpusChunk(data, ends, place, read, len(ends), small.left_out, size=len(data))
         small.clear()
         return chunk
 
     def _part(self, data: memoryview, place: Position, event: Texts) -> CorpusChunk:
-        ends, ended = np.array([len(data)], np.int64), event.last and event.complete
+        ends, ended = array("q", [len(data)]), event.last and event.complete
         if self._sampled_lines:
             return self._whole(Texts(data, ends, True, event.read), place)
         return CorpusChunk(data, ends, place, event.read, int(ended), size=len(data), ends_text=ended)
@@ -258,8 +262,9 @@ class Cutter:
         if len(view) <= 2 * block or (self._splitter.compiled is None and not self._options.by_line):
             yield chunk
             return
-        for end in chunk.ends[np.diff(chunk.ends, prepend=0) > 2 * block].tolist():
-            start = int(chunk.ends[np.searchsorted(chunk.ends, end) - 1]) if end != chunk.ends[0] else 0
+        ends = np.asarray(chunk.ends)
+        for end in ends[np.diff(ends, prepend=0) > 2 * block].tolist():
+            start = int(ends[np.searchsorted(ends, end) - 1]) if end != ends[0] else 0
             if start > at:
                 between = self._among(chunk, view, at, start)
                 texts -= between.texts
@@ -273,16 +278,17 @@ class Cutter:
                 if not cut:
                     break
                 piece = view[at : at + cut]
-                yield CorpusChunk(piece, np.array([cut], np.int64), None, chunk.read, size=cut, ends_text=False)
+                yield CorpusChunk(piece, array("q", [cut]), None, chunk.read, size=cut, ends_text=False)
                 at, room = at + cut, block
-            yield CorpusChunk(view[at:end], np.array([end - at], np.int64), None, chunk.read, 1, size=end - at)
+            yield CorpusChunk(view[at:end], array("q", [end - at]), None, chunk.read, 1, size=end - at)
             at, texts = end, texts - 1
         last = self._among(chunk, view, at, len(view))
         yield replace(chunk, data=last.data, ends=last.ends, size=chunk.size - at, texts=texts)
 
     def _among(self, chunk: CorpusChunk, view: memoryview, start: int, stop: int) -> CorpusChunk:
         """Return the texts between two ends as a chunk of their own."""
-        ends = chunk.ends[(chunk.ends > start) & (chunk.ends <= stop)] - start
+        ends = np.asarray(chunk.ends)
+        ends = ends[(ends > start) & (ends <= stop)] - start
         return CorpusChunk(view[start:stop], ends, None, chunk.read, len(ends), size=stop - start)
 
     def _is_chosen(self, head: bytes | memoryview) -> bool:
@@ -314,15 +320,15 @@ class Cutter:
         after = Position(source + 1)
         if tail is None or not chosen:
             data = b"".join(blocks())
-            ends = np.array([len(data)] if chosen else [], np.int64)
+            ends: Int64s = array("q", [len(data)] if chosen else [])
             yield CorpusChunk(data, ends, after, read, len(ends), 1 - len(ends), size=size)
             return
         for piece in pieces(blocks(), self._splitter.cut, tail, matcher):
-            data, ends = (b"", np.empty(0, np.int64)) if isinstance(piece, int) else piece
+            data, ends = (b"", array("q")) if isinstance(piece, int) else piece
             # what is pending stands in no chunk yet, so nobody can go on from here
             yield CorpusChunk(data, ends, None, read, size=size, given=True, ends_text=False)
             size = 0
-        yield CorpusChunk(b"", np.empty(0, np.int64), after, read, 1, size=size, given=True)
+        yield CorpusChunk(b"", array("q"), after, read, 1, size=size, given=True)
 
     def cut(self, data: Buffer, first: int) -> int:
         """Find the last place, from `first` on, where a text that goes on may be cut; 0: there is none."""
@@ -386,20 +392,22 @@ def _line_ends(data: bytes | memoryview) -> npt.NDArray[np.int64]:
 
 
 def spans_between(
-    data: bytes | memoryview, ends: npt.NDArray[np.int64], matcher: Matcher, specials: Sequence[bytes]
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], int]:
-    """Return where the stretches of texts between special tokens begin and end, int64[n] each, and how many tokens."""
-    starts = np.concatenate([np.zeros(min(1, len(ends)), np.int64), ends[:-1]])
+    data: bytes | memoryview, ends: Int64s, matcher: Matcher, specials: Sequence[bytes]
+) -> tuple[Int64s | None, Int64s, int]:
+    """Return where the stretches of texts between special tokens begin and end, int64[n] each, and how many tokens.
+
+    Each begins where the last one ends if the starts are `None`.
+    """
     whole = data if isinstance(data, bytes) else bytes(data) if specials else b""
     if len(specials) <= _FEW_SPECIALS and not any(token in whole for token in specials):
-        return starts, ends, 0
-    first, last = [], []
+        return None, ends, 0
     found = matcher.find(whole)
     if found is None:
-        return starts, ends, 0
+        return None, ends, 0
+    stops, first, last = ends.tolist(), list[int](), list[int]()
     while found is not None:
         start, stop, _ = found
-        end = int(ends[np.searchsorted(ends, start, "right")])
+        end = stops[bisect_right(stops, start)]
         if stop > end:
             # it runs into the next text; a shorter token, or a later one, may yet stand in this one
             inside = matcher.find(whole[start:end])
@@ -410,5 +418,5 @@ def spans_between(
         first.append(start)
         last.append(stop)
         found = matcher.find(whole, stop)
-    cuts = np.array(first, np.int64), np.array(last, np.int64)
-    return np.sort(np.concatenate([starts, cuts[1]])), np.sort(np.concatenate([ends, cuts[0]])), len(first)
+    starts = sorted([0, *stops[:-1], *last])
+    return array("q", starts), array("q", sorted([*stops, *first])), len(first)

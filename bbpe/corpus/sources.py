@@ -8,7 +8,9 @@ A plain file is one text.  A `.jsonl` file has a text on each line, a `.parquet`
 from __future__ import annotations
 
 import sys
+from array import array
 from collections.abc import Iterator
+from typing import TypeAlias
 
 from ..errors import CorpusError
 from ..lazy import np, npt
@@ -19,6 +21,8 @@ from .opened import BLOCK, HEADROOM, Buffers, Opened, opened
 from .records import JsonLines, Refuse, key_of, parquet_columns
 from .rowfiles import buffers_of
 
+#: Numbers of 64 bits; NumPy is not imported for a few of them.
+Int64s: TypeAlias = "array[int] | npt.NDArray[np.int64]"
 #: The limit for the window of a decompressor, as a multiple of the limit for a text.
 _WINDOWS = 8
 
@@ -36,7 +40,7 @@ class Texts:
     """
 
     data: bytes | memoryview
-    ends: npt.NDArray[np.int64] | None
+    ends: Int64s | None
     last: bool = True
     read: int = 0
     skipped: int = 0

@@ -5,17 +5,19 @@ The worker is a thread, or an executor, which writes the counts to a run.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import accumulate
 from pathlib import Path
 
-from ..core.count import PretokenTable
+from ..core.count import PretokenTable, count_lines
 from ..core.split import Splitter
 from ..corpus.chunks import ChunkOptions, CorpusChunk, Cutter, Position, spans_between
 from ..corpus.opened import Buffers, read_block
 from ..corpus.rowfiles import Counts, Rows
-from ..corpus.sources import Texts
-from ..lazy import np, npt, threading
+from ..corpus.sources import Int64s, Texts
+from ..lazy import np, threading
 from ..pipeline.special_tokens import Matcher
 from ..records import dataclass, field, replace
 from ..splitting.splitter import TextSplitter
@@ -72,8 +74,7 @@ def joined(held: Sequence[WorkerTable], each: Callable[[Callable[[int], None], i
     first, *others = tables = [one.table for one in used]
     if not others:
         return first
-    chunks = [np.array(one.chunks, np.int64) for one in used]
-    first.join(others, chunks, [np.array([*one.lengths, len(one.table)], np.int64) for one in used])
+    first.join(others, [one.chunks for one in used], [[*one.lengths, len(one.table)] for one in used])
     size, parts = sum(map(len, tables)), 1
     if size > _WORTH_THREADS:
         # more parts than threads, so that one that is held up has less to do; small ones, so that Ctrl-C is heard
@@ -123,20 +124,20 @@ class PartCounter:
         options, data, ends = self._options, chunk.data, chunk.ends
         cut, specials, dropped = table.cut, 0, 0
         if chunk.given:
-            cut_here = self._count_given(table, data, ends)
+            table.count_given(data, ends, options.longest)
         else:
-            starts = np.concatenate([np.zeros(min(1, len(ends)), np.int64), ends[:-1]])
+            starts: Int64s | None = None
             if self._matcher is not None:
                 starts, ends, specials = spans_between(data, ends, self._matcher, options.specials)
             if self._regex is not None:
-                cut_here, dropped = self._count_by_regex(self._regex, table, data, starts, ends)
+                dropped = self._count_by_regex(self._regex, table, data, starts, ends)
             elif self._compiled is not None:
                 table.count_spans(data, starts, ends, self._compiled, options.longest)
-                cut_here = table.cut - cut - chunk.cut_before
         documents = self._lines(chunk) if options.by_line else chunk.texts
         return Summary(
             documents=documents, bytes=chunk.size, left_out=chunk.left_out, skipped=chunk.skipped,
-            refused=chunk.refused, special_tokens_found=specials, cut=cut_here, dropped=dropped,
+            refused=chunk.refused, special_tokens_found=specials,
+            cut=table.cut - cut - chunk.cut_before, dropped=dropped,
         )  # fmt: skip
 
     def _block(self, part: Part) -> CorpusChunk | None:
@@ -152,7 +153,7 @@ class PartCounter:
             return None
         data = read_block(file, start, stop, self._memory())
         size = stop - start
-        return CorpusChunk(data, np.array([size], np.int64), None, texts=int(ended), size=size, ends_text=ended)
+        return CorpusChunk(data, array("q", [size]), None, texts=int(ended), size=size, ends_text=ended)
 
     def _whole(self, part: Part) -> CorpusChunk | None:
         """Return whole files that are together about a block as one chunk."""
@@ -167,7 +168,7 @@ class PartCounter:
         else:
             read = (bytes(read_block(file, 0, size, memory)) for file, size in zip(files, sizes, strict=True))
             data = b"".join(read)
-        return CorpusChunk(data, np.cumsum(sizes, dtype=np.int64), None, texts=len(sizes), size=len(data))
+        return CorpusChunk(data, array("q", accumulate(sizes)), None, texts=len(sizes), size=len(data))
 
     def _cut(self, part: Part) -> Iterator[CorpusChunk]:
         """Yield the chunks of ranges of files."""
@@ -187,43 +188,25 @@ class PartCounter:
     def _lines(self, chunk: CorpusChunk) -> int:
         if not len(chunk.data):
             return chunk.texts
-        array = np.frombuffer(chunk.data, np.uint8)
-        last = chunk.ends[np.diff(chunk.ends, prepend=0) > 0] - 1
-        open_ends = np.count_nonzero(array[last] != 0x0A) if chunk.ends_text else 0
-        return int(np.count_nonzero(array == 0x0A) + open_ends)
+        return count_lines(chunk.data, chunk.ends if chunk.ends_text else array("q"))
 
     def _count_by_regex(
         self,
         regex: TextSplitter,
         table: PretokenTable,
         data: bytes | memoryview,
-        starts: npt.NDArray[np.int64],
-        ends: npt.NDArray[np.int64],
-    ) -> tuple[int, int]:
-        cut = dropped = 0
-        view = memoryview(data)
-        for start, stop in zip(starts.tolist(), ends.tolist(), strict=True):
+        starts: Int64s | None,
+        ends: Int64s,
+    ) -> int:
+        dropped, longest = 0, self._options.longest
+        view, stops = memoryview(data), ends.tolist()
+        for start, stop in zip([0, *stops[:-1]][: len(stops)] if starts is None else starts, stops, strict=True):
             for first, last in _line_spans(data, start, stop) if self._options.by_line else ((start, stop),):
                 dropped += last - first
                 for pretokens, pretoken_ends in regex.batches(view[first:last]):
-                    cut += self._count_given(table, pretokens, pretoken_ends)
+                    table.count_given(pretokens, pretoken_ends, longest)
                     dropped -= len(pretokens)
-        return cut, dropped
-
-    def _count_given(self, table: PretokenTable, data: bytes | memoryview, ends: npt.NDArray[np.int64]) -> int:
-        longest = self._options.longest
-        lengths = np.diff(ends, prepend=0)
-        too_long = int((lengths > longest).sum()) if longest else 0
-        if too_long:
-            pieces = [np.arange(start + longest, stop, longest) for start, stop in _spans(ends, lengths > longest)]
-            ends = np.sort(np.concatenate([ends, *pieces]))
-        table.count_given(data, ends)
-        return too_long
-
-
-def _spans(ends: npt.NDArray[np.int64], chosen: npt.NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
-    starts = np.concatenate([np.zeros(1, np.int64), ends[:-1]])
-    return zip(starts[chosen].tolist(), ends[chosen].tolist(), strict=True)
+        return dropped
 
 
 def _line_spans(data: bytes | memoryview, start: int, stop: int) -> Iterator[tuple[int, int]]:

@@ -251,8 +251,7 @@ class BytePlan:
         """Learn merges of counted pretokens, and return what they make."""
         trainer = self.trained(counts, counting, report)
         vocab = Vocab.of_rows(*trainer.tokens())
-        left, right = trainer.merges().T.tolist()
-        merges = tuple(zip(left, right, range(256, len(vocab)), strict=True))
+        merges = tuple((left, right, made) for made, (left, right) in enumerate(trainer.merges(), 256))
         size = len(vocab) + len(self.separators)
         texts = [*self.separators, *reserved(self.separators, size, self.options.pad_vocab_to)]
         specials = {text: len(vocab) + i for i, text in enumerate(texts)}

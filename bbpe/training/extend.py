@@ -102,7 +102,7 @@ def _learn(
     tokens = [spec.vocab[token_id] for token_id in ids]
     known = {token: token_id for token_id, token in spec.vocab.items()}
     merges: list[tuple[int, int, int]] = []
-    for left, right in trainer.merges().tolist():
+    for left, right in trainer.merges():
         made = tokens[left] + tokens[right]
         # a token that no old merge makes, found only as a whole pretoken, keeps its id when a new one makes it
         token_id = known.setdefault(made, tokenizer.vocab_size + len(known) - len(spec.vocab))

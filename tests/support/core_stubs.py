@@ -53,7 +53,10 @@ def python_type(c_type: str, is_optional: bool) -> str:
     view = VIEW.fullmatch(c_type)
     if view:
         name = (view[1] or view[2]).removesuffix("_t").replace("double", "float64")
-        return f"npt.NDArray[np.{name}]"
+        # what is only read may be any buffer of such numbers
+        other = "bytes" if name == "uint8" else f"array[{'float' if name.startswith('float') else 'int'}]"
+        kinds = f"npt.NDArray[np.{name}]" + (f" | {other}" if c_type.startswith("const ") else "")
+        return f"{kinds} | None" if is_optional else kinds
     known = NUMBERS.get(c_type, c_type)
     return f"{known} | None" if is_optional and c_type not in NUMBERS and known else known
 

@@ -39,7 +39,7 @@ def merges_of(
     assert trainer.merge_count == len(trainer.merges()) <= trainer.merge_limit
     tokens = [bytes((byte,)) for byte in BYTE_ORDER]
     merges = []
-    for left, right in trainer.merges().tolist():
+    for left, right in trainer.merges():
         merges.append((tokens[left], tokens[right]))
         tokens.append(tokens[left] + tokens[right])
     return merges
