@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import math
-import shutil
 import sys
 import time
 from types import TracebackType
@@ -204,6 +203,9 @@ class _Lines:
         if not self._is_terminal:
             self.write_line(line)
             return
+        safe_import("shutil")
+        import shutil
+
         # terminals wrap a line that fills the last column
         line = line[: shutil.get_terminal_size().columns - 1]
         self._write(line, "")

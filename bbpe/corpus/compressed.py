@@ -6,11 +6,8 @@ the size of this window.
 
 from __future__ import annotations
 
-import bz2
 import io
-import lzma
 import os
-import zlib
 from collections.abc import Callable
 from functools import partial
 from pathlib import PurePath
@@ -22,7 +19,7 @@ from ..lazy import safe_import
 #: The compressed bytes that are read at once.
 _STEP = 1 << 16
 #: The exceptions that reading a truncated or damaged file may raise.
-BROKEN = (EOFError, OSError, ValueError, zlib.error, lzma.LZMAError)
+BROKEN = (EOFError, OSError, ValueError)
 
 
 class _WindowError(ValueError):
@@ -126,7 +123,10 @@ class _Inflater:
     """A member of a gzip file, with the interface of the other decompressors."""
 
     def __init__(self) -> None:
-        self._made = zlib.decompressobj(wbits=31)
+        safe_import("zlib")
+        import zlib
+
+        self._made, self._error = zlib.decompressobj(wbits=31), zlib.error
 
     @property
     def eof(self) -> bool:
@@ -141,7 +141,39 @@ class _Inflater:
         return self._made.unused_data
 
     def decompress(self, data: bytes, max_length: int) -> bytes:
-        return self._made.decompress(data or self._made.unconsumed_tail, max_length)
+        try:
+            return self._made.decompress(data or self._made.unconsumed_tail, max_length)
+        except self._error as error:
+            raise ValueError(str(error)) from error
+
+
+class _Xz:
+    """A stream of an xz file, with the interface of the other decompressors."""
+
+    def __init__(self, limit: int) -> None:
+        safe_import("lzma")
+        import lzma
+
+        self._made, self._error = lzma.LZMADecompressor(memlimit=limit or None), lzma.LZMAError
+
+    @property
+    def eof(self) -> bool:
+        return self._made.eof
+
+    @property
+    def needs_input(self) -> bool:
+        return self._made.needs_input
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._made.unused_data
+
+    def decompress(self, data: bytes, max_length: int) -> bytes:
+        try:
+            return self._made.decompress(data, max_length)
+        except self._error as error:
+            kind = _WindowError if "emory usage limit" in str(error) else ValueError
+            raise kind(str(error)) from error
 
 
 class _Streams(io.RawIOBase):
@@ -166,11 +198,7 @@ class _Streams(io.RawIOBase):
                 if not block:
                     continue
                 self._stream, self._is_first = self._make(), False
-            try:
-                data = self._stream.decompress(block, len(buffer))
-            except lzma.LZMAError as error:
-                kind = _WindowError if "emory usage limit" in str(error) else ValueError
-                raise kind(str(error)) from error
+            data = self._stream.decompress(block, len(buffer))
             if self._stream.eof:
                 self._rest, self._stream = self._stream.unused_data, None
             if data:
@@ -190,11 +218,14 @@ def _gzip(file: BinaryIO, _limit: int) -> BinaryIO:
 
 def _bzip2(file: BinaryIO, _limit: int) -> BinaryIO:
     # a block takes at most 4 MB
+    safe_import("bz2")
+    import bz2
+
     return cast(BinaryIO, _Streams(file, bz2.BZ2Decompressor))
 
 
 def _xz(file: BinaryIO, limit: int) -> BinaryIO:
-    return cast(BinaryIO, _Streams(file, partial(lzma.LZMADecompressor, memlimit=limit or None)))
+    return cast(BinaryIO, _Streams(file, partial(_Xz, limit)))
 
 
 #: Openers for compressed files by suffix; each takes a file and a limit for the window (0: none).

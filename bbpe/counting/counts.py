@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 import json
 import math
 import os
@@ -17,6 +16,7 @@ from ..core.count import PretokenTable
 from ..core.temporary import Folder
 from ..corpus.rowfiles import ROWS, RowDigest, Rows, metadata_of, read_rows, regrouped, writing
 from ..errors import CorpusError
+from ..lazy import safe_import
 from ..records import asdict, checked_path, dataclass, fields, kind, real, replace, whole
 from ..splitting.patterns import Pattern, get_pattern
 from ..text import counted
@@ -207,7 +207,11 @@ class PretokenCounts:
         """Return the n most common pretokens and their counts, of all if n is None; equal counts in order."""
         if n is None:
             return sorted(self, key=lambda item: -item[1])
-        return heapq.nsmallest(whole("n", n, 0, expected="an int or None"), self, key=lambda item: -item[1])
+        most = whole("n", n, 0, expected="an int or None")
+        safe_import("heapq")
+        from heapq import nsmallest
+
+        return nsmallest(most, self, key=lambda item: -item[1])
 
     def scale(self, weight: float) -> PretokenCounts:
         """Return counts times a weight, for mixtures: products rounded half to even, and at least 1.
