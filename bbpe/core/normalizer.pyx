@@ -1,4 +1,5 @@
 """A sequence of normalizers in C (csrc/pipeline/normalizer.h): UTF-8 to UTF-8, with the source of each byte."""
+from cpython cimport array
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memset
@@ -15,10 +16,13 @@ from bbpe.core.c_pipeline cimport (
     bbpe_normalizer_find_sources, bbpe_normalizer_free, bbpe_normalizer_init, bbpe_normalizer_scratch,
     bbpe_normalizer_scratch_free, bbpe_normalizer_step, bbpe_normalizer_kind,
 )
+from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new
 from bbpe.core.automaton cimport Automaton, host_call, host_call_of, host_free
 from bbpe.core.charsmap cimport SentencePieceNormalizer
 from bbpe.core.interpreter_lock cimport let_go, take_back
-from bbpe.core.status cimport check
+from bbpe.core.status cimport check, had
+
+cdef array.array _SOURCES = array.array("q")
 
 _FORMS = {
     "NFC": BBPE_CHARACTERS_NFC, "NFD": BBPE_CHARACTERS_NFD, "NFKC": BBPE_CHARACTERS_NFKC, "NFKD": BBPE_CHARACTERS_NFKD,
@@ -130,21 +134,42 @@ cdef class Normalizer:
     cdef int _add(self, bbpe_normalizer_step step) except -1:
         return check(bbpe_normalizer_add(&self.c, step))
 
-    def apply(self, data: Buffer) -> bytes:
+    def apply(self, const uint8_t[::1] data not None) -> bytes:
         """Return the normal form of UTF-8; bytes that are not UTF-8 stay."""
-        return self._run(data, False)[0]
+        return self._run(&data[0] if data.shape[0] else NULL, <size_t>data.shape[0], False)[0]
 
-    def with_places(self, data: Buffer) -> tuple[bytes, npt.NDArray[np.int64]]:
+    def with_places(self, const uint8_t[::1] data not None) -> tuple[bytes, npt.NDArray[np.int64]]:
         """Return the normal form, and the byte of `data` where the character begins that each of its bytes comes from."""
-        return self._run(data, True)
+        normal, sources = self._run(&data[0] if data.shape[0] else NULL, <size_t>data.shape[0], True)
+        return normal, np.asarray(sources)
 
-    cdef tuple _run(self, const uint8_t[::1] view, bint with_places):
+    def with_characters(self, text not None: str) -> tuple[str, list[int]]:
+        """Return the normal form, and the index of the character of a text that each of its characters comes from."""
+        cdef bytes data = text.encode()
+        cdef const uint8_t *source = data
+        cdef const uint8_t *out
+        cdef bytes made
+        cdef array.array sources
+        cdef size_t *numbers = <size_t *>had(bbpe_memory_new(<size_t>len(data) + 1, sizeof(size_t)))
+        cdef size_t i, number = 0
+        try:
+            for i in range(<size_t>len(data)):
+                number += (source[i] & 0xC0) != 0x80
+                numbers[i] = number - 1
+            made, sources = self._run(source, <size_t>len(data), True)
+            out = made
+            return made.decode(), [
+                numbers[sources.data.as_longlongs[i]] for i in range(<size_t>len(made)) if (out[i] & 0xC0) != 0x80
+            ]
+        finally:
+            bbpe_memory_free(numbers)
+
+    cdef tuple _run(self, const uint8_t *text, size_t n, bint with_places):
         cdef bbpe_normalizer_scratch scratch
         cdef const uint8_t *out = NULL
-        cdef size_t n = <size_t>len(view), out_n = 0
-        cdef const uint8_t *text = &view[0] if n > 0 else NULL
+        cdef size_t out_n = 0
         cdef bbpe_status status
-        cdef int64_t[::1] sources
+        cdef array.array found = None
         cdef host_call host = host_call_of(n)
         memset(&scratch, 0, sizeof(scratch))
         scratch.automaton.host = &host
@@ -153,10 +178,9 @@ cdef class Normalizer:
             status = bbpe_normalizer_apply(&self.c, &scratch, text, n, with_places, &out, &out_n)
             take_back(host.held)
             check(status)
-            found = np.empty(out_n, np.int64) if with_places else None
-            if with_places and out_n:
-                sources = found
-                bbpe_normalizer_find_sources(&scratch, text, n, out_n, <size_t *>&sources[0])
+            if with_places:
+                found = array.clone(_SOURCES, out_n, zero=False)
+                bbpe_normalizer_find_sources(&scratch, text, n, out_n, <size_t *>found.data.as_longlongs)
             return PyBytes_FromStringAndSize(<const char *>out, out_n), found
         finally:
             host_free(&host)

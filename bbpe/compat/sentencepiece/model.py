@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
-from itertools import accumulate
+from functools import lru_cache
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +27,11 @@ from ...spec.rules import SPACE_MARK, Charsmap, Normalizer, Prepend, SqueezeBlan
 from ...text import well_formed
 from ...tokenizer import Tokenizer
 from .lattice import Lattice, PieceTable
-from .results import ImmutableSentencePiece, ImmutableSentencePieceText
+from .results import ImmutableSentencePieceText
 
 _PATH = Path("model_proto")
+#: Characters whose normal form is remembered.
+_CHARACTERS = 1 << 12
 #: The names of the pieces around a text, and of padding, unless a model's files name others.
 NAMED = {"bos": "<s>", "eos": "</s>", "pad": "<pad>"}
 
@@ -184,27 +187,37 @@ class SpModel:
         if unknown:
             yield unknown
 
-    def with_places(self, text: str | bytes, ids: Sequence[int], *, emit_unk_piece: bool) -> ImmutableSentencePieceText:
+    def with_places(self, text: str | bytes, ids: list[int], *, emit_unk_piece: bool) -> ImmutableSentencePieceText:
         """Return a text with its pieces and their places.
 
         Of the bytes of a character the last one has it.
         """
         string = str_of(text)
         normalized, sources = self.normalized_with_sources(string)
-        parts: list[ImmutableSentencePiece] = []
+        pieces = self.pieces_of(text, ids, emit_unk_piece=False)
+        named = self.pieces_of(text, ids, emit_unk_piece=True) if emit_unk_piece else pieces
+        lengths = list(map(len, pieces))
+        inner = () if self._byte_ids.isdisjoint(ids) else self._spell(lengths, ids, normalized)
+        borders = [sources[at] for at in accumulate(lengths, initial=0)]
+        spans = tuple(pairwise(borders))
+        return ImmutableSentencePieceText(string, tuple(ids), tuple(named), spans, 0.0, frozenset(inner))
+
+    def _spell(self, lengths: list[int], ids: Sequence[int], normalized: str) -> list[int]:
+        """Give the character of several bytes to the last one; returns the numbers of the others."""
         at = spelled = 0
-        taken_pieces = self.pieces_of(text, list(ids), emit_unk_piece=False)
-        named = self.pieces_of(text, list(ids), emit_unk_piece=True) if emit_unk_piece else taken_pieces
-        for token_id, found, shown in zip(ids, taken_pieces, named, strict=True):
-            taken = len(found)
-            if self.row(token_id).kind == BYTE:
+        inner: list[int] = []
+        for number, token_id in enumerate(ids):
+            if token_id in self._byte_ids:
                 spelled += 1
                 is_last = spelled == len(normalized[at].encode())
-                taken, spelled = int(is_last), 0 if is_last else spelled
-            begin, end = sources[at], sources[at + taken]
-            parts.append(ImmutableSentencePiece(shown, token_id, string[begin:end], begin, end, not taken))
-            at += taken
-        return ImmutableSentencePieceText(string, tuple(parts))
+                lengths[number], spelled = int(is_last), 0 if is_last else spelled
+                inner += () if is_last else (number,)
+            at += lengths[number]
+        return inner
+
+    @lazy_property
+    def _byte_ids(self) -> frozenset[int]:
+        return frozenset(token_id for token_id, row in enumerate(self._rows) if row.kind == BYTE)
 
     def decoded_with_places(self, row: Sequence[Any]) -> ImmutableSentencePieceText:
         """Return the text of a row of ids or pieces, with the place of each piece in it.
@@ -218,12 +231,9 @@ class SpModel:
             )
         is_pieces = bool(row) and isinstance(row[0], str | bytes)
         shown = [str_of(piece) for piece in row] if is_pieces else [self.piece(int(token_id)) for token_id in row]
-        parts: list[ImmutableSentencePiece] = []
-        text = ""
-        for token_id, piece, surface in zip(self.ids_of(row), shown, self._surfaces(row), strict=True):
-            parts.append(ImmutableSentencePiece(piece, token_id, surface, len(text), len(text) + len(surface)))
-            text += surface
-        return ImmutableSentencePieceText(text, tuple(parts))
+        surfaces = self._surfaces(row)
+        spans = tuple(pairwise(accumulate(map(len, surfaces), initial=0)))
+        return ImmutableSentencePieceText("".join(surfaces), tuple(self.ids_of(row)), tuple(shown), spans)
 
     def _denormalized(self, text: str) -> str:
         return "".join(written for _, written in mapped_parts(self._denormalizer, text)) if self._denormalizer else text
@@ -301,7 +311,7 @@ class TextSources:
         assert self._squeeze is not None
         before = self._rules[: self._rules.index(self._squeeze)]
         plain = [Charsmap(rule.data, rule.kept) if isinstance(rule, Charsmap) else rule for rule in before]
-        return normalize_function(plain) or str
+        return lru_cache(_CHARACTERS)(normalize_function(plain) or str)
 
     def of(self, text: str) -> tuple[str, list[int]]:
         """Return a normalized text, and where in the text its characters and its end come from.
@@ -309,15 +319,13 @@ class TextSources:
         The blank in front comes from where no more blanks are removed, the one at the end from where others begin.
         """
         start, end = self._without_blanks(text)
-        data, sources = self._compiled.with_places(text.encode())
-        number = list(accumulate((byte & 0xC0 != 0x80 for byte in text.encode()), initial=-1))[1:]
-        first = [number[source] for byte, source in zip(data, sources.tolist(), strict=True) if byte & 0xC0 != 0x80]
-        normalized = data.decode()
+        normalized, first = self._compiled.with_characters(text)
         if first and self._prepends:
             first[0] = start
         if first and self._has_suffix:
             first[-1] = end
-        return normalized, [*first, end]
+        first.append(end)
+        return normalized, first
 
     def _without_blanks(self, text: str) -> tuple[int, int]:
         """Return where blanks that are removed end at the beginning of a text, and where they begin at its end."""

@@ -9,7 +9,7 @@ from struct import pack
 from typing import Any, TypeVar
 
 from ...formats.sentencepiece.protobuf import bytes_field, number_field
-from ...lazy import np
+from ...lazy import lazy_property, np
 from ...records import dataclass, field, replace
 
 _T = TypeVar("_T")
@@ -55,10 +55,26 @@ class ImmutableSentencePieceText:
     """A text, its pieces, and the score of this segmentation; 0 if the call did not ask for scores."""
 
     text: str
-    parts: tuple[ImmutableSentencePiece, ...]
+    ids: tuple[int, ...]
+    #: The text of the piece of each id, and where its characters begin and end.
+    named: tuple[str, ...] = field(repr=False)
+    spans: tuple[tuple[int, int], ...] = field(repr=False)
     score: float = 0.0
-    #: Whether `begin` and `end` count bytes.
+    #: The numbers of pieces that are bytes of a character, but not its last one.
+    inner: frozenset[int] = field(default=frozenset(), repr=False)
+    #: Whether `begin` and `end` of pieces count bytes.
     is_of_bytes: bool = field(default=False, repr=False)
+
+    @lazy_property
+    def parts(self) -> tuple[ImmutableSentencePiece, ...]:
+        """The pieces in order."""
+        starts = self._starts() if self.is_of_bytes else range(len(self.text) + 1)
+        return tuple(
+            ImmutableSentencePiece(
+                piece, token_id, self.text[begin:end], starts[begin], starts[end], number in self.inner
+            )
+            for number, (token_id, piece, (begin, end)) in enumerate(zip(self.ids, self.named, self.spans, strict=True))
+        )
 
     @property
     def pieces(self) -> list[ImmutableSentencePiece]:
@@ -72,21 +88,16 @@ class ImmutableSentencePieceText:
 
     def in_bytes(self) -> ImmutableSentencePieceText:
         """Return the same with `begin` and `end` in bytes, as the message `SentencePieceText` has them."""
-        starts = self._starts()
-        parts = [replace(part, begin=starts[part.begin], end=starts[part.end]) for part in self.parts]
-        return replace(self, parts=tuple(parts), is_of_bytes=True)
+        return replace(self, is_of_bytes=True)
 
     def _starts(self) -> Sequence[int]:
-        """Return the bytes where the places of pieces are."""
-        if self.is_of_bytes:
-            return range(len(self.text.encode()) + 1)
-        return list(accumulate((len(char.encode()) for char in self.text), initial=0))
+        """Return the byte where each character begins, and the end of the text."""
+        return starts_of(self.text)
 
     def SerializeAsString(self) -> bytes:
         """Return the message `SentencePieceText`, whose offsets are those of bytes."""
-        starts = self._starts()
         message = bytes_field(_TEXT, self.text.encode())
-        message += b"".join(bytes_field(_PIECES, _serialized(part, starts)) for part in self.parts)
+        message += b"".join(bytes_field(_PIECES, _serialized(part)) for part in self.in_bytes().parts)
         return message + (bytes((_SCORE << 3 | 5,)) + pack("<f", self.score) if self.score else b"")
 
     SerializeToString = SerializeAsString
@@ -95,24 +106,30 @@ class ImmutableSentencePieceText:
         return f'text: "{self.text}"\nscore: {self.score}\n' + "\n".join(f"pieces {{\n{part}}}" for part in self.parts)
 
 
-def _serialized(part: ImmutableSentencePiece, starts: Sequence[int]) -> bytes:
+def starts_of(text: str) -> Sequence[int]:
+    """Return the byte of the UTF-8 of a text where each character begins, and its end."""
+    if text.isascii():
+        return range(len(text) + 1)
+    return list(accumulate((len(char.encode()) for char in text), initial=0))
+
+
+def _serialized(part: ImmutableSentencePiece) -> bytes:
     return b"".join((
         bytes_field(_PIECE, part.piece_as_bytes),
         number_field(_ID, part.id),
         bytes_field(_SURFACE, part.surface_as_bytes) if not part.is_inner else b"",
-        number_field(_BEGIN, starts[part.begin]),
-        number_field(_END, starts[part.end]),
+        number_field(_BEGIN, part.begin),
+        number_field(_END, part.end),
     ))
 
 
 def offset_mapping(text: ImmutableSentencePieceText, *, of_bytes: bool) -> dict[str, Any]:
     """Return the ids, the pieces and the offsets of a text, in characters or in bytes."""
-    starts = list(accumulate((len(char.encode()) for char in text.text), initial=0)) if of_bytes else None
-    spans = [(part.begin, part.end) for part in text.parts]
+    starts = starts_of(text.text) if of_bytes else None
     return {
-        "ids": [part.id for part in text.parts],
-        "pieces": [part.piece_as_bytes if of_bytes else part.piece for part in text.parts],
-        "offsets": spans if starts is None else [(starts[begin], starts[end]) for begin, end in spans],
+        "ids": list(text.ids),
+        "pieces": [piece.encode() for piece in text.named] if of_bytes else list(text.named),
+        "offsets": list(text.spans) if starts is None else [(starts[begin], starts[end]) for begin, end in text.spans],
     }
 
 
@@ -199,7 +216,7 @@ def of_bytes(text: str, normalized: str, sources: Sequence[int]) -> tuple[bytes,
 
     `sources` has the characters.  If no byte is left SentencePiece has no offset of the end.
     """
-    starts = list(accumulate((len(char.encode()) for char in text), initial=0))
+    starts = starts_of(text)
     found = [starts[source] for char, source in zip(normalized, sources, strict=False) for _ in char.encode()]
     return normalized.encode(), [*found, starts[sources[-1]]] if found else []
 
