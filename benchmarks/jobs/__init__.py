@@ -1,6 +1,19 @@
 """What is timed: a room for each concept; importing them fills `JOBS`."""
 
-from . import decoding, encoding, latency, loading, memory, models, pipeline, shards, splitting, training, wrapped
+from . import (
+    decoding,
+    encoding,
+    latency,
+    loading,
+    memory,
+    models,
+    pipeline,
+    shards,
+    splitting,
+    start,
+    training,
+    wrapped,
+)
 from .registry import CLOCKS, JOBS, Measured, Unit, digest
 
 __all__ = [
@@ -18,6 +31,7 @@ __all__ = [
     "pipeline",
     "shards",
     "splitting",
+    "start",
     "training",
     "wrapped",
 ]
