@@ -30,7 +30,9 @@ from benchmarks.runs import Case, Runner, as_json, case
 from benchmarks.tables import table
 from benchmarks.texts import SHARED
 
-_DISTRIBUTIONS = {"quicktok": "quicktok-v1", "toktok": "toktok-rs", "fastokens-regex": "fastokens"}
+_DISTRIBUTIONS = {
+    "quicktok": "quicktok-v1", "toktok": "toktok-rs", "splintr": "splintr-rs", "fastokens-regex": "fastokens",
+}  # fmt: skip
 
 
 def versions(libraries: list[str]) -> dict[str, str]:

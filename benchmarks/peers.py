@@ -223,6 +223,35 @@ class Toktok(Quicktok):
         return self.tok.encode_batch_to_numpy(texts, self.threads)  # type: ignore[no-any-return]
 
 
+class Splintr(Peer):
+    """`encode_flat` and `encode_batch_flat` (buffers), `encode_ordinary`, `decode_bytes`; it reads the rank file."""
+
+    module = "splintr"
+
+    def load(self) -> Any:
+        patterns = {"gpt2": "GPT2_PATTERN", "cl100k": "CL100K_BASE_PATTERN", "o200k": "O200K_BASE_PATTERN"}
+        module = self.imported()
+        return module.Tokenizer(str(self.vocabulary.ranks), getattr(module, patterns[self.vocabulary.name]))
+
+    def flat(self, text: str) -> Any:
+        return np.frombuffer(self.tok.encode_flat(text), np.uint32)
+
+    def lists(self, texts: list[str]) -> list[list[int]]:
+        if self.threads > 1:
+            return self.tok.encode_batch(texts)  # type: ignore[no-any-return]
+        return super().lists(texts)
+
+    def batch_flat(self, texts: list[str]) -> tuple[Any, Any]:
+        ids, offsets = self.tok.encode_batch_flat(texts)
+        return np.frombuffer(ids, np.uint32), np.frombuffer(offsets, np.int64)
+
+    def one(self) -> Encode:
+        return self.tok.encode_ordinary  # type: ignore[no-any-return]
+
+    def decode_list(self, ids: list[int]) -> bytes | str:
+        return self.tok.decode_bytes(ids)  # type: ignore[no-any-return]
+
+
 class Tiktoken(Peer):
     """`encode_to_numpy`, `encode_ordinary` one by one (its batch adds a thread pool), `decode_bytes`.
 
@@ -301,6 +330,7 @@ PEERS: dict[str, type[Peer]] = {
     "snaptokens": Snaptokens,
     "quicktok": Quicktok,
     "toktok": Toktok,
+    "splintr": Splintr,
     "tiktoken": Tiktoken,
     "tokenizers": Tokenizers,
 }

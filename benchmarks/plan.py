@@ -13,7 +13,9 @@ from benchmarks.compare import combinations
 from benchmarks.runs import Case
 from benchmarks.texts import WORST
 
-ENCODERS = ("bbpe", "gigatoken", "fastokens", "snaptokens", "quicktok", "toktok", "tiktoken", "tokenizers")
+ENCODERS = (
+    "bbpe", "gigatoken", "fastokens", "snaptokens", "quicktok", "toktok", "splintr", "tiktoken", "tokenizers",
+)  # fmt: skip
 ALL = ("en", "code", "multi", "ja", "zh")
 
 
@@ -37,6 +39,8 @@ class Area:
 
 
 COLD, WARM = {"passes": "1"}, {"passes": "3"}
+STARTERS = ("bbpe", "tokenizers", "tiktoken", "sentencepiece", "gigatoken", "splintr", "kitoken")
+STARTED = "cl100k,o200k,gpt2,mistral_v1,deepseek_v3,t5,bert,mistral_v1.model"
 CHOSEN = ("bbpe", "gigatoken", "quicktok", "toktok", "tiktoken", "tokenizers")
 TRAINERS = ("bbpe", "gigabpe", "tokenizers")
 
@@ -53,13 +57,16 @@ FULL = (
     Area("Splitting", "split_count", ("en", "ja"), {"pattern": "gpt2,cl100k,o200k"}, ("bbpe", "regex", "tokenizers"),
          "counting pretokens, not making them"),
     Area("Worst cases", "worst", tuple(WORST), {"size": "200000"}, note="200 kB made up to go quadratic"),
+    Area("Start, first word", "start", ("en",), {"tokenizer": STARTED, "first": "word", "tables": "no,yes"}, STARTERS,
+         "CPU time of a fresh Python with imports and loading; yes: with the tables that an earlier process left"),
     Area("Loading", "load", ("en",), {"size": "1000"}, note="from a vocabulary's file to a word that is encoded"),
     Area("Training, a file is a text", "train", ("en", "ja"), {"document": "file"}, ("bbpe", "gigatoken", "rustbpe"),
          "rustbpe breaks ties by another rule and so has no ratio"),
     Area("Counting pretokens", "count", ("en", "ja"), {}, TRAINERS, "training of a single merge"),
     Area("Encoding documents to one array, cold", "encode_batch_flat", ("en", "ja"), COLD, (*CHOSEN, "fastokens")),
-    Area("Unigram, lists, warm", "unigram", ("en", "zh"), WARM, ("bbpe", "sentencepiece"), "8,000 tokens"),
-    Area("WordPiece, lists, cold", "wordpiece", ("en", "zh"), COLD, ("bbpe", "tokenizers"), "8,000 tokens, BERT rules"),
+    Area("Unigram, lists, warm", "unigram", ("en", "zh"), WARM, ("bbpe", "sentencepiece", "splintr"), "8,000 tokens"),
+    Area("WordPiece, lists, cold", "wordpiece", ("en", "zh"), COLD, ("bbpe", "tokenizers", "splintr", "nanotoken"),
+         "8,000 tokens, BERT rules"),
     Area("SentencePiece's BPE, lists, warm", "pieces", ("en", "ja"), WARM, ("bbpe", "sentencepiece", "gigatoken"),
          "a published vocabulary of 32,000 tokens"),
     Area("Training WordPiece", "train_wordpiece", ("en",), {}, ("bbpe", "tokenizers"), "30,000 tokens"),
@@ -68,6 +75,9 @@ FULL = (
          ("bbpe", "sentencepiece"), "8,000 tokens, 4 MB"),
     Area("Memory", "memory", ("ja",), {"size": "2000000", "bytes": "32000000"}, CHOSEN,
          "the peak while 32 MB are encoded, besides text and ids"),
+    Area("Start, first text", "start", ("en",),
+         {"tokenizer": STARTED, "first": "20000,1000000", "tables": "no,yes"}, STARTERS,
+         "as above, with so many characters"),
 )
 
 FEW = ("bbpe", "gigatoken", "tiktoken", "tokenizers")

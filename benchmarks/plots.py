@@ -15,7 +15,7 @@ Rows = dict[str, dict[str, Any]]
 HUES = {
     "bbpe": "#e5484d", "gigatoken": "#3b82f6", "fastokens": "#12a594", "snaptokens": "#8e6fd8", "quicktok": "#d97706",
     "toktok": "#c2559d", "tiktoken": "#5b9a3c", "tokenizers": "#b08d00", "gigabpe": "#0891b2",
-    "sentencepiece": "#7c6f64",
+    "sentencepiece": "#7c6f64", "splintr": "#64748b",
 }  # fmt: skip
 _OTHER = "#8b8d98"
 _WIDTH, _LABELS, _VALUES = 720, 96, 84

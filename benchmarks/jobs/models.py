@@ -76,15 +76,31 @@ def of_gigatoken(path: Path) -> Callable[[list[str]], Any]:
     return lambda texts: tok.encode_batch_list(texts, parallel=False)
 
 
-@job("unigram", ("bbpe", "sentencepiece"))
+def of_splintr(path: Path) -> Callable[[list[str]], Any]:
+    import splintr
+
+    tok = splintr.from_json(str(path))
+    return lambda texts: [tok.encode_raw(text) for text in texts]
+
+
+def of_nanotoken(path: Path) -> Callable[[list[str]], Any]:
+    import nanotoken
+
+    tok = nanotoken.Tokenizer(str(path))
+    return lambda texts: tok.encode_batch_list(texts, add_special_tokens=False, parallel=False)
+
+
+@job("unigram", ("bbpe", "sentencepiece", "splintr"))
 def unigram(library: str, text: bytes, options: dict[str, str]) -> Timed:
-    load = {"bbpe": of_bbpe, "sentencepiece": of_sentencepiece}[library]
-    return encoding(load, trained("unigram", ".model", text, options), text, options["document"])
+    """A .model, which splintr reads as the tokenizer.json of the same tokens."""
+    load = {"bbpe": of_bbpe, "sentencepiece": of_sentencepiece, "splintr": of_splintr}[library]
+    suffix = ".json" if library == "splintr" else ".model"
+    return encoding(load, trained("unigram", suffix, text, options), text, options["document"])
 
 
-@job("wordpiece", ("bbpe", "tokenizers"))
+@job("wordpiece", ("bbpe", "tokenizers", "splintr", "nanotoken"))
 def wordpiece(library: str, text: bytes, options: dict[str, str]) -> Timed:
-    load = {"bbpe": of_bbpe, "tokenizers": of_tokenizers}[library]
+    load = {"bbpe": of_bbpe, "tokenizers": of_tokenizers, "splintr": of_splintr, "nanotoken": of_nanotoken}[library]
     return encoding(load, trained("wordpiece", ".json", text, options), text, options["document"])
 
 

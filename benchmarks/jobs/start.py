@@ -14,6 +14,7 @@ from pathlib import Path
 
 from benchmarks.peers import NotSupported
 from benchmarks.piped_vocabularies import tokenizer_file
+from benchmarks.vocabularies import prepare, vocabulary
 
 from .encoding import ids_as_bytes
 from .registry import MILLISECONDS, Measured, Timed, define, job
@@ -22,12 +23,12 @@ define("start", ids_as_bytes, MILLISECONDS, tokenizer="t5", first="word", tables
 
 #: The vocabularies that splintr has compiled in.
 _COMPILED_IN = {"cl100k": "cl100k_base", "o200k": "o200k_base"}
-#: What a user of each library writes; a short text has its ids as a list, others as the library likes best.
+#: What a user of each library writes for a list of ids, or what the library has in place of one.
 _PROGRAMS = {
     "bbpe": """
 import bbpe
 tok = bbpe.load({path!r}, cache={cache!r})
-ids = tok.encode(text) if len(text) < 100_000 else tok.encode_to_numpy(text, threads=1)
+ids = tok.encode(text)
 """,
     "tokenizers": """
 from tokenizers import Tokenizer
@@ -73,6 +74,8 @@ _TAIL = "\nfrom array import array\nsys.stdout.buffer.write(array('I', ids).toby
 def start(library: str, text: bytes, options: dict[str, str]) -> Timed:
     folder, name = Path(options["folder"]), options["tokenizer"]
     path = _file(name, options)
+    if library == "tokenizers" and path.suffix == ".tiktoken":
+        path = vocabulary(name, folder).exact
     if path.suffix not in _READS[library]:
         raise NotSupported(f"it does not read {path.name}")
     is_ranks, is_pieces = path.suffix == ".tiktoken", path.suffix == ".model"
@@ -111,8 +114,6 @@ def _file(name: str, options: dict[str, str]) -> Path:
     """Return the file of a vocabulary: ranks of tiktoken's, a model of SentencePiece's, or a tokenizer.json."""
     if name not in _COMPILED_IN:
         return tokenizer_file(options)
-    from benchmarks.vocabularies import prepare, vocabulary
-
     prepare(name, Path(options["vocabularies"]), Path(options["folder"]))
     return vocabulary(name, Path(options["folder"])).ranks
 
