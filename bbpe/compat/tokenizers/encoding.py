@@ -189,6 +189,11 @@ class Encoding:
     def __len__(self) -> int:
         return len(self._ids)
 
+    @property
+    def parts(self) -> Sequence[EncodingPart]:
+        """The ids in parts that have one source each."""
+        return self._parts
+
     def _spread(self, value: Callable[[EncodingPart], int]) -> list[int]:
         if len(self._parts) == 1:
             return [value(self._parts[0])] * len(self._ids)
@@ -201,10 +206,7 @@ class Encoding:
 
     def char_to_token(self, char_pos: int, sequence_index: int = 0) -> int | None:
         """Return the index of the id that has a character of a text; None if there is none."""
-        return self.token_between(char_pos, *self._range(sequence_index))
-
-    def token_between(self, char_pos: int, start: int, stop: int) -> int | None:
-        """Return the index of the first id from `start` to `stop` that has a character of its text."""
+        start, stop = self._range(sequence_index)
         done = 0
         for part in self._parts:
             first, last = max(start - done, 0), min(stop - done, part.stop - part.start)

@@ -269,6 +269,29 @@ class TextSource:
         number = start + int(np.searchsorted(places[start:stop, 1], character, "right"))
         return number if number < stop and places[number, 0] <= character else None
 
+    def covered(self, spans: npt.NDArray[np.int64], start: int, stop: int) -> tuple[list[int], bool] | None:
+        """Return 1 for each of some ids whose place overlaps one of the spans, int64[m, 2], and 0 for the others.
+
+        Also return whether each span begins in its first id and ends in its last, the only one of its last character.
+        It is `None` where places go back.
+        """
+        places, is_ordered = self._ends
+        if not is_ordered:
+            return None
+        starts, ends = places[start:stop].T
+        firsts, lasts = np.searchsorted(ends, spans[:, 0], "right"), np.searchsorted(starts, spans[:, 1], "left")
+        last_ones = np.searchsorted(ends, spans[:, 1] - 1, "right") + 1
+        mask, is_whole = np.zeros(stop - start, np.uint8), True
+        for (begin, end), first, last, one in zip(
+            spans.tolist(), firsts.tolist(), lasts.tolist(), last_ones.tolist(), strict=True
+        ):
+            if first < last:
+                mask[first:last] = 1
+                is_whole &= begin < end and last == one and starts[first] <= begin
+            else:
+                is_whole &= begin == end
+        return mask.tolist(), is_whole
+
     def tokens(self, ids: list[int], start: int, stop: int) -> list[str]:
         """Return the tokens of ids."""
         names, varied = self._hf_texts.names, self._hf_texts.varied

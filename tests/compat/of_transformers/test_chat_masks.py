@@ -26,6 +26,14 @@ TEMPLATE = (
 WORDS = ["see", " my", "dogs ", "", "naïve", "中文", "👩\u200d🚀", "\n", "  ", "<s>", "ﬁrst", "e\u0301"]
 
 
+#: Options of a call, which change the rows.
+CALL_OPTIONS: list[dict[str, Any]] = [
+    {}, {"mark": "!"}, {"truncation": True, "max_length": 9}, {"padding": True},
+    {"padding": "max_length", "max_length": 30},
+    {"truncation": True, "padding": "max_length", "max_length": 12}, {"truncation": True, "max_length": 0},
+]  # fmt: skip
+
+
 @pytest.fixture(params=KINDS)
 def pair(request: pytest.FixtureRequest) -> tuple[Any, Any]:
     made = [
@@ -54,13 +62,47 @@ def test_masks_are_those_of_transformers(pair: tuple[Any, Any], monkeypatch: pyt
     chooser = random.Random(5)
     for _ in range(60):
         messages = chat(chooser)
-        for options in ({}, {"mark": "!"}, {"truncation": True, "max_length": 9}, {"padding": True}):
+        for options in CALL_OPTIONS:
             assert masked(pair[0], messages, **options) == masked(pair[1], messages, **options), messages
-    assert sum(made) > 60
-    batch = [chat(chooser) for _ in range(3)]
-    assert masked(pair[0], batch) == masked(pair[1], batch)
-    prompts = [masked(each, batch[0], add_generation_prompt=True) for each in pair]
+        pair[0].truncation_side = pair[1].truncation_side = chooser.choice(["left", "right"])
+        pair[0].padding_side = pair[1].padding_side = chooser.choice(["left", "right"])
+    assert sum(made) > 300
+    messages = chat(chooser)
+    prompts = [masked(each, messages, add_generation_prompt=True) for each in pair]
     assert prompts[0] == prompts[1]
+
+
+def test_several_chats_at_once(pair: tuple[Any, Any]) -> None:
+    chooser = random.Random(6)
+    batch = [chat(chooser) for _ in range(40)]
+    for options in CALL_OPTIONS:
+        assert masked(pair[0], batch, **options) == masked(pair[1], batch, **options)
+    for many in (batch[:7], batch[0], tuple(map(tuple, batch[:3]))):
+        ours, theirs = (masked(each, many, padding=True, return_tensors="np") for each in pair)
+        assert ours.keys() == theirs.keys()
+        for name, value in theirs.items():
+            assert type(ours[name]) is type(value)
+            assert (ours[name].dtype, ours[name].tolist()) == (value.dtype, value.tolist())
+
+
+def test_what_transformers_refuses(pair: tuple[Any, Any]) -> None:
+    """Errors are those of `transformers`, and templates without the tag have its zeros."""
+    messages = [*chat(random.Random(7)), {"role": "assistant", "content": "see"}]
+    for given, options in {
+        "nothing": ([], {}), "continued": (messages, {"continue_final_message": True}), "text": (["see"], {}),
+        "sanitized": (messages, {"sanitize_control_tokens": True}), "tools": (messages, {"tools": ["see"]}),
+        "raises": (messages, {"chat_template": "{{ raise_exception('see my') }}"}),
+        "mixed": ([messages, "see"], {}), "a number": (5, {}),
+    }.values():  # fmt: skip
+        problems = []
+        for each in pair:
+            with pytest.raises(Exception) as error:  # noqa: PT011 - whatever transformers raises
+                masked(each, given, **options)
+            problems.append((type(error.value), str(error.value)))
+        assert problems[0] == problems[1]
+    plain = {"chat_template": "{% for m in messages %}{{ m.content }}{% endfor %}"}
+    assert masked(pair[0], messages, **plain) == masked(pair[1], messages, **plain)
+    assert not any(masked(pair[0], messages, **plain)["assistant_masks"])
 
 
 OTHER = (
