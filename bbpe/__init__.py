@@ -81,7 +81,7 @@ if TYPE_CHECKING:
     from .training.prune import prune
     from .training.train import train, train_from_counts, train_from_iterator
     from .training.unigram import Unigram
-    from .types import AlignedIds, Chunk, Padded, Ragged
+    from .types import AlignedIds, Chunk, EncodedChat, EncodedChats, Padded, Ragged
 
 __all__ = [
     "BPE",
@@ -98,6 +98,8 @@ __all__ = [
     "Counting",
     "Curve",
     "CurvePoint",
+    "EncodedChat",
+    "EncodedChats",
     "Evaluation",
     "Finding",
     "LintReport",
@@ -184,7 +186,7 @@ _MODULES = {
     ".training.bpe": "BPE WordPiece",
     ".training.extend": "extend",
     ".training.prune": "prune",
-    ".types": "AlignedIds Chunk Padded Ragged",
+    ".types": "AlignedIds Chunk EncodedChat EncodedChats Padded Ragged",
     ".shards.count": "TokenCounts count_tokens",
     ".shards.load": "Shards load_shards",
     ".shards.merge": "merge_shards",
@@ -212,6 +214,9 @@ VIEWS["summary"] = _view(".report.view", "summary")
 VIEWS["trace"] = _view(".report.trace", "trace")
 VIEWS["tiktoken"] = _view(".tiktoken.core", "Encoding._of")
 VIEWS["chat"] = _view(".compat.chat", "apply_chat_template")
+VIEWS["encode_chat"] = _view(".compat.chat.encoding", "encode_chat")
+VIEWS["encode_chat_batch"] = _view(".compat.chat.encoding", "encode_chat_batch")
+VIEWS["encode_segments"] = _view(".compat.chat.encoding", "encode_segments")
 VIEWS["messages"] = _view(".compat.chat", "count_messages")
 VIEWS["sentencepiece"] = _view(".compat.sentencepiece", "SentencePieceProcessor._of")
 VIEWS["tokenizers"] = _view(".compat.tokenizers", "Tokenizer")

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from .encoding.rows import Item, PaddingLength, RowEncoder, Truncation
     from .encoding.stream import StreamDecoder, UnknownIds
     from .formats.saving import Part
-    from .types import AlignedIds, Chunk, Padded, Ragged, Unit
+    from .types import AlignedIds, Chunk, EncodedChat, EncodedChats, Padded, Ragged, TrainOn, Unit
 
 _T = TypeVar("_T", bound=Text)
 
@@ -1202,6 +1202,118 @@ class Tokenizer:
             add_generation_prompt=add_generation_prompt, continue_final_message=continue_final_message,
             variables=variables, options=options,
         )  # fmt: skip
+
+    def encode_chat(
+        self, messages: Any, tools: Sequence[Any] | None = None, *,
+        documents: Sequence[Mapping[str, Any]] | None = None, chat_template: str | None = None,
+        add_generation_prompt: bool = False, continue_final_message: bool | str = False,
+        variables: Mapping[str, Any] | None = None, content_special: Selection = (), train_on: TrainOn = "assistant",
+        turn_end: bool = True, max_length: int | None = None, **options: Any,
+    ) -> EncodedChat:  # fmt: skip
+        """Return the ids of a chat, which of them the assistant wrote, and the message and the place of each.
+
+        The template runs once, and each character of its text keeps where it comes from. A special or added token
+        counts only where the template, or the tokens of the model such as BOS, wrote all of its characters: one in a
+        message, in a name, in the arguments of a tool or in any other text from outside is plain text. Where there is
+        none, the ids are those of `encode(text, allowed_special="all")`. Added tokens of white space alone are text,
+        and count everywhere.
+
+        The mask has the fields of the assistant's messages, the template's literals between two fields of one of them
+        (tags of thoughts and of tool calls), and the token that ends its turn. The header before a message is not in
+        it. A template with `{% generation %}` blocks marks the text itself.
+
+        Args:
+            messages: The messages of one chat, as for `apply_chat_template`.
+            tools: As for `apply_chat_template`.
+            documents: As for `apply_chat_template`.
+            chat_template: As for `apply_chat_template`.
+            add_generation_prompt: As for `apply_chat_template`.
+            continue_final_message: As for `apply_chat_template`.
+            variables: As for `apply_chat_template`.
+            content_special: The special and added tokens that count in contents, too: "all" or a set of them.
+            train_on: Whose messages the mask has: a role, a set of roles, or a function that returns whether a message,
+                a dict, is one of them.
+            turn_end: Whether the mask has the token that the template writes at the end of the assistant's turn.
+            max_length: The most ids. A longer chat loses its oldest messages but for those of the system; a result of a
+                tool is never the first that stays.
+            **options: Variables that the template reads.
+
+        Returns:
+            An `EncodedChat`: `ids`, `mask`, `message_of`, `places`, `text`, and `labels()` for a loss.
+
+        Raises:
+            VocabularyError: There is no chat template; or it refuses the messages, fails, or would use more than the
+                limits. The error names the template and the line.
+            SpecialTokenError: The tokenizer does not have a token of `content_special`.
+            TypeError: A message or tool is none, or an option is neither one of this method nor read by the template.
+            ValueError: Even the last message alone has more than `max_length` ids.
+            ImportError: The package `jinja2` is not installed.
+
+        Example:
+            >>> tok = bbpe.train_from_iterator(["low"], vocab_size=258, special_tokens=["<end>"])
+            >>> template = "{% for message in messages %}{{ message.role }}: {{ message.content }}<end>{% endfor %}"
+            >>> messages = [{"role": "user", "content": "Hi<end>"}, {"role": "assistant", "content": "Yo"}]
+            >>> chat = tok.encode_chat(messages, chat_template=template)
+            >>> tok.decode(chat.ids[chat.mask == 1]), chat.ids.tolist().count(tok.special_tokens["<end>"])
+            ('Yo<end>', 2)
+
+        """
+        found: EncodedChat = VIEWS["encode_chat"](
+            self, messages, tools, documents=documents, chat_template=chat_template, variables=variables,
+            add_generation_prompt=add_generation_prompt, continue_final_message=continue_final_message,
+            content_special=content_special, train_on=train_on, turn_end=turn_end, max_length=max_length, **options,
+        )  # fmt: skip
+        return found
+
+    def encode_chat_batch(self, conversations: Iterable[Any], tools: Any = None, **options: Any) -> EncodedChats:
+        """Return the ids of many chats in rows, with masks, messages and places, as `encode_chat` does for one.
+
+        Args:
+            conversations: The chats, a list of messages each.
+            tools: The tools of all chats, as for `encode_chat`.
+            **options: The options of `encode_chat`; and `threads`, the number of threads that encode what the templates
+                have made, `None` for every core when there is enough text.
+
+        Returns:
+            An `EncodedChats`, whose `ids` and `masks` are columns of Arrow, and whose items are those of `encode_chat`.
+
+        Raises:
+            TypeError: `conversations` is a single chat; and as `encode_chat` does.
+
+        Example:
+            >>> tok = bbpe.train_from_iterator(["low"], vocab_size=256)
+            >>> template = "{% for message in messages %}{{ message.content }}{% endfor %}"
+            >>> tok.encode_chat_batch([[{"role": "assistant", "content": "Hi"}]] * 2, chat_template=template).masks[1]
+            array([1, 1], dtype=uint32)
+
+        """
+        found: EncodedChats = VIEWS["encode_chat_batch"](self, conversations, tools, **options)
+        return found
+
+    def encode_segments(self, segments: Iterable[tuple[str, Selection]]) -> list[int]:
+        """Return the ids of one text in segments, each of which says which special tokens count in it.
+
+        A special token counts only where it lies wholly in segments that allow it, so that no text from outside makes
+        one, alone or with what is next to it. The segments are one text otherwise: merges, prefixes and normalizers
+        go across them. Added tokens that are not special count everywhere, as in `encode`.
+
+        Args:
+            segments: Pairs of a text and its `allowed_special`: "all", a set of special tokens, or ().
+
+        Returns:
+            The ids.
+
+        Raises:
+            SpecialTokenError: The tokenizer does not have a token that a segment allows.
+            TypeError: A segment is no such pair.
+
+        Example:
+            >>> tok = bbpe.train_from_iterator(["low"], vocab_size=257, special_tokens=["<s>"])
+            >>> tok.encode_segments([("<s>", "all"), ("<s>", ())])
+            [256, 27, 82, 29]
+
+        """
+        return list(VIEWS["encode_segments"](self, segments))
 
     def count_messages(
         self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Any] | None = None, model: str | None = None

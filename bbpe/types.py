@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sized
+import html
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Sized
 from operator import index
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, SupportsIndex, TypeAlias, overload
 
 from .core.arrow_rows import ArrowRows
 from .core.id_column import id_rows
 from .lazy import arrow_array, np, npt, safe_import
-from .records import dataclass, kind
+from .records import dataclass, field, kind, whole
 from .text import counted
 
 if TYPE_CHECKING:
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
 
 #: The units of offsets: characters (indices of a `str`), bytes of UTF-8, or UTF-16 units (JavaScript, Java).
 Unit: TypeAlias = Literal["char", "byte", "utf16"]
+#: Whose messages of a chat are learned: a role, some roles, or those of which a function says so.
+TrainOn: TypeAlias = str | Collection[str] | Callable[[dict[str, Any]], bool]
+#: The colours of messages of a chat, the first for the template, and that of learned ids.
+_COLORS, _LEARNED = ("#e8eaed", "#cfe8ff", "#ffe3c2", "#e5d4f7", "#fbd5dc"), "#c9efcf"
 
 
 class Chunk(NamedTuple):
@@ -299,3 +304,158 @@ class AlignedIds:
     word_ids: list[int | None]
     sequence_ids: list[int | None]
     type_ids: list[int]
+
+
+@dataclass(frozen=True)
+class ChatRequest:
+    """The call that made a chat, with which `continue_chat` goes on: its messages as plain data, and its options."""
+
+    messages: tuple[Mapping[str, Any], ...]
+    options: Mapping[str, Any]
+    dropped: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class EncodedChat:
+    r"""The ids of one conversation; `Tokenizer.encode_chat` makes it.
+
+    Attributes:
+        ids: The ids, int32[n].
+        mask: 1 for ids that the assistant wrote, or whoever `train_on` chose, uint8[n].
+        message_of: The number of the message that each id is of, -1 for the template, int32[n].
+        places: Where each id comes from, int64[n, 2]: the start and the end in characters of `text`.
+        text: The text that the template made.
+        dropped: How many of the oldest messages `max_length` left out; the numbers in `message_of` count them.
+        differs_at: The index of the first id that encoding the whole text would not give, as it was sampled; `None`
+            where all are the same.
+
+    Example:
+        >>> template = "{% for message in messages %}<{{ message.role }}>{{ message.content }}\n{% endfor %}"
+        >>> tok = bbpe.train_from_iterator(["low"], vocab_size=256)
+        >>> messages = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Yo"}]
+        >>> chat = tok.encode_chat(messages, chat_template=template)
+        >>> tok.decode(chat.ids[chat.mask == 1])
+        'Yo'
+    """
+
+    ids: npt.NDArray[np.int32]
+    mask: npt.NDArray[np.uint8]
+    message_of: npt.NDArray[np.int32]
+    places: npt.NDArray[np.int64]
+    text: str
+    dropped: int = 0
+    differs_at: int | None = None
+    _request: ChatRequest | None = field(default=None, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def labels(self, ignore: int = -100) -> npt.NDArray[np.int64]:
+        """Return the ids to learn, and another number for all others.
+
+        Args:
+            ignore: The number for ids whose mask is 0; PyTorch's loss leaves out -100.
+
+        Returns:
+            The labels, int64[n].
+        """
+        return np.where(self.mask == 1, self.ids.astype(np.int64), np.int64(whole("ignore", ignore)))
+
+    def to_html(self) -> str:
+        """Return the text as a fragment of HTML, each id in a colour of its message; learned ones are green.
+
+        Returns:
+            The HTML.
+        """
+        spans = []
+        done = 0
+        rows = zip(self.ids.tolist(), self.mask.tolist(), self.message_of.tolist(), self.places.tolist(), strict=True)
+        for token_id, masked, message, (start, end) in rows:
+            shown = html.escape(self.text[max(start, done) : end]).replace("\n", "↵\n")
+            done = max(done, end)
+            color = _LEARNED if masked else _COLORS[0 if message < 0 else 1 + message % (len(_COLORS) - 1)]
+            title = f"id {token_id}, {'template' if message < 0 else f'message {message}'}{', learned' * masked}"
+            spans.append(f'<span style="background:{color}" title="{title}">{shown}</span>')
+        return f'<pre style="white-space:pre-wrap;color:#202124">{"".join(spans)}</pre>'
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
+    def __repr__(self) -> str:
+        return f"<bbpe.EncodedChat: {counted(len(self.ids), 'id')}, {int(self.mask.sum())} of them to learn>"
+
+
+@dataclass(frozen=True, eq=False)
+class EncodedChats:
+    """The ids of many conversations; `Tokenizer.encode_chat_batch` makes it.
+
+    `len`, iteration and `chats[i]`, an `EncodedChat`, work on conversations. `ids` and `masks` are columns of Arrow.
+
+    Attributes:
+        ids: The ids of each conversation.
+        masks: 1 for ids to learn, in rows as those of `ids`.
+        message_of: The number of the message that each id is of, -1 for the template, int32[total].
+        places: Where each id comes from in the text of its conversation, int64[total, 2], in characters.
+        texts: The texts that the template made.
+        dropped: How many of the oldest messages `max_length` left out of each.
+    """
+
+    ids: Ragged
+    masks: Ragged
+    message_of: npt.NDArray[np.int32]
+    places: npt.NDArray[np.int64]
+    texts: Sequence[str]
+    dropped: Sequence[int]
+    _requests: Sequence[ChatRequest] = field(default=(), repr=False)
+
+    @classmethod
+    def of(cls, chats: Sequence[EncodedChat]) -> EncodedChats:
+        """Join chats, in order."""
+        offsets = np.zeros(len(chats) + 1, np.int64)
+        np.cumsum([len(chat.ids) for chat in chats], out=offsets[1:])
+        none = np.empty(0, np.int32)
+        ids = np.concatenate([none, *(chat.ids for chat in chats)]).view(np.uint32)
+        masks = np.concatenate([np.empty(0, np.uint8), *(chat.mask for chat in chats)]).astype(np.uint32)
+        message_of = np.concatenate([none, *(chat.message_of for chat in chats)])
+        places = np.concatenate([np.empty((0, 2), np.int64), *(chat.places for chat in chats)])
+        requests = [chat._request for chat in chats if chat._request is not None]
+        return cls(
+            Ragged(ids, offsets), Ragged(masks, offsets), message_of, places, [chat.text for chat in chats],
+            [chat.dropped for chat in chats], requests,
+        )  # fmt: skip
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    @overload
+    def __getitem__(self, key: slice) -> EncodedChats: ...
+    @overload
+    def __getitem__(self, key: SupportsIndex) -> EncodedChat: ...
+    def __getitem__(self, key: Any) -> Any:
+        """Return a conversation, or several."""
+        if isinstance(key, slice):
+            return EncodedChats.of([self[number] for number in range(*key.indices(len(self)))])
+        number = range(len(self))[key]
+        start, end = self.ids.offsets[number : number + 2].tolist()
+        return EncodedChat(
+            self.ids.ids[start:end].view(np.int32), self.masks.ids[start:end].astype(np.uint8),
+            self.message_of[start:end], self.places[start:end], self.texts[number], self.dropped[number],
+            None, self._requests[number],
+        )  # fmt: skip
+
+    def __iter__(self) -> Iterator[EncodedChat]:
+        return (self[number] for number in range(len(self)))
+
+    def labels(self, ignore: int = -100) -> npt.NDArray[np.int64]:
+        """Return the ids to learn, and another number for all others.
+
+        Args:
+            ignore: The number for ids whose mask is 0.
+
+        Returns:
+            The labels, int64[total]; row i is `labels[ids.offsets[i]:ids.offsets[i + 1]]`.
+        """
+        return np.where(self.masks.ids == 1, self.ids.ids.astype(np.int64), np.int64(whole("ignore", ignore)))
+
+    def __repr__(self) -> str:
+        return f"<bbpe.EncodedChats: {counted(len(self), 'conversation')}, {counted(len(self.message_of), 'id')}>"

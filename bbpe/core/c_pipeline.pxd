@@ -216,6 +216,15 @@ cdef extern from "pipeline/pipeline.h" nogil:
         const bbpe_normalizer *normalizer
         const bbpe_pre_tokenizer *pre_tokenizer
 
+    ctypedef struct bbpe_token_range:
+        size_t end
+        uint32_t level
+
+    ctypedef struct bbpe_token_levels:
+        const bbpe_token_range *ranges
+        size_t count
+        const uint64_t *const *levels
+
     ctypedef struct bbpe_pipeline_call:
         const bbpe_pipeline *pipeline
         const bbpe_token_search *tokens
@@ -224,6 +233,7 @@ cdef extern from "pipeline/pipeline.h" nogil:
         const uint32_t *before
         const uint32_t *after
         size_t before_count, after_count
+        bbpe_token_levels in_text, in_normalized
         bint with_places
         void *host
 

@@ -9,7 +9,7 @@ from bbpe.core.c_pipeline cimport (
     bbpe_token_search,
 )
 from bbpe.core.encoder cimport Encoder
-from bbpe.core.matcher cimport Policy
+from bbpe.core.matcher cimport Policy, TokenLevels
 from bbpe.core.normalizer cimport Normalizer
 from bbpe.core.pre_tokenizer cimport PreTokenizer
 from bbpe.core.text_group cimport TextGroup
@@ -43,6 +43,7 @@ cdef class Call:
     cdef readonly Encoder encoder
     cdef Pipeline pipeline
     cdef Policy tokens, normalized, refused
+    cdef TokenLevels levels  # or None: tokens count everywhere
     cdef Dropout dropout
     cdef uint32_t *around
     cdef size_t before_count, after_count

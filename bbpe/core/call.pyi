@@ -7,7 +7,7 @@ import numpy.typing as npt
 from ..text import Text
 from .column import Texts
 from .encoder import Encoder
-from .matcher import Policy
+from .matcher import Policy, TokenLevels
 from .normalizer import Normalizer
 from .pre_tokenizer import PreTokenizer
 
@@ -51,6 +51,7 @@ class Call:
         before: Sequence[int] = (),
         after: Sequence[int] = (),
         dropout: Dropout | None = None,
+        levels: TokenLevels | None = None,
     ) -> Self: ...
     def to_list(self, text: Text) -> list[int]: ...
     def to_array(self, text: Text) -> npt.NDArray[np.uint32]: ...

@@ -24,7 +24,7 @@ from bbpe.core.column cimport Column
 from bbpe.core.encoder cimport Encoder
 from bbpe.core.int_objects cimport IntObjects
 from bbpe.core.interpreter_lock cimport let_go, take_back
-from bbpe.core.matcher cimport Policy
+from bbpe.core.matcher cimport Policy, TokenLevels
 from bbpe.core.normalizer cimport Normalizer
 from bbpe.core.pre_tokenizer cimport PreTokenizer
 from bbpe.core.status cimport check, had
@@ -106,11 +106,13 @@ cdef class Call:
 
     def __cinit__(
         self, Encoder encoder not None, Pipeline pipeline not None, *, Policy tokens=None, Policy normalized=None,
-        Policy refused=None, before: Sequence[int] = (), after: Sequence[int] = (), Dropout dropout=None
+        Policy refused=None, before: Sequence[int] = (), after: Sequence[int] = (), Dropout dropout=None,
+        TokenLevels levels=None
     ):
         cdef call_view view
         self.encoder, self.pipeline = encoder, pipeline
         self.tokens, self.normalized, self.refused, self.dropout = tokens, normalized, refused, dropout
+        self.levels = levels
         if dropout is not None and encoder.model.view.merges == NULL:
             raise ValueError("dropout skips merges, and this tokenizer's model has none; expected BPE")
         view_call(&view, self, NULL)

@@ -33,3 +33,10 @@ cdef class Policy:
     cdef bbpe_token_search search(self) noexcept
     cdef int make_linear(self) except -1
     cdef int _find_linear(self, const uint8_t *text, size_t n, size_t most, size_t *at, bbpe_matches *found) except -1
+
+
+cdef class TokenLevels:
+    cdef const uint64_t **tokens
+    cdef const uint64_t **normalized
+    cdef readonly size_t count
+    cdef tuple kept

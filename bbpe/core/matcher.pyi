@@ -29,6 +29,10 @@ class Policy:
         most: int | None = None,
     ) -> list[tuple[int, int, int]]: ...
 
+class TokenLevels:
+    count: int
+    def __new__(cls, tokens: Sequence[Policy], normalized: Sequence[Policy] = ()) -> Self: ...
+
 class Linear:
     def __new__(cls, matcher: TokenMatcher) -> Self: ...
 

@@ -167,6 +167,31 @@ cdef class Policy:
         return search
 
 
+cdef class TokenLevels:
+    """The tokens that count in ranges of a text, by the level of each range.
+
+    `tokens`: for each level those of the matcher that searches a text as given, and `normalized`, which may be empty, those of
+    the matcher that searches it as normalized.
+    """
+
+    def __cinit__(self, tokens: Sequence[Policy], normalized: Sequence[Policy] = ()):
+        cdef size_t i
+        self.kept = (*tokens, *normalized)
+        self.count = len(tokens)
+        if normalized and len(normalized) != len(tokens):
+            raise ValueError(f"{len(tokens)} levels, and {len(normalized)} of normalized text; expected as many")
+        self.tokens = <const uint64_t **>had(bbpe_memory_zeroed(self.count + 1, sizeof(uint64_t *)))
+        self.normalized = <const uint64_t **>had(bbpe_memory_zeroed(self.count + 1, sizeof(uint64_t *)))
+        for i in range(self.count):
+            self.tokens[i] = (<Policy?>tokens[i]).bits
+            if normalized:
+                self.normalized[i] = (<Policy?>normalized[i]).bits
+
+    def __dealloc__(self):
+        bbpe_memory_free(self.tokens)
+        bbpe_memory_free(self.normalized)
+
+
 cdef class Linear:
     """The automaton over the reversed tokens of a matcher."""
 

@@ -14,12 +14,13 @@ from bbpe.core.call cimport Call, call_view, solve, view_call
 from bbpe.core.c_pipeline cimport (
     BBPE_LENGTH_VARIES, BBPE_PIPELINE_FINE, bbpe_pipeline_begin, bbpe_pipeline_empty, bbpe_pipeline_run,
     bbpe_place_scratch_trim, bbpe_place_trim, bbpe_place, bbpe_token_blanks, bbpe_token_blanks_of, bbpe_token_extent,
-    bbpe_token_lengths_set_bert,
+    bbpe_token_lengths_set_bert, bbpe_token_levels, bbpe_token_range,
 )
 from bbpe.core.c_text cimport BBPE_OFFSETS_CHAR, BBPE_OFFSETS_UTF16, bbpe_offsets_is_simple, bbpe_offsets_map, bbpe_offsets_unit
+from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new
 from bbpe.core.interpreter_lock cimport let_go, take_back
 from bbpe.core.split cimport Splitter
-from bbpe.core.status cimport check
+from bbpe.core.status cimport check, had
 from bbpe.core.text_view cimport text_close, text_open, text_view
 from bbpe.core.wordpiece cimport WordPiece
 
@@ -112,6 +113,40 @@ cdef class PlaceTrims:
             places[i, 0], places[i, 1] = place.start, place.end
 
 
+cdef class TextRanges:
+    """The ranges of a text, one after another: the end of each in characters of a str, int64[n], and its level in the
+    `TokenLevels` of a call, uint8[n]."""
+
+    def __cinit__(self, const int64_t[::1] ends not None, const uint8_t[::1] levels not None):
+        if ends.shape[0] != levels.shape[0]:
+            raise ValueError(f"{ends.shape[0]} ends of ranges, and {levels.shape[0]} levels; expected as many")
+        self.ends, self.levels = ends, levels
+
+    cdef bbpe_token_range *in_bytes(self, const uint8_t *text, size_t n, size_t length, size_t level_count) except? NULL:
+        """The ranges in bytes of a text of so many characters, the caller's to free; NULL of an empty text."""
+        cdef size_t count = self.ends.shape[0], i, at = 0
+        cdef int64_t passed = 0
+        cdef bbpe_token_range *ranges
+        for i in range(count):
+            if self.levels[i] >= level_count or self.ends[i] < (self.ends[i - 1] if i else 0):
+                raise ValueError(f"range {i} ends at {self.ends[i]}, with level {self.levels[i]}; expected rising ends")
+        if <size_t>(self.ends[count - 1] if count else 0) != length:
+            raise ValueError(f"the ranges end at {self.ends[count - 1] if count else 0}; expected {length}")
+        if n == 0:
+            return NULL
+        ranges = <bbpe_token_range *>had(bbpe_memory_new(count, sizeof(bbpe_token_range)))
+        with nogil:
+            for i in range(count):
+                if n == length:
+                    at = <size_t>self.ends[i]
+                else:
+                    while at < n and (passed < self.ends[i] or (text[at] & 0xC0) == 0x80):
+                        passed += (text[at] & 0xC0) != 0x80
+                        at += 1
+                ranges[i].end, ranges[i].level = at, self.levels[i]
+        return ranges
+
+
 cdef class PlacesCall:
     """A pipeline with an encoder, a call of it, and what finds the places that ids come from; immutable, shared by any number of
     threads.  `splitter` finds the pretokens that the pipeline does not, where they are needed.  `slow` makes the call for texts
@@ -132,18 +167,27 @@ cdef class PlacesCall:
             self.rules.trims = &trims.c
         if splitter is not None:
             self.rules.scheme, self.rules.fill = &splitter.row, splitter.fill
-        self.new_array, self.dtype = np.empty, np.dtype(np.int64)
+        self.new_array, self.dtype, self.id_dtype = np.empty, np.dtype(np.int64), np.dtype(np.int32)
 
     cpdef tuple encode(self, text: Text, str unit: str):  # -> tuple[list[int], npt.NDArray[np.int64]]
         """The ids of a text, and their starts and ends in it, int64[n, 2]."""
-        ids, places, _ = self._encode(text, unit, False)
+        ids, places, _ = self._encode(text, unit, False, None, False)
         return ids, places
 
-    def encode_words(self, text: Text, str unit not None) -> tuple[list[int], npt.NDArray[np.int64], list[int]]:
+    def encode_words(
+        self, text: Text, str unit not None, TextRanges ranges=None
+    ) -> tuple[list[int], npt.NDArray[np.int64], list[int]]:
         """The ids of a text, their starts and ends in it, int64[n, 2], and the numbers of their pretokens."""
-        return self._encode(text, unit, True)
+        return self._encode(text, unit, True, ranges, False)
 
-    cdef tuple _encode(self, text, str unit, bint has_words):
+    def encode_ranges(
+        self, str text not None, TextRanges ranges not None
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+        """The ids of a text in whose ranges the tokens of their levels count, int32[n], and their places, int64[n, 2]."""
+        ids, places, _ = self._encode(text, "char", False, ranges, True)
+        return ids, places
+
+    cdef tuple _encode(self, text, str unit, bint has_words, TextRanges ranges, bint in_arrays):
         cdef text_view view
         cdef bbpe_places found
         cdef bint is_ascii = PyUnicode_Check(text) and PyUnicode_IS_ASCII(text)
@@ -161,33 +205,52 @@ cdef class PlacesCall:
                 found.in_chars = (is_ascii and self.trims is None) or (
                     is_mapped and unit == "char" and PyUnicode_Check(text)
                     and bbpe_offsets_is_simple(view.text.units, view.text.unit_size, view.length))
-                if not self._run(state, text, &view, &found):
+                if not self._run(state, text, &view, ranges, &found):
                     slow = self.slow()
-                    return slow._encode(text, unit, has_words)
+                    return slow._encode(text, unit, has_words, ranges, in_arrays)
                 if is_mapped and not found.in_chars and found.count:
                     bbpe_offsets_map(
                         view.text.units, view.text.unit_size, view.length,
                         BBPE_OFFSETS_UTF16 if unit == "utf16" else BBPE_OFFSETS_CHAR, &found.memory.places.start, found.count)
-                return self._result(&found)
+                return self._result(&found, in_arrays)
             finally:
                 bbpe_place_scratch_trim(found.memory)
                 self.call.encoder.states.give_back(state)
         finally:
             text_close(&view)
 
-    cdef bint _run(self, bbpe_encode_state *state, text, const text_view *view, bbpe_places *found) except -1:
+    cdef bint _run(
+        self, bbpe_encode_state *state, text, const text_view *view, TextRanges ranges, bbpe_places *found
+    ) except -1:
         """Find the ids and their places; false when `slow` can."""
+        cdef bbpe_pipeline_run *run = &bbpe_encode_state_loan(state).run
+        cdef bbpe_token_range *in_bytes = NULL
+        run.is_done = True
+        bbpe_pipeline_empty(run)
+        check(bbpe_pipeline_begin(run, view.text.units, view.text.unit_size, view.length))
+        if ranges is not None:
+            in_bytes = ranges.in_bytes(run.tokens.text, run.tokens.n, view.length, self.call.levels.count)
+        try:
+            return self._run_on(state, text, view, in_bytes, 0 if ranges is None else ranges.ends.shape[0], found)
+        finally:
+            bbpe_memory_free(in_bytes)
+
+    cdef bint _run_on(
+        self, bbpe_encode_state *state, text, const text_view *view, const bbpe_token_range *ranges, size_t range_count,
+        bbpe_places *found
+    ) except -1:
         cdef bbpe_pipeline_run *run = &bbpe_encode_state_loan(state).run
         cdef bbpe_status status = BBPE_OK
         cdef call_view seen
         cdef host_call host = host_call_of(view.length)
         encoder = self.call.encoder.states.encoder()
-        run.is_done = True
-        bbpe_pipeline_empty(run)
-        check(bbpe_pipeline_begin(run, view.text.units, view.text.unit_size, view.length))
         while not run.is_done and not found.is_off:
             view_call(&seen, self.call, &host)
             seen.c.with_places = True
+            if ranges != NULL:
+                seen.c.in_text = bbpe_token_levels(ranges, range_count, self.call.levels.tokens)
+                if self.call.normalized is not None:
+                    seen.c.in_normalized = bbpe_token_levels(ranges, range_count, self.call.levels.normalized)
             host.held = let_go(view.length)
             status = bbpe_encode_places(encoder, state, &seen.c, &self.rules, found)
             take_back(host.held)
@@ -206,7 +269,7 @@ cdef class PlacesCall:
             raise VocabularyError("the tokens do not spell the text, so they have no offsets; encode without offsets")
         return not found.is_off
 
-    cdef tuple _result(self, const bbpe_places *found):
+    cdef tuple _result(self, const bbpe_places *found, bint in_arrays):
         cdef Py_buffer buffer
         cdef size_t i
         places = self.new_array((found.count, 2), self.dtype)
@@ -215,7 +278,14 @@ cdef class PlacesCall:
             memcpy(buffer.buf, found.memory.places, found.count * sizeof(bbpe_place))
             PyBuffer_Release(&buffer)
         words = [found.memory.words[i] for i in range(found.count)] if found.has_words else []
-        return self.call.encoder.ints.to_list(found.memory.ids, found.count), places, words
+        if not in_arrays:
+            return self.call.encoder.ints.to_list(found.memory.ids, found.count), places, words
+        ids = self.new_array(found.count, self.id_dtype)
+        if found.count:
+            PyObject_GetBuffer(ids, &buffer, PyBUF_SIMPLE)
+            memcpy(buffer.buf, found.memory.ids, found.count * sizeof(uint32_t))
+            PyBuffer_Release(&buffer)
+        return ids, places, words
 
 
 def map_places(text: Text, int64_t[:, ::1] places not None, str unit not None):

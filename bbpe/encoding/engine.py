@@ -147,7 +147,7 @@ class TextEncoder:
         normalized = None if matcher.after is None else matcher.after.found
         return Call(
             chosen.encoder, chosen.pipeline, tokens=matcher.found, normalized=normalized, refused=matcher.refused,
-            before=before, after=after, dropout=self._dropout,
+            before=before, after=after, dropout=self._dropout, levels=matcher.levels,
         )  # fmt: skip
 
     @lazy_property

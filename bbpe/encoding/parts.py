@@ -54,13 +54,18 @@ class TokenizerParts:
         decoder: Ids to texts.
         spec: The spec that they are made of; who makes this object sets it.
         model: The model of the spec if it was made before; whoever has it sets it before the first use.
+        kept: What other rooms of the package keep for this tokenizer, by their own keys.
     """
 
     spec: TokenizerSpec
     model: Model | None = None
 
     @lazy_property
-    def encoder(self) -> TextEncoder:  # noqa: D102 - see the class
+    def kept(self) -> dict[Any, Any]:  # noqa: D102 - see the class
+        return {}
+
+    @lazy_property
+    def encoder(self) -> TextEncoder:  # noqa: D102
         return text_encoder(self.spec, model=self.model)
 
     @lazy_property

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from itertools import chain, groupby
 from typing import TypeAlias
 
-from ..core.places import PlacesCall, PlaceTrims, TokenLengths, map_places
+from ..core.places import PlacesCall, PlaceTrims, TextRanges, TokenLengths, map_places
 from ..core.split import Splitter
 from ..core.unigram import CompiledUnigram
 from ..core.word_bpe import WordBPE
@@ -58,6 +58,16 @@ class PlaceFinder:
         matcher = specials.matcher(allowed, refused)
         calls = place_calls(self._encoder.of(matcher))
         return None if calls is None else calls.call(matcher, self._trims)
+
+    def in_ranges(self, matcher: Matcher) -> PlacesCall:
+        """Return the call that encodes texts in whose ranges the tokens of the matcher's levels count.
+
+        Raises `VocabularyError` where ids have no places.
+        """
+        calls = place_calls(self._encoder.of(matcher))
+        if calls is None:
+            raise VocabularyError(_NO_PLACES)
+        return calls.call(matcher, self._trims)
 
     def aligned(self, text: Text, pair: Text | None, unit: Unit, matcher: Matcher | None, adds: bool) -> AlignedIds:
         """Return the ids of a text or a pair and where they come from, with those of the template if `adds` is true."""
@@ -209,10 +219,17 @@ class SymbolCall(PlacesCall):
         ids, places = super().encode(text, unit)
         return [self.written.get(each, each) for each in ids], places
 
-    def encode_words(self, text: Text, unit: str) -> tuple[list[int], Places, list[int]]:
+    def encode_words(
+        self, text: Text, unit: str, ranges: TextRanges | None = None
+    ) -> tuple[list[int], Places, list[int]]:
         """Return the ids of a text, their places, int64[n, 2], and the numbers of their pretokens."""
-        ids, places, words = super().encode_words(text, unit)
+        ids, places, words = super().encode_words(text, unit, ranges)
         return [self.written.get(each, each) for each in ids], places, words
+
+    def encode_ranges(self, text: str, ranges: TextRanges) -> tuple[npt.NDArray[np.int32], Places]:
+        """Return the ids of a text in whose ranges the tokens of their levels count, and their places."""
+        ids, places = super().encode_ranges(text, ranges)
+        return np.array([self.written.get(each, each) for each in ids.tolist()], np.int32), places
 
 
 # -- runs of unknown characters ----------------------------------------------------------------------------
@@ -309,9 +326,16 @@ class RunCall(PlacesCall):
         """Return the ids of a text and their places, int64[n, 2]."""
         return self.encode_words(text, unit)[:2]
 
-    def encode_words(self, text: Text, unit: str) -> tuple[list[int], Places, list[int]]:
+    def encode_ranges(self, text: str, ranges: TextRanges) -> tuple[npt.NDArray[np.int32], Places]:
+        """Return the ids of a text in whose ranges the tokens of their levels count, and their places."""
+        ids, places, _ = self.encode_words(text, "char", ranges)
+        return np.array(ids, np.int32), places
+
+    def encode_words(
+        self, text: Text, unit: str, ranges: TextRanges | None = None
+    ) -> tuple[list[int], Places, list[int]]:
         """Return the ids of a text, their places, int64[n, 2], and the numbers of their pretokens."""
-        rows = list(self.calls.joined(*super().encode_words(text, "byte")))
+        rows = list(self.calls.joined(*super().encode_words(text, "byte", ranges)))
         ids, words = [row[0] for row in rows], [row[3] for row in rows]
         places = np.array([row[1:3] for row in rows], np.int64).reshape(-1, 2)
         if self.place_trims is not None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from functools import cache
 from typing import Literal, Self, TypeAlias
 
-from ..core.matcher import LSTRIP, RSTRIP, SINGLE_WORD, Policy, TokenMatcher
+from ..core.matcher import LSTRIP, RSTRIP, SINGLE_WORD, Policy, TokenLevels, TokenMatcher
 from ..errors import SpecialTokenError
 from ..lazy import lazy_property, np, safe_import
 from ..spec.rules import Normalizer, TokenOptions
@@ -67,6 +67,8 @@ class Matcher:
         self.after = after
         #: The ids of all tokens that become ids, those of `after` too.
         self.ids: frozenset[int] = frozenset()
+        #: The tokens that count in ranges of a text; `None` where all count everywhere.
+        self.levels: TokenLevels | None = None
         #: The longest token looked for, in bytes.
         self.longest = max(found.longest, 0 if refused is None else refused.longest)
 
@@ -91,6 +93,12 @@ class Matcher:
                     f"pass allowed_special={{{token!r}}} to encode it as a special token, "
                     "or leave it out of disallowed_special to encode it as plain text"
                 )
+
+    def policies(self, levels: Sequence[Collection[int]]) -> list[Policy]:
+        """Return the policy of the tokens with the ids of each level."""
+        sets = [frozenset(ids) for ids in levels]
+        matcher = self.found.matcher
+        return [matcher.policy(number for number, each in enumerate(self._ids) if each in ids) for ids in sets]
 
     def is_there(self, data: bytes | bytearray | memoryview, start: int, end: int) -> bool:
         """Return whether the bytes of a token are that token; options may ask for more."""
@@ -284,6 +292,24 @@ class SpecialTokens:
                 self._policies.clear()
             self._policies[key] = self._matcher_of(*key)
         return self._policies[key]
+
+    def in_ranges(self, levels: Sequence[Collection[str]]) -> Matcher:
+        """Return the matcher of a text with ranges, each of which has a level: the tokens that count in it.
+
+        Raises `SpecialTokenError` on a token that the tokenizer does not have.
+        """
+        ids = {**self._added, **self._special}
+        chosen = [frozenset(map(_encode, level)) for level in levels]
+        every = frozenset().union(*chosen)
+        if unknown := every - ids.keys():
+            raise SpecialTokenError(f"{min(unknown).decode('utf-8', 'surrogatepass')!r} is no token of this tokenizer")
+        made = self._matcher_of_tokens({token: ids[token] for token in every}, ())
+        # a text from outside, which allows the fewest, must not become another token, so the model has only these
+        made.ids = frozenset(ids[token] for token in every.intersection(*chosen))
+        policies = [self._matcher.policy(self._numbers[token] for token in level) for level in chosen]
+        after = () if made.after is None else made.after.policies([[ids[token] for token in level] for level in chosen])
+        made.levels = TokenLevels(policies, after)
+        return made
 
     def _matcher_of(self, allowed: str | frozenset[str], disallowed: str | frozenset[str]) -> Matcher | None:
         chosen = self._selected(allowed)

@@ -241,7 +241,8 @@ static bbpe_status begin_piece(bbpe_pipeline_run *self, const bbpe_pipeline_call
     self->next_end = span->token_end;
     self->piece = part;
     bbpe_token_cursor_begin(&self->normalized, part.text, part.n);
-    return status;
+    if (status != BBPE_OK || call->in_normalized.ranges == NULL) return status;
+    return bbpe_token_cursor_follow(&self->normalized, call->in_normalized, part.sources, part.at, &self->arena);
 }
 
 /* The end, in the text as given, of the character that begins at a place. */
@@ -348,6 +349,8 @@ static bbpe_status begin_text(bbpe_pipeline_run *self, const bbpe_pipeline_call 
         }
     }
     self->is_begun = true;
+    BBPE_ASSERT(call->in_text.ranges == NULL || call->with_places);
+    self->tokens.levels = call->in_text;
     return add_ids(self, call, call->before, call->before_count);
 }
 

@@ -36,7 +36,10 @@ typedef struct {
     const bbpe_token_search *refused;    /* or NULL */
     const uint32_t *before, *after;      /* ids of a template around those of each text */
     size_t before_count, after_count;
-    bool with_places; /* the sources of stretches are wanted */
+    /* the ranges of the text, in bytes of its UTF-8, and the tokens of their levels, for `tokens` and for `normalized`; a
+     * call with ranges has no `refused` */
+    bbpe_token_levels in_text, in_normalized;
+    bool with_places; /* the sources of stretches are wanted; with ranges they are needed */
     void *host;      /* that regexes without an automaton are asked of */
 } bbpe_pipeline_call;
 

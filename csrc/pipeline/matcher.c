@@ -174,6 +174,61 @@ bbpe_status bbpe_matcher_find(const bbpe_matcher *self, const uint64_t *policy, 
     return BBPE_OK;
 }
 
+/* Whether a token that begins in a range counts in all ranges up to its end. */
+static bool counts_up_to(bbpe_token_levels levels, const bbpe_token_range *range, size_t end, uint32_t token) {
+    while (has_token(levels.levels[range->level], token)) {
+        if (end <= range->end) return true;
+        range++;
+    }
+    return false;
+}
+
+/* The length of the longest token that begins at a place of a range and counts, or 0. */
+static size_t longest_in_ranges(const bbpe_matcher *self, const uint64_t *policy, bbpe_token_levels levels,
+                                const bbpe_token_range *range, const uint8_t *text, size_t at, size_t end, uint32_t *found) {
+    const bbpe_trie *trie = &self->trie;
+    uint64_t slot = trie->slots[0];
+    size_t length = 0;
+    for (size_t i = at; i < end; i++) {
+        slot = trie->slots[bbpe_trie_base(slot) ^ text[i]];
+        if ((slot & (2 * BBPE_TRIE_EMPTY - 1)) != text[i]) break;
+        const uint32_t token = bbpe_trie_id(slot);
+        if (!has_token(policy, token) || !counts_up_to(levels, range, i + 1, token)) continue;
+        *found = token;
+        length = i + 1 - at;
+    }
+    return length;
+}
+
+static bool is_empty(const uint64_t *policy, size_t count) {
+    for (size_t i = 0; i < (count + 63) / 64; i++)
+        if (policy[i] != 0) return false;
+    return true;
+}
+
+bbpe_status bbpe_matcher_find_in_ranges(const bbpe_matcher *self, const uint64_t *policy, bbpe_token_levels levels,
+                                        const uint8_t *text, size_t start, size_t end, bbpe_matches *found) {
+    const bbpe_token_range *range = levels.ranges;
+    bbpe_status status = BBPE_OK;
+    for (size_t at = start; at < end && status == BBPE_OK; range++) {
+        const size_t limit = range->end < end ? range->end : end;
+        if (at >= limit) continue;
+        /* a text from outside, in which nothing counts, is not looked at */
+        if (self->first_count == 0 || is_empty(levels.levels[range->level], self->count)) {
+            at = limit;
+            continue;
+        }
+        for (at = next_first(self, text, at, limit); at < limit && status == BBPE_OK; at = next_first(self, text, at, limit)) {
+            uint32_t token = BBPE_TRIE_NONE;
+            const size_t length = longest_in_ranges(self, policy, levels, range, text, at, end, &token);
+            if (length > 0) status = bbpe_matches_add(found, (bbpe_match){at, at + length, token});
+            at += length > 0 ? length : 1;
+            if (at > limit) break;
+        }
+    }
+    return status;
+}
+
 /* The longest token of a policy that begins at each place of text[start, end), by what follows it too. */
 static void find_block(const bbpe_matcher_linear *self, const uint32_t *best, size_t longest, const uint8_t *text,
                        size_t start, size_t end, size_t n, uint32_t *tokens) {

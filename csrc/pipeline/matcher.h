@@ -58,6 +58,22 @@ void bbpe_matcher_linear_best(const bbpe_matcher_linear *self, const uint64_t *p
  * before n when it has found as many, or when the walks are too long; then `*is_slow` is set. */
 bbpe_status bbpe_matcher_find(const bbpe_matcher *self, const uint64_t *policy, const uint8_t *text, size_t n, size_t most,
                               size_t *at, bool *is_slow, bbpe_matches *found);
+/* A part of a text, up to `end`, in which only the tokens of a level count. */
+typedef struct {
+    size_t end;
+    uint32_t level;
+} bbpe_token_range;
+
+/* The ranges of a text, one after another up to its end, and the tokens of each level, one bit each; NULL: there are none. */
+typedef struct {
+    const bbpe_token_range *ranges;
+    size_t count;
+    const uint64_t *const *levels;
+} bbpe_token_levels;
+
+/* Add the matches of text[start, end) of a policy to `found`, each of which counts in all ranges that it touches. */
+bbpe_status bbpe_matcher_find_in_ranges(const bbpe_matcher *self, const uint64_t *policy, bbpe_token_levels levels,
+                                        const uint8_t *text, size_t start, size_t end, bbpe_matches *found);
 /* Add one match to the end of a list. */
 bbpe_status bbpe_matches_add(bbpe_matches *self, bbpe_match match);
 /* The rest of such a text in linear time.  `best` is that of the policy, `lengths` are those of the tokens, `longest` the

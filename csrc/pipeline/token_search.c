@@ -11,6 +11,36 @@ void bbpe_token_cursor_begin(bbpe_token_cursor *self, const uint8_t *text, size_
     self->done = self->searched = self->next = self->found.count = 0;
     self->blanks = self->blanks_end = 0;
     self->is_slow = false;
+    self->levels = (bbpe_token_levels){NULL, 0, NULL};
+}
+
+/* The level of a byte of the text. */
+static uint32_t level_at(const bbpe_token_range *ranges, size_t count, size_t at) {
+    size_t low = 0, high = count - 1;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (ranges[middle].end <= at) low = middle + 1;
+        else high = middle;
+    }
+    return ranges[low].level;
+}
+
+bbpe_status bbpe_token_cursor_follow(bbpe_token_cursor *self, bbpe_token_levels of, bbpe_source_view sources, size_t at,
+                                     bbpe_arena *arena) {
+    const bool is_changed = sources.runs != NULL;
+    size_t run = is_changed ? bbpe_source_view_begin(&sources) : 0, used = 0;
+    bbpe_token_range *made = bbpe_arena_take(arena, (self->n + 1) * sizeof *made);
+    if (made == NULL) return BBPE_NO_MEMORY;
+    for (size_t i = 0; i < self->n; i++) {
+        if (is_changed) run = bbpe_source_view_find(&sources, run, i);
+        const size_t from = is_changed ? bbpe_source_run_at(sources.runs + run, sources.from + i) : at + i;
+        const uint32_t level = level_at(of.ranges, of.count, from);
+        if (used == 0 || made[used - 1].level != level) made[used++].level = level;
+        made[used - 1].end = i + 1;
+    }
+    bbpe_arena_trim(arena, made, used * sizeof *made);
+    self->levels = (bbpe_token_levels){made, used, of.levels};
+    return BBPE_OK;
 }
 
 /* Whether a character is white space as HF's `tokenizers` strips it. */
@@ -97,10 +127,31 @@ bbpe_status bbpe_token_search_in_turn(const bbpe_token_search *self, const uint8
     return status;
 }
 
+/* The tokens of text[start, end) that count in their ranges, each search between the tokens of those before it. */
+static bbpe_status search_ranges(const bbpe_token_search *self, bbpe_token_levels levels, const uint8_t *text, size_t start,
+                                 size_t end, bbpe_matches *found) {
+    bbpe_matches own = {0};
+    bbpe_status status =
+        bbpe_matcher_find_in_ranges(self->matcher, self->policy, levels, text, start, end, self->then ? &own : found);
+    if (self->then == NULL) return status;
+    for (size_t i = 0, done = start; status == BBPE_OK && i <= own.count; i++) {
+        const bbpe_match next = i < own.count ? own.items[i] : (bbpe_match){end, end, 0};
+        if (done < next.start) status = search_ranges(self->then, levels, text, done, next.start, found);
+        if (status == BBPE_OK && i < own.count) status = bbpe_matches_add(found, next);
+        done = next.end;
+    }
+    bbpe_memory_free(own.items);
+    return status;
+}
+
 /* Search on, once all that was found is taken. */
 static bbpe_status search_on(bbpe_token_cursor *self, const bbpe_token_search *search, bool *needs_linear) {
     const size_t most = search->longest > BATCH ? search->longest : BATCH;
     self->found.count = self->next = 0;
+    if (self->levels.ranges != NULL) {
+        self->searched = self->n;
+        return search_ranges(search, self->levels, self->text, 0, self->n, &self->found);
+    }
     if (search->then != NULL)
         return bbpe_token_search_in_turn(search, self->text, self->n, most, &self->searched, &self->found);
     if (!self->is_slow) {

@@ -6,6 +6,7 @@
 #define BBPE_TOKEN_SEARCH_H
 
 #include "pipeline/matcher.h"
+#include "memory/memory.h"
 #include "pipeline/stretch.h"
 
 enum { BBPE_TOKEN_LSTRIP = 1, BBPE_TOKEN_RSTRIP = 2, BBPE_TOKEN_SINGLE_WORD = 4 };
@@ -35,6 +36,7 @@ typedef struct {
     size_t n, done;     /* up to where the caller has it, */
     size_t searched;    /* and up to where it is searched */
     size_t blanks, blanks_end; /* the white space that was last looked at, up to its end: tokens may overlap in it */
+    bbpe_token_levels levels;  /* of the text; without ranges all tokens count everywhere */
     bool is_slow;       /* the rest in linear time */
     bbpe_matches found; /* that the caller does not yet have: from `next` on */
     size_t next;
@@ -63,6 +65,10 @@ size_t bbpe_token_codes_find(const bbpe_token_codes *self, const uint8_t *text, 
 bbpe_status bbpe_token_search_in_turn(const bbpe_token_search *self, const uint8_t *text, size_t n, size_t most, size_t *at,
                                       bbpe_matches *found);
 void bbpe_token_cursor_begin(bbpe_token_cursor *self, const uint8_t *text, size_t n);
+/* Have tokens count in what comes from ranges of another text where they count there: `sources` are those of the cursor's
+ * text, which without any is that text from byte `at` on.  The ranges are in memory of an arena. */
+bbpe_status bbpe_token_cursor_follow(bbpe_token_cursor *self, bbpe_token_levels of, bbpe_source_view sources, size_t at,
+                                     bbpe_arena *arena);
 /* The next token of a text, or the plain text at its end, after which `done` is n.  `*needs_linear`: nothing was done, as the
  * search needs what it has not yet got for texts on which walks are long. */
 bbpe_status bbpe_token_cursor_next(bbpe_token_cursor *self, const bbpe_token_search *search, bbpe_token_span *span,

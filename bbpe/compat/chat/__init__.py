@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ...errors import VocabularyError
 from ...lazy import np, safe_import
+from ...records import dataclass
 from ...spec.chat_templates import ChatTemplate, chat_templates, choose_template
 from ...spec.named_tokens import template_tokens
 from ...spec.spec import TokenizerSpec
@@ -16,7 +18,7 @@ from .messages import REASONING, Message, conversation_of, conversations_of, doc
 if TYPE_CHECKING:
     from ...tokenizer import Tokenizer
 
-__all__ = ["apply_chat_template", "count_messages"]
+__all__ = ["ChatCall", "apply_chat_template", "chat_call", "count_messages"]
 
 #: Variables that arguments of their own define.
 _OWN = ("messages", "tools", "documents", "add_generation_prompt")
@@ -29,21 +31,61 @@ _REFUSED = {
     "return_assistant_tokens_mask": "bbpe.accelerate(tok.as_huggingface()).apply_chat_template(...) returns masks",
     "sanitize_control_tokens": "tok.encode(text) takes special tokens as plain text, those of the template too",
 }
+_MOST_KEPT = 64  # templates that are remembered, of a tokenizer; a program has few
 # in capitals, so that a template that changes the case of a message may keep it
 _MARK = "BBPE_GOES_ON_WITH_THE_MESSAGE_HERE "
 
 
+@dataclass(frozen=True)
+class ChatCall:
+    """A call that renders chats, checked: the template, its variables, the model's tokens and the chats.
+
+    `final` is the field of the last message to go on with, `True` for its content, or `False`.
+    """
+
+    template: ChatTemplate
+    variables: Mapping[str, Any]
+    tokens: Mapping[str, str]
+    chats: list[list[Message]]
+    is_batch: bool
+    final: bool | str
+
+    def rendered(self, number: int, render: Callable[[list[Message]], str]) -> str:
+        """Return the text of a chat, which `render` makes of messages; it may end within the last one."""
+        chat = self.chats[number]
+        if not self.final:
+            return render(chat)
+        name = f"messages[{number}][{len(chat) - 1}]" if self.is_batch else f"messages[{len(chat) - 1}]"
+        return _continued(self.template, chat, render, self.final, name)
+
+
 def apply_chat_template(
+    tokenizer: Tokenizer, messages: object, tools: object = None, **options: Any
+) -> str | list[str]:
+    """Return the text of a chat, or a list of those of several; `Tokenizer.apply_chat_template` documents the details.
+
+    `options` are those of `chat_call`.
+    """
+    call = chat_call(tokenizer, messages, tools, **options)
+    given = {**call.tokens, **call.variables}
+    render = partial(_rendered, call.template, given)
+    texts = [call.rendered(number, render) for number in range(len(call.chats))]
+    return texts if call.is_batch else texts[0]
+
+
+def chat_call(
     tokenizer: Tokenizer, messages: object, tools: object = None, *, documents: object = None,
     chat_template: str | None = None, add_generation_prompt: bool = False, continue_final_message: bool | str = False,
     variables: Mapping[str, Any] | None = None, options: Mapping[str, Any] | None = None,
-) -> str | list[str]:  # fmt: skip
-    """Return the text of a chat, or a list of those of several; `Tokenizer.apply_chat_template` documents the details.
+) -> ChatCall:  # fmt: skip
+    """Return the call that renders chats.
 
     `options` are other keywords of the call: options of `transformers` about ids, or variables that the template reads.
+
+    Raises as `Tokenizer.apply_chat_template` does.
     """
     options = _checked(options or {})
-    template = choose_template(tokenizer.spec, chat_template, has_tools=tools is not None)
+    template = _chosen(tokenizer, chat_template, tools is not None)
     given = _variables(template, variables, options)
     chats, is_batch = conversations_of(messages)
     if template is None:
@@ -58,17 +100,31 @@ def apply_chat_template(
             "message, the second begins the next one; give one of them"
         )
     given = {
-        **template_tokens(tokenizer.spec, tokenizer._parts.vocabulary.named), **given, "tools": tools_of(tools),
-        "documents": documents_of(documents), "add_generation_prompt": bool(add_generation_prompt),
+        **given, "tools": tools_of(tools), "documents": documents_of(documents),
+        "add_generation_prompt": bool(add_generation_prompt),
     }  # fmt: skip
-    texts = []
-    for number, chat in enumerate(chats):
-        if continue_final_message:
-            name = f"messages[{number}][{len(chat) - 1}]" if is_batch else f"messages[{len(chat) - 1}]"
-            texts.append(_continued(template, chat, given, continue_final_message, name))
-        else:
-            texts.append(_rendered(template, chat, given))
-    return texts if is_batch else texts[0]
+    tokens = _kept(tokenizer, "tokens", lambda: template_tokens(tokenizer.spec, tokenizer._parts.vocabulary.named))
+    tokens = {name: text for name, text in tokens.items() if name not in given}
+    final = continue_final_message if isinstance(continue_final_message, str) else bool(continue_final_message)
+    return ChatCall(template, given, tokens, chats, is_batch, final)
+
+
+def _chosen(tokenizer: Tokenizer, given: str | None, has_tools: bool) -> ChatTemplate | None:
+    """Return the template of a call; reading the files takes longer than rendering."""
+    if given is not None and not isinstance(given, str):
+        return choose_template(tokenizer.spec, given, has_tools=has_tools)  # refuses it
+    choose = partial(choose_template, tokenizer.spec, given, has_tools=has_tools)
+    found: ChatTemplate | None = _kept(tokenizer, ("template", given, has_tools), choose)
+    return found
+
+
+def _kept(tokenizer: Tokenizer, key: object, make: Callable[[], Any]) -> Any:
+    kept = tokenizer._parts.kept
+    if key not in kept:
+        if len(kept) >= _MOST_KEPT:
+            kept.clear()
+        kept[key] = make()
+    return kept[key]
 
 
 def count_messages(tokenizer: Tokenizer, messages: object, tools: object = None, model: str | None = None) -> int:
@@ -148,12 +204,12 @@ def _sandbox() -> Any:
     return sandbox
 
 
-def _rendered(template: ChatTemplate, chat: list[Message], given: Mapping[str, Any]) -> str:
+def _rendered(template: ChatTemplate, given: Mapping[str, Any], chat: list[Message]) -> str:
     return str(_sandbox().render(template, {**given, "messages": chat}))
 
 
 def _continued(
-    template: ChatTemplate, chat: list[Message], given: Mapping[str, Any], field: bool | str, name: str
+    template: ChatTemplate, chat: list[Message], render: Callable[[list[Message]], str], field: bool | str, name: str
 ) -> str:
     """Return the text of a chat up to the end of a field of its last message, "content" unless it is named."""
     key = field if isinstance(field, str) else "content"
@@ -166,7 +222,7 @@ def _continued(
     if not any(other in template.source for other in keys):
         raise ValueError(f"continue_final_message: the {template.title} does not write the field {key!r} of a message")
     final, marked = _marked(value, f"{name}: field {key!r}")
-    text = _rendered(template, [*before, {**last, **dict.fromkeys(keys, marked)}], given)
+    text = render([*before, {**last, **dict.fromkeys(keys, marked)}])
     place = text.rfind(_MARK.strip())
     if place < 0 or final.strip() not in text:
         raise ValueError(

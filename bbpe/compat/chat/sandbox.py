@@ -7,12 +7,10 @@ pays for each block, and the environment for each operation, out of the budget o
 from __future__ import annotations
 
 import functools
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from datetime import datetime
 from importlib.metadata import version
-from typing import Any, NoReturn
+from typing import Any, TypeAlias
 
 from ...errors import VocabularyError
 from ...lazy import lazy_re
@@ -24,14 +22,15 @@ _NEEDED = "chat templates need the package jinja2, version 3.1.6 or later: pip i
 try:
     from jinja2 import TemplateError, meta, nodes, pass_context
     from jinja2.compiler import CodeGenerator, operators
-    from jinja2.exceptions import SecurityError, TemplateSyntaxError
+    from jinja2.exceptions import TemplateSyntaxError
     from jinja2.ext import Extension, loopcontrols
     from jinja2.lexer import get_lexer
     from jinja2.parser import Parser
     from jinja2.runtime import Context, markup_join, str_join
     from jinja2.sandbox import ImmutableSandboxedEnvironment, SandboxedFormatter
-    from jinja2.utils import Namespace
     from markupsafe import EscapeFormatter, Markup
+
+    from . import template_functions as functions
 except ImportError:
     raise ImportError(_NEEDED) from None
 if [int(number) for number in re.findall(r"\d+", version("jinja2"))[:3]] < [3, 1, 6]:
@@ -45,7 +44,6 @@ _WAY_OUT = (
 _LINES = lazy_re(r"^debug_info = '(.*)'$", re.MULTILINE)
 # keywords of calls that are jinja2's own
 _OF_JINJA = ("_loop_vars", "_block_vars", "caller")
-_WORD = 16  # the characters of a word of the function lipsum, at most
 
 
 def render(template: ChatTemplate, variables: Mapping[str, Any]) -> str:
@@ -54,20 +52,25 @@ def render(template: ChatTemplate, variables: Mapping[str, Any]) -> str:
     Raises `VocabularyError` naming the template and the line, whatever the template raises, and before it has used more
     than its budget.
     """
+    return "".join(pieces(_ENVIRONMENT, template, variables))
+
+
+def pieces(environment: _Environment, template: ChatTemplate, variables: Mapping[str, Any]) -> list[str]:
+    """Return the pieces of the text that a template makes in an environment; raises as `render` does."""
     budget = RenderBudget(variables)
     token = spending(budget)
     try:
-        made = _compiled(template.source)
+        made = _compiled(environment, template.source)
         context = made.new_context(dict(variables))
-        pieces: list[str] = []
+        found: list[str] = []
         running = made.root_render_func(context)
         for piece in running:
             try:
                 budget.take(len(piece))
             except LimitReached as error:
                 running.throw(error)  # it comes back with the line of the template
-            pieces.append(piece)
-        return "".join(pieces)
+            found.append(piece)
+        return found
     except Exception as error:  # a template raises whatever its expressions raise
         raise _refusal(template, error) from None
     finally:
@@ -86,16 +89,16 @@ def variables_of(template: ChatTemplate) -> frozenset[str]:
 
 
 @functools.lru_cache(maxsize=32)
-def _compiled(source: str) -> Any:
+def _compiled(environment: _Environment, source: str) -> Any:
     most = current().limits.source
     if len(source) > most:
         raise TemplateSyntaxError(f"it has more than {most:,} characters", source.count("\n", 0, most) + 1)
-    return _ENVIRONMENT.from_string(source)
+    return environment.from_string(source)
 
 
 @functools.lru_cache(maxsize=32)
 def _names(source: str) -> frozenset[str]:
-    return frozenset(meta.find_undeclared_variables(_compiled(source).environment.parse(source)))
+    return frozenset(meta.find_undeclared_variables(_compiled(_ENVIRONMENT, source).environment.parse(source)))
 
 
 def _refusal(template: ChatTemplate, error: Exception) -> VocabularyError:
@@ -206,7 +209,8 @@ class _Generation(Extension):
         return nodes.CallBlock(self.call_method("_written"), [], [], body).set_lineno(line)
 
     def _written(self, caller: Callable[[], str]) -> str:
-        return caller()
+        made: str = self.environment.generated(caller())  # type: ignore[attr-defined]
+        return made
 
 
 # -- the environment --------------------------------------------------------------------------------------------------
@@ -258,6 +262,11 @@ class _Environment(ImmutableSandboxedEnvironment):
         pieces = [*parts]
         current().take(sum(map(len, pieces)))
         return "".join(pieces)
+
+    @staticmethod
+    def generated(text: str) -> str:
+        """Return the text of a block that marks what the model writes."""
+        return text
 
     def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
         costs.pay_operator(operator, left, right)
@@ -313,20 +322,22 @@ def _finalized(context: Context, value: Any) -> Any:
     return value
 
 
-def _environment() -> _Environment:
-    made = _Environment(
+def environment_of(kind: type[_Environment]) -> _Environment:
+    """Return an environment with the blocks, filters, tests and functions of templates."""
+    made = kind(
         trim_blocks=True, lstrip_blocks=True, optimized=False, extensions=[_Generation, loopcontrols],
         finalize=_finalized,
     )  # fmt: skip
-    made.filters["tojson"] = _to_json
+    made.filters["tojson"] = functions.to_json
     filters: dict[str, Any] = made.filters
     tests: dict[str, Any] = made.tests
     lipsum: Any = made.globals["lipsum"]
     made.filters = {name: _paid_filter(name, function) for name, function in filters.items()}
     made.tests = {name: _paid_test(name, function) for name, function in tests.items()}
     made.globals |= {
-        "raise_exception": _raise, "strftime_now": _now, "dict": _Dict(), "namespace": _Namespace, "range": _range,
-        "lipsum": functools.partial(_lipsum, lipsum),
+        "raise_exception": functions.refuse, "strftime_now": functions.now, "dict": functions.Dict(),
+        "namespace": functions.Namespace, "range": functions.number_range,
+        "lipsum": functools.partial(functions.lipsum, lipsum),
     }  # fmt: skip
     made.lexer = get_lexer(made)
     return made
@@ -365,75 +376,9 @@ def _paid_test(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     return paid
 
 
-def _to_json(
-    x: Any, ensure_ascii: Any = False, indent: Any = None, separators: Any = None, sort_keys: Any = False
-) -> str:
-    """Write JSON without the escapes for HTML that jinja2 has."""
-    return json.dumps(x, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
+_ENVIRONMENT = environment_of(_Environment)
 
-
-def _raise(message: str) -> NoReturn:
-    raise TemplateError(message)
-
-
-def _now(form: str) -> str:
-    # a width in a form makes C's strftime write at most 256 times its length
-    current().take(len(form) << 8)
-    return datetime.now().strftime(form)
-
-
-def _range(*arguments: int) -> range:
-    numbers = range(*arguments)
-    most = current().limits.numbers
-    if numbers and (numbers[-1] - numbers[0]) // numbers.step >= most:
-        raise LimitReached(f"has a range of more than {most:,} numbers")
-    return numbers
-
-
-def _lipsum(
-    made: Callable[..., str], n: int = 5, html: bool = True,
-    min: int = 20, max: int = 100,  # noqa: A002 - jinja2's names
-) -> str:  # fmt: skip
-    current().take(len(range(n)) * len(range(max)) * _WORD)  # a negative number, or NaN, would pay back
-    return made(n, html, min, max)
-
-
-class _Dict:
-    """The function `dict` of templates, without the attributes of the type."""
-
-    def __call__(self, *arguments: Any, **named: Any) -> dict[Any, Any]:
-        return dict(*arguments, **named)
-
-    def fromkeys(self, *arguments: Any) -> dict[Any, Any]:
-        current().take_items(costs.length_of(arguments[0]) if arguments else 0)
-        return dict.fromkeys(*arguments)
-
-
-class _Namespace(Namespace):
-    """The function `namespace` of templates; its names do not begin with an underscore."""
-
-    def __init__(*arguments: Any, **named: Any) -> None:  # "self" may be the name of an attribute
-        own, *given = arguments
-        values = dict(*given, **named)
-        for name in values:
-            _check_name(name)
-        Namespace.__init__(own, values)
-
-    def __setitem__(self, name: str, value: Any) -> None:
-        _check_name(name)
-        super().__setitem__(name, value)
-
-    def __repr__(self) -> str:
-        # namespaces may hold each other many times over
-        current().step()
-        text = super().__repr__()
-        current().take(len(text))
-        return text
-
-
-def _check_name(name: object) -> None:
-    if isinstance(name, str) and name.startswith("_"):
-        raise SecurityError(f"a namespace has no attribute {name!r}: it begins with an underscore")
-
-
-_ENVIRONMENT = _environment()
+# an environment that does more is made of these
+Environment: TypeAlias = _Environment
+Generator: TypeAlias = _Generator
+Formatter: TypeAlias = _Formatter

@@ -1,0 +1,316 @@
+"""Chats -> ids, masks and messages, in which special tokens count only where the template wrote them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from ...core.places import PlacesCall, TextRanges
+from ...errors import SpecialTokenError, VocabularyError
+from ...lazy import lazy_re, np, npt, safe_import
+from ...pipeline.special_tokens import Selection
+from ...records import dataclass, replace, whole
+from ...spec.chat_templates import ChatTemplate
+from ...threads import check_threads
+from ...types import ChatRequest, EncodedChat, EncodedChats, TrainOn
+from . import ChatCall, chat_call
+from .learned import Spans, Turn, learned_spans
+from .messages import Message
+from .origins import SHIFT, TRUSTED, Traced, runs_of
+
+if TYPE_CHECKING:
+    from ...tokenizer import Tokenizer
+
+_TAG = lazy_re(r"<[^<>\s]+>|\[[^\[\]\s]+\]")
+_THOUGHT = lazy_re(r"<\|?think")
+# texts of a chat that shows how a template writes turns
+_ASKED, _ANSWERED = "Which one?", "This one."
+_SYSTEM = ("system", "developer")
+_CHOICES = ("content_special", "train_on", "turn_end", "max_length")
+_OF_TEMPLATES = ("documents", "chat_template", "add_generation_prompt", "continue_final_message", "variables")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The options of a call about ids."""
+
+    content_special: Selection = ()
+    train_on: TrainOn = "assistant"
+    turn_end: bool = True
+    max_length: int | None = None
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> tuple[Choice, dict[str, Any]]:
+        """Return the checked choice among the options of a call, and the others, as `chat_call` takes them."""
+        own = {name: value for name, value in options.items() if name in _CHOICES}
+        named = {name: value for name, value in options.items() if name in _OF_TEMPLATES}
+        others = {name: value for name, value in options.items() if name not in own and name not in named}
+        choice = cls(**own)
+        choice._check()
+        return choice, {**named, "options": others}
+
+    def _check(self) -> None:
+        train_on = self.train_on
+        is_roles = isinstance(train_on, Collection) and all(isinstance(role, str) for role in train_on)
+        if not (isinstance(train_on, str) or callable(train_on) or is_roles):
+            problem = f"train_on is {type(train_on).__name__} {train_on!r:.40}"
+            raise TypeError(f"{problem}; expected a role, a set of roles, or a function of a message")
+        if not isinstance(self.turn_end, bool):
+            raise TypeError(f"turn_end is {type(self.turn_end).__name__} {self.turn_end!r:.40}; expected True or False")
+        if self.max_length is not None:
+            whole("max_length", self.max_length, 1)
+
+    def chosen(self, messages: Sequence[Message]) -> list[bool]:
+        """Return whether each message is one to learn."""
+        train_on = self.train_on
+        if callable(train_on):
+            return [bool(train_on(message)) for message in messages]
+        roles = {train_on} if isinstance(train_on, str) else set(train_on)
+        return [message.get("role") in roles for message in messages]
+
+
+def encode_chat(tokenizer: Tokenizer, messages: object, tools: object = None, **options: Any) -> EncodedChat:
+    """Return the ids of a chat; `Tokenizer.encode_chat` documents the details."""
+    choice, others = Choice.of(options)
+    call = chat_call(tokenizer, messages, tools, **others)
+    if call.is_batch:
+        raise TypeError("messages has several conversations; expected one, or encode_chat_batch")
+    return _encoded(chat_encoder(tokenizer), call, 0, choice, {"tools": tools, **options})
+
+
+def encode_chat_batch(
+    tokenizer: Tokenizer, conversations: Iterable[Any], tools: object = None, *, threads: int | None = None,
+    **options: Any,
+) -> EncodedChats:  # fmt: skip
+    """Return the ids of chats; `Tokenizer.encode_chat_batch` documents the details."""
+    check_threads(threads)
+    choice, others = Choice.of(options)
+    rows = list(conversations)
+    if not rows:
+        return EncodedChats.of([])
+    call = chat_call(tokenizer, rows, tools, **others)
+    if not call.is_batch:
+        raise TypeError("conversations is a list of messages; expected a list of conversations, or encode_chat")
+    encoder, kept = chat_encoder(tokenizer), {"tools": tools, **options}
+    return EncodedChats.of([_encoded(encoder, call, number, choice, kept) for number in range(len(call.chats))])
+
+
+def encode_segments(tokenizer: Tokenizer, segments: Iterable[tuple[str, Selection]]) -> list[int]:
+    """Return the ids of segments; `Tokenizer.encode_segments` documents the details."""
+    encoder = chat_encoder(tokenizer)
+    texts: list[str] = []
+    levels: list[frozenset[str]] = []
+    for number, segment in enumerate(segments):
+        if not isinstance(segment, tuple | list) or len(segment) != 2 or not isinstance(segment[0], str):
+            raise TypeError(f"segments[{number}] is {type(segment).__name__} {segment!r:.40}; expected (text, allowed)")
+        text, allowed = segment
+        texts.append(text)
+        levels.append(encoder.allowed(allowed, f"segments[{number}]", frozenset(tokenizer.special_tokens)))
+    known = list(dict.fromkeys(levels))
+    if not known:
+        return []
+    ends = np.cumsum([len(text) for text in texts], dtype=np.int64)
+    ranges = TextRanges(ends, np.array([known.index(level) for level in levels], np.uint8))
+    added = frozenset(tokenizer.added_tokens)
+    ids, _ = encoder.call(tuple(level | added for level in known)).encode_ranges("".join(texts), ranges)
+    found: list[int] = ids.tolist()
+    return found
+
+
+def chat_encoder(tokenizer: Tokenizer) -> ChatEncoder:
+    """Return what encodes the chats of a tokenizer, which keeps it."""
+    kept = tokenizer._parts.kept
+    if "chats" not in kept:
+        kept["chats"] = ChatEncoder(tokenizer)
+    found: ChatEncoder = kept["chats"]
+    return found
+
+
+class ChatEncoder:
+    """What a tokenizer needs for chats: the calls that encode them, and how templates write turns.
+
+    `tokens` are the special and added tokens that a content may not have: all but those of white space, which are text.
+    """
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        # the tokenizer keeps this object, so this one has only its parts
+        self._parts = tokenizer._parts
+        special, added = tokenizer.special_tokens, tokenizer.added_tokens
+        self._every = frozenset((*special, *added))
+        self._text = frozenset(text for text in added if not text.replace("\u2581", " ").strip())
+        self.tokens = self._every - self._text
+        self.ids = frozenset((special | added)[text] for text in self.tokens)
+        self._calls: dict[tuple[frozenset[str], ...], PlacesCall] = {}
+        self._turns: dict[tuple[str, str], Turn] = {}
+        names = sorted(self.tokens, key=len, reverse=True)
+        safe_import("re")
+        import re
+
+        self._token = re.compile("|".join(map(re.escape, names))) if names else _TAG
+
+    def call(self, levels: tuple[frozenset[str], ...]) -> PlacesCall:
+        """Return the call that encodes texts whose ranges have levels."""
+        if levels not in self._calls:
+            if len(self._calls) >= 64:
+                self._calls.clear()
+            matcher = self._parts.specials.in_ranges(levels)
+            self._calls[levels] = self._parts.places.in_ranges(matcher)
+        return self._calls[levels]
+
+    def chat_call(self, content_special: Selection) -> PlacesCall:
+        """Return the call that encodes chats: texts of level 1 are trusted, and those of level 0 are contents."""
+        chosen = self.allowed(content_special, "content_special", self._every)
+        return self.call((chosen | self._text, self._every))
+
+    def allowed(self, selection: Selection, name: str, every: frozenset[str]) -> frozenset[str]:
+        """Return the tokens of an argument; `TypeError` and `SpecialTokenError` naming it."""
+        if isinstance(selection, str) and selection == "all":
+            return every
+        if isinstance(selection, str) or not isinstance(selection, Collection):
+            raise TypeError(f'{name} is {selection!r:.40}; expected "all" or a set of tokens')
+        for text in selection:
+            if text not in every:
+                kind = "special or added" if every is self._every else "special"
+                raise SpecialTokenError(f"{name} has {text!r:.40}, which is no {kind} token of this tokenizer")
+        return frozenset(selection)
+
+    def next_token(self, text: str, start: int, stop: int) -> tuple[int, int] | None:
+        """Return where the next token is in text[start:stop]."""
+        found = self._token.search(text, start, stop)
+        return None if found is None else found.span()
+
+    def turn(self, call: ChatCall) -> Turn:
+        """Return how a template writes the turns of the assistant, by short chats."""
+        variables = {**call.variables, "tools": None, "documents": None}
+        key = call.template.source, repr(sorted(variables.items()))
+        if key not in self._turns:
+            if len(self._turns) >= 64:
+                self._turns.clear()
+            self._turns[key] = self._turn(call, variables)
+        return self._turns[key]
+
+    def _turn(self, call: ChatCall, variables: Mapping[str, Any]) -> Turn:
+        asked, answered = {"role": "user", "content": _ASKED}, {"role": "assistant", "content": _ANSWERED}
+
+        def shown(messages: list[Message], adds: bool) -> str:
+            given = {**variables, "add_generation_prompt": adds}
+            try:
+                return render_traced(call.template, call.tokens, given, messages)
+            except VocabularyError:  # the template refuses such a chat
+                return ""
+
+        before, after = shown([asked], False), shown([asked], True)
+        begins = after[len(before) :] if after.startswith(before) else ""
+        if (thought := self._thought(begins)) is not None:
+            begins = begins[:thought]
+        opens = self.next_token(begins, 0, len(begins)) or next((tag.span() for tag in _TAG.finditer(begins)), None)
+        ends = []
+        last = shown([asked, answered], False)
+        tail = last[last.rfind(_ANSWERED) + len(_ANSWERED) :].strip() if _ANSWERED in last else ""
+        place = self.next_token(tail, 0, len(tail))
+        if tail:
+            ends.append(tail if place is None else tail[: place[1]])
+        eos = call.tokens.get("eos_token")
+        ends += [eos] if eos else []
+        return Turn(begins, "" if opens is None else begins[slice(*opens)], tuple(ends), self.next_token)
+
+    def _thought(self, begins: str) -> int | None:
+        """Return where the generation prompt begins a thought, which is the assistant's."""
+        found = _THOUGHT.search(begins)
+        return None if found is None else found.start()
+
+
+def render_traced(
+    template: ChatTemplate, tokens: Mapping[str, str], variables: Mapping[str, Any], messages: list[Message]
+) -> Traced:
+    """Return the text of a chat with the origins of its characters."""
+    # jinja2 is an extra
+    safe_import("bbpe.compat.chat.tracing")
+    from . import tracing
+
+    return tracing.render_traced(template, tokens, variables, messages)
+
+
+def _encoded(
+    encoder: ChatEncoder, call: ChatCall, number: int, choice: Choice, options: Mapping[str, Any]
+) -> EncodedChat:
+    messages = call.chats[number]
+    request = ChatRequest(tuple(messages), options)
+    chat = _whole(encoder, call, number, choice, request)
+    if choice.max_length is None or len(chat.ids) <= choice.max_length:
+        return chat
+    return _shortened(encoder, call, number, choice, chat)
+
+
+def _whole(encoder: ChatEncoder, call: ChatCall, number: int, choice: Choice, request: ChatRequest) -> EncodedChat:
+    messages = call.chats[number]
+    found = call.rendered(number, partial(render_traced, call.template, call.tokens, call.variables))
+    runs, text = runs_of(found) if found else (), str.__getitem__(found, slice(None))
+    places_call = encoder.chat_call(choice.content_special)
+    ids, places = places_call.encode_ranges(text, _ranges(runs))
+    spans = learned_spans(text, runs, choice.chosen(messages), encoder.turn(call), choice.turn_end)
+    return EncodedChat(ids, _mask(places, spans), _messages(places, runs), places, text, _request=request)
+
+
+def _ranges(runs: Sequence[tuple[int, int]]) -> TextRanges:
+    ends = np.fromiter((end for end, _ in runs), np.int64, len(runs))
+    return TextRanges(ends, np.fromiter((origin & TRUSTED for _, origin in runs), np.uint8, len(runs)))
+
+
+def _mask(places: npt.NDArray[np.int64], spans: Spans) -> npt.NDArray[np.uint8]:
+    """Return 1 for ids that touch a span."""
+    if not spans:
+        return np.zeros(len(places), np.uint8)
+    starts, ends = np.array(spans, np.int64).T
+    near = np.searchsorted(ends, places[:, 0], "right")
+    starts = np.append(starts, np.int64(1 << 62))
+    return (starts[near] < places[:, 1]).astype(np.uint8)
+
+
+def _messages(places: npt.NDArray[np.int64], runs: Sequence[tuple[int, int]]) -> npt.NDArray[np.int32]:
+    """Return the message of the first character of each id that is of one, or -1."""
+    ends = np.array([end for end, _ in runs], np.int64)
+    own = np.array([*((origin >> SHIFT) - 1 for _, origin in runs), -1], np.int32)
+    first = np.searchsorted(ends, places[:, 0], "right")
+    last = np.searchsorted(ends, np.maximum(places[:, 1] - 1, places[:, 0]), "right")
+    # the next run from each one on that is of a message
+    rows = np.where(own >= 0, np.arange(len(own)), len(own) - 1)
+    following = np.minimum.accumulate(rows[::-1])[::-1]
+    near = following[first]
+    return np.where(near <= last, own[near], -1).astype(np.int32)
+
+
+def _shortened(
+    encoder: ChatEncoder, call: ChatCall, number: int, choice: Choice, given: EncodedChat
+) -> EncodedChat:
+    """Return the chat without its oldest messages, but for those of the system, so that it fits."""
+    assert choice.max_length is not None
+    messages = call.chats[number]
+    kept = next((at for at, each in enumerate(messages) if each.get("role") not in _SYSTEM), len(messages))
+    before = np.flatnonzero(given.message_of == kept)[:1].tolist()
+    shortest, error = given, None
+    for cut in range(kept + 1, len(messages)):
+        at = np.flatnonzero(given.message_of == cut)[:1].tolist()
+        is_long = before and at and len(given.ids) - (at[0] - before[0]) > choice.max_length
+        is_last = cut + 1 == len(messages)
+        if messages[cut].get("role") == "tool" or (is_long and not is_last):  # a tool answers a call that is left out
+            continue
+        rows = [*range(kept), *range(cut, len(messages))]
+        chats = [*call.chats[:number], [messages[row] for row in rows], *call.chats[number + 1 :]]
+        assert given._request is not None
+        request = ChatRequest(tuple(chats[number]), given._request.options, cut - kept)
+        try:
+            shortest = _whole(encoder, replace(call, chats=chats), number, choice, request)
+        except VocabularyError as refused:  # the template asks for another first message
+            error = refused
+            continue
+        if len(shortest.ids) <= choice.max_length:
+            numbers = np.array([*rows, -1], np.int32)
+            return replace(shortest, message_of=numbers[shortest.message_of], dropped=cut - kept)
+    if error is not None and shortest is given:
+        raise error
+    raise ValueError(
+        f"max_length is {choice.max_length}, and the chat has {len(shortest.ids)} ids with its last message alone and "
+        "what the template keeps around it; expected more, or a shorter message"
+    )

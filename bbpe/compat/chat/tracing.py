@@ -1,0 +1,212 @@
+"""The environment in which a template runs once and its text knows where each character comes from.
+
+The compiled template has its literals as traced texts, and so are fields of messages and the model's own tokens; any
+other text is of unknown origin.  So a text that loses its origin, in a filter of which nothing is known here, is not
+trusted: nothing has to be remembered to keep a chat safe.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from jinja2 import nodes
+from jinja2.runtime import Context
+
+from ...spec.chat_templates import ChatTemplate
+from . import costs
+from .budget import current
+from .origins import (
+    GENERATED,
+    HEADER,
+    UNKNOWN,
+    Traced,
+    common_origin,
+    joined,
+    literal,
+    origin_of_message,
+    traced,
+    traced_value,
+    with_flag,
+)
+from .sandbox import Environment, Formatter, Generator, environment_of, pieces
+
+#: The fields of a message that a header has; a model writes the others.
+_HEADERS = ("role", "name")
+
+
+def render_traced(
+    template: ChatTemplate, tokens: Mapping[str, str], variables: Mapping[str, Any], messages: list[dict[str, Any]]
+) -> Traced:
+    """Return the text that a template makes of messages, the model's tokens and other variables, with its origins.
+
+    Raises as `sandbox.render` does.
+    """
+    own = {name: literal(text) for name, text in tokens.items()}
+    given = {**own, **variables, "messages": [_traced_message(*row) for row in enumerate(messages)]}
+    return joined(pieces(_ENVIRONMENT, template, given))
+
+
+def _traced_message(number: int, message: dict[str, Any]) -> dict[str, Any]:
+    origin, header = origin_of_message(number), origin_of_message(number, HEADER)
+    return {key: traced_value(value, header if key in _HEADERS else origin) for key, value in message.items()}
+
+
+class _TracingGenerator(Generator):
+    """The code of a template whose literals are traced texts, made once."""
+
+    def visit_Template(self, node: nodes.Template, frame: Any = None) -> None:  # noqa: N802 - jinja2's names
+        self._literals: dict[str, str] = {}
+        self._compared: set[int] = set()
+        super().visit_Template(node, frame)
+        for text, name in self._literals.items():
+            self.writeline(f"{name} = environment.literal({text!r})")
+
+    def _literal(self, text: str) -> str:
+        return self._literals.setdefault(text, f"literal_{len(self._literals)}")
+
+    def visit_Const(self, node: nodes.Const, frame: Any) -> None:  # noqa: N802
+        value = node.as_const(frame.eval_ctx)
+        if isinstance(value, str) and id(node) not in self._compared:
+            self.write(self._literal(value))
+        else:
+            super().visit_Const(node, frame)
+
+    def visit_TemplateData(self, node: nodes.TemplateData, frame: Any) -> None:  # noqa: N802
+        value = node.as_const(frame.eval_ctx)
+        self.write(self._literal(value) if type(value) is str else repr(value))
+
+    def visit_Getitem(self, node: nodes.Getitem, frame: Any) -> None:  # noqa: N802
+        if isinstance(node.arg, nodes.Const) and isinstance(node.arg.value, str):  # a key is not written
+            self.write("environment.getitem(")
+            self.visit(node.node, frame)
+            self.write(f", {node.arg.value!r})")
+        else:
+            super().visit_Getitem(node, frame)
+
+    def visit_Compare(self, node: nodes.Compare, frame: Any) -> None:  # noqa: N802
+        # a constant that is compared is not written
+        self._compared |= {id(operand.expr) for operand in node.ops}
+        super().visit_Compare(node, frame)
+
+    def _output_const_repr(self, group: Any) -> str:
+        text = "".join(group)
+        return self._literal(text) if all(type(each) is str for each in group) else super()._output_const_repr(group)
+
+    def _output_child_pre(self, node: nodes.Expr, frame: Any, finalize: Any) -> None:
+        if frame.eval_ctx.volatile or frame.eval_ctx.autoescape:
+            super()._output_child_pre(node, frame, finalize)
+        else:
+            self.write("environment.written(")
+
+    def _output_child_post(self, node: nodes.Expr, frame: Any, finalize: Any) -> None:
+        if frame.eval_ctx.volatile or frame.eval_ctx.autoescape:
+            super()._output_child_post(node, frame, finalize)
+        else:
+            self.write(")")
+
+
+class _TracingEnvironment(Environment):
+    code_generator_class = _TracingGenerator
+    literal = staticmethod(literal)
+
+    @staticmethod
+    def written(value: Any) -> str:
+        """Return the text of a value that the template writes."""
+        if isinstance(value, str):
+            return value if type(value) is Traced else str(value)
+        current().take(costs.text_size(value))
+        text = str(value)
+        return traced(text, _origin_of(value)) if text else text
+
+    @staticmethod
+    def joined(context: Context, parts: tuple[Any, ...]) -> str:
+        """Return values one after another, as texts."""
+        if context.eval_ctx.autoescape:
+            return Environment.joined(context, parts)
+        current().take(sum(map(costs.text_size, parts)))
+        return joined([part if isinstance(part, str) else traced(str(part), _origin_of(part)) for part in parts])
+
+    @staticmethod
+    def concat(parts: Any) -> str:
+        """Return the pieces of a block as one text."""
+        made = [*parts]
+        current().take(sum(map(len, made)))
+        return joined(made)
+
+    @staticmethod
+    def generated(text: str) -> str:
+        """Return the text of a block that marks what the model writes."""
+        return with_flag(text, GENERATED)
+
+    def call(__self, __context: Context, __obj: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N805 - jinja2's
+        made = super().call(__context, __obj, *args, **kwargs)
+        own = getattr(__obj, "__self__", None)
+        if type(made) is str and isinstance(own, str):  # of a method of a text that is not followed
+            return traced(made, _origin_of(own, *args, *kwargs.values()))
+        return made
+
+    def wrap_str_format(self, value: Any) -> Callable[..., str] | None:
+        """Return a method `format` or `format_map` of a text that keeps the origins of its arguments."""
+        plain: Callable[..., str] | None = super().wrap_str_format(value)
+        text = getattr(value, "__self__", None)
+        if plain is None or type(text) is not Traced:
+            return plain
+
+        def formatted(*args: Any, **named: Any) -> str:
+            fields: Any = args[0] if value.__name__ == "format_map" else named
+            made = str(Formatter(self).vformat(str.__getitem__(text, slice(None)), args, fields))
+            followed = joined(_formatted(_FieldFormatter(self), text, args, fields))
+            return followed if followed == made else traced(made, UNKNOWN)
+
+        return functools.update_wrapper(formatted, value)
+
+
+class _FieldFormatter(Formatter):
+    def field(self, name: str, args: Any, named: Any, form: str, conversion: str | None) -> str:
+        """Return the text of one field, which keeps its origin if it is written as it is."""
+        value, _ = self.get_field(name, args, named)
+        if type(value) is Traced and not form and conversion in (None, "s"):
+            return value
+        ending = f"!{conversion}" * bool(conversion) + f":{form}" * bool(form)
+        return traced(self.vformat("{0" + ending + "}", (value,), {}), _origin_of(value))
+
+
+def _formatted(formatter: _FieldFormatter, text: Traced, args: Any, named: Any) -> list[str]:
+    origins = text._origins
+    whole = origins if isinstance(origins, int) else UNKNOWN
+    parts: list[str] = []
+    number = 0
+    for before, name, form, conversion in formatter.parse(text):
+        parts.append(traced(before, whole))
+        if name is None:
+            continue
+        if not name or name[0] in ".[":
+            name, number = f"{number}{name}", number + 1
+        parts.append(formatter.field(name, args, named, form or "", conversion))
+    return parts
+
+
+def _origin_of(*values: Any) -> int:
+    return common_origin(values, current().step)
+
+
+def _followed(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a filter whose text has the origin that its arguments have in common, unless it has kept theirs."""
+    first = int(hasattr(function, "jinja_pass_arg"))
+
+    @functools.wraps(function)
+    def followed(*arguments: Any, **named: Any) -> Any:
+        if name == "join" and len(arguments) < first + 2:
+            named.setdefault("d", _EMPTY)
+        made = function(*arguments, **named)
+        return traced(made, _origin_of(*arguments[first:], *named.values())) if type(made) is str else made
+
+    return followed
+
+
+_EMPTY = literal("")
+_ENVIRONMENT = environment_of(_TracingEnvironment)
+_filters: dict[str, Any] = _ENVIRONMENT.filters
+_ENVIRONMENT.filters = {name: _followed(name, function) for name, function in _filters.items()}
