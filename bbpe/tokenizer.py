@@ -1214,13 +1214,14 @@ class Tokenizer:
 
         The template runs once, and each character of its text keeps where it comes from. A special or added token
         counts only where the template, or the tokens of the model such as BOS, wrote all of its characters: one in a
-        message, in a name, in the arguments of a tool or in any other text from outside is plain text. Where there is
-        none, the ids are those of `encode(text, allowed_special="all")`. Added tokens of white space alone are text,
-        and count everywhere.
+        message, in a name, in the arguments of a tool or in any other text from outside is plain text. Only the usual
+        roles, such as "user", may be a part of a token, as templates make `<|user|>` of them. Where no text from
+        outside has a token, the ids are those of `encode(text, allowed_special="all")`. Added tokens of white space
+        alone are text, and count everywhere.
 
         The mask has the fields of the assistant's messages, the template's literals between two fields of one of them
-        (tags of thoughts and of tool calls), and the token that ends its turn. The header before a message is not in
-        it. A template with `{% generation %}` blocks marks the text itself.
+        (tags of thoughts and of tool calls), and the tokens that end its turn. The header before a message and the
+        result of a tool are not in it. A template with `{% generation %}` blocks marks the text itself.
 
         Args:
             messages: The messages of one chat, as for `apply_chat_template`.
@@ -1233,7 +1234,7 @@ class Tokenizer:
             content_special: The special and added tokens that count in contents, too: "all" or a set of them.
             train_on: Whose messages the mask has: a role, a set of roles, or a function that returns whether a message,
                 a dict, is one of them.
-            turn_end: Whether the mask has the token that the template writes at the end of the assistant's turn.
+            turn_end: Whether the mask has the tokens that the template writes at the end of the assistant's turn.
             max_length: The most ids. A longer chat loses its oldest messages but for those of the system; a result of a
                 tool is never the first that stays.
             **options: Variables that the template reads.

@@ -201,24 +201,47 @@ class ChatEncoder:
                 return ""
 
         before, after = shown([asked], False), shown([asked], True)
-        begins = after[len(before) :] if after.startswith(before) else ""
+        begins = after[self._common(before, after) :]
         if (thought := self._thought(begins)) is not None:
             begins = begins[:thought]
         opens = self.next_token(begins, 0, len(begins)) or next((tag.span() for tag in _TAG.finditer(begins)), None)
         ends = []
         last = shown([asked, answered], False)
+        if _ANSWERED not in last:  # the template reads parts alone
+            last = shown([_in_parts(asked), _in_parts(answered)], False)
         tail = last[last.rfind(_ANSWERED) + len(_ANSWERED) :].strip() if _ANSWERED in last else ""
-        place = self.next_token(tail, 0, len(tail))
-        if tail:
-            ends.append(tail if place is None else tail[: place[1]])
+        ends += self._ends_of(tail)
         eos = call.tokens.get("eos_token")
         ends += [eos] if eos else []
         return Turn(begins, "" if opens is None else begins[slice(*opens)], tuple(ends), self.next_token)
+
+    def _common(self, before: str, after: str) -> int:
+        """Return where two texts begin to differ, before the token in which they do."""
+        pairs = enumerate(zip(before, after, strict=False))
+        at = next((number for number, (one, other) in pairs if one != other), min(len(before), len(after)))
+        place = self.next_token(after, 0, len(after))
+        while place is not None and place[1] <= at:
+            place = self.next_token(after, place[1], len(after))
+        return at if place is None else min(at, place[0])
+
+    def _ends_of(self, tail: str) -> list[str]:
+        """Return the first token of a text, and all tokens that it begins with; the text itself if it has none."""
+        first = self.next_token(tail, 0, len(tail))
+        if first is None:
+            return [tail] if tail else []
+        stop = first[1]
+        while (place := self.next_token(tail, stop, len(tail))) is not None and place[0] == stop:
+            stop = place[1]
+        return list(dict.fromkeys((tail[: first[1]], tail[:stop])))
 
     def _thought(self, begins: str) -> int | None:
         """Return where the generation prompt begins a thought, which is the assistant's."""
         found = _THOUGHT.search(begins)
         return None if found is None else found.start()
+
+
+def _in_parts(message: Message) -> Message:
+    return {**message, "content": [{"type": "text", "text": message["content"]}]}
 
 
 def render_traced(

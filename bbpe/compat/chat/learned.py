@@ -9,9 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
+from ...lazy import lazy_re
 from ...records import dataclass
 from .origins import GENERATED, HEADER, SHIFT
 
+#: The tags before the result of a tool, which no model writes.
+_RESULT = lazy_re(r"<\|?tool_(?:response|output|result)")
 #: Starts and ends of characters, in order.
 Spans: TypeAlias = list[tuple[int, int]]
 
@@ -34,7 +37,8 @@ class Turn:
         """Return the place of the token that ends a turn, the first one after the text of the assistant."""
         places = [(at, at + len(end)) for end in self.ends if (at := text.find(end, start, stop)) >= 0]
         if places:
-            return min(places)
+            first = min(places)[0]
+            return first, max(end for at, end in places if at == first)
         return self.next_token(text, start, stop) if self.opens else None
 
     def next_header(self, text: str, start: int, stop: int) -> int:
@@ -45,13 +49,17 @@ class Turn:
 
 @dataclass(frozen=True)
 class _Region:
-    """The text about one message: from the end of the message before to the beginning of the next one."""
+    """The text about one message: from the end of the message before to the beginning of the next one.
+
+    `first` and `last` are the beginning and the end of what is of the message itself, its role too.
+    """
 
     message: int
     start: int
     stop: int
     fields: Spans
-    header_end: int
+    first: int
+    last: int
 
 
 def learned_spans(
@@ -60,36 +68,57 @@ def learned_spans(
     """Return the characters that chosen messages wrote."""
     if any(origin & GENERATED for _, origin in runs):
         return _marked_spans(runs, chosen, turn_end)
+    regions = list(_regions(runs))
+    found = [span for region in regions if chosen[region.message] for span in _written(text, region, turn, turn_end)]
+    if turn_end:
+        found = sorted([*found, *_empty_turns(text, regions, chosen, turn)])
     spans: Spans = []
-    for region in _regions(runs):
-        if chosen[region.message]:
-            for start, end in _written(text, region, turn, turn_end):
-                if spans and start <= spans[-1][1]:
-                    spans[-1] = (spans[-1][0], max(end, spans[-1][1]))
-                elif start < end:
-                    spans.append((start, end))
+    for start, end in found:
+        if spans and start <= spans[-1][1]:
+            spans[-1] = (spans[-1][0], max(end, spans[-1][1]))
+        elif start < end:
+            spans.append((start, end))
     return spans
 
 
 def _regions(runs: Sequence[tuple[int, int]]) -> Iterator[_Region]:
-    message, start, begin, last = -1, 0, 0, 0
-    header_end = -1
+    message, start, begin, first, last = -1, 0, 0, 0, 0
     fields: Spans = []
     for end, origin in runs:
         number = (origin >> SHIFT) - 1
         if number >= 0:
             if number != message:
                 if message >= 0:
-                    yield _Region(message, start, begin, fields, header_end)
-                message, start, fields, header_end = number, last, [], -1
+                    yield _Region(message, start, begin, fields, first, last)
+                message, start, fields, first = number, last, [], begin
             if not origin & HEADER:
                 fields.append((begin, end))
-            elif not fields:
-                header_end = end
             last = end
         begin = end
     if message >= 0:
-        yield _Region(message, start, begin, fields, header_end)
+        yield _Region(message, start, begin, fields, first, last)
+
+
+def _empty_turns(
+    text: str, regions: Sequence[_Region], chosen: Sequence[bool], turn: Turn
+) -> Iterator[tuple[int, int]]:
+    """Yield the ends of turns in which chosen messages wrote nothing, after their headers."""
+    if not turn.begins:
+        return
+    before, start = -1, 0
+    for message, first, last in [
+        *((region.message, region.first, region.last) for region in regions), (len(chosen), len(text), len(text)),
+    ]:  # fmt: skip
+        at = start
+        for _ in range(sum(chosen[before + 1 : message])):
+            header = text.find(turn.begins, at, first)
+            if header < 0:
+                break
+            at = header + len(turn.begins)
+            end = turn.end_of(text, at, turn.next_header(text, at, first))
+            if end is not None:
+                yield at, end[1]
+        before, start = max(before, message), last
 
 
 def _written(text: str, region: _Region, turn: Turn, turn_end: bool) -> Iterator[tuple[int, int]]:
@@ -104,6 +133,11 @@ def _written(text: str, region: _Region, turn: Turn, turn_end: bool) -> Iterator
     done = fields[0][1]
     for begin, end in fields[1:]:
         at = turn.next_header(text, done, begin)
+        result = _RESULT.search(text, done, begin)
+        if result is not None and result.start() < at:
+            # a template repeats the name of a call with its result, within the turn
+            yield start, done + len(text[done : result.start()].rstrip())
+            return
         if at < begin and not text.startswith(turn.begins, at):
             # the turn is over, and a header of another one repeats a field of this message
             yield from _ended(text, start, done, at, turn, turn_end)

@@ -20,6 +20,7 @@ from .budget import current
 from .origins import (
     GENERATED,
     HEADER,
+    TRUSTED,
     UNKNOWN,
     Traced,
     common_origin,
@@ -34,6 +35,10 @@ from .sandbox import Environment, Formatter, Generator, environment_of, pieces
 
 #: The fields of a message that a header has; a model writes the others.
 _HEADERS = ("role", "name")
+#: Roles that programs give, of which a template may make tokens, as `<|user|>`; another role is a text like any other.
+_ROLES = frozenset(
+    "system developer user assistant tool function ipython observation model context document documents tools".split()
+)
 
 
 def render_traced(
@@ -50,7 +55,11 @@ def render_traced(
 
 def _traced_message(number: int, message: dict[str, Any]) -> dict[str, Any]:
     origin, header = origin_of_message(number), origin_of_message(number, HEADER)
-    return {key: traced_value(value, header if key in _HEADERS else origin) for key, value in message.items()}
+    made = {key: traced_value(value, header if key in _HEADERS else origin) for key, value in message.items()}
+    role = message.get("role")
+    if isinstance(role, str) and role in _ROLES:
+        made["role"] = traced(role, header | TRUSTED)
+    return made
 
 
 class _TracingGenerator(Generator):
