@@ -62,12 +62,14 @@ class PlaceFinder:
     def in_ranges(self, matcher: Matcher) -> PlacesCall:
         """Return the call that encodes texts in whose ranges the tokens of the matcher's levels count.
 
+        Places keep the blanks of tokens, so that each character has one.
+
         Raises `VocabularyError` where ids have no places.
         """
         calls = place_calls(self._encoder.of(matcher))
         if calls is None:
             raise VocabularyError(_NO_PLACES)
-        return calls.call(matcher, self._trims)
+        return calls.call(matcher, None)
 
     def aligned(self, text: Text, pair: Text | None, unit: Unit, matcher: Matcher | None, adds: bool) -> AlignedIds:
         """Return the ids of a text or a pair and where they come from, with those of the template if `adds` is true."""

@@ -267,13 +267,29 @@ def _encoded(
 
 
 def _whole(encoder: ChatEncoder, call: ChatCall, number: int, choice: Choice, request: ChatRequest) -> EncodedChat:
-    messages = call.chats[number]
-    found = call.rendered(number, partial(render_traced, call.template, call.tokens, call.variables))
-    runs, text = runs_of(found) if found else (), str.__getitem__(found, slice(None))
+    text, runs, spans = _followed(encoder, call, number, choice)
     places_call = encoder.chat_call(choice.content_special)
     ids, places = places_call.encode_ranges(text, _ranges(runs))
-    spans = learned_spans(text, runs, choice.chosen(messages), encoder.turn(call), choice.turn_end)
     return EncodedChat(ids, _mask(places, spans), _messages(places, runs), places, text, _request=request)
+
+
+def _followed(
+    encoder: ChatEncoder, call: ChatCall, number: int, choice: Choice
+) -> tuple[str, Sequence[tuple[int, int]], Spans]:
+    """Return the text of a chat, the ends of runs with their origins, and the spans that chosen messages wrote."""
+    found = call.rendered(number, partial(render_traced, call.template, call.tokens, call.variables))
+    runs, text = runs_of(found) if found else (), str.__getitem__(found, slice(None))
+    chosen = choice.chosen(call.chats[number])
+    return text, runs, learned_spans(text, runs, chosen, encoder.turn(call), choice.turn_end)
+
+
+def learned_texts(
+    tokenizer: Tokenizer, conversations: Sequence[Any], tools: object, options: Mapping[str, Any]
+) -> list[tuple[str, Spans]]:
+    """Return the texts of chats, and the starts and ends of what the assistant wrote in each."""
+    call, encoder = chat_call(tokenizer, list(conversations), tools, **options), chat_encoder(tokenizer)
+    followed = (_followed(encoder, call, number, Choice()) for number in range(len(call.chats)))
+    return [(text, spans) for text, _, spans in followed]
 
 
 def _ranges(runs: Sequence[tuple[int, int]]) -> TextRanges:

@@ -13,8 +13,9 @@ from ...lazy import np, safe_import
 from ...tokenizer import Tokenizer as _Tokenizer
 from ..columns import listed, opened
 from .backend import Backend
-from .batches import batch_of, encoded_plus, masked_chat, one_call, opened_pair
+from .batches import batch_of, encoded_plus, one_call, opened_pair
 from .call_options import Options
+from .chat_masks import masked_chat
 
 #: The options of a call without any, and of one that reads special tokens as plain text.
 _NONE, _PLAIN = Options(), Options(is_plain=True)

@@ -1,12 +1,9 @@
-"""The batches of an accelerated tokenizer, and its chats with a mask, as `transformers` returns them."""
+"""The batches of an accelerated tokenizer, as `transformers` returns them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from functools import cache
-from inspect import Signature, signature
-from itertools import pairwise
 from typing import Any
 
 from ...core.column import Column
@@ -15,7 +12,7 @@ from ...types import Padded
 from ..columns import listed, opened
 from ..tokenizers.encoding import Encoding
 from ..tokenizers.row_options import Padding, pad_rows, row
-from ..tokenizers.texts import HfTexts, TextSource
+from ..tokenizers.texts import HfTexts
 from .backend import Backend
 from .call_options import Options
 
@@ -81,7 +78,7 @@ def batch_of(owner: Any, items: list[Any] | Column, options: dict[str, Any]) -> 
     )  # fmt: skip
     wants_types = _wanted(owner, options, "token_type_ids")
     adds = options.get("add_special_tokens", True)
-    rows: Any = _Rows(hf_texts, backend.chosen.options, items, adds)
+    rows: Any = BatchRows(hf_texts, backend.chosen.options, items, adds)
     data = rows.arrays(wants_types, options.get("return_tensors") is not None)
     if data is None:
         return None
@@ -116,7 +113,7 @@ def _wanted(owner: Any, options: dict[str, Any], name: str) -> bool:
     return name in owner.model_input_names if wanted is None else bool(wanted)
 
 
-class _Rows(Sequence[Encoding]):
+class BatchRows(Sequence[Encoding]):
     """The encodings of a batch, which are made when one is asked for."""
 
     def __init__(self, hf_texts: HfTexts, options: Options, items: list[Any] | Column, adds: bool) -> None:
@@ -209,127 +206,3 @@ class _Rows(Sequence[Encoding]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return list, (self._rows(),)
-
-
-# -- chats ------------------------------------------------------------------------------------------------
-
-#: The template of chats that are rendered already: one message with the whole text.
-_AS_IT_IS = "{{ messages[0].content }}"
-#: What only the template of a chat reads, and what says how it is rendered.
-_OF_TEMPLATES = ("conversation", "tools", "documents", "chat_template", "add_generation_prompt")
-
-
-def masked_chat(owner: Any, kind: Any, arguments: Sequence[Any], options: Mapping[str, Any]) -> Any:
-    """Return a chat, or several, with masks of the assistant's tokens; `None` if `transformers` must make them.
-
-    `kind` is the class of the tokenizer `owner` before its acceleration.  `transformers` looks at the places of all
-    tokens in Python, which takes longer than to render and to encode the chat.  Here `transformers` renders, with the
-    spans of the assistant, then encodes the text as a chat of its own, and the few spans are looked up in the places.
-    """
-    call = _signature(kind).bind(owner, *arguments, **options)
-    call.apply_defaults()
-    given = dict(call.arguments)
-    named = given.pop("kwargs", {})
-    refused = ("continue_final_message", "sanitize_control_tokens")
-    if not (given["tokenize"] and given["return_dict"]) or any(given.get(name) for name in refused):
-        return None
-    chats, is_batched = _chats(given["conversation"])
-    rendered = _rendered(owner, chats, given, named) if chats else None
-    if rendered is None:
-        return None
-    texts, spans = rendered
-    plain = {name: value for name, value in given.items() if name not in ("self", *_OF_TEMPLATES)}
-    as_chats = [[{"role": "assistant", "content": text}] for text in texts]
-    out = kind.apply_chat_template(
-        owner, as_chats if is_batched else as_chats[0],
-        **plain | {"chat_template": _AS_IT_IS, "return_assistant_tokens_mask": False},
-    )  # fmt: skip
-    rows: Any = getattr(out, "encodings", None)
-    if not isinstance(rows, _Rows) or rows.texts() != texts:
-        return None
-    masks = [_mask(row, each) for row, each in zip(rows, spans, strict=True)]
-    if None in masks:
-        return None
-    tensors = given.get("return_tensors")
-    out["assistant_masks"] = masks if is_batched or tensors else masks[0]
-    return out.convert_to_tensors(tensor_type=tensors) if tensors else out
-
-
-@cache
-def _signature(kind: Any) -> Signature:
-    return signature(kind.apply_chat_template)
-
-
-def _chats(conversation: Any) -> tuple[list[Any], bool]:
-    """Return the chats of a call, and whether it has a list of them; no chat if `transformers` must look at them."""
-    if not isinstance(conversation, list | tuple) or not conversation:
-        return [], False
-    if isinstance(conversation[0], dict):
-        return [conversation], False
-    are_lists = all(isinstance(chat, list | tuple) for chat in conversation)
-    return (list(conversation), True) if are_lists else ([], False)
-
-
-def _rendered(
-    owner: Any, chats: list[Any], given: Mapping[str, Any], named: Mapping[str, Any]
-) -> tuple[list[str], list[Sequence[tuple[int, int]]]] | None:
-    """Return the texts of chats, and the spans of the assistant in each; `None` with an older `transformers`."""
-    try:
-        safe_import("transformers.utils", "chat_template_utils")
-        from transformers.utils import chat_template_utils as utils
-
-        render: Any = utils.render_jinja_template
-    except (ImportError, AttributeError):
-        return None
-    tools = given.get("tools")
-    texts, spans = render(
-        conversations=[getattr(utils, "_normalize_chat_messages", list)(chat) for chat in chats],
-        tools=tools,
-        documents=given.get("documents"),
-        chat_template=owner.get_chat_template(given.get("chat_template"), tools),
-        return_assistant_tokens_mask=True,
-        add_generation_prompt=given.get("add_generation_prompt", False),
-        **{**owner.special_tokens_map, **named},
-    )
-    return list(texts), list(spans)
-
-
-def _mask(row: Encoding, spans: Sequence[tuple[int, int]]) -> list[int] | None:
-    """Return 1 for each token of the spans; `None` if `transformers` must find them."""
-    if any(one[1] > other[0] for one, other in pairwise(spans)):
-        return None
-    bounds = np.array(spans, np.int64).reshape(-1, 2)
-    mask = list[int]()
-    for part in row.parts:
-        if part.source is None:
-            mask += [0] * (part.stop - part.start)
-            continue
-        found = part.source.covered(bounds, part.start, part.stop) if isinstance(part.source, TextSource) else None
-        if found is None or not (found[1] or _marks_overlaps()):
-            return None
-        mask += found[0]
-    return mask
-
-
-@cache
-def _marks_overlaps() -> bool:
-    """Return whether `transformers` marks each token that overlaps a span.
-
-    Versions before 5 mark those from the token of its first character to the token of its last, and none if the first
-    one is cut off.
-    """
-    safe_import("tokenizers", "Tokenizer", "models", "pre_tokenizers")
-    from tokenizers import Tokenizer, models, pre_tokenizers
-    safe_import("transformers", "PreTrainedTokenizerFast")
-    from transformers import PreTrainedTokenizerFast
-
-    inner = Tokenizer(models.WordLevel({"a": 0, "b": 1}, unk_token="a"))
-    inner.pre_tokenizer = pre_tokenizers.Whitespace()
-    make: Any = PreTrainedTokenizerFast
-    cut = make(tokenizer_object=inner, truncation_side="left", chat_template="{% generation %}a b{% endgeneration %}")
-    # the method of the class, since `patch_transformers` accelerates this one too
-    found: Any = PreTrainedTokenizerFast.apply_chat_template(
-        cut, [{"role": "assistant", "content": ""}], tokenize=True, return_dict=True,
-        return_assistant_tokens_mask=True, truncation=True, max_length=1,
-    )  # fmt: skip
-    return bool(found["assistant_masks"] == [1])

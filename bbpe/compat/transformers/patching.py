@@ -12,6 +12,7 @@ from ...errors import AccelerationError, AccelerationWarning
 from ...lazy import safe_import
 from ..tokenizers import DecodeStream
 from .acceleration import accelerate
+from .chat_masks import OwnMasks
 
 #: What was replaced: objects, names, and the values before; `None` if the object inherited the name.
 _replaced: list[tuple[Any, str, Any]] = []
@@ -20,21 +21,26 @@ _original: dict[str, Any] = {}
 _is_loading: ContextVar[bool] = ContextVar("bbpe_is_loading", default=False)
 
 
-def patch_transformers() -> None:
+def patch_transformers(*, masks: bool = False) -> None:
     """Make `transformers` accelerate the tokenizers that it loads or makes from now on.
 
     `AutoTokenizer.from_pretrained`, `from_pretrained` of the classes of fast tokenizers, and
     `PreTrainedTokenizerFast(...)` return tokenizers as `bbpe.accelerate` does.  One that cannot be accelerated is
     returned unchanged, with an `AccelerationWarning` that has the reason.  `tokenizers.decoders.DecodeStream` becomes
     `bbpe.compat.tokenizers.DecodeStream`, which takes tokenizers of both kinds; modules that imported it before keep
-    theirs.  A second call has no effect.  The logger "bbpe" gets a line of level INFO, and one for each tokenizer that
-    is left alone.
+    theirs.  A second call changes `masks` alone.  The logger "bbpe" gets a line of level INFO, and one for each
+    tokenizer that is left alone.
+
+    Args:
+        masks: Whether `apply_chat_template(..., return_assistant_tokens_mask=True)` of accelerated tokenizers gives the
+            masks of `encode_chat` for templates without `{% generation %}`. By default they give a warning and zeros,
+            as stock `transformers` does. Templates with the tag have the masks of `transformers` either way.
 
     Raises:
         ImportError: `transformers` or `tokenizers` is not installed.
 
     Example:
-        >>> bbpe.patch_transformers()  # doctest: +SKIP
+        >>> bbpe.patch_transformers(masks=True)  # doctest: +SKIP
         >>> tokenizer = transformers.AutoTokenizer.from_pretrained("Qwen/Qwen3-8B")  # doctest: +SKIP
         >>> bbpe.unpatch_transformers()  # doctest: +SKIP
     """
@@ -48,6 +54,7 @@ def patch_transformers() -> None:
         problem = "patch_transformers needs transformers; install it with: pip install 'bbpe[huggingface]'"
         raise ImportError(problem) from error
 
+    OwnMasks.is_on = bool(masks)
     if _replaced:
         return
     kind: Any = PreTrainedTokenizerFast
@@ -64,6 +71,7 @@ def unpatch_transformers() -> None:
     Example:
         >>> bbpe.unpatch_transformers()
     """
+    OwnMasks.is_on = False
     while _replaced:
         owner, name, value = _replaced.pop()
         if value is None:

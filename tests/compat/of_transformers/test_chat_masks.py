@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import random
 import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 import bbpe
 from bbpe.compat.tokenizers.encoding import Encoding
-from bbpe.compat.transformers import batches
+from bbpe.compat.transformers import chat_masks
 
 hf = pytest.importorskip("tokenizers")
 pytest.importorskip("jinja2")
@@ -57,8 +58,8 @@ def masked(tokenizer: Any, messages: Any, **options: Any) -> dict[str, Any]:
 
 def test_masks_are_those_of_transformers(pair: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[bool] = []
-    make = batches._mask
-    monkeypatch.setattr(batches, "_mask", lambda *given: made.append(make(*given) is not None) or make(*given))
+    make = chat_masks._mask
+    monkeypatch.setattr(chat_masks, "_mask", lambda *given: made.append(make(*given) is not None) or make(*given))
     chooser = random.Random(5)
     for _ in range(60):
         messages = chat(chooser)
@@ -155,3 +156,54 @@ def test_a_character_is_found_as_in_offsets(pair: tuple[Any, Any]) -> None:
         for at in range(len(text) + 4):
             assert ours.char_to_token(at, sequence) == theirs.char_to_token(at, sequence)
             assert ours.char_to_word(at, sequence) == theirs.char_to_word(at, sequence)
+
+
+UNTAGGED = TEMPLATE.replace("{% generation %}", "").replace("{% endgeneration %}\n", "")  # a block drops the line feed
+
+
+@pytest.fixture
+def own_masks() -> Iterator[None]:
+    bbpe.patch_transformers(masks=True)
+    yield
+    bbpe.unpatch_transformers()
+
+
+def test_own_masks_are_given_where_they_are_asked_for(pair: tuple[Any, Any]) -> None:
+    messages = [{"role": role, "content": "see my dogs"} for role in ("user", "assistant") * 2]
+    bbpe.patch_transformers()
+    try:
+        assert not any(masked(pair[0], messages, chat_template=UNTAGGED)["assistant_masks"])
+        bbpe.patch_transformers(masks=True)
+        assert any(masked(pair[0], messages, chat_template=UNTAGGED)["assistant_masks"])
+        assert masked(pair[0], messages) == masked(pair[1], messages)
+    finally:
+        bbpe.unpatch_transformers()
+    assert not any(masked(pair[0], messages, chat_template=UNTAGGED)["assistant_masks"])
+
+
+@pytest.mark.usefixtures("own_masks")
+def test_own_masks_are_those_of_the_tag(pair: tuple[Any, Any]) -> None:
+    """A template with the tag around what the assistant writes has the same masks, truncated and padded too."""
+    chooser = random.Random(8)
+    batch = [chat(chooser) for _ in range(30)]
+    for options in CALL_OPTIONS:
+        for messages in (batch, batch[0], batch[1]):
+            own = masked(pair[0], messages, chat_template=UNTAGGED, **options)
+            assert own == masked(pair[1], messages, chat_template=TEMPLATE, **options)
+    ours, theirs = (
+        masked(each, batch, chat_template=template, padding=True, return_tensors="np")
+        for each, template in zip(pair, (UNTAGGED, TEMPLATE), strict=True)
+    )
+    assert {name: value.tolist() for name, value in ours.items()} == {
+        name: value.tolist() for name, value in theirs.items()
+    }
+
+
+@pytest.mark.usefixtures("own_masks")
+def test_own_masks_where_transformers_finds_the_tokens(pair: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    contents = ["na\u00efve my", "\u4e2d\u6587\n <s>", "\ufb01rst see", "see my dogs  "]
+    messages = [{"role": ("user", "assistant")[turn % 2], "content": text} for turn, text in enumerate(contents)]
+    monkeypatch.setattr(chat_masks, "_mask", lambda *_: None)
+    for options in CALL_OPTIONS:
+        own = masked(pair[0], messages, chat_template=UNTAGGED, **options)
+        assert own == masked(pair[1], messages, chat_template=TEMPLATE, **options)
