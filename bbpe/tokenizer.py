@@ -1291,6 +1291,46 @@ class Tokenizer:
         found: EncodedChats = VIEWS["encode_chat_batch"](self, conversations, tools, **options)
         return found
 
+    def continue_chat(
+        self, chat: EncodedChat, sampled_ids: Ids, messages: Any = (), add_generation_prompt: bool | None = None
+    ) -> EncodedChat:
+        """Return a chat that goes on after ids which a model has sampled; ids that exist never change.
+
+        The ids are those of `chat`, then those that were sampled, then those of what the template writes after them:
+        the end of the turn, unless it was sampled, and the new messages. The answer is a message of the assistant whose
+        content is the text of the sampled ids, without a special token at their end. The template renders the whole,
+        and only what follows the answer is encoded.
+
+        Args:
+            chat: A chat of `encode_chat` with `add_generation_prompt=True` or `continue_final_message=True`, or of this
+                method.
+            sampled_ids: The ids of the answer, with or without the token that ends it; they may be none.
+            messages: The messages after the answer: results of tools, the next message of the user.
+            add_generation_prompt: Whether to add the beginning of the next answer; None does so after new messages if
+                `chat` has it.
+
+        Returns:
+            The whole chat. Its mask has the sampled ids. `differs_at` is the index of the first id that `encode_chat`
+            of all messages would not give: where the model sampled other ids than encoding its text gives, or the
+            template writes an older message otherwise than it was when it was encoded; `None` where all are the same.
+
+        Raises:
+            TypeError: `chat` is none of `encode_chat`, or `sampled_ids` are no ids.
+            ValueError: No text was sampled, and the template writes the beginning otherwise than in `chat`.
+            TokenIdError: A sampled id is none of this tokenizer.
+
+        Example:
+            >>> template = "{% for m in messages %}{{ m.role }}: {{ m.content }}<end>{% endfor %}{{ 'assistant: ' }}"
+            >>> tok = bbpe.train_from_iterator(["low"], vocab_size=258, special_tokens=["<end>"])
+            >>> chat = tok.encode_chat([{"role": "user", "content": "Hi"}], chat_template=template)
+            >>> more = tok.continue_chat(chat, tok.encode("Yo"), [{"role": "user", "content": "Why?"}])
+            >>> more.text
+            'user: Hi<end>assistant: Yo<end>user: Why?<end>assistant: '
+
+        """
+        found: EncodedChat = VIEWS["continue_chat"](self, chat, sampled_ids, messages, add_generation_prompt)
+        return found
+
     def encode_segments(self, segments: Iterable[tuple[str, Selection]]) -> list[int]:
         """Return the ids of one text in segments, each of which says which special tokens count in it.
 

@@ -131,6 +131,7 @@ class ChatEncoder:
     """What a tokenizer needs for chats: the calls that encode them, and how templates write turns.
 
     `tokens` are the special and added tokens that a content may not have: all but those of white space, which are text.
+    `special_ids` are those of special tokens.
     """
 
     def __init__(self, tokenizer: Tokenizer) -> None:
@@ -140,7 +141,10 @@ class ChatEncoder:
         self._every = frozenset((*special, *added))
         self._text = frozenset(text for text in added if not text.replace("\u2581", " ").strip())
         self.tokens = self._every - self._text
-        self.ids = frozenset((special | added)[text] for text in self.tokens)
+        self.special_ids = frozenset(special.values())
+        options = tokenizer.spec.token_options
+        #: A token before a text in the middle of a chat, so that it gets no prefix of a text of its own.
+        self.context = next((text for text in special if text not in options), "")
         self._calls: dict[tuple[frozenset[str], ...], PlacesCall] = {}
         self._turns: dict[tuple[str, str], Turn] = {}
         names = sorted(self.tokens, key=len, reverse=True)
@@ -268,9 +272,8 @@ def _encoded(
 
 def _whole(encoder: ChatEncoder, call: ChatCall, number: int, choice: Choice, request: ChatRequest) -> EncodedChat:
     text, runs, spans = _followed(encoder, call, number, choice)
-    places_call = encoder.chat_call(choice.content_special)
-    ids, places = places_call.encode_ranges(text, _ranges(runs))
-    return EncodedChat(ids, _mask(places, spans), _messages(places, runs), places, text, _request=request)
+    ids, places = encoder.chat_call(choice.content_special).encode_ranges(text, ranges_of(runs))
+    return EncodedChat(ids, masked(places, spans), messages_of(places, runs), places, text, _request=request)
 
 
 def _followed(
@@ -292,12 +295,21 @@ def learned_texts(
     return [(text, spans) for text, _, spans in followed]
 
 
-def _ranges(runs: Sequence[tuple[int, int]]) -> TextRanges:
+def encoded_text(
+    encoder: ChatEncoder, choice: Choice, text: Traced
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+    """Return the ids of a text with origins, and their places."""
+    plain = str.__getitem__(text, slice(None))
+    return encoder.chat_call(choice.content_special).encode_ranges(plain, ranges_of(runs_of(text) if plain else ()))
+
+
+def ranges_of(runs: Sequence[tuple[int, int]]) -> TextRanges:
+    """Return the ranges of a text with origins: those of level 1 are trusted."""
     ends = np.fromiter((end for end, _ in runs), np.int64, len(runs))
     return TextRanges(ends, np.fromiter((origin & TRUSTED for _, origin in runs), np.uint8, len(runs)))
 
 
-def _mask(places: npt.NDArray[np.int64], spans: Spans) -> npt.NDArray[np.uint8]:
+def masked(places: npt.NDArray[np.int64], spans: Spans) -> npt.NDArray[np.uint8]:
     """Return 1 for ids that touch a span."""
     if not spans:
         return np.zeros(len(places), np.uint8)
@@ -307,7 +319,7 @@ def _mask(places: npt.NDArray[np.int64], spans: Spans) -> npt.NDArray[np.uint8]:
     return (starts[near] < places[:, 1]).astype(np.uint8)
 
 
-def _messages(places: npt.NDArray[np.int64], runs: Sequence[tuple[int, int]]) -> npt.NDArray[np.int32]:
+def messages_of(places: npt.NDArray[np.int64], runs: Sequence[tuple[int, int]]) -> npt.NDArray[np.int32]:
     """Return the message of the first character of each id that is of one, or -1."""
     ends = np.array([end for end, _ in runs], np.int64)
     own = np.array([*((origin >> SHIFT) - 1 for _, origin in runs), -1], np.int32)

@@ -1,0 +1,167 @@
+"""Chats that go on after ids were sampled: ids that exist stay, and only the text after them is encoded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from ...lazy import np, npt
+from ...records import dataclass, replace
+from ...types import ChatRequest, EncodedChat
+from . import ChatCall, chat_call
+from .encoding import ChatEncoder, Choice, chat_encoder, encoded_text, masked, messages_of, render_traced
+from .learned import Turn, learned_spans
+from .messages import Message, conversation_of
+from .origins import HEADER, SHIFT, Traced, joined, literal, part, runs_of
+
+if TYPE_CHECKING:
+    from ...encoding.decode import Ids
+    from ...tokenizer import Tokenizer
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """The ids that a model has sampled, their text and places after that of the chat, and the token that ends them."""
+
+    ids: npt.NDArray[np.int32]
+    text: str
+    places: npt.NDArray[np.int64]
+    end: str
+
+    @property
+    def content(self) -> str:
+        """The text without the token at its end."""
+        return self.text.removesuffix(self.end)
+
+
+def continue_chat(
+    tokenizer: Tokenizer, chat: EncodedChat, sampled_ids: Ids, messages: object = (), add_generation_prompt: Any = None
+) -> EncodedChat:
+    """Return a chat with sampled ids and new messages; `Tokenizer.continue_chat` documents the details."""
+    if not isinstance(chat, EncodedChat) or chat._request is None:
+        raise TypeError(f"chat is {type(chat).__name__}; expected an EncodedChat of encode_chat or continue_chat")
+    encoder, request = chat_encoder(tokenizer), chat._request
+    answer = _answer(tokenizer, encoder, chat, sampled_ids)
+    new = conversation_of(messages)
+    if not len(answer.ids) and not new:
+        return chat
+    options = dict(request.options)
+    if add_generation_prompt is None:
+        add_generation_prompt = bool(new) and bool(options.get("add_generation_prompt"))
+    rows, number = _with_answer(request, options, answer)
+    options |= {"add_generation_prompt": add_generation_prompt, "continue_final_message": False}
+    choice, others = Choice.of({name: value for name, value in options.items() if name != "tools"})
+    call = chat_call(tokenizer, [*rows, *new], options["tools"], **others)
+    return _continued(encoder, call, choice, _Point(chat, answer, number), replace(request, options=options))
+
+
+@dataclass(frozen=True)
+class _Point:
+    """Where a chat goes on: after an answer, which is a message of this number; `None` without one."""
+
+    chat: EncodedChat
+    answer: _Answer
+    number: int | None
+
+
+def _answer(tokenizer: Tokenizer, encoder: ChatEncoder, chat: EncodedChat, sampled_ids: Ids) -> _Answer:
+    ids = np.asarray(sampled_ids if isinstance(sampled_ids, np.ndarray) else list(sampled_ids))
+    if ids.ndim != 1 or (len(ids) and ids.dtype.kind not in "iu"):
+        raise TypeError(f"sampled_ids is {type(sampled_ids).__name__} {sampled_ids!r:.40}; expected a list of ids")
+    sampled = ids.astype(np.int32)
+    text, starts = tokenizer.decode_with_offsets(np.concatenate([chat.ids, sampled]).astype(np.uint32))
+    bounds = np.array([*starts[len(chat.ids) :], len(text)], np.int64)
+    places = np.stack([bounds[:-1], bounds[1:]], 1) - bounds[0] + len(chat.text)
+    last = int(sampled[-1]) if len(sampled) else -1
+    end = tokenizer.decode([last]) if last in encoder.special_ids else ""
+    return _Answer(sampled, text[int(bounds[0]) :], places, end)
+
+
+def _with_answer(
+    request: ChatRequest, options: Mapping[str, Any], answer: _Answer
+) -> tuple[list[Message], int | None]:
+    """Return the messages with the one that was sampled, and its number."""
+    rows = [dict(message) for message in request.messages]
+    field = options.get("continue_final_message")
+    if field:
+        name = field if isinstance(field, str) else "content"
+        if not isinstance(rows[-1].get(name), str):
+            kind = type(rows[-1].get(name)).__name__
+            raise TypeError(f"field {name!r} of the last message is {kind}; expected a text")
+        rows[-1] = {**rows[-1], name: rows[-1][name] + answer.content}
+        return rows, len(rows) - 1
+    if not len(answer.ids) and not options.get("add_generation_prompt"):
+        return rows, None
+    return [*rows, {"role": "assistant", "content": answer.content}], len(rows)
+
+
+def _continued(
+    encoder: ChatEncoder, call: ChatCall, choice: Choice, point: _Point, request: ChatRequest
+) -> EncodedChat:
+    chat, answer, number = point.chat, point.answer, point.number
+    rows = call.chats[0]
+    found = call.rendered(0, partial(render_traced, call.template, call.tokens, call.variables))
+    whole = found if isinstance(found, Traced) else literal(found)
+    turn = encoder.turn(call)
+    start = _rest(whole, point, turn)
+    rest = part(whole, start, len(whole))
+    context = answer.end or encoder.context
+    ids, places = encoded_text(encoder, choice, joined([literal(context), rest]))
+    first = int(bool(context))
+    ids, places = ids[first:], np.maximum(places[first:] - len(context), 0)
+    chosen = choice.chosen(rows)
+    own = number is not None and chosen[number]
+    mask = np.full(len(answer.ids), own, np.uint8)
+    if answer.end and not choice.turn_end:
+        mask[-1] = 0
+    if number is not None:
+        chosen[number] = False
+    spans = learned_spans(str.__getitem__(whole, slice(None)), runs_of(whole), chosen, turn, choice.turn_end)
+    spans = [(max(begin, start) - start, end - start) for begin, end in spans if end > start]
+    before = len(chat.text) + len(answer.text)
+    numbers = messages_of(places, runs_of(rest))
+    made = np.concatenate([chat.ids, answer.ids, ids])
+    canonical, _ = encoded_text(encoder, choice, whole)
+    at = number if number is not None else -1
+    return EncodedChat(
+        made, np.concatenate([chat.mask, mask, masked(places, spans)]),
+        np.concatenate([
+            chat.message_of, np.full(len(answer.ids), at + request.dropped, np.int32),
+            np.where(numbers >= 0, numbers + request.dropped, -1).astype(np.int32),
+        ]),
+        np.concatenate([chat.places, answer.places, places + before]),
+        chat.text + answer.text + str.__getitem__(rest, slice(None)),
+        chat.dropped, _difference(made, canonical), replace(request, messages=tuple(rows)),
+    )  # fmt: skip
+
+
+def _rest(whole: Traced, point: _Point, turn: Turn) -> int:
+    """Return where the text begins that follows the answer in the text of the whole chat."""
+    chat, answer = point.chat, point.answer
+    fields = [
+        end for end, origin in runs_of(whole)
+        if not origin & HEADER and point.number is not None and (origin >> SHIFT) - 1 == point.number
+    ]  # fmt: skip
+    if not fields:
+        if not str.startswith(whole, chat.text):
+            raise ValueError(
+                "the template writes the beginning of the chat otherwise now that messages follow it, and no text was "
+                "sampled after which to go on; encode the whole chat by encode_chat"
+            )
+        start = len(chat.text)
+    else:
+        start = fields[-1]
+    if not answer.end:
+        return start
+    end = str.find(whole, answer.end, start, turn.next_header(whole, start, len(whole)))
+    return start if end < 0 else end + len(answer.end)
+
+
+def _difference(ids: npt.NDArray[np.int32], canonical: npt.NDArray[np.int32]) -> int | None:
+    """Return the index of the first id that differs, or `None`."""
+    least = min(len(ids), len(canonical))
+    differing = np.flatnonzero(ids[:least] != canonical[:least])
+    if len(differing):
+        return int(differing[0])
+    return None if len(ids) == len(canonical) else least

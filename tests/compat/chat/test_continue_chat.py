@@ -1,0 +1,118 @@
+"""Chats that go on after sampled ids: no id that exists changes, and the report says where encoding would differ."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+import bbpe
+
+CHATML = (
+    "{% for message in messages %}{{ '<|im_start|>' + message.role + '\n' + message.content + '<|im_end|>' + '\n' }}"
+    "{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
+)
+FORGETS = (
+    "{% for m in messages %}<|im_start|>{{ m.role }}\n{% if loop.last %}{{ m.content }}{% else %}"
+    "{{ m.content.split('</think>')[-1] }}{% endif %}<|im_end|>\n{% endfor %}"
+    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+)
+WORDS = ["low", " lower", "é", "日本", "\n", "  ", "3", "<|im_", "end|>"]
+
+
+@pytest.fixture(scope="module")
+def tok() -> bbpe.Tokenizer:
+    texts = ["user assistant system low lower lowest"] * 3
+    return bbpe.train_from_iterator(texts, vocab_size=280, special_tokens=["<|im_start|>", "<|im_end|>"])
+
+
+@pytest.fixture
+def prompt(tok) -> bbpe.EncodedChat:
+    return tok.encode_chat([{"role": "user", "content": "low"}], chat_template=CHATML, add_generation_prompt=True)
+
+
+def check(tok, chat, sampled, more) -> None:
+    """Ids that exist stay, all attributes have a row for each id, and the text is that of the ids."""
+    assert more.ids[: len(chat)].tolist() == chat.ids.tolist()
+    assert more.ids[len(chat) : len(chat) + len(sampled)].tolist() == list(sampled)
+    assert len(more.ids) == len(more.mask) == len(more.message_of) == len(more.places)
+    assert tok.decode(more.ids) == more.text
+    for token, (start, end) in zip(more.ids.tolist(), more.places.tolist(), strict=True):
+        if token >= 256:
+            assert more.text[start:end] == tok.decode([token])
+
+
+@pytest.mark.parametrize("has_end", [True, False])
+def test_an_answer_and_the_result_of_a_tool(tok, prompt, has_end):
+    end = tok.special_tokens["<|im_end|>"]
+    sampled = tok.encode("lower") + [end] * has_end
+    more = tok.continue_chat(prompt, sampled, [{"role": "tool", "content": "3<|im_end|>"}])
+    check(tok, prompt, sampled, more)
+    messages = [
+        {"role": "user", "content": "low"}, {"role": "assistant", "content": "lower"},
+        {"role": "tool", "content": "3<|im_end|>"},
+    ]  # fmt: skip
+    whole = tok.encode_chat(messages, chat_template=CHATML, add_generation_prompt=True)
+    assert (more.ids.tolist(), more.text, more.differs_at) == (whole.ids.tolist(), whole.text, None)
+    assert more.message_of.tolist()[-12:] == whole.message_of.tolist()[-12:]
+    assert tok.decode(more.ids[more.mask == 1]) == "lower" + "<|im_end|>" * has_end
+    again = tok.continue_chat(more, [*tok.encode("x"), end])
+    check(tok, more, [*tok.encode("x"), end], again)
+    whole = tok.encode_chat([*messages, {"role": "assistant", "content": "x"}], chat_template=CHATML)
+    assert again.ids.tolist() == whole.ids.tolist()
+
+
+def test_random_ids_are_kept_and_differences_reported(tok, prompt):
+    draw = random.Random(7)
+    end = tok.special_tokens["<|im_end|>"]
+    reported = 0
+    for _ in range(200):
+        text = "".join(draw.choices(WORDS, k=draw.randrange(1, 6)))
+        cut = draw.randrange(len(text) + 1)  # a model may sample tokens that encoding would merge
+        sampled = tok.encode(text[:cut]) + tok.encode(text[cut:]) + [end] * draw.randrange(2)
+        more = tok.continue_chat(prompt, sampled, [{"role": "user", "content": draw.choice(WORDS)}])
+        check(tok, prompt, sampled, more)
+        answer = {"role": "assistant", "content": text}
+        messages = [{"role": "user", "content": "low"}, answer, *more._request.messages[2:]]
+        whole = tok.encode_chat(messages, chat_template=CHATML, add_generation_prompt=True)
+        assert more.text == whole.text
+        same = more.ids.tolist() == whole.ids.tolist()
+        assert (more.differs_at is None) == same
+        if not same:
+            reported += 1
+            assert more.ids[: more.differs_at].tolist() == whole.ids[: more.differs_at].tolist()
+            assert more.ids[more.differs_at] != whole.ids[more.differs_at]
+    assert reported > 10
+
+
+def test_a_template_that_forgets_thoughts(tok):
+    chat = tok.encode_chat([{"role": "user", "content": "low"}], chat_template=FORGETS, add_generation_prompt=True)
+    sampled = tok.encode("hm</think>low")
+    more = tok.continue_chat(chat, sampled, [{"role": "user", "content": "x"}])
+    check(tok, chat, sampled, more)
+    assert more.text.startswith(chat.text + "hm</think>low<|im_end|>\n<|im_start|>user\nx<|im_end|>\n")
+    assert more.differs_at == len(chat)
+
+
+def test_a_message_that_was_begun(tok):
+    messages = [{"role": "user", "content": "low"}, {"role": "assistant", "content": "l"}]
+    chat = tok.encode_chat(messages, chat_template=CHATML, continue_final_message=True)
+    sampled = [*tok.encode("ow"), tok.special_tokens["<|im_end|>"]]
+    more = tok.continue_chat(chat, sampled, [{"role": "user", "content": "y"}])
+    check(tok, chat, sampled, more)
+    assert more.text == chat.text + "ow<|im_end|>\n<|im_start|>user\ny<|im_end|>\n"
+    assert more.differs_at is not None  # "low" is one token
+
+
+def test_what_cannot_go_on(tok, prompt):
+    assert tok.continue_chat(prompt, []) is prompt
+    with pytest.raises(TypeError, match="chat is list; expected an EncodedChat"):
+        tok.continue_chat([], [])
+    with pytest.raises(TypeError, match="sampled_ids is list"):
+        tok.continue_chat(prompt, ["a"])
+    done = tok.encode_chat([{"role": "user", "content": "low"}], chat_template=FORGETS)
+    more = tok.continue_chat(done, [], [{"role": "user", "content": "y"}])
+    assert more.text == done.text + "<|im_start|>user\ny<|im_end|>\n"
+    thought = tok.encode_chat([{"role": "user", "content": "a</think>b"}], chat_template=FORGETS)
+    with pytest.raises(ValueError, match="writes the beginning of the chat otherwise"):
+        tok.continue_chat(thought, [], [{"role": "user", "content": "y"}])
