@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar, cast
 
 from .core.short_calls import ShortCalls, places_first, short_batches_first, short_first
 from .encoding.engine import NOTHING_AROUND, CacheInfo, checked_seed, id_dtype, short_call
@@ -1259,18 +1259,18 @@ class Tokenizer:
             ('Yo<end>', 2)
 
         """
-        found: EncodedChat = VIEWS["encode_chat"](
+        return cast("EncodedChat", VIEWS["encode_chat"](
             self, messages, tools, documents=documents, chat_template=chat_template, variables=variables,
             add_generation_prompt=add_generation_prompt, continue_final_message=continue_final_message,
             content_special=content_special, train_on=train_on, turn_end=turn_end, max_length=max_length, **options,
-        )  # fmt: skip
-        return found
+        ))  # fmt: skip
 
     def encode_chat_batch(self, conversations: Iterable[Any], tools: Any = None, **options: Any) -> EncodedChats:
         """Return the ids of many chats in rows, with masks, messages and places, as `encode_chat` does for one.
 
         Args:
-            conversations: The chats, a list of messages each.
+            conversations: The chats, a list of messages each; or a column of Arrow with them, of whose messages fields
+                that are null are left out.
             tools: The tools of all chats, as for `encode_chat`.
             **options: The options of `encode_chat`; and `threads`, the number of threads that encode what the templates
                 have made, `None` for every core when there is enough text.
@@ -1288,8 +1288,7 @@ class Tokenizer:
             array([1, 1], dtype=uint32)
 
         """
-        found: EncodedChats = VIEWS["encode_chat_batch"](self, conversations, tools, **options)
-        return found
+        return cast("EncodedChats", VIEWS["encode_chat_batch"](self, conversations, tools, **options))
 
     def continue_chat(
         self, chat: EncodedChat, sampled_ids: Ids, messages: Any = (), add_generation_prompt: bool | None = None
@@ -1328,8 +1327,35 @@ class Tokenizer:
             'user: Hi<end>assistant: Yo<end>user: Why?<end>assistant: '
 
         """
-        found: EncodedChat = VIEWS["continue_chat"](self, chat, sampled_ids, messages, add_generation_prompt)
-        return found
+        return cast("EncodedChat", VIEWS["continue_chat"](self, chat, sampled_ids, messages, add_generation_prompt))
+
+    def encode_chat_columns(self, batch: Any, **options: Any) -> dict[str, list[list[int]]]:
+        """Return the ids, masks and labels of the chats of a data set, as `datasets.map(..., batched=True)` calls it.
+
+        Args:
+            batch: A dict of columns, or a table of Arrow. Fields of messages that are null are left out, because a
+                struct of Arrow has those of all rows.
+            **options: The options of `encode_chat`; `messages` and `tools`, the names of the columns with the messages
+                and the tools of each chat, lists or these as JSON in strings, of which "tools" need not be there; and
+                `ignore`, the label of ids whose mask is 0, by default -100.
+
+        Returns:
+            The columns `input_ids`, `assistant_masks`, which TRL reads for `assistant_only_loss=True`, and `labels`.
+
+        Raises:
+            ValueError: The batch has no such column, or a row is no chat.
+            TypeError: The batch is neither a dict of columns nor a table.
+            VocabularyError: As in `encode_chat`.
+
+        Example:
+            >>> tok = bbpe.train_from_iterator(["low"], vocab_size=256)
+            >>> template = "{% for message in messages %}{{ message.role }}: {{ message.content }}{% endfor %}"
+            >>> batch = {"messages": [[{"role": "assistant", "content": "Hi"}]]}
+            >>> tok.encode_chat_columns(batch, chat_template=template)["assistant_masks"]
+            [[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1]]
+
+        """
+        return dict(VIEWS["encode_chat_columns"](self, batch, **options))
 
     def encode_segments(self, segments: Iterable[tuple[str, Selection]]) -> list[int]:
         """Return the ids of one text in segments, each of which says which special tokens count in it.

@@ -60,6 +60,10 @@ RESOURCES = {
 ELSEWHERE = {
     "accelerate.accept_other_offsets":
         "compat/of_transformers/test_acceleration.py::test_other_offsets_are_taken_only_if_they_are_accepted",
+    "patch_transformers.masks":
+        "compat/of_transformers/test_chat_masks.py::test_own_masks_are_given_where_they_are_asked_for",
+    "Tokenizer.encode_chat_columns.**options":
+        "compat/chat/test_chat_columns.py::test_columns_are_those_of_encode_chat",
     "Tokenizer.as_huggingface.**options":
         "compat/of_transformers/test_huggingface_view.py::test_padding_and_truncation",
 }  # fmt: skip
@@ -78,6 +82,8 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     rows = [json.dumps({"text": text, "more": f"{number} {text[::-1]}"}) for number, text in enumerate(texts)]
     Path("a.jsonl").write_text("\n".join(rows) + "\n")
     Path("b.jsonl").write_text("\n".join([*rows, "{"]) + "\n")
+    chats = [json.dumps({"text": text, "messages": [{"role": "user", "content": text}]}) for text in texts]
+    Path("chats.jsonl").write_text("\n".join(chats) + "\n")
     Path("lines.txt").write_text("see my\neyes first\n" * 40)
     assert file_of(Path("lines.txt")).kind == "text"
     return tmp_path
@@ -163,14 +169,14 @@ def test_sharding(option: str, here: Path) -> None:
     """In one call, and in those that workers make."""
     folders: Iterator[int] = iter(range(4))
 
-    def files_of(files: str, **given: Any) -> dict[str, bytes]:
+    def files_of(files: str, tokenizer: bbpe.Tokenizer = TOK, **given: Any) -> dict[str, bytes]:
         folder = Path(f"out{next(folders)}")
-        bbpe.shard(files, folder, TOK, **given)
+        bbpe.shard(files, folder, tokenizer, **given)
         return {path.name: path.read_bytes() for path in folder.glob("part-*") if path.suffix != ".json"}
 
-    def by_parts(files: str, **given: Any) -> dict[str, bytes]:
+    def by_parts(files: str, tokenizer: bbpe.Tokenizer = TOK, **given: Any) -> dict[str, bytes]:
         folder = Path(f"out{next(folders)}")
-        plan = bbpe.plan_shards(files, folder, TOK, **given)
+        plan = bbpe.plan_shards(files, folder, tokenizer, **given)
         for number in range(len(plan)):
             bbpe.shard_part(plan, number)
         return {path.name: path.read_bytes() for path in folder.glob("part-*") if path.suffix != ".json"}

@@ -27,6 +27,7 @@ def _add_arguments(parser: ArgumentParser) -> None:
     add_pattern(parser)
     add_reading(corpus)
     corpus.add_argument("--id-field", metavar="NAME", help="with ids of documents, which olmo and parquet write")
+    corpus.add_argument("--messages-field", metavar="NAME", help="with the messages of chats, written with a mask")
     corpus.add_argument("--document", choices=("file", "line"), default="file", help="of text files (default: file)")
     form = parser.add_argument_group("Shards")
     form.add_argument("-o", "--output", required=True, metavar="FOLDER", help="where the plan and the shards are")
@@ -86,7 +87,9 @@ def _plan(args: Namespace) -> ShardPlan:
         raise UsageError("expected files and a tokenizer (-t), or --part or --finish for a plan that is stored")
     options: dict[str, Any] = {
         name: getattr(args, name)
-        for name in "format eos bos dtype text_field id_field input_format document part_size empty on_error".split()
+        for name in (
+            "format eos bos dtype text_field id_field messages_field input_format document part_size empty on_error"
+        ).split()
     }
     tokenizer = load_named(args.tokenizer, args.pattern)
     return plan_shards(args.files, args.output, tokenizer, allowed_special="all" if args.special else (), **options)

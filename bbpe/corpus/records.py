@@ -73,6 +73,20 @@ class JsonLines:
         if self._refused:
             yield self._made(b"", np.empty(0, np.int64), np.empty(0, np.int64), 0, None)
 
+    def lines(self) -> Iterator[tuple[bytes, int]]:
+        """Yield whole lines, about a block at a time, and how many lines are before them, from `start` on."""
+        done = 0
+        for block in self._blocks():
+            if not done:
+                check_head(self._source.file, block)
+            lines = bytes(block)
+            yield lines, done
+            done += lines.count(b"\n")
+
+    def failure(self, problem: str, line: int) -> CorpusError:
+        """Return the error of a line by its number from `start` on, from 1."""
+        return self._failure(problem, line)
+
     def _made(
         self, data: bytes | memoryview, ends: npt.NDArray[np.int64], numbers: npt.NDArray[np.int64], nulls: int,
         keys: list[str] | None,
@@ -187,16 +201,17 @@ class JsonLines:
             raise self._failure(f"field {self._field!r} is {type(text).__name__}; expected a string or null")
         return text
 
-    def _number(self) -> int:
-        """Return the number of the line in the file, whose lines before `start` are counted when it is first wanted."""
+    def _number(self, line: int | None = None) -> int:
+        """Return the number of a line in the file, whose lines before `start` are counted when it is first wanted."""
         if self._before < 0:
-            self._before = 0
+            before = 0
             with self._source.file.path.open("rb") as file:
                 for at in range(0, self._start, self._buffers.size):
-                    self._before += file.read(min(self._buffers.size, self._start - at)).count(b"\n")
-        return self._before + self._line
+                    before += file.read(min(self._buffers.size, self._start - at)).count(b"\n")
+            self._before = before
+        return self._before + (self._line if line is None else line)
 
-    def _failure(self, problem: str) -> CorpusError:
+    def _failure(self, problem: str, line: int | None = None) -> CorpusError:
         # the line may be truncated because another program still writes to the file
         self._source.check_size()
         if self._source.file.kind == "json" and self._record == 0:
@@ -206,7 +221,7 @@ class JsonLines:
             )
         if self._source.file.by_contents:
             problem += "; the file is read as JSON lines because of its first ones; format='text' reads it as text"
-        return CorpusError(f"{self._source.file.path}: line {self._number()}: {problem}")
+        return CorpusError(f"{self._source.file.path}: line {self._number(line)}: {problem}")
 
 
 def key_of(value: object) -> str:
@@ -230,6 +245,33 @@ def parquet_columns(
 
     `most` is the limit for the size of a cell in bytes, 0 for none.  `start` and `stop` are numbers of row groups.
     """
+
+    def check(schema: Any) -> list[str]:
+        check_text_column(source.file, schema, field)
+        return [field, *check_id_column(source.file, schema, id_field)]
+
+    for batch, position in parquet_batches(source, check, most, start, stop):
+        names = batch.schema.names
+        text, ids = map(without_views, (batch.column(field), batch.column(id_field if id_field in names else field)))
+        yield text, ids, position
+
+
+def check_id_column(file: File, schema: Any, id_field: str | None) -> list[str]:
+    """Return the column of ids, if one is asked for; `CorpusError` naming the file that lacks it."""
+    if id_field is None:
+        return []
+    if id_field not in schema.names:
+        raise CorpusError(f"{file.path}: no column {id_field!r}, as id_field= names it")
+    return [id_field]
+
+
+def parquet_batches(
+    source: Opened, check: Callable[[Any], list[str]], most: int = 0, start: int = 0, stop: int | None = None
+) -> Iterator[tuple[Any, int]]:
+    """Yield batches of rows, each with the estimated position in bytes.
+
+    `check(schema)` returns the columns to read, first the one whose cells have at most `most` bytes, 0 for no limit.
+    """
     parquet = pyarrow_parquet()
     safe_import("pyarrow")
     import pyarrow as pa
@@ -237,19 +279,15 @@ def parquet_columns(
     place, done = "", 0
     try:
         file = parquet.ParquetFile(source.stream, pre_buffer=False, buffer_size=_PARQUET_BUFFER if most else 0)
-        check_text_column(source.file, file.schema_arrow, field)
-        if id_field is not None and id_field not in file.schema_arrow.names:
-            raise CorpusError(f"{source.file.path}: no column {id_field!r}, as id_field= names it")
-        columns = list(dict.fromkeys((field, field if id_field is None else id_field)))
+        columns = list(dict.fromkeys(check(file.schema_arrow)))
         size, rows = source.file.size or 0, max(file.metadata.num_rows, 1)
         for group in range(start, file.num_row_groups if stop is None else stop):
             place = f"row group {group}, after row {done}: "
-            count = _rows_at_once(source, file.metadata.row_group(group), group, field, most)
+            count = _rows_at_once(source, file.metadata.row_group(group), group, columns[0], most)
             for batch in file.iter_batches(count, row_groups=[group], columns=columns, use_threads=False):
                 done += len(batch)
                 place = f"row group {group}, after row {done}: "
-                text, ids = map(without_views, (batch.column(field), batch.column(columns[-1])))
-                yield text, ids, size * done // rows
+                yield batch, size * done // rows
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         # arrow reports broken content by an OSError without an errno; column names may be invalid UTF-8
         if isinstance(error, MemoryError) or getattr(error, "errno", None) is not None:

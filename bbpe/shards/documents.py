@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import Any
 
 from ..core.documents import Layout
 from ..core.image import checksum
+from ..corpus.chats import ChatBlock, chat_blocks
 from ..corpus.files import File
 from ..corpus.opened import Buffers
 from ..corpus.records import Refuse
 from ..corpus.sources import Reading, Texts
 from ..encoding.engine import TextEncoder
 from ..encoding.file_ids import FileEncoder
+from ..errors import BBPEError, CorpusError
 from ..lazy import np, npt
 from ..pipeline.special_tokens import Matcher, Selection
-from ..records import dataclass
+from ..records import dataclass, replace
 from ..text import Text
 from ..threads import imap
 from ..tokenizer import Tokenizer
-from .formats import Lengths
+from .formats import Lengths, Masks
 from .plan import Source
 from .policy import ShardPolicy
 
@@ -35,7 +38,7 @@ class EncodedDocuments:
     bytes of text, `null` the records without one among them, and `read` the bytes of input read since the last piece.
     `keys` has the id of each document that ends here, if a field with ids is asked for and the file has fields.
     `unknown` is the number of ids of texts that are the one of unknown tokens, `digest` that of texts, if some were
-    read.
+    read.  `masks` has 1 for each id that a model learns, where documents are chats.
     """
 
     ids: npt.NDArray[np.uint8]
@@ -46,6 +49,7 @@ class EncodedDocuments:
     keys: list[str] | None = None
     unknown: int = 0
     digest: int | None = None
+    masks: Masks = None
 
 
 def _nothing() -> npt.NDArray[np.uint8]:
@@ -62,11 +66,14 @@ class DocumentEncoder:
     def __init__(self, tokenizer: Tokenizer, policy: ShardPolicy) -> None:
         self._layout: Layout = policy.layout
         self._bare = Layout((), (), self._layout.id_size)
-        self._policy, self._unknown = policy, tokenizer.unk_token_id
+        # nobody learns the ids around documents, which no template has written
+        around = [[] if token is None else [0] for token in (policy.bos, policy.eos)]
+        self._mask_layout = Layout(around[0], around[1], 2)
+        self._tokenizer, self._policy, self._unknown = tokenizer, policy, tokenizer.unk_token_id
         self._encoder: TextEncoder = tokenizer._parts.encoder
         allowed = policy.allowed_special
-        selected: Selection = allowed if isinstance(allowed, str) else set(allowed)
-        self._matcher: Matcher | None = tokenizer._parts.specials.matcher(selected)
+        self._allowed: Selection = allowed if isinstance(allowed, str) else set(allowed)
+        self._matcher: Matcher | None = tokenizer._parts.specials.matcher(self._allowed)
         self._is_plain = self._matcher is None and self._encoder.plain is not None
         self._buffers = Buffers(_BLOCK)
         self._files = FileEncoder(self._encoder, self._matcher, tokenizer._parts.specials.texts)
@@ -74,23 +81,82 @@ class DocumentEncoder:
     def pieces(self, source: Source, threads: int, refuse: Refuse | None) -> Iterator[EncodedDocuments]:
         """Yield the documents of a source in order, a block at a time, encoded by threads."""
         policy, file, read = self._policy, source.file(self._policy), 0
-        events = self._events(source, file, refuse)
-        if file.kind == "text" and policy.document == "file":
-            yield from self._document(events)
+        if policy.messages_field is None and file.kind == "text" and policy.document == "file":
+            yield from self._document(self._events(source, file, refuse))
         else:
-            for event, ids, lengths, digest in imap(self._encoded, events, threads):
+            pieces = self._texts if policy.messages_field is None else self._chats
+            for position, piece in pieces(source, file, threads, refuse):
                 step = 0
                 # where a range of a Parquet file ends is not known in bytes
                 if file.kind != "parquet":
-                    step = min(max(event.read - source.start, read), source.read) - read
+                    step = min(max(position - source.start, read), source.read) - read
                 read += step
-                unknown = self._unknown_of(ids, int(np.count_nonzero(lengths)))
-                yield EncodedDocuments(ids, lengths, len(event.data), event.skipped, step, event.keys, unknown, digest)
+                unknown = self._unknown_of(piece.ids, int(np.count_nonzero(piece.lengths)))
+                yield replace(piece, read=step, unknown=unknown)
         source.file(policy)
         yield EncodedDocuments(_nothing(), _no_lengths(), read=source.read - read)
 
+    def _texts(
+        self, source: Source, file: File, threads: int, refuse: Refuse | None
+    ) -> Iterator[tuple[int, EncodedDocuments]]:
+        """Yield whole texts, each block with the position in the file after it."""
+        for event, ids, lengths, digest in imap(self._encoded, self._events(source, file, refuse), threads):
+            yield (
+                event.read,
+                EncodedDocuments(ids, lengths, len(event.data), event.skipped, keys=event.keys, digest=digest),
+            )
+
+    def _chats(
+        self, source: Source, file: File, threads: int, refuse: Refuse | None
+    ) -> Iterator[tuple[int, EncodedDocuments]]:
+        """Yield chats, each block with the position in the file after it."""
+        for position, piece, wrong in imap(self._encoded_chats, self._blocks(source, file), threads):
+            for error, number in wrong:
+                if refuse is None:
+                    raise error
+                refuse(error, number)
+            yield position, piece
+
+    def _blocks(self, source: Source, file: File) -> Iterator[ChatBlock]:
+        policy = self._policy
+        return chat_blocks(
+            file, policy.field, policy.id_field, start=source.start, stop=source.stop, buffers=self._buffers
+        )
+
+    def _encoded_chats(self, block: ChatBlock) -> tuple[int, EncodedDocuments, list[tuple[CorpusError, int]]]:
+        """Return the position after a block of chats, their ids and masks, and the errors of those that are wrong."""
+        rows: list[Any] = []
+        keys: list[str] = []
+        wrong: list[tuple[CorpusError, int]] = []
+        nulls = text = 0
+        for number, chat in block.chats():
+            if isinstance(chat, CorpusError):
+                wrong.append((chat, number))
+            elif chat.messages is None:
+                nulls += 1
+            else:
+                try:
+                    row = self._tokenizer.encode_chat(chat.messages, chat.tools, content_special=self._allowed)
+                except (BBPEError, TypeError, ValueError) as error:
+                    wrong.append((block.failure(str(error), number), number))
+                else:
+                    rows.append(row)
+                    keys.append(chat.key)
+                    text += len(row.text.encode("utf-8", "surrogatepass"))
+        ids, lengths = self._layout.place(*_joined([row.ids for row in rows]))
+        masks, _ = self._mask_layout.place(*_joined([row.mask for row in rows]))
+        has_keys = self._policy.id_field is not None
+        piece = EncodedDocuments(
+            ids, lengths, text, nulls, keys=keys if has_keys else None, digest=block.digest(),
+            masks=masks.view(np.uint16).astype(np.uint8),
+        )  # fmt: skip
+        return block.read, piece, wrong
+
     def digests(self, source: Source, refuse: Refuse | None) -> Iterator[int]:
         """Yield the digests of the pieces of a source, without encoding them."""
+        if self._policy.messages_field is not None:
+            yield from (block.digest() for block in self._blocks(source, source.file(self._policy)))
+            return
         for event in self._events(source, source.file(self._policy), refuse):
             yield _digest_of(event)
 
@@ -145,6 +211,13 @@ class DocumentEncoder:
     def _around(self, token: int | None) -> EncodedDocuments:
         ids = np.array([] if token is None else [token], np.uint32)
         return EncodedDocuments(self._bare.place(ids, np.array([0, len(ids)], np.int64))[0], _no_lengths())
+
+
+def _joined(rows: list[npt.NDArray[Any]]) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
+    """Return numbers one after another, and where each row of them begins."""
+    offsets = np.zeros(len(rows) + 1, np.int64)
+    np.cumsum([len(row) for row in rows], out=offsets[1:])
+    return np.concatenate([np.empty(0, np.uint32), *rows]).astype(np.uint32), offsets
 
 
 def _digest_of(event: Texts) -> int:

@@ -82,6 +82,15 @@ class Shards:
         number = self.plan.check_part(number)
         return read_part(self.plan, number)
 
+    def masks(self, number: int) -> npt.NDArray[np.uint8]:
+        """Return the masks of a part, mapped into memory: 1 for each of its ids that a model learns, of chats."""
+        return read_masks(self.plan, self.plan.check_part(number))
+
+    def mask(self, document: SupportsIndex) -> npt.NDArray[np.uint8]:
+        """Return 1 for each id of a document that a model learns, and 0 for the others, where documents are chats."""
+        part, within = self._place(document)
+        return self._parts.mask(part, within)
+
     def __iter__(self) -> Iterator[npt.NDArray[np.integer[Any]]]:
         for number in range(len(self.plan)):
             ids, lengths = self.part(number)
@@ -126,6 +135,10 @@ class Shards:
     def __getitem__(self, document: SupportsIndex | slice) -> Any:
         if isinstance(document, slice):
             return [self[number] for number in range(*document.indices(len(self)))]
+        return self._parts.document(*self._place(document))
+
+    def _place(self, document: SupportsIndex) -> tuple[int, int]:
+        """Return the number of the part that a document is in, and its number in that part."""
         number, count = index(document), self.totals.documents
         if not -count <= number < count:
             raise IndexError(f"document {number} of {count}")
@@ -133,7 +146,7 @@ class Shards:
         firsts, (power, near) = self._firsts, self._near
         at = number >> power
         part = bisect_right(firsts, number, near[at], near[at + 1]) - 1
-        return self._parts.document(part, number - firsts[part])
+        return part, number - firsts[part]
 
     def __repr__(self) -> str:
         parts = f"{counted(len(self.plan), 'part')} of {self.plan.policy.format}"
@@ -149,16 +162,32 @@ class _OpenParts:
     def __init__(self, plan: ShardPlan) -> None:
         self._plan, self._held = plan, 0
         self._open: dict[int, tuple[Ids, npt.NDArray[np.int32], list[int]]] = {}
+        self._masks: dict[int, npt.NDArray[np.uint8]] = {}
 
     def document(self, number: int, within: int) -> npt.NDArray[np.integer[Any]]:
         """Return the ids of a document of a part."""
+        ids, start, end = self._bounds(number, within)
+        document: npt.NDArray[np.integer[Any]] = ids[start:end]
+        return document
+
+    def _bounds(self, number: int, within: int) -> tuple[Ids, int, int]:
+        """Return the ids of a part, and where a document begins and ends in them."""
         found = self._open.get(number)
         ids, lengths, starts = self._opened(number) if found is None else found
         first = within >> _STEP
         rest = lengths[first << _STEP : within + 1].tolist()
         end = starts[first] + sum(rest)
-        document: npt.NDArray[np.integer[Any]] = ids[end - rest[-1] : end]
-        return document
+        return ids, end - rest[-1], end
+
+    def mask(self, number: int, within: int) -> npt.NDArray[np.uint8]:
+        """Return the mask of a document of a part."""
+        masks = self._masks.get(number)
+        if masks is None:
+            if len(self._masks) >= _MOST_OPEN:
+                self._masks = {}
+            masks = self._masks[number] = read_masks(self._plan, number)
+        _, start, end = self._bounds(number, within)
+        return masks[start:end]
 
     def _opened(self, number: int) -> tuple[Ids, npt.NDArray[np.int32], list[int]]:
         plan = self._plan
@@ -233,6 +262,17 @@ def lens_of(plan: ShardPlan, number: int) -> npt.NDArray[np.int32]:
     """Return the number of ids of each document of a part, mapped into memory."""
     lengths: npt.NDArray[np.int32] = mapped(with_suffix(plan.stem(number), ".lens"), "<i4")
     return lengths
+
+
+def read_masks(plan: ShardPlan, number: int) -> npt.NDArray[np.uint8]:
+    """Return the masks of the ids of a part; `CorpusError` where documents are no chats, or files do not fit."""
+    files, stem = plan.policy.files.masks, plan.stem(number)
+    if plan.policy.messages_field is None or files is None:
+        raise CorpusError(f"{plan.folder}: the documents are texts, which have no masks; messages_field= encodes chats")
+    masks, count = files.read(stem), int(lens_of(plan, number).sum(dtype=np.int64))
+    if len(masks) != count:
+        raise CorpusError(f"{stem}: the masks have {counted(len(masks), 'number')}; expected {count}")
+    return masks
 
 
 def read_part(plan: ShardPlan, number: int) -> tuple[Ids, Lengths]:

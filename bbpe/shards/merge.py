@@ -15,7 +15,7 @@ from ..records import replace, whole
 from ..text import counted
 from .formats import Lengths
 from .formats.format import forget
-from .load import Folder, Shards, lens_of, load_shards
+from .load import Folder, Shards, lens_of, load_shards, read_masks
 from .outputs import outputs
 from .part import PartFiles, PartRecord, Totals, read_record, write_record
 from .plan import ShardPlan, shards_folder, stored_or_new
@@ -145,6 +145,7 @@ def _merge(plan: ShardPlan, all_shards: Sequence[Shards]) -> None:
     sources: list[int] = []
     item = np.dtype(plan.policy.dtype).itemsize
     keys = None if plan.policy.id_field is None else _keys(plan, all_shards, totals.documents)
+    masks = None if plan.policy.messages_field is None else _masks(plan, all_shards, totals)
     if plan.policy.shuffle is None:
         blocks = _blocks(all_shards, sources)
     else:
@@ -161,8 +162,10 @@ def _merge(plan: ShardPlan, all_shards: Sequence[Shards]) -> None:
             part = PartFiles(plan.policy, plan.tokenizer.name, files)
             documents = tokens = 0
             for _, ids, lengths, path in some:
-                part.add(ids, lengths, path, None if keys is None else list(islice(keys, len(lengths))))
-                documents, tokens = documents + len(lengths), tokens + int(lengths.sum())
+                count = int(lengths.sum())
+                own_keys = None if keys is None else list(islice(keys, len(lengths)))
+                part.add(ids, lengths, path, own_keys, None if masks is None else masks.take(count))
+                documents, tokens = documents + len(lengths), tokens + count
             part.finish()
             published = files.publish()
         own = replace(left, documents=documents, tokens=tokens)
@@ -229,6 +232,44 @@ def _keys(plan: ShardPlan, all_shards: Sequence[Shards], count: int) -> Iterator
     blocks = map(_as_bytes, iter(lambda: list(islice(in_order, _DOCUMENTS)), []))
     found = shuffled(blocks, plan.policy.shuffle, count, count * _KEY_BYTES, plan.folder)
     return chain.from_iterable(starmap(_as_texts, found))
+
+
+class _Masks:
+    """The masks of documents, in the order in which they are merged."""
+
+    def __init__(self, blocks: Iterator[npt.NDArray[np.uint8]]) -> None:
+        self._blocks, self._held = blocks, np.empty(0, np.uint8)
+
+    def take(self, count: int) -> npt.NDArray[np.uint8]:
+        """Return those of so many ids."""
+        held, length = [self._held], len(self._held)
+        while length < count:
+            held.append(next(self._blocks))
+            length += len(held[-1])
+        whole = np.concatenate(held)
+        self._held = whole[count:]
+        return whole[:count]
+
+
+def _masks(plan: ShardPlan, all_shards: Sequence[Shards], totals: Totals) -> _Masks:
+    """Return the masks of what is merged."""
+    blocks = _mask_blocks([shards.plan for shards in all_shards])
+    if plan.policy.shuffle is not None:
+        # the order depends on the seed and the numbers of documents alone
+        blocks = shuffled(blocks, plan.policy.shuffle, totals.documents, totals.tokens, plan.folder)
+    return _Masks(masks for masks, _ in blocks)
+
+
+def _mask_blocks(plans: Sequence[ShardPlan]) -> Iterator[Documents]:
+    for plan in plans:
+        for number in range(len(plan)):
+            masks, lengths, at = read_masks(plan, number), lens_of(plan, number), 0
+            for some in _some(lengths):
+                end = at + int(some.sum())
+                yield np.ascontiguousarray(masks[at:end]), some
+                at = end
+                forget(masks)
+                forget(lengths)
 
 
 def _as_bytes(keys: list[str]) -> Documents:

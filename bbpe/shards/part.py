@@ -16,7 +16,7 @@ from ..lazy import np, npt
 from ..records import asdict, dataclass, field, fields
 from ..text import counted
 from .documents import DocumentEncoder, EncodedDocuments
-from .formats import Keys, Lengths, Writer
+from .formats import Columns, Keys, Lengths, Masks, Writer
 from .outputs import Output, Outputs, outputs
 from .plan import ShardPlan, Source
 from .policy import ShardPolicy
@@ -180,16 +180,18 @@ class PartFiles:
     """The files of ids of one part, and its `.lens`, the lengths of documents as int32 whatever the format."""
 
     def __init__(self, policy: ShardPolicy, name: str | None, files: Outputs) -> None:
-        self._has_keys = policy.id_field is not None
-        self._writer: Writer = policy.files.writer(files, policy.dtype, name or "", has_keys=self._has_keys)
+        self._columns = Columns(policy.id_field is not None, policy.messages_field is not None)
+        self._writer: Writer = policy.files.writer(files, policy.dtype, name or "", self._columns)
         self._lens: Output = files.open(".lens")
 
-    def add(self, ids: npt.NDArray[np.uint8], lengths: Lengths, source: str, keys: Keys = None) -> None:
+    def add(
+        self, ids: npt.NDArray[np.uint8], lengths: Lengths, source: str, keys: Keys = None, masks: Masks = None
+    ) -> None:
         """Append ids, and end documents; `keys` are their ids in the corpus, which plain text has not."""
         if len(ids):
-            self._writer.add(ids)
+            self._writer.add(ids, masks)
         if len(lengths):
-            self._writer.end(lengths, source, keys if keys or not self._has_keys else [""] * len(lengths))
+            self._writer.end(lengths, source, keys if keys or not self._columns.keys else [""] * len(lengths))
             self._lens.write(lengths.astype("<i4").tobytes())
 
     def finish(self) -> None:
@@ -231,7 +233,7 @@ class _Part:
         if self._policy.empty == "skip":
             keys = None if keys is None else list(compress(keys, (lengths > 0).tolist()))
             lengths = lengths[lengths > 0]
-        self.files.add(piece.ids, lengths, path, keys)
+        self.files.add(piece.ids, lengths, path, keys, piece.masks)
         self._totals += Totals(
             records=count + piece.null, documents=len(lengths), empty=count - len(lengths), null=piece.null,
             input=piece.read, text=piece.text, tokens=tokens, unknown=piece.unknown,

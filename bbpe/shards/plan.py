@@ -11,6 +11,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from ..corpus.chats import check_chats
 from ..corpus.files import CorpusPaths, File, FilePath, check_apart, corpus_files, file_of
 from ..corpus.opened import digest_of_ends, naming
 from ..corpus.ranges import check_columns, line_cuts, row_group_cuts
@@ -25,7 +26,7 @@ from ..tokenizer import Tokenizer
 from .policy import ShardPolicy
 
 #: The version of the files of a plan.
-_VERSION = 3
+_VERSION = 4
 #: The tokenizer as it is pickled: any tokenizer fits, and 200,000 tokens take milliseconds.
 _PLAN, _TOKENIZER = "plan.json", "tokenizer.bbpe"
 #: Other files that are written when all parts are there.
@@ -61,7 +62,7 @@ class Source:
 
     def file(self, policy: ShardPolicy) -> File:
         """Return the file; `CorpusError` when it is not as it was when the plan was made."""
-        file = file_of(path_of(self.path), policy.input_format, policy.text_field)
+        file = file_of(path_of(self.path), policy.input_format, policy.field)
         changed = way = ""
         if file.size != self.size:
             changed = f"has {counted(file.size or 0, 'byte')}, and had {self.size:,}"
@@ -210,7 +211,7 @@ def make_plan(
         _PLAN,
         _TOKENIZER,
         *OTHERS,
-        *(f"part-00000{suffix}" for suffix in (".lens", ".json", *policy.files.suffixes)),
+        *(f"part-00000{suffix}" for suffix in (".lens", ".json", *policy.suffixes)),
     ]
     check_apart(target, "the folder of the shards", files, [file.path for file in found], names)
     parts = parts_of(found, policy)
@@ -289,7 +290,7 @@ def stored_or_new(plan: ShardPlan, prove: Callable[[ShardPlan, set[str]], None] 
 def _found(files: CorpusPaths, policy: ShardPolicy) -> list[File]:
     """Return the files of a corpus; an error about texts in their place says what to do."""
     try:
-        return corpus_files(files, policy.input_format, policy.text_field)
+        return corpus_files(files, policy.input_format, policy.field)
     except (CorpusError, FileNotFoundError, TypeError) as error:
         if isinstance(files, str | bytes | bytearray | os.PathLike) or not isinstance(files, Iterable):
             raise
@@ -309,8 +310,8 @@ def _is_name(text: str) -> bool:
 
 def parts_of(files: Sequence[File], policy: ShardPolicy) -> tuple[tuple[Source, ...], ...]:
     """Divide files into parts; the last one is not small if there is another one to put it into."""
-    first_lines = policy.on_error == "raise"
-    check_columns(files, policy.text_field, policy.id_field, first_lines=first_lines)
+    check = check_columns if policy.messages_field is None else check_chats
+    check(files, policy.field, policy.id_field, first_lines=policy.on_error == "raise")
     parts: list[list[Source]] = [[]]
     held = 0
     for source in _ranges(files, policy):

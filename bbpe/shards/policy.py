@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Literal, TypeAlias, TypedDict, get_args
@@ -14,6 +16,7 @@ from ..errors import CorpusError, TokenNotFoundError
 from ..lazy import lazy_re, np, npt
 from ..pipeline.special_tokens import Selection
 from ..records import asdict, dataclass, whole
+from ..spec.chat_templates import chat_templates
 from ..tokenizer import Tokenizer, checked_tokenizer
 from .formats import FORMATS
 from .formats.format import OutputFormat
@@ -52,6 +55,8 @@ class ShardPolicy:
         dtype: The dtype of ids in files.
         text_field: The field or the column with the text.
         id_field: The field or the column with the id of a document, `None` if none is written.
+        messages_field: The field or the column with the messages of a chat, `None` if documents are texts.
+        templates: A digest of the chat templates of the tokenizer, if documents are chats.
         document: What a document of a text file is: the file, or each line with its end.
         input_format: What files are; `None` for what their names say, or their first bytes where a name says nothing.
         part_size: About how many bytes of input a part has.
@@ -73,6 +78,8 @@ class ShardPolicy:
     empty: Empty
     on_error: OnError
     id_field: str | None = None
+    messages_field: str | None = None
+    templates: str | None = None
     shuffle: int | None = None
     shard_size: int | None = None
 
@@ -91,6 +98,17 @@ class ShardPolicy:
     def files(self) -> OutputFormat:
         """The format."""
         return FORMATS[self.format]
+
+    @property
+    def field(self) -> str:
+        """The field with what documents are made of."""
+        return self.text_field if self.messages_field is None else self.messages_field
+
+    @property
+    def suffixes(self) -> tuple[str, ...]:
+        """The suffixes of the files of a part, by its format."""
+        masks = self.files.masks
+        return self.files.suffixes + (() if masks is None or self.messages_field is None else masks.suffixes)
 
     def as_json(self) -> dict[str, Any]:
         """Return the policy as plain data."""
@@ -116,6 +134,7 @@ class ShardOptions(TypedDict, total=False):
     dtype: npt.DTypeLike
     text_field: str
     id_field: str | None
+    messages_field: str | None
     document: Document
     input_format: SourceFormat | None
     part_size: int | str
@@ -126,9 +145,9 @@ class ShardOptions(TypedDict, total=False):
 def make_policy(
     tokenizer: Tokenizer, *, format: ShardFormat = "megatron",  # noqa: A002
     eos: Token | None = None, bos: Token | None = None, allowed_special: Selection = (), dtype: npt.DTypeLike = "auto",
-    text_field: str = "text", id_field: str | None = None, document: Document = "file",
-    input_format: SourceFormat | None = None, part_size: int | str = "256MB", empty: Empty = "skip",
-    on_error: OnError = "raise",
+    text_field: str = "text", id_field: str | None = None, messages_field: str | None = None,
+    document: Document = "file", input_format: SourceFormat | None = None, part_size: int | str = "256MB",
+    empty: Empty = "skip", on_error: OnError = "raise",
 ) -> ShardPolicy:  # fmt: skip
     """Return the policy of arguments, checked against a tokenizer; `ValueError` or `TypeError` names a wrong one."""
     checked_tokenizer(tokenizer)
@@ -161,6 +180,8 @@ def make_policy(
         dtype=chosen.dtype("auto" if dtype == "auto" else str(np.dtype(dtype)), tokenizer.vocab_size),
         text_field=text_field,
         id_field=id_field,
+        messages_field=messages_field,
+        templates=_templates(tokenizer, messages_field, text_field, document, chosen),
         document=document,
         input_format=input_format,
         part_size=parse_bytes(part_size, "part_size"),
@@ -177,6 +198,33 @@ def _check_id_field(id_field: object, chosen: OutputFormat) -> None:
     if chosen.keys is None:
         having = " and ".join(repr(name) for name, known in FORMATS.items() if known.keys is not None)
         raise ValueError(f"id_field is {id_field!r}; the format {chosen.name!r} has no ids of documents, {having} have")
+
+
+def _templates(
+    tokenizer: Tokenizer, messages_field: object, text_field: str, document: str, chosen: OutputFormat
+) -> str | None:
+    """Return a digest of the chat templates for chats; `ValueError` or `TypeError` unless they can be written."""
+    if messages_field is None:
+        return None
+    if not isinstance(messages_field, str):
+        raise TypeError(f"messages_field must be a str or None, not {type(messages_field).__name__}")
+    if chosen.masks is None:
+        having = ", ".join(repr(name) for name, known in FORMATS.items() if known.masks is not None)
+        raise ValueError(
+            f"messages_field is {messages_field!r}; the format {chosen.name!r} has no place for the mask of what a "
+            f"model learns: give one of {having}"
+        )
+    for name, value, usual in (("text_field", text_field, "text"), ("document", document, "file")):
+        if value != usual:
+            raise ValueError(f"messages_field and {name}={value!r} are given; documents are either chats or texts")
+    found = {name: template.source for name, template in chat_templates(tokenizer.spec).items()}
+    if not found:
+        raise ValueError(
+            f"messages_field is {messages_field!r}; the files of the tokenizer have no chat template: load a folder "
+            "with chat_template.jinja, or with a chat_template in tokenizer_config.json"
+        )
+    record = json.dumps(found, sort_keys=True).encode("utf-8", "surrogatepass")
+    return hashlib.sha256(record).hexdigest()
 
 
 def _id_of(tokenizer: Tokenizer, name: str, token: Token | None) -> int | None:

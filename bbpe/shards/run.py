@@ -195,7 +195,10 @@ def shard(
             default, but formats that have no ends of documents need one.  `allowed_special`: special tokens to find in
             texts, "all" as in HF's tokenizers; none by default.  `dtype`: "auto" takes the narrowest that the format
             has.  `text_field`: the field or column with the text, "text".  `id_field`: the field or column with the id
-            of a document, which "olmo" and "parquet" write; none by default.  `document`: "file", or "line" for text
+            of a document, which "olmo" and "parquet" write; none by default.  `messages_field`: the field or column
+            with the messages of a chat; `encode_chat` encodes it, with the tools of a field "tools" if there is one,
+            and "megatron", "olmo", "datatrove" and "parquet" write the mask of what the assistant wrote; with it,
+            `allowed_special` is about contents.  `document`: "file", or "line" for text
             files of which each line is a document.  `input_format`: what files are, if not what their names say.
             `part_size`: about how much input a part has, "256MB".  `empty`: "skip" or "keep" empty documents.
             `on_error`: "raise", or "skip" to leave out lines that cannot be read and list them in `skipped.jsonl`.

@@ -13,7 +13,7 @@ from ..files import temporary_folder
 from ..records import whole
 from ..text import counted
 from ..tokenizer import Tokenizer, checked_tokenizer
-from .load import Folder, read_part, stored_plan
+from .load import Folder, read_masks, read_part, stored_plan
 from .outputs import digest_of
 from .part import PartRecord, Totals, encode_part, read_record
 from .plan import ShardPlan, Source
@@ -103,6 +103,8 @@ def _faults_of_part(plan: ShardPlan, record: PartRecord, *, again: bool) -> Iter
         elif digest_of(path) != expected["sha256"]:
             yield f"{path}: the file was changed: its SHA-256 is not that of the record"
     ids, lengths = read_part(plan, record.part)
+    if plan.policy.messages_field is not None and len(masks := read_masks(plan, record.part)) and int(masks.max()) > 1:
+        yield f"{plan.stem(record.part)}: there is a mask of {masks.max()}; expected 0 and 1"
     stem = plan.stem(record.part)
     if (len(lengths), len(ids)) != (record.documents, record.tokens):
         known = f"{record.documents:,} of {record.tokens:,}"

@@ -84,7 +84,7 @@ def test_special_tokens_are_a_set_in_any_order(tmp_path: Path, tok: bbpe.Tokeniz
 
 
 @pytest.mark.parametrize(("change", "said"), [
-    ({"version": 2}, "the plan has version 2; expected 3"), ({"version": 4}, "the plan has version 4; expected 3"),
+    ({"version": 2}, "the plan has version 2; expected 4"), ({"version": 5}, "the plan has version 5; expected 4"),
     ({"sha256": "0" * 64}, "the plan was changed"), ({"parts": []}, "the plan was changed"),
     ({"policy": 3}, "expected a plan of shards"),
 ])  # fmt: skip

@@ -24,6 +24,7 @@ def made() -> bbpe.Tokenizer:
 
 
 TOK = made()
+WITH_CHATS = bbpe.Tokenizer(replace(TOK.spec, files={"chat_template.jinja": b"<s>{{ messages[0].content }}"}))
 UNIGRAM = bbpe.train_from_iterator([TEXT, OTHER] * 3, 330, model="unigram")
 IDS = TOK.encode(TEXT, allowed_special="all")
 TEXTS = [TEXT, OTHER, "see"]
@@ -300,6 +301,7 @@ SHARDS: dict[str, Two] = {
     "format": Two("megatron", "parquet"), "eos": Two(None, "<s>"), "bos": Two(None, "<s>"),
     "allowed_special": Two((), "all"), "dtype": Two("uint16", "int32"), "text_field": Two("text", "more"),
     "id_field": Two(None, "more", {"format": "parquet"}), "document": Two("file", "line", {"files": "lines.txt"}),
+    "messages_field": Two(None, "messages", {"files": "chats.jsonl", "tokenizer": WITH_CHATS}),
     "input_format": Two(None, "text"), "part_size": Two("1MB", 300), "empty": Two("skip", "keep"),
     "on_error": Two("raise", "skip", {"files": "b.jsonl"}),
 }  # fmt: skip

@@ -15,6 +15,7 @@ from ...spec.chat_templates import ChatTemplate
 from ...threads import check_threads
 from ...types import ChatRequest, EncodedChat, EncodedChats, TrainOn
 from . import ChatCall, chat_call
+from .columns import opened_chats
 from .learned import Spans, Turn, learned_spans
 from .messages import Message
 from .origins import SHIFT, TRUSTED, Traced, runs_of
@@ -86,7 +87,7 @@ def encode_chat_batch(
     """Return the ids of chats; `Tokenizer.encode_chat_batch` documents the details."""
     check_threads(threads)
     choice, others = Choice.of(options)
-    rows = list(conversations)
+    rows = list(opened_chats(conversations))
     if not rows:
         return EncodedChats.of([])
     call = chat_call(tokenizer, rows, tools, **others)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from .datatrove import DATATROVE
-from .format import Keys, Lengths, OutputFormat, Writer
+from .format import Columns, Keys, Lengths, Masks, OutputFormat, Writer
 from .llmc import AUTOMODEL, LLMC
 from .megatron import MEGATRON
 from .olmo import OLMO
 from .parquet import PARQUET
 from .raw import NANOGPT, NUMPY
 
-__all__ = ["FORMATS", "Format", "Keys", "Lengths", "Writer"]
+__all__ = ["FORMATS", "Columns", "Format", "Keys", "Lengths", "Masks", "Writer"]
 
 #: The formats by their names.
 FORMATS: dict[str, OutputFormat] = {

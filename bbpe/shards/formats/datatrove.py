@@ -1,7 +1,7 @@
 """datatrove's `.ds` of ids, which nanotron reads, with `.ds.index` and `.ds.metadata`.
 
 The index has where each document ends, in ids, as uint64.  The metadata has three lines: the name of the tokenizer and
-the bytes of an id, the number of ids, and the same for people.
+the bytes of an id, the number of ids, and the same for people.  Masks are in `.ds.loss`, a bool for each id.
 """
 
 from __future__ import annotations
@@ -11,20 +11,23 @@ from pathlib import Path
 from ...errors import CorpusError
 from ...lazy import np, npt
 from ..outputs import Outputs
-from .format import AllLengths, Ids, Keys, Lengths, OutputFormat, mapped, with_suffix
+from .format import PLAIN, AllLengths, Columns, Ids, Keys, Lengths, MaskFiles, Masks, OutputFormat, mapped, with_suffix
 
 
 class DatatroveWriter:
     """Writes ids and the ends of documents."""
 
-    def __init__(self, outputs: Outputs, dtype: str, name: str, *, has_keys: bool = False) -> None:
+    def __init__(self, outputs: Outputs, dtype: str, name: str, columns: Columns = PLAIN) -> None:
         self._ids, self._index = outputs.open(".ds"), outputs.open(".ds.index")
         self._metadata, self._size, self._name = outputs.open(".ds.metadata"), np.dtype(dtype).itemsize, name
+        self._loss = outputs.open(".ds.loss") if columns.masks else None
         self._at = 0
 
-    def add(self, ids: npt.NDArray[np.uint8]) -> None:
+    def add(self, ids: npt.NDArray[np.uint8], masks: Masks = None) -> None:
         """Append ids."""
         self._ids.write(ids.data)
+        if self._loss is not None and masks is not None:
+            self._loss.write(masks.data)
 
     def end(self, lengths: Lengths, source: str, keys: Keys) -> None:
         """Write where documents end."""
@@ -64,6 +67,12 @@ def _lengths(stem: Path, dtype: str, ids: Ids) -> Lengths:
     return lengths
 
 
+def _masks(stem: Path) -> npt.NDArray[np.uint8]:
+    found: npt.NDArray[np.uint8] = mapped(with_suffix(stem, ".ds.loss"), "uint8")
+    return found
+
+
 _SUFFIXES = (".ds", ".ds.index", ".ds.metadata")
 _DTYPES = {"uint16": 1 << 16, "uint32": 1 << 32}
-DATATROVE = OutputFormat("datatrove", _SUFFIXES, _DTYPES, True, DatatroveWriter, _ids, _lengths)
+_MASKS = MaskFiles((".ds.loss",), _masks)
+DATATROVE = OutputFormat("datatrove", _SUFFIXES, _DTYPES, True, DatatroveWriter, _ids, _lengths, masks=_MASKS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from ...core.file_map import FileMap
 from ...errors import CorpusError
@@ -19,22 +19,42 @@ Lengths: TypeAlias = "npt.NDArray[np.int64]"
 Ids: TypeAlias = "npt.NDArray[np.integer[Any]]"
 #: The ids of documents in their corpus, if there is a field with them.
 Keys: TypeAlias = "Sequence[str] | None"
+#: 1 for each id that a model learns, uint8[n], where documents are chats.
+Masks: TypeAlias = "npt.NDArray[np.uint8] | None"
 #: Yields the lengths of all documents, int32[n] each, some at a time.
 AllLengths: TypeAlias = Callable[[], Iterator["npt.NDArray[np.int32]"]]
+
+
+class Columns(NamedTuple):
+    """What documents have beside their ids: `keys`, their ids in the corpus, and `masks` of what a model learns."""
+
+    keys: bool = False
+    masks: bool = False
+
+
+class MaskFiles(NamedTuple):
+    """The files of a format with masks, which its other files may have too, and `read(stem)` of those of a part."""
+
+    suffixes: tuple[str, ...]
+    read: Callable[[Path], npt.NDArray[np.uint8]]
+
+
+#: Documents with ids alone.
+PLAIN = Columns()
 
 
 class MakeWriter(Protocol):
     """Makes a writer of the files of one part."""
 
-    def __call__(self, outputs: Outputs, dtype: str, name: str, *, has_keys: bool = False) -> Writer:
-        """Begin the files; `name` is that of the tokenizer, and with `has_keys` documents have ids in the corpus."""
+    def __call__(self, outputs: Outputs, dtype: str, name: str, columns: Columns = PLAIN) -> Writer:
+        """Begin the files; `name` is that of the tokenizer."""
 
 
 class Writer(Protocol):
     """Writes the files of one part; documents come in order, and one document in as many pieces as the caller likes."""
 
-    def add(self, ids: npt.NDArray[np.uint8]) -> None:
-        """Append ids, given as the bytes that files have."""
+    def add(self, ids: npt.NDArray[np.uint8], masks: Masks = None) -> None:
+        """Append ids, given as the bytes that files have, and their masks where documents have some."""
 
     def end(self, lengths: Lengths, source: str, keys: Keys) -> None:
         """End documents, whose ids were added; `source` is the file that they come from, `keys` their ids in it."""
@@ -50,7 +70,8 @@ class OutputFormat:
     `ids(stem, dtype)` returns the ids of a part, mapped into memory, and `lengths(stem, dtype, ids)` the lengths of its
     documents, `None` where the files do not have them.  `dtypes` are those that it has, by the number of ids that fit
     each, the narrow one first.  `has_boundaries`: documents end in its files without an id between them.  `keys(stem)`
-    yields the ids that documents of a part have in the corpus, where the format has a place for them.
+    yields the ids that documents of a part have in the corpus, where the format has a place for them, as `masks` for
+    what a model learns of them.
     """
 
     name: str
@@ -61,6 +82,7 @@ class OutputFormat:
     ids: Callable[[Path, str], Ids]
     lengths: Callable[[Path, str, Ids], Lengths | None]
     keys: Callable[[Path], Iterator[str]] | None = None
+    masks: MaskFiles | None = None
 
     def dtype(self, asked: str, id_count: int) -> str:
         """Return the dtype of ids; `ValueError` when the format lacks it, or it cannot hold so many ids."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from ...errors import CorpusError
 from ...lazy import np, npt
 from ..outputs import Outputs
-from .format import AllLengths, Ids, Keys, Lengths, OutputFormat, mapped, no_lengths, with_suffix
+from .format import PLAIN, AllLengths, Columns, Ids, Keys, Lengths, Masks, OutputFormat, mapped, no_lengths, with_suffix
 from .raw import RawWriter
 
 _HEADER = 1024
@@ -30,12 +30,12 @@ class LlmcWriter(RawWriter):
 
     format = "llmc"
 
-    def __init__(self, outputs: Outputs, dtype: str, name: str, *, has_keys: bool = False) -> None:
+    def __init__(self, outputs: Outputs, dtype: str, name: str, columns: Columns = PLAIN) -> None:
         super().__init__(outputs, dtype, name)
         self._stem = outputs.stem
         self.output.write(bytes(_HEADER))
 
-    def add(self, ids: npt.NDArray[np.uint8]) -> None:
+    def add(self, ids: npt.NDArray[np.uint8], masks: Masks = None) -> None:
         """Append ids."""
         if self.output.tell() + len(ids) > _MOST:
             raise CorpusError(f"{self._stem}.bin: {self.format} has files of less than 2 GiB; give a smaller part_size")
@@ -55,7 +55,7 @@ class AutomodelWriter(LlmcWriter):
 
     format = "automodel"
 
-    def __init__(self, outputs: Outputs, dtype: str, name: str, *, has_keys: bool = False) -> None:
+    def __init__(self, outputs: Outputs, dtype: str, name: str, columns: Columns = PLAIN) -> None:
         super().__init__(outputs, dtype, name)
         self._begins, self._at = outputs.open(".bos.idx"), 0
 

@@ -2,7 +2,7 @@
 
 A row of the table is `start,end,id,src,loc`: the ids of a document, the end exclusive; its id in the corpus if a field
 with ids is named, else its number in this part; the file that it comes from; and its number among those of the part
-that come from there.
+that come from there.  A `.mask` has a bool for each id, as OLMo-core's `label_mask_paths` name it.
 """
 
 from __future__ import annotations
@@ -16,22 +16,25 @@ from pathlib import Path
 from ...errors import CorpusError
 from ...lazy import np, npt
 from ..outputs import Outputs
-from .format import AllLengths, Ids, Keys, Lengths, OutputFormat, mapped, with_suffix
+from .format import PLAIN, AllLengths, Columns, Ids, Keys, Lengths, MaskFiles, Masks, OutputFormat, mapped, with_suffix
 
 
 class OlmoWriter:
     """Writes ids, and a row for each document."""
 
-    def __init__(self, outputs: Outputs, dtype: str, name: str, *, has_keys: bool = False) -> None:
+    def __init__(self, outputs: Outputs, dtype: str, name: str, columns: Columns = PLAIN) -> None:
         self._ids, table = outputs.open(".npy"), outputs.open(".csv.gz")
         # no name and no time, so that equal rows have equal bytes
         self._packed = gzip.GzipFile("", "wb", 6, table, 0)
         self._at = self._document = self._within = 0
+        self._mask = outputs.open(".mask") if columns.masks else None
         self._source = ""
 
-    def add(self, ids: npt.NDArray[np.uint8]) -> None:
+    def add(self, ids: npt.NDArray[np.uint8], masks: Masks = None) -> None:
         """Append ids."""
         self._ids.write(ids.data)
+        if self._mask is not None and masks is not None:
+            self._mask.write(masks.data)
 
     def end(self, lengths: Lengths, source: str, keys: Keys) -> None:
         """Write rows."""
@@ -74,5 +77,11 @@ def _lengths(stem: Path, dtype: str, ids: Ids) -> Lengths:
     return np.diff(expected)
 
 
+def _masks(stem: Path) -> npt.NDArray[np.uint8]:
+    found: npt.NDArray[np.uint8] = mapped(with_suffix(stem, ".mask"), "uint8")
+    return found
+
+
 _DTYPES = {"uint16": 1 << 16, "uint32": 1 << 32}
-OLMO = OutputFormat("olmo", (".npy", ".csv.gz"), _DTYPES, True, OlmoWriter, _ids, _lengths, _keys)
+_SUFFIXES, _MASKS = (".npy", ".csv.gz"), MaskFiles((".mask",), _masks)
+OLMO = OutputFormat("olmo", _SUFFIXES, _DTYPES, True, OlmoWriter, _ids, _lengths, _keys, _MASKS)

@@ -10,7 +10,7 @@ from pathlib import Path
 from ...errors import CorpusError
 from ...lazy import np, npt
 from ..outputs import Output, Outputs
-from .format import AllLengths, Ids, Keys, Lengths, OutputFormat, mapped, no_lengths, with_suffix
+from .format import PLAIN, AllLengths, Columns, Ids, Keys, Lengths, Masks, OutputFormat, mapped, no_lengths, with_suffix
 
 #: The bytes of the header of a `.npy` file with the shape of any length.
 _HEADER = 128
@@ -21,7 +21,7 @@ class RawWriter:
 
     suffix = ".bin"
 
-    def __init__(self, outputs: Outputs, dtype: str, name: str, *, has_keys: bool = False) -> None:
+    def __init__(self, outputs: Outputs, dtype: str, name: str, columns: Columns = PLAIN) -> None:
         self._output, self._dtype = outputs.open(self.suffix), dtype
 
     @property
@@ -29,8 +29,8 @@ class RawWriter:
         """The file."""
         return self._output
 
-    def add(self, ids: npt.NDArray[np.uint8]) -> None:
-        """Append ids."""
+    def add(self, ids: npt.NDArray[np.uint8], masks: Masks = None) -> None:
+        """Append ids; there is no place for masks."""
         self._output.write(ids.data)
 
     def end(self, lengths: Lengths, source: str, keys: Keys) -> None:
@@ -45,7 +45,7 @@ class NumpyWriter(RawWriter):
 
     suffix = ".npy"
 
-    def __init__(self, outputs: Outputs, dtype: str, name: str, *, has_keys: bool = False) -> None:
+    def __init__(self, outputs: Outputs, dtype: str, name: str, columns: Columns = PLAIN) -> None:
         super().__init__(outputs, dtype, name)
         self.output.write(bytes(_HEADER))
 

@@ -1,0 +1,81 @@
+"""Columns of chats: those of Arrow, and batches of a data set, with their messages; ids, masks and labels out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ...corpus.chats import list_of, without_nulls
+from ...lazy import np, safe_import
+from ...records import kind
+
+if TYPE_CHECKING:
+    from ...tokenizer import Tokenizer
+
+
+def encode_chat_columns(
+    tokenizer: Tokenizer, batch: object, *, messages: str = "messages", tools: str = "tools", ignore: int = -100,
+    **options: Any,
+) -> dict[str, list[list[int]]]:  # fmt: skip
+    """Return the columns of a batch of chats; `Tokenizer.encode_chat_columns` documents the details."""
+    for name, value in (("messages", messages), ("tools", tools)):
+        kind(name, value, str, "the name of a column, a str")
+    chats = _column(batch, messages)
+    if chats is None:
+        names = ", ".join(map(repr, _names(batch)))
+        raise ValueError(f"the batch has no column {messages!r}, only {names}; name it by messages=")
+    functions = _column(batch, tools)
+    if functions is not None and len(functions) != len(chats):
+        counts = f"{len(chats)} and {len(functions)} rows"
+        raise ValueError(f"columns {messages!r} and {tools!r} have {counts}; expected as many of both")
+    if functions is None or all(each is None for each in functions):
+        found: Any = tokenizer.encode_chat_batch(chats, **options)
+    elif all(each == functions[0] for each in functions):
+        found = tokenizer.encode_chat_batch(chats, functions[0], **options)
+    else:
+        found = [_row(tokenizer, *row, options) for row in enumerate(zip(chats, functions, strict=True))]
+    return {
+        "input_ids": [row.ids.tolist() for row in found],
+        "assistant_masks": [row.mask.tolist() for row in found],
+        "labels": [row.labels(ignore).tolist() for row in found],
+    }
+
+
+def opened_chats(conversations: Any) -> Any:
+    """Return a column of Arrow as a list of Python's values, without fields that are null; anything else as it is."""
+    if not any(hasattr(conversations, name) for name in ("__arrow_c_array__", "__arrow_c_stream__")):
+        return conversations
+    if not hasattr(conversations, "to_pylist"):  # a column of another library, such as a Series of polars
+        safe_import("pyarrow")
+        import pyarrow as pa
+
+        make = pa.chunked_array if hasattr(conversations, "__arrow_c_stream__") else pa.array
+        conversations = make(conversations)
+    return [without_nulls(value) for value in conversations.to_pylist()]
+
+
+def _row(tokenizer: Tokenizer, number: int, row: tuple[Any, Any], options: Mapping[str, Any]) -> Any:
+    """Return a chat with tools of its own; errors name its row."""
+    try:
+        return tokenizer.encode_chat(*row, **options)
+    except Exception as error:
+        error.args = (f"row {number}: {error}",)
+        raise
+
+
+def _names(batch: Any) -> list[str]:
+    """Return the names of the columns of a batch, a mapping or a table."""
+    if not isinstance(batch, Mapping) and not hasattr(batch, "column_names"):
+        raise TypeError(f"batch is {type(batch).__name__}; expected a dict of columns, or a table of Arrow")
+    return list(batch if isinstance(batch, Mapping) else batch.column_names)
+
+
+def _column(batch: Any, name: str) -> list[Any] | None:
+    """Return a column of lists without fields that are null; `None` if the batch lacks it."""
+    if name not in _names(batch):
+        return None
+    values = opened_chats(batch[name] if isinstance(batch, Mapping) else batch.column(name))
+    if not isinstance(values, Sequence | np.ndarray) or isinstance(values, str | bytes):
+        kind = type(values).__name__
+        raise TypeError(f"column {name!r} is {kind}; expected a chat in each row: give columns, map(..., batched=True)")
+    return [without_nulls(list_of(value, f"{name}[{number}]")) for number, value in enumerate(values)]
