@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from ...lazy import np, npt
@@ -22,17 +23,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class _Answer:
-    """The ids that a model has sampled, their text and places after that of the chat, and the token that ends them."""
+    """The ids that a model has sampled, their text and places after that of the chat, and the tokens that end them."""
 
     ids: npt.NDArray[np.int32]
     text: str
     places: npt.NDArray[np.int64]
-    end: str
+    ends: list[str]
 
     @property
     def content(self) -> str:
-        """The text without the token at its end."""
-        return self.text.removesuffix(self.end)
+        """The text without the tokens at its end."""
+        return self.text.removesuffix("".join(self.ends))
 
 
 def continue_chat(
@@ -70,12 +71,26 @@ def _answer(tokenizer: Tokenizer, encoder: ChatEncoder, chat: EncodedChat, sampl
     if ids.ndim != 1 or (len(ids) and ids.dtype.kind not in "iu"):
         raise TypeError(f"sampled_ids is {type(sampled_ids).__name__} {sampled_ids!r:.40}; expected a list of ids")
     sampled = ids.astype(np.int32)
-    text, starts = tokenizer.decode_with_offsets(np.concatenate([chat.ids, sampled]).astype(np.uint32))
+    try:
+        text, starts = tokenizer.decode_with_offsets(np.concatenate([chat.ids, sampled]).astype(np.uint32))
+    except UnicodeDecodeError:
+        text, starts = _decoded(tokenizer, chat, sampled)
     bounds = np.array([*starts[len(chat.ids) :], len(text)], np.int64)
     places = np.stack([bounds[:-1], bounds[1:]], 1) - bounds[0] + len(chat.text)
-    last = int(sampled[-1]) if len(sampled) else -1
-    end = tokenizer.decode([last]) if last in encoder.special_ids else ""
-    return _Answer(sampled, text[int(bounds[0]) :], places, end)
+    ends = takewhile(encoder.special_ids.__contains__, sampled.tolist()[::-1])
+    return _Answer(sampled, text[int(bounds[0]) :], places, [tokenizer.decode([each]) for each in ends][::-1])
+
+
+def _decoded(tokenizer: Tokenizer, chat: EncodedChat, sampled: npt.NDArray[np.int32]) -> tuple[str, list[int]]:
+    """Return the text of a chat and of ids that are not whole characters, with U+FFFD for these, and where ids start.
+
+    A character has the place of the id that completes it.
+    """
+    stream = tokenizer.stream_decoder(errors="replace", prompt=chat.ids.tolist())
+    pieces = [stream.push(token_id) for token_id in sampled.tolist()]
+    last = stream.finish()
+    starts = np.cumsum([len(chat.text), *map(len, pieces)]).tolist()
+    return "".join([chat.text, *pieces, last]), [*[0] * len(chat.ids), *starts[:-1]]
 
 
 def _with_answer(
@@ -106,15 +121,15 @@ def _continued(
     turn = encoder.turn(call)
     start = _rest(whole, point, turn)
     rest = part(whole, start, len(whole))
-    context = answer.end or encoder.context
+    context = answer.ends[-1] if answer.ends else encoder.context
     ids, places = encoded_text(encoder, choice, joined([literal(context), rest]))
     first = int(bool(context))
     ids, places = ids[first:], np.maximum(places[first:] - len(context), 0)
     chosen = choice.chosen(rows)
     own = number is not None and chosen[number]
     mask = np.full(len(answer.ids), own, np.uint8)
-    if answer.end and not choice.turn_end:
-        mask[-1] = 0
+    if answer.ends and not choice.turn_end:
+        mask[-len(answer.ends) :] = 0
     if number is not None:
         chosen[number] = False
     spans = learned_spans(str.__getitem__(whole, slice(None)), runs_of(whole), chosen, turn, choice.turn_end)
@@ -152,10 +167,12 @@ def _rest(whole: Traced, point: _Point, turn: Turn) -> int:
         start = len(chat.text)
     else:
         start = fields[-1]
-    if not answer.end:
-        return start
-    end = str.find(whole, answer.end, start, turn.next_header(whole, start, len(whole)))
-    return start if end < 0 else end + len(answer.end)
+    stop = turn.next_header(whole, start, len(whole))
+    for end in ("".join(answer.ends), *answer.ends[-1:]):
+        at = str.find(whole, end, start, stop)
+        if at >= 0:
+            return at + len(end)
+    return start
 
 
 def _difference(ids: npt.NDArray[np.int32], canonical: npt.NDArray[np.int32]) -> int | None:

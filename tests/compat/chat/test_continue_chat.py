@@ -116,3 +116,46 @@ def test_what_cannot_go_on(tok, prompt):
     thought = tok.encode_chat([{"role": "user", "content": "a</think>b"}], chat_template=FORGETS)
     with pytest.raises(ValueError, match="writes the beginning of the chat otherwise"):
         tok.continue_chat(thought, [], [{"role": "user", "content": "y"}])
+
+
+def test_ids_that_are_no_whole_characters(tok, prompt):
+    """A model may stop within a character, or sample bytes that are none: the ids stay, and the text has U+FFFD."""
+    whole = tok.encode("日")
+    end = tok.special_tokens["<|im_end|>"]
+    for sampled, text in (
+        (whole[:1], "\ufffd"), ([*whole[:2], end], "\ufffd<|im_end|>"), ([*whole[1:], *tok.encode("a")], None),
+        ([*whole[:1], *whole, end], "\ufffd日<|im_end|>"),
+    ):  # fmt: skip
+        more = tok.continue_chat(prompt, sampled, [{"role": "user", "content": "y"}])
+        assert more.ids[: len(prompt) + len(sampled)].tolist() == [*prompt.ids.tolist(), *sampled]
+        assert tok.decode(more.ids) == more.text
+        assert text is None or more.text.startswith(prompt.text + text)
+        assert "\ufffd" in more.text
+        assert len(more.ids) == len(more.mask) == len(more.message_of) == len(more.places)
+        assert more.places[-1].tolist()[1] == len(more.text)
+        assert (more.places[1:, 0] >= more.places[:-1, 0]).all()
+        assert more.differs_at is not None
+        assert tok.continue_chat(more, tok.encode("low")).ids[: len(more)].tolist() == more.ids.tolist()
+
+
+def test_several_tokens_end_a_turn():
+    template = (
+        "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|stop|><|im_end|>\n{% endfor %}"
+        "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+    )
+    tok = bbpe.train_from_iterator(["low"], vocab_size=259, special_tokens=["<|im_start|>", "<|im_end|>", "<|stop|>"])
+    messages = [{"role": "user", "content": "low"}]
+    chat = tok.encode_chat(messages, chat_template=template, add_generation_prompt=True)
+    ends = [tok.special_tokens[text] for text in ("<|stop|>", "<|im_end|>")]
+    sampled = [*tok.encode("hm"), *ends]
+    more = tok.continue_chat(chat, sampled, [{"role": "user", "content": "y"}])
+    messages += [{"role": "assistant", "content": "hm"}, {"role": "user", "content": "y"}]
+    whole = tok.encode_chat(messages, chat_template=template, add_generation_prompt=True)
+    assert (more.ids.tolist(), more.text, more.differs_at) == (whole.ids.tolist(), whole.text, None)
+    assert tok.decode(more.ids[more.mask == 1]) == "hm<|stop|><|im_end|>"
+    short = tok.encode_chat(messages[:1], chat_template=template, add_generation_prompt=True, turn_end=False)
+    without = tok.continue_chat(short, sampled)
+    assert tok.decode(without.ids[without.mask == 1]) == "hm"
+    alone = tok.continue_chat(chat, [*tok.encode("hm"), ends[1]], messages[2:])
+    assert alone.text == chat.text + "hm<|im_end|>\n<|im_start|>user\ny<|stop|><|im_end|>\n<|im_start|>assistant\n"
+    assert alone.differs_at == len(chat) + 2
