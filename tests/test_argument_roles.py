@@ -66,6 +66,8 @@ def calls(corpus: str, here: Path) -> dict[str, Call]:
         "PretokenCounts.save": (counts.save, {"path": here / "counts.parquet"}),
         "Tokenizer.apply_chat_template": (tok.apply_chat_template, {"messages": messages, "chat_template": "{{x}}"}),
         "Tokenizer.as_huggingface": (tok.as_huggingface, {}),
+        "Tokenizer.encode_chat_columns": (
+            tok.encode_chat_columns, {"batch": {"messages": [messages]}, "chat_template": "{{x}}"}),
         "Tokenizer.encode_files": (lambda files, **more: list(tok.encode_files(files, **more)), {"files": corpus}),
         "Tokenizer.save": (tok.save, {"path": here / "t.json"}),
         "accelerate": (bbpe.accelerate, {}),

@@ -51,6 +51,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "Unigram": {"character_coverage": 0.9995, "byte_fallback": True, "user_defined_symbols": (), "pad_vocab_to": 1},
     "WordPiece": {"score": "pmi", "lowercase": True, "unk_token": "[UNK]", "min_frequency": 1},
     "accelerate": {"accept_other_offsets": False},
+    "patch_transformers": {"masks": False},
     "compare": {"most": 20, "text_field": "text"},
     "corpus_curve": {"shares": (0.125, 0.25, 0.5, 1.0), "model": "bpe"},
     "count": {"special_tokens": ()},

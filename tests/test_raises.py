@@ -172,6 +172,10 @@ TABLE: dict[str, list[Call]] = {
     **kinds("Tokenizer.count_messages", TOK.count_messages, VocabularyError={"messages": MESSAGES},
             TypeError={"messages": [5], "model": "gpt-4o"},
             ValueError={"messages": [{"role": "user", "content": [{"type": "image_url"}]}], "model": "gpt-4o"}),
+    **kinds("Tokenizer.encode_chat_columns", TOK.encode_chat_columns,
+            VocabularyError={"batch": {"messages": [MESSAGES]}},
+            TypeError=[{"batch": []}, {"batch": {"messages": "a"}}],
+            ValueError=[{"batch": {"text": []}}, {"batch": {"messages": ["a"]}}]),
     "Tokenizer.as_tiktoken VocabularyError": [tok.as_tiktoken for tok in (RULES, OPTIONS, WORDS)],
     "Tokenizer.as_sentencepiece VocabularyError": [TOK.as_sentencepiece],
 }  # fmt: skip

@@ -11,7 +11,7 @@ from typing import Any, SupportsIndex, TypeAlias, overload
 
 from ..errors import CorpusError
 from ..lazy import lazy_property, np, npt
-from ..records import dataclass, kind
+from ..records import dataclass, kind, whole
 from ..text import counted
 from ..tokenizer import Tokenizer
 from .formats import Lengths
@@ -86,9 +86,9 @@ class Shards:
         """Return the masks of a part, mapped into memory: 1 for each of its ids that a model learns, of chats."""
         return read_masks(self.plan, self.plan.check_part(number))
 
-    def mask(self, document: SupportsIndex) -> npt.NDArray[np.uint8]:
+    def mask(self, document: int) -> npt.NDArray[np.uint8]:
         """Return 1 for each id of a document that a model learns, and 0 for the others, where documents are chats."""
-        part, within = self._place(document)
+        part, within = self._place(whole("document", document, -len(self), len(self) - 1))
         return self._parts.mask(part, within)
 
     def __iter__(self) -> Iterator[npt.NDArray[np.integer[Any]]]:
