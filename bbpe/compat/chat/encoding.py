@@ -230,14 +230,20 @@ class ChatEncoder:
         return at if place is None else min(at, place[0])
 
     def _ends_of(self, tail: str) -> list[str]:
-        """Return the first token of a text, and all tokens that it begins with; the text itself if it has none."""
+        """Return the beginnings of the text after an answer that end a turn.
+
+        They go up to its first token, and to the last one of those that follow it at once; or up to white space before
+        it, where a text of the template is no token of this tokenizer.
+        """
         first = self.next_token(tail, 0, len(tail))
         if first is None:
             return [tail] if tail else []
         stop = first[1]
         while (place := self.next_token(tail, stop, len(tail))) is not None and place[0] == stop:
             stop = place[1]
-        return list(dict.fromkeys((tail[: first[1]], tail[:stop])))
+        before = tail[: first[0]].rstrip()
+        is_apart = 0 < len(before) < first[0]
+        return [before] if is_apart else list(dict.fromkeys((tail[: first[1]], tail[:stop])))
 
     def _thought(self, begins: str) -> int | None:
         """Return where the generation prompt begins a thought, which is the assistant's."""

@@ -75,6 +75,16 @@ def test_a_template_that_ends_prompts_in_another_way(tok: bbpe.Tokenizer) -> Non
     assert learned(tok, template, "low", "see", "my", "") == ["see<|end|>", "<|end|>"]
 
 
+def test_an_end_that_is_no_token_of_this_tokenizer(tok: bbpe.Tokenizer) -> None:
+    template = (
+        "{% for m in messages %}<|{{ m.role }}|>\n{{ m.content }}<|done|>\n{% endfor %}"
+        "{{ '<|assistant|>\n' if add_generation_prompt else '<|stop|>' }}"
+    )
+    assert learned(tok, template, "low", "see", "my", "dogs") == ["see<|done|>", "dogs<|done|>"]
+    adjacent = template.replace("<|done|>\n", "<|done|>")
+    assert learned(tok, adjacent, "low", "see") == ["see<|done|><|stop|>"]
+
+
 def test_the_result_of_a_tool_within_a_turn_is_not_learned(tok: bbpe.Tokenizer) -> None:
     template = (
         "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{% for call in m.calls or [] %}[{{ call.name }}]"
