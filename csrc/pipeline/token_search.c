@@ -14,29 +14,26 @@ void bbpe_token_cursor_begin(bbpe_token_cursor *self, const uint8_t *text, size_
     self->levels = (bbpe_token_levels){NULL, 0, NULL};
 }
 
-/* The level of a byte of the text. */
-static uint32_t level_at(const bbpe_token_range *ranges, size_t count, size_t at) {
-    size_t low = 0, high = count - 1;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (ranges[middle].end <= at) low = middle + 1;
-        else high = middle;
-    }
-    return ranges[low].level;
+/* The range of a byte of the text, looked for from another one on: near where a text is read in order. */
+static size_t range_from(const bbpe_token_range *ranges, size_t range, size_t at) {
+    while (range > 0 && ranges[range - 1].end > at) range--;
+    while (ranges[range].end <= at) range++;
+    return range;
 }
 
 bbpe_status bbpe_token_cursor_follow(bbpe_token_cursor *self, bbpe_token_levels of, bbpe_source_view sources, size_t at,
                                      bbpe_arena *arena) {
     const bool is_changed = sources.runs != NULL;
-    size_t run = is_changed ? bbpe_source_view_begin(&sources) : 0, used = 0;
+    size_t run = is_changed ? bbpe_source_view_begin(&sources) : 0, used = 0, range = 0, next = 0;
     bbpe_token_range *made = bbpe_arena_take(arena, (self->n + 1) * sizeof *made);
     if (made == NULL) return BBPE_NO_MEMORY;
-    for (size_t i = 0; i < self->n; i++) {
+    for (size_t i = 0; i < self->n; i = next) {
         if (is_changed) run = bbpe_source_view_find(&sources, run, i);
-        const size_t from = is_changed ? bbpe_source_run_at(sources.runs + run, sources.from + i) : at + i;
-        const uint32_t level = level_at(of.ranges, of.count, from);
-        if (used == 0 || made[used - 1].level != level) made[used++].level = level;
-        made[used - 1].end = i + 1;
+        range = range_from(of.ranges, range, is_changed ? bbpe_source_run_at(sources.runs + run, sources.from + i) : at + i);
+        /* unchanged bytes are in one range up to its end */
+        next = is_changed ? i + 1 : of.ranges[range].end - at < self->n ? of.ranges[range].end - at : self->n;
+        if (used == 0 || made[used - 1].level != of.ranges[range].level) made[used++].level = of.ranges[range].level;
+        made[used - 1].end = next;
     }
     bbpe_arena_trim(arena, made, used * sizeof *made);
     self->levels = (bbpe_token_levels){made, used, of.levels};

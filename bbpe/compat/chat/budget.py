@@ -11,6 +11,7 @@ from collections.abc import ItemsView, KeysView, Mapping, ValuesView
 from contextvars import ContextVar
 from typing import Any
 
+from ...core.traced import size_of
 from ...records import dataclass
 
 
@@ -49,7 +50,8 @@ class RenderBudget:
     def __init__(self, given: object = None, limits: Limits | None = None) -> None:
         self.limits = limits or LIMITS
         self.characters, self.steps, self.calls = 1 << 62, 1 << 62, self.limits.calls
-        size = self.measure(given)
+        size = size_of(given)
+        size = self.measure(given) if size < 0 else size  # what is no plain data
         self._characters = self.characters = self.limits.characters + self.limits.characters_per_given * size
         self._steps = self.steps = self.limits.steps + self.limits.steps_per_given * size
 

@@ -7,14 +7,14 @@ from functools import partial
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
+from ...core.chat_rows import ChatRuns, Turn
 from ...lazy import np, npt
 from ...records import dataclass, replace
 from ...types import ChatRequest, EncodedChat
 from . import ChatCall, chat_call
-from .encoding import ChatEncoder, Choice, chat_encoder, encoded_text, masked, messages_of, render_traced
-from .learned import Turn, learned_spans
+from .encoding import ChatEncoder, Choice, chat_encoder, encoded_text, render_traced
 from .messages import Message, conversation_of
-from .origins import HEADER, SHIFT, Traced, joined, literal, part, runs_of
+from .origins import HEADER, SHIFT, Traced, joined, literal, part, plain_text, runs_of
 
 if TYPE_CHECKING:
     from ...encoding.decode import Ids
@@ -132,21 +132,21 @@ def _continued(
         mask[-len(answer.ends) :] = 0
     if number is not None:
         chosen[number] = False
-    spans = learned_spans(str.__getitem__(whole, slice(None)), runs_of(whole), chosen, turn, choice.turn_end)
+    spans = ChatRuns(runs_of(whole)).learned(plain_text(whole), chosen, turn, choice.turn_end)
     spans = [(max(begin, start) - start, end - start) for begin, end in spans if end > start]
     before = len(chat.text) + len(answer.text)
-    numbers = messages_of(places, runs_of(rest))
+    rest_mask, numbers = ChatRuns(runs_of(rest)).rows(places, spans)
     made = np.concatenate([chat.ids, answer.ids, ids])
     canonical, _ = encoded_text(encoder, choice, whole)
     at = number if number is not None else -1
     return EncodedChat(
-        made, np.concatenate([chat.mask, mask, masked(places, spans)]),
+        made, np.concatenate([chat.mask, mask, rest_mask]),
         np.concatenate([
             chat.message_of, np.full(len(answer.ids), at + request.dropped, np.int32),
             np.where(numbers >= 0, numbers + request.dropped, -1).astype(np.int32),
         ]),
         np.concatenate([chat.places, answer.places, places + before]),
-        chat.text + answer.text + str.__getitem__(rest, slice(None)),
+        chat.text + answer.text + plain_text(rest),
         chat.dropped, _difference(made, canonical), replace(request, messages=tuple(rows)),
     )  # fmt: skip
 
@@ -167,7 +167,7 @@ def _rest(whole: Traced, point: _Point, turn: Turn) -> int:
         start = len(chat.text)
     else:
         start = fields[-1]
-    stop = turn.next_header(whole, start, len(whole))
+    stop = turn.next_header(plain_text(whole), start, len(whole))
     for end in ("".join(answer.ends), *answer.ends[-1:]):
         at = str.find(whole, end, start, stop)
         if at >= 0:

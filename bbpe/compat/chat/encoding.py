@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from ...core.chat_rows import ChatRuns, Turn
 from ...core.places import PlacesCall, TextRanges
 from ...errors import SpecialTokenError, VocabularyError
 from ...lazy import lazy_re, np, npt, safe_import
@@ -16,12 +17,14 @@ from ...threads import check_threads
 from ...types import ChatRequest, EncodedChat, EncodedChats, TrainOn
 from . import ChatCall, chat_call
 from .columns import opened_chats
-from .learned import Spans, Turn, learned_spans
 from .messages import Message
-from .origins import SHIFT, TRUSTED, Traced, runs_of
+from .origins import Traced, plain_text, runs_of
 
 if TYPE_CHECKING:
     from ...tokenizer import Tokenizer
+
+#: Starts and ends of characters, in order.
+Spans: TypeAlias = list[tuple[int, int]]
 
 _TAG = lazy_re(r"<[^<>\s]+>|\[[^\[\]\s]+\]")
 _THOUGHT = lazy_re(r"<\|?think")
@@ -201,7 +204,7 @@ class ChatEncoder:
         def shown(messages: list[Message], adds: bool) -> str:
             given = {**variables, "add_generation_prompt": adds}
             try:
-                return render_traced(call.template, call.tokens, given, messages)
+                return plain_text(render_traced(call.template, call.tokens, given, messages))
             except VocabularyError:  # the template refuses such a chat
                 return ""
 
@@ -279,18 +282,16 @@ def _encoded(
 
 def _whole(encoder: ChatEncoder, call: ChatCall, number: int, choice: Choice, request: ChatRequest) -> EncodedChat:
     text, runs, spans = _followed(encoder, call, number, choice)
-    ids, places = encoder.chat_call(choice.content_special).encode_ranges(text, ranges_of(runs))
-    return EncodedChat(ids, masked(places, spans), messages_of(places, runs), places, text, _request=request)
+    ids, places = encoder.chat_call(choice.content_special).encode_ranges(text, runs.ranges())
+    mask, message_of = runs.rows(places, spans)
+    return EncodedChat(ids, mask, message_of, places, text, _request=request)
 
 
-def _followed(
-    encoder: ChatEncoder, call: ChatCall, number: int, choice: Choice
-) -> tuple[str, Sequence[tuple[int, int]], Spans]:
-    """Return the text of a chat, the ends of runs with their origins, and the spans that chosen messages wrote."""
+def _followed(encoder: ChatEncoder, call: ChatCall, number: int, choice: Choice) -> tuple[str, ChatRuns, Spans]:
+    """Return the text of a chat, its runs of characters, and the spans that chosen messages wrote."""
     found = call.rendered(number, partial(render_traced, call.template, call.tokens, call.variables))
-    runs, text = runs_of(found) if found else (), str.__getitem__(found, slice(None))
-    chosen = choice.chosen(call.chats[number])
-    return text, runs, learned_spans(text, runs, chosen, encoder.turn(call), choice.turn_end)
+    text, runs = plain_text(found), ChatRuns(runs_of(found) if found else ())
+    return text, runs, runs.learned(text, choice.chosen(call.chats[number]), encoder.turn(call), choice.turn_end)
 
 
 def learned_texts(
@@ -306,37 +307,8 @@ def encoded_text(
     encoder: ChatEncoder, choice: Choice, text: Traced
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
     """Return the ids of a text with origins, and their places."""
-    plain = str.__getitem__(text, slice(None))
-    return encoder.chat_call(choice.content_special).encode_ranges(plain, ranges_of(runs_of(text) if plain else ()))
-
-
-def ranges_of(runs: Sequence[tuple[int, int]]) -> TextRanges:
-    """Return the ranges of a text with origins: those of level 1 are trusted."""
-    ends = np.fromiter((end for end, _ in runs), np.int64, len(runs))
-    return TextRanges(ends, np.fromiter((origin & TRUSTED for _, origin in runs), np.uint8, len(runs)))
-
-
-def masked(places: npt.NDArray[np.int64], spans: Spans) -> npt.NDArray[np.uint8]:
-    """Return 1 for ids that touch a span."""
-    if not spans:
-        return np.zeros(len(places), np.uint8)
-    starts, ends = np.array(spans, np.int64).T
-    near = np.searchsorted(ends, places[:, 0], "right")
-    starts = np.append(starts, np.int64(1 << 62))
-    return (starts[near] < places[:, 1]).astype(np.uint8)
-
-
-def messages_of(places: npt.NDArray[np.int64], runs: Sequence[tuple[int, int]]) -> npt.NDArray[np.int32]:
-    """Return the message of the first character of each id that is of one, or -1."""
-    ends = np.array([end for end, _ in runs], np.int64)
-    own = np.array([*((origin >> SHIFT) - 1 for _, origin in runs), -1], np.int32)
-    first = np.searchsorted(ends, places[:, 0], "right")
-    last = np.searchsorted(ends, np.maximum(places[:, 1] - 1, places[:, 0]), "right")
-    # the next run from each one on that is of a message
-    rows = np.where(own >= 0, np.arange(len(own)), len(own) - 1)
-    following = np.minimum.accumulate(rows[::-1])[::-1]
-    near = following[first]
-    return np.where(near <= last, own[near], -1).astype(np.int32)
+    ranges = ChatRuns(runs_of(text) if text else ()).ranges()
+    return encoder.chat_call(choice.content_special).encode_ranges(plain_text(text), ranges)
 
 
 def _shortened(

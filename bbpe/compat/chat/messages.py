@@ -15,6 +15,7 @@ Message = dict[str, Any]
 #: The names under which a message may have the thought of a model; templates read one or the other.
 REASONING = ("reasoning_content", "thinking", "reasoning")
 _SHOWN = 40
+_TEXTS, _THOUGHTS = {str}, frozenset(REASONING)
 
 
 def conversations_of(messages: object) -> tuple[list[list[Message]], bool]:
@@ -81,13 +82,16 @@ def _conversation(given: object, name: str) -> list[Message]:
 
 
 def _message(given: object, name: str) -> Message:
-    message = plain(given, name)
+    # most messages have texts alone
+    is_plain = type(given) is dict and {*map(type, given), *map(type, given.values())} == _TEXTS
+    message = {**given} if is_plain and isinstance(given, dict) else plain(given, name)
     if not isinstance(message, dict):
         _refuse(name, given, "a dict with 'role' and 'content'")
     # clients of OpenAI give fields that are null; a template would write them as "None"
-    message = {key: value for key, value in message.items() if value is not None}
-    thought = next((message[key] for key in REASONING if key in message), None)
-    if thought is not None:
+    if not is_plain:
+        message = {key: value for key, value in message.items() if value is not None}
+    if not _THOUGHTS.isdisjoint(message):
+        thought = next(message[key] for key in REASONING if key in message)
         message = {"thinking": thought, **message, "reasoning_content": thought}
     return message
 

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
+from ...core.traced import TracedText
+from ...core.traced import joined as _joined
 from ...lazy import lazy_re
 
 #: The flags of an origin: written by the template or the model's files; the role or name of a message; within a
@@ -31,16 +33,11 @@ def origin_of_message(number: int, flags: int = 0) -> int:
     return (number + 1) << SHIFT | flags
 
 
-class Traced(str):
+class Traced(TracedText):
     """A text with the origins of its characters."""
 
-    __slots__ = ("_origins",)
+    __slots__ = ()
     _origins: Origins
-
-    def __new__(cls, *value: Any) -> Traced:  # noqa: D102 - its origin is not known
-        made = str.__new__(cls, *value)
-        made._origins = UNKNOWN
-        return made
 
     def __str__(self) -> Traced:  # a template's str() keeps it
         return self
@@ -162,7 +159,7 @@ class Traced(str):
         return _cased(self, str.casefold(self))
 
 
-_new = str.__new__
+_new = TracedText.__new__
 
 
 def traced(text: str, origins: Origins) -> Traced:
@@ -175,6 +172,11 @@ def traced(text: str, origins: Origins) -> Traced:
 def literal(text: str) -> Traced:
     """Return a text that the template or the model's files have."""
     return traced(text, TRUSTED)
+
+
+def plain_text(text: str) -> str:
+    """Return a text without origins."""
+    return str.__getitem__(text, slice(None))
 
 
 def runs_of(text: str) -> tuple[tuple[int, int], ...]:
@@ -206,48 +208,16 @@ def _packed(runs: list[tuple[int, int]]) -> Origins:
     return runs[0][1] if len(runs) == 1 else tuple(runs)
 
 
-def joined(parts: Iterable[str]) -> Traced:
-    """Return texts one after another."""
-    parts = parts if isinstance(parts, list | tuple) else list(parts)
-    runs: list[tuple[int, int]] = []
-    done, last = 0, -1
-    for text in parts:
-        if not text:
-            continue
-        origins = text._origins if type(text) is Traced else UNKNOWN
-        if isinstance(origins, int):
-            done += len(text)
-            if origins == last:
-                runs[-1] = (done, origins)
-            else:
-                runs.append((done, origins))
-                last = origins
-            continue
-        for end, origin in origins:
-            if origin == last:
-                runs[-1] = (done + end, origin)
-            else:
-                runs.append((done + end, origin))
-                last = origin
-        done += len(text)
-    return traced("".join(parts), _packed(runs))
+def joined(parts: Iterable[Any]) -> Traced:
+    """Return texts, and tuples of texts, one after another."""
+    made: Traced = _joined(Traced, parts if isinstance(parts, list | tuple) else list(parts))
+    return made
 
 
 def with_flag(text: str, flag: int) -> Traced:
     """Return a text whose characters have a flag more."""
     runs = runs_of(text)
     return traced(text, _packed([(end, origin | flag) for end, origin in runs]) if text else TRUSTED)
-
-
-def traced_value(value: Any, origin: int) -> Any:
-    """Return plain data, all of whose texts have an origin."""
-    if type(value) is str:
-        return traced(value, origin)
-    if type(value) is dict:
-        return {traced_value(key, origin): traced_value(item, origin) for key, item in value.items()}
-    if type(value) is list:
-        return [traced_value(item, origin) for item in value]
-    return tuple(traced_value(item, origin) for item in value) if type(value) is tuple else value
 
 
 def common_origin(values: Iterable[Any], step: Callable[[int], None]) -> int:

@@ -55,26 +55,35 @@ def render(template: ChatTemplate, variables: Mapping[str, Any]) -> str:
     return "".join(pieces(_ENVIRONMENT, template, variables))
 
 
-def pieces(environment: _Environment, template: ChatTemplate, variables: Mapping[str, Any]) -> list[str]:
-    """Return the pieces of the text that a template makes in an environment; raises as `render` does."""
+def pieces(
+    environment: Environment, template: ChatTemplate, variables: Mapping[str, Any],
+    collected: Callable[[Iterator[str], RenderBudget], list[str]] | None = None,
+) -> list[str]:  # fmt: skip
+    """Return the pieces of the text that a template makes in an environment; raises as `render` does.
+
+    `collected` returns those of a template that runs, and pays for them.
+    """
     budget = RenderBudget(variables)
     token = spending(budget)
     try:
         made = _compiled(environment, template.source)
-        context = made.new_context(dict(variables))
-        found: list[str] = []
-        running = made.root_render_func(context)
-        for piece in running:
-            try:
-                budget.take(len(piece))
-            except LimitReached as error:
-                running.throw(error)  # it comes back with the line of the template
-            found.append(piece)
-        return found
+        running = made.root_render_func(made.new_context(dict(variables)))
+        return (collected or _collected)(running, budget)
     except Exception as error:  # a template raises whatever its expressions raise
         raise _refusal(template, error) from None
     finally:
         release(token)
+
+
+def _collected(running: Any, budget: RenderBudget) -> list[str]:
+    found: list[str] = []
+    for piece in running:
+        try:
+            budget.take(len(piece))
+        except LimitReached as error:
+            running.throw(error)  # it comes back with the line of the template
+        found.append(piece)
+    return found
 
 
 def variables_of(template: ChatTemplate) -> frozenset[str]:

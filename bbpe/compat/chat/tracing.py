@@ -8,15 +8,17 @@ trusted: nothing has to be remembered to keep a chat safe.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from jinja2 import nodes
-from jinja2.runtime import Context
+from jinja2.compiler import CodeGenerator, operators
+from jinja2.runtime import Context, LoopContext
 
+from ...core.traced import Operations, RenderMeter
 from ...spec.chat_templates import ChatTemplate
 from . import costs
-from .budget import current
+from .budget import RenderBudget, current
 from .origins import (
     GENERATED,
     HEADER,
@@ -28,17 +30,18 @@ from .origins import (
     literal,
     origin_of_message,
     traced,
-    traced_value,
     with_flag,
 )
 from .sandbox import Environment, Formatter, Generator, environment_of, pieces
+from .template_functions import Namespace
 
 #: The fields of a message that a header has; a model writes the others.
-_HEADERS = ("role", "name")
+_HEADERS = frozenset(("role", "name"))
 #: Roles that programs give, of which a template may make tokens, as `<|user|>`; another role is a text like any other.
 _ROLES = frozenset(
     "system developer user assistant tool function ipython observation model context document documents tools".split()
 )
+_OPERATIONS = ("step", "attribute", "written", "pieces", "added", "measured")
 
 
 def render_traced(
@@ -50,16 +53,26 @@ def render_traced(
     """
     own = {name: literal(text) for name, text in tokens.items()}
     given = {**own, **variables, "messages": [_traced_message(*row) for row in enumerate(messages)]}
-    return joined(pieces(_ENVIRONMENT, template, given))
+    return joined(pieces(_ENVIRONMENT, template, given, _collected))
 
 
 def _traced_message(number: int, message: dict[str, Any]) -> dict[str, Any]:
-    origin, header = origin_of_message(number), origin_of_message(number, HEADER)
-    made = {key: traced_value(value, header if key in _HEADERS else origin) for key, value in message.items()}
+    header = origin_of_message(number, HEADER)
+    made: dict[str, Any] = _ENVIRONMENT.operations.message(message, header, origin_of_message(number), _HEADERS)
     role = message.get("role")
     if isinstance(role, str) and role in _ROLES:
         made["role"] = traced(role, header | TRUSTED)
     return made
+
+
+def _collected(running: Iterator[str], budget: RenderBudget) -> list[str]:
+    meter = RenderMeter(budget)
+    token = meter.begin()
+    try:
+        found: list[str] = _ENVIRONMENT.operations.collected(running)
+        return found
+    finally:
+        meter.end(token)
 
 
 class _TracingGenerator(Generator):
@@ -68,9 +81,17 @@ class _TracingGenerator(Generator):
     def visit_Template(self, node: nodes.Template, frame: Any = None) -> None:  # noqa: N802 - jinja2's names
         self._literals: dict[str, str] = {}
         self._compared: set[int] = set()
+        self._written: set[int] = set()
         super().visit_Template(node, frame)
+        # names of the module, which its functions look up when they are called
+        for name in _OPERATIONS:
+            self.writeline(f"{name} = environment.operations.{name}")
         for text, name in self._literals.items():
             self.writeline(f"{name} = environment.literal({text!r})")
+
+    def blockvisit(self, nodes: Any, frame: Any) -> None:
+        self.writeline("step()")
+        CodeGenerator.blockvisit(self, nodes, frame)
 
     def _literal(self, text: str) -> str:
         return self._literals.setdefault(text, f"literal_{len(self._literals)}")
@@ -94,10 +115,45 @@ class _TracingGenerator(Generator):
         else:
             super().visit_Getitem(node, frame)
 
+    def visit_Getattr(self, node: nodes.Getattr, frame: Any) -> None:  # noqa: N802
+        self.write("attribute(")
+        self.visit(node.node, frame)
+        self.write(f", {node.attr!r})")
+
     def visit_Compare(self, node: nodes.Compare, frame: Any) -> None:  # noqa: N802
-        # a constant that is compared is not written
-        self._compared |= {id(operand.expr) for operand in node.ops}
-        super().visit_Compare(node, frame)
+        operands = [node.expr, *(operand.expr for operand in node.ops)]
+        # to compare with a constant takes no longer for a long text
+        is_short = any(isinstance(each, nodes.Const) for each in operands) and len(operands) == 2
+        self._compared |= set(map(id, operands))  # what is compared is not written
+        self.write("(")
+        self._operand(node.expr, is_short, "measured", frame)
+        for operand in node.ops:
+            is_search = operand.op in ("in", "notin")
+            self.write(f" {operators[operand.op]} ")
+            self._operand(operand.expr, is_short and not is_search, "searched" if is_search else "measured", frame)
+        self.write(")")
+
+    def _operand(self, node: Any, is_free: bool, payment: str, frame: Any) -> None:
+        if is_free:
+            self.visit(node, frame)
+        elif payment == "measured":
+            self.write("measured(")
+            self.visit(node, frame)
+            self.write(")")
+        else:
+            self._paid(payment, self.visit, node, frame)
+
+    def visit_Add(self, node: nodes.BinExpr, frame: Any) -> None:  # noqa: N802
+        parts: list[nodes.Expr] = []
+        first: nodes.Expr = node
+        while isinstance(first, nodes.Add):
+            parts.append(first.right)
+            first = first.left
+        self.write("pieces(" if id(node) in self._written else "added(")
+        for part in (first, *reversed(parts)):
+            self.visit(part, frame)
+            self.write(", ")
+        self.write(")")
 
     def _output_const_repr(self, group: Any) -> str:
         text = "".join(group)
@@ -106,19 +162,22 @@ class _TracingGenerator(Generator):
     def _output_child_pre(self, node: nodes.Expr, frame: Any, finalize: Any) -> None:
         if frame.eval_ctx.volatile or frame.eval_ctx.autoescape:
             super()._output_child_pre(node, frame, finalize)
+        elif isinstance(node, nodes.Add):
+            self._written.add(id(node))
         else:
-            self.write("environment.written(")
+            self.write("written(")
 
     def _output_child_post(self, node: nodes.Expr, frame: Any, finalize: Any) -> None:
         if frame.eval_ctx.volatile or frame.eval_ctx.autoescape:
             super()._output_child_post(node, frame, finalize)
-        else:
+        elif not isinstance(node, nodes.Add):
             self.write(")")
 
 
 class _TracingEnvironment(Environment):
     code_generator_class = _TracingGenerator
     literal = staticmethod(literal)
+    operations: Operations
 
     @staticmethod
     def written(value: Any) -> str:
@@ -140,14 +199,21 @@ class _TracingEnvironment(Environment):
     @staticmethod
     def concat(parts: Any) -> str:
         """Return the pieces of a block as one text."""
-        made = [*parts]
-        current().take(sum(map(len, made)))
-        return joined(made)
+        made = joined(parts)
+        current().take(len(made))
+        return made
 
     @staticmethod
     def generated(text: str) -> str:
         """Return the text of a block that marks what the model writes."""
         return with_flag(text, GENERATED)
+
+    def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
+        """Return what an operator makes, once it is paid for."""
+        if type(left) is int and type(right) is int and operator in "+-" and abs(left) < _SMALL > abs(right):
+            current().step()
+            return left + right if operator == "+" else left - right
+        return super().call_binop(context, operator, left, right)
 
     def call(__self, __context: Context, __obj: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N805 - jinja2's
         made = super().call(__context, __obj, *args, **kwargs)
@@ -204,9 +270,15 @@ def _origin_of(*values: Any) -> int:
 def _followed(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a filter whose text has the origin that its arguments have in common, unless it has kept theirs."""
     first = int(hasattr(function, "jinja_pass_arg"))
+    method: Any = _METHODS.get(name)
 
     @functools.wraps(function)
     def followed(*arguments: Any, **named: Any) -> Any:
+        if method is not None and len(arguments) == 1 and type(arguments[0]) is Traced and not named:
+            budget = current()
+            budget.step()
+            budget.take(3 * len(arguments[0]))
+            return method(arguments[0])
         if name == "join" and len(arguments) < first + 2:
             named.setdefault("d", _EMPTY)
         made = function(*arguments, **named)
@@ -215,7 +287,23 @@ def _followed(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     return followed
 
 
+def _environment() -> _TracingEnvironment:
+    made: Any = environment_of(_TracingEnvironment)
+    made.operations = Operations(
+        Traced, _TEXT_METHODS, frozenset((LoopContext, Namespace)), attribute=made.getattr, undefined=made.undefined,
+        write=made.written, add=lambda left, right: made.call_binop(None, "+", left, right),
+    )  # fmt: skip
+    filters: dict[str, Any] = made.filters
+    made.filters = {name: _followed(name, function) for name, function in filters.items()}
+    return made  # type: ignore[no-any-return]
+
+
 _EMPTY = literal("")
-_ENVIRONMENT = environment_of(_TracingEnvironment)
-_filters: dict[str, Any] = _ENVIRONMENT.filters
-_ENVIRONMENT.filters = {name: _followed(name, function) for name, function in _filters.items()}
+_SMALL = 1 << 32  # numbers whose sums need no limit
+_TEXT_METHODS = frozenset(name for name in dir(str) if name[0] != "_") - {"format", "format_map"}
+#: Filters that are methods of a text, which take no more than three characters for one.
+_METHODS = {
+    "trim": Traced.strip, "lower": Traced.lower, "upper": Traced.upper, "capitalize": Traced.capitalize,
+    "string": Traced.__str__,
+}  # fmt: skip
+_ENVIRONMENT = _environment()
