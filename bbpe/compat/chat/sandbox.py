@@ -218,8 +218,7 @@ class _Generation(Extension):
         return nodes.CallBlock(self.call_method("_written"), [], [], body).set_lineno(line)
 
     def _written(self, caller: Callable[[], str]) -> str:
-        made: str = self.environment.generated(caller())  # type: ignore[attr-defined]
-        return made
+        return caller()
 
 
 # -- the environment --------------------------------------------------------------------------------------------------
@@ -271,11 +270,6 @@ class _Environment(ImmutableSandboxedEnvironment):
         pieces = [*parts]
         current().take(sum(map(len, pieces)))
         return "".join(pieces)
-
-    @staticmethod
-    def generated(text: str) -> str:
-        """Return the text of a block that marks what the model writes."""
-        return text
 
     def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
         costs.pay_operator(operator, left, right)
@@ -391,3 +385,4 @@ _ENVIRONMENT = environment_of(_Environment)
 Environment: TypeAlias = _Environment
 Generator: TypeAlias = _Generator
 Formatter: TypeAlias = _Formatter
+Generation: TypeAlias = _Generation

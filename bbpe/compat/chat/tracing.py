@@ -32,7 +32,7 @@ from .origins import (
     traced,
     with_flag,
 )
-from .sandbox import Environment, Formatter, Generator, environment_of, pieces
+from .sandbox import Environment, Formatter, Generation, Generator, environment_of, pieces
 from .template_functions import Namespace
 
 #: The fields of a message that a header has; a model writes the others.
@@ -174,6 +174,15 @@ class _TracingGenerator(Generator):
             self.write(")")
 
 
+class _Marked(Generation):
+    """Blocks that mark the text of the model: filters of it, in scopes of their own."""
+
+    def parse(self, parser: Any) -> Any:
+        line = next(parser.stream).lineno
+        body = parser.parse_statements(("name:endgeneration",), drop_needle=True)
+        return nodes.FilterBlock(body, nodes.Filter(None, _MARK, [], [], None, None)).set_lineno(line)
+
+
 class _TracingEnvironment(Environment):
     code_generator_class = _TracingGenerator
     literal = staticmethod(literal)
@@ -203,11 +212,6 @@ class _TracingEnvironment(Environment):
         current().take(len(made))
         return made
 
-    @staticmethod
-    def generated(text: str) -> str:
-        """Return the text of a block that marks what the model writes."""
-        return with_flag(text, GENERATED)
-
     def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
         """Return what an operator makes, once it is paid for."""
         if type(left) is int and type(right) is int and operator in "+-" and abs(left) < _SMALL > abs(right):
@@ -216,8 +220,13 @@ class _TracingEnvironment(Environment):
         return super().call_binop(context, operator, left, right)
 
     def call(__self, __context: Context, __obj: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N805 - jinja2's
-        made = super().call(__context, __obj, *args, **kwargs)
         own = getattr(__obj, "__self__", None)
+        if type(own) is Traced and __obj.__name__ in _SHORT_METHODS and all(isinstance(each, str) for each in args):
+            budget = current()
+            budget.search(len(own))
+            budget.take(3 * len(own) + sum(map(len, args)))
+            return __obj(*args)
+        made = super().call(__context, __obj, *args, **kwargs)
         if type(made) is str and isinstance(own, str):  # of a method of a text that is not followed
             return traced(made, _origin_of(own, *args, *kwargs.values()))
         return made
@@ -293,12 +302,20 @@ def _environment() -> _TracingEnvironment:
         Traced, _TEXT_METHODS, frozenset((LoopContext, Namespace)), attribute=made.getattr, undefined=made.undefined,
         write=made.written, add=lambda left, right: made.call_binop(None, "+", left, right),
     )  # fmt: skip
+    made.extensions[Generation.identifier] = _Marked(made)
     filters: dict[str, Any] = made.filters
     made.filters = {name: _followed(name, function) for name, function in filters.items()}
+    made.filters[_MARK] = functools.partial(with_flag, flag=GENERATED)
+    # what takes no time that depends on a value: the blocks pay for as many as they have
+    made.filters |= {name: filters[name].__wrapped__ for name in ("length", "count", "default", "d")}
+    made.tests |= {name: made.tests[name].__wrapped__ for name in _SHORT_TESTS}
     return made  # type: ignore[no-any-return]
 
 
 _EMPTY = literal("")
+_MARK = "generation block"  # no template can name such a filter
+_SHORT_METHODS = frozenset("startswith endswith strip lstrip rstrip removeprefix removesuffix upper lower".split())
+_SHORT_TESTS = "defined undefined string none mapping sequence iterable boolean true false number integer".split()
 _SMALL = 1 << 32  # numbers whose sums need no limit
 _TEXT_METHODS = frozenset(name for name in dir(str) if name[0] != "_") - {"format", "format_map"}
 #: Filters that are methods of a text, which take no more than three characters for one.
