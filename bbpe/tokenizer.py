@@ -1247,7 +1247,8 @@ class Tokenizer:
                 limits. The error names the template and the line.
             SpecialTokenError: The tokenizer does not have a token of `content_special`.
             TypeError: A message or tool is none, or an option is neither one of this method nor read by the template.
-            ValueError: Even the last message alone has more than `max_length` ids.
+            ValueError: Even the last message alone has more than `max_length` ids; a message has no role; or `train_on`
+                has a misspelt one.
             ImportError: The package `jinja2` is not installed.
 
         Example:

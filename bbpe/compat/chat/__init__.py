@@ -22,14 +22,14 @@ __all__ = ["ChatCall", "apply_chat_template", "chat_call", "count_messages"]
 
 #: Variables that arguments of their own define.
 _OWN = ("messages", "tools", "documents", "add_generation_prompt")
-_ENCODED = "apply_chat_template returns the text; its ids are tok.encode(text, allowed_special='all')"
-_ROWS = "apply_chat_template returns the text; rows of equal length are tok.encode_padded(texts, allowed_special='all')"
+_ENCODED = "tok.encode_chat(messages) returns the ids, and tok.apply_chat_template(messages) the text"
+_ROWS = "tok.encode_chat_batch(chats) returns rows, and tok.encode_padded(texts, allowed_special='all') equal ones"
 #: Options of `transformers` about ids, and what does their work here.
 _REFUSED = {
     **dict.fromkeys(("tokenize", "return_dict", "tokenizer_kwargs"), _ENCODED),
     **dict.fromkeys(("padding", "truncation", "max_length", "return_tensors"), _ROWS),
-    "return_assistant_tokens_mask": "bbpe.accelerate(tok.as_huggingface()).apply_chat_template(...) returns masks",
-    "sanitize_control_tokens": "tok.encode(text) takes special tokens as plain text, those of the template too",
+    "return_assistant_tokens_mask": "tok.encode_chat(messages).mask is such a mask",
+    "sanitize_control_tokens": "tok.encode_chat(messages) takes special tokens in messages as plain text",
 }
 _MOST_KEPT = 64  # templates that are remembered, of a tokenizer; a program has few
 # in capitals, so that a template that changes the case of a message may keep it

@@ -17,7 +17,7 @@ from ...threads import check_threads
 from ...types import ChatRequest, EncodedChat, EncodedChats, TrainOn
 from . import ChatCall, chat_call
 from .columns import opened_chats
-from .messages import Message
+from .messages import ROLES, Message
 from .origins import Traced, plain_text, runs_of
 
 if TYPE_CHECKING:
@@ -71,7 +71,28 @@ class Choice:
         if callable(train_on):
             return [bool(train_on(message)) for message in messages]
         roles = {train_on} if isinstance(train_on, str) else set(train_on)
-        return [message.get("role") in roles for message in messages]
+        found = [message.get("role") for message in messages]
+        if not all(found) or not roles <= ROLES:
+            _check_roles(messages, found, roles)
+        return [role in roles for role in found]
+
+
+def _check_roles(messages: Sequence[Message], found: list[Any], roles: set[str]) -> None:
+    """Refuse messages without a role, and a role to learn that is a misspelt one; this chat may lack another."""
+    number = next((number for number, role in enumerate(found) if not role), None)
+    if number is not None:
+        names = ", ".join(map(repr, messages[number]))
+        raise ValueError(
+            f"messages[{number}] has no 'role', but {names}; expected a dict with 'role' and 'content', or a function "
+            "of a message as train_on="
+        )
+    safe_import("difflib")
+    from difflib import get_close_matches
+
+    for role in sorted(roles - ROLES - {*found}):
+        near = get_close_matches(role, [*map(str, found), *ROLES], n=1, cutoff=0.8)
+        if near:
+            raise ValueError(f"train_on has {role!r}, which is the role of no message; did you mean {near[0]!r}?")
 
 
 def encode_chat(tokenizer: Tokenizer, messages: object, tools: object = None, **options: Any) -> EncodedChat:

@@ -12,6 +12,10 @@ from .functions import schema_of
 
 Message = dict[str, Any]
 
+#: Roles that programs give, of which a template may make tokens, as `<|user|>`; another role is a text like any other.
+ROLES = frozenset(
+    "system developer user assistant tool function ipython observation model context document documents tools".split()
+)
 #: The names under which a message may have the thought of a model; templates read one or the other.
 REASONING = ("reasoning_content", "thinking", "reasoning")
 _SHOWN = 40

@@ -19,6 +19,7 @@ from ...core.traced import Operations, RenderMeter
 from ...spec.chat_templates import ChatTemplate
 from . import costs
 from .budget import RenderBudget, current
+from .messages import ROLES
 from .origins import (
     GENERATED,
     HEADER,
@@ -37,10 +38,6 @@ from .template_functions import Namespace
 
 #: The fields of a message that a header has; a model writes the others.
 _HEADERS = frozenset(("role", "name"))
-#: Roles that programs give, of which a template may make tokens, as `<|user|>`; another role is a text like any other.
-_ROLES = frozenset(
-    "system developer user assistant tool function ipython observation model context document documents tools".split()
-)
 _OPERATIONS = ("step", "attribute", "written", "pieces", "added", "measured")
 
 
@@ -60,7 +57,7 @@ def _traced_message(number: int, message: dict[str, Any]) -> dict[str, Any]:
     header = origin_of_message(number, HEADER)
     made: dict[str, Any] = _ENVIRONMENT.operations.message(message, header, origin_of_message(number), _HEADERS)
     role = message.get("role")
-    if isinstance(role, str) and role in _ROLES:
+    if isinstance(role, str) and role in ROLES:
         made["role"] = traced(role, header | TRUSTED)
     return made
 

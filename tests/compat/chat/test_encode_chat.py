@@ -182,3 +182,20 @@ def test_segments(tok):
 def test_a_tokenizer_without_a_template(tok):
     with pytest.raises(VocabularyError, match="have no chat template"):
         tok.encode_chat(said("x"))
+
+
+def test_roles_that_no_message_has(tok):
+    with pytest.raises(ValueError, match=r"train_on has 'asistant', .* message; did you mean 'assistant'\?"):
+        tok.encode_chat(said("a", "b"), chat_template=CHATML, train_on="asistant")
+    chat = tok.encode_chat(said("a", "b"), chat_template=CHATML, train_on={"user", "gpt"})
+    assert learned(tok, chat) == "a<|im_end|>"  # another chat may have that role
+    own = [{"role": "narrator", "content": "low"}]
+    assert learned(tok, tok.encode_chat(own, chat_template=CHATML, train_on="narrator")) == "low<|im_end|>"
+    assert learned(tok, tok.encode_chat(said("a"), chat_template=CHATML, train_on={"assistant", "tool"})) == ""
+    shared = [{"from": "human", "value": "a"}, {"from": "gpt", "value": "b"}]
+    template = "{% for m in messages %}{{ m['from'] }}: {{ m['value'] }}\n{% endfor %}"
+    with pytest.raises(ValueError, match=r"messages\[0\] has no 'role', but 'from', 'value'; expected a dict"):
+        tok.encode_chat(shared, chat_template=template)
+    chat = tok.encode_chat(shared, chat_template=template, train_on=lambda message: message["from"] == "gpt")
+    assert "b" in learned(tok, chat)
+    assert "a" not in learned(tok, chat)
