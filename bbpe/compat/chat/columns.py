@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...corpus.chats import list_of, without_nulls
+from ...errors import VocabularyError
 from ...lazy import np, safe_import
 from ...records import kind
 
@@ -58,9 +59,11 @@ def _row(tokenizer: Tokenizer, number: int, row: tuple[Any, Any], options: Mappi
     """Return a chat with tools of its own; errors name its row."""
     try:
         return tokenizer.encode_chat(*row, **options)
-    except Exception as error:
-        error.args = (f"row {number}: {error}",)
-        raise
+    except VocabularyError as error:
+        problem = f"row {number}: {error.problem}"
+        raise VocabularyError(problem, path=error.path, place=error.place) from None
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"row {number}: {error}") from None
 
 
 def _names(batch: Any) -> list[str]:

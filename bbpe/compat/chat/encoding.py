@@ -118,7 +118,16 @@ def encode_chat_batch(
     if not call.is_batch:
         raise TypeError("conversations is a list of messages; expected a list of conversations, or encode_chat")
     encoder, kept = chat_encoder(tokenizer), {"tools": tools, **options}
-    return EncodedChats.of([_encoded(encoder, call, number, choice, kept) for number in range(len(call.chats))])
+    found = []
+    for number in range(len(call.chats)):
+        try:
+            found.append(_encoded(encoder, call, number, choice, kept))
+        except VocabularyError as error:
+            problem = f"conversations[{number}]: {error.problem}"
+            raise VocabularyError(problem, path=error.path, place=error.place) from None
+        except ValueError as error:
+            raise ValueError(f"conversations[{number}]: {error}") from None
+    return EncodedChats.of(found)
 
 
 def encode_segments(tokenizer: Tokenizer, segments: Iterable[tuple[str, Selection]]) -> list[int]:

@@ -115,6 +115,15 @@ def test_what_is_no_batch(tok: bbpe.Tokenizer) -> None:
         encode({"messages": [chats()[0], {"role": "user"}]})
     with pytest.raises(ValueError, match=r"field 'messages\[0\]' is a string; expected a list, or one as JSON"):
         encode({"messages": ["see my dogs"]})
+    refusing = "{% for m in messages if m.content == 'see' %}{{ raise_exception('no ' ~ m.role) }}{% endfor %}"
+    for tools, name in ((None, r"conversations\[1\]"), (TOOLS[0], "row 1")):
+        batch = {"messages": [chats()[1], chats()[2]], "tools": [None, tools]}
+        with pytest.raises(bbpe.VocabularyError, match=f"chat template: line 1: {name}: no assistant"):
+            tok.encode_chat_columns(batch, chat_template=refusing)
+    with pytest.raises(ValueError, match=r"conversations\[1\]: messages\[0\] has no 'role'"):
+        encode({"messages": [chats()[0], [{"content": "see"}]]})
+    with pytest.raises(ValueError, match=r"row 1: messages\[0\] has no 'role'"):
+        encode({"messages": [chats()[0], [{"content": "see"}]], "tools": [None, TOOLS[0]]})
     with pytest.raises(TypeError, match="row 1: "):
         encode({"messages": [chats()[0], [5]], "tools": [None, TOOLS[0]]})
     with pytest.raises(TypeError, match=r"messages\[1\] is NoneType None; expected a list of dicts"):
