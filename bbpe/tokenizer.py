@@ -883,7 +883,7 @@ class Tokenizer:
 
     def stream_decoder(
         self, *, errors: str = "replace", skip_special_tokens: bool = False, unknown_ids: UnknownIds = "raise",
-        prompt: Ids = (),
+        prompt: Ids = (), stop: Iterable[str] | None = None, include_stop: bool = False,
     ) -> StreamDecoder:  # fmt: skip
         """Return a decoder that takes one id at a time, for ids that a model generates.
 
@@ -893,22 +893,28 @@ class Tokenizer:
             unknown_ids: As in `decode`.
             prompt: Ids before the first one, whose text is not returned. The text of the stream continues theirs; for
                 example, a blank at the beginning of the first word is kept.
+            stop: Strings that end the text. They are looked for in the text that the decoder returns, not in that of
+                the prompt, nor in special tokens that are skipped. The first end of one counts.
+            include_stop: Whether the text includes the stop string; nothing is held back then.
 
         Returns:
             A `StreamDecoder`, for one stream.
 
         Raises:
-            ValueError: `unknown_ids` is not "raise", "skip" or "mark".
+            ValueError: `unknown_ids` is not "raise", "skip" or "mark", or a stop string is empty.
             TokenIdError: An id of the prompt has no token.
-            TypeError: `prompt` is not a sequence of int or an integer array.
+            TypeError: `prompt` is not a sequence of int or an integer array, or `stop` is not a list of strings.
 
         Example:
             >>> tok = bbpe.train_from_iterator(["low lower"], vocab_size=258)
             >>> "".join(map(tok.stream_decoder().push, tok.encode("lower")))
             'lower'
+            >>> decoder = tok.stream_decoder(stop=["</tool>", "User:"])
+            >>> "".join(decoder.stream(tok.encode("low</tool> lower"))), decoder.stopped
+            ('low', '</tool>')
 
         """
-        return self._parts.decoder.stream(errors, skip_special_tokens, unknown_ids, prompt)
+        return self._parts.decoder.stream(errors, skip_special_tokens, unknown_ids, prompt, stop, include_stop)
 
     def is_canonical(self, ids: Ids) -> bool:
         """Return whether encoding the text of ids gives the same ids.

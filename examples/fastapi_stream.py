@@ -1,12 +1,15 @@
-"""Stream text from a FastAPI server: `python fastapi_stream.py TOKENIZER`, then `curl -N localhost:8000/text?prompt=a`.
+"""Stream text from a FastAPI server, as plain text or as server-sent events, up to a stop string.
 
-With a prompt as second argument, the program asks its own server, without a port, and prints the answer.
+`python fastapi_stream.py TOKENIZER`, then `curl -N 'localhost:8000/events?prompt=a+b&stop=b'`.  With a prompt and stop
+strings as further arguments, the program asks its own server, without a port, and prints the events.
 """
 
+import json
 import sys
 from collections.abc import Iterator
+from typing import Annotated
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Query
 from fastapi.responses import StreamingResponse
 
 import bbpe
@@ -18,19 +21,31 @@ def generate(ids: list[int]) -> Iterator[int]:
 
 
 def server(tok: bbpe.Tokenizer) -> FastAPI:
-    """Return a server that sends each piece of text as soon as its characters are complete."""
+    """Return a server that sends each piece of text as soon as it is complete and cannot belong to a stop string."""
     app = FastAPI()
 
     @app.get("/text")
-    def text(prompt: str) -> StreamingResponse:
+    def text(prompt: str, stop: Annotated[list[str], Query()] = []) -> StreamingResponse:  # noqa: B006
         ids = tok.encode(prompt)  # special tokens in what a user writes are plain text
-        pieces = tok.stream_decoder().stream(generate(ids))  # a decoder for each request
+        pieces = tok.stream_decoder(stop=stop).stream(generate(ids))  # a decoder for each request
         return StreamingResponse(pieces, media_type="text/plain; charset=utf-8")
+
+    @app.get("/events")
+    def events(prompt: str, stop: Annotated[list[str], Query()] = []) -> StreamingResponse:  # noqa: B006
+        ids = tok.encode(prompt)
+        decoder = tok.stream_decoder(stop=stop)
+
+        def lines() -> Iterator[str]:
+            for piece in decoder.stream(generate(ids)):
+                yield f"data: {json.dumps({'text': piece})}\n\n"
+            yield f"data: {json.dumps({'stopped': decoder.stopped, 'tokens': decoder.pushed_count})}\n\n"
+
+        return StreamingResponse(lines(), media_type="text/event-stream")
 
     return app
 
 
-def main(tokenizer: str, prompt: str | None = None) -> None:
+def main(tokenizer: str, prompt: str | None = None, *stop: str) -> None:
     """Serve on port 8000, or answer one prompt."""
     app = server(bbpe.load(tokenizer))
     if prompt is None:
@@ -40,10 +55,10 @@ def main(tokenizer: str, prompt: str | None = None) -> None:
     else:
         from fastapi.testclient import TestClient
 
-        with TestClient(app).stream("GET", "/text", params={"prompt": prompt}) as answer:
+        with TestClient(app).stream("GET", "/events", params={"prompt": prompt, "stop": stop}) as answer:
+            answer.raise_for_status()
             for piece in answer.iter_text():
                 print(piece, end="", flush=True)
-        print()
 
 
 if __name__ == "__main__":

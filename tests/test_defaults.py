@@ -44,7 +44,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "Tokenizer.chunk": {**PLAIN, "overlap": 0, "boundary": "token"},
     "Tokenizer.decode": TEXT_OF,
     "Tokenizer.decode_batch": TEXT_OF,
-    "Tokenizer.stream_decoder": {**TEXT_OF, "prompt": ()},
+    "Tokenizer.stream_decoder": {**TEXT_OF, "prompt": (), "include_stop": False},
     "Tokenizer.with_added_tokens": {"special": False},
     "Tokenizer.save": {"drop": ()},
     "Tokenizer.apply_chat_template": {"add_generation_prompt": False, "continue_final_message": False},

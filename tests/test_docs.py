@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import doctest
 import importlib
+import json
 import pkgutil
 import re
 import subprocess
@@ -130,7 +131,24 @@ def test_example_streams_from_a_server(trained: tuple[Path, Path]) -> None:
     for name in ("fastapi", "httpx"):
         if find_spec(name) is None:
             pytest.skip(f"{name} is not installed")
-    assert run_example("fastapi_stream.py", trained[1], "see 東京 dogs") == "see 東京 dogs\n"
+    lines = run_example("fastapi_stream.py", trained[1], "see 東京 dogs, my dogs", "\n", "dogs", "東").split("\n\n")
+    events = [json.loads(line.removeprefix("data: ")) for line in lines[:-1]]
+    assert "".join(event["text"] for event in events[:-1]) == "see "
+    assert events[-1]["stopped"] == "東"
+    assert all(line.startswith("data: ") for line in lines[:-1])
+    assert lines[-1] == ""
+
+
+def test_a_server_reads_stop_strings_from_requests(trained: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("fastapi", "httpx"):
+        if find_spec(name) is None:
+            pytest.skip(f"{name} is not installed")
+    from fastapi.testclient import TestClient
+
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    client = TestClient(importlib.import_module("fastapi_stream").server(bbpe.load(trained[1])))
+    for stop, text in (([], "see my dogs"), (["my dogs"], "see "), (["x", "dog"], "see my ")):
+        assert client.get("/text", params={"prompt": "see my dogs", "stop": stop}).text == text
 
 
 def test_every_example_is_run() -> None:

@@ -19,6 +19,12 @@ cdef extern from "decode/decode.h" nogil:
         size_t bytes, chars
         uint32_t leads
 
+    ctypedef struct bbpe_stop_state:
+        uint32_t depth, string, found
+
+    ctypedef struct bbpe_stop_strings:
+        bbpe_stop_state *states
+
     const uint32_t BBPE_ID_NONE
 
     size_t bbpe_token_bytes_arena(size_t length)
@@ -34,3 +40,8 @@ cdef extern from "decode/decode.h" nogil:
     unsigned bbpe_text_unit(const bbpe_text_size *size)
     bint bbpe_token_text_fill(const bbpe_token_bytes *table, const bbpe_id_array *ids, size_t start, size_t stop,
         void *out, size_t chars, unsigned unit, uint32_t *seen)
+    bbpe_status bbpe_stop_strings_init(bbpe_stop_strings *self, const uint32_t *characters, const size_t *ends,
+        size_t count)
+    void bbpe_stop_strings_free(bbpe_stop_strings *self)
+    bint bbpe_stop_strings_find(const bbpe_stop_strings *self, const void *text, unsigned unit, size_t n,
+        uint32_t *state, size_t *end)

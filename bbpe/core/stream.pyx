@@ -19,9 +19,6 @@ cdef extern from *:
     str PyUnicode_DecodeUTF8(const char *data, Py_ssize_t size, const char *errors)
     str PyUnicode_DecodeUTF8Stateful(const char *data, Py_ssize_t size, const char *errors, Py_ssize_t *used)
 
-cdef enum:
-    TORN = 3  # the most bytes of a character that is not complete
-
 # stub: _UnknownIds: TypeAlias = Literal["raise", "skip", "mark"]
 # stub: _AtEdge: TypeAlias = Callable[[int | None, bool, bool], bytes]
 
@@ -34,17 +31,6 @@ cdef class Forms:
     which marks an unknown id.  Up to `strip` bytes `content`, an ASCII character, are removed from the beginning of a
     text, but not from the token `bare`, which is -1 if there is none.
     """
-
-    cdef readonly TokenBytes within
-    cdef object at_edge
-    cdef tuple found  # what it returned, by whether the token is the first and the last one, and by id
-    cdef size_t id_count
-    cdef void **texts  # by id: the str of a token of whole characters, None for another one, NULL before it is asked for
-    cdef readonly bint has_first
-    cdef readonly bint has_last
-    cdef Py_ssize_t strip
-    cdef uint8_t content
-    cdef int64_t bare
 
     def __cinit__(
         self, TokenBytes within not None, at_edge: _AtEdge, *, bint has_first=False, bint has_last=False,
@@ -119,20 +105,6 @@ cdef class FormStream:
     `skipped` has a byte for each id, which is not 0 if the id adds nothing; `None` skips none.  `unknown_ids` is
     "raise", "skip" or "mark".  Not for several threads at a time.
     """
-
-    cdef Forms forms
-    cdef bytes errors
-    cdef bytes skipped
-    cdef str unknown_ids
-    cdef const uint8_t *skips
-    # the state: of the text ...
-    cdef bint begun
-    cdef Py_ssize_t stripping      # the number of bytes that may still be removed from the beginning
-    cdef bytes held                # what the last token adds if another one follows
-    cdef bytes held_last           # ... and if none does
-    # ... and of its characters
-    cdef uint8_t torn[TORN]
-    cdef Py_ssize_t torn_count
 
     def __cinit__(
         self, Forms forms not None, str errors not None="replace", bytes skipped=None, unknown_ids: _UnknownIds = "raise",

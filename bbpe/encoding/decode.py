@@ -11,6 +11,7 @@ from ..core.id_column import id_rows
 from ..core.id_source import as_ids
 from ..core.ids import TokenBytes
 from ..core.places import map_places
+from ..core.stops import StopStream
 from ..core.stream import FormStream
 from ..lazy import lazy_property, np, npt, safe_import
 from ..pipeline.decoders import ERRORS
@@ -21,7 +22,7 @@ from ..threads import check_threads, imap, thread_count
 from ..types import Ragged
 from .forms import TokenKeys, forms_of
 from .limits import check_order
-from .stream import MachineStream, MappedStream, Stream, StreamDecoder, UnknownIds
+from .stream import MachineStream, MappedStream, Stream, StreamDecoder, UnknownIds, stop_strings
 
 #: The types of ids that all decoding methods accept.
 Ids: TypeAlias = "Sequence[int] | npt.NDArray[np.integer[Any]]"
@@ -111,14 +112,16 @@ class Decoder:
         return text, spans[:, 0].tolist()
 
     def stream(
-        self, errors: str, skip_special_tokens: bool, unknown_ids: UnknownIds, prompt: Ids = ()
-    ) -> StreamDecoder:
+        self, errors: str, skip_special_tokens: bool, unknown_ids: UnknownIds, prompt: Ids = (),
+        stop: Iterable[str] | None = None, include_stop: bool = False,
+    ) -> StreamDecoder:  # fmt: skip
         """Return a decoder that takes one id at a time."""
         _check_unknown_ids(unknown_ids)
         stream = self._begun(errors, self._skipped if skip_special_tokens else None, unknown_ids)
         for token_id in as_ids(checked_ids(prompt)).tolist():
             stream.push(token_id)
-        return StreamDecoder(stream)
+        stops = stop_strings(stop)
+        return StreamDecoder(stream if stops is None else StopStream(stream, stops, included=include_stop))
 
     def _begun(self, errors: str, skipped: bytes | None, unknown_ids: UnknownIds) -> Stream:
         return self._fresh(errors, skipped, unknown_ids)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, TypeAlias
+from itertools import accumulate
+from operator import index
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, TypeAlias, cast
 
 from ..core.ids import TokenBytes
+from ..core.stops import StopStream, StopStrings
 from ..core.stream import FormStream
 from ..errors import TokenIdError
 from ..lazy import safe_import
@@ -102,8 +105,8 @@ class MappedStream:
     def step(self, tokenizer: object, token_id: Any, /) -> NoReturn:
         """Refuse a stream that is never finished, and would lose what is held."""
         raise ValueError(
-            "a DecodeStream has no end, where a model with a table that changes decoded text (denormalizer_spec) may "
-            "hold text back; use Tokenizer.stream_decoder(), and its finish()"
+            "programs do not finish a DecodeStream, and would lose text that a model with a table that changes decoded "
+            "text (denormalizer_spec) holds back; use Tokenizer.stream_decoder(), and its finish()"
         )
 
     def finish(self) -> str:
@@ -121,7 +124,22 @@ class MappedStream:
 
 
 #: The state of decoding one text.
-Stream: TypeAlias = FormStream | MachineStream | MappedStream
+Stream: TypeAlias = FormStream | MachineStream | MappedStream | StopStream
+
+
+def stop_strings(stop: object) -> StopStrings | None:
+    """Return strings that end a text, `None` for `None`; an error names a wrong one."""
+    if stop is None:
+        return None
+    if isinstance(stop, str):
+        raise TypeError(f"stop is str {stop!r:.40}; expected a list of stop strings: stop=[{stop!r:.40}]")
+    kind("stop", stop, Iterable, "a list of stop strings")
+    strings = list(cast(Iterable[Any], stop))
+    for number, string in enumerate(strings):
+        kind(f"stop[{number}]", string, str, "a stop string")
+        if not string:
+            raise ValueError(f"stop[{number}] is empty, and would end every text; expected one character or more")
+    return StopStrings(strings)
 
 
 class StreamDecoder:
@@ -133,14 +151,23 @@ class StreamDecoder:
     text across tokens holds back all of it. A decoder is for one stream, and for one thread at a time. It
     can be copied, but not pickled.
 
+    With stop strings the text ends where a stop string ends for the first time; if several end there, the longest one
+    counts. So the ids in which a text comes have no effect. An end of the text that may begin a stop string is held
+    back until the next ids show whether it does. `push` after a stop string is an error.
+
     Example:
-        >>> decoder = bbpe.train_from_iterator(["a b"], vocab_size=256).stream_decoder()
+        >>> tok = bbpe.train_from_iterator(["a b"], vocab_size=256)
+        >>> decoder = tok.stream_decoder()
         >>> [decoder.push(token_id) for token_id in (64, 127, 102)], decoder.finish()
         (['a', '', 'é'], '')
+        >>> decoder = tok.stream_decoder(stop=["</a>", "User:"])
+        >>> list(decoder.stream(tok.encode("a < b</a> and more"))), decoder.stopped
+        (['a', ' ', '< ', 'b'], '</a>')
 
     """
 
     __slots__ = {
+        "_ended": "The state at the end of the text before; `None` for the first text.",
         "_start": "The state after the prompt.",
         "_stream": "The state now.",
         "push": "Return the text that an id completes; `TokenIdError` on an unknown id if `unknown_ids` is 'raise'.",
@@ -155,15 +182,17 @@ class StreamDecoder:
                 token_id: The next id.
 
             Returns:
-                The characters that the id completes; "" while a character is incomplete.
+                The characters that the id completes; "" while a character is incomplete, or may begin a stop string.
 
             Raises:
                 TokenIdError: The id is unknown and `unknown_ids` is "raise"; the state of the decoder does not change.
+                ValueError: A stop string has come, so the text has ended.
 
             """
 
     def __init__(self, stream: Stream) -> None:
         self._start = stream
+        self._ended: Stream | None = None
         self._begin(stream.copy())
 
     def _begin(self, stream: Stream) -> None:
@@ -173,19 +202,100 @@ class StreamDecoder:
     def finish(self) -> str:
         """End the stream; the decoder can then decode another stream, after the same prompt.
 
+        `stopped`, `pushed_count` and `ids_before_stop` stay those of the stream that has ended until the next `push`.
+
         Returns:
-            The rest of the text: an incomplete character as `errors` defines it, or "".
+            The rest of the text: an incomplete character as `errors` defines it, or ""; with stop strings also what may
+            have begun one; "" after a stop string.
 
         """
         text = self._stream.finish()
+        self._ended = self._stream
         self._begin(self._start.copy())
         return text
+
+    @property
+    def stopped(self) -> str | None:
+        """The stop string at which the text has ended; `None` before, and without stop strings."""
+        stream = self._stream_of_stops()
+        return None if stream is None else stream.stopped
+
+    @property
+    def pushed_count(self) -> int:
+        """The number of ids that were pushed, the one that completed the stop string included.
+
+        Raises:
+            ValueError: The decoder was made without `stop`.
+
+        Example:
+            >>> tok = bbpe.train_from_iterator(["a b"], vocab_size=256)
+            >>> decoder = tok.stream_decoder(stop=["</a>"])
+            >>> text = "".join(decoder.stream(tok.encode("ab</a> and more")))
+            >>> text, decoder.pushed_count, tok.decode(decoder.ids_before_stop)
+            ('ab', 6, 'ab')
+
+        """
+        return len(self._counted().ids)
+
+    @property
+    def ids_before_stop(self) -> list[int]:
+        """The ids whose text is before the stop string; all pushed ids while there is none.
+
+        They are as many of the first ids as can be, so that their text, as `decode` returns it, is the text before the
+        stop string or a beginning of it. It is shorter where a token has characters of both.
+
+        Raises:
+            ValueError: The decoder was made without `stop`.
+
+        """
+        stream = self._counted()
+        count = len(stream.ids) if stream.stopped is None else self._count_before(stream, stream.stopped)
+        return list(map(index, stream.ids[:count]))
+
+    def _stream_of_stops(self) -> StopStream | None:
+        """Return the stream that has stopped or may stop; it is the one before until the next id."""
+        stream = self._stream
+        if isinstance(stream, StopStream) and not stream.ids and self._ended is not None:
+            stream = self._ended
+        return stream if isinstance(stream, StopStream) else None
+
+    def _counted(self) -> StopStream:
+        stream = self._stream_of_stops()
+        if stream is None:
+            problem = "this decoder was made without stop strings, and counts no ids"
+            raise ValueError(f"{problem}; expected stream_decoder(stop=[...]), whose list may be empty")
+        return stream
+
+    def _count_before(self, stream: StopStream, stopped: str) -> int:
+        """Return the number of first ids whose text is a beginning of the text before the stop string."""
+        fresh, ids = self._fresh(), stream.ids
+        parts = [fresh.push(token_id) for token_id in ids]
+        text = "".join(parts)
+        if len(text) < stream.read:
+            text += fresh.finish()
+        before = text[: stream.read - len(stopped)]
+        # the text of more ids only grows, but for its end
+        ends = list(accumulate(map(len, parts), initial=0))
+        counts = [count for count, end in enumerate(ends) if end <= len(before)]
+        return next((count for count in reversed(counts) if self._begins(before, ids[:count])), 0)
+
+    def _begins(self, before: str, ids: list[int]) -> bool:
+        """Return whether a text begins with that of ids."""
+        fresh = self._fresh()
+        try:
+            return before.startswith("".join([*map(fresh.push, ids), fresh.finish()]))
+        except UnicodeDecodeError:  # an incomplete character
+            return False
+
+    def _fresh(self) -> Any:
+        """Return a stream after the prompt, without stop strings."""
+        return cast(StopStream, self._start).inner.copy()
 
     def stream(self, ids: Iterable[int]) -> Iterator[str]:
         """Decode all ids of a stream, and end it.
 
         Args:
-            ids: The ids of the stream.
+            ids: The ids of the stream; after a stop string no more of them are taken.
 
         Yields:
             The text in non-empty pieces.
@@ -203,6 +313,8 @@ class StreamDecoder:
         for token_id in ids:
             if text := self.push(token_id):
                 yield text
+            if isinstance(self._stream, StopStream) and self._stream.stopped is not None:
+                break
         if text := self.finish():
             yield text
 
@@ -220,6 +332,7 @@ class StreamDecoder:
 
         """
         other = type(self)(self._start)
+        other._ended = self._ended
         other._begin(self._stream.copy())
         return other
 

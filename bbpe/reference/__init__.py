@@ -66,6 +66,35 @@ def cut_at(text: str, tokens: Collection[str]) -> list[str]:
     return re.split(f"({'|'.join(map(re.escape, longest_first))})", text) if tokens else [text]
 
 
+def first_stop(text: str, stop: Collection[str]) -> tuple[int, str] | None:
+    """Return the end of the first stop string in a text, and that string: the longest one that ends there.
+
+    >>> first_stop("see my dogs", ["dog", "my d", "y d"]), first_stop("see", ["my"])
+    ((8, 'my d'), None)
+    """
+    for end in range(len(text) + 1):
+        found = [string for string in stop if text[:end].endswith(string)]
+        if found:
+            return end, max(found, key=len)
+    return None
+
+
+def before_stop(text: str, stop: Collection[str], *, include_stop: bool = False, is_whole: bool = True) -> str:
+    """Return the text that a stream returns of this one: up to a stop string, or to a beginning of one at the end.
+
+    >>> before_stop("see my dogs", ["my"]), before_stop("see m", ["my"]), before_stop("see m", ["my"], is_whole=False)
+    ('see ', 'see m', 'see ')
+    """
+    found = first_stop(text, stop)
+    if found is not None:
+        end, string = found
+        return text[: end if include_stop else end - len(string)]
+    if is_whole or include_stop:
+        return text
+    begun = [size for string in stop for size in range(1, len(string)) if text.endswith(string[:size])]
+    return text[: len(text) - max(begun, default=0)]
+
+
 # -- training ------------------------------------------------------------------------------------------
 
 

@@ -3,6 +3,7 @@
 #define BBPE_DECODE_H
 
 #include "decode/id_array.h"
+#include "decode/stop_strings.h"
 #include "decode/token_bytes.h"
 #include "decode/token_text.h"
 

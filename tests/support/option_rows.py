@@ -156,8 +156,11 @@ ROWS: dict[str, Row] = {
     ),
     "Tokenizer.decode_bytes": Row(TOK.decode_bytes, {"ids": IDS}, THREADS),
     "Tokenizer.stream_decoder": Row(
-        lambda ids, **given: (each := TOK.stream_decoder(**given), [*map(each.push, ids)], each.finish())[1:],
-        {"ids": IDS}, {**ENDS, "prompt": Two(..., TOK.encode("é")[:1], {"ids": TOK.encode("é")[1:]})},
+        lambda ids, **given: list(TOK.stream_decoder(**given).stream(ids)), {"ids": IDS},
+        {
+            **ENDS, "prompt": Two(..., TOK.encode("é")[:1], {"ids": TOK.encode("é")[1:]}),
+            "stop": Two(None, [TEXT[2:5]]), "include_stop": Two(False, True, {"stop": [TEXT[2:5]]}),
+        },
     ),
     "Tokenizer.truncate": Row(TOK.truncate, {"text": TEXT, "n": 8}, {"side": Two("left", "right"), **SELECTIONS}),
     "Tokenizer.chunk": Row(TOK.chunk, {"text": TEXT, "max_tokens": 9}, {

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from copy import copy
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
 from ... import formats
 from ...core.column import Column
@@ -38,6 +37,7 @@ from .components import (
 )
 from .encoding import Encoding, check_direction
 from .row_options import STRATEGIES, Padding, Truncation, pad_rows, row
+from .streams import DecodeStream
 from .texts import HfTexts
 
 __all__ = ["AddedToken", "DecodeStream", "Encoding", "Tokenizer"]
@@ -441,99 +441,6 @@ class Tokenizer:
 
     def __repr__(self) -> str:
         return f"<bbpe.compat.tokenizers.Tokenizer of {self._hf_texts.tokenizer!r}>"
-
-
-class DecodeStream:
-    """Decodes ids one at a time, with the interface of `tokenizers.decoders.DecodeStream`.
-
-    A stream keeps the tokens that its tokenizer has at the first step.  It takes a tokenizer of `tokenizers`, too, and
-    leaves the work to that package then.
-
-    Args:
-        ids: The ids of a prompt, whose text is not returned.
-        skip_special_tokens: Whether to drop special tokens.
-
-    Example:
-        >>> tok = bbpe.train_from_iterator(["a b"], vocab_size=256).as_tokenizers()
-        >>> stream = DecodeStream()
-        >>> [stream.step(tok, token_id) for token_id in tok.encode("né").ids]
-        ['n', None, 'é']
-    """
-
-    __slots__ = {
-        "_ids": "The ids of the prompt.",
-        "_skips": "Whether to drop special tokens.",
-        "_stream": "What decodes, from the first step on.",
-        "step": "Return the text that an id, or a list of ids, completes.",
-    }
-
-    if TYPE_CHECKING:  # the method of the stream, because a method that calls it would double the time for an id
-
-        def step(self, tokenizer: Any, id: int | Sequence[int]) -> str | None:
-            """Return the text that an id, or a list of ids, completes.
-
-            Args:
-                tokenizer: The tokenizer.
-                id: The next id, or the next ids.
-
-            Returns:
-                The text; None while a character is incomplete.
-
-            """
-
-    def __init__(self, ids: Sequence[int] | None = None, skip_special_tokens: bool = False) -> None:
-        self._ids, self._skips = list(ids or ()), skip_special_tokens
-        self._continue(None, self._first_step)
-
-    def _first_step(self, tokenizer: Any, id: int | Sequence[int]) -> str | None:
-        if self._stream is None:
-            self._begin(tokenizer)
-        found: str | None = self._stream.step(tokenizer, id)
-        return found
-
-    def _begin(self, tokenizer: Any) -> None:
-        begin = getattr(tokenizer, "stream_decoder", None)
-        stream = None if begin is None else begin(self._ids, self._skips)
-        if stream is not None:
-            self._continue(stream._stream, stream._stream.step)
-        else:
-            safe_import("tokenizers")
-            import tokenizers
-
-            inner = getattr(tokenizer, "synchronized", lambda: tokenizer)()
-            theirs = _Theirs(inner, tokenizers.tokenizers.decoders.DecodeStream(self._ids, self._skips))
-            self._continue(theirs, theirs.step)
-
-    def _continue(self, stream: Any, step: Any) -> None:
-        self._stream, self.step = stream, step  # type: ignore[method-assign]
-
-    def __copy__(self, memo: object = None) -> DecodeStream:
-        other = DecodeStream(self._ids, self._skips)
-        if self._stream is not None:
-            stream = self._stream.copy()
-            other._continue(stream, stream.step)
-        return other
-
-    __deepcopy__ = __copy__
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError("a DecodeStream cannot be pickled; make one of the ids so far, DecodeStream(ids=ids)")
-
-
-class _Theirs:
-    """A stream of HF for a tokenizer of HF."""
-
-    def __init__(self, tokenizer: Any, stream: Any) -> None:
-        self._tokenizer, self._stream = tokenizer, stream
-
-    def step(self, tokenizer: Any, id: int | Sequence[int]) -> str | None:
-        """Return the text that an id, or a list of ids, completes."""
-        found: str | None = self._stream.step(self._tokenizer, id)
-        return found
-
-    def copy(self) -> _Theirs:
-        """Return a stream in the same state."""
-        return _Theirs(self._tokenizer, copy(self._stream))
 
 
 def tokenizer_of_json(data: bytes, parse_float: Callable[[str], float] = score_of) -> _Tokenizer:
