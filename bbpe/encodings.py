@@ -8,7 +8,7 @@ from .errors import VocabularyError, described
 from .files import ReadFile, StrPath
 from .lazy import safe_import
 from .published.find import FOLDERS_VARIABLE, MissingError, found
-from .published.names import name_for_model, plugin_constructors
+from .published.names import counted_by_provider, name_for_model, plugin_constructors
 from .published.table import ALIASES, DISTRIBUTIONS, PUBLISHED, Published
 from .records import kind, replace
 from .spec.rules import UnicodeForm
@@ -111,6 +111,8 @@ def encoding_for_model(
     if name is None:
         if model in (*PUBLISHED, *ALIASES):
             raise VocabularyError(f"{model!r} is a vocabulary, not a model; expected bbpe.get_encoding({model!r})")
+        if (counted := counted_by_provider(model)) is not None:
+            raise VocabularyError(counted)
         known = ", ".join(PUBLISHED)
         raise VocabularyError(
             f"the vocabulary of model {model!r} is not known; expected get_encoding() with one of: {known}; or "
@@ -125,6 +127,8 @@ def published_vocabulary(name: str) -> Published:
     known = PUBLISHED.get(ALIASES.get(name, name))
     if known is None and name_for_model(name) is not None:
         raise VocabularyError(f"{name!r} is a model, not a vocabulary; expected bbpe.encoding_for_model({name!r})")
+    if known is None and (counted := counted_by_provider(name)) is not None:
+        raise VocabularyError(counted)
     if known is None:
         safe_import("difflib")
         import difflib

@@ -120,14 +120,14 @@ def described(given: object) -> str:
     return f"{value if len(value) <= _LONGEST_VALUE else f'{value[:_LONGEST_VALUE]}...'}, {name}"
 
 
-def no_tokenizer(given: object, argument: str) -> TypeError:
-    """Return the error of an argument that must be a tokenizer: it says how what was given becomes one.
+def no_tokenizer(given: object, argument: str, way: str | None = None) -> TypeError:
+    """Return the error of an argument that must be a tokenizer: it says how what was given becomes one, as `way` may.
 
     >>> str(no_tokenizer("tok.json", "tokenizer")).partition(":")[0]
     "tokenizer is 'tok.json', a str; expected a Tokenizer"
     """
     parts = [part for kind in type(given).__mro__ for part in kind.__module__.split(".")]
-    way = next((_TOKENIZERS[part] for part in parts if part in _TOKENIZERS), None)
+    way = way or next((_TOKENIZERS[part] for part in parts if part in _TOKENIZERS), None)
     if way is None:
         way = "bbpe.load(path) makes one of a file or folder, bbpe.get_encoding(name) one of a published name"
     return TypeError(f"{argument} is {described(given)}; expected a Tokenizer: {way}")

@@ -1390,26 +1390,30 @@ class Tokenizer:
         return list(VIEWS["encode_segments"](self, segments))
 
     def count_messages(
-        self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Any] | None = None, model: str | None = None
-    ) -> int:
+        self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Any] | None = None, model: str | None = None, *,
+        images: Sequence[tuple[int, int] | int] | None = None,
+    ) -> int:  # fmt: skip
         """Return the number of tokens of a prompt with messages, up to the beginning of the model's answer.
 
         The chat template of the loaded files gives the exact number. The vocabularies of OpenAI's models have none; for
         them, the tokens around texts are those that OpenAI has published, which are an estimate for newer models; a
-        call of a tool counts as its name, its arguments and three more tokens.
+        call of a tool counts as its name, its arguments and three more tokens. So are those of images, by their sizes.
 
         Args:
             messages: The messages of one chat, dicts with "role" and "content".
             tools: The functions that the model may call, as for `apply_chat_template`.
             model: The name of a model of OpenAI; None uses the chat template, or the name of the tokenizer.
+            images: The images of the messages in order, for a model of OpenAI: (width, height) in pixels, or a number
+                of tokens.
 
         Returns:
             The number of tokens.
 
         Raises:
             VocabularyError: There is no chat template, and the model is not one of OpenAI's.
-            TypeError: A message is no dict.
-            ValueError: A message has a part that is not text; the error names the message and the field.
+            TypeError: A message is no dict, or `images` is no list.
+            ValueError: A message has a part that cannot be counted, such as sound, or an image whose size is not given;
+                the error names the message and the field.
 
         Example:
             >>> tok = bbpe.train_from_iterator(["low"], vocab_size=256)
@@ -1417,7 +1421,7 @@ class Tokenizer:
             12
 
         """
-        return int(VIEWS["messages"](self, messages, tools, model))
+        return int(VIEWS["messages"](self, messages, tools, model, images))
 
     def as_tiktoken(self) -> Any:
         """Return a view of this tokenizer with the interface, defaults and errors of `tiktoken.Encoding`.
@@ -1544,5 +1548,7 @@ class Tokenizer:
 def checked_tokenizer(given: object, argument: str = "tokenizer") -> Tokenizer:
     """Return an argument that is a tokenizer; `TypeError` that names it, and how what was given becomes one."""
     if not isinstance(given, Tokenizer):
-        raise no_tokenizer(given, argument)
+        safe_import("bbpe.published.names")
+        from .published.names import maker_of
+        raise no_tokenizer(given, argument, maker_of(given) if isinstance(given, str) else None)
     return given

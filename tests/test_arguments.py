@@ -54,7 +54,9 @@ def test_the_table_has_all() -> None:
     ("given", "shown", "way"),
     [
         ("tok.json", "'tok.json', a str", "bbpe.load(path)"),
-        ("gpt-4o", "'gpt-4o', a str", "bbpe.get_encoding(name)"),
+        ("tok.json", "'tok.json', a str", "bbpe.get_encoding(name)"),
+        ("llama3", "'llama3', a str", "bbpe.get_encoding('llama3') makes one"),
+        ("gpt-4o", "'gpt-4o', a str", "bbpe.encoding_for_model('gpt-4o') makes one"),
         (Path("tok.json"), "'tok.json', a pathlib.", "bbpe.load(path)"),
         (None, "None", "bbpe.load(path)"),
         (5, "5, an int", "bbpe.load(path)"),

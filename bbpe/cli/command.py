@@ -152,7 +152,7 @@ def load_named(name: str, pattern: str | None = None, *, has_notes: bool = True)
     """Load a tokenizer as `bbpe.load`, or else by its published name or its model; `has_notes`: write its notes."""
     if name == STDIN:
         raise UsageError("a tokenizer cannot be read from standard input (-); expected a file, a folder or a name")
-    from bbpe.published.names import MODELS, hub_folder, name_for_model
+    from bbpe.published.names import MODELS, counted_by_provider, hub_folder, name_for_model
     from bbpe.published.table import ALIASES, PUBLISHED
 
     if Path(name).exists() or hub_folder(name) is not None:
@@ -165,6 +165,8 @@ def load_named(name: str, pattern: str | None = None, *, has_notes: bool = True)
     known = name if name in (*PUBLISHED, *ALIASES) else name_for_model(name)
     if known is not None and pattern is None:
         return bbpe.get_encoding(known)
+    if (counted := counted_by_provider(name)) is not None:
+        raise bbpe.VocabularyError(counted)
     from difflib import get_close_matches
 
     near = get_close_matches(name, [*PUBLISHED, *ALIASES, *MODELS], n=2)

@@ -351,10 +351,12 @@ def _published_like(name: str) -> str:
     safe_import("bbpe.published.find")
     from ..published.find import hub_cache
     safe_import("bbpe.published.names")
-    from ..published.names import is_repository, name_for_model
+    from ..published.names import counted_by_provider, is_repository, name_for_model
     safe_import("bbpe.published.table")
     from ..published.table import ALIASES, PUBLISHED
 
+    if (counted := counted_by_provider(name)) is not None:
+        return f"; {counted}"
     is_model = name not in (*PUBLISHED, *ALIASES) and name_for_model(name) is not None
     if is_repository(name):
         published = f", or use bbpe.encoding_for_model({name!r})" if is_model else ""

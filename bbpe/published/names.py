@@ -17,6 +17,7 @@ from ..errors import VocabularyError
 from ..lazy import in_gate, lazy_re, safe_import
 from ..records import kind
 from .find import hub_cache
+from .table import ALIASES, PUBLISHED
 
 _OPENAI_MODELS = {
     "o200k_base": "o1 o3 o4-mini gpt-5 gpt-4.1 gpt-4o",
@@ -63,7 +64,25 @@ _OPEN = (
     (r"mistral-nemo-(?:base|instruct)-2407", "tekken_240718"),
     (r"pixtral-12b(?:-base)?-2409", "tekken_240911"),
     (r"deepseek-v3(?:-base|-0324)?", "deepseek_v3"),
+    # names of APIs, and dates of their versions; DeepSeek's first two stood for V4 Flash when they were retired
+    (r"deepseek-(?:chat|reasoner|v4-(?:flash|pro))", "deepseek_v4"),
+    (r"mistral-medium-2312", "mistral_v1"),
+    (r"mistral-(?:tiny-2312|small-2312|small-2402|large-2402)", "mistral_v2"),
+    (r"mistral-(?:tiny|large)-2407|open-mixtral-8x22b-2404|codestral-(?:2405|mamba-2407)", "mistral_v3"),
+    (r"mistral-large-2411", "mistral_v7"),
+    (r"open-mistral-nemo(?:-2407)?|ministral-8b-2410|mistral-small-2409", "tekken_240718"),
 )
+# Families whose publishers keep their vocabularies, and count for you, by the names that clouds and routers use too,
+# such as "us.anthropic.claude-opus-4" and "openrouter/google/gemini-2.5-pro"
+_PROVIDER = lazy_re(
+    r"(?:(?:[\w.-]+/)*(?:anthropic|bedrock|gemini|google|models|vertex_ai)/)?(?:\w+\.)*(claude|gemini)(?:[-@.:].*)?"
+)
+_COUNTS = {
+    "claude": "Anthropic has published no vocabulary of this model, so that only Anthropic can count: "
+    "`client.messages.count_tokens(model=..., messages=...)` of the package anthropic",
+    "gemini": "Google has published no vocabulary under this name, and counts itself: "
+    "`client.models.count_tokens(model=..., contents=...)` of the package google-genai",
+}
 
 _NAME, _REVISION = lazy_re(r"\w[\w.-]*/\w[\w.-]*"), lazy_re(rb"\s*([0-9a-f]+)\s*")
 # tiktoken's own plugin, whose encodings bbpe has
@@ -77,6 +96,7 @@ def name_for_model(model: str) -> str | None:
     ('o200k_base', 'qwen3', None)
     """
     kind("model", model, str, "the name of a model, a str")
+    model = model.removeprefix("openai/")
     if model in MODELS:
         return MODELS[model]
     for prefix, name in PREFIXES:
@@ -84,6 +104,29 @@ def name_for_model(model: str) -> str | None:
             return name
     last = model.rpartition("/")[2].lower()
     return next((name for source, name in _OPEN if re.fullmatch(source, last)), None)
+
+
+def maker_of(name: str) -> str | None:
+    """Return the words that a tokenizer of this name is made by a function; `None` when it is no name that we know.
+
+    >>> maker_of("gpt-4o"), maker_of("llama3"), maker_of("tok.json")
+    ("bbpe.encoding_for_model('gpt-4o') makes one", "bbpe.get_encoding('llama3') makes one", None)
+    """
+    if name in (*PUBLISHED, *ALIASES):
+        return f"bbpe.get_encoding({name!r}) makes one"
+    return counted_by_provider(name) or (
+        None if name_for_model(name) is None else f"bbpe.encoding_for_model({name!r}) makes one"
+    )
+
+
+def counted_by_provider(model: str) -> str | None:
+    """Return who counts the tokens of a model whose vocabulary nobody else has, and how; `None` for any other model.
+
+    >>> str(counted_by_provider("claude-opus-4-5")).partition(",")[0]
+    "model 'claude-opus-4-5': Anthropic has published no vocabulary of this model"
+    """
+    found = _PROVIDER.fullmatch(model.lower())
+    return None if found is None else f"model {model!r}: {_COUNTS[found[1]]}"
 
 
 def is_repository(name: str) -> bool:

@@ -90,7 +90,12 @@ def count_tokens(
         input_format=input_format, empty="keep",
     )  # fmt: skip
     encoder, count = DocumentEncoder(tokenizer, policy), thread_count(threads)
-    sources = [source for part in parts_of(corpus_files(files, policy.input_format), policy) for source in part]
+    try:
+        found_files = corpus_files(files, policy.input_format)
+    except FileNotFoundError as error:
+        problem = f"{error.strerror}; a text is counted by Tokenizer.count_tokens(text)"
+        raise FileNotFoundError(error.errno, problem, error.filename) from None
+    sources = [source for part in parts_of(found_files, policy) for source in part]
     total, done, found = sum(source.read for source in sources), 0, TokenCounts(0, 0, 0)
     with reporting(progress) as report:
         for source in sources:

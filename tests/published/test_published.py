@@ -14,7 +14,7 @@ from small_published import file_of, put
 from strings import adversarial_strings
 
 import bbpe
-from bbpe.published.names import MODELS, PREFIXES, name_for_model
+from bbpe.published.names import MODELS, PREFIXES, counted_by_provider, name_for_model
 from bbpe.published.table import ALIASES, DISTRIBUTIONS, PUBLISHED
 from bbpe.splitting.patterns import PATTERNS
 
@@ -238,7 +238,45 @@ def test_models_as_tiktoken() -> None:
         ("openai/whisper-large-v2", "whisper"),
         ("openai/whisper-large-v3", "whisper_v3"),
         ("openai/whisper-medium.en", "whisper_en"),
+        ("openai/gpt-4o", "o200k_base"),
+        ("openai/gpt-5-mini", "o200k_base"),
+        ("deepseek-chat", "deepseek_v4"),
+        ("deepseek-reasoner", "deepseek_v4"),
+        ("deepseek-v4-pro", "deepseek_v4"),
+        ("deepseek-ai/DeepSeek-V4-Flash", "deepseek_v4"),
+        ("open-mistral-nemo", "tekken_240718"),
     ],
 )
 def test_open_models(model: str, name: str | None) -> None:
     assert name_for_model(model) == name
+
+
+def test_dated_models_of_mistral_as_mistral_common(monkeypatch: pytest.MonkeyPatch) -> None:
+    mistral = pytest.importorskip("mistral_common.tokens.tokenizers.mistral")
+    files = {inside.rpartition("/")[2]: row.name for row in PUBLISHED.values() for form in row.forms
+             for file in form.files for inside in file.packages if inside.startswith("mistral_common/")}  # fmt: skip
+    monkeypatch.setattr(mistral.MistralTokenizer, "from_file", lambda path, **_: Path(path).name)
+    theirs = {model: files.get(make()) for model, make in mistral.MODEL_NAME_TO_TOKENIZER_CLS.items()}
+    assert {model: name_for_model(model) for model in theirs} == theirs
+    assert len({*theirs.values()}) > 5
+
+
+@pytest.mark.parametrize(
+    ("model", "family"),
+    [
+        ("claude-opus-4-5", "Anthropic"), ("us.anthropic.claude-3-5-sonnet-20240620-v1:0", "Anthropic"),
+        ("claude-sonnet-4@20250514", "Anthropic"), ("anthropic/claude-3.5-sonnet", "Anthropic"),
+        ("Claude", "Anthropic"), ("gemini-2.5-pro", "Google"), ("models/gemini-2.0-flash", "Google"),
+        ("openrouter/google/gemini-3-pro", "Google"),
+        ("google/gemma-3-4b-it", None), ("someone/claude-like", None), ("claudette", None), ("./gemini-1", None),
+    ],
+)  # fmt: skip
+def test_models_whose_providers_count(model: str, family: str | None) -> None:
+    said = counted_by_provider(model)
+    assert (said is None) if family is None else str(said).startswith(f"model {model!r}: {family} has published no voc")
+    if family is not None:
+        for call in (bbpe.encoding_for_model, bbpe.get_encoding, bbpe.load):
+            with pytest.raises((bbpe.VocabularyError, OSError), match=f"{family} has published no vocabulary"):
+                call(model)
+        with pytest.raises(TypeError, match=rf"expected a Tokenizer: model .* {family} has published no vocabulary"):
+            bbpe.lint(model)  # type: ignore[arg-type]

@@ -189,6 +189,7 @@ ROWS: dict[str, Row] = {
     }),
     "Tokenizer.count_messages": Row(TOK.count_messages, {"messages": MESSAGES, "model": "gpt-4o"}, {
         "tools": Two(..., [TOOL]), "model": Two("gpt-4o", "gpt-4", {"tools": [TOOL]}),
+        "images": Two([(512, 512)], [(513, 512)], {"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}),
     }),
     "Tokenizer.save": Row(saved, {"tokenizer": TOK}, {
         "format": Two("huggingface", "gguf"),

@@ -12,7 +12,7 @@ from ...records import dataclass
 from ...spec.chat_templates import ChatTemplate, chat_templates, choose_template
 from ...spec.named_tokens import template_tokens
 from ...spec.spec import TokenizerSpec
-from .counting import count_openai
+from .counting import count_openai, refuse_media
 from .messages import REASONING, Message, conversation_of, conversations_of, documents_of, plain, tools_of
 
 if TYPE_CHECKING:
@@ -127,14 +127,19 @@ def _kept(tokenizer: Tokenizer, key: object, make: Callable[[], Any]) -> Any:
     return kept[key]
 
 
-def count_messages(tokenizer: Tokenizer, messages: object, tools: object = None, model: str | None = None) -> int:
+def count_messages(
+    tokenizer: Tokenizer, messages: object, tools: object = None, model: str | None = None, images: object = None
+) -> int:
     """Return the number of tokens of messages in a prompt; `Tokenizer.count_messages` documents the details."""
     chat = conversation_of(messages)
     if model is None and choose_template(tokenizer.spec, None, has_tools=tools is not None) is not None:
+        refuse_media(chat)
+        if images is not None:
+            raise ValueError("images is given, and the messages have none; expected images only with image parts")
         text = apply_chat_template(tokenizer, messages, tools, add_generation_prompt=True)
         assert isinstance(text, str)
         return tokenizer.count_tokens(text, allowed_special="all")
-    return count_openai(tokenizer, chat, tools_of(tools), model)
+    return count_openai(tokenizer, chat, tools_of(tools), model, images)
 
 
 def warm_up(spec: TokenizerSpec) -> None:

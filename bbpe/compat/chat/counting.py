@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ...errors import VocabularyError
-from ...published.names import name_for_model
-from .messages import REASONING
+from ...published.names import counted_by_provider, name_for_model
+from .images import IMAGES, Images
+from .messages import REASONING, Message
 
 if TYPE_CHECKING:
     from ...tokenizer import Tokenizer
@@ -21,12 +22,20 @@ _FUNCTION = {"o200k_base": 7, "cl100k_base": 10}
 _PARAMETERS, _PARAMETER, _VALUES, _VALUE, _FUNCTIONS = 3, 3, -3, 3, 12
 # those around a call of a function, which is written much like a message to it; an estimate
 _CALL = 3
-# the fields of a message that its sender does not write, or that a server adds
-_UNWRITTEN = ("tool_calls", "function_call", "annotations")
+# the fields of a message that its sender does not write, or that a server adds; a weight is for fine-tuning
+_UNWRITTEN = ("content", "tool_calls", "function_call", "annotations", "tool_call_id", "weight")
+# what is no text for these rules: parts, and an answer in sound, of which a message has the id
+_SOUND = "texts and images; leave it out, and add the audio tokens that the usage of an answer reports"
+_MEDIA = {*IMAGES, "image", "video", "video_url", "audio", "audio_url", "input_audio", "file"}
+_PROCESSED = (
+    "text: a template writes a mark for it, and the processor of the model decides how many tokens that becomes; leave "
+    "it out, and add what the processor counts"
+)
+_REFUSED = {"input_audio": _SOUND, "audio": _SOUND, "file": "texts and images; give the text of the file"}
 
 
 def count_openai(
-    tokenizer: Tokenizer, messages: Sequence[Mapping[str, Any]], tools: Sequence[Any] | None, model: str | None
+    tokenizer: Tokenizer, messages: Sequence[Message], tools: Sequence[Any] | None, model: str | None, images: object
 ) -> int:
     """Return the number of tokens of messages and tools by the rules that OpenAI has published.
 
@@ -35,23 +44,75 @@ def count_openai(
     """
     name = tokenizer.name if model is None else name_for_model(model)
     if name not in _FUNCTION:
-        subject = "this tokenizer has no chat template" if model is None else f"model {model!r}"
-        raise VocabularyError(
-            f"{subject}, and its vocabulary is {name!r}; expected a chat template, or a model of OpenAI with one of "
-            f"{', '.join(_FUNCTION)}"
-        )
-    count = _ANSWER
+        raise VocabularyError(_no_rules(name, model))
+    count, counted = _ANSWER, Images(images, model)
     for number, message in enumerate(messages):
-        count += _AROUND + _count_message(tokenizer, message, f"messages[{number}]")
+        count += _AROUND + _count_message(tokenizer, message, f"messages[{number}]", counted)
+    counted.finish()
     return count + (_count_tools(tokenizer, tools, _FUNCTION[name]) if tools else 0)
 
 
-def _count_message(tokenizer: Tokenizer, message: Mapping[str, Any], where: str) -> int:
-    count = 0
+def refuse_media(messages: Sequence[Message]) -> None:
+    """Refuse images and sound, of which a template writes a mark, for a processor to replace by any number of tokens.
+
+    Raises `ValueError` naming the message and the part.
+    """
+    for number, message in enumerate(messages):
+        parts = message.get("content")
+        for place, part in enumerate(parts if isinstance(parts, list | tuple) else ()):
+            kind = part.get("type") if isinstance(part, dict) else None
+            if kind in _MEDIA:
+                _refuse(f"messages[{number}].content[{place}]", part, _PROCESSED, f"a part of the type {kind!r}")
+
+
+def _no_rules(name: str | None, model: str | None) -> str:
+    """Return the error of a model that is none of OpenAI's; `name`: its vocabulary."""
+    elsewhere = None if model is None else counted_by_provider(model)
+    if elsewhere is not None:
+        return elsewhere
+    openai = f"a model of OpenAI with one of {', '.join(_FUNCTION)}"
+    if model is None:
+        subject = "this tokenizer has no chat template"
+        return f"{subject}, and its vocabulary is {name!r}; expected a chat template, or {openai}"
+    way = "bbpe.load() with the folder of the model, whose chat template counts without model="
+    return f"model {model!r} has the vocabulary {name!r}; expected a chat template, or {openai}: use {way}"
+
+
+def _count_message(tokenizer: Tokenizer, message: Message, where: str, images: Images) -> int:
+    if not isinstance(message.get("role"), str):
+        _refuse(f"{where}.role", message.get("role"), "the role of who sends the message, such as 'user'")
+    count = _count_content(tokenizer, message["content"], f"{where}.content", images) if "content" in message else 0
     for key, value in message.items():
         if key in _UNWRITTEN or (key in REASONING[1:] and message.get(REASONING[0]) == value):
             continue  # a thought is there under several names
-        count += sum(tokenizer.count_tokens(text) for text in _texts(value, f"{where}.{key}")) + _NAME * (key == "name")
+        if key in _REFUSED:
+            _refuse(f"{where}.{key}", value, _REFUSED[key])
+        if not isinstance(value, str):
+            _refuse(f"{where}.{key}", value, "a text")
+        count += tokenizer.count_tokens(value) + _NAME * (key == "name")
+    return count + _count_calls(tokenizer, message, where)
+
+
+def _count_content(tokenizer: Tokenizer, content: Any, where: str, images: Images) -> int:
+    """Return the number of tokens of a text, or of parts with texts and images."""
+    is_list = isinstance(content, list | tuple)
+    count = 0
+    for number, part in enumerate(content if is_list else [content]):
+        place = f"{where}[{number}]" if is_list else where
+        kind = part.get("type") if isinstance(part, dict) else None
+        if kind in IMAGES:
+            count += images.tokens(part, place)
+            continue
+        text = part.get("text", part.get("refusal")) if isinstance(part, dict) else part
+        if not isinstance(text, str):
+            named = None if kind is None else f"a part of the type {kind!r}"
+            _refuse(place, part, _REFUSED.get(str(kind), "a text, or a list of parts with texts and images"), named)
+        count += tokenizer.count_tokens(text)
+    return count
+
+
+def _count_calls(tokenizer: Tokenizer, message: Message, where: str) -> int:
+    count = 0
     calls = message.get("tool_calls", [])
     if not isinstance(calls, list | tuple):
         _refuse(f"{where}.tool_calls", calls, "a list of calls")
@@ -82,37 +143,28 @@ def _count_call(tokenizer: Tokenizer, call: Any, where: str) -> int:
     return _CALL + tokenizer.count_tokens(name) + tokenizer.count_tokens(written)
 
 
-def _texts(value: Any, where: str) -> list[str]:
-    """Return the texts of a field of a message."""
-    if isinstance(value, str):
-        return [value]
-    parts = value if isinstance(value, list | tuple) else [value]
-    texts = []
-    for number, part in enumerate(parts):
-        text = part.get("text", part.get("refusal")) if isinstance(part, dict) else part
-        if not isinstance(text, str):
-            place = where if parts is not value else f"{where}[{number}]"
-            kind = f"a part of the type {part['type']!r}" if isinstance(part, dict) and "type" in part else None
-            _refuse(place, value if parts is not value else part, "a text, or a list of parts with texts", kind)
-        texts.append(text)
-    return texts
-
-
 def _count_tools(tokenizer: Tokenizer, tools: Sequence[Any], function: int) -> int:
     count = _FUNCTIONS
     for number, tool in enumerate(tools):
         where = f"tools[{number}]"
-        described = _object(tool.get("function", tool), where)
+        described = _object(tool.get("function", tool.get("custom", tool)), where)
         if not isinstance(described.get("name"), str):
-            _refuse(f"{where}.name", described.get("name"), "the name of a function")
+            kind = tool.get("type", "function")
+            named = None if kind == "function" else f"missing in a tool of the type {kind!r}"
+            _refuse(f"{where}.name", described.get("name"), "the name of a function", named)
         count += function + _count_line(tokenizer, described["name"], described.get("description"))
+        grammar = _object(_object(described.get("format"), f"{where}.format").get("grammar"), f"{where}.format.grammar")
+        count += tokenizer.count_tokens(str(grammar.get("definition", "")))
         fields = _object(_object(described.get("parameters"), where).get("properties"), f"{where}.parameters")
         count += _PARAMETERS if fields else 0
         for name, field in fields.items():
             shape = _object(field, f"{where}.parameters.{name}")
             count += _PARAMETER + _count_line(tokenizer, name, str(shape.get("type", "")), shape.get("description"))
-            if "enum" in shape:
-                count += _VALUES + sum(_VALUE + tokenizer.count_tokens(str(value)) for value in shape["enum"])
+            values = shape.get("enum")
+            if values is not None:
+                if not isinstance(values, list | tuple):
+                    _refuse(f"{where}.parameters.{name}.enum", values, "a list of values")
+                count += _VALUES + sum(_VALUE + tokenizer.count_tokens(str(value)) for value in values)
     return count
 
 

@@ -80,6 +80,8 @@ def test_texts_beyond_ascii_parts_and_tools_without_parameters(tok: bbpe.Tokeniz
         parameters = {"parameters": given}
         assert count([], [{"name": "f", **parameters}]) == bare, parameters
         assert count([], [{"type": "function", "function": {"name": "f", **parameters}}]) == bare, parameters
+    nullable = {"name": "f", "parameters": {"properties": {"b": {"enum": None}}}}
+    assert count([], [nullable]) == bare + 3 + 3 + len("b::")
     two = [{"name": "f"}, {"name": "gh", "description": "See."}]
     assert count([], two) == bare + 7 + len("gh:See")
     field = {"a": {"type": "integer", "enum": [1, 23]}, "b": {}}
@@ -134,7 +136,14 @@ def test_functions_as_tools(tok: bbpe.Tokenizer) -> None:
         (["see my dogs"], ("messages[0] is str 'see my dogs'", "expected a dict")),
         ([of(content="a"), 5], ("messages[1] is int 5",)),
         ([[of(content="a")]], ("messages[0] is list", "expected a dict")),
-        ([of(content=[{"type": "image_url"}])], ("messages[0].content[0] is a part of the type 'image_url'",)),
+        ([of(content=[{"type": "image_url"}])], ("messages[0].content[0] is an image", "images=[(width, height), ")),
+        ([of(content=[{"type": "input_audio"}])], ("content[0] is a part of the type 'input_audio'", "add the audio")),
+        ([of(content=[{"type": "file", "file": {}}])], ("content[0] is a part of the type 'file'", "the text of the")),
+        ([of(content=[{"type": "thing"}])], ("content[0] is a part of the type 'thing'", "parts with texts and")),
+        ([of(audio={"id": "audio_1"})], ("messages[0].audio is dict", "add the audio tokens that the usage")),
+        ([{"content": "a"}], ("messages[0].role is NoneType None; expected the role of who sends the message",)),
+        ([of(content="a"), {"role": 5}], ("messages[1].role is int 5",)),
+        ([of(content="a", name=["n"])], ("messages[0].name is list ['n']; expected a text",)),
         ([of(content="a"), of(content=7)], ("messages[1].content is int 7", "expected a text")),
         ([of(tool_calls=[{"function": {"name": "f", "arguments": 5}}])], ("[0].tool_calls[0].function.arguments",)),
         ([of(tool_calls=[{"function": {}}])], ("messages[0].tool_calls[0].function.name is NoneType",)),
@@ -157,15 +166,41 @@ def test_wrong_tools_are_named(tok: bbpe.Tokenizer) -> None:
                          ([{"name": "f", "parameters": 5}], r"tools\[0\] is int 5; expected an object of a JSON"),
                          ([{"name": "f", "parameters": {"properties": 5}}], r"tools\[0\]\.parameters is int 5; expec"),
                          ([{"name": "f", "parameters": {"properties": {"a": 5}}}], r"tools\[0\]\.parameters\.a is int"),
+                         ([{"name": "f", "parameters": {"properties": {"a": {"enum": 5}}}}], r"\.a\.enum is int 5"),
+                         ([{"type": "web_search"}], r"tools\[0\]\.name is missing in a tool of the type 'web_search'"),
                          ([{"function": 5}], r"tools\[0\] is int 5; expected an object")):  # fmt: skip
         with pytest.raises((TypeError, ValueError), match=words):
             tok.count_messages([], tools, model="gpt-4o")  # type: ignore[arg-type]
 
 
 def test_no_template_and_no_model_of_openai(tok: bbpe.Tokenizer) -> None:
-    for model in (None, "claude-sonnet-4-5"):
-        with pytest.raises(bbpe.VocabularyError, match="expected a chat template, or a model of OpenAI"):
+    for model, words in (
+        (None, "this tokenizer has no chat template, .* expected a chat template, or a model of OpenAI"),
+        ("Qwen/Qwen3-8B", r"has the vocabulary 'qwen3'; .*: use bbpe\.load\(\) with the folder of the model"),
+        ("nobody/nothing", "has the vocabulary None; expected a chat template, or a model of OpenAI"),
+        ("claude-sonnet-4-5", r"Anthropic has published no vocabulary .*messages\.count_tokens"),
+        ("google/gemini-2.5-pro", r"Google has published no vocabulary .*models\.count_tokens"),
+    ):
+        with pytest.raises(bbpe.VocabularyError, match=words):
             tok.count_messages([of(content="a")], model=model)
+
+
+def test_fields_that_are_no_part_of_a_prompt(tok: bbpe.Tokenizer) -> None:
+    """The id by which a result names its call, and the weight of an example for fine-tuning."""
+    result = of(role="tool", content="21 degrees")
+    given = {**result, "tool_call_id": "call_1", "weight": 0}
+    assert tok.count_messages([given], model="gpt-4o") == tok.count_messages([result], model="gpt-4o") == 6 + 4 + 10
+
+
+def test_each_role(tok: bbpe.Tokenizer) -> None:
+    for role in ("system", "developer", "user", "assistant", "tool", "function"):
+        assert tok.count_messages([of(role=role, content="ab")], model="gpt-5") == 6 + len(role) + 2, role
+
+
+def test_tools_with_a_grammar(tok: bbpe.Tokenizer) -> None:
+    grammar = {"type": "grammar", "grammar": {"syntax": "lark", "definition": "start: NUMBER"}}
+    tool = {"type": "custom", "custom": {"name": "f", "description": "See.", "format": grammar}}
+    assert tok.count_messages([], [tool], model="gpt-5") == 3 + 12 + 7 + len("f:See") + len("start: NUMBER")
 
 
 def test_the_template_of_the_files_counts(tmp_path: Path) -> None:
