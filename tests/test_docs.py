@@ -11,7 +11,9 @@ import re
 import subprocess
 import sys
 import textwrap
+from contextlib import redirect_stdout
 from importlib.util import find_spec
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -27,15 +29,24 @@ MODULES = [module.name for module in pkgutil.walk_packages(bbpe.__path__, "bbpe.
 EXAMPLES = ROOT / "examples"
 #: What only some examples need: libraries that they compare with, and those whose columns and data frames they encode.
 OPTIONAL = {"tiktoken", "tokenizers", "sentencepiece", "gigatoken", "google", "transformers"}
-OPTIONAL |= {"pyarrow", "polars", "duckdb", "datasets", "ray", "pyspark"}
+OPTIONAL |= {"langchain_text_splitters", "llama_index", "pyarrow", "polars", "duckdb", "datasets", "ray", "pyspark"}
 #: The package of the test extra that carries the vocabulary which examples ask for by name.
 CARRIER = "bpe_openai"
 
 
+#: An example, and the text that stands directly under it, in tabs too.
+EXAMPLE = re.compile(r"^( *)```python\n(.*?)^\1```\n(?:\n?\1```text\n(.*?)^\1```)?", re.DOTALL | re.MULTILINE)
+
+
+def examples_of(page: Path) -> list[tuple[str, str]]:
+    """The Python examples of a page, and what each of them prints."""
+    found = EXAMPLE.findall(page.read_text("utf-8"))
+    return [(textwrap.dedent(block), textwrap.dedent(printed)) for _, block, printed in found]
+
+
 def blocks_of(page: Path) -> list[str]:
-    """The Python examples of a page, those in tabs too."""
-    found = re.findall(r"^( *)```python\n(.*?)^\1```", page.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
-    return [textwrap.dedent(block) for _, block in found]
+    """The Python examples of a page."""
+    return [block for block, _ in examples_of(page)]
 
 
 def missing(block: str) -> set[str]:
@@ -61,15 +72,20 @@ def test_docstrings(name: str) -> None:
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:(ray|pyspark)", "ignore::FutureWarning:(ray|pyspark)")
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks_of(page)], ids=lambda page: page.name)
 def test_pages(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The blocks of a page run one after another and share what they define; without a peer, its part is left out."""
+    """The blocks of a page run one after another and share what they define; without a peer, its part is left out.
+
+    What a block prints is the text under it.
+    """
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
     space: dict[str, Any] = {}
     absent: set[str] = set()
-    for number, block in enumerate(blocks_of(page), 1):
+    for number, (block, printed) in enumerate(examples_of(page), 1):
         absent |= missing(block)
         if not missing(block) | absent & {name for name in OPTIONAL if re.search(rf"\b{name}\b", block)}:
-            exec(compile(block, f"{page.name}, example {number}", "exec"), space)
+            with redirect_stdout(StringIO()) as shown:
+                exec(compile(block, f"{page.name}, example {number}", "exec"), space)
+            assert shown.getvalue() == printed, f"{page.name}, example {number}: the text under it is what it prints"
 
 
 def run_example(name: str, *arguments: object) -> str:
