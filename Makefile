@@ -130,7 +130,7 @@ build/tsan/%_driver: tests/c/%_driver.c $(wildcard tests/c/*.h) $(TSAN_CORE)
 
 # merging, and the encoder with its caches and its threads
 SECONDS = 10
-sanitize-encode: $(patsubst %,build/asan/%_driver,bpe cut stage thread words parts matcher automaton rows)
+sanitize-encode: $(patsubst %,build/asan/%_driver,bpe cut stage thread words parts matcher automaton rows stops)
 	build/asan/bpe_driver fuzz 3000
 	build/asan/cut_driver 3000
 	build/asan/stage_driver 1000
@@ -140,6 +140,7 @@ sanitize-encode: $(patsubst %,build/asan/%_driver,bpe cut stage thread words par
 	build/asan/matcher_driver 5000
 	build/asan/automaton_driver 20000
 	build/asan/rows_driver 20000
+	build/asan/stops_driver 20000
 
 # reading vocabularies and merges
 sanitize-load: build/asan/json_driver

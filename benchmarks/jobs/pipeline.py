@@ -32,7 +32,8 @@ define("chat_batch", lists_as_bytes, MICROSECONDS, tokenizer="llama3", special="
 #: `script`: text of its tokens in place of the corpus (`benchmarks.piped_vocabularies`)
 define("piped", ids_as_bytes, SPEED, tokenizer="falcon", script="")
 define("bert_rows", lists_as_bytes, MICROSECONDS, tokenizer="bert", batch="32")
-define("stream", lambda text: str(text).encode(), NANOSECONDS, tokenizer="llama3")
+#: `stop`: strings at which a stream ends, between blanks; they must not be in the text
+define("stream", lambda text: str(text).encode(), NANOSECONDS, tokenizer="llama3", stop="")
 define("truncate", lambda text: str(text).encode(), MICROSECONDS, tokenizer="llama3", how="truncate", limit="128")
 define("offsets", ids_as_bytes, SPEED, tokenizer="llama3", how="offsets")
 
@@ -208,7 +209,7 @@ def stream(_library: str, text: bytes, options: dict[str, str]) -> Timed:
         texts = []
 
         def decode() -> None:
-            decoder = tok.stream_decoder()
+            decoder = tok.stream_decoder(stop=options["stop"].split() or None)
             texts[:] = map(decoder.push, ids)
             texts.append(decoder.finish())
 
