@@ -1391,7 +1391,8 @@ class Tokenizer:
 
     def count_messages(
         self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Any] | None = None, model: str | None = None, *,
-        images: Sequence[tuple[int, int] | int] | None = None,
+        images: Sequence[tuple[int, int] | int] | None = None, chat_template: str | None = None,
+        variables: Mapping[str, Any] | None = None,
     ) -> int:  # fmt: skip
         """Return the number of tokens of a prompt with messages, up to the beginning of the model's answer.
 
@@ -1405,6 +1406,8 @@ class Tokenizer:
             model: The name of a model of OpenAI; None uses the chat template, or the name of the tokenizer.
             images: The images of the messages in order, for a model of OpenAI: (width, height) in pixels, or a number
                 of tokens.
+            chat_template: As in `apply_chat_template`.
+            variables: As in `apply_chat_template`.
 
         Returns:
             The number of tokens.
@@ -1413,7 +1416,7 @@ class Tokenizer:
             VocabularyError: There is no chat template, and the model is not one of OpenAI's.
             TypeError: A message is no dict, or `images` is no list.
             ValueError: A message has a part that cannot be counted, such as sound, or an image whose size is not given;
-                the error names the message and the field.
+                the error names the message and the field. Or a model and a template are given together.
 
         Example:
             >>> tok = bbpe.train_from_iterator(["low"], vocab_size=256)
@@ -1421,7 +1424,9 @@ class Tokenizer:
             12
 
         """
-        return int(VIEWS["messages"](self, messages, tools, model, images))
+        return int(VIEWS["messages"](
+            self, messages, tools, model, images=images, chat_template=chat_template, variables=variables
+        ))  # fmt: skip
 
     def as_tiktoken(self) -> Any:
         """Return a view of this tokenizer with the interface, defaults and errors of `tiktoken.Encoding`.

@@ -1,4 +1,4 @@
-"""Stream text from a FastAPI server, as plain text or as server-sent events, up to a stop string.
+"""Count chats and stream text from a FastAPI server, as plain text or as server-sent events, up to a stop string.
 
 `python fastapi_stream.py TOKENIZER`, then `curl -N 'localhost:8000/events?prompt=a+b&stop=b'`.  With a prompt and stop
 strings as further arguments, the program asks its own server, without a port, and prints the events.
@@ -7,9 +7,9 @@ strings as further arguments, the program asks its own server, without a port, a
 import json
 import sys
 from collections.abc import Iterator
-from typing import Annotated
+from typing import Annotated, Any
 
-from fastapi import FastAPI, Query
+from fastapi import Body, FastAPI, HTTPException, Query
 from fastapi.responses import StreamingResponse
 
 import bbpe
@@ -23,6 +23,13 @@ def generate(ids: list[int]) -> Iterator[int]:
 def server(tok: bbpe.Tokenizer) -> FastAPI:
     """Return a server that sends each piece of text as soon as it is complete and cannot belong to a stop string."""
     app = FastAPI()
+
+    @app.post("/count")
+    def count(messages: Annotated[list[dict[str, Any]], Body()], model: Annotated[str | None, Body()] = None) -> int:
+        try:
+            return tok.count_messages(messages, model=model)
+        except (ValueError, bbpe.VocabularyError) as error:  # it names the message and the field
+            raise HTTPException(422, str(error)) from error
 
     @app.get("/text")
     def text(prompt: str, stop: Annotated[list[str], Query()] = []) -> StreamingResponse:  # noqa: B006

@@ -155,7 +155,7 @@ def test_example_streams_from_a_server(trained: tuple[Path, Path]) -> None:
     assert lines[-1] == ""
 
 
-def test_a_server_reads_stop_strings_from_requests(trained: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_counts_and_stops(trained: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("fastapi", "httpx"):
         if find_spec(name) is None:
             pytest.skip(f"{name} is not installed")
@@ -165,6 +165,11 @@ def test_a_server_reads_stop_strings_from_requests(trained: tuple[Path, Path], m
     client = TestClient(importlib.import_module("fastapi_stream").server(bbpe.load(trained[1])))
     for stop, text in (([], "see my dogs"), (["my dogs"], "see "), (["x", "dog"], "see my ")):
         assert client.get("/text", params={"prompt": "see my dogs", "stop": stop}).text == text
+    chat = [{"role": "user", "content": "see my dogs"}]
+    counted = client.post("/count", json={"messages": chat, "model": "gpt-4o"})
+    assert counted.json() == bbpe.load(trained[1]).count_messages(chat, model="gpt-4o")
+    refused = client.post("/count", json={"messages": [{"role": "user", "content": 5}], "model": "gpt-4o"})
+    assert (refused.status_code, "messages[0].content is int 5" in refused.text) == (422, True)
 
 
 def test_every_example_is_run() -> None:

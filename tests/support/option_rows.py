@@ -190,6 +190,8 @@ ROWS: dict[str, Row] = {
     "Tokenizer.count_messages": Row(TOK.count_messages, {"messages": MESSAGES, "model": "gpt-4o"}, {
         "tools": Two(..., [TOOL]), "model": Two("gpt-4o", "gpt-4", {"tools": [TOOL]}),
         "images": Two([(512, 512)], [(513, 512)], {"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}),
+        "chat_template": Two("{{ 'a' }}", "{{ 'a, b and more' }}", {"model": None}),
+        "variables": Two({"mood": "sad"}, {"mood": "merry"}, {"model": None, "chat_template": "{{ mood }}"}),
     }),
     "Tokenizer.save": Row(saved, {"tokenizer": TOK}, {
         "format": Two("huggingface", "gguf"),

@@ -128,15 +128,23 @@ def _kept(tokenizer: Tokenizer, key: object, make: Callable[[], Any]) -> Any:
 
 
 def count_messages(
-    tokenizer: Tokenizer, messages: object, tools: object = None, model: str | None = None, images: object = None
-) -> int:
+    tokenizer: Tokenizer, messages: object, tools: object = None, model: str | None = None, *, images: object = None,
+    chat_template: str | None = None, variables: Mapping[str, Any] | None = None,
+) -> int:  # fmt: skip
     """Return the number of tokens of messages in a prompt; `Tokenizer.count_messages` documents the details."""
     chat = conversation_of(messages)
-    if model is None and choose_template(tokenizer.spec, None, has_tools=tools is not None) is not None:
+    is_rendered = chat_template is not None or variables is not None
+    if model is not None and is_rendered:
+        given = "chat_template" if chat_template is not None else "variables"
+        raise ValueError(f"{given} is of a template, and model {model!r} has none; expected one of model= and {given}=")
+    has_template = is_rendered or choose_template(tokenizer.spec, None, has_tools=tools is not None) is not None
+    if model is None and has_template:
         refuse_media(chat)
         if images is not None:
             raise ValueError("images is given, and the messages have none; expected images only with image parts")
-        text = apply_chat_template(tokenizer, messages, tools, add_generation_prompt=True)
+        text = apply_chat_template(
+            tokenizer, messages, tools, add_generation_prompt=True, chat_template=chat_template, variables=variables
+        )
         assert isinstance(text, str)
         return tokenizer.count_tokens(text, allowed_special="all")
     return count_openai(tokenizer, chat, tools_of(tools), model, images)

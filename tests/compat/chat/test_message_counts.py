@@ -108,6 +108,20 @@ def test_the_name_of_a_model_takes_precedence(tmp_path: Path) -> None:
         named.count_messages([], model="claude-sonnet-4-5")
 
 
+def test_a_template_of_the_call(tok: bbpe.Tokenizer) -> None:
+    pytest.importorskip("jinja2")
+    template = "{% for m in messages %}{{ m.content }};{% endfor %}{{ 'A' * times }}{{ '!' if add_generation_prompt }}"
+    chat = [of(content="ab"), of(content="c")]
+    count = functools.partial(tok.count_messages, chat, chat_template=template)
+    assert count(variables={"times": 3}) == len("ab;c;AAA!")
+    assert count(TOOLS, variables={"times": 1}) == len("ab;c;A!")
+    for given, name in (({"chat_template": "a"}, "chat_template"), ({"variables": {"a": 1}}, "variables")):
+        with pytest.raises(ValueError, match=f"{name} is of a template, and model 'gpt-4o' has none; expected one of"):
+            tok.count_messages(chat, model="gpt-4o", **given)  # type: ignore[arg-type]
+    with pytest.raises(bbpe.VocabularyError, match="expected chat_template="):
+        tok.count_messages(chat, variables={"a": 1})
+
+
 def test_a_thought_counts_once(tok: bbpe.Tokenizer) -> None:
     once = 6 + len("assistant12I count.")
     for names in (("reasoning_content",), ("reasoning",), ("thinking",), ("reasoning", "thinking")):
