@@ -100,6 +100,15 @@ def test_what_does_not_go_together(arguments: list[str], message: str, path: Pat
     assert message in capsys.readouterr().err
 
 
+def test_models_that_only_their_providers_count(capsys: Any) -> None:
+    for arguments in (["tokens", "x", "-t", "claude-opus-4-5"], ["fetch", "gemini-2.5-pro"]):
+        assert main(arguments) == 1
+        said = capsys.readouterr().err
+        assert said.startswith("bbpe: error: model '"), said
+        assert "has published no vocabulary" in said
+        assert "count_tokens(model=..., " in said
+
+
 def test_names_that_are_nearly_right(capsys: Any) -> None:
     assert main(["tokens", "-t", "o200k_bse", "x"]) == 1
     assert "did you mean 'o200k_base'" in capsys.readouterr().err
