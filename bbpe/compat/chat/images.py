@@ -61,6 +61,8 @@ class Images:
         detail = (inner if isinstance(inner, Mapping) else part).get("detail")
         if detail not in _DETAILS:
             _refuse(f"{where}: detail is {detail!r:.40}, for which no rule is known", "'low', 'high' or 'auto'")
+        if self._model is None:
+            _refuse(f"{where} is an image, whose tokens depend on the model", "model=, such as 'gpt-4o'")
         model = _family(self._model)
         if model not in (*_TILES, *_PATCHES):
             problem = f"{where}: the tokens of images of model {self._model!r} are not published"
@@ -79,9 +81,9 @@ class Images:
             _refuse(problem, "one for each image of the messages")
 
 
-def _family(model: str | None) -> str:
+def _family(model: str) -> str:
     """Return the name of a model without the date of a version and what fine-tuning adds to it."""
-    name = (model or "").removeprefix("openai/").removeprefix("ft:").partition(":")[0]
+    name = model.removeprefix("openai/").removeprefix("ft:").partition(":")[0]
     return re.sub(r"-\d{4}-\d\d-\d\d$", "", name)
 
 

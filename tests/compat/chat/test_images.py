@@ -83,6 +83,13 @@ def test_images_are_counted_in_order(tok: bbpe.Tokenizer) -> None:
         tok.count_messages([of(content=[image()])], model="gpt-5.2", images=[(1, 1)])
 
 
+def test_an_image_without_the_name_of_a_model() -> None:
+    named = bbpe.Tokenizer.from_ranks({bytes([at]): at for at in range(256)}, pattern="o200k", name="o200k_base")
+    with pytest.raises(ValueError, match=r"image, whose tokens depend on the model; expected model=, such"):
+        named.count_messages([of(content=[image()])], images=[(1, 1)])
+    assert named.count_messages([of(content=[image()])], images=[7]) == 6 + len("assistant") + 7
+
+
 def test_images_in_a_template(tmp_path: Path) -> None:
     """A processor replaces the mark that a template writes by as many tokens as the image takes."""
     pytest.importorskip("jinja2")
