@@ -44,13 +44,15 @@ CALLS: dict[str, Callable[[bbpe.Tokenizer, str], object]] = {
     "offsets": lambda tok, text: tok.encode_with_offsets(text, allowed_special="all"),
     "count_tokens": lambda tok, text: tok.count_tokens(text),
     "streams": lambda tok, text: streamed(tok, text),
+    # all of the text is held back, and the ends of it begin the string too where the text repeats itself
+    "stop strings": lambda tok, text: streamed(tok, text, stop=[f"{text}\0"]),
     "counting": lambda tok, text: bbpe.count_from_iterator([text], pattern="gpt2"),
 }
 BEGIN, MOST, TIMES = 256, 1 << 14, 16
 
 
-def streamed(tok: bbpe.Tokenizer, text: str) -> str:
-    stream = tok.stream_decoder()
+def streamed(tok: bbpe.Tokenizer, text: str, **options: Any) -> str:
+    stream = tok.stream_decoder(**options)
     return "".join(map(stream.push, tok.encode(text))) + stream.finish()
 
 

@@ -113,7 +113,7 @@ cdef class StopStream:
             return ""
         rest = self._shown(self.stream.finish())
         if self.stopped is None and self.state and not self.included:
-            rest += self._begun(self.state)
+            rest += self._begun(self.state, self._depth(self.state))
         return rest
 
     cdef str _pushed(self, object token_id):
@@ -126,16 +126,19 @@ cdef class StopStream:
         self.ids.append(token_id)
         return self._shown(text)
 
-    cdef str _begun(self, uint32_t state):
-        """The end of the text in a state, which begins a stop string."""
-        cdef str string = self.strings.strings[self.strings.c.states[state].string]
-        return string[:self.strings.c.states[state].depth]
+    cdef Py_ssize_t _depth(self, uint32_t state) noexcept:
+        """The number of characters at the end of the text that begin a stop string, in a state."""
+        return <Py_ssize_t>self.strings.c.states[state].depth
+
+    cdef str _begun(self, uint32_t state, Py_ssize_t size):
+        """The first of these characters."""
+        return (<str>self.strings.strings[self.strings.c.states[state].string])[:size]
 
     cdef str _shown(self, str text):
         """What is returned after a text has come."""
         cdef uint32_t before = self.state
         cdef size_t end = PyUnicode_GET_LENGTH(text)
-        cdef Py_ssize_t held = 0
+        cdef Py_ssize_t shown
         cdef bint found = bbpe_stop_strings_find(
             &self.strings.c, PyUnicode_DATA(text), PyUnicode_KIND(text), end, &self.state, &end)
         self.read += <Py_ssize_t>end
@@ -144,7 +147,8 @@ cdef class StopStream:
             text = text[:end]
         if self.included or not (before or self.state):
             return text
-        held = len(self.stopped) if found else <Py_ssize_t>self.strings.c.states[self.state].depth
-        if before:
-            text = self._begun(before) + text
-        return text[:len(text) - held]
+        # no more is copied than is returned: what is held may be long
+        shown = self._depth(before) + len(text) - (len(self.stopped) if found else self._depth(self.state))
+        if shown <= self._depth(before):
+            return self._begun(before, shown)
+        return self._begun(before, self._depth(before)) + text[:shown - self._depth(before)]
