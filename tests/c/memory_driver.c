@@ -221,26 +221,13 @@ static bbpe_status decode(uint64_t *hash) {
         mix(hash, text, size.chars * 4);
     }
     bbpe_token_bytes_free(&table);
-    return status;
+    bool is_found = false;
+    const bbpe_status stops = status ? status : find_stop(&is_found);
+    if (!stops && !is_found) wrong("a stop string was not found");
+    return stops;
 }
 
 /* Lines of base64 of three bytes and of six, which need no padding. */
-static bbpe_status find_stops(uint64_t *hash) {
-    static const uint32_t characters[] = {'a', 'a', 'b', 'c', 'b', 'c'}; /* "a", "abc", "bc" */
-    static const size_t ends[] = {1, 4, 6};
-    static const uint16_t text[] = {'x', 'b', 'b', 'c'};
-    bbpe_stop_strings stops = {0};
-    const bbpe_status status = bbpe_stop_strings_init(&stops, characters, ends, 3);
-    if (!status) {
-        uint32_t state = 0;
-        size_t end = 0;
-        if (!bbpe_stop_strings_find(&stops, text, 2, 4, &state, &end) || end != 4) wrong("a stop string was not found");
-        mix(hash, &stops.states[state].found, sizeof state);
-    }
-    bbpe_stop_strings_free(&stops);
-    return status;
-}
-
 static bbpe_status load_ranks(uint64_t *hash) {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     static char text[40000];
@@ -397,7 +384,7 @@ static const struct {
     bbpe_status (*run)(uint64_t *hash);
 } JOURNEYS[] = {
     {"ranks", encode_ranks}, {"merges", encode_merges}, {"unigram", encode_unigram}, {"wordpiece", encode_wordpiece},
-    {"words", encode_words}, {"decode", decode}, {"stops", find_stops}, {"load", load_ranks}, {"count", count}, {"train", train},
+    {"words", encode_words}, {"decode", decode}, {"load", load_ranks}, {"count", count}, {"train", train},
     {"substrings", find_substrings}, {"room", fill_rooms}, {"parts", place_parts},
 };
 

@@ -2,6 +2,7 @@
 #ifndef BBPE_MEMORY_SAMPLES_H
 #define BBPE_MEMORY_SAMPLES_H
 
+#include "decode/decode.h"
 #include "models/bpe/bpe.h"
 #include "base/hash.h"
 
@@ -41,6 +42,20 @@ static bbpe_status make_model(bbpe_bpe *model, bool by_rank) {
         }
     }
     return status ? status : bbpe_bpe_finalize(model);
+}
+
+/* The stop strings "a", "abc" and "bc" in the text "xbbc". */
+static bbpe_status find_stop(bool *is_found) {
+    static const uint32_t characters[] = {'a', 'a', 'b', 'c', 'b', 'c'};
+    static const uint16_t text[] = {'x', 'b', 'b', 'c'};
+    static const size_t ends[] = {1, 4, 6};
+    bbpe_stop_strings stops = {0};
+    uint32_t state = 0;
+    size_t end = 0;
+    const bbpe_status status = bbpe_stop_strings_init(&stops, characters, ends, 3);
+    if (!status) *is_found = bbpe_stop_strings_find(&stops, text, 2, 4, &state, &end) && end == 4;
+    bbpe_stop_strings_free(&stops);
+    return status;
 }
 
 #endif
