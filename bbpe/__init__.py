@@ -209,6 +209,7 @@ def _view(module: str, name: str) -> Callable[..., Any]:
     return lambda *arguments, **options: make(safe_import(__name__ + module))(*arguments, **options)
 
 
+VIEWS["maker"] = _view(".published.names", "maker_of")
 VIEWS["html"] = _view(".report.view", "to_html")
 VIEWS["summary"] = _view(".report.view", "summary")
 VIEWS["trace"] = _view(".report.trace", "trace")

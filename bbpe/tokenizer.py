@@ -771,7 +771,6 @@ class Tokenizer:
         """
         safe_import("bbpe.encoding.chunks")
         from .encoding.chunks import chunked
-
         matcher = self._parts.specials.matcher(allowed_special, disallowed_special)
         return chunked(self._parts.encoder, self._parts.vocabulary.tokens, text, max_tokens, overlap, boundary, matcher)
 
@@ -1080,8 +1079,7 @@ class Tokenizer:
             ({'<tool>': 258, 'low': 257}, [257, 258])
 
         """
-        keys = self._parts.vocabulary.keys()
-        return type(self)(with_added_tokens(self.spec, tokens, special=special, keys=keys))
+        return type(self)(with_added_tokens(self.spec, tokens, special=special, keys=self._parts.vocabulary.keys()))
 
     # -- files, caches, views ------------------------------------------------------------------------
 
@@ -1424,9 +1422,7 @@ class Tokenizer:
             12
 
         """
-        return int(VIEWS["messages"](
-            self, messages, tools, model, images=images, chat_template=chat_template, variables=variables
-        ))  # fmt: skip
+        return int(VIEWS["messages"](self, messages, tools, model, images, chat_template, variables))
 
     def as_tiktoken(self) -> Any:
         """Return a view of this tokenizer with the interface, defaults and errors of `tiktoken.Encoding`.
@@ -1553,7 +1549,5 @@ class Tokenizer:
 def checked_tokenizer(given: object, argument: str = "tokenizer") -> Tokenizer:
     """Return an argument that is a tokenizer; `TypeError` that names it, and how what was given becomes one."""
     if not isinstance(given, Tokenizer):
-        safe_import("bbpe.published.names")
-        from .published.names import maker_of
-        raise no_tokenizer(given, argument, maker_of(given) if isinstance(given, str) else None)
+        raise no_tokenizer(given, argument, VIEWS["maker"](given))
     return given

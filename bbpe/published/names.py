@@ -106,12 +106,14 @@ def name_for_model(model: str) -> str | None:
     return next((name for source, name in _OPEN if re.fullmatch(source, last)), None)
 
 
-def maker_of(name: str) -> str | None:
+def maker_of(name: object) -> str | None:
     """Return the words that a tokenizer of this name is made by a function; `None` when it is no name that we know.
 
     >>> maker_of("gpt-4o"), maker_of("llama3"), maker_of("tok.json")
     ("bbpe.encoding_for_model('gpt-4o') makes one", "bbpe.get_encoding('llama3') makes one", None)
     """
+    if not isinstance(name, str):
+        return None
     if name in (*PUBLISHED, *ALIASES):
         return f"bbpe.get_encoding({name!r}) makes one"
     return counted_by_provider(name) or (

@@ -128,7 +128,7 @@ def _kept(tokenizer: Tokenizer, key: object, make: Callable[[], Any]) -> Any:
 
 
 def count_messages(
-    tokenizer: Tokenizer, messages: object, tools: object = None, model: str | None = None, *, images: object = None,
+    tokenizer: Tokenizer, messages: object, tools: object = None, model: str | None = None, images: object = None,
     chat_template: str | None = None, variables: Mapping[str, Any] | None = None,
 ) -> int:  # fmt: skip
     """Return the number of tokens of messages in a prompt; `Tokenizer.count_messages` documents the details."""
