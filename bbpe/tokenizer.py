@@ -1167,7 +1167,7 @@ class Tokenizer:
     ) -> Any:  # fmt: skip
         """Return the text that a chat template makes of messages, as `transformers` does with `tokenize=False`.
 
-        `encode(text, allowed_special="all")` returns its ids. Messages are prepared as there: fields that are None are
+        `encode_chat` returns its ids. Messages are prepared as there: fields that are None are
         left out, and a thought has all names that templates read. The template runs in a sandbox with limits.
 
         Args:

@@ -293,4 +293,4 @@ def test_files_have_the_versions_that_earlier_releases_read(tmp_path: Path) -> N
     (saved,) = [json.loads(value) for key, value in metadata.items() if key.startswith(b"bbpe")]
     plans = [json.loads((tmp_path / name / "plan.json").read_text()) for name in ("counts", "shards")]
     marker = json.loads((tmp_path / "state" / "bbpe-checkpoint.json").read_text())
-    assert [each["version"] for each in (saved, *plans, marker)] == [2, 2, 3, 3]
+    assert [each["version"] for each in (saved, *plans, marker)] == [2, 2, 4, 3]
