@@ -21,6 +21,17 @@ static size_t range_from(const bbpe_token_range *ranges, size_t range, size_t at
     return range;
 }
 
+/* Where a range ends without the blanks at its end, which a token after them may begin with once it is normalized: they count
+ * as of the next range, unless there is nothing else. */
+static size_t without_blanks(const uint8_t *text, size_t start, size_t end) {
+    size_t at = end;
+    for (;;) {
+        if (at > start && text[at - 1] == ' ') at--;
+        else if (at - start >= 3 && memcmp(text + at - 3, "\xE2\x96\x81", 3) == 0) at -= 3;
+        else return at > start ? at : end;
+    }
+}
+
 bbpe_status bbpe_token_cursor_follow(bbpe_token_cursor *self, bbpe_token_levels of, bbpe_source_view sources, size_t at,
                                      bbpe_arena *arena) {
     const bool is_changed = sources.runs != NULL;
@@ -35,6 +46,8 @@ bbpe_status bbpe_token_cursor_follow(bbpe_token_cursor *self, bbpe_token_levels 
         if (used == 0 || made[used - 1].level != of.ranges[range].level) made[used++].level = of.ranges[range].level;
         made[used - 1].end = next;
     }
+    for (size_t i = 0, start = 0; i + 1 < used; start = made[i++].end)
+        made[i].end = without_blanks(self->text, start, made[i].end);
     bbpe_arena_trim(arena, made, used * sizeof *made);
     self->levels = (bbpe_token_levels){made, used, of.levels};
     return BBPE_OK;

@@ -61,8 +61,12 @@ class Traced(TracedText):
                 yield part(self, at, at + 1)
 
     def __add__(self, other: str) -> str:
-        # others have operators of their own, or `str` refuses them
-        return joined((self, other)) if type(other) in (str, Traced) else NotImplemented
+        if type(other) in (str, Traced):
+            return joined((self, other))
+        # markup and what is undefined have an operator of their own; `str` refuses others
+        add = getattr(type(other), "__radd__", None)
+        made: Any = NotImplemented if add is None else add(other, self)
+        return str.__add__(self, other) if made is NotImplemented else made
 
     def __radd__(self, other: Any) -> str:
         return joined((other, self)) if isinstance(other, str) else NotImplemented
