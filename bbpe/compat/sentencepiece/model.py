@@ -155,13 +155,16 @@ class SpModel:
             raise ValueError(f"the model has no piece {NAMED[use]!r} for add_{use}; expected a model with one")
         return found
 
-    def pieces_of(self, text: str | bytes, ids: list[int], *, emit_unk_piece: bool) -> list[str]:
+    def pieces_of(
+        self, text: str | bytes, ids: list[int], *, emit_unk_piece: bool, normalized: str | None = None
+    ) -> list[str]:
         """Return the pieces of ids; text without a piece is a piece itself unless that of the model is wanted."""
         rows = self._rows
         found = [rows[token_id].text for token_id in ids]
         if emit_unk_piece or self._unknown not in ids:
             return found
-        normalized = self.normalized(str_of(text))
+        if normalized is None:
+            normalized = self.normalized(str_of(text))
         if isinstance(self.tokenizer.spec.model, WordLevelModel):
             return list(self._words(normalized))
         at = 0
@@ -194,7 +197,7 @@ class SpModel:
         """
         string = str_of(text)
         normalized, sources = self.normalized_with_sources(string)
-        pieces = self.pieces_of(text, ids, emit_unk_piece=False)
+        pieces = self.pieces_of(text, ids, emit_unk_piece=False, normalized=normalized)
         named = self.pieces_of(text, ids, emit_unk_piece=True) if emit_unk_piece else pieces
         lengths = list(map(len, pieces))
         inner = () if self._byte_ids.isdisjoint(ids) else self._spell(lengths, ids, normalized)

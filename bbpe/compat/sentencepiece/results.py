@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from itertools import accumulate
 from struct import pack
 from typing import Any, TypeVar
 
 from ...formats.sentencepiece.protobuf import bytes_field, number_field
 from ...lazy import lazy_property, np
-from ...records import dataclass, field, replace
+from ...records import dataclass, field
 
 _T = TypeVar("_T")
 # numbers of fields: of a list of texts, of a text, of its pieces
@@ -18,6 +19,8 @@ _NBESTS = 1
 _TEXT, _PIECES, _SCORE = 1, 2, 3
 _PIECE, _ID, _SURFACE, _BEGIN, _END = range(1, 6)
 
+#: Fields of messages that are remembered.
+_FIELDS = 1 << 13
 #: The kinds of results with the place of each piece: places in bytes, in characters, and the bytes of the message.
 PROTOS = ("proto", "immutable_proto", "serialized_proto")
 
@@ -88,7 +91,8 @@ class ImmutableSentencePieceText:
 
     def in_bytes(self) -> ImmutableSentencePieceText:
         """Return the same with `begin` and `end` in bytes, as the message `SentencePieceText` has them."""
-        return replace(self, is_of_bytes=True)
+        made = self.text, self.ids, self.named, self.spans, self.score, self.inner
+        return ImmutableSentencePieceText(*made, is_of_bytes=True)
 
     def _starts(self) -> Sequence[int]:
         """Return the byte where each character begins, and the end of the text."""
@@ -96,8 +100,13 @@ class ImmutableSentencePieceText:
 
     def SerializeAsString(self) -> bytes:
         """Return the message `SentencePieceText`, whose offsets are those of bytes."""
-        message = bytes_field(_TEXT, self.text.encode())
-        message += b"".join(bytes_field(_PIECES, _serialized(part)) for part in self.in_bytes().parts)
+        starts, text = self._starts(), self.text
+        parts = [bytes_field(_TEXT, text.encode())]
+        for number, (token_id, piece, (begin, end)) in enumerate(zip(self.ids, self.named, self.spans, strict=True)):
+            surface = b"" if number in self.inner else _bytes_field(_SURFACE, text[begin:end].encode())
+            place = _number_field(_BEGIN, starts[begin]) + _number_field(_END, starts[end])
+            parts.append(bytes_field(_PIECES, _head(piece, token_id) + surface + place))
+        message = b"".join(parts)
         return message + (bytes((_SCORE << 3 | 5,)) + pack("<f", self.score) if self.score else b"")
 
     SerializeToString = SerializeAsString
@@ -113,14 +122,13 @@ def starts_of(text: str) -> Sequence[int]:
     return list(accumulate((len(char.encode()) for char in text), initial=0))
 
 
-def _serialized(part: ImmutableSentencePiece) -> bytes:
-    return b"".join((
-        bytes_field(_PIECE, part.piece_as_bytes),
-        number_field(_ID, part.id),
-        bytes_field(_SURFACE, part.surface_as_bytes) if not part.is_inner else b"",
-        number_field(_BEGIN, part.begin),
-        number_field(_END, part.end),
-    ))
+# texts are made of few pieces, again and again
+_bytes_field, _number_field = lru_cache(_FIELDS)(bytes_field), lru_cache(_FIELDS)(number_field)
+
+
+@lru_cache(_FIELDS)
+def _head(piece: str, token_id: int) -> bytes:
+    return bytes_field(_PIECE, piece.encode()) + number_field(_ID, token_id)
 
 
 def offset_mapping(text: ImmutableSentencePieceText, *, of_bytes: bool) -> dict[str, Any]:

@@ -106,6 +106,8 @@ def bytes_field(number: int, value: bytes) -> bytes:
 
 
 def _written(value: int) -> bytes:
+    if value < 0x80:
+        return value.to_bytes(1, "little")
     found = bytearray()
     while value >= 0x80:
         found.append(value & 0x7F | 0x80)
