@@ -206,9 +206,10 @@ cdef class PretokenTable:
         if starts is not None and starts.shape[0] != n:
             raise ValueError(f"{starts.shape[0]} starts and {n} ends; expected one of each a text")
         first_start = next_starts = NULL
-        if n:
-            first_start = &zero if starts is None else &starts[0]
-            next_starts = &ends[0] if starts is None else &starts[0] + 1
+        if n and starts is None:
+            first_start, next_starts = &zero, &ends[0]
+        elif n:
+            first_start, next_starts = &starts[0], &starts[0] + 1
         self.check_open()
         PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
         try:
