@@ -11,9 +11,8 @@ from bbpe.shards.formats import FORMATS
 from bbpe.shards.load import Shards
 from bbpe.shards.part import Totals
 from bbpe.shards.plan import ShardPlan, open_plan
-from bbpe.shards.run import finish_shards, plan_shards, run_parts
+from bbpe.shards.run import finish_shards, plan_shards, run_parts, threads_of
 from bbpe.text import counted
-from bbpe.threads import thread_count
 
 from .command import Command, add_pattern, load_named, positive
 from .parsers import UsageError
@@ -98,7 +97,7 @@ def _plan(args: Namespace) -> ShardPlan:
 def _write(plan: ShardPlan, numbers: range, args: Namespace) -> Totals:
     totals = Totals()
     with reporting(progress_of(args)) as report:
-        for part in run_parts(plan, numbers, threads=thread_count(args.threads), report=report):
+        for part in run_parts(plan, numbers, threads=threads_of(plan, args.threads), report=report):
             totals += part
     return totals
 

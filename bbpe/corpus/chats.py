@@ -67,14 +67,11 @@ class ChatBlock:
         messages, tools = (list_of(record.get(name), name) for name in (self.field, TOOLS))
         return Chat(messages, tools, key)
 
-    def digest(self) -> int:
-        """Return a digest of its chats."""
-        found = 0
-        for _, chat in self.chats():
-            values = None if isinstance(chat, CorpusError) else [chat.messages, chat.tools, chat.key]
-            text = json.dumps(values, default=str, separators=(",", ":")).encode()
-            found = checksum(b"%d %d" % (found, checksum(text)))
-        return found
+
+def digest_of_chats(chats: Iterable[tuple[int, Chat | CorpusError]]) -> int:
+    """Return a digest of the chats of a block."""
+    values = [None if isinstance(chat, CorpusError) else (chat.messages, chat.tools, chat.key) for _, chat in chats]
+    return checksum(json.dumps(values, default=str, separators=(",", ":")).encode())
 
 
 def _object(line: bytes, field: str) -> Mapping[str, Any]:

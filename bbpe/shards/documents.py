@@ -8,7 +8,7 @@ from typing import Any
 
 from ..core.documents import Layout
 from ..core.image import checksum
-from ..corpus.chats import ChatBlock, chat_blocks
+from ..corpus.chats import ChatBlock, chat_blocks, digest_of_chats
 from ..corpus.files import File
 from ..corpus.opened import Buffers
 from ..corpus.records import Refuse
@@ -129,7 +129,8 @@ class DocumentEncoder:
         keys: list[str] = []
         wrong: list[tuple[CorpusError, int]] = []
         nulls = text = 0
-        for number, chat in block.chats():
+        chats = list(block.chats())
+        for number, chat in chats:
             if isinstance(chat, CorpusError):
                 wrong.append((chat, number))
             elif chat.messages is None:
@@ -147,7 +148,7 @@ class DocumentEncoder:
         masks, _ = self._mask_layout.place(*_joined([row.mask for row in rows]))
         has_keys = self._policy.id_field is not None
         piece = EncodedDocuments(
-            ids, lengths, text, nulls, keys=keys if has_keys else None, digest=block.digest(),
+            ids, lengths, text, nulls, keys=keys if has_keys else None, digest=digest_of_chats(chats),
             masks=masks.view(np.uint16).astype(np.uint8),
         )  # fmt: skip
         return block.read, piece, wrong
@@ -155,7 +156,7 @@ class DocumentEncoder:
     def digests(self, source: Source, refuse: Refuse | None) -> Iterator[int]:
         """Yield the digests of the pieces of a source, without encoding them."""
         if self._policy.messages_field is not None:
-            yield from (block.digest() for block in self._blocks(source, source.file(self._policy)))
+            yield from (digest_of_chats(block.chats()) for block in self._blocks(source, source.file(self._policy)))
             return
         for event in self._events(source, source.file(self._policy), refuse):
             yield _digest_of(event)

@@ -185,7 +185,8 @@ def shard(
             and lines may be compressed as `.gz`, `.bz2`, `.xz` or `.zst`.
         folder: The folder of the plan and of what is written, not a URL.  All workers must see it, and the files.
         tokenizer: The tokenizer; it is stored beside the plan.
-        threads: The number of threads without an executor; by default one for each core.
+        threads: The number of threads without an executor; by default one for each core, but one for chats, whose
+            templates run in Python: an executor with processes is faster.
         executor: An executor of `concurrent.futures`, or one with its interface, whose workers write parts.
         in_flight: How many parts it has at once; by default two for each of its workers.
         attempts: How often a part is tried whose worker fails or dies.
@@ -228,8 +229,10 @@ def shard(
         in_flight = whole("in_flight", in_flight, 1, expected="an int or None")
     if executor is not None and threads is not None:
         raise ValueError("threads and executor are given; expected one of them")
-    count = 1 if executor is not None else thread_count(threads)
+    if threads is not None:
+        thread_count(threads)
     plan = _planned("shard", files, folder, tokenizer, options)
+    count = 1 if executor is not None else threads_of(plan, threads)
     with reporting(progress) as report:
         records = run_parts(
             plan, range(len(plan)), executor=executor, threads=count, in_flight=in_flight, attempts=attempts,
@@ -238,6 +241,11 @@ def shard(
         for _ in records:
             pass
     return finish_shards(plan)
+
+
+def threads_of(plan: ShardPlan, threads: int | None) -> int:
+    """Return the number of threads that write a plan; one for chats by default, whose templates run in Python."""
+    return 1 if threads is None and plan.policy.messages_field is not None else thread_count(threads)
 
 
 class _Meter:

@@ -72,15 +72,15 @@ class Choice:
             return [bool(train_on(message)) for message in messages]
         roles = {train_on} if isinstance(train_on, str) else set(train_on)
         found = [message.get("role") for message in messages]
-        if not all(found) or not roles <= ROLES:
+        if None in found or not roles <= ROLES:
             _check_roles(messages, found, roles)
         return [role in roles for role in found]
 
 
 def _check_roles(messages: Sequence[Message], found: list[Any], roles: set[str]) -> None:
     """Refuse messages without a role, and a role to learn that is a misspelt one; this chat may lack another."""
-    number = next((number for number, role in enumerate(found) if not role), None)
-    if number is not None:
+    if None in found:
+        number = found.index(None)
         names = ", ".join(map(repr, messages[number]))
         raise ValueError(
             f"messages[{number}] has no 'role', but {names}; expected a dict with 'role' and 'content', or a function "
