@@ -272,6 +272,10 @@ TABLE |= {
         after(lambda: (shards(), cut("out/manifest.json")), lambda made: bbpe.load_shards("out")),
         after(lambda: (shards(), cut("out/part-00000.bin")), lambda made: list(bbpe.load_shards("out")))],
         OSError={"folder": "missing"}, TypeError={"folder": 5}),
+    "Shards.mask CorpusError": [after(shards, lambda made: made.mask(0))],
+    "Shards.mask ValueError": [after(shards, lambda made: made.mask(99999))],
+    "Shards.masks CorpusError": [after(shards, lambda made: made.masks(0))],
+    "Shards.masks ValueError": [after(shards, lambda made: made.masks(99))],
     **kinds("merge_shards", lambda folders=(), **given: bbpe.merge_shards(folders, "all", **given), CorpusError=[
         after(lambda: (shards("x"), shards("y", eos="<s>")), lambda made: bbpe.merge_shards(["x", "y"], "all")),
         after(lambda: emptied(shards("x"), "part-00000.json"), lambda made: bbpe.merge_shards(["x"], "all"))],

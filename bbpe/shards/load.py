@@ -83,11 +83,33 @@ class Shards:
         return read_part(self.plan, number)
 
     def masks(self, number: int) -> npt.NDArray[np.uint8]:
-        """Return the masks of a part, mapped into memory: 1 for each of its ids that a model learns, of chats."""
+        """Return which ids of a part a model learns, where documents are chats.
+
+        Args:
+            number: The number of the part.
+
+        Returns:
+            1 for each id to learn and 0 for the others, uint8[n], mapped into memory where the format can be.
+
+        Raises:
+            CorpusError: The documents are texts, or the file does not fit the ids.
+            ValueError: There is no such part.
+        """
         return read_masks(self.plan, self.plan.check_part(number))
 
     def mask(self, document: int) -> npt.NDArray[np.uint8]:
-        """Return 1 for each id of a document that a model learns, and 0 for the others, where documents are chats."""
+        """Return which ids of a document a model learns, where documents are chats.
+
+        Args:
+            document: The number of the document, as in `shards[document]`.
+
+        Returns:
+            1 for each id to learn and 0 for the others, uint8[n].
+
+        Raises:
+            CorpusError: The documents are texts, or the file does not fit the ids.
+            ValueError: There is no such document.
+        """
         part, within = self._place(whole("document", document, -len(self), len(self) - 1))
         return self._parts.mask(part, within)
 
