@@ -232,11 +232,13 @@ class ChatEncoder:
         asked, answered = {"role": "user", "content": _ASKED}, {"role": "assistant", "content": _ANSWERED}
 
         def shown(messages: list[Message], adds: bool) -> str:
-            given = {**variables, "add_generation_prompt": adds}
-            try:
-                return plain_text(render_traced(call.template, call.tokens, given, messages))
-            except VocabularyError:  # the template refuses such a chat
-                return ""
+            for tools in (None, list[Any]()):  # some templates cannot do without a list
+                given = {**variables, "tools": tools, "add_generation_prompt": adds}
+                try:
+                    return plain_text(render_traced(call.template, call.tokens, given, messages))
+                except VocabularyError:  # the template refuses such a chat
+                    continue
+            return ""
 
         before, after = shown([asked], False), shown([asked], True)
         begins = after[self._common(before, after) :]

@@ -75,6 +75,19 @@ def test_a_template_that_ends_prompts_in_another_way(tok: bbpe.Tokenizer) -> Non
     assert learned(tok, template, "low", "see", "my", "") == ["see<|end|>", "<|end|>"]
 
 
+def test_a_template_that_asks_for_tools(tok: bbpe.Tokenizer) -> None:
+    """Without a list of tools it fails, so that nothing else tells how turns begin and end."""
+    template = (
+        "{% for t in tools %}[{{ t.function.name }}]{% endfor %}{% for m in messages %}<|{{ m.role }}|>{{ m.content }}"
+        "{% for call in m.calls or [] %}<|name|>{{ call | tojson }}<|stop|>{% endfor %}<|end|>{% endfor %}"
+        "{% if add_generation_prompt %}<|assistant|>{% endif %}"
+    )
+    tools = [{"type": "function", "function": {"name": "dogs"}}]
+    messages = [{"role": "user", "content": "low"}, {"role": "assistant", "content": "", "calls": [{"name": "dogs"}]}]
+    chat = tok.encode_chat(messages, tools, chat_template=template)
+    assert tok.decode(chat.ids[chat.mask == 1]) == '<|name|>{"name": "dogs"}<|stop|><|end|>'
+
+
 def test_an_end_that_is_no_token_of_this_tokenizer(tok: bbpe.Tokenizer) -> None:
     template = (
         "{% for m in messages %}<|{{ m.role }}|>\n{{ m.content }}<|done|>\n{% endfor %}"
