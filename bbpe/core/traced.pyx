@@ -21,6 +21,8 @@ cdef enum:
     UNKNOWN = 0
     TRUSTED = 1            # the origin of an empty text, which gives nothing away
 
+# stub: _Text = TypeVar("_Text", bound=TracedText)
+
 cdef object METER = ContextVar("meter")
 cdef str EMPTY = ""
 
@@ -31,6 +33,67 @@ cdef class TracedText(str):
 
     def __cinit__(self, *value: object):
         self._origins = UNKNOWN
+
+    def strip(self, chars: str | None = None, /) -> Self:
+        """The text without characters at its ends."""
+        cdef Py_ssize_t n = PyUnicode_GET_LENGTH(self), start = n - PyUnicode_GET_LENGTH(str.lstrip(self, chars))
+        return part(self, start, max(start, PyUnicode_GET_LENGTH(str.rstrip(self, chars))))
+
+    def lstrip(self, chars: str | None = None, /) -> Self:
+        """The text without characters at its beginning."""
+        cdef Py_ssize_t n = PyUnicode_GET_LENGTH(self)
+        return part(self, n - PyUnicode_GET_LENGTH(str.lstrip(self, chars)), n)
+
+    def rstrip(self, chars: str | None = None, /) -> Self:
+        """The text without characters at its end."""
+        return part(self, 0, PyUnicode_GET_LENGTH(str.rstrip(self, chars)))
+
+
+cpdef TracedText part(TracedText text: _Text, Py_ssize_t start, Py_ssize_t end):  # -> _Text
+    """The characters of a text from `start` to `end`, which is not less."""
+    cdef object origins = text._origins
+    cdef type kind = type(text)
+    cdef Py_ssize_t begin = 0
+    cdef list runs
+    if start == 0 and end == PyUnicode_GET_LENGTH(text):
+        return text
+    cdef TracedText made = <TracedText>kind.__new__(kind, PyUnicode_Substring(text, start, end))
+    if not PyLong_CheckExact(origins):
+        runs = []
+        for stop, origin in <tuple?>origins:
+            if <Py_ssize_t>stop > start and begin < end:
+                runs.append((min(<Py_ssize_t>stop, end) - start, origin))
+            begin = stop
+        origins = origins_of(runs)
+    made._origins = origins
+    return made
+
+
+cdef object origins_of(list runs):
+    """Runs as the origins of a text."""
+    return TRUSTED if not runs else runs[0][1] if len(runs) == 1 else tuple(runs)
+
+
+def with_flag(text: _Text, flag: int) -> _Text:
+    """A text with origins whose characters have a flag more."""
+    cdef TracedText given = <TracedText?>text
+    cdef type kind = type(text)
+    cdef TracedText made = <TracedText>kind.__new__(kind, text)
+    if PyLong_CheckExact(given._origins):
+        made._origins = given._origins | flag
+    else:
+        made._origins = tuple([(end, origin | flag) for end, origin in <tuple?>given._origins])
+    return made
+
+
+def texts_of(given: object) -> dict[str, str] | None:
+    """A copy of a dict whose keys and values are all `str`, or `None` if it is none."""
+    if not PyDict_CheckExact(given):
+        return None
+    for key, value in (<dict>given).items():
+        if not PyUnicode_CheckExact(key) or not PyUnicode_CheckExact(value):
+            return None
+    return (<dict>given).copy()
 
 
 cdef class RenderMeter:
@@ -76,6 +139,7 @@ cdef RenderMeter meter():
 
 cdef extern from "Python.h":
     void Py_DECREF(object value)
+    object PyUnicode_Substring(object text, Py_ssize_t start, Py_ssize_t end)
 
 
 cdef class Operations:
@@ -83,20 +147,21 @@ cdef class Operations:
 
     `kind` is the class of texts with origins, a subclass of `TracedText`.  `methods` are those of its that a template may have,
     and `open_types` are types of whose attributes it may have all but those with an underscore first.  The others do what is rare
-    here: `add(left, right)`, `attribute(value, name)`, `undefined(obj=, name=)` and `write(value)`.
+    here: `add(left, right)`, `trim(value, chars)`, `attribute(value, name)`, `undefined(obj=, name=)` and `write(value)`.
     """
     cdef type kind
     cdef frozenset methods, open_types
-    cdef object slow_add, slow_attribute, undefined, slow_write
+    cdef object slow_add, slow_trim, slow_attribute, undefined, slow_write
     cdef frozenset names  # of attributes of a dict
 
     def __cinit__(
         self, type kind not None, frozenset methods not None: frozenset[str],
         frozenset open_types not None: frozenset[type], *, add: Callable[..., object],
-        attribute: Callable[..., object], undefined: Callable[..., object], write: Callable[..., object]
+        trim: Callable[..., object], attribute: Callable[..., object], undefined: Callable[..., object], write: Callable[..., object]
     ):
         self.methods, self.open_types = methods, open_types
-        self.kind, self.slow_add, self.slow_attribute, self.undefined, self.slow_write = kind, add, attribute, undefined, write
+        self.kind, self.slow_add, self.slow_trim, self.slow_attribute = kind, add, trim, attribute
+        self.undefined, self.slow_write = undefined, write
         self.names = frozenset(dir(dict))
 
     def step(self) -> None:
@@ -149,6 +214,13 @@ cdef class Operations:
     def written(self, value: object) -> object:
         """A value as a piece of the text."""
         return value if type(value) is self.kind else self.slow_write(value)
+
+    def trim(self, value: object, chars: object = None) -> Any:
+        """A text without blanks at its ends."""
+        if type(value) is self.kind and chars is None:
+            meter().pay(1, 3 * PyUnicode_GET_LENGTH(value))
+            return (<TracedText>value).strip()
+        return self.slow_trim(value, chars)
 
     def attribute(self, value: object, str name not None) -> object:
         """The attribute of a value, or its item."""
@@ -226,7 +298,7 @@ cdef class RunBuilder:
 
     cdef object text(self, type kind):
         cdef TracedText made = <TracedText>kind.__new__(kind, PyUnicode_Join(EMPTY, self.texts))
-        made._origins = TRUSTED if not self.runs else self.runs[0][1] if len(self.runs) == 1 else tuple(self.runs)
+        made._origins = origins_of(self.runs)
         return made
 
 

@@ -8,13 +8,14 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from ...core.chat_rows import ChatRuns, Turn
+from ...core.traced import part
 from ...lazy import np, npt
 from ...records import dataclass, replace
 from ...types import ChatRequest, EncodedChat
 from . import ChatCall, chat_call
 from .encoding import ChatEncoder, Choice, chat_encoder, encoded_text, render_traced
 from .messages import Message, conversation_of
-from .origins import HEADER, SHIFT, Traced, joined, literal, part, plain_text, runs_of
+from .origins import HEADER, SHIFT, Traced, joined, literal, plain_text, runs_of
 
 if TYPE_CHECKING:
     from ...encoding.decode import Ids

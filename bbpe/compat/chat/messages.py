@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from inspect import isfunction, ismethod
 from typing import Any, NoReturn
 
+from ...core.traced import texts_of
 from ...lazy import np
 from .functions import schema_of
 
@@ -19,7 +20,7 @@ ROLES = frozenset(
 #: The names under which a message may have the thought of a model; templates read one or the other.
 REASONING = ("reasoning_content", "thinking", "reasoning")
 _SHOWN = 40
-_TEXTS, _THOUGHTS = {str}, frozenset(REASONING)
+_THOUGHTS = frozenset(REASONING)
 
 
 def conversations_of(messages: object) -> tuple[list[list[Message]], bool]:
@@ -86,13 +87,11 @@ def _conversation(given: object, name: str) -> list[Message]:
 
 
 def _message(given: object, name: str) -> Message:
-    # most messages have texts alone
-    is_plain = type(given) is dict and {*map(type, given), *map(type, given.values())} == _TEXTS
-    message = {**given} if is_plain and isinstance(given, dict) else plain(given, name)
+    texts = texts_of(given)  # most messages have nothing else
+    message: Message = plain(given, name) if texts is None else dict(texts)
     if not isinstance(message, dict):
         _refuse(name, given, "a dict with 'role' and 'content'")
-    # clients of OpenAI give fields that are null; a template would write them as "None"
-    if not is_plain:
+    if texts is None:  # clients of OpenAI give fields that are null; a template would write them as "None"
         message = {key: value for key, value in message.items() if value is not None}
     if not _THOUGHTS.isdisjoint(message):
         thought = next(message[key] for key in REASONING if key in message)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
-from ...core.traced import TracedText
+from ...core.traced import TracedText, part
 from ...core.traced import joined as _joined
 from ...lazy import lazy_re
 
@@ -85,19 +85,6 @@ class Traced(TracedText):
         parts = [text for each in texts for text in (each, self)][:-1]
         str.join(self, parts[::2])  # refuses what is no text
         return joined(parts)
-
-    def strip(self, chars: str | None = None, /) -> Traced:
-        """Return the text without characters at its ends."""
-        start = len(self) - len(str.lstrip(self, chars))
-        return part(self, start, max(start, len(str.rstrip(self, chars))))
-
-    def lstrip(self, chars: str | None = None, /) -> Traced:
-        """Return the text without characters at its beginning."""
-        return part(self, len(self) - len(str.lstrip(self, chars)), len(self))
-
-    def rstrip(self, chars: str | None = None, /) -> Traced:
-        """Return the text without characters at its end."""
-        return part(self, 0, len(str.rstrip(self, chars)))
 
     def removeprefix(self, prefix: str, /) -> Traced:
         """Return the text without a prefix."""
@@ -189,39 +176,10 @@ def runs_of(text: str) -> tuple[tuple[int, int], ...]:
     return ((len(text), origins),) if isinstance(origins, int) else origins
 
 
-def part(text: Traced, start: int, end: int) -> Traced:
-    """Return the characters of a text from `start` to `end`."""
-    origins = text._origins
-    cut = str.__getitem__(text, slice(start, end))
-    if isinstance(origins, int):
-        return traced(cut, origins)
-    return traced(cut, _packed([(min(stop, end) - start, origin) for stop, origin in _after(origins, start, end)]))
-
-
-def _after(runs: tuple[tuple[int, int], ...], start: int, end: int) -> Iterator[tuple[int, int]]:
-    begin = 0
-    for stop, origin in runs:
-        if stop > start and begin < end:
-            yield stop, origin
-        begin = stop
-
-
-def _packed(runs: list[tuple[int, int]]) -> Origins:
-    if not runs:
-        return TRUSTED  # an empty text gives nothing away
-    return runs[0][1] if len(runs) == 1 else tuple(runs)
-
-
 def joined(parts: Iterable[Any]) -> Traced:
     """Return texts, and tuples of texts, one after another."""
     made: Traced = _joined(Traced, parts if isinstance(parts, list | tuple) else list(parts))
     return made
-
-
-def with_flag(text: str, flag: int) -> Traced:
-    """Return a text whose characters have a flag more."""
-    runs = runs_of(text)
-    return traced(text, _packed([(end, origin | flag) for end, origin in runs]) if text else TRUSTED)
 
 
 def common_origin(values: Iterable[Any], step: Callable[[int], None]) -> int:

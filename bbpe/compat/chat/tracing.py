@@ -15,7 +15,7 @@ from jinja2 import nodes
 from jinja2.compiler import CodeGenerator, operators
 from jinja2.runtime import Context, LoopContext
 
-from ...core.traced import Operations, RenderMeter
+from ...core.traced import Operations, RenderMeter, with_flag
 from ...spec.chat_templates import ChatTemplate
 from . import costs
 from .budget import RenderBudget, current
@@ -31,7 +31,6 @@ from .origins import (
     literal,
     origin_of_message,
     traced,
-    with_flag,
 )
 from .sandbox import Environment, Formatter, Generation, Generator, environment_of, pieces
 from .template_functions import Namespace
@@ -298,10 +297,13 @@ def _environment() -> _TracingEnvironment:
     made.operations = Operations(
         Traced, _TEXT_METHODS, frozenset((LoopContext, Namespace)), attribute=made.getattr, undefined=made.undefined,
         write=made.written, add=lambda left, right: made.call_binop(None, "+", left, right),
+        trim=lambda value, chars: trim(value) if chars is None else trim(value, chars),
     )  # fmt: skip
     made.extensions[Generation.identifier] = _Marked(made)
     filters: dict[str, Any] = made.filters
     made.filters = {name: _followed(name, function) for name, function in filters.items()}
+    trim: Any = made.filters["trim"]
+    made.filters["trim"] = made.operations.trim
     made.filters[_MARK] = functools.partial(with_flag, flag=GENERATED)
     # what takes no time that depends on a value: the blocks pay for as many as they have
     made.filters |= {name: filters[name].__wrapped__ for name in ("length", "count", "default", "d")}
@@ -317,7 +319,7 @@ _SMALL = 1 << 32  # numbers whose sums need no limit
 _TEXT_METHODS = frozenset(name for name in dir(str) if name[0] != "_") - {"format", "format_map"}
 #: Filters that are methods of a text, which take no more than three characters for one.
 _METHODS = {
-    "trim": Traced.strip, "lower": Traced.lower, "upper": Traced.upper, "capitalize": Traced.capitalize,
+    "lower": Traced.lower, "upper": Traced.upper, "capitalize": Traced.capitalize,
     "string": Traced.__str__,
 }  # fmt: skip
 _ENVIRONMENT = _environment()

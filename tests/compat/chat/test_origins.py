@@ -21,11 +21,10 @@ from bbpe.compat.chat.origins import (
     joined,
     literal,
     origin_of_message,
-    part,
     runs_of,
     traced,
-    with_flag,
 )
+from bbpe.core.traced import part, with_flag
 from bbpe.spec.chat_templates import ChatTemplate
 
 #: Each origin has characters of its own, so that a character tells where it is from; blanks are of any.
