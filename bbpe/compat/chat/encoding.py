@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from ...core.chat_rows import ChatRuns, Turn
 from ...core.places import PlacesCall, TextRanges
+from ...encoding.engine import THREAD_WORTH
 from ...errors import SpecialTokenError, VocabularyError
 from ...lazy import lazy_re, np, npt, safe_import
 from ...pipeline.special_tokens import Selection
 from ...records import dataclass, replace, whole
 from ...spec.chat_templates import ChatTemplate
-from ...threads import check_threads
+from ...threads import check_threads, imap
 from ...types import ChatRequest, EncodedChat, EncodedChats, TrainOn
 from . import ChatCall, chat_call
 from .columns import opened_chats
 from .messages import ROLES, Message
-from .origins import Traced, plain_text, runs_of
+from .origins import UNKNOWN, Traced, plain_text, runs_of, traced
 
 if TYPE_CHECKING:
     from ...tokenizer import Tokenizer
 
+_Result = TypeVar("_Result")
 #: Starts and ends of characters, in order.
 Spans: TypeAlias = list[tuple[int, int]]
 
@@ -31,6 +33,7 @@ _THOUGHT = lazy_re(r"<\|?think")
 # texts of a chat that shows how a template writes turns
 _ASKED, _ANSWERED = "Which one?", "This one."
 _SYSTEM = ("system", "developer")
+_TASK = 16  # chats that a thread takes at once
 _CHOICES = ("content_special", "train_on", "turn_end", "max_length")
 _OF_TEMPLATES = ("documents", "chat_template", "add_generation_prompt", "continue_final_message", "variables")
 
@@ -118,16 +121,27 @@ def encode_chat_batch(
     if not call.is_batch:
         raise TypeError("conversations is a list of messages; expected a list of conversations, or encode_chat")
     encoder, kept = chat_encoder(tokenizer), {"tools": tools, **options}
-    found = []
-    for number in range(len(call.chats)):
-        try:
-            found.append(_encoded(encoder, call, number, choice, kept))
-        except VocabularyError as error:
-            problem = f"conversations[{number}]: {error.problem}"
-            raise VocabularyError(problem, path=error.path, place=error.place) from None
-        except ValueError as error:
-            raise ValueError(f"conversations[{number}]: {error}") from None
-    return EncodedChats.of(found)
+    texts = [_named(number, _rendered, call, number) for number in range(len(call.chats))]
+    encoder.turn(call)  # made once, by this thread
+
+    def encoded(start: int) -> list[EncodedChat]:
+        numbers = range(start, min(start + _TASK, len(texts)))
+        return [_named(number, _encoded, encoder, call, number, choice, kept, texts[number]) for number in numbers]
+
+    is_short = threads is None and sum(map(len, texts)) < THREAD_WORTH
+    parts = imap(encoded, range(0, len(texts), _TASK), 1 if is_short else threads)
+    return EncodedChats.of([chat for part in parts for chat in part])
+
+
+def _named(number: int, work: Callable[..., _Result], *arguments: Any) -> _Result:
+    """Return the result of a function of one conversation of several; errors name it."""
+    try:
+        return work(*arguments)
+    except VocabularyError as error:
+        problem = f"conversations[{number}]: {error.problem}"
+        raise VocabularyError(problem, path=error.path, place=error.place) from None
+    except ValueError as error:
+        raise ValueError(f"conversations[{number}]: {error}") from None
 
 
 def encode_segments(tokenizer: Tokenizer, segments: Iterable[tuple[str, Selection]]) -> list[int]:
@@ -302,26 +316,36 @@ def render_traced(
 
 
 def _encoded(
-    encoder: ChatEncoder, call: ChatCall, number: int, choice: Choice, options: Mapping[str, Any]
-) -> EncodedChat:
-    messages = call.chats[number]
-    request = ChatRequest(tuple(messages), options)
-    chat = _whole(encoder, call, number, choice, request)
+    encoder: ChatEncoder, call: ChatCall, number: int, choice: Choice, options: Mapping[str, Any],
+    text: Traced | None = None,
+) -> EncodedChat:  # fmt: skip
+    request = ChatRequest(tuple(call.chats[number]), options)
+    chat = _whole(encoder, call, number, choice, request, text)
     if choice.max_length is None or len(chat.ids) <= choice.max_length:
         return chat
     return _shortened(encoder, call, number, choice, chat)
 
 
-def _whole(encoder: ChatEncoder, call: ChatCall, number: int, choice: Choice, request: ChatRequest) -> EncodedChat:
-    text, runs, spans = _followed(encoder, call, number, choice)
+def _rendered(call: ChatCall, number: int) -> Traced:
+    """Return the text of a chat, which the template makes once."""
+    text = call.rendered(number, partial(render_traced, call.template, call.tokens, call.variables))
+    return text if isinstance(text, Traced) else traced(text, UNKNOWN)
+
+
+def _whole(
+    encoder: ChatEncoder, call: ChatCall, number: int, choice: Choice, request: ChatRequest, found: Traced | None = None
+) -> EncodedChat:
+    text, runs, spans = _followed(encoder, call, number, choice, found)
     ids, places = encoder.chat_call(choice.content_special).encode_ranges(text, runs.ranges())
     mask, message_of = runs.rows(places, spans)
     return EncodedChat(ids, mask, message_of, places, text, _request=request)
 
 
-def _followed(encoder: ChatEncoder, call: ChatCall, number: int, choice: Choice) -> tuple[str, ChatRuns, Spans]:
+def _followed(
+    encoder: ChatEncoder, call: ChatCall, number: int, choice: Choice, found: Traced | None = None
+) -> tuple[str, ChatRuns, Spans]:
     """Return the text of a chat, its runs of characters, and the spans that chosen messages wrote."""
-    found = call.rendered(number, partial(render_traced, call.template, call.tokens, call.variables))
+    found = _rendered(call, number) if found is None else found
     text, runs = plain_text(found), ChatRuns(runs_of(found) if found else ())
     return text, runs, runs.learned(text, choice.chosen(call.chats[number]), encoder.turn(call), choice.turn_end)
 
