@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Sized
 from operator import index
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, SupportsIndex, TypeAlias, overload
@@ -367,11 +366,14 @@ class EncodedChat:
         Returns:
             The HTML.
         """
+        safe_import("html")
+        from html import escape
+
         spans = []
         done = 0
         rows = zip(self.ids.tolist(), self.mask.tolist(), self.message_of.tolist(), self.places.tolist(), strict=True)
         for token_id, masked, message, (start, end) in rows:
-            shown = html.escape(self.text[max(start, done) : end]).replace("\n", "↵\n")
+            shown = escape(self.text[max(start, done) : end]).replace("\n", "↵\n")
             done = max(done, end)
             color = _LEARNED if masked else _COLORS[0 if message < 0 else 1 + message % (len(_COLORS) - 1)]
             title = f"id {token_id}, {'template' if message < 0 else f'message {message}'}{', learned' * masked}"

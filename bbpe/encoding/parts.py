@@ -36,7 +36,7 @@ splitting.automaton splitting.fancy_regex splitting.recogniser tiktoken.core
 """
 #: Modules that are not of this package.
 _OTHERS = """
-base64 copy dataclasses difflib gzip hashlib numpy random regex secrets shutil string tempfile zlib
+base64 copy dataclasses difflib gzip hashlib html numpy random regex secrets shutil string tempfile zlib
 """
 
 

@@ -157,6 +157,11 @@ def warm_up(spec: TokenizerSpec) -> None:
     """
     for template in chat_templates(spec).values():
         _sandbox().variables_of(template)
+        safe_import("bbpe.compat.chat.continuing")
+        safe_import("bbpe.compat.chat.tracing")
+        from .tracing import compile_traced
+
+        compile_traced(template)
 
 
 def _checked(options: Mapping[str, Any]) -> dict[str, Any]:

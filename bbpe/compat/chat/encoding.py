@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from ...core.chat_rows import ChatRuns, Turn
+from ...core.matcher import TokenMatcher
 from ...core.places import PlacesCall, TextRanges
 from ...encoding.engine import THREAD_WORTH
 from ...errors import SpecialTokenError, VocabularyError
@@ -195,11 +196,8 @@ class ChatEncoder:
         self.context = next((text for text in special if text not in options), "")
         self._calls: dict[tuple[frozenset[str], ...], PlacesCall] = {}
         self._turns: dict[tuple[str, str], Turn] = {}
-        names = sorted(self.tokens, key=len, reverse=True)
-        safe_import("re")
-        import re
-
-        self._token = re.compile("|".join(map(re.escape, names))) if names else _TAG
+        names = [text.encode("utf-8", "surrogatepass") for text in self.tokens]
+        self._policy = TokenMatcher(names).policy(range(len(names)))
 
     def call(self, levels: tuple[frozenset[str], ...]) -> PlacesCall:
         """Return the call that encodes texts whose ranges have levels."""
@@ -229,8 +227,12 @@ class ChatEncoder:
 
     def next_token(self, text: str, start: int, stop: int) -> tuple[int, int] | None:
         """Return where the next token is in text[start:stop]."""
-        found = self._token.search(text, start, stop)
-        return None if found is None else found.span()
+        data = text[start:stop].encode("utf-8", "surrogatepass")
+        found = self._policy.find(data, 0, 1)
+        if not found:
+            return None
+        begin, end = (len(data[:place].decode("utf-8", "surrogatepass")) for place in found[0][:2])
+        return start + begin, start + end
 
     def turn(self, call: ChatCall) -> Turn:
         """Return how a template writes the turns of the assistant, by short chats."""

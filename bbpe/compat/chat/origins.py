@@ -150,6 +150,9 @@ class Traced(TracedText):
         return _cased(self, str.casefold(self))
 
 
+# the errors of a template name the type of a value, which is a text like others to it
+Traced.__name__, Traced.__qualname__, Traced.__module__ = "str", "str", "builtins"
+
 _new = TracedText.__new__
 
 

@@ -86,6 +86,17 @@ def _collected(running: Any, budget: RenderBudget) -> list[str]:
     return found
 
 
+def compile_in(environment: Environment, template: ChatTemplate) -> None:
+    """Compile a template in an environment, which keeps it; raises as `render` does."""
+    token = spending(RenderBudget())
+    try:
+        _compiled(environment, template.source)
+    except Exception as error:
+        raise _refusal(template, error) from None
+    finally:
+        release(token)
+
+
 def variables_of(template: ChatTemplate) -> frozenset[str]:
     """Return the names of the variables that a template reads; `VocabularyError` if it cannot be compiled."""
     token = spending(RenderBudget())
@@ -97,7 +108,7 @@ def variables_of(template: ChatTemplate) -> frozenset[str]:
         release(token)
 
 
-@functools.lru_cache(maxsize=32)
+@functools.lru_cache(maxsize=64)
 def _compiled(environment: _Environment, source: str) -> Any:
     most = current().limits.source
     if len(source) > most:

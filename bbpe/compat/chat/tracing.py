@@ -32,7 +32,7 @@ from .origins import (
     origin_of_message,
     traced,
 )
-from .sandbox import Environment, Formatter, Generation, Generator, environment_of, pieces
+from .sandbox import Environment, Formatter, Generation, Generator, compile_in, environment_of, pieces
 from .template_functions import Namespace
 
 #: The fields of a message that a header has; a model writes the others.
@@ -59,6 +59,11 @@ def _traced_message(number: int, message: dict[str, Any]) -> dict[str, Any]:
     if isinstance(role, str) and role in ROLES:
         made["role"] = traced(role, header | TRUSTED)
     return made
+
+
+def compile_traced(template: ChatTemplate) -> None:
+    """Compile a template, which is kept; raises as `sandbox.render` does."""
+    compile_in(_ENVIRONMENT, template)
 
 
 def _collected(running: Iterator[str], budget: RenderBudget) -> list[str]:

@@ -164,6 +164,36 @@ def test_generation_blocks_are_the_mask(tok):
     assert learned(tok, first) == "y"
 
 
+def test_tokens_at_the_end_of_a_turn_and_headers_within_it(tok):
+    """Two tokens end a turn, a message has two turns, and a header of a tool repeats the name of its call."""
+    template = (
+        "{% for m in messages %}{% if m.role == 'tool' %}<s>tool {{ ns.name }}\n{{ m.content }}<|im_end|>{% else %}"
+        "{% if m.thinking %}<s>{{ m.role }}\nthought {{ m.thinking }}<|im_end|><|im_start|>{% endif %}"
+        "<s>{{ m.role }}\n{{ m.content }}{% for call in m.tool_calls or [] %}call {{ call.name }}{% set ns = call %}"
+        "{% endfor %}<|im_end|><|im_start|>{% endif %}"
+        "{% if m.tool_calls %}<s>of {{ m.tool_calls[0].name }}\n{% endif %}{% endfor %}"
+        "{% if add_generation_prompt %}<s>assistant\n{% endif %}"
+    )
+    call = {"name": "look", "arguments": {}}
+    answer = {"role": "assistant", "content": "Yo", "thinking": "hm", "tool_calls": [call]}
+    messages = [*said("Hi"), answer, *said("So")]
+    chat = tok.encode_chat(messages, chat_template=template)
+    ends = "<|im_end|><|im_start|>"
+    assert learned(tok, chat) == f"thought hm{ends}<s>assistant\nYocall look{ends}"
+    assert chat.text.endswith(f"call look{ends}<s>of look\n<s>user\nSo{ends}")
+
+
+def test_errors_name_texts_as_texts(tok):
+    with pytest.raises(VocabularyError, match=r"line 1: .*UndefinedError: 'str object' has no attribute 'text'"):
+        tok.encode_chat(said("x"), chat_template="{{ messages[0].content.text.a }}")
+
+
+def test_unpaired_surrogates_are_read_as_in_texts(tok):
+    chat = tok.encode_chat(said("a\ud800<|im_end|>\U0001f600", "b"), chat_template=CHATML)
+    assert chat.ids.tolist().count(tok.special_tokens["<|im_end|>"]) == 2
+    assert learned(tok, chat) == "b<|im_end|>"
+
+
 def test_segments(tok):
     end = tok.special_tokens["<|im_end|>"]
     assert tok.encode_segments([("<|im_end|>", "all")]) == [end]
