@@ -47,6 +47,13 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "Tokenizer.stream_decoder": {**TEXT_OF, "prompt": (), "include_stop": False},
     "Tokenizer.with_added_tokens": {"special": False},
     "Tokenizer.save": {"drop": ()},
+    "Tokenizer.encode_chat": {
+        "add_generation_prompt": False, "continue_final_message": False, "content_special": (),
+        "train_on": "assistant", "turn_end": True,
+    },
+    "Tokenizer.continue_chat": {"messages": ()},
+    "EncodedChat": {"dropped": 0}, "EncodedChat.labels": {"ignore": -100},
+    "EncodedChats": {"_requests": ()}, "EncodedChats.labels": {"ignore": -100},
     "Tokenizer.apply_chat_template": {"add_generation_prompt": False, "continue_final_message": False},
     "Unigram": {"character_coverage": 0.9995, "byte_fallback": True, "user_defined_symbols": (), "pad_vocab_to": 1},
     "WordPiece": {"score": "pmi", "lowercase": True, "unk_token": "[UNK]", "min_frequency": 1},

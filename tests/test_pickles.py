@@ -50,7 +50,10 @@ def made_in(folder: Path) -> dict[str, Any]:
     tokenizers = tok.as_tokenizers()
     files = folder / "vocab.json", folder / "merges.txt"
     bbpe.BBPETokenizer.train_tokenizer("low lower lowest", 260, *files)
+    messages = [{"role": "user", "content": "see my"}]
+    chat = tok.encode_chat(messages, chat_template="{{ messages[0].content }}")
     return {
+        "EncodedChat": chat, "EncodedChats": tok.encode_chat_batch([messages] * 2, chat_template="{{ 1 }}"),
         "BPE": bbpe.BPE(), "Unigram": bbpe.Unigram(), "WordPiece": bbpe.WordPiece(),
         "Counting": bbpe.Counting(sample=0.5), "BBPETokenizer": bbpe.BBPETokenizer(*files), "Tokenizer": tok,
         "Tokenizer of WordPiece": words, "Tokenizer of Unigram": unigram,
@@ -80,6 +83,10 @@ def shown(made: Any) -> Any:
         return [made[number].tolist() for number in range(len(made))], made.totals
     if hasattr(made, "encode") and not isinstance(made, bbpe.Tokenizer):
         return str(getattr(made.encode("see my dogs"), "ids", made.encode("see my dogs")))
+    if isinstance(made, bbpe.EncodedChat):
+        return made.ids.tolist(), made.mask.tolist(), made.message_of.tolist(), made.places.tolist(), made.text
+    if isinstance(made, bbpe.EncodedChats):
+        return [shown(each) for each in made]
     data = made.as_dict() if hasattr(made, "as_dict") else made.tolist() if isinstance(made, np.ndarray) else None
     return type(made), repr(made), str(made), str(data)
 

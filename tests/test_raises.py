@@ -169,6 +169,21 @@ TABLE: dict[str, list[Call]] = {
                   {"messages": MESSAGES, "tools": [5], "chat_template": "{{ a }}"},
                   {"messages": MESSAGES, "chat_template": "{{ a }}", "no_such": 1}],
             ValueError={"messages": MESSAGES, "chat_template": "{{ a }}", "tokenize": True}),
+    **kinds("Tokenizer.encode_chat", TOK.encode_chat, VocabularyError=[
+        {"messages": MESSAGES}, {"messages": MESSAGES, "chat_template": "{{ 1 / 0 }}"},
+    ], SpecialTokenError={"messages": MESSAGES, "chat_template": "{{ a }}", "content_special": {"no such"}},
+            TypeError=[{"messages": [5], "chat_template": "{{ a }}"},
+                       {"messages": MESSAGES, "chat_template": "{{ a }}", "train_on": 5},
+                       {"messages": MESSAGES, "chat_template": "{{ a }}", "no_such": 1}],
+            ValueError={"messages": MESSAGES, "chat_template": "long", "max_length": 1}),
+    **kinds("Tokenizer.encode_chat_batch", TOK.encode_chat_batch,
+            TypeError={"conversations": MESSAGES, "chat_template": "{{ a }}"}),
+    **kinds("Tokenizer.continue_chat", lambda **given: TOK.continue_chat(
+        TOK.encode_chat(MESSAGES, chat_template="{{ messages | length }}"), **given
+    ), TypeError={"sampled_ids": ["a"]}, ValueError={"sampled_ids": [], "messages": MESSAGES},
+            TokenIdError={"sampled_ids": [99999]}),
+    **kinds("Tokenizer.encode_segments", TOK.encode_segments, SpecialTokenError={"segments": [("a", {"no such"})]},
+            TypeError=[{"segments": ["a"]}, {"segments": 5}]),
     **kinds("Tokenizer.count_messages", TOK.count_messages, VocabularyError={"messages": MESSAGES},
             TypeError={"messages": [5], "model": "gpt-4o"},
             ValueError={"messages": [{"role": "user", "content": [{"type": "image_url"}]}], "model": "gpt-4o"}),
@@ -329,6 +344,7 @@ FOLDER = "compat/of_transformers"
 ELSEWHERE = {
     "Tokenizer.encode_with_offsets VocabularyError": "encoding/test_aligned.py::test_text_of_the_unknown_token",
     "Tokenizer.encode_aligned VocabularyError": "encoding/test_aligned.py::test_words_in_a_row_have_no_places",
+    "Tokenizer.encode_chat ImportError": "test_raises.py::test_packages_that_are_not_there",
     "Tokenizer.apply_chat_template ImportError": "test_raises.py::test_packages_that_are_not_there",
     "accelerate AccelerationError": f"{FOLDER}/test_acceleration.py::test_what_is_refused_is_unchanged",
     "accelerate OSError": f"{FOLDER}/test_acceleration.py::test_a_path_or_name",

@@ -77,16 +77,18 @@ def chat_call(
     tokenizer: Tokenizer, messages: object, tools: object = None, *, documents: object = None,
     chat_template: str | None = None, add_generation_prompt: bool = False, continue_final_message: bool | str = False,
     variables: Mapping[str, Any] | None = None, options: Mapping[str, Any] | None = None,
+    method: str = "apply_chat_template",
 ) -> ChatCall:  # fmt: skip
     """Return the call that renders chats.
 
     `options` are other keywords of the call: options of `transformers` about ids, or variables that the template reads.
+    `method` has them, for errors.
 
     Raises as `Tokenizer.apply_chat_template` does.
     """
     options = _checked(options or {})
     template = _chosen(tokenizer, chat_template, tools is not None)
-    given = _variables(template, variables, options)
+    given = _variables(template, variables, options, method)
     chats, is_batch = conversations_of(messages)
     if template is None:
         raise VocabularyError(
@@ -184,7 +186,7 @@ def _check_flags(add_generation_prompt: object, continue_final_message: object) 
 
 
 def _variables(
-    template: ChatTemplate | None, variables: Mapping[str, Any] | None, options: Mapping[str, Any]
+    template: ChatTemplate | None, variables: Mapping[str, Any] | None, options: Mapping[str, Any], method: str
 ) -> dict[str, Any]:
     """Return the variables of a call; `TypeError` naming a keyword that the template never reads."""
     if variables is not None and not isinstance(variables, Mapping):
@@ -194,14 +196,14 @@ def _variables(
         read = frozenset() if template is None else _sandbox().variables_of(template)
         unknown = next((name for name in options if name not in read), None)
         if unknown is not None:
-            _refuse_keyword(unknown, read)
+            _refuse_keyword(unknown, read, method)
     for name in given:
         if not isinstance(name, str) or name in _OWN:
             raise TypeError(f"variables has {name!r}; expected names of variables other than {', '.join(_OWN)}")
     return {name: plain(value, f"variables[{name!r}]") for name, value in given.items()}
 
 
-def _refuse_keyword(name: str, read: frozenset[str]) -> NoReturn:
+def _refuse_keyword(name: str, read: frozenset[str], method: str) -> NoReturn:
     safe_import("difflib")
     from difflib import get_close_matches
 
@@ -209,7 +211,7 @@ def _refuse_keyword(name: str, read: frozenset[str]) -> NoReturn:
     near = get_close_matches(name, [*names, *_REFUSED, *read], n=1)
     hint = f"did you mean {near[0]!r}? " if near else ""
     raise TypeError(
-        f"apply_chat_template() got an unexpected keyword argument {name!r}, and the template reads no such variable; "
+        f"{method}() got an unexpected keyword argument {name!r}, and the template reads no such variable; "
         f"{hint}a variable that some templates read is variables={{{name!r}: ...}}"
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ...core.chat_rows import ChatRuns, Turn
 from ...core.traced import part
 from ...lazy import np, npt
-from ...records import dataclass, replace
+from ...records import dataclass, kind, replace
 from ...types import ChatRequest, EncodedChat
 from . import ChatCall, chat_call
 from .encoding import ChatEncoder, Choice, chat_encoder, encoded_text, render_traced
@@ -54,7 +54,7 @@ def continue_chat(
     rows, number = _with_answer(request, options, answer)
     options |= {"add_generation_prompt": add_generation_prompt, "continue_final_message": False}
     choice, others = Choice.of({name: value for name, value in options.items() if name != "tools"})
-    call = chat_call(tokenizer, [*rows, *new], options["tools"], **others)
+    call = chat_call(tokenizer, [*rows, *new], options["tools"], method="continue_chat", **others)
     return _continued(encoder, call, choice, _Point(chat, answer, number), replace(request, options=options))
 
 
@@ -68,6 +68,7 @@ class _Point:
 
 
 def _answer(tokenizer: Tokenizer, encoder: ChatEncoder, chat: EncodedChat, sampled_ids: Ids) -> _Answer:
+    kind("sampled_ids", sampled_ids, Iterable, "a list of ids")
     ids = np.asarray(sampled_ids if isinstance(sampled_ids, np.ndarray) else list(sampled_ids))
     if ids.ndim != 1 or (len(ids) and ids.dtype.kind not in "iu"):
         raise TypeError(f"sampled_ids is {type(sampled_ids).__name__} {sampled_ids!r:.40}; expected a list of ids")
@@ -103,8 +104,8 @@ def _with_answer(
     if field:
         name = field if isinstance(field, str) else "content"
         if not isinstance(rows[-1].get(name), str):
-            kind = type(rows[-1].get(name)).__name__
-            raise TypeError(f"field {name!r} of the last message is {kind}; expected a text")
+            found = type(rows[-1].get(name)).__name__
+            raise TypeError(f"field {name!r} of the last message is {found}; expected a text")
         rows[-1] = {**rows[-1], name: rows[-1][name] + answer.content}
         return rows, len(rows) - 1
     if not len(answer.ids) and not options.get("add_generation_prompt"):

@@ -13,7 +13,7 @@ from ...encoding.engine import THREAD_WORTH
 from ...errors import SpecialTokenError, VocabularyError
 from ...lazy import lazy_re, np, npt, safe_import
 from ...pipeline.special_tokens import Selection
-from ...records import dataclass, replace, whole
+from ...records import dataclass, kind, replace, whole
 from ...spec.chat_templates import ChatTemplate
 from ...threads import check_threads, imap
 from ...types import ChatRequest, EncodedChat, EncodedChats, TrainOn
@@ -102,7 +102,7 @@ def _check_roles(messages: Sequence[Message], found: list[Any], roles: set[str])
 def encode_chat(tokenizer: Tokenizer, messages: object, tools: object = None, **options: Any) -> EncodedChat:
     """Return the ids of a chat; `Tokenizer.encode_chat` documents the details."""
     choice, others = Choice.of(options)
-    call = chat_call(tokenizer, messages, tools, **others)
+    call = chat_call(tokenizer, messages, tools, method="encode_chat", **others)
     if call.is_batch:
         raise TypeError("messages has several conversations; expected one, or encode_chat_batch")
     return _encoded(chat_encoder(tokenizer), call, 0, choice, {"tools": tools, **options})
@@ -115,12 +115,18 @@ def encode_chat_batch(
     """Return the ids of chats; `Tokenizer.encode_chat_batch` documents the details."""
     check_threads(threads)
     choice, others = Choice.of(options)
-    rows = list(opened_chats(conversations))
+    if isinstance(conversations, str | bytes):
+        raise TypeError(f"conversations is {type(conversations).__name__}; expected a list of lists of messages")
+    conversations = opened_chats(conversations)
+    kind("conversations", conversations, Iterable, "a list of lists of messages")
+    rows = list(conversations)
     if not rows:
         return EncodedChats.of([])
-    call = chat_call(tokenizer, rows, tools, **others)
-    if not call.is_batch:
-        raise TypeError("conversations is a list of messages; expected a list of conversations, or encode_chat")
+    for number, row in enumerate(rows):
+        if not isinstance(getattr(row, "messages", row), list | tuple):
+            shown = f"{type(row).__name__} {row!r:.40}"
+            raise TypeError(f"conversations[{number}] is {shown}; expected a list of messages; encode_chat takes one")
+    call = chat_call(tokenizer, rows, tools, method="encode_chat_batch", **others)
     encoder, kept = chat_encoder(tokenizer), {"tools": tools, **options}
     texts = [_named(number, _rendered, call, number) for number in range(len(call.chats))]
     encoder.turn(call)  # made once, by this thread
@@ -147,6 +153,7 @@ def _named(number: int, work: Callable[..., _Result], *arguments: Any) -> _Resul
 
 def encode_segments(tokenizer: Tokenizer, segments: Iterable[tuple[str, Selection]]) -> list[int]:
     """Return the ids of segments; `Tokenizer.encode_segments` documents the details."""
+    kind("segments", segments, Iterable, "a list of pairs of a text and what it allows")
     encoder = chat_encoder(tokenizer)
     texts: list[str] = []
     levels: list[frozenset[str]] = []
@@ -221,8 +228,8 @@ class ChatEncoder:
             raise TypeError(f'{name} is {selection!r:.40}; expected "all" or a set of tokens')
         for text in selection:
             if text not in every:
-                kind = "special or added" if every is self._every else "special"
-                raise SpecialTokenError(f"{name} has {text!r:.40}, which is no {kind} token of this tokenizer")
+                which = "special or added" if every is self._every else "special"
+                raise SpecialTokenError(f"{name} has {text!r:.40}, which is no {which} token of this tokenizer")
         return frozenset(selection)
 
     def next_token(self, text: str, start: int, stop: int) -> tuple[int, int] | None:

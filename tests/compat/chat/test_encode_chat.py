@@ -118,7 +118,7 @@ def test_a_batch_has_the_rows_of_its_chats(tok):
     assert len(tok.encode_chat_batch([])) == 0
     with pytest.raises(TypeError, match="several conversations"):
         tok.encode_chat(chats, chat_template=CHATML)
-    with pytest.raises(TypeError, match="a list of messages"):
+    with pytest.raises(TypeError, match=r"conversations\[0\] is dict .* expected a list of messages"):
         tok.encode_chat_batch(chats[0], chat_template=CHATML)
 
 
