@@ -66,9 +66,7 @@ def calls(corpus: str, here: Path) -> dict[str, Call]:
         "PretokenCounts.save": (counts.save, {"path": here / "counts.parquet"}),
         "Tokenizer.apply_chat_template": (tok.apply_chat_template, {"messages": messages, "chat_template": "{{x}}"}),
         "Tokenizer.encode_chat": (tok.encode_chat, {"messages": messages, "chat_template": "{{x}}"}),
-        "Tokenizer.encode_chat_batch": (
-            tok.encode_chat_batch, {"conversations": [messages], "chat_template": "{{x}}"},
-        ),
+        "Tokenizer.encode_chat_batch": (tok.encode_chat_batch, {"conversations": [messages], "chat_template": "{{x}}"}),
         "Tokenizer.as_huggingface": (tok.as_huggingface, {}),
         "Tokenizer.encode_chat_columns": (
             tok.encode_chat_columns, {"batch": {"messages": [messages]}, "chat_template": "{{x}}"}),

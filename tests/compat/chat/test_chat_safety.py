@@ -159,11 +159,9 @@ def test_the_text_of_hostile_messages_decodes_back():
             assert tok.decode(chat.ids) == chat.text
 
 
-def test_segments_of_any_cut_agree_with_their_definition(tok):
+def test_segments_of_any_cut_agree_with_their_definition():
     """A special token counts where all of its characters are in segments that allow it, the longest from the left."""
-    if tok.spec.rules.normalizers or tok.spec.token_options:
-        pytest.skip("the definition here knows no normalizers")
-    r = random.Random(11)
+    tok, r = byte_level(), random.Random(11)
     sets = ["all", (), {"<s>"}, {"<s>", "<|im_end|>"}]
     added = set(tok.added_tokens)
     for _ in range(150):
