@@ -54,8 +54,7 @@ def calls(corpus: str, here: Path) -> dict[str, Call]:
     plan = bbpe.plan_count(corpus, here / "plan", pattern="gpt2")
     for number in range(len(plan.parts)):
         bbpe.count_part(plan, number)
-    messages = [{"role": "user", "content": "see"}]
-    out = here / "out"
+    messages, out = [{"role": "user", "content": "see"}], here / "out"
     return {
         "BBPETokenizer.train_tokenizer": (
             bbpe.BBPETokenizer.train_tokenizer,

@@ -27,7 +27,6 @@ _REASONS = (
     (r"^(\w+) is not installed", "no {}"),
     (r"no vocabulary ([\w.]+?)(?:\.(?:tiktoken|tokenizer\.json|json|model))? ", "no vocabulary {}"),
     (r"no real text|no corpora", "no real text"),
-    (r"no folder of chat templates", "no chat templates"),
     (r"packages of the extra docs", "no mkdocs"),
     (r"needs Chromium", "no Chromium"),
     (r"needs axe-core", "no axe-core"),
@@ -41,7 +40,6 @@ _REASONS = (
 ALLOWED = {
     "no vocabulary llama3": 18,  # its licence lets no light package have it
     "no vocabulary deepseek_v3": 10,  # the packages that have it are heavy
-    "no chat templates": 1,  # those of published models have licences of their own
     "no mkdocs": 7,  # `make docs` runs these
     "no Chromium": 15,
     "this system": 4,

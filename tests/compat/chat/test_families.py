@@ -159,16 +159,23 @@ def test_the_judge_finds_faults(judge: Judge, monkeypatch: pytest.MonkeyPatch) -
     assert judge.compare(source, None, case).origins.startswith("'whyq0q' is of message 0 with mask 1")
 
 
-@pytest.mark.skipif("BBPE_CHAT_TEMPLATES" not in os.environ, reason="no folder of chat templates, BBPE_CHAT_TEMPLATES")
 def test_a_folder_of_templates(tmp_path: Path) -> None:
-    """Those of published models: `tests/support/chat_families.py` prints what differs."""
-    known = families(Path(os.environ["BBPE_CHAT_TEMPLATES"]))
-    assert known
-    judge = Judge({name: text for name, (text, _) in known.items()}, tmp_path)
+    """That of BBPE_CHAT_TEMPLATES, with those of published models, if there is one; else one with some of these."""
+    folder = Path(os.environ.get("BBPE_CHAT_TEMPLATES", tmp_path / "templates"))
+    if folder.parent == tmp_path:
+        folder.mkdir()
+        for name in ("headers", "several ends"):
+            (folder / f"{name}.jinja").write_text(FAMILIES[name].replace("[[", "").replace("]]", ""))
+            (folder / f"{name}{chat_families.TWIN}.jinja").write_text(marked(FAMILIES[name]))
+        (folder / "own.jinja").write_text(marked(FAMILIES["chat markup"]))
+    known = families(folder)
+    assert all(twin is not None for _, twin in known.values()) or folder.parent != tmp_path
+    judge = Judge({name: text for name, (text, _) in known.items()}, tmp_path / "judge")
     for name, (source, twin) in known.items():
-        for kind, case in cases().items():
-            result = judge.compare(source, twin, case)
+        results = {kind: judge.compare(source, twin, case) for kind, case in cases().items()}
+        for kind, result in results.items():
             assert result.text in ("equal", "refused"), (name, kind)
             assert result.origins in ("found", ""), (name, kind)
             assert chat_families.agrees(result.mask), (name, kind, result.mask)
-        assert forged(judge, source, hostile(judge.controls, 60))[1] == [], name
+        assert "equal" in {result.text for result in results.values()}, name
+        assert forged(judge, source, hostile(judge.controls, 30))[1] == [], name
