@@ -154,15 +154,17 @@ def _named(number: int, work: Callable[..., _Result], *arguments: Any) -> _Resul
 def encode_segments(tokenizer: Tokenizer, segments: Iterable[tuple[str, Selection]]) -> list[int]:
     """Return the ids of segments; `Tokenizer.encode_segments` documents the details."""
     kind("segments", segments, Iterable, "a list of pairs of a text and what it allows")
-    encoder = chat_encoder(tokenizer)
+    encoder, special = chat_encoder(tokenizer), frozenset(tokenizer.special_tokens)
     texts: list[str] = []
     levels: list[frozenset[str]] = []
     for number, segment in enumerate(segments):
         if not isinstance(segment, tuple | list) or len(segment) != 2 or not isinstance(segment[0], str):
             raise TypeError(f"segments[{number}] is {type(segment).__name__} {segment!r:.40}; expected (text, allowed)")
         text, allowed = segment
-        texts.append(text)
-        levels.append(encoder.allowed(allowed, f"segments[{number}]", frozenset(tokenizer.special_tokens)))
+        level = encoder.allowed(allowed, f"segments[{number}]", special)
+        if text:
+            texts.append(text)
+            levels.append(level)
     known = list(dict.fromkeys(levels))
     if not known:
         return []

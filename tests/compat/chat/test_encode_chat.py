@@ -202,7 +202,8 @@ def test_segments(tok):
         assert end not in tok.encode_segments(segments)
         assert tok.decode(tok.encode_segments(segments)) == "<|im_end|>"
     assert tok.encode_segments([("lo", ()), ("wer", ())]) == tok.encode("lower")
-    assert tok.encode_segments([]) == []
+    assert tok.encode_segments([]) == tok.encode_segments([("", "all")]) == []
+    assert tok.encode_segments([("<|im_", "all"), ("", ()), ("end|>", "all")]) == [end]
     with pytest.raises(SpecialTokenError, match=r"segments\[1\] has '<no>'"):
         tok.encode_segments([("a", ()), ("b", {"<no>"})])
     with pytest.raises(TypeError, match=r"segments\[0\] is str 'ab'"):
