@@ -197,6 +197,6 @@ def check_chats(files: Iterable[File], field: str, id_field: str | None, *, firs
         asked = asked or is_url
         with closing(cast(Any, chat_blocks(file, field, id_field, buffers=Buffers(_WINDOW)))) as blocks:
             block = next(blocks, None)
-        _, first = next(iter(block.chats()), (0, None)) if block is not None else (0, None)
+            _, first = next(iter(block.chats()), (0, None)) if block is not None else (0, None)
         if first_lines and isinstance(first, CorpusError):
             raise first

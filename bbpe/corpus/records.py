@@ -212,8 +212,9 @@ class JsonLines:
         return self._before + (self._line if line is None else line)
 
     def _failure(self, problem: str, line: int | None = None) -> CorpusError:
-        # the line may be truncated because another program still writes to the file
-        self._source.check_size()
+        # the line may be truncated because another program still writes to the file; later lines may be read by now
+        if not self._source.raw.closed:
+            self._source.check_size()
         if self._source.file.kind == "json" and self._record == 0:
             problem += (
                 "; a .json file is read as JSON lines, one object on each line; convert a single document, for example "

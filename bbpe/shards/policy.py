@@ -29,6 +29,8 @@ ShardFormat: TypeAlias = Literal[
 ]  # fmt: skip
 #: A token by its text or its id.
 Token: TypeAlias = str | int
+#: Special tokens that a message shows.
+_SHOWN = 12
 #: The option for the kind of all files, as readers of files call it.
 _FORMAT = lazy_re(r"(?<![\w.])format='")
 
@@ -234,6 +236,8 @@ def _id_of(tokenizer: Tokenizer, name: str, token: Token | None) -> int | None:
         try:
             return tokenizer.token_to_id(token)
         except TokenNotFoundError:
-            known = ", ".join(map(repr, tokenizer.special_tokens)) or "none"
+            tokens = [*tokenizer.special_tokens]
+            more = f" and {len(tokens) - _SHOWN} more" if len(tokens) > _SHOWN else ""
+            known = (", ".join(map(repr, tokens[:_SHOWN])) or "none") + more
             raise ValueError(f"{name} is {token!r}, which is no token; special tokens are {known}") from None
     return whole(name, token, 0, tokenizer.vocab_size - 1, expected="a token or its id")

@@ -189,6 +189,26 @@ def test_wrong_records(tok: Any, tmp_path: Path, line: str) -> None:
     assert f"{path}: line 17: " in skipped["error"]
 
 
+@pytest.mark.parametrize("line", WRONG)
+def test_the_first_record_is_checked_before_work_begins(tok: Any, tmp_path: Path, line: str) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text(f"{line}\n")
+    if line != '{"messages": [5]}':  # which only the template finds
+        with pytest.raises(CorpusError) as error:
+            bbpe.plan_shards(path, tmp_path / "out", tok, messages_field="messages")
+        assert f"{path}: line 1: " in str(error.value)
+        assert WRONG[line] in str(error.value)
+    assert len(bbpe.plan_shards(path, tmp_path / "skipped", tok, messages_field="messages", on_error="skip")) == 1
+
+
+@pytest.mark.parametrize("threads", [1, 2, 4])
+def test_a_wrong_last_record(tok: Any, tmp_path: Path, threads: int) -> None:
+    """Another thread may have read the end of the file before it is found."""
+    path = lines(tmp_path / "a.jsonl", [*chats(3), {"messages": 5}])
+    with pytest.raises(CorpusError, match="line 4: field 'messages' is int; expected a list, or null"):
+        bbpe.shard(path, tmp_path / "out", tok, messages_field="messages", threads=threads)
+
+
 def test_a_run_goes_on(tok: Any, tmp_path: Path) -> None:
     path = lines(tmp_path / "a.jsonl", chats())
     plan = bbpe.plan_shards(path, tmp_path / "out", tok, messages_field="messages", part_size=2000)
