@@ -212,9 +212,13 @@ class JsonLines:
         return self._before + (self._line if line is None else line)
 
     def _failure(self, problem: str, line: int | None = None) -> CorpusError:
-        # the line may be truncated because another program still writes to the file; later lines may be read by now
-        if not self._source.raw.closed:
+        # the line may be truncated because another program still writes to the file
+        try:
             self._source.check_size()
+        except CorpusError:
+            raise
+        except ValueError:  # another thread has read all of it by now, and closed it
+            pass
         if self._source.file.kind == "json" and self._record == 0:
             problem += (
                 "; a .json file is read as JSON lines, one object on each line; convert a single document, for example "
