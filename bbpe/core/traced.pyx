@@ -97,12 +97,14 @@ def texts_of(given: object) -> dict[str, str] | None:
 
 
 cdef class RenderMeter:
-    """What a rendering has used and not yet paid for; `budget` has the methods `step` and `take`."""
+    """What a rendering has used and not yet paid for; `budget` has the methods `step` and `take`, and what is left of both,
+    which is paid for before it is exceeded."""
     cdef object budget
-    cdef long long steps, characters
+    cdef long long steps, characters, most_steps, most_characters
 
-    def __cinit__(self, budget: object):
+    def __cinit__(self, budget: Any):
         self.budget = budget
+        self.flush()
 
     def begin(self) -> object:
         """Let this be the meter of the present rendering; returns what `end` takes."""
@@ -115,7 +117,7 @@ cdef class RenderMeter:
     cdef int pay(self, long long steps, long long characters) except -1:
         self.steps += steps
         self.characters += characters
-        if self.steps > STEPS or self.characters > CHARACTERS:
+        if self.steps > self.most_steps or self.characters > self.most_characters:
             self.flush()
         return 0
 
@@ -125,6 +127,7 @@ cdef class RenderMeter:
         self.steps = self.characters = 0
         self.budget.step(steps)
         self.budget.take(characters)
+        self.most_steps, self.most_characters = min(STEPS, self.budget.steps), min(CHARACTERS, self.budget.characters)
 
 
 cdef RenderMeter meter():
@@ -147,21 +150,23 @@ cdef class Operations:
 
     `kind` is the class of texts with origins, a subclass of `TracedText`.  `methods` are those of its that a template may have,
     and `open_types` are types of whose attributes it may have all but those with an underscore first.  The others do what is rare
-    here: `add(left, right)`, `trim(value, chars)`, `attribute(value, name)`, `undefined(obj=, name=)` and `write(value)`.
+    here: `add(left, right)`, `trim(value, chars)`, `attribute(value, name)`, `undefined(obj=, name=)`,
+    `write(value)` and `measure(value)`.
     """
     cdef type kind
     cdef frozenset methods, open_types
-    cdef object slow_add, slow_trim, slow_attribute, undefined, slow_write
+    cdef object slow_add, slow_trim, slow_attribute, slow_measure, undefined, slow_write
     cdef frozenset names  # of attributes of a dict
 
     def __cinit__(
         self, type kind not None, frozenset methods not None: frozenset[str],
         frozenset open_types not None: frozenset[type], *, add: Callable[..., object],
-        trim: Callable[..., object], attribute: Callable[..., object], undefined: Callable[..., object], write: Callable[..., object]
+        trim: Callable[..., object], attribute: Callable[..., object], undefined: Callable[..., object], write: Callable[..., object],
+        measure: Callable[[object], object]
     ):
         self.methods, self.open_types = methods, open_types
         self.kind, self.slow_add, self.slow_trim, self.slow_attribute = kind, add, trim, attribute
-        self.undefined, self.slow_write = undefined, write
+        self.undefined, self.slow_write, self.slow_measure = undefined, write, measure
         self.names = frozenset(dir(dict))
 
     def step(self) -> None:
@@ -239,7 +244,8 @@ cdef class Operations:
         """A value that is compared."""
         if PyUnicode_Check(value):
             meter().pay(1 + PyUnicode_GET_LENGTH(value) // PER_STEP, 0)
-        return value
+            return value
+        return self.slow_measure(value)
 
     def message(self, dict message not None: dict[str, Any], header: int, origin: int, frozenset headers not None: frozenset[str]) -> dict[str, Any]:
         """A message all of whose texts have an origin: fields of its header the one, the others the other."""

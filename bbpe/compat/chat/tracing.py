@@ -302,7 +302,7 @@ def _environment() -> _TracingEnvironment:
     made.operations = Operations(
         Traced, _TEXT_METHODS, frozenset((LoopContext, Namespace)), attribute=made.getattr, undefined=made.undefined,
         write=made.written, add=lambda left, right: made.call_binop(None, "+", left, right),
-        trim=lambda value, chars: trim(value) if chars is None else trim(value, chars),
+        measure=made.measured, trim=lambda value, chars: trim(value) if chars is None else trim(value, chars),
     )  # fmt: skip
     made.extensions[Generation.identifier] = _Marked(made)
     filters: dict[str, Any] = made.filters

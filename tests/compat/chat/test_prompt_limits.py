@@ -148,17 +148,19 @@ def tok() -> bbpe.Tokenizer:
     return bbpe.train_from_iterator(["low lower"], 260)
 
 
+@pytest.mark.parametrize("method", ["apply_chat_template", "encode_chat"])
 @pytest.mark.parametrize(("limits", "words", "template"), PASSED.values(), ids=PASSED)
 def test_a_template_ends_before_it_passes_a_limit(
-    tok: bbpe.Tokenizer, monkeypatch: pytest.MonkeyPatch, limits: Any, words: str, template: str
+    tok: bbpe.Tokenizer, monkeypatch: pytest.MonkeyPatch, limits: Any, words: str, template: str, method: str
 ) -> None:
-    tok.apply_chat_template(CHAT, chat_template="{{ 1 }}")  # the environment is made
+    call = getattr(tok, method)
+    call(CHAT, chat_template="{{ 1 }}")  # the environment is made
     with monkeypatch.context() as patched:
         patched.setattr(budget, "LIMITS", limits)
         tracemalloc.start()
         try:
             with pytest.raises(bbpe.VocabularyError) as caught:
-                tok.apply_chat_template(CHAT, chat_template="\n" + template)
+                call(CHAT, chat_template="\n" + template)
             peak = tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()
