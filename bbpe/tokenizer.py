@@ -1277,8 +1277,8 @@ class Tokenizer:
             conversations: The chats, a list of messages each; or a column of Arrow with them, of whose messages fields
                 that are null are left out.
             tools: The tools of all chats, as for `encode_chat`.
-            **options: The options of `encode_chat`; and `threads`, the number of threads that encode what the templates
-                have made, `None` for every core when there is enough text.
+            **options: The options of `encode_chat`; and `threads`, the most threads that work on chats, `None` for
+                every core. More than one are used where chats have more than 100,000 characters.
 
         Returns:
             An `EncodedChats`, whose `ids` and `masks` are columns of Arrow, and whose items are those of `encode_chat`.
@@ -1340,9 +1340,9 @@ class Tokenizer:
         Args:
             batch: A dict of columns, or a table of Arrow. Fields of messages that are null are left out, because a
                 struct of Arrow has those of all rows.
-            **options: The options of `encode_chat`; `messages` and `tools`, the names of the columns with the messages
-                and the tools of each chat, lists or these as JSON in strings, of which "tools" need not be there; and
-                `ignore`, the label of ids whose mask is 0, by default -100.
+            **options: The options of `encode_chat_batch`; `messages` and `tools`, the names of the columns with the
+                messages and the tools of each chat, lists or these as JSON in strings, of which "tools" need not be
+                there; and `ignore`, the label of ids whose mask is 0, by default -100.
 
         Returns:
             The columns `input_ids`, `assistant_masks`, which TRL reads for `assistant_only_loss=True`, and `labels`.

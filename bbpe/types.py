@@ -313,6 +313,39 @@ class ChatRequest:
     options: Mapping[str, Any]
     dropped: int = 0
 
+    def __copy__(self) -> ChatRequest:
+        return self
+
+    def __deepcopy__(self, memo: object) -> ChatRequest:
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state for pickle, without a function that pickle cannot take, such as a lambda."""
+        train_on = self.options.get("train_on")
+        if callable(train_on):
+            safe_import("pickle")
+            import pickle
+
+            try:
+                pickle.dumps(train_on)
+            except (pickle.PicklingError, AttributeError, TypeError):
+                return {**self.__dict__, "options": {**self.options, "train_on": None}}
+        return self.__dict__
+
+
+def _label(ignore: int) -> np.int64:
+    return np.int64(whole("ignore", ignore, -(1 << 63), (1 << 63) - 1))
+
+
+def _are_equal(one: Any, other: Any) -> bool:
+    """Return whether two results have equal fields, but for those of the call that made them."""
+    names = [name for name, row in type(one).__record__.items() if row.compare]
+    return all(
+        np.array_equal(mine, getattr(other, name)) if isinstance(mine := getattr(one, name), np.ndarray)
+        else bool(mine == getattr(other, name))
+        for name in names
+    )  # fmt: skip
+
 
 @dataclass(frozen=True, eq=False)
 class EncodedChat:
@@ -344,10 +377,16 @@ class EncodedChat:
     text: str
     dropped: int = 0
     differs_at: int | None = None
-    _request: ChatRequest | None = field(default=None, repr=False)
+    _request: ChatRequest | None = field(default=None, repr=False, compare=False)
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    def __eq__(self, other: object) -> bool:
+        return _are_equal(self, other) if isinstance(other, EncodedChat) else NotImplemented
+
+    # arrays can be changed
+    __hash__ = None  # type: ignore[assignment]
 
     def labels(self, ignore: int = -100) -> npt.NDArray[np.int64]:
         """Return the ids to learn, and another number for all others.
@@ -358,7 +397,7 @@ class EncodedChat:
         Returns:
             The labels, int64[n].
         """
-        return np.where(self.mask == 1, self.ids.astype(np.int64), np.int64(whole("ignore", ignore)))
+        return np.where(self.mask == 1, self.ids.astype(np.int64), _label(ignore))
 
     def to_html(self) -> str:
         """Return the text as a fragment of HTML, each id in a colour of its message; learned ones are green.
@@ -400,6 +439,7 @@ class EncodedChats:
         places: Where each id comes from in the text of its conversation, int64[total, 2], in characters.
         texts: The texts that the template made.
         dropped: How many of the oldest messages `max_length` left out of each.
+        differs_at: As in `EncodedChat`, of each.
     """
 
     ids: Ragged
@@ -408,11 +448,23 @@ class EncodedChats:
     places: npt.NDArray[np.int64]
     texts: Sequence[str]
     dropped: Sequence[int]
-    _requests: Sequence[ChatRequest] = field(default=(), repr=False)
+    differs_at: Sequence[int | None]
+    _requests: Sequence[ChatRequest | None] = field(repr=False, compare=False)
 
     @classmethod
-    def of(cls, chats: Sequence[EncodedChat]) -> EncodedChats:
-        """Join chats, in order."""
+    def of(cls, chats: Iterable[EncodedChat]) -> EncodedChats:
+        """Join chats.
+
+        Args:
+            chats: The chats, in order, such as those of `continue_chat`.
+
+        Returns:
+            All of them, copied.
+        """
+        kind("chats", chats, Iterable, "an iterable of EncodedChat")
+        chats = list(chats)
+        for chat in chats:
+            kind("each of chats", chat, EncodedChat, "an EncodedChat")
         offsets = np.zeros(len(chats) + 1, np.int64)
         np.cumsum([len(chat.ids) for chat in chats], out=offsets[1:])
         none = np.empty(0, np.int32)
@@ -420,14 +472,19 @@ class EncodedChats:
         masks = np.concatenate([np.empty(0, np.uint8), *(chat.mask for chat in chats)]).astype(np.uint32)
         message_of = np.concatenate([none, *(chat.message_of for chat in chats)])
         places = np.concatenate([np.empty((0, 2), np.int64), *(chat.places for chat in chats)])
-        requests = [chat._request for chat in chats if chat._request is not None]
         return cls(
             Ragged(ids, offsets), Ragged(masks, offsets), message_of, places, [chat.text for chat in chats],
-            [chat.dropped for chat in chats], requests,
+            [chat.dropped for chat in chats], [chat.differs_at for chat in chats], [chat._request for chat in chats],
         )  # fmt: skip
 
     def __len__(self) -> int:
         return len(self.texts)
+
+    def __eq__(self, other: object) -> bool:
+        return _are_equal(self, other) if isinstance(other, EncodedChats) else NotImplemented
+
+    # arrays can be changed
+    __hash__ = None  # type: ignore[assignment]
 
     @overload
     def __getitem__(self, key: slice) -> EncodedChats: ...
@@ -437,12 +494,15 @@ class EncodedChats:
         """Return a conversation, or several."""
         if isinstance(key, slice):
             return EncodedChats.of([self[number] for number in range(*key.indices(len(self)))])
-        number = range(len(self))[key]
+        number = index(key)
+        if not -len(self) <= number < len(self):
+            raise IndexError(f"conversation {number} of {len(self)}")
+        number %= len(self)
         start, end = self.ids.offsets[number : number + 2].tolist()
         return EncodedChat(
             self.ids.ids[start:end].view(np.int32), self.masks.ids[start:end].astype(np.uint8),
             self.message_of[start:end], self.places[start:end], self.texts[number], self.dropped[number],
-            None, self._requests[number],
+            self.differs_at[number], self._requests[number],
         )  # fmt: skip
 
     def __iter__(self) -> Iterator[EncodedChat]:
@@ -457,7 +517,7 @@ class EncodedChats:
         Returns:
             The labels, int64[total]; row i is `labels[ids.offsets[i]:ids.offsets[i + 1]]`.
         """
-        return np.where(self.masks.ids == 1, self.ids.ids.astype(np.int64), np.int64(whole("ignore", ignore)))
+        return np.where(self.masks.ids == 1, self.ids.ids.astype(np.int64), _label(ignore))
 
     def __repr__(self) -> str:
         return f"<bbpe.EncodedChats: {counted(len(self), 'conversation')}, {counted(len(self.message_of), 'id')}>"

@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 __all__ = ["ChatCall", "apply_chat_template", "chat_call", "count_messages"]
 
 #: Variables that arguments of their own define.
-_OWN = ("messages", "tools", "documents", "add_generation_prompt")
+OWN = ("messages", "tools", "documents", "add_generation_prompt")
+#: The keywords of functions with chats that have names of their own, for errors about misspelt ones.
+_KEYWORDS = "add_generation_prompt continue_final_message chat_template documents variables tools".split()
+_OF_IDS = "content_special train_on turn_end max_length".split()
 _ENCODED = "tok.encode_chat(messages) returns the ids, and tok.apply_chat_template(messages) the text"
 _ROWS = "tok.encode_chat_batch(chats) returns rows, and tok.encode_padded(texts, allowed_special='all') equal ones"
 #: Options of `transformers` about ids, and what does their work here.
@@ -95,7 +98,7 @@ def chat_call(
             "the files of this tokenizer have no chat template; expected chat_template=, or a folder with "
             "chat_template.jinja or a chat_template in tokenizer_config.json"
         )
-    _check_flags(add_generation_prompt, continue_final_message)
+    check_flags(add_generation_prompt, continue_final_message)
     if continue_final_message and add_generation_prompt:
         raise ValueError(
             "continue_final_message and add_generation_prompt exclude each other: the first goes on with the last "
@@ -122,11 +125,12 @@ def _chosen(tokenizer: Tokenizer, given: str | None, has_tools: bool) -> ChatTem
 
 def _kept(tokenizer: Tokenizer, key: object, make: Callable[[], Any]) -> Any:
     kept = tokenizer._parts.kept
-    if key not in kept:
+    found = kept.get(key)
+    if found is None:
         if len(kept) >= _MOST_KEPT:
             kept.clear()
-        kept[key] = make()
-    return kept[key]
+        found = kept[key] = make()
+    return found
 
 
 def count_messages(
@@ -174,7 +178,7 @@ def _checked(options: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in options.items() if name not in _REFUSED}
 
 
-def _check_flags(add_generation_prompt: object, continue_final_message: object) -> None:
+def check_flags(add_generation_prompt: object, continue_final_message: object = False) -> None:
     """Refuse values that a template would take as true, such as "no", and the empty name of a field."""
     if not isinstance(add_generation_prompt, bool | np.bool_):
         kind = type(add_generation_prompt).__name__
@@ -198,8 +202,8 @@ def _variables(
         if unknown is not None:
             _refuse_keyword(unknown, read, method)
     for name in given:
-        if not isinstance(name, str) or name in _OWN:
-            raise TypeError(f"variables has {name!r}; expected names of variables other than {', '.join(_OWN)}")
+        if not isinstance(name, str) or name in OWN:
+            raise TypeError(f"variables has {name!r}; expected names of variables other than {', '.join(OWN)}")
     return {name: plain(value, f"variables[{name!r}]") for name, value in given.items()}
 
 
@@ -207,8 +211,8 @@ def _refuse_keyword(name: str, read: frozenset[str], method: str) -> NoReturn:
     safe_import("difflib")
     from difflib import get_close_matches
 
-    names = "add_generation_prompt continue_final_message chat_template documents variables tools".split()
-    near = get_close_matches(name, [*names, *_REFUSED, *read], n=1)
+    names = [*_KEYWORDS, *(_REFUSED if method == "apply_chat_template" else _OF_IDS)]
+    near = get_close_matches(name, [*names, *read], n=1)
     hint = f"did you mean {near[0]!r}? " if near else ""
     raise TypeError(
         f"{method}() got an unexpected keyword argument {name!r}, and the template reads no such variable; "

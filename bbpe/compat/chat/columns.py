@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...corpus.chats import list_of, without_nulls
 from ...errors import VocabularyError
 from ...lazy import np, safe_import
 from ...records import kind
+from ...threads import check_threads
 
 if TYPE_CHECKING:
     from ...tokenizer import Tokenizer
@@ -25,6 +26,7 @@ def encode_chat_columns(
     if chats is None:
         names = ", ".join(map(repr, _names(batch)))
         raise ValueError(f"the batch has no column {messages!r}, only {names}; name it by messages=")
+    _check_rows(chats, messages)
     functions = _column(batch, tools)
     if functions is not None and len(functions) != len(chats):
         counts = f"{len(chats)} and {len(functions)} rows"
@@ -34,6 +36,7 @@ def encode_chat_columns(
     elif all(each == functions[0] for each in functions):
         found = tokenizer.encode_chat_batch(chats, functions[0], **options)
     else:
+        check_threads(options.pop("threads", None))
         found = [_row(tokenizer, *row, options) for row in enumerate(zip(chats, functions, strict=True))]
     return {
         "input_ids": [row.ids.tolist() for row in found],
@@ -53,6 +56,26 @@ def opened_chats(conversations: Any) -> Any:
         make = pa.chunked_array if hasattr(conversations, "__arrow_c_stream__") else pa.array
         conversations = make(conversations)
     return [without_nulls(value) for value in conversations.to_pylist()]
+
+
+def rows_of(conversations: Any) -> list[Any]:
+    """Return the conversations of a call; `TypeError` for an argument that has none, and for a row that is none."""
+    opened = opened_chats(conversations)
+    if not isinstance(opened, Iterable) or isinstance(opened, str | bytes | Mapping):
+        problem = f"conversations is {type(conversations).__name__} {conversations!r:.40}"
+        raise TypeError(f"{problem}; expected a list of conversations")
+    rows = list(opened)
+    if rows and isinstance(rows[0], Mapping):
+        raise TypeError("conversations is a list of messages; expected a list of conversations, or encode_chat")
+    _check_rows(rows, "conversations")
+    return rows
+
+
+def _check_rows(rows: Sequence[Any], name: str) -> None:
+    for number, row in enumerate(rows):
+        if not isinstance(getattr(row, "messages", row), list | tuple):
+            problem = f"{name}[{number}] is {type(row).__name__} {row!r:.40}"
+            raise TypeError(f"{problem}; expected a list of dicts with 'role' and 'content'")
 
 
 def _row(tokenizer: Tokenizer, number: int, row: tuple[Any, Any], options: Mapping[str, Any]) -> Any:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from ...core.chat_rows import ChatRuns, Turn
+from ...core.id_source import as_ids
 from ...core.traced import part
+from ...encoding.decode import checked_ids
 from ...lazy import np, npt
-from ...records import dataclass, kind, replace
+from ...records import dataclass, replace
 from ...types import ChatRequest, EncodedChat
-from . import ChatCall, chat_call
+from . import ChatCall, chat_call, check_flags
 from .encoding import ChatEncoder, Choice, chat_encoder, encoded_text, render_traced
 from .messages import Message, conversation_of
 from .origins import HEADER, SHIFT, Traced, joined, literal, plain_text, runs_of
@@ -46,15 +48,22 @@ def continue_chat(
     encoder, request = chat_encoder(tokenizer), chat._request
     answer = _answer(tokenizer, encoder, chat, sampled_ids)
     new = conversation_of(messages)
-    if not len(answer.ids) and not new:
-        return chat
     options = dict(request.options)
+    has_prompt = bool(options.get("add_generation_prompt"))
     if add_generation_prompt is None:
-        add_generation_prompt = bool(new) and bool(options.get("add_generation_prompt"))
+        add_generation_prompt = bool(new) and has_prompt
+    check_flags(add_generation_prompt)
+    if not len(answer.ids) and not new and (has_prompt or not add_generation_prompt):
+        return chat
+    if options["train_on"] is None:
+        raise TypeError(
+            "the train_on of this chat was a function that pickle cannot take, such as a lambda, so the copy lacks it; "
+            "expected a function of a module, a role or a set of roles as train_on= of encode_chat"
+        )
     rows, number = _with_answer(request, options, answer)
     options |= {"add_generation_prompt": add_generation_prompt, "continue_final_message": False}
-    choice, others = Choice.of({name: value for name, value in options.items() if name != "tools"})
-    call = chat_call(tokenizer, [*rows, *new], options["tools"], method="continue_chat", **others)
+    choice, others = Choice.of(options)
+    call = chat_call(tokenizer, [*rows, *new], method="continue_chat", **others)
     return _continued(encoder, call, choice, _Point(chat, answer, number), replace(request, options=options))
 
 
@@ -68,13 +77,14 @@ class _Point:
 
 
 def _answer(tokenizer: Tokenizer, encoder: ChatEncoder, chat: EncodedChat, sampled_ids: Ids) -> _Answer:
-    kind("sampled_ids", sampled_ids, Iterable, "a list of ids")
-    ids = np.asarray(sampled_ids if isinstance(sampled_ids, np.ndarray) else list(sampled_ids))
-    if ids.ndim != 1 or (len(ids) and ids.dtype.kind not in "iu"):
-        raise TypeError(f"sampled_ids is {type(sampled_ids).__name__} {sampled_ids!r:.40}; expected a list of ids")
+    try:
+        ids = as_ids(checked_ids(sampled_ids))
+    except TypeError as error:
+        problem = f"sampled_ids is {type(sampled_ids).__name__} {sampled_ids!r:.40}"
+        raise TypeError(f"{problem}; expected a list of ids: {error}") from None
     sampled = ids.astype(np.int32)
     try:
-        text, starts = tokenizer.decode_with_offsets(np.concatenate([chat.ids, sampled]).astype(np.uint32))
+        text, starts = tokenizer.decode_with_offsets(np.concatenate([chat.ids, ids]))  # which refuses ids out of range
     except UnicodeDecodeError:
         text, starts = _decoded(tokenizer, chat, sampled)
     bounds = np.array([*starts[len(chat.ids) :], len(text)], np.int64)

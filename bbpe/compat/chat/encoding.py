@@ -13,12 +13,12 @@ from ...encoding.engine import THREAD_WORTH
 from ...errors import SpecialTokenError, VocabularyError
 from ...lazy import lazy_re, np, npt, safe_import
 from ...pipeline.special_tokens import Selection
-from ...records import dataclass, kind, replace, whole
+from ...records import dataclass, replace, whole
 from ...spec.chat_templates import ChatTemplate
 from ...threads import check_threads, imap
 from ...types import ChatRequest, EncodedChat, EncodedChats, TrainOn
-from . import ChatCall, chat_call
-from .columns import opened_chats
+from . import OWN, ChatCall, chat_call
+from .columns import rows_of
 from .messages import ROLES, Message
 from .origins import UNKNOWN, Traced, plain_text, runs_of, traced
 
@@ -31,12 +31,14 @@ Spans: TypeAlias = list[tuple[int, int]]
 
 _TAG = lazy_re(r"<[^<>\s]+>|\[[^\[\]\s]+\]")
 _THOUGHT = lazy_re(r"<\|?think")
+#: The characters of a chat from which on encoding it takes long enough for a thread of its own.
+_LONG = 1 << 17
 # texts of a chat that shows how a template writes turns
 _ASKED, _ANSWERED = "Which one?", "This one."
 _SYSTEM = ("system", "developer")
 _TASK = 16  # chats that a thread takes at once
 _CHOICES = ("content_special", "train_on", "turn_end", "max_length")
-_OF_TEMPLATES = ("documents", "chat_template", "add_generation_prompt", "continue_final_message", "variables")
+_OF_TEMPLATES = ("tools", "documents", "chat_template", "add_generation_prompt", "continue_final_message", "variables")
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,7 @@ class Choice:
         others = {name: value for name, value in options.items() if name not in own and name not in named}
         choice = cls(**own)
         choice._check()
-        return choice, {**named, "options": others}
+        return choice, {**named, "options": others, "name": "encode_chat"}
 
     def _check(self) -> None:
         train_on = self.train_on
@@ -73,12 +75,20 @@ class Choice:
         """Return whether each message is one to learn."""
         train_on = self.train_on
         if callable(train_on):
-            return [bool(train_on(message)) for message in messages]
+            return [_truth(train_on(message), number) for number, message in enumerate(messages)]
         roles = {train_on} if isinstance(train_on, str) else set(train_on)
         found = [message.get("role") for message in messages]
         if None in found or not roles <= ROLES:
             _check_roles(messages, found, roles)
         return [role in roles for role in found]
+
+
+def _truth(found: object, number: int) -> bool:
+    """Return the answer of a function to message `number`: one without an answer would learn nothing, unnoticed."""
+    if isinstance(found, int | np.bool_) and found in (0, 1):
+        return bool(found)
+    problem = f"train_on(messages[{number}]) is {type(found).__name__} {found!r:.40}"
+    raise TypeError(f"{problem}; expected True or False, as bool(...) gives")
 
 
 def _check_roles(messages: Sequence[Message], found: list[Any], roles: set[str]) -> None:
@@ -105,7 +115,15 @@ def encode_chat(tokenizer: Tokenizer, messages: object, tools: object = None, **
     call = chat_call(tokenizer, messages, tools, method="encode_chat", **others)
     if call.is_batch:
         raise TypeError("messages has several conversations; expected one, or encode_chat_batch")
-    return _encoded(chat_encoder(tokenizer), call, 0, choice, {"tools": tools, **options})
+    return _encoded(chat_encoder(tokenizer), call, 0, choice, _kept_options(call, options))
+
+
+def _kept_options(call: ChatCall, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options with which a chat goes on, as plain data, which the caller does not change."""
+    given = call.variables
+    variables = {name: value for name, value in given.items() if name not in OWN}
+    kept = {name: options[name] for name in (*_CHOICES, "chat_template", "continue_final_message") if name in options}
+    return {"train_on": "assistant", **kept, "variables": variables, **{name: given[name] for name in OWN[1:]}}
 
 
 def encode_chat_batch(
@@ -115,19 +133,11 @@ def encode_chat_batch(
     """Return the ids of chats; `Tokenizer.encode_chat_batch` documents the details."""
     check_threads(threads)
     choice, others = Choice.of(options)
-    if isinstance(conversations, str | bytes):
-        raise TypeError(f"conversations is {type(conversations).__name__}; expected a list of lists of messages")
-    conversations = opened_chats(conversations)
-    kind("conversations", conversations, Iterable, "a list of lists of messages")
-    rows = list(conversations)
+    rows = rows_of(conversations)
     if not rows:
         return EncodedChats.of([])
-    for number, row in enumerate(rows):
-        if not isinstance(getattr(row, "messages", row), list | tuple):
-            shown = f"{type(row).__name__} {row!r:.40}"
-            raise TypeError(f"conversations[{number}] is {shown}; expected a list of messages; encode_chat takes one")
     call = chat_call(tokenizer, rows, tools, method="encode_chat_batch", **others)
-    encoder, kept = chat_encoder(tokenizer), {"tools": tools, **options}
+    encoder, kept = chat_encoder(tokenizer), _kept_options(call, options)
     texts = [_named(number, _rendered, call, number) for number in range(len(call.chats))]
     encoder.turn(call)  # made once, by this thread
 
@@ -147,16 +157,19 @@ def _named(number: int, work: Callable[..., _Result], *arguments: Any) -> _Resul
     except VocabularyError as error:
         problem = f"conversations[{number}]: {error.problem}"
         raise VocabularyError(problem, path=error.path, place=error.place) from None
-    except ValueError as error:
-        raise ValueError(f"conversations[{number}]: {error}") from None
+    except (TypeError, ValueError) as error:
+        if type(error) not in (TypeError, ValueError):
+            raise
+        raise type(error)(f"conversations[{number}]: {error}") from None
 
 
 def encode_segments(tokenizer: Tokenizer, segments: Iterable[tuple[str, Selection]]) -> list[int]:
     """Return the ids of segments; `Tokenizer.encode_segments` documents the details."""
-    kind("segments", segments, Iterable, "a list of pairs of a text and what it allows")
     encoder, special = chat_encoder(tokenizer), frozenset(tokenizer.special_tokens)
     texts: list[str] = []
     levels: list[frozenset[str]] = []
+    if not isinstance(segments, Iterable) or isinstance(segments, str | bytes | Mapping):
+        raise TypeError(f"segments is {type(segments).__name__} {segments!r:.40}; expected a list of (text, allowed)")
     for number, segment in enumerate(segments):
         if not isinstance(segment, tuple | list) or len(segment) != 2 or not isinstance(segment[0], str):
             raise TypeError(f"segments[{number}] is {type(segment).__name__} {segment!r:.40}; expected (text, allowed)")
@@ -178,10 +191,11 @@ def encode_segments(tokenizer: Tokenizer, segments: Iterable[tuple[str, Selectio
 
 def chat_encoder(tokenizer: Tokenizer) -> ChatEncoder:
     """Return what encodes the chats of a tokenizer, which keeps it."""
+    # another thread may clear what is kept at any time
     kept = tokenizer._parts.kept
-    if "chats" not in kept:
-        kept["chats"] = ChatEncoder(tokenizer)
-    found: ChatEncoder = kept["chats"]
+    found: ChatEncoder | None = kept.get("chats")
+    if found is None:
+        found = kept["chats"] = ChatEncoder(tokenizer)
     return found
 
 
@@ -210,12 +224,13 @@ class ChatEncoder:
 
     def call(self, levels: tuple[frozenset[str], ...]) -> PlacesCall:
         """Return the call that encodes texts whose ranges have levels."""
-        if levels not in self._calls:
+        found = self._calls.get(levels)
+        if found is None:
             if len(self._calls) >= 64:
                 self._calls.clear()
             matcher = self._parts.specials.in_ranges(levels)
-            self._calls[levels] = self._parts.places.in_ranges(matcher)
-        return self._calls[levels]
+            found = self._calls[levels] = self._parts.places.in_ranges(matcher)
+        return found
 
     def chat_call(self, content_special: Selection) -> PlacesCall:
         """Return the call that encodes chats: texts of level 1 are trusted, and those of level 0 are contents."""
@@ -247,11 +262,12 @@ class ChatEncoder:
         """Return how a template writes the turns of the assistant, by short chats."""
         variables = {**call.variables, "tools": None, "documents": None}
         key = call.template.source, repr(sorted(variables.items()))
-        if key not in self._turns:
+        found = self._turns.get(key)
+        if found is None:
             if len(self._turns) >= 64:
                 self._turns.clear()
-            self._turns[key] = self._turn(call, variables)
-        return self._turns[key]
+            found = self._turns[key] = self._turn(call, variables)
+        return found
 
     def _turn(self, call: ChatCall, variables: Mapping[str, Any]) -> Turn:
         asked, answered = {"role": "user", "content": _ASKED}, {"role": "assistant", "content": _ANSWERED}
@@ -319,7 +335,8 @@ def render_traced(
     template: ChatTemplate, tokens: Mapping[str, str], variables: Mapping[str, Any], messages: list[Message]
 ) -> Traced:
     """Return the text of a chat with the origins of its characters."""
-    # jinja2 is an extra
+    # jinja2 is an extra, and the first of these modules asks for it
+    safe_import("bbpe.compat.chat.sandbox")
     safe_import("bbpe.compat.chat.tracing")
     from . import tracing
 

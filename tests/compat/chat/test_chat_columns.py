@@ -58,7 +58,9 @@ def test_each_row_has_its_tools(tok: bbpe.Tokenizer, tools: Any) -> None:
     assert tok.encode_chat_columns({"messages": chats(), "tools": tools}, chat_template=TEMPLATE) == expected
     as_json = [None if each is None else json.dumps(each) for each in tools]
     batch = {"messages": [json.dumps(chat) for chat in chats()], "functions": as_json}
-    assert tok.encode_chat_columns(batch, tools="functions", chat_template=TEMPLATE) == expected
+    assert tok.encode_chat_columns(batch, tools="functions", chat_template=TEMPLATE, threads=2) == expected
+    with pytest.raises(ValueError, match="threads is 0"):
+        tok.encode_chat_columns(batch, tools="functions", chat_template=TEMPLATE, threads=0)
 
 
 def test_arrow(tok: bbpe.Tokenizer) -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import random
 
+import numpy as np
 import pytest
 
 import bbpe
+from bbpe.errors import TokenIdError
 
 CHATML = (
     "{% for message in messages %}{{ '<|im_start|>' + message.role + '\n' + message.content + '<|im_end|>' + '\n' }}"
@@ -108,14 +110,43 @@ def test_what_cannot_go_on(tok, prompt):
     assert tok.continue_chat(prompt, []) is prompt
     with pytest.raises(TypeError, match="chat is list; expected an EncodedChat"):
         tok.continue_chat([], [])
-    with pytest.raises(TypeError, match="sampled_ids is list"):
-        tok.continue_chat(prompt, ["a"])
+    for wrong in (["a"], [[1], [1, 2]], None, 5, b"ab", {1: 2}, [True], [1.5], np.array([1.5]), iter([1])):
+        with pytest.raises(TypeError, match=rf"sampled_ids is {type(wrong).__name__} .*; expected a list of ids"):
+            tok.continue_chat(prompt, wrong)
+    # none of these becomes another id in 32 bits
+    large = [np.array([(1 << 32) + 65]), np.array([1 << 63], np.uint64)]
+    for wrong in ([(1 << 32) + 65], [-1], [1 << 64], [5000], *large):
+        with pytest.raises(TokenIdError, match=r"id -?\d+ is out of range"):
+            tok.continue_chat(prompt, wrong)
+    with pytest.raises(TypeError, match="add_generation_prompt is str 'no'; expected True or False"):
+        tok.continue_chat(prompt, [], add_generation_prompt="no")
     done = tok.encode_chat([{"role": "user", "content": "low"}], chat_template=FORGETS)
     more = tok.continue_chat(done, [], [{"role": "user", "content": "y"}])
     assert more.text == done.text + "<|im_start|>user\ny<|im_end|>\n"
     thought = tok.encode_chat([{"role": "user", "content": "a</think>b"}], chat_template=FORGETS)
     with pytest.raises(ValueError, match="writes the beginning of the chat otherwise"):
         tok.continue_chat(thought, [], [{"role": "user", "content": "y"}])
+
+
+def test_the_next_answer_may_be_begun_later(tok, prompt):
+    later = tok.encode_chat([{"role": "user", "content": "low"}], chat_template=CHATML)
+    assert tok.continue_chat(later, []) is later
+    begun = tok.continue_chat(later, [], add_generation_prompt=True)
+    assert begun == prompt
+    assert tok.continue_chat(begun, [], add_generation_prompt=True) is begun
+    sampled = [*tok.encode("x"), tok.special_tokens["<|im_end|>"]]
+    assert tok.continue_chat(begun, sampled) == tok.continue_chat(prompt, sampled)
+
+
+def test_later_changes_of_what_was_given_are_none_of_a_chat(tok):
+    template = "{{ tools }}{{ mood }}" + CHATML
+    messages, tools, variables = [{"role": "user", "content": "low"}], [{"name": "a"}], {"mood": ["glad"]}
+    given = {"chat_template": template, "add_generation_prompt": False, "variables": variables}
+    chat = tok.encode_chat(messages, tools, **given)
+    want = tok.continue_chat(chat, [], add_generation_prompt=True)
+    messages[0]["content"], tools[0]["name"] = "x", "x"
+    variables["mood"][0] = "x"
+    assert tok.continue_chat(chat, [], add_generation_prompt=True) == want
 
 
 def test_ids_that_are_no_whole_characters(tok, prompt):

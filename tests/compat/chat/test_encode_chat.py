@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import bbpe
+from bbpe.compat.chat import encoding
 from bbpe.errors import SpecialTokenError, VocabularyError
 
 CHATML = (
@@ -230,3 +231,68 @@ def test_roles_that_no_message_has(tok):
     chat = tok.encode_chat(shared, chat_template=template, train_on=lambda message: message["from"] == "gpt")
     assert "b" in learned(tok, chat)
     assert "a" not in learned(tok, chat)
+
+
+def test_a_function_answers_whether_a_message_is_learned(tok):
+    messages = [{"role": "user", "content": "Hi", "weight": 0}, {"role": "assistant", "content": "Yo", "weight": 1}]
+    chat = tok.encode_chat(messages, chat_template=CHATML, train_on=lambda message: message["weight"])
+    assert learned(tok, chat) == "Yo<|im_end|>"
+    truths = tok.encode_chat(messages, chat_template=CHATML, train_on=lambda message: np.bool_(message["weight"] == 0))
+    assert learned(tok, truths) == "Hi<|im_end|>"
+    for wrong in (None, "no", 2, [], 0.5):
+        with pytest.raises(TypeError, match=r"train_on\(messages\[0\]\) is .*; expected True or False"):
+            tok.encode_chat(messages, chat_template=CHATML, train_on=lambda message, wrong=wrong: wrong)
+        with pytest.raises(TypeError, match=r"conversations\[0\]: train_on\(messages\[0\]\) is"):
+            tok.encode_chat_batch([messages], chat_template=CHATML, train_on=lambda message, wrong=wrong: wrong)
+    with pytest.raises(KeyError, match="none"):
+        tok.encode_chat_batch([messages], chat_template=CHATML, train_on=lambda message: message["none"])
+    with pytest.raises(SpecialTokenError, match="content_special has 'x'"):  # of that type in a batch, too
+        tok.encode_chat_batch([messages], chat_template=CHATML, content_special={"x"})
+
+
+def test_an_empty_role_is_a_text(tok):
+    chat = tok.encode_chat([{"role": "", "content": "x"}], chat_template=CHATML)
+    assert chat.text == "<|im_start|>\nx<|im_end|>\n"
+    with pytest.raises(ValueError, match=r"messages\[0\] has no 'role', but 'content'"):
+        tok.encode_chat([{"role": None, "content": "x"}], chat_template="{{ messages[0].content }}")
+
+
+def test_misspelt_options_name_the_function(tok):
+    for wrong, near in (("trainon", "train_on"), ("max_lenght", "max_length"), ("content_specials", "content_special")):
+        with pytest.raises(TypeError, match=rf"^encode_chat\(\) got .*{wrong}.*did you mean '{near}'"):
+            tok.encode_chat(said("x"), chat_template=CHATML, **{wrong: 1})
+    with pytest.raises(TypeError, match=r"^apply_chat_template\(\) got .*did you mean 'tokenize'"):
+        tok.apply_chat_template(said("x"), chat_template=CHATML, tokenise=True)
+
+
+def test_threads_encode_long_chats(tok, monkeypatch):
+    used = []
+    monkeypatch.setattr(encoding, "imap", lambda call, items, threads: used.append(threads) or map(call, items))
+    long, short = said("low é " * 30_000), said("low")
+    for chats, threads, want in (([long, long], 2, 2), ([long], None, None), ([short] * 9, 2, 1), ([short], None, 1)):
+        tok.encode_chat_batch(chats, chat_template=CHATML, threads=threads)
+        assert used.pop() == want
+    monkeypatch.undo()
+    one, two = (tok.encode_chat_batch([long] * 5, chat_template=CHATML, threads=threads) for threads in (1, 2))
+    assert one == two
+    rows = [long, [{"content": "low é " * 30_000}], long]
+    with pytest.raises(ValueError, match=r"conversations\[1\]: messages\[0\] has no 'role'"):
+        tok.encode_chat_batch(rows, chat_template="{{ messages[0].content }}", threads=2)
+
+
+def test_results_are_equal_by_value(tok):
+    chats = tok.encode_chat_batch([said("x"), said("x", "y"), said("x")], chat_template=CHATML)
+    assert chats == bbpe.EncodedChats.of(iter(chats))
+    assert chats[0] == chats[2] == chats[-1] != chats[1]
+    assert chats[:1] == chats[2:]
+    assert chats[0] != chats[:1]
+    assert chats[1] != tok.encode_chat(said("x", "y"), chat_template=CHATML, train_on="user")
+    more = tok.continue_chat(chats[0], tok.encode("l") + tok.encode("ow"))
+    assert more.differs_at is not None
+    assert bbpe.EncodedChats.of([chats[0], more])[1] == more
+    with pytest.raises(IndexError, match="conversation 3 of 3"):
+        chats[3]
+    with pytest.raises(ValueError, match=r"ignore is \d+; expected -\d+ to"):
+        chats.labels(1 << 63)
+    for empty in (bbpe.EncodedChats.of([]), tok.encode_chat_batch([])):
+        assert (len(empty), empty.labels().tolist(), empty.places.shape) == (0, [], (0, 2))
