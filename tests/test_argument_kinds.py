@@ -9,6 +9,7 @@ import inspect
 import os
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,15 @@ CALLED = {
 LEFT_OUT = {
     "StreamDecoder", "accelerate", "patch_transformers", "unpatch_transformers", "as_huggingface", "of_table",
 }  # fmt: skip
+CHATS = (
+    "documents", "chat_template", "add_generation_prompt", "continue_final_message", "variables", "content_special",
+    "train_on", "turn_end", "max_length",
+)  # fmt: skip
+#: Options that a function passes on, and names in its docstring alone.
+PASSED_ON = {
+    "encode_chat_batch": (*CHATS, "threads"), "encode_chat_columns": (*CHATS, "threads", "messages", "tools", "ignore"),
+}  # fmt: skip
+CHAT = b"{% for m in messages %}<s>{{ m.role }} {{ m.content }}{% endfor %}{% if add_generation_prompt %}<s>{% endif %}"
 CORPORA = {"tokenizer", "tokenizers", "corpus", "corpora", "held_out"}
 
 
@@ -48,7 +58,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
     os.chdir(tmp_path_factory.mktemp("made"))
     Path("a.jsonl").write_text('{"text": "see my"}\n' * 3)
     tok = bbpe.train_from_iterator(["see my eyes"] * 3, 262, special_tokens=["<s>"])
+    tok = bbpe.Tokenizer(replace(tok.spec, files={"chat_template.jinja": CHAT}))
     tok.save("t.json")
+    messages = [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]
     counts = bbpe.count_from_iterator(["see my"], pattern="gpt2")
     counts.save("c.parquet")
     yield {
@@ -60,7 +72,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
         "counts": counts, "pattern": "gpt2", "folder": "new", "folders": ["out"], "add": 1, "keep": 260, "number": 0,
         "corpora": "a.jsonl", "tokenizers": {"t": tok}, "left": tok, "right": tok, "sizes": [260],
         "held_out": "a.jsonl",
-        "name": "gpt2", "model": "gpt-4o", "messages": [{"role": "user", "content": "a"}], "token_id": 64, "n": 2,
+        "name": "gpt2", "model": "gpt-4o", "messages": messages, "token_id": 64, "n": 2,
         "max_tokens": 3, "max_length": 2, "limit": "1GB", "ranks": {bytes([byte]): byte for byte in range(256)},
         "vocab": {byte: bytes([byte]) for byte in range(256)}, "merges": [], "weight": 1.0, "special_tokens": ["<a>"],
         "tokens": ["a"], "chunks": ["a"], "parts": [], "size": "1GB", "sampled_ids": [64], "segments": [("a", ())],
@@ -68,7 +80,10 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
         "conversations": [[{"role": "user", "content": "a"}]],
         "count_part.plan": bbpe.plan_count("a.jsonl", "plan", pattern="gpt2"),
         "plan": bbpe.plan_shards("a.jsonl", "splan", tok), "load_counts.path": "c.parquet",
-        "decode_batch.batch": [[64]], "encode_bytes.text": b"see", "sum_counts.folder": "plan",
+        "EncodedChat": tok.encode_chat(messages), "EncodedChats": tok.encode_chat_batch([messages]),
+        "chat": tok.encode_chat(messages[:1], add_generation_prompt=True), "sampled_ids": [64],
+        "conversations": [messages], "segments": [("a", ())], "encode_chat_columns.batch": {"messages": [messages]},
+        "chats": [], "decode_batch.batch": [[64]], "encode_bytes.text": b"see", "sum_counts.folder": "plan",
         "load_shards.folder": "out", "verify_shards.folder": "out",
     }  # fmt: skip
     os.chdir(before)
@@ -80,7 +95,7 @@ def functions() -> Iterator[tuple[str, str]]:
         found = getattr(bbpe, name)
         if inspect.isfunction(found) and name not in LEFT_OUT:
             yield "", name
-    for owner in ("Tokenizer", "PretokenCounts", "Shards", "Ragged"):
+    for owner in ("Tokenizer", "PretokenCounts", "Shards", "Ragged", "EncodedChat", "EncodedChats"):
         kind = getattr(bbpe, owner)
         for name in dir(kind):
             if not name.startswith("_") and callable(getattr(kind, name)) and name not in LEFT_OUT:
@@ -106,7 +121,8 @@ def call_of(owner: str, name: str, made: dict[str, Any]) -> tuple[Callable[..., 
 @pytest.mark.parametrize(("owner", "name"), list(functions()))
 def test_wrong_kinds_are_named(owner: str, name: str, made: dict[str, Any]) -> None:
     call, right, placed = call_of(owner, name, made)
-    for row in inspect.signature(call).parameters.values():
+    rows = list(inspect.signature(call).parameters.values())
+    for row in rows + [inspect.Parameter(each, inspect.Parameter.KEYWORD_ONLY) for each in PASSED_ON.get(name, ())]:
         if row.kind in (row.VAR_POSITIONAL, row.VAR_KEYWORD) or row.name in CORPORA:
             continue
         for wrong in WRONG:

@@ -54,7 +54,7 @@ def calls(corpus: str, here: Path) -> dict[str, Call]:
     plan = bbpe.plan_count(corpus, here / "plan", pattern="gpt2")
     for number in range(len(plan.parts)):
         bbpe.count_part(plan, number)
-    messages, out = [{"role": "user", "content": "see"}], here / "out"
+    out = here / "out"
     return {
         "BBPETokenizer.train_tokenizer": (
             bbpe.BBPETokenizer.train_tokenizer,
@@ -63,12 +63,8 @@ def calls(corpus: str, here: Path) -> dict[str, Call]:
         "Curve.plot": (bbpe.learning_curve(tok, [270, 280], corpus).plot, {"path": here / "curve.svg"}),
         "Evaluation.plot": (bbpe.evaluate(tok, corpus).plot, {"path": here / "bars.svg"}),
         "PretokenCounts.save": (counts.save, {"path": here / "counts.parquet"}),
-        "Tokenizer.apply_chat_template": (tok.apply_chat_template, {"messages": messages, "chat_template": "{{x}}"}),
-        "Tokenizer.encode_chat": (tok.encode_chat, {"messages": messages, "chat_template": "{{x}}"}),
-        "Tokenizer.encode_chat_batch": (tok.encode_chat_batch, {"conversations": [messages], "chat_template": "{{x}}"}),
         "Tokenizer.as_huggingface": (tok.as_huggingface, {}),
-        "Tokenizer.encode_chat_columns": (
-            tok.encode_chat_columns, {"batch": {"messages": [messages]}, "chat_template": "{{x}}"}),
+        **chat_calls(tok),
         "Tokenizer.encode_files": (lambda files, **more: list(tok.encode_files(files, **more)), {"files": corpus}),
         "Tokenizer.save": (tok.save, {"path": here / "t.json"}),
         "accelerate": (bbpe.accelerate, {}),
@@ -90,6 +86,17 @@ def calls(corpus: str, here: Path) -> dict[str, Call]:
         "train": (bbpe.train, {"files": corpus, "vocab_size": 280}),
         "verify_shards": (bbpe.verify_shards, {"folder": shards, "tokenizer": tok}),
     }
+
+
+def chat_calls(tok: bbpe.Tokenizer) -> dict[str, Call]:
+    messages = [{"role": "user", "content": "see"}]
+    calls: dict[str, Call] = {
+        "Tokenizer.apply_chat_template": (tok.apply_chat_template, {"messages": messages}),
+        "Tokenizer.encode_chat": (tok.encode_chat, {"messages": messages}),
+        "Tokenizer.encode_chat_batch": (tok.encode_chat_batch, {"conversations": [messages]}),
+        "Tokenizer.encode_chat_columns": (tok.encode_chat_columns, {"batch": {"messages": [messages]}}),
+    }
+    return {name: (call, {**given, "chat_template": "{{x}}"}) for name, (call, given) in calls.items()}
 
 
 @pytest.fixture(scope="module")

@@ -18,6 +18,7 @@ from bbpe.compat.tokenizers import DecodeStream
 
 EOS = "<|endoftext|>"
 TEXTS = ["see my eyes first", "see my dogs"] * 3
+CHAT = "{% for m in messages %}{{ m.role }}: {{ m.content }}<|endoftext|>{% endfor %}"
 COPIES: dict[str, Callable[[Any], Any]] = {
     "pickle": lambda made: pickle.loads(pickle.dumps(made)),
     "pickle 2": lambda made: pickle.loads(pickle.dumps(made, 2)),
@@ -49,6 +50,8 @@ def made_in(folder: Path) -> dict[str, Any]:
     comparison = bbpe.compare(tok, small, path)
     tokenizers = tok.as_tokenizers()
     files = folder / "vocab.json", folder / "merges.txt"
+    messages = [{"role": "user", "content": "see"}, {"role": "assistant", "content": "my"}]
+    chats = tok.encode_chat_batch([messages[:1], messages], chat_template=CHAT, train_on=lambda m: m["role"] == "user")
     bbpe.BBPETokenizer.train_tokenizer("low lower lowest", 260, *files)
     messages = [{"role": "user", "content": "see my"}]
     chat = tok.encode_chat(messages, chat_template="{{ messages[0].content }}")
@@ -68,7 +71,9 @@ def made_in(folder: Path) -> dict[str, Any]:
         "Summary": summary, "PretokenCounts": counts, "ShardPlan": plan, "Shards": shards,
         "document of shards": shards[0], "record of a part": bbpe.shard_part(plan, 0),
         "TokenCounts": bbpe.count_tokens(path, tok), "as_tiktoken": tok.as_tiktoken(), "as_tokenizers": tokenizers,
-        "encoding": tokenizers.encode("see my dogs"), "as_sentencepiece": unigram.as_sentencepiece(),
+        "encoding": tokenizers.encode("see my dogs"), "EncodedChat": chats[1], "EncodedChats": chats,
+        "chat that went on": tok.continue_chat(chats[0], tok.encode("see")),
+        "as_sentencepiece": unigram.as_sentencepiece(),
     }  # fmt: skip
 
 
@@ -114,6 +119,7 @@ def test_copies_are_as_their_objects_before_and_after_use(how: str, tmp_path: Pa
         for _ in range(2):
             copied = COPIES[how](made)
             assert shown(copied) == shown(made), name
+            assert not isinstance(made, bbpe.EncodedChat | bbpe.EncodedChats) or copied == made
             assert shown(COPIES[how](copied)) == shown(made), name
             use(made)
             use(copied)
@@ -139,6 +145,26 @@ def test_a_stream_is_copied_but_not_pickled(made: dict[str, Any]) -> None:
         for copied in (copy.copy(decoder), copy.deepcopy(decoder)):
             ids = rest if begun else [first, *rest]
             assert text + "".join(map(copied.push, ids)) + copied.finish() == "é 😀"
+
+
+def roles_of_users(message: dict[str, str]) -> bool:
+    return message["role"] == "user"
+
+
+def test_a_copy_of_a_chat_goes_on_unless_its_function_was_lost(made: dict[str, Any]) -> None:
+    tok, messages = made["Tokenizer"], [{"role": "user", "content": "see"}]
+    for train_on in ("assistant", {"user"}, roles_of_users):
+        chat = tok.encode_chat(messages, chat_template=CHAT, train_on=train_on, tools=None)
+        more = tok.continue_chat(chat, tok.encode("my"), messages)
+        for make in COPIES.values():
+            assert tok.continue_chat(make(chat), tok.encode("my"), messages) == more
+    assert more != chat
+    chat = made["EncodedChat"]  # whose function is a lambda
+    for make in (copy.copy, copy.deepcopy):
+        assert tok.continue_chat(make(chat), tok.encode("my")) == tok.continue_chat(chat, tok.encode("my"))
+    for make in (pickle.dumps, lambda made: pickle.dumps(made, 2)):
+        with pytest.raises(TypeError, match=r"pickle cannot take, such as a lambda.*expected a function of a module"):
+            tok.continue_chat(pickle.loads(make(chat)), tok.encode("my"))
 
 
 def test_a_decode_stream_says_what_to_do(made: dict[str, Any]) -> None:

@@ -41,6 +41,7 @@ from raising import (
     arrow,
     as_folder,
     big,
+    chats,
     classic,
     count_plan,
     counted,
@@ -187,10 +188,7 @@ TABLE: dict[str, list[Call]] = {
     **kinds("Tokenizer.count_messages", TOK.count_messages, VocabularyError={"messages": MESSAGES},
             TypeError={"messages": [5], "model": "gpt-4o"},
             ValueError={"messages": [{"role": "user", "content": [{"type": "image_url"}]}], "model": "gpt-4o"}),
-    **kinds("Tokenizer.encode_chat_columns", TOK.encode_chat_columns,
-            VocabularyError={"batch": {"messages": [MESSAGES]}},
-            TypeError=[{"batch": []}, {"batch": {"messages": "a"}}],
-            ValueError=[{"batch": {"text": []}}, {"batch": {"messages": ["a"]}}]),
+    **chats(),
     "Tokenizer.as_tiktoken VocabularyError": [tok.as_tiktoken for tok in (RULES, OPTIONS, WORDS)],
     "Tokenizer.as_sentencepiece VocabularyError": [TOK.as_sentencepiece],
 }  # fmt: skip
@@ -346,6 +344,7 @@ ELSEWHERE = {
     "Tokenizer.encode_aligned VocabularyError": "encoding/test_aligned.py::test_words_in_a_row_have_no_places",
     "Tokenizer.encode_chat ImportError": "test_raises.py::test_packages_that_are_not_there",
     "Tokenizer.apply_chat_template ImportError": "test_raises.py::test_packages_that_are_not_there",
+    "Tokenizer.encode_chat ImportError": "test_raises.py::test_packages_that_are_not_there",
     "accelerate AccelerationError": f"{FOLDER}/test_acceleration.py::test_what_is_refused_is_unchanged",
     "accelerate OSError": f"{FOLDER}/test_acceleration.py::test_a_path_or_name",
     "accelerate TypeError": f"{FOLDER}/test_acceleration.py::test_what_is_no_tokenizer_of_transformers_is_named",
@@ -414,10 +413,11 @@ def test_packages_that_are_not_there() -> None:
         "sys.modules.update(dict.fromkeys(('jinja2', 'transformers', 'tokenizers')))\n"
         "import bbpe\n"
         "tok = bbpe.train_from_iterator(['a'], 256)\n"
-        "chat = lambda: tok.apply_chat_template([{'role': 'user', 'content': 'a'}], chat_template='{{ a }}')\n"
-        "for call in (chat, bbpe.patch_transformers):\n"
+        "given = {'messages': [{'role': 'user', 'content': 'a'}], 'chat_template': '{{ a }}'}\n"
+        "chats = (lambda: tok.apply_chat_template(**given), lambda: tok.encode_chat(**given))\n"
+        "for call in (*chats, bbpe.patch_transformers):\n"
         "    try: call()\n"
         "    except ImportError as error: print('pip install' in str(error))\n"
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    assert done.stdout == "True\n" * 2
+    assert done.stdout == "True\n" * 3

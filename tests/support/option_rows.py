@@ -46,32 +46,41 @@ def chat(**given: Any) -> Any:
     return TOK.apply_chat_template(**given, **more)
 
 
-#: Long enough to lose a message, with a special token in an answer.
-ASKED = [{"role": "user", "content": "see my dogs " * 9}, {"role": "assistant", "content": "see <s>"}]
+TURNS = (
+    "{% for m in messages %}<s>{{ m.role }}: {{ m.content }}<pad>{% endfor %}{{ tools }}{{ documents }}{{ mood }}"
+    "{% if add_generation_prompt %}<s>assistant: {% endif %}"
+)
+DIALOGUE = [*MESSAGES, {"role": "assistant", "content": "first"}, {"role": "user", "content": "see <s>"}]
 
 
-LOOP = "{% for m in messages %}{{ m.content }}{% endfor %}"
+def arrays(found: bbpe.EncodedChat) -> Any:
+    return found.ids.tolist(), found.mask.tolist(), found.message_of.tolist(), found.places.tolist(), found.text
 
 
-def encoded(is_chat: bool = False, **given: Any) -> Any:
+def encoded(**given: Any) -> Any:
     pytest.importorskip("jinja2")
     more = given.pop("**options", {})
-    found = TOK.encode_chat(**given, **more)
-    return found if is_chat else (found.ids.tolist(), found.mask.tolist(), found.text)
+    return arrays(TOK.encode_chat(**given, **more))
 
 
 def encoded_batch(**given: Any) -> Any:
     pytest.importorskip("jinja2")
     more = given.pop("**options", {})
-    found = TOK.encode_chat_batch(**{**given, **more})
-    return found.ids.ids.tolist(), found.masks.ids.tolist(), found.texts
+    return [arrays(each) for each in TOK.encode_chat_batch(**given, **more, chat_template=TURNS)]
 
 
-def continued(**given: Any) -> Any:
+def continued(prompted: bool = True, **given: Any) -> Any:
     pytest.importorskip("jinja2")
-    template = "{% for m in messages %}{{ m.content }}<s>{% endfor %}{{ add_generation_prompt }}"
-    chat = TOK.encode_chat(MESSAGES, chat_template=template, add_generation_prompt=True)
-    return TOK.continue_chat(chat, **{"add_generation_prompt": False, **given}).text
+    begun = TOK.encode_chat(DIALOGUE, chat_template=TURNS, add_generation_prompt=prompted)
+    return arrays(TOK.continue_chat(begun, **given))
+
+
+def labelled(**given: Any) -> Any:
+    """Of one chat and of a batch, whose labels are the same."""
+    pytest.importorskip("jinja2")
+    rows = TOK.encode_chat_batch([DIALOGUE], chat_template=TURNS)
+    assert rows.labels(**given).tolist() == rows[0].labels(**given).tolist()
+    return rows.labels(**given).tolist()
 
 
 def listed(folder: Path) -> dict[str, bytes]:
@@ -215,28 +224,22 @@ ROWS: dict[str, Row] = {
         "continue_final_message": Two(..., True, {"chat_template": "{{ messages[0].content }} end"}),
         "variables": Two(..., {"mood": "glad"}), "**options": Two(..., {"mood": "sad"}),
     }),
-    "Tokenizer.encode_chat": Row(encoded, {"messages": ASKED, "chat_template": CHAT}, {
+    "Tokenizer.encode_chat": Row(encoded, {"messages": DIALOGUE, "chat_template": TURNS}, {
         "tools": Two(..., [TOOL]), "documents": Two(..., [{"title": "a", "text": "b"}]),
-        "chat_template": Two("{{ mood }} a", "{{ mood }} b"), "add_generation_prompt": Two(..., True),
-        "continue_final_message": Two(..., True, {"chat_template": "{{ messages[1].content }} end"}),
-        "variables": Two(..., {"mood": "glad"}), "**options": Two(..., {"mood": "sad"}),
-        "content_special": Two(..., "all", {"chat_template": LOOP}), "train_on": Two(..., "user"),
-        "turn_end": Two(..., False, {"chat_template": "{{ messages[1].content }}<pad>"}),
-        "max_length": Two(..., 40, {"chat_template": LOOP}),
+        "chat_template": Two(TURNS, TURNS + "."), "add_generation_prompt": Two(..., True),
+        "continue_final_message": Two(..., True), "variables": Two(..., {"mood": "glad"}),
+        "**options": Two(..., {"mood": "sad"}), "content_special": Two(..., {"<s>"}), "train_on": Two(..., {"user"}),
+        "turn_end": Two(True, False), "max_length": Two(..., 30),
     }),
-    "Tokenizer.encode_chat_batch": Row(encoded_batch, {"conversations": [ASKED], "chat_template": CHAT}, {
-        "tools": Two(..., [TOOL]), "**options": Two(..., {"turn_end": False, "chat_template": "{{ 1 }}"}),
+    "Tokenizer.encode_chat_batch": Row(encoded_batch, {"conversations": [MESSAGES, DIALOGUE]}, {
+        "tools": Two(..., [TOOL]), "**options": Two({"turn_end": True}, {"turn_end": False}),
     }),
-    "Tokenizer.continue_chat": Row(continued, {"sampled_ids": [64]}, {
-        "messages": Two(..., MESSAGES), "add_generation_prompt": Two(..., True, {"messages": MESSAGES}),
+    "Tokenizer.continue_chat": Row(continued, {"sampled_ids": TOK.encode("see")}, {
+        "messages": Two(..., MESSAGES),
+        "add_generation_prompt": Two(..., True, {"sampled_ids": [], "prompted": False}),
     }),
-    "EncodedChat.labels": Row(
-        lambda **given: encoded(messages=ASKED, chat_template=LOOP, is_chat=True).labels(**given), {},
-        {"ignore": Two(..., 0)},
-    ),
-    "EncodedChats.labels": Row(
-        lambda **given: TOK.encode_chat_batch([ASKED], chat_template=LOOP).labels(**given), {}, {"ignore": Two(..., 0)},
-    ),
+    "EncodedChat.labels": Row(labelled, {}, {"ignore": Two(..., -1)}),
+    "EncodedChats.labels": Row(labelled, {}, {"ignore": Two(..., -1)}),
     "Tokenizer.count_messages": Row(TOK.count_messages, {"messages": MESSAGES, "model": "gpt-4o"}, {
         "tools": Two(..., [TOOL]), "model": Two("gpt-4o", "gpt-4", {"tools": [TOOL]}),
         "images": Two([(512, 512)], [(513, 512)], {"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}),

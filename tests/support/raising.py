@@ -18,7 +18,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from option_rows import OTHER, PLAIN, TEXT, TEXTS, TOK
+from option_rows import MESSAGES, OTHER, PLAIN, TEXT, TEXTS, TOK, TURNS
 
 import bbpe
 from bbpe.compat.tokenizers import Tokenizer
@@ -128,6 +128,45 @@ def kinds(name: str, call: Callable[..., Any], **wrong: Any) -> dict[str, list[C
         each = given if isinstance(given, list) else [given]
         found[f"{name} {error}"] = [one if callable(one) else partial(call, **one) for one in each]
     return found
+
+
+def chats() -> dict[str, list[Call]]:
+    """Entries of the methods that encode chats."""
+    given = {"messages": MESSAGES, "chat_template": TURNS}
+    begun = partial(TOK.encode_chat, MESSAGES, chat_template=TURNS, add_generation_prompt=True)
+    asked = {"chat_template": "{% for m in messages %}{{ m.content }}{{ messages | length }}{% endfor %}"}
+    options = {
+        "SpecialTokenError": {**given, "content_special": {"<none>"}},
+        "TypeError": [{**given, **wrong} for wrong in (
+            {"messages": [5]}, {"tools": [5]}, {"no_such": 1}, {"turn_end": 1}, {"train_on": 5}, {"max_length": "9"},
+            {"train_on": lambda message: None})],
+        "ValueError": [{**given, **wrong} for wrong in (
+            {"max_length": 1}, {"max_length": 0}, {"train_on": "asistant"}, {"messages": [{"content": "a"}]})],
+        "VocabularyError": [{"messages": MESSAGES}, *({"messages": MESSAGES, "chat_template": wrong} for wrong in (
+            "{{ raise_exception('no') }}", "{{ 1 / 0 }}", "{{ 'a' * 99999999 }}"))],
+    }  # fmt: skip
+    more: dict[str, Any] = {
+        "TypeError": [
+            lambda: TOK.continue_chat("a", [64]), *(after(begun, call) for call in (
+                lambda chat: TOK.continue_chat(chat, None), lambda chat: TOK.continue_chat(chat, [[64], [64, 65]]),
+                lambda chat: TOK.continue_chat(chat, b"ab"), lambda chat: TOK.continue_chat(chat, [64], [5])))],
+        "TokenIdError": [after(begun, partial(TOK.continue_chat, sampled_ids=[wrong])) for wrong in (
+            999, -1, (1 << 32) + 64, 1 << 64)],
+        "ValueError": [after(lambda: TOK.encode_chat(MESSAGES, **asked), lambda chat: (
+            TOK.continue_chat(chat, [], MESSAGES)))],
+    }  # fmt: skip
+    rows = {"messages": [MESSAGES]}
+    return {
+        **kinds("Tokenizer.encode_chat", TOK.encode_chat, **options),
+        **kinds("Tokenizer.encode_chat_batch", TOK.encode_chat_batch, TypeError=[
+            {"conversations": wrong, "chat_template": TURNS} for wrong in (MESSAGES, None, "a", [5], [[5]], {"a": 1})]),
+        **kinds("Tokenizer.continue_chat", TOK.continue_chat, **more),
+        **kinds("Tokenizer.encode_segments", TOK.encode_segments, SpecialTokenError={"segments": [("a", {"<none>"})]},
+                TypeError=[{"segments": wrong} for wrong in (None, "ab", ["ab"], [("a",)], [(5, ())], [("a", 5)])]),
+        **kinds("Tokenizer.encode_chat_columns", TOK.encode_chat_columns, VocabularyError={"batch": rows},
+                TypeError=[{"batch": []}, {"batch": {"messages": "a"}}],
+                ValueError=[{"batch": {"text": []}}, {"batch": {"messages": ["a"]}}]),
+    }  # fmt: skip
 
 
 def encoding(name: str, key: str = "text", **more: Any) -> dict[str, list[Call]]:
