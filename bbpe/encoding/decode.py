@@ -15,7 +15,7 @@ from ..core.stops import StopStream
 from ..core.stream import FormStream
 from ..lazy import lazy_property, np, npt, safe_import
 from ..pipeline.decoders import ERRORS
-from ..records import replace
+from ..records import kind, replace
 from ..spec.rules import Charsmap
 from ..spec.spec import TokenizerSpec, other_tokens
 from ..threads import check_threads, imap, thread_count
@@ -120,6 +120,7 @@ class Decoder:
         stream = self._begun(errors, self._skipped if skip_special_tokens else None, unknown_ids)
         for token_id in as_ids(checked_ids(prompt)).tolist():
             stream.push(token_id)
+        kind("include_stop", include_stop, bool, "True or False")
         stops = stop_strings(stop)
         return StreamDecoder(stream if stops is None else StopStream(stream, stops, included=include_stop))
 

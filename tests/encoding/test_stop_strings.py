@@ -205,6 +205,8 @@ def test_wrong_stop_strings_are_named() -> None:
     ):  # fmt: skip
         with pytest.raises(error, match=words):
             tok.stream_decoder(stop=stop)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="include_stop must be True or False, not str"):
+        tok.stream_decoder(stop=["a"], include_stop="no")  # type: ignore[arg-type]
 
 
 def test_a_decoder_without_stop_strings_never_stops() -> None:

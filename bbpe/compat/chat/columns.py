@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ...corpus.chats import list_of, without_nulls
 from ...errors import VocabularyError
 from ...lazy import np, safe_import
-from ...records import kind
+from ...records import kind, whole
 from ...threads import check_threads
 
 if TYPE_CHECKING:
@@ -27,7 +27,11 @@ def encode_chat_columns(
         names = ", ".join(map(repr, _names(batch)))
         raise ValueError(f"the batch has no column {messages!r}, only {names}; name it by messages=")
     _check_rows(chats, messages)
+    whole("ignore", ignore)
     functions = _column(batch, tools)
+    if functions is None and tools != "tools":
+        names = ", ".join(map(repr, _names(batch)))
+        raise ValueError(f"the batch has no column {tools!r}, only {names}; expected the name of one as tools=")
     if functions is not None and len(functions) != len(chats):
         counts = f"{len(chats)} and {len(functions)} rows"
         raise ValueError(f"columns {messages!r} and {tools!r} have {counts}; expected as many of both")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ...errors import VocabularyError
@@ -152,14 +152,16 @@ def _count_tools(tokenizer: Tokenizer, tools: Sequence[Any], function: int) -> i
             kind = tool.get("type", "function")
             named = None if kind == "function" else f"missing in a tool of the type {kind!r}"
             _refuse(f"{where}.name", described.get("name"), "the name of a function", named)
-        count += function + _count_line(tokenizer, described["name"], described.get("description"))
+        description = _description(described, f"{where}.description")
+        count += function + _count_line(tokenizer, described["name"], description)
         grammar = _object(_object(described.get("format"), f"{where}.format").get("grammar"), f"{where}.format.grammar")
         count += tokenizer.count_tokens(str(grammar.get("definition", "")))
         fields = _object(_object(described.get("parameters"), where).get("properties"), f"{where}.parameters")
         count += _PARAMETERS if fields else 0
         for name, field in fields.items():
             shape = _object(field, f"{where}.parameters.{name}")
-            count += _PARAMETER + _count_line(tokenizer, name, str(shape.get("type", "")), shape.get("description"))
+            place = f"{where}.parameters.{name}.description"
+            count += _PARAMETER + _count_line(tokenizer, name, str(shape.get("type", "")), _description(shape, place))
             values = shape.get("enum")
             if values is not None:
                 if not isinstance(values, list | tuple):
@@ -176,8 +178,15 @@ def _object(value: Any, where: str) -> dict[str, Any]:
     return value
 
 
-def _count_line(tokenizer: Tokenizer, *words: str | None) -> int:
-    return tokenizer.count_tokens(":".join(word or "" for word in words).removesuffix("."))
+def _description(described: Mapping[str, Any], where: str) -> str:
+    found = described.get("description")
+    if found is not None and not isinstance(found, str):
+        _refuse(where, found, "a text")
+    return found or ""
+
+
+def _count_line(tokenizer: Tokenizer, *words: str) -> int:
+    return tokenizer.count_tokens(":".join(words).removesuffix("."))
 
 
 def _refuse(where: str, value: Any, expected: str, kind: str | None = None) -> NoReturn:

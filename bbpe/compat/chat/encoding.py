@@ -13,7 +13,7 @@ from ...encoding.engine import THREAD_WORTH
 from ...errors import SpecialTokenError, VocabularyError
 from ...lazy import lazy_re, np, npt, safe_import
 from ...pipeline.special_tokens import Selection
-from ...records import dataclass, replace, whole
+from ...records import dataclass, kind, replace, whole
 from ...spec.chat_templates import ChatTemplate
 from ...threads import check_threads, imap
 from ...types import ChatRequest, EncodedChat, EncodedChats, TrainOn
@@ -33,6 +33,8 @@ _TAG = lazy_re(r"<[^<>\s]+>|\[[^\[\]\s]+\]")
 _THOUGHT = lazy_re(r"<\|?think")
 #: The characters of a chat from which on encoding it takes long enough for a thread of its own.
 _LONG = 1 << 17
+#: The sets of tokens that segments may allow; the number of one is a byte.
+MOST_LEVELS = 256
 # texts of a chat that shows how a template writes turns
 _ASKED, _ANSWERED = "Which one?", "This one."
 _SYSTEM = ("system", "developer")
@@ -78,7 +80,7 @@ class Choice:
             return [_truth(train_on(message), number) for number, message in enumerate(messages)]
         roles = {train_on} if isinstance(train_on, str) else set(train_on)
         found = [message.get("role") for message in messages]
-        if None in found or not roles <= ROLES:
+        if {*map(type, found)} != {str} or not roles <= ROLES:
             _check_roles(messages, found, roles)
         return [role in roles for role in found]
 
@@ -100,6 +102,8 @@ def _check_roles(messages: Sequence[Message], found: list[Any], roles: set[str])
             f"messages[{number}] has no 'role', but {names}; expected a dict with 'role' and 'content', or a function "
             "of a message as train_on="
         )
+    for number, role in enumerate(found):
+        kind(f"messages[{number}]['role']", role, str, "a text such as 'user'", "or give a function as train_on=")
     safe_import("difflib")
     from difflib import get_close_matches
 
@@ -178,11 +182,16 @@ def encode_segments(tokenizer: Tokenizer, segments: Iterable[tuple[str, Selectio
         if text:
             texts.append(text)
             levels.append(level)
-    known = list(dict.fromkeys(levels))
+    known = {level: number for number, level in enumerate(dict.fromkeys(levels))}
     if not known:
         return []
+    if len(known) > MOST_LEVELS:
+        raise ValueError(
+            f"segments have {len(known)} different sets of allowed tokens; expected at most {MOST_LEVELS}: give "
+            "segments of one origin the same set"
+        )
     ends = np.cumsum([len(text) for text in texts], dtype=np.int64)
-    ranges = TextRanges(ends, np.array([known.index(level) for level in levels], np.uint8))
+    ranges = TextRanges(ends, np.array([known[level] for level in levels], np.uint8))
     added = frozenset(tokenizer.added_tokens)
     ids, _ = encoder.call(tuple(level | added for level in known)).encode_ranges("".join(texts), ranges)
     found: list[int] = ids.tolist()
@@ -244,9 +253,9 @@ class ChatEncoder:
         if isinstance(selection, str) or not isinstance(selection, Collection):
             raise TypeError(f'{name} is {selection!r:.40}; expected "all" or a set of tokens')
         for text in selection:
-            if text not in every:
-                which = "special or added" if every is self._every else "special"
-                raise SpecialTokenError(f"{name} has {text!r:.40}, which is no {which} token of this tokenizer")
+            if not isinstance(text, str) or text not in every:
+                tokens = "special or added" if every is self._every else "special"
+                raise SpecialTokenError(f"{name} has {text!r:.40}, which is no {tokens} token of this tokenizer")
         return frozenset(selection)
 
     def next_token(self, text: str, start: int, stop: int) -> tuple[int, int] | None:

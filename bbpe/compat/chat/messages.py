@@ -72,12 +72,18 @@ def documents_of(documents: object) -> list[Any] | None:
 def plain(value: object, name: str) -> Any:
     """Return a value as data of JSON, which has no methods of its own; another object is the name of its type.
 
-    Raises `ValueError` naming the argument that is nested too deeply.
+    Raises `ValueError` naming the argument that is nested too deeply, and `TypeError` naming the one with bytes.
     """
     try:
         return _plain(value)
+    except _HasBytes as error:
+        raise TypeError(f"{name} has {error}; expected a text: give what .decode() returns") from None
     except RecursionError:
         raise ValueError(f"{name} is nested too deeply, or holds itself; expected data as in JSON") from None
+
+
+class _HasBytes(Exception):  # noqa: N818 - it never leaves this module
+    """A value has bytes, which a template would write as the name of their type."""
 
 
 def _conversation(given: object, name: str) -> list[Message]:
@@ -115,6 +121,8 @@ def _plain(value: Any) -> Any:
             # its own conversion might give another value
             convert: Callable[[Any], Any] = {str: str.__str__, int: int.__int__, float: float.__float__}[kind]
             return convert(value)
+    if isinstance(value, bytes | bytearray):
+        raise _HasBytes(f"{type(value).__name__} {value!r:.40}")
     if isinstance(value, Mapping):
         return {_plain(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list):

@@ -132,3 +132,12 @@ def test_what_is_no_batch(tok: bbpe.Tokenizer) -> None:
         encode({"messages": [chats()[0], None]})
     with pytest.raises(ValueError, match="columns 'messages' and 'tools' have 3 and 2 rows"):
         encode({"messages": chats(), "tools": TOOLS})
+
+
+def test_a_column_of_tools_that_is_named_is_there(tok: bbpe.Tokenizer) -> None:
+    batch = {"messages": chats()}
+    assert tok.encode_chat_columns(batch, tools="tools", chat_template=TEMPLATE) == columns(tok, [None] * 3)
+    with pytest.raises(ValueError, match="the batch has no column 'functions', only 'messages'; expected the name"):
+        tok.encode_chat_columns(batch, tools="functions", chat_template=TEMPLATE)
+    with pytest.raises(TypeError, match="ignore must be an int, not str"):
+        tok.encode_chat_columns({"messages": []}, ignore="x")

@@ -255,6 +255,11 @@ def test_an_empty_role_is_a_text(tok):
     assert chat.text == "<|im_start|>\nx<|im_end|>\n"
     with pytest.raises(ValueError, match=r"messages\[0\] has no 'role', but 'content'"):
         tok.encode_chat([{"role": None, "content": "x"}], chat_template="{{ messages[0].content }}")
+    for wrong in (["user"], 5, {"a": 1}, True):
+        with pytest.raises(TypeError, match=r"messages\[0\]\['role'\] must be a text such as 'user', not"):
+            tok.encode_chat([{"role": wrong, "content": "x"}], chat_template="{{ messages[0].content }}")
+        other = tok.encode_chat([{"role": wrong}], chat_template="{{ 'x' }}", train_on=lambda message: False)
+        assert other.text == "x"
 
 
 def test_misspelt_options_name_the_function(tok):
@@ -296,3 +301,31 @@ def test_results_are_equal_by_value(tok):
         chats.labels(1 << 63)
     for empty in (bbpe.EncodedChats.of([]), tok.encode_chat_batch([])):
         assert (len(empty), empty.labels().tolist(), empty.places.shape) == (0, [], (0, 2))
+
+
+def test_what_is_no_token_is_named(tok):
+    for wrong in ([5], [["<s>"]], [None]):
+        with pytest.raises(SpecialTokenError, match=r"content_special has .*, which is no special or added token"):
+            tok.encode_chat(said("x"), chat_template=CHATML, content_special=wrong)
+        with pytest.raises(SpecialTokenError, match=r"segments\[1\] has .*, which is no special token"):
+            tok.encode_segments([("x", ()), ("y", wrong)])
+
+
+def test_segments_with_many_sets_of_tokens():
+    names = [f"<{number}>" for number in range(257)]
+    made = bbpe.train_from_iterator(["low"], vocab_size=256 + len(names), special_tokens=names)
+    most = made.encode_segments([(name, {name}) for name in names[:-1]])
+    assert most == [made.special_tokens[name] for name in names[:-1]]
+    others = made.encode_segments([(name, {names[0]}) for name in names])
+    assert made.decode(others) == "".join(names)
+    assert others.count(made.special_tokens[names[0]]) == 1
+    with pytest.raises(ValueError, match="segments have 257 different sets of allowed tokens; expected at most 256"):
+        made.encode_segments([(name, {name}) for name in names])
+
+
+def test_bytes_are_no_text(tok):
+    for wrong in (b"x", bytearray(b"x"), [{"type": "text", "text": b"x"}]):
+        with pytest.raises(TypeError, match=r"messages\[1\] has byte.*x'.*; expected a text: give what .decode"):
+            tok.encode_chat([*said("x"), {"role": "user", "content": wrong}], chat_template=CHATML)
+    with pytest.raises(TypeError, match=r"variables\['mood'\] has bytes b'x'"):
+        tok.encode_chat(said("x"), chat_template=CHATML, variables={"mood": [b"x"]})

@@ -229,3 +229,11 @@ def test_the_template_of_the_files_counts(tmp_path: Path) -> None:
     tok = bbpe.load(tmp_path)
     messages = [of(content="low"), of(content=None, tool_calls=[])]
     assert tok.count_messages(messages) == len(tok.encode("<s>low</s><s></s><s>", allowed_special="all"))
+
+
+def test_descriptions_that_are_no_texts() -> None:
+    tok = bbpe.train_from_iterator(["low"], 256)
+    fields = {"properties": {"x": {"description": 5}}}
+    for wrong, place in (({"description": 5}, "description"), ({"parameters": fields}, "parameters.x.description")):
+        with pytest.raises(ValueError, match=rf"^tools\[0\]\.{place} is int 5; expected a text"):
+            tok.count_messages([{"role": "user", "content": "a"}], [{"name": "f", **wrong}], model="gpt-4o")
