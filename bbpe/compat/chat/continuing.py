@@ -85,10 +85,16 @@ def _answer(tokenizer: Tokenizer, encoder: ChatEncoder, chat: EncodedChat, sampl
     sampled = ids.astype(np.int32)
     try:
         text, starts = tokenizer.decode_with_offsets(np.concatenate([chat.ids, ids]))  # which refuses ids out of range
+        is_whole = True
     except UnicodeDecodeError:
         text, starts = _decoded(tokenizer, chat, sampled)
+        is_whole = False
     bounds = np.array([*starts[len(chat.ids) :], len(text)], np.int64)
-    places = np.stack([bounds[:-1], bounds[1:]], 1) - bounds[0] + len(chat.text)
+    places = np.stack([bounds[:-1], bounds[1:]], 1)
+    if is_whole:  # a character of several ids has the places of all of them
+        parts = [at for at in np.flatnonzero(places[:, 0] == places[:, 1]) if tokenizer.decode_bytes(sampled[[at]])]
+        places[parts, 1] = np.minimum(places[parts, 0] + 1, len(text))
+    places += len(chat.text) - bounds[0]
     ends = takewhile(encoder.special_ids.__contains__, sampled.tolist()[::-1])
     return _Answer(sampled, text[int(bounds[0]) :], places, [tokenizer.decode([each]) for each in ends][::-1])
 

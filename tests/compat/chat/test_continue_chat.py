@@ -33,6 +33,16 @@ def prompt(tok) -> bbpe.EncodedChat:
     return tok.encode_chat([{"role": "user", "content": "low"}], chat_template=CHATML, add_generation_prompt=True)
 
 
+def test_a_character_of_several_ids_has_the_places_of_all(tok, prompt):
+    end = tok.special_tokens["<|im_end|>"]
+    for text in ("日", "élow", "a日本é", "low", "😀😀"):
+        more = tok.continue_chat(prompt, [*tok.encode(text), end], [{"role": "user", "content": "é"}])
+        answer = {"role": "assistant", "content": text}
+        messages = [{"role": "user", "content": "low"}, answer, {"role": "user", "content": "é"}]
+        whole = tok.encode_chat(messages, chat_template=CHATML, add_generation_prompt=True)
+        assert (more.differs_at, more.places.tolist()) == (None, whole.places.tolist())
+
+
 def check(tok, chat, sampled, more) -> None:
     """Ids that exist stay, all attributes have a row for each id, and the text is that of the ids."""
     assert more.ids[: len(chat)].tolist() == chat.ids.tolist()
