@@ -103,7 +103,7 @@ def _check_roles(messages: Sequence[Message], found: list[Any], roles: set[str])
             "of a message as train_on="
         )
     for number, role in enumerate(found):
-        kind(f"messages[{number}]['role']", role, str, "a text such as 'user'", "or give a function as train_on=")
+        kind(f"messages[{number}]['role']", role, str, "a text such as 'user'", "a function as train_on= takes others")
     safe_import("difflib")
     from difflib import get_close_matches
 
