@@ -53,10 +53,7 @@ def made_in(folder: Path) -> dict[str, Any]:
     messages = [{"role": "user", "content": "see"}, {"role": "assistant", "content": "my"}]
     chats = tok.encode_chat_batch([messages[:1], messages], chat_template=CHAT, train_on=lambda m: m["role"] == "user")
     bbpe.BBPETokenizer.train_tokenizer("low lower lowest", 260, *files)
-    messages = [{"role": "user", "content": "see my"}]
-    chat = tok.encode_chat(messages, chat_template="{{ messages[0].content }}")
     return {
-        "EncodedChat": chat, "EncodedChats": tok.encode_chat_batch([messages] * 2, chat_template="{{ 1 }}"),
         "BPE": bbpe.BPE(), "Unigram": bbpe.Unigram(), "WordPiece": bbpe.WordPiece(),
         "Counting": bbpe.Counting(sample=0.5), "BBPETokenizer": bbpe.BBPETokenizer(*files), "Tokenizer": tok,
         "Tokenizer of WordPiece": words, "Tokenizer of Unigram": unigram,

@@ -344,7 +344,6 @@ ELSEWHERE = {
     "Tokenizer.encode_aligned VocabularyError": "encoding/test_aligned.py::test_words_in_a_row_have_no_places",
     "Tokenizer.encode_chat ImportError": "test_raises.py::test_packages_that_are_not_there",
     "Tokenizer.apply_chat_template ImportError": "test_raises.py::test_packages_that_are_not_there",
-    "Tokenizer.encode_chat ImportError": "test_raises.py::test_packages_that_are_not_there",
     "accelerate AccelerationError": f"{FOLDER}/test_acceleration.py::test_what_is_refused_is_unchanged",
     "accelerate OSError": f"{FOLDER}/test_acceleration.py::test_a_path_or_name",
     "accelerate TypeError": f"{FOLDER}/test_acceleration.py::test_what_is_no_tokenizer_of_transformers_is_named",
