@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, SupportsIndex,
 
 from .core.arrow_rows import ArrowRows
 from .core.id_column import id_rows
-from .lazy import arrow_array, np, npt, safe_import
+from .lazy import VIEWS, arrow_array, np, npt, safe_import
 from .records import dataclass, field, kind, whole
 from .text import counted
 
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 Unit: TypeAlias = Literal["char", "byte", "utf16"]
 #: Whose messages of a chat are learned: a role, some roles, or those of which a function says so.
 TrainOn: TypeAlias = str | Collection[str] | Callable[[dict[str, Any]], bool]
-#: The colours of messages of a chat, the first for the template, and that of learned ids.
-_COLORS, _LEARNED = ("#e8eaed", "#cfe8ff", "#ffe3c2", "#e5d4f7", "#fbd5dc"), "#c9efcf"
 
 
 class Chunk(NamedTuple):
@@ -400,27 +398,18 @@ class EncodedChat:
         return np.where(self.mask == 1, self.ids.astype(np.int64), _label(ignore))
 
     def to_html(self) -> str:
-        """Return the text as a fragment of HTML, each id in a colour of its message; learned ones are green.
+        """Return a page of HTML with a box for each id, in the colour of who wrote it; it needs no other file.
+
+        Ids to learn are green and underlined, and those of the template are grey. Blanks and ends of lines are visible.
+        A notebook shows the same of a chat that is the value of a cell, of up to 2,000 ids.
 
         Returns:
-            The HTML.
+            The page.
         """
-        safe_import("html")
-        from html import escape
-
-        spans = []
-        done = 0
-        rows = zip(self.ids.tolist(), self.mask.tolist(), self.message_of.tolist(), self.places.tolist(), strict=True)
-        for token_id, masked, message, (start, end) in rows:
-            shown = escape(self.text[max(start, done) : end]).replace("\n", "↵\n")
-            done = max(done, end)
-            color = _LEARNED if masked else _COLORS[0 if message < 0 else 1 + message % (len(_COLORS) - 1)]
-            title = f"id {token_id}, {'template' if message < 0 else f'message {message}'}{', learned' * masked}"
-            spans.append(f'<span style="background:{color}" title="{title}">{shown}</span>')
-        return f'<pre style="white-space:pre-wrap;color:#202124">{"".join(spans)}</pre>'
+        return str(VIEWS["chat_html"](self))
 
     def _repr_html_(self) -> str:
-        return self.to_html()
+        return str(VIEWS["chat_fragment"](self))
 
     def __repr__(self) -> str:
         return f"<bbpe.EncodedChat: {counted(len(self.ids), 'id')}, {int(self.mask.sum())} of them to learn>"

@@ -11,7 +11,7 @@ import browser
 import pytest
 
 import bbpe
-from bbpe.report import trace_view
+from bbpe.report import chat_view, trace_view
 from bbpe.report.serve import Playground
 from bbpe.report.tables import STYLE, page
 from bbpe.report.view import to_html
@@ -23,6 +23,10 @@ WORDS = bbpe.train_from_iterator(TEXTS, 60, model="wordpiece")
 PIECES = bbpe.train_from_iterator(TEXTS, 300, model="unigram")
 MIXED = "<b>é😀\t\r\n<|end|> see my dogs, low "
 SCHEMES = ("light", "dark")
+CHAT = TOK.encode_chat(
+    [{"role": role, "content": MIXED} for role in ("system", "user", "assistant", "tool", "critic")],
+    chat_template="{% for m in messages %}{{ m.role }}: {{ m.content }}<|end|>\n{% endfor %}",
+)
 
 
 def in_notebook(shown: str) -> str:
@@ -38,6 +42,8 @@ PAGES = {
     "merges": lambda: TOK.trace("see lowest").to_html(),
     "longest": lambda: WORDS.trace("see lowest").to_html(),
     "lattice": lambda: PIECES.trace("see lowest").to_html(),
+    "chat": lambda: CHAT.to_html(),
+    "chat in a notebook": lambda: in_notebook(CHAT._repr_html_()),
     "tokenizer": lambda: in_notebook(TOK._repr_html_()),
     "rows": lambda: in_notebook(TOK.encode_batch_to_numpy(TEXTS)._repr_html_()),
 }
@@ -115,3 +121,9 @@ def test_contrast(scheme: int) -> None:
         (colours["special-ink"], colours["special"]), (colours["back"], colours["ink"]),
     ]  # fmt: skip
     assert [pair for pair in pairs if contrast(*pair) < 4.5] == []
+
+
+@pytest.mark.parametrize("scheme", [0, 1])
+def test_contrast_of_chats(scheme: int) -> None:
+    backs = [chat_view.BACK, *chat_view.COLOURS.values()]
+    assert [back for back in backs if contrast(chat_view.INK[scheme], back[scheme]) < 7] == []

@@ -212,8 +212,8 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_wrong_arguments() -> None:
-    said = r"^tokenizer is 'gpt2', a str; expected a Tokenizer: bbpe\.get_encoding\('gpt2'\)"
-    with pytest.raises(TypeError, match=said):
+    expected = r"^tokenizer is 'gpt2', a str; expected a Tokenizer: bbpe\.get_encoding\('gpt2'\)"
+    with pytest.raises(TypeError, match=expected):
         bbpe.lint("gpt2")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"^corpus\[0\] is 3, an int; expected the path of a file"):
         bbpe.lint(ranks(b"ab"), [3])  # type: ignore[list-item]

@@ -99,9 +99,9 @@ def test_labels_and_messages(tok):
     assert chat.labels(0).tolist().count(0) == len(chat) - chat.mask.sum()
     for number, message in enumerate(said("low", "lower")):
         assert tok.decode(chat.ids[chat.message_of == number]) == message["role"] + message["content"]
-    first = f'title="id {chat.ids[1]}, message 0">user</span>'
-    assert f'&lt;|im_start|&gt;</span><span style="background:#cfe8ff" {first}' in chat.to_html()
-    assert ", message 1, learned" in chat._repr_html_()
+    first = f'title="id {chat.ids[1]}, message 0, user">user</span>'
+    assert f'&lt;|im_start|&gt;</span><span class="c-user" {first}' in chat.to_html()
+    assert ", message 1, assistant, learned" in chat._repr_html_()
 
 
 def test_a_batch_has_the_rows_of_its_chats(tok):
