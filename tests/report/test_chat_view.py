@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from html import unescape
 
+import chat_picture
 import numpy as np
 import pytest
 
@@ -96,3 +97,11 @@ def test_an_empty_chat() -> None:
     chat = EncodedChat(none, none.astype(np.uint8), none, np.empty((0, 2), np.int64), "")
     assert "0 ids, 0 to learn" in chat.to_html()
     assert boxes(chat.to_html()) == []
+
+
+def test_the_picture_in_the_guide_is_that_of_its_example() -> None:
+    page = chat_picture.PAGE.read_text("utf-8")
+    element, style = chat_picture.picture(page)
+    assert len(boxes(element)) > 20
+    assert chat_picture.with_picture(page, element) == page, "run python tests/support/chat_picture.py"
+    assert chat_picture.STYLE.read_text("utf-8") == style
