@@ -1345,11 +1345,13 @@ class Tokenizer:
                 there; and `ignore`, the label of ids whose mask is 0, by default -100.
 
         Returns:
-            The columns `input_ids`, `assistant_masks`, which TRL reads for `assistant_only_loss=True`, and `labels`.
+            The columns `input_ids`, `labels` and `assistant_masks`. TRL's `SFTTrainer` trains on the labels as they
+            are; without that column it makes them of `assistant_masks`.
 
         Raises:
             ValueError: The batch has no such column, or a row is no chat.
-            TypeError: The batch is neither a dict of columns nor a table.
+            TypeError: The batch is neither a dict of columns nor a table; or it is a single chat, which is what `map`
+                gives without `batched=True`.
             VocabularyError: As in `encode_chat`.
 
         Example:

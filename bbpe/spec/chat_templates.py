@@ -67,7 +67,8 @@ def choose_template(spec: TokenizerSpec, given: str | None, *, has_tools: bool) 
     if given is not None:
         if given not in templates and not any(mark in given for mark in _MARKS):
             problem = f"chat_template={given[:40]!r} is neither a template nor the name of one"
-            raise ValueError(f"{problem}; expected a text with {{{{ or {{%, or a name of this tokenizer: {names}")
+            way = "a text with {{ or {% (that of a file is Path(...).read_text())"
+            raise ValueError(f"{problem}; expected {way}, or a name of this tokenizer: {names}")
         return templates.get(given) or ChatTemplate(given)
     if not templates:
         return None

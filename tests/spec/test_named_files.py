@@ -99,7 +99,7 @@ def test_there_may_be_no_default() -> None:
     named = choose_template(only, "tool_use", has_tools=False)
     assert named is not None
     assert (named.source, named.file) == ("{{4}}", MORE)
-    with pytest.raises(ValueError, match=r"neither a template nor the name of one; .*: 'tool_use'$"):
+    with pytest.raises(ValueError, match=r"neither a template nor the name of one; .*read_text\(\).*: 'tool_use'$"):
         choose_template(only, "default", has_tools=False)
 
 

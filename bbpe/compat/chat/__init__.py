@@ -26,11 +26,13 @@ OWN = ("messages", "tools", "documents", "add_generation_prompt")
 _KEYWORDS = "add_generation_prompt continue_final_message chat_template documents variables tools".split()
 _OF_IDS = "content_special train_on turn_end max_length".split()
 _ENCODED = "tok.encode_chat(messages) returns the ids, and tok.apply_chat_template(messages) the text"
-_ROWS = "tok.encode_chat_batch(chats) returns rows, and tok.encode_padded(texts, allowed_special='all') equal ones"
+_ROWS = "tok.encode_chat_batch(chats) returns rows of ids, as arrays and as columns of Arrow"
+_SHORTER = "tok.encode_chat(messages, max_length=n) leaves out the oldest messages"
 #: Options of `transformers` about ids, and what does their work here.
 _REFUSED = {
     **dict.fromkeys(("tokenize", "return_dict", "tokenizer_kwargs"), _ENCODED),
-    **dict.fromkeys(("padding", "truncation", "max_length", "return_tensors"), _ROWS),
+    **dict.fromkeys(("padding", "return_tensors"), _ROWS),
+    **dict.fromkeys(("truncation", "max_length"), _SHORTER),
     "return_assistant_tokens_mask": "tok.encode_chat(messages).mask is such a mask",
     "sanitize_control_tokens": "tok.encode_chat(messages) takes special tokens in messages as plain text",
 }

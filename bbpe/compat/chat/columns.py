@@ -108,4 +108,6 @@ def _column(batch: Any, name: str) -> list[Any] | None:
     if not isinstance(values, Sequence | np.ndarray) or isinstance(values, str | bytes):
         kind = type(values).__name__
         raise TypeError(f"column {name!r} is {kind}; expected a chat in each row: give columns, map(..., batched=True)")
+    if len(values) and all(isinstance(value, Mapping) for value in values):
+        raise TypeError(f"column {name!r} is one list of dicts; expected one in each row: map(..., batched=True)")
     return [without_nulls(list_of(value, f"{name}[{number}]")) for number, value in enumerate(values)]

@@ -113,6 +113,8 @@ def test_what_is_no_batch(tok: bbpe.Tokenizer) -> None:
         encode(chats())
     with pytest.raises(TypeError, match=r"column 'messages' is str; expected a chat in each row: give columns, map\("):
         encode({"messages": "see"})
+    with pytest.raises(TypeError, match=r"column 'messages' is one list of dicts; .*map\(\.\.\., batched=True\)"):
+        encode({"messages": chats()[0]})
     with pytest.raises(ValueError, match=r"field 'messages\[1\]' is dict; expected a list, or null"):
         encode({"messages": [chats()[0], {"role": "user"}]})
     with pytest.raises(ValueError, match=r"field 'messages\[0\]' is a string; expected a list, or one as JSON"):
