@@ -1244,7 +1244,7 @@ class Tokenizer:
             **options: Variables that the template reads.
 
         Returns:
-            An `EncodedChat`: `ids`, `mask`, `message_of`, `places`, `text`, and `labels()` for a loss.
+            An `EncodedChat` with `ids`, `mask`, `message_of`, `places`, `text`, and `labels()` for a loss.
 
         Raises:
             VocabularyError: There is no chat template; or it refuses the messages, fails, or would use more than the
