@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
+from fresh import run
 
 import bbpe
 from bbpe.spec.chat_templates import ChatTemplate
@@ -111,3 +113,24 @@ def test_an_old_jinja2_is_refused(found: str | None, said: str | None, monkeypat
         with pytest.raises(ImportError, match=said) as caught:
             spec.loader.exec_module(module)
         assert caught.value.__suppress_context__ is (found is None)
+
+
+def test_without_jinja2_every_call_says_how_to_get_it(tmp_path: Path) -> None:
+    printed = run(
+        """
+        import sys
+
+        sys.modules["jinja2"] = None
+        import bbpe
+
+        tok, chat = bbpe.train_from_iterator(["low"], 257), [{"role": "user", "content": "low"}]
+        calls = (tok.apply_chat_template, chat), (tok.encode_chat, chat), (tok.encode_chat_batch, [chat])
+        for call, given in calls:
+            try:
+                call(given, chat_template="{{ 1 }}")
+            except ImportError as error:
+                print(error)
+        """,
+        tmp_path,
+    )
+    assert printed == "chat templates need the package jinja2, version 3.1.6 or later: pip install 'bbpe[chat]'\n" * 3
