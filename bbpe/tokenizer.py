@@ -413,7 +413,7 @@ class Tokenizer:
             add_special_tokens: As in `encode`.
 
         Returns:
-            An `AlignedIds`: `ids`, `offsets` as in `encode_with_offsets`, `word_ids`, `sequence_ids` and `type_ids`.
+            An `AlignedIds`, whose `offsets` are those of `encode_with_offsets`.
 
         Raises:
             VocabularyError: An id has no place in the text; the message has the reason.
