@@ -53,7 +53,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     },
     "Tokenizer.continue_chat": {"messages": ()},
     "EncodedChat": {"dropped": 0}, "EncodedChat.labels": {"ignore": -100},
-    "EncodedChats": {"_requests": ()}, "EncodedChats.labels": {"ignore": -100},
+    "EncodedChats.labels": {"ignore": -100},
     "Tokenizer.apply_chat_template": {"add_generation_prompt": False, "continue_final_message": False},
     "Unigram": {"character_coverage": 0.9995, "byte_fallback": True, "user_defined_symbols": (), "pad_vocab_to": 1},
     "WordPiece": {"score": "pmi", "lowercase": True, "unk_token": "[UNK]", "min_frequency": 1},

@@ -31,8 +31,6 @@ Spans: TypeAlias = list[tuple[int, int]]
 
 _TAG = lazy_re(r"<[^<>\s]+>|\[[^\[\]\s]+\]")
 _THOUGHT = lazy_re(r"<\|?think")
-#: The characters of a chat from which on encoding it takes long enough for a thread of its own.
-_LONG = 1 << 17
 #: The sets of tokens that segments may allow; the number of one is a byte.
 MOST_LEVELS = 256
 # texts of a chat that shows how a template writes turns
@@ -60,7 +58,7 @@ class Choice:
         others = {name: value for name, value in options.items() if name not in own and name not in named}
         choice = cls(**own)
         choice._check()
-        return choice, {**named, "options": others, "name": "encode_chat"}
+        return choice, {**named, "options": others}
 
     def _check(self) -> None:
         train_on = self.train_on

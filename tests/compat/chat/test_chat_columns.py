@@ -130,7 +130,7 @@ def test_what_is_no_batch(tok: bbpe.Tokenizer) -> None:
         encode({"messages": [chats()[0], [{"content": "see"}]], "tools": [None, TOOLS[0]]})
     with pytest.raises(TypeError, match="row 1: "):
         encode({"messages": [chats()[0], [5]], "tools": [None, TOOLS[0]]})
-    with pytest.raises(TypeError, match=r"conversations\[1\] is NoneType None; expected a list of messages"):
+    with pytest.raises(TypeError, match=r"messages\[1\] is NoneType None; expected a list of dicts with"):
         encode({"messages": [chats()[0], None]})
     with pytest.raises(ValueError, match="columns 'messages' and 'tools' have 3 and 2 rows"):
         encode({"messages": chats(), "tools": TOOLS})
