@@ -23,7 +23,7 @@ cdef class Turn:
     `begins` is its header, and any header begins with the token `opens`; both are empty where a template has none.  `ends` are
     the tokens after its texts, and `next_token` finds the next special token in a part of a text: its start and end.
     """
-    cdef readonly str begins, opens
+    cdef str begins, opens
     cdef readonly tuple ends  # stub: tuple[str, ...]
     cdef object next_token
 
