@@ -1131,8 +1131,8 @@ class Tokenizer:
         and gguf for the views and the format of these names, and jinja2 unless this tokenizer has a chat template.
 
         The imports take about 0.2 s once per process. Tables, policies and automatons of methods without rare
-        arguments are made; a set of special tokens as an argument, texts that are slow to search for tokens, and words
-        of hundreds of letters make more when they first occur.
+        arguments are made; a set of special tokens as an argument, and texts that are slow to search for tokens, make
+        more when they first occur.
 
         Example:
             >>> tok = bbpe.train_from_iterator(["low"], vocab_size=257)

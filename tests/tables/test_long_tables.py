@@ -94,6 +94,15 @@ def test_text_without_long_pieces_needs_no_matching(file_of: Callable[[str], Pat
     assert tables.written == ["cuts", "match"]
 
 
+def test_warm_up_leaves_no_table_to_make(file_of: Callable[[str], Path]) -> None:
+    tables = Kept()
+    tok = with_tables(file_of("merges"), tables)
+    tok.warm_up()
+    assert tables.written == ["cuts", "match"]
+    tok.encode(LONG)
+    assert tables.written == ["cuts", "match"]
+
+
 @pytest.mark.parametrize("name", ["cuts", "match"])
 def test_those_of_other_sizes_are_made_anew(name: str, file_of: Callable[[str], Path]) -> None:
     good = Kept()
