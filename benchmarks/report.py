@@ -27,7 +27,6 @@ SHOWN = (
     ("Encoding a text, warm", "en", "Encode English, third pass"),
     ("Encoding documents to lists, cold", "en", "Encode 2 kB documents to lists, first pass"),
     ("Start, first word", "en cl100k no", "Start Python, load a vocabulary, encode one word"),
-    ("Loading", "en", "Load a vocabulary and encode one word"),
     (TRAIN, "en", "Train 32,000 tokens on English"),
 )
 #: The libraries that the README names besides the fastest other one.
