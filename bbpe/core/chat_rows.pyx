@@ -1,4 +1,4 @@
-"""What the ids of a chat are: the message that each is of, and whether it is learned."""
+"""The message that each id of a chat belongs to, and whether the id is learned."""
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from bbpe.lazy import np
@@ -179,7 +179,7 @@ cdef class SpanWriter:
         self.turn_end, self.spans, self.done = turn_end, [], -1
 
     cdef int write(self, Py_ssize_t start, Py_ssize_t stop, list fields) except -1:
-        """Add what a message wrote, of which `fields` are there; the one before ends at `start`, and the next begins at `stop`."""
+        """Add what a message wrote: its `fields`, after the message before, which ends at `start`, and before `stop`."""
         cdef Py_ssize_t first = fields[0][0] if fields else stop, done, begin, end, at, again
         cdef Py_ssize_t header = self.text.rfind(self.begins, start, first) if self.begins else -1
         if not fields and header < 0:

@@ -13,7 +13,7 @@ from .functions import schema_of
 
 Message = dict[str, Any]
 
-#: Roles that programs give, of which a template may make tokens, as `<|user|>`; another role is a text like any other.
+#: The usual roles. A template may make tokens of these, such as `<|user|>`; another role is text like a content.
 ROLES = frozenset(
     "system developer user assistant tool function ipython observation model context document documents tools".split()
 )

@@ -1,7 +1,7 @@
 """Texts that know where each of their characters comes from, so that a rendered chat does.
 
 An origin is a number: a set of the flags below, and the message of a field above them.  `Traced` keeps it through the
-methods and operators of `str`; a plain `str` beside traced ones is a text of unknown origin, which nobody may trust.
+methods and operators of `str`.  A plain `str` that is joined to traced texts has no known origin and is not trusted.
 Each method first makes the text as `str` does, so that the text is that of a plain rendering whatever becomes of the
 origins.
 """

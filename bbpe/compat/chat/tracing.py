@@ -1,8 +1,7 @@
 """The environment in which a template runs once and its text knows where each character comes from.
 
-The compiled template has its literals as traced texts, and so are fields of messages and the model's own tokens; any
-other text is of unknown origin.  So a text that loses its origin, in a filter of which nothing is known here, is not
-trusted: nothing has to be remembered to keep a chat safe.
+The literals of the compiled template are traced texts, and so are fields of messages and the model's own tokens.  Any
+other text has no known origin.  A filter may lose an origin; the text is then not trusted, so that the chat stays safe.
 """
 
 from __future__ import annotations
