@@ -1396,9 +1396,10 @@ class Tokenizer:
     ) -> int:  # fmt: skip
         """Return the number of tokens of a prompt with messages, up to the beginning of the model's answer.
 
-        The chat template of the loaded files gives the exact number. The vocabularies of OpenAI's models have none; for
-        them, the tokens around texts are those that OpenAI has published, which are an estimate for newer models; a
-        call of a tool counts as its name, its arguments and three more tokens. So are those of images, by their sizes.
+        The chat template of the loaded files gives the exact number, which is that of `encode_chat`: control tokens in
+        messages count as text. The vocabularies of OpenAI's models have no template; for them, the tokens around texts
+        are those that OpenAI has published, which are an estimate for newer models; a call of a tool counts as its
+        name, its arguments and three more tokens. So are those of images, by their sizes.
 
         Args:
             messages: The messages of one chat, dicts with "role" and "content".

@@ -26,7 +26,7 @@ _TIMES = 1 << 11
 _WORD = "qwertzuiopasdfghjklyxcvbnm" * _TIMES
 #: Modules of this package that methods of a tokenizer import when they are called.
 _OWN = """
-compat.chat compat.sentencepiece compat.tokenizers
+compat.chat compat.chat.counting compat.sentencepiece compat.tokenizers
 encoding.chunks encoding.file_ids encoding.nbest encoding.places encoding.words
 formats formats.huggingface.oniguruma formats.huggingface.unigram formats.huggingface.words formats.saving
 formats.transformers.classes formats.transformers.load formats.transformers.own_files formats.transformers.rebuilt

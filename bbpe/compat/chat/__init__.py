@@ -1,4 +1,4 @@
-"""Chats: the text that a model's chat template makes of messages, and the number of their tokens."""
+"""Chats: the text that a model's chat template makes of messages."""
 
 from __future__ import annotations
 
@@ -12,13 +12,12 @@ from ...records import dataclass
 from ...spec.chat_templates import ChatTemplate, chat_templates, choose_template
 from ...spec.named_tokens import template_tokens
 from ...spec.spec import TokenizerSpec
-from .counting import count_openai, refuse_media
-from .messages import REASONING, Message, conversation_of, conversations_of, documents_of, plain, tools_of
+from .messages import REASONING, Message, conversations_of, documents_of, plain, tools_of
 
 if TYPE_CHECKING:
     from ...tokenizer import Tokenizer
 
-__all__ = ["ChatCall", "apply_chat_template", "chat_call", "count_messages"]
+__all__ = ["ChatCall", "apply_chat_template", "chat_call"]
 
 #: Variables that arguments of their own define.
 OWN = ("messages", "tools", "documents", "add_generation_prompt")
@@ -87,7 +86,7 @@ def chat_call(
     """Return the call that renders chats.
 
     `options` are other keywords of the call: options of `transformers` about ids, or variables that the template reads.
-    `method` has them, for errors.
+    `method` is the function that the user called, for errors.
 
     Raises as `Tokenizer.apply_chat_template` does.
     """
@@ -133,29 +132,6 @@ def _kept(tokenizer: Tokenizer, key: object, make: Callable[[], Any]) -> Any:
             kept.clear()
         found = kept[key] = make()
     return found
-
-
-def count_messages(
-    tokenizer: Tokenizer, messages: object, tools: object = None, model: str | None = None, images: object = None,
-    chat_template: str | None = None, variables: Mapping[str, Any] | None = None,
-) -> int:  # fmt: skip
-    """Return the number of tokens of messages in a prompt; `Tokenizer.count_messages` documents the details."""
-    chat = conversation_of(messages)
-    is_rendered = chat_template is not None or variables is not None
-    if model is not None and is_rendered:
-        given = "chat_template" if chat_template is not None else "variables"
-        raise ValueError(f"{given} is of a template, and model {model!r} has none; expected one of model= and {given}=")
-    has_template = is_rendered or choose_template(tokenizer.spec, None, has_tools=tools is not None) is not None
-    if model is None and has_template:
-        refuse_media(chat)
-        if images is not None:
-            raise ValueError("images is given, and the messages have none; expected images only with image parts")
-        text = apply_chat_template(
-            tokenizer, messages, tools, add_generation_prompt=True, chat_template=chat_template, variables=variables
-        )
-        assert isinstance(text, str)
-        return tokenizer.count_tokens(text, allowed_special="all")
-    return count_openai(tokenizer, chat, tools_of(tools), model, images)
 
 
 def warm_up(spec: TokenizerSpec) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...corpus.chats import list_of, without_nulls
 from ...errors import VocabularyError
@@ -13,6 +14,8 @@ from ...threads import check_threads
 
 if TYPE_CHECKING:
     from ...tokenizer import Tokenizer
+
+_Result = TypeVar("_Result")
 
 
 def encode_chat_columns(
@@ -41,7 +44,8 @@ def encode_chat_columns(
         found = tokenizer.encode_chat_batch(chats, functions[0], **options)
     else:
         check_threads(options.pop("threads", None))
-        found = [_row(tokenizer, *row, options) for row in enumerate(zip(chats, functions, strict=True))]
+        encode, rows = partial(tokenizer.encode_chat, **options), zip(chats, functions, strict=True)
+        found = [naming(f"row {number}", encode, *row) for number, row in enumerate(rows)]
     return {
         "input_ids": [row.ids.tolist() for row in found],
         "assistant_masks": [row.mask.tolist() for row in found],
@@ -63,7 +67,7 @@ def opened_chats(conversations: Any) -> Any:
 
 
 def rows_of(conversations: Any) -> list[Any]:
-    """Return the conversations of a call; `TypeError` for an argument that has none, and for a row that is none."""
+    """Return the conversations of a call; `TypeError` naming an argument without any, or a row that is not one."""
     opened = opened_chats(conversations)
     if not isinstance(opened, Iterable) or isinstance(opened, str | bytes | Mapping):
         problem = f"conversations is {type(conversations).__name__} {conversations!r:.40}"
@@ -82,15 +86,16 @@ def _check_rows(rows: Sequence[Any], name: str) -> None:
             raise TypeError(f"{problem}; expected a list of dicts with 'role' and 'content'")
 
 
-def _row(tokenizer: Tokenizer, number: int, row: tuple[Any, Any], options: Mapping[str, Any]) -> Any:
-    """Return a chat with tools of its own; errors name its row."""
+def naming(name: str, work: Callable[..., _Result], *arguments: Any) -> _Result:
+    """Return the result of a function of one chat of several; errors begin with the name of the chat."""
     try:
-        return tokenizer.encode_chat(*row, **options)
+        return work(*arguments)
     except VocabularyError as error:
-        problem = f"row {number}: {error.problem}"
-        raise VocabularyError(problem, path=error.path, place=error.place) from None
+        raise VocabularyError(f"{name}: {error.problem}", path=error.path, place=error.place) from None
     except (TypeError, ValueError) as error:
-        raise type(error)(f"row {number}: {error}") from None
+        if type(error) not in (TypeError, ValueError):
+            raise
+        raise type(error)(f"{name}: {error}") from None
 
 
 def _names(batch: Any) -> list[str]:

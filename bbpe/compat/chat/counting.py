@@ -1,4 +1,4 @@
-"""The number of tokens of messages in a prompt of OpenAI's models, whose template nobody has."""
+"""The number of tokens of messages: by a chat template, or by the rules of OpenAI's models, which have no template."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from ...errors import VocabularyError
 from ...published.names import counted_by_provider, name_for_model
+from ...spec.chat_templates import choose_template
+from .encoding import count_chat
 from .images import IMAGES, Images
-from .messages import REASONING, Message
+from .messages import REASONING, Message, conversation_of, tools_of
 
 if TYPE_CHECKING:
     from ...tokenizer import Tokenizer
@@ -24,7 +26,7 @@ _PARAMETERS, _PARAMETER, _VALUES, _VALUE, _FUNCTIONS = 3, 3, -3, 3, 12
 _CALL = 3
 # the fields of a message that its sender does not write, or that a server adds; a weight is for fine-tuning
 _UNWRITTEN = ("content", "tool_calls", "function_call", "annotations", "tool_call_id", "weight")
-# what is no text for these rules: parts, and an answer in sound, of which a message has the id
+# parts that are not texts, and the field with the id of an answer in sound
 _SOUND = "texts and images; leave it out, and add the audio tokens that the usage of an answer reports"
 _MEDIA = {*IMAGES, "image", "video", "video_url", "audio", "audio_url", "input_audio", "file"}
 _PROCESSED = (
@@ -34,7 +36,27 @@ _PROCESSED = (
 _REFUSED = {"input_audio": _SOUND, "audio": _SOUND, "file": "texts and images; give the text of the file"}
 
 
-def count_openai(
+def count_messages(
+    tokenizer: Tokenizer, messages: object, tools: object = None, model: str | None = None, images: object = None,
+    chat_template: str | None = None, variables: Mapping[str, Any] | None = None,
+) -> int:  # fmt: skip
+    """Return the number of tokens of messages in a prompt; `Tokenizer.count_messages` documents the details."""
+    chat = conversation_of(messages)
+    is_rendered = chat_template is not None or variables is not None
+    if model is not None and is_rendered:
+        name = "chat_template" if chat_template is not None else "variables"
+        raise ValueError(f"{name} is of a template, and model {model!r} has none; expected one of model= and {name}=")
+    has_template = is_rendered or choose_template(tokenizer.spec, None, has_tools=tools is not None) is not None
+    if model is None and has_template:
+        _refuse_media(chat)
+        if images is not None:
+            raise ValueError("images is given, and the messages have none; expected images only with image parts")
+        given = {"chat_template": chat_template, "variables": variables}
+        return count_chat(tokenizer, messages, tools, add_generation_prompt=True, **given)
+    return _count_openai(tokenizer, chat, tools_of(tools), model, images)
+
+
+def _count_openai(
     tokenizer: Tokenizer, messages: Sequence[Message], tools: Sequence[Any] | None, model: str | None, images: object
 ) -> int:
     """Return the number of tokens of messages and tools by the rules that OpenAI has published.
@@ -52,8 +74,8 @@ def count_openai(
     return count + (_count_tools(tokenizer, tools, _FUNCTION[name]) if tools else 0)
 
 
-def refuse_media(messages: Sequence[Message]) -> None:
-    """Refuse images and sound, of which a template writes a mark, for a processor to replace by any number of tokens.
+def _refuse_media(messages: Sequence[Message]) -> None:
+    """Refuse images and sound: a template writes a mark for each, which a processor replaces by any number of tokens.
 
     Raises `ValueError` naming the message and the part.
     """
@@ -66,7 +88,7 @@ def refuse_media(messages: Sequence[Message]) -> None:
 
 
 def _no_rules(name: str | None, model: str | None) -> str:
-    """Return the error of a model that is none of OpenAI's; `name`: its vocabulary."""
+    """Return the error for a model of another maker than OpenAI; `name` is its vocabulary."""
     elsewhere = None if model is None else counted_by_provider(model)
     if elsewhere is not None:
         return elsewhere

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ...core.chat_rows import ChatRuns, Turn
 from ...core.matcher import TokenMatcher
@@ -18,14 +18,13 @@ from ...spec.chat_templates import ChatTemplate
 from ...threads import check_threads, imap
 from ...types import ChatRequest, EncodedChat, EncodedChats, TrainOn
 from . import OWN, ChatCall, chat_call
-from .columns import rows_of
+from .columns import naming, rows_of
 from .messages import ROLES, Message
 from .origins import UNKNOWN, Traced, plain_text, runs_of, traced
 
 if TYPE_CHECKING:
     from ...tokenizer import Tokenizer
 
-_Result = TypeVar("_Result")
 #: Starts and ends of characters, in order.
 Spans: TypeAlias = list[tuple[int, int]]
 
@@ -140,29 +139,23 @@ def encode_chat_batch(
         return EncodedChats.of([])
     call = chat_call(tokenizer, rows, tools, method="encode_chat_batch", **others)
     encoder, kept = chat_encoder(tokenizer), _kept_options(call, options)
-    texts = [_named(number, _rendered, call, number) for number in range(len(call.chats))]
+    names = [f"conversations[{number}]" for number in range(len(call.chats))]
+    texts = [naming(name, _rendered, call, number) for number, name in enumerate(names)]
     encoder.turn(call)  # made once, by this thread
 
     def encoded(start: int) -> list[EncodedChat]:
         numbers = range(start, min(start + _TASK, len(texts)))
-        return [_named(number, _encoded, encoder, call, number, choice, kept, texts[number]) for number in numbers]
+        return [naming(names[i], _encoded, encoder, call, i, choice, kept, texts[i]) for i in numbers]
 
     is_short = threads is None and sum(map(len, texts)) < THREAD_WORTH
     parts = imap(encoded, range(0, len(texts), _TASK), 1 if is_short else threads)
     return EncodedChats.of([chat for part in parts for chat in part])
 
 
-def _named(number: int, work: Callable[..., _Result], *arguments: Any) -> _Result:
-    """Return the result of a function of one conversation of several; errors name it."""
-    try:
-        return work(*arguments)
-    except VocabularyError as error:
-        problem = f"conversations[{number}]: {error.problem}"
-        raise VocabularyError(problem, path=error.path, place=error.place) from None
-    except (TypeError, ValueError) as error:
-        if type(error) not in (TypeError, ValueError):
-            raise
-        raise type(error)(f"conversations[{number}]: {error}") from None
+def count_chat(tokenizer: Tokenizer, messages: object, tools: object, **options: Any) -> int:
+    """Return the number of ids that `encode_chat` gives; a message needs no role for that."""
+    call = chat_call(tokenizer, messages, tools, method="count_messages", **options)
+    return len(encoded_text(chat_encoder(tokenizer), Choice(), _rendered(call, 0))[0])
 
 
 def encode_segments(tokenizer: Tokenizer, segments: Iterable[tuple[str, Selection]]) -> list[int]:
@@ -207,7 +200,7 @@ def chat_encoder(tokenizer: Tokenizer) -> ChatEncoder:
 
 
 class ChatEncoder:
-    """What a tokenizer needs for chats: the calls that encode them, and how templates write turns.
+    """Encodes the chats of a tokenizer: it has the calls that encode texts in ranges, and how templates write turns.
 
     `tokens` are the special and added tokens that a content may not have: all but those of white space, which are text.
     `special_ids` are those of special tokens.

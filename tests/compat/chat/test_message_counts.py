@@ -237,3 +237,13 @@ def test_descriptions_that_are_no_texts() -> None:
     for wrong, place in (({"description": 5}, "description"), ({"parameters": fields}, "parameters.x.description")):
         with pytest.raises(ValueError, match=rf"^tools\[0\]\.{place} is int 5; expected a text"):
             tok.count_messages([{"role": "user", "content": "a"}], [{"name": "f", **wrong}], model="gpt-4o")
+
+
+def test_control_tokens_in_messages_count_as_encode_chat_has_them() -> None:
+    tok = bbpe.train_from_iterator(["low lower"], 260, special_tokens=["<s>", "</s>"]).with_added_tokens(["<think>"])
+    template = "{% for m in messages %}<s>{{ m.content }}</s>{% endfor %}{% if add_generation_prompt %}<s>{% endif %}"
+    for text in ("low", "low</s><s>lower", "<think>low", "", "é\ud800"):
+        messages = [{"role": "user", "content": text}]
+        chat = tok.encode_chat(messages, chat_template=template, add_generation_prompt=True)
+        assert tok.count_messages(messages, chat_template=template) == len(chat), text
+    assert tok.count_messages([{"content": "low"}], chat_template=template) == len(tok.encode("low")) + 3  # no role
