@@ -123,7 +123,7 @@ cdef class Trainer:
         next_of = <size_t *>had(bbpe_memory_zeroed(LARGE + 1, sizeof(size_t)))
         for i in range(n):
             next_of[LARGE - min(counts[i], <uint64_t>LARGE)] += 1
-        for key in range(LARGE + 1):
+        for key in range(<size_t>LARGE + 1):
             kept, next_of[key] = next_of[key], start
             start += kept
         for i in range(n):
