@@ -11,21 +11,16 @@ from xml.sax.saxutils import escape
 
 Rows = dict[str, dict[str, Any]]
 
-#: One hue for each library, the same in every picture; both themes give enough contrast.
-HUES = {
-    "bbpe": "#e5484d", "gigatoken": "#3b82f6", "fastokens": "#12a594", "snaptokens": "#8e6fd8", "quicktok": "#d97706",
-    "toktok": "#c2559d", "tiktoken": "#5b9a3c", "tokenizers": "#b08d00", "gigabpe": "#0891b2",
-    "sentencepiece": "#7c6f64", "splintr": "#64748b",
-}  # fmt: skip
-_OTHER = "#8b8d98"
 _WIDTH, _LABELS, _VALUES = 720, 96, 84
 _BAR, _STEP, _HEAD = 15, 21, 30
 #: The height of a line of the note, and how many characters are in one.
 _LINE, _NOTE = 15, 100
 _STYLE = (
     "text{font-family:system-ui,-apple-system,'Segoe UI',sans-serif;font-size:12px;fill:#1f2328}"
-    ".title{font-size:14px;font-weight:600}.own{font-weight:600}.note{font-size:11px;fill:#59636e}"
-    "@media(prefers-color-scheme:dark){text{fill:#e6edf3}.note{fill:#9198a1}}"
+    ".title{font-size:14px;font-weight:600}text.own{font-weight:600}.note{font-size:11px;fill:#59636e}"
+    # one colour says which bars are ours, and no colour has to be looked up
+    "rect{fill:#c3c8cf}rect.own{fill:#e5484d}"
+    "@media(prefers-color-scheme:dark){text{fill:#e6edf3}.note{fill:#9198a1}rect{fill:#4d555e}rect.own{fill:#e5484d}}"
 )
 
 
@@ -59,7 +54,7 @@ def _bar(library: str, figure: float, share: float, top: int) -> str:
     middle = top + _BAR - 3
     return (
         f'<text{own} x="{_LABELS - 8}" y="{middle}" text-anchor="end">{escape(library)}</text>'
-        f'<rect x="{_LABELS}" y="{top}" width="{width:.1f}" height="{_BAR}" rx="2" fill="{HUES.get(library, _OTHER)}"/>'
+        f'<rect{own} x="{_LABELS}" y="{top}" width="{width:.1f}" height="{_BAR}" rx="2"/>'
         f'<text{own} x="{_LABELS + width + 6:.1f}" y="{middle}">{value}</text>'
     )
 
