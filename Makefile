@@ -20,7 +20,7 @@ export PYTHONDONTWRITEBYTECODE =
 # generated code passes these too; -Wshadow and -Wvla hold for the hand-written leaves
 STRICT = -Wall -Wextra -Werror
 
-.PHONY: demo bench bench-quick test test-full test-long test-engines lint stubs strict docs coverage mutants sanitize sanitize-split sanitize-load sanitize-encode sanitize-train \
+.PHONY: demo bench bench-quick test test-full test-long test-engines lint stubs strict docs pictures coverage mutants sanitize sanitize-split sanitize-load sanitize-encode sanitize-train \
 	sanitize-unigram sanitize-threads sanitize-memory fuzz leaks memcheck neon clean
 demo: $(VENV)/built
 	$(BIN)/bbpe demo
@@ -64,6 +64,10 @@ stubs: $(VENV)/linted
 docs: $(VENV)/tested $(VENV)/documented
 	$(BIN)/mkdocs build --strict
 	$(BIN)/python -m pytest tests/test_site.py
+
+# the pictures of the README and the site, into docs/pictures; those of pages need Chromium
+pictures: $(VENV)/tested
+	$(BIN)/python tests/support/pictures.py
 
 # everything is built anew, in a folder of pip's own, and the tests that follow run on this build
 strict: $(VENV)/made

@@ -2,56 +2,37 @@
 
     python tests/support/chat_picture.py
 
-A block `text` directly under an example has what it prints.  The picture is between two comments, and in a notebook it
+The picture is between two comments, and in a notebook it
 would be the value of the example above it.  Its style is a file of its own, because Markdown on other sites shows a
 style as text.
 """
 
 from __future__ import annotations
 
-import os
 import re
-import tempfile
 from contextlib import redirect_stdout
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
+from page_outputs import EXAMPLE, with_outputs
+
 ROOT = Path(__file__).resolve().parents[2]
 PAGE, STYLE = ROOT / "docs" / "chats.md", ROOT / "docs" / "stylesheets" / "chat.css"
 _BEGIN, _END = "<!-- picture: python tests/support/chat_picture.py -->\n", "<!-- end of picture -->\n"
-_EXAMPLE = re.compile(r"```python\n(.*?)```\n(\n```text\n.*?```\n)?", re.DOTALL)
 _CSS = re.compile(r"<style>(.*?)</style>")
 
 
 def picture(page: str) -> tuple[str, str]:
     """Return the element and the style of the value of the example above the picture of a page."""
     space: dict[str, Any] = {}
-    blocks = _EXAMPLE.findall(page.partition(_BEGIN)[0])
+    blocks = EXAMPLE.findall(page.partition(_BEGIN)[0])
     with redirect_stdout(StringIO()):
         for block, _ in blocks[:-1]:
             exec(compile(block, str(PAGE), "exec"), space)
     shown = eval(blocks[-1][0], space)._repr_html_()
     (style,) = _CSS.findall(shown)
     return _CSS.sub("", shown) + "\n", style.replace("}", "}\n")
-
-
-def with_outputs(page: str) -> str:
-    """Return a page whose examples have what they print, without those of other libraries in tabs."""
-    space: dict[str, Any] = {}
-
-    def run(found: re.Match[str]) -> str:
-        with redirect_stdout(StringIO()) as printed:
-            exec(compile(found[1], str(PAGE), "exec"), space)
-        under = f"\n```text\n{printed.getvalue()}```\n" if found[2] else ""
-        assert bool(printed.getvalue()) == bool(under), found[1]
-        return f"```python\n{found[1]}```\n{under}"
-
-    with tempfile.TemporaryDirectory() as folder:
-        os.chdir(folder)
-        made = re.sub(r"(?m)^" + _EXAMPLE.pattern, run, page, flags=re.DOTALL)
-        os.chdir(ROOT)
-    return made
 
 
 def with_picture(page: str, element: str) -> str:
@@ -61,7 +42,7 @@ def with_picture(page: str, element: str) -> str:
 
 
 if __name__ == "__main__":
-    text = with_outputs(PAGE.read_text("utf-8"))
+    text = with_outputs(PAGE.read_text("utf-8"), PAGE.name)
     element, style = picture(text)
     PAGE.write_text(with_picture(text, element), "utf-8")
     STYLE.write_text(style, "utf-8")
