@@ -1,9 +1,24 @@
 """Train tokenizers on anything, and encode fast with exactly the ids that a model was trained with.
 
 >>> import bbpe
->>> tok = bbpe.train_from_iterator(["see my eyes first", "see my dogs"], vocab_size=260)
->>> tok.decode(tok.encode("see my eyes"))
-'see my eyes'
+>>> tok = bbpe.train_from_iterator(["The goods are delivered within 14 days."], vocab_size=270)
+>>> tok.decode(tok.encode("The goods within 14 days"))
+'The goods within 14 days'
+
+Make a tokenizer: `train`, `train_from_iterator` and `extend` learn one. `load` reads a file or a folder, and
+    `get_encoding` and `encoding_for_model` a published vocabulary. `tok.save` writes it.
+Encode: `tok.encode`, `encode_batch`, `encode_batch_to_numpy`, `encode_files`, `encode_with_offsets`, `encode_padded`.
+Decode: `tok.decode`, `decode_bytes`, `decode_batch`, `stream_decoder`.
+Fit: `tok.count_tokens`, `truncate`, `chunk`, `count_messages`.
+Chats: `tok.apply_chat_template`, `encode_chat`, `encode_chat_batch`, `continue_chat`.
+See: `tok.pieces`, `tok.trace`, `tok.to_html`.
+Judge: `evaluate`, `compare`, `lint`, `learning_curve`, `corpus_curve`.
+Data: `count` collects pretokens, `shard` writes files for training, `load_shards` reads them, `merge_shards` and
+    `verify_shards` look after them.
+Other libraries: `accelerate` speeds up a tokenizer of transformers, `patch_transformers` all of them. `bbpe.tiktoken`
+    has the names of tiktoken. `tok.as_tiktoken`, `as_sentencepiece`, `as_tokenizers` and `as_huggingface` are views.
+
+The command `bbpe` does all of this without a line of Python: `bbpe --help`.
 """
 
 import os.path
@@ -228,7 +243,13 @@ VIEWS["tokenizers"] = _view(".compat.tokenizers", "Tokenizer")
 VIEWS["transformers"] = _view(".compat.transformers", "as_huggingface")
 
 
+#: Public modules, which are imported when they are first used too.
+_PUBLIC = ("ray", "reference", "tiktoken")
+
+
 def __getattr__(name: str) -> Any:
+    if name in _PUBLIC:
+        return safe_import(f"{__name__}.{name}")
     if name not in _MODULE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = globals()[name] = getattr(safe_import(__name__ + _MODULE_OF[name]), name)
@@ -236,4 +257,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted([*__all__, "__version__", *_PUBLIC])

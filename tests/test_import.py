@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import resource
 import subprocess
 import sys
@@ -222,6 +223,28 @@ def test_first_calls_import_no_other_library(tmp_path: Path) -> None:
 def test_names_are_there(name: str) -> None:
     assert getattr(bbpe, name) is not None
     assert name in dir(bbpe)
+
+
+@pytest.mark.parametrize("name", ["ray", "reference", "tiktoken"])
+def test_public_modules_are_there_without_an_import(name: str) -> None:
+    assert name in dir(bbpe)
+    assert fresh(f"import bbpe\nprint(bbpe.{name}.__name__)") == f"bbpe.{name}\n"
+
+
+def test_nothing_but_public_names_is_listed() -> None:
+    private = {"Any", "Callable", "TYPE_CHECKING", "attrgetter", "os", "sys", "VIEWS"}
+    assert private & set(dir(bbpe)) == set()
+    assert {name for name in dir(bbpe) if name.startswith("_")} == {"__version__"}
+
+
+def test_the_tour_names_what_is_there() -> None:
+    """`help(bbpe)` begins with it."""
+    named = re.findall(r"`(tok\.)?(\w+)", bbpe.__doc__ or "")
+    assert len(named) > 40
+    missing = [name for method, name in named if not hasattr(bbpe.Tokenizer if method else bbpe, name)]
+    # methods after the first of a line stand without `tok.`
+    assert [name for name in missing if not hasattr(bbpe.Tokenizer, name) and name != "bbpe"] == []
+    assert len((bbpe.__doc__ or "").splitlines()) <= 25
 
 
 def test_the_table_has_all_names() -> None:
