@@ -183,6 +183,24 @@ def test_the_citation_has_the_version() -> None:
     assert f"\nversion: {bbpe.__version__}\n" in (ROOT / "CITATION.cff").read_text("utf-8")
 
 
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md", EXAMPLES / "README.md"], ids=lambda page: page.name)
+def test_every_fence_names_its_language(page: Path) -> None:
+    """A page without colours reads worse; `py` is Python that does not run by itself."""
+    fences = re.findall(r"^ *```(.*)$", page.read_text("utf-8"), re.MULTILINE)
+    assert len(fences) % 2 == 0
+    assert set(fences[0::2]) <= {"python", "py", "text", "bash", "json", "toml", "yaml"}, "a language is missing"
+    assert set(fences[1::2]) <= {""}
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.name != "changelog.md"], ids=lambda page: page.name)
+def test_every_page_begins_with_what_it_is_for(page: Path) -> None:
+    """A sentence under the title: no table, no code, no further heading."""
+    text = re.sub(r"\A---\n.*?\n---\n", "", page.read_text("utf-8"), flags=re.DOTALL).strip()
+    title, _, rest = text.partition("\n")
+    assert re.fullmatch(r"# \S.*", title)
+    assert re.match(r"[\w`*\[(]", rest.lstrip()), rest.lstrip()[:40]
+
+
 def test_the_readme_is_short() -> None:
     assert len((ROOT / "README.md").read_text("utf-8").split()) < 900
 

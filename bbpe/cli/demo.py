@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import sysconfig
 import tempfile
@@ -97,6 +98,7 @@ def _run(args: Namespace) -> int:
         return 0
     _report(figures, args.output)
     _show_sample(tokenizer, held_back[0], texts[0], colour=args.color)
+    _show_next(args.output)
     return 0
 
 
@@ -164,6 +166,21 @@ def _show_sample(tokenizer: Tokenizer, path: Path, text: bytes, *, colour: str) 
     say(f"sample   the first lines of {path.name}, a token a field")
     coloured = colour == "always" or (colour == "auto" and shows_colour(sys.stdout))
     say(sample(tokens, colour=coloured, most=line_columns()).rstrip("\n"))
+
+
+def _show_next(output: str | None) -> None:
+    """Show what to type next, with the tokenizer of the demo if it was kept."""
+    path = shlex.quote(output or "tokenizer.json")
+    rows = [] if output else [(f"bbpe demo -o {path}", "keep this tokenizer")]
+    rows += [
+        (f'bbpe show "some text" -t {path}', "see the tokens of a text"),
+        (f"bbpe serve -t {path}", "type in the browser, and see them change"),
+        ("bbpe fetch o200k_base", "download the vocabulary of GPT-4o, once"),
+        ("bbpe train corpus/ --vocab-size 32000 -o mine.json", "train on your own text"),
+    ]
+    width = max(len(command) for command, _ in rows)
+    for number, (command, use) in enumerate(rows):
+        say(f"{'' if number else 'next':<9}{command:<{width}}  {use}")
 
 
 COMMAND = Command(_add_arguments, _run)

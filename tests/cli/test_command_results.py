@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import shlex
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,7 +15,7 @@ from commands import SMALL, TEXT, TOK, Call
 from vocabularies import added, document
 
 import bbpe
-from bbpe.cli import bench, demo, outputs, streams
+from bbpe.cli import COMMANDS, bench, demo, outputs, streams
 from bbpe.cli import convert as converting
 from bbpe.cli.streams import Watch
 from bbpe.report.verify import Difference
@@ -328,6 +329,19 @@ def test_the_demo_times_both_calls_and_compares_all_bytes(monkeypatch: pytest.Mo
     monkeypatch.setattr(bbpe.Tokenizer, "decode_bytes", lambda self, ids: decoded(self, ids).replace(b"dogs", b"cats"))
     with pytest.raises(demo.RoundTripError, match="c: the decoded bytes differ"):
         demo._encode_and_check(TOK, texts, [Path("a"), Path("b"), Path("c")])
+
+
+@pytest.mark.parametrize("output", [None, "my file.json"])
+def test_the_demo_ends_with_what_to_type_next(output: str | None, capsys: pytest.CaptureFixture[str]) -> None:
+    demo._show_next(output)
+    printed = capsys.readouterr().out
+    lines = printed.splitlines()
+    assert [line[:9].strip() for line in lines] == ["next", *[""] * (len(lines) - 1)]
+    commands = [shlex.split(line[9:].partition("  ")[0]) for line in lines]
+    assert all(words[0] == "bbpe" and words[1] in COMMANDS for words in commands)
+    # the tokenizer is kept first, unless it was
+    assert (commands[0] == ["bbpe", "demo", "-o", "tokenizer.json"]) == (output is None)
+    assert sum((output or "tokenizer.json") in words for words in commands) == (3 if output is None else 2)
 
 
 def test_figures_of_the_demo(call: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -28,7 +28,13 @@ def with_outputs(page: str, name: str) -> str:
 
     def run(found: re.Match[str]) -> str:
         with redirect_stdout(StringIO()) as shown:
-            exec(compile(found[1], name, "exec"), space)
+            # no name of a file, whose lines somebody could look up
+            code = compile(found[1], f"{name}, an example", "exec")
+            try:
+                exec(code, space)
+            except ModuleNotFoundError as error:
+                sys.stderr.write(f"{name}: left as it is: {error}\n{found[1]}\n")
+                return found[0]
         under = f"\n```text\n{shown.getvalue()}```\n" if shown.getvalue() else ""
         return f"```python\n{found[1]}```\n{under}"
 
