@@ -73,7 +73,8 @@ if TYPE_CHECKING:
     from .shards.merge import merge_shards
     from .shards.plan import ShardPlan
     from .shards.run import finish_shards, plan_shards, shard, shard_part
-    from .shards.verify import verify_shards
+    from .shards.status import ShardsStatus, shards_status
+    from .shards.verify import ShardFaults, verify_shards
     from .splitting.splitter import split, split_spans
     from .tokenizer import Tokenizer
     from .training.bpe import BPE, WordPiece
@@ -109,8 +110,10 @@ __all__ = [
     "PatternError",
     "PretokenCounts",
     "Ragged",
+    "ShardFaults",
     "ShardPlan",
     "Shards",
+    "ShardsStatus",
     "SpecialTokenError",
     "SplitPair",
     "StreamDecoder",
@@ -150,6 +153,7 @@ __all__ = [
     "set_cache_limit",
     "shard",
     "shard_part",
+    "shards_status",
     "split",
     "split_spans",
     "sum_counts",
@@ -192,7 +196,8 @@ _MODULES = {
     ".shards.merge": "merge_shards",
     ".shards.plan": "ShardPlan",
     ".shards.run": "finish_shards plan_shards shard shard_part",
-    ".shards.verify": "verify_shards",
+    ".shards.status": "ShardsStatus shards_status",
+    ".shards.verify": "ShardFaults verify_shards",
     ".splitting.splitter": "split split_spans",
     ".encoding.stream": "StreamDecoder",
     ".loading": "load",

@@ -186,3 +186,21 @@ def counted(number: int, noun: str, one: str = "", more: str = "") -> str:
     """
     verb = one if number == 1 else more
     return f"{number:,} {noun}{'' if number == 1 else 's'}{verb and f' {verb}'}"
+
+
+def sized(size: float) -> str:
+    """Return a number of bytes for people, in units of powers of 1000.
+
+    >>> sized(1), sized(999), sized(1_234_567), sized(25_600_000_000)
+    ('1 byte', '999 bytes', '1.2 MB', '26 GB')
+    """
+    value = float(size)
+    for unit in ("", "kB", "MB", "GB", "TB"):
+        if value < 999.5:
+            break
+        value /= 1000
+    else:
+        unit = "PB"
+    if not unit:
+        return counted(round(value), "byte")
+    return f"{value:.1f} {unit}" if value < 9.95 else f"{value:,.0f} {unit}"

@@ -20,6 +20,7 @@ from .formats import Columns, Keys, Lengths, Masks, Writer
 from .outputs import Output, Outputs, outputs
 from .plan import ShardPlan, Source
 from .policy import ShardPolicy
+from .state import forget_failure, note_failure
 
 #: Lines that cannot be read that a record lists.
 _LISTED = 1000
@@ -122,15 +123,19 @@ def write_part(plan: ShardPlan, number: int, *, threads: int = 1, report: Report
         report(record.input)
         return record
     plan.check_stored()
+    stem = plan.stem(number)
     try:
-        record = encode_part(plan, number, plan.stem(number), threads=threads, report=report)
+        record = encode_part(plan, number, stem, threads=threads, report=report)
         plan.check_stored()
         write_record(plan, record)
-    except FileNotFoundError:
-        # another run has done the part meanwhile, and in the end removed what looked like the rest of a killed one
-        record = read_record(plan, number)
-        if record is None:
-            raise
+    except Exception as error:
+        if isinstance(error, FileNotFoundError) and (done := read_record(plan, number)) is not None:
+            # another run has done the part meanwhile, and in the end removed what looked like the rest of a killed one
+            return done
+        if not record_path(plan, number).exists():
+            note_failure(stem, plan.digest, number, error)
+        raise
+    forget_failure(stem)
     return record
 
 

@@ -220,11 +220,13 @@ def test_parts_that_were_asked_for(call: Call) -> None:
     assert (shown["parts"], shown["documents"], shown["ids"]) == (3, 90, TOK.vocab_size)
     shown = json.loads(call("shards show out 89 --json")[1])
     assert shown == {"document": 89, "ids": TOK.encode("see my dogs\n"), "text": "see my dogs\n"}
-    assert call("shards verify out")[:2] == (0, "no faults: out\n")
+    status, out, _ = call("shards verify out")
+    assert (status, out.startswith("no faults: out: 3 parts, 9 files, "), "; part " in out) == (0, True, True)
     Path("out/part-00001.bin").write_bytes(b"")
     status, out, _ = call("shards verify out --sample 0")
     assert status == 1
     assert "part-00001.bin: the file has 0 bytes" in out
+    assert "--part 1 && bbpe shard -o" in out
 
 
 # -- outputs ------------------------------------------------------------------------------------------
