@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     from .report.measures import Measures
     from .report.trace import Trace
     from .shards.count import TokenCounts, count_tokens
+    from .shards.estimate import ShardEstimate, estimate_shards
     from .shards.load import Shards, load_shards
     from .shards.merge import merge_shards
     from .shards.plan import ShardPlan
@@ -110,6 +111,7 @@ __all__ = [
     "PatternError",
     "PretokenCounts",
     "Ragged",
+    "ShardEstimate",
     "ShardFaults",
     "ShardPlan",
     "Shards",
@@ -135,6 +137,7 @@ __all__ = [
     "count_part",
     "count_tokens",
     "encoding_for_model",
+    "estimate_shards",
     "evaluate",
     "extend",
     "finish_shards",
@@ -192,6 +195,7 @@ _MODULES = {
     ".training.prune": "prune",
     ".types": "AlignedIds Chunk EncodedChat EncodedChats Padded Ragged",
     ".shards.count": "TokenCounts count_tokens",
+    ".shards.estimate": "ShardEstimate estimate_shards",
     ".shards.load": "Shards load_shards",
     ".shards.merge": "merge_shards",
     ".shards.plan": "ShardPlan",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from bbpe.counting.options import reporting
 from bbpe.records import asdict
+from bbpe.shards.estimate import estimate_shards
 from bbpe.shards.formats import FORMATS
 from bbpe.shards.load import Shards
 from bbpe.shards.part import Totals
@@ -42,7 +44,7 @@ def _add_arguments(parser: ArgumentParser) -> None:
     form.add_argument("--on-error", choices=("raise", "skip"), default="raise", help="wrong lines (default: raise)")
     work = parser.add_argument_group("Work", "by default all of it; the same command again goes on where it was")
     step = work.add_mutually_exclusive_group()
-    step.add_argument("--plan-only", action="store_true", help="store the plan, and say how many parts it has")
+    step.add_argument("--plan-only", action="store_true", help="store the plan, and say what it will take")
     some = "these parts, such as 3,17-19; or every Nth part from part I on, as I/N with I from 0 to N - 1"
     step.add_argument("--part", type=_some, metavar="PARTS", help=some)
     step.add_argument("--finish", action="store_true", help="sum up the parts when all are there")
@@ -51,6 +53,10 @@ def _add_arguments(parser: ArgumentParser) -> None:
     work.add_argument("--threads", type=positive, metavar="N", help="(default: one for each core)")
     add_progress(parser)
     parser.add_argument("--json", action="store_true", help="write the result as a JSON object")
+
+
+#: The most tasks of the array that a plan proposes, and the most cores of each: one part has one reader.
+_TASKS, _CORES = 64, 8
 
 
 def _token(text: str) -> str | int:
@@ -80,10 +86,7 @@ def _known(numbers: list[int], parts: int) -> list[int]:
 def _run(args: Namespace) -> int:
     plan = _plan(args)
     if args.plan_only:
-        if args.json:
-            say_json({"output": args.output, "parts": len(plan)})
-        else:
-            say(f"{counted(len(plan), 'part')}: {plan.folder}")
+        _show_plan(plan, args)
         return 0
     if not args.finish:
         numbers = range(len(plan)) if args.part is None else args.part(len(plan))
@@ -113,6 +116,25 @@ def _plan(args: Namespace) -> ShardPlan:
     tokenizer = load_named(args.tokenizer, args.pattern)
     special = "all" if args.special else ()
     return plan_shards(args.files, args.output, tokenizer, replan=args.replan, allowed_special=special, **options)
+
+
+def _show_plan(plan: ShardPlan, args: Namespace) -> None:
+    """Write what the plan will take, and the lines that have a cluster write it."""
+    found, cores = estimate_shards(plan), threads_of(plan, args.threads)
+    tasks = min(len(plan), _TASKS)
+    folder, threads = shlex.quote(str(plan.folder)), "" if args.threads is None else f" --threads {args.threads}"
+    part = f"bbpe shard -o {folder} --part $SLURM_ARRAY_TASK_ID/{tasks}{threads}"
+    commands = [
+        # each task, and not the shell that submits them, replaces the variable
+        f"sbatch --array=0-{tasks - 1} --cpus-per-task={min(cores, _CORES)} --wrap {shlex.quote(part)}",
+        f"bbpe shard -o {folder} --finish",
+    ]
+    if args.json:
+        say_json({"output": args.output, **found.as_dict(), "commands": commands})
+        return
+    say(f"{counted(len(plan), 'part')}: {plan.folder}")
+    for line in [*found.lines(cores), *commands]:
+        say(line)
 
 
 def _write(plan: ShardPlan, numbers: Sequence[int], args: Namespace) -> Totals:

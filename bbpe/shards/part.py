@@ -145,7 +145,7 @@ def encode_part(plan: ShardPlan, number: int, stem: Path, *, threads: int, repor
         how = plan.policy.moved
         raise CorpusError(f"{plan.folder}: the documents were {how} when shards were merged; merge them again")
     with outputs(stem) as files:
-        part = _Part(plan, files, threads, report)
+        part = PartEncoder(plan, files, threads, report)
         for source in plan.parts[number]:
             part.read(source)
         totals = part.finish()
@@ -204,8 +204,8 @@ class PartFiles:
         self._writer.finish(lambda: (np.frombuffer(block, "<i4") for block in self._lens.blocks()))
 
 
-class _Part:
-    """One part that is being written."""
+class PartEncoder:
+    """Encodes the sources of one part into files."""
 
     def __init__(self, plan: ShardPlan, files: Outputs, threads: int, report: Report) -> None:
         self._policy = plan.policy
@@ -215,6 +215,11 @@ class _Part:
         self.skipped: list[dict[str, Any]] = []
         self.sources: list[int] = []
         self.texts: list[str] = []
+
+    @property
+    def totals(self) -> Totals:
+        """What was read and written so far."""
+        return self._totals
 
     def read(self, source: Source) -> None:
         """Write the documents of a source."""
