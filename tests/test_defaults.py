@@ -77,6 +77,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "train": {"model": "bpe", "special_tokens": ()},
     "train_from_counts": {"model": "bpe"},
     "train_from_iterator": {"model": "bpe", "special_tokens": ()},
+    "shards_status": {"idle": 120.0},
     "verify_shards": {"sample": 0.001, "seed": 0},
 }  # fmt: skip
 SHARDS = {

@@ -110,6 +110,10 @@ class ShardEstimate:
         Returns:
             The lines.
 
+        Raises:
+            ValueError: `cores` is less than 1.
+            TypeError: `cores` is not an int.
+
         Example:
             >>> for line in ShardEstimate(2, 3, 4_000_000, 9_000, False, 9_000, 1_234_567, 9_876, 2_600_000,
             ...                           0.5, 2_000_000, 0).lines(1):
@@ -203,7 +207,7 @@ class _Sample:
     def __init__(self, plan: ShardPlan, sources: Sequence[Source], generator: random.Random) -> None:
         self._plan, self._sources, self._generator = plan, sources, generator
         self.size = sum(source.read for source in sources)
-        self.is_whole = self.size <= _WHOLE
+        self.is_whole, self._ids = self.size <= _WHOLE, {id(source) for source in sources}
         file = sources[0].file(plan.policy)
         self.is_parquet, self._is_packed = file.kind == "parquet", file.is_packed
         # each file is a document, of which some bytes are as good as all
@@ -211,6 +215,8 @@ class _Sample:
         self.is_document = is_text and plan.policy.document == "file"
         self._groups: dict[str, list[tuple[int, int]]] = {}
         self.places: list[_Place] = []
+        self._taken: dict[Source, _Place | None] = {}
+        self._whole: set[int] = set()
         #: Bytes that are written for each token.
         self.each = 0.0
 
@@ -220,9 +226,11 @@ class _Sample:
         with outputs(stem) as files:
             self._part = part = PartEncoder(self._plan, files, 1, self._report)
             for source, rows in self._chosen():
-                self._read(source, rows)
+                self._take(source, rows)
                 if not self.is_whole and len(self.places) > 1 and time.perf_counter() - began > seconds:
                     break
+            # files that end before they have been read far enough
+            self.is_whole = self.is_whole or len(self._whole) == len(self._sources)
             totals = part.finish()
             self.each = sum(output.tell() for output in files.files.values()) / max(totals.tokens, 1)
         return self
@@ -265,7 +273,21 @@ class _Sample:
         first = source.start + number
         return replace(source, start=first, stop=first + 1, read=source.read * size // ends[-1]), rows
 
-    def _read(self, source: Source, rows: int) -> None:
+    def _take(self, source: Source, rows: int) -> None:
+        """Add a place; one that chance names again, as few row groups are, is not read again."""
+        if self.is_whole or source not in self._taken:
+            self._taken[source] = self._read(source, rows)
+        place = self._taken[source]
+        if place is not None:
+            self.places.append(place)
+
+    @property
+    def sampled(self) -> float:
+        """The bytes of input that were read."""
+        return sum({id(place): place.input for place in self.places}.values())
+
+    def _read(self, source: Source, rows: int) -> _Place | None:
+        """Read a place; `None` if nothing of it was read."""
         self._first = self._begun = self._part.totals, time.thread_time()
         self._pieces, self._rows = 0, rows
         try:
@@ -277,8 +299,8 @@ class _Sample:
         else:
             (before, began), read = self._begun, float(source.read)
             found = _difference(self._part.totals, before)
-        if read:
-            self.places.append(_Place(read, found, time.thread_time() - began))
+            self._whole |= {id(source)} & self._ids
+        return _Place(read, found, time.thread_time() - began) if read else None
 
     def _report(self, _read: int) -> None:
         """Stop at a place that has been read far enough."""
@@ -388,7 +410,7 @@ def _summed(plan: ShardPlan, samples: Sequence[_Sample]) -> ShardEstimate:
         records += sample.rows() if is_rows else sample.total("records")
         documents, tokens = documents + sample.total("documents"), tokens + sample.total("tokens")
         disk, seconds = disk + sample.each * sample.total("tokens"), seconds + sample.seconds()
-        sampled += sum(place.input for place in sample.places)
+        sampled += sample.sampled
     errors = [sample.error() for sample in measured if sample.size]
     error = None if None in errors else math.ceil(math.hypot(*(each or 0.0 for each in errors)))
     return ShardEstimate(

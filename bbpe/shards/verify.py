@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from ..corpus.urls import path_of
@@ -69,11 +69,10 @@ class ShardFaults(list[str]):
 
     """
 
-    def __init__(
-        self, faults: Iterable[str] = (), repairs: Iterable[str] = (), repair: str = "", checked: Checked | None = None
-    ) -> None:
-        super().__init__(faults)
-        self.repairs, self.repair, self.checked = list(repairs), repair, checked or Checked()
+    def __init__(self) -> None:
+        super().__init__()
+        self.repairs: list[str] = []
+        self.repair, self.checked = "", Checked()
 
 
 def verify_shards(

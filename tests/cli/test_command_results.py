@@ -206,7 +206,8 @@ def test_parts_that_were_asked_for(call: Call) -> None:
     Path("l.txt").write_text("see my dogs\n" * 90)
     words = "l.txt -t t.json -o out --document line --part-size 400 --quiet"
     assert call(f"shard {words} --plan-only")[1].startswith("3 parts: ")
-    assert json.loads(call(f"shard {words} --plan-only --json")[1]) == {"output": "out", "parts": 3}
+    planned = json.loads(call(f"shard {words} --plan-only --json")[1])
+    assert (planned["output"], planned["parts"], planned["documents"], planned["tokens_error"]) == ("out", 3, 90, 0)
     for part, there in (("1/2", {1}), ("2/3", {1, 2})):
         out = call(f"shard -o out --part {part} --quiet")[1]
         assert "; 1 of 3 parts: out" in out

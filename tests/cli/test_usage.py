@@ -70,7 +70,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_all_commands_are_looked_at() -> None:
     assert {"bbpe train", "bbpe counts merge", "bbpe shards verify", "bbpe completion"} <= LEAVES.keys()
-    assert len(LEAVES) == len(COMMANDS) + 3
+    assert len(LEAVES) == len(COMMANDS) + 4
     assert len(OPTIONS) > 150
 
 
