@@ -194,13 +194,11 @@ def sized(size: float) -> str:
     >>> sized(1), sized(999), sized(1_234_567), sized(25_600_000_000)
     ('1 byte', '999 bytes', '1.2 MB', '26 GB')
     """
-    value = float(size)
-    for unit in ("", "kB", "MB", "GB", "TB"):
-        if value < 999.5:
-            break
+    units, value = ["kB", "MB", "GB", "TB", "PB"], size / 1000
+    if size < 999.5:
+        return counted(round(size), "byte")
+    while value >= 999.5 and len(units) > 1:
         value /= 1000
-    else:
-        unit = "PB"
-    if not unit:
-        return counted(round(value), "byte")
+        del units[0]
+    unit = units[0]
     return f"{value:.1f} {unit}" if value < 9.95 else f"{value:,.0f} {unit}"

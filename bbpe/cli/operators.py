@@ -9,13 +9,15 @@ from typing import Any
 
 import bbpe
 from bbpe.lazy import np
-from bbpe.records import asdict
+from bbpe.records import asdict, replace
 from bbpe.shards.load import Shards, lens_of, stored_plan
 from bbpe.shards.state import IDLE
 from bbpe.shards.status import Lookout, ShardsStatus
 from bbpe.text import sized
 
 from .command import load_named, positive, share, whole
+from .parsers import Parser
+from .shard import COMMAND as SHARD
 from .streams import say, say_json
 
 #: The seconds from one look to the next.
@@ -69,7 +71,7 @@ def _seconds(text: str) -> float:
 def _status(args: Namespace) -> int:
     lookout, last = Lookout(stored_plan(args.folder), args.idle), None
     while True:
-        status = lookout.look()
+        status = _spelled(lookout.look())
         shown = _shown(status, args)
         # a log gets a line when something has changed
         if shown != last:
@@ -79,6 +81,15 @@ def _status(args: Namespace) -> int:
         if args.watch is None or status.summed:
             return int(not status.summed)
         time.sleep(args.watch)
+
+
+def _spelled(status: ShardsStatus) -> ShardsStatus:
+    """Return a status whose failures name the options of `bbpe shard`, which failed."""
+    if not status.failed:
+        return status
+    parser = Parser(prog="bbpe shard")
+    SHARD.add_arguments(parser)
+    return replace(status, failed=tuple(replace(each, message=parser.spelled(each.message)) for each in status.failed))
 
 
 def _shown(status: ShardsStatus, args: Namespace) -> str:

@@ -145,7 +145,7 @@ class ShardEstimate:
 
 
 def estimate_shards(plan: ShardPlan, *, seed: int = 0) -> ShardEstimate:
-    """Estimate what writing a plan will take, from a sample of each kind of its files that is encoded.
+    r"""Estimate what writing a plan will take, from a sample of each kind of its files that is encoded.
 
     About 8 MB of each kind are read at random places, and smaller kinds as a whole; of packed files, the beginnings of
     some.  It takes about a second.
@@ -167,7 +167,7 @@ def estimate_shards(plan: ShardPlan, *, seed: int = 0) -> ShardEstimate:
         >>> from tempfile import TemporaryDirectory
         >>> tok = bbpe.train_from_iterator(["low lower"], 258)
         >>> with TemporaryDirectory() as folder:
-        ...     _ = Path(folder, "a.jsonl").write_text('{"text": "low"}\\n' * 5)
+        ...     _ = Path(folder, "a.jsonl").write_text('{"text": "low"}\n' * 5)
         ...     plan = bbpe.plan_shards(folder + "/a.jsonl", folder + "/out", tok)
         ...     bbpe.estimate_shards(plan).tokens
         5

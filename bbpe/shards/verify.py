@@ -115,11 +115,12 @@ def verify_shards(
     if tokenizer is not None:
         checked_tokenizer(tokenizer)
     plan = stored_plan(folder)
-    faults, wrong = ShardFaults(), set()
+    faults = ShardFaults()
+    wrong: set[int] = set()
     for number, fault in _faults(plan, tokenizer, sample, seed, faults.checked):
         faults.append(fault)
         faults.repairs.append("" if number is None else _repair(plan, [number]))
-        wrong |= {number} - {None}
+        wrong |= set() if number is None else {number}
     if wrong and (again := _repair(plan, sorted(wrong))):
         faults.repair = f"{again} && {command_finish(plan)}"
     return faults

@@ -131,7 +131,8 @@ ROWS = [
         "bbpe.cli.shard.plan_shards", {
         "0": ["a.txt", "b.txt"], "1": "out", "format": "olmo", "eos": "<s>", "bos": 7, "dtype": "uint32",
         "text_field": "body", "id_field": "name", "messages_field": "chat", "input_format": "jsonl",
-        "document": "line", "part_size": "9MB", "empty": "keep", "on_error": "skip", "allowed_special": "all", "replan": True,
+        "document": "line", "part_size": "9MB", "empty": "keep", "on_error": "skip", "allowed_special": "all",
+        "replan": True,
     }),
     Row("shards verify out", "bbpe.verify_shards", {"0": "out", "1": None, "sample": 0.001, "seed": 0}),
     Row("shards verify out --sample 0.5 --seed 9", "bbpe.verify_shards", {
