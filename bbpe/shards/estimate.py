@@ -125,7 +125,7 @@ class ShardEstimate:
         """
         cores = whole("cores", cores, 1)
         records = counted(self.records, "record") if self.counted else f"about {_rounded(self.records):,} records"
-        is_whole = self.tokens_error == 0 and not self.unmeasured
+        is_whole = self.sampled == self.size
         documents, tokens = (self.documents, self.tokens) if is_whole else map(_rounded, (self.documents, self.tokens))
         error = ""
         if not is_whole and self.tokens_error is None:

@@ -122,6 +122,14 @@ def test_a_packed_text_that_cannot_be_read_in_part_is_left_out_and_said(tmp_path
     assert "about" in str(found).splitlines()[1]
 
 
+def test_a_sample_without_differences_is_no_count(tmp_path: Path, tok: bbpe.Tokenizer) -> None:
+    path = lines(tmp_path / "a.jsonl", ["low lower lowest"] * 9000)
+    found = bbpe.estimate_shards(bbpe.plan_shards(path, tmp_path / "out", tok))
+    assert found.tokens_error == 0
+    assert found.lines(1)[1].startswith("about 9,000 documents, ")
+    assert "(within 0.0 %)" in found.lines(1)[1]
+
+
 def test_a_line_that_cannot_be_read_is_told_before_work(tmp_path: Path, tok: bbpe.Tokenizer) -> None:
     path = lines(tmp_path / "a.jsonl", texts_of(20))
     path.write_text(path.read_text() + "{\n")
