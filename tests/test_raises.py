@@ -53,6 +53,7 @@ from raising import (
     kinds,
     lost,
     needs_more,
+    operators,
     plan,
     plotted,
     ragged,
@@ -295,15 +296,7 @@ TABLE |= {
         TypeError={"folders": {"out": 1.0}}, ValueError=[{}, {"folders": ["out"], "shuffle": -1},
             after(shards, lambda made: bbpe.merge_shards([made], "all", shard_size=5))],
         OSError={"folders": ["missing"]}),
-    **kinds("shards_status", bbpe.shards_status, CorpusError=[
-        after(lambda: (shards(), cut("out/plan.json")), lambda made: bbpe.shards_status("out"))],
-        OSError={"folder": "missing"}, ValueError=[after(shards, lambda made: bbpe.shards_status(made, idle=-1))],
-        TypeError=[after(shards, lambda made: bbpe.shards_status(made, idle="1")), {"folder": 5}]),
-    **kinds("estimate_shards", bbpe.estimate_shards, CorpusError=[
-        after(lambda: rewritten(plan()), bbpe.estimate_shards)],
-        OSError=[after(lambda: gone(plan()), bbpe.estimate_shards)], TypeError={"plan": "out"}),
-    "ShardEstimate.lines ValueError": [after(lambda: bbpe.estimate_shards(plan()), lambda made: made.lines(0))],
-    "ShardEstimate.lines TypeError": [after(lambda: bbpe.estimate_shards(plan()), lambda made: made.lines("1"))],
+    **operators(),
     **kinds("verify_shards", bbpe.verify_shards, CorpusError=[
         after(lambda: (shards(), cut("out/plan.json")), lambda made: bbpe.verify_shards("out"))],
         OSError={"folder": "missing"}, ValueError=[after(shards, lambda made: bbpe.verify_shards(made, sample=2.0))],

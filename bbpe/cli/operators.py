@@ -162,4 +162,5 @@ def say_facts(done: Shards, folder: str) -> None:
     most = max((row["documents"] for row in rows), default=0)
     for row in rows:
         span = f"{row['first']:,}" if row["first"] == row["last"] else f"{row['first']:,} to {row['last']:,}"
-        say(f"{span:>23} tokens {row['documents']:>15,}  {'#' * -(-_BAR * row['documents'] // most)}".rstrip())
+        length = f"{span} {'token' if row['last'] == 1 else 'tokens'}"
+        say(f"{length:>30} {row['documents']:>15,}  {'#' * -(-_BAR * row['documents'] // most)}".rstrip())

@@ -124,7 +124,8 @@ class ShardEstimate:
 
         """
         cores = whole("cores", cores, 1)
-        records = counted(self.records, "record") if self.counted else f"about {_rounded(self.records):,} records"
+        known = self.records if self.counted else _rounded(self.records)
+        records = f"{'' if self.counted else 'about '}{counted(known, 'record')}"
         is_whole = self.sampled == self.size
         documents, tokens = (self.documents, self.tokens) if is_whole else map(_rounded, (self.documents, self.tokens))
         error = ""

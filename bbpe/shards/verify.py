@@ -65,7 +65,7 @@ class ShardFaults(list[str]):
         ...     _ = bbpe.shard(folder + "/a.jsonl", folder + "/out", tok)
         ...     faults = bbpe.verify_shards(folder + "/out")
         >>> list(faults), faults.repairs, str(faults.checked)
-        ([], [], '1 part, 3 files, 48 bytes; part 0 encoded again')
+        ([], [], '1 part, 3 files, 68 bytes; part 0 encoded again')
 
     """
 
