@@ -84,11 +84,13 @@ if TYPE_CHECKING:
     from .report.measures import Measures
     from .report.trace import Trace
     from .shards.count import TokenCounts, count_tokens
+    from .shards.estimate import ShardEstimate, estimate_shards
     from .shards.load import Shards, load_shards
     from .shards.merge import merge_shards
     from .shards.plan import ShardPlan
     from .shards.run import finish_shards, plan_shards, shard, shard_part
-    from .shards.verify import verify_shards
+    from .shards.status import ShardsStatus, shards_status
+    from .shards.verify import ShardFaults, verify_shards
     from .splitting.splitter import split, split_spans
     from .tokenizer import Tokenizer
     from .training.bpe import BPE, WordPiece
@@ -124,8 +126,11 @@ __all__ = [
     "PatternError",
     "PretokenCounts",
     "Ragged",
+    "ShardEstimate",
+    "ShardFaults",
     "ShardPlan",
     "Shards",
+    "ShardsStatus",
     "SpecialTokenError",
     "SplitPair",
     "StreamDecoder",
@@ -147,6 +152,7 @@ __all__ = [
     "count_part",
     "count_tokens",
     "encoding_for_model",
+    "estimate_shards",
     "evaluate",
     "extend",
     "finish_shards",
@@ -165,6 +171,7 @@ __all__ = [
     "set_cache_limit",
     "shard",
     "shard_part",
+    "shards_status",
     "split",
     "split_spans",
     "sum_counts",
@@ -203,11 +210,13 @@ _MODULES = {
     ".training.prune": "prune",
     ".types": "AlignedIds Chunk EncodedChat EncodedChats Padded Ragged",
     ".shards.count": "TokenCounts count_tokens",
+    ".shards.estimate": "ShardEstimate estimate_shards",
     ".shards.load": "Shards load_shards",
     ".shards.merge": "merge_shards",
     ".shards.plan": "ShardPlan",
     ".shards.run": "finish_shards plan_shards shard shard_part",
-    ".shards.verify": "verify_shards",
+    ".shards.status": "ShardsStatus shards_status",
+    ".shards.verify": "ShardFaults verify_shards",
     ".splitting.splitter": "split split_spans",
     ".encoding.stream": "StreamDecoder",
     ".loading": "load",

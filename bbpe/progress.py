@@ -121,9 +121,9 @@ class ProgressBar:
         if rate > 0:
             parts.append(f"{rate / 1e6:,.1f} MB/s" if last.unit == "bytes" else f"{rate:,.0f} {last.unit}/s")
         if ended:
-            parts.append(f"in {_duration(seconds)}")
+            parts.append(f"in {duration(seconds)}")
         elif rate > 0 and last.total is not None:
-            parts.append(f"{_duration(max(0, last.total - last.done) / rate)} left")
+            parts.append(f"{duration(max(0, last.total - last.done) / rate)} left")
         return "  ".join(parts)
 
 
@@ -176,7 +176,12 @@ def _amount(progress: Progress) -> str:
     return f"{progress.done:,}{total} {progress.unit}"
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """Return a time for people.
+
+    >>> duration(2.34), duration(125), duration(3725)
+    ('2.3 s', '2:05', '1:02:05')
+    """
     if seconds < 60:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)

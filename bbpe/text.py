@@ -186,3 +186,19 @@ def counted(number: int, noun: str, one: str = "", more: str = "") -> str:
     """
     verb = one if number == 1 else more
     return f"{number:,} {noun}{'' if number == 1 else 's'}{verb and f' {verb}'}"
+
+
+def sized(size: float) -> str:
+    """Return a number of bytes for people, in units of powers of 1000.
+
+    >>> sized(1), sized(999), sized(1_234_567), sized(25_600_000_000)
+    ('1 byte', '999 bytes', '1.2 MB', '26 GB')
+    """
+    units, value = ["kB", "MB", "GB", "TB", "PB"], size / 1000
+    if size < 999.5:
+        return counted(round(size), "byte")
+    while value >= 999.5 and len(units) > 1:
+        value /= 1000
+        del units[0]
+    unit = units[0]
+    return f"{value:.1f} {unit}" if value < 9.95 else f"{value:,.0f} {unit}"

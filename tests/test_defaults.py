@@ -71,12 +71,15 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "learning_curve": {"text_field": "text"},
     "lint": {"min_count": 10, "text_field": "text"},
     "load": {"cache": True},
+    "estimate_shards": {"seed": 0},
+    "plan_shards": {"replan": False},
     "plan_count": {"special_tokens": (), "part_size": "64MB"},
     "prune": {"min_count": 1},
-    "shard": {"attempts": 3},
+    "shard": {"attempts": 3, "replan": False},
     "train": {"model": "bpe", "special_tokens": ()},
     "train_from_counts": {"model": "bpe"},
     "train_from_iterator": {"model": "bpe", "special_tokens": ()},
+    "shards_status": {"idle": 120.0},
     "verify_shards": {"sample": 0.001, "seed": 0},
 }  # fmt: skip
 SHARDS = {

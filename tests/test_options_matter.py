@@ -62,13 +62,18 @@ ELSEWHERE = {
         "compat/of_transformers/test_acceleration.py::test_other_offsets_are_taken_only_if_they_are_accepted",
     "patch_transformers.masks":
         "compat/of_transformers/test_chat_masks.py::test_own_masks_are_given_where_they_are_asked_for",
+    "shard.replan": "shards/test_shard_status.py::test_a_plan_is_not_replaced_while_a_part_is_written",
+    "plan_shards.replan": "shards/test_shard_status.py::test_a_plan_is_not_replaced_while_a_part_is_written",
     "Tokenizer.encode_chat_columns.**options":
         "compat/chat/test_chat_columns.py::test_columns_are_those_of_encode_chat",
     "Tokenizer.as_huggingface.**options":
         "compat/of_transformers/test_huggingface_view.py::test_padding_and_truncation",
 }  # fmt: skip
 #: Results: their makers fill every field.
-RESULTS = {"CurvePoint", "EncodedChat", "Finding", "Measures", "ShardPlan", "Summary", "TokenCounts"}
+RESULTS = {
+    "CurvePoint", "EncodedChat", "Finding", "Measures", "ShardEstimate", "ShardPlan", "ShardsStatus", "Summary",
+    "TokenCounts",
+}  # fmt: skip
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -103,6 +108,12 @@ def make(wanted: set[str]) -> None:
     if wanted & {"shards", "wrong"}:
         for folder in wanted & {"shards", "wrong"}:
             bbpe.shard("a.jsonl", folder, TOK, part_size=300)
+    if "written" in wanted:
+        bbpe.plan_shards("a.jsonl", "written", TOK)
+        Path("written/.part-00000.bin.0123456789ab.tmp").touch()
+    if "large.txt" in wanted:
+        # more than is read as a whole, and nowhere the same
+        Path("large.txt").write_text("\n".join("see my eyes" * (number % 999) for number in range(1200)))
     if "wrong" in wanted:
         change_ids(Path("wrong/part-00000.bin"))
 

@@ -84,6 +84,7 @@ FOLDERS: dict[str, Callable[[str], Any]] = {
     "plan_shards": lambda url: bbpe.plan_shards("a.jsonl", url, TOK),
     "merge_shards": lambda url: bbpe.merge_shards(["shards"], url),
     "load_shards": lambda url: bbpe.load_shards(url),
+    "shards_status": lambda url: bbpe.shards_status(url),
     "verify_shards": lambda url: bbpe.verify_shards(url),
     "plan_count": lambda url: bbpe.plan_count("a.txt", url, pattern="gpt2"),
     "sum_counts": lambda url: bbpe.sum_counts(url),

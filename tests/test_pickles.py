@@ -66,6 +66,8 @@ def made_in(folder: Path) -> dict[str, Any]:
         "SplitPair": comparison.pairs[0], "table": comparison.table(), "Evaluation": evaluation,
         "Measures": evaluation.rows[0], "Curve": curve, "CurvePoint": curve.points[0], "CountPlan": counting,
         "Summary": summary, "PretokenCounts": counts, "ShardPlan": plan, "Shards": shards,
+        "ShardEstimate": bbpe.estimate_shards(plan), "ShardsStatus": bbpe.shards_status(plan),
+        "ShardFaults": bbpe.verify_shards(shards),
         "document of shards": shards[0], "record of a part": bbpe.shard_part(plan, 0),
         "TokenCounts": bbpe.count_tokens(path, tok), "as_tiktoken": tok.as_tiktoken(), "as_tokenizers": tokenizers,
         "encoding": tokenizers.encode("see my dogs"), "EncodedChat": chats[1], "EncodedChats": chats,

@@ -125,7 +125,7 @@ def test_what_progress_may_be() -> None:
 
 @pytest.mark.parametrize(("seconds", "shown"), [(0.04, "0.0 s"), (59.94, "59.9 s"), (75, "1:15"), (3723, "1:02:03")])
 def test_durations(seconds: float, shown: str) -> None:
-    assert progress._duration(seconds) == shown
+    assert progress.duration(seconds) == shown
 
 
 @pytest.mark.parametrize("stream_type", [io.StringIO, Terminal])
@@ -171,7 +171,7 @@ def test_json_lines(clock: list[float]) -> None:
 
 @pytest.mark.parametrize(("seconds", "shown"), [(60, "1:00"), (119.6, "2:00"), (3599.6, "1:00:00"), (7260, "2:01:00")])
 def test_durations_at_their_limits(seconds: float, shown: str) -> None:
-    assert progress._duration(seconds) == shown
+    assert progress.duration(seconds) == shown
 
 
 class Painter:

@@ -53,6 +53,7 @@ from raising import (
     kinds,
     lost,
     needs_more,
+    operators,
     plan,
     plotted,
     ragged,
@@ -295,10 +296,7 @@ TABLE |= {
         TypeError={"folders": {"out": 1.0}}, ValueError=[{}, {"folders": ["out"], "shuffle": -1},
             after(shards, lambda made: bbpe.merge_shards([made], "all", shard_size=5))],
         OSError={"folders": ["missing"]}),
-    **kinds("verify_shards", bbpe.verify_shards, CorpusError=[
-        after(lambda: (shards(), cut("out/plan.json")), lambda made: bbpe.verify_shards("out"))],
-        OSError={"folder": "missing"}, ValueError=[after(shards, lambda made: bbpe.verify_shards(made, sample=2.0))],
-        TypeError=[after(shards, lambda made: bbpe.verify_shards(made, sample="1")), {"folder": 5}]),
+    **operators(),
     **kinds("count_tokens", lambda files="a.jsonl", **given: bbpe.count_tokens(files, TOK, **given),
             ValueError={"threads": 0}, TypeError={"threads": "1"}, **FILES),
 }  # fmt: skip

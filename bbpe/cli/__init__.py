@@ -30,7 +30,7 @@ COMMANDS = {
     "encode": "Encode text to ids.",
     "decode": "Decode ids to text.",
     "shard": "Encode a corpus into files that training reads.",
-    "shards": "Verify, merge or show such files.",
+    "shards": "Watch, verify, merge or show such files.",
     "convert": "Convert a tokenizer to another format.",
     "inspect": "Show what a tokenizer file holds.",
     "lint": "Find what is wrong with a vocabulary.",

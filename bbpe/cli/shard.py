@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import shlex
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from bbpe.counting.options import reporting
 from bbpe.records import asdict
+from bbpe.shards.estimate import estimate_shards
 from bbpe.shards.formats import FORMATS
 from bbpe.shards.load import Shards
 from bbpe.shards.part import Totals
 from bbpe.shards.plan import ShardPlan, open_plan
 from bbpe.shards.run import finish_shards, plan_shards, run_parts, threads_of
+from bbpe.shards.state import numbers_of
 from bbpe.text import counted
 
 from .command import Command, add_pattern, load_named, positive
@@ -40,35 +44,52 @@ def _add_arguments(parser: ArgumentParser) -> None:
     form.add_argument("--on-error", choices=("raise", "skip"), default="raise", help="wrong lines (default: raise)")
     work = parser.add_argument_group("Work", "by default all of it; the same command again goes on where it was")
     step = work.add_mutually_exclusive_group()
-    step.add_argument("--plan-only", action="store_true", help="store the plan, and say how many parts it has")
-    step.add_argument("--part", type=_share, metavar="I/N", help="every Nth part from part I on, I from 0 to N - 1")
+    step.add_argument("--plan-only", action="store_true", help="store the plan, and say what it will take")
+    some = "these parts, such as 3,17-19; or every Nth part from part I on, as I/N with I from 0 to N - 1"
+    step.add_argument("--part", type=_some, metavar="PARTS", help=some)
     step.add_argument("--finish", action="store_true", help="sum up the parts when all are there")
+    replan = "replace a plan of which no part is done although somebody writes one now"
+    work.add_argument("--replan", action="store_true", help=replan)
     work.add_argument("--threads", type=positive, metavar="N", help="(default: one for each core)")
     add_progress(parser)
     parser.add_argument("--json", action="store_true", help="write the result as a JSON object")
+
+
+#: The most tasks of the array that a plan proposes, and the most cores of each: one part has one reader.
+_TASKS, _CORES = 64, 8
 
 
 def _token(text: str) -> str | int:
     return int(text) if text.isascii() and text.isdigit() else text
 
 
-def _share(text: str) -> tuple[int, int]:
-    first, _, count = text.partition("/")
-    if not (first.isdecimal() and count.isdecimal() and int(first) < int(count)):
-        raise ArgumentTypeError(f"expected I/N with I from 0 to N - 1, such as 0/64, not {text!r}")
-    return int(first), int(count)
+def _some(text: str) -> Callable[[int], Sequence[int]]:
+    """Read the parts to write; returns what gives their numbers, for the number of all parts."""
+    first, slash, count = text.partition("/")
+    if slash:
+        if not (first.isdecimal() and count.isdecimal() and int(first) < int(count)):
+            raise ArgumentTypeError(f"expected I/N with I from 0 to N - 1, such as 0/64, not {text!r}")
+        return lambda parts: range(int(first), parts, int(count))
+    try:
+        numbers = numbers_of(text)
+    except ValueError as error:
+        raise ArgumentTypeError(f"{error}; or I/N, such as 0/64") from None
+    return lambda parts: _known(numbers, parts)
+
+
+def _known(numbers: list[int], parts: int) -> list[int]:
+    if numbers[-1] >= parts:
+        raise UsageError(f"--part names part {numbers[-1]}; the plan has {counted(parts, 'part')}, counted from 0")
+    return numbers
 
 
 def _run(args: Namespace) -> int:
     plan = _plan(args)
     if args.plan_only:
-        if args.json:
-            say_json({"output": args.output, "parts": len(plan)})
-        else:
-            say(f"{counted(len(plan), 'part')}: {plan.folder}")
+        _show_plan(plan, args)
         return 0
     if not args.finish:
-        numbers = range(len(plan)) if args.part is None else range(args.part[0], len(plan), args.part[1])
+        numbers = range(len(plan)) if args.part is None else args.part(len(plan))
         totals = _write(plan, numbers, args)
         if args.part is not None:
             _show(args, totals, f"{len(numbers):,} of {counted(len(plan), 'part')}")
@@ -81,6 +102,8 @@ def _run(args: Namespace) -> int:
 def _plan(args: Namespace) -> ShardPlan:
     """Return the plan that the arguments describe, or the stored one where they describe none."""
     if not args.files and args.tokenizer is None and (args.finish or args.part is not None):
+        if args.replan:
+            raise UsageError("--replan makes a plan; expected files and a tokenizer (-t) with it")
         return open_plan(args.output)
     if not args.files or args.tokenizer is None:
         raise UsageError("expected files and a tokenizer (-t), or --part or --finish for a plan that is stored")
@@ -91,10 +114,30 @@ def _plan(args: Namespace) -> ShardPlan:
         ).split()
     }
     tokenizer = load_named(args.tokenizer, args.pattern)
-    return plan_shards(args.files, args.output, tokenizer, allowed_special="all" if args.special else (), **options)
+    special = "all" if args.special else ()
+    return plan_shards(args.files, args.output, tokenizer, replan=args.replan, allowed_special=special, **options)
 
 
-def _write(plan: ShardPlan, numbers: range, args: Namespace) -> Totals:
+def _show_plan(plan: ShardPlan, args: Namespace) -> None:
+    """Write what the plan will take, and the lines that have a cluster write it."""
+    found, cores = estimate_shards(plan), threads_of(plan, args.threads)
+    tasks = min(len(plan), _TASKS)
+    folder, threads = shlex.quote(str(plan.folder)), "" if args.threads is None else f" --threads {args.threads}"
+    part = f"bbpe shard -o {folder} --part $SLURM_ARRAY_TASK_ID/{tasks}{threads}"
+    commands = [
+        # each task, and not the shell that submits them, replaces the variable
+        f"sbatch --array=0-{tasks - 1} --cpus-per-task={min(cores, _CORES)} --wrap {shlex.quote(part)}",
+        f"bbpe shard -o {folder} --finish",
+    ]
+    if args.json:
+        say_json({"output": args.output, **found.as_dict(), "commands": commands})
+        return
+    say(f"{counted(len(plan), 'part')}: {plan.folder}")
+    for line in [*found.lines(cores), *commands]:
+        say(line)
+
+
+def _write(plan: ShardPlan, numbers: Sequence[int], args: Namespace) -> Totals:
     totals = Totals()
     with reporting(progress_of(args)) as report:
         for part in run_parts(plan, numbers, threads=threads_of(plan, args.threads), report=report):

@@ -1,4 +1,4 @@
-"""`bbpe shards`: check, merge and show what `bbpe shard` wrote."""
+"""`bbpe shards`: watch, check, merge and show what `bbpe shard` writes."""
 
 from __future__ import annotations
 
@@ -7,20 +7,15 @@ from argparse import ArgumentParser, Namespace
 import bbpe
 from bbpe.records import asdict
 
-from .command import Command, load_named, positive, share, whole
+from .command import Command, positive, whole
+from .operators import add_status, add_verify, facts_of, say_facts
 from .streams import say, say_json
 
 
 def _add_arguments(parser: ArgumentParser) -> None:
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
-    verify = actions.add_parser("verify", help="Read all files and list faults; the exit status is 1 if there are any.")
-    verify.add_argument("folder", metavar="FOLDER", help="that bbpe shard wrote")
-    verify.add_argument("-t", "--tokenizer", metavar="NAME", help="the tokenizer that should have written them")
-    verify.add_argument(
-        "--sample", type=_sample, default=0.001, metavar="SHARE", help="of parts to encode again; 0 for none"
-    )
-    verify.add_argument("--seed", type=whole, default=0, metavar="N", help="chooses these parts (default: 0)")
-    verify.set_defaults(action=_verify)
+    add_status(actions)
+    add_verify(actions)
     merge = actions.add_parser("merge", help="Merge shards, in order or shuffled, into one part or more.")
     merge.add_argument("folders", nargs="+", metavar="FOLDER", help="that bbpe shard wrote, in order")
     merge.add_argument("-o", "--output", required=True, metavar="FOLDER", help="where the merged shards are written")
@@ -35,23 +30,9 @@ def _add_arguments(parser: ArgumentParser) -> None:
     show.set_defaults(action=_show)
 
 
-def _sample(text: str) -> float:
-    return 0.0 if text in ("0", "0.0") else share(text)
-
-
 def _run(args: Namespace) -> int:
     status: int = args.action(args)
     return status
-
-
-def _verify(args: Namespace) -> int:
-    tokenizer = None if args.tokenizer is None else load_named(args.tokenizer)
-    faults = bbpe.verify_shards(args.folder, tokenizer, sample=args.sample, seed=args.seed)
-    for fault in faults:
-        say(fault)
-    if not faults:
-        say(f"no faults: {args.folder}")
-    return int(bool(faults))
 
 
 def _merge(args: Namespace) -> int:
@@ -74,13 +55,10 @@ def _show(args: Namespace) -> int:
             say(" ".join(map(str, ids)))
             say(text)
         return 0
-    policy = {name: value for name, value in done.plan.policy.as_json().items() if value not in (None, [])}
-    facts = {"folder": args.folder, "parts": len(done.plan), **done.plan.identity, **policy, **asdict(done.totals)}
     if args.json:
-        say_json(facts)
-        return 0
-    for key, value in facts.items():
-        say(f"{key:<14} {value}")
+        say_json(facts_of(done, args.folder))
+    else:
+        say_facts(done, args.folder)
     return 0
 
 

@@ -36,14 +36,19 @@ def line_cuts(path: FilePath, start: int, end: int, size: int) -> Iterator[int]:
             last = cut
 
 
+def row_groups(path: FilePath) -> list[tuple[int, int]]:
+    """Return the rows and the bytes of each row group of a Parquet file; `CorpusError` naming it when it is none."""
+    with _parquet(path) as file:
+        groups = map(file.metadata.row_group, range(file.metadata.num_row_groups))
+        return [(group.num_rows, group.total_byte_size) for group in groups]
+
+
 def row_group_cuts(path: FilePath, start: int, file_size: int, size: int) -> Iterator[tuple[int, int]]:
     """Yield numbers of row groups after `start` that divide a file, and about how many bytes are before each.
 
     Raises `CorpusError` naming the file when it is no Parquet file.
     """
-    with _parquet(path) as file:
-        metadata = file.metadata
-    groups = [metadata.row_group(number).total_byte_size for number in range(metadata.num_row_groups)]
+    groups = [size for _, size in row_groups(path)]
     total, held, before = max(sum(groups), 1), 0, 0
     for number, group in enumerate(groups):
         share = file_size * group // total

@@ -20,6 +20,7 @@ from .formats import Columns, Keys, Lengths, Masks, Writer
 from .outputs import Output, Outputs, outputs
 from .plan import ShardPlan, Source
 from .policy import ShardPolicy
+from .state import forget_failure, note_failure
 
 #: Lines that cannot be read that a record lists.
 _LISTED = 1000
@@ -122,15 +123,19 @@ def write_part(plan: ShardPlan, number: int, *, threads: int = 1, report: Report
         report(record.input)
         return record
     plan.check_stored()
+    stem = plan.stem(number)
     try:
-        record = encode_part(plan, number, plan.stem(number), threads=threads, report=report)
+        record = encode_part(plan, number, stem, threads=threads, report=report)
         plan.check_stored()
         write_record(plan, record)
-    except FileNotFoundError:
-        # another run has done the part meanwhile, and in the end removed what looked like the rest of a killed one
-        record = read_record(plan, number)
-        if record is None:
-            raise
+    except Exception as error:
+        if isinstance(error, FileNotFoundError) and (done := read_record(plan, number)) is not None:
+            # another run has done the part meanwhile, and in the end removed what looked like the rest of a killed one
+            return done
+        if not record_path(plan, number).exists():
+            note_failure(stem, plan.digest, number, error)
+        raise
+    forget_failure(stem)
     return record
 
 
@@ -140,7 +145,7 @@ def encode_part(plan: ShardPlan, number: int, stem: Path, *, threads: int, repor
         how = plan.policy.moved
         raise CorpusError(f"{plan.folder}: the documents were {how} when shards were merged; merge them again")
     with outputs(stem) as files:
-        part = _Part(plan, files, threads, report)
+        part = PartEncoder(plan, files, threads, report)
         for source in plan.parts[number]:
             part.read(source)
         totals = part.finish()
@@ -199,8 +204,8 @@ class PartFiles:
         self._writer.finish(lambda: (np.frombuffer(block, "<i4") for block in self._lens.blocks()))
 
 
-class _Part:
-    """One part that is being written."""
+class PartEncoder:
+    """Encodes the sources of one part into files."""
 
     def __init__(self, plan: ShardPlan, files: Outputs, threads: int, report: Report) -> None:
         self._policy = plan.policy
@@ -210,6 +215,11 @@ class _Part:
         self.skipped: list[dict[str, Any]] = []
         self.sources: list[int] = []
         self.texts: list[str] = []
+
+    @property
+    def totals(self) -> Totals:
+        """What was read and written so far."""
+        return self._totals
 
     def read(self, source: Source) -> None:
         """Write the documents of a source."""

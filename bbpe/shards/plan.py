@@ -19,11 +19,12 @@ from ..corpus.urls import path_of
 from ..errors import BBPEError, CorpusError
 from ..files import local_path, write_atomic
 from ..lazy import lazy_property
-from ..records import asdict, dataclass, field, replace, whole
+from ..records import dataclass, field, replace, whole
 from ..spec.pickled import spec_bytes, spec_of_bytes
 from ..text import counted
 from ..tokenizer import Tokenizer
 from .policy import ShardPolicy
+from .state import forget_failure, listing, written_parts
 
 #: The version of the files of a plan.
 _VERSION = 4
@@ -118,7 +119,7 @@ class ShardPlan:
     @lazy_property
     def digest(self) -> str:
         """The SHA-256 of everything that the bytes of parts depend on, so not of times of local files."""
-        record = json.dumps(self._record(self._timeless()), sort_keys=True, separators=(",", ":"))
+        record = json.dumps(self._record(timeless=True), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(record.encode()).hexdigest()
 
     @lazy_property
@@ -144,17 +145,22 @@ class ShardPlan:
 
     def stem(self, number: int) -> Path:
         """Return the path of the files of a part, without a suffix."""
-        return self.folder / f"part-{number:05d}"
+        return _stem(self.folder, number)
 
     def check_part(self, number: int) -> int:
         """Return the number of a part as an int; `ValueError` unless there is such a part."""
         return whole("part", number, 0, len(self.parts) - 1)
 
-    def _timeless(self) -> list[list[Source]]:
-        return [[replace(source, mtime_ns=0) if source.ends else source for source in part] for part in self.parts]
+    def _rows(self, *, timeless: bool) -> list[list[dict[str, Any]]]:
+        """Return the sources of each part as JSON has them, `timeless` without the times of local files."""
+        # `asdict` would take ten times as long, and a source has no records of its own
+        return [
+            [{**vars(source), "mtime_ns": 0} if timeless and source.ends else vars(source) for source in part]
+            for part in self.parts
+        ]
 
-    def _record(self, all_parts: Iterable[Iterable[Source]]) -> dict[str, Any]:
-        parts = [[asdict(source) for source in part] for part in all_parts]
+    def _record(self, *, timeless: bool) -> dict[str, Any]:
+        parts = self._rows(timeless=timeless)
         return {"version": _VERSION, "tokenizer": self.identity, "policy": self.policy.as_json(), "parts": parts}
 
     def store(self) -> None:
@@ -164,7 +170,7 @@ class ShardPlan:
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         write_atomic(self.folder / _TOKENIZER, spec_bytes(self.tokenizer.spec))
-        record = json.dumps({"sha256": self.digest, **self._record(self.parts)}, indent=1, ensure_ascii=False)
+        record = json.dumps({"sha256": self.digest, **self._record(timeless=False)}, indent=1, ensure_ascii=False)
         write_atomic(self.folder / _PLAN, record.encode("utf-8", "surrogateescape"))
 
     def differences(self, other: ShardPlan) -> list[str]:
@@ -184,7 +190,7 @@ class ShardPlan:
                 found.append(f"file {path} of {left.size:,} and {counted(right.size, 'byte')}")
             elif left.version != right.version:
                 found.append(f"file {path} of {counted(left.size, 'byte')} with other contents")
-        if not found and self._timeless() != other._timeless():
+        if not found and self._rows(timeless=True) != other._rows(timeless=True):
             found.append("the order of files, one that is named again, or where they are cut")
         return found
 
@@ -197,6 +203,10 @@ class ShardPlan:
         """Raise `CorpusError` when the folder has another plan by now, made before a part was finished."""
         if open_plan(self.folder).digest != self.digest:
             raise CorpusError(f"{self.folder}: another call has replaced the plan; use another folder")
+
+
+def _stem(folder: Path, number: int) -> Path:
+    return folder / f"part-{number:05d}"
 
 
 def make_plan(
@@ -259,22 +269,20 @@ def _opened(path: Path, _mtime_ns: int, _size: int) -> ShardPlan:
     return plan
 
 
-def stored_or_new(plan: ShardPlan, prove: Callable[[ShardPlan, set[str]], None] | None = None) -> ShardPlan:
+def stored_or_new(
+    plan: ShardPlan, prove: Callable[[ShardPlan, set[str]], None] | None = None, *, replan: bool = False
+) -> ShardPlan:
     """Return the plan that the folder has, or store this one if there is none, or none of its parts is done.
 
-    `prove` is called with files whose times are others, if the plan is the same otherwise, and raises an error unless
-    parts that are done have the texts that these files have now.  Raises `CorpusError` naming the differences between
-    both plans.
+    A plan that differs is not replaced while somebody writes a part of it, unless `replan`.  `prove` is called with
+    files whose times are others, if the plan is the same otherwise, and raises an error unless parts that are done have
+    the texts that these files have now.  Raises `CorpusError` naming the differences between both plans.
     """
     path = plan.folder / _PLAN
     stored = open_plan(plan.folder) if path.exists() else None
     differences = [] if stored is None else stored.differences(plan)
-    if differences and next(plan.folder.glob("part-*.json"), None) is not None:
-        more = f" and {len(differences) - _SHOWN} more" if len(differences) > _SHOWN else ""
-        raise CorpusError(
-            f"{plan.folder}: the folder has another plan, with {', '.join(differences[:_SHOWN])}{more}; "
-            "use another folder, or the same arguments"
-        )
+    if differences:
+        _check_replaceable(plan.folder, differences, replan=replan)
     if stored is None or differences:
         plan.store()
         return plan
@@ -285,6 +293,21 @@ def stored_or_new(plan: ShardPlan, prove: Callable[[ShardPlan, set[str]], None] 
         prove(plan, touched)
         plan.store()
     return plan
+
+
+def _check_replaceable(folder: Path, differences: list[str], *, replan: bool) -> None:
+    """Check that no work is lost when the plan in a folder is replaced, and remove its notes on parts that failed."""
+    more = f" and {len(differences) - _SHOWN} more" if len(differences) > _SHOWN else ""
+    problem = f"{folder}: the folder has another plan, with {', '.join(differences[:_SHOWN])}{more}"
+    found = listing(folder)
+    if found.done:
+        raise CorpusError(f"{problem}; use another folder, or the same arguments")
+    written = [] if replan else written_parts(folder, found)
+    if written:
+        now = counted(len(written), "part", "is", "are")
+        raise CorpusError(f"{problem}; {now} being written now, so wait, or give replan=True, which ends those runs")
+    for number in found.failed:
+        forget_failure(_stem(folder, number))
 
 
 def _found(files: CorpusPaths, policy: ShardPolicy) -> list[File]:

@@ -25,6 +25,7 @@ from .load import MANIFEST, Shards
 from .part import PartRecord, Totals, check_texts, read_record, write_part
 from .plan import ShardPlan, make_plan, stored_or_new
 from .policy import ShardOptions, make_policy, naming_input_format
+from .state import forget_failure, listing
 
 _SKIPPED = "skipped.jsonl"
 # what to do with a folder, or with shards, where a plan is expected
@@ -33,22 +34,24 @@ _AGAIN = "the same call again returns the plan that a folder has; shards have it
 
 @naming_input_format()
 def plan_shards(
-    files: CorpusPaths, folder: str | os.PathLike[str], tokenizer: Tokenizer, **options: Unpack[ShardOptions]
-) -> ShardPlan:
+    files: CorpusPaths, folder: str | os.PathLike[str], tokenizer: Tokenizer, *, replan: bool = False,
+    **options: Unpack[ShardOptions],
+) -> ShardPlan:  # fmt: skip
     """Store a plan of shards in a folder, or return the plan that is there if it is the same.
 
     Args:
         files: As in `shard`.
         folder: The folder of the plan and of what is written.
         tokenizer: The tokenizer; it is stored beside the plan.
+        replan: As in `shard`.
         **options: As in `shard`.
 
     Returns:
         The plan; `len(plan)` is the number of parts.
 
     Raises:
-        CorpusError: The folder has a plan that differs, in what the message names, and a part of it is done; or it is
-            in the corpus; or a file is no text, or has no column of texts.
+        CorpusError: The folder has a plan that differs, in what the message names, and a part of it is done or being
+            written; or it is in the corpus; or a file is no text, or has no column of texts.
         ValueError: An argument has a wrong value, or the folder is a URL.
         TypeError: An option is unknown, or an argument has the wrong type.
         OSError: A file cannot be read or written.
@@ -63,15 +66,17 @@ def plan_shards(
         1
 
     """
-    return _planned("plan_shards", files, folder, tokenizer, options)
+    return _planned("plan_shards", files, folder, tokenizer, options, replan=replan)
 
 
 def _planned(
-    function: str, files: CorpusPaths, folder: str | os.PathLike[str], tokenizer: Tokenizer, options: ShardOptions
-) -> ShardPlan:
+    function: str, files: CorpusPaths, folder: str | os.PathLike[str], tokenizer: Tokenizer, options: ShardOptions, *,
+    replan: bool,
+) -> ShardPlan:  # fmt: skip
     check_names(function, options, ShardOptions.__annotations__)
+    kind("replan", replan, bool, "a bool")
     policy = make_policy(tokenizer, **options)
-    return stored_or_new(make_plan(files, folder, tokenizer, policy), check_texts)
+    return stored_or_new(make_plan(files, folder, tokenizer, policy), check_texts, replan=replan)
 
 
 @naming_input_format()
@@ -150,6 +155,8 @@ def finish_shards(plan: ShardPlan) -> Shards:
     for name in ("part-*", "plan.json", "tokenizer.bbpe"):
         for left in plan.folder.glob(f".{name}.*.tmp"):
             left.unlink(missing_ok=True)
+    for number in listing(plan.folder).failed:
+        forget_failure(plan.stem(number))
     skipped = [json.dumps(line, ensure_ascii=False) + "\n" for record in done for line in record.skipped]
     if skipped:
         write_atomic(plan.folder / _SKIPPED, "".join(skipped).encode("utf-8", "surrogateescape"))
@@ -172,7 +179,7 @@ def check_totals(plan: ShardPlan, totals: Totals) -> None:
 def shard(
     files: CorpusPaths, folder: str | os.PathLike[str], tokenizer: Tokenizer, *,
     threads: int | None = None, executor: futures.Executor | None = None, in_flight: int | None = None,
-    attempts: int = 3, progress: bool | Report | None = None, **options: Unpack[ShardOptions],
+    attempts: int = 3, progress: bool | Report | None = None, replan: bool = False, **options: Unpack[ShardOptions],
 ) -> Shards:  # fmt: skip
     r"""Encode a corpus into files that training reads.
 
@@ -191,6 +198,9 @@ def shard(
         in_flight: How many parts it has at once; by default two for each of its workers.
         attempts: How often a part is tried whose worker fails or dies.
         progress: True for a bar on stderr, or a function that is called with `bbpe.progress.Progress`.
+        replan: Replace a plan with other arguments although somebody writes a part of it now, whose run ends with an
+            error.  A plan without a finished part and without such a run is replaced anyway, one with a finished part
+            never.
         **options: `format`: "megatron" (the default), "nanogpt", "llmc", "automodel", "olmo", "datatrove", "numpy" or
             "parquet".  `eos`, `bos`: the token, or its id, after and before each document that is not empty; none by
             default, but formats that have no ends of documents need one.  `allowed_special`: special tokens to find in
@@ -231,7 +241,7 @@ def shard(
         raise ValueError("threads and executor are given; expected one of them")
     if threads is not None:
         thread_count(threads)
-    plan = _planned("shard", files, folder, tokenizer, options)
+    plan = _planned("shard", files, folder, tokenizer, options, replan=replan)
     count = 1 if executor is not None else threads_of(plan, threads)
     with reporting(progress) as report:
         records = run_parts(

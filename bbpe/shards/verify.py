@@ -10,19 +10,74 @@ from ..corpus.urls import path_of
 from ..counting.options import check_share
 from ..errors import BBPEError, CorpusError
 from ..files import temporary_folder
-from ..records import whole
-from ..text import counted
+from ..records import dataclass, field, whole
+from ..text import counted, sized
 from ..tokenizer import Tokenizer, checked_tokenizer
 from .load import Folder, read_masks, read_part, stored_plan
 from .outputs import digest_of
-from .part import PartRecord, Totals, encode_part, read_record
+from .part import PartRecord, Totals, encode_part, read_record, record_path
 from .plan import ShardPlan, Source
 from .run import check_totals
+from .status import command_again, command_finish
+
+#: Parts that a text names.
+_SHOWN = 10
+
+
+@dataclass
+class Checked:
+    """What was looked at.
+
+    Attributes:
+        parts: How many parts have a record.
+        files: How many files of theirs were read.
+        bytes: The bytes of these files.
+        again: The parts that were encoded again.
+    """
+
+    parts: int = 0
+    files: int = 0
+    bytes: int = 0
+    again: list[int] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        parts, files = counted(self.parts, "part"), counted(self.files, "file")
+        most = f" and {len(self.again) - _SHOWN:,} more" if len(self.again) > _SHOWN else ""
+        name = "part" if len(self.again) == 1 else "parts"
+        again = f"{name} {', '.join(map(str, self.again[:_SHOWN]))}{most}" if self.again else "no part"
+        return f"{parts}, {files}, {sized(self.bytes)}; {again} encoded again"
+
+
+class ShardFaults(list[str]):
+    """The faults that `verify_shards` found, a list of texts.
+
+    Attributes:
+        repairs: For each fault the command that writes its part again, empty where no part is at fault.
+        repair: One command that does it for all faults, and sums the parts up again.
+        checked: What was looked at: `parts`, `files`, `bytes`, and `again`, the parts that were encoded again.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> tok = bbpe.train_from_iterator(["low lower"], 258)
+        >>> with TemporaryDirectory() as folder:
+        ...     _ = Path(folder, "a.jsonl").write_text('{"text": "low"}')
+        ...     _ = bbpe.shard(folder + "/a.jsonl", folder + "/out", tok)
+        ...     faults = bbpe.verify_shards(folder + "/out")
+        >>> list(faults), faults.repairs, str(faults.checked)
+        ([], [], '1 part, 3 files, 68 bytes; part 0 encoded again')
+
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.repairs: list[str] = []
+        self.repair, self.checked = "", Checked()
 
 
 def verify_shards(
     folder: Folder, tokenizer: Tokenizer | None = None, *, sample: float = 0.001, seed: int = 0
-) -> list[str]:
+) -> ShardFaults:
     """Look for faults in shards.
 
     All files are read: their sizes and digests, whether the lists of documents agree with the ids, and whether every
@@ -36,7 +91,8 @@ def verify_shards(
         seed: Chooses these parts.
 
     Returns:
-        The faults; none if all is well.
+        The faults, an empty list if all is well; its `repairs` are the commands that repair them, and `checked` says
+        what was looked at.
 
     Raises:
         CorpusError: There is no readable plan.
@@ -59,12 +115,28 @@ def verify_shards(
     if tokenizer is not None:
         checked_tokenizer(tokenizer)
     plan = stored_plan(folder)
-    return list(_faults(plan, tokenizer, sample, seed))
+    faults = ShardFaults()
+    wrong: set[int] = set()
+    for number, fault in _faults(plan, tokenizer, sample, seed, faults.checked):
+        faults.append(fault)
+        faults.repairs.append("" if number is None else _repair(plan, [number]))
+        wrong |= set() if number is None else {number}
+    if wrong and (again := _repair(plan, sorted(wrong))):
+        faults.repair = f"{again} && {command_finish(plan)}"
+    return faults
 
 
-def _faults(plan: ShardPlan, tokenizer: Tokenizer | None, sample: float, seed: int) -> Iterator[str]:
+def _repair(plan: ShardPlan, numbers: list[int]) -> str:
+    """Return the command that writes parts again; their records, which say that they are done, are removed first."""
+    return command_again(plan, numbers, [number for number in numbers if record_path(plan, number).exists()])
+
+
+def _faults(
+    plan: ShardPlan, tokenizer: Tokenizer | None, sample: float, seed: int, checked: Checked
+) -> Iterator[tuple[int | None, str]]:
+    """Yield the faults, each with the part that is to be written again, if there is one."""
     if tokenizer is not None and tokenizer.fingerprint != plan.identity["fingerprint"]:
-        yield f"{plan.folder}: the tokenizer is {tokenizer.fingerprint}, and was {plan.identity['fingerprint']}"
+        yield None, f"{plan.folder}: the tokenizer is {tokenizer.fingerprint}, and was {plan.identity['fingerprint']}"
     count = len(plan)
     chosen = set(random.Random(seed).sample(range(count), max(1, round(sample * count)) if sample else 0))
     totals, missing = Totals(), 0
@@ -73,17 +145,19 @@ def _faults(plan: ShardPlan, tokenizer: Tokenizer | None, sample: float, seed: i
             record = read_record(plan, number)
             if record is None:
                 missing += 1
-                yield f"{plan.stem(number)}: the part is missing"
+                yield number, f"{plan.stem(number)}: the part is missing"
                 continue
             totals += record.totals
-            yield from _faults_of_part(plan, record, again=number in chosen and not plan.policy.moved)
+            checked.parts += 1
+            again = number in chosen and not plan.policy.moved
+            yield from _faults_of_part(plan, record, checked, again=again)
         except (BBPEError, FileNotFoundError) as error:
-            yield str(error)
+            yield number, str(error)
     if not missing:
         try:
             check_totals(plan, totals)
         except CorpusError as error:
-            yield str(error)
+            yield None, str(error)
 
 
 def _exists(source: Source) -> bool:
@@ -94,29 +168,35 @@ def _exists(source: Source) -> bool:
     return True
 
 
-def _faults_of_part(plan: ShardPlan, record: PartRecord, *, again: bool) -> Iterator[str]:
+def _faults_of_part(
+    plan: ShardPlan, record: PartRecord, checked: Checked, *, again: bool
+) -> Iterator[tuple[int | None, str]]:
+    number, stem = record.part, plan.stem(record.part)
     for name, expected in record.files.items():
         path = plan.folder / name
         size = path.stat().st_size
+        checked.files, checked.bytes = checked.files + 1, checked.bytes + size
         if size != expected["size"]:
-            yield f"{path}: the file has {counted(size, 'byte')}; expected {expected['size']}"
+            yield number, f"{path}: the file has {counted(size, 'byte')}; expected {expected['size']}"
         elif digest_of(path) != expected["sha256"]:
-            yield f"{path}: the file was changed: its SHA-256 is not that of the record"
-    ids, lengths = read_part(plan, record.part)
-    if plan.policy.messages_field is not None and len(masks := read_masks(plan, record.part)) and int(masks.max()) > 1:
-        yield f"{plan.stem(record.part)}: there is a mask of {masks.max()}; expected 0 and 1"
-    stem = plan.stem(record.part)
+            yield number, f"{path}: the file was changed: its SHA-256 is not that of the record"
+    ids, lengths = read_part(plan, number)
+    if plan.policy.messages_field is not None and len(masks := read_masks(plan, number)) and int(masks.max()) > 1:
+        yield number, f"{stem}: there is a mask of {masks.max()}; expected 0 and 1"
     if (len(lengths), len(ids)) != (record.documents, record.tokens):
         known = f"{record.documents:,} of {record.tokens:,}"
-        yield f"{stem}: found {counted(len(lengths), 'document')} of {counted(len(ids), 'token')}; expected {known}"
+        found = f"{counted(len(lengths), 'document')} of {counted(len(ids), 'token')}"
+        yield number, f"{stem}: found {found}; expected {known}"
     if len(ids) and int(ids.max()) >= plan.identity["ids"]:
-        yield f"{stem}: there is an id of {ids.max()}; the tokenizer has {plan.identity['ids']}"
-    gone = next((source.path for source in plan.parts[record.part] if again and not _exists(source)), None)
+        yield number, f"{stem}: there is an id of {ids.max()}; the tokenizer has {plan.identity['ids']}"
+    gone = next((source.path for source in plan.parts[number] if again and not _exists(source)), None)
     if gone is not None:
-        yield f"{stem}: the part cannot be encoded again, as {gone} of the corpus is gone; sample=0 checks without it"
+        problem = f"the part cannot be encoded again, as {gone} of the corpus is gone; sample=0 checks without it"
+        yield None, f"{stem}: {problem}"
     elif again:
+        checked.again.append(number)
         with temporary_folder() as folder:
-            other = encode_part(plan, record.part, Path(folder, stem.name), threads=1, report=lambda read: None)
+            other = encode_part(plan, number, Path(folder, stem.name), threads=1, report=lambda read: None)
         for name in sorted(record.files):
             if record.files[name] != other.files.get(name):
-                yield f"{plan.folder / name}: encoding the part again gives other bytes"
+                yield number, f"{plan.folder / name}: encoding the part again gives other bytes"

@@ -45,7 +45,7 @@ def test_a_single_part_is_spelled_as_one(made: list[str], tmp_path: Path, capsys
     assert "; 1 part of megatron: " in say(capsys, *arguments)
     Path(made[0]).unlink()
     assert say(capsys, "shards", "verify", tmp_path / "out", "--sample", "0").startswith("no faults")
-    assert "sample=0 checks without it" in say(capsys, "shards", "verify", tmp_path / "out", status=1)
+    assert "--sample 0 checks without it" in say(capsys, "shards", "verify", tmp_path / "out", status=1)
 
 
 def say(capsys: pytest.CaptureFixture[str], *arguments: object, status: int = 0) -> str:
@@ -96,7 +96,13 @@ def test_verify_merge_and_show(made: list[str], tmp_path: Path, capsys: pytest.C
 
 def test_wrong_usage_is_named(made: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "expected files and a tokenizer" in say(capsys, "shard", "-o", tmp_path / "one", status=2)
-    for share in ("3/3", "1", "a/b", "-1/4"):
+    for wrong in ("3/3", "a/b", "-1/4", "3-1", "3,3", "1,2-4,3", "", "2-", "1,,2", "9" * 9):
         with pytest.raises(SystemExit):
-            main(["shard", "-o", str(tmp_path / "one"), f"--part={share}"])
-        assert "expected I/N" in capsys.readouterr().err
+            main(["shard", "-o", str(tmp_path / "one"), f"--part={wrong}"])
+        assert "--part: expected" in capsys.readouterr().err
+    say(capsys, "shard", *made, "-o", tmp_path / "one", "--plan-only")
+    error = say(capsys, "shard", "-o", tmp_path / "one", "--part", "1,99", status=2)
+    assert "--part names part 99; the plan has " in error
+    for step in (["--finish"], ["--part", "0/2"]):
+        error = say(capsys, "shard", "-o", tmp_path / "one", *step, "--replan", status=2)
+        assert "--replan makes a plan; expected files and a tokenizer" in error

@@ -207,7 +207,8 @@ def test_parts_that_were_asked_for(call: Call) -> None:
     Path("l.txt").write_text("see my dogs\n" * 90)
     words = "l.txt -t t.json -o out --document line --part-size 400 --quiet"
     assert call(f"shard {words} --plan-only")[1].startswith("3 parts: ")
-    assert json.loads(call(f"shard {words} --plan-only --json")[1]) == {"output": "out", "parts": 3}
+    planned = json.loads(call(f"shard {words} --plan-only --json")[1])
+    assert (planned["output"], planned["parts"], planned["documents"], planned["tokens_error"]) == ("out", 3, 90, 0)
     for part, there in (("1/2", {1}), ("2/3", {1, 2})):
         out = call(f"shard -o out --part {part} --quiet")[1]
         assert "; 1 of 3 parts: out" in out
@@ -221,11 +222,13 @@ def test_parts_that_were_asked_for(call: Call) -> None:
     assert (shown["parts"], shown["documents"], shown["ids"]) == (3, 90, TOK.vocab_size)
     shown = json.loads(call("shards show out 89 --json")[1])
     assert shown == {"document": 89, "ids": TOK.encode("see my dogs\n"), "text": "see my dogs\n"}
-    assert call("shards verify out")[:2] == (0, "no faults: out\n")
+    status, out, _ = call("shards verify out")
+    assert (status, out.startswith("no faults: out: 3 parts, 9 files, "), "; part " in out) == (0, True, True)
     Path("out/part-00001.bin").write_bytes(b"")
     status, out, _ = call("shards verify out --sample 0")
     assert status == 1
     assert "part-00001.bin: the file has 0 bytes" in out
+    assert "--part 1 && bbpe shard -o" in out
 
 
 # -- outputs ------------------------------------------------------------------------------------------

@@ -70,7 +70,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_all_commands_are_looked_at() -> None:
     assert {"bbpe train", "bbpe counts merge", "bbpe shards verify", "bbpe completion"} <= LEAVES.keys()
-    assert len(LEAVES) == len(COMMANDS) + 3
+    assert len(LEAVES) == len(COMMANDS) + 4
     assert len(OPTIONS) > 150
 
 
@@ -204,6 +204,24 @@ def test_no_message_names_an_argument_that_no_command_knows() -> None:
                 named = re.findall(r"(?<![\w.-])([a-z]+(?:_[a-z]+)*)=(?!=)", " ".join(map(str, texts)))
                 assert set(named) <= known, f"{path}:{node.lineno}"
     assert PYTHON_NAMES.keys() <= {option for leaf in LEAVES.values() for option in leaf._option_string_actions}
+
+
+#: Functions that messages name and no command stands for.
+CALLS_OF_PYTHON = {"bbpe.Tokenizer", "bbpe.encoding_for_model", "bbpe.get_encoding", "bbpe.load"}
+
+
+def test_no_message_names_a_function_that_a_command_has() -> None:
+    """A new function that errors name is in `CALLS`, or one of Python alone."""
+    named = set()
+    for path in PACKAGE.rglob("*.py"):
+        if path.relative_to(PACKAGE).as_posix().startswith(_ELSEWHERE):
+            continue
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Raise):
+                texts = [str(each.value) for each in ast.walk(node) if isinstance(each, ast.Constant)]
+                said = LEAVES["bbpe shard"].spelled(" ".join(texts))
+                named |= set(re.findall(r"(?<![\w`])bbpe\.[A-Za-z_]+", said))
+    assert named == CALLS_OF_PYTHON
 
 
 @pytest.mark.parametrize(

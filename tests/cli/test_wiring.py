@@ -52,7 +52,7 @@ PLAIN = {"text_field": "text", "format": None}
 SHARD = {
     "format": "megatron", "eos": None, "bos": None, "dtype": "auto", "text_field": "text", "id_field": None,
     "messages_field": None, "input_format": None, "document": "file", "part_size": "256MB", "empty": "skip",
-    "on_error": "raise", "allowed_special": (),
+    "on_error": "raise", "allowed_special": (), "replan": False,
 }  # fmt: skip
 ROWS = [
     Row("train a.txt --vocab-size 300 -o x.json", "bbpe.train", {
@@ -127,11 +127,12 @@ ROWS = [
     Row("shard a.txt -t t.json -o out", "bbpe.cli.shard.plan_shards", {"0": ["a.txt"], "1": "out", **SHARD}),
     Row("shard a.txt b.txt -t t.json -o out --format olmo --eos <s> --bos 7 --dtype uint32 --text-field body "
         "--id-field name --messages-field chat --input-format jsonl --document line --part-size 9MB --empty keep "
-        "--on-error skip --special",
+        "--on-error skip --special --replan",
         "bbpe.cli.shard.plan_shards", {
         "0": ["a.txt", "b.txt"], "1": "out", "format": "olmo", "eos": "<s>", "bos": 7, "dtype": "uint32",
         "text_field": "body", "id_field": "name", "messages_field": "chat", "input_format": "jsonl",
         "document": "line", "part_size": "9MB", "empty": "keep", "on_error": "skip", "allowed_special": "all",
+        "replan": True,
     }),
     Row("shards verify out", "bbpe.verify_shards", {"0": "out", "1": None, "sample": 0.001, "seed": 0}),
     Row("shards verify out --sample 0.5 --seed 9", "bbpe.verify_shards", {
@@ -227,6 +228,7 @@ OWN = {
     "eval": {"--markdown", "--html", "--plot"},
     "compare": {"--markdown", "--html"},
     "shard": {"--plan-only", "--part", "--finish", "--threads"},
+    "shards": {"--watch", "--idle"},
     "show": {"--ids", "--trace", "--color"},
 }
 

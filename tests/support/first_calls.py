@@ -149,6 +149,8 @@ FUNCTIONS: dict[str, Call] = {
     "load with tables": lambda _, folder: bbpe.load(folder / "t", cache=folder / "tables").encode("see"),
     "shard_part": parts_of_shards,
     "load_shards": lambda _, folder: len(bbpe.load_shards(folder / "shards")[0]),
+    "shards_status": lambda _, folder: bbpe.shards_status(folder / "shards").done,
+    "estimate_shards": lambda _, folder: bbpe.estimate_shards(bbpe.load_shards(folder / "shards").plan).tokens,
     "verify_shards": lambda _, folder: bbpe.verify_shards(folder / "shards"),
     "merge_shards": lambda _, folder: len(bbpe.merge_shards([folder / "shards"], new(folder, "merged"), shuffle=1)),
     "set_cache_limit": lambda *_: bbpe.set_cache_limit(1 << 20),

@@ -46,6 +46,11 @@ def chat(**given: Any) -> Any:
     return TOK.apply_chat_template(**given, **more)
 
 
+def estimated(plan: str, **given: Any) -> Any:
+    made = bbpe.plan_shards(plan, new_folder(), TOK)
+    return replace(bbpe.estimate_shards(made, **given), core_seconds=0.0)
+
+
 TURNS = (
     "{% for m in messages %}<s>{{ m.role }}: {{ m.content }}<pad>{% endfor %}{{ tools }}{{ documents }}{{ mood }}"
     "{% if add_generation_prompt %}<s>assistant: {% endif %}"
@@ -299,6 +304,8 @@ ROWS: dict[str, Row] = {
         lambda **given: bbpe.merge_shards(["shards"], new_folder(), **given), {},
         {"shuffle": Two(None, 3), "shard_size": Two(None, 100)},
     ),
+    "shards_status": Row(bbpe.shards_status, {"folder": "written"}, {"idle": Two(0.0, 1e9)}),
+    "estimate_shards": Row(estimated, {"plan": "large.txt"}, {"seed": Two(0, 1)}),
     "verify_shards": Row(bbpe.verify_shards, {"folder": "wrong", "sample": 0.001}, {
         "tokenizer": Two(TOK, PLAIN, {"sample": 0}), "sample": Two(0, 1.0), "seed": Two(0, 1),
     }),

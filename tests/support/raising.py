@@ -130,6 +130,25 @@ def kinds(name: str, call: Callable[..., Any], **wrong: Any) -> dict[str, list[C
     return found
 
 
+def operators() -> dict[str, list[Call]]:
+    """Entries of what operators of shards look at."""
+    return {
+        **kinds("shards_status", bbpe.shards_status, CorpusError=[
+            after(lambda: (shards(), cut("out/plan.json")), lambda made: bbpe.shards_status("out"))],
+            OSError={"folder": "missing"}, ValueError=[after(shards, lambda made: bbpe.shards_status(made, idle=-1))],
+            TypeError=[after(shards, lambda made: bbpe.shards_status(made, idle="1")), {"folder": 5}]),
+        **kinds("estimate_shards", bbpe.estimate_shards, CorpusError=[
+            after(lambda: rewritten(plan()), bbpe.estimate_shards)],
+            OSError=[after(lambda: gone(plan()), bbpe.estimate_shards)], TypeError={"plan": "out"}),
+        "ShardEstimate.lines ValueError": [after(lambda: bbpe.estimate_shards(plan()), lambda made: made.lines(0))],
+        "ShardEstimate.lines TypeError": [after(lambda: bbpe.estimate_shards(plan()), lambda made: made.lines("1"))],
+        **kinds("verify_shards", bbpe.verify_shards, CorpusError=[
+            after(lambda: (shards(), cut("out/plan.json")), lambda made: bbpe.verify_shards("out"))],
+            OSError={"folder": "missing"}, ValueError=[after(shards, lambda made: bbpe.verify_shards(made, sample=2.0))],
+            TypeError=[after(shards, lambda made: bbpe.verify_shards(made, sample="1")), {"folder": 5}]),
+    }  # fmt: skip
+
+
 def chats() -> dict[str, list[Call]]:
     """Entries of the methods that encode chats."""
     given = {"messages": MESSAGES, "chat_template": TURNS}

@@ -1,0 +1,166 @@
+"""`bbpe shards status`, `verify` and `show`: what an operator of a long job looks at."""
+
+from __future__ import annotations
+
+import sys
+import time
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from typing import Any
+
+import bbpe
+from bbpe.lazy import np
+from bbpe.records import asdict, replace
+from bbpe.shards.load import Shards, lens_of, stored_plan
+from bbpe.shards.state import IDLE
+from bbpe.shards.status import Lookout, ShardsStatus
+from bbpe.text import sized
+
+from .command import load_named, positive, share, whole
+from .parsers import Parser
+from .shard import COMMAND as SHARD
+from .streams import say, say_json
+
+#: The seconds from one look to the next.
+_LOOK = 5
+#: Back to the first line of a terminal, and clear it.
+_CLEAR = "\x1b[H\x1b[J"
+#: Numbers that are names, and numbers of bytes.
+_NAMES, _BYTES = ("bos", "eos", "shuffle"), ("input", "text", "part_size")
+#: The bits that a length may have, and 0; lengths that are counted at once; the longest bar.
+_BITS, _BLOCK, _BAR = 33, 1 << 20, 40
+#: What the totals of shards are, for readers of `bbpe shards show`.
+_MEANING = {
+    "records": "that were read",
+    "documents": "that were written",
+    "empty": "documents without text, left out",
+    "null": "records without a text",
+    "refused": "records that cannot be read, left out",
+    "input": "bytes of files, as they are on the disk",
+    "text": "bytes of text, decompressed and without markup",
+    "tokens": "ids that were written",
+    "unknown": "ids of text that the vocabulary lacks",
+}
+
+
+def add_status(actions: Any) -> None:
+    """Add `bbpe shards status`."""
+    parser: ArgumentParser = actions.add_parser(
+        "status", help="Show which parts are done; the exit status is 0 when all are and are summed up, else 1."
+    )
+    parser.add_argument("folder", metavar="FOLDER", help="that bbpe shard plans or writes")
+    parser.add_argument(
+        "--watch", nargs="?", const=_LOOK, type=positive, metavar="SECONDS",
+        help=f"look again and again until all is summed up (default: every {_LOOK} seconds)",
+    )  # fmt: skip
+    idle = f"without a write after which a part is not running any more (default: {IDLE:.0f})"
+    parser.add_argument("--idle", type=_seconds, default=IDLE, metavar="SECONDS", help=idle)
+    parser.add_argument("--json", action="store_true", help="write one JSON object for each look")
+    parser.set_defaults(action=_status)
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if not seconds >= 0:
+        raise ArgumentTypeError(f"expected a number of seconds, at least 0, not {text!r}")
+    return seconds
+
+
+def _status(args: Namespace) -> int:
+    lookout, last = Lookout(stored_plan(args.folder), args.idle), None
+    while True:
+        status = _spelled(lookout.look())
+        shown = _shown(status, args)
+        # a log gets a line when something has changed
+        if shown != last:
+            say_json(status.as_dict()) if args.json else say(shown)
+            sys.stdout.flush()
+        last = shown
+        if args.watch is None or status.summed:
+            return int(not status.summed)
+        time.sleep(args.watch)
+
+
+def _spelled(status: ShardsStatus) -> ShardsStatus:
+    """Return a status whose failures name the options of `bbpe shard`, which failed."""
+    if not status.failed:
+        return status
+    parser = Parser(prog="bbpe shard")
+    SHARD.add_arguments(parser)
+    return replace(status, failed=tuple(replace(each, message=parser.spelled(each.message)) for each in status.failed))
+
+
+def _shown(status: ShardsStatus, args: Namespace) -> str:
+    is_screen = args.watch is not None and not args.json and sys.stdout.isatty()
+    return (_CLEAR if is_screen else "") + str(status)
+
+
+def add_verify(actions: Any) -> None:
+    """Add `bbpe shards verify`."""
+    parser: ArgumentParser = actions.add_parser(
+        "verify", help="Read all files and list faults; the exit status is 1 if there are any."
+    )
+    parser.add_argument("folder", metavar="FOLDER", help="that bbpe shard wrote")
+    parser.add_argument("-t", "--tokenizer", metavar="NAME", help="the tokenizer that should have written them")
+    parser.add_argument(
+        "--sample", type=_sample, default=0.001, metavar="SHARE", help="of parts to encode again; 0 for none"
+    )
+    parser.add_argument("--seed", type=whole, default=0, metavar="N", help="chooses these parts (default: 0)")
+    parser.set_defaults(action=_verify)
+
+
+def _sample(text: str) -> float:
+    return 0.0 if text in ("0", "0.0") else share(text)
+
+
+def _verify(args: Namespace) -> int:
+    tokenizer = None if args.tokenizer is None else load_named(args.tokenizer)
+    faults = bbpe.verify_shards(args.folder, tokenizer, sample=args.sample, seed=args.seed)
+    for fault in faults:
+        say(args.parser.spelled(fault, [args.folder]))
+    if faults.repair:
+        say(f"repair: {faults.repair}")
+    say(f"{'checked' if faults else 'no faults'}: {args.folder}: {faults.checked}")
+    return int(bool(faults))
+
+
+def facts_of(done: Shards, folder: str) -> dict[str, Any]:
+    """Return what `bbpe shards show` tells of shards, by its names."""
+    policy = {name: value for name, value in done.plan.policy.as_json().items() if value not in (None, [])}
+    facts = {"folder": folder, "parts": len(done.plan), **done.plan.identity, **policy, **asdict(done.totals)}
+    return {**facts, "lengths": _lengths(done)}
+
+
+def _lengths(done: Shards) -> list[dict[str, int]]:
+    """Return how many documents have how many ids, by powers of two, from the shortest to the longest."""
+    counts = np.zeros(_BITS, np.int64)
+    for number in range(len(done.plan)):
+        lengths = lens_of(done.plan, number)
+        for start in range(0, len(lengths), _BLOCK):
+            # the exponent is the number of bits, and a double holds any length
+            bits = np.frexp(lengths[start : start + _BLOCK].astype(np.float64))[1]
+            counts += np.bincount(bits, minlength=_BITS)
+    found = np.flatnonzero(counts)
+    return [
+        {"first": (1 << bits) // 2, "last": max((1 << bits) - 1, 0), "documents": int(counts[bits])}
+        for bits in (range(int(found[0]), int(found[-1]) + 1) if len(found) else ())
+    ]
+
+
+def say_facts(done: Shards, folder: str) -> None:
+    """Write what shards hold, with what the numbers mean, and how long documents are."""
+    facts = facts_of(done, folder)
+    rows = facts.pop("lengths")
+    for key, value in facts.items():
+        is_number = isinstance(value, int) and not isinstance(value, bool)
+        words = [f"{value:,}" if is_number and key not in _NAMES else str(value)]
+        words += [f"({sized(value)})"] if key in _BYTES and value >= 1000 else []
+        words += [f" {_MEANING[key]}"] if key in _MEANING else []
+        say(f"{key:<14} {' '.join(words)}")
+    most = max((row["documents"] for row in rows), default=0)
+    for row in rows:
+        span = f"{row['first']:,}" if row["first"] == row["last"] else f"{row['first']:,} to {row['last']:,}"
+        length = f"{span} {'token' if row['last'] == 1 else 'tokens'}"
+        say(f"{length:>30} {row['documents']:>15,}  {'#' * -(-_BAR * row['documents'] // most)}".rstrip())
