@@ -81,6 +81,7 @@ if TYPE_CHECKING:
     from .training.prune import prune
     from .training.train import train, train_from_counts, train_from_iterator
     from .training.unigram import Unigram
+    from .training.vocabulary_map import VocabularyMap, vocabulary_map
     from .types import AlignedIds, Chunk, EncodedChat, EncodedChats, Padded, Ragged
 
 __all__ = [
@@ -122,6 +123,7 @@ __all__ = [
     "Trace",
     "Unigram",
     "VocabularyError",
+    "VocabularyMap",
     "VocabularyWarning",
     "WordPiece",
     "accelerate",
@@ -158,6 +160,7 @@ __all__ = [
     "train_from_iterator",
     "unpatch_transformers",
     "verify_shards",
+    "vocabulary_map",
 ]
 __version__ = "0.1.0"
 
@@ -199,6 +202,7 @@ _MODULES = {
     ".tokenizer": "Tokenizer",
     ".training.train": "train train_from_counts train_from_iterator",
     ".training.unigram": "Unigram",
+    ".training.vocabulary_map": "VocabularyMap vocabulary_map",
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}
 

@@ -248,6 +248,8 @@ TABLE |= {
     **kinds("prune", lambda tokenizer=PLAIN, **given: bbpe.prune(tokenizer, **given), TypeError={"keep": "5"},
             ValueError=[{"keep": 5}, {"keep": [9999]}, {"used_in": bbpe.count_from_iterator(["a"], pattern="o200k")}],
             VocabularyError=[{"tokenizer": WORDS, "keep": 30}, {"tokenizer": RULES, "used_in": "a.txt"}]),
+    **kinds("vocabulary_map", lambda old=TOK, new=PLAIN, **given: bbpe.vocabulary_map(old, new, **given),
+            TypeError=[{"old": "t.json"}, {"special": ["<s>"]}], ValueError=[{"special": {"<s>": "<nothing>"}}]),
     # -- files of vocabularies
     **kinds("load", bbpe.load, VocabularyError=[{"path": "a.txt"}, {"path": "archive.txt"}],
             PatternError=[lambda: (TOK.save("t.json"), bbpe.load("t.json", pattern="gpt17"))],

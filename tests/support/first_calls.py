@@ -136,6 +136,7 @@ FUNCTIONS: dict[str, Call] = {
     "train wordpiece": lambda *_: len(bbpe.train_from_iterator(TEXTS, 60, model=bbpe.WordPiece())),
     "extend": lambda tok, folder: len(bbpe.extend(tok, folder / "a.txt", len(tok) + 2)),
     "prune": lambda tok, folder: len(bbpe.prune(tok, used_in=folder / "a.txt")[0]),
+    "vocabulary_map": lambda tok, _: len(bbpe.vocabulary_map(tok, tok)),
     "split": lambda *_: bbpe.split(WORDS, "gpt2"),
     "split_spans": lambda *_: len(bbpe.split_spans(WORDS, "gpt2")),
     "lint": lambda tok, _: len(bbpe.lint(tok).findings),

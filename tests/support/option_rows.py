@@ -281,6 +281,10 @@ ROWS: dict[str, Row] = {
         "min_count": Two(1, 5, {"used_in": "a.jsonl"}),
         "counting": Two(..., bbpe.Counting(text_field="more"), {"used_in": "a.jsonl", "keep": ...}),
     }),
+    "vocabulary_map": Row(
+        lambda **given: bbpe.vocabulary_map(TOK, TOK, **given).exact.tolist(), {},
+        {"special": Two(None, {"<s>": "<pad>"})},
+    ),
     "load": Row(loaded(bbpe.load), {"path": "t.json", "cache": False}, {
         "pattern": Two(..., "whitespace"), "special_tokens": Two(..., {"<x>": 400}), "name": Two(..., "a"),
         "cache": Two(False, "tables"),
