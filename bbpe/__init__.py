@@ -68,9 +68,11 @@ if TYPE_CHECKING:
     from .report.lint import lint
     from .report.measures import Measures
     from .report.trace import Trace
+    from .shards.convert import convert_shards, plan_conversion
     from .shards.count import TokenCounts, count_tokens
     from .shards.load import Shards, load_shards
     from .shards.merge import merge_shards
+    from .shards.opened import ShardFiles, open_shards
     from .shards.plan import ShardPlan
     from .shards.run import finish_shards, plan_shards, shard, shard_part
     from .shards.verify import verify_shards
@@ -110,6 +112,7 @@ __all__ = [
     "PatternError",
     "PretokenCounts",
     "Ragged",
+    "ShardFiles",
     "ShardPlan",
     "Shards",
     "SpecialTokenError",
@@ -128,6 +131,7 @@ __all__ = [
     "WordPiece",
     "accelerate",
     "compare",
+    "convert_shards",
     "corpus_curve",
     "count",
     "count_from_iterator",
@@ -145,7 +149,9 @@ __all__ = [
     "load_counts",
     "load_shards",
     "merge_shards",
+    "open_shards",
     "patch_transformers",
+    "plan_conversion",
     "plan_count",
     "plan_shards",
     "prune",
@@ -191,8 +197,10 @@ _MODULES = {
     ".training.prune": "prune",
     ".types": "AlignedIds Chunk EncodedChat EncodedChats Padded Ragged",
     ".shards.count": "TokenCounts count_tokens",
+    ".shards.convert": "convert_shards plan_conversion",
     ".shards.load": "Shards load_shards",
     ".shards.merge": "merge_shards",
+    ".shards.opened": "ShardFiles open_shards",
     ".shards.plan": "ShardPlan",
     ".shards.run": "finish_shards plan_shards shard shard_part",
     ".shards.verify": "verify_shards",

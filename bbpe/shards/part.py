@@ -17,6 +17,7 @@ from ..records import asdict, dataclass, field, fields
 from ..text import counted
 from .documents import DocumentEncoder, EncodedDocuments
 from .formats import Columns, Keys, Lengths, Masks, Writer
+from .ids import IdDocuments
 from .outputs import Output, Outputs, outputs
 from .plan import ShardPlan, Source
 from .policy import ShardPolicy
@@ -53,7 +54,9 @@ class Totals:
 
     def __str__(self) -> str:
         documents, tokens = counted(self.documents, "document"), counted(self.tokens, "token")
-        parts = [f"{documents}, {tokens} of {counted(self.text, 'byte')} of text"]
+        # what ids spell is not known where they are copied
+        of_text = f" of {counted(self.text, 'byte')} of text" if self.text or not self.tokens else ""
+        parts = [f"{documents}, {tokens}{of_text}"]
         for number, what, more in (
             (self.unknown, "unknown token", ""),
             (self.empty, "empty document", " left out"),
@@ -155,11 +158,11 @@ def write_record(plan: ShardPlan, record: PartRecord) -> None:
 
 
 def check_texts(plan: ShardPlan, touched: set[str]) -> None:
-    """Check that files with another time of change have the texts that parts which are done have read of them.
+    """Check that files with another time of change have the texts or ids that parts which are done have read of them.
 
     It reads these files again, and encodes nothing.  Raises `CorpusError` naming the file.
     """
-    documents = DocumentEncoder(plan.tokenizer, plan.policy)
+    documents, what = documents_of(plan), "ids" if plan.policy.reading is not None else "texts"
     refuse = (lambda *_: None) if plan.policy.on_error == "skip" else None
     for number, sources in enumerate(plan.parts):
         record = read_record(plan, number) if touched & {source.path for source in sources} else None
@@ -168,8 +171,15 @@ def check_texts(plan: ShardPlan, touched: set[str]) -> None:
                 continue
             digest = reduce(_joined, documents.digests(source, refuse), 0)
             if f"{digest:016x}" != known:
-                changed = f"the file was written to since part {number} was made, which has other texts of it"
+                changed = f"the file was written to since part {number} was made, which has other {what} of it"
                 raise CorpusError(f"{source.path}: {changed}; use another folder")
+
+
+def documents_of(plan: ShardPlan) -> DocumentEncoder | IdDocuments:
+    """Return what reads the documents of a plan, and makes them as files have them."""
+    if plan.policy.reading is not None:
+        return IdDocuments(plan.policy, plan.policy.reading)
+    return DocumentEncoder(plan.tokenizer, plan.policy)
 
 
 def _joined(digest: int, other: int) -> int:
@@ -180,7 +190,7 @@ class PartFiles:
     """The files of ids of one part, and its `.lens`, the lengths of documents as int32 whatever the format."""
 
     def __init__(self, policy: ShardPolicy, name: str | None, files: Outputs) -> None:
-        self._columns = Columns(policy.id_field is not None, policy.messages_field is not None)
+        self._columns = Columns(policy.id_field is not None, policy.has_masks)
         self._writer: Writer = policy.files.writer(files, policy.dtype, name or "", self._columns)
         self._lens: Output = files.open(".lens")
 
@@ -204,8 +214,8 @@ class _Part:
 
     def __init__(self, plan: ShardPlan, files: Outputs, threads: int, report: Report) -> None:
         self._policy = plan.policy
-        self.files = PartFiles(plan.policy, plan.tokenizer.name, files)
-        self._documents = DocumentEncoder(plan.tokenizer, plan.policy)
+        self.files = PartFiles(plan.policy, plan.identity["name"], files)
+        self._documents = documents_of(plan)
         self._threads, self._report, self._totals = threads, report, Totals()
         self.skipped: list[dict[str, Any]] = []
         self.sources: list[int] = []

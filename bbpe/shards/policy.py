@@ -20,6 +20,7 @@ from ..spec.chat_templates import chat_templates
 from ..tokenizer import Tokenizer, checked_tokenizer
 from .formats import FORMATS
 from .formats.format import OutputFormat
+from .readers import IdReading
 
 Empty: TypeAlias = Literal["skip", "keep"]
 OnError: TypeAlias = Literal["raise", "skip"]
@@ -66,6 +67,7 @@ class ShardPolicy:
         on_error: Whether a line that cannot be read ends the run or is left out.
         shuffle: The seed that documents were shuffled with when shards were merged.
         shard_size: The most ids that parts should have into which merged shards were divided.
+        reading: How files of ids are read, if the corpus is one of ids; `None` where it is one of texts.
     """
 
     format: str
@@ -84,6 +86,7 @@ class ShardPolicy:
     templates: str | None = None
     shuffle: int | None = None
     shard_size: int | None = None
+    reading: IdReading | None = None
 
     @property
     def layout(self) -> Layout:
@@ -107,23 +110,35 @@ class ShardPolicy:
         return self.text_field if self.messages_field is None else self.messages_field
 
     @property
+    def has_masks(self) -> bool:
+        """Whether documents have masks of what a model learns: those of chats, and of shards that had some."""
+        return self.messages_field is not None or (self.reading is not None and self.reading.masks is not None)
+
+    @property
     def suffixes(self) -> tuple[str, ...]:
         """The suffixes of the files of a part, by its format."""
         masks = self.files.masks
-        return self.files.suffixes + (() if masks is None or self.messages_field is None else masks.suffixes)
+        return self.files.suffixes + (() if masks is None or not self.has_masks else masks.suffixes)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the policy as plain data."""
+        """Return the policy as plain data; what a corpus of texts does not have is left out."""
         record = asdict(self)
         if not isinstance(self.allowed_special, str):
             record["allowed_special"] = list(self.allowed_special)
+        if self.reading is None:
+            del record["reading"]
         return record
 
     @staticmethod
     def from_json(record: dict[str, Any]) -> ShardPolicy:
         """Read what `as_json` made; `KeyError` or `TypeError` on anything else."""
-        allowed = record["allowed_special"]
-        return ShardPolicy(**{**record, "allowed_special": allowed if isinstance(allowed, str) else tuple(allowed)})
+        allowed, reading = record["allowed_special"], record.get("reading")
+        values = {
+            **record,
+            "allowed_special": allowed if isinstance(allowed, str) else tuple(allowed),
+            "reading": None if reading is None else IdReading(**reading),
+        }
+        return ShardPolicy(**values)
 
 
 class ShardOptions(TypedDict, total=False):
@@ -176,8 +191,8 @@ def make_policy(
     tokenizer._parts.specials.matcher(allowed_special)
     return ShardPolicy(
         format=format,
-        bos=_id_of(tokenizer, "bos", bos),
-        eos=_id_of(tokenizer, "eos", eos),
+        bos=id_of(tokenizer, "bos", bos),
+        eos=id_of(tokenizer, "eos", eos),
         allowed_special=allowed_special if isinstance(allowed_special, str) else tuple(sorted(allowed_special)),
         dtype=chosen.dtype("auto" if dtype == "auto" else str(np.dtype(dtype)), tokenizer.vocab_size),
         text_field=text_field,
@@ -229,7 +244,8 @@ def _templates(
     return hashlib.sha256(record).hexdigest()
 
 
-def _id_of(tokenizer: Tokenizer, name: str, token: Token | None) -> int | None:
+def id_of(tokenizer: Tokenizer, name: str, token: Token | None) -> int | None:
+    """Return the id of a token that an argument names by its text or its id; `ValueError` when there is no such one."""
     if token is None:
         return None
     if isinstance(token, str):

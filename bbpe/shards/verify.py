@@ -103,13 +103,14 @@ def _faults_of_part(plan: ShardPlan, record: PartRecord, *, again: bool) -> Iter
         elif digest_of(path) != expected["sha256"]:
             yield f"{path}: the file was changed: its SHA-256 is not that of the record"
     ids, lengths = read_part(plan, record.part)
-    if plan.policy.messages_field is not None and len(masks := read_masks(plan, record.part)) and int(masks.max()) > 1:
+    if plan.policy.has_masks and len(masks := read_masks(plan, record.part)) and int(masks.max()) > 1:
         yield f"{plan.stem(record.part)}: there is a mask of {masks.max()}; expected 0 and 1"
     stem = plan.stem(record.part)
     if (len(lengths), len(ids)) != (record.documents, record.tokens):
         known = f"{record.documents:,} of {record.tokens:,}"
         yield f"{stem}: found {counted(len(lengths), 'document')} of {counted(len(ids), 'token')}; expected {known}"
-    if len(ids) and int(ids.max()) >= plan.identity["ids"]:
+    known = plan.identity["ids"]
+    if known is not None and len(ids) and int(ids.max()) >= known:
         yield f"{stem}: there is an id of {ids.max()}; the tokenizer has {plan.identity['ids']}"
     gone = next((source.path for source in plan.parts[record.part] if again and not _exists(source)), None)
     if gone is not None:
