@@ -74,6 +74,7 @@ if TYPE_CHECKING:
     from .shards.merge import merge_shards
     from .shards.opened import ShardFiles, open_shards
     from .shards.plan import ShardPlan
+    from .shards.retokenize import plan_retokenizing, retokenize
     from .shards.run import finish_shards, plan_shards, shard, shard_part
     from .shards.verify import verify_shards
     from .splitting.splitter import split, split_spans
@@ -153,8 +154,10 @@ __all__ = [
     "patch_transformers",
     "plan_conversion",
     "plan_count",
+    "plan_retokenizing",
     "plan_shards",
     "prune",
+    "retokenize",
     "set_cache_limit",
     "shard",
     "shard_part",
@@ -202,6 +205,7 @@ _MODULES = {
     ".shards.merge": "merge_shards",
     ".shards.opened": "ShardFiles open_shards",
     ".shards.plan": "ShardPlan",
+    ".shards.retokenize": "plan_retokenizing retokenize",
     ".shards.run": "finish_shards plan_shards shard shard_part",
     ".shards.verify": "verify_shards",
     ".splitting.splitter": "split split_spans",

@@ -47,8 +47,8 @@ class Decoder:
         self._forms = forms_of(spec, self._keys, tokens)
         #: The bytes that decoding writes for each id within a text.
         self.token_bytes = tokens if self._forms is None else self._forms.within
-        # whether a text is the concatenation of its tokens
-        self._is_plain = self._forms is not None and self._forms.is_plain
+        #: Whether a text is the concatenation of its tokens.
+        self.is_plain = self._forms is not None and self._forms.is_plain
 
     @lazy_property
     def special_ids(self) -> frozenset[int]:
@@ -72,7 +72,7 @@ class Decoder:
         """Return the text of ids."""
         check_threads(threads)
         kept = self._kept(ids, skip_special_tokens, unknown_ids)
-        if self._is_plain and unknown_ids != "mark":
+        if self.is_plain and unknown_ids != "mark":
             return self.token_bytes.text(kept, errors, _mapper(threads))
         return self._text(kept, errors, unknown_ids, threads)
 
@@ -80,7 +80,7 @@ class Decoder:
         """Return the bytes of ids."""
         check_threads(threads)
         kept = checked_ids(ids)
-        return self.token_bytes.join(kept, _mapper(threads)) if self._is_plain else self._joined(kept, threads)
+        return self.token_bytes.join(kept, _mapper(threads)) if self.is_plain else self._joined(kept, threads)
 
     def texts(
         self, batch: Rows, errors: str, threads: int | None, skip_special_tokens: bool, unknown_ids: UnknownIds
@@ -90,7 +90,7 @@ class Decoder:
         rows = checked_rows(batch)
         if skip_special_tokens or unknown_ids != "raise":
             rows = [self._kept(row, skip_special_tokens, unknown_ids) for row in rows]
-        if self._is_plain and unknown_ids != "mark":
+        if self.is_plain and unknown_ids != "mark":
             return self._row_texts(rows, errors, threads)
         if self._forms is None or self._forms.has_last or unknown_ids == "mark":
             return [self._text(row, errors, unknown_ids, threads=1) for row in rows]
@@ -99,7 +99,7 @@ class Decoder:
     def text_with_offsets(self, ids: Ids) -> tuple[str, list[int]]:
         """Return the text of ids, and for each id the index of the first character with a byte of it."""
         kept = as_ids(checked_ids(ids))
-        if self._is_plain:
+        if self.is_plain:
             data = self.token_bytes.join(kept)
             spans = self.token_bytes.spans(kept.astype(np.uint32))
         else:
@@ -173,7 +173,7 @@ class Decoder:
         Text i is ids[starts[i]:ends[i]], in order.  `places` are those of ids, whose bytes are left out, and text i has
         `counts[i]` segments, one more than such ids.
         """
-        if self._is_plain:
+        if self.is_plain:
             if len(places):
                 starts, ends = np.sort(np.concatenate([starts, places + 1])), np.sort(np.concatenate([ends, places]))
             return self.token_bytes.rows(ids, starts, ends)

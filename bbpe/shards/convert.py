@@ -63,12 +63,9 @@ def plan_conversion(
         (1, 2)
 
     """
-    if format not in FORMATS:
-        raise ValueError(f"format is {format!r}; expected one of {', '.join(map(repr, FORMATS))}")
-    if empty not in get_args(Empty):
-        raise ValueError(f"empty is {empty!r}; expected {' or '.join(map(repr, get_args(Empty)))}")
+    chosen = checked_format(format, empty)
     given = id_source(source)
-    reading, chosen = given.reading, FORMATS[format]
+    reading = given.reading
     _check_places(reading, chosen)
     policy = policy_of_ids(
         reading, format, converted_dtype(given, chosen, dtype), parse_bytes(part_size, "part_size"), empty
@@ -125,6 +122,15 @@ def convert_shards(
     """
     work = Work(threads, executor, in_flight, attempts, progress)
     return work.done(plan_conversion(source, folder, format=format, dtype=dtype, part_size=part_size, empty=empty))
+
+
+def checked_format(format: str, empty: str) -> OutputFormat:  # noqa: A002
+    """Return the format of a name; `ValueError` names a wrong argument."""
+    if format not in FORMATS:
+        raise ValueError(f"format is {format!r}; expected one of {', '.join(map(repr, FORMATS))}")
+    if empty not in get_args(Empty):
+        raise ValueError(f"empty is {empty!r}; expected {' or '.join(map(repr, get_args(Empty)))}")
+    return FORMATS[format]
 
 
 def id_source(source: IdSource) -> ShardFiles:

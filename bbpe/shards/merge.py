@@ -114,7 +114,8 @@ def _plan_of(all_shards: Sequence[Shards], folder: Path, shuffle: int | None, sh
     count = 1 if shard_size is None else _part_count(all_shards, shard_size)
     # documents of any source may be in any part
     tokenizer = first.tokenizer if first.has_tokenizer else None
-    return ShardPlan(folder, policy, first.identity, (sources,) + ((),) * (count - 1), tokenizer)
+    old = None if policy.old is None else first.old_tokenizer
+    return ShardPlan(folder, policy, first.identity, (sources,) + ((),) * (count - 1), tokenizer, old)
 
 
 def _part_count(all_shards: Sequence[Shards], shard_size: int) -> int:

@@ -21,6 +21,7 @@ from .ids import IdDocuments
 from .outputs import Output, Outputs, outputs
 from .plan import ShardPlan, Source
 from .policy import ShardPolicy
+from .retokenizer import RetokenizedDocuments
 
 #: Lines that cannot be read that a record lists.
 _LISTED = 1000
@@ -36,7 +37,8 @@ class Totals:
     `records` were read: `documents` that were written, `empty` ones that were left out, `null` ones without a text,
     and `refused` ones that cannot be read.  `input` is the bytes of files that were read, `text` those of all texts,
     and `tokens` the ids that were written.  `unknown` of these are the unknown token, for text that the vocabulary
-    lacks.
+    lacks.  `not_canonical` of `checked` documents of ids have others than those by which the old vocabulary encodes
+    their bytes.
     """
 
     records: int = 0
@@ -48,6 +50,8 @@ class Totals:
     text: int = 0
     tokens: int = 0
     unknown: int = 0
+    checked: int = 0
+    not_canonical: int = 0
 
     def __add__(self, other: Totals) -> Totals:
         return Totals(**{name.name: getattr(self, name.name) + getattr(other, name.name) for name in fields(Totals)})
@@ -65,6 +69,9 @@ class Totals:
         ):
             if number:
                 parts.append(counted(number, what) + more)
+        if self.checked:
+            checked = counted(self.checked, "document")
+            parts.append(f"{self.not_canonical:,} of {checked} that were checked had ids that are not canonical")
         return "; ".join(parts)
 
 
@@ -177,6 +184,8 @@ def check_texts(plan: ShardPlan, touched: set[str]) -> None:
 
 def documents_of(plan: ShardPlan) -> DocumentEncoder | IdDocuments:
     """Return what reads the documents of a plan, and makes them as files have them."""
+    if plan.policy.old is not None:
+        return RetokenizedDocuments(plan.policy, plan.old_tokenizer, plan.tokenizer)
     if plan.policy.reading is not None:
         return IdDocuments(plan.policy, plan.policy.reading)
     return DocumentEncoder(plan.tokenizer, plan.policy)
@@ -246,7 +255,8 @@ class _Part:
         self.files.add(piece.ids, lengths, path, keys, piece.masks)
         self._totals += Totals(
             records=count + piece.null, documents=len(lengths), empty=count - len(lengths), null=piece.null,
-            input=piece.read, text=piece.text, tokens=tokens, unknown=piece.unknown,
+            input=piece.read, text=piece.text, tokens=tokens, unknown=piece.unknown, checked=piece.checked,
+            not_canonical=piece.not_canonical,
         )  # fmt: skip
 
     def _refuse(self, path: str, error: CorpusError, line: int) -> None:

@@ -29,6 +29,8 @@ from .policy import ShardPolicy
 _VERSION = 4
 #: The tokenizer as it is pickled: any tokenizer fits, and 200,000 tokens take milliseconds.
 _PLAN, _TOKENIZER = "plan.json", "tokenizer.bbpe"
+#: That of the ids that are read, where they are encoded by another one.
+_OLD_TOKENIZER = "old-tokenizer.bbpe"
 #: Other files that are written when all parts are there.
 OTHERS = ("manifest.json", "skipped.jsonl")
 #: Differences that a message shows.
@@ -96,6 +98,7 @@ class ShardPlan:
             are not known, as of shards of others.
         parts: The ranges of files of each part.
         given: The tokenizer, if it need not be read from the folder.
+        given_old: So for that of the ids that are read, if they are encoded by another one.
 
     Example:
         >>> from pathlib import Path
@@ -114,6 +117,7 @@ class ShardPlan:
     identity: dict[str, Any]
     parts: tuple[tuple[Source, ...], ...]
     given: Tokenizer | None = field(default=None, repr=False, compare=False)
+    given_old: Tokenizer | None = field(default=None, repr=False, compare=False)
 
     def __len__(self) -> int:
         """Return the number of parts."""
@@ -138,16 +142,15 @@ class ShardPlan:
                 f"{self.folder}: the shards were converted without a tokenizer; convert them again, into another "
                 "folder, with open_shards(..., tokenizer=)"
             )
-        path = self.folder / _TOKENIZER
-        with naming(path):
-            data = path.read_bytes()
-        try:
-            tokenizer = Tokenizer(spec_of_bytes(data))
-        except (BBPEError, ValueError, TypeError, KeyError) as error:
-            raise CorpusError(f"{path}: expected the tokenizer of a plan of shards: {error!r}") from error
-        if tokenizer.fingerprint != self.identity["fingerprint"]:
-            raise CorpusError(f"{path}: the tokenizer was changed since the plan was made; make a new plan")
-        return tokenizer
+        return _stored_tokenizer(self.folder / _TOKENIZER, self.identity["fingerprint"])
+
+    @lazy_property
+    def old_tokenizer(self) -> Tokenizer:
+        """The tokenizer of the ids that are read, of a plan by which another one encodes them; otherwise as above."""
+        if self.given_old is not None:
+            return self.given_old
+        assert self.policy.old is not None
+        return _stored_tokenizer(self.folder / _OLD_TOKENIZER, self.policy.old.fingerprint)
 
     @property
     def has_tokenizer(self) -> bool:
@@ -182,6 +185,8 @@ class ShardPlan:
         self.folder.mkdir(parents=True, exist_ok=True)
         if self.has_tokenizer:
             write_atomic(self.folder / _TOKENIZER, spec_bytes(self.tokenizer.spec))
+        if self.policy.old is not None:
+            write_atomic(self.folder / _OLD_TOKENIZER, spec_bytes(self.old_tokenizer.spec))
         record = json.dumps({"sha256": self.digest, **self._record(self.parts)}, indent=1, ensure_ascii=False)
         write_atomic(self.folder / _PLAN, record.encode("utf-8", "surrogateescape"))
 
@@ -217,6 +222,19 @@ class ShardPlan:
             raise CorpusError(f"{self.folder}: another call has replaced the plan; use another folder")
 
 
+def _stored_tokenizer(path: Path, fingerprint: str) -> Tokenizer:
+    """Return the tokenizer that lies beside a plan; `CorpusError` when it is not the one of the plan."""
+    with naming(path):
+        data = path.read_bytes()
+    try:
+        tokenizer = Tokenizer(spec_of_bytes(data))
+    except (BBPEError, ValueError, TypeError, KeyError) as error:
+        raise CorpusError(f"{path}: expected the tokenizer of a plan of shards: {error!r}") from error
+    if tokenizer.fingerprint != fingerprint:
+        raise CorpusError(f"{path}: the tokenizer was changed since the plan was made; make a new plan")
+    return tokenizer
+
+
 def make_plan(
     files: CorpusPaths, folder: str | os.PathLike[str], tokenizer: Tokenizer, policy: ShardPolicy
 ) -> ShardPlan:
@@ -232,7 +250,7 @@ def make_plan(
 def written_names(policy: ShardPolicy) -> list[str]:
     """Return the names of files that are written to the folder of a plan, of parts those of the first one."""
     of_part = (f"part-00000{suffix}" for suffix in (".lens", ".json", *policy.suffixes))
-    return [_PLAN, _TOKENIZER, *OTHERS, *of_part]
+    return [_PLAN, _TOKENIZER, _OLD_TOKENIZER, *OTHERS, *of_part]
 
 
 def identity_of(tokenizer: Tokenizer | None, ids: int | None = None) -> dict[str, Any]:

@@ -46,6 +46,21 @@ def naming_input_format() -> Iterator[None]:
         raise
 
 
+@dataclass(frozen=True)
+class OldVocabulary:
+    """The vocabulary of ids that become ids of another one.
+
+    Attributes:
+        fingerprint: That of its tokenizer, which lies beside the plan.
+        special: Pairs of its special tokens and those of the new vocabulary, or `None` for text, where they were named.
+        check: The share of documents that are encoded again, to see whether their ids are canonical.
+    """
+
+    fingerprint: str
+    special: tuple[tuple[str, str | None], ...] = ()
+    check: float = 1.0
+
+
 @dataclass(frozen=True, kw_only=True)
 class ShardPolicy:
     """The options on which the bytes of shards depend.
@@ -68,6 +83,7 @@ class ShardPolicy:
         shuffle: The seed that documents were shuffled with when shards were merged.
         shard_size: The most ids that parts should have into which merged shards were divided.
         reading: How files of ids are read, if the corpus is one of ids; `None` where it is one of texts.
+        old: The vocabulary of these ids, if they are encoded by another one; `None` where they stay as they are.
     """
 
     format: str
@@ -87,6 +103,7 @@ class ShardPolicy:
     shuffle: int | None = None
     shard_size: int | None = None
     reading: IdReading | None = None
+    old: OldVocabulary | None = None
 
     @property
     def layout(self) -> Layout:
@@ -125,18 +142,20 @@ class ShardPolicy:
         record = asdict(self)
         if not isinstance(self.allowed_special, str):
             record["allowed_special"] = list(self.allowed_special)
-        if self.reading is None:
-            del record["reading"]
+        for name in ("reading", "old"):
+            if record[name] is None:
+                del record[name]
         return record
 
     @staticmethod
     def from_json(record: dict[str, Any]) -> ShardPolicy:
         """Read what `as_json` made; `KeyError` or `TypeError` on anything else."""
-        allowed, reading = record["allowed_special"], record.get("reading")
+        allowed, reading, old = record["allowed_special"], record.get("reading"), record.get("old")
         values = {
             **record,
             "allowed_special": allowed if isinstance(allowed, str) else tuple(allowed),
             "reading": None if reading is None else IdReading(**reading),
+            "old": None if old is None else OldVocabulary(**{**old, "special": tuple(map(tuple, old["special"]))}),
         }
         return ShardPolicy(**values)
 

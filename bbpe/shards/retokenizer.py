@@ -14,28 +14,32 @@ with special tokens is encoded as one text in which special tokens count only wh
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from itertools import pairwise
-from typing import Any, TypeAlias
+from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import partial
+from typing import Any
 
 from ..core.documents import Layout
-from ..core.places import PlacesCall, TextRanges
-from ..encoding.engine import TextEncoder
+from ..core.ids import TokenBytes
 from ..errors import CorpusError, TokenIdError
-from ..lazy import lazy_property, np, npt
-from ..pipeline.special_tokens import Matcher
+from ..lazy import np, npt
 from ..records import dataclass
-from ..text import Text
+from ..spec.spec import other_tokens
+from ..text import counted
 from ..tokenizer import Tokenizer
 from ..training.vocabulary_map import mapped_specials
+from .documents import EncodedDocuments
 from .formats import Lengths
+from .ids import IdDocuments, digest_of_ids
+from .policy import ShardPolicy
+from .readers import IdBlock
+from .segments import SegmentEncoder, Segments, cut, differing
 
-#: Ids of documents, one after another, and how many each has: uint32[n], int64[documents].
-Documents: TypeAlias = "tuple[npt.NDArray[np.uint32], Lengths]"
 #: Special tokens of the old vocabulary: with a counterpart, encoded as text, and without either.
 _MAPPED, _AS_TEXT, _LACKING = 1, 2, 3
 #: Runs of special ids that are looked for one by one.
 _MOST_RUNS = 8
+#: About the ids that are worked on at once, so that what is made of them stays in the caches.
+_IDS = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -43,29 +47,16 @@ class Retokenized:
     """Documents in ids of the new vocabulary.
 
     `ids` are as files have them, `lengths` the number of ids of each document.  `text` is the bytes that were encoded,
-    `unknown` the ids that are the unknown token, and `not_canonical` the documents whose old ids are not those by which
-    the old vocabulary encodes their bytes.
+    `unknown` the ids that are the unknown token, and `not_canonical` those of `checked` documents whose old ids are not
+    those by which the old vocabulary encodes their bytes.
     """
 
     ids: npt.NDArray[np.uint8]
     lengths: Lengths
     text: int
     unknown: int
+    checked: int
     not_canonical: int
-
-
-@dataclass(frozen=True)
-class _Segments:
-    """The bytes of documents between their special tokens.
-
-    `data` has all segments, which end at `ends`.  Document i has `counts[i]` segments, between each two of them one of
-    `specials`.
-    """
-
-    data: bytes
-    ends: npt.NDArray[np.int64]
-    counts: npt.NDArray[np.int64]
-    specials: npt.NDArray[np.uint32]
 
 
 class Retokenizer:
@@ -73,19 +64,20 @@ class Retokenizer:
 
     `special` names special tokens of the old vocabulary that have another text in the new one, or `None` for those
     that are encoded as text; others have the same text.  `bos` and `eos` are the old ids at the beginning and the end
-    of each document, and `layout` has those of the new one.
+    of each document, and `layout` has those of the new one.  `check` is the share of documents that are encoded again.
     """
 
     def __init__(
         self, old: Tokenizer, new: Tokenizer, special: Mapping[str, str | None] | None = None, *,
-        bos: int | None = None, eos: int | None = None, layout: Layout,
+        bos: int | None = None, eos: int | None = None, check: float = 1.0, layout: Layout,
     ) -> None:  # fmt: skip
-        self._layout, self._bos, self._eos = layout, bos, eos
-        around = [[] if token is None else [token] for token in (bos, eos)]
+        self._layout, self._bos, self._eos, self._check = layout, bos, eos, check
+        before, after = ([] if token is None else [token] for token in (bos, eos))
         # documents as a file of ids of so many bytes has them
-        self._old_layouts = {size: Layout(*around, size) for size in (2, 4) if max(bos or 0, eos or 0) >> 8 * size == 0}
+        sizes = [size for size in (2, 4) if max(bos or 0, eos or 0) < 1 << 8 * size]
+        self._old_layouts = {size: Layout(before, after, size) for size in sizes}
         self._lost = _unknown_of(old)
-        self._decoder, self._old_side, self._new_side = old._parts.decoder, _Side(old), _Side(new)
+        self._decoder, self._old_side, self._new_side = old._parts.decoder, SegmentEncoder(old), SegmentEncoder(new)
         self._unknown = new.unk_token_id
         tokens = {**old.added_tokens, **old.special_tokens}
         # an added token that is not special is text, unless it is named
@@ -101,6 +93,7 @@ class Retokenizer:
                 self._kinds[token_id], self._mapped[token_id] = _MAPPED, other
             else:
                 self._kinds[token_id] = _AS_TEXT if token_id in mapped else _LACKING
+        self._texts = _text_tokens(old, self._names)
         # the first and last id of neighbours that are special, or of all of them if they are scattered
         marked_ids = np.flatnonzero(self._kinds)
         cuts = np.flatnonzero(np.diff(marked_ids) > 1)
@@ -109,27 +102,59 @@ class Retokenizer:
             firsts, lasts = firsts[:1], lasts[-1:]
         self._runs = [(int(first), int(last)) for first, last in zip(firsts, lasts, strict=True)]
 
-    def documents(self, ids: npt.NDArray[np.unsignedinteger[Any]], lengths: Lengths) -> Retokenized:
-        """Return documents in ids of the new vocabulary; `CorpusError` on ids that are none of the old one's.
+    def documents(
+        self, ids: npt.NDArray[np.unsignedinteger[Any]], lengths: Lengths, at: int, where: Callable[[int], str]
+    ) -> Retokenized:
+        """Return documents in ids of the new vocabulary.
 
-        `ids` are uint16 or uint32[n].
+        `ids` are uint16 or uint32[n], the first of them number `at` of its file, and `where` returns what an error
+        calls the document of one of them, by its number.  Raises `CorpusError` on an id that is no token of the old
+        vocabulary, and on a special token that the new one lacks.
         """
         starts, ends = self._inner(ids, lengths)
+        segments = texts = self._without_specials(ids, starts, ends)
+        if segments is None:
+            segments, texts = self._with_specials(ids, starts, ends, where)
+        assert texts is not None
+        checked, not_canonical = self._checked(ids, lengths, segments, at)
+        written, counts, unknown = self._written(texts)
+        return Retokenized(written, counts, len(texts.data), unknown, checked, not_canonical)
+
+    def _without_specials(
+        self, ids: npt.NDArray[np.unsignedinteger[Any]], starts: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]
+    ) -> Segments | None:
+        """Return the bytes of documents; `None` if one has a special token or no token."""
+        if self._texts is None:
+            return None
+        try:
+            data, bounds = self._texts.rows(ids, starts, ends)
+        except TokenIdError:
+            return None
+        return Segments(data, bounds, np.ones(len(starts), np.int64), np.empty(0, np.uint32))
+
+    def _with_specials(
+        self, ids: npt.NDArray[np.unsignedinteger[Any]], starts: npt.NDArray[np.int64], ends: npt.NDArray[np.int64],
+        where: Callable[[int], str],
+    ) -> tuple[Segments, Segments]:  # fmt: skip
+        """Return the bytes of documents between special tokens, and between those that are no text now."""
+        wrong = np.flatnonzero(ids >= len(self._kinds))
+        if len(wrong):
+            raise CorpusError(
+                f"{where(int(wrong[0]))} has the id {ids[wrong[0]]}; the vocabulary has "
+                f"{counted(len(self._kinds), 'id')}: name the tokenizer that made the ids"
+            )
         places = self._places(ids, starts, ends)
         kinds = self._kinds[ids[places]]
         if (kinds == _LACKING).any():
-            self._refuse(int(ids[places[kinds == _LACKING][0]]))
+            first = int(places[kinds == _LACKING][0])
+            self._refuse(int(ids[first]), where(first))
         try:
-            segments = self._segments(ids, starts, ends, places)
-            # a special token that is text now is part of the segment around it
-            texts = segments
+            segments = texts = self._segments(ids, starts, ends, places)
             if (kinds == _AS_TEXT).any():
                 texts = self._segments(ids, starts, ends, places[kinds == _MAPPED])
         except TokenIdError as error:
-            raise CorpusError(f"{error} of the old vocabulary") from error
-        not_canonical = self._not_canonical(ids, lengths, starts, ends, segments)
-        written, counts, unknown = self._written(texts)
-        return Retokenized(written, counts, len(texts.data), unknown, not_canonical)
+            raise CorpusError(f"{where(0)} or one after it: {error}; name the tokenizer that made the ids") from error
+        return segments, texts
 
     def _inner(
         self, ids: npt.NDArray[np.unsignedinteger[Any]], lengths: Lengths
@@ -153,7 +178,7 @@ class Retokenizer:
         for first, last in self._runs:
             if first <= most:  # smaller numbers become large ones
                 found |= ids - ids.dtype.type(first) <= min(last, most) - first
-        places = np.flatnonzero(found)
+        places: npt.NDArray[np.int64] = np.flatnonzero(found)
         places = places[self._kinds[ids[places]] > 0]
         if len(places) and (self._bos is not None or self._eos is not None):
             document = np.searchsorted(ends, places, "right")
@@ -162,10 +187,26 @@ class Retokenizer:
             places = places[is_within]
         return places
 
+    def _checked(
+        self, ids: npt.NDArray[np.unsignedinteger[Any]], lengths: Lengths, segments: Segments, at: int
+    ) -> tuple[int, int]:
+        """Return how many documents are encoded by the old vocabulary again, and how many of them have other ids."""
+        if self._check == 1.0:
+            return len(lengths), self._not_canonical(ids, lengths, segments)
+        starts = np.cumsum(lengths) - lengths
+        chosen = _chosen(starts + at, self._check)
+        some, their_lengths = ids[np.repeat(chosen, lengths)], lengths[chosen]
+        if not len(their_lengths):
+            return 0, 0
+        inner = self._inner(some, their_lengths)
+        found = self._without_specials(some, *inner)
+        if found is None:
+            found = self._segments(some, *inner, self._places(some, *inner))
+        return len(their_lengths), self._not_canonical(some, their_lengths, found)
+
     def _not_canonical(
-        self, ids: npt.NDArray[np.unsignedinteger[Any]], lengths: Lengths, starts: npt.NDArray[np.int64],
-        ends: npt.NDArray[np.int64], segments: _Segments,
-    ) -> int:  # fmt: skip
+        self, ids: npt.NDArray[np.unsignedinteger[Any]], lengths: Lengths, segments: Segments
+    ) -> int:
         """Return how many documents have other ids than those by which the old vocabulary encodes their bytes."""
         plain = self._old_side.plain
         layout = self._old_layouts.get(ids.itemsize)
@@ -174,31 +215,32 @@ class Retokenizer:
             again, counts = layout.encode(plain, segments.data, segments.ends)
             if np.array_equal(counts, lengths) and np.array_equal(again.view(ids.dtype), ids):
                 return 0
-        differ = _differ(_cut(ids, starts, ends), self._old_side.encoded(segments, segments.specials))
+        starts, ends = self._inner(ids, lengths)
+        differ = differing(cut(ids, starts, ends), self._old_side.encoded(segments, segments.specials))
         if self._lost is not None:
             # the text of an unknown token is lost, whatever stands for it now
             differ[np.searchsorted(ends, np.flatnonzero(ids == self._lost), "right")] = True
         return int(np.count_nonzero(differ))
 
-    def _refuse(self, token_id: int) -> None:
+    def _refuse(self, token_id: int, document: str) -> None:
         text = self._names[token_id]
         raise CorpusError(
-            f"a document has the special token {text!r}, id {token_id}, and the new vocabulary has none of this text; "
-            f"name its counterpart by special={{{text!r}: ...}}, or give None for it to be encoded as text"
+            f"{document} has the special token {text!r}, id {token_id}, and the new vocabulary has none of this text; "
+            f"name its counterpart, special={{{text!r}: ...}}, or None for it to be encoded as text"
         )
 
     def _segments(
         self, ids: npt.NDArray[np.unsignedinteger[Any]], starts: npt.NDArray[np.int64], ends: npt.NDArray[np.int64],
         places: npt.NDArray[np.int64],
-    ) -> _Segments:  # fmt: skip
+    ) -> Segments:  # fmt: skip
         """Return the bytes of documents that are divided at special tokens."""
         document = np.searchsorted(ends, places, "right")
         counts = np.ones(len(starts), np.int64)
         np.add.at(counts, document, 1)
         data, bounds = self._decoder.segments(ids, starts, ends, places, counts)
-        return _Segments(data, bounds, counts, ids[places].astype(np.uint32))
+        return Segments(data, bounds, counts, ids[places].astype(np.uint32))
 
-    def _written(self, texts: _Segments) -> tuple[npt.NDArray[np.uint8], Lengths, int]:
+    def _written(self, texts: Segments) -> tuple[npt.NDArray[np.uint8], Lengths, int]:
         """Return documents as files have them, the number of ids of each, and how many are the unknown one."""
         plain = self._new_side.plain
         if plain is not None and not len(texts.specials):
@@ -215,62 +257,86 @@ class Retokenizer:
         return *self._layout.place(ids, offsets), unknown
 
 
-class _Side:
-    """Encodes segments of documents by one tokenizer."""
+class RetokenizedDocuments(IdDocuments):
+    """Reads documents of ids as a policy has them, and encodes them by another vocabulary."""
 
-    def __init__(self, tokenizer: Tokenizer) -> None:
-        self._tokenizer = tokenizer
-        self._encoder: TextEncoder = tokenizer._parts.encoder
-        self._matcher: Matcher | None = tokenizer._parts.specials.matcher()
-        #: The encoder that takes texts as they are, if the tokenizer has no rules and no added tokens.
-        self.plain = self._encoder.plain if self._matcher is None else None
-        self._bare = Layout((), (), 4)
-        self._texts = {
-            token_id: text.encode("utf-8", "surrogatepass")
-            for text, token_id in (*tokenizer.added_tokens.items(), *tokenizer.special_tokens.items())
-        }
+    #: A text is encoded as a whole.
+    slices = False
 
-    @lazy_property
-    def _in_ranges(self) -> PlacesCall:
-        """The call for texts with special tokens in ranges of level 1."""
-        added = frozenset(self._tokenizer.added_tokens)
-        matcher = self._tokenizer._parts.specials.in_ranges((added, added.union(self._tokenizer.special_tokens)))
-        return self._tokenizer._parts.places.in_ranges(matcher)
+    def __init__(self, policy: ShardPolicy, old: Tokenizer, new: Tokenizer) -> None:
+        assert policy.reading is not None
+        assert policy.old is not None
+        super().__init__(policy, policy.reading)
+        self._limit, self._limit_of = old.vocab_size, "the vocabulary"
+        reading, special = policy.reading, dict(policy.old.special)
+        self._retokenizer = Retokenizer(
+            old, new, special, bos=reading.bos, eos=reading.eos, check=policy.old.check, layout=policy.layout
+        )
 
-    def encoded(self, segments: _Segments, specials: npt.NDArray[np.uint32]) -> Documents:
-        """Return the ids of documents, with `specials` between their segments."""
-        if not len(specials):
-            return self._rows(segments)
-        if not self._encoder.has_rules:
-            return _woven(self._rows(segments), segments.counts, specials)
-        data, bounds, at = segments.data, [0, *segments.ends.tolist()], 0
-        rows: list[npt.NDArray[np.uint32]] = []
-        for count in segments.counts.tolist():
-            texts = [data[start:end] for start, end in pairwise(bounds[at : at + count + 1])]
-            rows.append(self._document(texts, specials[at - len(rows) : at - len(rows) + count - 1].tolist()))
-            at += count
-        return np.concatenate([np.empty(0, np.uint32), *rows]), np.array([len(row) for row in rows], np.int64)
+    def encoded(self, block: IdBlock) -> EncodedDocuments:
+        """Return a block in ids of the new vocabulary; raises as `Retokenizer.documents`."""
+        found = [*self._parts(block)]
+        ids = np.concatenate([np.empty(0, np.uint8), *(part.ids for part in found)])
+        lengths = np.concatenate([np.empty(0, np.int64), *(part.lengths for part in found)])
+        self._check_ends(block, ids, lengths)
+        return EncodedDocuments(
+            ids, lengths, sum(part.text for part in found), read=block.read,
+            keys=None if block.keys is None else list(block.keys), unknown=sum(part.unknown for part in found),
+            digest=digest_of_ids(block), checked=sum(part.checked for part in found),
+            not_canonical=sum(part.not_canonical for part in found),
+        )  # fmt: skip
 
-    def _rows(self, segments: _Segments) -> Documents:
-        if self.plain is not None:
-            ids, lengths = self._bare.encode(self.plain, segments.data, segments.ends)
-            return ids.view(np.uint32), lengths
-        data = segments.data
-        texts: list[Text] = [data[start:end] for start, end in pairwise([0, *segments.ends.tolist()])]
-        rows = self._encoder.rows(texts, self._matcher, 1)
-        return rows.ids, np.diff(rows.offsets)
+    def _check_ends(self, block: IdBlock, ids: npt.NDArray[np.uint8], lengths: Lengths) -> None:
+        """Raise `CorpusError` when EOS or BOS is within a document, where the format has no other boundaries."""
+        policy = self._policy
+        name, mark = ("bos", policy.bos) if policy.eos is None else ("eos", policy.eos)
+        if policy.files.has_boundaries or np.count_nonzero(ids.view(policy.dtype) == mark) == np.count_nonzero(lengths):
+            return
+        raise CorpusError(
+            f"{block.place(0)}, or one after it, has the special token that becomes {name}, {mark}, within it; the "
+            f"format {policy.format!r} would end it there: choose a format with boundaries, such as 'megatron'"
+        )
 
-    def _document(self, texts: list[bytes], specials: list[int]) -> npt.NDArray[np.uint32]:
-        """Return the ids of one text in which special tokens count only between its segments."""
-        if not specials:
-            return self._encoder.to_array(texts[0], self._matcher, 1)
-        parts = [texts[0]]
-        for token_id, text in zip(specials, texts[1:], strict=True):
-            parts += self._texts[token_id], text
-        ends = np.cumsum([len(part) for part in parts], dtype=np.int64)
-        levels = np.arange(len(parts)).astype(np.uint8) & 1
-        ids, _ = self._in_ranges.encode_ranges(b"".join(parts), TextRanges(ends, levels))
-        return ids.view(np.uint32)
+    def _parts(self, block: IdBlock) -> Iterator[Retokenized]:
+        ids: npt.NDArray[Any] = block.ids
+        if ids.dtype == np.int32:
+            ids = ids.view(np.uint32)
+        elif ids.dtype not in (np.uint16, np.uint32):
+            ids = self.checked(block).astype(np.uint32)
+        ends = np.cumsum(block.lengths)
+        start = done = 0
+        while start < len(ends):
+            stop = max(int(np.searchsorted(ends, done + _IDS, "right")), start + 1)
+            end = int(ends[stop - 1])
+            where = partial(_place, block, done)
+            yield self._retokenizer.documents(ids[done:end], block.lengths[start:stop], block.at + done, where)
+            start, done = stop, end
+
+
+def _place(block: IdBlock, before: int, number: int) -> str:
+    return block.place(before + number)
+
+
+def _text_tokens(tokenizer: Tokenizer, marked: Collection[int]) -> TokenBytes | None:
+    """Return the bytes of all tokens but those `marked`, which are none then; `None` if texts are not made of them."""
+    spec, decoder = tokenizer.spec, tokenizer._parts.decoder
+    if not decoder.is_plain:
+        return None
+    if decoder.token_bytes is tokenizer._parts.vocabulary.tokens and not any(each in spec.vocab for each in marked):
+        return TokenBytes(spec.vocab, {each: token for each, token in other_tokens(spec).items() if each not in marked})
+    ids = np.array([each for each in sorted({*spec.vocab, *other_tokens(spec)}) if each not in marked], np.uint32)
+    data, spans = decoder.token_bytes.join(ids), decoder.token_bytes.spans(ids).tolist()
+    return TokenBytes({each: data[start:end] for each, (start, end) in zip(ids.tolist(), spans, strict=True)})
+
+
+def _chosen(places: npt.NDArray[np.int64], share: float) -> npt.NDArray[np.bool_]:
+    """Return which documents, by the places of their first ids in a file, are in a share of them: bool[n]."""
+    # the finalizer of splitmix64, so that neighbours do not go together
+    mixed = places.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+    chosen: npt.NDArray[np.bool_] = (mixed >> np.uint64(11)) < np.uint64(round(share * (1 << 53)))
+    return chosen
 
 
 def _unknown_of(tokenizer: Tokenizer) -> int | None:
@@ -278,44 +344,3 @@ def _unknown_of(tokenizer: Tokenizer) -> int | None:
     characters, model = tokenizer.spec.characters, tokenizer.spec.model
     found: int | None = getattr(model, "unknown", None)
     return found if characters is None or characters.unknown is None else characters.unknown
-
-
-def _woven(rows: Documents, counts: npt.NDArray[np.int64], specials: npt.NDArray[np.uint32]) -> Documents:
-    """Return the ids of documents of rows, of which document i has `counts[i]`, with special tokens between."""
-    ids, lengths = rows
-    lasts = np.cumsum(counts) - 1
-    follows = np.ones(len(lengths), np.int64)
-    follows[lasts] = 0
-    steps = lengths + follows
-    ends = np.cumsum(steps)
-    places = ends[follows > 0] - 1
-    out = np.empty(len(ids) + len(specials), np.uint32)
-    is_text = np.ones(len(out), np.bool_)
-    is_text[places] = False
-    out[places], out[is_text] = specials, ids
-    return out, np.diff(ends[lasts], prepend=0)
-
-
-def _cut(
-    ids: npt.NDArray[np.unsignedinteger[Any]], starts: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]
-) -> Documents:
-    """Return documents without the ids around them."""
-    lengths = ends - starts
-    if int(lengths.sum()) < len(ids):
-        is_inner = np.zeros(len(ids) + 1, np.int8)
-        np.add.at(is_inner, starts, 1)
-        np.add.at(is_inner, ends, -1)
-        ids = ids[np.cumsum(is_inner[:-1], dtype=np.int8).astype(np.bool_)]
-    return ids.astype(np.uint32, copy=False), lengths
-
-
-def _differ(one: Documents, other: Documents) -> npt.NDArray[np.bool_]:
-    """Return which documents have other ids: bool[documents]."""
-    (ids, lengths), (others, other_lengths) = one, other
-    differ: npt.NDArray[np.bool_] = lengths != other_lengths
-    same = np.flatnonzero(~differ)
-    if len(same) < len(lengths):
-        ids, others = ids[np.repeat(~differ, lengths)], others[np.repeat(~differ, other_lengths)]
-    wrong = np.flatnonzero(ids != others)
-    differ[same[np.searchsorted(np.cumsum(lengths[same]), wrong, "right")]] = True
-    return differ

@@ -147,7 +147,7 @@ def finish_shards(plan: ShardPlan) -> Shards:
     done = [record for record in records if record is not None]
     totals = sum((record.totals for record in done), Totals())
     check_totals(plan, totals)
-    for name in ("part-*", "plan.json", "tokenizer.bbpe"):
+    for name in ("part-*", "plan.json", "tokenizer.bbpe", "old-tokenizer.bbpe"):
         for left in plan.folder.glob(f".{name}.*.tmp"):
             left.unlink(missing_ok=True)
     skipped = [json.dumps(line, ensure_ascii=False) + "\n" for record in done for line in record.skipped]
