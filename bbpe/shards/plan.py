@@ -136,7 +136,7 @@ class ShardPlan:
         if not self.has_tokenizer:
             raise CorpusError(
                 f"{self.folder}: the shards were converted without a tokenizer; convert them again, into another "
-                "folder, with open_shards(..., tokenizer=)"
+                "folder, with tokenizer="
             )
         path = self.folder / _TOKENIZER
         with naming(path):
