@@ -31,13 +31,18 @@ def _add_arguments(parser: ArgumentParser) -> None:
     form = parser.add_argument_group("Shards")
     form.add_argument("-o", "--output", required=True, metavar="FOLDER", help="where the plan and the shards are")
     form.add_argument("--format", choices=tuple(FORMATS), default="megatron", help="(default: megatron)")
-    form.add_argument("--eos", type=_token, metavar="TOKEN", help="after each document: a token, or the number of one")
-    form.add_argument("--bos", type=_token, metavar="TOKEN", help="before each document")
+    form.add_argument("--eos", type=token, metavar="TOKEN", help="after each document: a token, or the number of one")
+    form.add_argument("--bos", type=token, metavar="TOKEN", help="before each document")
     form.add_argument("--special", action="store_true", help="special tokens in texts become their ids, not text")
     form.add_argument("--dtype", default="auto", metavar="TYPE", help="of ids (default: the narrowest that fits)")
     form.add_argument("--part-size", default="256MB", metavar="SIZE", help="of input, about (default: 256MB)")
     form.add_argument("--empty", choices=("skip", "keep"), default="skip", help="empty documents (default: skip)")
     form.add_argument("--on-error", choices=("raise", "skip"), default="raise", help="wrong lines (default: raise)")
+    add_work(parser)
+
+
+def add_work(parser: ArgumentParser) -> None:
+    """Add the options for what is done of a plan, and how."""
     work = parser.add_argument_group("Work", "by default all of it; the same command again goes on where it was")
     step = work.add_mutually_exclusive_group()
     step.add_argument("--plan-only", action="store_true", help="store the plan, and say how many parts it has")
@@ -48,7 +53,8 @@ def _add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="write the result as a JSON object")
 
 
-def _token(text: str) -> str | int:
+def token(text: str) -> str | int:
+    """Read a token, or the id of one."""
     return int(text) if text.isascii() and text.isdigit() else text
 
 
@@ -60,7 +66,11 @@ def _share(text: str) -> tuple[int, int]:
 
 
 def _run(args: Namespace) -> int:
-    plan = _plan(args)
+    return run_steps(args, _plan(args))
+
+
+def run_steps(args: Namespace, plan: ShardPlan) -> int:
+    """Do what is asked of a plan, and say what was done."""
     if args.plan_only:
         if args.json:
             say_json({"output": args.output, "parts": len(plan)})

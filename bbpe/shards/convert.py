@@ -168,7 +168,7 @@ def _check_places(reading: IdReading, chosen: OutputFormat) -> None:
     if not chosen.has_boundaries and (reading.eos, reading.bos) == (None, None):
         raise ValueError(
             f"the source has no eos and no bos; the format {name!r} keeps no ends of documents but for these tokens: "
-            "name the one that the documents have by open_shards(..., eos=) or bos="
+            "name the one that the documents have by eos= or bos="
         )
     if not chosen.has_boundaries and reading.on_missing == "keep":
         raise ValueError(

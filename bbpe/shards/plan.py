@@ -140,7 +140,7 @@ class ShardPlan:
         if not self.has_tokenizer:
             raise CorpusError(
                 f"{self.folder}: the shards were converted without a tokenizer; convert them again, into another "
-                "folder, with open_shards(..., tokenizer=)"
+                "folder, with tokenizer="
             )
         return _stored_tokenizer(self.folder / _TOKENIZER, self.identity["fingerprint"])
 
