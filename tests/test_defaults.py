@@ -73,6 +73,12 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "load": {"cache": True},
     "plan_count": {"special_tokens": (), "part_size": "64MB"},
     "prune": {"min_count": 1},
+    "retokenize": {
+        "format": "megatron", "dtype": "auto", "check": 1.0, "part_size": "256MB", "empty": "keep", "attempts": 3,
+    },
+    "plan_retokenizing": {
+        "format": "megatron", "dtype": "auto", "check": 1.0, "part_size": "256MB", "empty": "keep",
+    },
     "shard": {"attempts": 3},
     "train": {"model": "bpe", "special_tokens": ()},
     "train_from_counts": {"model": "bpe"},

@@ -56,6 +56,7 @@ from raising import (
     plan,
     plotted,
     ragged,
+    retokenizing,
     rewritten,
     shards,
     shortened,
@@ -297,6 +298,7 @@ TABLE |= {
         TypeError={"folders": {"out": 1.0}}, ValueError=[{}, {"folders": ["out"], "shuffle": -1},
             after(shards, lambda made: bbpe.merge_shards([made], "all", shard_size=5))],
         OSError={"folders": ["missing"]}),
+    **retokenizing("retokenize", bbpe.retokenize), **retokenizing("plan_retokenizing", bbpe.plan_retokenizing),
     **kinds("verify_shards", bbpe.verify_shards, CorpusError=[
         after(lambda: (shards(), cut("out/plan.json")), lambda made: bbpe.verify_shards("out"))],
         OSError={"folder": "missing"}, ValueError=[after(shards, lambda made: bbpe.verify_shards(made, sample=2.0))],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from pathlib import Path
 from typing import get_args
 
@@ -11,8 +11,9 @@ from bbpe.shards.formats import FORMATS
 from bbpe.shards.opened import ReadFormatName, ShardFiles, open_shards
 from bbpe.shards.plan import ShardPlan, open_plan
 from bbpe.shards.readers import OnMissing
+from bbpe.shards.retokenize import plan_retokenizing
 
-from .command import add_pattern, load_named, positive
+from .command import add_pattern, load_named, positive, share_or_none
 from .parsers import UsageError
 from .shard import add_work, run_steps, token
 from .streams import named_file
@@ -44,7 +45,26 @@ def add_arguments(parser: ArgumentParser) -> None:
     form.add_argument("--to-dtype", default="auto", metavar="TYPE", help="of ids (default: the narrowest that fits)")
     form.add_argument("--part-size", default="256MB", metavar="SIZE", help="of input, about (default: 256MB)")
     form.add_argument("--empty", choices=("skip", "keep"), default="keep", help="empty documents (default: keep)")
+    other = parser.add_argument_group("Another vocabulary", "ids are decoded, and their bytes encoded again")
+    other.add_argument("--retokenize", metavar="NAME", help="the tokenizer whose ids are written: a file or a name")
+    other.add_argument("--new-eos", type=token, metavar="TOKEN", help="of it, after each document (default: none)")
+    other.add_argument("--new-bos", type=token, metavar="TOKEN", help="of it, before each document (default: none)")
+    other.add_argument(
+        "--special", type=_named, action="append", default=[], metavar="OLD=NEW",
+        help="a special token with another text in it; OLD= for one that becomes text; may be given repeatedly",
+    )  # fmt: skip
+    other.add_argument(
+        "--check", type=share_or_none, metavar="SHARE",
+        help="of documents to encode by the old tokenizer again, to count those that are not canonical (default: 1)",
+    )  # fmt: skip
     add_work(parser)
+
+
+def _named(text: str) -> tuple[str, str | None]:
+    old, mark, new = text.partition("=")
+    if not (old and mark):
+        raise ArgumentTypeError(f"expected OLD=NEW, two special tokens, or OLD=, not {text!r}")
+    return old, new or None
 
 
 def run(args: Namespace) -> int:
@@ -60,6 +80,15 @@ def _plan(args: Namespace) -> ShardPlan:
         raise UsageError(
             "expected files, their format (--from) and another (--to), or --part or --finish for a plan that is stored"
         )
+    if args.retokenize is not None:
+        return plan_retokenizing(
+            source_of(args), args.output, load_named(args.retokenize), format=args.to, eos=args.new_eos,
+            bos=args.new_bos, special=dict(args.special), dtype=args.to_dtype,
+            check=1.0 if args.check is None else args.check, part_size=args.part_size, empty=args.empty,
+        )  # fmt: skip
+    for name in ("new_eos", "new_bos", "special", "check"):
+        if getattr(args, name) not in (None, []):
+            raise UsageError(f"--{name.replace('_', '-')} is about another vocabulary; expected --retokenize with it")
     return plan_conversion(
         source_of(args), args.output, format=args.to, dtype=args.to_dtype, part_size=args.part_size, empty=args.empty
     )

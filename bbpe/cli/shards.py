@@ -8,7 +8,7 @@ import bbpe
 from bbpe.records import asdict
 
 from . import conversion
-from .command import Command, load_named, positive, share, whole
+from .command import Command, load_named, positive, share_or_none, whole
 from .streams import say, say_json
 
 
@@ -18,7 +18,7 @@ def _add_arguments(parser: ArgumentParser) -> None:
     verify.add_argument("folder", metavar="FOLDER", help="that bbpe shard wrote")
     verify.add_argument("-t", "--tokenizer", metavar="NAME", help="the tokenizer that should have written them")
     verify.add_argument(
-        "--sample", type=_sample, default=0.001, metavar="SHARE", help="of parts to encode again; 0 for none"
+        "--sample", type=share_or_none, default=0.001, metavar="SHARE", help="of parts to encode again; 0 for none"
     )
     verify.add_argument("--seed", type=whole, default=0, metavar="N", help="chooses these parts (default: 0)")
     verify.set_defaults(action=_verify)
@@ -37,10 +37,6 @@ def _add_arguments(parser: ArgumentParser) -> None:
     show.add_argument("document", nargs="?", type=whole, metavar="N", help="the number of a document, from 0")
     show.add_argument("--json", action="store_true", help="write the result as a JSON object")
     show.set_defaults(action=_show)
-
-
-def _sample(text: str) -> float:
-    return 0.0 if text in ("0", "0.0") else share(text)
 
 
 def _run(args: Namespace) -> int:

@@ -290,7 +290,8 @@ class RetokenizedDocuments(IdDocuments):
         """Raise `CorpusError` when EOS or BOS is within a document, where the format has no other boundaries."""
         policy = self._policy
         name, mark = ("bos", policy.bos) if policy.eos is None else ("eos", policy.eos)
-        if policy.files.has_boundaries or np.count_nonzero(ids.view(policy.dtype) == mark) == np.count_nonzero(lengths):
+        expected = (policy.bos, policy.eos).count(mark) * np.count_nonzero(lengths)
+        if policy.files.has_boundaries or np.count_nonzero(ids.view(policy.dtype) == mark) == expected:
             return
         raise CorpusError(
             f"{block.place(0)}, or one after it, has the special token that becomes {name}, {mark}, within it; the "

@@ -152,6 +152,10 @@ FUNCTIONS: dict[str, Call] = {
     "load_shards": lambda _, folder: len(bbpe.load_shards(folder / "shards")[0]),
     "verify_shards": lambda _, folder: bbpe.verify_shards(folder / "shards"),
     "merge_shards": lambda _, folder: len(bbpe.merge_shards([folder / "shards"], new(folder, "merged"), shuffle=1)),
+    "retokenize": lambda tok, folder: len(bbpe.retokenize(folder / "shards", new(folder, "retokenized"), tok)),
+    "plan_retokenizing": lambda tok, folder: len(
+        bbpe.plan_retokenizing(folder / "shards", new(folder, "retokenizing"), tok)
+    ),
     "set_cache_limit": lambda *_: bbpe.set_cache_limit(1 << 20),
     "as_tokenizers": lambda tok, _: tok.as_tokenizers().encode("see").ids,
     "as_tokenizers batch": lambda tok, _: len(tok.as_tokenizers().encode_batch(TEXTS)),
