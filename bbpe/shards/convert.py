@@ -126,7 +126,7 @@ def convert_shards(
 
 def checked_format(format: str, empty: str) -> OutputFormat:  # noqa: A002
     """Return the format of a name; `ValueError` names a wrong argument."""
-    if format not in FORMATS:
+    if format not in [*FORMATS]:  # which may be no name at all
         raise ValueError(f"format is {format!r}; expected one of {', '.join(map(repr, FORMATS))}")
     if empty not in get_args(Empty):
         raise ValueError(f"empty is {empty!r}; expected {' or '.join(map(repr, get_args(Empty)))}")
