@@ -83,11 +83,14 @@ if TYPE_CHECKING:
     from .report.lint import lint
     from .report.measures import Measures
     from .report.trace import Trace
+    from .shards.convert import convert_shards, plan_conversion
     from .shards.count import TokenCounts, count_tokens
     from .shards.estimate import ShardEstimate, estimate_shards
     from .shards.load import Shards, load_shards
     from .shards.merge import merge_shards
+    from .shards.opened import ShardFiles, open_shards
     from .shards.plan import ShardPlan
+    from .shards.retokenize import plan_retokenizing, retokenize
     from .shards.run import finish_shards, plan_shards, shard, shard_part
     from .shards.status import ShardsStatus, shards_status
     from .shards.verify import ShardFaults, verify_shards
@@ -98,6 +101,7 @@ if TYPE_CHECKING:
     from .training.prune import prune
     from .training.train import train, train_from_counts, train_from_iterator
     from .training.unigram import Unigram
+    from .training.vocabulary_map import VocabularyMap, vocabulary_map
     from .types import AlignedIds, Chunk, EncodedChat, EncodedChats, Padded, Ragged
 
 __all__ = [
@@ -128,6 +132,7 @@ __all__ = [
     "Ragged",
     "ShardEstimate",
     "ShardFaults",
+    "ShardFiles",
     "ShardPlan",
     "Shards",
     "ShardsStatus",
@@ -142,10 +147,12 @@ __all__ = [
     "Trace",
     "Unigram",
     "VocabularyError",
+    "VocabularyMap",
     "VocabularyWarning",
     "WordPiece",
     "accelerate",
     "compare",
+    "convert_shards",
     "corpus_curve",
     "count",
     "count_from_iterator",
@@ -164,10 +171,14 @@ __all__ = [
     "load_counts",
     "load_shards",
     "merge_shards",
+    "open_shards",
     "patch_transformers",
+    "plan_conversion",
     "plan_count",
+    "plan_retokenizing",
     "plan_shards",
     "prune",
+    "retokenize",
     "set_cache_limit",
     "shard",
     "shard_part",
@@ -180,6 +191,7 @@ __all__ = [
     "train_from_iterator",
     "unpatch_transformers",
     "verify_shards",
+    "vocabulary_map",
 ]
 __version__ = "0.1.0"
 
@@ -211,9 +223,12 @@ _MODULES = {
     ".types": "AlignedIds Chunk EncodedChat EncodedChats Padded Ragged",
     ".shards.count": "TokenCounts count_tokens",
     ".shards.estimate": "ShardEstimate estimate_shards",
+    ".shards.convert": "convert_shards plan_conversion",
     ".shards.load": "Shards load_shards",
     ".shards.merge": "merge_shards",
+    ".shards.opened": "ShardFiles open_shards",
     ".shards.plan": "ShardPlan",
+    ".shards.retokenize": "plan_retokenizing retokenize",
     ".shards.run": "finish_shards plan_shards shard shard_part",
     ".shards.status": "ShardsStatus shards_status",
     ".shards.verify": "ShardFaults verify_shards",
@@ -223,6 +238,7 @@ _MODULES = {
     ".tokenizer": "Tokenizer",
     ".training.train": "train train_from_counts train_from_iterator",
     ".training.unigram": "Unigram",
+    ".training.vocabulary_map": "VocabularyMap vocabulary_map",
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}
 

@@ -71,6 +71,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
         "rows": [[64]], "batch": ["a"], "tokenizer": tok, "files": "a.jsonl", "path": "t.json", "vocab_size": 262,
         "counts": counts, "pattern": "gpt2", "folder": "new", "folders": ["out"], "add": 1, "keep": 260, "number": 0,
         "corpora": "a.jsonl", "tokenizers": {"t": tok}, "left": tok, "right": tok, "sizes": [260],
+        "retokenize.source": "out", "plan_retokenizing.source": "out",
+        "vocabulary_map.old": tok, "vocabulary_map.new": tok,
         "held_out": "a.jsonl",
         "name": "gpt2", "model": "gpt-4o", "messages": messages, "token_id": 64, "n": 2,
         "max_tokens": 3, "max_length": 2, "limit": "1GB", "ranks": {bytes([byte]): byte for byte in range(256)},

@@ -37,6 +37,8 @@ FOLDERS_WRITTEN = {
     "plan_shards": ("folder",),
     "shard": ("folder",),
     "merge_shards": ("folder",),
+    "plan_retokenizing": ("folder",),
+    "retokenize": ("folder",),
 }
 #: Takes a tokenizer of another library.
 OTHER_TOKENIZERS = {"accelerate", "is_accelerated"}
@@ -81,7 +83,11 @@ def calls(corpus: str, here: Path) -> dict[str, Call]:
         "merge_shards": (bbpe.merge_shards, {"folders": [shards], "folder": out / "merged"}),
         "plan_count": (bbpe.plan_count, {"files": corpus, "folder": out / "plan", "pattern": "gpt2"}),
         "plan_shards": (bbpe.plan_shards, {"files": corpus, "folder": out / "planned", "tokenizer": tok}),
+        "plan_retokenizing": (
+            bbpe.plan_retokenizing, {"source": shards, "folder": out / "retokenizing", "tokenizer": tok},
+        ),
         "prune": (bbpe.prune, {"tokenizer": tok, "used_in": corpus}),
+        "retokenize": (bbpe.retokenize, {"source": shards, "folder": out / "retokenized", "tokenizer": tok}),
         "shard": (bbpe.shard, {"files": corpus, "folder": out / "sharded", "tokenizer": tok}),
         "train": (bbpe.train, {"files": corpus, "vocab_size": 280}),
         "verify_shards": (bbpe.verify_shards, {"folder": shards, "tokenizer": tok}),

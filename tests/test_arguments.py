@@ -23,6 +23,8 @@ TAKING: dict[str, Callable[[Any], Any]] = {
     "learning_curve.tokenizer": lambda tok: bbpe.learning_curve(tok, [260], "a.txt"),
     "lint.tokenizer": lambda tok: bbpe.lint(tok),
     "plan_shards.tokenizer": lambda tok: bbpe.plan_shards("a.txt", "out", tok),
+    "plan_retokenizing.tokenizer": lambda tok: bbpe.plan_retokenizing("old", "out", tok),
+    "retokenize.tokenizer": lambda tok: bbpe.retokenize("old", "out", tok),
     "prune.tokenizer": lambda tok: bbpe.prune(tok, keep=260),
     "shard.tokenizer": lambda tok: bbpe.shard("a.txt", "out", tok),
     "verify_shards.tokenizer": lambda tok: bbpe.verify_shards("out", tok),

@@ -76,6 +76,12 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "plan_count": {"special_tokens": (), "part_size": "64MB"},
     "prune": {"min_count": 1},
     "shard": {"attempts": 3, "replan": False},
+    "retokenize": {
+        "format": "megatron", "dtype": "auto", "check": 1.0, "part_size": "256MB", "empty": "keep", "attempts": 3,
+    },
+    "plan_retokenizing": {
+        "format": "megatron", "dtype": "auto", "check": 1.0, "part_size": "256MB", "empty": "keep",
+    },
     "train": {"model": "bpe", "special_tokens": ()},
     "train_from_counts": {"model": "bpe"},
     "train_from_iterator": {"model": "bpe", "special_tokens": ()},

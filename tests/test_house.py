@@ -43,6 +43,7 @@ FAMILIES = {
     "formats/gguf/pieces.py": "one file a model of GGUF",
     "formats/huggingface/*.py": "one file a part of a tokenizer.json",
     "shards/formats/*.py": "one file a format of shards",
+    "shards/readers/*.py": "one file a kind of files of ids",
     "loading.py": "a module that users import",
     "ray.py": "a module that users import",
     "tiktoken/*.py": "the modules that tiktoken has",

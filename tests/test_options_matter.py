@@ -247,6 +247,7 @@ def test_progress_is_told(name: str, here: Path) -> None:
         "count": lambda **given: bbpe.count("a.jsonl", pattern="gpt2", **given),
         "count_from_iterator": lambda **given: bbpe.count_from_iterator(TEXTS, pattern="gpt2", **given),
         "shard": lambda **given: bbpe.shard("a.jsonl", "out", TOK, **given),
+        "retokenize": lambda **given: bbpe.retokenize(bbpe.shard("a.jsonl", "old", TOK), "out", PLAIN, **given),
         "lint": lambda **given: bbpe.lint(TOK, "a.jsonl", **given),
         "compare": lambda **given: bbpe.compare(TOK, PLAIN, "a.jsonl", **given),
     }
@@ -272,6 +273,7 @@ def test_an_executor_does_the_work(name: str, here: Path) -> None:
         "count": lambda given: bbpe.count("a.jsonl", pattern="gpt2", executor=given),
         "count_from_iterator": lambda given: bbpe.count_from_iterator(TEXTS, pattern="gpt2", executor=given),
         "shard": lambda given: bbpe.shard("a.jsonl", "out", TOK, executor=given),
+        "retokenize": lambda given: bbpe.retokenize(bbpe.shard("a.jsonl", "old", TOK), "out", PLAIN, executor=given),
         "Counting.__init__": lambda given: bbpe.train("a.jsonl", 270, counting=bbpe.Counting(executor=given)),
     }
     with Asked(1) as executor:
@@ -308,6 +310,7 @@ def covered() -> dict[str, set[str]]:
     found["count_from_iterator"] = {*FILES, *own}
     found["plan_count"] = {*FILES, "part_size"}
     found["shard"], found["plan_shards"] = {*SHARDS, *own}, set(SHARDS)
+    found["retokenize"] |= {"threads", "in_flight", "attempts", "executor"}
     for name in reporting():
         found.setdefault(name, set()).add("progress")
     for each in ELSEWHERE:

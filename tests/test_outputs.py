@@ -83,6 +83,8 @@ FOLDERS: dict[str, Callable[[str], Any]] = {
     "shard": lambda url: bbpe.shard("a.jsonl", url, TOK),
     "plan_shards": lambda url: bbpe.plan_shards("a.jsonl", url, TOK),
     "merge_shards": lambda url: bbpe.merge_shards(["shards"], url),
+    "retokenize": lambda url: bbpe.retokenize("shards", url, TOK),
+    "plan_retokenizing": lambda url: bbpe.plan_retokenizing("shards", url, TOK),
     "load_shards": lambda url: bbpe.load_shards(url),
     "shards_status": lambda url: bbpe.shards_status(url),
     "verify_shards": lambda url: bbpe.verify_shards(url),

@@ -56,7 +56,8 @@ def made_in(folder: Path) -> dict[str, Any]:
     return {
         "BPE": bbpe.BPE(), "Unigram": bbpe.Unigram(), "WordPiece": bbpe.WordPiece(),
         "Counting": bbpe.Counting(sample=0.5), "BBPETokenizer": bbpe.BBPETokenizer(*files), "Tokenizer": tok,
-        "Tokenizer of WordPiece": words, "Tokenizer of Unigram": unigram,
+        "Tokenizer of WordPiece": words,
+        "VocabularyMap": bbpe.vocabulary_map(tok, small), "Tokenizer of Unigram": unigram,
         "Tokenizer with a template": tok.with_added_tokens(["<more>"]), "spec": tok.spec,
         "special_tokens": tok.special_tokens, "get_vocab": tok.get_vocab(), "ranks": tok.ranks,
         "CacheInfo": tok.cache_info(), "AlignedIds": tok.encode_aligned("see my"),

@@ -57,6 +57,7 @@ from raising import (
     plan,
     plotted,
     ragged,
+    retokenizing,
     rewritten,
     shards,
     shortened,
@@ -249,6 +250,8 @@ TABLE |= {
     **kinds("prune", lambda tokenizer=PLAIN, **given: bbpe.prune(tokenizer, **given), TypeError={"keep": "5"},
             ValueError=[{"keep": 5}, {"keep": [9999]}, {"used_in": bbpe.count_from_iterator(["a"], pattern="o200k")}],
             VocabularyError=[{"tokenizer": WORDS, "keep": 30}, {"tokenizer": RULES, "used_in": "a.txt"}]),
+    **kinds("vocabulary_map", lambda old=TOK, new=PLAIN, **given: bbpe.vocabulary_map(old, new, **given),
+            TypeError=[{"old": "t.json"}, {"special": ["<s>"]}], ValueError=[{"special": {"<s>": "<nothing>"}}]),
     # -- files of vocabularies
     **kinds("load", bbpe.load, VocabularyError=[{"path": "a.txt"}, {"path": "archive.txt"}],
             PatternError=[lambda: (TOK.save("t.json"), bbpe.load("t.json", pattern="gpt17"))],
@@ -297,6 +300,7 @@ TABLE |= {
             after(shards, lambda made: bbpe.merge_shards([made], "all", shard_size=5))],
         OSError={"folders": ["missing"]}),
     **operators(),
+    **retokenizing("retokenize", bbpe.retokenize), **retokenizing("plan_retokenizing", bbpe.plan_retokenizing),
     **kinds("count_tokens", lambda files="a.jsonl", **given: bbpe.count_tokens(files, TOK, **given),
             ValueError={"threads": 0}, TypeError={"threads": "1"}, **FILES),
 }  # fmt: skip

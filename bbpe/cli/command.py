@@ -62,6 +62,11 @@ def share(text: str) -> float:
     return number
 
 
+def share_or_none(text: str) -> float:
+    """Read an argument that is 0, or more and at most 1."""
+    return 0.0 if text in ("0", "0.0") else share(text)
+
+
 def pattern_of(text: str) -> str:
     """Read an argument that is the name of a split pattern or a regex."""
     from bbpe.splitting.patterns import get_pattern

@@ -35,13 +35,18 @@ def _add_arguments(parser: ArgumentParser) -> None:
     form = parser.add_argument_group("Shards")
     form.add_argument("-o", "--output", required=True, metavar="FOLDER", help="where the plan and the shards are")
     form.add_argument("--format", choices=tuple(FORMATS), default="megatron", help="(default: megatron)")
-    form.add_argument("--eos", type=_token, metavar="TOKEN", help="after each document: a token, or the number of one")
-    form.add_argument("--bos", type=_token, metavar="TOKEN", help="before each document")
+    form.add_argument("--eos", type=token, metavar="TOKEN", help="after each document: a token, or the number of one")
+    form.add_argument("--bos", type=token, metavar="TOKEN", help="before each document")
     form.add_argument("--special", action="store_true", help="special tokens in texts become their ids, not text")
     form.add_argument("--dtype", default="auto", metavar="TYPE", help="of ids (default: the narrowest that fits)")
     form.add_argument("--part-size", default="256MB", metavar="SIZE", help="of input, about (default: 256MB)")
     form.add_argument("--empty", choices=("skip", "keep"), default="skip", help="empty documents (default: skip)")
     form.add_argument("--on-error", choices=("raise", "skip"), default="raise", help="wrong lines (default: raise)")
+    add_work(parser)
+
+
+def add_work(parser: ArgumentParser) -> None:
+    """Add the options for what is done of a plan, and how."""
     work = parser.add_argument_group("Work", "by default all of it; the same command again goes on where it was")
     step = work.add_mutually_exclusive_group()
     step.add_argument("--plan-only", action="store_true", help="store the plan, and say what it will take")
@@ -59,7 +64,8 @@ def _add_arguments(parser: ArgumentParser) -> None:
 _TASKS, _CORES = 64, 8
 
 
-def _token(text: str) -> str | int:
+def token(text: str) -> str | int:
+    """Read a token, or the id of one."""
     return int(text) if text.isascii() and text.isdigit() else text
 
 
@@ -84,7 +90,11 @@ def _known(numbers: list[int], parts: int) -> list[int]:
 
 
 def _run(args: Namespace) -> int:
-    plan = _plan(args)
+    return run_steps(args, _plan(args))
+
+
+def run_steps(args: Namespace, plan: ShardPlan) -> int:
+    """Do what is asked of a plan, and say what was done."""
     if args.plan_only:
         _show_plan(plan, args)
         return 0

@@ -1,4 +1,4 @@
-"""`bbpe shards`: watch, check, merge and show what `bbpe shard` writes."""
+"""`bbpe shards`: watch, check, merge and show what `bbpe shard` writes, and convert shards of any program."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from argparse import ArgumentParser, Namespace
 import bbpe
 from bbpe.records import asdict
 
+from . import conversion
 from .command import Command, positive, whole
 from .operators import add_status, add_verify, facts_of, say_facts
 from .streams import say, say_json
@@ -23,6 +24,9 @@ def _add_arguments(parser: ArgumentParser) -> None:
     merge.add_argument("--shard-size", type=positive, metavar="N", help="ids of each part, about (default: one part)")
     merge.add_argument("--json", action="store_true", help="write the result as a JSON object")
     merge.set_defaults(action=_merge)
+    convert = actions.add_parser("convert", help="Write the ids of shards, of any program, in another format.")
+    conversion.add_arguments(convert)
+    convert.set_defaults(action=conversion.run)
     show = actions.add_parser("show", help="Show what shards hold, or the text and ids of a document.")
     show.add_argument("folder", metavar="FOLDER", help="that bbpe shard wrote")
     show.add_argument("document", nargs="?", type=whole, metavar="N", help="the number of a document, from 0")

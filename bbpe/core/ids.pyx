@@ -122,6 +122,57 @@ cdef class TokenBytes:
         """
         return self._join(IdSource(ids), run)
 
+    def rows(
+        self, ids: _Ids, const int64_t[::1] starts not None, const int64_t[::1] ends not None
+    ) -> tuple[bytes, npt.NDArray[np.int64]]:
+        """The bytes of rows, one after another, and where each of them ends in these, int64[rows].
+
+        Row i is ids[starts[i]:ends[i]]; rows are in order and do not overlap.  `TokenIdError` names the first bad id."""
+        cdef IdSource source = IdSource(ids)
+        cdef Py_ssize_t i, n = starts.shape[0]
+        cdef size_t count = source.array.count, place = 0, first
+        cdef bytes result
+        cdef uint8_t *out
+        cdef int64_t at = 0
+        cdef bbpe_text_size size = bbpe_text_size(0, 0, 0)
+        cdef bint good = True
+        if ends.shape[0] != n:
+            raise ValueError(f"{n} starts of rows, and {ends.shape[0]} ends; expected as many")
+        bounds = np.empty((n, 2), np.int64)
+        stops = np.empty(n, np.int64)
+        cdef int64_t[:, ::1] own = bounds
+        cdef int64_t[::1] sizes = stops
+        for i in range(n):
+            own[i, 0], own[i, 1] = starts[i], ends[i]
+            if not at <= own[i, 0] <= own[i, 1] <= <int64_t>count:
+                raise ValueError(f"row {i} is ids {own[i, 0]} to {own[i, 1]}; expected a part of {count} ids after {at}")
+            at = own[i, 1]
+        with nogil:
+            for i in range(n):
+                place = bbpe_token_bytes_measure(
+                    &self.table, &source.array, <size_t>own[i, 0], <size_t>own[i, 1], &size)
+                if place < <size_t>own[i, 1]:
+                    break
+                sizes[i] = <int64_t>size.bytes
+            else:
+                i = n
+        if i < n:
+            raise self._error(source.at(place))
+        result = PyBytes_FromStringAndSize(NULL, size.bytes)
+        out = <uint8_t *>PyBytes_AS_STRING(result)
+        with nogil:
+            i, at = 0, 0
+            while i < n and good:
+                first = <size_t>own[i, 0]
+                while i + 1 < n and own[i + 1, 0] == own[i, 1]:  # rows side by side are joined at once
+                    i += 1
+                good = bbpe_token_bytes_join(
+                    &self.table, &source.array, first, <size_t>own[i, 1], out + at, <size_t>(sizes[i] - at), False)
+                at = sizes[i]
+                i += 1
+        _unchanged(good)
+        return result, stops
+
     def text(self, ids: _Ids, errors: str = "replace", run: _Run = map, size_t start = 0) -> str:
         """The text of ids from `start` on, otherwise as `join`; `errors` as in `bytes.decode`."""
         cdef IdSource source = IdSource(ids)

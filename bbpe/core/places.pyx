@@ -114,7 +114,7 @@ cdef class PlaceTrims:
 
 
 cdef class TextRanges:
-    """The ranges of a text, one after another: the end of each in characters of a str, int64[n], and its level in the
+    """The ranges of a text, one after another: the end of each in characters of a str or in bytes, int64[n], and its level in the
     `TokenLevels` of a call, uint8[n]."""
 
     def __cinit__(self, const int64_t[::1] ends not None, const uint8_t[::1] levels not None):
@@ -181,10 +181,11 @@ cdef class PlacesCall:
         return self._encode(text, unit, True, ranges, False)
 
     def encode_ranges(
-        self, str text not None, TextRanges ranges not None
+        self, text: Text, TextRanges ranges not None
     ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
-        """The ids of a text in whose ranges the tokens of their levels count, int32[n], and their places, int64[n, 2]."""
-        ids, places, _ = self._encode(text, "char", False, ranges, True)
+        """The ids of a text in whose ranges the tokens of their levels count, int32[n], and their places, int64[n, 2], in
+        characters of a str and in bytes of a bytes-like text."""
+        ids, places, _ = self._encode(text, "char" if isinstance(text, str) else "byte", False, ranges, True)
         return ids, places
 
     cdef tuple _encode(self, text, str unit, bint has_words, TextRanges ranges, bint in_arrays):

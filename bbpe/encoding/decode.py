@@ -47,8 +47,8 @@ class Decoder:
         self._forms = forms_of(spec, self._keys, tokens)
         #: The bytes that decoding writes for each id within a text.
         self.token_bytes = tokens if self._forms is None else self._forms.within
-        # whether a text is the concatenation of its tokens
-        self._is_plain = self._forms is not None and self._forms.is_plain
+        #: Whether a text is the concatenation of its tokens.
+        self.is_plain = self._forms is not None and self._forms.is_plain
 
     @lazy_property
     def special_ids(self) -> frozenset[int]:
@@ -72,7 +72,7 @@ class Decoder:
         """Return the text of ids."""
         check_threads(threads)
         kept = self._kept(ids, skip_special_tokens, unknown_ids)
-        if self._is_plain and unknown_ids != "mark":
+        if self.is_plain and unknown_ids != "mark":
             return self.token_bytes.text(kept, errors, _mapper(threads))
         return self._text(kept, errors, unknown_ids, threads)
 
@@ -80,7 +80,7 @@ class Decoder:
         """Return the bytes of ids."""
         check_threads(threads)
         kept = checked_ids(ids)
-        return self.token_bytes.join(kept, _mapper(threads)) if self._is_plain else self._joined(kept, threads)
+        return self.token_bytes.join(kept, _mapper(threads)) if self.is_plain else self._joined(kept, threads)
 
     def texts(
         self, batch: Rows, errors: str, threads: int | None, skip_special_tokens: bool, unknown_ids: UnknownIds
@@ -90,7 +90,7 @@ class Decoder:
         rows = checked_rows(batch)
         if skip_special_tokens or unknown_ids != "raise":
             rows = [self._kept(row, skip_special_tokens, unknown_ids) for row in rows]
-        if self._is_plain and unknown_ids != "mark":
+        if self.is_plain and unknown_ids != "mark":
             return self._row_texts(rows, errors, threads)
         if self._forms is None or self._forms.has_last or unknown_ids == "mark":
             return [self._text(row, errors, unknown_ids, threads=1) for row in rows]
@@ -99,7 +99,7 @@ class Decoder:
     def text_with_offsets(self, ids: Ids) -> tuple[str, list[int]]:
         """Return the text of ids, and for each id the index of the first character with a byte of it."""
         kept = as_ids(checked_ids(ids))
-        if self._is_plain:
+        if self.is_plain:
             data = self.token_bytes.join(kept)
             spans = self.token_bytes.spans(kept.astype(np.uint32))
         else:
@@ -163,6 +163,36 @@ class Decoder:
             parts.append(stream.add(ids[number]))
             number, size = number + 1, size + len(parts[-1])
         return b"".join([*parts, stream.rest()])
+
+    def segments(
+        self, ids: npt.NDArray[np.integer[Any]], starts: npt.NDArray[np.int64], ends: npt.NDArray[np.int64],
+        places: npt.NDArray[np.int64], counts: npt.NDArray[np.int64],
+    ) -> tuple[bytes, npt.NDArray[np.int64]]:  # fmt: skip
+        """Return the bytes of texts, which are divided at some ids, and where each segment ends in them, int64[n].
+
+        Text i is ids[starts[i]:ends[i]], in order.  `places` are those of ids, whose bytes are left out, and text i has
+        `counts[i]` segments, one more than such ids.
+        """
+        if self.is_plain:
+            if len(places):
+                starts, ends = np.sort(np.concatenate([starts, places + 1])), np.sort(np.concatenate([ends, places]))
+            return self.token_bytes.rows(ids, starts, ends)
+        found: list[bytes] = []
+        at = 0
+        for start, end, count in zip(starts.tolist(), ends.tolist(), counts.tolist(), strict=True):
+            found += self._divided(ids[start:end], places[at : at + count - 1] - start)
+            at += count - 1
+        return b"".join(found), np.cumsum([len(part) for part in found], dtype=np.int64)
+
+    def _divided(self, ids: Ids, places: npt.NDArray[np.int64]) -> list[bytes]:
+        """Return the bytes of a text between the ids at some places."""
+        if not len(places):
+            return [self.data(ids, 1)]
+        found: list[npt.NDArray[np.int64]] = []
+        data = self._joined(ids, 1, found)
+        bounds = np.minimum(np.concatenate([*found, [len(data)]]), len(data))
+        first, last = [0, *bounds[places + 1].tolist()], [*bounds[places].tolist(), len(data)]
+        return [data[start:end] for start, end in zip(first, last, strict=True)]
 
     def _kept(self, ids: Ids, skip_special_tokens: bool, unknown_ids: str) -> Ids:
         """Return ids without the special and unknown ones that the options skip."""
@@ -242,6 +272,11 @@ class _MappedDecoder(Decoder):
 
     def _begun(self, errors: str, skipped: bytes | None, unknown_ids: UnknownIds) -> Stream:
         return MappedStream(self._fresh(errors, skipped, unknown_ids), self._table)
+
+    def _divided(self, ids: Ids, places: npt.NDArray[np.int64]) -> list[bytes]:
+        # the table applies to texts, of which a special token is none
+        segments = super()._divided(ids, places) if len(places) else [super().data(ids, 1)]
+        return [self._mapped(part.decode("utf-8", ERRORS)).encode("utf-8", ERRORS) for part in segments]
 
     def _mapped(self, text: str) -> str:
         return "".join(written for _, written in self._parts(text))

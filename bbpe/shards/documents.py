@@ -38,7 +38,8 @@ class EncodedDocuments:
     bytes of text, `null` the records without one among them, and `read` the bytes of input read since the last piece.
     `keys` has the id of each document that ends here, if a field with ids is asked for and the file has fields.
     `unknown` is the number of ids of texts that are the one of unknown tokens, `digest` that of texts, if some were
-    read.  `masks` has 1 for each id that a model learns, where documents are chats.
+    read.  `masks` has 1 for each id that a model learns, where documents are chats.  Of `checked` documents of
+    ids, `not_canonical` have others than those by which the old vocabulary encodes their bytes.
     """
 
     ids: npt.NDArray[np.uint8]
@@ -50,6 +51,8 @@ class EncodedDocuments:
     unknown: int = 0
     digest: int | None = None
     masks: Masks = None
+    checked: int = 0
+    not_canonical: int = 0
 
 
 def _nothing() -> npt.NDArray[np.uint8]:

@@ -289,7 +289,7 @@ def lens_of(plan: ShardPlan, number: int) -> npt.NDArray[np.int32]:
 def read_masks(plan: ShardPlan, number: int) -> npt.NDArray[np.uint8]:
     """Return the masks of the ids of a part; `CorpusError` where documents are no chats, or files do not fit."""
     files, stem = plan.policy.files.masks, plan.stem(number)
-    if plan.policy.messages_field is None or files is None:
+    if not plan.policy.has_masks or files is None:
         raise CorpusError(f"{plan.folder}: the documents are texts, which have no masks; messages_field= encodes chats")
     masks, count = files.read(stem), int(lens_of(plan, number).sum(dtype=np.int64))
     if len(masks) != count:

@@ -113,7 +113,9 @@ def _plan_of(all_shards: Sequence[Shards], folder: Path, shuffle: int | None, sh
     policy = replace(first.policy, shuffle=shuffle, shard_size=shard_size)
     count = 1 if shard_size is None else _part_count(all_shards, shard_size)
     # documents of any source may be in any part
-    return ShardPlan(folder, policy, first.identity, (sources,) + ((),) * (count - 1), first.tokenizer)
+    tokenizer = first.tokenizer if first.has_tokenizer else None
+    old = None if policy.old is None else first.old_tokenizer
+    return ShardPlan(folder, policy, first.identity, (sources,) + ((),) * (count - 1), tokenizer, old)
 
 
 def _part_count(all_shards: Sequence[Shards], shard_size: int) -> int:
@@ -145,7 +147,7 @@ def _merge(plan: ShardPlan, all_shards: Sequence[Shards]) -> None:
     sources: list[int] = []
     item = np.dtype(plan.policy.dtype).itemsize
     keys = None if plan.policy.id_field is None else _keys(plan, all_shards, totals.documents)
-    masks = None if plan.policy.messages_field is None else _masks(plan, all_shards, totals)
+    masks = None if not plan.policy.has_masks else _masks(plan, all_shards, totals)
     if plan.policy.shuffle is None:
         blocks = _blocks(all_shards, sources)
     else:
@@ -159,7 +161,7 @@ def _merge(plan: ShardPlan, all_shards: Sequence[Shards]) -> None:
     left = replace(totals, documents=0, tokens=0)
     for number, some in groupby(pieces, itemgetter(0)):
         with outputs(plan.stem(number)) as files:
-            part = PartFiles(plan.policy, plan.tokenizer.name, files)
+            part = PartFiles(plan.policy, plan.identity["name"], files)
             documents = tokens = 0
             for _, ids, lengths, path in some:
                 count = int(lengths.sum())

@@ -17,9 +17,11 @@ from ..records import asdict, dataclass, field, fields
 from ..text import counted
 from .documents import DocumentEncoder, EncodedDocuments
 from .formats import Columns, Keys, Lengths, Masks, Writer
+from .ids import IdDocuments
 from .outputs import Output, Outputs, outputs
 from .plan import ShardPlan, Source
 from .policy import ShardPolicy
+from .retokenizer import RetokenizedDocuments
 from .state import forget_failure, note_failure
 
 #: Lines that cannot be read that a record lists.
@@ -36,7 +38,8 @@ class Totals:
     `records` were read: `documents` that were written, `empty` ones that were left out, `null` ones without a text,
     and `refused` ones that cannot be read.  `input` is the bytes of files that were read, `text` those of all texts,
     and `tokens` the ids that were written.  `unknown` of these are the unknown token, for text that the vocabulary
-    lacks.
+    lacks.  `not_canonical` of `checked` documents of ids have others than those by which the old vocabulary encodes
+    their bytes.
     """
 
     records: int = 0
@@ -48,13 +51,17 @@ class Totals:
     text: int = 0
     tokens: int = 0
     unknown: int = 0
+    checked: int = 0
+    not_canonical: int = 0
 
     def __add__(self, other: Totals) -> Totals:
         return Totals(**{name.name: getattr(self, name.name) + getattr(other, name.name) for name in fields(Totals)})
 
     def __str__(self) -> str:
         documents, tokens = counted(self.documents, "document"), counted(self.tokens, "token")
-        parts = [f"{documents}, {tokens} of {counted(self.text, 'byte')} of text"]
+        # what ids spell is not known where they are copied
+        of_text = f" of {counted(self.text, 'byte')} of text" if self.text or not self.tokens else ""
+        parts = [f"{documents}, {tokens}{of_text}"]
         for number, what, more in (
             (self.unknown, "unknown token", ""),
             (self.empty, "empty document", " left out"),
@@ -63,6 +70,9 @@ class Totals:
         ):
             if number:
                 parts.append(counted(number, what) + more)
+        if self.checked:
+            checked = counted(self.checked, "document")
+            parts.append(f"{self.not_canonical:,} of {checked} that were checked had ids that are not canonical")
         return "; ".join(parts)
 
 
@@ -160,11 +170,11 @@ def write_record(plan: ShardPlan, record: PartRecord) -> None:
 
 
 def check_texts(plan: ShardPlan, touched: set[str]) -> None:
-    """Check that files with another time of change have the texts that parts which are done have read of them.
+    """Check that files with another time of change have the texts or ids that parts which are done have read of them.
 
     It reads these files again, and encodes nothing.  Raises `CorpusError` naming the file.
     """
-    documents = DocumentEncoder(plan.tokenizer, plan.policy)
+    documents, what = documents_of(plan), "ids" if plan.policy.reading is not None else "texts"
     refuse = (lambda *_: None) if plan.policy.on_error == "skip" else None
     for number, sources in enumerate(plan.parts):
         record = read_record(plan, number) if touched & {source.path for source in sources} else None
@@ -173,8 +183,17 @@ def check_texts(plan: ShardPlan, touched: set[str]) -> None:
                 continue
             digest = reduce(_joined, documents.digests(source, refuse), 0)
             if f"{digest:016x}" != known:
-                changed = f"the file was written to since part {number} was made, which has other texts of it"
+                changed = f"the file was written to since part {number} was made, which has other {what} of it"
                 raise CorpusError(f"{source.path}: {changed}; use another folder")
+
+
+def documents_of(plan: ShardPlan) -> DocumentEncoder | IdDocuments:
+    """Return what reads the documents of a plan, and makes them as files have them."""
+    if plan.policy.old is not None:
+        return RetokenizedDocuments(plan.policy, plan.old_tokenizer, plan.tokenizer)
+    if plan.policy.reading is not None:
+        return IdDocuments(plan.policy, plan.policy.reading)
+    return DocumentEncoder(plan.tokenizer, plan.policy)
 
 
 def _joined(digest: int, other: int) -> int:
@@ -185,7 +204,7 @@ class PartFiles:
     """The files of ids of one part, and its `.lens`, the lengths of documents as int32 whatever the format."""
 
     def __init__(self, policy: ShardPolicy, name: str | None, files: Outputs) -> None:
-        self._columns = Columns(policy.id_field is not None, policy.messages_field is not None)
+        self._columns = Columns(policy.id_field is not None, policy.has_masks)
         self._writer: Writer = policy.files.writer(files, policy.dtype, name or "", self._columns)
         self._lens: Output = files.open(".lens")
 
@@ -209,8 +228,8 @@ class PartEncoder:
 
     def __init__(self, plan: ShardPlan, files: Outputs, threads: int, report: Report) -> None:
         self._policy = plan.policy
-        self.files = PartFiles(plan.policy, plan.tokenizer.name, files)
-        self._documents = DocumentEncoder(plan.tokenizer, plan.policy)
+        self.files = PartFiles(plan.policy, plan.identity["name"], files)
+        self._documents = documents_of(plan)
         self._threads, self._report, self._totals = threads, report, Totals()
         self.skipped: list[dict[str, Any]] = []
         self.sources: list[int] = []
@@ -246,7 +265,8 @@ class PartEncoder:
         self.files.add(piece.ids, lengths, path, keys, piece.masks)
         self._totals += Totals(
             records=count + piece.null, documents=len(lengths), empty=count - len(lengths), null=piece.null,
-            input=piece.read, text=piece.text, tokens=tokens, unknown=piece.unknown,
+            input=piece.read, text=piece.text, tokens=tokens, unknown=piece.unknown, checked=piece.checked,
+            not_canonical=piece.not_canonical,
         )  # fmt: skip
 
     def _refuse(self, path: str, error: CorpusError, line: int) -> None:

@@ -30,6 +30,8 @@ from .state import forget_failure, listing, written_parts
 _VERSION = 4
 #: The tokenizer as it is pickled: any tokenizer fits, and 200,000 tokens take milliseconds.
 _PLAN, _TOKENIZER = "plan.json", "tokenizer.bbpe"
+#: That of the ids that are read, where they are encoded by another one.
+_OLD_TOKENIZER = "old-tokenizer.bbpe"
 #: Other files that are written when all parts are there.
 OTHERS = ("manifest.json", "skipped.jsonl")
 #: Differences that a message shows.
@@ -42,10 +44,11 @@ _LONGEST_NAME = 1 << 12
 class Source:
     """A file, or a range of one.
 
-    `start` and `stop` are bytes where lines begin, or row groups of a Parquet file; `stop` is `None` for the end.
-    `read` is the bytes of the file that the range has, for Parquet its share of them.  `size` and `mtime_ns` are those
-    of the file when the plan was made, and `ends` is the digest of its first and last bytes, empty for a URL, whose
-    `mtime_ns` is a number of its version.
+    `start` and `stop` are bytes where lines begin, or row groups of a Parquet file; of a file of ids they are what its
+    reader divides: documents, ids or row groups.  `stop` is `None` for the end.  `read` is the bytes of the file that
+    the range has, for Parquet its share of them.  `size` and `mtime_ns` are those of the file when the plan was made,
+    and `ends` is the digest of its first and last bytes, empty for a URL, whose `mtime_ns` is a number of its version.
+    The files beside a file of ids count for its `ends` and its `mtime_ns`.
     """
 
     path: str
@@ -64,18 +67,23 @@ class Source:
     def file(self, policy: ShardPolicy) -> File:
         """Return the file; `CorpusError` when it is not as it was when the plan was made."""
         file = file_of(path_of(self.path), policy.input_format, policy.field)
+        self.check(file.size or 0, file.path.stat().st_mtime_ns, digest_of_ends(file))
+        return file
+
+    def check(self, size: int, mtime_ns: int, ends: str, contents: str = "texts") -> None:
+        """Raise `CorpusError` when the file is not as it was when the plan was made."""
         changed = way = ""
-        if file.size != self.size:
-            changed = f"has {counted(file.size or 0, 'byte')}, and had {self.size:,}"
-        elif digest_of_ends(file) != self.ends:
+        if size != self.size:
+            changed = f"has {counted(size, 'byte')}, and had {self.size:,}"
+        elif ends != self.ends:
             changed = "has other contents of the same size"
-        elif file.path.stat().st_mtime_ns != self.mtime_ns:
-            changed, way = "was written to", "call it with the same arguments again, which compares its texts, or "
+        elif mtime_ns != self.mtime_ns:
+            changed = "was written to"
+            way = f"call it with the same arguments again, which compares its {contents}, or "
         if changed:
             raise CorpusError(
-                f"{file.path}: the file {changed} since the plan was made; {way}make a new plan in another folder"
+                f"{self.path}: the file {changed} since the plan was made; {way}make a new plan in another folder"
             )
-        return file
 
 
 @dataclass(frozen=True)
@@ -87,9 +95,11 @@ class ShardPlan:
     Attributes:
         folder: The folder of the plan and of what is written.
         policy: How documents are written.
-        identity: What the tokenizer is: fingerprint, name, pattern, number of ids, Unicode version.
+        identity: What the tokenizer is: fingerprint, name, pattern, number of ids, Unicode version; `None` where these
+            are not known, as of shards of others.
         parts: The ranges of files of each part.
         given: The tokenizer, if it need not be read from the folder.
+        given_old: So for that of the ids that are read, if they are encoded by another one.
 
     Example:
         >>> from pathlib import Path
@@ -108,6 +118,7 @@ class ShardPlan:
     identity: dict[str, Any]
     parts: tuple[tuple[Source, ...], ...]
     given: Tokenizer | None = field(default=None, repr=False, compare=False)
+    given_old: Tokenizer | None = field(default=None, repr=False, compare=False)
 
     def __len__(self) -> int:
         """Return the number of parts."""
@@ -124,19 +135,28 @@ class ShardPlan:
 
     @lazy_property
     def tokenizer(self) -> Tokenizer:
-        """The tokenizer; `CorpusError` when the one in the folder is not that of the plan."""
+        """The tokenizer; `CorpusError` when nobody named it, or the one in the folder is not that of the plan."""
         if self.given is not None:
             return self.given
-        path = self.folder / _TOKENIZER
-        with naming(path):
-            data = path.read_bytes()
-        try:
-            tokenizer = Tokenizer(spec_of_bytes(data))
-        except (BBPEError, ValueError, TypeError, KeyError) as error:
-            raise CorpusError(f"{path}: expected the tokenizer of a plan of shards: {error!r}") from error
-        if tokenizer.fingerprint != self.identity["fingerprint"]:
-            raise CorpusError(f"{path}: the tokenizer was changed since the plan was made; make a new plan")
-        return tokenizer
+        if not self.has_tokenizer:
+            raise CorpusError(
+                f"{self.folder}: the shards were converted without a tokenizer; convert them again, into another "
+                "folder, with tokenizer="
+            )
+        return _stored_tokenizer(self.folder / _TOKENIZER, self.identity["fingerprint"])
+
+    @lazy_property
+    def old_tokenizer(self) -> Tokenizer:
+        """The tokenizer of the ids that are read, of a plan by which another one encodes them; otherwise as above."""
+        if self.given_old is not None:
+            return self.given_old
+        assert self.policy.old is not None
+        return _stored_tokenizer(self.folder / _OLD_TOKENIZER, self.policy.old.fingerprint)
+
+    @property
+    def has_tokenizer(self) -> bool:
+        """Whether it is known which tokenizer made the ids."""
+        return self.identity["fingerprint"] is not None
 
     @property
     def size(self) -> int:
@@ -169,17 +189,20 @@ class ShardPlan:
         Raises `OSError` naming the file.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
-        write_atomic(self.folder / _TOKENIZER, spec_bytes(self.tokenizer.spec))
+        if self.has_tokenizer:
+            write_atomic(self.folder / _TOKENIZER, spec_bytes(self.tokenizer.spec))
+        if self.policy.old is not None:
+            write_atomic(self.folder / _OLD_TOKENIZER, spec_bytes(self.old_tokenizer.spec))
         record = json.dumps({"sha256": self.digest, **self._record(timeless=False)}, indent=1, ensure_ascii=False)
         write_atomic(self.folder / _PLAN, record.encode("utf-8", "surrogateescape"))
 
     def differences(self, other: ShardPlan) -> list[str]:
         """Return what differs between two plans, with both values."""
         rows = [
-            (name, left[name], right[name])
+            (name, left.get(name), right.get(name))
             for left, right in ((self.identity, other.identity), (self.policy.as_json(), other.policy.as_json()))
-            for name in left
-            if left[name] != right[name] and name != "name"
+            for name in left | right
+            if left.get(name) != right.get(name) and name != "name"
         ]
         found = [f"{name} {left!r} and {right!r}" for name, left, right in rows]
         mine, its = ({source.path: source for part in plan.parts for source in part} for plan in (self, other))
@@ -207,6 +230,17 @@ class ShardPlan:
 
 def _stem(folder: Path, number: int) -> Path:
     return folder / f"part-{number:05d}"
+def _stored_tokenizer(path: Path, fingerprint: str) -> Tokenizer:
+    """Return the tokenizer that lies beside a plan; `CorpusError` when it is not the one of the plan."""
+    with naming(path):
+        data = path.read_bytes()
+    try:
+        tokenizer = Tokenizer(spec_of_bytes(data))
+    except (BBPEError, ValueError, TypeError, KeyError) as error:
+        raise CorpusError(f"{path}: expected the tokenizer of a plan of shards: {error!r}") from error
+    if tokenizer.fingerprint != fingerprint:
+        raise CorpusError(f"{path}: the tokenizer was changed since the plan was made; make a new plan")
+    return tokenizer
 
 
 def make_plan(
@@ -217,22 +251,27 @@ def make_plan(
     if isinstance(files, Iterator):
         files = list(files)
     found = _found(files, policy)
-    names = [
-        _PLAN,
-        _TOKENIZER,
-        *OTHERS,
-        *(f"part-00000{suffix}" for suffix in (".lens", ".json", *policy.suffixes)),
-    ]
-    check_apart(target, "the folder of the shards", files, [file.path for file in found], names)
-    parts = parts_of(found, policy)
-    identity = {
+    check_apart(target, "the folder of the shards", files, [file.path for file in found], written_names(policy))
+    return ShardPlan(target, policy, identity_of(tokenizer), parts_of(found, policy), tokenizer)
+
+
+def written_names(policy: ShardPolicy) -> list[str]:
+    """Return the names of files that are written to the folder of a plan, of parts those of the first one."""
+    of_part = (f"part-00000{suffix}" for suffix in (".lens", ".json", *policy.suffixes))
+    return [_PLAN, _TOKENIZER, _OLD_TOKENIZER, *OTHERS, *of_part]
+
+
+def identity_of(tokenizer: Tokenizer | None, ids: int | None = None) -> dict[str, Any]:
+    """Return what a plan keeps of a tokenizer; of one that nobody knows, the number of ids if that is known."""
+    if tokenizer is None:
+        return {"fingerprint": None, "name": None, "pattern": None, "ids": ids, "unicode": None}
+    return {
         "fingerprint": tokenizer.fingerprint,
         "name": tokenizer.name,
         "pattern": str(tokenizer.pattern),
         "ids": tokenizer.vocab_size,
         "unicode": tokenizer.unicode_version,
     }
-    return ShardPlan(target, policy, identity, parts, tokenizer)
 
 
 def shards_folder(folder: str | os.PathLike[str]) -> Path:
@@ -332,18 +371,23 @@ def _is_name(text: str) -> bool:
 
 
 def parts_of(files: Sequence[File], policy: ShardPolicy) -> tuple[tuple[Source, ...], ...]:
-    """Divide files into parts; the last one is not small if there is another one to put it into."""
+    """Divide the files of texts into parts."""
     check = check_columns if policy.messages_field is None else check_chats
     check(files, policy.field, policy.id_field, first_lines=policy.on_error == "raise")
+    return joined(_ranges(files, policy), policy.part_size)
+
+
+def joined(ranges: Iterable[Source], size: int) -> tuple[tuple[Source, ...], ...]:
+    """Join ranges of files to parts; the last one is not small if there is another one to put it into."""
     parts: list[list[Source]] = [[]]
     held = 0
-    for source in _ranges(files, policy):
-        if parts[-1] and held + source.read > policy.part_size and 2 * held >= policy.part_size:
+    for source in ranges:
+        if parts[-1] and held + source.read > size and 2 * held >= size:
             parts.append([])
             held = 0
         parts[-1].append(source)
         held += source.read
-    if len(parts) > 1 and 2 * held < policy.part_size:
+    if len(parts) > 1 and 2 * held < size:
         parts[-2:] = [parts[-2] + parts[-1]]
     return tuple(map(tuple, parts))
 

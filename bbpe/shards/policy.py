@@ -20,6 +20,7 @@ from ..spec.chat_templates import chat_templates
 from ..tokenizer import Tokenizer, checked_tokenizer
 from .formats import FORMATS
 from .formats.format import OutputFormat
+from .readers import IdReading
 
 Empty: TypeAlias = Literal["skip", "keep"]
 OnError: TypeAlias = Literal["raise", "skip"]
@@ -45,6 +46,21 @@ def naming_input_format() -> Iterator[None]:
         raise
 
 
+@dataclass(frozen=True)
+class OldVocabulary:
+    """The vocabulary of ids that become ids of another one.
+
+    Attributes:
+        fingerprint: That of its tokenizer, which lies beside the plan.
+        special: Pairs of its special tokens and those of the new vocabulary, or `None` for text, where they were named.
+        check: The share of documents that are encoded again, to see whether their ids are canonical.
+    """
+
+    fingerprint: str
+    special: tuple[tuple[str, str | None], ...] = ()
+    check: float = 1.0
+
+
 @dataclass(frozen=True, kw_only=True)
 class ShardPolicy:
     """The options on which the bytes of shards depend.
@@ -66,6 +82,8 @@ class ShardPolicy:
         on_error: Whether a line that cannot be read ends the run or is left out.
         shuffle: The seed that documents were shuffled with when shards were merged.
         shard_size: The most ids that parts should have into which merged shards were divided.
+        reading: How files of ids are read, if the corpus is one of ids; `None` where it is one of texts.
+        old: The vocabulary of these ids, if they are encoded by another one; `None` where they stay as they are.
     """
 
     format: str
@@ -84,6 +102,8 @@ class ShardPolicy:
     templates: str | None = None
     shuffle: int | None = None
     shard_size: int | None = None
+    reading: IdReading | None = None
+    old: OldVocabulary | None = None
 
     @property
     def layout(self) -> Layout:
@@ -107,23 +127,37 @@ class ShardPolicy:
         return self.text_field if self.messages_field is None else self.messages_field
 
     @property
+    def has_masks(self) -> bool:
+        """Whether documents have masks of what a model learns: those of chats, and of shards that had some."""
+        return self.messages_field is not None or (self.reading is not None and self.reading.masks is not None)
+
+    @property
     def suffixes(self) -> tuple[str, ...]:
         """The suffixes of the files of a part, by its format."""
         masks = self.files.masks
-        return self.files.suffixes + (() if masks is None or self.messages_field is None else masks.suffixes)
+        return self.files.suffixes + (() if masks is None or not self.has_masks else masks.suffixes)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the policy as plain data."""
+        """Return the policy as plain data; what a corpus of texts does not have is left out."""
         record = asdict(self)
         if not isinstance(self.allowed_special, str):
             record["allowed_special"] = list(self.allowed_special)
+        for name in ("reading", "old"):
+            if record[name] is None:
+                del record[name]
         return record
 
     @staticmethod
     def from_json(record: dict[str, Any]) -> ShardPolicy:
         """Read what `as_json` made; `KeyError` or `TypeError` on anything else."""
-        allowed = record["allowed_special"]
-        return ShardPolicy(**{**record, "allowed_special": allowed if isinstance(allowed, str) else tuple(allowed)})
+        allowed, reading, old = record["allowed_special"], record.get("reading"), record.get("old")
+        values = {
+            **record,
+            "allowed_special": allowed if isinstance(allowed, str) else tuple(allowed),
+            "reading": None if reading is None else IdReading(**reading),
+            "old": None if old is None else OldVocabulary(**{**old, "special": tuple(map(tuple, old["special"]))}),
+        }
+        return ShardPolicy(**values)
 
 
 class ShardOptions(TypedDict, total=False):
@@ -176,8 +210,8 @@ def make_policy(
     tokenizer._parts.specials.matcher(allowed_special)
     return ShardPolicy(
         format=format,
-        bos=_id_of(tokenizer, "bos", bos),
-        eos=_id_of(tokenizer, "eos", eos),
+        bos=id_of(tokenizer, "bos", bos),
+        eos=id_of(tokenizer, "eos", eos),
         allowed_special=allowed_special if isinstance(allowed_special, str) else tuple(sorted(allowed_special)),
         dtype=chosen.dtype("auto" if dtype == "auto" else str(np.dtype(dtype)), tokenizer.vocab_size),
         text_field=text_field,
@@ -229,7 +263,8 @@ def _templates(
     return hashlib.sha256(record).hexdigest()
 
 
-def _id_of(tokenizer: Tokenizer, name: str, token: Token | None) -> int | None:
+def id_of(tokenizer: Tokenizer, name: str, token: Token | None) -> int | None:
+    """Return the id of a token that an argument names by its text or its id; `ValueError` when there is no such one."""
     if token is None:
         return None
     if isinstance(token, str):

@@ -17,7 +17,7 @@ from ..errors import CorpusError
 from ..files import write_atomic
 from ..lazy import futures
 from ..progress import Progress
-from ..records import asdict, check_names, kind, whole
+from ..records import asdict, check_names, dataclass, kind, whole
 from ..text import counted
 from ..threads import thread_count
 from ..tokenizer import Tokenizer
@@ -152,7 +152,7 @@ def finish_shards(plan: ShardPlan) -> Shards:
     done = [record for record in records if record is not None]
     totals = sum((record.totals for record in done), Totals())
     check_totals(plan, totals)
-    for name in ("part-*", "plan.json", "tokenizer.bbpe"):
+    for name in ("part-*", "plan.json", "tokenizer.bbpe", "old-tokenizer.bbpe"):
         for left in plan.folder.glob(f".{name}.*.tmp"):
             left.unlink(missing_ok=True)
     for number in listing(plan.folder).failed:
@@ -234,23 +234,40 @@ def shard(
         (<bbpe.Shards: 2 documents, 6 tokens, 1 part of megatron>, [[257, 258], [257, 68, 81, 258]])
 
     """
-    attempts = whole("attempts", attempts, 1)
-    if in_flight is not None:
-        in_flight = whole("in_flight", in_flight, 1, expected="an int or None")
-    if executor is not None and threads is not None:
-        raise ValueError("threads and executor are given; expected one of them")
-    if threads is not None:
-        thread_count(threads)
-    plan = _planned("shard", files, folder, tokenizer, options, replan=replan)
-    count = 1 if executor is not None else threads_of(plan, threads)
-    with reporting(progress) as report:
-        records = run_parts(
-            plan, range(len(plan)), executor=executor, threads=count, in_flight=in_flight, attempts=attempts,
-            report=report,
-        )  # fmt: skip
-        for _ in records:
-            pass
-    return finish_shards(plan)
+    work = Work(threads, executor, in_flight, attempts, progress)
+    return work.done(_planned("shard", files, folder, tokenizer, options, replan=replan))
+
+
+@dataclass(frozen=True)
+class Work:
+    """Who writes the parts of a plan, and who hears of it; `ValueError` or `TypeError` names a wrong argument."""
+
+    threads: int | None
+    executor: futures.Executor | None
+    in_flight: int | None
+    attempts: int
+    progress: bool | Report | None
+
+    def __post_init__(self) -> None:
+        whole("attempts", self.attempts, 1)
+        if self.in_flight is not None:
+            whole("in_flight", self.in_flight, 1, expected="an int or None")
+        if self.executor is not None and self.threads is not None:
+            raise ValueError("threads and executor are given; expected one of them")
+        if self.threads is not None:
+            thread_count(self.threads)
+
+    def done(self, plan: ShardPlan) -> Shards:
+        """Write all parts of a plan, and sum them up."""
+        count = 1 if self.executor is not None else threads_of(plan, self.threads)
+        with reporting(self.progress) as report:
+            records = run_parts(
+                plan, range(len(plan)), executor=self.executor, threads=count, in_flight=self.in_flight,
+                attempts=self.attempts, report=report,
+            )  # fmt: skip
+            for _ in records:
+                pass
+        return finish_shards(plan)
 
 
 def threads_of(plan: ShardPlan, threads: int | None) -> int:

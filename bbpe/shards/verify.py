@@ -181,14 +181,15 @@ def _faults_of_part(
         elif digest_of(path) != expected["sha256"]:
             yield number, f"{path}: the file was changed: its SHA-256 is not that of the record"
     ids, lengths = read_part(plan, number)
-    if plan.policy.messages_field is not None and len(masks := read_masks(plan, number)) and int(masks.max()) > 1:
+    if plan.policy.has_masks and len(masks := read_masks(plan, number)) and int(masks.max()) > 1:
         yield number, f"{stem}: there is a mask of {masks.max()}; expected 0 and 1"
     if (len(lengths), len(ids)) != (record.documents, record.tokens):
         known = f"{record.documents:,} of {record.tokens:,}"
         found = f"{counted(len(lengths), 'document')} of {counted(len(ids), 'token')}"
         yield number, f"{stem}: found {found}; expected {known}"
-    if len(ids) and int(ids.max()) >= plan.identity["ids"]:
-        yield number, f"{stem}: there is an id of {ids.max()}; the tokenizer has {plan.identity['ids']}"
+    most = plan.identity["ids"]
+    if most is not None and len(ids) and int(ids.max()) >= most:
+        yield number, f"{stem}: there is an id of {ids.max()}; the tokenizer has {most}"
     gone = next((source.path for source in plan.parts[number] if again and not _exists(source)), None)
     if gone is not None:
         problem = f"the part cannot be encoded again, as {gone} of the corpus is gone; sample=0 checks without it"

@@ -136,6 +136,7 @@ FUNCTIONS: dict[str, Call] = {
     "train wordpiece": lambda *_: len(bbpe.train_from_iterator(TEXTS, 60, model=bbpe.WordPiece())),
     "extend": lambda tok, folder: len(bbpe.extend(tok, folder / "a.txt", len(tok) + 2)),
     "prune": lambda tok, folder: len(bbpe.prune(tok, used_in=folder / "a.txt")[0]),
+    "vocabulary_map": lambda tok, _: len(bbpe.vocabulary_map(tok, tok)),
     "split": lambda *_: bbpe.split(WORDS, "gpt2"),
     "split_spans": lambda *_: len(bbpe.split_spans(WORDS, "gpt2")),
     "lint": lambda tok, _: len(bbpe.lint(tok).findings),
@@ -153,6 +154,10 @@ FUNCTIONS: dict[str, Call] = {
     "estimate_shards": lambda _, folder: bbpe.estimate_shards(bbpe.load_shards(folder / "shards").plan).tokens,
     "verify_shards": lambda _, folder: bbpe.verify_shards(folder / "shards"),
     "merge_shards": lambda _, folder: len(bbpe.merge_shards([folder / "shards"], new(folder, "merged"), shuffle=1)),
+    "retokenize": lambda tok, folder: len(bbpe.retokenize(folder / "shards", new(folder, "retokenized"), tok)),
+    "plan_retokenizing": lambda tok, folder: len(
+        bbpe.plan_retokenizing(folder / "shards", new(folder, "retokenizing"), tok)
+    ),
     "set_cache_limit": lambda *_: bbpe.set_cache_limit(1 << 20),
     "as_tokenizers": lambda tok, _: tok.as_tokenizers().encode("see").ids,
     "as_tokenizers batch": lambda tok, _: len(tok.as_tokenizers().encode_batch(TEXTS)),

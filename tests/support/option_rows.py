@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -31,6 +32,7 @@ TEXTS = [TEXT, OTHER, "see"]
 
 
 PLAIN = bbpe.train_from_iterator([TEXT, OTHER, "newest lowest"] * 3, 290)
+OTHER_TOK = bbpe.train_from_iterator([TEXT, OTHER, "newest lowest"] * 3, 292, special_tokens=["<s>", "<pad>"])
 COUNTS = bbpe.count_from_iterator([TEXT, OTHER] * 3, pattern="gpt2")
 VOCAB = {byte: bytes([byte]) for byte in range(256)} | {256: b"lo"}
 MESSAGES = [{"role": "user", "content": "see my dogs"}]
@@ -95,6 +97,31 @@ def listed(folder: Path) -> dict[str, bytes]:
 def new_folder() -> Path:
     """A folder that is not there, below the current one."""
     return Path(f"new-{sum(1 for _ in Path().iterdir())}")
+
+
+def retokenized(**given: Any) -> Any:
+    """What the files of both functions have; a plan is written to its end."""
+    here = new_folder()
+    here.mkdir()
+    texts = [TEXT, "see", "", OTHER]
+    (here / "a.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+    source = bbpe.shard(here / "a.jsonl", here / "old", TOK, allowed_special="all", empty="keep")
+    folders = [here / "a", here / "b"]
+    plan = bbpe.plan_retokenizing(source, folders[0], OTHER_TOK, **given)
+    for number in range(len(plan)):
+        bbpe.shard_part(plan, number)
+    done = [bbpe.finish_shards(plan), bbpe.retokenize(source, folders[1], OTHER_TOK, **given)]
+    files = [{path.name: path.read_bytes() for path in folder.glob("part-*")} for folder in folders]
+    assert files[0] == files[1]
+    return files[0], done[0].totals
+
+
+#: Options of both, with two values.
+RETOKENIZED = {
+    "format": Two("megatron", "parquet"), "eos": Two(None, "<pad>"), "bos": Two(None, "<pad>"),
+    "special": Two({"<s>": "<pad>"}, {"<s>": None}), "dtype": Two("auto", "int32"), "check": Two(1.0, 0),
+    "part_size": Two("256MB", 20), "empty": Two("keep", "skip"),
+}
 
 
 def kept(call: Callable[..., Any]) -> Callable[..., dict[str, bytes]]:
@@ -286,6 +313,10 @@ ROWS: dict[str, Row] = {
         "min_count": Two(1, 5, {"used_in": "a.jsonl"}),
         "counting": Two(..., bbpe.Counting(text_field="more"), {"used_in": "a.jsonl", "keep": ...}),
     }),
+    "vocabulary_map": Row(
+        lambda **given: bbpe.vocabulary_map(TOK, TOK, **given).exact.tolist(), {},
+        {"special": Two(None, {"<s>": "<pad>"})},
+    ),
     "load": Row(loaded(bbpe.load), {"path": "t.json", "cache": False}, {
         "pattern": Two(..., "whitespace"), "special_tokens": Two(..., {"<x>": 400}), "name": Two(..., "a"),
         "cache": Two(False, "tables"),
@@ -306,6 +337,8 @@ ROWS: dict[str, Row] = {
     ),
     "shards_status": Row(bbpe.shards_status, {"folder": "written"}, {"idle": Two(0.0, 1e9)}),
     "estimate_shards": Row(estimated, {"plan": "large.txt"}, {"seed": Two(0, 1)}),
+    "retokenize": Row(retokenized, {}, RETOKENIZED),
+    "plan_retokenizing": Row(retokenized, {}, RETOKENIZED),
     "verify_shards": Row(bbpe.verify_shards, {"folder": "wrong", "sample": 0.001}, {
         "tokenizer": Two(TOK, PLAIN, {"sample": 0}), "sample": Two(0, 1.0), "seed": Two(0, 1),
     }),

@@ -270,3 +270,17 @@ def lost(made: bbpe.ShardPlan) -> bbpe.ShardPlan:
     record = json.loads(path.read_text())
     path.write_text(json.dumps({**record, "documents": record["documents"] - 1}))
     return made
+
+
+def retokenizing(name: str, call: Callable[..., Any]) -> dict[str, list[Call]]:
+    """The errors of calls that write shards in ids of another vocabulary."""
+
+    def made(**given: Any) -> Call:
+        return after(lambda: shards("old"), lambda source: call(source, "new", PLAIN, **given))
+
+    unreadable = after(lambda: (shards("old"), cut("old/plan.json")), lambda _: call("old", "new", PLAIN))
+    right = {"folder": "new", "tokenizer": PLAIN}
+    return kinds(
+        name, call, CorpusError=[unreadable], ValueError=[made(format="x"), made(check=2.0)],
+        TypeError=[made(special=["<s>"]), {"source": 5, **right}], OSError={"source": "missing", **right},
+    )  # fmt: skip

@@ -1,0 +1,337 @@
+"""`retokenize`: the ids of an old vocabulary become those by which a new one encodes the same texts."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from functools import lru_cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bbpe
+from bbpe.core.documents import Layout
+from bbpe.shards.plan import open_plan
+from bbpe.shards.retokenizer import Retokenizer
+
+EOS, SEP = "<|endoftext|>", "<|sep|>"
+WORDS = "see my eyes first low lower lowest def return 中文 汉字 かな Äpfel naïve café 1234 5,678 🙂 don't x = y\n \t  "
+CORPORA = {
+    "english": "see my eyes first, and don't be lower than 1,234 of the lowest slow ones. ",
+    "code": "def see(eyes: int) -> None:\n    return eyes + 1  # lower\n\n\tx = [1, 22, 333]\n",
+    "chinese": "我看见了我的眼睛，首先是最低的。第二个句子在这里！",
+    "japanese": "私はカタカナとひらがなを見る。次の文章です。",
+    "mixed": "Äpfel naïve café 🙂🙂 слово λόγος ١٢٣ e\u0301 \u00a0 end ",
+}
+TEXTS = list(CORPORA.values())
+
+
+def trained(size: int, text: str = "".join(TEXTS), **options: Any) -> bbpe.Tokenizer:
+    return bbpe.train_from_iterator([text] * 2, size, **options)
+
+
+KINDS: dict[str, Callable[[], bbpe.Tokenizer]] = {
+    "gpt2": lambda: trained(400, pattern="gpt2", special_tokens=[EOS]),
+    "o200k": lambda: trained(500, pattern="o200k", special_tokens=[EOS, SEP]),
+    "unigram": lambda: trained(560, model=bbpe.Unigram(), special_tokens=[EOS]),
+    "characters": lambda: trained(
+        560, model=bbpe.BPE(alphabet="chars", word_start="\u2581"), special_tokens=[EOS, SEP]
+    ),
+}
+
+
+@lru_cache
+def tokenizer(kind: str) -> bbpe.Tokenizer:
+    return KINDS[kind]()
+
+
+def corpus(folder: Path, text: str) -> Path:
+    """A file of documents of a text: parts of it that begin and end anywhere, and empty ones."""
+    rng, path = random.Random(len(text)), folder / "a.jsonl"
+    long = text * 40
+    with path.open("w", encoding="utf-8") as file:
+        for _ in range(120):
+            start = rng.randrange(len(text))
+            file.write(json.dumps({"text": long[start : start + rng.choice([0, 1, 5, 60, 900])]}) + "\n")
+    return path
+
+
+def rows(shards: bbpe.Shards) -> list[list[int]]:
+    return [ids.tolist() for ids in shards]
+
+
+@pytest.mark.parametrize("name", CORPORA)
+@pytest.mark.parametrize(
+    ("old", "new"), [("gpt2", "o200k"), ("o200k", "gpt2"), ("unigram", "o200k"), ("characters", "gpt2"),
+                     ("gpt2", "unigram"), ("o200k", "characters")]
+)  # fmt: skip
+def test_new_ids_are_those_of_the_texts(name: str, old: str, new: str, tmp_path: Path) -> None:
+    files, first, second = corpus(tmp_path, CORPORA[name]), tokenizer(old), tokenizer(new)
+    source = bbpe.shard(files, tmp_path / "old", first, eos=EOS, empty="keep", part_size="20kB")
+    right = bbpe.shard(files, tmp_path / "right", second, eos=EOS, bos=EOS, empty="keep")
+    done = bbpe.retokenize(
+        source, tmp_path / "new", second, eos=EOS, bos=EOS, part_size="1kB", format="numpy", dtype="uint32"
+    )
+    assert rows(done) == rows(right)
+    assert (done.totals.checked, done.totals.records) == (len(right), len(right))
+    texts = [json.loads(line)["text"] for line in files.read_text("utf-8").splitlines()]
+    lossy = sum(first.decode(first.encode(text)) != text for text in texts)
+    assert done.totals.not_canonical == sum(not first.is_canonical(first.encode(text)) for text in texts)
+    assert lossy == 0 or old != "gpt2"
+    assert len(done.plan) > 1
+    assert bbpe.verify_shards(done, second, sample=1.0) == []
+
+
+def test_documents_that_are_not_canonical_are_counted(tmp_path: Path) -> None:
+    old, new = tokenizer("gpt2"), tokenizer("o200k")
+    rng, planted, documents = random.Random(4), 0, []
+    for number in range(400):
+        ids = old.encode(TEXTS[number % 5][: rng.randrange(3, 70)])
+        if number % 7 == 0:  # the bytes of a token, one by one
+            at = next((at for at, each in enumerate(ids) if len(old.id_to_token(each)) > 1), None)
+            if at is not None:
+                ids[at : at + 1] = [old.token_to_id(bytes((byte,))) for byte in old.id_to_token(ids[at])]
+                planted += 1
+        documents.append(ids)
+    np.concatenate([np.array([*ids, old.eot_token], np.uint16) for ids in documents]).tofile(tmp_path / "old.bin")
+    source = bbpe.open_shards(tmp_path / "old.bin", format="nanogpt", dtype="uint16", eos=EOS, tokenizer=old)
+    done = bbpe.retokenize(source, tmp_path / "new", new, eos=EOS)
+    assert planted > 40
+    assert (done.totals.not_canonical, done.totals.checked) == (planted, 400)
+    assert rows(done) == [[*new.encode(old.decode_bytes(ids)), new.eot_token] for ids in documents]
+    manifest = json.loads((tmp_path / "new" / "manifest.json").read_bytes())
+    assert (manifest["not_canonical"], manifest["checked"]) == (planted, 400)
+    assert f"{planted} of 400 documents" in str(done.totals)
+    some = bbpe.retokenize(source, tmp_path / "some", new, eos=EOS, check=0.25, part_size=200)
+    assert 60 < some.totals.checked < 140
+    assert 0 < some.totals.not_canonical < planted
+    assert rows(some) == rows(done)
+    again = bbpe.retokenize(source, tmp_path / "again", new, eos=EOS, check=0.25)
+    assert again.totals == some.totals
+    assert bbpe.retokenize(source, tmp_path / "none", new, eos=EOS, check=0).totals.checked == 0
+
+
+def test_bytes_that_are_no_text_stay(tmp_path: Path) -> None:
+    old, new = tokenizer("gpt2"), tokenizer("o200k")
+    whole = old.encode("中文 🙂")
+    documents = [whole[:1], whole[:-1], whole[1:], old.encode(b"\xff\xfe a \xe4\xb8")]
+    np.save(tmp_path / "a.npy", np.concatenate([np.array([*ids, old.eot_token], np.uint16) for ids in documents]))
+    source = bbpe.open_shards(tmp_path / "a.npy", format="numpy", eos=EOS, tokenizer=old)
+    done = bbpe.retokenize(source, tmp_path / "new", new)
+    assert [new.decode_bytes(ids) for ids in done] == [old.decode_bytes(ids) for ids in documents]
+
+
+# -- special tokens ----------------------------------------------------------------------------------------
+
+
+def with_rules() -> bbpe.Tokenizer:
+    """A tokenizer of bytes whose normalizer changes texts."""
+    from bbpe.records import replace
+    from bbpe.spec.rules import Lowercase
+    from bbpe.spec.spec import TextRules
+
+    spec = tokenizer("o200k").spec
+    return bbpe.Tokenizer(replace(spec, rules=TextRules(normalizers=(Lowercase(),))))
+
+
+def twin(old: bbpe.Tokenizer, new: bbpe.Tokenizer, ids: list[int], special: dict[str, str | None]) -> list[int]:
+    """The new ids of a document without those around it: segments, one by one."""
+    marked = {number: special.get(text, text) for text, number in old.special_tokens.items()}
+    places = [-1, *(at for at, each in enumerate(ids) if marked.get(each) is not None), len(ids)]
+    segments: list[tuple[str, Any]] = []
+    for start, end in pairwise(places):
+        segments.append((old.decode(ids[start + 1 : end]), ()))
+        if end < len(ids):
+            segments.append((str(marked[ids[end]]), "all"))
+    return new.encode_segments(segments)
+
+
+@pytest.mark.parametrize("new", ["gpt2", "characters", "rules"])
+@pytest.mark.parametrize("special", [{SEP: EOS}, {SEP: None}, {SEP: EOS, EOS: None}])
+def test_special_tokens_within_documents(new: str, special: dict[str, str | None]) -> None:
+    old, other = tokenizer("o200k"), with_rules() if new == "rules" else tokenizer(new)
+    rng, words = random.Random(7), [EOS, SEP, *WORDS.split(" "), " ", EOS + SEP]
+    texts = ["".join(rng.choices(words, k=rng.randrange(12))) for _ in range(150)]
+    # the text of a special token is no special token where it was text
+    texts += [f"{SEP} low", f"a {EOS}{EOS}"]
+    documents = [old.encode(text, allowed_special="all" if at < 150 else ()) for at, text in enumerate(texts)]
+    ids = np.array([each for row in documents for each in row], np.uint16)
+    lengths = np.array([len(row) for row in documents], np.int64)
+    found = Retokenizer(old, other, special, layout=Layout((), (), 4)).documents(ids, lengths, 0, str)
+    bounds = [0, *np.cumsum(found.lengths).tolist()]
+    flat = found.ids.view(np.uint32)
+    got = [flat[start:end].tolist() for start, end in pairwise(bounds)]
+    assert got == [twin(old, other, row, special) for row in documents]
+    assert (found.checked, found.not_canonical) == (len(texts), 0)
+
+
+def test_old_rules_and_special_tokens() -> None:
+    old, new = with_rules(), tokenizer("o200k")
+    documents = [
+        old.encode(f"See My {SEP} Eyes{EOS}", allowed_special="all"), tokenizer("o200k").encode(f"See {SEP}"), [],
+    ]  # fmt: skip
+    ids = np.array([each for row in documents for each in row], np.uint32)
+    lengths = np.array([len(row) for row in documents], np.int64)
+    found = Retokenizer(old, new, layout=Layout((), (), 4)).documents(ids, lengths, 0, str)
+    flat = found.ids.view(np.uint32).tolist()
+    right = [new.encode(f"see my {SEP} eyes{EOS}", allowed_special="all"), new.encode("See " + SEP)]
+    assert flat == right[0] + right[1]
+    # capitals are no text of a tokenizer of small letters
+    assert (found.checked, found.not_canonical) == (3, 1)
+
+
+def test_text_that_was_lost_is_not_canonical(tmp_path: Path) -> None:
+    words = bbpe.train_from_iterator(["see my eyes"] * 3, 40, model=bbpe.WordPiece())
+    (tmp_path / "a.jsonl").write_text('{"text": "see my eyes"}\n{"text": "see 中"}\n')
+    source = bbpe.shard(tmp_path / "a.jsonl", tmp_path / "old", words)
+    new = tokenizer("o200k")
+    with pytest.raises(bbpe.CorpusError, match=re.escape("document 1 has the special token '[UNK]'")):
+        bbpe.retokenize(source, tmp_path / "new", new)
+    done = bbpe.retokenize(source, tmp_path / "new2", new, special={"[UNK]": None})
+    assert [new.decode(ids) for ids in done] == ["see my eyes", "see [UNK]"]
+    assert done.totals.not_canonical == 1
+
+
+def test_a_special_token_without_counterpart_is_named(tmp_path: Path) -> None:
+    old, new = tokenizer("o200k"), tokenizer("gpt2")
+    (tmp_path / "a.jsonl").write_text(f'{{"text": "low"}}\n{{"text": "see {SEP}"}}\n')
+    source = bbpe.shard(tmp_path / "a.jsonl", tmp_path / "old", old, allowed_special="all")
+    with pytest.raises(bbpe.CorpusError) as caught:
+        bbpe.retokenize(source, tmp_path / "new", new)
+    for shown in ("part-00000.lens: document 1", repr(SEP), f"special={{{SEP!r}: ...}}", "None"):
+        assert shown in str(caught.value)
+    done = bbpe.retokenize(source, tmp_path / "new", new, special={SEP: EOS})
+    assert rows(done)[1] == [*new.encode("see "), new.eot_token]
+
+
+# -- plans, errors -----------------------------------------------------------------------------------------
+
+
+def wrong_ids(folder: Path) -> Any:
+    np.array([5, 6, 400, 70, 600, 1], np.uint16).tofile(folder / "wrong.bin")
+    return bbpe.open_shards(folder / "wrong.bin", format="nanogpt", dtype="uint16", eos=1, tokenizer=tokenizer("o200k"))
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "shown"),
+    [
+        ({"tokenizer": "gpt2"}, TypeError, "'gpt2', a str"),
+        ({"source": 5}, TypeError, "source"),
+        ({"special": {SEP: "<x>"}}, ValueError, "special names '<x>', which is no special token of `new`"),
+        ({"special": ["<x>"]}, TypeError, "special must be a dict"),
+        ({"eos": "<x>"}, ValueError, "eos is '<x>', which is no token"),
+        ({"format": "nanogpt"}, ValueError, "eos and bos are None"),
+        ({"format": "text"}, ValueError, "format is 'text'"),
+        ({"empty": "no"}, ValueError, "empty is 'no'"),
+        ({"check": 2.0}, ValueError, "check is 2.0"),
+        ({"attempts": 0}, ValueError, "attempts"),
+        ({"threads": 1, "executor": object()}, ValueError, "threads and executor"),
+        ({"folder": "s3://bucket/a"}, ValueError, "s3:"),
+    ],
+)
+def test_wrong_arguments_are_named(given: dict[str, Any], error: type[Exception], shown: str, tmp_path: Path) -> None:
+    old = tokenizer("o200k")
+    (tmp_path / "a.jsonl").write_text('{"text": "low"}\n')
+    source = bbpe.shard(tmp_path / "a.jsonl", tmp_path / "old", old)
+    right = {"source": source, "folder": tmp_path / "new", "tokenizer": tokenizer("gpt2")}
+    with pytest.raises(error, match=re.escape(shown)):
+        bbpe.retokenize(**{**right, **given})
+    assert not (tmp_path / "new").exists()
+
+
+def test_what_the_source_must_have(tmp_path: Path) -> None:
+    new = tokenizer("gpt2")
+    source = wrong_ids(tmp_path)
+    with pytest.raises(bbpe.CorpusError, match=re.escape("wrong.bin: the document that begins at id 0 has the id 600")):
+        bbpe.retokenize(source, tmp_path / "new", new, eos=EOS)
+    unknown = bbpe.open_shards(tmp_path / "wrong.bin", format="nanogpt", dtype="uint16", eos=1)
+    with pytest.raises(ValueError, match="source has no tokenizer"):
+        bbpe.retokenize(unknown, tmp_path / "new2", new)
+
+
+def test_an_eos_within_a_document_needs_boundaries(tmp_path: Path) -> None:
+    old, new = tokenizer("o200k"), tokenizer("gpt2")
+    (tmp_path / "a.jsonl").write_text(f'{{"text": "see {SEP} low"}}\n')
+    source = bbpe.shard(tmp_path / "a.jsonl", tmp_path / "old", old, allowed_special="all")
+    with pytest.raises(bbpe.CorpusError, match="would end it there"):
+        bbpe.retokenize(source, tmp_path / "new", new, eos=EOS, format="nanogpt", special={SEP: EOS})
+    assert len(bbpe.retokenize(source, tmp_path / "two", new, eos=EOS, special={SEP: EOS})) == 1
+
+
+def test_parts_in_any_order_and_other_plans(tmp_path: Path) -> None:
+    old, new = tokenizer("gpt2"), tokenizer("o200k")
+    source = bbpe.shard(corpus(tmp_path, TEXTS[0]), tmp_path / "old", old, eos=EOS, part_size="20kB")
+    plan = bbpe.plan_retokenizing(source, tmp_path / "new", new, eos=EOS, part_size="5kB")
+    copy = pickle.loads(pickle.dumps(plan))
+    for number in reversed(range(len(plan))):
+        bbpe.shard_part(copy, number)
+    done = bbpe.finish_shards(copy)
+    assert copy.old_tokenizer == old
+    whole = bbpe.retokenize(source, tmp_path / "whole", new, eos=EOS)
+    assert rows(done) == rows(whole)
+    with pytest.raises(bbpe.CorpusError, match="another plan, with old"):
+        bbpe.retokenize(source, tmp_path / "new", new, eos=EOS, part_size="5kB", check=0.5)
+    merged = bbpe.merge_shards([done], tmp_path / "merged", shuffle=3)
+    assert sorted(rows(merged)) == sorted(rows(done))
+    assert bbpe.verify_shards(merged) == []
+    assert merged.totals.checked == done.totals.checked
+    shutil.copytree(done.plan.folder, tmp_path / "copy")
+    shutil.copy(tmp_path / "copy" / "tokenizer.bbpe", tmp_path / "copy" / "old-tokenizer.bbpe")
+    with pytest.raises(bbpe.CorpusError, match=re.escape("old-tokenizer.bbpe: the tokenizer was changed")):
+        _ = open_plan(tmp_path / "copy").old_tokenizer
+
+
+RUN = """
+import sys, bbpe
+from pathlib import Path
+folder = Path(sys.argv[1])
+print("begins", flush=True)
+new = bbpe.load(folder / "new.json")
+bbpe.retokenize(folder / "old", folder / sys.argv[2], new, eos="<|endoftext|>", part_size="10kB", threads=2)
+"""
+
+
+def run(folder: Path, out: str, seconds: float | None = None) -> bool:
+    """Run to the end, or kill it after some time; whether it ended."""
+    with subprocess.Popen([sys.executable, "-c", RUN, folder, out], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        if seconds is not None:
+            time.sleep(seconds)
+            process.send_signal(signal.SIGKILL)
+    return process.returncode == 0
+
+
+def killed(folder: Path, runs: int) -> None:
+    tokenizer("o200k").save(folder / "new.json")
+    bbpe.shard(corpus(folder, "".join(TEXTS)), folder / "old", tokenizer("gpt2"), eos=EOS, part_size="20kB")
+    started = time.monotonic()
+    assert run(folder, "right")
+    length, rng = time.monotonic() - started, random.Random(runs)
+    right = {path.name: path.read_bytes() for path in (folder / "right").iterdir()}
+    for number in range(runs):
+        run(folder, f"out{number}", rng.random() * length)
+        assert run(folder, f"out{number}")
+        assert {path.name: path.read_bytes() for path in (folder / f"out{number}").iterdir()} == right
+
+
+@pytest.mark.full
+def test_a_killed_run_goes_on_to_the_same_bytes(tmp_path: Path) -> None:
+    killed(tmp_path, 1)
+
+
+@pytest.mark.long
+def test_killed_at_many_moments(tmp_path: Path) -> None:
+    killed(tmp_path, int(os.environ.get("BBPE_KILLS", "20")))
