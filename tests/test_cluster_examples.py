@@ -82,9 +82,17 @@ def test_slurm_writes_all_parts_and_sums_them_up(env: dict[str, str], tmp_path: 
     assert done.returncode == 0, done.stderr
     array, finish = (tmp_path / "asked").read_text().splitlines()
     assert array.startswith("--parsable --array=0-1 ")
-    assert finish.startswith("--dependency=afterok:4242 ")
+    assert finish.startswith("--dependency=afterany:4242 ")
     assert "no faults: out" in done.stderr
     assert len(bbpe.load_shards(tmp_path / "out")) == 60
+
+
+def test_the_last_job_says_what_is_missing(env: dict[str, str], tmp_path: Path) -> None:
+    bbpe.plan_shards(tmp_path / "a.jsonl", tmp_path / "out", bbpe.load(tmp_path / "tok.json"))
+    done = run(["bash", str(SLURM / "finish.sbatch"), "out"], env, tmp_path)
+    assert done.returncode == 1
+    assert "1 of 1 part is missing" in done.stderr
+    assert f"next: bbpe shard -o {tmp_path / 'out'} --part 0" in done.stdout
 
 
 def test_an_array_with_gaps_is_refused(env: dict[str, str], tmp_path: Path) -> None:

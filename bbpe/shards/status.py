@@ -7,6 +7,7 @@ import os
 import shlex
 import time
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,8 @@ from .part import Totals, read_record, record_path
 from .plan import ShardPlan
 from .state import IDLE, Listing, PartFailure, listing, numbers_text, read_failure
 
-#: Records that are read at once: on a network disk each takes the time of a request.
-_READERS = 16
+#: Threads that read records, as on a network disk each takes the time of a request, and how many one of them takes.
+_READERS, _BATCH = 16, 32
 #: The seconds before the last finished part that the rate is taken from.
 _RECENT = 900.0
 #: Failures that the text of a status shows.
@@ -185,7 +186,9 @@ class Lookout:
         """Read the records of parts that are new, and forget those that are gone; returns the damaged ones."""
         self._known = {number: known for number, known in self._known.items() if number in done}
         new, damaged = sorted(done - self._known.keys()), []
-        for number, known in zip(new, imap(self._record, new, min(_READERS, max(len(new), 1))), strict=True):
+        batches = [new[start : start + _BATCH] for start in range(0, len(new), _BATCH)]
+        records = imap(lambda batch: list(map(self._record, batch)), batches, min(_READERS, max(len(batches), 1)))
+        for number, known in zip(new, chain.from_iterable(records), strict=True):
             if isinstance(known, PartFailure):
                 damaged.append(known)
             elif known is None:

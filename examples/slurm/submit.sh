@@ -14,6 +14,7 @@ tasks=${TASKS:-64}
 
 bbpe shard -o "$out" "$@" --plan-only
 mkdir -p logs
+# when all tasks have ended, well or not: what is missing is in the log of the last job
 array=$(sbatch --parsable --array="0-$((tasks - 1))" "$here/shard.sbatch" "$out")
-sbatch --dependency="afterok:${array%%;*}" "$here/finish.sbatch" "$out"
+sbatch --dependency="afterany:${array%%;*}" "$here/finish.sbatch" "$out"
 echo "bbpe shards status $out --watch"

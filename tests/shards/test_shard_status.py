@@ -18,7 +18,9 @@ from shard_lines import lines
 
 import bbpe
 from bbpe.cli import main
+from bbpe.records import asdict, replace
 from bbpe.shards import status
+from bbpe.shards.part import PartRecord, record_path
 from bbpe.shards.state import listing, numbers_of, numbers_text
 from bbpe.shards.status import Lookout
 
@@ -293,3 +295,26 @@ def test_a_worker_of_a_replaced_plan_ends_and_leaves_no_failure(plan: bbpe.Shard
         bbpe.shard_part(plan, 0)
     found = bbpe.shards_status(plan.folder)
     assert (found.failed, found.missing) == ((), (0,))
+
+
+@pytest.mark.full
+def test_ten_thousand_parts(tmp_path: Path, tok: bbpe.Tokenizer) -> None:
+    """Less than two seconds of a core, and little from then on."""
+    path = lines(tmp_path / "a.jsonl", [f"low {number:05}" for number in range(40_000)])
+    plan = bbpe.plan_shards(path, tmp_path / "out", tok, part_size=path.stat().st_size // 10_000)
+    assert len(plan) == 10_000
+    for number, sources in enumerate(plan.parts):
+        made = PartRecord(records=4, documents=4, input=sum(each.read for each in sources), part=number)
+        record_path(plan, number).write_text(json.dumps(asdict(replace(made, plan=plan.digest))))
+    gone = [5, 7, 8, 9_999]
+    for number in gone:
+        record_path(plan, number).unlink()
+    lookout = Lookout(plan)
+    seconds = []
+    for _ in range(2):
+        began = time.process_time()
+        found = lookout.look()
+        seconds.append(time.process_time() - began)
+        assert (found.done, found.again, found.totals.documents) == (9_996, "5,7-8,9999", 4 * 9_996)
+    assert seconds[0] < 2
+    assert seconds[1] < 0.5

@@ -144,7 +144,8 @@ def operators() -> dict[str, list[Call]]:
         "ShardEstimate.lines TypeError": [after(lambda: bbpe.estimate_shards(plan()), lambda made: made.lines("1"))],
         **kinds("verify_shards", bbpe.verify_shards, CorpusError=[
             after(lambda: (shards(), cut("out/plan.json")), lambda made: bbpe.verify_shards("out"))],
-            OSError={"folder": "missing"}, ValueError=[after(shards, lambda made: bbpe.verify_shards(made, sample=2.0))],
+            OSError={"folder": "missing"},
+            ValueError=[after(shards, lambda made: bbpe.verify_shards(made, sample=2.0))],
             TypeError=[after(shards, lambda made: bbpe.verify_shards(made, sample="1")), {"folder": 5}]),
     }  # fmt: skip
 
