@@ -73,6 +73,7 @@ if TYPE_CHECKING:
     from .shards.merge import merge_shards
     from .shards.plan import ShardPlan
     from .shards.run import finish_shards, plan_shards, shard, shard_part
+    from .shards.texts import count_shards
     from .shards.verify import verify_shards
     from .splitting.splitter import split, split_spans
     from .tokenizer import Tokenizer
@@ -130,6 +131,7 @@ __all__ = [
     "count",
     "count_from_iterator",
     "count_part",
+    "count_shards",
     "count_tokens",
     "encoding_for_model",
     "evaluate",
@@ -192,6 +194,7 @@ _MODULES = {
     ".shards.merge": "merge_shards",
     ".shards.plan": "ShardPlan",
     ".shards.run": "finish_shards plan_shards shard shard_part",
+    ".shards.texts": "count_shards",
     ".shards.verify": "verify_shards",
     ".splitting.splitter": "split split_spans",
     ".encoding.stream": "StreamDecoder",
