@@ -150,6 +150,7 @@ FUNCTIONS: dict[str, Call] = {
     "shard_part": parts_of_shards,
     "load_shards": lambda _, folder: len(bbpe.load_shards(folder / "shards")[0]),
     "verify_shards": lambda _, folder: bbpe.verify_shards(folder / "shards"),
+    "count_shards": lambda _, folder: len(bbpe.count_shards(folder / "shards", pattern="gpt2", threads=2)),
     "merge_shards": lambda _, folder: len(bbpe.merge_shards([folder / "shards"], new(folder, "merged"), shuffle=1)),
     "set_cache_limit": lambda *_: bbpe.set_cache_limit(1 << 20),
     "as_tokenizers": lambda tok, _: tok.as_tokenizers().encode("see").ids,
