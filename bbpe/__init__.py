@@ -94,6 +94,7 @@ if TYPE_CHECKING:
     from .shards.run import finish_shards, plan_shards, shard, shard_part
     from .shards.status import ShardsStatus, shards_status
     from .shards.verify import ShardFaults, verify_shards
+    from .shards.texts import count_shards
     from .splitting.splitter import split, split_spans
     from .tokenizer import Tokenizer
     from .training.bpe import BPE, WordPiece
@@ -157,6 +158,7 @@ __all__ = [
     "count",
     "count_from_iterator",
     "count_part",
+    "count_shards",
     "count_tokens",
     "encoding_for_model",
     "estimate_shards",
@@ -232,6 +234,7 @@ _MODULES = {
     ".shards.run": "finish_shards plan_shards shard shard_part",
     ".shards.status": "ShardsStatus shards_status",
     ".shards.verify": "ShardFaults verify_shards",
+    ".shards.texts": "count_shards",
     ".splitting.splitter": "split split_spans",
     ".encoding.stream": "StreamDecoder",
     ".loading": "load",

@@ -178,7 +178,7 @@ def numpy_numbers(made: dict[str, Any]) -> list[tuple[Callable[..., Any], dict[s
         (bbpe.Counting, {}, "max_pretoken_bytes", 100),
         (bbpe.Counting, {}, "in_flight", 2),
         (bbpe.Counting, {}, "attempts", 2),
-        *((bbpe.BPE, {}, name, 3) for name in ("min_frequency", "max_token_length", "pad_vocab_to")),
+        *((bbpe.BPE, {}, name, 3) for name in ("min_frequency", "max_token_length", "pad_vocab_to", "max_words")),
         *((bbpe.WordPiece, {}, name, 3) for name in ("min_frequency", "max_alphabet")),
         *((bbpe.Unigram, {}, name, 3) for name in ("max_token_length", "pad_vocab_to")),
     ]

@@ -20,7 +20,7 @@ TAKING: dict[str, Callable[[Any], Any]] = {
     "count_tokens.tokenizer": lambda tok: bbpe.count_tokens("a.txt", tok),
     "evaluate.tokenizers": lambda tok: bbpe.evaluate(tok, "a.txt"),
     "extend.tokenizer": lambda tok: bbpe.extend(tok, "a.txt"),
-    "learning_curve.tokenizer": lambda tok: bbpe.learning_curve(tok, [260], "a.txt"),
+    "learning_curve.tokenizers": lambda tok: bbpe.learning_curve(tok, [260], "a.txt"),
     "lint.tokenizer": lambda tok: bbpe.lint(tok),
     "plan_shards.tokenizer": lambda tok: bbpe.plan_shards("a.txt", "out", tok),
     "plan_retokenizing.tokenizer": lambda tok: bbpe.plan_retokenizing("old", "out", tok),
@@ -83,7 +83,7 @@ def test_what_is_no_tokenizer(name: str, given: Any, shown: str, way: str) -> No
 
 def test_several_where_one_is_expected_and_one_that_is_none_of_several() -> None:
     for name, call in TAKING.items():
-        if name != "evaluate.tokenizers":
+        if not name.endswith(".tokenizers"):
             with pytest.raises(TypeError, match=f"^{name.partition('.')[2]} is .*, a list; expected a Tokenizer"):
                 call([TOK, TOK])
     with pytest.raises(TypeError, match=r"^tokenizers\[1\] is 'tok.json', a str"):

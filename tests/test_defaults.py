@@ -17,13 +17,16 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "BPE": {"alphabet": "bytes", "lowercase": False, "min_frequency": 1, "pad_vocab_to": 1},
     "BBPETokenizer.encode_batch": {"num_threads": 4},
     "Counting.task": {"special_tokens": ()},
-    "Counting": {"attempts": 3, "sample": 1.0, "document": "file", "text_field": "text", "on_error": "raise"},
+    "Counting": {
+        "attempts": 3, "sample": 1.0, "document": "file", "unique": False, "text_field": "text", "on_error": "raise",
+    },
+    "CurvePoint": {"tokenizer": ""},
     "Finding": {"examples": (), "ids": ()},
     "LintReport.lines": {"examples": 4, "explained": True},
     "Measures": {"changed": 0},
     "Summary": {
         "files": 0, "documents": 0, "bytes": 0, "pretokens": 0, "unique": 0, "left_out": 0, "skipped": 0, "refused":
-        0, "special_tokens_found": 0, "cut": 0, "dropped": 0,
+        0, "special_tokens_found": 0, "cut": 0, "dropped": 0, "duplicates": 0,
     },
     "TokenCounts": {"unknown": 0},
     "Tokenizer.encode_bytes": PLAIN,
@@ -63,6 +66,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "corpus_curve": {"shares": (0.125, 0.25, 0.5, 1.0), "model": "bpe"},
     "count": {"special_tokens": ()},
     "count_from_iterator": {"special_tokens": ()},
+    "count_shards": {"special_tokens": ()},
     "count_tokens": {"allowed_special": (), "text_field": "text", "document": "file"},
     "encoding_for_model": {"cache": True},
     "evaluate": {"document": "file", "text_field": "text", "seed": 0},

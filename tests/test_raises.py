@@ -92,6 +92,7 @@ TABLE: dict[str, list[Call]] = {
     **kinds("BBPETokenizer.train_tokenizer", bbpe.BBPETokenizer.train_tokenizer,
             ValueError={"data": TEXT, "vocab_size": 255}, CorpusError={"data": "", "vocab_size": 256},
             OSError={"data": TEXT, "vocab_size": 256, "vocab_outfile": "a.txt/v"}),
+    "Curve.knee ValueError": [lambda: bbpe.learning_curve(TOK, [260], texts=TEXTS).knee("another")],
     "Curve.plot ImportError": [
         without("matplotlib", lambda: bbpe.learning_curve(TOK, [260], texts=TEXTS).plot("c.svg"))],
     "Evaluation.plot ImportError": [without("matplotlib", lambda: evaluated().plot("c.svg"))],
@@ -206,8 +207,8 @@ TABLE |= {
         {"tokenizers": [], "texts": ["a"]}, {}, {"texts": {"a": ["a"]}, "parity": "b"}],
         TypeError={"texts": ["a"], "seed": "1"}, **MEASURED),
     **kinds("learning_curve", bbpe.learning_curve, ValueError=[
-        {"tokenizer": TOK, "sizes": [3], "texts": ["a"]}, {"tokenizer": TOK, "sizes": [9999], "texts": ["a"]}],
-        VocabularyError={"tokenizer": WORDS, "sizes": [30], "texts": ["a"]}),
+        {"tokenizers": TOK, "sizes": [3], "texts": ["a"]}, {"tokenizers": TOK, "sizes": [9999], "texts": ["a"]}],
+        VocabularyError={"tokenizers": WORDS, "sizes": [30], "texts": ["a"]}),
     **kinds("lint", lambda corpus=None, **given: bbpe.lint(TOK, corpus, **given), TypeError={"min_count": "1"},
             ValueError={"min_count": -1}, CorpusError={"corpus": "broken.jsonl"}, OSError={"corpus": "missing.txt"}),
     # -- counting and training
@@ -301,6 +302,9 @@ TABLE |= {
         OSError={"folders": ["missing"]}),
     **operators(),
     **retokenizing("retokenize", bbpe.retokenize), **retokenizing("plan_retokenizing", bbpe.plan_retokenizing),
+    **kinds("count_shards", lambda folder, **given: bbpe.count_shards(folder, pattern="gpt2", **given), TypeError={
+            "folder": 5}, ValueError={"folder": "x", "sample": 0}, OSError={"folder": "missing"}, CorpusError=[
+            after(lambda: (shards(), cut("out/plan.json")), lambda _: bbpe.count_shards("out", pattern="gpt2"))]),
     **kinds("count_tokens", lambda files="a.jsonl", **given: bbpe.count_tokens(files, TOK, **given),
             ValueError={"threads": 0}, TypeError={"threads": "1"}, **FILES),
 }  # fmt: skip

@@ -114,6 +114,7 @@ def add_counting(parser: ArgumentParser, corpus: _ArgumentGroup) -> None:
     add_reading(corpus)
     add_on_error(corpus)
     corpus.add_argument("--sample", type=share, default=1.0, metavar="SHARE", help="of the texts to count (default: 1)")
+    corpus.add_argument("--unique", action="store_true", help="count equal documents once")
     corpus.add_argument("--max-pretoken-bytes", type=positive, metavar="N", help="cut longer pretokens in pieces")
     group = parser.add_argument_group("Counting", "in how much memory and time; the result is the same")
     group.add_argument("--max-memory", metavar="SIZE", help="of the process, such as 4GB (default: no limit)")
@@ -121,10 +122,21 @@ def add_counting(parser: ArgumentParser, corpus: _ArgumentGroup) -> None:
     group.add_argument("--threads", type=positive, metavar="N", help="(default: one for each core)")
 
 
+def add_veto(group: _ArgumentGroup) -> None:
+    """Add what tokens training on bytes never makes."""
+    group.add_argument("--forbid", metavar="REGEX", help="make no token in which this finds a match")
+    group.add_argument("--max-words", type=positive, metavar="N", help="most words of a token, between white space")
+
+
+def options_of(args: Namespace) -> dict[str, Any]:
+    """Return the options of counting that texts have too."""
+    names = ("document", "unique", "max_memory", "max_pretoken_bytes", "sample", "checkpoint", "threads")
+    return {name: getattr(args, name) for name in names}
+
+
 def counting_of(args: Namespace, *, files: bool = True) -> bbpe.Counting:
     """Return how to count; texts that are no `files` have no fields and formats."""
-    names = ("document", "max_memory", "max_pretoken_bytes", "sample", "checkpoint", "threads")
-    options: dict[str, Any] = {name: getattr(args, name) for name in names}
+    options = options_of(args)
     if files:
         options |= {"text_field": args.text_field, "format": args.input_format, "on_error": args.on_error}
     return bbpe.Counting(progress=progress_of(args), **options)

@@ -5,20 +5,32 @@ from __future__ import annotations
 import time
 from argparse import ArgumentParser, Namespace
 
+import bbpe
 from bbpe.corpus.rowfiles import pyarrow_parquet
 from bbpe.counting.count import count_files, count_texts
 from bbpe.counting.counts import PretokenCounts
 from bbpe.records import asdict
 
-from .command import Command, add_corpus, add_counting, counting_of, is_streamed, pattern_of, stdin_texts
+from .command import (
+    Command,
+    add_corpus,
+    add_counting,
+    counting_of,
+    is_streamed,
+    options_of,
+    pattern_of,
+    stdin_texts,
+)
 from .outputs import check_output, inputs_of
 from .parsers import UsageError
-from .streams import STDIN, STDIN_FILE, add_progress, say, say_json
+from .streams import STDIN, STDIN_FILE, add_progress, progress_of, say, say_json
 
 
 def _add_arguments(parser: ArgumentParser) -> None:
     corpus = add_corpus(parser)
-    corpus.add_argument("files", nargs="+", metavar="FILE", help="files, globs and folders of text, or just -")
+    corpus.add_argument("files", nargs="*", metavar="FILE", help="files, globs and folders of text, or just -")
+    shards = "count the texts of shards that `bbpe shard` wrote, instead of files"
+    corpus.add_argument("--shards", metavar="FOLDER", help=shards)
     corpus.add_argument("--pattern", type=pattern_of, default="gpt2", help="a name or a regex (default: gpt2)")
     corpus.add_argument("--special-token", action="append", default=[], metavar="TEXT", help="may be given repeatedly")
     add_counting(parser, corpus)
@@ -28,7 +40,9 @@ def _add_arguments(parser: ArgumentParser) -> None:
 
 
 def _run(args: Namespace) -> int:
-    check_output(args.output, "the counts", inputs_of(files=args.files))
+    if bool(args.files) == (args.shards is not None):
+        raise UsageError("expected either files to count or --shards")
+    check_output(args.output, "the counts", inputs_of(files=args.files, named=[args.shards]))
     pyarrow_parquet()
     started = time.perf_counter()
     counts = _count(args)
@@ -42,6 +56,8 @@ def _run(args: Namespace) -> int:
 
 
 def _count(args: Namespace) -> PretokenCounts:
+    if args.shards is not None:
+        return _count_shards(args)
     is_stdin = STDIN in args.files
     if is_stdin and len(args.files) > 1:
         raise UsageError("- (standard input) does not go with other files")
@@ -52,6 +68,19 @@ def _count(args: Namespace) -> PretokenCounts:
         if from_files:
             return count_files(STDIN_FILE if is_stdin else args.files, task, report)
         return count_texts(stdin_texts(args), task, report)
+
+
+def _count_shards(args: Namespace) -> PretokenCounts:
+    for option, value, usual in (
+        ("--text-field", args.text_field, "text"), ("--input-format", args.input_format, None),
+        ("--on-error", args.on_error, "raise"),
+    ):  # fmt: skip
+        if value != usual:
+            raise UsageError(f"{option} does not go with --shards, whose documents are ids; expected it with files")
+    return bbpe.count_shards(
+        args.shards, pattern=args.pattern, special_tokens=args.special_token, progress=progress_of(args),
+        **options_of(args),
+    )  # fmt: skip
 
 
 COMMAND = Command(_add_arguments, _run)

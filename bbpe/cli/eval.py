@@ -38,7 +38,7 @@ def _add_arguments(parser: ArgumentParser) -> None:
     by = "what is one document (default: file); intervals resample documents"
     parser.add_argument("--document", choices=("file", "line"), default="file", help=by)
     parser.add_argument("--parity", metavar="NAME", help="the corpus that others are compared with (parallel text)")
-    parser.add_argument("--sizes", type=_sizes, metavar="N,N", help="the curve of smaller vocabularies, such as 4k,8k")
+    parser.add_argument("--sizes", type=_sizes, metavar="N,N", help="curves of smaller vocabularies, such as 4k,8k")
     parser.add_argument("--threads", type=positive, metavar="N", help="(default: one for each core)")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="write one JSON object, with all counts")
@@ -71,13 +71,13 @@ def _run(args: Namespace) -> int:
 
 def _measured(args: Namespace, toks: dict[str, bbpe.Tokenizer], corpora: dict[str, str]) -> Any:
     if args.sizes:
-        if len(toks) > 1:
-            raise UsageError(f"--sizes measures one tokenizer; {len(toks)} are given with -t")
-        if args.html:
-            raise UsageError("--sizes writes no page; leave out --html, or draw the curve with --plot")
-        tok = next(iter(toks.values()))
+        for option, value, usual in (
+            ("--parity", args.parity, None), ("--document", args.document, "file"), ("--threads", args.threads, None),
+        ):  # fmt: skip
+            if value != usual:
+                raise UsageError(f"{option} does not go with --sizes; expected it without")
         return bbpe.learning_curve(
-            tok, args.sizes, corpora, text_field=args.text_field, format=args.input_format, progress=progress_of(args)
+            toks, args.sizes, corpora, text_field=args.text_field, format=args.input_format, progress=progress_of(args)
         )
     return bbpe.evaluate(
         toks, corpora, parity=args.parity, document=args.document, text_field=args.text_field,

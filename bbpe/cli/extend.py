@@ -11,7 +11,17 @@ from bbpe.records import replace
 from bbpe.splitting.patterns import get_pattern
 from bbpe.text import counted
 
-from .command import Command, add_corpus, add_counting, add_format, add_tokenizer, counting_of, load_named, positive
+from .command import (
+    Command,
+    add_corpus,
+    add_counting,
+    add_format,
+    add_tokenizer,
+    add_veto,
+    counting_of,
+    load_named,
+    positive,
+)
 from .outputs import check_output, inputs_of
 from .parsers import UsageError
 from .streams import add_progress, as_files, say, say_json
@@ -31,6 +41,7 @@ def _add_arguments(parser: ArgumentParser) -> None:
     group.add_argument("--min-frequency", type=positive, default=1, metavar="N", help="least count of a merge (1)")
     group.add_argument("--max-token-length", type=positive, metavar="N", help="longest new token, in bytes")
     group.add_argument("--tie-break", choices=("ids", "bytes", "first"), default="ids", help="(default: ids)")
+    add_veto(group)
     add_progress(parser)
     parser.add_argument("--json", action="store_true", help="write the result as a JSON object")
 
@@ -51,7 +62,8 @@ def _run(args: Namespace) -> int:
             source = bbpe.load_counts(args.counts, pattern=pattern.steps)
         extended = bbpe.extend(
             tokenizer, source, args.add, min_frequency=args.min_frequency, max_token_length=args.max_token_length,
-            tie_break=args.tie_break, pattern=args.pattern, counting=counting_of(args),
+            tie_break=args.tie_break, forbid=args.forbid, max_words=args.max_words, pattern=args.pattern,
+            counting=counting_of(args),
         )  # fmt: skip
     extended.save(args.output, format=args.format, drop=args.drop)
     added = len(extended) - len(tokenizer)

@@ -20,6 +20,7 @@ from .command import (
     add_corpus,
     add_counting,
     add_format,
+    add_veto,
     counting_of,
     is_streamed,
     number,
@@ -69,6 +70,7 @@ def _add_models(parser: ArgumentParser) -> None:
     bpe.add_argument("--alphabet", choices=("bytes", "chars"), help="(default: bytes)")
     ties = "(default: ids; strings with --end-of-word)"
     bpe.add_argument("--tie-break", choices=("ids", "bytes", "first", "strings"), help=ties)
+    add_veto(bpe)
     bpe.add_argument("--end-of-word", metavar="TEXT", help="with chars, a mark such as </w>")
     bpe.add_argument("--word-start", metavar="TEXT", help="with chars (U+2581, without --end-of-word)")
     words = parser.add_argument_group("WordPiece", "--score is of wordpiece, the others are of bpe with chars too")

@@ -1,6 +1,7 @@
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 from bbpe.core.c_base cimport bbpe_status
+from bbpe.core.c_split cimport c_bool
 
 cdef extern from "count/count.h" nogil:
     ctypedef struct bbpe_count_table:
@@ -17,8 +18,26 @@ cdef extern from "count/count.h" nogil:
         const bbpe_count_shard *shards
         size_t shard_count, count, bytes
 
+    ctypedef struct bbpe_count_digest:
+        uint64_t first, second
+
+    ctypedef struct bbpe_count_digester:
+        uint64_t size
+
+    ctypedef struct bbpe_count_seen:
+        size_t mask, count
+
     enum:
         BBPE_COUNT_PARTS
+
+    void bbpe_count_digester_init(bbpe_count_digester *self, uint64_t salt)
+    void bbpe_count_digester_update(bbpe_count_digester *self, const uint8_t *bytes, size_t n)
+    bbpe_count_digest bbpe_count_digester_finish(const bbpe_count_digester *self)
+    bbpe_status bbpe_count_seen_init(bbpe_count_seen *self)
+    void bbpe_count_seen_free(bbpe_count_seen *self)
+    size_t bbpe_count_seen_need(const bbpe_count_seen *self, size_t more)
+    bbpe_status bbpe_count_seen_reserve(bbpe_count_seen *self, size_t more)
+    c_bool bbpe_count_seen_add(bbpe_count_seen *self, bbpe_count_digest digest)
 
     bbpe_status bbpe_count_sum_init(bbpe_count_sum *self, const bbpe_count_shard *shards, size_t count)
     void bbpe_count_sum_free(bbpe_count_sum *self)

@@ -8,6 +8,9 @@ cdef extern from "train/train.h" nogil:
     ctypedef enum bbpe_train_ties:
         BBPE_TRAIN_IDS, BBPE_TRAIN_BYTES, BBPE_TRAIN_FIRST
 
+    ctypedef enum bbpe_train_answer:
+        BBPE_TRAIN_ALLOWED, BBPE_TRAIN_FORBIDDEN, BBPE_TRAIN_STOP
+
     ctypedef struct bbpe_train_options:
         bbpe_train_ties ties
         size_t merge_limit
@@ -15,6 +18,8 @@ cdef extern from "train/train.h" nogil:
         uint32_t max_length
         int64_t threshold
         c_bool (*interrupted)() noexcept
+        bbpe_train_answer (*allows)(void *context, const uint8_t *bytes, size_t n) noexcept
+        void *context
 
     ctypedef struct bbpe_token_strings:
         const uint8_t *arena

@@ -20,6 +20,7 @@ class Trainer:
         min_frequency: int,
         max_token_length: int,
         threshold: int = 0,
+        forbids: Callable[[str], object] | None = None,
         base: tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]] | None = None,
         encode: Callable[[bytes, npt.NDArray[np.int64]], npt.NDArray[np.uint32]] | None = None,
     ) -> Self: ...

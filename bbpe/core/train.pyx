@@ -1,5 +1,6 @@
 """Learning merges from counted pretokens (csrc/train/bpe.h)."""
 from cpython cimport array
+from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 from bbpe.lazy import np
@@ -11,8 +12,9 @@ from bbpe.core.c_count cimport (
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_zeroed
 from bbpe.core.c_split cimport c_bool
 from bbpe.core.c_train cimport (
-    BBPE_TRAIN_BYTES, BBPE_TRAIN_FIRST, BBPE_TRAIN_IDS, bbpe_train, bbpe_train_add, bbpe_train_add_tokens,
-    bbpe_train_free, bbpe_train_init, bbpe_train_init_from, bbpe_train_options, bbpe_train_step,
+    BBPE_TRAIN_ALLOWED, BBPE_TRAIN_BYTES, BBPE_TRAIN_FIRST, BBPE_TRAIN_FORBIDDEN, BBPE_TRAIN_IDS, BBPE_TRAIN_STOP,
+    bbpe_train, bbpe_train_add, bbpe_train_add_tokens, bbpe_train_answer, bbpe_train_free, bbpe_train_init,
+    bbpe_train_init_from, bbpe_train_options, bbpe_train_step,
 )
 from bbpe.core.count cimport PretokenTable
 from bbpe.core.ends cimport check_ends
@@ -39,15 +41,20 @@ cdef class Trainer:
     the trainer must not be used again.  Raises `OverflowError` when the unique pretokens have 2**32 bytes or more,
     with their ends, or the corpus 2**63 by its counts.
 
+    `forbids(text)` says of the text of a token whether it must not be made; it is asked once for each pair that is the best
+    one, and then the next best is looked for.  Bytes that are no UTF-8 are half surrogates there.  An error of it ends `step`.
+
     With a `base` it goes on from other tokens: (uint8[total], int64[n + 1]), token i is data[offsets[i]:offsets[i + 1]],
     merge k makes id n + k.  `encode(data, ends)` returns the ids, uint32[m], of pretokens that end at `ends`, int64[k].
     """
 
     cdef bbpe_train learner
+    cdef object forbids, failure
 
     def __cinit__(
         self, PretokenTable table not None, bytes byte_order not None, *, size_t merge_limit, str tie_break not None,
         int64_t min_frequency, uint32_t max_token_length, int64_t threshold=0,
+        forbids: Callable[[str], object] | None = None,
         base: tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]] | None = None,
         encode: Callable[[bytes, npt.NDArray[np.int64]], npt.NDArray[np.uint32]] | None = None
     ):
@@ -58,6 +65,9 @@ cdef class Trainer:
         cdef bbpe_train_options options
         options.ties, options.merge_limit, options.min_frequency = TIE_RULES[tie_break], merge_limit, max(min_frequency, 1)
         options.max_length, options.threshold, options.interrupted = max_token_length, threshold, is_interrupted
+        options.allows, options.context, self.forbids = NULL, <void *>self, forbids
+        if forbids is not None:
+            options.allows = _answer
         if base is not None:
             self._begin_from(table, counts, base, encode, options)
             return
@@ -105,6 +115,9 @@ cdef class Trainer:
         cdef bbpe_status status
         with nogil:
             status = bbpe_train_step(&self.learner, visits, &done)
+        if self.failure is not None:
+            failure, self.failure = self.failure, None
+            raise failure
         check(status)
         return done
 
@@ -185,6 +198,16 @@ cdef class Trainer:
                     break
         check(status)
         return 0
+
+
+cdef bbpe_train_answer _answer(void *context, const uint8_t *token, size_t n) noexcept with gil:
+    cdef Trainer trainer = <Trainer>context
+    try:
+        text = PyUnicode_DecodeUTF8(<const char *>token, <Py_ssize_t>n, "surrogateescape")
+        return BBPE_TRAIN_FORBIDDEN if trainer.forbids(text) else BBPE_TRAIN_ALLOWED
+    except BaseException as error:
+        trainer.failure = error
+        return BBPE_TRAIN_STOP
 
 
 def merge_memory(size_t table_bytes, size_t pretokens, size_t merge_limit) -> int:

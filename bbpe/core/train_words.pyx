@@ -114,7 +114,7 @@ cdef class FrequencyTrainer:
         cdef bbpe_train_options options
         options.ties, options.merge_limit = BBPE_TRAIN_IDS if strings is None else BBPE_TRAIN_BYTES, merge_limit
         options.min_frequency, options.max_length, options.threshold = max(min_frequency, 1), UINT32_MAX, 0
-        options.interrupted = is_interrupted
+        options.interrupted, options.allows, options.context = is_interrupted, NULL, NULL
         check(bbpe_train_init_symbols(
             &self.learner, n, <size_t>len(symbols), &tokens[0], &starts[0], base,
             options))

@@ -25,6 +25,7 @@ from ..splitting.splitter import TextSplitter
 from ..text import Buffer
 from .files import FilePath
 from .sources import Int64s, Pending, Reading, Texts
+from .unique import Unique
 
 #: How far from the end of a block a cut is looked for first, in bytes.
 _NEAR = 256
@@ -53,8 +54,8 @@ class CorpusChunk:
     """A piece of a corpus, and the place behind it; `None` where reading cannot be taken up again.
 
     `ends`: where the texts in `data` end, int64[n], or the pretokens if these are `given`.  `texts` is how many whole
-    texts the chunk ends, `left_out` how many the sample left out, `skipped` and `refused` how many records have no text
-    or cannot be read, `read` how far in its source it ends, in bytes.
+    texts the chunk ends, `left_out` how many the sample left out, `duplicates` how many were there before, `skipped`
+    and `refused` how many records have no text or cannot be read, `read` how far in its source it ends, in bytes.
     `cut_before`: 1 when its first pretoken is the rest of one that was cut, and so counted as cut, in the chunk before.
     """
 
@@ -70,6 +71,7 @@ class CorpusChunk:
     ends_text: bool = True
     cut_before: int = 0
     refused: int = 0
+    duplicates: int = 0
 
 
 @dataclass(frozen=True)
@@ -96,22 +98,30 @@ class _Small:
     parts: list[bytes | memoryview] = field(default_factory=list)
     size: int = 0
     left_out: int = 0
+    duplicates: int = 0
+
+    def __bool__(self) -> bool:
+        return bool(self.parts or self.left_out or self.duplicates)
 
     def clear(self) -> None:
-        self.parts, self.size, self.left_out = [], 0, 0
+        self.parts, self.size, self.left_out, self.duplicates = [], 0, 0, 0
 
 
 class Cutter:
     """Cuts the texts of one source after another into chunks.
 
-    `splitter` cuts in place of the one of the pattern.
+    `splitter` cuts in place of the one of the pattern.  `unique` leaves out texts that were there before.
     """
 
-    def __init__(self, options: ChunkOptions, splitter: TextSplitter | None = None) -> None:
+    def __init__(
+        self, options: ChunkOptions, splitter: TextSplitter | None = None, unique: Unique | None = None
+    ) -> None:
         self._options, self._block, self._most = options, options.reading.block, options.reading.most
         self._splitter = TextSplitter(options.pattern) if splitter is None else splitter
         self._longest_special = max(map(len, options.specials), default=1)
-        self._sampled_lines = options.by_line and options.sample < 1
+        self._unique = unique
+        #: Whether each line is chosen or left out by itself.
+        self._sampled_lines = options.by_line and (options.sample < 1 or unique is not None)
         self._matcher = Matcher.of(dict.fromkeys(options.specials, 0))
 
     def chunks(self, sources: Iterable[tuple[int, Iterable[Texts]]], start: Position = _BEGIN) -> Iterator[CorpusChunk]:
@@ -120,12 +130,12 @@ class Cutter:
         for number, events in sources:
             place = start if number == start.source else Position(number)
             yield from self._source(events, place, small)
-        if small.parts or small.left_out:
+        if small:
             yield self._shared(small, Position(number + 1), 0)
 
     def _source(self, events: Iterable[Texts], place: Position, small: _Small) -> Iterator[CorpusChunk]:
         pending, chosen, first = Pending(self._most), True, place.byte == 0
-        cut_before = 0
+        is_new, cut_before = True, 0
         stream = iter(events)
         for event in stream:
             if event.ends is not None:
@@ -134,14 +144,15 @@ class Cutter:
                 yield from self._divided(self._whole(event, place))
                 continue
             if first:
-                chosen, first = self._is_chosen(event.data), False
-                if not event.last and self._options.pattern.scheme is None and not self._options.by_line:
+                (chosen, is_new), first = self._is_chosen(event, place.source), False
+                if chosen and not event.last and self._options.pattern.scheme is None and not self._options.by_line:
                     yield from self._drained(small, place)
-                    yield from self._by_regex(_chained(event, stream), place.source, chosen)
+                    yield from self._by_regex(_chained(event, stream), place.source)
                     return
             whole = place.byte == 0 and event.last and event.complete
             if not chosen:
-                small.left_out += event.last
+                if event.last:
+                    small.left_out, small.duplicates = small.left_out + is_new, small.duplicates + (not is_new)
                 continue
             if whole and not pending and len(event.data) <= self._block and not self._sampled_lines:
                 small.parts.append(bytes(event.data))
@@ -220,13 +231,15 @@ class Cutter:
         return int(compiled.spans(head)[1] > self._options.longest)
 
     def _drained(self, small: _Small, place: Position) -> Iterator[CorpusChunk]:
-        if small.parts or small.left_out:
+        if small:
             yield self._shared(small, place, 0)
 
     def _shared(self, small: _Small, place: Position, read: int) -> CorpusChunk:
         ends = array("q", accumulate(map(len, small.parts)))
         data = small.parts[0] if len(small.parts) == 1 else b"".join(small.parts)
-        chunk = CorpusChunk(data, ends, place, read, len(ends), small.left_out, size=len(data))
+        chunk = CorpusChunk(
+            data, ends, place, read, len(ends), small.left_out, size=len(data), duplicates=small.duplicates
+        )
         small.clear()
         return chunk
 
@@ -252,9 +265,15 @@ class Cutter:
             kept = np.flatnonzero(self._in_sample(hashes(array, offsets))).astype(np.int64)
             array, offsets = take(array, offsets, kept)
             data, ends = array.data, offsets[1:]
+        left_out, count = count - len(ends), len(ends)
+        if self._unique is not None and count and len(kept := self._unique.new(data, ends)) < count:
+            offsets = np.concatenate([np.zeros(1, np.int64), ends])
+            array, offsets = take(np.frombuffer(data, np.uint8), offsets, kept)
+            data, ends = array.data, offsets[1:]
         return CorpusChunk(
-            data, ends, place, event.read, len(ends), count - len(ends), event.skipped, size, refused=event.refused
-        )
+            data, ends, place, event.read, len(ends), left_out, event.skipped, size, refused=event.refused,
+            duplicates=count - len(ends),
+        )  # fmt: skip
 
     def _divided(self, chunk: CorpusChunk) -> Iterator[CorpusChunk]:
         """Yield a chunk of whole texts in several when it is much too large, as one long text makes it."""
@@ -291,18 +310,23 @@ class Cutter:
         ends = ends[(ends > start) & (ends <= stop)] - start
         return CorpusChunk(view[start:stop], ends, None, chunk.read, len(ends), size=stop - start)
 
-    def _is_chosen(self, head: bytes | memoryview) -> bool:
-        if self._options.sample >= 1 or self._options.by_line:
-            return True
-        head = head[:_HEAD]
-        array = np.frombuffer(head, np.uint8)
-        return bool(self._in_sample(hashes(array, np.array([0, len(head)], np.int64)))[0])
+    def _is_chosen(self, event: Texts, source: int) -> tuple[bool, bool]:
+        """Return whether the text that begins with an event is counted, and whether it is new if that is asked."""
+        if self._options.by_line:
+            return True, True
+        if self._options.sample < 1:
+            head = event.data[:_HEAD]
+            array = np.frombuffer(head, np.uint8)
+            if not self._in_sample(hashes(array, np.array([0, len(head)], np.int64)))[0]:
+                return False, True
+        is_new = self._unique is None or self._unique.is_new(source, event)
+        return is_new, is_new
 
     def _in_sample(self, values: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
         chosen: npt.NDArray[np.bool_] = values < np.uint64(int(self._options.sample * 2.0**64))
         return chosen
 
-    def _by_regex(self, events: Iterator[Texts], source: int, chosen: bool) -> Iterator[CorpusChunk]:
+    def _by_regex(self, events: Iterator[Texts], source: int) -> Iterator[CorpusChunk]:
         """Yield the pretokens of one long text, split as it is read."""
         tail, matcher = self._options.pattern.open_tail, Matcher.of(dict.fromkeys(self._options.specials, 0))
         read = size = done = 0
@@ -311,17 +335,16 @@ class Cutter:
             nonlocal read, size, done
             for event in events:
                 read, size, done = event.read, size + len(event.data), done + len(event.data)
-                if chosen:
-                    # as much as came since the last pretokens, and perhaps as much before, waits for its end
-                    if 0 < self._most < size:
-                        raise self._refusal(event.path, done)
-                    yield event.data
+                # as much as came since the last pretokens, and perhaps as much before, waits for its end
+                if 0 < self._most < size:
+                    raise self._refusal(event.path, done)
+                yield event.data
 
         after = Position(source + 1)
-        if tail is None or not chosen:
+        if tail is None:
             data = b"".join(blocks())
-            ends: Int64s = array("q", [len(data)] if chosen else [])
-            yield CorpusChunk(data, ends, after, read, len(ends), 1 - len(ends), size=size)
+            ends: Int64s = array("q", [len(data)])
+            yield CorpusChunk(data, ends, after, read, 1, size=size)
             return
         for piece in pieces(blocks(), self._splitter.cut, tail, matcher):
             data, ends = (b"", array("q")) if isinstance(piece, int) else piece

@@ -30,7 +30,7 @@ from ..records import asdict, dataclass, field, fields
 from ..text import counted
 from .counts import Summary
 
-_VERSION = 3
+_VERSION = 4
 _MARKER, _STATE = "bbpe-checkpoint.json", "state.json"
 _MARK = f'{{"format": "bbpe checkpoint", "version": {_VERSION}}}\n'.encode()
 #: Files of counts, and what a killed process leaves of the files that it was writing.

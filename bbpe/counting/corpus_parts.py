@@ -12,12 +12,14 @@ from typing import Any, Literal, Protocol, TypeAlias
 from ..budget import shown
 from ..core.column import Column, text_column
 from ..core.rows import gather
+from ..core.seen import Digester
 from ..corpus.chunks import ChunkOptions, CorpusChunk, Cutter, Position
 from ..corpus.files import File
 from ..corpus.opened import Buffers, version_of
 from ..corpus.ranges import line_cuts, row_group_cuts
 from ..corpus.sources import Texts
-from ..errors import MemoryLimitError, described
+from ..corpus.unique import Unique, digest_of_file
+from ..errors import CorpusError, MemoryLimitError, described
 from ..records import dataclass, replace
 from ..text import Text, text_bytes
 
@@ -66,11 +68,16 @@ class Corpus(Protocol):
     def identity(self) -> dict[str, Any]:
         """Return plain data that says which corpus it is."""
 
+    @property
+    def unique(self) -> Unique | None:
+        """The texts that were seen, where equal ones count once."""
+
 
 class Files:
     """The texts of files."""
 
-    def __init__(self, files: Sequence[File], options: ChunkOptions) -> None:
+    def __init__(self, files: Sequence[File], options: ChunkOptions, *, unique: bool = False) -> None:
+        self.unique = Unique(self._digest) if unique else None
         self._files, self._options, self._reading = files, options, options.reading
         self._sizes = [file.size or 0 for file in files]
         self._bases = list(accumulate(self._sizes, initial=0))
@@ -87,10 +94,19 @@ class Files:
             first = start if number == start.source else Position(number)
             events = self._reading.texts(self._files[number], start=first.byte, buffers=buffers)
             base = self._bases[number]
-            yield number, (replace(event, read=base + event.read) for event in _behind(events, first.text))
+            yield number, (replace(event, read=base + event.read) for event in behind(events, first.text))
+
+    def _digest(self, number: int) -> Digester:
+        return digest_of_file(self._reading, self._files[number])
 
     def parts(self, start: Position, size: int) -> Iterator[Part]:
-        """Yield ranges of files that may be cut, and other files whole; small ones together."""
+        """Yield ranges of files that may be cut, and other files whole; small ones together.
+
+        Where equal texts count once, the parts are the texts themselves, as this process looks at all of them.
+        """
+        if self.unique is not None:
+            yield from _together(_chunks(self, self._options, start), size)
+            return
         ranges: list[Range] = []
         held = 0
         if start.text:
@@ -129,6 +145,9 @@ class Files:
 
         The last ranges are smaller, so that no thread waits long for another one in the end.
         """
+        if self.unique is not None:
+            yield from _as_parts(_chunks(self, self._options, start))
+            return
         # a range is one block, although it ends a little after its size
         count, block = len(self._files), self._reading.block
         size = max(block - 2 * _WINDOW, block // 2)
@@ -208,7 +227,10 @@ class Iterated:
     files = 0
     is_small = False
 
-    def __init__(self, texts: Iterable[Text] | Iterable[Sequence[Text]], options: ChunkOptions) -> None:
+    def __init__(
+        self, texts: Iterable[Text] | Iterable[Sequence[Text]], options: ChunkOptions, *, unique: bool = False
+    ) -> None:
+        self.unique = Unique() if unique else None
         self._texts, self._options, self._reading = texts, options, options.reading
 
     def sources(self, start: Position) -> Iterator[tuple[int, Iterable[Texts]]]:
@@ -240,18 +262,11 @@ class Iterated:
 
     def parts(self, start: Position, size: int) -> Iterator[Part]:
         """Yield the texts themselves."""
-        held: list[CorpusChunk] = []
-        for chunk in Cutter(self._options).chunks(self.sources(start), start):
-            held.append(replace(chunk, data=bytes(chunk.data)))
-            if sum(chunk.size for chunk in held) >= size:
-                yield Part((), tuple(held), held[-1].place, held[-1].read)
-                held = []
-        if held:
-            yield Part((), tuple(held), held[-1].place, held[-1].read)
+        yield from _together(_chunks(self, self._options, start), size)
 
     def pieces(self, start: Position, threads: int) -> Iterator[Part]:
         """Yield chunks of the texts."""
-        return _as_parts(Cutter(self._options).chunks(self.sources(start), start))
+        return _as_parts(_chunks(self, self._options, start))
 
     def identity(self) -> dict[str, Any]:
         """Return what is known of the texts, which is nothing: the caller gives the same ones again."""
@@ -306,7 +321,7 @@ def _checked(texts: Iterator[Text], number: int, most: int) -> Iterator[Text]:
         number += 1
 
 
-def _behind(events: Iterator[Texts], done: int) -> Iterator[Texts]:
+def behind(events: Iterator[Texts], done: int) -> Iterator[Texts]:
     """Leave out events of so many records."""
     for event in events:
         if done > 0 and event.ends is not None:
@@ -317,6 +332,42 @@ def _behind(events: Iterator[Texts], done: int) -> Iterator[Texts]:
 
 def _is_before(stop: int, source: tuple[int, Iterable[Texts]]) -> bool:
     return source[0] < stop
+
+
+def _chunks_after(chunks: Iterable[CorpusChunk], start: Position) -> Iterator[CorpusChunk]:
+    """Yield the chunks behind a place, of all those of a corpus; `CorpusError` where none ends there."""
+    is_behind = start == Position()
+    for chunk in chunks:
+        if is_behind:
+            yield chunk
+        elif chunk.place is not None and chunk.place > start:
+            break
+        else:
+            is_behind = chunk.place == start
+    if not is_behind:
+        raise CorpusError(
+            f"the checkpoint ends at {start}, where no block of the texts ends now: with unique=True a count goes on "
+            "with the same max_memory and the same texts; give these, or delete the checkpoint to start again"
+        )
+
+
+def _chunks(corpus: Corpus, options: ChunkOptions, start: Position) -> Iterator[CorpusChunk]:
+    """Yield the chunks of a corpus from a place on, in order, and look at what comes before where texts count once."""
+    if corpus.unique is None:
+        return Cutter(options).chunks(corpus.sources(start), start)
+    return _chunks_after(Cutter(options, unique=corpus.unique).chunks(corpus.sources(Position())), start)
+
+
+def _together(chunks: Iterable[CorpusChunk], size: int) -> Iterator[Part]:
+    """Yield chunks in parts of about `size` bytes, with bytes that stay as they are."""
+    held: list[CorpusChunk] = []
+    for chunk in chunks:
+        held.append(replace(chunk, data=bytes(chunk.data)))
+        if sum(chunk.size for chunk in held) >= size:
+            yield Part((), tuple(held), held[-1].place, held[-1].read)
+            held = []
+    if held:
+        yield Part((), tuple(held), held[-1].place, held[-1].read)
 
 
 def _as_parts(chunks: Iterable[CorpusChunk]) -> Iterator[Part]:

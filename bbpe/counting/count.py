@@ -142,7 +142,7 @@ def count_files(
     if checkpoint is not None:
         paths = [file.path for file in found]
         check_apart(checkpoint_folder(checkpoint), "the checkpoint folder", files, paths, WRITTEN)
-    return _CountRun(Files(found, task.chunks), task, report, growth).run()
+    return count_corpus(Files(found, task.chunks, unique=options.unique), task, report, growth)
 
 
 def count_texts(
@@ -154,7 +154,12 @@ def count_texts(
     for name in ("format", "text_field", "on_error"):
         if getattr(how, name) != getattr(Counting, name):
             raise ValueError(f"Counting.{name} is {getattr(how, name)!r}; expected it with files alone, not with texts")
-    return _CountRun(Iterated(texts, task.chunks), task, report, growth).run()
+    return count_corpus(Iterated(texts, task.chunks, unique=how.unique), task, report, growth)
+
+
+def count_corpus(corpus: Corpus, task: CountingTask, report: Report, growth: Growth | None = None) -> PretokenCounts:
+    """Count any corpus; `growth` as in `count_files`."""
+    return _CountRun(corpus, task, report, growth).run()
 
 
 class _CountRun:
@@ -171,6 +176,8 @@ class _CountRun:
             each = 8 * self._chunks.reading.block
             self._threads = affordable_threads(self._how.max_memory, self._threads, each)
             self._budget = Budget.of(self._how.max_memory, buffers=each * (1 + self._threads))
+            if corpus.unique is not None:
+                corpus.unique.room = self._budget.tables // 2
         self._counters: list[PartCounter] = []
         self._workers: Workers[PartCounter] | None = None
         self._checkpoint: Checkpoint | None = None
@@ -211,7 +218,7 @@ class _CountRun:
         if how.checkpoint is None:
             path = Path(stack.enter_context(temporary_folder()))
             return Spill(lambda kind, number: path / file_name(kind, number, "0"), (), parts, room, kept=False)
-        identity = {**self._spec.as_json(), "sample": how.sample, **self._corpus.identity()}
+        identity = {**self._spec.as_json(), "sample": how.sample, "unique": how.unique, **self._corpus.identity()}
         self._checkpoint = stack.enter_context(Checkpoint(how.checkpoint, identity))
         self._state = self._checkpoint.load()
         self._chunk = self._state.chunk
@@ -258,7 +265,8 @@ class _CountRun:
 
     def _count_by(self, executor: futures.Executor, spill: Spill) -> None:
         """Have an executor count what is left, whose workers write runs; parts come back in any order."""
-        size = _FILES_PART if self._corpus.total is not None else _TEXTS_PART
+        travels = not isinstance(self._corpus, Files) or self._corpus.unique is not None
+        size = _TEXTS_PART if travels else _FILES_PART
         if self._budget is not None:
             size = max(min(size, self._budget.tables // 4), self._chunks.reading.block)
         tasks = (
@@ -296,6 +304,7 @@ class _CountRun:
     def _after(self, spill: Spill, place: Position | None) -> None:
         """Spill when tables are full, and note where to go on."""
         held = sum(counter.held.table.nbytes for counter in self._counters)
+        held += 0 if self._corpus.unique is None else self._corpus.unique.nbytes
         if self._budget is not None and held > self._budget.tables:
             self._flush(spill)
             if self._growth is not None:

@@ -136,7 +136,7 @@ class PartCounter:
         documents = self._lines(chunk) if options.by_line else chunk.texts
         return Summary(
             documents=documents, bytes=chunk.size, left_out=chunk.left_out, skipped=chunk.skipped,
-            refused=chunk.refused, special_tokens_found=specials,
+            refused=chunk.refused, special_tokens_found=specials, duplicates=chunk.duplicates,
             cut=table.cut - cut - chunk.cut_before, dropped=dropped,
         )  # fmt: skip
 

@@ -38,7 +38,7 @@ class Summary:
     the sample left out; `skipped`: records without text (null); `refused`: records that cannot be read and that
     `on_error="skip"` left out; `special_tokens_found`, which separate and
     are not counted; `cut`: pretokens longer than `max_pretoken_bytes`; `dropped`: bytes between pretokens, of patterns
-    that drop them.
+    that drop them; `duplicates`: documents that `unique` left out, as they were there before.
     """
 
     files: int = 0
@@ -52,6 +52,7 @@ class Summary:
     special_tokens_found: int = 0
     cut: int = 0
     dropped: int = 0
+    duplicates: int = 0
 
     def __add__(self, other: Summary) -> Summary:
         return Summary(*map(add, vars(self).values(), vars(other).values()))
@@ -62,6 +63,7 @@ class Summary:
         parts.append(f"{counted(self.pretokens, 'pretoken')}, {self.unique:,} unique")
         for number, what, which in (
             (self.left_out, "document", " left out by the sample"),
+            (self.duplicates, "duplicate", " left out"),
             (self.skipped, "record", " without text skipped"),
             (self.refused, "record", " that cannot be read skipped"),
             (self.special_tokens_found, "special token", ""),

@@ -54,6 +54,7 @@ class TextOptions(TypedDict, total=False):
     threads: int | None
     sample: float
     document: Document
+    unique: bool
     max_pretoken_bytes: int | None
     progress: bool | Report | None
 
@@ -70,8 +71,9 @@ class FileOptions(TextOptions, total=False):
 class Counting:
     r"""How to read a corpus and count its pretokens.
 
-    `document`, `max_pretoken_bytes` and `sample` change what is counted; `text_field`, `format` and `on_error` change
-    what is read.  The other options change time and memory alone: the counts are the same to the last bit.
+    `document`, `max_pretoken_bytes`, `sample` and `unique` change what is counted; `text_field`, `format` and
+    `on_error` change what is read.  The other options change time and memory alone: the counts are the same to the last
+    bit.
 
     Attributes:
         max_memory: The memory that the whole process may take, in bytes or as text such as "4GB"; no limit by default.
@@ -86,6 +88,9 @@ class Counting:
         threads: How many threads count; by default one for each core, and fewer where memory is short.
         sample: The share of texts to count, more than 0 and at most 1; a hash of each text chooses.
         document: What is one text: "file" (the default), or "line", each line of a file or of a text with its end.
+        unique: Whether a document that is equal to an earlier one, byte for byte, is left out; the summary has their
+            number as `duplicates`.  A document is a text as `document` says, or a record.  Each takes about 32 bytes of
+            memory, within half of what `max_memory` leaves for tables.
         text_field: The field of a `.jsonl` file, or the column of a `.parquet` file, that holds the text.  For files.
         format: What files are, "text", "jsonl" or "parquet"; by default their names decide, or their first bytes where
             a name says nothing.  For files.
@@ -114,6 +119,7 @@ class Counting:
     threads: int | None = None
     sample: float = 1.0
     document: Document = "file"
+    unique: bool = False
     text_field: str = "text"
     format: Format | None = None
     on_error: OnError = "raise"
@@ -141,6 +147,8 @@ class Counting:
                 raise TypeError(f"Counting.{name} must be {expected}, not {type(value).__name__}")
         if self.checkpoint is not None:
             checkpoint_folder(self.checkpoint)
+        if not isinstance(self.unique, bool):
+            raise TypeError(f"Counting.unique must be a bool, not {type(self.unique).__name__}")
         if not isinstance(self.text_field, str):
             raise TypeError(f"Counting.text_field must be a str, not {type(self.text_field).__name__}")
         if self.format is not None and self.format not in FORMATS:

@@ -82,6 +82,21 @@ class Decoder:
         kept = checked_ids(ids)
         return self.token_bytes.join(kept, _mapper(threads)) if self.is_plain else self._joined(kept, threads)
 
+    def documents(
+        self, ids: npt.NDArray[np.uint32], offsets: npt.NDArray[np.int64]
+    ) -> tuple[bytes, npt.NDArray[np.int64]]:
+        """Return the bytes of documents, one after another, and where each ends.
+
+        Document i is ids[offsets[i]:offsets[i + 1]].
+        """
+        if self._is_plain:
+            data = self.token_bytes.join(ids)
+            bounds = np.zeros(len(ids) + 1, np.int64)
+            np.cumsum(self.token_bytes.lengths(ids), out=bounds[1:])
+            return data, bounds[offsets[1:]]
+        parts = [self._joined(ids[start:stop], threads=1) for start, stop in pairwise(offsets.tolist())]
+        return b"".join(parts), np.cumsum([0, *map(len, parts)], dtype=np.int64)[1:]
+
     def texts(
         self, batch: Rows, errors: str, threads: int | None, skip_special_tokens: bool, unknown_ids: UnknownIds
     ) -> list[str]:

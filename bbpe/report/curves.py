@@ -9,17 +9,20 @@ from typing import Any
 from ..corpus.files import CorpusPaths, Format
 from ..corpus.sources import Reading
 from ..counting.corpus_parts import checked_texts
+from ..counting.count import count_texts
+from ..counting.counts import PretokenCounts
 from ..counting.options import Counting, Report, reporting
 from ..errors import described
 from ..lazy import safe_import
 from ..progress import Progress
-from ..records import dataclass, kind, real, whole
+from ..records import dataclass, kind, real, replace, whole
 from ..text import Text, text_bytes
-from ..tokenizer import Tokenizer, checked_tokenizer
+from ..tokenizer import Tokenizer
 from ..training.prune import prune
-from ..training.train import Model, train_from_iterator
+from ..training.train import Model, model_of
+from .evaluate import named_tokenizers
 from .plots import save_lines
-from .tables import Table, number
+from .tables import Table, number, page
 from .terminal import terminal_columns
 from .texts import DELAY, Meter, ReportCorpus, Texts, reading_of, sources_of
 
@@ -35,6 +38,7 @@ class CurvePoint:
         tokens: Its tokens.
         gain: The bytes a token that each further thousand tokens, or doubling of the text, brought; None at first.
         changed: The share of the tokens that the next smaller training text did not give; None for vocabularies.
+        tokenizer: The name of the tokenizer, or of the pattern that it was trained with; empty where there is one.
 
     """
 
@@ -44,6 +48,7 @@ class CurvePoint:
     tokens: int
     gain: float | None = None
     changed: float | None = None
+    tokenizer: str = ""
 
     @property
     def bytes_per_token(self) -> float:
@@ -57,7 +62,7 @@ class Curve:
 
     Attributes:
         across: What grows: "vocabulary size" or "bytes of training text".
-        points: The points, corpus by corpus, from the smallest size.
+        points: The points, corpus by corpus and tokenizer by tokenizer, from the smallest size.
 
     """
 
@@ -67,7 +72,17 @@ class Curve:
     def __iter__(self) -> Iterator[CurvePoint]:
         return iter(self.points)
 
-    def knee(self, corpus: str) -> int | None:
+    def lines(self) -> dict[str, list[CurvePoint]]:
+        """Return the points of each line, of a corpus and a tokenizer, by the names that tell it from others."""
+        several = len({point.tokenizer for point in self.points}) > 1
+        is_one = len({point.corpus for point in self.points}) == 1
+        found: dict[str, list[CurvePoint]] = {}
+        for point in self.points:
+            name = point.corpus if not several else point.tokenizer if is_one else f"{point.tokenizer}, {point.corpus}"
+            found.setdefault(name, []).append(point)
+        return found
+
+    def knee(self, corpus: str, tokenizer: str | None = None) -> int | None:
         """Return the size of the point that is highest above the line between the first and the last one.
 
         Sizes count by their logarithms. A larger vocabulary gains less for its size from there on. A curve that bends
@@ -75,12 +90,23 @@ class Curve:
 
         Args:
             corpus: The name of a corpus.
+            tokenizer: The name of a tokenizer, or of a pattern, where there are several.
+
+        Raises:
+            ValueError: There is no such line, or several.
 
         """
+        points = [point for point in self.points if point.corpus == corpus and tokenizer in (None, point.tokenizer)]
+        names = list(dict.fromkeys((point.corpus, point.tokenizer) for point in self.points))
+        if len({point.tokenizer for point in points}) != 1:
+            known = ", ".join(f"({name!r}, {own!r})" if own else repr(name) for name, own in names)
+            raise ValueError(f"corpus is {corpus!r} and tokenizer is {tokenizer!r}; expected one of {known}")
+        return self._knee(points)
+
+    def _knee(self, points: Sequence[CurvePoint]) -> int | None:
         safe_import("math")
         from math import log2
 
-        points = [point for point in self.points if point.corpus == corpus]
         first, last = points[0], points[-1]
         wide, high = log2(last.size / first.size) or 1.0, (last.bytes_per_token - first.bytes_per_token) or 1.0
 
@@ -93,23 +119,33 @@ class Curve:
     def table(self) -> Table:
         """Return the table of the points."""
         has_changes = any(point.changed is not None for point in self.points)
-        header = ("corpus", self.across, "tokens", "bytes/token", "gain", *(("tokens changed",) if has_changes else ()))
+        several = len({point.tokenizer for point in self.points}) > 1
+        first, last = ("tokenizer",) * several, ("tokens changed",) * has_changes
+        header = (*first, "corpus", self.across, "tokens", "bytes/token", "gain", *last)
         rows = tuple(
             (
-                point.corpus, number(point.size), number(point.tokens), number(point.bytes_per_token),
-                number(point.gain, 4),
+                *(point.tokenizer,) * several, point.corpus, number(point.size), number(point.tokens),
+                number(point.bytes_per_token), number(point.gain, 4),
                 *(("-" if point.changed is None else f"{point.changed:.1%}",) if has_changes else ()),
             )
             for point in self.points
         )  # fmt: skip
-        return Table(header, rows, 1)
+        return Table(header, rows, 1 + several)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the points as data for JSON."""
-        names = ("size", "corpus", "bytes", "tokens", "bytes_per_token", "gain", "changed")
-        corpora = dict.fromkeys(point.corpus for point in self.points)
+        """Return the points as data for JSON, and the knee of each line by the name that it has in the figure."""
+        names = ("size", "corpus", "tokenizer", "bytes", "tokens", "bytes_per_token", "gain", "changed")
         points = [{name: getattr(point, name) for name in names} for point in self.points]
-        return {"across": self.across, "points": points, "knees": {name: self.knee(name) for name in corpora}}
+        knees = {name: self._knee(line) for name, line in self.lines().items()}
+        return {"across": self.across, "points": points, "knees": knees}
+
+    def to_markdown(self) -> str:
+        """Return the table in Markdown."""
+        return self.table().markdown()
+
+    def to_html(self) -> str:
+        """Return a page of HTML with the table, which needs no other file."""
+        return page("Learning curve", f"<main><h1>Learning curve</h1>{self.table().html()}</main>")
 
     def plot(self, path: str | os.PathLike[str]) -> None:
         """Write a figure of the curve, with a ring around each knee.
@@ -122,10 +158,9 @@ class Curve:
 
         """
         lines, knees = [], []
-        for corpus in dict.fromkeys(point.corpus for point in self.points):
-            chosen = [point for point in self.points if point.corpus == corpus]
-            lines.append((corpus, [point.size for point in chosen], [point.bytes_per_token for point in chosen]))
-            knee = self.knee(corpus)
+        for name, chosen in self.lines().items():
+            lines.append((name, [point.size for point in chosen], [point.bytes_per_token for point in chosen]))
+            knee = self._knee(chosen)
             knees += [(point.size, point.bytes_per_token) for point in chosen if point.size == knee]
         save_lines(lines, path, across=self.across, up="bytes per token", knees=knees)
 
@@ -137,18 +172,20 @@ class Curve:
 
 
 def learning_curve(
-    tokenizer: Tokenizer, sizes: Sequence[int], corpora: CorpusPaths | Mapping[str, CorpusPaths] | None = None, *,
+    tokenizers: Tokenizer | Sequence[Tokenizer] | Mapping[str, Tokenizer], sizes: Sequence[int],
+    corpora: CorpusPaths | Mapping[str, CorpusPaths] | None = None, *,
     texts: Texts | Mapping[str, Texts] | None = None, text_field: str = "text",
     format: Format | None = None,  # noqa: A002
     progress: bool | Report | None = None,
 ) -> Curve:  # fmt: skip
     """Return the bytes a token of smaller vocabularies, which are the first merges of a trained one.
 
-    Training at a size gives the same vocabulary, so one training of the largest size gives the whole curve.
+    Training at a size gives the same vocabulary, so one training of the largest size gives the whole curve.  Several
+    tokenizers, such as those of several patterns, have a line each, and the text is read once for all of them.
 
     Args:
-        tokenizer: A tokenizer of bytes with the largest vocabulary.
-        sizes: The sizes, at most that of the tokenizer.
+        tokenizers: A tokenizer of bytes with the largest vocabulary, several, or a mapping of names to tokenizers.
+        sizes: The sizes, at most that of the smallest tokenizer.
         corpora: Files, or a mapping of names to files, as in `evaluate`: text that was not trained on.
         texts: Texts, or a mapping of names to texts, as in `evaluate`.
         text_field: The field of JSON lines, or the column of Parquet, with the text.
@@ -159,8 +196,8 @@ def learning_curve(
         The curve; `gain` is by a thousand tokens.
 
     Raises:
-        ValueError: A size is too small or too large.
-        VocabularyError: The tokenizer's symbols are characters.
+        ValueError: A size is too small or too large, or there is no tokenizer.
+        VocabularyError: A tokenizer's symbols are characters.
 
     Example:
         >>> tok = bbpe.train_from_iterator(["low lower lowest"], 262)
@@ -168,34 +205,39 @@ def learning_curve(
         [5, 3]
 
     """
-    chosen, reading = _checked_sizes(sizes, len(checked_tokenizer(tokenizer))), reading_of(text_field, format)
+    named = {"": tokenizers} if isinstance(tokenizers, Tokenizer) else named_tokenizers(tokenizers)
+    chosen, reading = _checked_sizes(sizes, min(map(len, named.values()))), reading_of(text_field, format)
     sources = sources_of(corpora, texts, reading)
     points: list[CurvePoint] = []
     with reporting(progress, delay=DELAY) as report:
-        toks: dict[int, Tokenizer] = {}
-        for size in chosen:
-            report(Progress("prune", len(toks), len(chosen), "sizes"))
-            toks[size] = tokenizer if size == len(tokenizer) else prune(tokenizer, keep=size)[0]
-        report(Progress("prune", len(toks), len(chosen), "sizes"))
+        toks: dict[tuple[str, int], Tokenizer] = {}
+        steps = len(named) * len(chosen)
+        for name, tokenizer in named.items():
+            for size in chosen:
+                report(Progress("prune", len(toks), steps, "sizes"))
+                toks[name, size] = tokenizer if size == len(tokenizer) else prune(tokenizer, keep=size)[0]
+        report(Progress("prune", len(toks), steps, "sizes"))
         meter = Meter(report, "measure", sources.values())
         for name, source in sources.items():
             points += _points(toks, name, source.documents(reading, meter=meter))
     return Curve("vocabulary size", tuple(points))
 
 
-def _points(toks: Mapping[int, Tokenizer], name: str, batches: Iterable[list[Text]]) -> Iterator[CurvePoint]:
-    """Yield the points of a corpus, from the smallest vocabulary on."""
+def _points(
+    toks: Mapping[tuple[str, int], Tokenizer], corpus: str, batches: Iterable[list[Text]]
+) -> Iterator[CurvePoint]:
+    """Yield the points of a corpus, of each tokenizer from the smallest vocabulary on."""
     sums, total = dict.fromkeys(toks, 0), 0
     for batch in batches:
         total += sum(len(text_bytes(text)) for text in batch)
-        for size, tok in toks.items():
-            sums[size] += int(tok.count_tokens_batch(batch).sum())
+        for key, tok in toks.items():
+            sums[key] += int(tok.count_tokens_batch(batch).sum())
     last: CurvePoint | None = None
-    for size, tokens in sums.items():
-        point = CurvePoint(size, name, total, tokens)
-        if last is not None:
+    for (name, size), tokens in sums.items():
+        point = CurvePoint(size, corpus, total, tokens, tokenizer=name)
+        if last is not None and last.tokenizer == name:
             gain = (point.bytes_per_token - last.bytes_per_token) / (size - last.size) * 1000
-            point = CurvePoint(size, name, total, tokens, gain)
+            point = replace(point, gain=gain)
         yield point
         last = point
 
@@ -218,6 +260,7 @@ def corpus_curve(
     texts: Sequence[Text], vocab_size: int, held_out: CorpusPaths | Mapping[str, CorpusPaths] | None = None, *,
     held_out_texts: Texts | Mapping[str, Texts] | None = None,
     shares: Sequence[float] = (0.125, 0.25, 0.5, 1.0), model: Model = "bpe", pattern: str | None = None,
+    patterns: Sequence[str] | Mapping[str, str | Sequence[str]] | None = None,
     progress: bool | Report | None = None,
 ) -> Curve:  # fmt: skip
     """Return the bytes a token on held-out text, of tokenizers that are trained on growing parts of a corpus.
@@ -230,13 +273,14 @@ def corpus_curve(
         shares: The shares of the texts that are trained on.
         model: What to train, as in `train`.
         pattern: How to split texts, as in `train`.
+        patterns: Several patterns, or a mapping of names to patterns, in place of `pattern`: each has a line.
         progress: True for a bar on stderr, or a function that is called with `bbpe.progress.Progress`.
 
     Returns:
         The curve; `gain` is by doubling, and `changed` the share of tokens that a smaller corpus did not give.
 
     Raises:
-        ValueError: A share is not more than 0 and at most 1.
+        ValueError: A share is not more than 0 and at most 1, or both `pattern` and `patterns` are given.
 
     Example:
         >>> curve = bbpe.corpus_curve(["low lower"] * 8, 258, held_out_texts=["lower"])
@@ -255,24 +299,52 @@ def corpus_curve(
     listed, sources = _listed(texts), sources_of(held_out, held_out_texts, Reading(), ("held_out", "held_out_texts"))
     sets = {name: [text for batch in source.documents(Reading()) for text in batch]
             for name, source in sources.items()}  # fmt: skip
-    points: dict[str, list[CurvePoint]] = {name: [] for name in sets}
-    before: set[bytes] | None = None
+    plans = {
+        name: model_of(model).plan(vocab_size, (), each) for name, each in _named_patterns(pattern, patterns).items()
+    }
+    points: dict[tuple[str, str], list[CurvePoint]] = {(name, held): [] for held in sets for name in plans}
+    how, known, done, size = Counting(), dict[str, tuple[PretokenCounts, set[bytes]]](), 0, 0
     with reporting(progress, delay=DELAY) as report:
         for part in sorted(set(shares)):
-            chosen = listed[: max(1, round(part * len(listed)))]
-            counting = Counting(progress=report)
-            tok = train_from_iterator(chosen, vocab_size, model=model, pattern=pattern, counting=counting)
-            known, size = set(tok.spec.vocab.values()), sum(len(text_bytes(text)) for text in chosen)
-            changed = None if before is None else len(known - before) / max(len(known), 1)
-            before = known
-            for name, held in sets.items():
-                total, tokens = sum(len(text_bytes(text)) for text in held), int(tok.count_tokens_batch(held).sum())
-                gain = None
-                if points[name]:
-                    last, now = points[name][-1], CurvePoint(size, name, total, tokens)
-                    gain = (now.bytes_per_token - last.bytes_per_token) / (log2(size / last.size) or 1.0)
-                points[name].append(CurvePoint(size, name, total, tokens, gain, changed))
-    return Curve("bytes of training text", tuple(point for row in points.values() for point in row))
+            # a text is counted once: a larger share adds to the counts of the smaller one
+            stop = max(1, round(part * len(listed)))
+            more, done = listed[done:stop], stop
+            size += sum(len(text_bytes(text)) for text in more)
+            for name, plan in plans.items():
+                counts = count_texts(more, how.task(plan.counted, plan.separators), report)
+                before = known.get(name)
+                counts = counts if before is None else before[0] + counts
+                tok = Tokenizer(plan.learn(counts, how, report))
+                tokens = set(tok.spec.vocab.values())
+                changed = None if before is None else len(tokens - before[1]) / max(len(tokens), 1)
+                known[name] = counts, tokens
+                for corpus, held in sets.items():
+                    total, found = sum(len(text_bytes(text)) for text in held), int(tok.count_tokens_batch(held).sum())
+                    point, line = CurvePoint(size, corpus, total, found, None, changed, name), points[name, corpus]
+                    if line:
+                        doublings = log2(size / line[-1].size) or 1.0
+                        point = replace(point, gain=(point.bytes_per_token - line[-1].bytes_per_token) / doublings)
+                    line.append(point)
+    return Curve("bytes of training text", tuple(point for line in points.values() for point in line))
+
+
+def _named_patterns(pattern: str | None, patterns: object) -> dict[str, str | Sequence[str] | None]:
+    """Return patterns by the names of their lines; the only one has no name."""
+    if patterns is None:
+        return {"": pattern}
+    if pattern is not None:
+        raise ValueError(f"pattern is {pattern!r} and patterns is {patterns!r}; expected one of them")
+    if isinstance(patterns, Mapping):
+        named = {str(name): each for name, each in patterns.items()}
+    elif isinstance(patterns, list | tuple):
+        named = {each if isinstance(each, str) else repr(each): each for each in patterns}
+        if len(named) < len(patterns):
+            raise ValueError(f"patterns is {patterns!r}; expected each pattern once")
+    else:
+        raise TypeError(f"patterns is {described(patterns)}; expected a list of patterns, or a mapping of names")
+    if not named:
+        raise ValueError(f"patterns is {patterns!r}; expected at least one pattern")
+    return named
 
 
 def _listed(texts: object) -> list[Text]:

@@ -32,6 +32,10 @@ _BATCH = 64
 _MATCHES = 1 << 14
 _SPAN: Callable[[regex.Match[str]], Span] = methodcaller("span")
 _NAMED = lazy_re(r"\\[pP]\{\^?([^{}]*)\}")
+#: An alternative of a regex that is a text, and a regex of such alternatives alone.
+_LITERAL = r"(?:[^\\.^$*+?{}\[\]|()]|\\[^\w\s])+"
+_ALTERNATIVE, _LITERALS = lazy_re(_LITERAL), lazy_re(rf"{_LITERAL}(?:\|{_LITERAL})*")
+_ESCAPED = lazy_re(r"\\(.)")
 _REFUSED_FLAGS = {
     "REVERSE": "(?r), which searches backwards",
     "BESTMATCH": "(?b), which looks for the best match",
@@ -98,6 +102,27 @@ class Regex:
                 self.refuse(first, last, done)
             yield first, last
             done = last
+
+    def finder(self) -> Callable[[str], bool]:
+        """Return a function that says whether there is a match in a text, for many short ones.
+
+        It raises as `find` does.
+        """
+        if _LITERALS.fullmatch(self.source):
+            # texts, or alternatives of them: a search for each takes a tenth of the time
+            literals = [_ESCAPED.sub(r"\1", part) for part in _ALTERNATIVE.findall(self.source)]
+            if len(literals) == 1:
+                (only,) = literals
+                return lambda text: only in text
+            return lambda text: any(literal in text for literal in literals)
+        search, safe, source = self._single.search, self._safe_length, self.source
+
+        def is_found(text: str) -> bool:
+            if len(text) <= safe:
+                return search(text if text.isascii() else as_of_16(text, source)) is not None
+            return next(self.find(text), None) is not None
+
+        return is_found
 
     def as_oniguruma(self, text: str, limit: TimeLimit | None = None) -> Iterator[Span]:
         """Yield the spans of a text that is not empty, but no empty one where another ends."""

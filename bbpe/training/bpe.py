@@ -5,7 +5,7 @@ How merges of characters are learned: `words`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -13,7 +13,7 @@ from ..budget import limit_of, resident_bytes, shown
 from ..core.train import TIE_RULES, Trainer, merge_memory
 from ..counting.counts import PretokenCounts
 from ..counting.options import Counting, Report, checked_specials
-from ..errors import CorpusError, MemoryLimitError
+from ..errors import CorpusError, MemoryLimitError, PatternError
 from ..lazy import safe_import
 from ..progress import Progress
 from ..records import dataclass, whole
@@ -60,10 +60,16 @@ class BPE:
         min_frequency: The least count of a pair that is merged.
         max_token_length: With "bytes", the longest token, in bytes; no limit by default.
         pad_vocab_to: With "bytes", reserved special tokens fill the vocabulary up to a multiple of this number.
+        forbid: With "bytes", a regex: a token in whose text it finds a match is not made, and the next best pair is
+            merged in its place.  Bytes of the token that are no UTF-8 are U+DC80 to U+DCFF there, as by Python's
+            "surrogateescape".
+        max_words: With "bytes", the most words of a token; no limit by default.  Words are runs of characters between
+            white space, as `str.split` gives them; the begin or the end of a word counts as one.
 
     Raises:
         TypeError: A field has the wrong type.
-        ValueError: A field has a wrong value, or belongs to the other alphabet.
+        ValueError: A field has a wrong value, or belongs to the other alphabet; `PatternError` names a `forbid` that
+            is no regex, or takes too long.
 
     Example:
         >>> import bbpe
@@ -83,16 +89,19 @@ class BPE:
     min_frequency: int = 1
     max_token_length: int | None = None
     pad_vocab_to: int = 1
+    forbid: str | None = None
+    max_words: int | None = None
 
     def __post_init__(self) -> None:
         if self.alphabet not in ("bytes", "chars"):
             raise ValueError(f"BPE.alphabet is {self.alphabet!r}; expected 'bytes' or 'chars'")
-        for name in ("end_of_word", "word_start", "unk_token"):
+        for name in ("end_of_word", "word_start", "unk_token", "forbid"):
             if not isinstance(value := getattr(self, name), str | None):
                 raise TypeError(f"BPE.{name} must be a str or None, not {type(value).__name__}")
         if not isinstance(self.lowercase, bool):
             raise TypeError(f"BPE.lowercase must be a bool, not {type(self.lowercase).__name__}")
-        for name, lowest in (("max_alphabet", 1), ("min_frequency", 0), ("max_token_length", 1), ("pad_vocab_to", 1)):
+        lowest_of = {"max_alphabet": 1, "min_frequency": 0, "max_token_length": 1, "pad_vocab_to": 1, "max_words": 1}
+        for name, lowest in lowest_of.items():
             value = getattr(self, name)
             if value is not None or name in ("min_frequency", "pad_vocab_to"):
                 object.__setattr__(self, name, whole(f"BPE.{name}", value, lowest))
@@ -105,15 +114,16 @@ class BPE:
         for name in ("end_of_word", "word_start", "lowercase", "unk_token", "max_alphabet"):
             if (value := getattr(self, name)) not in (None, False):
                 raise ValueError(f"BPE.{name} is {value!r}; expected it with alphabet='chars' alone")
+        forbids_token("BPE.forbid", self.forbid, self.max_words)
         if self.tie_break not in (None, *TIE_RULES):
             hint = " ('strings' is for alphabet='chars')" if self.tie_break == "strings" else ""
             rules = ", ".join(map(repr, TIE_RULES))
             raise ValueError(f"BPE.tie_break is {self.tie_break!r}; expected one of {rules}{hint}")
 
     def _check_chars(self) -> None:
-        if self.max_token_length is not None or self.pad_vocab_to != 1:
-            name = "pad_vocab_to" if self.max_token_length is None else "max_token_length"
-            raise ValueError(f"BPE.{name} is {getattr(self, name)}; expected it with alphabet='bytes' alone")
+        for name, usual in (("max_token_length", None), ("pad_vocab_to", 1), ("forbid", None), ("max_words", None)):
+            if (value := getattr(self, name)) != usual:
+                raise ValueError(f"BPE.{name} is {value!r}; expected it with alphabet='bytes' alone")
         start, end = self.word_start, self.end_of_word
         if start not in (None, SPACE_MARK):
             raise ValueError(
@@ -267,7 +277,8 @@ class BytePlan:
         longest = NO_LIMIT if options.max_token_length is None else min(int(options.max_token_length), NO_LIMIT)
         trainer = Trainer(
             counts.table(), BYTE_ORDER, merge_limit=limit, tie_break=options.tie_break or "ids",
-            min_frequency=int(options.min_frequency), max_token_length=longest, **begun,
+            min_frequency=int(options.min_frequency), max_token_length=longest,
+            forbids=forbids_token("forbid", options.forbid, options.max_words), **begun,
         )  # fmt: skip
         while not done:
             done = trainer.step(VISITS)
@@ -290,6 +301,40 @@ class BytePlan:
             f"merging {counted(pretokens, 'unique pretoken')} of {shown(pretoken_bytes)} needs about "
             f"{shown(base + need)}, and {limit}; {fits}{way_out}"
         )
+
+
+def forbids_token(argument: str, forbid: str | None, max_words: int | None) -> Callable[[str], bool] | None:
+    """Return a function that says of the text of a token whether it must not be made; None if all may be.
+
+    Raises `PatternError` naming the argument when `forbid` is no regex, or when every token matches it.
+    """
+    if forbid is None and max_words is None:
+        return None
+    is_found: Callable[[str], bool] | None = None
+    if forbid is not None:
+        safe_import("bbpe.splitting.regexes")
+        from ..splitting.regexes import compiled
+
+        try:
+            is_found = compiled(forbid).finder()
+            is_any = is_found("")
+        except PatternError as error:
+            raise PatternError(f"{argument}: {error}") from None
+        if is_any:
+            raise PatternError(
+                f"{argument} is {forbid!r}, which matches the empty text, and so every token; expected a regex such "
+                "as ': ' or '[.!?] '"
+            )
+
+    if max_words is None:
+        return is_found
+    most = max_words
+
+    def forbids(text: str) -> bool:
+        # the rest, if there is one, comes after as many words
+        return len(text.split(None, most)) > most or (is_found is not None and is_found(text))
+
+    return forbids
 
 
 def check_vocabulary(vocab_size: int, special_tokens: Sequence[str], *, least: int = 1) -> tuple[str, ...]:

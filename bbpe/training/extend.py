@@ -27,6 +27,8 @@ def extend(
     min_frequency: int = 1,
     max_token_length: int | None = None,
     tie_break: TieBreak = "ids",
+    forbid: str | None = None,
+    max_words: int | None = None,
     pattern: str | Sequence[str] | None = None,
     counting: Counting | None = None,
 ) -> Tokenizer:
@@ -44,6 +46,8 @@ def extend(
         min_frequency: The least count of a pair that is merged.
         max_token_length: The longest new token, in bytes; no limit by default.
         tie_break: Which of several pairs of equal count is merged, as in `BPE`: "ids", "bytes" or "first".
+        forbid: A regex: a token in whose text it finds a match is not added, as in `BPE`.
+        max_words: The most words of a new token, runs of characters between white space; no limit by default.
         pattern: Another pattern for the result, by name or as regexes: one that does not split at blanks learns tokens
             of several words (Liu et al., 2025, "SuperBPE").  The pattern of the tokenizer by default.
         counting: How to read and count the files, a `Counting`.
@@ -72,7 +76,10 @@ def extend(
     spec, how = checked_tokenizer(tokenizer).spec, counting_of(counting)
     _check(spec)
     add = whole("add", add, 1)
-    options = BPE(min_frequency=min_frequency, max_token_length=max_token_length, tie_break=tie_break)
+    options = BPE(
+        min_frequency=min_frequency, max_token_length=max_token_length, tie_break=tie_break, forbid=forbid,
+        max_words=max_words,
+    )  # fmt: skip
     chosen = spec.pattern if pattern is None else get_pattern(pattern)
     plan = BytePlan(add, (), chosen, options)
     with how.reporting() as report:

@@ -110,7 +110,7 @@ def train(
         [(b'l', b'o'), (b'lo', b'w')]
 
     """
-    plan, how = _model_of(model).plan(vocab_size, special_tokens, pattern), counting_of(counting)
+    plan, how = model_of(model).plan(vocab_size, special_tokens, pattern), counting_of(counting)
     with how.reporting() as report:
         counts = count_files(files, how.task(plan.counted, plan.separators), report, partial(plan.check_memory, how))
         tokenizer = Tokenizer(plan.learn(counts, how, report))
@@ -150,7 +150,7 @@ def train_from_iterator(
         [(b'l', b'o')]
 
     """
-    plan, how = _model_of(model).plan(vocab_size, special_tokens, pattern), counting_of(counting)
+    plan, how = model_of(model).plan(vocab_size, special_tokens, pattern), counting_of(counting)
     with how.reporting() as report:
         counts = count_texts(texts, how.task(plan.counted, plan.separators), report, partial(plan.check_memory, how))
         tokenizer = Tokenizer(plan.learn(counts, how, report))
@@ -198,7 +198,7 @@ def train_from_counts(
         [(b'l', b'o')]
 
     """
-    chosen, how = _model_of(model), Counting(max_memory=max_memory, threads=threads, progress=progress)
+    chosen, how = model_of(model), Counting(max_memory=max_memory, threads=threads, progress=progress)
     if isinstance(counts, PretokenCounts):
         given, specials = counts, counts.special_tokens if special_tokens is None else special_tokens
         asked = given.spec if pattern is None else replace(given.spec, pattern=get_pattern(pattern))
@@ -216,7 +216,7 @@ def train_from_counts(
         return tokenizer if report is silent else _noted(tokenizer, given, vocab_size, report)
 
 
-def _model_of(model: Model) -> BPE | WordPiece | Unigram:
+def model_of(model: Model) -> BPE | WordPiece | Unigram:
     """Return a model with its options.  Raises `ValueError` on an unknown name, `TypeError` on what is no model."""
     if isinstance(model, BPE | WordPiece | Unigram):
         return model

@@ -2,6 +2,7 @@
 #ifndef BBPE_COUNT_H
 #define BBPE_COUNT_H
 
+#include "count/seen.h"
 #include "count/sum.h"
 #include "count/table.h"
 

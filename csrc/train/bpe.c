@@ -27,6 +27,7 @@ bbpe_status bbpe_train_init_from(bbpe_train *self, size_t pretokens, size_t byte
     self->slots[0] = BBPE_SYMBOLS_BORDER;
     self->slot_count = 1;
     bbpe_status status = bbpe_token_strings_init(&self->tokens, ids, tokens, offsets, count);
+    if (status == BBPE_OK && options.allows != NULL) status = bbpe_pair_table_init(&self->forbidden, 0);
     if (status == BBPE_OK) status = bbpe_neighbours_init(&self->lefts, ids);
     if (status == BBPE_OK) status = bbpe_neighbours_init(&self->rights, ids);
     return status;
@@ -49,6 +50,8 @@ void bbpe_train_free(bbpe_train *self) {
     bbpe_neighbours_free(&self->rights);
     bbpe_memory_free(self->found);
     bbpe_memory_free(self->merges);
+    bbpe_pair_table_free(&self->forbidden);
+    bbpe_memory_free(self->asked);
     memset(self, 0, sizeof *self);
 }
 
@@ -132,8 +135,9 @@ bbpe_status bbpe_train_step(bbpe_train *self, size_t visits, bool *done) {
             *done = true;
             return BBPE_OK;
         }
-        const size_t best = bbpe_train_take_best(self);
-        bbpe_status status;
+        size_t best;
+        bbpe_status status = bbpe_train_take_best(self, &best);
+        if (status != BBPE_OK) return status;
         if (best != BBPE_PAIR_COUNTS_NONE) {
             seen += self->pairs.lists[best].born;
             status = bbpe_train_merge(self, best);

@@ -12,12 +12,17 @@
  * are searched for in all the symbols (find.c).  The merges do not depend on it; a good one makes Japanese, where
  * most pairs are rare, three times as fast, in half the memory.
  *
+ * A veto: `allows` is asked once for each pair that is the best one, before it is merged.  Where it says no, the pair leaves the
+ * queue, and a search that finds it again need not ask again.  So every merge is that of the best pair that is allowed, and there
+ * are only as many questions as merges and vetoes.
+ *
  * Call init, then add for every pretoken, then step until it is done.  After BBPE_NO_MEMORY and BBPE_INTERRUPTED the
  * struct may only be freed.  The struct owns all its arrays; zeroed, it may be freed. */
 #ifndef BBPE_TRAIN_BPE_H
 #define BBPE_TRAIN_BPE_H
 
 #include "tables/heap.h"
+#include "tables/pair_table.h"
 #include "train/neighbours.h"
 #include "train/pair_counts.h"
 #include "train/segments.h"
@@ -31,6 +36,9 @@ typedef enum {
     BBPE_TRAIN_FIRST, /* the one whose first occurrence is the earliest, in the order of adding */
 } bbpe_train_ties;
 
+/* What a caller says to a token; BBPE_TRAIN_STOP ends the step with BBPE_INTERRUPTED. */
+typedef enum { BBPE_TRAIN_ALLOWED, BBPE_TRAIN_FORBIDDEN, BBPE_TRAIN_STOP } bbpe_train_answer;
+
 typedef struct {
     bbpe_train_ties ties;
     size_t merge_limit;
@@ -38,6 +46,9 @@ typedef struct {
     uint32_t max_length;   /* of a token, in bytes */
     int64_t threshold;     /* the first one; 0: chosen from the counts */
     bool (*interrupted)(void); /* asked now and then while pairs are searched for, which takes a second per 100 MB; or NULL */
+    /* Whether a token of these bytes may be made, the same each time: BBPE_TRAIN_ALLOWED or another answer; NULL: all may. */
+    bbpe_train_answer (*allows)(void *context, const uint8_t *bytes, size_t n);
+    void *context; /* of `allows` */
 } bbpe_train_options;
 
 typedef struct {
@@ -61,6 +72,9 @@ typedef struct {
     size_t merge_count;
     int64_t threshold; /* 0 before the first step */
     int64_t total;     /* weighted pairs of bytes */
+    bbpe_pair_table forbidden; /* pairs that were the best and are not allowed; empty without `allows` */
+    uint8_t *asked;            /* the bytes of the token that is asked about */
+    size_t asked_capacity;
 } bbpe_train;
 
 /* Room for pretokens of `bytes` bytes together; byte_order[i] is the byte of id i. */

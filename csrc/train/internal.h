@@ -20,7 +20,7 @@ bbpe_status bbpe_train_merge(bbpe_train *self, size_t slot);
 /* Put a pair, which has a valid position, on the heap, for which there must be room. */
 void bbpe_train_queue(bbpe_train *self, size_t slot);
 
-/* Take the best pair off the heap; BBPE_PAIR_COUNTS_NONE when none reaches the threshold. */
-size_t bbpe_train_take_best(bbpe_train *self);
+/* Take the best pair that is allowed off the heap; `*best` is BBPE_PAIR_COUNTS_NONE when none reaches the threshold. */
+bbpe_status bbpe_train_take_best(bbpe_train *self, size_t *best);
 
 #endif

@@ -1,4 +1,5 @@
 /* The queue of pairs: a lazy heap, whose items are put right when they come to its top. */
+#include "memory/memory.h"
 #include "train/internal.h"
 
 static bool is_valid(const bbpe_train *self, uint64_t key, uint32_t p) {
@@ -54,7 +55,27 @@ static void replace_top(bbpe_train *self, bbpe_heap_item item) {
         bbpe_heap_replace(&self->queue, item, bbpe_heap_less_plain, NULL);
 }
 
-size_t bbpe_train_take_best(bbpe_train *self) {
+/* Ask whether a pair may be merged, unless it is known to be forbidden. */
+static bbpe_status ask(bbpe_train *self, uint64_t key, bool *is_allowed) {
+    const uint32_t left = (uint32_t)(key >> 32), right = (uint32_t)key;
+    const bbpe_token_strings *tokens = &self->tokens;
+    const size_t n = bbpe_token_strings_size(tokens, left), m = bbpe_token_strings_size(tokens, right);
+    *is_allowed = false;
+    if (bbpe_pair_table_find(&self->forbidden, key) != NULL) return BBPE_OK;
+    if (!bbpe_memory_grow(&self->asked, &self->asked_capacity, n + m, 1)) return BBPE_NO_MEMORY;
+    if (n) memcpy(self->asked, tokens->arena + tokens->starts[left], n);
+    if (m) memcpy(self->asked + n, tokens->arena + tokens->starts[right], m);
+    const bbpe_train_answer answer = self->options.allows(self->options.context, self->asked, n + m);
+    if (answer == BBPE_TRAIN_STOP) return BBPE_INTERRUPTED;
+    *is_allowed = answer == BBPE_TRAIN_ALLOWED;
+    if (*is_allowed) return BBPE_OK;
+    const bbpe_status status = bbpe_pair_table_reserve(&self->forbidden, 1);
+    if (status == BBPE_OK) bbpe_pair_table_set(&self->forbidden, key, 0);
+    return status;
+}
+
+bbpe_status bbpe_train_take_best(bbpe_train *self, size_t *best) {
+    *best = BBPE_PAIR_COUNTS_NONE;
     const uint64_t worst = UINT64_MAX - (uint64_t)self->threshold;
     while (self->queue.count) {
         const bbpe_heap_item top = self->queue.items[0];
@@ -64,12 +85,22 @@ size_t bbpe_train_take_best(bbpe_train *self) {
             const bbpe_heap_item now = item_of(self, slot);
             if (now.primary == top.primary && now.tie == top.tie) {
                 drop_top(self);
+                if (self->options.allows != NULL) {
+                    bool is_allowed;
+                    const bbpe_status status = ask(self, top.payload, &is_allowed);
+                    if (status != BBPE_OK) return status;
+                    if (!is_allowed) {
+                        bbpe_pair_counts_drop(&self->pairs, slot);
+                        continue;
+                    }
+                }
                 if (self->queue.count) { /* most likely the next one */
                     const size_t home = bbpe_pair_counts_home(&self->pairs, self->queue.items[0].payload);
                     BBPE_PREFETCH(self->pairs.slots + home);
                     BBPE_PREFETCH(self->pairs.lists + home);
                 }
-                return slot;
+                *best = slot;
+                return BBPE_OK;
             }
             replace_top(self, now);
         } else {
@@ -77,5 +108,5 @@ size_t bbpe_train_take_best(bbpe_train *self) {
             if (slot != BBPE_PAIR_COUNTS_NONE) bbpe_pair_counts_drop(&self->pairs, slot);
         }
     }
-    return BBPE_PAIR_COUNTS_NONE;
+    return BBPE_OK;
 }

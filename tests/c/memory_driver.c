@@ -294,7 +294,7 @@ static bbpe_status train(uint64_t *hash) {
     for (unsigned i = 0; i < 256; i++) byte_order[i] = (uint8_t)i;
     for (int ties = 0; !status && ties < 3; ties++) {
         bbpe_train self = {0};
-        const bbpe_train_options options = {(bbpe_train_ties)ties, 120, 1, UINT32_MAX, ties * 5, NULL};
+        const bbpe_train_options options = {(bbpe_train_ties)ties, 120, 1, UINT32_MAX, ties * 5, NULL, NULL, NULL};
         size_t bytes = 0;
         for (size_t i = 0; i < WORD_COUNT; i++) bytes += strlen(WORDS[i]);
         status = bbpe_train_init(&self, WORD_COUNT, bytes, byte_order, options);

@@ -82,7 +82,7 @@ static void round_of(unsigned round) {
     bbpe_count_table table;
     fill(&table);
     for (int ties = 0; ties < 3; ties++) {
-        bbpe_train_options options = {(bbpe_train_ties)ties, (size_t)next(500), (int64_t)(1 + next(3)), UINT32_MAX, 1, NULL};
+        bbpe_train_options options = {(bbpe_train_ties)ties, (size_t)next(500), (int64_t)(1 + next(3)), UINT32_MAX, 1, NULL, NULL, NULL};
         if (next(3) == 0) options.max_length = (uint32_t)(1 + next(10));
         const uint64_t expected = learn(&table, options, 1 << 20, false);
         const int64_t thresholds[] = {0, 2, 7, 50, (int64_t)1 << 40};

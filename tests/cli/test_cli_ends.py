@@ -122,8 +122,8 @@ def test_the_demo_compares_what_it_has_saved(call: Call, monkeypatch: pytest.Mon
 def test_what_excludes_each_other(call: Call) -> None:
     bbpe.count(["a.txt"], pattern="gpt2").save("c.parquet")
     for words, said in {
-        "eval a.txt -t t.json --sizes 260 --html x.html": "--sizes writes no page; leave out --html, or draw",
-        "eval a.txt -t t.json -t u.json --sizes 260": "--sizes measures one tokenizer; 2 are given with -t",
+        "eval a.txt -t t.json --sizes 260 --parity a.txt": "--parity does not go with --sizes",
+        "eval a.txt -t t.json --sizes 260 --threads 2": "--threads does not go with --sizes",
         "prune -t t.json -o x.json --used-in a.txt --counts c.parquet": "--used-in does not go with --counts",
         "prune -t t.json -o x.json": "nothing says what to keep; expected --keep, --used-in or --counts",
         "train --counts c.parquet --vocab-size 300 --alphabet chars -o x.json": "--counts does not go with --model wo",

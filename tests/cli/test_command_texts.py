@@ -39,8 +39,8 @@ def test_no_command_is_wrong_usage(call: Call) -> None:
      "file; expected one for each\nsee `bbpe counts merge --help`\n"),
     ("count - a.txt -o x.parquet", 2, "bbpe: error: - (standard input) does not go with other files\n"
      "see `bbpe count --help`\n"),
-    ("eval a.txt -t t.json -t u.json --sizes 4k", 2, "bbpe: error: --sizes measures one tokenizer; 2 are given with "
-     "-t\nsee `bbpe eval --help`\n"),
+    ("eval a.txt -t t.json --sizes 4k --document line", 2, "bbpe: error: --document does not go with --sizes; expected "
+     "it without\nsee `bbpe eval --help`\n"),
     ("prune -t t.json -o x.json", 2, "bbpe: error: nothing says what to keep; expected --keep, --used-in or --counts\n"
      "see `bbpe prune --help`\n"),
     ("lint -t t.json - -", 2, "bbpe: error: standard input (-) is named twice; expected it once\n"

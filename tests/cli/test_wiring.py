@@ -37,16 +37,17 @@ class Row(NamedTuple):
 
 COUNTING = {
     "document": "file", "max_memory": None, "max_pretoken_bytes": None, "sample": 1.0, "checkpoint": None,
-    "threads": None, "text_field": "text", "format": None, "on_error": "raise",
+    "threads": None, "text_field": "text", "format": None, "on_error": "raise", "unique": False,
 }  # fmt: skip
 COUNTED = {
     "document": "line", "max_memory": "3GB", "max_pretoken_bytes": 17, "sample": 0.25, "checkpoint": "state",
-    "threads": 2, "text_field": "body", "format": "jsonl", "on_error": "skip",
+    "threads": 2, "text_field": "body", "format": "jsonl", "on_error": "skip", "unique": True,
 }  # fmt: skip
 COUNT = (
     "--document line --max-memory 3GB --max-pretoken-bytes 17 --sample 0.25 --checkpoint state --threads 2 "
-    "--text-field body --input-format jsonl --on-error skip"
+    "--text-field body --input-format jsonl --on-error skip --unique"
 )
+OF_TEXTS = {name: value for name, value in COUNTING.items() if name not in ("text_field", "format", "on_error")}
 READ, READ_AS = "--text-field body --input-format jsonl", {"text_field": "body", "format": "jsonl"}
 PLAIN = {"text_field": "text", "format": None}
 SHARD = {
@@ -59,9 +60,12 @@ ROWS = [
         "0": ["a.txt"], "1": 300, "model": bbpe.BPE(), "pattern": None, "special_tokens": [], "counting": COUNTING,
     }),
     Row(f"train a.txt b.txt --vocab-size 301 -o x.json --pattern o200k --special-token <a> --special-token <b> {COUNT} "
-        "--min-frequency 3 --max-token-length 9 --pad-vocab-to 64 --tie-break first", "bbpe.train", {
+        "--min-frequency 3 --max-token-length 9 --pad-vocab-to 64 --tie-break first --forbid :. --max-words 4",
+        "bbpe.train", {
         "0": ["a.txt", "b.txt"], "1": 301, "pattern": "o200k", "special_tokens": ["<a>", "<b>"], "counting": COUNTED,
-        "model": bbpe.BPE(min_frequency=3, max_token_length=9, pad_vocab_to=64, tie_break="first"),
+        "model": bbpe.BPE(
+            min_frequency=3, max_token_length=9, pad_vocab_to=64, tie_break="first", forbid=":.", max_words=4
+        ),
     }),
     Row("train a.txt --vocab-size 90 -o x.json --alphabet chars --end-of-word </w> --lowercase --unk-token <u> "
         "--max-alphabet 40", "bbpe.train", {
@@ -86,14 +90,22 @@ ROWS = [
     Row("count a.txt -o x.parquet", "bbpe.counting.options.Counting.task", {"0": COUNTING, "1": "gpt2", "2": []}),
     Row(f"count a.txt -o x.parquet --pattern o200k --special-token <a> {COUNT}",
         "bbpe.counting.options.Counting.task", {"0": COUNTED, "1": "o200k", "2": ["<a>"]}),
+    Row("count --shards out -o x.parquet", "bbpe.count_shards", {
+        "0": "out", "pattern": "gpt2", "special_tokens": [], **OF_TEXTS,
+    }),
+    Row("count --shards out -o x.parquet --pattern o200k --special-token <a> --document line --unique --sample 0.5 "
+        "--max-pretoken-bytes 40 --max-memory 3GB --checkpoint c --threads 3", "bbpe.count_shards", {
+        "0": "out", "pattern": "o200k", "special_tokens": ["<a>"], "document": "line", "unique": True, "sample": 0.5,
+        "max_pretoken_bytes": 40, "max_memory": "3GB", "checkpoint": "c", "threads": 3,
+    }),
     Row("extend a.txt -t t.json -o x.json", "bbpe.extend", {
         "1": ["a.txt"], "2": 10_000, "min_frequency": 1, "max_token_length": None, "tie_break": "ids", "pattern": None,
-        "counting": COUNTING,
+        "counting": COUNTING, "forbid": None, "max_words": None,
     }),
     Row(f"extend a.txt -t t.json -o x.json --add 5 --min-frequency 2 --max-token-length 9 --tie-break bytes "
-        f"--pattern none {COUNT}", "bbpe.extend", {
+        f"--forbid x --max-words 3 --pattern none {COUNT}", "bbpe.extend", {
         "1": ["a.txt"], "2": 5, "min_frequency": 2, "max_token_length": 9, "tie_break": "bytes", "pattern": "none",
-        "counting": COUNTED,
+        "counting": COUNTED, "forbid": "x", "max_words": 3,
     }),
     Row("prune -t t.json -o x.json --keep 280", "bbpe.prune", {
         "1": 280, "used_in": None, "min_count": 1, "counting": COUNTING,
@@ -115,10 +127,10 @@ ROWS = [
         "threads": 2, **READ_AS,
     }),
     Row("eval a.txt -t t.json --sizes 260,1k", "bbpe.learning_curve", {
-        "1": [260, 1000], "2": {"a.txt": "a.txt"}, **PLAIN,
+        "0": ["t.json"], "1": [260, 1000], "2": {"a.txt": "a.txt"}, **PLAIN,
     }),
-    Row(f"eval a.txt -t t.json --sizes 2K {READ}", "bbpe.learning_curve", {
-        "1": [2000], "2": {"a.txt": "a.txt"}, **READ_AS,
+    Row(f"eval a.txt -t t.json -t u.json --sizes 2K {READ}", "bbpe.learning_curve", {
+        "0": ["t.json", "u.json"], "1": [2000], "2": {"a.txt": "a.txt"}, **READ_AS,
     }),
     Row("compare t.json u.json", "bbpe.compare", {"2": None, "names": ("t.json", "u.json"), "most": 20, **PLAIN}),
     Row(f"compare u.json t.json a.txt --most 3 {READ}", "bbpe.compare", {

@@ -122,3 +122,70 @@ def test_the_picture_of_an_evaluation(axes: Axes) -> None:
     assert places["u"] == pytest.approx([0.2, 1.2])
     assert len({options["color"] for _, options in bars.values()}) == 2
     assert [tuple(map(list, args)) for args, _ in axes.of("set_xticks")] == [([0, 1], ["c", "d"])]
+
+
+def test_curves_of_several_patterns_are_those_of_each() -> None:
+    """One call gives the lines that a call for each pattern gives, and counts each text once."""
+    texts = ["low lower lowest", "see my eyes", "newest widest", "世界 dogs and cats", "slow"] * 4
+    held = {"x": ["see my lowest dogs"], "y": ["low"]}
+    options: dict[str, Any] = {"held_out_texts": held, "shares": [0.2, 0.5, 1.0]}
+    several = bbpe.corpus_curve(texts, 275, patterns={"a": "gpt2", "b": "none", "c": [r"\w", "s"]}, **options)
+    for name, pattern in (("a", "gpt2"), ("b", "none"), ("c", [r"\w", "s"])):
+        one = bbpe.corpus_curve(texts, 275, pattern=pattern, **options)
+        assert [replace(point, tokenizer=name) for point in one] == [
+            point for point in several if point.tokenizer == name
+        ]
+    assert {point.tokenizer for point in bbpe.corpus_curve(texts, 260, patterns=["gpt2", "o200k"], **options)} == {
+        "gpt2", "o200k",
+    }  # fmt: skip
+
+
+def test_curves_of_several_tokenizers_are_those_of_each() -> None:
+    texts = ["low lower lowest", "see my eyes", "newest widest"] * 3
+    toks = {name: bbpe.train_from_iterator(texts, 275, pattern=name) for name in ("gpt2", "none")}
+    held = {"x": texts, "y": ["see my lowest dogs"]}
+    several = bbpe.learning_curve(toks, [260, 270, 275], texts=held)
+    for name, tok in toks.items():
+        one = bbpe.learning_curve(tok, [260, 270, 275], texts=held)
+        assert [replace(point, tokenizer=name) for point in one] == [
+            point for point in several if point.tokenizer == name
+        ]
+        assert several.knee("x", name) == one.knee("x")
+    assert bbpe.learning_curve([*toks.values()], [260], texts=held).points[0].tokenizer == "tokenizer 1"
+    with pytest.raises(ValueError, match=r"^corpus is 'x' and tokenizer is None; expected one of \('x', 'gpt2'\), "):
+        several.knee("x")
+    with pytest.raises(ValueError, match="corpus is 'z'"):
+        several.knee("z", "gpt2")
+    with pytest.raises(ValueError, match="at most 265 tokens"):
+        bbpe.learning_curve([toks["gpt2"], bbpe.train_from_iterator(texts, 265)], [270], texts=held)
+
+
+def test_lines_have_names_in_tables_and_pictures(axes: Axes) -> None:
+    named = tuple(replace(point, tokenizer=name) for name in ("a", "b") for point in POINTS)
+    curve = Curve("vocabulary size", named)
+    assert list(curve.lines()) == ["a, x", "a, y", "b, x", "b, y"]
+    assert list(Curve("", named[:3] + named[6:9]).lines()) == ["a", "b"]
+    assert list(Curve("", named[:6]).lines()) == ["x", "y"]
+    assert curve.table().header[:3] == ("tokenizer", "corpus", "vocabulary size")
+    assert curve.table().rows[7][:3] == ("b", "x", "2,000")
+    assert curve.as_dict()["knees"] == {"a, x": 2000, "a, y": None, "b, x": 2000, "b, y": None}
+    curve.plot("x.svg")
+    assert [options["label"] for _, options in axes.of("plot")] == ["a, x", "a, y", "b, x", "b, y"]
+    assert len({options["color"] for _, options in axes.of("plot")}) == 4
+    assert "<td" in curve.to_html()
+    assert "<h1>Learning curve</h1>" in curve.to_html()
+    assert curve.to_markdown().startswith("| tokenizer")
+
+
+@pytest.mark.parametrize(
+    ("given", "kind", "message"),
+    [
+        ({"pattern": "gpt2", "patterns": ["none"]}, ValueError, "pattern is 'gpt2' and patterns is"),
+        ({"patterns": []}, ValueError, r"patterns is \[\]; expected at least one pattern"),
+        ({"patterns": ["gpt2", "gpt2"]}, ValueError, "expected each pattern once"),
+        ({"patterns": "gpt2"}, TypeError, "expected a list of patterns"),
+    ],
+)
+def test_wrong_patterns_are_named(given: dict[str, Any], kind: type[Exception], message: str) -> None:
+    with pytest.raises(kind, match=message):
+        bbpe.corpus_curve(["low"] * 4, 260, held_out_texts=["low"], **given)

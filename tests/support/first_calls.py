@@ -153,6 +153,7 @@ FUNCTIONS: dict[str, Call] = {
     "shards_status": lambda _, folder: bbpe.shards_status(folder / "shards").done,
     "estimate_shards": lambda _, folder: bbpe.estimate_shards(bbpe.load_shards(folder / "shards").plan).tokens,
     "verify_shards": lambda _, folder: bbpe.verify_shards(folder / "shards"),
+    "count_shards": lambda _, folder: len(bbpe.count_shards(folder / "shards", pattern="gpt2", threads=2)),
     "merge_shards": lambda _, folder: len(bbpe.merge_shards([folder / "shards"], new(folder, "merged"), shuffle=1)),
     "retokenize": lambda tok, folder: len(bbpe.retokenize(folder / "shards", new(folder, "retokenized"), tok)),
     "plan_retokenizing": lambda tok, folder: len(

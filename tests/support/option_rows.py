@@ -307,6 +307,7 @@ ROWS: dict[str, Row] = {
     "extend": Row(bbpe.extend, {"tokenizer": PLAIN, "files": "a.jsonl", "add": 5}, {
         "add": Two(5, 6), "min_frequency": Two(1, 10**6), "max_token_length": Two(None, 2),
         "tie_break": Two("ids", "first"), "pattern": Two(..., "whitespace"), "counting": COUNTING,
+        "forbid": Two(None, "[a-z]"), "max_words": Two(None, 1, {"pattern": "none", "add": 150}),
     }),
     "prune": Row(bbpe.prune, {"tokenizer": TOK, "keep": 290}, {
         "keep": Two(..., 270, {"used_in": "a.jsonl"}), "used_in": Two(..., "lines.txt"),
@@ -347,14 +348,14 @@ ROWS: dict[str, Row] = {
         "most": Two(0, 20, {"texts": TEXTS}), "text_field": Two("text", "more", {"corpus": "a.jsonl"}),
         "format": Two(..., "text", {"corpus": "a.jsonl"}),
     }),
-    "learning_curve": Row(bbpe.learning_curve, {"tokenizer": TOK, "sizes": [260, 280], "corpora": "a.jsonl"}, {
+    "learning_curve": Row(bbpe.learning_curve, {"tokenizers": TOK, "sizes": [260, 280], "corpora": "a.jsonl"}, {
         "corpora": Two("a.jsonl", "lines.txt"), "texts": Two(TEXTS, ["see"], {"corpora": ...}),
         "text_field": Two("text", "more"), "format": Two(..., "text"),
     }),
     "corpus_curve": Row(bbpe.corpus_curve, {"texts": TEXTS * 4, "vocab_size": 270, "held_out_texts": TEXTS}, {
         "held_out": Two("a.jsonl", "lines.txt", {"held_out_texts": ...}), "held_out_texts": Two(TEXTS, ["see"]),
         "shares": Two([0.5, 1.0], [1.0]), "model": Two("bpe", "unigram", {"vocab_size": 330}),
-        "pattern": Two("gpt2", "whitespace"),
+        "pattern": Two("gpt2", "whitespace"), "patterns": Two(["gpt2"], ["gpt2", "whitespace"]),
     }),
     "evaluate": Row(bbpe.evaluate, {"tokenizers": TOK, "texts": {"a": TEXTS * 9, "b": [OTHER]}}, {
         "corpora": Two("a.jsonl", "lines.txt", {"texts": None}), "texts": Two([TEXT], [OTHER]),
@@ -378,7 +379,7 @@ FULL_MODELS: dict[str, tuple[type, dict[str, Two]]] = {
         "unk_token": Two(..., "<u>", {"alphabet": "chars", "end_of_word": "</w>"}),
         "max_alphabet": Two(..., 4, {"alphabet": "chars", "end_of_word": "</w>"}),
         "tie_break": Two("ids", "first"), "min_frequency": Two(1, 4), "max_token_length": Two(..., 2),
-        "pad_vocab_to": Two(1, 64),
+        "pad_vocab_to": Two(1, 64), "forbid": Two(None, "[lo]"),
     }),
     "WordPiece": (bbpe.WordPiece, {
         "score": Two("pmi", "frequency"), "lowercase": Two(True, False), "unk_token": Two("[UNK]", "<u>"),
@@ -394,7 +395,7 @@ FILES: dict[str, Two] = {
     "pattern": Two("gpt2", "whitespace"), "special_tokens": Two([], ["<s>"]), "sample": Two(1.0, 0.3),
     "document": Two("file", "line", {"files": "lines.txt", "pattern": "none"}), "max_pretoken_bytes": Two(None, 2),
     "text_field": Two("text", "more"), "format": Two(..., "text"),
-    "on_error": Two("raise", "skip", {"files": "b.jsonl"}),
+    "on_error": Two("raise", "skip", {"files": "b.jsonl"}), "unique": Two(False, True, {"files": "data.jsonl"}),
 }  # fmt: skip
 SHARDS: dict[str, Two] = {
     "format": Two("megatron", "parquet"), "eos": Two(None, "<s>"), "bos": Two(None, "<s>"),

@@ -146,7 +146,7 @@ void fuzz_train(const uint8_t *data, size_t n) {
     if (n < 2) return;
     const bool from_tokens = data[1] / 16 % 8 != 7;
     const int64_t thresholds[] = {1, 0, 2, 7, data[1] / 16 % 8 == 6 ? (int64_t)1 << 40 : 50};
-    bbpe_train_options options = {(bbpe_train_ties)(data[0] % 3), MERGES, 1 + data[0] / 3 % 3, UINT32_MAX, 1, NULL};
+    bbpe_train_options options = {(bbpe_train_ties)(data[0] % 3), MERGES, 1 + data[0] / 3 % 3, UINT32_MAX, 1, NULL, NULL, NULL};
     if (data[0] & 0x80) options.max_length = 1 + data[1] % 16;
     n = n < LONGEST + 2 ? n - 2 : LONGEST;
     const base from = base_of(from_tokens);
