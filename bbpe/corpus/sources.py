@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from array import array
 from collections.abc import Iterator
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from ..errors import CorpusError
 from ..lazy import np, npt
@@ -36,7 +36,8 @@ class Texts:
     the rest.  `read` is the number of bytes of the file read so far.  `skipped` is the number of records without a
     text, before or among these texts, and `refused` of those that cannot be read.  With `headroom`, `data` is a view of
     a `Block`, and the caller may write to the `headroom` bytes before it.  `path` is the file, for messages.  `keys`
-    has the id of each whole text, if a field with ids is asked for and the file has fields.
+    has the id of each whole text, if a field with ids is asked for and the file has fields.  `numbers` has the number
+    of the record of each whole text from the start of reading on, int64[n], `None` where no record lacks a text.
     """
 
     data: bytes | memoryview
@@ -49,6 +50,7 @@ class Texts:
     path: FilePath | None = None
     keys: list[str] | None = None
     refused: int = 0
+    numbers: npt.NDArray[np.int64] | None = None
 
     @property
     def records(self) -> int:
@@ -107,7 +109,7 @@ class Reading:
             with opened(file, buffered=True) as source:
                 done = 0
                 for column, _, _ in parquet_columns(source, self.text_field, self.most):
-                    rows = np.flatnonzero(column.is_valid().to_numpy(zero_copy_only=False))
+                    rows = np.flatnonzero(_is_there(column))
                     data, offsets = buffers_of(column.drop_null())
                     ends = offsets.tolist()
                     for i, row in enumerate(rows.tolist()):
@@ -158,13 +160,14 @@ class Reading:
                 source.check_position()
                 yield Texts(
                     records.data, records.ends, True, source.position(), records.skipped, path=file.path,
-                    keys=records.keys, refused=records.refused,
+                    keys=records.keys, refused=records.refused, numbers=records.numbers,
                 )  # fmt: skip
             source.check_size()
 
     def _parquet(self, file: File, start: int, stop: int | None) -> Iterator[Texts]:
         with opened(file, buffered=True) as source:
             batches = parquet_columns(source, self.text_field, self.most, start, stop, self.id_field)
+            done = 0
             for column, ids, position in batches:
                 # without nulls pyarrow needs no module of functions, which takes 0.1 s to import
                 some_null = column.null_count > 0
@@ -173,7 +176,18 @@ class Reading:
                 if self.id_field is not None:
                     keys = list(map(key_of, (ids.filter(column.is_valid()) if some_null else ids).to_pylist()))
                 # a view of memory that arrow owns and does not reuse while the view exists
-                yield Texts(data.data, offsets[1:], True, position, column.null_count, path=file.path, keys=keys)
+                numbers = done + (np.flatnonzero(_is_there(column)) if some_null else np.arange(len(column)))
+                done += len(column)
+                yield Texts(
+                    data.data, offsets[1:], True, position, column.null_count, path=file.path, keys=keys,
+                    numbers=numbers,
+                )  # fmt: skip
+
+
+def _is_there(column: Any) -> npt.NDArray[np.bool_]:
+    """Return which cells of a column of Arrow are not null."""
+    found: npt.NDArray[np.bool_] = column.is_valid().to_numpy(zero_copy_only=False)
+    return found
 
 
 def _ignored(_error: CorpusError, _line: int) -> None:

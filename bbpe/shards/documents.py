@@ -38,7 +38,9 @@ class EncodedDocuments:
     bytes of text, `null` the records without one among them, and `read` the bytes of input read since the last piece.
     `keys` has the id of each document that ends here, if a field with ids is asked for and the file has fields.
     `unknown` is the number of ids of texts that are the one of unknown tokens, `digest` that of texts, if some were
-    read.  `masks` has 1 for each id that a model learns, where documents are chats.
+    read.  `masks` has 1 for each id that a model learns, where documents are chats.  `rows` has the number of
+    the record of each document that ends here, from the start of the source on, int64[n]; `None` where none was left
+    out.
     """
 
     ids: npt.NDArray[np.uint8]
@@ -50,6 +52,7 @@ class EncodedDocuments:
     unknown: int = 0
     digest: int | None = None
     masks: Masks = None
+    rows: Lengths | None = None
 
 
 def _nothing() -> npt.NDArray[np.uint8]:
@@ -101,21 +104,23 @@ class DocumentEncoder:
     ) -> Iterator[tuple[int, EncodedDocuments]]:
         """Yield whole texts, each block with the position in the file after it."""
         for event, ids, lengths, digest in imap(self._encoded, self._events(source, file, refuse), threads):
-            yield (
-                event.read,
-                EncodedDocuments(ids, lengths, len(event.data), event.skipped, keys=event.keys, digest=digest),
+            piece = EncodedDocuments(
+                ids, lengths, len(event.data), event.skipped, keys=event.keys, digest=digest, rows=event.numbers
             )
+            yield event.read, piece
 
     def _chats(
         self, source: Source, file: File, threads: int, refuse: Refuse | None
     ) -> Iterator[tuple[int, EncodedDocuments]]:
         """Yield chats, each block with the position in the file after it."""
+        done = 0
         for position, piece, wrong in imap(self._encoded_chats, self._blocks(source, file), threads):
             for error, number in wrong:
                 if refuse is None:
                     raise error
                 refuse(error, number)
-            yield position, piece
+            yield position, piece if piece.rows is None else replace(piece, rows=done + piece.rows)
+            done += len(piece.lengths) + piece.null + len(wrong)
 
     def _blocks(self, source: Source, file: File) -> Iterator[ChatBlock]:
         policy = self._policy
@@ -128,9 +133,10 @@ class DocumentEncoder:
         rows: list[Any] = []
         keys: list[str] = []
         wrong: list[tuple[CorpusError, int]] = []
+        records: list[int] = []
         nulls = text = 0
         chats = list(block.chats())
-        for number, chat in chats:
+        for record, (number, chat) in enumerate(chats):
             if isinstance(chat, CorpusError):
                 wrong.append((chat, number))
             elif chat.messages is None:
@@ -143,13 +149,14 @@ class DocumentEncoder:
                 else:
                     rows.append(row)
                     keys.append(chat.key)
+                    records.append(record)
                     text += len(row.text.encode("utf-8", "surrogatepass"))
         ids, lengths = self._layout.place(*_joined([row.ids for row in rows]))
         masks, _ = self._mask_layout.place(*_joined([row.mask for row in rows]))
         has_keys = self._policy.id_field is not None
         piece = EncodedDocuments(
             ids, lengths, text, nulls, keys=keys if has_keys else None, digest=digest_of_chats(chats),
-            masks=masks.view(np.uint16).astype(np.uint8),
+            masks=masks.view(np.uint16).astype(np.uint8), rows=np.array(records, np.int64),
         )  # fmt: skip
         return block.read, piece, wrong
 

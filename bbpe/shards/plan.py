@@ -211,7 +211,7 @@ def make_plan(
         _PLAN,
         _TOKENIZER,
         *OTHERS,
-        *(f"part-00000{suffix}" for suffix in (".lens", ".json", *policy.suffixes)),
+        *(f"part-00000{suffix}" for suffix in (".lens", ".rows", ".from", ".json", *policy.suffixes)),
     ]
     check_apart(target, "the folder of the shards", files, [file.path for file in found], names)
     parts = parts_of(found, policy)

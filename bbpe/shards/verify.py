@@ -14,6 +14,7 @@ from ..records import whole
 from ..text import counted
 from ..tokenizer import Tokenizer, checked_tokenizer
 from .load import Folder, read_masks, read_part, stored_plan
+from .origins import origin_faults
 from .outputs import digest_of
 from .part import PartRecord, Totals, encode_part, read_record
 from .plan import ShardPlan, Source
@@ -25,8 +26,9 @@ def verify_shards(
 ) -> list[str]:
     """Look for faults in shards.
 
-    All files are read: their sizes and digests, whether the lists of documents agree with the ids, and whether every
-    document and byte of the corpus is accounted for.  Some parts are encoded again, whose bytes must be equal.
+    All files are read: their sizes and digests, whether the lists of documents agree with the ids, whether the numbers
+    of records that documents come from may be right, and whether every document and byte of the corpus is accounted
+    for.  Some parts are encoded again, whose bytes must be equal.
 
     Args:
         folder: The folder that `shard` wrote, the plan of it, or the shards.
@@ -109,6 +111,7 @@ def _faults_of_part(plan: ShardPlan, record: PartRecord, *, again: bool) -> Iter
     if (len(lengths), len(ids)) != (record.documents, record.tokens):
         known = f"{record.documents:,} of {record.tokens:,}"
         yield f"{stem}: found {counted(len(lengths), 'document')} of {counted(len(ids), 'token')}; expected {known}"
+    yield from origin_faults(plan, record)
     if len(ids) and int(ids.max()) >= plan.identity["ids"]:
         yield f"{stem}: there is an id of {ids.max()}; the tokenizer has {plan.identity['ids']}"
     gone = next((source.path for source in plan.parts[record.part] if again and not _exists(source)), None)
