@@ -115,7 +115,7 @@ class Shards:
         part, within = self._place(whole("document", document, -len(self), len(self) - 1))
         return self._parts.mask(part, within)
 
-    def source(self, document: SupportsIndex) -> Origin:
+    def source(self, document: int) -> Origin:
         r"""Return where a document comes from: its file, the range of it that a part has read, and its record there.
 
         Args:
@@ -126,7 +126,7 @@ class Shards:
 
         Raises:
             CorpusError: An older bbpe wrote the shards and left records out, whose numbers it did not keep.
-            IndexError: There is no such document.
+            ValueError: There is no such document.
 
         Example:
             >>> from pathlib import Path
@@ -139,7 +139,7 @@ class Shards:
             ('a.jsonl', 1)
 
         """
-        part, within = self._place(document)
+        part, within = self._place(whole("document", document, -len(self), len(self) - 1))
         return self._origins.origin(self._firsts[part] + within, part, within)
 
     def find(self, path: str | os.PathLike[str], record: int) -> int:

@@ -147,7 +147,7 @@ def _merge(plan: ShardPlan, all_shards: Sequence[Shards]) -> None:
     item = np.dtype(plan.policy.dtype).itemsize
     keys = None if plan.policy.id_field is None else _keys(plan, all_shards, totals.documents)
     masks = None if plan.policy.messages_field is None else _masks(plan, all_shards, totals)
-    origins = merged_origins(plan, all_shards, totals.documents)
+    origins = merged_origins(plan, [shards.plan for shards in all_shards], totals.documents)
     if plan.policy.shuffle is None:
         blocks = _blocks(all_shards, sources)
     else:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, islice, pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from ..errors import CorpusError
 from ..lazy import lazy_property, np, npt
@@ -21,9 +21,6 @@ from .formats.format import forget, mapped, with_suffix
 from .part import FROM, ROWS, PartFiles, PartRecord, read_record, runs_of
 from .plan import ShardPlan, Source
 from .shuffle import Documents, shuffled
-
-if TYPE_CHECKING:
-    from .load import Shards
 
 #: Documents whose numbers are read at once.
 _DOCUMENTS = 1 << 16
@@ -57,7 +54,7 @@ class Origin:
     id: str | None = None
 
 
-class _Part(NamedTuple):
+class _PartSources(NamedTuple):
     """The sources of one part: their first documents and the end of all, their records, and the first of their run."""
 
     firsts: list[int]
@@ -70,7 +67,7 @@ class Origins:
 
     def __init__(self, plan: ShardPlan) -> None:
         self._plan = plan
-        self._parts: dict[int, _Part] = {}
+        self._parts: dict[int, _PartSources] = {}
         self._maps: dict[int, Any] = {}
         # how many records are before each source of a file, by the number of the first one
         self._before: dict[int, list[int]] = {}
@@ -142,7 +139,7 @@ class Origins:
         known = {"is empty": record.empty, "has no text": record.null, "cannot be read": record.refused}
         reasons = {reason: count for reason, count in known.items() if count}
         counts = ", ".join(f"{count:,}" for count in reasons.values())
-        how_many = f"; part {number} left out {counts} such records" if len(reasons) > 1 else ""
+        how_many = f"; of such records, part {number} left out {counts}" if len(reasons) > 1 else ""
         return f"it {' or '.join(reasons)}{how_many}"
 
     @lazy_property
@@ -189,7 +186,7 @@ class Origins:
             before.append(before[-1] + self._records_of(first + len(before) - 1))
         return before[index - first]
 
-    def _part(self, number: int) -> _Part:
+    def _part(self, number: int) -> _PartSources:
         found = self._parts.get(number)
         if found is None:
             found = self._parts[number] = _part_of(self._plan, _record_of(self._plan, number))
@@ -224,29 +221,30 @@ def _record_of(plan: ShardPlan, number: int) -> PartRecord:
     return record
 
 
+def _is_known(plan: ShardPlan, record: PartRecord) -> bool:
+    """Return whether the documents of a part can be told from records that were left out."""
+    if plan.policy.moved:
+        has_file = not record.documents or f"{plan.stem(record.part).name}{FROM}" in record.files
+        return has_file and (record.part > 0 or bool(record.rows) or not plan.parts[0])
+    return bool(record.rows) or record.records == record.documents == sum(record.sources)
+
+
 def _rows_of(plan: ShardPlan, record: PartRecord) -> list[int]:
     """Return how many records each source of a part has; `CorpusError` where an older bbpe did not keep it."""
-    if record.rows:
-        return record.rows
-    if record.records != record.documents or sum(record.sources) != record.documents:
+    if not _is_known(plan, record):
         raise _unknown(plan, record.part)
-    # none was left out
-    return record.sources
-
-
-class _UnknownOriginError(CorpusError):
-    """Nobody knows where documents come from."""
+    # none was left out where the numbers are not kept
+    return record.rows or record.sources
 
 
 def _unknown(plan: ShardPlan, number: int) -> CorpusError:
-    stem, kept = plan.stem(number), "which did not keep the numbers of records; write the shards again to have them"
-    if plan.policy.moved:
-        return _UnknownOriginError(f"{stem}: the shards, or some of which they are made, are of an older bbpe, {kept}")
-    return _UnknownOriginError(f"{stem}: the part was written by an older bbpe, {kept}")
+    who = "these shards, or merged ones, are" if plan.policy.moved else "the part is"
+    problem = f"{who} of an older bbpe, which did not keep the numbers of records; write the shards again to have them"
+    return CorpusError(f"{plan.stem(number)}: {problem}")
 
 
-def _part_of(plan: ShardPlan, record: PartRecord) -> _Part:
-    return _Part([0, *accumulate(record.sources)], _rows_of(plan, record), runs_of(plan.parts[record.part]))
+def _part_of(plan: ShardPlan, record: PartRecord) -> _PartSources:
+    return _PartSources([0, *accumulate(record.sources)], _rows_of(plan, record), runs_of(plan.parts[record.part]))
 
 
 def numbers_of(plan: ShardPlan, record: PartRecord) -> Any:
@@ -257,27 +255,26 @@ def numbers_of(plan: ShardPlan, record: PartRecord) -> Any:
     is_moved = bool(plan.policy.moved)
     path = with_suffix(plan.stem(record.part), FROM if is_moved else ROWS)
     if path.name not in record.files:
-        if is_moved and record.documents:
+        if not _is_known(plan, record):
             raise _unknown(plan, record.part)
         return np.empty((0, 2), np.uint32) if is_moved else None
     numbers, each = mapped(path, "<u4"), 1 + is_moved
     if len(numbers) != each * record.documents:
         found = counted(len(numbers), "number")
-        raise CorpusError(f"{path}: the file has {found}; expected {each} for each of {record.documents:,} documents")
+        raise CorpusError(f"{path}: the file has {found}; expected {each * record.documents}")
     if numbers.nbytes <= _PAGE:
         # a map would take more
         numbers = numbers.copy()
     return numbers.reshape(-1, 2) if is_moved else numbers
 
 
-def number_blocks(all_shards: Sequence[Shards]) -> Iterator[Documents]:
-    """Yield the `Numbers` of all documents in order, as `shuffled` takes documents: their bytes, eight of each.
+def number_blocks(plans: Sequence[ShardPlan]) -> Iterator[Documents]:
+    """Yield the `Numbers` of all documents of shards in order, as `shuffled` takes documents: their bytes, eight of each.
 
     Sources are numbered as those of the plan that all sources are in.
     """
     before = 0
-    for shards in all_shards:
-        plan = shards.plan
+    for plan in plans:
         for number in range(len(plan)):
             record = _record_of(plan, number)
             known = numbers_of(plan, record)
@@ -293,7 +290,7 @@ def number_blocks(all_shards: Sequence[Shards]) -> Iterator[Documents]:
         before += len(plan.parts[0]) if plan.policy.moved else 0
 
 
-def _in_order(part: _Part, rows: Any, first: int, stop: int, before: int) -> Numbers:
+def _in_order(part: _PartSources, rows: Any, first: int, stop: int, before: int) -> Numbers:
     """Return the numbers of documents of a part that merging did not move."""
     firsts, runs = np.array(part.firsts), np.array(part.runs)
     documents = np.arange(first, stop)
@@ -309,12 +306,9 @@ def paths_of(plan: ShardPlan, record: PartRecord) -> tuple[list[str], list[int]]
 
     They have no file where they are shuffled, so that each may come from another, and where nobody knows it.
     """
-    try:
-        known = None if plan.policy.shuffle is not None else numbers_of(plan, record)
-    except _UnknownOriginError:
-        known = None
-    if known is None:
+    if plan.policy.shuffle is not None or not _is_known(plan, record):
         return [""], [record.documents]
+    known = numbers_of(plan, record)
     changes, last = [0], -1
     for first in range(0, record.documents, _DOCUMENTS):
         sources = known[first : first + _DOCUMENTS, 0].astype(np.int64)
@@ -325,29 +319,25 @@ def paths_of(plan: ShardPlan, record: PartRecord) -> tuple[list[str], list[int]]
     return [plan.parts[0][int(known[start, 0])].path for start in bounds[:-1]], [*map(int.__sub__, bounds[1:], bounds)]
 
 
-def rows_of_sources(all_shards: Sequence[Shards]) -> list[int] | None:
+def rows_of_sources(plans: Sequence[ShardPlan]) -> list[int] | None:
     """Return how many records each source has, of all shards in order; `None` where an older bbpe did not keep them."""
     rows: list[int] = []
-    try:
-        for shards in all_shards:
-            plan = shards.plan
-            for number in range(len(plan)):
-                record = _record_of(plan, number)
-                rows += _rows_of(plan, record) if number == 0 or not plan.policy.moved else []
-                numbers_of(plan, record)
-    except _UnknownOriginError:
-        return None
+    for plan in plans:
+        for number in range(len(plan)):
+            record = _record_of(plan, number)
+            if not _is_known(plan, record):
+                return None
+            rows += _rows_of(plan, record) if number == 0 or not plan.policy.moved else []
     return rows
 
 
 def origin_faults(plan: ShardPlan, record: PartRecord) -> Iterator[str]:
     """Yield what is wrong with the numbers that say where the documents of a part come from."""
     stem, is_moved = plan.stem(record.part), bool(plan.policy.moved)
-    try:
-        records = np.array(_rows_of(plan, _record_of(plan, 0) if is_moved else record), np.int64)
-        known = numbers_of(plan, record)
-    except _UnknownOriginError:
+    if not _is_known(plan, record):
         return
+    records = np.array(_rows_of(plan, _record_of(plan, 0) if is_moved else record), np.int64)
+    known = numbers_of(plan, record)
     sources = plan.parts[0 if is_moved else record.part]
     if len(records) != len(sources) or (not is_moved and int(records.sum()) != record.records):
         found = f"{counted(int(records.sum()), 'record')} of {counted(len(records), 'source')}"
@@ -405,15 +395,15 @@ class MergedOrigins:
             part.rows.add(self._runs[source], self._before[source] + rows, self._sources[source].path)
 
 
-def merged_origins(plan: ShardPlan, all_shards: Sequence[Shards], count: int) -> MergedOrigins | None:
+def merged_origins(plan: ShardPlan, plans: Sequence[ShardPlan], count: int) -> MergedOrigins | None:
     """Return the origins of whole shards that are merged; `None` where they are not known.
 
     They are shuffled as ids are: the order depends on the seed and the numbers of documents alone.
     """
-    rows = rows_of_sources(all_shards)
+    rows = rows_of_sources(plans)
     if rows is None:
         return None
-    blocks = number_blocks(all_shards)
+    blocks = number_blocks(plans)
     if plan.policy.shuffle is not None:
         blocks = shuffled(blocks, plan.policy.shuffle, count, _NUMBER * count, plan.folder)
     return MergedOrigins(plan, rows, blocks)

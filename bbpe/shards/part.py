@@ -215,7 +215,7 @@ class _Rows:
             self._counts.append(0)
         last = int(rows[-1])
         if last >= _MOST_RECORDS:
-            problem = f"record {last:,} has a document; expected fewer than {_MOST_RECORDS:,} records of a file in a part"
+            problem = f"record {last:,} has a document; expected fewer than {_MOST_RECORDS:,} of a file in a part"
             raise CorpusError(f"{path}: {problem}: divide the file, or give a smaller part_size=")
         self._counts[-1] += len(rows)
         if self._output is None:

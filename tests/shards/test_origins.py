@@ -20,18 +20,19 @@ KINDS = ("jsonl", "jsonl.gz", "parquet", "txt")
 BAD = ("[1]", "{", '{"other": 1}', '{"text": 5}', '{"text": "\\ud800"', "nul")
 
 
-def records_of(generator: random.Random, count: int) -> list[str | None | int]:
+def records_of(generator: random.Random, count: int) -> list[str | int | None]:
     """Texts, nulls, and numbers of lines that are wrong, each kind in stretches."""
-    records: list[str | None | int] = []
+    records: list[str | int | None] = []
     while len(records) < count:
         some = generator.choice(["text", "text", "text", "empty", "null", "bad"])
         for _ in range(generator.choice([1, 1, 2, 9])):
-            text = "low " + " ".join(generator.choices(["lower", "slow", "\u00e9\u6f22", "\n"], k=generator.randrange(6)))
+            words = generator.choices(["lower", "slow", "\u00e9\u6f22", "\n"], k=generator.randrange(6))
+            text = " ".join(["low", *words])
             records.append({"text": text, "empty": "", "null": None, "bad": generator.randrange(len(BAD))}[some])
     return records[:count]
 
 
-def write(path: Path, records: list[str | None | int], generator: random.Random) -> dict[int, str | None]:
+def write(path: Path, records: list[str | int | None], generator: random.Random) -> dict[int, str | None]:
     """Write a file, and return the text of each of its records; `None` of one without a text."""
     if path.suffix == ".txt":
         lines = [str(text or "").replace("\n", " ") + "\n" for text in records]
@@ -62,7 +63,9 @@ def corpus(folder: Path, generator: random.Random) -> dict[str, dict[int, str | 
     return texts
 
 
-def check(shards: bbpe.Shards, tok: bbpe.Tokenizer, texts: dict[str, dict[int, str | None]], keep: bool = False) -> None:
+def check(
+    shards: bbpe.Shards, tok: bbpe.Tokenizer, texts: dict[str, dict[int, str | None]], keep: bool = False
+) -> None:  # fmt: skip
     """Check the origin of each document, that each record is found, and that no other document has it."""
     documents = [ids.tolist() for ids in shards]
     for number, ids in enumerate(documents):
@@ -138,7 +141,7 @@ def test_texts_of_files_are_record_0(tmp_path: Path, tok: bbpe.Tokenizer) -> Non
     done = bbpe.shard(tmp_path / "*.txt", tmp_path / "out", tok)
     assert [(Path(done.source(i).path).name, done.source(i).record) for i in range(2)] == [("a.txt", 0), ("c.txt", 0)]
     assert done.find(tmp_path / "c.txt", 0) == 1
-    with pytest.raises(CorpusError, match="record 0 has no document: it is empty$"):
+    with pytest.raises(CorpusError, match=r"record 0 has no document: it is empty$"):
         done.find(tmp_path / "b.txt", 0)
     with pytest.raises(ValueError, match=r"no file of the corpus"):
         done.find(tmp_path / "d.txt", 0)
@@ -203,7 +206,7 @@ def test_shards_of_an_older_version_load(tmp_path: Path, tok: bbpe.Tokenizer) ->
     for name in "ab":
         bbpe.shard(tmp_path / f"{name}.jsonl", tmp_path / name, tok, part_size=200)
         older(tmp_path / name)
-    with pytest.raises(CorpusError, match=r"written by an older bbpe, which did not keep .*; write the shards again"):
+    with pytest.raises(CorpusError, match=r"the part is of an older bbpe, which did not keep .*; write the shards again"):
         bbpe.load_shards(tmp_path / "a").source(3)
     known = bbpe.load_shards(tmp_path / "b")
     assert [known.source(number).record for number in range(18)] == list(range(18))
@@ -217,7 +220,7 @@ def test_shards_of_an_older_version_load(tmp_path: Path, tok: bbpe.Tokenizer) ->
                 found = merged.source(5)
                 assert merged[5].tolist() == known[found.record].tolist()
             else:
-                with pytest.raises(CorpusError, match=r"of an older bbpe|by an older bbpe"):
+                with pytest.raises(CorpusError, match=r"of an older bbpe"):
                     merged.source(5)
     merged = bbpe.merge_shards([tmp_path / "b"], tmp_path / "old", shard_size=3)
     older(tmp_path / "old")
@@ -254,7 +257,7 @@ def test_more_records_than_four_bytes_have_are_refused(
 ) -> None:
     monkeypatch.setattr("bbpe.shards.part._MOST_RECORDS", 20)
     write(tmp_path / "a.jsonl", ["low", "", "slow"] * 9, random.Random(1))
-    with pytest.raises(CorpusError, match=r"a\.jsonl: record 26 has a document; expected fewer than 20 records"):
+    with pytest.raises(CorpusError, match=r"a\.jsonl: record 26 has a document; expected fewer than 20 of"):
         bbpe.shard(tmp_path / "a.jsonl", tmp_path / "out", tok)
 
 

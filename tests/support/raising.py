@@ -105,6 +105,13 @@ def emptied(folder: str, pattern: str) -> None:
         path.unlink()
 
 
+def without_records() -> bbpe.Shards:
+    """Shards whose records of parts have gone since they were loaded."""
+    made = bbpe.load_shards(shards())
+    emptied("out", "part-*.json")
+    return made
+
+
 def cut(path: str) -> None:
     data = Path(path).read_bytes()
     Path(path).write_bytes(data[: len(data) // 2])
@@ -251,3 +258,14 @@ def lost(made: bbpe.ShardPlan) -> bbpe.ShardPlan:
     record = json.loads(path.read_text())
     path.write_text(json.dumps({**record, "documents": record["documents"] - 1}))
     return made
+
+
+#: Where documents of shards come from.
+ORIGINS = {
+    "Shards.source CorpusError": [after(without_records, lambda made: made.source(0))],
+    "Shards.source ValueError": [after(shards, lambda made: bbpe.load_shards(made).source(99999))],
+    **kinds("Shards.find", lambda path="a.jsonl", record=0: bbpe.load_shards(shards()).find(path, record),
+            CorpusError=[after(without_records, lambda made: made.find("a.jsonl", 0))],
+            ValueError=[{"record": 99999}, {"path": "missing.jsonl"}], TypeError=[{"path": 5}, {"record": "0"}]),
+    "Shards.document_at ValueError": [after(shards, lambda made: bbpe.load_shards(made).document_at(0, 99999))],
+}  # fmt: skip
