@@ -16,6 +16,7 @@ from ..errors import CorpusError
 from ..lazy import np, npt
 from ..records import dataclass
 from ..text import Text
+from .fields import FieldName
 from .files import File, FilePath, Format, OnError, check_head, file_of
 from .opened import BLOCK, HEADROOM, Buffers, Opened, opened
 from .records import JsonLines, Refuse, key_of, parquet_columns
@@ -68,11 +69,11 @@ class Reading:
     of texts, `None` for no ids.  `on_error`: "raise" to end at a line that cannot be read, "skip" to leave it out.
     """
 
-    text_field: str = "text"
+    text_field: FieldName = "text"
     block: int = BLOCK
     format: Format | None = None
     most: int = 0
-    id_field: str | None = None
+    id_field: FieldName | None = None
     on_error: OnError = "raise"
 
     def file(self, path: FilePath) -> File:
@@ -174,7 +175,8 @@ class Reading:
                 data, offsets = buffers_of(column.drop_null() if some_null else column)
                 keys = None
                 if self.id_field is not None:
-                    keys = list(map(key_of, (ids.filter(column.is_valid()) if some_null else ids).to_pylist()))
+                    there = [ids_of.filter(column.is_valid()) if some_null else ids_of for ids_of in ids]
+                    keys = list(map(key_of, map(_first, zip(*(each.to_pylist() for each in there), strict=True))))
                 # a view of memory that arrow owns and does not reuse while the view exists
                 numbers = done + (np.flatnonzero(_is_there(column)) if some_null else np.arange(len(column)))
                 done += len(column)
@@ -182,6 +184,10 @@ class Reading:
                     data.data, offsets[1:], True, position, column.null_count, path=file.path, keys=keys,
                     numbers=numbers,
                 )  # fmt: skip
+
+
+def _first(values: tuple[Any, ...]) -> Any:
+    return next((value for value in values if value is not None), None)
 
 
 def _is_there(column: Any) -> npt.NDArray[np.bool_]:

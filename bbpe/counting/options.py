@@ -10,6 +10,7 @@ from typing import TypeAlias, TypedDict, get_args
 
 from ..budget import Budget, parse_bytes
 from ..corpus.chunks import ChunkOptions
+from ..corpus.fields import FieldName, checked_field
 from ..corpus.files import FORMATS, Format, OnError
 from ..corpus.opened import BLOCK
 from ..corpus.sources import Reading
@@ -38,7 +39,7 @@ class CorpusOptions(TypedDict, total=False):
     sample: float
     document: Document
     max_pretoken_bytes: int | None
-    text_field: str
+    text_field: FieldName
     format: Format | None
     on_error: OnError
 
@@ -61,7 +62,7 @@ class TextOptions(TypedDict, total=False):
 class FileOptions(TextOptions, total=False):
     """All fields of `Counting`, as keywords of `count`."""
 
-    text_field: str
+    text_field: FieldName
     format: Format | None
     on_error: OnError
 
@@ -86,7 +87,8 @@ class Counting:
         threads: How many threads count; by default one for each core, and fewer where memory is short.
         sample: The share of texts to count, more than 0 and at most 1; a hash of each text chooses.
         document: What is one text: "file" (the default), or "line", each line of a file or of a text with its end.
-        text_field: The field of a `.jsonl` file, or the column of a `.parquet` file, that holds the text.  For files.
+        text_field: The field of a `.jsonl` file, or the column of a `.parquet` file, that holds the text: a name, a
+            path such as "meta.text", or a list of them, of which the first counts that a record has.  For files.
         format: What files are, "text", "jsonl" or "parquet"; by default their names decide, or their first bytes where
             a name says nothing.  For files.
         on_error: "raise", or "skip" to leave out lines of JSON that cannot be read; the summary has their number as
@@ -114,7 +116,7 @@ class Counting:
     threads: int | None = None
     sample: float = 1.0
     document: Document = "file"
-    text_field: str = "text"
+    text_field: FieldName = "text"
     format: Format | None = None
     on_error: OnError = "raise"
     max_pretoken_bytes: int | None = None
@@ -141,8 +143,7 @@ class Counting:
                 raise TypeError(f"Counting.{name} must be {expected}, not {type(value).__name__}")
         if self.checkpoint is not None:
             checkpoint_folder(self.checkpoint)
-        if not isinstance(self.text_field, str):
-            raise TypeError(f"Counting.text_field must be a str, not {type(self.text_field).__name__}")
+        object.__setattr__(self, "text_field", checked_field("Counting.text_field", self.text_field))
         if self.format is not None and self.format not in FORMATS:
             raise ValueError(f"Counting.format is {self.format!r}; expected {', '.join(map(repr, FORMATS))} or None")
         if self.max_memory is not None:
