@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     from .report.measures import Measures
     from .report.trace import Trace
     from .shards.count import TokenCounts, count_tokens
+    from .shards.iterated import shard_from_iterator
     from .shards.load import Shards, load_shards
     from .shards.merge import merge_shards
     from .shards.plan import ShardPlan
@@ -149,6 +150,7 @@ __all__ = [
     "prune",
     "set_cache_limit",
     "shard",
+    "shard_from_iterator",
     "shard_part",
     "split",
     "split_spans",
@@ -188,6 +190,7 @@ _MODULES = {
     ".training.prune": "prune",
     ".types": "AlignedIds Chunk EncodedChat EncodedChats Padded Ragged",
     ".shards.count": "TokenCounts count_tokens",
+    ".shards.iterated": "shard_from_iterator",
     ".shards.load": "Shards load_shards",
     ".shards.merge": "merge_shards",
     ".shards.plan": "ShardPlan",

@@ -36,6 +36,7 @@ FOLDERS_WRITTEN = {
     "plan_count": ("folder",),
     "plan_shards": ("folder",),
     "shard": ("folder",),
+    "shard_from_iterator": ("folder",),
     "merge_shards": ("folder",),
 }
 #: Takes a tokenizer of another library.
@@ -83,6 +84,8 @@ def calls(corpus: str, here: Path) -> dict[str, Call]:
         "plan_shards": (bbpe.plan_shards, {"files": corpus, "folder": out / "planned", "tokenizer": tok}),
         "prune": (bbpe.prune, {"tokenizer": tok, "used_in": corpus}),
         "shard": (bbpe.shard, {"files": corpus, "folder": out / "sharded", "tokenizer": tok}),
+        "shard_from_iterator": (bbpe.shard_from_iterator, {
+            "texts": ["low"], "folder": out / "iterated", "tokenizer": tok}),
         "train": (bbpe.train, {"files": corpus, "vocab_size": 280}),
         "verify_shards": (bbpe.verify_shards, {"folder": shards, "tokenizer": tok}),
     }

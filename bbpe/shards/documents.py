@@ -87,34 +87,48 @@ class DocumentEncoder:
         if policy.messages_field is None and file.kind == "text" and policy.document == "file":
             yield from self._document(self._events(source, file, refuse))
         else:
-            pieces = self._texts if policy.messages_field is None else self._chats
-            for position, piece in pieces(source, file, threads, refuse):
+            if policy.messages_field is None:
+                pieces = self._texts(self._events(source, file, refuse), threads)
+            else:
+                pieces = self._chats(self._blocks(source, file), threads, refuse)
+            for position, piece in pieces:
                 step = 0
                 # where a range of a Parquet file ends is not known in bytes
                 if file.kind != "parquet":
                     step = min(max(position - source.start, read), source.read) - read
                 read += step
-                unknown = self._unknown_of(piece.ids, int(np.count_nonzero(piece.lengths)))
-                yield replace(piece, read=step, unknown=unknown)
+                yield self._finished(piece, step)
         source.file(policy)
         yield EncodedDocuments(_nothing(), _no_lengths(), read=source.read - read)
 
-    def _texts(
-        self, source: Source, file: File, threads: int, refuse: Refuse | None
-    ) -> Iterator[tuple[int, EncodedDocuments]]:
+    def of_texts(self, events: Iterator[Texts], threads: int) -> Iterator[EncodedDocuments]:
+        """Yield documents of whole texts that are in no file; `read` of each block is its own size."""
+        return (self._finished(piece, read) for read, piece in self._texts(events, threads))
+
+    def of_chats(
+        self, blocks: Iterator[ChatBlock], threads: int, refuse: Refuse | None
+    ) -> Iterator[EncodedDocuments]:  # fmt: skip
+        """Yield documents of chats that are in no file; `read` of each block is its own size."""
+        return (self._finished(piece, read) for read, piece in self._chats(blocks, threads, refuse))
+
+    def _finished(self, piece: EncodedDocuments, read: int) -> EncodedDocuments:
+        unknown = self._unknown_of(piece.ids, int(np.count_nonzero(piece.lengths)))
+        return replace(piece, read=read, unknown=unknown)
+
+    def _texts(self, events: Iterator[Texts], threads: int) -> Iterator[tuple[int, EncodedDocuments]]:
         """Yield whole texts, each block with the position in the file after it."""
-        for event, ids, lengths, digest in imap(self._encoded, self._events(source, file, refuse), threads):
+        for event, ids, lengths, digest in imap(self._encoded, events, threads):
             piece = EncodedDocuments(
                 ids, lengths, len(event.data), event.skipped, keys=event.keys, digest=digest, rows=event.numbers
             )
             yield event.read, piece
 
     def _chats(
-        self, source: Source, file: File, threads: int, refuse: Refuse | None
+        self, blocks: Iterator[ChatBlock], threads: int, refuse: Refuse | None
     ) -> Iterator[tuple[int, EncodedDocuments]]:
         """Yield chats, each block with the position in the file after it."""
         done = 0
-        for position, piece, wrong in imap(self._encoded_chats, self._blocks(source, file), threads):
+        for position, piece, wrong in imap(self._encoded_chats, blocks, threads):
             for error, number in wrong:
                 if refuse is None:
                     raise error

@@ -142,11 +142,12 @@ class Shards:
         part, within = self._place(whole("document", document, -len(self), len(self) - 1))
         return self._origins.origin(self._firsts[part] + within, part, within)
 
-    def find(self, path: str | os.PathLike[str], record: int) -> int:
+    def find(self, path: str | os.PathLike[str] | None, record: int) -> int:
         r"""Return the number of the document that a record of a file has become.
 
         Args:
             path: The file, as the corpus names it, or its URL. Of a file that the corpus has twice, the first counts.
+                `None` where an iterator gave the documents.
             record: The number of its line or row from 0, as `source` gives it; 0 for a file that is one text.
 
         Returns:
@@ -169,7 +170,7 @@ class Shards:
             0
 
         """
-        name = str(path_of(os.fspath(checked_path("path", path))).absolute())
+        name = "" if path is None else str(path_of(os.fspath(checked_path("path", path))).absolute())
         part, within = self._origins.find(name, whole("record", record, 0))
         return self._firsts[part] + within
 

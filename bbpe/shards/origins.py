@@ -37,8 +37,9 @@ class Origin:
     """Where a document comes from.
 
     Attributes:
-        path: The file.
-        start: Where the range of the file begins that the part has read, in bytes; of a Parquet file, the row group.
+        path: The file; `None` where an iterator gave the documents.
+        start: Where the range of the file begins that the part has read, in bytes; of a Parquet file, the row group;
+            of an iterator, the item.
         stop: Where the range ends; `None` for the end of the file.
         record: The number of the line or the row of the file, from 0.  Blank lines of JSON lines do not count, all
             others do: empty documents, records without a text, and lines that cannot be read.
@@ -46,7 +47,7 @@ class Origin:
         id: Its id in the corpus, if `id_field` was given.
     """
 
-    path: str
+    path: str | None
     start: int
     stop: int | None
     record: int
@@ -85,7 +86,7 @@ class Origins:
             row = within - part.firsts[run] if rows is None else int(rows[within])
             index, first = self._offsets[number] + source, self._offsets[number] + run
         found = self._sources[index]
-        return Origin(found.path, found.start, found.stop, self._records_before(first) + row, document,
+        return Origin(found.path or None, found.start, found.stop, self._records_before(first) + row, document,
                       self._id_of(number, within))  # fmt: skip
 
     def find(self, path: str, record: int) -> tuple[int, int]:
@@ -95,18 +96,19 @@ class Origins:
         """
         indices = self._files.get(path)
         if indices is None:
-            raise ValueError(f"path is {path!r}, which is no file of the corpus of {self._plan.folder}")
+            raise ValueError(f"path is {path or None!r}, which is no file of the corpus of {self._plan.folder}")
         first, last = indices
         self._records_before(last)
         bounds = self._before[first]
         bounds = [*bounds[: last - first + 1], bounds[last - first] + self._records_of(last)]
         if record >= bounds[-1]:
-            raise ValueError(f"record is {record}; expected less than the {counted(bounds[-1], 'record')} of {path}")
+            known = f"the {counted(bounds[-1], 'record')} of {path or 'the iterator'}"
+            raise ValueError(f"record is {record}; expected less than {known}")
         index = first + bisect_right(bounds, record) - 1
         row = record - bounds[index - first]
         found = self._find_moved(index, row) if self._plan.policy.moved else self._find_in_order(index, row)
         if found is None:
-            raise CorpusError(f"{path}: record {record} has no document: {self._reason(index)}")
+            raise CorpusError(f"{path or 'iterator'}: record {record} has no document: {self._reason(index)}")
         return found
 
     def _find_in_order(self, index: int, row: int) -> tuple[int, int] | None:
@@ -269,7 +271,7 @@ def numbers_of(plan: ShardPlan, record: PartRecord) -> Any:
 
 
 def number_blocks(plans: Sequence[ShardPlan]) -> Iterator[Documents]:
-    """Yield the `Numbers` of all documents of shards in order, as `shuffled` takes documents: their bytes, eight of each.
+    """Yield the `Numbers` of all documents of shards in order, as `shuffled` takes documents: eight bytes each.
 
     Sources are numbered as those of the plan that all sources are in.
     """

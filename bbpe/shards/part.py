@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
-from functools import partial, reduce
+from collections.abc import Callable, Iterable, Sequence
+from functools import reduce
 from itertools import compress
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from ..core.image import checksum
+from ..corpus.records import Refuse
 from ..errors import CorpusError
 from ..files import write_atomic
 from ..lazy import np, npt
@@ -21,6 +22,7 @@ from .outputs import Output, Outputs, outputs
 from .plan import ShardPlan, Source
 from .policy import ShardPolicy
 
+_ITERATE = "call bbpe.shard_from_iterator for a new folder"
 #: Lines that cannot be read that a record lists.
 _LISTED = 1000
 _MOST_IDS = (1 << 31) - 1
@@ -148,14 +150,15 @@ def encode_part(plan: ShardPlan, number: int, stem: Path, *, threads: int, repor
     if plan.policy.moved:
         how = plan.policy.moved
         raise CorpusError(f"{plan.folder}: the documents were {how} when shards were merged; merge them again")
+    if plan.is_iterated:
+        raise CorpusError(f"{plan.folder}: the documents are of an iterator, which cannot be read again; {_ITERATE}")
     with outputs(stem) as files:
-        part = _Part(plan, files, threads, report)
+        part = PartWriter(plan, files, threads, report)
         for source, run in zip(plan.parts[number], runs_of(plan.parts[number]), strict=True):
             part.read(source, run)
         totals = part.finish()
         published = files.publish()
-    details: Any = {name: getattr(part, name) for name in ("skipped", "sources", "texts", "rows")}
-    return PartRecord(**asdict(totals), part=number, plan=plan.digest, files=published, **details)
+    return PartRecord(**asdict(totals), part=number, plan=plan.digest, files=published, **part.details())
 
 
 def write_record(plan: ShardPlan, record: PartRecord) -> None:
@@ -262,14 +265,14 @@ class PartFiles:
         self._writer.finish(lambda: (np.frombuffer(block, "<i4") for block in self._lens.blocks()))
 
 
-class _Part:
+class PartWriter:
     """One part that is being written."""
 
     def __init__(self, plan: ShardPlan, files: Outputs, threads: int, report: Report) -> None:
         self._policy = plan.policy
         self.files = PartFiles(plan.policy, plan.tokenizer.name, files)
-        self._documents = DocumentEncoder(plan.tokenizer, plan.policy)
-        self._threads, self._report, self._totals = threads, report, Totals()
+        self.documents, self.threads = DocumentEncoder(plan.tokenizer, plan.policy), threads
+        self._report, self._totals, self._path = report, Totals(), ""
         self.skipped: list[dict[str, Any]] = []
         self.sources: list[int] = []
         self.texts: list[str] = []
@@ -277,10 +280,14 @@ class _Part:
 
     def read(self, source: Source, run: int) -> None:
         """Write the documents of a source of a run (`runs_of`)."""
-        refuse = partial(self._refuse, source.path) if self._policy.on_error == "skip" else None
+        self._path = source.path
+        self.write(self.documents.pieces(source, self.threads, self.refuse), source, run)
+
+    def write(self, pieces: Iterable[EncodedDocuments], source: Source, run: int) -> None:
+        """Write the documents of a source that are encoded."""
         before, digest = self._totals, 0
         in_run = sum(self.rows[run:])
-        for piece in self._documents.pieces(source, self._threads, refuse):
+        for piece in pieces:
             rows = piece.rows
             if rows is None:
                 first = self._totals.records - before.records
@@ -310,10 +317,19 @@ class _Part:
             input=piece.read, text=piece.text, tokens=tokens, unknown=piece.unknown,
         )  # fmt: skip
 
-    def _refuse(self, path: str, error: CorpusError, line: int) -> None:
+    @property
+    def refuse(self) -> Refuse | None:
+        """Takes records that cannot be read; `None` where they end the run."""
+        return self._refuse if self._policy.on_error == "skip" else None
+
+    def _refuse(self, error: CorpusError, line: int) -> None:
         self._totals += Totals(records=1, refused=1)
         if len(self.skipped) < _LISTED:
-            self.skipped.append({"file": path, "line": line, "error": str(error)})
+            self.skipped.append({"file": self._path, "line": line, "error": str(error)})
+
+    def details(self) -> dict[str, Any]:
+        """Return what the record of the part has beside totals and files."""
+        return {name: getattr(self, name) for name in ("skipped", "sources", "texts", "rows")}
 
     def finish(self) -> Totals:
         """Write what follows all documents, and return what there was."""

@@ -42,6 +42,7 @@ class Source:
     """A file, or a range of one.
 
     `start` and `stop` are bytes where lines begin, or row groups of a Parquet file; `stop` is `None` for the end.
+    Where an iterator gave documents, the path is empty, and `start` and `stop` are the numbers of items.
     `read` is the bytes of the file that the range has, for Parquet its share of them.  `size` and `mtime_ns` are those
     of the file when the plan was made, and `ends` is the digest of its first and last bytes, empty for a URL, whose
     `mtime_ns` is a number of its version.
@@ -142,6 +143,11 @@ class ShardPlan:
         """The bytes of all files, as they are on the disk."""
         return sum(source.read for part in self.parts for source in part)
 
+    @property
+    def is_iterated(self) -> bool:
+        """Whether some documents are those of an iterator, which no file has."""
+        return any(not source.path for part in self.parts for source in part)
+
     def stem(self, number: int) -> Path:
         """Return the path of the files of a part, without a suffix."""
         return self.folder / f"part-{number:05d}"
@@ -215,14 +221,18 @@ def make_plan(
     ]
     check_apart(target, "the folder of the shards", files, [file.path for file in found], names)
     parts = parts_of(found, policy)
-    identity = {
+    return ShardPlan(target, policy, identity_of(tokenizer), parts, tokenizer)
+
+
+def identity_of(tokenizer: Tokenizer) -> dict[str, Any]:
+    """Return what a plan keeps of a tokenizer."""
+    return {
         "fingerprint": tokenizer.fingerprint,
         "name": tokenizer.name,
         "pattern": str(tokenizer.pattern),
         "ids": tokenizer.vocab_size,
         "unicode": tokenizer.unicode_version,
     }
-    return ShardPlan(target, policy, identity, parts, tokenizer)
 
 
 def shards_folder(folder: str | os.PathLike[str]) -> Path:

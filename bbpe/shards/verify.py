@@ -34,7 +34,8 @@ def verify_shards(
         folder: The folder that `shard` wrote, the plan of it, or the shards.
         tokenizer: The tokenizer that should have written them, if that is to be checked.
         sample: The share of parts that are encoded again, at least one, which takes the corpus; with 0 none, so that
-            shards are verified where the corpus is not. Shuffled or divided ones cannot be encoded again.
+            shards are verified where the corpus is not. Shuffled or divided ones cannot be encoded again, nor
+            those of an iterator, of which all else is checked whatever the sample.
         seed: Chooses these parts.
 
     Returns:
@@ -67,7 +68,7 @@ def verify_shards(
 def _faults(plan: ShardPlan, tokenizer: Tokenizer | None, sample: float, seed: int) -> Iterator[str]:
     if tokenizer is not None and tokenizer.fingerprint != plan.identity["fingerprint"]:
         yield f"{plan.folder}: the tokenizer is {tokenizer.fingerprint}, and was {plan.identity['fingerprint']}"
-    count = len(plan)
+    count, can_be_again = len(plan), not (plan.policy.moved or plan.is_iterated)
     chosen = set(random.Random(seed).sample(range(count), max(1, round(sample * count)) if sample else 0))
     totals, missing = Totals(), 0
     for number in range(count):
@@ -78,7 +79,7 @@ def _faults(plan: ShardPlan, tokenizer: Tokenizer | None, sample: float, seed: i
                 yield f"{plan.stem(number)}: the part is missing"
                 continue
             totals += record.totals
-            yield from _faults_of_part(plan, record, again=number in chosen and not plan.policy.moved)
+            yield from _faults_of_part(plan, record, again=number in chosen and can_be_again)
         except (BBPEError, FileNotFoundError) as error:
             yield str(error)
     if not missing:

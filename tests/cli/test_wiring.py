@@ -227,6 +227,7 @@ OWN = {
     "eval": {"--markdown", "--html", "--plot"},
     "compare": {"--markdown", "--html"},
     "shard": {"--plan-only", "--part", "--finish", "--threads"},
+    "shards": {"--source"},
     "show": {"--ids", "--trace", "--color"},
 }
 

@@ -206,7 +206,7 @@ def test_shards_of_an_older_version_load(tmp_path: Path, tok: bbpe.Tokenizer) ->
     for name in "ab":
         bbpe.shard(tmp_path / f"{name}.jsonl", tmp_path / name, tok, part_size=200)
         older(tmp_path / name)
-    with pytest.raises(CorpusError, match=r"the part is of an older bbpe, which did not keep .*; write the shards again"):
+    with pytest.raises(CorpusError, match=r"the part is of an older bbpe, .*; write the shards again"):
         bbpe.load_shards(tmp_path / "a").source(3)
     known = bbpe.load_shards(tmp_path / "b")
     assert [known.source(number).record for number in range(18)] == list(range(18))

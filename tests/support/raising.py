@@ -260,8 +260,11 @@ def lost(made: bbpe.ShardPlan) -> bbpe.ShardPlan:
     return made
 
 
-#: Where documents of shards come from.
+#: Where documents of shards come from, and shards of an iterator.
 ORIGINS = {
+    **kinds("shard_from_iterator", lambda texts=("a",), folder="iterated", **given: bbpe.shard_from_iterator(
+        texts, folder, TOK, **given), CorpusError={"texts": [5]}, ValueError={"empty": "x"}, TypeError={"texts": "a"},
+        OSError={"folder": "a.txt/out"}),
     "Shards.source CorpusError": [after(without_records, lambda made: made.source(0))],
     "Shards.source ValueError": [after(shards, lambda made: bbpe.load_shards(made).source(99999))],
     **kinds("Shards.find", lambda path="a.jsonl", record=0: bbpe.load_shards(shards()).find(path, record),
