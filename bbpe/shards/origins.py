@@ -98,14 +98,13 @@ class Origins:
         if indices is None:
             raise ValueError(f"path is {path or None!r}, which is no file of the corpus of {self._plan.folder}")
         first, last = indices
-        self._records_before(last)
-        bounds = self._before[first]
-        bounds = [*bounds[: last - first + 1], bounds[last - first] + self._records_of(last)]
-        if record >= bounds[-1]:
-            known = f"the {counted(bounds[-1], 'record')} of {path or 'the iterator'}"
+        count = self._records_before(last) + self._records_of(last)
+        if record >= count:
+            known = f"the {counted(count, 'record')} of {path or 'the iterator'}"
             raise ValueError(f"record is {record}; expected less than {known}")
-        index = first + bisect_right(bounds, record) - 1
-        row = record - bounds[index - first]
+        before = self._before[first]
+        index = first + bisect_right(before, record) - 1
+        row = record - before[index - first]
         found = self._find_moved(index, row) if self._plan.policy.moved else self._find_in_order(index, row)
         if found is None:
             raise CorpusError(f"{path or 'iterator'}: record {record} has no document: {self._reason(index)}")
@@ -198,7 +197,7 @@ class Origins:
         """Return the numbers that a part has a file of: `Numbers`, or those of records alone, `None` without a file."""
         if number not in self._maps:
             if len(self._maps) >= _MOST_MAPS:
-                self._maps = {}
+                del self._maps[next(iter(self._maps))]
             self._maps[number] = numbers_of(self._plan, _record_of(self._plan, number))
         return self._maps[number]
 
