@@ -86,6 +86,7 @@ if TYPE_CHECKING:
     from .shards.convert import convert_shards, plan_conversion
     from .shards.count import TokenCounts, count_tokens
     from .shards.estimate import ShardEstimate, estimate_shards
+    from .shards.iterated import shard_from_iterator
     from .shards.load import Shards, load_shards
     from .shards.merge import merge_shards
     from .shards.opened import ShardFiles, open_shards
@@ -93,8 +94,8 @@ if TYPE_CHECKING:
     from .shards.retokenize import plan_retokenizing, retokenize
     from .shards.run import finish_shards, plan_shards, shard, shard_part
     from .shards.status import ShardsStatus, shards_status
-    from .shards.verify import ShardFaults, verify_shards
     from .shards.texts import count_shards
+    from .shards.verify import ShardFaults, verify_shards
     from .splitting.splitter import split, split_spans
     from .tokenizer import Tokenizer
     from .training.bpe import BPE, WordPiece
@@ -183,6 +184,7 @@ __all__ = [
     "retokenize",
     "set_cache_limit",
     "shard",
+    "shard_from_iterator",
     "shard_part",
     "shards_status",
     "split",
@@ -226,6 +228,7 @@ _MODULES = {
     ".shards.count": "TokenCounts count_tokens",
     ".shards.estimate": "ShardEstimate estimate_shards",
     ".shards.convert": "convert_shards plan_conversion",
+    ".shards.iterated": "shard_from_iterator",
     ".shards.load": "Shards load_shards",
     ".shards.merge": "merge_shards",
     ".shards.opened": "ShardFiles open_shards",

@@ -22,6 +22,7 @@ from .text import Text, counted, readable
 from .threads import check_threads
 
 if TYPE_CHECKING:
+    from .corpus.fields import FieldName
     from .corpus.files import CorpusPaths, Format
     from .encoding.chunks import Boundary
     from .encoding.decode import Ids, Rows
@@ -455,8 +456,7 @@ class Tokenizer:
 
     def encode_files(
         self, files: CorpusPaths, *, allowed_special: Selection = (), disallowed_special: Selection = (),
-        text_field: str = "text",
-        format: Format | None = None,  # noqa: A002
+        text_field: FieldName = "text", format: Format | None = None,  # noqa: A002
     ) -> Iterator[npt.NDArray[np.uint32]]:  # fmt: skip
         r"""Yield the ids of each document of files, in order.
 
@@ -468,7 +468,8 @@ class Tokenizer:
             files: As in `bbpe.count`: a path, a glob, a folder, or a list of them.
             allowed_special: As in `encode`.
             disallowed_special: As in `encode`.
-            text_field: The field of JSON lines, or the column of Parquet, with the text.
+            text_field: The field of JSON lines, or the column of Parquet, with the text: a name, a path such as
+                "meta.text", or a list of them, of which the first counts that a record has.
             format: The kind of all files; None determines it from their names and first bytes.
 
         Yields:

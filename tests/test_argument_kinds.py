@@ -84,6 +84,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
         "chat": tok.encode_chat(messages[:1], add_generation_prompt=True), "sampled_ids": [64],
         "conversations": [messages], "segments": [("a", ())], "encode_chat_columns.batch": {"messages": [messages]},
         "chats": [], "decode_batch.batch": [[64]], "encode_bytes.text": b"see", "sum_counts.folder": "plan",
+        "find.path": "a.jsonl", "document": 0, "part": 0, "token": 0, "record": 0,
         "load_shards.folder": "out", "verify_shards.folder": "out", "shards_status.folder": "out",
     }  # fmt: skip
     os.chdir(before)

@@ -37,6 +37,7 @@ FOLDERS_WRITTEN = {
     "plan_count": ("folder",),
     "plan_shards": ("folder",),
     "shard": ("folder",),
+    "shard_from_iterator": ("folder",),
     "merge_shards": ("folder",),
     "plan_retokenizing": ("folder",),
     "retokenize": ("folder",),
@@ -91,6 +92,8 @@ def calls(corpus: str, here: Path) -> dict[str, Call]:
         "prune": (bbpe.prune, {"tokenizer": tok, "used_in": corpus}),
         "retokenize": (bbpe.retokenize, {"source": shards, "folder": out / "retokenized", "tokenizer": tok}),
         "shard": (bbpe.shard, {"files": corpus, "folder": out / "sharded", "tokenizer": tok}),
+        "shard_from_iterator": (bbpe.shard_from_iterator, {
+            "texts": ["low"], "folder": out / "iterated", "tokenizer": tok}),
         "train": (bbpe.train, {"files": corpus, "vocab_size": 280}),
         "verify_shards": (bbpe.verify_shards, {"folder": shards, "tokenizer": tok}),
     }

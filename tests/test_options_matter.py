@@ -205,6 +205,19 @@ def test_sharding(option: str, here: Path) -> None:
     differs(by_parts, {"files": "a.jsonl"}, option, SHARDS[option])
 
 
+@pytest.mark.parametrize("option", sorted(SHARDS.keys() - {"document", "input_format"}))
+def test_sharding_an_iterator(option: str, here: Path) -> None:
+    folders: Iterator[int] = iter(range(2))
+
+    def rows_of(files: str, tokenizer: bbpe.Tokenizer = TOK, **given: Any) -> dict[str, bytes]:
+        folder = Path(f"out{next(folders)}")
+        lines = Path(files).read_text().splitlines()
+        bbpe.shard_from_iterator([json.loads(line) if line != "{" else 5 for line in lines], folder, tokenizer, **given)
+        return {path.name: path.read_bytes() for path in folder.glob("part-*") if path.suffix != ".json"}
+
+    differs(rows_of, {"files": "a.jsonl"}, option, SHARDS[option])
+
+
 # test_other_tools.py and test_unigram_json.py have these
 _OTHERS = {"minbpe", "rwkv", "youtokentome", "unigram_json"}
 
@@ -258,6 +271,7 @@ def test_progress_is_told(name: str, here: Path) -> None:
         "count_shards": lambda **given: bbpe.count_shards(bbpe.shard("a.jsonl", "s", TOK), pattern="gpt2", **given),
         "shard": lambda **given: bbpe.shard("a.jsonl", "out", TOK, **given),
         "retokenize": lambda **given: bbpe.retokenize(bbpe.shard("a.jsonl", "old", TOK), "out", PLAIN, **given),
+        "shard_from_iterator": lambda **given: bbpe.shard_from_iterator(TEXTS, "out", TOK, **given),
         "lint": lambda **given: bbpe.lint(TOK, "a.jsonl", **given),
         "compare": lambda **given: bbpe.compare(TOK, PLAIN, "a.jsonl", **given),
     }
@@ -312,6 +326,9 @@ def test_resources_of_counting(name: str, here: Path) -> None:
         differs(
             lambda pattern, executor, **more: bbpe.shard(folder=new_folder(), tokenizer=TOK, **more), given, name, two
         )
+    if name == "threads":
+        given = {"texts": TEXTS, "folder": "iterated", "tokenizer": TOK}
+        differs(bbpe.shard_from_iterator, given, name, two)
 
 
 def covered() -> dict[str, set[str]]:
@@ -324,6 +341,7 @@ def covered() -> dict[str, set[str]]:
     found["plan_count"] = {*FILES, "part_size"}
     found["shard"], found["plan_shards"] = {*SHARDS, *own}, set(SHARDS)
     found["retokenize"] |= {"threads", "in_flight", "attempts", "executor"}
+    found["shard_from_iterator"] = {*SHARDS, "threads", "progress"} - {"document", "input_format"}
     for name in reporting():
         found.setdefault(name, set()).add("progress")
     for each in ELSEWHERE:

@@ -81,6 +81,7 @@ COMMANDS = {
 }
 FOLDERS: dict[str, Callable[[str], Any]] = {
     "shard": lambda url: bbpe.shard("a.jsonl", url, TOK),
+    "shard_from_iterator": lambda url: bbpe.shard_from_iterator(["a"], url, TOK),
     "plan_shards": lambda url: bbpe.plan_shards("a.jsonl", url, TOK),
     "merge_shards": lambda url: bbpe.merge_shards(["shards"], url),
     "retokenize": lambda url: bbpe.retokenize("shards", url, TOK),

@@ -26,6 +26,7 @@ from raising import (
     HOLE,
     NO_PAIR,
     OPTIONS,
+    ORIGINS,
     PAIR,
     PART_OF_A_CHARACTER,
     RANKS,
@@ -294,6 +295,7 @@ TABLE |= {
     "Shards.mask ValueError": [after(shards, lambda made: bbpe.load_shards(made).mask(99999))],
     "Shards.masks CorpusError": [after(shards, lambda made: bbpe.load_shards(made).masks(0))],
     "Shards.masks ValueError": [after(shards, lambda made: bbpe.load_shards(made).masks(99))],
+    **ORIGINS,
     **kinds("merge_shards", lambda folders=(), **given: bbpe.merge_shards(folders, "all", **given), CorpusError=[
         after(lambda: (shards("x"), shards("y", eos="<s>")), lambda made: bbpe.merge_shards(["x", "y"], "all")),
         after(lambda: emptied(shards("x"), "part-00000.json"), lambda made: bbpe.merge_shards(["x"], "all"))],

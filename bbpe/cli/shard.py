@@ -20,7 +20,7 @@ from bbpe.text import counted
 
 from .command import Command, add_pattern, load_named, positive
 from .parsers import UsageError
-from .streams import add_progress, add_reading, named_file, progress_of, say, say_json
+from .streams import add_field, add_progress, add_reading, named_file, progress_of, say, say_json
 
 
 def _add_arguments(parser: ArgumentParser) -> None:
@@ -29,8 +29,8 @@ def _add_arguments(parser: ArgumentParser) -> None:
     corpus.add_argument("-t", "--tokenizer", metavar="NAME", help="a file, a folder, a published name, or a model")
     add_pattern(parser)
     add_reading(corpus)
-    corpus.add_argument("--id-field", metavar="NAME", help="with ids of documents, which olmo and parquet write")
-    corpus.add_argument("--messages-field", metavar="NAME", help="with the messages of chats, written with a mask")
+    add_field(corpus, "--id-field", "with ids of documents, which olmo and parquet write")
+    add_field(corpus, "--messages-field", "with the messages of chats, written with a mask")
     corpus.add_argument("--document", choices=("file", "line"), default="file", help="of text files (default: file)")
     form = parser.add_argument_group("Shards")
     form.add_argument("-o", "--output", required=True, metavar="FOLDER", help="where the plan and the shards are")

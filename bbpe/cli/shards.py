@@ -10,6 +10,7 @@ from bbpe.records import asdict
 from . import conversion
 from .command import Command, positive, whole
 from .operators import add_status, add_verify, facts_of, say_facts
+from .parsers import UsageError
 from .streams import say, say_json
 
 
@@ -30,6 +31,7 @@ def _add_arguments(parser: ArgumentParser) -> None:
     show = actions.add_parser("show", help="Show what shards hold, or the text and ids of a document.")
     show.add_argument("folder", metavar="FOLDER", help="that bbpe shard wrote")
     show.add_argument("document", nargs="?", type=whole, metavar="N", help="the number of a document, from 0")
+    show.add_argument("--source", action="store_true", help="show where the document comes from as well")
     show.add_argument("--json", action="store_true", help="write the result as a JSON object")
     show.set_defaults(action=_show)
 
@@ -53,12 +55,17 @@ def _show(args: Namespace) -> int:
     if args.document is not None:
         ids = done[args.document].tolist()
         text = done.plan.tokenizer.decode(ids)
+        origin = asdict(done.source(args.document)) if args.source else {}
         if args.json:
-            say_json({"document": args.document, "ids": ids, "text": text})
+            say_json({"document": args.document, "ids": ids, "text": text, **({"source": origin} if origin else {})})
         else:
+            for key, value in origin.items():
+                say(f"{key:<14} {'' if value is None else value}".rstrip())
             say(" ".join(map(str, ids)))
             say(text)
         return 0
+    if args.source:
+        raise UsageError("--source is given without the number of a document; expected FOLDER N --source")
     if args.json:
         say_json(facts_of(done, args.folder))
     else:

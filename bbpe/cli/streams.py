@@ -9,7 +9,7 @@ import errno
 import json
 import os
 import sys
-from argparse import ArgumentParser, ArgumentTypeError, Namespace, _ArgumentGroup
+from argparse import Action, ArgumentParser, ArgumentTypeError, Namespace, _ArgumentGroup
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from io import BufferedReader
@@ -36,9 +36,26 @@ _Item = TypeVar("_Item")
 
 def add_reading(parser: ArgumentParser | _ArgumentGroup) -> None:
     """Add what says how files are read."""
-    parser.add_argument("--text-field", default="text", metavar="NAME", help="in .jsonl and .parquet (default: text)")
+    add_field(parser, "--text-field", "in .jsonl and .parquet; repeated: the first one there (default: text)", "text")
     how = "what the files are, whatever their names (default: by name and content)"
     parser.add_argument("--input-format", choices=FORMATS, help=how)
+
+
+def add_field(parser: ArgumentParser | _ArgumentGroup, flag: str, what: str, default: str | None = None) -> None:
+    """Add the name of a field, or some of them: all but the first replace the default."""
+    parser.add_argument(flag, action=_Fields, default=default, metavar="NAME", help=what)
+
+
+class _Fields(Action):
+    """Keeps one name as a text, and some as a tuple."""
+
+    def __call__(
+        self, parser: ArgumentParser, namespace: Namespace, values: Any, option_string: str | None = None
+    ) -> None:
+        """Add a name."""
+        names = (*getattr(namespace, f"_{self.dest}", ()), values)
+        setattr(namespace, f"_{self.dest}", names)
+        setattr(namespace, self.dest, names[0] if len(names) == 1 else names)
 
 
 def add_on_error(parser: ArgumentParser | _ArgumentGroup) -> None:

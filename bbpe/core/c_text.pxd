@@ -21,9 +21,23 @@ cdef extern from "text/text.h" nogil:
 
     bint bbpe_json_find(const uint8_t *text, size_t n, bbpe_json_member *members, size_t count)
 
+    enum:
+        BBPE_JSON_LINES_PLACES
+        BBPE_JSON_LINES_NAMES
+
+    ctypedef struct bbpe_json_name:
+        const uint8_t *text
+        size_t length
+
+    ctypedef struct bbpe_json_place:
+        const bbpe_json_name *names
+        size_t count
+
     ctypedef struct bbpe_json_lines:
         const uint8_t *field
         size_t field_length
+        const bbpe_json_place *places
+        size_t place_count
         uint8_t *texts
         int64_t *ends
         int64_t *records

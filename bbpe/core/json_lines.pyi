@@ -7,7 +7,7 @@ ISAS: tuple[str, ...]
 def read_lines(
     data: Buffer,
     at: int,
-    field: bytes,
+    field: bytes | tuple[tuple[bytes, ...], ...],
     out: bytearray | memoryview,
     *,
     isa: str = "auto",

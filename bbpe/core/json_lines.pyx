@@ -6,8 +6,9 @@ from bbpe.lazy import np
 
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new
 from bbpe.core.c_text cimport (
-    BBPE_JSON_LINES_TEXTS, bbpe_json_find, bbpe_json_lines, bbpe_json_lines_read, bbpe_json_lines_reader,
-    bbpe_json_lines_variant, bbpe_json_member,
+    BBPE_JSON_LINES_NAMES, BBPE_JSON_LINES_PLACES, BBPE_JSON_LINES_TEXTS, bbpe_json_find, bbpe_json_lines,
+    bbpe_json_lines_read, bbpe_json_lines_reader, bbpe_json_lines_variant, bbpe_json_member, bbpe_json_name,
+    bbpe_json_place,
 )
 from bbpe.core.status cimport had
 
@@ -28,17 +29,36 @@ cdef tuple _available():
 ISAS: tuple[str, ...] = _available()
 
 
+cdef size_t _take_places(tuple field, bbpe_json_place *places, bbpe_json_name *names) except 0:
+    """Take the names of places, which must outlive them, and return how many places there are."""
+    cdef size_t count = 0
+    cdef bytes name
+    if not 0 < len(field) <= BBPE_JSON_LINES_PLACES or max(map(len, field)) > BBPE_JSON_LINES_NAMES or () in field:
+        raise ValueError(f"found {len(field)} places; expected 1 to {BBPE_JSON_LINES_PLACES} of up to {BBPE_JSON_LINES_NAMES} names")
+    for place in field:
+        places[count].names, places[count].count = names, len(place)
+        count += 1
+        for name in place:
+            names.text, names.length = <const uint8_t *><const char *>name, len(name)
+            names += 1
+    return count
+
+
 def read_lines(
-    const uint8_t[::1] data not None: Buffer, size_t at, bytes field not None,
+    const uint8_t[::1] data not None: Buffer, size_t at, object field not None: bytes | tuple[tuple[bytes, ...], ...],
     uint8_t[::1] out not None: bytearray | memoryview, *, str isa not None="auto"
 ):  # -> tuple[int, int, npt.NDArray[np.int64], npt.NDArray[np.int64], int, int, int]
-    """Read the string `field`, a name in UTF-8, of each line of data[at:], and write the strings to `out`, one after another.
+    """Read the string `field` of each line of data[at:], and write the strings to `out`, one after another.
+
+    It is a name in UTF-8, or places of which the first one counts whose value is not null: names from the line on.
 
     Returns (where reading ended, bytes of strings, int64[n] ends of strings, int64[n] records, lines, records, records of
     which the string is null).  A record is a line that is not blank; numbers count from `at`.  Where reading ended before
     the data, a line begins that is wrong or rare, which the caller reads.  `isa` is "auto" or one of `ISAS`.
     """
     cdef bbpe_json_lines lines
+    cdef bbpe_json_name names[BBPE_JSON_LINES_PLACES * BBPE_JSON_LINES_NAMES]
+    cdef bbpe_json_place places[BBPE_JSON_LINES_PLACES]
     cdef bbpe_json_lines_reader read = bbpe_json_lines_read
     cdef const char *name
     cdef size_t n = data.shape[0], most, end
@@ -52,7 +72,10 @@ def read_lines(
     numbers = <int64_t *>had(bbpe_memory_new(2 * most, sizeof(int64_t)))
     try:
         memset(&lines, 0, sizeof(lines))
-        lines.field, lines.field_length = <const uint8_t *><const char *>field, len(field)
+        if isinstance(field, bytes):
+            lines.field, lines.field_length = <const uint8_t *><const char *>(<bytes>field), len(<bytes>field)
+        else:
+            lines.places, lines.place_count = places, _take_places(<tuple?>field, places, names)
         lines.texts, lines.ends, lines.records = &out[0] if n > at else NULL, numbers, numbers + most
         end = at
         if n > at:

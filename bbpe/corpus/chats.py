@@ -11,6 +11,7 @@ from ..core.image import checksum
 from ..errors import CorpusError
 from ..lazy import safe_import
 from ..records import dataclass
+from .fields import FieldName, columns_in_schema, fields_of, paths_in_schema, shown_field, value_of
 from .files import File
 from .opened import Buffers, opened
 from .records import JsonLines, check_id_column, key_of, parquet_batches
@@ -20,6 +21,7 @@ from .urls import Url
 TOOLS = "tools"
 #: The bytes of lines in which the first chat of a file is looked for.
 _WINDOW = 1 << 16
+_ABSENT: Any = object()
 #: Returns the error of a record with a problem, by its number in the block.
 _Failure: TypeAlias = Callable[[str, int], CorpusError]
 
@@ -41,17 +43,21 @@ class ChatBlock:
     """
 
     read: int
-    field: str
-    id_field: str | None
+    field: FieldName
+    id_field: FieldName | None
     failure: _Failure
     lines: bytes = b""
-    rows: tuple[Mapping[str, Any], ...] = ()
+    rows: tuple[Mapping[str, Any] | CorpusError, ...] = ()
 
     def chats(self) -> Iterator[tuple[int, Chat | CorpusError]]:
         """Yield each record with its number in the block, from 1: its chat, or the error of one that is wrong."""
-        records: Sequence[bytes | Mapping[str, Any]] = self.lines.split(b"\n") if self.lines else self.rows
+        records: Sequence[bytes | Mapping[str, Any] | CorpusError] = self.rows
+        records = self.lines.split(b"\n") if self.lines else records
         for number, record in enumerate(records, 1):
             if isinstance(record, bytes) and not record.strip(b" \t\r"):
+                continue
+            if isinstance(record, CorpusError):
+                yield number, record
                 continue
             try:
                 yield number, self._chat(record)
@@ -59,13 +65,15 @@ class ChatBlock:
                 yield number, self.failure(str(error), number)
 
     def _chat(self, record: bytes | Mapping[str, Any]) -> Chat:
+        absent = None
         if isinstance(record, bytes):
-            record = _object(record, self.field)
-            if self.id_field is not None and self.id_field not in record:
-                raise ValueError(f"expected an object with the field {self.id_field!r}, as id_field= names it")
-        key = "" if self.id_field is None else key_of(record[self.id_field])
-        messages, tools = (list_of(record.get(name), name) for name in (self.field, TOOLS))
-        return Chat(messages, tools, key)
+            record, absent = _object(record, self.field), _ABSENT
+        key = None if self.id_field is None else value_of(record, self.id_field, absent)
+        if key is _ABSENT and self.id_field is not None:
+            raise ValueError(f"expected an object with the field {shown_field(self.id_field)}, as id_field= names it")
+        messages = list_of(value_of(record, self.field, None), self.field)
+        tools = list_of(record.get(TOOLS), TOOLS)
+        return Chat(messages, tools, key_of(key))
 
 
 def digest_of_chats(chats: Iterable[tuple[int, Chat | CorpusError]]) -> int:
@@ -74,31 +82,32 @@ def digest_of_chats(chats: Iterable[tuple[int, Chat | CorpusError]]) -> int:
     return checksum(json.dumps(values, default=str, separators=(",", ":")).encode())
 
 
-def _object(line: bytes, field: str) -> Mapping[str, Any]:
+def _object(line: bytes, field: FieldName) -> Mapping[str, Any]:
     try:
         record = json.loads(line)
     except RecursionError:
         raise ValueError("the JSON is nested too deeply; expected an object with messages in a field") from None
     except ValueError as error:
         raise ValueError(f"expected a JSON object: {error}") from None
-    if not isinstance(record, dict) or field not in record:
-        found = f"one with {', '.join(map(repr, record))}" if isinstance(record, dict) else type(record).__name__
+    if not isinstance(record, dict) or value_of(record, field, _ABSENT) is _ABSENT:
+        found = f"one with {fields_of(record, field)}" if isinstance(record, dict) else type(record).__name__
         raise ValueError(
-            f"expected an object with the field {field!r}, found {found}; name the field with the messages by "
-            "messages_field="
+            f"expected an object with the field {shown_field(field)}, found {found}; name the field with the messages "
+            "by messages_field="
         )
     return record
 
 
-def list_of(value: Any, name: str) -> Any:
+def list_of(value: Any, name: FieldName) -> Any:
     """Return a list, given as one, as JSON in a string, or not at all; `ValueError` names the field of other values."""
     if isinstance(value, str | bytes):
         try:
             value = json.loads(value)
         except ValueError as error:
-            raise ValueError(f"field {name!r} is a string; expected a list, or one as JSON: {error}") from None
+            problem = f"field {shown_field(name)} is a string; expected a list, or one as JSON: {error}"
+            raise ValueError(problem) from None
     if value is not None and not isinstance(value, list):
-        raise ValueError(f"field {name!r} is {type(value).__name__}; expected a list, or null")
+        raise ValueError(f"field {shown_field(name)} is {type(value).__name__}; expected a list, or null")
     return value
 
 
@@ -116,8 +125,9 @@ def without_nulls(value: Any) -> Any:
 
 
 def chat_blocks(
-    file: File, field: str, id_field: str | None = None, *, start: int = 0, stop: int | None = None, buffers: Buffers
-) -> Iterator[ChatBlock]:
+    file: File, field: FieldName, id_field: FieldName | None = None, *, start: int = 0, stop: int | None = None,
+    buffers: Buffers,
+) -> Iterator[ChatBlock]:  # fmt: skip
     """Yield the records of a file in order, a block at a time; `start` and `stop` are as in `Reading.texts`.
 
     Raises `CorpusError` naming the file when it is broken, or is one without fields, and `OSError` naming it.
@@ -135,8 +145,6 @@ def chat_blocks(
         columns = _Columns(file, field, id_field)
         for batch, position in parquet_batches(source, columns.check, 0, start, stop):
             rows = tuple(map(without_nulls, batch.to_pylist()))
-            if id_field is not None:
-                rows = tuple({id_field: None, **row} for row in rows)
             yield ChatBlock(position, field, id_field, _row_failure(file, done, start), rows=rows)
             done += len(rows)
 
@@ -155,38 +163,41 @@ class _Columns:
     """The columns of Parquet that a chat is in."""
 
     file: File
-    field: str
-    id_field: str | None
+    field: FieldName
+    id_field: FieldName | None
 
-    def check(self, schema: Any) -> list[str]:
+    def check(self, schema: Any) -> tuple[list[str], list[str]]:
         """Return their names; `CorpusError` naming the file that lacks one."""
         safe_import("pyarrow")
         import pyarrow as pa
 
-        if self.field not in schema.names:
-            known = ", ".join(map(repr, schema.names))
+        paths, types = paths_in_schema(schema, self.field), pa.types
+        if not paths:
+            known = columns_in_schema(schema, self.field)
             way = "name the column with the messages by messages_field="
-            raise CorpusError(f"{self.file.path}: no column {self.field!r}, only {known}; {way}")
-        kind, types = schema.field(self.field).type, pa.types
-        are_lists = types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
-        if not (are_lists or types.is_string(kind) or types.is_large_string(kind) or types.is_null(kind)):
-            raise CorpusError(
-                f"{self.file.path}: column {self.field!r} is {kind}; expected lists of messages, or these as JSON"
-            )
+            raise CorpusError(f"{self.file.path}: no column {shown_field(self.field)}, only {known}; {way}")
+        for path, kind in paths:
+            are_lists = types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
+            if not (are_lists or types.is_string(kind) or types.is_large_string(kind) or types.is_null(kind)):
+                raise CorpusError(
+                    f"{self.file.path}: column {path!r} is {kind}; expected lists of messages, or these as JSON"
+                )
         tools = [TOOLS] if TOOLS in schema.names else []
-        return [self.field, *tools, *check_id_column(self.file, schema, self.id_field)]
+        return [path for path, _ in paths], [*tools, *check_id_column(self.file, schema, self.id_field)]
 
 
-def check_has_fields(file: File, field: str) -> None:
+def check_has_fields(file: File, field: FieldName) -> None:
     """Raise `CorpusError` naming a file of plain text."""
     if file.kind == "text":
         raise CorpusError(
-            f"{file.path}: a text file has no field {field!r}; expected JSON lines or Parquet with the messages of a "
-            "chat in a field"
+            f"{file.path}: a text file has no field {shown_field(field)}; expected JSON lines or Parquet with the "
+            "messages of a chat in a field"
         )
 
 
-def check_chats(files: Iterable[File], field: str, id_field: str | None, *, first_lines: bool) -> None:
+def check_chats(
+    files: Iterable[File], field: FieldName, id_field: FieldName | None, *, first_lines: bool
+) -> None:  # fmt: skip
     """Check that files have chats, before a long job reads the first one, as `check_columns` checks those of texts."""
     asked = False
     for file in files:

@@ -9,6 +9,7 @@ import json
 from typing import Any
 
 from ..lazy import lazy_re
+from .fields import FieldName, places_of, value_of
 
 #: Bytes at the beginning of a file that show what it is, and those that show whether its lines are JSON.
 HEAD, LINES = 512, 1 << 16
@@ -69,7 +70,7 @@ def may_be_json(head: bytes) -> bool:
     return _OBJECT.match(begins) is not None or _DOCUMENT.match(begins) is not None
 
 
-def are_json_lines(head: bytes, text_field: str) -> bool:
+def are_json_lines(head: bytes, text_field: FieldName) -> bool:
     """Return whether lines are objects of JSON: one with the text, or the first two; or one longer than the head."""
     head = head[:LINES].removeprefix(_UTF8_MARK)
     if _OBJECT.match(head) is None:
@@ -81,15 +82,22 @@ def are_json_lines(head: bytes, text_field: str) -> bool:
     found = [_object_of(line) for line in lines[: len(lines) - is_cut]]
     if is_cut:
         found.append(None if _OBJECT.match(lines[-1]) is None else {})
-    return any(text_field in each for each in found if each is not None) or (len(found) > 1 and None not in found[:2])
+    are_two = len(found) > 1 and None not in found[:2]
+    return are_two or any(_has(each, text_field) for each in found if each is not None)
 
 
-def is_json_document(head: bytes, text_field: str) -> bool:
+def is_json_document(head: bytes, text_field: FieldName) -> bool:
     """Return whether a file begins with JSON that has a string in the field with the text, but is not JSON lines."""
     if _DOCUMENT.match(head.removeprefix(_UTF8_MARK)) is None:
         return False
-    name = json.dumps(text_field, ensure_ascii=False).encode("utf-8", "surrogatepass")
-    return any(_STRING.match(part) is not None for part in head.split(name)[1:])
+    names = {json.dumps(place[-1], ensure_ascii=False) for place in places_of(text_field)}
+    parts = [part for name in names for part in head.split(name.encode("utf-8", "surrogatepass"))[1:]]
+    return any(_STRING.match(part) is not None for part in parts)
+
+
+def _has(record: dict[str, Any], field: FieldName) -> bool:
+    absent = object()
+    return value_of(record, field, absent) is not absent
 
 
 def _object_of(line: bytes) -> dict[str, Any] | None:

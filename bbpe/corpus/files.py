@@ -36,6 +36,7 @@ from .contents import (
     is_json_document,
     may_be_json,
 )  # fmt: skip
+from .fields import FieldName, shown_field
 from .urls import Url, expand, path_of
 
 #: Where a file is: on this machine, or elsewhere.
@@ -289,7 +290,7 @@ def _match(parts: _Parts, wanted: list[str]) -> bool:
 
 
 def corpus_files(
-    files: CorpusPaths, asked: Format | None = None, text_field: str = "text", argument: str | None = None
+    files: CorpusPaths, asked: Format | None = None, text_field: FieldName = "text", argument: str | None = None
 ) -> list[File]:
     """Return the files that names stand for, as `corpus_paths` and `file_of` do."""
     return [file_of(path, asked, text_field) for path in corpus_paths(files, asked, argument)]
@@ -326,7 +327,7 @@ def _real(path: Path) -> Path:
     return Path(os.path.realpath(path))
 
 
-def file_of(path: FilePath, asked: Format | None = None, text_field: str = "text") -> File:
+def file_of(path: FilePath, asked: Format | None = None, text_field: FieldName = "text") -> File:
     """Return the kind and the size of a file; where its name says nothing, its first bytes decide.
 
     `text_field`: the field with the text, if it is a file of JSON lines.
@@ -380,7 +381,7 @@ def _says_text(path: FilePath) -> bool:
     return suffix_of(path.name) in _TEXT and not any(suffix.lower() in RECORDS for suffix in path.suffixes)
 
 
-def _looked_at(file: File, text_field: str) -> Kind:
+def _looked_at(file: File, text_field: FieldName) -> Kind:
     """Return the kind of a file by its first decompressed bytes; raises as `check_head` and reading it do."""
     decompress = COMPRESSIONS.get(file.path.suffix.lower())
     try:
@@ -410,7 +411,7 @@ def _filled(stream: BinaryIO, size: int) -> bytes:
     return bytes(buffer[:filled])
 
 
-def check_head(file: File, head: bytes | memoryview, text_field: str = "text") -> None:
+def check_head(file: File, head: bytes | memoryview, text_field: FieldName = "text") -> None:
     """Check the first decompressed bytes of a file; `CorpusError` when they show that it is not UTF-8 or not text."""
     first = bytes(head[:HEAD])
     for mark, encoding in MARKS.items():
@@ -433,7 +434,8 @@ def check_head(file: File, head: bytes | memoryview, text_field: str = "text") -
             "format='text'"
         )
     if is_json_document(bytes(head[:LINES]), text_field):
-        raise _refused(file.path, f"the file begins like JSON whose objects with {text_field!r} are no lines")
+        name = shown_field(text_field)
+        raise _refused(file.path, f"the file begins like JSON whose objects with {name} are no lines")
 
 
 def check_format(asked: object, name: str = "format") -> None:

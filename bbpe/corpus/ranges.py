@@ -8,8 +8,9 @@ from typing import Any, cast
 
 from ..errors import CorpusError
 from ..lazy import safe_import
+from .fields import FieldName
 from .files import File, FilePath
-from .records import check_text_column
+from .records import check_id_column, check_text_column
 from .rowfiles import pyarrow_parquet
 from .sources import Reading
 from .urls import Url
@@ -59,7 +60,7 @@ def row_group_cuts(path: FilePath, start: int, file_size: int, size: int) -> Ite
 
 
 def check_columns(
-    files: Iterable[File], field: str, id_field: str | None = None, *, first_lines: bool = False
+    files: Iterable[File], field: FieldName, id_field: FieldName | None = None, *, first_lines: bool = False
 ) -> None:
     """Check that Parquet files have the columns of texts and of ids, before a long job reads the first one.
 
@@ -80,8 +81,7 @@ def check_columns(
         with _parquet(file.path) as opened:
             schema = opened.schema_arrow
         check_text_column(file, schema, field)
-        if id_field is not None and id_field not in schema.names:
-            raise CorpusError(f"{file.path}: no column {id_field!r}, as id_field= names it")
+        check_id_column(file, schema, id_field)
 
 
 @contextmanager

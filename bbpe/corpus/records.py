@@ -13,6 +13,17 @@ from ..errors import CorpusError, MemoryLimitError
 from ..lazy import np, npt, safe_import
 from ..records import dataclass
 from ..text import text_bytes
+from .fields import (
+    FieldName,
+    columns_in_schema,
+    columns_of,
+    encoded_field,
+    fields_of,
+    first_of,
+    paths_in_schema,
+    shown_field,
+    value_of,
+)
 from .files import File, check_head
 from .opened import Buffers, Opened
 from .parquet_pages import largest_window, pages
@@ -25,6 +36,7 @@ Refuse: TypeAlias = Callable[[CorpusError, int], object]
 _ROWS = 512
 #: The bytes of a Parquet file that are read at once.
 _PARQUET_BUFFER = 1 << 20
+_ABSENT: Any = object()
 
 
 @dataclass(frozen=True)
@@ -54,12 +66,12 @@ class JsonLines:
     """
 
     def __init__(
-        self, source: Opened, field: str, most: int, buffers: Buffers, refuse: Refuse | None = None, *,
-        start: int = 0, stop: int | None = None, id_field: str | None = None,
+        self, source: Opened, field: FieldName, most: int, buffers: Buffers, refuse: Refuse | None = None, *,
+        start: int = 0, stop: int | None = None, id_field: FieldName | None = None,
     ) -> None:  # fmt: skip
         self._id_field = id_field
         self._source, self._field, self._most, self._buffers = source, field, most, buffers
-        self._name = field.encode("utf-8", "surrogatepass")
+        self._name = encoded_field(field)
         self._refuse, self._start, self._stop = refuse, start, stop
         self._line = self._record = self._refused = 0
         self._position, self._before = start, -1
@@ -167,7 +179,7 @@ class JsonLines:
         """Return the ids of records of right lines, given their numbers among them; `before` lines are done."""
         if self._id_field is None:
             return None
-        name, room = self._id_field.encode("utf-8", "surrogatepass"), self._buffers.room(len(lines))
+        name, room = encoded_field(self._id_field), self._buffers.room(len(lines))
         at, _, ends, own, count, records, _ = read_lines(lines, 0, name, room)
         spans = zip(own.tolist(), [0, *ends.tolist()], ends.tolist(), strict=False)
         found = {number: key_of(bytes(room[start:end])) for number, start, end in spans}
@@ -176,10 +188,11 @@ class JsonLines:
             count += 1
             if line.strip(b" \t\r"):
                 values = json.loads(line)
-                if self._id_field not in values and self._refuse is None:
-                    self._line = before + count
-                    raise self._failure(f"expected an object with the field {self._id_field!r}, as id_field= names it")
-                found[records] = key_of(values.get(self._id_field))
+                value = value_of(values, self._id_field, _ABSENT)
+                if value is _ABSENT and self._refuse is None:
+                    self._line, wanted = before + count, shown_field(self._id_field)
+                    raise self._failure(f"expected an object with the field {wanted}, as id_field= names it")
+                found[records] = key_of(None if value is _ABSENT else value)
                 records += 1
         return [found.get(number, "") for number in numbers.tolist()]
 
@@ -190,15 +203,16 @@ class JsonLines:
             raise self._failure("the JSON is nested too deeply; expected an object with the text in a field") from None
         except ValueError as error:
             raise self._failure(f"expected a JSON object: {error}") from error
-        if not isinstance(record, dict) or self._field not in record:
-            found = f"one with {', '.join(map(repr, record))}" if isinstance(record, dict) else type(record).__name__
+        text = value_of(record, self._field, _ABSENT) if isinstance(record, dict) else _ABSENT
+        if text is _ABSENT:
+            is_object = isinstance(record, dict)
+            found = f"one with {fields_of(record, self._field)}" if is_object else type(record).__name__
             raise self._failure(
-                f"expected an object with the field {self._field!r}, found {found}; "
+                f"expected an object with the field {shown_field(self._field)}, found {found}; "
                 "name the field with the text by text_field="
             )
-        text = record[self._field]
         if text is not None and not isinstance(text, str):
-            raise self._failure(f"field {self._field!r} is {type(text).__name__}; expected a string or null")
+            raise self._failure(f"field {shown_field(self._field)} is {type(text).__name__}; expected a string or null")
         return text
 
     def _number(self, line: int | None = None) -> int:
@@ -244,38 +258,39 @@ def key_of(value: object) -> str:
 
 
 def parquet_columns(
-    source: Opened, field: str, most: int, start: int = 0, stop: int | None = None, id_field: str | None = None
-) -> Iterator[tuple[Any, Any, int]]:
-    """Yield the columns `field` and `id_field` of batches of rows, each with the estimated position in bytes.
+    source: Opened, field: FieldName, most: int, start: int = 0, stop: int | None = None,
+    id_field: FieldName | None = None,
+) -> Iterator[tuple[Any, list[Any], int]]:  # fmt: skip
+    """Yield the column `field` of batches of rows, the columns of `id_field`, and the estimated position in bytes.
 
     `most` is the limit for the size of a cell in bytes, 0 for none.  `start` and `stop` are numbers of row groups.
     """
 
-    def check(schema: Any) -> list[str]:
-        check_text_column(source.file, schema, field)
-        return [field, *check_id_column(source.file, schema, id_field)]
+    def check(schema: Any) -> tuple[list[str], list[str]]:
+        return check_text_column(source.file, schema, field), check_id_column(source.file, schema, id_field)
 
     for batch, position in parquet_batches(source, check, most, start, stop):
-        names = batch.schema.names
-        text, ids = map(without_views, (batch.column(field), batch.column(id_field if id_field in names else field)))
-        yield text, ids, position
+        ids = [] if id_field is None else columns_of(batch, id_field)
+        yield without_views(first_of(columns_of(batch, field))), list(map(without_views, ids)), position
 
 
-def check_id_column(file: File, schema: Any, id_field: str | None) -> list[str]:
-    """Return the column of ids, if one is asked for; `CorpusError` naming the file that lacks it."""
+def check_id_column(file: File, schema: Any, id_field: FieldName | None) -> list[str]:
+    """Return the columns of ids, if they are asked for; `CorpusError` naming the file that lacks them."""
     if id_field is None:
         return []
-    if id_field not in schema.names:
-        raise CorpusError(f"{file.path}: no column {id_field!r}, as id_field= names it")
-    return [id_field]
+    paths = paths_in_schema(schema, id_field)
+    if not paths:
+        raise CorpusError(f"{file.path}: no column {shown_field(id_field)}, as id_field= names it")
+    return [path for path, _ in paths]
 
 
 def parquet_batches(
-    source: Opened, check: Callable[[Any], list[str]], most: int = 0, start: int = 0, stop: int | None = None
-) -> Iterator[tuple[Any, int]]:
+    source: Opened, check: Callable[[Any], tuple[list[str], list[str]]], most: int = 0, start: int = 0,
+    stop: int | None = None,
+) -> Iterator[tuple[Any, int]]:  # fmt: skip
     """Yield batches of rows, each with the estimated position in bytes.
 
-    `check(schema)` returns the columns to read, first the one whose cells have at most `most` bytes, 0 for no limit.
+    `check(schema)` returns the columns whose cells have at most `most` bytes together, 0 for no limit, and others.
     """
     parquet = pyarrow_parquet()
     safe_import("pyarrow")
@@ -284,11 +299,14 @@ def parquet_batches(
     place, done = "", 0
     try:
         file = parquet.ParquetFile(source.stream, pre_buffer=False, buffer_size=_PARQUET_BUFFER if most else 0)
-        columns = list(dict.fromkeys(check(file.schema_arrow)))
+        limited, others = check(file.schema_arrow)
+        columns = list(dict.fromkeys([*limited, *others]))
         size, rows = source.file.size or 0, max(file.metadata.num_rows, 1)
         for group in range(start, file.num_row_groups if stop is None else stop):
             place = f"row group {group}, after row {done}: "
-            count = _rows_at_once(source, file.metadata.row_group(group), group, columns[0], most)
+            room = most // len(limited) if most else 0
+            meta = file.metadata.row_group(group)
+            count = min(_rows_at_once(source, meta, group, field, room) for field in limited)
             for batch in file.iter_batches(count, row_groups=[group], columns=columns, use_threads=False):
                 done += len(batch)
                 place = f"row group {group}, after row {done}: "
@@ -329,17 +347,19 @@ def _rows_at_once(source: Opened, group: Any, number: int, field: str, most: int
     return rows
 
 
-def check_text_column(file: File, schema: Any, name: str) -> None:
-    """Check that a schema has a column of texts; `CorpusError` naming the file, and the columns that there are."""
+def check_text_column(file: File, schema: Any, name: FieldName) -> list[str]:
+    """Return the columns of texts of a schema; `CorpusError` naming the file, and the columns that there are."""
     safe_import("pyarrow")
     import pyarrow as pa
 
-    if name not in schema.names:
+    paths = paths_in_schema(schema, name)
+    if not paths:
         raise CorpusError(
-            f"{file.path}: no column {name!r}, only {', '.join(map(repr, schema.names))}; "
+            f"{file.path}: no column {shown_field(name)}, only {columns_in_schema(schema, name)}; "
             "name the column with the text by text_field="
         )
-    kind = schema.field(name).type
-    # a column of nulls alone has a type of its own, because its writer saw no text
-    if not is_text(kind) and not pa.types.is_null(kind):
-        raise CorpusError(f"{file.path}: column {name!r} is {kind}; expected string or binary")
+    for path, kind in paths:
+        # a column of nulls alone has a type of its own, because its writer saw no text
+        if not is_text(kind) and not pa.types.is_null(kind):
+            raise CorpusError(f"{file.path}: column {path!r} is {kind}; expected string or binary")
+    return [path for path, _ in paths]

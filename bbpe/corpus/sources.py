@@ -10,12 +10,13 @@ from __future__ import annotations
 import sys
 from array import array
 from collections.abc import Iterator
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from ..errors import CorpusError
 from ..lazy import np, npt
 from ..records import dataclass
 from ..text import Text
+from .fields import FieldName
 from .files import File, FilePath, Format, OnError, check_head, file_of
 from .opened import BLOCK, HEADROOM, Buffers, Opened, opened
 from .records import JsonLines, Refuse, key_of, parquet_columns
@@ -36,7 +37,8 @@ class Texts:
     the rest.  `read` is the number of bytes of the file read so far.  `skipped` is the number of records without a
     text, before or among these texts, and `refused` of those that cannot be read.  With `headroom`, `data` is a view of
     a `Block`, and the caller may write to the `headroom` bytes before it.  `path` is the file, for messages.  `keys`
-    has the id of each whole text, if a field with ids is asked for and the file has fields.
+    has the id of each whole text, if a field with ids is asked for and the file has fields.  `numbers` has the number
+    of the record of each whole text from the start of reading on, int64[n], `None` where no record lacks a text.
     """
 
     data: bytes | memoryview
@@ -49,6 +51,7 @@ class Texts:
     path: FilePath | None = None
     keys: list[str] | None = None
     refused: int = 0
+    numbers: npt.NDArray[np.int64] | None = None
 
     @property
     def records(self) -> int:
@@ -66,11 +69,11 @@ class Reading:
     of texts, `None` for no ids.  `on_error`: "raise" to end at a line that cannot be read, "skip" to leave it out.
     """
 
-    text_field: str = "text"
+    text_field: FieldName = "text"
     block: int = BLOCK
     format: Format | None = None
     most: int = 0
-    id_field: str | None = None
+    id_field: FieldName | None = None
     on_error: OnError = "raise"
 
     def file(self, path: FilePath) -> File:
@@ -107,7 +110,7 @@ class Reading:
             with opened(file, buffered=True) as source:
                 done = 0
                 for column, _, _ in parquet_columns(source, self.text_field, self.most):
-                    rows = np.flatnonzero(column.is_valid().to_numpy(zero_copy_only=False))
+                    rows = np.flatnonzero(_is_there(column))
                     data, offsets = buffers_of(column.drop_null())
                     ends = offsets.tolist()
                     for i, row in enumerate(rows.tolist()):
@@ -158,22 +161,39 @@ class Reading:
                 source.check_position()
                 yield Texts(
                     records.data, records.ends, True, source.position(), records.skipped, path=file.path,
-                    keys=records.keys, refused=records.refused,
+                    keys=records.keys, refused=records.refused, numbers=records.numbers,
                 )  # fmt: skip
             source.check_size()
 
     def _parquet(self, file: File, start: int, stop: int | None) -> Iterator[Texts]:
         with opened(file, buffered=True) as source:
             batches = parquet_columns(source, self.text_field, self.most, start, stop, self.id_field)
+            done = 0
             for column, ids, position in batches:
                 # without nulls pyarrow needs no module of functions, which takes 0.1 s to import
                 some_null = column.null_count > 0
                 data, offsets = buffers_of(column.drop_null() if some_null else column)
                 keys = None
                 if self.id_field is not None:
-                    keys = list(map(key_of, (ids.filter(column.is_valid()) if some_null else ids).to_pylist()))
+                    there = [ids_of.filter(column.is_valid()) if some_null else ids_of for ids_of in ids]
+                    keys = list(map(key_of, map(_first, zip(*(each.to_pylist() for each in there), strict=True))))
                 # a view of memory that arrow owns and does not reuse while the view exists
-                yield Texts(data.data, offsets[1:], True, position, column.null_count, path=file.path, keys=keys)
+                numbers = done + (np.flatnonzero(_is_there(column)) if some_null else np.arange(len(column)))
+                done += len(column)
+                yield Texts(
+                    data.data, offsets[1:], True, position, column.null_count, path=file.path, keys=keys,
+                    numbers=numbers,
+                )  # fmt: skip
+
+
+def _first(values: tuple[Any, ...]) -> Any:
+    return next((value for value in values if value is not None), None)
+
+
+def _is_there(column: Any) -> npt.NDArray[np.bool_]:
+    """Return which cells of a column of Arrow are not null."""
+    found: npt.NDArray[np.bool_] = column.is_valid().to_numpy(zero_copy_only=False)
+    return found
 
 
 def _ignored(_error: CorpusError, _line: int) -> None:

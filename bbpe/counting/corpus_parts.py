@@ -14,6 +14,7 @@ from ..core.column import Column, text_column
 from ..core.rows import gather
 from ..core.seen import Digester
 from ..corpus.chunks import ChunkOptions, CorpusChunk, Cutter, Position
+from ..corpus.fields import plain_field
 from ..corpus.files import File
 from ..corpus.opened import Buffers, version_of
 from ..corpus.ranges import line_cuts, row_group_cuts
@@ -216,7 +217,7 @@ class Files:
         # a pipe is another one each time
         files = [[str(file.path), file.size, version_of(file), file.is_plain] for file in self._files]
         reading = self._reading
-        how = {"text_field": reading.text_field, "format": reading.format, "on_error": reading.on_error}
+        how = {"text_field": plain_field(reading.text_field), "format": reading.format, "on_error": reading.on_error}
         return {"files": files, **how}
 
 

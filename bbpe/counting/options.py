@@ -10,6 +10,7 @@ from typing import TypeAlias, TypedDict, get_args
 
 from ..budget import Budget, parse_bytes
 from ..corpus.chunks import ChunkOptions
+from ..corpus.fields import FieldName, checked_field
 from ..corpus.files import FORMATS, Format, OnError
 from ..corpus.opened import BLOCK
 from ..corpus.sources import Reading
@@ -38,7 +39,7 @@ class CorpusOptions(TypedDict, total=False):
     sample: float
     document: Document
     max_pretoken_bytes: int | None
-    text_field: str
+    text_field: FieldName
     format: Format | None
     on_error: OnError
 
@@ -62,7 +63,7 @@ class TextOptions(TypedDict, total=False):
 class FileOptions(TextOptions, total=False):
     """All fields of `Counting`, as keywords of `count`."""
 
-    text_field: str
+    text_field: FieldName
     format: Format | None
     on_error: OnError
 
@@ -91,7 +92,8 @@ class Counting:
         unique: Whether a document that is equal to an earlier one, byte for byte, is left out; the summary has their
             number as `duplicates`.  A document is a text as `document` says, or a record.  Each takes about 32 bytes of
             memory, within half of what `max_memory` leaves for tables.
-        text_field: The field of a `.jsonl` file, or the column of a `.parquet` file, that holds the text.  For files.
+        text_field: The field of a `.jsonl` file, or the column of a `.parquet` file, that holds the text: a name, a
+            path such as "meta.text", or a list of them, of which the first counts that a record has.  For files.
         format: What files are, "text", "jsonl" or "parquet"; by default their names decide, or their first bytes where
             a name says nothing.  For files.
         on_error: "raise", or "skip" to leave out lines of JSON that cannot be read; the summary has their number as
@@ -120,7 +122,7 @@ class Counting:
     sample: float = 1.0
     document: Document = "file"
     unique: bool = False
-    text_field: str = "text"
+    text_field: FieldName = "text"
     format: Format | None = None
     on_error: OnError = "raise"
     max_pretoken_bytes: int | None = None
@@ -149,8 +151,7 @@ class Counting:
             checkpoint_folder(self.checkpoint)
         if not isinstance(self.unique, bool):
             raise TypeError(f"Counting.unique must be a bool, not {type(self.unique).__name__}")
-        if not isinstance(self.text_field, str):
-            raise TypeError(f"Counting.text_field must be a str, not {type(self.text_field).__name__}")
+        object.__setattr__(self, "text_field", checked_field("Counting.text_field", self.text_field))
         if self.format is not None and self.format not in FORMATS:
             raise ValueError(f"Counting.format is {self.format!r}; expected {', '.join(map(repr, FORMATS))} or None")
         if self.max_memory is not None:

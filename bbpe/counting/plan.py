@@ -10,6 +10,7 @@ from typing import Any, Unpack
 
 from ..budget import Budget, parse_bytes
 from ..corpus.chunks import Position
+from ..corpus.fields import plain_field
 from ..corpus.files import CorpusPaths, check_apart, corpus_files, file_of
 from ..corpus.opened import version_of
 from ..corpus.ranges import check_columns
@@ -161,7 +162,8 @@ def plan_count(
         tuple((*rows[file.path], start, stop) for file, start, stop in part.ranges)
         for part in Files(found, task.chunks).parts(Position(), parse_bytes(part_size, "part_size"))
     )
-    plan = CountPlan(target, task.spec, {name: getattr(how, name) for name in names}, parts)
+    given = {name: getattr(how, name) for name in names} | {"text_field": plain_field(how.text_field)}
+    plan = CountPlan(target, task.spec, given, parts)
     path = plan.folder / _PLAN
     if path.exists():
         differences = open_count_plan(plan.folder).differences(plan)

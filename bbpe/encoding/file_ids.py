@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 
 from ..corpus.chunks import ChunkOptions, Cutter
+from ..corpus.fields import FieldName, checked_field
 from ..corpus.files import CorpusPaths, File, FilePath, Format, check_format, corpus_paths
 from ..corpus.opened import Buffers
 from ..corpus.sources import Pending, Reading, Texts
 from ..lazy import np
 from ..pipeline.special_tokens import Matcher
-from ..records import dataclass, kind
+from ..records import dataclass
 from ..text import Text
 from .engine import Ids, TextEncoder
 
@@ -58,13 +59,12 @@ class FileEncoder:
     """
 
     def __init__(
-        self, encoder: TextEncoder, matcher: Matcher | None, specials: Iterable[str], text_field: str = "text",
+        self, encoder: TextEncoder, matcher: Matcher | None, specials: Iterable[str], text_field: FieldName = "text",
         format: Format | None = None,  # noqa: A002
         done: Callable[[int], None] | None = None,
     ) -> None:  # fmt: skip
         check_format(format)
-        kind("text_field", text_field, str, "a str")
-        reading = Reading(text_field, BLOCK, format)
+        reading = Reading(checked_field("text_field", text_field), BLOCK, format)
         self._encoder, self._matcher, self._reading, self._done = encoder, matcher, reading, done
         tokens = [text.encode("utf-8", "surrogatepass") for text in specials]
         self._buffers = Buffers(reading.block)

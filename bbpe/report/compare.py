@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import Any
 
+from ..corpus.fields import FieldName
 from ..corpus.files import CorpusPaths, Format
 from ..corpus.sources import Reading
 from ..counting.options import Report, reporting
@@ -155,7 +156,7 @@ class Comparison:
 
 def compare(
     left: Tokenizer, right: Tokenizer, corpus: CorpusPaths | None = None, *, texts: Texts | None = None,
-    names: tuple[str, str] | None = None, most: int = 20, text_field: str = "text",
+    names: tuple[str, str] | None = None, most: int = 20, text_field: FieldName = "text",
     format: Format | None = None,  # noqa: A002
     progress: bool | Report | None = None,
 ) -> Comparison:  # fmt: skip
@@ -169,7 +170,7 @@ def compare(
         texts: Texts in place of files, as in `train_from_iterator`.
         names: Names for display; None takes those of the tokenizers.
         most: The most pretokens to list.
-        text_field: The field of JSON lines, or the column of Parquet, with the text.
+        text_field: The field of JSON lines, or the column of Parquet, with the text, as in `shard`.
         format: The kind of all files; None determines it from their names.
         progress: True for a bar on stderr, or a function that is called with `bbpe.progress.Progress`.
 

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from ..corpus.fields import FieldName
 from ..corpus.files import CorpusPaths, Format
 from ..corpus.sources import Reading
 from ..counting.corpus_parts import checked_texts
@@ -174,7 +175,7 @@ class Curve:
 def learning_curve(
     tokenizers: Tokenizer | Sequence[Tokenizer] | Mapping[str, Tokenizer], sizes: Sequence[int],
     corpora: CorpusPaths | Mapping[str, CorpusPaths] | None = None, *,
-    texts: Texts | Mapping[str, Texts] | None = None, text_field: str = "text",
+    texts: Texts | Mapping[str, Texts] | None = None, text_field: FieldName = "text",
     format: Format | None = None,  # noqa: A002
     progress: bool | Report | None = None,
 ) -> Curve:  # fmt: skip
@@ -188,7 +189,7 @@ def learning_curve(
         sizes: The sizes, at most that of the smallest tokenizer.
         corpora: Files, or a mapping of names to files, as in `evaluate`: text that was not trained on.
         texts: Texts, or a mapping of names to texts, as in `evaluate`.
-        text_field: The field of JSON lines, or the column of Parquet, with the text.
+        text_field: The field of JSON lines, or the column of Parquet, with the text, as in `shard`.
         format: The kind of all files; None determines it from their names.
         progress: True for a bar on stderr, or a function that is called with `bbpe.progress.Progress`.
 

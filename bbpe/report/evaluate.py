@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from ..corpus.fields import FieldName
 from ..corpus.files import CorpusPaths, Format
 from ..counting.counts import Document
 from ..counting.options import Report, reporting
@@ -127,7 +128,7 @@ NOTE = (
 def evaluate(
     tokenizers: Tokenizer | Sequence[Tokenizer] | Mapping[str, Tokenizer],
     corpora: CorpusPaths | Mapping[str, CorpusPaths] | None = None, *, texts: Texts | Mapping[str, Texts] | None = None,
-    parity: str | None = None, document: Document = "file", text_field: str = "text",
+    parity: str | None = None, document: Document = "file", text_field: FieldName = "text",
     format: Format | None = None,  # noqa: A002
     threads: int | None = None, seed: int = 0, progress: bool | Report | None = None,
 ) -> Evaluation:  # fmt: skip
@@ -143,7 +144,7 @@ def evaluate(
         texts: Texts, as in `train_from_iterator`, which are one corpus; or a mapping of names to these.
         parity: The name of the corpus that `parity` compares with, such as the English side of parallel texts.
         document: What is one document: "file" (a file, or a row of JSON lines or Parquet), or each "line" of these.
-        text_field: The field of JSON lines, or the column of Parquet, with the text.
+        text_field: The field of JSON lines, or the column of Parquet, with the text, as in `shard`.
         format: The kind of all files; None determines it from their names.
         threads: The number of threads; None uses every core.
         seed: The seed of the intervals.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from ..corpus.fields import FieldName
 from ..corpus.files import CorpusPaths, Format
 from ..counting.options import Report, reporting
 from ..lazy import np, npt
@@ -20,7 +21,7 @@ from .token_checks import TOKEN_CHECKS
 
 def lint(
     tokenizer: Tokenizer, corpus: CorpusPaths | None = None, *, texts: Texts | None = None, min_count: int = 10,
-    text_field: str = "text",
+    text_field: FieldName = "text",
     format: Format | None = None,  # noqa: A002
     progress: bool | Report | None = None,
 ) -> LintReport:  # fmt: skip
@@ -34,7 +35,7 @@ def lint(
         corpus: A path, glob, folder or URL, or a list of them, as in `train`.
         texts: Texts in place of files, as in `train_from_iterator`.
         min_count: A token that the corpus uses less often is rare.
-        text_field: The field of JSON lines, or the column of Parquet, with the text.
+        text_field: The field of JSON lines, or the column of Parquet, with the text, as in `shard`.
         format: The kind of all files; None determines it from their names.
         progress: True for a bar on stderr, or a function that is called with `bbpe.progress.Progress`.
 

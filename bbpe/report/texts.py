@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias, TypeVar
 
+from ..corpus.fields import FieldName, checked_field
 from ..corpus.files import CorpusPaths, File, Format, check_format, corpus_files
 from ..corpus.sources import Reading
 from ..counting.corpus_parts import checked_texts, flat
@@ -100,12 +101,11 @@ class Meter:
         self._done += size
 
 
-def reading_of(text_field: str, format: Format | None) -> Reading:  # noqa: A002
+def reading_of(text_field: FieldName, format: Format | None) -> Reading:  # noqa: A002
     """Return how files are read; `TypeError` or `ValueError` names the argument that is wrong."""
-    if not isinstance(text_field, str):
-        raise TypeError(f"text_field is {described(text_field)}; expected the name of a field or a column")
+    field = checked_field("text_field", text_field)
     check_format(format)
-    return Reading(text_field, format=format)
+    return Reading(field, format=format)
 
 
 def source_of(corpus: CorpusPaths | None, texts: Texts | None, reading: Reading) -> ReportCorpus | None:

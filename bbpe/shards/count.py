@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..corpus.fields import FieldName
 from ..corpus.files import CorpusPaths, corpus_files
 from ..corpus.files import Format as SourceFormat
 from ..counting.options import Report, reporting
@@ -50,7 +51,7 @@ class TokenCounts:
 
 @naming_input_format()
 def count_tokens(
-    files: CorpusPaths, tokenizer: Tokenizer, *, allowed_special: Selection = (), text_field: str = "text",
+    files: CorpusPaths, tokenizer: Tokenizer, *, allowed_special: Selection = (), text_field: FieldName = "text",
     document: Document = "file", input_format: SourceFormat | None = None, threads: int | None = None,
     progress: bool | Report | None = None,
 ) -> TokenCounts:  # fmt: skip
@@ -91,7 +92,7 @@ def count_tokens(
     )  # fmt: skip
     encoder, count = DocumentEncoder(tokenizer, policy), thread_count(threads)
     try:
-        found_files = corpus_files(files, policy.input_format)
+        found_files = corpus_files(files, policy.input_format, policy.field)
     except FileNotFoundError as error:
         problem = f"{error.strerror}; a text is counted by Tokenizer.count_tokens(text)"
         raise FileNotFoundError(error.errno, problem, error.filename) from None

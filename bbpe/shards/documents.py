@@ -38,8 +38,10 @@ class EncodedDocuments:
     bytes of text, `null` the records without one among them, and `read` the bytes of input read since the last piece.
     `keys` has the id of each document that ends here, if a field with ids is asked for and the file has fields.
     `unknown` is the number of ids of texts that are the one of unknown tokens, `digest` that of texts, if some were
-    read.  `masks` has 1 for each id that a model learns, where documents are chats.  Of `checked` documents of
-    ids, `not_canonical` have others than those by which the old vocabulary encodes their bytes.
+    read.  `masks` has 1 for each id that a model learns, where documents are chats.  `rows` has the number of
+    the record of each document that ends here, from the start of the source on, int64[n]; `None` where none was left
+    out.  Of `checked` documents of ids, `not_canonical` have others than those by which the old vocabulary encodes
+    their bytes.
     """
 
     ids: npt.NDArray[np.uint8]
@@ -51,6 +53,7 @@ class EncodedDocuments:
     unknown: int = 0
     digest: int | None = None
     masks: Masks = None
+    rows: Lengths | None = None
     checked: int = 0
     not_canonical: int = 0
 
@@ -87,38 +90,54 @@ class DocumentEncoder:
         if policy.messages_field is None and file.kind == "text" and policy.document == "file":
             yield from self._document(self._events(source, file, refuse))
         else:
-            pieces = self._texts if policy.messages_field is None else self._chats
-            for position, piece in pieces(source, file, threads, refuse):
+            if policy.messages_field is None:
+                pieces = self._texts(self._events(source, file, refuse), threads)
+            else:
+                pieces = self._chats(self._blocks(source, file), threads, refuse)
+            for position, piece in pieces:
                 step = 0
                 # where a range of a Parquet file ends is not known in bytes
                 if file.kind != "parquet":
                     step = min(max(position - source.start, read), source.read) - read
                 read += step
-                unknown = self._unknown_of(piece.ids, int(np.count_nonzero(piece.lengths)))
-                yield replace(piece, read=step, unknown=unknown)
+                yield self._finished(piece, step)
         source.file(policy)
         yield EncodedDocuments(_nothing(), _no_lengths(), read=source.read - read)
 
-    def _texts(
-        self, source: Source, file: File, threads: int, refuse: Refuse | None
-    ) -> Iterator[tuple[int, EncodedDocuments]]:
+    def of_texts(self, events: Iterator[Texts], threads: int) -> Iterator[EncodedDocuments]:
+        """Yield documents of whole texts that are in no file; `read` of each block is its own size."""
+        return (self._finished(piece, read) for read, piece in self._texts(events, threads))
+
+    def of_chats(
+        self, blocks: Iterator[ChatBlock], threads: int, refuse: Refuse | None
+    ) -> Iterator[EncodedDocuments]:  # fmt: skip
+        """Yield documents of chats that are in no file; `read` of each block is its own size."""
+        return (self._finished(piece, read) for read, piece in self._chats(blocks, threads, refuse))
+
+    def _finished(self, piece: EncodedDocuments, read: int) -> EncodedDocuments:
+        unknown = self._unknown_of(piece.ids, int(np.count_nonzero(piece.lengths)))
+        return replace(piece, read=read, unknown=unknown)
+
+    def _texts(self, events: Iterator[Texts], threads: int) -> Iterator[tuple[int, EncodedDocuments]]:
         """Yield whole texts, each block with the position in the file after it."""
-        for event, ids, lengths, digest in imap(self._encoded, self._events(source, file, refuse), threads):
-            yield (
-                event.read,
-                EncodedDocuments(ids, lengths, len(event.data), event.skipped, keys=event.keys, digest=digest),
+        for event, ids, lengths, digest in imap(self._encoded, events, threads):
+            piece = EncodedDocuments(
+                ids, lengths, len(event.data), event.skipped, keys=event.keys, digest=digest, rows=event.numbers
             )
+            yield event.read, piece
 
     def _chats(
-        self, source: Source, file: File, threads: int, refuse: Refuse | None
+        self, blocks: Iterator[ChatBlock], threads: int, refuse: Refuse | None
     ) -> Iterator[tuple[int, EncodedDocuments]]:
         """Yield chats, each block with the position in the file after it."""
-        for position, piece, wrong in imap(self._encoded_chats, self._blocks(source, file), threads):
+        done = 0
+        for position, piece, wrong in imap(self._encoded_chats, blocks, threads):
             for error, number in wrong:
                 if refuse is None:
                     raise error
                 refuse(error, number)
-            yield position, piece
+            yield position, piece if piece.rows is None else replace(piece, rows=done + piece.rows)
+            done += len(piece.lengths) + piece.null + len(wrong)
 
     def _blocks(self, source: Source, file: File) -> Iterator[ChatBlock]:
         policy = self._policy
@@ -131,9 +150,10 @@ class DocumentEncoder:
         rows: list[Any] = []
         keys: list[str] = []
         wrong: list[tuple[CorpusError, int]] = []
+        records: list[int] = []
         nulls = text = 0
         chats = list(block.chats())
-        for number, chat in chats:
+        for record, (number, chat) in enumerate(chats):
             if isinstance(chat, CorpusError):
                 wrong.append((chat, number))
             elif chat.messages is None:
@@ -146,13 +166,14 @@ class DocumentEncoder:
                 else:
                     rows.append(row)
                     keys.append(chat.key)
+                    records.append(record)
                     text += len(row.text.encode("utf-8", "surrogatepass"))
         ids, lengths = self._layout.place(*_joined([row.ids for row in rows]))
         masks, _ = self._mask_layout.place(*_joined([row.mask for row in rows]))
         has_keys = self._policy.id_field is not None
         piece = EncodedDocuments(
             ids, lengths, text, nulls, keys=keys if has_keys else None, digest=digest_of_chats(chats),
-            masks=masks.view(np.uint16).astype(np.uint8),
+            masks=masks.view(np.uint16).astype(np.uint8), rows=np.array(records, np.int64),
         )  # fmt: skip
         return block.read, piece, wrong
 

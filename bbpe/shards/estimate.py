@@ -21,7 +21,7 @@ from ..records import asdict, dataclass, kind, replace, whole
 from ..text import counted, sized
 from ..threads import imap
 from .outputs import outputs
-from .part import PartEncoder, Totals
+from .part import PartWriter, Totals
 from .plan import ShardPlan, Source
 
 #: How many places of each kind of file are read, and how many bytes of text at each.
@@ -225,7 +225,7 @@ class _Sample:
         """Read places until there are enough, or for some seconds, and return the sample."""
         began = time.perf_counter()
         with outputs(stem) as files:
-            self._part = part = PartEncoder(self._plan, files, 1, self._report)
+            self._part = part = PartWriter(self._plan, files, 1, self._report)
             for source, rows in self._chosen():
                 self._take(source, rows)
                 if not self.is_whole and len(self.places) > 1 and time.perf_counter() - began > seconds:

@@ -9,13 +9,15 @@ from collections.abc import Iterator
 from operator import index
 from typing import Any, SupportsIndex, TypeAlias, overload
 
+from ..corpus.urls import path_of
 from ..errors import CorpusError
 from ..lazy import lazy_property, np, npt
-from ..records import dataclass, kind, whole
+from ..records import checked_path, dataclass, kind, whole
 from ..text import counted
 from ..tokenizer import Tokenizer
 from .formats import Lengths
 from .formats.format import Ids, is_mapped, mapped, with_suffix
+from .origins import Origin, Origins
 from .part import Totals, read_record
 from .plan import ShardPlan, open_plan
 
@@ -113,6 +115,95 @@ class Shards:
         part, within = self._place(whole("document", document, -len(self), len(self) - 1))
         return self._parts.mask(part, within)
 
+    def source(self, document: int) -> Origin:
+        r"""Return where a document comes from: its file, the range of it that a part has read, and its record there.
+
+        Args:
+            document: The number of the document, as in `shards[document]`.
+
+        Returns:
+            The origin of the document: `path`, `start`, `stop`, `record`, `document` and `id`.
+
+        Raises:
+            CorpusError: An older bbpe wrote the shards and left records out, whose numbers it did not keep.
+            ValueError: There is no such document.
+
+        Example:
+            >>> from pathlib import Path
+            >>> from tempfile import TemporaryDirectory
+            >>> tok = bbpe.train_from_iterator(["low lower"], 258)
+            >>> with TemporaryDirectory() as folder:
+            ...     _ = Path(folder, "a.jsonl").write_text('{"text": null}\n{"text": "low"}')
+            ...     done = bbpe.shard(folder + "/a.jsonl", folder + "/out", tok)
+            ...     Path(done.source(0).path).name, done.source(0).record
+            ('a.jsonl', 1)
+
+        """
+        part, within = self._place(whole("document", document, -len(self), len(self) - 1))
+        return self._origins.origin(self._firsts[part] + within, part, within)
+
+    def find(self, path: str | os.PathLike[str] | None, record: int) -> int:
+        r"""Return the number of the document that a record of a file has become.
+
+        Args:
+            path: The file, as the corpus names it, or its URL. Of a file that the corpus has twice, the first counts.
+                `None` where an iterator gave the documents.
+            record: The number of its line or row from 0, as `source` gives it; 0 for a file that is one text.
+
+        Returns:
+            The number of the document, as in `shards[document]`.
+
+        Raises:
+            CorpusError: The record has no document: it is empty, lacks a text, or cannot be read; or an older bbpe
+                wrote the shards.
+            ValueError: The corpus has no such file, or the file has no such record.
+            TypeError: An argument has the wrong type.
+
+        Example:
+            >>> from pathlib import Path
+            >>> from tempfile import TemporaryDirectory
+            >>> tok = bbpe.train_from_iterator(["low lower"], 258)
+            >>> with TemporaryDirectory() as folder:
+            ...     _ = Path(folder, "a.jsonl").write_text('{"text": null}\n{"text": "low"}')
+            ...     done = bbpe.shard(folder + "/a.jsonl", folder + "/out", tok)
+            ...     done.find(folder + "/a.jsonl", 1)
+            0
+
+        """
+        name = "" if path is None else str(path_of(os.fspath(checked_path("path", path))).absolute())
+        part, within = self._origins.find(name, whole("record", record, 0))
+        return self._firsts[part] + within
+
+    def document_at(self, part: int, token: int) -> int:
+        """Return the number of the document that has a token of a part.
+
+        Args:
+            part: The number of the part.
+            token: The position of the token among the ids of the part, from 0, those around documents included.
+
+        Returns:
+            The number of the document, as in `shards[document]`.
+
+        Raises:
+            ValueError: There is no such part, or it has no such token.
+
+        Example:
+            >>> from pathlib import Path
+            >>> from tempfile import TemporaryDirectory
+            >>> tok = bbpe.train_from_iterator(["low lower"], 258)
+            >>> with TemporaryDirectory() as folder:
+            ...     for name in "ab":
+            ...         _ = Path(folder, f"{name}.txt").write_text("low lower")
+            ...     done = bbpe.shard(folder + "/*.txt", folder + "/out", tok)
+            ...     [done.document_at(0, token) for token in range(done.tokens)]
+            [0, 0, 0, 0, 0, 1, 1, 1, 1, 1]
+
+        """
+        part, token = self.plan.check_part(part), whole("token", token, 0)
+        if self._firsts[part] == self._firsts[part + 1]:
+            raise ValueError(f"token is {token}; part {part} has no documents")
+        return self._firsts[part] + self._parts.document_at(part, token)
+
     def __iter__(self) -> Iterator[npt.NDArray[np.integer[Any]]]:
         for number in range(len(self.plan)):
             ids, lengths = self.part(number)
@@ -144,6 +235,10 @@ class Shards:
     @lazy_property
     def _parts(self) -> _OpenParts:
         return _OpenParts(self.plan)
+
+    @lazy_property
+    def _origins(self) -> Origins:
+        return Origins(self.plan)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return load_shards, (self.plan.folder,)
@@ -200,6 +295,16 @@ class _OpenParts:
         rest = lengths[first << _STEP : within + 1].tolist()
         end = starts[first] + sum(rest)
         return ids, end - rest[-1], end
+
+    def document_at(self, number: int, token: int) -> int:
+        """Return the number in a part of the document that has a token of it; `ValueError` if there is none."""
+        found = self._open.get(number)
+        ids, lengths, starts = self._opened(number) if found is None else found
+        if token >= len(ids):
+            raise ValueError(f"token is {token}; part {number} has {counted(len(ids), 'token')}, the first one is 0")
+        block = bisect_right(starts, token) - 1
+        ends = starts[block] + np.cumsum(lengths[block << _STEP : block + 1 << _STEP], dtype=np.int64)
+        return (block << _STEP) + int(np.searchsorted(ends, token, "right"))
 
     def mask(self, number: int, within: int) -> npt.NDArray[np.uint8]:
         """Return the mask of a document of a part."""

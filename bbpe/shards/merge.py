@@ -16,6 +16,7 @@ from ..text import counted
 from .formats import Lengths
 from .formats.format import forget
 from .load import Folder, Shards, lens_of, load_shards, read_masks
+from .origins import merged_origins, paths_of
 from .outputs import outputs
 from .part import PartFiles, PartRecord, Totals, read_record, write_record
 from .plan import ShardPlan, shards_folder, stored_or_new
@@ -148,6 +149,7 @@ def _merge(plan: ShardPlan, all_shards: Sequence[Shards]) -> None:
     item = np.dtype(plan.policy.dtype).itemsize
     keys = None if plan.policy.id_field is None else _keys(plan, all_shards, totals.documents)
     masks = None if not plan.policy.has_masks else _masks(plan, all_shards, totals)
+    origins = merged_origins(plan, [shards.plan for shards in all_shards], totals.documents)
     if plan.policy.shuffle is None:
         blocks = _blocks(all_shards, sources)
     else:
@@ -167,11 +169,16 @@ def _merge(plan: ShardPlan, all_shards: Sequence[Shards]) -> None:
                 count = int(lengths.sum())
                 own_keys = None if keys is None else list(islice(keys, len(lengths)))
                 part.add(ids, lengths, path, own_keys, None if masks is None else masks.take(count))
+                if origins is not None:
+                    origins.write(part, len(lengths))
                 documents, tokens = documents + len(lengths), tokens + count
             part.finish()
             published = files.publish()
         own = replace(left, documents=documents, tokens=tokens)
-        details: Any = {"files": published, "sources": [] if plan.policy.moved else sources}
+        if origins is not None:
+            sources = origins.documents
+        rows = [] if origins is None or number else origins.rows
+        details: Any = {"files": published, "sources": [] if plan.policy.moved else sources, "rows": rows}
         write_record(plan, PartRecord(**vars(own), part=number, plan=plan.digest, **details))
         left = Totals()
 
@@ -208,8 +215,8 @@ def _blocks(all_shards: Sequence[Shards], sources: list[int]) -> Iterator[tuple[
             sources += record.sources
             document = at = 0
             paths, counts = [source.path for source in plan.parts[number]], record.sources
-            if plan.policy.moved:  # documents come from any source
-                paths, counts = [""], [len(lengths)]
+            if plan.policy.moved or not record.sources:  # documents come from any source
+                paths, counts = paths_of(plan, record)
             for path, count in zip(paths, counts, strict=True):
                 for some in _some(lengths[document : document + count]):
                     end = at + int(some.sum())

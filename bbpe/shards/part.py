@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from functools import partial, reduce
+from collections.abc import Callable, Iterable, Sequence
+from functools import reduce
 from itertools import compress
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from ..core.image import checksum
+from ..corpus.records import Refuse
 from ..errors import CorpusError
 from ..files import write_atomic
 from ..lazy import np, npt
@@ -24,9 +25,16 @@ from .policy import ShardPolicy
 from .retokenizer import RetokenizedDocuments
 from .state import forget_failure, note_failure
 
+_ITERATE = "call bbpe.shard_from_iterator for a new folder"
 #: Lines that cannot be read that a record lists.
 _LISTED = 1000
 _MOST_IDS = (1 << 31) - 1
+#: Numbers of records take four bytes.
+_MOST_RECORDS = 1 << 32
+#: The suffixes of the files with the numbers of records of documents, and with those of their sources and records.
+ROWS, FROM = ".rows", ".from"
+#: Numbers that are made at once.
+_BLOCK = 1 << 16
 #: Called with the bytes of input that are done.
 Report: TypeAlias = Callable[[int], object]
 
@@ -87,6 +95,8 @@ class PartRecord(Totals):
         skipped: The first lines that were left out.
         sources: How many documents come from each of its sources.
         texts: The digest of the texts that were read of each source; merged shards have none.
+        rows: How many records each of its sources has, those without a document too.  Of shards that merging has
+            shuffled or divided, the first part has them, for all sources of the plan.
     """
 
     part: int = 0
@@ -95,6 +105,7 @@ class PartRecord(Totals):
     skipped: list[dict[str, Any]] = field(default_factory=list)
     sources: list[int] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
+    rows: list[int] = field(default_factory=list)
 
     @property
     def totals(self) -> Totals:
@@ -154,14 +165,15 @@ def encode_part(plan: ShardPlan, number: int, stem: Path, *, threads: int, repor
     if plan.policy.moved:
         how = plan.policy.moved
         raise CorpusError(f"{plan.folder}: the documents were {how} when shards were merged; merge them again")
+    if plan.is_iterated:
+        raise CorpusError(f"{plan.folder}: the documents are of an iterator, which cannot be read again; {_ITERATE}")
     with outputs(stem) as files:
-        part = PartEncoder(plan, files, threads, report)
-        for source in plan.parts[number]:
-            part.read(source)
+        part = PartWriter(plan, files, threads, report)
+        for source, run in zip(plan.parts[number], runs_of(plan.parts[number]), strict=True):
+            part.read(source, run)
         totals = part.finish()
         published = files.publish()
-    details: Any = {"files": published, "skipped": part.skipped, "sources": part.sources, "texts": part.texts}
-    return PartRecord(**asdict(totals), part=number, plan=plan.digest, **details)
+    return PartRecord(**asdict(totals), part=number, plan=plan.digest, files=published, **part.details())
 
 
 def write_record(plan: ShardPlan, record: PartRecord) -> None:
@@ -200,10 +212,59 @@ def _joined(digest: int, other: int) -> int:
     return checksum(b"%d %d" % (digest, other))
 
 
+def runs_of(sources: Sequence[Source]) -> list[int]:
+    """Return the number of the first source of the run that each source is in: ranges that follow in one file."""
+    runs: list[int] = []
+    for number, source in enumerate(sources):
+        before = sources[number - 1] if number else None
+        goes_on = before is not None and source.start and (source.path, source.start) == (before.path, before.stop)
+        runs.append(runs[-1] if goes_on else number)
+    return runs
+
+
+class _Rows:
+    """The `.rows` of a part: the number of the record of each document in its run of sources (`runs_of`), as uint32.
+
+    There is none where documents are all records up to the last document of each run: document i is record i.  So it
+    begins with the first document for which that is wrong.
+    """
+
+    def __init__(self, files: Outputs) -> None:
+        self._files, self._run, self._counts = files, -1, [0]
+        self._output: Output | None = None
+
+    def add(self, run: int, rows: Lengths, path: str) -> None:
+        """Append the numbers of some documents, which increase in a run."""
+        if not len(rows):
+            return
+        if run != self._run:
+            self._run = run
+            self._counts.append(0)
+        last = int(rows[-1])
+        if last >= _MOST_RECORDS:
+            problem = f"record {last:,} has a document; expected fewer than {_MOST_RECORDS:,} of a file in a part"
+            raise CorpusError(f"{path}: {problem}: divide the file, or give a smaller part_size=")
+        self._counts[-1] += len(rows)
+        if self._output is None:
+            if last == self._counts[-1] - 1:
+                return
+            self._output = self._files.open(ROWS)
+            self._counts[-1] -= len(rows)
+            for count in self._counts:
+                for first in range(0, count, _BLOCK):
+                    self._output.write(np.arange(first, min(first + _BLOCK, count), dtype="<u4").tobytes())
+        self._output.write(rows.astype("<u4").tobytes())
+
+
 class PartFiles:
-    """The files of ids of one part, and its `.lens`, the lengths of documents as int32 whatever the format."""
+    """The files of ids of one part, and its `.lens`, the lengths of documents as int32 whatever the format.
+
+    `rows` is for the numbers of records of documents, `origins` for those of sources and records where merging has
+    moved documents to other parts.
+    """
 
     def __init__(self, policy: ShardPolicy, name: str | None, files: Outputs) -> None:
+        self.rows, self._files = _Rows(files), files
         self._columns = Columns(policy.id_field is not None, policy.has_masks)
         self._writer: Writer = policy.files.writer(files, policy.dtype, name or "", self._columns)
         self._lens: Output = files.open(".lens")
@@ -218,40 +279,56 @@ class PartFiles:
             self._writer.end(lengths, source, keys if keys or not self._columns.keys else [""] * len(lengths))
             self._lens.write(lengths.astype("<i4").tobytes())
 
+    def come_from(self, origins: npt.NDArray[np.uint32]) -> None:
+        """Append the number of the source of each document, and that of its record in the source."""
+        output = self._files.files.get(FROM) or self._files.open(FROM)
+        output.write(origins.astype("<u4").tobytes())
+
     def finish(self) -> None:
         """Write what follows all documents."""
         self._writer.finish(lambda: (np.frombuffer(block, "<i4") for block in self._lens.blocks()))
 
 
-class PartEncoder:
-    """Encodes the sources of one part into files."""
+class PartWriter:
+    """One part that is being written."""
 
     def __init__(self, plan: ShardPlan, files: Outputs, threads: int, report: Report) -> None:
         self._policy = plan.policy
         self.files = PartFiles(plan.policy, plan.identity["name"], files)
-        self._documents = documents_of(plan)
-        self._threads, self._report, self._totals = threads, report, Totals()
+        self.documents, self.threads = documents_of(plan), threads
+        self._report, self._totals, self._path = report, Totals(), ""
         self.skipped: list[dict[str, Any]] = []
         self.sources: list[int] = []
         self.texts: list[str] = []
+        self.rows: list[int] = []
 
     @property
     def totals(self) -> Totals:
         """What was read and written so far."""
         return self._totals
 
-    def read(self, source: Source) -> None:
-        """Write the documents of a source."""
-        refuse = partial(self._refuse, source.path) if self._policy.on_error == "skip" else None
-        before, digest = self._totals.documents, 0
-        for piece in self._documents.pieces(source, self._threads, refuse):
-            self._put(piece, source.path)
+    def read(self, source: Source, run: int) -> None:
+        """Write the documents of a source of a run (`runs_of`)."""
+        self._path = source.path
+        self.write(self.documents.pieces(source, self.threads, self.refuse), source, run)
+
+    def write(self, pieces: Iterable[EncodedDocuments], source: Source, run: int) -> None:
+        """Write the documents of a source that are encoded."""
+        before, digest = self._totals, 0
+        in_run = sum(self.rows[run:])
+        for piece in pieces:
+            rows = piece.rows
+            if rows is None:
+                first = self._totals.records - before.records
+                rows = np.arange(first, first + len(piece.lengths), dtype=np.int64)
+            self._put(piece, source.path, run, in_run + rows)
             self._report(piece.read)
             digest = digest if piece.digest is None else _joined(digest, piece.digest)
-        self.sources.append(self._totals.documents - before)
+        self.sources.append(self._totals.documents - before.documents)
+        self.rows.append(self._totals.records - before.records)
         self.texts.append(f"{digest:016x}")
 
-    def _put(self, piece: EncodedDocuments, path: str) -> None:
+    def _put(self, piece: EncodedDocuments, path: str, run: int, rows: Lengths) -> None:
         """Write documents, but for empty ones that are left out."""
         lengths, count = piece.lengths, len(piece.lengths)
         if count and lengths.max() > _MOST_IDS:
@@ -261,7 +338,8 @@ class PartEncoder:
         keys = piece.keys
         if self._policy.empty == "skip":
             keys = None if keys is None else list(compress(keys, (lengths > 0).tolist()))
-            lengths = lengths[lengths > 0]
+            lengths, rows = lengths[lengths > 0], rows[lengths > 0]
+        self.files.rows.add(run, rows, path)
         self.files.add(piece.ids, lengths, path, keys, piece.masks)
         self._totals += Totals(
             records=count + piece.null, documents=len(lengths), empty=count - len(lengths), null=piece.null,
@@ -269,10 +347,19 @@ class PartEncoder:
             not_canonical=piece.not_canonical,
         )  # fmt: skip
 
-    def _refuse(self, path: str, error: CorpusError, line: int) -> None:
+    @property
+    def refuse(self) -> Refuse | None:
+        """Takes records that cannot be read; `None` where they end the run."""
+        return self._refuse if self._policy.on_error == "skip" else None
+
+    def _refuse(self, error: CorpusError, line: int) -> None:
         self._totals += Totals(records=1, refused=1)
         if len(self.skipped) < _LISTED:
-            self.skipped.append({"file": path, "line": line, "error": str(error)})
+            self.skipped.append({"file": self._path, "line": line, "error": str(error)})
+
+    def details(self) -> dict[str, Any]:
+        """Return what the record of the part has beside totals and files."""
+        return {name: getattr(self, name) for name in ("skipped", "sources", "texts", "rows")}
 
     def finish(self) -> Totals:
         """Write what follows all documents, and return what there was."""

@@ -45,10 +45,11 @@ class Source:
     """A file, or a range of one.
 
     `start` and `stop` are bytes where lines begin, or row groups of a Parquet file; of a file of ids they are what its
-    reader divides: documents, ids or row groups.  `stop` is `None` for the end.  `read` is the bytes of the file that
-    the range has, for Parquet its share of them.  `size` and `mtime_ns` are those of the file when the plan was made,
-    and `ends` is the digest of its first and last bytes, empty for a URL, whose `mtime_ns` is a number of its version.
-    The files beside a file of ids count for its `ends` and its `mtime_ns`.
+    reader divides: documents, ids or row groups.  `stop` is `None` for the end.  Where an iterator gave documents, the
+    path is empty, and `start` and `stop` are the numbers of items.  `read` is the bytes of the file that the range has,
+    for Parquet its share of them.  `size` and `mtime_ns` are those of the file when the plan was made, and `ends` is
+    the digest of its first and last bytes, empty for a URL, whose `mtime_ns` is a number of its version.  The files
+    beside a file of ids count for its `ends` and its `mtime_ns`.
     """
 
     path: str
@@ -163,6 +164,11 @@ class ShardPlan:
         """The bytes of all files, as they are on the disk."""
         return sum(source.read for part in self.parts for source in part)
 
+    @property
+    def is_iterated(self) -> bool:
+        """Whether some documents are those of an iterator, which no file has."""
+        return any(not source.path for part in self.parts for source in part)
+
     def stem(self, number: int) -> Path:
         """Return the path of the files of a part, without a suffix."""
         return _stem(self.folder, number)
@@ -257,7 +263,7 @@ def make_plan(
 
 def written_names(policy: ShardPolicy) -> list[str]:
     """Return the names of files that are written to the folder of a plan, of parts those of the first one."""
-    of_part = (f"part-00000{suffix}" for suffix in (".lens", ".json", *policy.suffixes))
+    of_part = (f"part-00000{suffix}" for suffix in (".lens", ".rows", ".from", ".json", *policy.suffixes))
     return [_PLAN, _TOKENIZER, _OLD_TOKENIZER, *OTHERS, *of_part]
 
 

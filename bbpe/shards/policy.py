@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias, TypedDict, get_args
 
 from ..budget import parse_bytes
 from ..core.documents import Layout
+from ..corpus.fields import FieldName, checked_field
 from ..corpus.files import Format as SourceFormat
 from ..corpus.files import check_format
 from ..errors import CorpusError, TokenNotFoundError
@@ -30,6 +31,8 @@ ShardFormat: TypeAlias = Literal[
 ]  # fmt: skip
 #: A token by its text or its id.
 Token: TypeAlias = str | int
+#: What may be some texts, which JSON has as lists.
+_LISTS = ("allowed_special", "text_field", "id_field", "messages_field")
 #: Special tokens that a message shows.
 _SHOWN = 12
 #: The option for the kind of all files, as readers of files call it.
@@ -71,7 +74,7 @@ class ShardPolicy:
         eos: The id after each document that is not empty, `None` for none.
         allowed_special: Special tokens that are found in texts: "all", or a sorted tuple.
         dtype: The dtype of ids in files.
-        text_field: The field or the column with the text.
+        text_field: The field or the column with the text, or some of which the first that is there counts.
         id_field: The field or the column with the id of a document, `None` if none is written.
         messages_field: The field or the column with the messages of a chat, `None` if documents are texts.
         templates: A digest of the chat templates of the tokenizer, if documents are chats.
@@ -91,14 +94,14 @@ class ShardPolicy:
     eos: int | None
     allowed_special: str | tuple[str, ...]
     dtype: str
-    text_field: str
+    text_field: FieldName
     document: Document
     input_format: SourceFormat | None
     part_size: int
     empty: Empty
     on_error: OnError
-    id_field: str | None = None
-    messages_field: str | None = None
+    id_field: FieldName | None = None
+    messages_field: FieldName | None = None
     templates: str | None = None
     shuffle: int | None = None
     shard_size: int | None = None
@@ -122,7 +125,7 @@ class ShardPolicy:
         return FORMATS[self.format]
 
     @property
-    def field(self) -> str:
+    def field(self) -> FieldName:
         """The field with what documents are made of."""
         return self.text_field if self.messages_field is None else self.messages_field
 
@@ -140,8 +143,9 @@ class ShardPolicy:
     def as_json(self) -> dict[str, Any]:
         """Return the policy as plain data; what a corpus of texts does not have is left out."""
         record = asdict(self)
-        if not isinstance(self.allowed_special, str):
-            record["allowed_special"] = list(self.allowed_special)
+        for name in _LISTS:
+            if isinstance(record[name], tuple):
+                record[name] = list(record[name])
         for name in ("reading", "old"):
             if record[name] is None:
                 del record[name]
@@ -150,10 +154,11 @@ class ShardPolicy:
     @staticmethod
     def from_json(record: dict[str, Any]) -> ShardPolicy:
         """Read what `as_json` made; `KeyError` or `TypeError` on anything else."""
-        allowed, reading, old = record["allowed_special"], record.get("reading"), record.get("old")
+        lists = {name: tuple(record[name]) for name in _LISTS if isinstance(record[name], list)}
+        reading, old = record.get("reading"), record.get("old")
         values = {
             **record,
-            "allowed_special": allowed if isinstance(allowed, str) else tuple(allowed),
+            **lists,
             "reading": None if reading is None else IdReading(**reading),
             "old": None if old is None else OldVocabulary(**{**old, "special": tuple(map(tuple, old["special"]))}),
         }
@@ -168,9 +173,9 @@ class ShardOptions(TypedDict, total=False):
     bos: Token | None
     allowed_special: Selection
     dtype: npt.DTypeLike
-    text_field: str
-    id_field: str | None
-    messages_field: str | None
+    text_field: FieldName
+    id_field: FieldName | None
+    messages_field: FieldName | None
     document: Document
     input_format: SourceFormat | None
     part_size: int | str
@@ -181,7 +186,7 @@ class ShardOptions(TypedDict, total=False):
 def make_policy(
     tokenizer: Tokenizer, *, format: ShardFormat = "megatron",  # noqa: A002
     eos: Token | None = None, bos: Token | None = None, allowed_special: Selection = (), dtype: npt.DTypeLike = "auto",
-    text_field: str = "text", id_field: str | None = None, messages_field: str | None = None,
+    text_field: FieldName = "text", id_field: FieldName | None = None, messages_field: FieldName | None = None,
     document: Document = "file", input_format: SourceFormat | None = None, part_size: int | str = "256MB",
     empty: Empty = "skip", on_error: OnError = "raise",
 ) -> ShardPolicy:  # fmt: skip
@@ -198,9 +203,8 @@ def make_policy(
         if value not in values:
             raise ValueError(f"{name} is {value!r}; expected {' or '.join(map(repr, values))}")
     check_format(input_format, "input_format")
-    if not isinstance(text_field, str):
-        raise TypeError(f"text_field must be a str, not {type(text_field).__name__}")
-    _check_id_field(id_field, chosen)
+    text_field = checked_field("text_field", text_field)
+    id_field, messages_field = _checked_id_field(id_field, chosen), _checked_messages_field(messages_field)
     if bos is None and eos is None and not chosen.has_boundaries:
         known = "" if tokenizer.eos_token is None else f", such as eos={tokenizer.eos_token!r}"
         raise ValueError(
@@ -226,24 +230,26 @@ def make_policy(
     )
 
 
-def _check_id_field(id_field: object, chosen: OutputFormat) -> None:
+def _checked_messages_field(messages_field: object) -> FieldName | None:
+    return None if messages_field is None else checked_field("messages_field", messages_field, " or None")
+
+
+def _checked_id_field(id_field: object, chosen: OutputFormat) -> FieldName | None:
     if id_field is None:
-        return
-    if not isinstance(id_field, str):
-        raise TypeError(f"id_field must be a str or None, not {type(id_field).__name__}")
+        return None
+    field = checked_field("id_field", id_field, " or None")
     if chosen.keys is None:
         having = " and ".join(repr(name) for name, known in FORMATS.items() if known.keys is not None)
         raise ValueError(f"id_field is {id_field!r}; the format {chosen.name!r} has no ids of documents, {having} have")
+    return field
 
 
 def _templates(
-    tokenizer: Tokenizer, messages_field: object, text_field: str, document: str, chosen: OutputFormat
+    tokenizer: Tokenizer, messages_field: FieldName | None, text_field: FieldName, document: str, chosen: OutputFormat
 ) -> str | None:
     """Return a digest of the chat templates for chats; `ValueError` or `TypeError` unless they can be written."""
     if messages_field is None:
         return None
-    if not isinstance(messages_field, str):
-        raise TypeError(f"messages_field must be a str or None, not {type(messages_field).__name__}")
     if chosen.masks is None:
         having = ", ".join(repr(name) for name, known in FORMATS.items() if known.masks is not None)
         raise ValueError(

@@ -14,6 +14,7 @@ from ..records import dataclass, field, whole
 from ..text import counted, sized
 from ..tokenizer import Tokenizer, checked_tokenizer
 from .load import Folder, read_masks, read_part, stored_plan
+from .origins import origin_faults
 from .outputs import digest_of
 from .part import PartRecord, Totals, encode_part, read_record, record_path
 from .plan import ShardPlan, Source
@@ -80,14 +81,16 @@ def verify_shards(
 ) -> ShardFaults:
     """Look for faults in shards.
 
-    All files are read: their sizes and digests, whether the lists of documents agree with the ids, and whether every
-    document and byte of the corpus is accounted for.  Some parts are encoded again, whose bytes must be equal.
+    All files are read: their sizes and digests, whether the lists of documents agree with the ids, whether the numbers
+    of records that documents come from may be right, and whether every document and byte of the corpus is accounted
+    for.  Some parts are encoded again, whose bytes must be equal.
 
     Args:
         folder: The folder that `shard` wrote, the plan of it, or the shards.
         tokenizer: The tokenizer that should have written them, if that is to be checked.
         sample: The share of parts that are encoded again, at least one, which takes the corpus; with 0 none, so that
-            shards are verified where the corpus is not. Shuffled or divided ones cannot be encoded again.
+            shards are verified where the corpus is not. Shuffled or divided ones cannot be encoded again, nor
+            those of an iterator, of which all else is checked whatever the sample.
         seed: Chooses these parts.
 
     Returns:
@@ -137,7 +140,7 @@ def _faults(
     """Yield the faults, each with the part that is to be written again, if there is one."""
     if tokenizer is not None and tokenizer.fingerprint != plan.identity["fingerprint"]:
         yield None, f"{plan.folder}: the tokenizer is {tokenizer.fingerprint}, and was {plan.identity['fingerprint']}"
-    count = len(plan)
+    count, can_be_again = len(plan), not (plan.policy.moved or plan.is_iterated)
     chosen = set(random.Random(seed).sample(range(count), max(1, round(sample * count)) if sample else 0))
     totals, missing = Totals(), 0
     for number in range(count):
@@ -149,8 +152,7 @@ def _faults(
                 continue
             totals += record.totals
             checked.parts += 1
-            again = number in chosen and not plan.policy.moved
-            yield from _faults_of_part(plan, record, checked, again=again)
+            yield from _faults_of_part(plan, record, checked, again=number in chosen and can_be_again)
         except (BBPEError, FileNotFoundError) as error:
             yield number, str(error)
     if not missing:
@@ -187,6 +189,7 @@ def _faults_of_part(
         known = f"{record.documents:,} of {record.tokens:,}"
         found = f"{counted(len(lengths), 'document')} of {counted(len(ids), 'token')}"
         yield number, f"{stem}: found {found}; expected {known}"
+    yield from ((number, fault) for fault in origin_faults(plan, record))
     most = plan.identity["ids"]
     if most is not None and len(ids) and int(ids.max()) >= most:
         yield number, f"{stem}: there is an id of {ids.max()}; the tokenizer has {most}"

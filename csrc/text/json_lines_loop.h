@@ -286,6 +286,93 @@ BBPE_INLINE const uint8_t *json_take_record(const bbpe_json_lines *self, const u
     }
 }
 
+/* What is known of the places of a record: the first one with a value, if any, and whether another one is null. */
+typedef struct {
+    size_t first;
+    bool is_text, has_null;
+    size_t length;
+} json_choice;
+
+/* Take the value of a member that is the end of the place `leaf`, if that is one, or is on the way to others.  NULL as below. */
+BBPE_INLINE const uint8_t *json_take_choice(const bbpe_json_lines *self, const uint8_t *at, const uint8_t *end, size_t leaf,
+                                            json_choice *choice) {
+    const bool is_better = leaf < choice->first;
+    if (json_is_at(at, end, 'n')) {
+        choice->has_null = true;
+    } else if (is_better) {
+        choice->first = leaf;
+        choice->length = 0;
+        choice->is_text = json_is_at(at, end, '"');
+        if (choice->is_text) {
+            json_string text = {at + 1, self->texts + self->used, false};
+            if (!json_take_string(&text, end, true)) return NULL;
+            choice->length = (size_t)(text.out - (self->texts + self->used));
+            return text.at;
+        }
+    }
+    return json_after_value(at, end);
+}
+
+/* After an object, from its bracket on, `level` names of each of the `active` places lead to; NULL when the line is left to the
+ * caller. */
+static const uint8_t *json_take_places(const bbpe_json_lines *self, const uint8_t *at, const uint8_t *end, size_t level,
+                                       uint64_t active, json_choice *choice) {
+    uint64_t seen = 0;
+    at = json_after_blanks(at + 1, end);
+    if (json_is_at(at, end, '}')) return at + 1;
+    for (;;) {
+        uint8_t *room = self->texts + self->used + choice->length;
+        uint64_t deeper = 0;
+        size_t leaf = self->place_count;
+        json_string name = {json_after_blanks(at, end) + 1, room, false};
+        if (!json_is_at(name.at - 1, end, '"') || !json_take_string(&name, end, true) || name.has_half) return NULL;
+        for (uint64_t left = active; left; left &= left - 1) {
+            const size_t index = bbpe_bits_lowest(left);
+            const bbpe_json_place *place = &self->places[index];
+            const bbpe_json_name *wanted = &place->names[level];
+            if ((size_t)(name.out - room) != wanted->length || memcmp(room, wanted->text, wanted->length) != 0) continue;
+            if (seen >> index & 1) return NULL;
+            seen |= (uint64_t)1 << index;
+            if (level + 1 < place->count)
+                deeper |= (uint64_t)1 << index;
+            else if (leaf == self->place_count)
+                leaf = index;
+        }
+        at = json_after_blanks(name.at, end);
+        if (!json_is_at(at, end, ':')) return NULL;
+        at = json_after_blanks(at + 1, end);
+        if (deeper && json_is_at(at, end, '{')) {
+            if (leaf < choice->first) {
+                choice->first = leaf;
+                choice->is_text = false;
+                choice->length = 0;
+            }
+            at = json_take_places(self, at, end, level + 1, deeper, choice);
+        } else if (deeper || leaf < self->place_count) {
+            at = json_take_choice(self, at, end, leaf, choice);
+        } else {
+            at = json_after_value(at, end);
+        }
+        if (at == NULL) return NULL;
+        at = json_after_blanks(at, end);
+        if (json_is_at(at, end, '}')) return at + 1;
+        if (!json_is_at(at++, end, ',')) return NULL;
+    }
+}
+
+/* As json_take_record, by places. */
+static const uint8_t *json_take_placed_record(const bbpe_json_lines *self, const uint8_t *at, const uint8_t *end,
+                                              json_found *found, size_t *length) {
+    json_choice choice = {self->place_count, false, false, 0};
+    at = json_take_places(self, at, end, 0, ~(uint64_t)0 >> (64 - self->place_count), &choice);
+    if (choice.first < self->place_count)
+        *found = choice.is_text ? JSON_TEXT : JSON_OTHER;
+    else
+        *found = choice.has_null ? JSON_NULL : JSON_ABSENT;
+    *length = choice.length;
+    return at;
+}
+
 size_t BBPE_JSON_LINES_SELECT(bbpe_json_lines *self, const uint8_t *text, size_t start, size_t n) {
     const uint8_t *at = text + start, *end = text + n;
     while (at < end) {
@@ -299,7 +386,8 @@ size_t BBPE_JSON_LINES_SELECT(bbpe_json_lines *self, const uint8_t *text, size_t
             /* a line that does not begin with its object is left to the caller: blanks of other kinds may come first */
             at = json_after_blanks(line, end);
             if (!json_is_at(at, end, '{')) return (size_t)(line - text);
-            at = json_take_record(self, at, end, &found, &length);
+            at = self->place_count ? json_take_placed_record(self, at, end, &found, &length)
+                                   : json_take_record(self, at, end, &found, &length);
             if (at == NULL || found == JSON_ABSENT || found == JSON_OTHER) return (size_t)(line - text);
             at = json_after_blanks(at, end);
             if (at < end && *at != '\n') return (size_t)(line - text);

@@ -240,7 +240,7 @@ OWN = {
     "eval": {"--markdown", "--html", "--plot"},
     "compare": {"--markdown", "--html"},
     "shard": {"--plan-only", "--part", "--finish", "--threads"},
-    "shards": {"--watch", "--idle"},
+    "shards": {"--watch", "--idle", "--source"},
     "show": {"--ids", "--trace", "--color"},
 }
 

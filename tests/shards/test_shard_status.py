@@ -28,15 +28,15 @@ EOS = "</s>"
 #: Writes parts until it is killed, the first of them quickly, and says when it is within the third one.
 KILLED = """
 import sys, time, bbpe
-from bbpe.shards.part import PartEncoder
+from bbpe.shards.part import PartWriter
 plan = bbpe.shards.plan.open_plan(sys.argv[1])
 bbpe.shard_part(plan, 0)
 bbpe.shard_part(plan, 1)
-finish = PartEncoder.finish
+finish = PartWriter.finish
 def slow(self):
     print("within", flush=True)
     time.sleep(60)
-PartEncoder.finish = slow
+PartWriter.finish = slow
 bbpe.shard_part(plan, 2)
 """
 

@@ -147,6 +147,7 @@ FUNCTIONS: dict[str, Call] = {
     "count_tokens of files": lambda tok, folder: bbpe.count_tokens(folder / "a.txt", tok) is not None,
     "plan_shards": lambda tok, folder: len(bbpe.plan_shards(folder / "a.jsonl", new(folder, "plan"), tok).parts),
     "shard": lambda tok, folder: len(bbpe.shard(folder / "a.jsonl", new(folder, "shards"), tok, threads=2)),
+    "shard_from_iterator": lambda tok, folder: len(bbpe.shard_from_iterator(TEXTS, new(folder, "iterated"), tok)),
     "load with tables": lambda _, folder: bbpe.load(folder / "t", cache=folder / "tables").encode("see"),
     "shard_part": parts_of_shards,
     "load_shards": lambda _, folder: len(bbpe.load_shards(folder / "shards")[0]),

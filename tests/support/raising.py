@@ -105,6 +105,13 @@ def emptied(folder: str, pattern: str) -> None:
         path.unlink()
 
 
+def without_records() -> bbpe.Shards:
+    """Shards whose records of parts have gone since they were loaded."""
+    made = bbpe.load_shards(shards())
+    emptied("out", "part-*.json")
+    return made
+
+
 def cut(path: str) -> None:
     data = Path(path).read_bytes()
     Path(path).write_bytes(data[: len(data) // 2])
@@ -285,3 +292,17 @@ def retokenizing(name: str, call: Callable[..., Any]) -> dict[str, list[Call]]:
         name, call, CorpusError=[unreadable], ValueError=[made(format="x"), made(check=2.0)],
         TypeError=[made(special=["<s>"]), {"source": 5, **right}], OSError={"source": "missing", **right},
     )  # fmt: skip
+
+
+#: Where documents of shards come from, and shards of an iterator.
+ORIGINS = {
+    **kinds("shard_from_iterator", lambda texts=("a",), folder="iterated", **given: bbpe.shard_from_iterator(
+        texts, folder, TOK, **given), CorpusError={"texts": [5]}, ValueError={"empty": "x"}, TypeError={"texts": "a"},
+        OSError={"folder": "a.txt/out"}),
+    "Shards.source CorpusError": [after(without_records, lambda made: made.source(0))],
+    "Shards.source ValueError": [after(shards, lambda made: bbpe.load_shards(made).source(99999))],
+    **kinds("Shards.find", lambda path="a.jsonl", record=0: bbpe.load_shards(shards()).find(path, record),
+            CorpusError=[after(without_records, lambda made: made.find("a.jsonl", 0))],
+            ValueError=[{"record": 99999}, {"path": "missing.jsonl"}], TypeError=[{"path": 5}, {"record": "0"}]),
+    "Shards.document_at ValueError": [after(shards, lambda made: bbpe.load_shards(made).document_at(0, 99999))],
+}  # fmt: skip

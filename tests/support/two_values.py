@@ -13,12 +13,13 @@ import numpy as np
 
 import bbpe
 from bbpe.counting.options import CorpusOptions, FileOptions, TextOptions
+from bbpe.shards.iterated import IteratorOptions
 from bbpe.shards.policy import ShardOptions
 
 #: Keywords that a signature has as `**options`, by their annotation.
 UNPACKED: dict[str, set[str]] = {
     f"Unpack[{kind.__name__}]": set(kind.__annotations__)
-    for kind in (CorpusOptions, FileOptions, TextOptions, ShardOptions)
+    for kind in (CorpusOptions, FileOptions, IteratorOptions, TextOptions, ShardOptions)
 }
 
 

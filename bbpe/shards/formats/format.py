@@ -43,6 +43,13 @@ class MaskFiles(NamedTuple):
 PLAIN = Columns()
 
 
+class ReadKeys(Protocol):
+    """Reads the ids that documents of a part have in the corpus."""
+
+    def __call__(self, stem: Path, first: int = 0) -> Iterator[str]:
+        """Yield those of documents from the first one on."""
+
+
 class MakeWriter(Protocol):
     """Makes a writer of the files of one part."""
 
@@ -69,9 +76,9 @@ class OutputFormat:
 
     `ids(stem, dtype)` returns the ids of a part, mapped into memory, and `lengths(stem, dtype, ids)` the lengths of its
     documents, `None` where the files do not have them.  `dtypes` are those that it has, by the number of ids that fit
-    each, the narrow one first.  `has_boundaries`: documents end in its files without an id between them.  `keys(stem)`
-    yields the ids that documents of a part have in the corpus, where the format has a place for them, as `masks` for
-    what a model learns of them.
+    each, the narrow one first.  `has_boundaries`: documents end in its files without an id between them.
+    `keys(stem, first)` yields the ids that documents of a part have in the corpus, from one document on, where the
+    format has a place for them, as `masks` for what a model learns of them.
     """
 
     name: str
@@ -81,7 +88,7 @@ class OutputFormat:
     writer: MakeWriter
     ids: Callable[[Path, str], Ids]
     lengths: Callable[[Path, str, Ids], Lengths | None]
-    keys: Callable[[Path], Iterator[str]] | None = None
+    keys: ReadKeys | None = None
     masks: MaskFiles | None = None
 
     def dtype(self, asked: str, id_count: int) -> str:

@@ -11,6 +11,7 @@ import csv
 import gzip
 import io
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 from ...errors import CorpusError
@@ -63,8 +64,8 @@ def _rows(path: Path) -> Iterator[list[str]]:
         yield from csv.reader(file)
 
 
-def _keys(stem: Path) -> Iterator[str]:
-    return (row[2] for row in _rows(with_suffix(stem, ".csv.gz")))
+def _keys(stem: Path, first: int = 0) -> Iterator[str]:
+    return (row[2] for row in islice(_rows(with_suffix(stem, ".csv.gz")), first, None))
 
 
 def _lengths(stem: Path, dtype: str, ids: Ids) -> Lengths:

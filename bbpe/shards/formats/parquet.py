@@ -92,10 +92,14 @@ def _joined(parts: list[npt.NDArray[np.uint8]]) -> npt.NDArray[np.uint8]:
     return np.concatenate([np.empty(0, np.uint8), *parts])
 
 
-def _keys(stem: Path) -> Iterator[str]:
+def _keys(stem: Path, first: int = 0) -> Iterator[str]:
     file = pyarrow_parquet().ParquetFile(with_suffix(stem, ".parquet"))
-    for batch in file.iter_batches(columns=["id"], use_threads=False):
-        yield from batch.column(0).to_pylist()
+    group = 0
+    while group < file.num_row_groups and first >= (rows := file.metadata.row_group(group).num_rows):
+        group, first = group + 1, first - rows
+    for batch in file.iter_batches(row_groups=range(group, file.num_row_groups), columns=["id"], use_threads=False):
+        yield from batch.column(0).to_pylist()[first:]
+        first = max(first - len(batch), 0)
 
 
 def _column(stem: Path, name: str = "input_ids") -> Any:
