@@ -235,7 +235,7 @@ def open_shards(
     _check_id_field(chosen, id_field)
     paths = _paths(files, chosen)
     reading = IdReading(
-        format=format, dtype=None if dtype is None else _dtype_of(dtype), bos=_token("bos", bos, tokenizer, ids),
+        format=format, dtype=None if dtype is None else dtype_of(dtype), bos=_token("bos", bos, tokenizer, ids),
         eos=_token("eos", eos, tokenizer, ids), on_missing=on_missing, column=column, id_field=id_field, ids=ids,
         masks=_masks_of(masks, chosen, paths),
     )  # fmt: skip
@@ -268,7 +268,7 @@ def _size_of(vocab_size: Any) -> int | None:
     return None if vocab_size is None else whole("vocab_size", vocab_size, 1, _MOST, expected="an int or None")
 
 
-def _dtype_of(dtype: npt.DTypeLike) -> str:
+def dtype_of(dtype: npt.DTypeLike) -> str:
     """Return the name of a dtype of ids; `ValueError` or `TypeError` when it is none."""
     try:
         found = np.dtype(dtype)
