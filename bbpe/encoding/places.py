@@ -228,7 +228,7 @@ class SymbolCall(PlacesCall):
         ids, places, words = super().encode_words(text, unit, ranges)
         return [self.written.get(each, each) for each in ids], places, words
 
-    def encode_ranges(self, text: str, ranges: TextRanges) -> tuple[npt.NDArray[np.int32], Places]:
+    def encode_ranges(self, text: Text, ranges: TextRanges) -> tuple[npt.NDArray[np.int32], Places]:
         """Return the ids of a text in whose ranges the tokens of their levels count, and their places."""
         ids, places = super().encode_ranges(text, ranges)
         return np.array([self.written.get(each, each) for each in ids.tolist()], np.int32), places
@@ -328,9 +328,9 @@ class RunCall(PlacesCall):
         """Return the ids of a text and their places, int64[n, 2]."""
         return self.encode_words(text, unit)[:2]
 
-    def encode_ranges(self, text: str, ranges: TextRanges) -> tuple[npt.NDArray[np.int32], Places]:
+    def encode_ranges(self, text: Text, ranges: TextRanges) -> tuple[npt.NDArray[np.int32], Places]:
         """Return the ids of a text in whose ranges the tokens of their levels count, and their places."""
-        ids, places, _ = self.encode_words(text, "char", ranges)
+        ids, places, _ = self.encode_words(text, "char" if isinstance(text, str) else "byte", ranges)
         return np.array(ids, np.int32), places
 
     def encode_words(
