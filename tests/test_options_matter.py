@@ -68,7 +68,7 @@ ELSEWHERE = {
         "compat/of_transformers/test_huggingface_view.py::test_padding_and_truncation",
 }  # fmt: skip
 #: Results: their makers fill every field.
-RESULTS = {"CurvePoint", "EncodedChat", "Finding", "Measures", "ShardPlan", "Summary", "TokenCounts"}
+RESULTS = {"CurvePoint", "EncodedChat", "Finding", "Measures", "ShardFiles", "ShardPlan", "Summary", "TokenCounts"}
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -236,6 +236,7 @@ def test_progress_is_told(name: str, here: Path) -> None:
         "count": lambda **given: bbpe.count("a.jsonl", pattern="gpt2", **given),
         "count_from_iterator": lambda **given: bbpe.count_from_iterator(TEXTS, pattern="gpt2", **given),
         "shard": lambda **given: bbpe.shard("a.jsonl", "out", TOK, **given),
+        "convert_shards": lambda **given: bbpe.convert_shards(sharded(), "new", format="olmo", **given),
         "lint": lambda **given: bbpe.lint(TOK, "a.jsonl", **given),
         "compare": lambda **given: bbpe.compare(TOK, PLAIN, "a.jsonl", **given),
     }
@@ -261,6 +262,7 @@ def test_an_executor_does_the_work(name: str, here: Path) -> None:
         "count": lambda given: bbpe.count("a.jsonl", pattern="gpt2", executor=given),
         "count_from_iterator": lambda given: bbpe.count_from_iterator(TEXTS, pattern="gpt2", executor=given),
         "shard": lambda given: bbpe.shard("a.jsonl", "out", TOK, executor=given),
+        "convert_shards": lambda given: bbpe.convert_shards(sharded(), "new", format="olmo", executor=given),
         "Counting.__init__": lambda given: bbpe.train("a.jsonl", 270, counting=bbpe.Counting(executor=given)),
     }
     with Asked(1) as executor:
@@ -288,6 +290,10 @@ def test_resources_of_counting(name: str, here: Path) -> None:
         )
 
 
+def sharded() -> bbpe.Shards:
+    return bbpe.shard("a.jsonl", "shards", TOK, part_size=300)
+
+
 def covered() -> dict[str, set[str]]:
     """The options that this file looks at, by what has them."""
     found: dict[str, set[str]] = {name: set(row.options) for name, row in ROWS.items()}
@@ -297,6 +303,7 @@ def covered() -> dict[str, set[str]]:
     found["count_from_iterator"] = {*FILES, *own}
     found["plan_count"] = {*FILES, "part_size"}
     found["shard"], found["plan_shards"] = {*SHARDS, *own}, set(SHARDS)
+    found["convert_shards"] |= own
     for name in reporting():
         found.setdefault(name, set()).add("progress")
     for each in ELSEWHERE:
