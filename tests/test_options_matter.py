@@ -68,7 +68,7 @@ ELSEWHERE = {
         "compat/of_transformers/test_huggingface_view.py::test_padding_and_truncation",
 }  # fmt: skip
 #: Results: their makers fill every field.
-RESULTS = {"CurvePoint", "EncodedChat", "Finding", "Measures", "ShardPlan", "Summary", "TokenCounts"}
+RESULTS = {"CurvePoint", "EncodedChat", "Finding", "Measures", "ShardFiles", "ShardPlan", "Summary", "TokenCounts"}
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -236,6 +236,7 @@ def test_progress_is_told(name: str, here: Path) -> None:
         "count": lambda **given: bbpe.count("a.jsonl", pattern="gpt2", **given),
         "count_from_iterator": lambda **given: bbpe.count_from_iterator(TEXTS, pattern="gpt2", **given),
         "shard": lambda **given: bbpe.shard("a.jsonl", "out", TOK, **given),
+        "convert_shards": lambda **given: bbpe.convert_shards(sharded(), "new", format="olmo", **given),
         "retokenize": lambda **given: bbpe.retokenize(bbpe.shard("a.jsonl", "old", TOK), "out", PLAIN, **given),
         "lint": lambda **given: bbpe.lint(TOK, "a.jsonl", **given),
         "compare": lambda **given: bbpe.compare(TOK, PLAIN, "a.jsonl", **given),
@@ -262,6 +263,7 @@ def test_an_executor_does_the_work(name: str, here: Path) -> None:
         "count": lambda given: bbpe.count("a.jsonl", pattern="gpt2", executor=given),
         "count_from_iterator": lambda given: bbpe.count_from_iterator(TEXTS, pattern="gpt2", executor=given),
         "shard": lambda given: bbpe.shard("a.jsonl", "out", TOK, executor=given),
+        "convert_shards": lambda given: bbpe.convert_shards(sharded(), "new", format="olmo", executor=given),
         "retokenize": lambda given: bbpe.retokenize(bbpe.shard("a.jsonl", "old", TOK), "out", PLAIN, executor=given),
         "Counting.__init__": lambda given: bbpe.train("a.jsonl", 270, counting=bbpe.Counting(executor=given)),
     }
@@ -290,6 +292,10 @@ def test_resources_of_counting(name: str, here: Path) -> None:
         )
 
 
+def sharded() -> bbpe.Shards:
+    return bbpe.shard("a.jsonl", "shards", TOK, part_size=300)
+
+
 def covered() -> dict[str, set[str]]:
     """The options that this file looks at, by what has them."""
     found: dict[str, set[str]] = {name: set(row.options) for name, row in ROWS.items()}
@@ -299,6 +305,7 @@ def covered() -> dict[str, set[str]]:
     found["count_from_iterator"] = {*FILES, *own}
     found["plan_count"] = {*FILES, "part_size"}
     found["shard"], found["plan_shards"] = {*SHARDS, *own}, set(SHARDS)
+    found["convert_shards"] |= own
     found["retokenize"] |= {"threads", "in_flight", "attempts", "executor"}
     for name in reporting():
         found.setdefault(name, set()).add("progress")

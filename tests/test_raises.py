@@ -21,6 +21,7 @@ import numpy as np
 import pytest
 import two_values
 from option_rows import COUNTS, MESSAGES, PLAIN, TEXT, TEXTS, TOK, UNIGRAM
+from of_others import OF_OTHERS
 from raising import (
     FILES,
     HOLE,
@@ -298,6 +299,7 @@ TABLE |= {
         TypeError={"folders": {"out": 1.0}}, ValueError=[{}, {"folders": ["out"], "shuffle": -1},
             after(shards, lambda made: bbpe.merge_shards([made], "all", shard_size=5))],
         OSError={"folders": ["missing"]}),
+    **OF_OTHERS,
     **retokenizing("retokenize", bbpe.retokenize), **retokenizing("plan_retokenizing", bbpe.plan_retokenizing),
     **kinds("verify_shards", bbpe.verify_shards, CorpusError=[
         after(lambda: (shards(), cut("out/plan.json")), lambda made: bbpe.verify_shards("out"))],

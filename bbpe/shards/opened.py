@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import os
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Set
 from operator import index
 from pathlib import Path
 from typing import Any, Literal, SupportsIndex, TypeAlias, get_args, overload
@@ -324,7 +324,8 @@ def _masks_of(masks: Any, form: ReadFormat, paths: list[Path]) -> str | None:
 def _paths(files: Any, form: ReadFormat) -> list[Path]:
     """Return the files of ids that names stand for; raises as `expanded` does, and `CorpusError` for other files."""
     names = [files] if isinstance(files, str | os.PathLike) else files
-    if isinstance(names, bytes | Shards | ShardPlan) or not isinstance(names, Iterable):
+    # the order of a set differs from run to run
+    if isinstance(names, bytes | Mapping | Set | Shards | ShardPlan) or not isinstance(names, Iterable):
         raise TypeError(f"files is {type(files).__name__}; expected a path, a glob, a folder, or a list of these")
     found: list[Path] = []
     for number, name in enumerate(names):

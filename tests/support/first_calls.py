@@ -150,6 +150,10 @@ FUNCTIONS: dict[str, Call] = {
     "load with tables": lambda _, folder: bbpe.load(folder / "t", cache=folder / "tables").encode("see"),
     "shard_part": parts_of_shards,
     "load_shards": lambda _, folder: len(bbpe.load_shards(folder / "shards")[0]),
+    "open_shards": lambda _, folder: len(bbpe.open_shards(folder / "shards", format="bbpe")[0]),
+    "convert_shards": lambda _, folder: len(
+        bbpe.convert_shards(folder / "shards", new(folder, "converted"), format="olmo")
+    ),
     "verify_shards": lambda _, folder: bbpe.verify_shards(folder / "shards"),
     "merge_shards": lambda _, folder: len(bbpe.merge_shards([folder / "shards"], new(folder, "merged"), shuffle=1)),
     "retokenize": lambda tok, folder: len(bbpe.retokenize(folder / "shards", new(folder, "retokenized"), tok)),
