@@ -86,6 +86,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
         "chats": [], "decode_batch.batch": [[64]], "encode_bytes.text": b"see", "sum_counts.folder": "plan",
         "find.path": "a.jsonl", "document": 0, "part": 0, "token": 0, "record": 0,
         "load_shards.folder": "out", "verify_shards.folder": "out", "shards_status.folder": "out",
+        "open_shards.files": "out/part-00000.bin", "open_shards.format": "megatron", "source": "out",
+        "convert_shards.format": "nanogpt", "plan_conversion.format": "olmo", "ShardFiles.number": 0,
+        "ShardFiles": bbpe.open_shards("out/part-00000", format="megatron"),
     }  # fmt: skip
     os.chdir(before)
 
@@ -96,7 +99,7 @@ def functions() -> Iterator[tuple[str, str]]:
         found = getattr(bbpe, name)
         if inspect.isfunction(found) and name not in LEFT_OUT:
             yield "", name
-    for owner in ("Tokenizer", "PretokenCounts", "Shards", "Ragged", "EncodedChat", "EncodedChats"):
+    for owner in ("Tokenizer", "PretokenCounts", "Shards", "ShardFiles", "Ragged", "EncodedChat", "EncodedChats"):
         kind = getattr(bbpe, owner)
         for name in dir(kind):
             if not name.startswith("_") and callable(getattr(kind, name)) and name not in LEFT_OUT:

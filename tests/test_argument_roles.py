@@ -39,6 +39,8 @@ FOLDERS_WRITTEN = {
     "shard": ("folder",),
     "shard_from_iterator": ("folder",),
     "merge_shards": ("folder",),
+    "convert_shards": ("folder",),
+    "plan_conversion": ("folder",),
     "plan_retokenizing": ("folder",),
     "retokenize": ("folder",),
 }
@@ -69,6 +71,7 @@ def calls(corpus: str, here: Path) -> dict[str, Call]:
         "PretokenCounts.save": (counts.save, {"path": here / "counts.parquet"}),
         "Tokenizer.as_huggingface": (tok.as_huggingface, {}),
         **chat_calls(tok),
+        **conversions(shards, out),
         "Tokenizer.encode_files": (lambda files, **more: list(tok.encode_files(files, **more)), {"files": corpus}),
         "Tokenizer.save": (tok.save, {"path": here / "t.json"}),
         "accelerate": (bbpe.accelerate, {}),
@@ -97,6 +100,14 @@ def calls(corpus: str, here: Path) -> dict[str, Call]:
         "train": (bbpe.train, {"files": corpus, "vocab_size": 280}),
         "verify_shards": (bbpe.verify_shards, {"folder": shards, "tokenizer": tok}),
     }
+
+
+def conversions(shards: Path, out: Path) -> dict[str, Call]:
+    given = {"source": shards, "folder": out / "converted", "format": "olmo"}
+    return {
+        "convert_shards": (bbpe.convert_shards, given), "plan_conversion": (bbpe.plan_conversion, given),
+        "open_shards": (bbpe.open_shards, {"files": shards / "part-00000", "format": "megatron"}),
+    }  # fmt: skip
 
 
 def chat_calls(tok: bbpe.Tokenizer) -> dict[str, Call]:

@@ -22,6 +22,7 @@ TAKING: dict[str, Callable[[Any], Any]] = {
     "extend.tokenizer": lambda tok: bbpe.extend(tok, "a.txt"),
     "learning_curve.tokenizers": lambda tok: bbpe.learning_curve(tok, [260], "a.txt"),
     "lint.tokenizer": lambda tok: bbpe.lint(tok),
+    "open_shards.tokenizer": lambda tok: bbpe.open_shards("a.txt", format="megatron", tokenizer=tok),
     "plan_shards.tokenizer": lambda tok: bbpe.plan_shards("a.txt", "out", tok),
     "plan_retokenizing.tokenizer": lambda tok: bbpe.plan_retokenizing("old", "out", tok),
     "retokenize.tokenizer": lambda tok: bbpe.retokenize("old", "out", tok),
@@ -30,7 +31,7 @@ TAKING: dict[str, Callable[[Any], Any]] = {
     "verify_shards.tokenizer": lambda tok: bbpe.verify_shards("out", tok),
 }
 #: Those that may be left out, and those that take the tokenizer of another library.
-OPTIONAL = {"verify_shards.tokenizer"}
+OPTIONAL = {"open_shards.tokenizer", "verify_shards.tokenizer"}
 OTHERS = {"accelerate.tokenizer", "is_accelerated.tokenizer"}
 
 

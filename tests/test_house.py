@@ -39,6 +39,7 @@ FAMILIES = {
     "__init__.py": "the door of a folder",
     **{f"cli/{name}.py": "one file a command" for name in COMMANDS},
     **{f"formats/{name}.py": "one file a format" for name in FORMATS},
+    "cli/conversion.py": "one file an action of a command",
     "formats/gguf/characters.py": "one file a model of GGUF",
     "formats/gguf/pieces.py": "one file a model of GGUF",
     "formats/huggingface/*.py": "one file a part of a tokenizer.json",

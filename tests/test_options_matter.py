@@ -73,8 +73,8 @@ ELSEWHERE = {
 }  # fmt: skip
 #: Results: their makers fill every field.
 RESULTS = {
-    "CurvePoint", "EncodedChat", "Finding", "Measures", "ShardEstimate", "ShardPlan", "ShardsStatus", "Summary",
-    "TokenCounts",
+    "CurvePoint", "EncodedChat", "Finding", "Measures", "ShardEstimate", "ShardFiles", "ShardPlan", "ShardsStatus",
+    "Summary", "TokenCounts",
 }  # fmt: skip
 
 @pytest.fixture
@@ -270,6 +270,7 @@ def test_progress_is_told(name: str, here: Path) -> None:
         "count_from_iterator": lambda **given: bbpe.count_from_iterator(TEXTS, pattern="gpt2", **given),
         "count_shards": lambda **given: bbpe.count_shards(bbpe.shard("a.jsonl", "s", TOK), pattern="gpt2", **given),
         "shard": lambda **given: bbpe.shard("a.jsonl", "out", TOK, **given),
+        "convert_shards": lambda **given: bbpe.convert_shards(sharded(), "new", format="olmo", **given),
         "retokenize": lambda **given: bbpe.retokenize(bbpe.shard("a.jsonl", "old", TOK), "out", PLAIN, **given),
         "shard_from_iterator": lambda **given: bbpe.shard_from_iterator(TEXTS, "out", TOK, **given),
         "lint": lambda **given: bbpe.lint(TOK, "a.jsonl", **given),
@@ -300,6 +301,7 @@ def test_an_executor_does_the_work(name: str, here: Path) -> None:
             bbpe.shard("a.jsonl", "s", TOK), pattern="gpt2", executor=given
         ),
         "shard": lambda given: bbpe.shard("a.jsonl", "out", TOK, executor=given),
+        "convert_shards": lambda given: bbpe.convert_shards(sharded(), "new", format="olmo", executor=given),
         "retokenize": lambda given: bbpe.retokenize(bbpe.shard("a.jsonl", "old", TOK), "out", PLAIN, executor=given),
         "Counting.__init__": lambda given: bbpe.train("a.jsonl", 270, counting=bbpe.Counting(executor=given)),
     }
@@ -331,6 +333,10 @@ def test_resources_of_counting(name: str, here: Path) -> None:
         differs(bbpe.shard_from_iterator, given, name, two)
 
 
+def sharded() -> bbpe.Shards:
+    return bbpe.shard("a.jsonl", "shards", TOK, part_size=300)
+
+
 def covered() -> dict[str, set[str]]:
     """The options that this file looks at, by what has them."""
     found: dict[str, set[str]] = {name: set(row.options) for name, row in ROWS.items()}
@@ -340,6 +346,7 @@ def covered() -> dict[str, set[str]]:
     found["count_from_iterator"] = found["count_shards"] = {*FILES, *own}
     found["plan_count"] = {*FILES, "part_size"}
     found["shard"], found["plan_shards"] = {*SHARDS, *own}, set(SHARDS)
+    found["convert_shards"] |= own
     found["retokenize"] |= {"threads", "in_flight", "attempts", "executor"}
     found["shard_from_iterator"] = {*SHARDS, "threads", "progress"} - {"document", "input_format"}
     for name in reporting():

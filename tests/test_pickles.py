@@ -68,7 +68,7 @@ def made_in(folder: Path) -> dict[str, Any]:
         "Measures": evaluation.rows[0], "Curve": curve, "CurvePoint": curve.points[0], "CountPlan": counting,
         "Summary": summary, "PretokenCounts": counts, "ShardPlan": plan, "Shards": shards,
         "ShardEstimate": bbpe.estimate_shards(plan), "ShardsStatus": bbpe.shards_status(plan),
-        "ShardFaults": bbpe.verify_shards(shards),
+        "ShardFaults": bbpe.verify_shards(shards), "ShardFiles": bbpe.open_shards(shards, format="bbpe"),
         "document of shards": shards[0], "record of a part": bbpe.shard_part(plan, 0),
         "TokenCounts": bbpe.count_tokens(path, tok), "as_tiktoken": tok.as_tiktoken(), "as_tokenizers": tokenizers,
         "encoding": tokenizers.encode("see my dogs"), "EncodedChat": chats[1], "EncodedChats": chats,
@@ -84,6 +84,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 def shown(made: Any) -> Any:
     """What can be seen of an object, for comparisons of objects with arrays and of those that are equal to none."""
+    if isinstance(made, bbpe.ShardFiles):
+        return made.files, made.reading, [ids.tolist() for ids in made]
     if isinstance(made, bbpe.Shards):
         return [made[number].tolist() for number in range(len(made))], made.totals
     if hasattr(made, "encode") and not isinstance(made, bbpe.Tokenizer):

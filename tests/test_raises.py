@@ -21,6 +21,7 @@ import numpy as np
 import pytest
 import two_values
 from option_rows import COUNTS, MESSAGES, PLAIN, TEXT, TEXTS, TOK, UNIGRAM
+from of_others import OF_OTHERS
 from raising import (
     FILES,
     HOLE,
@@ -303,6 +304,7 @@ TABLE |= {
             after(shards, lambda made: bbpe.merge_shards([made], "all", shard_size=5))],
         OSError={"folders": ["missing"]}),
     **operators(),
+    **OF_OTHERS,
     **retokenizing("retokenize", bbpe.retokenize), **retokenizing("plan_retokenizing", bbpe.plan_retokenizing),
     **kinds("count_shards", lambda folder, **given: bbpe.count_shards(folder, pattern="gpt2", **given), TypeError={
             "folder": 5}, ValueError={"folder": "x", "sample": 0}, OSError={"folder": "missing"}, CorpusError=[

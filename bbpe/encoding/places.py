@@ -330,7 +330,7 @@ class RunCall(PlacesCall):
 
     def encode_ranges(self, text: Text, ranges: TextRanges) -> tuple[npt.NDArray[np.int32], Places]:
         """Return the ids of a text in whose ranges the tokens of their levels count, and their places."""
-        ids, places, _ = self.encode_words(text, "char", ranges)
+        ids, places, _ = self.encode_words(text, "char" if isinstance(text, str) else "byte", ranges)
         return np.array(ids, np.int32), places
 
     def encode_words(

@@ -15,7 +15,7 @@ from .formats import FORMATS
 from .formats.format import OutputFormat
 from .ids import ranges_of_ids
 from .load import Shards
-from .opened import ShardFiles, own_shards
+from .opened import ShardFiles, dtype_of, own_shards
 from .part import check_texts
 from .plan import ShardPlan, identity_of, joined, shards_folder, stored_or_new, written_names
 from .policy import Empty, ShardFormat, ShardPolicy
@@ -126,7 +126,7 @@ def convert_shards(
 
 def checked_format(format: str, empty: str) -> OutputFormat:  # noqa: A002
     """Return the format of a name; `ValueError` names a wrong argument."""
-    if format not in [*FORMATS]:  # which may be no name at all
+    if format not in tuple(FORMATS):
         raise ValueError(f"format is {format!r}; expected one of {', '.join(map(repr, FORMATS))}")
     if empty not in get_args(Empty):
         raise ValueError(f"empty is {empty!r}; expected {' or '.join(map(repr, get_args(Empty)))}")
@@ -192,8 +192,8 @@ def converted_dtype(source: ShardFiles, chosen: OutputFormat, asked: npt.DTypeLi
     it is written.
     """
     known = source.reading.ids
-    if asked != "auto":
-        return chosen.dtype(str(np.dtype(asked)), known or 1)
+    if not isinstance(asked, str) or asked != "auto":
+        return chosen.dtype(str(np.dtype(dtype_of(asked))), known or 1)
     if known is not None:
         return chosen.dtype("auto", known)
     most = max(int(np.iinfo(file_dtype).max) for file_dtype in dtypes_of(source))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import os
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Set
 from operator import index
 from pathlib import Path
 from typing import Any, Literal, SupportsIndex, TypeAlias, get_args, overload
@@ -235,7 +235,7 @@ def open_shards(
     _check_id_field(chosen, id_field)
     paths = _paths(files, chosen)
     reading = IdReading(
-        format=format, dtype=None if dtype is None else _dtype_of(dtype), bos=_token("bos", bos, tokenizer, ids),
+        format=format, dtype=None if dtype is None else dtype_of(dtype), bos=_token("bos", bos, tokenizer, ids),
         eos=_token("eos", eos, tokenizer, ids), on_missing=on_missing, column=column, id_field=id_field, ids=ids,
         masks=_masks_of(masks, chosen, paths),
     )  # fmt: skip
@@ -268,7 +268,7 @@ def _size_of(vocab_size: Any) -> int | None:
     return None if vocab_size is None else whole("vocab_size", vocab_size, 1, _MOST, expected="an int or None")
 
 
-def _dtype_of(dtype: npt.DTypeLike) -> str:
+def dtype_of(dtype: npt.DTypeLike) -> str:
     """Return the name of a dtype of ids; `ValueError` or `TypeError` when it is none."""
     try:
         found = np.dtype(dtype)
@@ -324,7 +324,8 @@ def _masks_of(masks: Any, form: ReadFormat, paths: list[Path]) -> str | None:
 def _paths(files: Any, form: ReadFormat) -> list[Path]:
     """Return the files of ids that names stand for; raises as `expanded` does, and `CorpusError` for other files."""
     names = [files] if isinstance(files, str | os.PathLike) else files
-    if isinstance(names, bytes | Shards | ShardPlan) or not isinstance(names, Iterable):
+    # the order of a set differs from run to run
+    if isinstance(names, bytes | Mapping | Set | Shards | ShardPlan) or not isinstance(names, Iterable):
         raise TypeError(f"files is {type(files).__name__}; expected a path, a glob, a folder, or a list of these")
     found: list[Path] = []
     for number, name in enumerate(names):

@@ -13,7 +13,7 @@ from ..tokenizer import Tokenizer, checked_tokenizer
 from ..training.vocabulary_map import mapped_specials
 from .convert import IdSource, checked_format, id_source, plan_of_ids, policy_of_ids
 from .load import Shards
-from .opened import ShardFiles
+from .opened import ShardFiles, dtype_of
 from .part import check_texts
 from .plan import ShardPlan, identity_of, stored_or_new
 from .policy import Empty, OldVocabulary, ShardFormat, Token, id_of
@@ -84,7 +84,7 @@ def plan_retokenizing(
             f"eos and bos are None; the format {format!r} keeps no ends of documents but for these tokens: give eos= "
             "or bos=, a token of the new vocabulary or its id"
         )
-    name = "auto" if isinstance(dtype, str) and dtype == "auto" else str(np.dtype(dtype))
+    name = "auto" if isinstance(dtype, str) and dtype == "auto" else np.dtype(dtype_of(dtype)).name
     known = chosen.dtype(name, tokenizer.vocab_size)
     policy = replace(
         policy_of_ids(given.reading, format, known, parse_bytes(part_size, "part_size"), empty),

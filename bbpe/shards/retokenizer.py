@@ -30,6 +30,7 @@ from ..training.vocabulary_map import mapped_specials
 from .documents import EncodedDocuments
 from .formats import Lengths
 from .ids import IdDocuments, digest_of_ids
+from .plan import Source
 from .policy import ShardPolicy
 from .readers import IdBlock
 from .segments import SegmentEncoder, Segments, cut, differing
@@ -111,14 +112,28 @@ class Retokenizer:
         calls the document of one of them, by its number.  Raises `CorpusError` on an id that is no token of the old
         vocabulary, and on a special token that the new one lacks.
         """
-        starts, ends = self._inner(ids, lengths)
-        segments = texts = self._without_specials(ids, starts, ends)
-        if segments is None:
-            segments, texts = self._with_specials(ids, starts, ends, where)
-        assert texts is not None
+        segments, texts = self._divided(ids, lengths, where)
         checked, not_canonical = self._checked(ids, lengths, segments, at)
         written, counts, unknown = self._written(texts)
         return Retokenized(written, counts, len(texts.data), unknown, checked, not_canonical)
+
+    def texts(
+        self, ids: npt.NDArray[np.unsignedinteger[Any]], lengths: Lengths, where: Callable[[int], str]
+    ) -> Iterator[bytes | None]:
+        """Yield the bytes of each document that are encoded, without special tokens; `None` where there is nothing."""
+        _, texts = self._divided(ids, lengths, where)
+        lasts = np.cumsum(texts.counts)
+        ends = texts.ends[lasts - 1].tolist()
+        for count, start, end in zip(texts.counts.tolist(), [0, *ends], ends, strict=False):
+            yield texts.data[start:end] if count > 1 or end > start else None
+
+    def _divided(
+        self, ids: npt.NDArray[np.unsignedinteger[Any]], lengths: Lengths, where: Callable[[int], str]
+    ) -> tuple[Segments, Segments]:
+        """Return the bytes of documents between special tokens, and between those that are no text now."""
+        starts, ends = self._inner(ids, lengths)
+        segments = self._without_specials(ids, starts, ends)
+        return self._with_specials(ids, starts, ends, where) if segments is None else (segments, segments)
 
     def _without_specials(
         self, ids: npt.NDArray[np.unsignedinteger[Any]], starts: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]
@@ -136,7 +151,6 @@ class Retokenizer:
         self, ids: npt.NDArray[np.unsignedinteger[Any]], starts: npt.NDArray[np.int64], ends: npt.NDArray[np.int64],
         where: Callable[[int], str],
     ) -> tuple[Segments, Segments]:  # fmt: skip
-        """Return the bytes of documents between special tokens, and between those that are no text now."""
         wrong = np.flatnonzero(ids >= len(self._kinds))
         if len(wrong):
             raise CorpusError(
@@ -275,7 +289,7 @@ class RetokenizedDocuments(IdDocuments):
 
     def encoded(self, block: IdBlock) -> EncodedDocuments:
         """Return a block in ids of the new vocabulary; raises as `Retokenizer.documents`."""
-        found = [*self._parts(block)]
+        found = [self._retokenizer.documents(*part) for part in self._parts(block)]
         ids = np.concatenate([np.empty(0, np.uint8), *(part.ids for part in found)])
         lengths = np.concatenate([np.empty(0, np.int64), *(part.lengths for part in found)])
         self._check_ends(block, ids, lengths)
@@ -298,7 +312,14 @@ class RetokenizedDocuments(IdDocuments):
             f"format {policy.format!r} would end it there: choose a format with boundaries, such as 'megatron'"
         )
 
-    def _parts(self, block: IdBlock) -> Iterator[Retokenized]:
+    def texts(self, source: Source) -> Iterator[bytes | None]:
+        """Yield what of each document of a source is encoded, as `Retokenizer.texts` does."""
+        for block in self.blocks(source):
+            for ids, lengths, _, where in self._parts(block):
+                yield from self._retokenizer.texts(ids, lengths, where)
+
+    def _parts(self, block: IdBlock) -> Iterator[tuple[npt.NDArray[Any], Lengths, int, Callable[[int], str]]]:
+        """Yield the ids of some documents of a block, their lengths, where they are in the file, and their names."""
         ids: npt.NDArray[Any] = block.ids
         if ids.dtype == np.int32:
             ids = ids.view(np.uint32)
@@ -309,8 +330,7 @@ class RetokenizedDocuments(IdDocuments):
         while start < len(ends):
             stop = max(int(np.searchsorted(ends, done + _IDS, "right")), start + 1)
             end = int(ends[stop - 1])
-            where = partial(_place, block, done)
-            yield self._retokenizer.documents(ids[done:end], block.lengths[start:stop], block.at + done, where)
+            yield ids[done:end], block.lengths[start:stop], block.at + done, partial(_place, block, done)
             start, done = stop, end
 
 

@@ -10,6 +10,7 @@ from ..corpus.urls import path_of
 from ..counting.options import check_share
 from ..errors import BBPEError, CorpusError
 from ..files import temporary_folder
+from ..lazy import np
 from ..records import dataclass, field, whole
 from ..text import counted, sized
 from ..tokenizer import Tokenizer, checked_tokenizer
@@ -18,6 +19,7 @@ from .origins import origin_faults
 from .outputs import digest_of
 from .part import PartRecord, Totals, encode_part, read_record, record_path
 from .plan import ShardPlan, Source
+from .retokenizer import RetokenizedDocuments
 from .run import check_totals
 from .status import command_again, command_finish
 
@@ -83,7 +85,8 @@ def verify_shards(
 
     All files are read: their sizes and digests, whether the lists of documents agree with the ids, whether the numbers
     of records that documents come from may be right, and whether every document and byte of the corpus is accounted
-    for.  Some parts are encoded again, whose bytes must be equal.
+    for.  Some parts are encoded again, whose bytes must be equal.  What `retokenize` wrote is also decoded there, and
+    must have the bytes of its source, if the new tokenizer keeps bytes.
 
     Args:
         folder: The folder that `shard` wrote, the plan of it, or the shards.
@@ -204,3 +207,23 @@ def _faults_of_part(
         for name in sorted(record.files):
             if record.files[name] != other.files.get(name):
                 yield number, f"{plan.folder / name}: encoding the part again gives other bytes"
+        yield from ((number, fault) for fault in _faults_of_texts(plan, number))
+
+
+def _faults_of_texts(plan: ShardPlan, number: int) -> Iterator[str]:
+    """Compare documents in ids of another vocabulary as bytes, which a new tokenizer of bytes without rules keeps."""
+    new, policy = plan.tokenizer, plan.policy
+    if policy.old is None or new._parts.encoder.has_rules or not new._parts.decoder.is_plain:
+        return
+    documents, special = RetokenizedDocuments(policy, plan.old_tokenizer, new), np.array([*new.special_tokens.values()])
+    ids, lengths = read_part(plan, number)
+    texts = (text for source in plan.parts[number] for text in documents.texts(source))
+    kept = [text or b"" for text in texts if policy.empty == "keep" or text is not None]
+    ends = np.cumsum(lengths, dtype=np.int64).tolist()
+    if len(kept) != len(ends):
+        yield f"{plan.stem(number)}: found {counted(len(ends), 'document')}; the source has {len(kept):,}"
+        return
+    for document, (text, start, end) in enumerate(zip(kept, [0, *ends], ends, strict=False)):
+        written = ids[start:end]
+        if new.decode_bytes(written[~np.isin(written, special)]) != text:
+            yield f"{plan.stem(number)}: document {document} has other bytes than its source"

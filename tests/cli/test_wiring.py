@@ -151,6 +151,19 @@ ROWS = [
         "0": "out", "1": None, "sample": 0.5, "seed": 9,
     }),
     Row("shards verify out --sample 0", "bbpe.verify_shards", {"0": "out", "1": None, "sample": 0.0, "seed": 0}),
+    Row("shards convert in/a b.bin --from olmo --to megatron -o out", "bbpe.cli.conversion.open_shards", {
+        "0": ["in/a", "b.bin"], "format": "olmo", "dtype": None, "eos": None, "bos": None, "tokenizer": None,
+        "vocab_size": None, "column": "input_ids", "id_field": None, "masks": None, "on_missing": "error",
+    }),
+    Row("shards convert a --from parquet --to olmo -o out --dtype int32 --eos 7 --bos <s> --vocab-size 9 --column ids "
+        "--id-field key --masks mask --on-missing keep", "bbpe.cli.conversion.open_shards", {
+        "0": ["a"], "format": "parquet", "dtype": "int32", "eos": 7, "bos": "<s>", "tokenizer": None, "vocab_size": 9,
+        "column": "ids", "id_field": "key", "masks": "mask", "on_missing": "keep",
+    }),
+    Row("shards convert out --from bbpe --to olmo -o x --no-masks", "bbpe.cli.conversion.open_shards", {
+        "0": "out", "format": "bbpe", "dtype": None, "eos": None, "bos": None, "tokenizer": None,
+        "vocab_size": None, "column": "input_ids", "id_field": None, "masks": False, "on_missing": "error",
+    }),
     Row("shards merge one two -o out", "bbpe.merge_shards", {
         "0": ["one", "two"], "1": "out", "shuffle": None, "shard_size": None,
     }),
@@ -240,7 +253,10 @@ OWN = {
     "eval": {"--markdown", "--html", "--plot"},
     "compare": {"--markdown", "--html"},
     "shard": {"--plan-only", "--part", "--finish", "--threads"},
-    "shards": {"--watch", "--idle", "--source"},
+    "shards": {
+        "--watch", "--idle", "--source", "--to-dtype", "--part-size", "--empty", "--plan-only", "--part", "--finish",
+        "--threads",
+    },
     "show": {"--ids", "--trace", "--color"},
 }
 

@@ -335,3 +335,17 @@ def test_a_killed_run_goes_on_to_the_same_bytes(tmp_path: Path) -> None:
 @pytest.mark.long
 def test_killed_at_many_moments(tmp_path: Path) -> None:
     killed(tmp_path, int(os.environ.get("BBPE_KILLS", "20")))
+
+
+def test_other_ids_are_found_by_their_bytes(tmp_path: Path) -> None:
+    source = bbpe.shard(corpus(tmp_path, TEXTS[0]), tmp_path / "old", tokenizer("gpt2"), eos=EOS)
+    for empty in ("keep", "skip"):
+        out = tmp_path / empty
+        done = bbpe.retokenize(source, out, tokenizer("o200k"), bos=SEP, empty=empty, format="nanogpt")
+        assert bbpe.verify_shards(done, sample=1.0) == []
+        ids = np.fromfile(out / "part-00000.bin", np.uint16)
+        ids[len(done[0]) + 1] += 1
+        ids.tofile(out / "part-00000.bin")
+        faults = bbpe.verify_shards(out, sample=1.0)
+        assert any("document 1 has other bytes than its source" in fault for fault in faults)
+        assert len(faults) > 1

@@ -153,6 +153,10 @@ FUNCTIONS: dict[str, Call] = {
     "load_shards": lambda _, folder: len(bbpe.load_shards(folder / "shards")[0]),
     "shards_status": lambda _, folder: bbpe.shards_status(folder / "shards").done,
     "estimate_shards": lambda _, folder: bbpe.estimate_shards(bbpe.load_shards(folder / "shards").plan).tokens,
+    "open_shards": lambda _, folder: len(bbpe.open_shards(folder / "shards", format="bbpe")[0]),
+    "convert_shards": lambda _, folder: len(
+        bbpe.convert_shards(folder / "shards", new(folder, "converted"), format="olmo")
+    ),
     "verify_shards": lambda _, folder: bbpe.verify_shards(folder / "shards"),
     "count_shards": lambda _, folder: len(bbpe.count_shards(folder / "shards", pattern="gpt2", threads=2)),
     "merge_shards": lambda _, folder: len(bbpe.merge_shards([folder / "shards"], new(folder, "merged"), shuffle=1)),

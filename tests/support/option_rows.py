@@ -99,6 +99,14 @@ def new_folder() -> Path:
     return Path(f"new-{sum(1 for _ in Path().iterdir())}")
 
 
+def opened(**given: Any) -> Any:
+    source = bbpe.open_shards(given.pop("files"), **given)
+    return list(source), str(source.reading), source.tokenizer
+
+
+CONVERTED = {"dtype": Two("auto", "int32"), "part_size": Two("256MB", 20), "empty": Two("keep", "skip")}
+
+
 def retokenized(**given: Any) -> Any:
     """What the files of both functions have; a plan is written to its end."""
     here = new_folder()
@@ -338,6 +346,20 @@ ROWS: dict[str, Row] = {
     ),
     "shards_status": Row(bbpe.shards_status, {"folder": "written"}, {"idle": Two(0.0, 1e9)}),
     "estimate_shards": Row(estimated, {"plan": "large.txt"}, {"seed": Two(0, 1)}),
+    "convert_shards": Row(
+        lambda **given: bbpe.convert_shards("shards", new_folder(), format="megatron", **given), {}, CONVERTED,
+    ),
+    "plan_conversion": Row(
+        lambda source, **given: bbpe.plan_conversion(source, new_folder(), format="megatron", **given).digest,
+        {"source": "shards"}, CONVERTED,
+    ),
+    "open_shards": Row(opened, {
+        "files": "shards/part-00000.bin", "format": "nanogpt", "dtype": "uint16", "eos": 101, "on_missing": "keep",
+    }, {
+        "dtype": Two("uint16", "uint8"), "eos": Two(101, 121), "bos": Two(101, 121, {"eos": None}),
+        "tokenizer": Two(None, TOK), "vocab_size": Two(None, 999), "column": Two("input_ids", "ids"),
+        "id_field": Two(None, "id"), "masks": Two(None, True), "on_missing": Two("keep", "error"),
+    }),
     "retokenize": Row(retokenized, {}, RETOKENIZED),
     "plan_retokenizing": Row(retokenized, {}, RETOKENIZED),
     "verify_shards": Row(bbpe.verify_shards, {"folder": "wrong", "sample": 0.001}, {

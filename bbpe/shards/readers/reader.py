@@ -205,8 +205,8 @@ class IndexedFile:
     def cuts(self, most: int) -> Iterator[tuple[int, int]]:
         """Yield numbers of documents, and the bytes before each."""
         item, at, cut = self.ids.itemsize, 0, 0
-        for first in range(0, self._documents, BLOCK):
-            lengths = self._lengths(first, min(first + BLOCK, self._documents))
+        for first in range(0, self._documents, DOCUMENTS):
+            lengths = self._lengths(first, min(first + DOCUMENTS, self._documents))
             ends = (at + np.cumsum(lengths)) * item
             at += int(lengths.sum())
             while int(ends[-1]) - cut > most:
