@@ -7,7 +7,7 @@ import random
 import time
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from itertools import accumulate
+from itertools import accumulate, count
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -218,6 +218,7 @@ class _Sample:
         self.places: list[_Place] = []
         self._taken: dict[Source, _Place | None] = {}
         self._whole: set[int] = set()
+        self._runs = count()
         #: Bytes that are written for each token.
         self.each = 0.0
 
@@ -292,7 +293,7 @@ class _Sample:
         self._first = self._begun = self._part.totals, time.thread_time()
         self._pieces, self._rows = 0, rows
         try:
-            self._part.read(source)
+            self._part.read(source, next(self._runs))
         except _Enough:
             part, (before, began) = self._part.totals, self._first
             found = _difference(part, before)
