@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 import pytest
 import two_values
-from option_rows import COUNTS, MESSAGES, PLAIN, TEXT, TEXTS, TOK, UNIGRAM
 from of_others import OF_OTHERS
+from option_rows import COUNTS, MESSAGES, PLAIN, TEXT, TEXTS, TOK, UNIGRAM
 from raising import (
     FILES,
     HOLE,
