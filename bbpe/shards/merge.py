@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from itertools import chain, groupby, islice, pairwise, starmap
+from itertools import chain, groupby, islice, pairwise
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -15,17 +15,16 @@ from ..records import replace, whole
 from ..text import counted
 from .formats import Lengths
 from .formats.format import forget
-from .load import Folder, Shards, lens_of, load_shards, read_masks
+from .load import Folder, Shards, lens_of, load_shards
 from .outputs import outputs
 from .part import PartFiles, PartRecord, Totals, read_record, write_record
 from .plan import ShardPlan, shards_folder, stored_or_new
 from .run import finish_shards
 from .shuffle import Documents, shuffled
+from .streams import blocks_of, keys_of_documents, masks_of
 
-#: Ids, and documents, that are copied at once.
-_BLOCK, _DOCUMENTS = 1 << 20, 1 << 16
-#: About how many bytes an id of a document has.
-_KEY_BYTES = 40
+#: Lengths of documents that are read at once.
+_BLOCK = 1 << 20
 #: The number of a part, documents in it as bytes of ids and the number of ids of each, and the file they come from.
 _Piece: TypeAlias = "tuple[int, npt.NDArray[np.uint8], Lengths, str]"
 
@@ -144,12 +143,12 @@ def _merge(plan: ShardPlan, all_shards: Sequence[Shards]) -> None:
     totals = sum((shards.totals for shards in all_shards[1:]), all_shards[0].totals)
     sources: list[int] = []
     item = np.dtype(plan.policy.dtype).itemsize
-    keys = None if plan.policy.id_field is None else _keys(plan, all_shards, totals.documents)
-    masks = None if plan.policy.messages_field is None else _masks(plan, all_shards, totals)
+    keys = None if plan.policy.id_field is None else keys_of_documents(plan, all_shards, totals.documents)
+    masks = None if plan.policy.messages_field is None else masks_of(plan, all_shards, totals)
     if plan.policy.shuffle is None:
-        blocks = _blocks(all_shards, sources)
+        blocks = blocks_of(all_shards, sources)
     else:
-        in_order = (documents for documents, _ in _blocks(all_shards, sources))
+        in_order = (documents for documents, _ in blocks_of(all_shards, sources))
         found = shuffled(in_order, plan.policy.shuffle, totals.documents, totals.tokens * item, plan.folder)
         blocks = ((documents, "") for documents in found)
     # the first part is written even if there are no documents
@@ -188,109 +187,3 @@ def _divided(blocks: Iterable[tuple[Documents, str]], item: int, tokens: int, co
             first, last = (int(ends[stop - 1]) if stop else 0 for stop in (start, stop))
             yield int(numbers[start]), ids[first * item : last * item], lengths[start:stop], path
         at += int(ends[-1])
-
-
-def _blocks(all_shards: Sequence[Shards], sources: list[int]) -> Iterator[tuple[Documents, str]]:
-    """Yield whole documents in order, about a block of ids of one source at a time, and the path of the source."""
-    for shards in all_shards:
-        plan = shards.plan
-        for number in range(len(plan)):
-            record = read_record(plan, number)
-            if record is None:
-                raise CorpusError(f"{plan.stem(number)}: the part is missing; run bbpe.shard again")
-            # not the lists of the format, which are larger, and were checked when they were written
-            ids = plan.policy.files.ids(plan.stem(number), plan.policy.dtype)
-            lengths = lens_of(plan, number)
-            if (len(lengths), len(ids)) != (record.documents, record.tokens):
-                raise CorpusError(f"{plan.stem(number)}: the files are not those of the record; verify the shards")
-            sources += record.sources
-            document = at = 0
-            paths, counts = [source.path for source in plan.parts[number]], record.sources
-            if plan.policy.moved:  # documents come from any source
-                paths, counts = [""], [len(lengths)]
-            for path, count in zip(paths, counts, strict=True):
-                for some in _some(lengths[document : document + count]):
-                    end = at + int(some.sum())
-                    taken = np.ascontiguousarray(ids[at:end])
-                    yield (taken.view(np.uint8), some * taken.itemsize), path
-                    at = end
-                    # or the memory of the process would grow with its parts
-                    forget(ids)
-                    forget(lengths)
-                document += count
-
-
-def _keys(plan: ShardPlan, all_shards: Sequence[Shards], count: int) -> Iterator[str]:
-    """Yield the ids that documents have in the corpus, in the order of what is merged."""
-    plans = [shards.plan for shards in all_shards]
-    read = plan.policy.files.keys
-    assert read is not None
-    in_order = chain.from_iterable(read(plan.stem(number)) for plan in plans for number in range(len(plan)))
-    if plan.policy.shuffle is None:
-        return in_order
-    # as bytes they are shuffled as ids are: the order depends on the seed and the numbers of documents alone
-    blocks = map(_as_bytes, iter(lambda: list(islice(in_order, _DOCUMENTS)), []))
-    found = shuffled(blocks, plan.policy.shuffle, count, count * _KEY_BYTES, plan.folder)
-    return chain.from_iterable(starmap(_as_texts, found))
-
-
-class _Masks:
-    """The masks of documents, in the order in which they are merged."""
-
-    def __init__(self, blocks: Iterator[npt.NDArray[np.uint8]]) -> None:
-        self._blocks, self._held = blocks, np.empty(0, np.uint8)
-
-    def take(self, count: int) -> npt.NDArray[np.uint8]:
-        """Return those of so many ids."""
-        held, length = [self._held], len(self._held)
-        while length < count:
-            held.append(next(self._blocks))
-            length += len(held[-1])
-        whole = np.concatenate(held)
-        self._held = whole[count:]
-        return whole[:count]
-
-
-def _masks(plan: ShardPlan, all_shards: Sequence[Shards], totals: Totals) -> _Masks:
-    """Return the masks of what is merged."""
-    blocks = _mask_blocks([shards.plan for shards in all_shards])
-    if plan.policy.shuffle is not None:
-        # the order depends on the seed and the numbers of documents alone
-        blocks = shuffled(blocks, plan.policy.shuffle, totals.documents, totals.tokens, plan.folder)
-    return _Masks(masks for masks, _ in blocks)
-
-
-def _mask_blocks(plans: Sequence[ShardPlan]) -> Iterator[Documents]:
-    for plan in plans:
-        for number in range(len(plan)):
-            masks, lengths, at = read_masks(plan, number), lens_of(plan, number), 0
-            for some in _some(lengths):
-                end = at + int(some.sum())
-                yield np.ascontiguousarray(masks[at:end]), some
-                at = end
-                forget(masks)
-                forget(lengths)
-
-
-def _as_bytes(keys: list[str]) -> Documents:
-    coded = [key.encode() for key in keys]
-    return np.frombuffer(b"".join(coded), np.uint8), np.array([len(key) for key in coded], np.int64)
-
-
-def _as_texts(data: npt.NDArray[np.uint8], sizes: Lengths) -> Iterator[str]:
-    whole, at = data.tobytes(), 0
-    for size in sizes.tolist():
-        yield whole[at : at + size].decode()
-        at += size
-
-
-def _some(lengths: npt.NDArray[np.int32]) -> Iterator[Lengths]:
-    """Yield lengths of documents that have about a block of ids together, or are one document."""
-    for first in range(0, len(lengths), _DOCUMENTS):
-        few = lengths[first : first + _DOCUMENTS].astype(np.int64)
-        ends = np.cumsum(few)
-        start = done = 0
-        while start < len(few):
-            stop = max(int(np.searchsorted(ends, done + _BLOCK, "right")), start + 1)
-            yield few[start:stop]
-            start, done = stop, int(ends[stop - 1])
