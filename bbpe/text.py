@@ -186,3 +186,21 @@ def counted(number: int, noun: str, one: str = "", more: str = "") -> str:
     """
     verb = one if number == 1 else more
     return f"{number:,} {noun}{'' if number == 1 else 's'}{verb and f' {verb}'}"
+
+
+def aligned(rows: Sequence[Sequence[str]], names: int = 1) -> str:
+    """Return rows as lines with columns of equal width: the first `names` at the left, figures at the right.
+
+    >>> print(aligned([("name", "tokens"), ("a", "1,024")]))
+    name  tokens
+    a      1,024
+    """
+    widths = [max(map(columns_of, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for row in rows:
+        cells = []
+        for number, (cell, width) in enumerate(zip(row, widths, strict=True)):
+            room = " " * (width - columns_of(cell))
+            cells.append(cell + room if number < names else room + cell)
+        lines.append("  ".join(cells).rstrip())
+    return "\n".join(lines)
