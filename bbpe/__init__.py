@@ -68,9 +68,11 @@ if TYPE_CHECKING:
     from .report.lint import lint
     from .report.measures import Measures
     from .report.trace import Trace
+    from .shards.blend import Blend, blend_shards
     from .shards.count import TokenCounts, count_tokens
     from .shards.load import Shards, load_shards
     from .shards.merge import merge_shards
+    from .shards.mixture import Mixture, MixtureSource
     from .shards.plan import ShardPlan
     from .shards.run import finish_shards, plan_shards, shard, shard_part
     from .shards.verify import verify_shards
@@ -90,6 +92,7 @@ __all__ = [
     "AlignedIds",
     "BBPEError",
     "BBPETokenizer",
+    "Blend",
     "CacheInfo",
     "Chunk",
     "Comparison",
@@ -105,6 +108,8 @@ __all__ = [
     "LintReport",
     "Measures",
     "MemoryLimitError",
+    "Mixture",
+    "MixtureSource",
     "Padded",
     "PatternError",
     "PretokenCounts",
@@ -125,6 +130,7 @@ __all__ = [
     "VocabularyWarning",
     "WordPiece",
     "accelerate",
+    "blend_shards",
     "compare",
     "corpus_curve",
     "count",
@@ -187,9 +193,11 @@ _MODULES = {
     ".training.extend": "extend",
     ".training.prune": "prune",
     ".types": "AlignedIds Chunk EncodedChat EncodedChats Padded Ragged",
+    ".shards.blend": "Blend blend_shards",
     ".shards.count": "TokenCounts count_tokens",
     ".shards.load": "Shards load_shards",
     ".shards.merge": "merge_shards",
+    ".shards.mixture": "Mixture MixtureSource",
     ".shards.plan": "ShardPlan",
     ".shards.run": "finish_shards plan_shards shard shard_part",
     ".shards.verify": "verify_shards",

@@ -43,6 +43,16 @@ def whole(text: str, least: int = 0) -> int:
     raise ArgumentTypeError(expected)
 
 
+def tokens(text: str) -> int:
+    """Read an argument that is a number of tokens, such as 1000000, 1.5M or 100B."""
+    from bbpe.budget import parse_count
+
+    try:
+        return parse_count(text, "the number")
+    except ValueError as error:
+        raise ArgumentTypeError(str(error)) from None
+
+
 def number(text: str) -> float:
     """Read an argument that is a number."""
     try:

@@ -35,7 +35,8 @@ class Totals:
     `records` were read: `documents` that were written, `empty` ones that were left out, `null` ones without a text,
     and `refused` ones that cannot be read.  `input` is the bytes of files that were read, `text` those of all texts,
     and `tokens` the ids that were written.  `unknown` of these are the unknown token, for text that the vocabulary
-    lacks.
+    lacks.  Of a mixture, `left` documents were not chosen, and `repeated` are there again; `text` is 0 if it has some
+    documents of a source, as shards do not have the bytes of each.
     """
 
     records: int = 0
@@ -47,18 +48,23 @@ class Totals:
     text: int = 0
     tokens: int = 0
     unknown: int = 0
+    left: int = 0
+    repeated: int = 0
 
     def __add__(self, other: Totals) -> Totals:
         return Totals(**{name.name: getattr(self, name.name) + getattr(other, name.name) for name in fields(Totals)})
 
     def __str__(self) -> str:
         documents, tokens = counted(self.documents, "document"), counted(self.tokens, "token")
-        parts = [f"{documents}, {tokens} of {counted(self.text, 'byte')} of text"]
+        text = f" of {counted(self.text, 'byte')} of text" if self.text or not self.tokens else ""
+        parts = [f"{documents}, {tokens}{text}"]
         for number, what, more in (
             (self.unknown, "unknown token", ""),
             (self.empty, "empty document", " left out"),
             (self.null, "record", " without text"),
             (self.refused, "record", " that cannot be read"),
+            (self.left, "document", " not chosen"),
+            (self.repeated, "document", " repeated"),
         ):
             if number:
                 parts.append(counted(number, what) + more)
@@ -76,6 +82,8 @@ class PartRecord(Totals):
         skipped: The first lines that were left out.
         sources: How many documents come from each of its sources.
         texts: The digest of the texts that were read of each source; merged shards have none.
+        mixed: For each source of a mixture, the documents and tokens that are taken, and those that it has; they are in
+            the record of the first part.
     """
 
     part: int = 0
@@ -84,6 +92,7 @@ class PartRecord(Totals):
     skipped: list[dict[str, Any]] = field(default_factory=list)
     sources: list[int] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
+    mixed: list[list[int]] = field(default_factory=list)
 
     @property
     def totals(self) -> Totals:

@@ -170,10 +170,10 @@ class ShardPlan:
     def differences(self, other: ShardPlan) -> list[str]:
         """Return what differs between two plans, with both values."""
         rows = [
-            (name, left[name], right[name])
+            (name, left.get(name), right.get(name))
             for left, right in ((self.identity, other.identity), (self.policy.as_json(), other.policy.as_json()))
-            for name in left
-            if left[name] != right[name] and name != "name"
+            for name in {**left, **right}
+            if left.get(name) != right.get(name) and name != "name"
         ]
         found = [f"{name} {left!r} and {right!r}" for name, left, right in rows]
         mine, its = ({source.path: source for part in plan.parts for source in part} for plan in (self, other))

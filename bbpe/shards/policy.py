@@ -20,6 +20,7 @@ from ..spec.chat_templates import chat_templates
 from ..tokenizer import Tokenizer, checked_tokenizer
 from .formats import FORMATS
 from .formats.format import OutputFormat
+from .mixture import Recipe
 
 Empty: TypeAlias = Literal["skip", "keep"]
 OnError: TypeAlias = Literal["raise", "skip"]
@@ -66,6 +67,8 @@ class ShardPolicy:
         on_error: Whether a line that cannot be read ends the run or is left out.
         shuffle: The seed that documents were shuffled with when shards were merged.
         shard_size: The most ids that parts should have into which merged shards were divided.
+        mixture: The weights of merged shards, and how many tokens are wanted of each; `None` if they were merged whole.
+        merged: The digests of the plans of merged shards, where their order is not that of the files.
     """
 
     format: str
@@ -84,6 +87,8 @@ class ShardPolicy:
     templates: str | None = None
     shuffle: int | None = None
     shard_size: int | None = None
+    mixture: Recipe | None = None
+    merged: tuple[str, ...] = ()
 
     @property
     def layout(self) -> Layout:
@@ -94,7 +99,14 @@ class ShardPolicy:
     @property
     def moved(self) -> str:
         """How merging moved documents to parts other than those of their files; empty if it did not."""
-        return "shuffled" if self.shuffle is not None else "divided" if self.shard_size is not None else ""
+        if self.shuffle is not None:
+            return "shuffled"
+        return "mixed" if self.mixture is not None else "divided" if self.shard_size is not None else ""
+
+    @property
+    def is_reordered(self) -> bool:
+        """Whether the order of documents is another one than that of their files, in whatever parts they are."""
+        return self.shuffle is not None or self.mixture is not None
 
     @property
     def files(self) -> OutputFormat:
@@ -117,13 +129,22 @@ class ShardPolicy:
         record = asdict(self)
         if not isinstance(self.allowed_special, str):
             record["allowed_special"] = list(self.allowed_special)
+        # only merged shards have these
+        for name in ("mixture", "merged"):
+            if not record[name]:
+                del record[name]
         return record
 
     @staticmethod
     def from_json(record: dict[str, Any]) -> ShardPolicy:
         """Read what `as_json` made; `KeyError` or `TypeError` on anything else."""
-        allowed = record["allowed_special"]
-        return ShardPolicy(**{**record, "allowed_special": allowed if isinstance(allowed, str) else tuple(allowed)})
+        allowed, mixture = record["allowed_special"], record.get("mixture")
+        changed = {
+            "allowed_special": allowed if isinstance(allowed, str) else tuple(allowed),
+            "mixture": None if mixture is None else Recipe.from_json(mixture),
+            "merged": tuple(record.get("merged", ())),
+        }
+        return ShardPolicy(**{**record, **changed})
 
 
 class ShardOptions(TypedDict, total=False):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
 from threading import Lock
@@ -22,6 +22,7 @@ from ..text import counted
 from ..threads import thread_count
 from ..tokenizer import Tokenizer
 from .load import MANIFEST, Shards
+from .mixture import Mixture
 from .part import PartRecord, Totals, check_texts, read_record, write_part
 from .plan import ShardPlan, make_plan, stored_or_new
 from .policy import ShardOptions, make_policy, naming_input_format
@@ -153,14 +154,31 @@ def finish_shards(plan: ShardPlan) -> Shards:
     skipped = [json.dumps(line, ensure_ascii=False) + "\n" for record in done for line in record.skipped]
     if skipped:
         write_atomic(plan.folder / _SKIPPED, "".join(skipped).encode("utf-8", "surrogateescape"))
-    record = {"plan": plan.digest, "parts": len(plan), **asdict(totals)}
+    mixture = mixture_of(plan, done, totals)
+    more = {} if mixture is None else {"mixture": mixture.as_dict()}
+    record = {"plan": plan.digest, "parts": len(plan), **asdict(totals), **more}
     write_atomic(plan.folder / MANIFEST, json.dumps(record, indent=1).encode())
-    return Shards(plan, totals)
+    return Shards(plan, totals, mixture)
+
+
+def mixture_of(plan: ShardPlan, records: Sequence[PartRecord], totals: Totals) -> Mixture | None:
+    """Return what a mixture has of each source, `None` of other shards; `CorpusError` unless that is all it has."""
+    recipe = plan.policy.mixture
+    if recipe is None:
+        return None
+    counts = records[0].mixed
+    found = tuple(sum(row[column] for row in counts) for column in range(2))
+    if len(counts) != len(recipe.shares) or found != (totals.documents, totals.tokens):
+        raise CorpusError(
+            f"{plan.folder}: the sources of the mixture have {counted(found[0], 'document')} and "
+            f"{counted(found[1], 'token')}; expected {totals.documents:,} and {totals.tokens:,}"
+        )
+    return Mixture.of(recipe, counts)
 
 
 def check_totals(plan: ShardPlan, totals: Totals) -> None:
     """Raise `CorpusError` unless every document and every byte that was read is accounted for."""
-    known = totals.documents + totals.empty + totals.null + totals.refused
+    known = totals.documents + totals.empty + totals.null + totals.refused + totals.left - totals.repeated
     if totals.records != known or totals.input != plan.size:
         raise CorpusError(
             f"{plan.folder}: {counted(totals.records, 'record')} and {counted(totals.input, 'byte')} were read, but "
