@@ -188,6 +188,15 @@ def counted(number: int, noun: str, one: str = "", more: str = "") -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}{verb and f' {verb}'}"
 
 
+def distinct(names: Sequence[str]) -> list[str]:
+    """Return names with their places where they are equal.
+
+    >>> distinct(["x", "x", "y"])
+    ['x (1)', 'x (2)', 'y']
+    """
+    return [name if names.count(name) == 1 else f"{name} ({place})" for place, name in enumerate(names, 1)]
+
+
 def aligned(rows: Sequence[Sequence[str]], names: int = 1) -> str:
     """Return rows as lines with columns of equal width: the first `names` at the left, figures at the right.
 

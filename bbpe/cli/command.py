@@ -86,10 +86,12 @@ def pattern_of(text: str) -> str:
 _PATTERN = "split pattern, a name or a regex, if the tokenizer file does not say it"
 
 
-def add_tokenizer(parser: ArgumentParser, *, pattern: str = _PATTERN) -> None:
+def add_tokenizer(parser: ArgumentParser, *, pattern: str = _PATTERN, several: bool = False) -> None:
     """Add the arguments that say which tokenizer to use; `pattern` is the help of the one for its pattern."""
     what = "the tokenizer: a file, a folder, a published name, a model such as gpt-4o, or org/name in the hub's cache"
-    parser.add_argument("-t", "--tokenizer", required=True, metavar="NAME", help=what)
+    repeated: Any = {"action": "append"} if several else {}
+    what += "; may be given repeatedly" * several
+    parser.add_argument("-t", "--tokenizer", required=True, metavar="NAME", help=what, **repeated)
     parser.add_argument("--pattern", type=pattern_of, help=pattern)
 
 

@@ -119,3 +119,29 @@ def test_what_cannot_be_blended(made: Path, tmp_path: Path) -> None:
     empty = bbpe.shard(tmp_path / "a.jsonl", tmp_path / "empty", tok)
     with pytest.raises(ValueError, match="has no tokens; leave it out of the blend"):
         bbpe.blend_shards([(made / "web", 1), (empty, 1)])
+
+
+def test_a_table_of_tokens(made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    for name, text in (("x", "low lower"), ("y", "lower lower low")):
+        (tmp_path / f"{name}.txt").write_text(text)
+        bbpe.train_from_iterator([text], 258, special_tokens=[EOS]).save(tmp_path / f"{name}.json")
+    files = [str(tmp_path / f"{name}.txt") for name in "xy"]
+    toks = [word for name in "xy" for word in ("-t", str(tmp_path / f"{name}.json"))]
+    right = bbpe.count_tokens(files, {name: bbpe.load(tmp_path / f"{name}.json") for name in "xy"}, by="file")
+    assert main(["tokens", *files, *toks, "--by", "file", "--quiet", "-o", str(tmp_path / "t.parquet")]) == 0
+    assert capsys.readouterr().out == f"{right}\n"
+    assert len(parquet.read_table(tmp_path / "t.parquet")) == 4
+    assert main(["tokens", *files, *toks, "--by", "folder", "--json", "--quiet"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [row["source"] for row in found["rows"]] == [str(tmp_path)]
+    assert found["total"]["tokenizers"] == right.as_dict()["total"]["tokenizers"]
+    assert main(["tokens", *files, *toks, "--quiet"]) == 0
+    assert capsys.readouterr().out.split("\n")[1].split()[:2] == ["corpus", "2"]
+    for words, message in (
+        (["--by", "file"], "--by file needs files; standard input is one text"),
+        ([*files, "--by", "file", "--per-line"], "--per-line, --truncate and --chunk go with one tokenizer"),
+        ([*files, "-o", "t.csv"], "expected a name that ends with .parquet or .json"),
+    ):
+        assert main(["tokens", *words, *toks]) == 2
+        assert message in capsys.readouterr().err
