@@ -75,7 +75,7 @@ if TYPE_CHECKING:
     from .shards.mixture import Mixture, MixtureSource
     from .shards.plan import ShardPlan
     from .shards.run import finish_shards, plan_shards, shard, shard_part
-    from .shards.token_table import SourceTokens, TokenTable
+    from .shards.source_tokens import SourceTable, SourceTokens
     from .shards.verify import verify_shards
     from .splitting.splitter import split, split_spans
     from .tokenizer import Tokenizer
@@ -117,6 +117,7 @@ __all__ = [
     "Ragged",
     "ShardPlan",
     "Shards",
+    "SourceTable",
     "SourceTokens",
     "SpecialTokenError",
     "SplitPair",
@@ -125,7 +126,6 @@ __all__ = [
     "TokenCounts",
     "TokenIdError",
     "TokenNotFoundError",
-    "TokenTable",
     "Tokenizer",
     "Trace",
     "Unigram",
@@ -203,7 +203,7 @@ _MODULES = {
     ".shards.mixture": "Mixture MixtureSource",
     ".shards.plan": "ShardPlan",
     ".shards.run": "finish_shards plan_shards shard shard_part",
-    ".shards.token_table": "SourceTokens TokenTable",
+    ".shards.source_tokens": "SourceTable SourceTokens",
     ".shards.verify": "verify_shards",
     ".splitting.splitter": "split split_spans",
     ".encoding.stream": "StreamDecoder",

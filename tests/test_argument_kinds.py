@@ -82,7 +82,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
         "chat": tok.encode_chat(messages[:1], add_generation_prompt=True), "sampled_ids": [64],
         "conversations": [messages], "segments": [("a", ())], "encode_chat_columns.batch": {"messages": [messages]},
         "chats": [], "decode_batch.batch": [[64]], "encode_bytes.text": b"see", "sum_counts.folder": "plan",
-        "load_shards.folder": "out", "verify_shards.folder": "out",
+        "load_shards.folder": "out", "verify_shards.folder": "out", "blend_shards.folders": [("out", 1.0)],
     }  # fmt: skip
     os.chdir(before)
 

@@ -71,6 +71,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "learning_curve": {"text_field": "text"},
     "lint": {"min_count": 10, "text_field": "text"},
     "load": {"cache": True},
+    "merge_shards": {"repeat": "error", "exact": False},
     "plan_count": {"special_tokens": (), "part_size": "64MB"},
     "prune": {"min_count": 1},
     "shard": {"attempts": 3},

@@ -61,6 +61,7 @@ def uploaded(name: str) -> bytes:
 FILES: dict[str, Callable[[str], Any]] = {
     "save": lambda url: TOK.save(url + ".json"),
     "save tiktoken": lambda url: TOK.save(url + ".tiktoken", drop=["special_tokens"]),
+    "tokens": lambda url: bbpe.count_tokens("a.txt", [TOK]).save(url + ".json"),
     "counts": lambda url: bbpe.load_counts("counts.parquet").save(url + ".parquet"),
     "tokenizers": lambda url: TOK.as_tokenizers().save(url + ".json"),
     "classic": lambda url: bbpe.BBPETokenizer.train_tokenizer("see my eyes", 260, url + ".json", url + ".txt"),
@@ -78,11 +79,13 @@ COMMANDS = {
     "view": ["view", "-t", "tok.json", "a.txt", "-o", "{}.html"],
     "compare": ["compare", "tok.json", "tok.json", "a.txt", "--html", "{}.html"],
     "eval": ["eval", "-t", "tok.json", "a.txt", "--html", "{}.html"],
+    "tokens": ["tokens", "-t", "tok.json", "a.txt", "--quiet", "-o", "{}.parquet"],
 }
 FOLDERS: dict[str, Callable[[str], Any]] = {
     "shard": lambda url: bbpe.shard("a.jsonl", url, TOK),
     "plan_shards": lambda url: bbpe.plan_shards("a.jsonl", url, TOK),
     "merge_shards": lambda url: bbpe.merge_shards(["shards"], url),
+    "mixture": lambda url: bbpe.merge_shards([("shards", 1)], url),
     "load_shards": lambda url: bbpe.load_shards(url),
     "verify_shards": lambda url: bbpe.verify_shards(url),
     "plan_count": lambda url: bbpe.plan_count("a.txt", url, pattern="gpt2"),

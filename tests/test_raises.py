@@ -59,6 +59,7 @@ from raising import (
     rewritten,
     shards,
     shortened,
+    sources_of_shards,
     taken,
     unwritten,
     without,
@@ -301,6 +302,7 @@ TABLE |= {
         TypeError=[after(shards, lambda made: bbpe.verify_shards(made, sample="1")), {"folder": 5}]),
     **kinds("count_tokens", lambda files="a.jsonl", **given: bbpe.count_tokens(files, TOK, **given),
             ValueError={"threads": 0}, TypeError={"threads": "1"}, **FILES),
+    **sources_of_shards(),
 }  # fmt: skip
 HF, TIK = "compat.tokenizers.Tokenizer", "tiktoken.core.Encoding"
 VIEW_ENCODING = "compat.tokenizers.encoding.Encoding"

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import errno
+import os
 import sys
 import warnings
 from argparse import ArgumentParser, ArgumentTypeError, Namespace, _ArgumentGroup
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args
@@ -187,3 +188,9 @@ def load_named(name: str, pattern: str | None = None, *, has_notes: bool = True)
         problem = f"there is no such file, vocabulary or model (did you mean {hint}?)"
         raise FileNotFoundError(errno.ENOENT, problem, name)
     return bbpe.load(name, pattern=pattern)
+
+
+def short_names(paths: Sequence[str]) -> list[str]:
+    """Return names for display: the last part of each path, or the paths where these are equal."""
+    names = [Path(path).name.removesuffix(".json") if os.sep in path else path for path in paths]
+    return names if len(set(names)) == len(names) else [f"{path} ({place})" for place, path in enumerate(paths, 1)]

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import bbpe
 
-from .command import Command, load_named, load_tokenizer, positive
-from .eval import short_names
+from .command import Command, load_named, load_tokenizer, positive, short_names
 from .lines import add_texts, lines_of, selection_of
 from .outputs import check_output, inputs_of
 from .parsers import UsageError
@@ -71,12 +70,12 @@ def _run(args: Namespace) -> int:
 
 def _run_table(args: Namespace) -> int:
     """Count by several tokenizers, or of several sources."""
-    from bbpe.shards.token_table import suffix_of
+    from bbpe.shards.source_tokens import suffix_of
 
     if args.per_line or args.truncate is not None or args.chunk is not None:
         raise UsageError("--per-line, --truncate and --chunk go with one tokenizer, and without --by and --output")
     if args.by is not None and STDIN in names_of(args.files):
-        raise UsageError(f"--by {args.by} needs files; standard input is one text")
+        raise UsageError(f"--by {args.by} goes with files, and standard input has no name")
     if args.output is not None:
         suffix_of(args.output, "output")
     check_output(args.output, "the table", inputs_of(files=args.files, named=args.tokenizer))

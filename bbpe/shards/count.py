@@ -18,7 +18,7 @@ from ..tokenizer import Tokenizer, checked_tokenizer
 from .documents import CountedTexts, DocumentEncoder, counted_texts
 from .plan import Source, parts_of
 from .policy import Document, ShardPolicy, make_policy, naming_input_format
-from .token_table import SourceTokens, TokenTable
+from .source_tokens import SourceTable, SourceTokens
 
 #: What the sources of counts are.
 By: TypeAlias = "Literal['file', 'folder'] | Callable[[str], str]"
@@ -73,7 +73,7 @@ def count_tokens(
     files: CorpusPaths, tokenizer: Tokenizers, *, by: By | None = None, allowed_special: Selection = (),
     text_field: str = "text", document: Document = "file", input_format: SourceFormat | None = None,
     threads: int | None = None, progress: bool | Report | None = None,
-) -> TokenTable: ...  # fmt: skip
+) -> SourceTable: ...  # fmt: skip
 
 
 @overload
@@ -81,7 +81,7 @@ def count_tokens(
     files: CorpusPaths, tokenizer: Tokenizer | Tokenizers, *, by: By, allowed_special: Selection = (),
     text_field: str = "text", document: Document = "file", input_format: SourceFormat | None = None,
     threads: int | None = None, progress: bool | Report | None = None,
-) -> TokenTable: ...  # fmt: skip
+) -> SourceTable: ...  # fmt: skip
 
 
 @naming_input_format()
@@ -89,7 +89,7 @@ def count_tokens(
     files: CorpusPaths, tokenizer: Tokenizer | Tokenizers, *, by: By | None = None, allowed_special: Selection = (),
     text_field: str = "text", document: Document = "file", input_format: SourceFormat | None = None,
     threads: int | None = None, progress: bool | Report | None = None,
-) -> TokenCounts | TokenTable:  # fmt: skip
+) -> TokenCounts | SourceTable:  # fmt: skip
     r"""Count the documents, tokens and bytes of a corpus, or of each of its sources.
 
     Several tokenizers count in one pass: each file is read and parsed once.
@@ -107,7 +107,7 @@ def count_tokens(
         progress: As in `shard`.
 
     Returns:
-        The numbers: `TokenCounts` of one tokenizer without `by`, else a `TokenTable`.
+        The numbers: `TokenCounts` of one tokenizer without `by`, else a `SourceTable`.
 
     Raises:
         CorpusError: A file cannot be read as text.
@@ -154,7 +154,7 @@ def count_tokens(
                 done += some.read
                 report(Progress("count", done, total, "bytes"))
                 rows[label] = _with(rows[label], some)
-    table = TokenTable(tuple(named), tuple(rows.values()))
+    table = SourceTable(tuple(named), tuple(rows.values()))
     if by is None and isinstance(tokenizer, Tokenizer):
         found = table.total
         return TokenCounts(found.documents, found.tokens[0], found.bytes, found.unknown[0])

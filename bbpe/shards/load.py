@@ -60,7 +60,7 @@ class Shards:
 
     plan: ShardPlan
     totals: Totals
-    mixture: Mixture | None = None
+    mixture: Mixture | None
 
     @property
     def documents(self) -> int:

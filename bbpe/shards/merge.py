@@ -275,7 +275,7 @@ def _merge(plan: ShardPlan, merge: _Merge, threads: int) -> None:
     # the first part is written even if there are no documents
     nothing: _Piece = (0, np.empty(0, np.uint8), np.empty(0, np.int64), "")
     pieces = chain([nothing], _divided(blocks, item, tokens, len(plan)))
-    unknown = _Unknown(plan, merge)
+    unknown = _UnknownTokens(plan, merge)
     for number, some in groupby(pieces, itemgetter(0)):
         with outputs(plan.stem(number)) as files:
             part = PartFiles(plan.policy, plan.tokenizer.name, files)
@@ -305,7 +305,7 @@ def _record(plan: ShardPlan, merge: _Merge, number: int, own: Totals, published:
     return PartRecord(**vars(own), part=number, plan=plan.digest, **details)
 
 
-class _Unknown:
+class _UnknownTokens:
     """Counts the unknown tokens of the documents of a mixture, of which the records of sources have only the sum."""
 
     def __init__(self, plan: ShardPlan, merge: _Merge) -> None:

@@ -27,7 +27,7 @@ _Open: TypeAlias = "Callable[[ShardPlan, int], npt.NDArray[Any]]"
 
 
 @dataclass(frozen=True)
-class Block:
+class TakenBlock:
     """Some documents of one source that follow one another, of which a pass takes all or some.
 
     `part` is the number of the part that they are in, `first` the number of the first of them in the source, and `at`
@@ -85,7 +85,7 @@ class Block:
         return np.concatenate([moved[:start], moved[end:]]), sizes
 
 
-def blocks_of(passes: Sequence[Pass]) -> Iterator[Block]:
+def blocks_of(passes: Sequence[Pass]) -> Iterator[TakenBlock]:
     """Yield the documents of passes in order, about a block of ids of one file at a time."""
     for taken in passes:
         for _ in range(taken.times):
@@ -96,7 +96,7 @@ def blocks_of(passes: Sequence[Pass]) -> Iterator[Block]:
                     first += len(block.lengths)
 
 
-def _blocks_of_part(taken: Pass, number: int, first: int) -> Iterator[Block]:
+def _blocks_of_part(taken: Pass, number: int, first: int) -> Iterator[TakenBlock]:
     plan = taken.shards.plan
     record = read_record(plan, number)
     if record is None:
@@ -107,7 +107,7 @@ def _blocks_of_part(taken: Pass, number: int, first: int) -> Iterator[Block]:
         paths, counts = [""], [len(lengths)]
     for path, count in zip(paths, counts, strict=True):
         for some in _some(lengths[document : document + count]):
-            yield Block(taken, number, first, at, some, path)
+            yield TakenBlock(taken, number, first, at, some, path)
             first, at = first + len(some), at + int(some.sum())
             # or the memory of the process would grow with its parts
             forget(lengths)

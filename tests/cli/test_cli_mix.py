@@ -139,7 +139,7 @@ def test_a_table_of_tokens(made: Path, tmp_path: Path, capsys: pytest.CaptureFix
     assert main(["tokens", *files, *toks, "--quiet"]) == 0
     assert capsys.readouterr().out.split("\n")[1].split()[:2] == ["corpus", "2"]
     for words, message in (
-        (["--by", "file"], "--by file needs files; standard input is one text"),
+        (["--by", "file"], "--by file goes with files, and standard input has no name"),
         ([*files, "--by", "file", "--per-line"], "--per-line, --truncate and --chunk go with one tokenizer"),
         ([*files, "-o", "t.csv"], "expected a name that ends with .parquet or .json"),
     ):

@@ -57,7 +57,7 @@ class SourceTokens:
 
 
 @dataclass(frozen=True)
-class TokenTable:
+class SourceTable:
     """The tokens of the sources of a corpus; iteration and `len` are those of the rows, and `str` is a table.
 
     Attributes:
@@ -65,7 +65,7 @@ class TokenTable:
         rows: The sources, in the order in which the corpus has them.
 
     Example:
-        >>> table = TokenTable(("gpt2",), (SourceTokens("web", 2, 40, (10,), (0,)),))
+        >>> table = SourceTable(("gpt2",), (SourceTokens("web", 2, 40, (10,), (0,)),))
         >>> print(table)
         source  documents  bytes  gpt2  bytes a token: gpt2
         web             2     40    10                 4.00
