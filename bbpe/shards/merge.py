@@ -136,7 +136,12 @@ def merge_shards(
     merge = _chosen([load_shards(name) for name in given], weights, wanted, shuffle or 0, repeat, exact)
     plan = stored_or_new(_plan_of(merge, target, shuffle, shard_size))
     if None in [read_record(plan, number) for number in range(len(plan))]:
-        _merge(plan, merge, count)
+        try:
+            _merge(plan, merge, count)
+        except FileNotFoundError:
+            # another run has done all parts meanwhile, and removed what looked like the rest of a killed one
+            if None in [read_record(plan, number) for number in range(len(plan))]:
+                raise
     return finish_shards(plan)
 
 

@@ -15,7 +15,7 @@ from ..counting.handout import HandOut
 from ..counting.options import Report, reporting
 from ..errors import CorpusError
 from ..files import write_atomic
-from ..lazy import futures
+from ..lazy import futures, safe_import
 from ..progress import Progress
 from ..records import asdict, check_names, kind, whole
 from ..text import counted
@@ -26,6 +26,7 @@ from .mixture import Mixture
 from .part import PartRecord, Totals, check_texts, read_record, write_part
 from .plan import ShardPlan, make_plan, stored_or_new
 from .policy import ShardOptions, make_policy, naming_input_format
+from .shuffle import SHUFFLING
 
 _SKIPPED = "skipped.jsonl"
 # what to do with a folder, or with shards, where a plan is expected
@@ -151,6 +152,12 @@ def finish_shards(plan: ShardPlan) -> Shards:
     for name in ("part-*", "plan.json", "tokenizer.bbpe"):
         for left in plan.folder.glob(f".{name}.*.tmp"):
             left.unlink(missing_ok=True)
+    for shuffle in plan.folder.glob(f"{SHUFFLING}*"):
+        safe_import("shutil")
+        import shutil
+
+        # another run may be removing it
+        shutil.rmtree(shuffle, ignore_errors=True)
     skipped = [json.dumps(line, ensure_ascii=False) + "\n" for record in done for line in record.skipped]
     if skipped:
         write_atomic(plan.folder / _SKIPPED, "".join(skipped).encode("utf-8", "surrogateescape"))

@@ -24,6 +24,8 @@ Documents: TypeAlias = "tuple[npt.NDArray[np.uint8], Lengths]"
 Keys: TypeAlias = "npt.NDArray[np.uint64]"
 _Keyed: TypeAlias = "tuple[Keys, npt.NDArray[np.uint8], Lengths]"
 
+#: What the names of folders with files of a shuffle begin with.
+SHUFFLING = ".shuffle-"
 #: Bytes of ids and of numbers that are sorted at once, and the most files for them, each with two that are open.
 _BUCKET, _MOST = 32 << 20, 256
 #: A file with so many times what is sorted at once is divided again.
@@ -58,7 +60,7 @@ def shuffled(
     """
     # what waits for the caller is as much for many threads as for one
     most = max(_BUCKET // (2 * threads if threads > 1 else 1), 1)
-    with temporary_folder(".shuffle-", folder) as name:
+    with temporary_folder(SHUFFLING, folder) as name:
         keyed = _keyed(blocks, seed)
         stems = _divided(keyed, Path(name), size + _DOCUMENT * count, most, 0, threads)
         yield from imap(_sorted, stems, threads)

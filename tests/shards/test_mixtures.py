@@ -147,6 +147,11 @@ def test_a_mixture_in_parts_resumes_to_equal_bytes(sources: Path, tmp_path: Path
         (tmp_path / "mix" / name).unlink()
         again = bbpe.merge_shards(pairs, tmp_path / "mix", **options)
         assert (digests(tmp_path / "mix"), again.mixture) == (right, done.mixture)
+    (tmp_path / "mix" / "manifest.json").unlink()
+    (tmp_path / "mix" / ".shuffle-of-a-killed-run").mkdir()
+    (tmp_path / "mix" / ".shuffle-of-a-killed-run" / "0.ids").touch()
+    bbpe.merge_shards(pairs, tmp_path / "mix", **options)
+    assert not list((tmp_path / "mix").glob(".*"))
     with pytest.raises(bbpe.CorpusError, match="the folder has another plan, with mixture"):
         bbpe.merge_shards([(pairs[0][0], 2), pairs[1]], tmp_path / "mix", **options)
     (tmp_path / "mix" / "part-00001.json").unlink()
