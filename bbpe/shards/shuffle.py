@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from ..core.rows import take
+from ..core.rows import take, trim
 from ..files import temporary_folder
 from ..lazy import np, npt
 from ..threads import imap
@@ -27,9 +27,9 @@ _Keyed: TypeAlias = "tuple[Keys, npt.NDArray[np.uint8], Lengths]"
 #: What the names of folders with files of a shuffle begin with.
 SHUFFLING = ".shuffle-"
 #: Bytes of ids and of numbers that are sorted at once, and the most files for them, each with two that are open.
-_BUCKET, _MOST = 32 << 20, 256
+_BUCKET, _MOST = 16 << 20, 256
 #: A file with so many times what is sorted at once is divided again.
-_LARGE = 2
+_LARGE = 4
 #: The bytes of numbers that sorting has for each document, and those of its key and its size in a file.
 _DOCUMENT, _HEAD = 64, 16
 #: Documents of a file that is divided again, at once.
@@ -56,14 +56,16 @@ def shuffled(
     """Yield documents in a random order, some at a time.
 
     `count` is how many there are, `size` about how many bytes they have together, and `folder` gets temporary files.
-    The order does not depend on the number of threads, each of which sorts documents of its own.
+    The order does not depend on the number of threads, which divide documents.  The caller sorts them: files that wait
+    in memory, sorted by others, would take several times as much of it.
     """
-    # what waits for the caller is as much for many threads as for one
-    most = max(_BUCKET // (2 * threads if threads > 1 else 1), 1)
     with temporary_folder(SHUFFLING, folder) as name:
         keyed = _keyed(blocks, seed)
-        stems = _divided(keyed, Path(name), size + _DOCUMENT * count, most, 0, threads)
-        yield from imap(_sorted, stems, threads)
+        stems = _divided(keyed, Path(name), size + _DOCUMENT * count, _BUCKET, 0, threads)
+        for stem in stems:
+            yield _sorted(stem)
+            # or the memory between documents that are held and those that are sorted would stay
+            trim()
 
 
 def _keyed(blocks: Iterable[Documents], seed: int) -> Iterator[_Keyed]:
