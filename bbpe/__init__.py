@@ -83,16 +83,19 @@ if TYPE_CHECKING:
     from .report.lint import lint
     from .report.measures import Measures
     from .report.trace import Trace
+    from .shards.blend import Blend, blend_shards
     from .shards.convert import convert_shards, plan_conversion
     from .shards.count import TokenCounts, count_tokens
     from .shards.estimate import ShardEstimate, estimate_shards
     from .shards.iterated import shard_from_iterator
     from .shards.load import Shards, load_shards
     from .shards.merge import merge_shards
+    from .shards.mixture import Mixture, MixtureSource
     from .shards.opened import ShardFiles, open_shards
     from .shards.plan import ShardPlan
     from .shards.retokenize import plan_retokenizing, retokenize
     from .shards.run import finish_shards, plan_shards, shard, shard_part
+    from .shards.source_tokens import SourceTable, SourceTokens
     from .shards.status import ShardsStatus, shards_status
     from .shards.texts import count_shards
     from .shards.verify import ShardFaults, verify_shards
@@ -113,6 +116,7 @@ __all__ = [
     "AlignedIds",
     "BBPEError",
     "BBPETokenizer",
+    "Blend",
     "CacheInfo",
     "Chunk",
     "Comparison",
@@ -128,6 +132,8 @@ __all__ = [
     "LintReport",
     "Measures",
     "MemoryLimitError",
+    "Mixture",
+    "MixtureSource",
     "Padded",
     "PatternError",
     "PretokenCounts",
@@ -138,6 +144,8 @@ __all__ = [
     "ShardPlan",
     "Shards",
     "ShardsStatus",
+    "SourceTable",
+    "SourceTokens",
     "SpecialTokenError",
     "SplitPair",
     "StreamDecoder",
@@ -153,6 +161,7 @@ __all__ = [
     "VocabularyWarning",
     "WordPiece",
     "accelerate",
+    "blend_shards",
     "compare",
     "convert_shards",
     "corpus_curve",
@@ -225,6 +234,7 @@ _MODULES = {
     ".training.extend": "extend",
     ".training.prune": "prune",
     ".types": "AlignedIds Chunk EncodedChat EncodedChats Padded Ragged",
+    ".shards.blend": "Blend blend_shards",
     ".shards.count": "TokenCounts count_tokens",
     ".shards.estimate": "ShardEstimate estimate_shards",
     ".shards.convert": "convert_shards plan_conversion",
@@ -232,10 +242,12 @@ _MODULES = {
     ".shards.load": "Shards load_shards",
     ".shards.merge": "merge_shards",
     ".shards.opened": "ShardFiles open_shards",
+    ".shards.mixture": "Mixture MixtureSource",
     ".shards.plan": "ShardPlan",
     ".shards.retokenize": "plan_retokenizing retokenize",
     ".shards.run": "finish_shards plan_shards shard shard_part",
     ".shards.status": "ShardsStatus shards_status",
+    ".shards.source_tokens": "SourceTable SourceTokens",
     ".shards.verify": "ShardFaults verify_shards",
     ".shards.texts": "count_shards",
     ".splitting.splitter": "split split_spans",

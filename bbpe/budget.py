@@ -21,6 +21,8 @@ _SLACK = 16 << 20
 _NO_LIMIT = 1 << 60
 _CGROUPS_OF, _CGROUPS = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
 _UNITS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
+_COUNTS = {"": 0, "k": 1, "m": 2, "b": 3, "t": 4}
+_COUNT = lazy_re(r"([0-9]+)(?:\.([0-9]+))?([kmbt]?)", re.IGNORECASE)
 _SIZE = lazy_re(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\s*", re.IGNORECASE)
 
 
@@ -46,6 +48,30 @@ def parse_bytes(size: int | str, name: str = "") -> int:
     if size <= 0:
         raise ValueError(f"{name or 'a size'} is {size} bytes; expected more than 0")
     return size
+
+
+def parse_count(count: int | str, name: str) -> int:
+    """Read a number of tokens: an int, or a number and k, M, B or T, the powers of 1000.
+
+    Raises `ValueError` naming the argument for a string that is no whole number of tokens, and for a number that is not
+    positive; `TypeError` for other types.
+
+    Example:
+        >>> parse_count("100B", "tokens"), parse_count("1.5M", "tokens"), parse_count(1000, "tokens")
+        (100000000000, 1500000, 1000)
+    """
+    if not isinstance(count, str):
+        return whole(name, count, 1, expected="an int or a string such as '100B'")
+    found = _COUNT.fullmatch(count)
+    if found is None:
+        raise ValueError(f"{name} is {count!r}; expected a number such as 1000000, '1.5M' or '100B'")
+    # in whole numbers: a float would round from 2**53 on
+    digits, decimals = found[1], found[2] or ""
+    number: int = int(digits + decimals) * 1000 ** _COUNTS[found[3].lower()]
+    number, rest = divmod(number, 10 ** len(decimals))
+    if rest or not number:
+        raise ValueError(f"{name} is {count!r}; expected a whole number of at least 1")
+    return number
 
 
 def shown(size: float) -> str:

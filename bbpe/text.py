@@ -202,3 +202,30 @@ def sized(size: float) -> str:
         del units[0]
     unit = units[0]
     return f"{value:.1f} {unit}" if value < 9.95 else f"{value:,.0f} {unit}"
+
+
+def distinct(names: Sequence[str]) -> list[str]:
+    """Return names with their places where they are equal.
+
+    >>> distinct(["x", "x", "y"])
+    ['x (1)', 'x (2)', 'y']
+    """
+    return [name if names.count(name) == 1 else f"{name} ({place})" for place, name in enumerate(names, 1)]
+
+
+def aligned(rows: Sequence[Sequence[str]], names: int = 1) -> str:
+    """Return rows as lines with columns of equal width: the first `names` at the left, figures at the right.
+
+    >>> print(aligned([("name", "tokens"), ("a", "1,024")]))
+    name  tokens
+    a      1,024
+    """
+    widths = [max(map(columns_of, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for row in rows:
+        cells = []
+        for number, (cell, width) in enumerate(zip(row, widths, strict=True)):
+            room = " " * (width - columns_of(cell))
+            cells.append(cell + room if number < names else room + cell)
+        lines.append("  ".join(cells).rstrip())
+    return "\n".join(lines)

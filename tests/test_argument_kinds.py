@@ -89,6 +89,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
         "open_shards.files": "out/part-00000.bin", "open_shards.format": "megatron", "source": "out",
         "convert_shards.format": "nanogpt", "plan_conversion.format": "olmo", "ShardFiles.number": 0,
         "ShardFiles": bbpe.open_shards("out/part-00000", format="megatron"),
+        "blend_shards.folders": [("out", 1.0)],
     }  # fmt: skip
     os.chdir(before)
 

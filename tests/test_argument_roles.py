@@ -26,6 +26,7 @@ NAMES_IN_REPORTS = {"Curve.knee", "Evaluation.row"}
 FILES_WRITTEN = {
     "Tokenizer.save": ("path",),
     "PretokenCounts.save": ("path",),
+    "SourceTable.save": ("path",),
     "Curve.plot": ("path",),
     "Evaluation.plot": ("path",),
     "BBPETokenizer.train_tokenizer": ("vocab_outfile", "merges_outfile"),
@@ -69,6 +70,7 @@ def calls(corpus: str, here: Path) -> dict[str, Call]:
         "Curve.plot": (bbpe.learning_curve(tok, [270, 280], corpus).plot, {"path": here / "curve.svg"}),
         "Evaluation.plot": (bbpe.evaluate(tok, corpus).plot, {"path": here / "bars.svg"}),
         "PretokenCounts.save": (counts.save, {"path": here / "counts.parquet"}),
+        "SourceTable.save": (bbpe.count_tokens(corpus, [tok]).save, {"path": here / "tokens.parquet"}),
         "Tokenizer.as_huggingface": (tok.as_huggingface, {}),
         **chat_calls(tok),
         **conversions(shards, out),

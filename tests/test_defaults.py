@@ -80,6 +80,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "load": {"cache": True},
     "estimate_shards": {"seed": 0},
     "plan_shards": {"replan": False},
+    "merge_shards": {"repeat": "error", "exact": False},
     "plan_count": {"special_tokens": (), "part_size": "64MB"},
     "prune": {"min_count": 1},
     "shard": {"attempts": 3, "replan": False},

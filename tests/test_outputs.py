@@ -61,6 +61,7 @@ def uploaded(name: str) -> bytes:
 FILES: dict[str, Callable[[str], Any]] = {
     "save": lambda url: TOK.save(url + ".json"),
     "save tiktoken": lambda url: TOK.save(url + ".tiktoken", drop=["special_tokens"]),
+    "tokens": lambda url: bbpe.count_tokens("a.txt", [TOK]).save(url + ".json"),
     "counts": lambda url: bbpe.load_counts("counts.parquet").save(url + ".parquet"),
     "tokenizers": lambda url: TOK.as_tokenizers().save(url + ".json"),
     "classic": lambda url: bbpe.BBPETokenizer.train_tokenizer("see my eyes", 260, url + ".json", url + ".txt"),
@@ -78,6 +79,7 @@ COMMANDS = {
     "view": ["view", "-t", "tok.json", "a.txt", "-o", "{}.html"],
     "compare": ["compare", "tok.json", "tok.json", "a.txt", "--html", "{}.html"],
     "eval": ["eval", "-t", "tok.json", "a.txt", "--html", "{}.html"],
+    "tokens": ["tokens", "-t", "tok.json", "a.txt", "--quiet", "-o", "{}.parquet"],
 }
 FOLDERS: dict[str, Callable[[str], Any]] = {
     "shard": lambda url: bbpe.shard("a.jsonl", url, TOK),
@@ -86,6 +88,7 @@ FOLDERS: dict[str, Callable[[str], Any]] = {
     "merge_shards": lambda url: bbpe.merge_shards(["shards"], url),
     "retokenize": lambda url: bbpe.retokenize("shards", url, TOK),
     "plan_retokenizing": lambda url: bbpe.plan_retokenizing("shards", url, TOK),
+    "mixture": lambda url: bbpe.merge_shards([("shards", 1)], url),
     "load_shards": lambda url: bbpe.load_shards(url),
     "shards_status": lambda url: bbpe.shards_status(url),
     "verify_shards": lambda url: bbpe.verify_shards(url),

@@ -44,6 +44,9 @@ def made_in(folder: Path) -> dict[str, Any]:
     counting = bbpe.plan_count(path, folder / "counts", pattern="gpt2", part_size=1 << 20)
     summary = bbpe.count_part(counting, 0)
     counts = bbpe.sum_counts(counting)
+    mixed = bbpe.merge_shards([(shards, 1.0)], folder / "mixed", tokens=30, shuffle=1)
+    table = bbpe.count_tokens(path, [tok, small], by="file")
+    assert mixed.mixture is not None
     evaluation = bbpe.evaluate({"a": tok, "b": small}, path)
     curve = bbpe.learning_curve(tok, [258, 262], path)
     report = bbpe.lint(tok, path)
@@ -70,7 +73,9 @@ def made_in(folder: Path) -> dict[str, Any]:
         "ShardEstimate": bbpe.estimate_shards(plan), "ShardsStatus": bbpe.shards_status(plan),
         "ShardFaults": bbpe.verify_shards(shards), "ShardFiles": bbpe.open_shards(shards, format="bbpe"),
         "document of shards": shards[0], "record of a part": bbpe.shard_part(plan, 0),
-        "TokenCounts": bbpe.count_tokens(path, tok), "as_tiktoken": tok.as_tiktoken(), "as_tokenizers": tokenizers,
+        "Mixture": mixed.mixture, "MixtureSource": mixed.mixture.sources[0], "Blend": bbpe.blend_shards([(shards, 1)]),
+        "SourceTable": table, "SourceTokens": table.rows[0], "TokenCounts": bbpe.count_tokens(path, tok),
+        "as_tiktoken": tok.as_tiktoken(), "as_tokenizers": tokenizers,
         "encoding": tokenizers.encode("see my dogs"), "EncodedChat": chats[1], "EncodedChats": chats,
         "chat that went on": tok.continue_chat(chats[0], tok.encode("see")),
         "as_sentencepiece": unigram.as_sentencepiece(),

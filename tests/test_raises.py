@@ -63,6 +63,7 @@ from raising import (
     rewritten,
     shards,
     shortened,
+    sources_of_shards,
     taken,
     unwritten,
     without,
@@ -311,6 +312,7 @@ TABLE |= {
             after(lambda: (shards(), cut("out/plan.json")), lambda _: bbpe.count_shards("out", pattern="gpt2"))]),
     **kinds("count_tokens", lambda files="a.jsonl", **given: bbpe.count_tokens(files, TOK, **given),
             ValueError={"threads": 0}, TypeError={"threads": "1"}, **FILES),
+    **sources_of_shards(),
 }  # fmt: skip
 HF, TIK = "compat.tokenizers.Tokenizer", "tiktoken.core.Encoding"
 VIEW_ENCODING = "compat.tokenizers.encoding.Encoding"

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import errno
+import os
 import sys
 import warnings
 from argparse import ArgumentParser, ArgumentTypeError, Namespace, _ArgumentGroup
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args
@@ -41,6 +42,16 @@ def whole(text: str, least: int = 0) -> int:
     if text[:-1].isdecimal() and text[-1] in "kK":
         expected += f" (did you mean {text[:-1]}000?)"
     raise ArgumentTypeError(expected)
+
+
+def tokens(text: str) -> int:
+    """Read an argument that is a number of tokens, such as 1000000, 1.5M or 100B."""
+    from bbpe.budget import parse_count
+
+    try:
+        return parse_count(text, "the number")
+    except ValueError as error:
+        raise ArgumentTypeError(str(error)) from None
 
 
 def number(text: str) -> float:
@@ -81,10 +92,12 @@ def pattern_of(text: str) -> str:
 _PATTERN = "split pattern, a name or a regex, if the tokenizer file does not say it"
 
 
-def add_tokenizer(parser: ArgumentParser, *, pattern: str = _PATTERN) -> None:
+def add_tokenizer(parser: ArgumentParser, *, pattern: str = _PATTERN, several: bool = False) -> None:
     """Add the arguments that say which tokenizer to use; `pattern` is the help of the one for its pattern."""
     what = "the tokenizer: a file, a folder, a published name, a model such as gpt-4o, or org/name in the hub's cache"
-    parser.add_argument("-t", "--tokenizer", required=True, metavar="NAME", help=what)
+    repeated: Any = {"action": "append"} if several else {}
+    what += "; may be given repeatedly" * several
+    parser.add_argument("-t", "--tokenizer", required=True, metavar="NAME", help=what, **repeated)
     parser.add_argument("--pattern", type=pattern_of, help=pattern)
 
 
@@ -192,3 +205,9 @@ def load_named(name: str, pattern: str | None = None, *, has_notes: bool = True)
         problem = f"there is no such file, vocabulary or model (did you mean {hint}?)"
         raise FileNotFoundError(errno.ENOENT, problem, name)
     return bbpe.load(name, pattern=pattern)
+
+
+def short_names(paths: Sequence[str]) -> list[str]:
+    """Return names for display: the last part of each path, or the paths where these are equal."""
+    names = [Path(path).name.removesuffix(".json") if os.sep in path else path for path in paths]
+    return names if len(set(names)) == len(names) else [f"{path} ({place})" for place, path in enumerate(paths, 1)]

@@ -6,8 +6,7 @@ from argparse import ArgumentParser, Namespace
 
 import bbpe
 
-from .command import Command, add_pattern, load_named, positive
-from .eval import short_names
+from .command import Command, add_pattern, load_named, positive, short_names
 from .outputs import check_output, inputs_of
 from .streams import add_progress, add_reading, as_files, progress_of, say, say_json
 

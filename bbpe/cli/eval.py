@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import bbpe
 
-from .command import Command, add_pattern, load_named, positive
+from .command import Command, add_pattern, load_named, positive, short_names
 from .outputs import check_output, inputs_of
 from .parsers import UsageError
 from .streams import add_progress, add_reading, as_files, progress_of, say, say_json
@@ -83,12 +80,6 @@ def _measured(args: Namespace, toks: dict[str, bbpe.Tokenizer], corpora: dict[st
         toks, corpora, parity=args.parity, document=args.document, text_field=args.text_field,
         format=args.input_format, threads=args.threads, progress=progress_of(args),
     )  # fmt: skip
-
-
-def short_names(paths: Sequence[str]) -> list[str]:
-    """Return names for display: the last part of each path, or the paths where these are equal."""
-    names = [Path(path).name.removesuffix(".json") if os.sep in path else path for path in paths]
-    return names if len(set(names)) == len(names) else [f"{path} ({place})" for place, path in enumerate(paths, 1)]
 
 
 COMMAND = Command(_add_arguments, _run)

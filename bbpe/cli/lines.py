@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from bbpe.tokenizer import Tokenizer
 
 
-def add_texts(parser: ArgumentParser) -> None:
-    """Add the texts of a command, its tokenizer, and how both are read."""
+def add_texts(parser: ArgumentParser, *, several: bool = False) -> None:
+    """Add the texts of a command, its tokenizer or its tokenizers, and how all of them are read."""
     what = "files, globs and folders of text (default, and -: standard input)"
     parser.add_argument("files", nargs="*", metavar="FILE", help=what)
-    add_tokenizer(parser)
+    add_tokenizer(parser, several=several)
     add_reading(parser)
     parser.add_argument("--special", action="store_true", help="special tokens in the text are special, not plain text")
 

@@ -7,8 +7,7 @@ from functools import partial
 
 import bbpe
 
-from .command import Command, add_pattern, load_named, whole
-from .eval import short_names
+from .command import Command, add_pattern, load_named, short_names, whole
 from .parsers import UsageError
 from .streams import flush, say
 

@@ -1,4 +1,4 @@
-"""`bbpe tokens`: how many tokens texts have; and texts cut to a number of tokens."""
+"""`bbpe tokens`: how many tokens texts have, by file or folder and tokenizer; and texts cut to a number of tokens."""
 
 from __future__ import annotations
 
@@ -6,16 +6,39 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from .command import Command, load_tokenizer, positive
+import bbpe
+
+from .command import Command, load_named, load_tokenizer, positive, short_names
 from .lines import add_texts, lines_of, selection_of
-from .streams import Watch, add_progress, chunks_of, files_of, label_of, say, say_json, size_of, watched, write
+from .outputs import check_output, inputs_of
+from .parsers import UsageError
+from .streams import (
+    STDIN,
+    Watch,
+    add_progress,
+    as_files,
+    chunks_of,
+    files_of,
+    label_of,
+    names_of,
+    progress_of,
+    say,
+    say_json,
+    size_of,
+    watched,
+    write,
+)  # fmt: skip
 
 if TYPE_CHECKING:
     from bbpe.tokenizer import Tokenizer
 
 
 def _add_arguments(parser: ArgumentParser) -> None:
-    add_texts(parser)
+    add_texts(parser, several=True)
+    by = "a table of documents, bytes and tokens, with a row for each file or each folder"
+    parser.add_argument("--by", choices=("file", "folder"), help=by)
+    table = "write this table to a file, .parquet or .json"
+    parser.add_argument("-o", "--output", metavar="PATH", help=table)
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--per-line", action="store_true", help="count each line of text files")
     form.add_argument("--truncate", type=positive, metavar="N", help="write the first N tokens of a text, as text")
@@ -25,6 +48,9 @@ def _add_arguments(parser: ArgumentParser) -> None:
 
 
 def _run(args: Namespace) -> int:
+    if args.by is not None or args.output is not None or len(args.tokenizer) > 1:
+        return _run_table(args)
+    (args.tokenizer,) = args.tokenizer
     tokenizer = load_tokenizer(args)
     if args.per_line:
         with watched(args, "count", unit="lines", writes=True) as watch:
@@ -39,6 +65,33 @@ def _run(args: Namespace) -> int:
         with watched(args, "count", size_of(args.files)) as watch:
             counts = _counts_of_files(args, tokenizer, watch)
         _report_counts(args, counts)
+    return 0
+
+
+def _run_table(args: Namespace) -> int:
+    """Count by several tokenizers, or of several sources."""
+    from bbpe.shards.source_tokens import suffix_of
+
+    if args.per_line or args.truncate is not None or args.chunk is not None:
+        raise UsageError("--per-line, --truncate and --chunk go with one tokenizer, and without --by and --output")
+    if args.by is not None and STDIN in names_of(args.files):
+        raise UsageError(f"--by {args.by} goes with files, and standard input has no name")
+    if args.output is not None:
+        suffix_of(args.output, "output")
+    check_output(args.output, "the table", inputs_of(files=args.files, named=args.tokenizer))
+    toks = {name: load_named(name, args.pattern) for name in args.tokenizer}
+    toks = dict(zip(short_names(list(toks)), toks.values(), strict=True))
+    with as_files(names_of(args.files)) as files:
+        found = bbpe.count_tokens(
+            files, toks, by=args.by, allowed_special=selection_of(args), text_field=args.text_field,
+            input_format=args.input_format, progress=progress_of(args),
+        )  # fmt: skip
+    if args.output is not None:
+        found.save(args.output)
+    if args.json:
+        say_json(found.as_dict())
+    else:
+        say(str(found))
     return 0
 
 

@@ -6,8 +6,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
-from .command import Command, add_pattern, load_named, positive
-from .eval import short_names
+from .command import Command, add_pattern, load_named, positive, short_names
 from .outputs import check_output, inputs_of
 from .streams import STDIN, chunks_of
 

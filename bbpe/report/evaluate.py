@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -14,6 +13,7 @@ from ..counting.counts import Document
 from ..counting.options import Report, reporting
 from ..lazy import np, npt
 from ..records import dataclass, kind, replace, whole
+from ..text import distinct
 from ..threads import check_threads, imap
 from ..tokenizer import Tokenizer, checked_tokenizer
 from ..types import Ragged
@@ -194,11 +194,7 @@ def named_tokenizers(given: Tokenizer | Sequence[Tokenizer] | Mapping[str, Token
     elif isinstance(given, list | tuple):
         listed = [checked_tokenizer(tok, f"tokenizers[{place}]") for place, tok in enumerate(given)]
         own = [tok.name or f"tokenizer {place}" for place, tok in enumerate(listed, 1)]
-        often = Counter(own)
-        named = {
-            name if often[name] == 1 else f"{name} ({place})": tok
-            for place, (name, tok) in enumerate(zip(own, listed, strict=True), 1)
-        }
+        named = dict(zip(distinct(own), listed, strict=True))
     else:
         tok = checked_tokenizer(given, "tokenizers")
         named = {tok.name or "tokenizer 1": tok}

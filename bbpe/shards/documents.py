@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeAlias
 
 from ..core.documents import Layout
 from ..core.image import checksum
@@ -28,6 +30,8 @@ from .policy import ShardPolicy
 
 #: The bytes of text that are encoded at once.
 _BLOCK = 1 << 20
+#: How many ids there are, and how many of these are the unknown one.
+_TokenCount: TypeAlias = tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -118,6 +122,16 @@ class DocumentEncoder:
         unknown = self._unknown_of(piece.ids, int(np.count_nonzero(piece.lengths)))
         return replace(piece, read=read, unknown=unknown)
 
+    def _counts(self, event: Texts) -> _TokenCount:
+        """Return how many ids whole texts have, and how many of these are the unknown one."""
+        ids, lengths = self._placed(event)
+        return int(lengths.sum()), self._unknown_of(ids, int(np.count_nonzero(lengths)))
+
+    def _counts_of_text(self, events: Iterator[Texts]) -> Iterator[_TokenCount]:
+        """Yield how many ids parts of one text have, and how many of these are the unknown one."""
+        for ids in self._files.parts(events):
+            yield len(ids), 0 if self._unknown is None else int(np.count_nonzero(ids == self._unknown))
+
     def _texts(self, events: Iterator[Texts], threads: int) -> Iterator[tuple[int, EncodedDocuments]]:
         """Yield whole texts, each block with the position in the file after it."""
         for event, ids, lengths, digest in imap(self._encoded, events, threads):
@@ -193,14 +207,17 @@ class DocumentEncoder:
 
     def _encoded(self, event: Texts) -> tuple[Texts, npt.NDArray[np.uint8], Lengths, int]:
         """Return whole texts, their ids as files have them with the number of ids of each, and the digest of texts."""
+        return event, *self._placed(event), _digest_of(event)
+
+    def _placed(self, event: Texts) -> tuple[npt.NDArray[np.uint8], Lengths]:
+        """Return the ids of whole texts as files have them, and the number of ids of each."""
         assert event.ends is not None
-        digest = _digest_of(event)
         if self._is_plain:
-            return event, *self._layout.encode(self._encoder.encoder, event.data, event.ends), digest
+            return self._layout.encode(self._encoder.encoder, event.data, event.ends)
         view = memoryview(event.data)
         texts: list[Text] = [bytes(view[start:end]) for start, end in pairwise([0, *event.ends.tolist()])]
         rows = self._encoder.rows(texts, self._matcher, 1)
-        return event, *self._layout.place(rows.ids, rows.offsets), digest
+        return self._layout.place(rows.ids, rows.offsets)
 
     def _document(self, events: Iterator[Texts]) -> Iterator[EncodedDocuments]:
         """Yield the ids of one text that comes in blocks."""
@@ -236,6 +253,87 @@ class DocumentEncoder:
     def _around(self, token: int | None) -> EncodedDocuments:
         ids = np.array([] if token is None else [token], np.uint32)
         return EncodedDocuments(self._bare.place(ids, np.array([0, len(ids)], np.int64))[0], _no_lengths())
+
+
+@dataclass(frozen=True)
+class CountedTexts:
+    """How many texts there are, and their bytes; `counts` are the ids of each encoder, and the unknown ones of these.
+
+    `read` is the bytes of input read since the last ones.
+    """
+
+    documents: int
+    bytes: int
+    read: int
+    counts: Sequence[_TokenCount]
+
+
+def counted_texts(encoders: Sequence[DocumentEncoder], source: Source, threads: int) -> Iterator[CountedTexts]:
+    """Yield the numbers of the documents of a source in order; it is read once for all encoders.
+
+    They must have policies that differ in nothing but how texts become ids.
+    """
+    first = encoders[0]
+    policy, file, read = first._policy, source.file(first._policy), 0
+    events = first._events(source, file, None)
+    if file.kind == "text" and policy.document == "file":
+        shared = _Shared(events, len(encoders))
+        yield from shared.counted([each._counts_of_text(shared.reader(n)) for n, each in enumerate(encoders)])
+    else:
+        work = partial(_counts_of_texts, encoders)
+        for event, counts in imap(work, events, threads):
+            # where a range of a Parquet file ends is not known in bytes
+            step = 0 if file.kind == "parquet" else min(max(event.read - source.start, read), source.read) - read
+            read += step
+            yield CountedTexts(0 if event.ends is None else len(event.ends), len(event.data), step, counts)
+    source.file(policy)
+    yield CountedTexts(0, 0, source.read - read, [(0, 0)] * len(encoders))
+
+
+def _counts_of_texts(encoders: Sequence[DocumentEncoder], event: Texts) -> tuple[Texts, list[_TokenCount]]:
+    return event, [encoder._counts(event) for encoder in encoders]
+
+
+class _Shared:
+    """One text that several readers read at different speeds; a part that all of them have had is given up.
+
+    The reader that is the furthest behind goes on, so that few parts are held: no more than a reader asks for at once.
+    """
+
+    def __init__(self, events: Iterator[Texts], readers: int) -> None:
+        self._events, self._held, self._gone = events, deque[Texts](), 0
+        self._taken, self._size = [0] * readers, 0
+
+    def reader(self, number: int) -> Iterator[Texts]:
+        """Yield the parts of the text to one reader."""
+        while True:
+            at = self._taken[number] - self._gone
+            if at == len(self._held):
+                event = next(self._events, None)
+                if event is None:
+                    return
+                self._size += len(event.data)
+                # a reader alone may write before a part; several would write over each other
+                alone = len(self._taken) == 1
+                self._held.append(event if alone else replace(event, data=bytes(event.data), headroom=0))
+            event = self._held[at]
+            self._taken[number] += 1
+            while self._held and min(self._taken) > self._gone:
+                self._held.popleft()
+                self._gone += 1
+            yield event
+
+    def counted(self, counts: list[Iterator[_TokenCount]]) -> Iterator[CountedTexts]:
+        """Yield the numbers of the text, given those of each reader."""
+        sums, going = [(0, 0)] * len(counts), list(range(len(counts)))
+        while going:
+            number = min(going, key=self._taken.__getitem__)
+            more = next(counts[number], None)
+            if more is None:
+                going.remove(number)
+            else:
+                sums[number] = (sums[number][0] + more[0], sums[number][1] + more[1])
+        yield CountedTexts(1, self._size, 0, sums)
 
 
 def _joined(rows: list[npt.NDArray[Any]]) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:

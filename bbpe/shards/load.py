@@ -17,6 +17,7 @@ from ..text import counted
 from ..tokenizer import Tokenizer
 from .formats import Lengths
 from .formats.format import Ids, is_mapped, mapped, with_suffix
+from .mixture import Mixture
 from .origins import Origin, Origins
 from .part import Totals, read_record
 from .plan import ShardPlan, open_plan
@@ -45,6 +46,7 @@ class Shards:
     Attributes:
         plan: The plan.
         totals: What was read and written.
+        mixture: What there is of each source, if they were merged with weights.
 
     Example:
         >>> from pathlib import Path
@@ -60,6 +62,7 @@ class Shards:
 
     plan: ShardPlan
     totals: Totals
+    mixture: Mixture | None
 
     @property
     def documents(self) -> int:
@@ -371,8 +374,8 @@ def load_shards(folder: Folder) -> Shards:
     path = plan.folder / MANIFEST
     try:
         record = json.loads(path.read_bytes())
-        digest, parts = record.pop("plan"), record.pop("parts")
-        totals = Totals(**record)
+        digest, parts, mixed = record.pop("plan"), record.pop("parts"), record.pop("mixture", None)
+        totals, mixture = Totals(**record), None if mixed is None else Mixture.from_json(mixed)
     except FileNotFoundError:
         missing = sum(read_record(plan, number) is None for number in range(len(plan)))
         gone = f"{missing} of {counted(len(plan), 'part', 'is', 'are')} missing"
@@ -382,7 +385,7 @@ def load_shards(folder: Folder) -> Shards:
         raise CorpusError(f"{path}: expected the totals of shards: {error!r}") from error
     if (digest, parts) != (plan.digest, len(plan)):
         raise CorpusError(f"{path}: the totals are of another plan")
-    return Shards(plan, totals)
+    return Shards(plan, totals, mixture)
 
 
 def lens_of(plan: ShardPlan, number: int) -> npt.NDArray[np.int32]:

@@ -1,59 +1,113 @@
-"""Merge shards into one part or some of equal size, in order or shuffled, without holding more than a block of them."""
+"""Merge shards into one part or some of equal size, in order or shuffled, whole or as a mixture by weights.
+
+No more than a block of documents is held.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from itertools import chain, groupby, islice, pairwise, starmap
+from itertools import chain, groupby, islice, pairwise
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
+from ..budget import parse_count
 from ..errors import CorpusError
 from ..lazy import np, npt
-from ..records import replace, whole
+from ..records import dataclass, replace, whole
 from ..text import counted
+from ..threads import thread_count
 from .formats import Lengths
-from .formats.format import forget
-from .load import Folder, Shards, lens_of, load_shards, read_masks
-from .origins import merged_origins, paths_of
+from .load import Folder, Shards, load_shards
+from .mixture import Recipe, Share, Weight, is_pair, most_tokens, wanted_of, weight_of
+from .origins import MergedOrigins
 from .outputs import outputs
 from .part import PartFiles, PartRecord, Totals, read_record, write_record
+from .passes import Pass, counts_of, passes_of, whole_pass
 from .plan import ShardPlan, shards_folder, stored_or_new
 from .run import finish_shards
 from .shuffle import Documents, shuffled
+from .streams import blocks_of, documents_of, keys_of_documents, masks_of, origins_of_documents, read_ids
 
-#: Ids, and documents, that are copied at once.
-_BLOCK, _DOCUMENTS = 1 << 20, 1 << 16
-#: About how many bytes an id of a document has.
-_KEY_BYTES = 40
+Repeat: TypeAlias = Literal["error", "epochs"]
+#: More threads gain little: one of them writes.
+_THREADS = 4
 #: The number of a part, documents in it as bytes of ids and the number of ids of each, and the file they come from.
 _Piece: TypeAlias = "tuple[int, npt.NDArray[np.uint8], Lengths, str]"
 
 
+@dataclass(frozen=True)
+class _Merge:
+    """What is merged: shards, the passes over them, and the recipe if they have weights."""
+
+    all_shards: list[Shards]
+    passes: list[Pass]
+    recipe: Recipe | None
+
+    @property
+    def documents(self) -> int:
+        return sum(each.times * each.documents for each in self.passes)
+
+    @property
+    def tokens(self) -> int:
+        return sum(each.times * each.tokens for each in self.passes)
+
+    def counts(self) -> list[tuple[int, int, int, int]]:
+        """Return the documents and the tokens of each source, those that are taken and all of them."""
+        return [counts_of(self.passes, number, shards) for number, shards in enumerate(self.all_shards)]
+
+    def read(self) -> Totals:
+        """Return what was read for the sources, with the documents that a mixture leaves out or repeats."""
+        totals = sum((shards.totals for shards in self.all_shards), Totals())
+        if self.recipe is None:
+            return replace(totals, documents=0, tokens=0)
+        more = [documents - had for documents, _, had, _ in self.counts()]
+        left, repeated = (sum(max(sign * number, 0) for number in more) for sign in (-1, 1))
+        is_known = all(each.last is None for each in self.passes)
+        text = sum(each.times * each.shards.totals.text for each in self.passes) if is_known else 0
+        return replace(
+            totals, documents=0, tokens=0, text=text, unknown=0, left=totals.left + left,
+            repeated=totals.repeated + repeated,
+        )  # fmt: skip
+
+
 def merge_shards(
-    folders: Sequence[Folder], folder: str | os.PathLike[str], *, shuffle: int | None = None,
-    shard_size: int | None = None,
+    folders: Sequence[Folder] | Sequence[tuple[Folder, float]], folder: str | os.PathLike[str], *,
+    tokens: int | str | None = None, shuffle: int | None = None, repeat: Repeat = "error", exact: bool = False,
+    shard_size: int | None = None, threads: int | None = None,
 ) -> Shards:  # fmt: skip
-    """Merge shards of one tokenizer and one policy into a single part, or into parts of about equal size.
+    r"""Merge shards of one tokenizer and one policy into a single part, or into parts of about equal size.
 
     Without shuffling, a single part is what `shard` would write in one.  Documents keep their ids, and stay whole.
+    With weights the result is a mixture: each source has its share of the tokens, to within one document, and the seed
+    of `shuffle`, 0 by default, chooses which of its documents.  `Shards.mixture` says what was wanted, and what there
+    is.
 
     Args:
-        folders: The folders that `shard` wrote, or their shards, in order; all of them must be complete.
+        folders: The folders that `shard` wrote, or their shards, in order; all of them must be complete.  Or pairs of
+            one and its weight, such as `[("out/web", 0.6), ("out/code", 0.3)]`: weights are more than 0, and need not
+            sum to 1.  A folder that is named twice is two sources.
         folder: The new folder.
+        tokens: How many tokens a mixture has, with BOS and EOS: an int, or a string such as "100B" or "1.5M".  By
+            default as many as there can be without reading a source twice.
         shuffle: A seed has the documents in a random order, exactly: any order may come, and it depends on the seed and
-            the number of each document alone.  The order of the corpus by default.
+            the number of each document alone.  The order of the corpus by default, of a mixture source by source.
+        repeat: What happens if a source has fewer tokens than its share of `tokens`: "error", or "epochs" to have all
+            of its documents as often as they fit, and then some of them that the seed chooses.
+        exact: Cut one document of each source, so that it has its share to the token.  The document keeps the EOS.
         shard_size: The ids of each part, about: it has no more by as much as a document, and the last one is not small.
             All ids in one part by default.
+        threads: The number of threads that shuffle; by default one for each core, at most 4.
 
     Returns:
         The merged shards.
 
     Raises:
         CorpusError: Shards are not complete, or differ in tokenizer or policy; the message names the differences.
-        TypeError: `folders` is no sequence of folders, such as a mapping of folders to weights.
-        ValueError: There are no folders, the seed is out of range, or `shard_size` is less than a document has.
+        TypeError: `folders` is no list of folders or of pairs, or has both.
+        ValueError: There are no folders, a source has too few tokens, options of mixtures are given without weights,
+            a number is out of range, or `shard_size` is less than a document has.
         OSError: A file cannot be read or written.
 
     Example:
@@ -62,69 +116,147 @@ def merge_shards(
         >>> tok = bbpe.train_from_iterator(["low lower"], 258)
         >>> with TemporaryDirectory() as folder:
         ...     for name in "ab":
-        ...         _ = Path(folder, f"{name}.jsonl").write_text('{"text": "low"}')
+        ...         _ = Path(folder, f"{name}.jsonl").write_text('{"text": "low"}\n' * 9)
         ...         _ = bbpe.shard(f"{folder}/{name}.jsonl", f"{folder}/{name}", tok)
         ...     bbpe.merge_shards([folder + "/a", folder + "/b"], folder + "/all", shuffle=42)
-        <bbpe.Shards: 2 documents, 2 tokens, 1 part of megatron>
+        ...     pairs = [(folder + "/a", 2), (folder + "/b", 1)]
+        ...     mixed = bbpe.merge_shards(pairs, folder + "/mixed", tokens=12, shuffle=42)
+        ...     [(source.tokens, source.share) for source in mixed.mixture]
+        <bbpe.Shards: 18 documents, 18 tokens, 1 part of megatron>
+        [(8, 0.6666666666666666), (4, 0.3333333333333333)]
 
     """
-    given, target = _checked_folders(folders), shards_folder(folder)
+    given, weights = sources_of(folders)
+    target = shards_folder(folder)
     if shuffle is not None:
         shuffle = whole("shuffle", shuffle, 0, (1 << 64) - 1, expected="an int or None")
     if shard_size is not None:
         shard_size = whole("shard_size", shard_size, 1, expected="an int or None")
-    all_shards = [load_shards(name) for name in given]
-    plan = stored_or_new(_plan_of(all_shards, target, shuffle, shard_size))
+    count = min(thread_count(None), _THREADS) if threads is None else thread_count(threads)
+    wanted = _checked_tokens(weights, tokens, repeat, exact)
+    merge = _chosen([load_shards(name) for name in given], weights, wanted, shuffle or 0, repeat, exact)
+    plan = stored_or_new(_plan_of(merge, target, shuffle, shard_size))
     if None in [read_record(plan, number) for number in range(len(plan))]:
-        _merge(plan, all_shards)
+        try:
+            _merge(plan, merge, count)
+        except FileNotFoundError:
+            # another run has done all parts meanwhile, and removed what looked like the rest of a killed one
+            if None in [read_record(plan, number) for number in range(len(plan))]:
+                raise
     return finish_shards(plan)
 
 
-def _checked_folders(folders: object) -> list[Folder]:
-    """Return the folders in a list; `TypeError` on weights and on what has no order."""
+def sources_of(folders: object) -> tuple[list[Folder], list[Weight] | None]:
+    """Return the folders in a list, and their weights if they have some; `TypeError` on what has no order."""
     if isinstance(folders, str | os.PathLike):
         raise ValueError(f"folders is {str(folders)!r}; expected a list of one folder or more")
     if isinstance(folders, Shards | ShardPlan):
         raise TypeError(f"folders must be a list of folders in order, not {type(folders).__name__}: give [shards]")
     if isinstance(folders, bytes | bytearray | Mapping | Set) or not isinstance(folders, Iterable):
-        no_weights = "; shards are merged whole, without weights" if isinstance(folders, Mapping) else ""
-        raise TypeError(f"folders must be a list of folders in order, not {type(folders).__name__}{no_weights}")
-    found = list(folders)
-    for number, folder in enumerate(found):
-        if not isinstance(folder, str | os.PathLike | Shards | ShardPlan):
-            no_weights = "; shards are merged whole, without weights" if isinstance(folder, Sequence) else ""
-            raise TypeError(f"folders[{number}] must be a folder, not {type(folder).__name__}{no_weights}")
+        way = ": give [*folders.items()], which are pairs of a folder and its weight" * isinstance(folders, Mapping)
+        raise TypeError(f"folders must be a list of folders in order, not {type(folders).__name__}{way}")
+    found: list[Any] = list(folders)
     if not found:
         raise ValueError("folders is empty; expected a list of one folder or more")
-    return found
+    with_weight = [number for number, each in enumerate(found) if is_pair(each)]
+    for number in with_weight:
+        if len(found[number]) != 2:
+            raise TypeError(f"folders[{number}] has {len(found[number])} values; expected a folder and its weight")
+    if with_weight and len(with_weight) < len(found):
+        bare = next(number for number, each in enumerate(found) if not is_pair(each))
+        raise TypeError(
+            f"folders[{bare}] has no weight, and folders[{with_weight[0]}] has one; give a weight to all or to none"
+        )
+    for number, each in enumerate(found):
+        name = each[0] if with_weight else each
+        if not isinstance(name, str | os.PathLike | Shards | ShardPlan):
+            raise TypeError(f"folders[{number}] must be a folder, not {type(name).__name__}")
+    if not with_weight:
+        return found, None
+    return [name for name, _ in found], [weight_of(f"folders[{n}]", weight) for n, (_, weight) in enumerate(found)]
 
 
-def _plan_of(all_shards: Sequence[Shards], folder: Path, shuffle: int | None, shard_size: int | None) -> ShardPlan:
+def _checked_tokens(weights: list[Weight] | None, tokens: int | str | None, repeat: Repeat, exact: bool) -> int | None:
+    """Return the tokens of a mixture, `None` for as many as there are; errors on options that have no effect."""
+    if repeat not in ("error", "epochs"):
+        raise ValueError(f"repeat is {repeat!r}; expected 'error' or 'epochs'")
+    if not isinstance(exact, bool):
+        raise TypeError(f"exact must be True or False, not {type(exact).__name__}")
+    options = {"tokens": tokens is not None, "repeat": repeat != "error", "exact": exact}
+    given = [name for name, is_given in options.items() if is_given]
+    if weights is None and given:
+        are = "are" if len(given) > 1 else "is"
+        raise ValueError(
+            f"{' and '.join(given)} {are} given, and folders have no weights, so that they are merged whole; "
+            "give pairs of a folder and its weight"
+        )
+    if tokens is None:
+        if repeat == "epochs":
+            raise ValueError("repeat is 'epochs' without tokens, so that no source is read twice; give tokens=")
+        return None
+    return parse_count(tokens, "tokens")
+
+
+def _chosen(
+    all_shards: list[Shards], weights: list[Weight] | None, tokens: int | None, seed: int, repeat: Repeat, exact: bool
+) -> _Merge:
+    """Return the documents of each source; `ValueError` if one has too few tokens."""
+    if weights is None:
+        return _Merge(all_shards, [whole_pass(number, each) for number, each in enumerate(all_shards)], None)
+    had = [shards.tokens for shards in all_shards]
+    most = most_tokens(weights, had)
+    wanted = wanted_of(weights, most if tokens is None else tokens)
+    shares = []
+    for number, (shards, weight, share) in enumerate(zip(all_shards, weights, wanted, strict=True)):
+        name = f"folders[{number}] ({shards.plan.folder})"
+        if not shards.tokens:
+            raise ValueError(f"{name} has no tokens; leave it out of the mixture")
+        if share > shards.tokens and repeat == "error":
+            at_most = f"tokens={most}" if most else "a larger weight"
+            raise ValueError(
+                f"{name} has {counted(shards.tokens, 'token')}, and its share of {tokens:,} is {share:,}: give "
+                f"{at_most} or less, a smaller weight, or repeat='epochs' to read it more than once"
+            )
+        shares.append(Share(str(shards.plan.folder), float(weight), share))
+    passes = [
+        each
+        for number, (shards, share) in enumerate(zip(all_shards, wanted, strict=True))
+        for each in passes_of(number, shards, share, seed, exact=exact)
+    ]
+    return _Merge(all_shards, passes, Recipe(tuple(shares), exact))
+
+
+def _plan_of(merge: _Merge, folder: Path, shuffle: int | None, shard_size: int | None) -> ShardPlan:
+    all_shards = merge.all_shards
     first = all_shards[0].plan
+    names = ("part_size", "shard_size", "shuffle", "mixture", "merged")
+    own: Any = {name: getattr(first.policy, name) for name in names}
     for shards in all_shards:
         its = shards.plan.policy
-        policy = replace(its, part_size=first.policy.part_size, shard_size=first.policy.shard_size)
-        differences = first.differences(replace(shards.plan, policy=policy, parts=first.parts))
+        differences = first.differences(replace(shards.plan, policy=replace(its, **own), parts=first.parts))
         if differences:
-            names = f"{first.folder} and {shards.plan.folder}"
-            raise CorpusError(f"{names}: shards with {', '.join(differences)} cannot be merged")
-        if shuffle is None and its.shuffle is not None:
-            raise CorpusError(f"{shards.plan.folder}: the shards are shuffled; merge them with a seed again")
+            both = f"{first.folder} and {shards.plan.folder}"
+            raise CorpusError(f"{both}: shards with {', '.join(differences)} cannot be merged")
+        if shuffle is None and merge.recipe is None and its.is_reordered:
+            way = "merge them with a seed again, or with weights"
+            raise CorpusError(f"{shards.plan.folder}: the shards are {its.moved}; {way}")
     sources = tuple(chain.from_iterable(part for shards in all_shards for part in shards.plan.parts))
-    policy = replace(first.policy, shuffle=shuffle, shard_size=shard_size)
-    count = 1 if shard_size is None else _part_count(all_shards, shard_size)
+    is_moved = merge.recipe is not None or any(shards.plan.policy.is_reordered for shards in all_shards)
+    merged = tuple(shards.plan.digest for shards in all_shards) if is_moved else ()
+    policy = replace(first.policy, shuffle=shuffle, shard_size=shard_size, mixture=merge.recipe, merged=merged)
+    count = 1 if shard_size is None else _part_count(merge, shard_size)
     # documents of any source may be in any part
     tokenizer = first.tokenizer if first.has_tokenizer else None
     old = None if policy.old is None else first.old_tokenizer
     return ShardPlan(folder, policy, first.identity, (sources,) + ((),) * (count - 1), tokenizer, old)
 
 
-def _part_count(all_shards: Sequence[Shards], shard_size: int) -> int:
+def _part_count(merge: _Merge, shard_size: int) -> int:
     """Return into how many parts shards are divided; `ValueError` where a document would be longer than a part."""
-    tokens = sum(shards.tokens for shards in all_shards)
+    tokens = merge.tokens
     count = max(-(-tokens // shard_size), 1)
-    files = (lens_of(shards.plan, number) for shards in all_shards for number in range(len(shards.plan)))
-    longest = max(map(_longest, files))
+    once = [replace(each, times=1) for each in merge.passes]
+    longest = max((block.longest() for block in blocks_of(once)), default=0)
     if count > 1 and longest > tokens // count:
         each = counted(tokens // count, "id")
         raise ValueError(
@@ -134,53 +266,76 @@ def _part_count(all_shards: Sequence[Shards], shard_size: int) -> int:
     return count
 
 
-def _longest(lengths: npt.NDArray[np.int32]) -> int:
-    longest = 0
-    for first in range(0, len(lengths), _BLOCK):
-        longest = max(longest, int(lengths[first : first + _BLOCK].max()))
-        forget(lengths)
-    return longest
-
-
-def _merge(plan: ShardPlan, all_shards: Sequence[Shards]) -> None:
+def _merge(plan: ShardPlan, merge: _Merge, threads: int) -> None:
     """Write all parts, one after another."""
-    totals = sum((shards.totals for shards in all_shards[1:]), all_shards[0].totals)
-    sources: list[int] = []
     item = np.dtype(plan.policy.dtype).itemsize
-    keys = None if plan.policy.id_field is None else _keys(plan, all_shards, totals.documents)
-    masks = None if not plan.policy.has_masks else _masks(plan, all_shards, totals)
-    origins = merged_origins(plan, [shards.plan for shards in all_shards], totals.documents)
-    if plan.policy.shuffle is None:
-        blocks = _blocks(all_shards, sources)
-    else:
-        in_order = (documents for documents, _ in _blocks(all_shards, sources))
-        found = shuffled(in_order, plan.policy.shuffle, totals.documents, totals.tokens * item, plan.folder)
+    documents, tokens = merge.documents, merge.tokens
+    keys = masks = None
+    if plan.policy.id_field is not None:
+        keys = keys_of_documents(plan, merge.passes, documents, threads)
+    if plan.policy.has_masks:
+        masks = masks_of(plan, merge.passes, documents, tokens, threads)
+    origins = origins_of_documents(plan, [shards.plan for shards in merge.all_shards], merge.passes, documents, threads)
+    blocks: Iterable[tuple[Documents, str]] = documents_of(merge.passes, read_ids)
+    if plan.policy.shuffle is not None:
+        in_order = (documents for documents, _ in blocks)
+        found = shuffled(in_order, plan.policy.shuffle, documents, tokens * item, plan.folder, threads)
         blocks = ((documents, "") for documents in found)
     # the first part is written even if there are no documents
     nothing: _Piece = (0, np.empty(0, np.uint8), np.empty(0, np.int64), "")
-    pieces = chain([nothing], _divided(blocks, item, totals.tokens, len(plan)))
-    # what was read is in the record of the first part
-    left = replace(totals, documents=0, tokens=0)
+    pieces = chain([nothing], _divided(blocks, item, tokens, len(plan)))
+    unknown = _UnknownTokens(plan, merge)
     for number, some in groupby(pieces, itemgetter(0)):
         with outputs(plan.stem(number)) as files:
             part = PartFiles(plan.policy, plan.identity["name"], files)
-            documents = tokens = 0
+            own = Totals()
             for _, ids, lengths, path in some:
                 count = int(lengths.sum())
                 own_keys = None if keys is None else list(islice(keys, len(lengths)))
                 part.add(ids, lengths, path, own_keys, None if masks is None else masks.take(count))
                 if origins is not None:
                     origins.write(part, len(lengths))
-                documents, tokens = documents + len(lengths), tokens + count
+                own += Totals(documents=len(lengths), tokens=count, unknown=unknown.count(ids, lengths))
             part.finish()
             published = files.publish()
-        own = replace(left, documents=documents, tokens=tokens)
-        if origins is not None:
+        write_record(plan, _record(plan, merge, number, own, published, origins))
+
+
+def _record(
+    plan: ShardPlan, merge: _Merge, number: int, own: Totals, published: dict[str, Any], origins: MergedOrigins | None
+) -> PartRecord:
+    """Return the record of a part; what was read for all parts is in that of the first one."""
+    sources: list[int] = []
+    rows = [] if origins is None or number else origins.rows
+    mixed: list[tuple[int, ...]] = []
+    if not number:
+        own += merge.read()
+        mixed = [] if merge.recipe is None else [tuple(counts) for counts in merge.counts()]
+        if not plan.policy.moved and origins is not None:
             sources = origins.documents
-        rows = [] if origins is None or number else origins.rows
-        details: Any = {"files": published, "sources": [] if plan.policy.moved else sources, "rows": rows}
-        write_record(plan, PartRecord(**vars(own), part=number, plan=plan.digest, **details))
-        left = Totals()
+        elif not plan.policy.moved:
+            plans = [shards.plan for shards in merge.all_shards]
+            records = [read_record(each, part) for each in plans for part in range(len(each))]
+            sources = list(chain.from_iterable(record.sources for record in records if record is not None))
+    details: Any = {"files": published, "sources": sources, "mixed": mixed, "rows": rows}
+    return PartRecord(**vars(own), part=number, plan=plan.digest, **details)
+
+
+class _UnknownTokens:
+    """Counts the unknown tokens of the documents of a mixture, of which the records of sources have only the sum."""
+
+    def __init__(self, plan: ShardPlan, merge: _Merge) -> None:
+        token, policy = plan.tokenizer.unk_token_id if plan.has_tokenizer else None, plan.policy
+        is_known = merge.recipe is None or not any(shards.totals.unknown for shards in merge.all_shards)
+        self._token, self._dtype = None if is_known else token, policy.dtype
+        self._around = (policy.bos, policy.eos).count(token)
+
+    def count(self, ids: npt.NDArray[np.uint8], lengths: Lengths) -> int:
+        """Return how many ids of documents are the unknown one, less those around documents; 0 where it is known."""
+        if self._token is None:
+            return 0
+        found = int(np.count_nonzero(ids.view(self._dtype) == self._token))
+        return found - self._around * int(np.count_nonzero(lengths))
 
 
 def _divided(blocks: Iterable[tuple[Documents, str]], item: int, tokens: int, count: int) -> Iterator[_Piece]:
@@ -197,109 +352,3 @@ def _divided(blocks: Iterable[tuple[Documents, str]], item: int, tokens: int, co
             first, last = (int(ends[stop - 1]) if stop else 0 for stop in (start, stop))
             yield int(numbers[start]), ids[first * item : last * item], lengths[start:stop], path
         at += int(ends[-1])
-
-
-def _blocks(all_shards: Sequence[Shards], sources: list[int]) -> Iterator[tuple[Documents, str]]:
-    """Yield whole documents in order, about a block of ids of one source at a time, and the path of the source."""
-    for shards in all_shards:
-        plan = shards.plan
-        for number in range(len(plan)):
-            record = read_record(plan, number)
-            if record is None:
-                raise CorpusError(f"{plan.stem(number)}: the part is missing; run bbpe.shard again")
-            # not the lists of the format, which are larger, and were checked when they were written
-            ids = plan.policy.files.ids(plan.stem(number), plan.policy.dtype)
-            lengths = lens_of(plan, number)
-            if (len(lengths), len(ids)) != (record.documents, record.tokens):
-                raise CorpusError(f"{plan.stem(number)}: the files are not those of the record; verify the shards")
-            sources += record.sources
-            document = at = 0
-            paths, counts = [source.path for source in plan.parts[number]], record.sources
-            if plan.policy.moved or not record.sources:  # documents come from any source
-                paths, counts = paths_of(plan, record)
-            for path, count in zip(paths, counts, strict=True):
-                for some in _some(lengths[document : document + count]):
-                    end = at + int(some.sum())
-                    taken = np.ascontiguousarray(ids[at:end])
-                    yield (taken.view(np.uint8), some * taken.itemsize), path
-                    at = end
-                    # or the memory of the process would grow with its parts
-                    forget(ids)
-                    forget(lengths)
-                document += count
-
-
-def _keys(plan: ShardPlan, all_shards: Sequence[Shards], count: int) -> Iterator[str]:
-    """Yield the ids that documents have in the corpus, in the order of what is merged."""
-    plans = [shards.plan for shards in all_shards]
-    read = plan.policy.files.keys
-    assert read is not None
-    in_order = chain.from_iterable(read(plan.stem(number)) for plan in plans for number in range(len(plan)))
-    if plan.policy.shuffle is None:
-        return in_order
-    # as bytes they are shuffled as ids are: the order depends on the seed and the numbers of documents alone
-    blocks = map(_as_bytes, iter(lambda: list(islice(in_order, _DOCUMENTS)), []))
-    found = shuffled(blocks, plan.policy.shuffle, count, count * _KEY_BYTES, plan.folder)
-    return chain.from_iterable(starmap(_as_texts, found))
-
-
-class _Masks:
-    """The masks of documents, in the order in which they are merged."""
-
-    def __init__(self, blocks: Iterator[npt.NDArray[np.uint8]]) -> None:
-        self._blocks, self._held = blocks, np.empty(0, np.uint8)
-
-    def take(self, count: int) -> npt.NDArray[np.uint8]:
-        """Return those of so many ids."""
-        held, length = [self._held], len(self._held)
-        while length < count:
-            held.append(next(self._blocks))
-            length += len(held[-1])
-        whole = np.concatenate(held)
-        self._held = whole[count:]
-        return whole[:count]
-
-
-def _masks(plan: ShardPlan, all_shards: Sequence[Shards], totals: Totals) -> _Masks:
-    """Return the masks of what is merged."""
-    blocks = _mask_blocks([shards.plan for shards in all_shards])
-    if plan.policy.shuffle is not None:
-        # the order depends on the seed and the numbers of documents alone
-        blocks = shuffled(blocks, plan.policy.shuffle, totals.documents, totals.tokens, plan.folder)
-    return _Masks(masks for masks, _ in blocks)
-
-
-def _mask_blocks(plans: Sequence[ShardPlan]) -> Iterator[Documents]:
-    for plan in plans:
-        for number in range(len(plan)):
-            masks, lengths, at = read_masks(plan, number), lens_of(plan, number), 0
-            for some in _some(lengths):
-                end = at + int(some.sum())
-                yield np.ascontiguousarray(masks[at:end]), some
-                at = end
-                forget(masks)
-                forget(lengths)
-
-
-def _as_bytes(keys: list[str]) -> Documents:
-    coded = [key.encode() for key in keys]
-    return np.frombuffer(b"".join(coded), np.uint8), np.array([len(key) for key in coded], np.int64)
-
-
-def _as_texts(data: npt.NDArray[np.uint8], sizes: Lengths) -> Iterator[str]:
-    whole, at = data.tobytes(), 0
-    for size in sizes.tolist():
-        yield whole[at : at + size].decode()
-        at += size
-
-
-def _some(lengths: npt.NDArray[np.int32]) -> Iterator[Lengths]:
-    """Yield lengths of documents that have about a block of ids together, or are one document."""
-    for first in range(0, len(lengths), _DOCUMENTS):
-        few = lengths[first : first + _DOCUMENTS].astype(np.int64)
-        ends = np.cumsum(few)
-        start = done = 0
-        while start < len(few):
-            stop = max(int(np.searchsorted(ends, done + _BLOCK, "right")), start + 1)
-            yield few[start:stop]
-            start, done = stop, int(ends[stop - 1])

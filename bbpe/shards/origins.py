@@ -20,14 +20,14 @@ from ..text import counted
 from .formats.format import forget, mapped, with_suffix
 from .part import FROM, ROWS, PartFiles, PartRecord, read_record, runs_of
 from .plan import ShardPlan, Source
-from .shuffle import Documents, shuffled
+from .shuffle import Documents
 
 #: Documents whose numbers are read at once.
 _DOCUMENTS = 1 << 16
 #: The most files that are mapped at once, beside those of load.py, and the most blocks of ids of documents.
 _MOST_MAPS, _MOST_BLOCKS = 1 << 13, 16
 #: The bytes of a page of memory, and of the numbers of a document.
-_PAGE, _NUMBER = 1 << 12, 8
+_PAGE, NUMBER_BYTES = 1 << 12, 8
 #: Numbers of a source and of a record from the start of the source on, uint32[n, 2].
 Numbers: TypeAlias = "npt.NDArray[np.uint32]"
 
@@ -138,6 +138,7 @@ class Origins:
         number = 0 if plan.policy.moved else bisect_right(self._offsets, index) - 1
         record = _record_of(plan, number)
         known = {"is empty": record.empty, "has no text": record.null, "cannot be read": record.refused}
+        known["is left out of the mixture"] = record.left
         reasons = {reason: count for reason, count in known.items() if count}
         counts = ", ".join(f"{count:,}" for count in reasons.values())
         how_many = f"; of such records, part {number} left out {counts}" if len(reasons) > 1 else ""
@@ -269,12 +270,11 @@ def numbers_of(plan: ShardPlan, record: PartRecord) -> Any:
     return numbers.reshape(-1, 2) if is_moved else numbers
 
 
-def number_blocks(plans: Sequence[ShardPlan]) -> Iterator[Documents]:
+def number_blocks(plans: Sequence[ShardPlan], before: int = 0) -> Iterator[Documents]:
     """Yield the `Numbers` of all documents of shards in order, as `shuffled` takes documents: eight bytes each.
 
-    Sources are numbered as those of the plan that all sources are in.
+    Sources are numbered as those of the plan that all sources are in, from `before` on.
     """
-    before = 0
     for plan in plans:
         for number in range(len(plan)):
             record = _record_of(plan, number)
@@ -286,7 +286,7 @@ def number_blocks(plans: Sequence[ShardPlan]) -> Iterator[Documents]:
                 else:
                     numbers = _in_order(_part_of(plan, record), known, first, stop, before)
                 forget(known)
-                yield numbers.view(np.uint8).reshape(-1), np.full(stop - first, _NUMBER, np.int64)
+                yield numbers.view(np.uint8).reshape(-1), np.full(stop - first, NUMBER_BYTES, np.int64)
             before += 0 if plan.policy.moved else len(plan.parts[number])
         before += len(plan.parts[0]) if plan.policy.moved else 0
 
@@ -394,17 +394,3 @@ class MergedOrigins:
             self.documents[source] += stop - start
             rows = numbers[start:stop, 1].astype(np.int64)
             part.rows.add(self._runs[source], self._before[source] + rows, self._sources[source].path)
-
-
-def merged_origins(plan: ShardPlan, plans: Sequence[ShardPlan], count: int) -> MergedOrigins | None:
-    """Return the origins of whole shards that are merged; `None` where they are not known.
-
-    They are shuffled as ids are: the order depends on the seed and the numbers of documents alone.
-    """
-    rows = rows_of_sources(plans)
-    if rows is None:
-        return None
-    blocks = number_blocks(plans)
-    if plan.policy.shuffle is not None:
-        blocks = shuffled(blocks, plan.policy.shuffle, count, _NUMBER * count, plan.folder)
-    return MergedOrigins(plan, rows, blocks)

@@ -47,7 +47,8 @@ class Totals:
     and `refused` ones that cannot be read.  `input` is the bytes of files that were read, `text` those of all texts,
     and `tokens` the ids that were written.  `unknown` of these are the unknown token, for text that the vocabulary
     lacks.  `not_canonical` of `checked` documents of ids have others than those by which the old vocabulary encodes
-    their bytes.
+    their bytes.  Of a mixture, `left` documents were not chosen, and `repeated` are there again; `text` is 0 if it has
+    some documents of a source, as shards do not have the bytes of each.
     """
 
     records: int = 0
@@ -61,6 +62,8 @@ class Totals:
     unknown: int = 0
     checked: int = 0
     not_canonical: int = 0
+    left: int = 0
+    repeated: int = 0
 
     def __add__(self, other: Totals) -> Totals:
         return Totals(**{name.name: getattr(self, name.name) + getattr(other, name.name) for name in fields(Totals)})
@@ -75,6 +78,8 @@ class Totals:
             (self.empty, "empty document", " left out"),
             (self.null, "record", " without text"),
             (self.refused, "record", " that cannot be read"),
+            (self.left, "document", " not chosen"),
+            (self.repeated, "document", " repeated"),
         ):
             if number:
                 parts.append(counted(number, what) + more)
@@ -97,6 +102,8 @@ class PartRecord(Totals):
         texts: The digest of the texts that were read of each source; merged shards have none.
         rows: How many records each of its sources has, those without a document too.  Of shards that merging has
             shuffled or divided, the first part has them, for all sources of the plan.
+        mixed: For each source of a mixture, the documents and tokens that are taken, and those that it has; they are in
+            the record of the first part.
     """
 
     part: int = 0
@@ -106,6 +113,7 @@ class PartRecord(Totals):
     sources: list[int] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
     rows: list[int] = field(default_factory=list)
+    mixed: list[list[int]] = field(default_factory=list)
 
     @property
     def totals(self) -> Totals:

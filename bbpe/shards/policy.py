@@ -21,6 +21,7 @@ from ..spec.chat_templates import chat_templates
 from ..tokenizer import Tokenizer, checked_tokenizer
 from .formats import FORMATS
 from .formats.format import OutputFormat
+from .mixture import Recipe
 from .readers import IdReading
 
 Empty: TypeAlias = Literal["skip", "keep"]
@@ -87,6 +88,8 @@ class ShardPolicy:
         shard_size: The most ids that parts should have into which merged shards were divided.
         reading: How files of ids are read, if the corpus is one of ids; `None` where it is one of texts.
         old: The vocabulary of these ids, if they are encoded by another one; `None` where they stay as they are.
+        mixture: The weights of merged shards, and how many tokens are wanted of each; `None` if they were merged whole.
+        merged: The digests of the plans of merged shards, where their order is not that of the files.
     """
 
     format: str
@@ -107,6 +110,8 @@ class ShardPolicy:
     shard_size: int | None = None
     reading: IdReading | None = None
     old: OldVocabulary | None = None
+    mixture: Recipe | None = None
+    merged: tuple[str, ...] = ()
 
     @property
     def layout(self) -> Layout:
@@ -117,7 +122,14 @@ class ShardPolicy:
     @property
     def moved(self) -> str:
         """How merging moved documents to parts other than those of their files; empty if it did not."""
-        return "shuffled" if self.shuffle is not None else "divided" if self.shard_size is not None else ""
+        if self.shuffle is not None:
+            return "shuffled"
+        return "mixed" if self.mixture is not None else "divided" if self.shard_size is not None else ""
+
+    @property
+    def is_reordered(self) -> bool:
+        """Whether the order of documents is another one than that of their files, in whatever parts they are."""
+        return self.shuffle is not None or self.mixture is not None
 
     @property
     def files(self) -> OutputFormat:
@@ -146,8 +158,8 @@ class ShardPolicy:
         for name in _LISTS:
             if isinstance(record[name], tuple):
                 record[name] = list(record[name])
-        for name in ("reading", "old"):
-            if record[name] is None:
+        for name in ("reading", "old", "mixture", "merged"):
+            if not record[name]:
                 del record[name]
         return record
 
@@ -155,12 +167,14 @@ class ShardPolicy:
     def from_json(record: dict[str, Any]) -> ShardPolicy:
         """Read what `as_json` made; `KeyError` or `TypeError` on anything else."""
         lists = {name: tuple(record[name]) for name in _LISTS if isinstance(record[name], list)}
-        reading, old = record.get("reading"), record.get("old")
+        reading, old, mixture = record.get("reading"), record.get("old"), record.get("mixture")
         values = {
             **record,
             **lists,
             "reading": None if reading is None else IdReading(**reading),
             "old": None if old is None else OldVocabulary(**{**old, "special": tuple(map(tuple, old["special"]))}),
+            "mixture": None if mixture is None else Recipe.from_json(mixture),
+            "merged": tuple(record.get("merged", ())),
         }
         return ShardPolicy(**values)
 

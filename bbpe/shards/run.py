@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
 from threading import Lock
@@ -15,16 +15,18 @@ from ..counting.handout import HandOut
 from ..counting.options import Report, reporting
 from ..errors import CorpusError
 from ..files import write_atomic
-from ..lazy import futures
+from ..lazy import futures, safe_import
 from ..progress import Progress
 from ..records import asdict, check_names, dataclass, kind, whole
 from ..text import counted
 from ..threads import thread_count
 from ..tokenizer import Tokenizer
 from .load import MANIFEST, Shards
+from .mixture import Mixture
 from .part import PartRecord, Totals, check_texts, read_record, write_part
 from .plan import ShardPlan, make_plan, stored_or_new
 from .policy import ShardOptions, make_policy, naming_input_format
+from .shuffle import SHUFFLING
 from .state import forget_failure, listing
 
 _SKIPPED = "skipped.jsonl"
@@ -157,17 +159,40 @@ def finish_shards(plan: ShardPlan) -> Shards:
             left.unlink(missing_ok=True)
     for number in listing(plan.folder).failed:
         forget_failure(plan.stem(number))
+    for shuffle in plan.folder.glob(f"{SHUFFLING}*"):
+        safe_import("shutil")
+        import shutil
+
+        # another run may be removing it
+        shutil.rmtree(shuffle, ignore_errors=True)
     skipped = [json.dumps(line, ensure_ascii=False) + "\n" for record in done for line in record.skipped]
     if skipped:
         write_atomic(plan.folder / _SKIPPED, "".join(skipped).encode("utf-8", "surrogateescape"))
-    record = {"plan": plan.digest, "parts": len(plan), **asdict(totals)}
+    mixture = mixture_of(plan, done, totals)
+    more = {} if mixture is None else {"mixture": mixture.as_dict()}
+    record = {"plan": plan.digest, "parts": len(plan), **asdict(totals), **more}
     write_atomic(plan.folder / MANIFEST, json.dumps(record, indent=1).encode())
-    return Shards(plan, totals)
+    return Shards(plan, totals, mixture)
+
+
+def mixture_of(plan: ShardPlan, records: Sequence[PartRecord], totals: Totals) -> Mixture | None:
+    """Return what a mixture has of each source, `None` of other shards; `CorpusError` unless that is all it has."""
+    recipe = plan.policy.mixture
+    if recipe is None:
+        return None
+    counts = records[0].mixed
+    found = tuple(sum(row[column] for row in counts) for column in range(2))
+    if len(counts) != len(recipe.shares) or found != (totals.documents, totals.tokens):
+        raise CorpusError(
+            f"{plan.folder}: the sources of the mixture have {counted(found[0], 'document')} and "
+            f"{counted(found[1], 'token')}; expected {totals.documents:,} and {totals.tokens:,}"
+        )
+    return Mixture.of(recipe, counts)
 
 
 def check_totals(plan: ShardPlan, totals: Totals) -> None:
     """Raise `CorpusError` unless every document and every byte that was read is accounted for."""
-    known = totals.documents + totals.empty + totals.null + totals.refused
+    known = totals.documents + totals.empty + totals.null + totals.refused + totals.left - totals.repeated
     if totals.records != known or totals.input != plan.size:
         raise CorpusError(
             f"{plan.folder}: {counted(totals.records, 'record')} and {counted(totals.input, 'byte')} were read, but "

@@ -1,29 +1,39 @@
 """Shuffle documents exactly: any order may come, and it depends on a seed and the numbers of documents alone.
 
 Documents are keyed by a hash of the seed and their number in the corpus, which no two share.  The first pass divides
-them by the highest bits of their keys into files that fit memory, the second sorts each of these.
+them by the highest bits of their keys into files that fit memory, the second sorts each of these.  Of more documents
+than so many files can hold, each file is divided again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
-from typing import BinaryIO, TypeAlias
+from typing import Any, TypeAlias
 
-from ..core.rows import take
+from ..core.rows import take, trim
 from ..files import temporary_folder
 from ..lazy import np, npt
+from ..threads import imap
 from .formats import Lengths
 
 #: Documents: the bytes of their ids one after another, and the bytes of each, int64[n].
 Documents: TypeAlias = "tuple[npt.NDArray[np.uint8], Lengths]"
 Keys: TypeAlias = "npt.NDArray[np.uint64]"
+_Keyed: TypeAlias = "tuple[Keys, npt.NDArray[np.uint8], Lengths]"
 
-#: Bytes of ids and of numbers that are sorted at once, and the most files for them.
-_BUCKET, _MOST = 32 << 20, 512
-#: The bytes of numbers that sorting has for each document.
-_DOCUMENT = 64
+#: What the names of folders with files of a shuffle begin with.
+SHUFFLING = ".shuffle-"
+#: Bytes of ids and of numbers that are sorted at once, and the most files for them, each with two that are open.
+_BUCKET, _MOST = 16 << 20, 256
+#: A file with so many times what is sorted at once is divided again.
+_LARGE = 4
+#: The bytes of numbers that sorting has for each document, and those of its key and its size in a file.
+_DOCUMENT, _HEAD = 64, 16
+#: Documents of a file that is divided again, at once.
+_AT_ONCE = 1 << 16
 _GOLDEN = 0x9E3779B97F4A7C15
 
 
@@ -40,42 +50,91 @@ def keys_of(seed: int, first: int, count: int) -> Keys:
     return keys ^ keys >> np.uint64(31)
 
 
-def shuffled(blocks: Iterable[Documents], seed: int, count: int, size: int, folder: Path) -> Iterator[Documents]:
+def shuffled(
+    blocks: Iterable[Documents], seed: int, count: int, size: int, folder: Path, threads: int = 1
+) -> Iterator[Documents]:
     """Yield documents in a random order, some at a time.
 
     `count` is how many there are, `size` about how many bytes they have together, and `folder` gets temporary files.
+    The order does not depend on the number of threads, which divide documents.  The caller sorts them: files that wait
+    in memory, sorted by others, would take several times as much of it.
     """
-    bits = max(min((size + _DOCUMENT * count) // _BUCKET, _MOST - 1), 0).bit_length()
-    with temporary_folder(".shuffle-", folder) as name:
-        stems = [Path(name, str(bucket)) for bucket in range(1 << bits)]
-        _divide(blocks, seed, bits, stems)
+    with temporary_folder(SHUFFLING, folder) as name:
+        keyed = _keyed(blocks, seed)
+        stems = _divided(keyed, Path(name), size + _DOCUMENT * count, _BUCKET, 0, threads)
         for stem in stems:
             yield _sorted(stem)
+            # or the memory between documents that are held and those that are sorted would stay
+            trim()
 
 
-def _divide(blocks: Iterable[Documents], seed: int, bits: int, stems: list[Path]) -> None:
+def _keyed(blocks: Iterable[Documents], seed: int) -> Iterator[_Keyed]:
+    """Yield documents with their keys."""
+    first = 0
+    for ids, sizes in blocks:
+        yield keys_of(seed, first, len(sizes)), ids, sizes
+        first += len(sizes)
+
+
+def _divided(
+    keyed: Iterable[_Keyed], folder: Path, size: int, most: int, used: int, threads: int
+) -> Iterator[Path]:
+    """Divide documents into files of about `most` bytes, and yield their names in the order of keys.
+
+    The keys of all of them have the same `used` highest bits.  Files that are too large are divided again.
+    """
+    bits = max(min(size // most, _MOST - 1), 0).bit_length()
+    bits = min(bits, 63 - used)
+    stems = [folder / str(bucket) for bucket in range(1 << bits)]
+    _write_buckets(keyed, used, bits, stems, threads)
+    for stem in stems:
+        data, heads = stem.with_suffix(".ids"), stem.with_suffix(".keys")
+        found = data.stat().st_size + _DOCUMENT * heads.stat().st_size // _HEAD
+        if found <= _LARGE * most or used + bits >= 63 or heads.stat().st_size <= _HEAD:
+            yield stem
+            continue
+        inner = folder / f"{stem.name}-divided"
+        inner.mkdir()
+        yield from _divided(_read(stem, most), inner, found, most, used + bits, threads)
+
+
+def _write_buckets(keyed: Iterable[_Keyed], used: int, bits: int, stems: list[Path], threads: int) -> None:
     with ExitStack() as stack:
         data, heads = (
             [stack.enter_context(stem.with_suffix(suffix).open("wb")) for stem in stems] for suffix in (".ids", ".keys")
         )
-        first = 0
-        for ids, sizes in blocks:
-            keys = keys_of(seed, first, len(sizes))
-            first += len(sizes)
-            # a shift by all 64 bits is not defined
-            buckets = (keys >> np.uint64(1)) >> np.uint64(63 - bits)
-            order = np.argsort(buckets, kind="stable").astype(np.int64)
-            moved, offsets = take(ids, _offsets(sizes), order)
-            bounds = np.searchsorted(buckets[order], np.arange(len(stems) + 1, dtype=np.uint64))
+        for moved, offsets, rows, bounds in imap(partial(_in_buckets, used, bits), keyed, threads):
             for bucket in np.flatnonzero(np.diff(bounds)).tolist():
                 start, stop = int(bounds[bucket]), int(bounds[bucket + 1])
-                _append(data[bucket], moved[offsets[start] : offsets[stop]])
-                chosen = order[start:stop]
-                _append(heads[bucket], np.stack([keys[chosen], sizes[chosen].astype(np.uint64)], axis=1))
+                data[bucket].write(moved[offsets[start] : offsets[stop]].data)
+                heads[bucket].write(rows[start:stop].data)
 
 
-def _append(file: BinaryIO, array: npt.NDArray[np.uint8] | Keys) -> None:
-    file.write(np.ascontiguousarray(array).tobytes())
+def _in_buckets(used: int, bits: int, keyed: _Keyed) -> tuple[Any, ...]:
+    """Return documents by the bits of their keys: ids, where each begins, keys with sizes, and where buckets begin."""
+    keys, ids, sizes = keyed
+    # a shift by all 64 bits is not defined
+    buckets = (keys << np.uint64(used) >> np.uint64(1)) >> np.uint64(63 - bits)
+    order = np.argsort(buckets, kind="stable").astype(np.int64)
+    moved, offsets = take(ids, _offsets(sizes), order)
+    rows = np.stack([keys[order], sizes[order].astype(np.uint64)], axis=1)
+    return moved, offsets, rows, np.searchsorted(buckets[order], np.arange((1 << bits) + 1, dtype=np.uint64))
+
+
+def _read(stem: Path, most: int) -> Iterator[_Keyed]:
+    """Yield the documents of a file that is divided again, some at a time; the file is gone in the end."""
+    with stem.with_suffix(".ids").open("rb") as data, stem.with_suffix(".keys").open("rb") as heads:
+        while len(rows := np.fromfile(heads, np.uint64, 2 * _AT_ONCE)):
+            keys, sizes = rows[::2], rows[1::2].astype(np.int64)
+            ends = np.cumsum(sizes)
+            start = done = 0
+            while start < len(sizes):
+                stop = max(int(np.searchsorted(ends, done + most, "right")), start + 1)
+                ids = np.fromfile(data, np.uint8, int(ends[stop - 1]) - done)
+                yield keys[start:stop], ids, sizes[start:stop]
+                start, done = stop, int(ends[stop - 1])
+    for suffix in (".ids", ".keys"):
+        stem.with_suffix(suffix).unlink()
 
 
 def _sorted(stem: Path) -> Documents:

@@ -165,11 +165,19 @@ ROWS = [
         "vocab_size": None, "column": "input_ids", "id_field": None, "masks": False, "on_missing": "error",
     }),
     Row("shards merge one two -o out", "bbpe.merge_shards", {
-        "0": ["one", "two"], "1": "out", "shuffle": None, "shard_size": None,
+        "0": ["one", "two"], "1": "out", "tokens": None, "shuffle": None, "repeat": "error", "exact": False,
+        "shard_size": None, "threads": None,
     }),
     Row("shards merge one -o out --shuffle 0 --shard-size 99", "bbpe.merge_shards", {
-        "0": ["one"], "1": "out", "shuffle": 0, "shard_size": 99,
+        "0": ["one"], "1": "out", "tokens": None, "shuffle": 0, "repeat": "error", "exact": False, "shard_size": 99,
+        "threads": None,
     }),
+    Row("shards merge one:0.6 two:3 -o out --tokens 1.5M --repeat epochs --exact --threads 3 --shard-size 2k",
+        "bbpe.merge_shards", {
+        "0": [("one", 0.6), ("two", 3.0)], "1": "out", "tokens": 1_500_000, "shuffle": None, "repeat": "epochs",
+        "exact": True, "shard_size": 2000, "threads": 3,
+    }),
+    Row("shards blend one:0.6 two:3", "bbpe.blend_shards", {"0": [("one", 0.6), ("two", 3.0)]}),
     Row("counts show c.parquet", "bbpe.load_counts", {"0": "c.parquet", "pattern": None}),
     Row("counts show c.parquet --pattern o200k", "bbpe.load_counts", {"0": "c.parquet", "pattern": "o200k"}),
     Row("counts merge c.parquet d.parquet -o x.parquet --pattern gpt2", "bbpe.load_counts", {

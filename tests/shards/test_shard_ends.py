@@ -175,8 +175,8 @@ def test_documents_are_shuffled_within_the_memory_that_their_bytes_take(
     seen: list[tuple[Any, ...]] = []
     shuffled = merge.shuffled
     monkeypatch.setattr(merge, "shuffled", lambda *given: seen.append(given[1:]) or shuffled(*given))
-    merged = bbpe.merge_shards([done, done], tmp_path / "two", shuffle=7)
-    assert seen == [(7, 2 * done.documents, 4 * 2 * done.tokens, merged.plan.folder)]
+    merged = bbpe.merge_shards([done, done], tmp_path / "two", shuffle=7, threads=3)
+    assert seen == [(7, 2 * done.documents, 4 * 2 * done.tokens, merged.plan.folder, 3)]
 
 
 def test_what_cannot_be_planned_or_run(corpus: Path, tmp_path: Path, tok: bbpe.Tokenizer) -> None:
@@ -194,14 +194,22 @@ def test_what_cannot_be_planned_or_run(corpus: Path, tmp_path: Path, tok: bbpe.T
 
 
 def test_the_files_of_a_shuffle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Twice as many as fit memory, for the bytes of the documents and 64 for each of them; 512 at most."""
+    """Twice as many as fit memory, for the bytes of the documents and 64 for each of them; 256 at most."""
     seen: list[tuple[int, int]] = []
     monkeypatch.setattr(shuffle, "_BUCKET", 1000)
-    monkeypatch.setattr(shuffle, "_divide", lambda blocks, seed, bits, stems: seen.append((bits, len(stems))))
+
+    def write(_keyed: object, used: int, bits: int, stems: list[Path], _threads: int) -> None:
+        assert used == 0
+        seen.append((bits, len(stems)))
+        for stem in stems:
+            for suffix in (".ids", ".keys"):
+                stem.with_suffix(suffix).touch()
+
+    monkeypatch.setattr(shuffle, "_write_buckets", write)
     monkeypatch.setattr(shuffle, "_sorted", lambda stem: stem.name)
     for count, size, bits in (
         (0, 0, 0), (0, 999, 0), (0, 1000, 1), (10, 360, 1), (10, 359, 0), (0, 2000, 2), (0, 3999, 2), (0, 4000, 3),
-        (0, 511_000, 9), (0, 10**9, 9),
+        (0, 255_000, 8), (0, 10**9, 8),
     ):  # fmt: skip
         names = list(shuffle.shuffled([], 7, count, size, tmp_path))
         assert seen.pop() == (bits, 1 << bits)

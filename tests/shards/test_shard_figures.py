@@ -16,7 +16,7 @@ from shard_lines import lines
 import bbpe
 from bbpe.files import Replacement
 from bbpe.progress import Progress
-from bbpe.shards import load, merge, outputs, run, shuffle
+from bbpe.shards import load, merge, outputs, run, shuffle, streams
 from bbpe.shards.formats import FORMATS
 from bbpe.shards.formats.datatrove import _for_people
 from bbpe.shards.formats.format import mapped
@@ -173,10 +173,10 @@ def test_parts_of_a_size(size: int, lengths: list[int], tmp_path: Path, tok: bbp
 
 @pytest.mark.parametrize("block", [1, 2, 5, 100])
 def test_lengths_in_blocks(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(merge, "_BLOCK", block)
-    monkeypatch.setattr(merge, "_DOCUMENTS", 4)
+    monkeypatch.setattr(streams, "_BLOCK", block)
+    monkeypatch.setattr(streams, "_DOCUMENTS", 4)
     lengths = np.array([3, 0, 1, 1, 9, 0, 0, 2, 1], np.int32)
-    found = [some.tolist() for some in merge._some(lengths)]
+    found = [some.tolist() for some in streams._some(lengths)]
     assert [length for some in found for length in some] == lengths.tolist()
     assert all(len(some) <= 4 and (len(some) == 1 or sum(some) <= block) for some in found)
 

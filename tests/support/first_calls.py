@@ -164,6 +164,11 @@ FUNCTIONS: dict[str, Call] = {
     "plan_retokenizing": lambda tok, folder: len(
         bbpe.plan_retokenizing(folder / "shards", new(folder, "retokenizing"), tok)
     ),
+    "merge_shards with weights": lambda _, folder: len(
+        bbpe.merge_shards([(folder / "shards", 1)], new(folder, "mixed"), tokens=5, shuffle=1)
+    ),
+    "blend_shards": lambda _, folder: str(bbpe.blend_shards([(folder / "shards", 1)])),
+    "count_tokens by file": lambda tok, folder: str(bbpe.count_tokens(folder / "a.txt", [tok], by="file")),
     "set_cache_limit": lambda *_: bbpe.set_cache_limit(1 << 20),
     "as_tokenizers": lambda tok, _: tok.as_tokenizers().encode("see").ids,
     "as_tokenizers batch": lambda tok, _: len(tok.as_tokenizers().encode_batch(TEXTS)),

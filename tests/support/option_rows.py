@@ -338,11 +338,15 @@ ROWS: dict[str, Row] = {
     "sum_counts": Row(bbpe.sum_counts, {"folder": "counts"}, {"max_memory": Two("4GB", 1)}),
     "count_tokens": Row(bbpe.count_tokens, {"files": "a.jsonl", "tokenizer": TOK}, {
         "allowed_special": Two((), "all"), "text_field": Two("text", "more"), "input_format": Two(None, "text"),
-        "document": Two("file", "line", {"files": "lines.txt"}), **THREADS,
+        "document": Two("file", "line", {"files": "lines.txt"}), "by": Two(None, "file"), **THREADS,
     }),
     "merge_shards": Row(
-        lambda **given: bbpe.merge_shards(["shards"], new_folder(), **given), {},
-        {"shuffle": Two(None, 3), "shard_size": Two(None, 100)},
+        lambda pairs=False, **given: bbpe.merge_shards([("shards", 1)] if pairs else ["shards"], new_folder(), **given),
+        {}, {
+            "shuffle": Two(None, 3), "shard_size": Two(None, 100), "tokens": Two(None, 20, {"pairs": True}),
+            "repeat": Two("error", "epochs", {"pairs": True, "tokens": 10**4}),
+            "exact": Two(False, True, {"pairs": True, "tokens": 7}), **THREADS,
+        },
     ),
     "shards_status": Row(bbpe.shards_status, {"folder": "written"}, {"idle": Two(0.0, 1e9)}),
     "estimate_shards": Row(estimated, {"plan": "large.txt"}, {"seed": Two(0, 1)}),

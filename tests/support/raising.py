@@ -157,6 +157,25 @@ def operators() -> dict[str, list[Call]]:
     }  # fmt: skip
 
 
+def sources_of_shards() -> dict[str, list[Call]]:
+    """Blends, and tables of counts."""
+    unfinished = after(lambda: emptied(shards(), "part-00000.json"), lambda made: bbpe.blend_shards([("out", 1)]))
+    wrong: dict[str, Any] = {
+        "CorpusError": [unfinished], "TypeError": [{"folders": {"out": 1.0}}, {"folders": ["out"]}],
+        "ValueError": [{"folders": []}, {"folders": [("out", 0)]}], "OSError": {"folders": [("missing", 1)]},
+    }  # fmt: skip
+
+    def save(path: str) -> None:
+        bbpe.count_tokens("a.jsonl", [TOK]).save(path)
+
+    return {
+        **kinds("blend_shards", bbpe.blend_shards, **wrong),
+        "SourceTable.save ImportError": [without("pyarrow.parquet", lambda: save("tokens.parquet"))],
+        "SourceTable.save ValueError": [lambda: save("tokens.csv")],
+        "SourceTable.save OSError": [lambda: save("no such folder/tokens.json")],
+    }
+
+
 def chats() -> dict[str, list[Call]]:
     """Entries of the methods that encode chats."""
     given = {"messages": MESSAGES, "chat_template": TURNS}
