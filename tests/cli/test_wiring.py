@@ -240,7 +240,10 @@ OWN = {
     "eval": {"--markdown", "--html", "--plot"},
     "compare": {"--markdown", "--html"},
     "shard": {"--plan-only", "--part", "--finish", "--threads"},
-    "shards": {"--to-dtype", "--part-size", "--empty", "--plan-only", "--part", "--finish", "--threads"},
+    "shards": {
+        "--retokenize", "--new-eos", "--new-bos", "--special", "--check",
+        "--to-dtype", "--part-size", "--empty", "--plan-only", "--part", "--finish", "--threads",
+    },
     "show": {"--ids", "--trace", "--color"},
 }
 
