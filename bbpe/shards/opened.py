@@ -22,7 +22,7 @@ from .formats.format import Ids
 from .load import Folder, Shards, load_shards
 from .plan import ShardPlan
 from .policy import Token, id_of
-from .readers import READ_FORMATS, IdFile, IdReading, OnMissing, ReadFormat
+from .readers import READ_FORMATS, IdFile, IdReading, OnMissing, ReadFormat, suffixed
 
 ReadFormatName: TypeAlias = Literal[
     "megatron", "nanogpt", "llmc", "automodel", "olmo", "datatrove", "numpy", "parquet", "mds", "litdata", "bbpe",
@@ -352,8 +352,10 @@ def _paths_of(name: str, form: ReadFormat) -> list[Path]:
     if not path.exists() and not glob.has_magic(name):
         raise FileNotFoundError(2, f"no such file, nor with the suffix {form.suffix}", name)
     below = [Path(str(each)) for each in expanded(name, as_text=True)]
-    others = {other for each in below if each.name.endswith(form.suffix) for other in form.files(each)[1:]}
-    kept = [each for each in below if each.name.endswith(form.suffix) and each not in others]
+    found = [each for each in below if each.name.endswith(form.suffix)]
+    # a pair with masks has the suffixes of ids, too
+    others = {suffixed(form.stem(each), more) for each in found for more in form.beside if more.endswith(form.suffix)}
+    kept = [each for each in found if each not in others]
     if not kept:
         raise CorpusError(f"{name}: there is no {form.suffix} file, as {form.name!r} has them")
     return sorted(kept, key=_natural)

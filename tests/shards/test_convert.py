@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -117,14 +118,14 @@ def test_ids_of_documents_and_masks_are_kept(tmp_path):
         assert bbpe.verify_shards(done, sample=1.0) == []
     merged = bbpe.merge_shards([first, first], tmp_path / "merged", shuffle=3)
     assert sorted(ids.tolist() for ids in merged) == sorted(docs + docs)
-    with pytest.raises(ValueError, match="the source has ids of documents; the format 'megatron' has no place for them"):
+    with pytest.raises(ValueError, match="the source has ids of documents; the format 'megatron' has no place"):
         bbpe.plan_conversion(first, tmp_path / "no", format="megatron")
     only_masks = bbpe.open_shards(tmp_path / "a.parquet", format="parquet", masks="m", eos=EOS)
     with pytest.raises(ValueError, match="the source has masks; the format 'numpy' has no place for them, 'megatron',"):
         bbpe.plan_conversion(only_masks, tmp_path / "no", format="numpy", dtype="uint16")
     megatron_masks = bbpe.convert_shards(only_masks, tmp_path / "m", format="megatron")
     back = bbpe.open_shards(tmp_path / "m", format="megatron")
-    assert [one for block in back._open(0).blocks() for one in block.masks.tolist()] == sum(masks, [])
+    assert [one for block in back._open(0).blocks() for one in block.masks.tolist()] == list(chain.from_iterable(masks))
     assert [megatron_masks.mask(number).tolist() for number in range(len(docs))] == masks
 
 
@@ -147,8 +148,8 @@ def test_dtypes(tmp_path, dtype, size, target, asked, expected):
 
 def test_what_is_too_large_or_negative_is_named(tmp_path):
     wrong = [
-        (70000, {}, {"dtype": "uint16"}, "document 1 has the id 70000; the dtype uint16 has 65,536 ids: ask for a wider"),
-        (900, {"vocab_size": 900}, {}, "document 1 has the id 900; the vocabulary has 900 ids: name the tokenizer that"),
+        (70000, {}, {"dtype": "uint16"}, "document 1 has the id 70000; the dtype uint16 has 65,536 ids: ask for"),
+        (900, {"vocab_size": 900}, {}, "document 1 has the id 900; the vocabulary has 900 ids: name the"),
         (-3, {}, {}, "document 1 has the id -3; expected ids from 0 on"),
         (1 << 40, {}, {}, "document 1 has the id 1099511627776; the dtype uint32 has 4,294,967,296 ids"),
         (1 << 31, {}, {"format": "parquet"}, "document 1 has the id 2147483648; the dtype int32 has 2,147,483,648 ids"),
@@ -169,7 +170,7 @@ def test_marks_are_checked_and_kept(tmp_path):
     )
     assert [ids.tolist() for ids in done] == docs
     for name, token, number in (("eos", 5, 0), ("bos", 2, 0)):
-        with pytest.raises(CorpusError, match=rf"a\.bin: document {number} does not .* with {name}, {token}; name the"):
+        with pytest.raises(CorpusError, match=rf"a\.bin: document {number} does not .* with {name}, {token};"):
             bbpe.convert_shards(
                 bbpe.open_shards(tmp_path / "a", format="megatron", **{name: token}), tmp_path / name, format="olmo"
             )
@@ -193,10 +194,11 @@ def test_a_mark_within_a_document_needs_a_format_with_ends(tmp_path):
 def test_a_cut_document_is_an_error_or_kept(tmp_path):
     nanogpt(tmp_path / "a", [[1, 0], [2, 3]])
     options = {"format": "nanogpt", "dtype": "uint16", "eos": 0}
-    with pytest.raises(CorpusError, match=r"the last document, of ids 2 to 4, does not end with eos, 0; name the right"):
+    with pytest.raises(CorpusError, match="the last document, of ids 2 to 4, does not end with eos, 0; name"):
         bbpe.convert_shards(bbpe.open_shards(tmp_path / "a", **options), tmp_path / "no", format="megatron")
     source = bbpe.open_shards(tmp_path / "a", on_missing="keep", **options)
-    assert [ids.tolist() for ids in bbpe.convert_shards(source, tmp_path / "out", format="megatron")] == [[1, 0], [2, 3]]
+    done = bbpe.convert_shards(source, tmp_path / "out", format="megatron")
+    assert [ids.tolist() for ids in done] == [[1, 0], [2, 3]]
 
 
 def test_files_that_change_are_found(tmp_path):
@@ -208,15 +210,15 @@ def test_files_that_change_are_found(tmp_path):
     ids, index = tmp_path / "a.ds", tmp_path / "a.ds.index"
     data, ends = ids.read_bytes(), index.read_bytes()
     index.write_bytes(ends[:-16] + ends[-8:] + ends[-8:])
-    with pytest.raises(CorpusError, match=r"a\.ds: the file has other contents of the same size since the plan was"):
+    with pytest.raises(CorpusError, match=r"a\.ds: the file has other contents of the same size since the"):
         bbpe.shard_part(plan, 1)
     index.write_bytes(ends)
-    with pytest.raises(CorpusError, match="was written to since the plan was made; call it with the same arguments aga"):
+    with pytest.raises(CorpusError, match="was written to since the plan was made; call it with the same argum"):
         bbpe.shard_part(plan, 1)
     done = bbpe.convert_shards(source, tmp_path / "out", format="megatron", part_size=500)
     assert [each.tolist() for each in done] == docs
     ids.write_bytes(data[:2] + bytes([data[2] ^ 1]) + data[3:])
-    with pytest.raises(CorpusError, match="the folder has another plan, with file .*a.ds of .* with other contents"):
+    with pytest.raises(CorpusError, match=r"the folder has another plan, with file .*a\.ds of .* with other"):
         bbpe.convert_shards(source, tmp_path / "out", format="megatron", part_size=500)
     ids.write_bytes(data + b"\0\0")
     with pytest.raises(CorpusError, match="the documents end at id"):
@@ -228,7 +230,7 @@ def test_other_arguments_on_the_same_folder_are_refused(tmp_path):
     source = bbpe.open_shards(tmp_path / "a", format="olmo", dtype="uint16")
     bbpe.convert_shards(source, tmp_path / "out", format="megatron")
     other = bbpe.open_shards(tmp_path / "a", format="olmo", dtype="uint16", eos=EOS)
-    with pytest.raises(CorpusError, match="the folder has another plan, with .*eos None and 0.*; use another folder"):
+    with pytest.raises(CorpusError, match=r"the folder has another plan, with .*eos None and 0.*; use another"):
         bbpe.convert_shards(other, tmp_path / "out", format="megatron")
     with pytest.raises(CorpusError, match="the folder of the shards"):
         bbpe.convert_shards(source, tmp_path, format="megatron")
@@ -239,11 +241,12 @@ def test_the_tokenizer_is_kept_where_it_is_named(tmp_path, tok):
     megatron(tmp_path / "a", docs)
     source = bbpe.open_shards(tmp_path / "a", format="megatron", tokenizer=tok, eos="</s>")
     done = bbpe.convert_shards(source, tmp_path / "known", format="nanogpt")
-    assert done.plan.identity["fingerprint"] == tok.fingerprint == bbpe.load_shards(tmp_path / "known").tokenizer.fingerprint
+    known = bbpe.load_shards(tmp_path / "known").tokenizer
+    assert done.plan.identity["fingerprint"] == tok.fingerprint == known.fingerprint
     assert bbpe.verify_shards(done, tok, sample=1.0) == []
     unknown = bbpe.convert_shards(bbpe.open_shards(tmp_path / "a", format="megatron"), tmp_path / "not", format="olmo")
     assert not (tmp_path / "not/tokenizer.bbpe").exists()
-    with pytest.raises(CorpusError, match="the shards were converted without a tokenizer; convert them again, into anoth"):
+    with pytest.raises(CorpusError, match="the shards were converted without a tokenizer; convert them again"):
         unknown.tokenizer  # noqa: B018
     assert bbpe.verify_shards(unknown, tok, sample=0) == [
         f"{tmp_path / 'not'}: the tokenizer is {tok.fingerprint}, and was None"
@@ -293,6 +296,6 @@ def test_moved_folders_are_converted_on(tmp_path):
 
 
 def test_what_is_no_source_is_named(tmp_path):
-    with pytest.raises(TypeError, match="source must be what open_shards returns, or a folder of shards that bbpe wrote"):
+    with pytest.raises(TypeError, match="source must be what open_shards returns, or a folder of shards that"):
         bbpe.convert_shards([tmp_path], tmp_path / "out", format="megatron")
     assert set(NAMELESS) < set(WRITERS)

@@ -173,7 +173,7 @@ def read(stem, form, dtype, eos):
         assert count == len(ids)
         return divided(ids, eos) if form == "llmc" else between(ids, [*numbers(".bos.idx", "<i4")[1:], len(ids)])
     if form == "olmo":
-        rows = gzip.open(f"{stem}.csv.gz", "rt").read().splitlines()
+        rows = gzip.decompress(Path(f"{stem}.csv.gz").read_bytes()).decode().splitlines()
         ids = numbers(".npy", dtype)
         return [ids[int(start) : int(stop)] for start, stop, *_ in (row.split(",") for row in rows)]
     if form == "datatrove":

@@ -6,11 +6,11 @@ from .megatron import MEGATRON
 from .own import OWN
 from .packed import LITDATA, MDS
 from .raw import AUTOMODEL, LLMC, NANOGPT, NUMPY
-from .reader import BLOCK, IdBlock, IdFile, IdReading, OnMissing, ReadFormat, missing
+from .reader import BLOCK, IdBlock, IdFile, IdReading, OnMissing, ReadFormat, missing, suffixed
 from .rows import PARQUET
 from .tables import DATATROVE, OLMO
 
-__all__ = ["BLOCK", "READ_FORMATS", "IdBlock", "IdFile", "IdReading", "OnMissing", "ReadFormat", "missing"]
+__all__ = ["BLOCK", "READ_FORMATS", "IdBlock", "IdFile", "IdReading", "OnMissing", "ReadFormat", "missing", "suffixed"]
 
 #: The formats by their names.
 READ_FORMATS: dict[str, ReadFormat] = {
