@@ -91,9 +91,7 @@ def calls(corpus: str, here: Path) -> dict[str, Call]:
         "merge_shards": (bbpe.merge_shards, {"folders": [shards], "folder": out / "merged"}),
         "plan_count": (bbpe.plan_count, {"files": corpus, "folder": out / "plan", "pattern": "gpt2"}),
         "plan_shards": (bbpe.plan_shards, {"files": corpus, "folder": out / "planned", "tokenizer": tok}),
-        "plan_retokenizing": (
-            bbpe.plan_retokenizing, {"source": shards, "folder": out / "retokenizing", "tokenizer": tok},
-        ),
+        "plan_retokenizing": (bbpe.plan_retokenizing, {"source": shards, "folder": out / "plan_r", "tokenizer": tok}),
         "prune": (bbpe.prune, {"tokenizer": tok, "used_in": corpus}),
         "retokenize": (bbpe.retokenize, {"source": shards, "folder": out / "retokenized", "tokenizer": tok}),
         "shard": (bbpe.shard, {"files": corpus, "folder": out / "sharded", "tokenizer": tok}),

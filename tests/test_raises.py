@@ -59,7 +59,6 @@ from raising import (
     plan,
     plotted,
     ragged,
-    retokenizing,
     rewritten,
     shards,
     shortened,
@@ -254,8 +253,6 @@ TABLE |= {
     **kinds("prune", lambda tokenizer=PLAIN, **given: bbpe.prune(tokenizer, **given), TypeError={"keep": "5"},
             ValueError=[{"keep": 5}, {"keep": [9999]}, {"used_in": bbpe.count_from_iterator(["a"], pattern="o200k")}],
             VocabularyError=[{"tokenizer": WORDS, "keep": 30}, {"tokenizer": RULES, "used_in": "a.txt"}]),
-    **kinds("vocabulary_map", lambda old=TOK, new=PLAIN, **given: bbpe.vocabulary_map(old, new, **given),
-            TypeError=[{"old": "t.json"}, {"special": ["<s>"]}], ValueError=[{"special": {"<s>": "<nothing>"}}]),
     # -- files of vocabularies
     **kinds("load", bbpe.load, VocabularyError=[{"path": "a.txt"}, {"path": "archive.txt"}],
             PatternError=[lambda: (TOK.save("t.json"), bbpe.load("t.json", pattern="gpt17"))],
@@ -293,10 +290,6 @@ TABLE |= {
         after(lambda: (shards(), cut("out/manifest.json")), lambda made: bbpe.load_shards("out")),
         after(lambda: (shards(), cut("out/part-00000.bin")), lambda made: list(bbpe.load_shards("out")))],
         OSError={"folder": "missing"}, TypeError={"folder": 5}),
-    "Shards.mask CorpusError": [after(shards, lambda made: bbpe.load_shards(made).mask(0))],
-    "Shards.mask ValueError": [after(shards, lambda made: bbpe.load_shards(made).mask(99999))],
-    "Shards.masks CorpusError": [after(shards, lambda made: bbpe.load_shards(made).masks(0))],
-    "Shards.masks ValueError": [after(shards, lambda made: bbpe.load_shards(made).masks(99))],
     **ORIGINS,
     **kinds("merge_shards", lambda folders=(), **given: bbpe.merge_shards(folders, "all", **given), CorpusError=[
         after(lambda: (shards("x"), shards("y", eos="<s>")), lambda made: bbpe.merge_shards(["x", "y"], "all")),
@@ -306,7 +299,6 @@ TABLE |= {
         OSError={"folders": ["missing"]}),
     **operators(),
     **OF_OTHERS,
-    **retokenizing("retokenize", bbpe.retokenize), **retokenizing("plan_retokenizing", bbpe.plan_retokenizing),
     **kinds("count_shards", lambda folder, **given: bbpe.count_shards(folder, pattern="gpt2", **given), TypeError={
             "folder": 5}, ValueError={"folder": "x", "sample": 0}, OSError={"folder": "missing"}, CorpusError=[
             after(lambda: (shards(), cut("out/plan.json")), lambda _: bbpe.count_shards("out", pattern="gpt2"))]),

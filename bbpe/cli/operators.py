@@ -129,8 +129,10 @@ def _verify(args: Namespace) -> int:
 def facts_of(done: Shards, folder: str) -> dict[str, Any]:
     """Return what `bbpe shards show` tells of shards, by its names."""
     policy = {name: value for name, value in done.plan.policy.as_json().items() if value not in (None, [])}
+    # what there is says more than what was wanted
+    mixture = {} if policy.pop("mixture", None) is None or done.mixture is None else {"mixture": done.mixture.as_dict()}
     facts = {"folder": folder, "parts": len(done.plan), **done.plan.identity, **policy, **asdict(done.totals)}
-    return {**facts, "lengths": _lengths(done)}
+    return {**facts, **mixture, "lengths": _lengths(done)}
 
 
 def _lengths(done: Shards) -> list[dict[str, int]]:
@@ -153,6 +155,7 @@ def say_facts(done: Shards, folder: str) -> None:
     """Write what shards hold, with what the numbers mean, and how long documents are."""
     facts = facts_of(done, folder)
     rows = facts.pop("lengths")
+    facts.pop("mixture", None)
     for key, value in facts.items():
         is_number = isinstance(value, int) and not isinstance(value, bool)
         words = [f"{value:,}" if is_number and key not in _NAMES else str(value)]
@@ -164,3 +167,5 @@ def say_facts(done: Shards, folder: str) -> None:
         span = f"{row['first']:,}" if row["first"] == row["last"] else f"{row['first']:,} to {row['last']:,}"
         length = f"{span} {'token' if row['last'] == 1 else 'tokens'}"
         say(f"{length:>30} {row['documents']:>15,}  {'#' * -(-_BAR * row['documents'] // most)}".rstrip())
+    if done.mixture is not None:
+        say(f"\n{done.mixture}")

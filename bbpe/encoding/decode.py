@@ -89,7 +89,7 @@ class Decoder:
 
         Document i is ids[offsets[i]:offsets[i + 1]].
         """
-        if self._is_plain:
+        if self.is_plain:
             data = self.token_bytes.join(ids)
             bounds = np.zeros(len(ids) + 1, np.int64)
             np.cumsum(self.token_bytes.lengths(ids), out=bounds[1:])

@@ -23,7 +23,7 @@ from ..records import asdict, check_names, replace
 from ..text import text_bytes
 from ..threads import thread_count
 from ..tokenizer import Tokenizer
-from .documents import EncodedDocuments
+from .documents import DocumentEncoder, EncodedDocuments
 from .load import Shards, load_shards
 from .outputs import outputs
 from .part import PartRecord, PartWriter, write_record
@@ -155,6 +155,7 @@ class _Iterated:
 
     def pieces(self, part: PartWriter) -> Iterator[EncodedDocuments]:
         """Yield the encoded documents of the next part."""
+        assert isinstance(part.documents, DocumentEncoder)
         if self._policy.messages_field is None:
             return part.documents.of_texts(self._texts(part.refuse), part.threads)
         return part.documents.of_chats(self._chats(), part.threads, part.refuse)

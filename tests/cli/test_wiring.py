@@ -262,8 +262,8 @@ OWN = {
     "compare": {"--markdown", "--html"},
     "shard": {"--plan-only", "--part", "--finish", "--threads"},
     "shards": {
-        "--watch", "--idle", "--source", "--to-dtype", "--part-size", "--empty", "--plan-only", "--part", "--finish",
-        "--threads",
+        "--watch", "--idle", "--source", "--retokenize", "--new-eos", "--new-bos", "--special", "--check", "--to-dtype",
+        "--part-size", "--empty", "--plan-only", "--part", "--finish", "--threads",
     },
     "show": {"--ids", "--trace", "--color"},
 }

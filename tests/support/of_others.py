@@ -1,11 +1,12 @@
-"""The errors that docstrings of functions for shards of others promise, and calls that raise them."""
+"""The errors that docstrings of functions for ids of others promise, and calls that raise them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from raising import after, cut, kinds, shards
+from option_rows import PLAIN, TOK
+from raising import after, cut, kinds, retokenizing, shards
 
 import bbpe
 
@@ -37,4 +38,11 @@ OF_OTHERS = {
             after(lambda: (shards(), cut("out/part-00000.lens")), lambda made: bbpe.plan_conversion(
                 "out", "new", format="olmo"))], OSError={"source": "missing"},
             ValueError=[{"format": "x"}], TypeError={"source": 5}),
+    "Shards.mask CorpusError": [after(shards, lambda made: bbpe.load_shards(made).mask(0))],
+    "Shards.mask ValueError": [after(shards, lambda made: bbpe.load_shards(made).mask(99999))],
+    "Shards.masks CorpusError": [after(shards, lambda made: bbpe.load_shards(made).masks(0))],
+    "Shards.masks ValueError": [after(shards, lambda made: bbpe.load_shards(made).masks(99))],
+    **retokenizing("retokenize", bbpe.retokenize), **retokenizing("plan_retokenizing", bbpe.plan_retokenizing),
+    **kinds("vocabulary_map", lambda old=TOK, new=PLAIN, **given: bbpe.vocabulary_map(old, new, **given),
+            TypeError=[{"old": "t.json"}, {"special": ["<s>"]}], ValueError=[{"special": {"<s>": "<nothing>"}}]),
 }  # fmt: skip
