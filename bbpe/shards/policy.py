@@ -176,8 +176,8 @@ def make_policy(
     tokenizer._parts.specials.matcher(allowed_special)
     return ShardPolicy(
         format=format,
-        bos=_id_of(tokenizer, "bos", bos),
-        eos=_id_of(tokenizer, "eos", eos),
+        bos=id_of(tokenizer, "bos", bos),
+        eos=id_of(tokenizer, "eos", eos),
         allowed_special=allowed_special if isinstance(allowed_special, str) else tuple(sorted(allowed_special)),
         dtype=chosen.dtype("auto" if dtype == "auto" else str(np.dtype(dtype)), tokenizer.vocab_size),
         text_field=text_field,
@@ -229,7 +229,7 @@ def _templates(
     return hashlib.sha256(record).hexdigest()
 
 
-def _id_of(tokenizer: Tokenizer, name: str, token: Token | None) -> int | None:
+def id_of(tokenizer: Tokenizer, name: str, token: Token | None) -> int | None:
     if token is None:
         return None
     if isinstance(token, str):
