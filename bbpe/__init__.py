@@ -68,12 +68,15 @@ if TYPE_CHECKING:
     from .report.lint import lint
     from .report.measures import Measures
     from .report.trace import Trace
+    from .shards.bins import Bins
     from .shards.count import TokenCounts, count_tokens
     from .shards.load import Shards, load_shards
     from .shards.merge import merge_shards
     from .shards.plan import ShardPlan
+    from .shards.row_stream import RowStream
     from .shards.run import finish_shards, plan_shards, shard, shard_part
     from .shards.verify import verify_shards
+    from .shards.windows import Windows
     from .splitting.splitter import split, split_spans
     from .tokenizer import Tokenizer
     from .training.bpe import BPE, WordPiece
@@ -90,6 +93,7 @@ __all__ = [
     "AlignedIds",
     "BBPEError",
     "BBPETokenizer",
+    "Bins",
     "CacheInfo",
     "Chunk",
     "Comparison",
@@ -109,6 +113,7 @@ __all__ = [
     "PatternError",
     "PretokenCounts",
     "Ragged",
+    "RowStream",
     "ShardPlan",
     "Shards",
     "SpecialTokenError",
@@ -123,6 +128,7 @@ __all__ = [
     "Unigram",
     "VocabularyError",
     "VocabularyWarning",
+    "Windows",
     "WordPiece",
     "accelerate",
     "compare",
@@ -187,12 +193,15 @@ _MODULES = {
     ".training.extend": "extend",
     ".training.prune": "prune",
     ".types": "AlignedIds Chunk EncodedChat EncodedChats Padded Ragged",
+    ".shards.bins": "Bins",
     ".shards.count": "TokenCounts count_tokens",
     ".shards.load": "Shards load_shards",
     ".shards.merge": "merge_shards",
     ".shards.plan": "ShardPlan",
+    ".shards.row_stream": "RowStream",
     ".shards.run": "finish_shards plan_shards shard shard_part",
     ".shards.verify": "verify_shards",
+    ".shards.windows": "Windows",
     ".splitting.splitter": "split split_spans",
     ".encoding.stream": "StreamDecoder",
     ".loading": "load",
