@@ -3,10 +3,13 @@
     place ──> low and high bits ──> 8 rounds: high ^= hash(low, key), then low ^= hash(high, key), in turn ──> row
 
 Each round can be undone, so all rounds together permute the numbers below a power of two (a Feistel network; Luby and
-Rackoff, 1988).  The power is less than twice the number of rows.  A result that is no row goes through the rounds again
-until it is one, which keeps the rest a permutation (cycle walking; Black and Rogaway, 2002).
+Rackoff, 1988).  The power is less than twice the number of rows, and at least 256, as rounds on fewer bits are not even.
+A result that is no row goes through the rounds again until it is one, which keeps the rest a permutation (cycle walking; Black and Rogaway, 2002).
 """
 from libc.stdint cimport uint64_t
+
+cdef enum:
+    LEAST_BITS = 8
 
 
 cdef inline uint64_t mixed(uint64_t number) noexcept nogil:
@@ -20,7 +23,7 @@ cdef class RowOrder:
     """The order of `count` rows, by 64 bytes of key; without a key each row is at its own place."""
 
     def __init__(self, uint64_t count, const unsigned char[::1] key: bytes | None):
-        cdef int bits = 0, i, byte
+        cdef int bits = LEAST_BITS, i, byte
         self.count, self.shuffles = count, key is not None and count > 1
         if key is not None and key.shape[0] != ROUNDS * 8:
             raise ValueError(f"the key has {key.shape[0]} bytes; expected {ROUNDS * 8}")
