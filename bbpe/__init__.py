@@ -85,6 +85,7 @@ if TYPE_CHECKING:
     from .report.trace import Trace
     from .shards.blend import Blend, blend_shards
     from .shards.convert import convert_shards, plan_conversion
+    from .shards.bins import Bins
     from .shards.count import TokenCounts, count_tokens
     from .shards.estimate import ShardEstimate, estimate_shards
     from .shards.iterated import shard_from_iterator
@@ -94,11 +95,13 @@ if TYPE_CHECKING:
     from .shards.opened import ShardFiles, open_shards
     from .shards.plan import ShardPlan
     from .shards.retokenize import plan_retokenizing, retokenize
+    from .shards.row_stream import RowStream
     from .shards.run import finish_shards, plan_shards, shard, shard_part
     from .shards.source_tokens import SourceTable, SourceTokens
     from .shards.status import ShardsStatus, shards_status
     from .shards.texts import count_shards
     from .shards.verify import ShardFaults, verify_shards
+    from .shards.windows import Windows
     from .splitting.splitter import split, split_spans
     from .tokenizer import Tokenizer
     from .training.bpe import BPE, WordPiece
@@ -116,6 +119,7 @@ __all__ = [
     "AlignedIds",
     "BBPEError",
     "BBPETokenizer",
+    "Bins",
     "Blend",
     "CacheInfo",
     "Chunk",
@@ -138,6 +142,7 @@ __all__ = [
     "PatternError",
     "PretokenCounts",
     "Ragged",
+    "RowStream",
     "ShardEstimate",
     "ShardFaults",
     "ShardFiles",
@@ -159,6 +164,7 @@ __all__ = [
     "VocabularyError",
     "VocabularyMap",
     "VocabularyWarning",
+    "Windows",
     "WordPiece",
     "accelerate",
     "blend_shards",
@@ -235,6 +241,7 @@ _MODULES = {
     ".training.prune": "prune",
     ".types": "AlignedIds Chunk EncodedChat EncodedChats Padded Ragged",
     ".shards.blend": "Blend blend_shards",
+    ".shards.bins": "Bins",
     ".shards.count": "TokenCounts count_tokens",
     ".shards.estimate": "ShardEstimate estimate_shards",
     ".shards.convert": "convert_shards plan_conversion",
@@ -245,11 +252,13 @@ _MODULES = {
     ".shards.mixture": "Mixture MixtureSource",
     ".shards.plan": "ShardPlan",
     ".shards.retokenize": "plan_retokenizing retokenize",
+    ".shards.row_stream": "RowStream",
     ".shards.run": "finish_shards plan_shards shard shard_part",
     ".shards.status": "ShardsStatus shards_status",
     ".shards.source_tokens": "SourceTable SourceTokens",
     ".shards.verify": "ShardFaults verify_shards",
     ".shards.texts": "count_shards",
+    ".shards.windows": "Windows",
     ".splitting.splitter": "split split_spans",
     ".encoding.stream": "StreamDecoder",
     ".loading": "load",

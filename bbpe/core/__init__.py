@@ -18,11 +18,12 @@ if type(_loader).__module__ == "zipimport":
 _FILE = str(import_module(f"{__name__}._compiled").__file__)
 _MODULES = frozenset(
     """
-    arrow arrow_rows automaton bpe budget call character_tokens charsmap chat_rows column count
-    documents encoder file_map helper id_buffer id_column id_source ids image int_objects json_lines
-    long_text matcher merge_list model normalizer parts piece_list places pre_tokenizer row_writer
-    rows seen short_calls split states stops stream tasks temporary text_group token_table traced train
-    train_words transcode truncate unigram unigram_train word_bpe wordpiece
+    arrow arrow_rows automaton bin_packer bpe budget call character_tokens charsmap chat_rows column
+    count documents encoder file_map helper id_buffer id_column id_source ids image int_objects
+    json_lines long_text matcher merge_list model normalizer parts piece_list places pre_tokenizer
+    row_order row_views row_writer rows seen short_calls split states stops stream tasks temporary
+    text_group token_table traced train train_words transcode truncate unigram unigram_train word_bpe
+    wordpiece
     """.split()
 )
 

@@ -1,4 +1,4 @@
-from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from bbpe.core.c_base cimport bbpe_status
 from bbpe.core.c_tables cimport bbpe_pretoken_table, bbpe_trie
@@ -379,3 +379,8 @@ cdef extern from "pipeline/pipeline.h" nogil:
     void bbpe_rows_describe(const bbpe_rows *self, const bbpe_row_rules *rules, const bbpe_row_details *to)
     void bbpe_rows_join(const bbpe_rows *self, const bbpe_row_rules *rules, const uint32_t *ids, uint32_t *to,
         int64_t *offsets)
+
+    void bbpe_fill_ids(void *to, size_t to_size, const void *source, size_t from_size, size_t n)
+    void bbpe_fill_value(void *to, size_t to_size, int64_t value, size_t n)
+    void bbpe_fill_unmasked(void *to, size_t to_size, const uint8_t *masks, int64_t value, size_t n)
+    void bbpe_fill_count(int32_t *to, size_t n)

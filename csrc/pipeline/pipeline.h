@@ -6,6 +6,7 @@
 #include "pipeline/bert_places.h"
 #include "pipeline/charsmap.h"
 #include "pipeline/compiled.h"
+#include "pipeline/fill.h"
 #include "pipeline/matcher.h"
 #include "pipeline/normalizer.h"
 #include "pipeline/pre_tokenizer.h"
