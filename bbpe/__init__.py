@@ -83,9 +83,9 @@ if TYPE_CHECKING:
     from .report.lint import lint
     from .report.measures import Measures
     from .report.trace import Trace
+    from .shards.bins import Bins
     from .shards.blend import Blend, blend_shards
     from .shards.convert import convert_shards, plan_conversion
-    from .shards.bins import Bins
     from .shards.count import TokenCounts, count_tokens
     from .shards.estimate import ShardEstimate, estimate_shards
     from .shards.iterated import shard_from_iterator

@@ -63,9 +63,9 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "accelerate": {"accept_other_offsets": False},
     "patch_transformers": {"masks": False},
     "compare": {"most": 20, "text_field": "text"},
-    "convert_shards": {"dtype": "auto", "part_size": "256MB", "empty": "keep", "attempts": 3},
+    "convert_shards": {"dtype": "auto", "part_size": "256MB", "empty": "keep", "attempts": 3, "replan": False},
     "open_shards": {"column": "input_ids", "on_missing": "error"},
-    "plan_conversion": {"dtype": "auto", "part_size": "256MB", "empty": "keep"},
+    "plan_conversion": {"dtype": "auto", "part_size": "256MB", "empty": "keep", "replan": False},
     "corpus_curve": {"shares": (0.125, 0.25, 0.5, 1.0), "model": "bpe"},
     "count": {"special_tokens": ()},
     "count_from_iterator": {"special_tokens": ()},
@@ -86,9 +86,10 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "shard": {"attempts": 3, "replan": False},
     "retokenize": {
         "format": "megatron", "dtype": "auto", "check": 1.0, "part_size": "256MB", "empty": "keep", "attempts": 3,
+        "replan": False,
     },
     "plan_retokenizing": {
-        "format": "megatron", "dtype": "auto", "check": 1.0, "part_size": "256MB", "empty": "keep",
+        "format": "megatron", "dtype": "auto", "check": 1.0, "part_size": "256MB", "empty": "keep", "replan": False,
     },
     "train": {"model": "bpe", "special_tokens": ()},
     "train_from_counts": {"model": "bpe"},

@@ -64,6 +64,10 @@ ELSEWHERE = {
         "compat/of_transformers/test_chat_masks.py::test_own_masks_are_given_where_they_are_asked_for",
     "shard.replan": "shards/test_shard_status.py::test_a_plan_is_not_replaced_while_a_part_is_written",
     "plan_shards.replan": "shards/test_shard_status.py::test_a_plan_is_not_replaced_while_a_part_is_written",
+    **dict.fromkeys(
+        [f"{name}.replan" for name in ("convert_shards", "plan_conversion", "retokenize", "plan_retokenizing")],
+        "shards/test_shard_status.py::test_a_plan_of_ids_is_replaced_only_if_it_is_asked_for",
+    ),
     "Tokenizer.encode_chat_columns.**options":
         "compat/chat/test_chat_columns.py::test_columns_are_those_of_encode_chat",
     "Tokenizer.as_huggingface.**options":

@@ -75,6 +75,8 @@ def run(args: Namespace) -> int:
 def _plan(args: Namespace) -> ShardPlan:
     """Return the plan that the arguments describe, or the stored one where they describe none."""
     if not args.files and (args.finish or args.part is not None):
+        if args.replan:
+            raise UsageError("--replan makes a plan; expected files and their format (--from) with it")
         return open_plan(args.output)
     if not args.files or args.format is None or args.to is None:
         raise UsageError(
@@ -85,13 +87,15 @@ def _plan(args: Namespace) -> ShardPlan:
             source_of(args), args.output, load_named(args.retokenize), format=args.to, eos=args.new_eos,
             bos=args.new_bos, special=dict(args.special), dtype=args.to_dtype,
             check=1.0 if args.check is None else args.check, part_size=args.part_size, empty=args.empty,
+            replan=args.replan,
         )  # fmt: skip
     for name in ("new_eos", "new_bos", "special", "check"):
         if getattr(args, name) not in (None, []):
             raise UsageError(f"--{name.replace('_', '-')} is about another vocabulary; expected --retokenize with it")
     return plan_conversion(
-        source_of(args), args.output, format=args.to, dtype=args.to_dtype, part_size=args.part_size, empty=args.empty
-    )
+        source_of(args), args.output, format=args.to, dtype=args.to_dtype, part_size=args.part_size, empty=args.empty,
+        replan=args.replan,
+    )  # fmt: skip
 
 
 def source_of(args: Namespace) -> ShardFiles:

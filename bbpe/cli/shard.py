@@ -16,7 +16,7 @@ from bbpe.shards.part import Totals
 from bbpe.shards.plan import ShardPlan, open_plan
 from bbpe.shards.run import finish_shards, plan_shards, run_parts, threads_of
 from bbpe.shards.state import numbers_of
-from bbpe.text import counted
+from bbpe.text import counted, sized
 
 from .command import Command, add_pattern, load_named, positive
 from .parsers import UsageError
@@ -130,7 +130,9 @@ def _plan(args: Namespace) -> ShardPlan:
 
 def _show_plan(plan: ShardPlan, args: Namespace) -> None:
     """Write what the plan will take, and the lines that have a cluster write it."""
-    found, cores = estimate_shards(plan), threads_of(plan, args.threads)
+    # how many ids and documents others' files have is known, and copying them takes no longer than reading
+    found = None if plan.policy.reading is not None else estimate_shards(plan)
+    cores = threads_of(plan, args.threads)
     tasks = min(len(plan), _TASKS)
     folder, threads = shlex.quote(str(plan.folder)), "" if args.threads is None else f" --threads {args.threads}"
     part = f"bbpe shard -o {folder} --part $SLURM_ARRAY_TASK_ID/{tasks}{threads}"
@@ -139,11 +141,14 @@ def _show_plan(plan: ShardPlan, args: Namespace) -> None:
         f"sbatch --array=0-{tasks - 1} --cpus-per-task={min(cores, _CORES)} --wrap {shlex.quote(part)}",
         f"bbpe shard -o {folder} --finish",
     ]
+    files = len({source.path for part in plan.parts for source in part})
     if args.json:
-        say_json({"output": args.output, **found.as_dict(), "commands": commands})
+        facts = {"parts": len(plan), "files": files, "size": plan.size} if found is None else found.as_dict()
+        say_json({"output": args.output, **facts, "commands": commands})
         return
     say(f"{counted(len(plan), 'part')}: {plan.folder}")
-    for line in [*found.lines(cores), *commands]:
+    lines = [f"{counted(files, 'file')}, {sized(plan.size)}"] if found is None else found.lines(cores)
+    for line in [*lines, *commands]:
         say(line)
 
 

@@ -29,7 +29,7 @@ _EXPECTED = "what open_shards returns, or a folder of shards that bbpe wrote"
 
 def plan_conversion(
     source: IdSource, folder: str | os.PathLike[str], *, format: ShardFormat,  # noqa: A002
-    dtype: npt.DTypeLike = "auto", part_size: int | str = "256MB", empty: Empty = "keep",
+    dtype: npt.DTypeLike = "auto", part_size: int | str = "256MB", empty: Empty = "keep", replan: bool = False,
 ) -> ShardPlan:  # fmt: skip
     """Store a plan of the same ids in another format, or return the plan that is there if it is the same.
 
@@ -42,6 +42,7 @@ def plan_conversion(
         dtype: As in `convert_shards`.
         part_size: As in `convert_shards`.
         empty: As in `convert_shards`.
+        replan: As in `shard`.
 
     Returns:
         The plan; `len(plan)` is the number of parts.
@@ -70,14 +71,15 @@ def plan_conversion(
     policy = policy_of_ids(
         reading, format, converted_dtype(given, chosen, dtype), parse_bytes(part_size, "part_size"), empty
     )
-    return stored_or_new(plan_of_ids(given, folder, policy, identity_of(given.tokenizer, reading.ids)), check_texts)
+    plan = plan_of_ids(given, folder, policy, identity_of(given.tokenizer, reading.ids))
+    return stored_or_new(plan, check_texts, replan=replan)
 
 
 def convert_shards(
     source: IdSource, folder: str | os.PathLike[str], *, format: ShardFormat,  # noqa: A002
     dtype: npt.DTypeLike = "auto", part_size: int | str = "256MB", empty: Empty = "keep", threads: int | None = None,
     executor: futures.Executor | None = None, in_flight: int | None = None, attempts: int = 3,
-    progress: bool | Report | None = None,
+    progress: bool | Report | None = None, replan: bool = False,
 ) -> Shards:  # fmt: skip
     """Write the ids of shards in another format: the same ids, documents, ids of documents and masks.
 
@@ -98,6 +100,7 @@ def convert_shards(
         in_flight: As in `shard`.
         attempts: As in `shard`.
         progress: As in `shard`.
+        replan: As in `shard`.
 
     Returns:
         The shards.
@@ -121,7 +124,10 @@ def convert_shards(
 
     """
     work = Work(threads, executor, in_flight, attempts, progress)
-    return work.done(plan_conversion(source, folder, format=format, dtype=dtype, part_size=part_size, empty=empty))
+    plan = plan_conversion(
+        source, folder, format=format, dtype=dtype, part_size=part_size, empty=empty, replan=replan
+    )  # fmt: skip
+    return work.done(plan)
 
 
 def checked_format(format: str, empty: str) -> OutputFormat:  # noqa: A002

@@ -178,6 +178,9 @@ def estimate_shards(plan: ShardPlan, *, seed: int = 0) -> ShardEstimate:
     generator = random.Random(whole("seed", seed))
     if plan.policy.moved:
         raise CorpusError(f"{plan.folder}: the documents were {plan.policy.moved} when shards were merged")
+    if plan.policy.reading is not None or plan.is_iterated:
+        what = "an iterator" if plan.is_iterated else "shards, whose ids are copied or encoded again"
+        raise CorpusError(f"{plan.folder}: the plan is of {what}; only plans of texts are estimated")
     kinds: dict[tuple[str, ...], list[Source]] = {}
     for source in (source for part in plan.parts for source in part):
         kinds.setdefault(tuple(Path(source.path).suffixes[-2:]), []).append(source)

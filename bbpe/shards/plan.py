@@ -19,7 +19,7 @@ from ..corpus.urls import path_of
 from ..errors import BBPEError, CorpusError
 from ..files import local_path, write_atomic
 from ..lazy import lazy_property
-from ..records import dataclass, field, replace, whole
+from ..records import dataclass, field, kind, replace, whole
 from ..spec.pickled import spec_bytes, spec_of_bytes
 from ..text import counted
 from ..tokenizer import Tokenizer
@@ -323,6 +323,7 @@ def stored_or_new(
     files whose times are others, if the plan is the same otherwise, and raises an error unless parts that are done have
     the texts that these files have now.  Raises `CorpusError` naming the differences between both plans.
     """
+    kind("replan", replan, bool, "a bool")
     path = plan.folder / _PLAN
     stored = open_plan(plan.folder) if path.exists() else None
     differences = [] if stored is None else stored.differences(plan)

@@ -27,7 +27,7 @@ def plan_retokenizing(
     source: IdSource, folder: str | os.PathLike[str], tokenizer: Tokenizer, *,
     format: ShardFormat = "megatron",  # noqa: A002
     eos: Token | None = None, bos: Token | None = None, special: Specials | None = None, dtype: npt.DTypeLike = "auto",
-    check: float = 1.0, part_size: int | str = "256MB", empty: Empty = "keep",
+    check: float = 1.0, part_size: int | str = "256MB", empty: Empty = "keep", replan: bool = False,
 ) -> ShardPlan:  # fmt: skip
     """Store a plan of shards in ids of another vocabulary, or return the plan that is there if it is the same.
 
@@ -45,6 +45,7 @@ def plan_retokenizing(
         check: As in `retokenize`.
         part_size: As in `retokenize`.
         empty: As in `retokenize`.
+        replan: As in `shard`.
 
     Returns:
         The plan; `len(plan)` is the number of parts.
@@ -91,7 +92,7 @@ def plan_retokenizing(
         bos=given_bos, eos=given_eos, old=OldVocabulary(old.fingerprint, tuple(sorted((special or {}).items())), share),
     )  # fmt: skip
     plan = plan_of_ids(given, folder, policy, identity_of(tokenizer))
-    return stored_or_new(replace(plan, given=tokenizer, given_old=old), check_texts)
+    return stored_or_new(replace(plan, given=tokenizer, given_old=old), check_texts, replan=replan)
 
 
 def _old_of(source: ShardFiles) -> Tokenizer:
@@ -109,7 +110,7 @@ def retokenize(
     eos: Token | None = None, bos: Token | None = None, special: Specials | None = None, dtype: npt.DTypeLike = "auto",
     check: float = 1.0, part_size: int | str = "256MB", empty: Empty = "keep", threads: int | None = None,
     executor: futures.Executor | None = None, in_flight: int | None = None, attempts: int = 3,
-    progress: bool | Report | None = None,
+    progress: bool | Report | None = None, replan: bool = False,
 ) -> Shards:  # fmt: skip
     r"""Write shards of one vocabulary as shards of another, without the texts that they were made of.
 
@@ -138,6 +139,7 @@ def retokenize(
         in_flight: As in `shard`.
         attempts: As in `shard`.
         progress: As in `shard`.
+        replan: As in `shard`.
 
     Returns:
         The shards.
@@ -164,6 +166,6 @@ def retokenize(
     work = Work(threads, executor, in_flight, attempts, progress)
     plan = plan_retokenizing(
         source, folder, tokenizer, format=format, eos=eos, bos=bos, special=special, dtype=dtype, check=check,
-        part_size=part_size, empty=empty,
+        part_size=part_size, empty=empty, replan=replan,
     )  # fmt: skip
     return work.done(plan)

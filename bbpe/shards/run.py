@@ -76,7 +76,6 @@ def _planned(
     replan: bool,
 ) -> ShardPlan:  # fmt: skip
     check_names(function, options, ShardOptions.__annotations__)
-    kind("replan", replan, bool, "a bool")
     policy = make_policy(tokenizer, **options)
     return stored_or_new(make_plan(files, folder, tokenizer, policy), check_texts, replan=replan)
 

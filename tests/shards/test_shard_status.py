@@ -281,6 +281,24 @@ def test_a_plan_is_not_replaced_while_a_part_is_written(plan: bbpe.ShardPlan, tm
         bbpe.plan_shards(files, out, tok, replan=1)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("name", ["convert_shards", "plan_conversion", "retokenize", "plan_retokenizing"])
+def test_a_plan_of_ids_is_replaced_only_if_it_is_asked_for(name: str, tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"text": "low lower"}\n' * 20)
+    tok = bbpe.train_from_iterator(["low lower"], 260)
+    source, out = bbpe.shard(tmp_path / "a.jsonl", tmp_path / "old", tok), tmp_path / "new"
+    given = {"tokenizer": tok} if "retok" in name else {}
+    make: Any = bbpe.plan_retokenizing if given else bbpe.plan_conversion
+    plan = make(source, out, format="olmo", **given)
+    temporary(plan, 0)
+    call = getattr(bbpe, name)
+    with pytest.raises(bbpe.CorpusError, match="1 part is being written now, so wait, or give replan=True"):
+        call(source, out, format="parquet", **given)
+    call(source, out, format="parquet", replan=True, **given)
+    assert make(source, out, format="parquet", **given).policy.format == "parquet"
+    with pytest.raises(TypeError, match="replan must be a bool, not int"):
+        call(source, out, format="parquet", replan=1, **given)
+
+
 def test_a_new_plan_has_no_notes_of_the_old_one(
     plan: bbpe.ShardPlan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
