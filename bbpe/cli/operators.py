@@ -10,7 +10,8 @@ from typing import Any
 import bbpe
 from bbpe.lazy import np
 from bbpe.records import asdict, replace
-from bbpe.shards.load import Shards, lens_of, stored_plan
+from bbpe.shards.load import Shards, stored_plan
+from bbpe.shards.open_parts import lens_of
 from bbpe.shards.state import IDLE
 from bbpe.shards.status import Lookout, ShardsStatus
 from bbpe.text import sized

@@ -18,7 +18,8 @@ from ..records import dataclass
 from ..text import counted
 from .formats import Lengths
 from .formats.format import forget
-from .load import Shards, lens_of
+from .load import Shards
+from .open_parts import lens_of
 from .part import read_record
 from .shuffle import keys_of
 

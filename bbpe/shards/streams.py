@@ -12,7 +12,7 @@ from ..lazy import np, npt
 from ..records import dataclass
 from .formats import Lengths
 from .formats.format import forget
-from .load import lens_of, read_masks
+from .open_parts import lens_of, read_masks
 from .origins import NUMBER_BYTES, MergedOrigins, number_blocks, paths_of, rows_of_sources
 from .part import read_record
 from .passes import Pass

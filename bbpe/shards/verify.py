@@ -14,7 +14,8 @@ from ..lazy import np
 from ..records import dataclass, field, whole
 from ..text import counted, sized
 from ..tokenizer import Tokenizer, checked_tokenizer
-from .load import Folder, read_masks, read_part, stored_plan
+from .load import Folder, stored_plan
+from .open_parts import read_masks, read_part
 from .origins import origin_faults
 from .outputs import digest_of
 from .part import PartRecord, Totals, encode_part, read_record, record_path

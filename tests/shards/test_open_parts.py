@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import bbpe
-from bbpe.shards import load
+from bbpe.shards import open_parts
 from bbpe.shards.formats import FORMATS
 
 EOS = "</s>"
@@ -106,7 +106,7 @@ def test_parts_are_closed_when_there_are_too_many(
 ) -> None:
     done = shards_of(tmp_path, tok, format=name)
     rows = [ids.tolist() for ids in done]
-    monkeypatch.setattr(load, limit, 3 if limit == "_MOST_OPEN" else 2000)
+    monkeypatch.setattr(open_parts, limit, 3 if limit == "_MOST_OPEN" else 2000)
     kept = [(done[number], rows[number], len(done._parts._open)) for number in range(0, len(done), 5)]
     # views of parts that were closed stay whole
     assert all(ids.tolist() == row for ids, row, _ in kept)

@@ -14,10 +14,10 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import bbpe
-from bbpe.shards import load, merge, part, shuffle
+from bbpe.shards import merge, open_parts, part, shuffle
 from bbpe.shards.formats import FORMATS, parquet
 from bbpe.shards.formats import format as forms
-from bbpe.shards.load import read_part
+from bbpe.shards.open_parts import read_part
 
 #: The formats whose documents end with a token, or begin with one.
 BOS = dict.fromkeys(("nanogpt", "llmc", "numpy", "automodel"), "<s>")
@@ -115,8 +115,8 @@ def test_long_lists_of_lengths_stay_mapped(
     done = bbpe.shard(corpus, tmp_path / "out", tok)
     whole = [done[number].tolist() for number in range(len(done))]
     for page, is_mapped in ((4 * len(done) - 1, True), (4 * len(done), False)):
-        monkeypatch.setattr(load, "_PAGE", page)
-        parts = load._OpenParts(done.plan)
+        monkeypatch.setattr(open_parts, "_PAGE", page)
+        parts = open_parts.OpenParts(done.plan)
         assert [parts.document(0, number).tolist() for number in range(len(done))] == whole
         assert forms.is_mapped(parts._open[0][1]) is is_mapped
 

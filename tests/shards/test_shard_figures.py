@@ -16,7 +16,7 @@ from shard_lines import lines
 import bbpe
 from bbpe.files import Replacement
 from bbpe.progress import Progress
-from bbpe.shards import load, merge, outputs, run, shuffle, streams
+from bbpe.shards import merge, open_parts, outputs, run, shuffle, streams
 from bbpe.shards.formats import FORMATS
 from bbpe.shards.formats.datatrove import _for_people
 from bbpe.shards.formats.format import mapped
@@ -284,7 +284,7 @@ def test_parts_that_are_held_in_memory_are_let_go(
     path = lines(tmp_path / "a.jsonl", ["low low low"] * 60)
     done = bbpe.shard(path, tmp_path / "out", tok, format="parquet", part_size=300)
     size = len(done.part(0)[0]) * 4
-    monkeypatch.setattr(load, "_MOST_HELD", 2 * size)
+    monkeypatch.setattr(open_parts, "_MOST_HELD", 2 * size)
     for number in range(len(done)):
         assert done[number].tolist() == [done[0][0]] * 3 or done[number].tolist() == tok.encode("low low low")
         assert done._parts._held <= 2 * size
