@@ -230,6 +230,7 @@ def _templates(
 
 
 def id_of(tokenizer: Tokenizer, name: str, token: Token | None) -> int | None:
+    """Return the id of a token; raises naming the argument when there is none."""
     if token is None:
         return None
     if isinstance(token, str):
