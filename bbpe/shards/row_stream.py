@@ -51,7 +51,7 @@ class Ordered(Protocol):
 class RowStream:
     """The rows of one process of several, as `Windows.stream` and `Bins.stream` return them.
 
-    An iteration begins where the stream is, and ends with its epochs; the next one goes on with the next epoch. 
+    An iteration begins where the stream is, and ends with its epochs; the next one goes on with the next epoch.
     Within a
     worker of a torch `DataLoader` the stream gives the rows of that worker.
 
