@@ -29,8 +29,9 @@ _BLOCK = 1 << 16
 class Bins(RowSet):
     """Rows of whole documents, as `Shards.bins` returns them.
 
-    A label is the next id of the same document, and -100 at the end of a document and where a row is padded.  Positions
-    begin again at 0 with each document, `document_ids` count the documents of a row from 0 and are -1 where it is padded,
+    A label is the next id of the same document, and -100 at the end of a document and where a row is padded.
+    Positions begin again at 0 with each document, `document_ids` count the documents of a row from 0 and are -1 where
+    it is padded,
     and `cu_seqlens` are where documents begin in the row, and where the last one, or the padding, ends.
 
     Attributes:

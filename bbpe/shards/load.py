@@ -220,7 +220,8 @@ class Shards:
             columns: The columns of a row: "input_ids", "labels", "position_ids" (from 0 in each document, and at the
                 beginning of the row), "document_ids" (the documents of the row, from 0) and "cu_seqlens" (where
                 documents begin in the row, and n).
-            dtype: The dtype of ids and labels, such as "int64" for torch.  By default rows are views of mapped files, in
+            dtype: The dtype of ids and labels, such as "int64" for torch.  By default rows are views of mapped files,
+            in
                 the dtype of the files, which cannot be written to; with masks or other columns, int32 where ids fit.
             masks: Whether labels are -100 where a chat has nothing to learn; by default wherever documents are chats.
 

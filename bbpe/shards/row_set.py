@@ -81,7 +81,7 @@ class RowSet:
         self.n = whole("n", n, 1, MOST)
         self._seed = None if shuffle is None else whole("shuffle", shuffle, expected="an int, the seed, or None")
         if labels not in get_args(Labels):
-            raise ValueError(f"labels is {labels!r}; expected 'shift', the next ids, or 'same' for models that shift them")
+            raise ValueError(f"labels is {labels!r}; expected 'shift', the next ids, or 'same', for models that shift")
         self._labels: str = labels
         self._columns = _checked_columns(columns)
         if masks is not None:
@@ -117,7 +117,7 @@ class RowSet:
         if bound > most:
             raise ValueError(f"dtype is {found.name!r}, which holds {counted(most, 'id')}; there may be {bound:,}")
         if found.kind == "u" and self._has_ignored():
-            raise ValueError(f"dtype is {found.name!r}; labels have -100 for what is not learned: give 'int32' or 'int64'")
+            raise ValueError(f"dtype is {found.name!r}; labels have -100 for what is not learned: give 'int64'")
         return found
 
     @property

@@ -7,7 +7,8 @@ Each batch of an epoch, and of the epochs after it, has a number.  Ranks take tu
     rank       0  1  2     0  1  2     0  1  2     0  1  2   world = 3
     rows       0B 1B 2B    3B 4B 5B    6B ...                B = batch
 
-`DataLoader` takes a batch from each worker in turn as well, so that after any number of batches the rows that were given
+`DataLoader` takes a batch from each worker in turn as well, so that after any number of batches the rows that were
+given
 are the first ones of the whole.  A state is how many these are.
 """
 
@@ -50,7 +51,8 @@ class Ordered(Protocol):
 class RowStream:
     """The rows of one process of several, as `Windows.stream` and `Bins.stream` return them.
 
-    An iteration begins where the stream is, and ends with its epochs; the next one goes on with the next epoch.  Within a
+    An iteration begins where the stream is, and ends with its epochs; the next one goes on with the next epoch.
+    Within a
     worker of a torch `DataLoader` the stream gives the rows of that worker.
 
     Example:
@@ -195,18 +197,22 @@ class RowStream:
         kind("state", state, Mapping, "what state_dict returned")
         missing = [name for name in _KEYS if name not in state]
         if missing or state["version"] != _VERSION:
-            raise ValueError(f"state lacks {', '.join(missing) or f'version {_VERSION}'}; expected what state_dict returned")
+            lacks = ", ".join(missing) or f"version {_VERSION}"
+            raise ValueError(f"state lacks {lacks}; expected what state_dict returned")
         mine = self._state()
-        before, now = ({"shards": one["shards"], **one["options"], "number of rows": one["rows"]} for one in (state, mine))
+        before, now = (
+            {"shards": one["shards"], **one["options"], "number of rows": one["rows"]} for one in (state, mine)
+        )
         found = [f"{name} {before.get(name)!r} and {now.get(name)!r}" for name in {**before, **now}
                  if before.get(name) != now.get(name)]  # fmt: skip
         if found:
-            raise ValueError(f"the state is of other rows: {'; '.join(found)}; make the rows as they were, or begin anew")
+            shown = "; ".join(found)
+            raise ValueError(f"the state is of other rows: {shown}; make the rows as they were, or begin anew")
         rest = whole("state['rest']", state["rest"], 0, max(state["batch"] - 1, 0))
         if rest and state["batch"] != self.batch:
             raise ValueError(
-                f"the state was taken {rest} rows into a batch of {state['batch']}; batch is {self.batch}: make the stream "
-                f"with batch={state['batch']}, or take the state between batches"
+                f"the state was taken {rest} rows into a batch of {state['batch']}; batch is {self.batch}: make the "
+                f"stream with batch={state['batch']}, or take the state between batches"
             )
         epoch = whole("state['epoch']", state["epoch"], 0)
         at = whole("state['at']", state["at"], 0, max(mine["rows"] - 1, 0))

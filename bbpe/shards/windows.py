@@ -9,7 +9,8 @@ from .row_set import RowSet
 class Windows(RowSet):
     """Rows of n ids of all documents one after another, as `Shards.windows` returns them.
 
-    Row i has the ids from `i * n` on.  With `labels="shift"` its labels are the ids from `i * n + 1` on, so that it reads
+    Row i has the ids from `i * n` on.  With `labels="shift"` its labels are the ids from `i * n + 1` on, so that it
+    reads
     n + 1 ids, and the last label is the first id of the next row.  Ids after the last whole row are in none; they are
     `dropped_tokens`.
 
