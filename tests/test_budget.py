@@ -287,6 +287,17 @@ def test_the_plan_expects_pretokens_that_the_heads_do_not_have(
     assert 6 * expected == pytest.approx(size, rel=0.1)
 
 
+def test_the_plan_reads_the_beginning_of_a_file_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What comes after the first block is expected to be as new as text that hardly repeats, not read twice."""
+    pytest.importorskip("pyarrow")
+    monkeypatch.setattr(count_options, "_BLOCK", 10_000)
+    (tmp_path / "a.txt").write_text("see my dogs first " * 40_000)
+    seen: list[Any] = []
+    counts = bbpe.count(tmp_path / "a.txt", pattern="whitespace", max_memory="4GB", progress=seen.append)
+    assert len(counts) == 4
+    assert f"about {int(4 * (720_000 / 10_000) ** 0.8)} unique pretokens" in seen[0].note
+
+
 # -- caches --------------------------------------------------------------------------------------------
 
 

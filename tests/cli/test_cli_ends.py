@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import sys
@@ -249,3 +250,11 @@ def test_published_tokenizers_are_those_that_are_found(monkeypatch: pytest.Monke
 
     monkeypatch.setattr("bbpe.published.find.found", found)
     assert serve._published() == [name for name in PUBLISHED if name in ("r50k_base", "o200k_base")]
+
+
+def test_characters_that_a_terminal_cannot_show_are_escaped(monkeypatch: pytest.MonkeyPatch) -> None:
+    written = io.BytesIO()
+    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(written, encoding="ascii"))
+    streams.say("na\u00efve")
+    sys.stdout.flush()
+    assert written.getvalue() == b"na\\xefve\n"

@@ -81,6 +81,9 @@ def test_every_argument_is_explained(prog: str) -> None:
         assert action.help, action
         is_named = action.metavar is not None or action.choices is not None or action.dest in ("pattern", "url")
         assert is_named or action.nargs == 0, action
+
+
+def test_every_command_is_described() -> None:
     for name, summary in COMMANDS.items():
         assert of_command(name).description == summary
 

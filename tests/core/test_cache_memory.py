@@ -118,8 +118,10 @@ def test_large_arrays_that_use_memory_again_are_nobody_elses(
     limit(room)
     tok, rng = fresh(tok_of("gpt2")), random.Random(83)
     kept: list[tuple[np.ndarray, np.ndarray]] = []
+    words = " ".join(rng.choices(["some", "words", "in", "a", "row"], k=1_000_000))
     for step in range(14):
-        text = " ".join(rng.choices(["some", "words", "in", "a", "row"], k=rng.randrange(300_000, 900_000)))
+        start = rng.randrange(100_000)
+        text = words[start : start + rng.randrange(1_200_000, len(words) - start)]
         ids = tok.encode_to_numpy(text, threads=rng.choice([1, 2]))
         assert ids.dtype == np.uint32
         assert ids.flags.writeable

@@ -13,8 +13,11 @@ from bbpe.core.matcher import TokenMatcher
 def slow(tokens: list[bytes], numbers: set[int], data: bytes) -> list[tuple[int, int, int]]:
     """The definition."""
     found, at = [], 0
+    by_first: dict[int, list[int]] = {}
+    for number in numbers:
+        by_first.setdefault(tokens[number][0], []).append(number)
     while at < len(data):
-        here = [number for number in numbers if data.startswith(tokens[number], at)]
+        here = [number for number in by_first.get(data[at], ()) if data.startswith(tokens[number], at)]
         best = max(here, key=lambda number: len(tokens[number]), default=None)
         if best is not None:
             found.append((at, at + len(tokens[best]), best))

@@ -131,3 +131,18 @@ def test_merges_with_counts_are_named(tmp_path: Path) -> None:
     (tmp_path / "merges.txt").write_text("e n</w> 40\n")
     with pytest.raises(VocabularyError, match=r"merges\.txt: line 1: found 'e n</w> 40', with a count as in fastBPE's"):
         bbpe.load(tmp_path, pattern="whitespace")
+
+
+def test_a_token_of_the_mark_of_blanks_alone_makes_no_pieces(tmp_path: Path) -> None:
+    """A key U+2581 that no merge has is a special token in files of bytes, and a character in those of words."""
+    bbpe.train_from_iterator(TEXTS, 280).save(tmp_path / "bytes", format="gpt2")
+    (tmp_path / "bytes/tokenizer_config.json").unlink()  # it would list the special tokens
+    (tmp_path / "words").mkdir()
+    trained(tmp_path / "words", end="</w>")
+    for name, pattern, added in (("bytes", "gpt2", {"\u2581": 280}), ("words", "whitespace", {})):
+        path = tmp_path / name / "vocab.json"
+        keys, before = json.loads(path.read_bytes()), bbpe.load(tmp_path / name, pattern=pattern)
+        path.write_text(json.dumps({**keys, "\u2581": len(keys)}), "utf-8")
+        tok = bbpe.load(tmp_path / name, pattern=pattern)
+        assert tok.special_tokens == {**before.special_tokens, **added}
+        assert tok.encode(TEXTS[0]) == before.encode(TEXTS[0])

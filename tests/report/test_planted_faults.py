@@ -286,6 +286,7 @@ def test_numbers_of_one_length(tokens: list[bytes], uneven: bool) -> None:
     parts = [known[0][:size] for size in range(2, len(known[0]))] if known else []
     finding = bbpe.lint(ranks(*parts, *known))["digits"]
     assert finding.severity == ("warning" if uneven else "info")
+    assert ("harder to learn" in finding.why) is ("(they differ" in finding.message) is bool(finding.advice) is uneven
     details = finding.details["tokens_by_digits"]
     assert set(details) == set("123456")
     assert all(sum(shares.values()) == pytest.approx(1) for shares in details.values())

@@ -5,11 +5,13 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from options import train_options
 
 import bbpe
 from bbpe.cli import main
@@ -129,6 +131,27 @@ def test_a_bar_appears_after_its_delay(monkeypatch: pytest.MonkeyPatch) -> None:
             clock[0] = 10 + now
             bar(Progress("read", now * 1_000_000, 10_000_000, "bytes"))
     assert stream.getvalue().splitlines()[-1] == "read  10.0 of 10.0 MB  1.0 MB/s  in 10.0 s"
+
+
+def shown(text: str) -> str:
+    """What a terminal shows, without the codes that hide the cursor."""
+    return re.sub(r"\x1b\[[?\d;]*[a-zA-Z]", "", text).strip()
+
+
+@pytest.mark.parametrize("name", [*REPORTS, "corpus_curve"])
+def test_a_short_report_has_no_bar(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It would appear after two seconds, where training shows one at once."""
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    texts = ["see my dogs"] * 9
+    if name == "corpus_curve":
+        bbpe.corpus_curve(texts, 260, held_out_texts=["see"], progress=True)
+    else:
+        REPORTS[name][1](texts=texts, progress=True)
+    assert shown(capsys.readouterr().err) == ""
+    bbpe.train_from_iterator(texts, 260, **train_options(progress=True))
+    assert "merge" in shown(capsys.readouterr().err)
 
 
 @pytest.mark.parametrize("batch", [1, 10, 1 << 23])

@@ -24,7 +24,7 @@ from bbpe.spec.models import UnigramModel
 from bbpe.spec.unigram import piece_scores
 from bbpe.splitting.patterns import RUN_PARTS
 from bbpe.training.unigram import unigram_words
-from bbpe.training.unigram_em import _seeds, digamma, learn
+from bbpe.training.unigram_em import _seeds, _Trainer, digamma, learn
 
 #: Three sentences of the source document.
 SENTENCES = ["I like to eat apples", "I like apples", "我喜欢吃苹果"]
@@ -86,6 +86,26 @@ def test_losses_by_the_definition(seed: int) -> None:
             after = np.log(total + mine * (len(way) - 1))
             other = sum(np.log(true_times[part] + mine) - after for part in way)
             assert loss == pytest.approx(mine / total * (np.log(mine / total) - other))
+
+
+@pytest.mark.parametrize("size", [3, 6, 9])
+def test_what_no_best_path_uses_is_pruned_first(size: int) -> None:
+    """Even where more tokens would fit, a token that no best path uses goes; single characters stay."""
+    scores = {"a": -2.0, "b": -2.0, "ab": -1.0, "ba": -9.0, "aab": -1.5, "bb": -2.5, "bba": -3.0, "x": -9.0}
+    words = rows_of({"ab": 9, "aab": 5, "bb": 3})
+    rows, kept = _Trainer(words, 1).pruned(rows_of(dict.fromkeys(scores, 1)), np.array(list(scores.values())), size)
+    found = [rows.data[start:end].tobytes().decode() for start, end in pairwise(rows.offsets.tolist())]
+    assert set(found) <= {"a", "b", "x", "ab", "aab", "bb"}
+    assert {"a", "b", "x"} <= set(found)
+    assert len(found) == min(size, 6)
+    assert kept.tolist() == [scores[token] for token in found]
+
+
+def test_the_mark_of_blanks_is_no_character() -> None:
+    """Files write U+2581 for a blank, so it is no part of a token, however often texts have it."""
+    tok = bbpe.train_from_iterator(["see\u2581my \u2581\u2581 dogs\u2581"] * 9, 290, model=bbpe.Unigram())
+    assert not any("\u2581".encode() in token for token in tok.spec.vocab.values())
+    assert tok.decode(tok.encode("see\u2581my")).startswith("see")
 
 
 @pytest.mark.parametrize(("alphabet", "depth"), [(2, 3), (3, 16), (5000, 16), (1 << 20, 9)])

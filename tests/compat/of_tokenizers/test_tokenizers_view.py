@@ -6,7 +6,8 @@ import asyncio
 import json
 import pickle
 import random
-from copy import copy
+from collections.abc import Callable
+from copy import copy, deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -247,6 +248,23 @@ def test_files(pair: tuple[Any, Any], tmp_path: Path) -> None:
     assert ours.post_processor.num_special_tokens_to_add(True) == theirs.num_special_tokens_to_add(True)
     if ours.normalizer is not None:
         assert ours.normalizer.normalize_str("ＡB é") == theirs.normalizer.normalize_str("ＡB é")
+
+
+@pytest.mark.parametrize("copied", [copy, deepcopy, lambda part: pickle.loads(pickle.dumps(part))])
+def test_copies_of_components_do_as_they_do(pair: tuple[Any, Any], copied: Callable[[Any], Any]) -> None:
+    ours, theirs = pair
+    for name in ("normalizer", "pre_tokenizer", "model", "decoder", "post_processor"):
+        part = getattr(ours, name)
+        again = copied(part)
+        assert type(again) is type(part)
+        assert part is None or (again.type, again.__getstate__()) == (part.type, part.__getstate__())
+    tokens = theirs.encode("see my dogs", add_special_tokens=False).tokens
+    assert copied(ours.decoder).decode(tokens) == theirs.decoder.decode(tokens)
+    model = copied(ours.model)
+    assert [model.id_to_token(model.token_to_id(token)) for token in tokens] == tokens
+    assert copied(ours.post_processor).num_special_tokens_to_add(True) == theirs.num_special_tokens_to_add(True)
+    if ours.normalizer is not None:
+        assert copied(ours.normalizer).normalize_str("ＡB é") == theirs.normalizer.normalize_str("ＡB é")
 
 
 def test_errors(pair: tuple[Any, Any]) -> None:
