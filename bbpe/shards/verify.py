@@ -213,8 +213,11 @@ def _faults_of_part(
 
 def _faults_of_texts(plan: ShardPlan, number: int) -> Iterator[str]:
     """Compare documents in ids of another vocabulary as bytes, which a new tokenizer of bytes without rules keeps."""
-    new, policy = plan.tokenizer, plan.policy
-    if policy.old is None or new._parts.encoder.has_rules or not new._parts.decoder.is_plain:
+    policy = plan.policy
+    if policy.old is None:
+        return
+    new = plan.tokenizer
+    if new._parts.encoder.has_rules or not new._parts.decoder.is_plain:
         return
     documents, special = RetokenizedDocuments(policy, plan.old_tokenizer, new), np.array([*new.special_tokens.values()])
     ids, lengths = read_part(plan, number)

@@ -263,7 +263,7 @@ OWN = {
     "shard": {"--plan-only", "--part", "--finish", "--threads"},
     "shards": {
         "--watch", "--idle", "--source", "--retokenize", "--new-eos", "--new-bos", "--special", "--check", "--to-dtype",
-        "--part-size", "--empty", "--plan-only", "--part", "--finish", "--threads",
+        "--part-size", "--empty", "--plan-only", "--part", "--finish", "--threads", "--replan",
     },
     "show": {"--ids", "--trace", "--color"},
 }
