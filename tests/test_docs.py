@@ -29,7 +29,8 @@ MODULES = [module.name for module in pkgutil.walk_packages(bbpe.__path__, "bbpe.
 EXAMPLES = ROOT / "examples"
 #: What only some examples need: libraries that they compare with, and those whose columns and data frames they encode.
 OPTIONAL = {"tiktoken", "tokenizers", "sentencepiece", "gigatoken", "google", "transformers"}
-OPTIONAL |= {"langchain_text_splitters", "llama_index", "pyarrow", "polars", "duckdb", "datasets", "ray", "pyspark", "torch"}
+OPTIONAL |= {"langchain_text_splitters", "llama_index", "pyarrow", "polars", "duckdb", "datasets", "ray", "pyspark"}
+OPTIONAL |= {"torch"}
 #: The package of the test extra that carries the vocabulary which examples ask for by name.
 CARRIER = "bpe_openai"
 

@@ -31,8 +31,7 @@ class Bins(RowSet):
 
     A label is the next id of the same document, and -100 at the end of a document and where a row is padded.
     Positions begin again at 0 with each document, `document_ids` count the documents of a row from 0 and are -1 where
-    it is padded,
-    and `cu_seqlens` are where documents begin in the row, and where the last one, or the padding, ends.
+    it is padded, and `cu_seqlens` are where documents begin in the row, and where the last one, or the padding, ends.
 
     Attributes:
         n: The most ids of a row.
@@ -49,7 +48,7 @@ class Bins(RowSet):
         ...     _ = Path(folder, "b.txt").write_text("cdef")
         ...     rows = bbpe.shard(folder, folder + "-out", tok).bins(8, pad="<pad>")
         ...     rows, rows[0]["labels"].tolist(), rows.efficiency
-        (<bbpe.Bins: 1 row of 8 tokens>, [98, -100, 100, 101, 102, -100, -100, -100], 0.75)
+        (<bbpe.Bins: 1 row of 8 tokens>, [65, -100, 67, 68, 69, -100, -100, -100], 0.75)
 
     """
 
@@ -120,7 +119,7 @@ class Bins(RowSet):
 
     def _packed(self) -> tuple[Any, Any, Any, Any]:
         """Return the index: the rows, the documents in their order, and how many of both are before each block."""
-        on_long, rows, orders = self._chosen["on_long"], _Joined(np.uint32, 2), _Joined(np.uint16, 1)
+        on_long, rows, orders = self._chosen["on_long"], _GrowingArray(np.uint32, 2), _GrowingArray(np.uint16, 1)
         packer = BinPacker(self.n, self._chosen["method"] == "best_fit", on_long != "cut")
         for number, lengths in enumerate(self._blocks()):
             if on_long != "cut":
@@ -147,7 +146,7 @@ class Bins(RowSet):
         return maker.index(*self._index, self._pad)
 
 
-class _Joined:
+class _GrowingArray:
     """Rows of arrays one after another, in memory that grows in place."""
 
     def __init__(self, dtype: Any, width: int) -> None:

@@ -203,6 +203,7 @@ class Shards:
         if self._firsts[part] == self._firsts[part + 1]:
             raise ValueError(f"token is {token}; part {part} has no documents")
         return self._firsts[part] + self._parts.document_at(part, token)
+
     def windows(
         self, n: int, *, shuffle: int | None = None, labels: Labels = "shift",
         columns: Sequence[Column] = ("input_ids", "labels"), dtype: npt.DTypeLike | None = None,
@@ -221,8 +222,8 @@ class Shards:
                 beginning of the row), "document_ids" (the documents of the row, from 0) and "cu_seqlens" (where
                 documents begin in the row, and n).
             dtype: The dtype of ids and labels, such as "int64" for torch.  By default rows are views of mapped files,
-            in
-                the dtype of the files, which cannot be written to; with masks or other columns, int32 where ids fit.
+                in the dtype of the files, which cannot be written to; with masks or other columns, int32 where ids
+                fit.
             masks: Whether labels are -100 where a chat has nothing to learn; by default wherever documents are chats.
 
         Returns:
@@ -234,8 +235,9 @@ class Shards:
             TypeError: An argument has the wrong type.
         """
         return Windows(
-            self, ShardIds(self.plan, self.totals), n, shuffle=shuffle, labels=labels, columns=columns, dtype=dtype, masks=masks
-        )
+            self, ShardIds(self.plan, self.totals), n, shuffle=shuffle, labels=labels, columns=columns, dtype=dtype,
+            masks=masks,
+        )  # fmt: skip
 
     def bins(
         self, n: int, *, method: Method = "best_fit", shuffle: int | None = None, on_long: OnLong = "cut",
@@ -274,8 +276,8 @@ class Shards:
         """
         tokenizer = None if ragged else self.tokenizer
         return Bins(
-            self, ShardIds(self.plan, self.totals), tokenizer, n, method=method, on_long=on_long, pad=pad, ragged=ragged,
-            shuffle=shuffle, labels=labels, columns=columns, dtype=dtype, masks=masks,
+            self, ShardIds(self.plan, self.totals), tokenizer, n, method=method, on_long=on_long, pad=pad,
+            ragged=ragged, shuffle=shuffle, labels=labels, columns=columns, dtype=dtype, masks=masks,
         )  # fmt: skip
 
     def __iter__(self) -> Iterator[npt.NDArray[np.integer[Any]]]:

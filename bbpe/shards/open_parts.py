@@ -29,8 +29,10 @@ class ShardIds:
     def __init__(self, plan: ShardPlan, totals: Totals) -> None:
         self._plan, self._totals = plan, totals
         self.name, self.digest = str(plan.folder), plan.digest
-        self.id_bound: int = plan.identity["ids"]
-        self.has_masks = plan.policy.messages_field is not None
+        ids: int | None = plan.identity["ids"]
+        # without a vocabulary an id may be any that the files hold
+        self.id_bound = int(np.iinfo(plan.policy.dtype).max) + 1 if ids is None else ids
+        self.has_masks = plan.policy.has_masks
 
     def counts(self) -> tuple[list[int], list[int]]:
         """Return the number of ids and of documents of each part, as its record has them."""
@@ -43,7 +45,8 @@ class ShardIds:
             documents.append(record.documents)
         if (sum(ids), sum(documents)) != (self._totals.tokens, self._totals.documents):
             found = f"{counted(sum(documents), 'document')} of {counted(sum(ids), 'id')}"
-            raise CorpusError(f"{self._plan.folder}: parts have {found}; expected {self._totals.tokens:,} ids")
+            wanted = counted(self._totals.tokens, "id")
+            raise CorpusError(f"{self._plan.folder}: parts have {found}; expected {wanted}")
         return ids, documents
 
     def ids(self, number: int) -> Ids:

@@ -7,9 +7,8 @@ Each batch of an epoch, and of the epochs after it, has a number.  Ranks take tu
     rank       0  1  2     0  1  2     0  1  2     0  1  2   world = 3
     rows       0B 1B 2B    3B 4B 5B    6B ...                B = batch
 
-`DataLoader` takes a batch from each worker in turn as well, so that after any number of batches the rows that were
-given
-are the first ones of the whole.  A state is how many these are.
+`DataLoader` takes a batch from each worker in turn as well, so that after any number of batches the rows that
+were given are the first ones of the whole.  A state is how many these are.
 """
 
 from __future__ import annotations
@@ -20,6 +19,7 @@ from typing import Any, Protocol
 
 from ..lazy import safe_import
 from ..records import kind, whole
+from ..text import counted
 
 #: The version of stored states, and what they have.
 _VERSION = 1
@@ -52,8 +52,7 @@ class RowStream:
     """The rows of one process of several, as `Windows.stream` and `Bins.stream` return them.
 
     An iteration begins where the stream is, and ends with its epochs; the next one goes on with the next epoch.
-    Within a
-    worker of a torch `DataLoader` the stream gives the rows of that worker.
+    Within a worker of a torch `DataLoader` the stream gives the rows of that worker.
 
     Example:
         >>> from pathlib import Path
@@ -64,7 +63,7 @@ class RowStream:
         ...     rows = bbpe.shard(folder + "/a.txt", folder + "/out", tok).windows(2)
         ...     stream = rows.stream(rank=1, world=2)
         ...     [row["input_ids"].tolist() for row in stream], stream.state_dict()["epoch"]
-        ([[99, 100], [103, 104]], 1)
+        ([[66, 67], [70, 71]], 1)
 
     """
 
@@ -211,7 +210,7 @@ class RowStream:
         rest = whole("state['rest']", state["rest"], 0, max(state["batch"] - 1, 0))
         if rest and state["batch"] != self.batch:
             raise ValueError(
-                f"the state was taken {rest} rows into a batch of {state['batch']}; batch is {self.batch}: make the "
+                f"the state was taken {counted(rest, 'row')} into a batch of {state['batch']}; batch is {self.batch}: make the "
                 f"stream with batch={state['batch']}, or take the state between batches"
             )
         epoch = whole("state['epoch']", state["epoch"], 0)

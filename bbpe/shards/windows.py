@@ -9,8 +9,7 @@ from .row_set import RowSet
 class Windows(RowSet):
     """Rows of n ids of all documents one after another, as `Shards.windows` returns them.
 
-    Row i has the ids from `i * n` on.  With `labels="shift"` its labels are the ids from `i * n + 1` on, so that it
-    reads
+    Row i has the ids from `i * n` on.  With `labels="shift"` its labels are the ids from `i * n + 1` on: it reads
     n + 1 ids, and the last label is the first id of the next row.  Ids after the last whole row are in none; they are
     `dropped_tokens`.
 
@@ -28,7 +27,7 @@ class Windows(RowSet):
         ...     _ = Path(folder, "a.jsonl").write_text('{"text": "abcdefgh"}')
         ...     rows = bbpe.shard(folder + "/a.jsonl", folder + "/out", tok).windows(3)
         ...     rows, rows[0]["input_ids"].tolist(), rows[0]["labels"].tolist(), rows.dropped_tokens
-        (<bbpe.Windows: 2 rows of 3 tokens>, [97, 98, 99], [98, 99, 100], 1)
+        (<bbpe.Windows: 2 rows of 3 tokens>, [64, 65, 66], [65, 66, 67], 1)
 
     """
 

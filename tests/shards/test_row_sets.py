@@ -6,7 +6,7 @@ import json
 import pickle
 import random
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
@@ -21,6 +21,8 @@ from bbpe.shards.formats import FORMATS
 ALL = ("input_ids", "labels", "position_ids", "document_ids", "cu_seqlens")
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 MASK = (1 << 64) - 1
+#: A document, and where its ids of a row begin and end.
+Span: TypeAlias = "tuple[int, int, int]"
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +73,8 @@ def test_windows_are_those_of_the_definition(name: Any, labels: Any, tmp_path: P
     assert len(done.plan) > 2
     for n in (1, 7, 64, done.tokens - 1, done.tokens, done.tokens + 1):
         expected = slow_windows(documents, n, labels)
-        for options in ({}, {"dtype": "int64"}, {"columns": ALL}, {"columns": ("cu_seqlens", "labels"), "dtype": "int16"}):
+        narrow = {"columns": ("cu_seqlens", "labels"), "dtype": "int16"}
+        for options in ({}, {"dtype": "int64"}, {"columns": ALL}, narrow):
             rows = done.windows(n, labels=labels, **options)
             wanted = options.get("columns", ALL[:2])
             assert [as_lists(row) for row in rows] == [{name: row[name] for name in wanted} for row in expected]
@@ -79,9 +82,9 @@ def test_windows_are_those_of_the_definition(name: Any, labels: Any, tmp_path: P
             assert rows.dropped_tokens == done.tokens - len(expected) * n - shifted
 
 
-def slow_bins(documents: list[list[int]], n: int, method: str, on_long: str, block: int) -> list[list[tuple[int, int, int]]]:
+def slow_bins(documents: list[list[int]], n: int, method: str, on_long: str, block: int) -> list[list[Span]]:
     """Rows of (document, start, stop): sorting, and a search through all rows."""
-    rows: list[list[tuple[int, int, int]]] = []
+    rows: list[list[Span]] = []
     for first in range(0, len(documents), block):
         numbers = range(first, min(first + block, len(documents)))
         rests, full = [], []
@@ -92,7 +95,7 @@ def slow_bins(documents: list[list[int]], n: int, method: str, on_long: str, blo
                 full += [[(number, start, start + n)] for start in range(0, whole, n)]
                 rests += [(number, whole, size)] if size > whole else []
         if method == "best_fit":
-            made: list[list[tuple[int, int, int]]] = []
+            made: list[list[Span]] = []
             last: list[int] = []  # when a row was last filled
             for time, span in enumerate(sorted(rests, key=lambda span: (span[1] - span[2], span[0]))):
                 room = [n - sum(stop - start for _, start, stop in row) for row in made]
@@ -106,8 +109,8 @@ def slow_bins(documents: list[list[int]], n: int, method: str, on_long: str, blo
                     last.append(time)
             rows += full + [sorted(row) for row in made]
         else:
-            row: list[tuple[int, int, int]] = []
-            ordered: list[list[tuple[int, int, int]]] = []
+            row: list[Span] = []
+            ordered: list[list[Span]] = []
             for span in sorted([*rests, *(one[0] for one in full)]):
                 if sum(stop - start for _, start, stop in row) + span[2] - span[1] > n or span[2] - span[1] == n:
                     ordered += [row] if row else []
@@ -120,7 +123,7 @@ def slow_bins(documents: list[list[int]], n: int, method: str, on_long: str, blo
     return rows
 
 
-def row_of(documents: list[list[int]], spans: list[tuple[int, int, int]], n: int, pad: int | None) -> dict[str, list[int]]:
+def row_of(documents: list[list[int]], spans: list[Span], n: int, pad: int | None) -> dict[str, list[int]]:
     row: dict[str, list[int]] = {name: [] for name in ALL}
     for number, (document, start, stop) in enumerate(spans):
         ids = documents[document]
@@ -351,7 +354,10 @@ def test_wrong_arguments_are_named(tmp_path: Path, tok: bbpe.Tokenizer) -> None:
     more: list[tuple[type[Exception], str, dict[str, Any]]] = [
         (ValueError, r"method is 'best'; expected one of 'best_fit', 'greedy'", {"method": "best"}),
         (ValueError, r"on_long is 'skip'; expected one of 'cut', 'error', 'drop'", {"on_long": "skip"}),
-        (ValueError, r"on_long is 'error', and document \d+ has \d+ ids; rows have room for 8", {"pad": 0, "on_long": "error"}),
+        (
+            ValueError, r"on_long is 'error', and document \d+ has \d+ ids; rows have room for 8",
+            {"pad": 0, "on_long": "error"},
+        ),
         (ValueError, r"pad is None, and the tokenizer has no token to pad with; give pad=.* or ragged=True", {}),
         (ValueError, r"pad is '<pad>', which is no token", {"pad": "<pad>"}),
         (ValueError, r"pad is 0 and ragged is True", {"pad": 0, "ragged": True}),
