@@ -95,8 +95,6 @@ STRONG_ONES: dict[str, tuple[str, ...]] = {
         "corpus/test_corpus.py::test_a_text_is_no_name",
         "corpus/test_contents.py::test_what_takes_texts_takes_no_records"),
     "needs a `vocab_size` of at most 65,536": ("encoding/test_encode.py::test_numpy_results",),
-    "see [Tokens that are never made](": (
-        "training/test_forbid.py::test_merges_are_those_of_the_best_pair_that_is_allowed",),
     "implements four of them exactly": (
         "training/test_train.py::test_random_corpora", "training/test_word_ties.py::test_all_small_texts"),
     "exactly that of unlimited memory": ("counting/test_count.py::test_spilling_changes_nothing",),
