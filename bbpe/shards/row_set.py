@@ -32,16 +32,18 @@ _DTYPES = ("uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int
 
 
 class IdParts(Protocol):
-    """Ids in parts, such as those of `Shards`: what rows are made of.
-
-    `name` is for messages, `digest` says that ids are the same, `id_bound` is above all ids, `has_masks` says whether
-    documents are chats.
-    """
+    """Ids in parts, such as those of `Shards`: what rows are made of."""
 
     name: str
-    digest: str
-    id_bound: int
     has_masks: bool
+
+    @property
+    def digest(self) -> str:
+        """What is the same wherever ids are the same."""
+
+    @property
+    def id_bound(self) -> int:
+        """A number above all ids."""
 
     def counts(self) -> tuple[list[int], list[int]]:
         """Return the number of ids and of documents of each part."""

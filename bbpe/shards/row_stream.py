@@ -210,8 +210,8 @@ class RowStream:
         rest = whole("state['rest']", state["rest"], 0, max(state["batch"] - 1, 0))
         if rest and state["batch"] != self.batch:
             raise ValueError(
-                f"the state was taken {counted(rest, 'row')} into a batch of {state['batch']}; batch is {self.batch}: make the "
-                f"stream with batch={state['batch']}, or take the state between batches"
+                f"the state was taken {counted(rest, 'row')} into a batch of {state['batch']}; batch is {self.batch}: "
+                f"make the stream with batch={state['batch']}, or take the state between batches"
             )
         epoch = whole("state['epoch']", state["epoch"], 0)
         at = whole("state['at']", state["at"], 0, max(mine["rows"] - 1, 0))
