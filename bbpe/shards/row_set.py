@@ -165,7 +165,7 @@ class RowSet:
         """
         self.epoch = whole("epoch", epoch, 0)
 
-    def order(self, epoch: int) -> RowOrder:
+    def _order(self, epoch: int) -> RowOrder:
         """Return the order of an epoch, which gives the row of each place.
 
         The keys are the SHA-512 of the seed, the epoch and the number of rows.
@@ -197,7 +197,7 @@ class RowSet:
 
     def __getitem__(self, place: SupportsIndex | slice) -> Any:
         if isinstance(place, slice):
-            return self.rows_at(range(*place.indices(len(self))), self.epoch)
+            return self._rows_at(range(*place.indices(len(self))), self.epoch)
         return self.__getitems__([index(place)])[0]
 
     def __getitems__(self, places: Sequence[int]) -> list[Row]:
@@ -208,15 +208,15 @@ class RowSet:
             if wrong is not None:
                 raise IndexError(f"row {wrong} of {count}")
             places = [place % count for place in places]
-        return self.rows_at(places, self.epoch)
+        return self._rows_at(places, self.epoch)
 
-    def rows_at(self, places: Sequence[int], epoch: int) -> list[Row]:
+    def _rows_at(self, places: Sequence[int], epoch: int) -> list[Row]:
         """Return the rows at some places of an epoch, which are from 0 and below the number of rows."""
-        return self._maker.rows(self.order(epoch), places)
+        return self._maker.rows(self._order(epoch), places)
 
     def __iter__(self) -> Iterator[Row]:
         for place in range(0, len(self), 64):
-            yield from self.rows_at(range(place, min(place + 64, len(self))), self.epoch)
+            yield from self._rows_at(range(place, min(place + 64, len(self))), self.epoch)
 
     def stream(self, *, rank: int = 0, world: int = 1, batch: int = 1, epochs: int | None = 1) -> RowStream:
         """Return the rows of one process of several, in an iteration that can be stored and continued.

@@ -44,7 +44,7 @@ class Ordered(Protocol):
     def options(self) -> dict[str, Any]:
         """The options that decide which ids a row has."""
 
-    def rows_at(self, places: Sequence[int], epoch: int) -> list[Any]:
+    def _rows_at(self, places: Sequence[int], epoch: int) -> list[Any]:
         """Return the rows at some places of an epoch."""
 
 
@@ -146,7 +146,7 @@ class RowStream:
         while first < places.stop:
             epoch, at = divmod(first, count)
             stop = min(places.stop, (epoch + 1) * count)
-            made += self.rows.rows_at(range(at, at + stop - first), epoch)
+            made += self.rows._rows_at(range(at, at + stop - first), epoch)
             first = stop
         return made
 
