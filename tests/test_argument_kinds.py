@@ -89,9 +89,17 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
         "open_shards.files": "out/part-00000.bin", "open_shards.format": "megatron", "source": "out",
         "convert_shards.format": "nanogpt", "plan_conversion.format": "olmo", "ShardFiles.number": 0,
         "ShardFiles": bbpe.open_shards("out/part-00000", format="megatron"),
-        "blend_shards.folders": [("out", 1.0)],
+        "blend_shards.folders": [("out", 1.0)], **made_of_rows(),
     }  # fmt: skip
     os.chdir(before)
+
+
+def made_of_rows() -> dict[str, Any]:
+    windows = bbpe.load_shards("out").windows(2)
+    return {
+        "Windows": windows, "Bins": bbpe.load_shards("out").bins(2, ragged=True), "RowStream": windows.stream(),
+        "epoch": 0, "state": windows.stream().state_dict(),
+    }  # fmt: skip
 
 
 def functions() -> Iterator[tuple[str, str]]:
@@ -100,7 +108,10 @@ def functions() -> Iterator[tuple[str, str]]:
         found = getattr(bbpe, name)
         if inspect.isfunction(found) and name not in LEFT_OUT:
             yield "", name
-    for owner in ("Tokenizer", "PretokenCounts", "Shards", "ShardFiles", "Ragged", "EncodedChat", "EncodedChats"):
+    for owner in (
+        "Tokenizer", "PretokenCounts", "Shards", "ShardFiles", "Windows", "Bins", "RowStream", "Ragged", "EncodedChat",
+        "EncodedChats",
+    ):  # fmt: skip
         kind = getattr(bbpe, owner)
         for name in dir(kind):
             if not name.startswith("_") and callable(getattr(kind, name)) and name not in LEFT_OUT:

@@ -73,7 +73,7 @@ def calls(corpus: str, here: Path) -> dict[str, Call]:
         "SourceTable.save": (bbpe.count_tokens(corpus, [tok]).save, {"path": here / "tokens.parquet"}),
         "Tokenizer.as_huggingface": (tok.as_huggingface, {}),
         **chat_calls(tok),
-        **conversions(shards, out),
+        **conversions(shards, out, tok),
         "Tokenizer.encode_files": (lambda files, **more: list(tok.encode_files(files, **more)), {"files": corpus}),
         "Tokenizer.save": (tok.save, {"path": here / "t.json"}),
         "accelerate": (bbpe.accelerate, {}),
@@ -88,12 +88,9 @@ def calls(corpus: str, here: Path) -> dict[str, Call]:
         "is_accelerated": (bbpe.is_accelerated, {}),
         "learning_curve": (bbpe.learning_curve, {"tokenizers": tok, "sizes": [270, 280], "corpora": corpus}),
         "lint": (bbpe.lint, {"tokenizer": tok, "corpus": corpus}),
-        "merge_shards": (bbpe.merge_shards, {"folders": [shards], "folder": out / "merged"}),
         "plan_count": (bbpe.plan_count, {"files": corpus, "folder": out / "plan", "pattern": "gpt2"}),
         "plan_shards": (bbpe.plan_shards, {"files": corpus, "folder": out / "planned", "tokenizer": tok}),
-        "plan_retokenizing": (bbpe.plan_retokenizing, {"source": shards, "folder": out / "plan_r", "tokenizer": tok}),
         "prune": (bbpe.prune, {"tokenizer": tok, "used_in": corpus}),
-        "retokenize": (bbpe.retokenize, {"source": shards, "folder": out / "retokenized", "tokenizer": tok}),
         "shard": (bbpe.shard, {"files": corpus, "folder": out / "sharded", "tokenizer": tok}),
         "shard_from_iterator": (bbpe.shard_from_iterator, {
             "texts": ["low"], "folder": out / "iterated", "tokenizer": tok}),
@@ -102,9 +99,12 @@ def calls(corpus: str, here: Path) -> dict[str, Call]:
     }
 
 
-def conversions(shards: Path, out: Path) -> dict[str, Call]:
+def conversions(shards: Path, out: Path, tok: bbpe.Tokenizer) -> dict[str, Call]:
     given = {"source": shards, "folder": out / "converted", "format": "olmo"}
     return {
+        "merge_shards": (bbpe.merge_shards, {"folders": [shards], "folder": out / "merged"}),
+        "plan_retokenizing": (bbpe.plan_retokenizing, {"source": shards, "folder": out / "plan_r", "tokenizer": tok}),
+        "retokenize": (bbpe.retokenize, {"source": shards, "folder": out / "retokenized", "tokenizer": tok}),
         "convert_shards": (bbpe.convert_shards, given), "plan_conversion": (bbpe.plan_conversion, given),
         "open_shards": (bbpe.open_shards, {"files": shards / "part-00000", "format": "megatron"}),
     }  # fmt: skip

@@ -13,6 +13,12 @@ from bbpe.shards.policy import make_policy
 PLAIN: dict[str, Any] = {"allowed_special": (), "disallowed_special": ()}
 IDS: dict[str, Any] = {**PLAIN, "add_special_tokens": False}
 TEXT_OF: dict[str, Any] = {"errors": "replace", "skip_special_tokens": False, "unknown_ids": "raise"}
+WINDOWS = {"labels": "shift", "columns": ("input_ids", "labels")}
+BINS = {
+    "method": "best_fit", "on_long": "cut", "ragged": False, "labels": "shift",
+    "columns": ("input_ids", "labels", "position_ids", "document_ids"),
+}  # fmt: skip
+STREAM = {"rank": 0, "world": 1, "batch": 1, "epochs": 1}
 DEFAULTS: dict[str, dict[str, Any]] = {
     "BPE": {"alphabet": "bytes", "lowercase": False, "min_frequency": 1, "pad_vocab_to": 1},
     "BBPETokenizer.encode_batch": {"num_threads": 4},
@@ -95,6 +101,8 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "train_from_counts": {"model": "bpe"},
     "train_from_iterator": {"model": "bpe", "special_tokens": ()},
     "shards_status": {"idle": 120.0},
+    "Shards.windows": WINDOWS, "ShardFiles.windows": WINDOWS, "Shards.bins": BINS, "ShardFiles.bins": BINS,
+    "Windows.stream": STREAM, "Bins.stream": STREAM,
     "verify_shards": {"sample": 0.001, "seed": 0},
 }  # fmt: skip
 SHARDS = {
@@ -108,7 +116,8 @@ def callables() -> Iterator[tuple[str, Any]]:
     for name in bbpe.__all__:
         found = getattr(bbpe, name)
         if inspect.isclass(found):
-            methods = [(key, getattr(each, "__func__", each)) for key, each in vars(found).items() if key[0] != "_"]
+            members = inspect.getmembers(found)
+            methods = [(key, getattr(each, "__func__", each)) for key, each in members if key[0] != "_"]
             yield from ((f"{name}.{key}", each) for key, each in methods if inspect.isfunction(each))
         if inspect.isfunction(found) or hasattr(found, "__record__"):
             yield name, found

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
+import option_rows
 import pytest
 import two_values
 from option_rows import (
@@ -24,7 +25,6 @@ from option_rows import (
     FULL_MODELS,
     OTHER,
     PLAIN,
-    ROWS,
     SHARDS,
     TEXT,
     TEXTS,
@@ -33,6 +33,7 @@ from option_rows import (
     new_folder,
     planned,
 )
+from shard_option_rows import SHARD_ROWS
 from small_published import make_bare, put
 from tekken_files import tekken
 from two_values import Two, differs, optional
@@ -47,6 +48,7 @@ from bbpe.published.names import MODELS
 from bbpe.spec.rules import RowPadding, Template
 from bbpe.splitting.patterns import get_pattern
 
+ROWS = {**option_rows.ROWS, **SHARD_ROWS}
 #: Options that change time and memory alone, and the tests of their effects.
 RESOURCES = {
     "threads": "counting/test_count.py::test_threads_change_nothing",
@@ -72,6 +74,7 @@ ELSEWHERE = {
         "compat/chat/test_chat_columns.py::test_columns_are_those_of_encode_chat",
     "Tokenizer.as_huggingface.**options":
         "compat/of_transformers/test_huggingface_view.py::test_padding_and_truncation",
+    "Bins.**options": "shards/test_row_sets.py::test_bins_are_those_of_the_definition",
     "BPE.max_words": "training/test_forbid.py::test_merges_are_those_of_the_best_pair_that_is_allowed",
     "Curve.knee.tokenizer": "report/test_curves.py::test_curves_of_several_tokenizers_are_those_of_each",
 }  # fmt: skip

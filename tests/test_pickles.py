@@ -44,9 +44,7 @@ def made_in(folder: Path) -> dict[str, Any]:
     counting = bbpe.plan_count(path, folder / "counts", pattern="gpt2", part_size=1 << 20)
     summary = bbpe.count_part(counting, 0)
     counts = bbpe.sum_counts(counting)
-    mixed = bbpe.merge_shards([(shards, 1.0)], folder / "mixed", tokens=30, shuffle=1)
     table = bbpe.count_tokens(path, [tok, small], by="file")
-    assert mixed.mixture is not None
     evaluation = bbpe.evaluate({"a": tok, "b": small}, path)
     curve = bbpe.learning_curve(tok, [258, 262], path)
     report = bbpe.lint(tok, path)
@@ -69,16 +67,28 @@ def made_in(folder: Path) -> dict[str, Any]:
         "LintReport": report, "Finding": report.findings[0], "Comparison": comparison,
         "SplitPair": comparison.pairs[0], "table": comparison.table(), "Evaluation": evaluation,
         "Measures": evaluation.rows[0], "Curve": curve, "CurvePoint": curve.points[0], "CountPlan": counting,
-        "Summary": summary, "PretokenCounts": counts, "ShardPlan": plan, "Shards": shards,
-        "ShardEstimate": bbpe.estimate_shards(plan), "ShardsStatus": bbpe.shards_status(plan),
-        "ShardFaults": bbpe.verify_shards(shards), "ShardFiles": bbpe.open_shards(shards, format="bbpe"),
-        "document of shards": shards[0], "record of a part": bbpe.shard_part(plan, 0),
-        "Mixture": mixed.mixture, "MixtureSource": mixed.mixture.sources[0], "Blend": bbpe.blend_shards([(shards, 1)]),
+        "Summary": summary, "PretokenCounts": counts, **made_of_shards(plan, shards, folder / "mixed"),
         "SourceTable": table, "SourceTokens": table.rows[0], "TokenCounts": bbpe.count_tokens(path, tok),
         "as_tiktoken": tok.as_tiktoken(), "as_tokenizers": tokenizers,
         "encoding": tokenizers.encode("see my dogs"), "EncodedChat": chats[1], "EncodedChats": chats,
         "chat that went on": tok.continue_chat(chats[0], tok.encode("see")),
         "as_sentencepiece": unigram.as_sentencepiece(),
+    }  # fmt: skip
+
+
+def made_of_shards(plan: bbpe.ShardPlan, shards: bbpe.Shards, folder: Path) -> dict[str, Any]:
+    mixed = bbpe.merge_shards([(shards, 1.0)], folder, tokens=30, shuffle=1)
+    assert mixed.mixture is not None
+    windows, stream = shards.windows(3, shuffle=1), shards.bins(5, pad=0).stream(batch=2)
+    windows.set_epoch(2)
+    next(iter(stream))
+    return {
+        "ShardPlan": plan, "Shards": shards, "ShardEstimate": bbpe.estimate_shards(plan),
+        "ShardsStatus": bbpe.shards_status(plan), "ShardFaults": bbpe.verify_shards(shards),
+        "ShardFiles": bbpe.open_shards(shards, format="bbpe"), "document of shards": shards[0],
+        "record of a part": bbpe.shard_part(plan, 0), "Mixture": mixed.mixture,
+        "MixtureSource": mixed.mixture.sources[0], "Blend": bbpe.blend_shards([(shards, 1)]), "Windows": windows,
+        "Bins": shards.bins(5, pad=0, shuffle=3), "RowStream": stream,
     }  # fmt: skip
 
 
@@ -91,6 +101,10 @@ def shown(made: Any) -> Any:
     """What can be seen of an object, for comparisons of objects with arrays and of those that are equal to none."""
     if isinstance(made, bbpe.ShardFiles):
         return made.files, made.reading, [ids.tolist() for ids in made]
+    if isinstance(made, bbpe.Windows | bbpe.Bins):
+        return made.epoch, made.options, [{name: part.tolist() for name, part in row.items()} for row in made]
+    if isinstance(made, bbpe.RowStream):
+        return repr(made), made.state_dict()
     if isinstance(made, bbpe.Shards):
         return [made[number].tolist() for number in range(len(made))], made.totals
     if hasattr(made, "encode") and not isinstance(made, bbpe.Tokenizer):

@@ -13,7 +13,7 @@ from ..core.bin_packer import BinPacker
 from ..core.row_views import BinMaker, RowMaker
 from ..errors import CorpusError, SpecialTokenError
 from ..lazy import lazy_property, np, npt
-from ..records import kind
+from ..records import kind, whole
 from ..text import counted
 from ..tokenizer import Tokenizer
 from .policy import Token, id_of
@@ -65,7 +65,7 @@ class Bins(RowSet):
         kind("ragged", ragged, bool, "a bool")
         self._chosen = {"method": method, "on_long": on_long, "pad": pad, "ragged": ragged}
         super().__init__(source, parts, n, **options)
-        self._pad = -1 if ragged else _pad_of(pad, tokenizer)
+        self._pad = -1 if ragged else _pad_of(pad, tokenizer, parts)
         if ragged and pad is not None:
             raise ValueError(f"pad is {pad!r} and ragged is True; rows without padding need no pad: give one of them")
         self.dropped_documents = self.dropped_tokens = 0
@@ -169,16 +169,21 @@ class _GrowingArray:
         return self._array
 
 
-def _pad_of(pad: Token | None, tokenizer: Tokenizer | None) -> int:
+def _pad_of(pad: Token | None, tokenizer: Tokenizer | None, parts: IdParts) -> int:
     """Return the id for padding; `ValueError` when nothing says one."""
     if pad is None and tokenizer is not None:
         try:
             return tokenizer._parts.vocabulary.padding()
         except SpecialTokenError:
             pass
-    if pad is None or tokenizer is None:
-        way = "give pad=, a token or its id, or ragged=True for rows without padding"
-        raise ValueError(f"pad is {pad!r}, and the tokenizer has no token to pad with; {way}")
+    if pad is None:
+        lacks = f"{parts.name} has no tokenizer" if tokenizer is None else "the tokenizer has no token to pad with"
+        way = "a token or its id" if tokenizer is not None else "its id"
+        raise ValueError(f"pad is None, and {lacks}; give pad=, {way}, or ragged=True for rows without padding")
+    if tokenizer is None:
+        if isinstance(pad, str):
+            raise ValueError(f"pad is {pad!r}, and {parts.name} has no tokenizer, which knows its id; give the id")
+        return whole("pad", pad, 0, parts.id_bound - 1, expected="a token or its id")
     found = id_of(tokenizer, "pad", pad)
     assert found is not None
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from operator import index
 from typing import Any, SupportsIndex, TypeAlias, overload
 
@@ -15,7 +15,6 @@ from ..lazy import lazy_property, np, npt
 from ..records import checked_path, dataclass, kind, whole
 from ..text import counted
 from ..tokenizer import Tokenizer
-from .bins import Bins, Method, OnLong
 from .formats import Lengths
 from .formats.format import Ids, with_suffix
 from .mixture import Mixture
@@ -23,9 +22,7 @@ from .open_parts import OpenParts, ShardIds, read_masks, read_part
 from .origins import Origin, Origins
 from .part import Totals, read_record
 from .plan import ShardPlan, open_plan
-from .policy import Token
-from .row_set import Column, Labels
-from .windows import Windows
+from .windows import RowSource
 
 #: A folder of shards, or what has one.
 Folder: TypeAlias = "str | os.PathLike[str] | ShardPlan | Shards"
@@ -34,7 +31,7 @@ MANIFEST = "manifest.json"
 
 
 @dataclass(frozen=True, eq=False)
-class Shards:
+class Shards(RowSource):
     """A corpus as `shard` has written it.
 
     `len` is the number of documents; iteration and `shards[i]` give the ids of documents in the order of the corpus, as
@@ -204,81 +201,12 @@ class Shards:
             raise ValueError(f"token is {token}; part {part} has no documents")
         return self._firsts[part] + self._parts.document_at(part, token)
 
-    def windows(
-        self, n: int, *, shuffle: int | None = None, labels: Labels = "shift",
-        columns: Sequence[Column] = ("input_ids", "labels"), dtype: npt.DTypeLike | None = None,
-        masks: bool | None = None,
-    ) -> Windows:  # fmt: skip
-        """Return rows of n ids, of all documents one after another.
+    def _row_parts(self) -> ShardIds:
+        return ShardIds(self.plan, self.totals)
 
-        Nothing is written: rows are made when they are asked for, and only the numbers of ids of parts are read now.
-
-        Args:
-            n: The ids of a row.
-            shuffle: The seed of an order of rows, which depends on it, the epoch and the number of rows alone; None is
-                for the order of the corpus.
-            labels: "shift" has the next id for each, "same" the same ids, for models that shift them.
-            columns: The columns of a row: "input_ids", "labels", "position_ids" (from 0 in each document, and at the
-                beginning of the row), "document_ids" (the documents of the row, from 0) and "cu_seqlens" (where
-                documents begin in the row, and n).
-            dtype: The dtype of ids and labels, such as "int64" for torch.  By default rows are views of mapped files,
-                in the dtype of the files, which cannot be written to; with masks or other columns, int32 where ids
-                fit.
-            masks: Whether labels are -100 where a chat has nothing to learn; by default wherever documents are chats.
-
-        Returns:
-            The rows.
-
-        Raises:
-            CorpusError: A part is missing or damaged.
-            ValueError: An argument has a wrong value, or `masks` is True and documents are texts.
-            TypeError: An argument has the wrong type.
-        """
-        return Windows(
-            self, ShardIds(self.plan, self.totals), n, shuffle=shuffle, labels=labels, columns=columns, dtype=dtype,
-            masks=masks,
-        )  # fmt: skip
-
-    def bins(
-        self, n: int, *, method: Method = "best_fit", shuffle: int | None = None, on_long: OnLong = "cut",
-        pad: Token | None = None, ragged: bool = False, labels: Labels = "shift",
-        columns: Sequence[Column] = ("input_ids", "labels", "position_ids", "document_ids"),
-        dtype: npt.DTypeLike | None = None, masks: bool | None = None,
-    ) -> Bins:  # fmt: skip
-        """Return rows of at most n ids, of whole documents.
-
-        Nothing is written.  The lengths of all documents are read now, and packed into an index of 8 bytes for each row
-        and 2 for each document.
-
-        Args:
-            n: The most ids of a row.
-            method: "best_fit" packs 65,536 documents that follow one another at a time, the longest first, each into
-                the row with the least room that has enough; "greedy" keeps the order of documents, and begins a row
-                where one does not fit.
-            shuffle: The seed of an order of rows, as for `windows`.
-            on_long: What becomes of documents of more than n ids: "cut" has rows of n ids, and packs the rest, "error"
-                names the first one, "drop" leaves them out and counts them.
-            pad: The token, or its id, for the rest of a row; None takes the one of the tokenizer, as `encode_padded`.
-            ragged: Rows are as long as their documents, without padding.
-            labels: "shift" has the next id of the document, and -100 at its end; "same" the same ids, for models that
-                shift them.
-            columns: The columns of a row, as for `windows`; "cu_seqlens" has another length in each row.
-            dtype: The dtype of ids and labels; by default int32 where ids fit.
-            masks: Whether labels are -100 where a chat has nothing to learn, as for `windows`.
-
-        Returns:
-            The rows; `efficiency` is the share of ids in them.
-
-        Raises:
-            CorpusError: A part is missing or damaged.
-            ValueError: An argument has a wrong value, a document is too long, or there is no token to pad with.
-            TypeError: An argument has the wrong type.
-        """
-        tokenizer = None if ragged else self.tokenizer
-        return Bins(
-            self, ShardIds(self.plan, self.totals), tokenizer, n, method=method, on_long=on_long, pad=pad,
-            ragged=ragged, shuffle=shuffle, labels=labels, columns=columns, dtype=dtype, masks=masks,
-        )  # fmt: skip
+    @property
+    def _row_tokenizer(self) -> Tokenizer | None:
+        return self.plan.tokenizer if self.plan.has_tokenizer else None
 
     def __iter__(self) -> Iterator[npt.NDArray[np.integer[Any]]]:
         for number in range(len(self.plan)):

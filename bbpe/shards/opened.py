@@ -17,12 +17,14 @@ from ..lazy import lazy_property, lazy_re, np, npt
 from ..records import dataclass, kind, whole
 from ..text import counted
 from ..tokenizer import Tokenizer, checked_tokenizer
+from .file_ids import FileIds
 from .formats import Lengths
 from .formats.format import Ids
 from .load import Folder, Shards, load_shards
 from .plan import ShardPlan
 from .policy import Token, id_of
 from .readers import READ_FORMATS, IdFile, IdReading, OnMissing, ReadFormat, suffixed
+from .windows import RowSource
 
 ReadFormatName: TypeAlias = Literal[
     "megatron", "nanogpt", "llmc", "automodel", "olmo", "datatrove", "numpy", "parquet", "mds", "litdata", "bbpe",
@@ -35,7 +37,7 @@ _DIGITS = lazy_re(r"([0-9]+)")
 
 
 @dataclass(frozen=True, eq=False)
-class ShardFiles:
+class ShardFiles(RowSource):
     """Files of ids that some program wrote, as `open_shards` returns them.
 
     `len` is the number of documents; iteration and `source[i]` give the ids of documents in the order of the files, as
@@ -103,6 +105,13 @@ class ShardFiles:
         blocks = list(file.blocks())
         ids = np.concatenate([np.empty(0, file.dtype), *(block.ids for block in blocks)])
         return ids, np.concatenate([np.empty(0, np.int64), *(block.lengths for block in blocks)])
+
+    def _row_parts(self) -> FileIds:
+        return FileIds(self.files, self.reading, self._open)
+
+    @property
+    def _row_tokenizer(self) -> Tokenizer | None:
+        return self.tokenizer
 
     def _open(self, number: int) -> IdFile:
         """Return an open file; the last one stays open."""

@@ -32,16 +32,18 @@ _DTYPES = ("uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int
 
 
 class IdParts(Protocol):
-    """Ids in parts, such as those of `Shards`: what rows are made of.
-
-    `name` is for messages, `digest` says that ids are the same, `id_bound` is above all ids, `has_masks` says whether
-    documents are chats.
-    """
+    """Ids in parts, such as those of `Shards`: what rows are made of."""
 
     name: str
-    digest: str
-    id_bound: int
     has_masks: bool
+
+    @property
+    def digest(self) -> str:
+        """What is the same wherever ids are the same."""
+
+    @property
+    def id_bound(self) -> int:
+        """A number above all ids."""
 
     def counts(self) -> tuple[list[int], list[int]]:
         """Return the number of ids and of documents of each part."""
@@ -163,7 +165,7 @@ class RowSet:
         """
         self.epoch = whole("epoch", epoch, 0)
 
-    def order(self, epoch: int) -> RowOrder:
+    def _order(self, epoch: int) -> RowOrder:
         """Return the order of an epoch, which gives the row of each place.
 
         The keys are the SHA-512 of the seed, the epoch and the number of rows.
@@ -195,7 +197,7 @@ class RowSet:
 
     def __getitem__(self, place: SupportsIndex | slice) -> Any:
         if isinstance(place, slice):
-            return self.rows_at(range(*place.indices(len(self))), self.epoch)
+            return self._rows_at(range(*place.indices(len(self))), self.epoch)
         return self.__getitems__([index(place)])[0]
 
     def __getitems__(self, places: Sequence[int]) -> list[Row]:
@@ -206,15 +208,15 @@ class RowSet:
             if wrong is not None:
                 raise IndexError(f"row {wrong} of {count}")
             places = [place % count for place in places]
-        return self.rows_at(places, self.epoch)
+        return self._rows_at(places, self.epoch)
 
-    def rows_at(self, places: Sequence[int], epoch: int) -> list[Row]:
+    def _rows_at(self, places: Sequence[int], epoch: int) -> list[Row]:
         """Return the rows at some places of an epoch, which are from 0 and below the number of rows."""
-        return self._maker.rows(self.order(epoch), places)
+        return self._maker.rows(self._order(epoch), places)
 
     def __iter__(self) -> Iterator[Row]:
         for place in range(0, len(self), 64):
-            yield from self.rows_at(range(place, min(place + 64, len(self))), self.epoch)
+            yield from self._rows_at(range(place, min(place + 64, len(self))), self.epoch)
 
     def stream(self, *, rank: int = 0, world: int = 1, batch: int = 1, epochs: int | None = 1) -> RowStream:
         """Return the rows of one process of several, in an iteration that can be stored and continued.

@@ -44,7 +44,7 @@ class Ordered(Protocol):
     def options(self) -> dict[str, Any]:
         """The options that decide which ids a row has."""
 
-    def rows_at(self, places: Sequence[int], epoch: int) -> list[Any]:
+    def _rows_at(self, places: Sequence[int], epoch: int) -> list[Any]:
         """Return the rows at some places of an epoch."""
 
 
@@ -146,7 +146,7 @@ class RowStream:
         while first < places.stop:
             epoch, at = divmod(first, count)
             stop = min(places.stop, (epoch + 1) * count)
-            made += self.rows.rows_at(range(at, at + stop - first), epoch)
+            made += self.rows._rows_at(range(at, at + stop - first), epoch)
             first = stop
         return made
 
@@ -210,8 +210,8 @@ class RowStream:
         rest = whole("state['rest']", state["rest"], 0, max(state["batch"] - 1, 0))
         if rest and state["batch"] != self.batch:
             raise ValueError(
-                f"the state was taken {counted(rest, 'row')} into a batch of {state['batch']}; batch is {self.batch}: make the "
-                f"stream with batch={state['batch']}, or take the state between batches"
+                f"the state was taken {counted(rest, 'row')} into a batch of {state['batch']}; batch is {self.batch}: "
+                f"make the stream with batch={state['batch']}, or take the state between batches"
             )
         epoch = whole("state['epoch']", state["epoch"], 0)
         at = whole("state['at']", state["at"], 0, max(mine["rows"] - 1, 0))

@@ -261,15 +261,15 @@ def test_an_order_depends_on_seed_epoch_and_count_alone(tmp_path: Path, tok: bbp
     done = shards_of(tmp_path, tok)
     rows, plain = done.windows(16, shuffle=7), list(done.windows(16))
     # on every machine, whatever the version of NumPy
-    assert [rows.order(0)[place] for place in range(6)] == [37, 83, 88, 58, 30, 90]
+    assert [rows._order(0)[place] for place in range(6)] == [37, 83, 88, 58, 30, 90]
     orders = {}
     for epoch in range(3):
         rows.set_epoch(epoch)
-        orders[epoch] = [rows.order(epoch)[place] for place in range(len(rows))]
+        orders[epoch] = [rows._order(epoch)[place] for place in range(len(rows))]
         assert [as_lists(row) for row in rows] == [as_lists(plain[at]) for at in orders[epoch]]
     assert len({str(order) for order in orders.values()}) == 3
     other = done.windows(16, shuffle=8)
-    assert [other.order(0)[place] for place in range(len(other))] != orders[0]
+    assert [other._order(0)[place] for place in range(len(other))] != orders[0]
 
 
 def test_places_are_those_of_a_list(tmp_path: Path, tok: bbpe.Tokenizer) -> None:

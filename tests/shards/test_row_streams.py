@@ -27,7 +27,7 @@ class Numbers:
     def __len__(self) -> int:
         return self.count
 
-    def rows_at(self, places: Any, epoch: int) -> list[tuple[int, int]]:
+    def _rows_at(self, places: Any, epoch: int) -> list[tuple[int, int]]:
         assert all(0 <= place < self.count for place in places)
         return [(epoch, place) for place in places]
 

@@ -154,6 +154,9 @@ FUNCTIONS: dict[str, Call] = {
     "shards_status": lambda _, folder: bbpe.shards_status(folder / "shards").done,
     "estimate_shards": lambda _, folder: bbpe.estimate_shards(bbpe.load_shards(folder / "shards").plan).tokens,
     "open_shards": lambda _, folder: len(bbpe.open_shards(folder / "shards", format="bbpe")[0]),
+    "windows": lambda _, folder: len(bbpe.load_shards(folder / "shards").windows(2, shuffle=1)[0]),
+    "bins": lambda _, folder: len(bbpe.load_shards(folder / "shards").bins(2, ragged=True)[0]),
+    "windows of files": lambda _, folder: len(bbpe.open_shards(folder / "shards", format="bbpe").windows(2)[0]),
     "convert_shards": lambda _, folder: len(
         bbpe.convert_shards(folder / "shards", new(folder, "converted"), format="olmo")
     ),

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from option_rows import PLAIN, TOK
-from raising import after, cut, kinds, retokenizing, shards
+from raising import Call, after, cut, kinds, retokenizing, shards, without
 
 import bbpe
 
@@ -18,7 +19,51 @@ def cut_after(first: Callable[[], Any], path: str) -> Any:
     return made
 
 
-OF_OTHERS = {
+def opened() -> bbpe.ShardFiles:
+    folder = "out" if Path("out").exists() else shards()
+    return bbpe.open_shards([f"{folder}/part-00000", f"{folder}/part-00001"], format="megatron")
+
+
+def stream() -> bbpe.RowStream:
+    return bbpe.load_shards(shards()).windows(3).stream()
+
+
+def raised_with(path: str, make: Callable[[], Any]) -> Call:
+    """The call where a file of the shards is damaged."""
+    return after(lambda: (shards(), cut(path)), lambda made: make())
+
+
+def rows_of(name: str, source: Callable[[], Any], damage: str) -> dict[str, Any]:
+    """The errors of `windows` and `bins` of shards, and of what they return."""
+    found: dict[str, Any] = {}
+    for method, made in (("windows", "Windows"), ("bins", "Bins")):
+        more = {} if method == "windows" else {"ragged": True}
+
+        def call(n: Any = 3, *, method: str = method, more: Any = more, **given: Any) -> Any:
+            return getattr(source(), method)(n, **{**more, **given})
+
+        found |= kinds(
+            f"{name}.{method}", call, TypeError=[{"n": "3"}, {"columns": "labels"}],
+            ValueError=[{"n": 0}, {"labels": "x"}, {"masks": True}, {"dtype": "float32"}],
+            CorpusError=[raised_with(damage, call)],
+        )
+        found |= kinds(f"{made}.set_epoch", lambda epoch, call=call: call().set_epoch(epoch),
+                       ValueError={"epoch": -1}, TypeError={"epoch": "1"})
+        found |= kinds(f"{made}.stream", lambda call=call, **given: call().stream(**given),
+                       ValueError=[{"rank": 1}, {"world": 0}], TypeError={"batch": "1"})
+    return found
+
+
+OF_OTHERS: dict[str, Any] = {
+    **rows_of("Shards", lambda: bbpe.load_shards("out" if Path("out").exists() else shards()), "out/part-00000.json"),
+    **rows_of("ShardFiles", opened, "out/part-00001.idx"),
+    **kinds("RowStream.set_epoch", lambda epoch: stream().set_epoch(epoch), ValueError={"epoch": -1},
+            TypeError={"epoch": "1"}),
+    **kinds("RowStream.state_dict", lambda batches: stream().state_dict(batches), ValueError={"batches": -1},
+            TypeError={"batches": "1"}),
+    **kinds("RowStream.load_state_dict", lambda state: stream().load_state_dict(state), ValueError={"state": {}},
+            TypeError={"state": [1]}),
+    "RowStream.torch_dataset ImportError": [without("torch.utils.data", lambda: stream().torch_dataset())],
     **kinds("open_shards", lambda files="a.bin", **given: bbpe.open_shards(files, **{"format": "megatron", **given}),
             CorpusError=[after(lambda: (shards(), cut("out/part-00000.idx")), lambda made: bbpe.open_shards(
                 "out/part-00000", format="megatron"))], OSError={"files": "missing"},

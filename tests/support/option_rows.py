@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -46,11 +45,6 @@ def chat(**given: Any) -> Any:
     pytest.importorskip("jinja2")
     more = given.pop("**options", {})
     return TOK.apply_chat_template(**given, **more)
-
-
-def estimated(plan: str, **given: Any) -> Any:
-    made = bbpe.plan_shards(plan, new_folder(), TOK)
-    return replace(bbpe.estimate_shards(made, **given), core_seconds=0.0)
 
 
 TURNS = (
@@ -97,39 +91,6 @@ def listed(folder: Path) -> dict[str, bytes]:
 def new_folder() -> Path:
     """A folder that is not there, below the current one."""
     return Path(f"new-{sum(1 for _ in Path().iterdir())}")
-
-
-def opened(**given: Any) -> Any:
-    source = bbpe.open_shards(given.pop("files"), **given)
-    return list(source), str(source.reading), source.tokenizer
-
-
-CONVERTED = {"dtype": Two("auto", "int32"), "part_size": Two("256MB", 20), "empty": Two("keep", "skip")}
-
-
-def retokenized(**given: Any) -> Any:
-    """What the files of both functions have; a plan is written to its end."""
-    here = new_folder()
-    here.mkdir()
-    texts = [TEXT, "see", "", OTHER]
-    (here / "a.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
-    source = bbpe.shard(here / "a.jsonl", here / "old", TOK, allowed_special="all", empty="keep")
-    folders = [here / "a", here / "b"]
-    plan = bbpe.plan_retokenizing(source, folders[0], OTHER_TOK, **given)
-    for number in range(len(plan)):
-        bbpe.shard_part(plan, number)
-    done = [bbpe.finish_shards(plan), bbpe.retokenize(source, folders[1], OTHER_TOK, **given)]
-    files = [{path.name: path.read_bytes() for path in folder.glob("part-*")} for folder in folders]
-    assert files[0] == files[1]
-    return files[0], done[0].totals
-
-
-#: Options of both, with two values.
-RETOKENIZED = {
-    "format": Two("megatron", "parquet"), "eos": Two(None, "<pad>"), "bos": Two(None, "<pad>"),
-    "special": Two({"<s>": "<pad>"}, {"<s>": None}), "dtype": Two("auto", "int32"), "check": Two(1.0, 0),
-    "part_size": Two("256MB", 20), "empty": Two("keep", "skip"),
-}
 
 
 def kept(call: Callable[..., Any]) -> Callable[..., dict[str, bytes]]:
@@ -339,35 +300,6 @@ ROWS: dict[str, Row] = {
     "count_tokens": Row(bbpe.count_tokens, {"files": "a.jsonl", "tokenizer": TOK}, {
         "allowed_special": Two((), "all"), "text_field": Two("text", "more"), "input_format": Two(None, "text"),
         "document": Two("file", "line", {"files": "lines.txt"}), "by": Two(None, "file"), **THREADS,
-    }),
-    "merge_shards": Row(
-        lambda pairs=False, **given: bbpe.merge_shards([("shards", 1)] if pairs else ["shards"], new_folder(), **given),
-        {}, {
-            "shuffle": Two(None, 3), "shard_size": Two(None, 100), "tokens": Two(None, 20, {"pairs": True}),
-            "repeat": Two("error", "epochs", {"pairs": True, "tokens": 10**4}),
-            "exact": Two(False, True, {"pairs": True, "tokens": 7}), **THREADS,
-        },
-    ),
-    "shards_status": Row(bbpe.shards_status, {"folder": "written"}, {"idle": Two(0.0, 1e9)}),
-    "estimate_shards": Row(estimated, {"plan": "large.txt"}, {"seed": Two(0, 1)}),
-    "convert_shards": Row(
-        lambda **given: bbpe.convert_shards("shards", new_folder(), format="megatron", **given), {}, CONVERTED,
-    ),
-    "plan_conversion": Row(
-        lambda source, **given: bbpe.plan_conversion(source, new_folder(), format="megatron", **given).digest,
-        {"source": "shards"}, CONVERTED,
-    ),
-    "open_shards": Row(opened, {
-        "files": "shards/part-00000.bin", "format": "nanogpt", "dtype": "uint16", "eos": 101, "on_missing": "keep",
-    }, {
-        "dtype": Two("uint16", "uint8"), "eos": Two(101, 121), "bos": Two(101, 121, {"eos": None}),
-        "tokenizer": Two(None, TOK), "vocab_size": Two(None, 999), "column": Two("input_ids", "ids"),
-        "id_field": Two(None, "id"), "masks": Two(None, True), "on_missing": Two("keep", "error"),
-    }),
-    "retokenize": Row(retokenized, {}, RETOKENIZED),
-    "plan_retokenizing": Row(retokenized, {}, RETOKENIZED),
-    "verify_shards": Row(bbpe.verify_shards, {"folder": "wrong", "sample": 0.001}, {
-        "tokenizer": Two(TOK, PLAIN, {"sample": 0}), "sample": Two(0, 1.0), "seed": Two(0, 1),
     }),
     "compare": Row(bbpe.compare, {"left": TOK, "right": PLAIN}, {
         "corpus": Two(..., "a.jsonl"), "texts": Two(..., TEXTS), "names": Two(..., ("x", "y")),

@@ -181,7 +181,7 @@ class IndexedFile:
     ) -> None:  # fmt: skip
         self.ids, self.dtype, self.size = ids, ids.dtype, ids.nbytes
         self._documents, self._lengths, self._position = documents, lengths, position
-        self._keys, self._masks, self._held = keys, masks, (ids, masks, *held)
+        self.masks, self._keys, self._held = masks, keys, (ids, masks, *held)
 
     @property
     def documents(self) -> int:
@@ -232,7 +232,7 @@ class IndexedFile:
             for some in in_blocks(lengths):
                 end = at + int(some.sum())
                 own = None if keys is None else list(islice(keys, len(some)))
-                masks = None if self._masks is None else self._masks[at:end]
+                masks = None if self.masks is None else self.masks[at:end]
                 yield IdBlock(self.ids[at:end], some, (end - at) * item, at, number, own, masks)
                 at, number = end, number + len(some)
                 self._forget()
