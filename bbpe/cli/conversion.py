@@ -82,20 +82,22 @@ def _plan(args: Namespace) -> ShardPlan:
         raise UsageError(
             "expected files, their format (--from) and another (--to), or --part or --finish for a plan that is stored"
         )
+    for name in ("new_eos", "new_bos", "special", "check"):
+        if args.retokenize is None and getattr(args, name) not in (None, []):
+            raise UsageError(f"--{name.replace('_', '-')} is about another vocabulary; expected --retokenize with it")
+    source = source_of(args)
     if args.retokenize is not None:
-        return plan_retokenizing(
-            source_of(args), args.output, load_named(args.retokenize), format=args.to, eos=args.new_eos,
-            bos=args.new_bos, special=dict(args.special), dtype=args.to_dtype,
-            check=1.0 if args.check is None else args.check, part_size=args.part_size, empty=args.empty,
+        with args.parser.renaming(dtype="to_dtype", eos="new_eos", bos="new_bos"):
+            return plan_retokenizing(
+                source, args.output, load_named(args.retokenize), format=args.to, eos=args.new_eos, bos=args.new_bos,
+                special=dict(args.special), dtype=args.to_dtype, check=1.0 if args.check is None else args.check,
+                part_size=args.part_size, empty=args.empty, replan=args.replan,
+            )  # fmt: skip
+    with args.parser.renaming(dtype="to_dtype"):
+        return plan_conversion(
+            source, args.output, format=args.to, dtype=args.to_dtype, part_size=args.part_size, empty=args.empty,
             replan=args.replan,
         )  # fmt: skip
-    for name in ("new_eos", "new_bos", "special", "check"):
-        if getattr(args, name) not in (None, []):
-            raise UsageError(f"--{name.replace('_', '-')} is about another vocabulary; expected --retokenize with it")
-    return plan_conversion(
-        source_of(args), args.output, format=args.to, dtype=args.to_dtype, part_size=args.part_size, empty=args.empty,
-        replan=args.replan,
-    )  # fmt: skip
 
 
 def source_of(args: Namespace) -> ShardFiles:

@@ -6,7 +6,8 @@ import argparse
 import re
 import shlex
 from ast import literal_eval
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from itertools import takewhile
 from typing import Any, NoReturn
@@ -53,6 +54,7 @@ class Parser(argparse.ArgumentParser):
         super().__init__(*args, **kwargs)
         # an abbreviation is a guess, which another option of a later version would change
         self.allow_abbrev = False
+        self._renamed: dict[str, str] = {}
 
     def complete(self) -> None:
         """Add the arguments of the command, unless they are there."""
@@ -109,7 +111,18 @@ class Parser(argparse.ArgumentParser):
         actions = [action for action in self._actions if action.option_strings]
         named = {name: action for action in actions for name in PYTHON_NAMES.get(_longest(action), ())}
         # of several options of a name, such as --progress and --quiet, the first has the value
-        return named | {action.dest: action for action in reversed(actions)}
+        found = named | {action.dest: action for action in reversed(actions)}
+        return found | {name: found[own] for name, own in self._renamed.items()}
+
+    @contextmanager
+    def renaming(self, **names: str) -> Iterator[None]:
+        """Spell arguments of the calls in a block as other options, `dtype="to_dtype"`, where two calls have a name.
+
+        An error that leaves the block is spelled after it, so the names are forgotten only when there is none.
+        """
+        self._renamed = names
+        yield
+        self._renamed = {}
 
     def spelled(self, message: str, arguments: Iterable[str] = ()) -> str:
         """Return a message of the library with options in place of arguments, and commands in place of functions.

@@ -7,7 +7,7 @@ It stands where `DocumentEncoder` stands for texts.  What makes other ids of a b
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from ..threads import imap
 from .documents import EncodedDocuments
 from .plan import Source
 from .policy import ShardPolicy
-from .readers import BLOCK, READ_FORMATS, IdBlock, IdFile, IdReading, missing
+from .readers import BLOCK, READ_FORMATS, DelimitedFile, IdBlock, IdFile, IdReading, IndexedFile, missing
 
 #: The ids of a document that are written at once.
 _SLICE = 4 * BLOCK
@@ -170,6 +170,20 @@ def digest_of_ids(block: IdBlock) -> int:
     if block.masks is not None:
         parts.append(np.ascontiguousarray(block.masks).view(np.uint8))
     return checksum(b" ".join(b"%d" % checksum(part) for part in parts))
+
+
+def count_of_ids(sources: Sequence[Source], reading: IdReading) -> int | None:
+    """Return how many ids ranges of files have, by their bytes and the dtype of the first one; `None` of other files.
+
+    The files may have other dtypes, so that the number is not certain.
+    """
+    if not sources:
+        return 0
+    check_source(sources[0], reading)
+    first: IdFile = READ_FORMATS[reading.format].open(Path(sources[0].path), reading)
+    if not isinstance(first, IndexedFile | DelimitedFile):
+        return None
+    return sum(source.read for source in sources) // first.ids.itemsize
 
 
 def check_source(source: Source, reading: IdReading) -> None:

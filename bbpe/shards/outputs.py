@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -88,9 +88,14 @@ def digest_of(path: Path) -> str:
 
 @dataclass
 class Outputs:
-    """The files of one part, by their suffixes; `stem` is the path without a suffix."""
+    """The files of one part, by their suffixes; `stem` is the path without a suffix.
+
+    `ids()` returns how many ids are expected, `None` where nothing says it.  A header with the right number is written
+    first; a wrong one is patched in the end, for which the whole file is read again for its digest.
+    """
 
     stem: Path
+    ids: Callable[[], int | None] = lambda: None
     files: dict[str, Output] = field(default_factory=dict)
 
     def open(self, suffix: str) -> Output:
@@ -113,9 +118,9 @@ class Outputs:
 
 
 @contextmanager
-def outputs(stem: Path) -> Iterator[Outputs]:
+def outputs(stem: Path, ids: Callable[[], int | None] = lambda: None) -> Iterator[Outputs]:
     """Open the files of a part; those that are not published when the block ends are removed."""
-    files = Outputs(stem)
+    files = Outputs(stem, ids)
     with ExitStack() as stack:
         stack.callback(files.discard)
         yield files

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from functools import reduce
+from functools import partial, reduce
 from itertools import compress
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -18,7 +18,7 @@ from ..records import asdict, dataclass, field, fields
 from ..text import counted
 from .documents import DocumentEncoder, EncodedDocuments
 from .formats import Columns, Keys, Lengths, Masks, Writer
-from .ids import IdDocuments
+from .ids import IdDocuments, count_of_ids
 from .outputs import Output, Outputs, outputs
 from .plan import ShardPlan, Source
 from .policy import ShardPolicy
@@ -175,13 +175,20 @@ def encode_part(plan: ShardPlan, number: int, stem: Path, *, threads: int, repor
         raise CorpusError(f"{plan.folder}: the documents were {how} when shards were merged; merge them again")
     if plan.is_iterated:
         raise CorpusError(f"{plan.folder}: the documents are of an iterator, which cannot be read again; {_ITERATE}")
-    with outputs(stem) as files:
+    with outputs(stem, partial(expected_ids, plan, number)) as files:
         part = PartWriter(plan, files, threads, report)
         for source, run in zip(plan.parts[number], runs_of(plan.parts[number]), strict=True):
             part.read(source, run)
         totals = part.finish()
         published = files.publish()
     return PartRecord(**asdict(totals), part=number, plan=plan.digest, files=published, **part.details())
+
+
+def expected_ids(plan: ShardPlan, number: int) -> int | None:
+    """Return how many ids a part has; `None` where only reading it says so."""
+    if plan.policy.reading is None or plan.policy.old is not None:
+        return None
+    return count_of_ids(plan.parts[number], plan.policy.reading)
 
 
 def write_record(plan: ShardPlan, record: PartRecord) -> None:

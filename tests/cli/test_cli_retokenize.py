@@ -52,6 +52,8 @@ def test_options_are_heeded(made: list[str], tmp_path: Path, capsys: pytest.Capt
         (["--special", "x"], 2, "expected OLD=NEW"),
         (["--retokenize", "new.json"], 1, f"has the special token {SEP!r}"),
         (["--retokenize", "new.json", "--special", "<x>="], 1, "special names '<x>', which is no"),
+        (["--retokenize", "new.json", "--special", f"{SEP}=", "--to-dtype", "int7"], 2, "--to-dtype is 'int7'"),
+        (["--retokenize", "new.json", "--special", f"{SEP}=", "--new-eos", "<x>"], 2, "--new-eos is '<x>'"),
     ],
 )
 def test_wrong_options_are_named(

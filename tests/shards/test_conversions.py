@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 from concurrent.futures import ThreadPoolExecutor
+from hashlib import sha256
 from itertools import chain
 from pathlib import Path
 
@@ -16,6 +17,7 @@ import bbpe
 from bbpe import CorpusError
 from bbpe.shards import ids as ids_module
 from bbpe.shards.formats import FORMATS
+from bbpe.shards.outputs import Output
 from bbpe.shards.readers import reader
 
 
@@ -47,6 +49,25 @@ def test_every_pair_of_formats(tmp_path, form, target):
     assert bbpe.verify_shards(tmp_path / "out", sample=1.0) == []
     again = bbpe.convert_shards(done, tmp_path / "again", format="megatron")
     assert written(tmp_path / "again") == docs == [ids.tolist() for ids in again]
+
+
+@pytest.mark.parametrize("target", ["numpy", "llmc", "automodel"])
+def test_headers_are_written_first(tmp_path, target, monkeypatch):
+    """A file is read again for its digest only where its number of ids was not known: files of several widths."""
+    docs, patched = documents(4, empty=False), []
+    patch = Output.patch
+    monkeypatch.setattr(Output, "patch", lambda self, head: patched.append(len(head)) or patch(self, head))
+    megatron(tmp_path / "a", docs, "uint16")
+    megatron(tmp_path / "b", docs, "int64")
+    for number, (names, expected) in enumerate(((["a"], 0), (["b"], 0), (["b", "a"], 1), (["a", "b"], 1))):
+        source = bbpe.open_shards([tmp_path / f"{name}.bin" for name in names], format="megatron", eos=EOS)
+        patched.clear()
+        done = bbpe.convert_shards(source, tmp_path / f"out{number}", format=target, dtype="uint16", threads=1)
+        assert written(tmp_path / f"out{number}") == docs * len(names)
+        assert len(patched) == expected
+        record = json.loads(done.plan.stem(0).with_suffix(".json").read_text())
+        for name, file in record["files"].items():
+            assert sha256((done.plan.folder / name).read_bytes()).hexdigest() == file["sha256"]
 
 
 @pytest.mark.parametrize("target", ["nanogpt", "llmc"])

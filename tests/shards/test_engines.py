@@ -215,3 +215,69 @@ def test_megatron_writes_and_reads_the_same(dtype: str, corpus: Path, tmp_path: 
     rows = theirs.IndexedDataset(str(done.plan.folder / "part-00000"))
     kept = [ids.tolist() for ids in done if len(ids)]
     assert [rows[number].tolist() for number in range(len(rows))] == kept
+
+
+DOCUMENTS = [[*range(number, number + number % 7), 0] for number in range(1, 300)]
+
+
+def converted(source: bbpe.ShardFiles, folder: Path) -> list[list[int]]:
+    """The documents after a conversion to other shards, which have as many parts."""
+    done = bbpe.convert_shards(source, folder, format="datatrove", dtype="uint32", part_size=1500, threads=1)
+    assert len(done.plan) > 1
+    return [ids.tolist() for ids in done]
+
+
+@pytest.mark.parametrize("dtype", ["uint16", "int32", "int64"])
+def test_shards_of_megatron_are_converted(dtype: str, tmp_path: Path) -> None:
+    """Documents of several sequences, of the numbers that Megatron writes; and its reader gets ours."""
+    theirs = indexed_dataset()
+    builder = theirs.IndexedDatasetBuilder(str(tmp_path / "a.bin"), dtype=np.dtype(dtype).type)
+    for document in DOCUMENTS:
+        half = len(document) // 2
+        builder.add_document(document, [half, len(document) - half] if half else [len(document)])
+    builder.finalize(str(tmp_path / "a.idx"))
+    source = bbpe.open_shards(tmp_path / "a", format="megatron", eos=0)
+    assert converted(source, tmp_path / "out") == DOCUMENTS
+    done = bbpe.convert_shards(source, tmp_path / "back", format="megatron", part_size=900, threads=1)
+    found = []
+    for number in range(len(done.plan)):
+        rows = theirs.IndexedDataset(str(done.plan.stem(number)))
+        found += [rows[row].tolist() for row in range(len(rows))]
+    assert found == DOCUMENTS
+
+
+def test_shards_of_litdata_are_converted(tmp_path: Path) -> None:
+    writers, loaders = (pytest.importorskip(f"litdata.streaming.{name}") for name in ("writer", "item_loader"))
+    torch = pytest.importorskip("torch")
+    (tmp_path / "in").mkdir()
+    writer = writers.BinaryWriter(str(tmp_path / "in"), chunk_bytes=3000, item_loader=loaders.TokensLoader())
+    for number, document in enumerate(DOCUMENTS):
+        writer[number] = torch.tensor(document, dtype=torch.int32)
+    writer.done()
+    writer.merge()
+    assert converted(bbpe.open_shards(tmp_path / "in", format="litdata"), tmp_path / "out") == DOCUMENTS
+
+
+@pytest.mark.parametrize("kind", ["ndarray:uint32", "ndarray", "bytes"])
+def test_shards_of_mosaicml_are_converted(kind: str, tmp_path: Path) -> None:
+    try:
+        from streaming import MDSWriter
+    except (ImportError, RuntimeError) as error:
+        pytest.skip(f"could not import 'streaming': {error}")
+    with MDSWriter(out=str(tmp_path / "in"), columns={"input_ids": kind, "a": "str"}, size_limit=3000) as writer:
+        for number, document in enumerate(DOCUMENTS):
+            ids = np.array(document, "uint32")
+            writer.write({"input_ids": ids.tobytes() if kind == "bytes" else ids, "a": "t" * (number % 5)})
+    dtype = "uint32" if kind == "bytes" else None
+    source = bbpe.open_shards(tmp_path / "in", format="mds", dtype=dtype)
+    assert converted(source, tmp_path / "out") == DOCUMENTS
+
+
+def test_shards_of_datatrove_are_converted(tmp_path: Path) -> None:
+    tokenization = pytest.importorskip("datatrove.pipeline.tokens.tokenizer")
+    file = tokenization.TokenizedFile(str(tmp_path), "a.ds", token_size=4)
+    for document in DOCUMENTS:
+        file.write(document, None)
+    file.close()
+    file.write_final_metadata()
+    assert converted(bbpe.open_shards(tmp_path / "a.ds", format="datatrove"), tmp_path / "out") == DOCUMENTS

@@ -13,8 +13,8 @@ from pathlib import Path
 from ...errors import CorpusError
 from ...lazy import np, npt
 from ..outputs import Outputs
-from .format import PLAIN, AllLengths, Columns, Ids, Keys, Lengths, Masks, OutputFormat, mapped, no_lengths, with_suffix
-from .raw import RawWriter
+from .format import PLAIN, Columns, Ids, Keys, Lengths, Masks, OutputFormat, mapped, no_lengths, with_suffix
+from .raw import HeadedWriter
 
 _HEADER = 1024
 #: The first numbers of a header, but for the number of ids, which is the third one; by format and dtype.
@@ -25,7 +25,7 @@ _MAGIC: dict[str, dict[str, tuple[int, ...]]] = {
 _MOST = (1 << 31) - 1
 
 
-class LlmcWriter(RawWriter):
+class LlmcWriter(HeadedWriter):
     """Writes a header and ids; `CorpusError` where a file passes 2 GiB."""
 
     format = "llmc"
@@ -33,7 +33,6 @@ class LlmcWriter(RawWriter):
     def __init__(self, outputs: Outputs, dtype: str, name: str, columns: Columns = PLAIN) -> None:
         super().__init__(outputs, dtype, name)
         self._stem = outputs.stem
-        self.output.write(bytes(_HEADER))
 
     def add(self, ids: npt.NDArray[np.uint8], masks: Masks = None) -> None:
         """Append ids."""
@@ -41,13 +40,13 @@ class LlmcWriter(RawWriter):
             raise CorpusError(f"{self._stem}.bin: {self.format} has files of less than 2 GiB; give a smaller part_size")
         super().add(ids)
 
-    def finish(self, lengths: AllLengths) -> None:
-        """Write the header."""
-        count = (self.output.tell() - _HEADER) // np.dtype(self._dtype).itemsize
+    def header(self, count: int) -> bytes:
+        """Return the header of the format."""
         head = np.zeros(_HEADER // 4, "<i4")
-        expected = _head(self.format, self._dtype, count)
+        # `add` refuses more ids than the header has room for
+        expected = _head(self.format, self._dtype, min(count, _MOST))
         head[: len(expected)] = expected
-        self.output.patch(head.tobytes())
+        return head.tobytes()
 
 
 class AutomodelWriter(LlmcWriter):

@@ -11,10 +11,11 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...errors import CorpusError
 from ...lazy import np, npt
+from ...text import counted
 from ..outputs import Output, Outputs
 from .format import PLAIN, AllLengths, Columns, Ids, Keys, Lengths, MaskFiles, Masks, OutputFormat, mapped, with_suffix
 
@@ -23,6 +24,8 @@ _HEADER = struct.Struct("<9sQBQQ")
 #: The end of the stem of the masks, which are a pair of their own.
 _MASK = ".mask"
 _CODES = {"uint8": 1, "uint16": 8, "int32": 4}
+#: The dtypes of numbers of indices by their codes.
+_KINDS = {1: "u1", 2: "i1", 3: "<i2", 4: "<i4", 5: "<i8", 6: "<f8", 7: "<f4", 8: "<u2"}
 
 
 class MegatronWriter:
@@ -76,26 +79,82 @@ def _running(lengths: AllLengths, size: int) -> Iterator[npt.NDArray[np.int64]]:
         at = int(ends[-1]) if len(ends) else at
 
 
-def read_index(path: Path) -> tuple[str, Any, Any, Any]:
-    """Return the dtype of ids, and the three lists of an index.
+class Index(NamedTuple):
+    """An index: the dtype of ids; the length of each sequence, where it begins, in bytes, and the list of documents.
 
-    Raises `CorpusError` naming the file when it is no index, or when its lists do not fit together.
+    `path` is that of the index, for messages.
+    """
+
+    path: Path
+    dtype: str
+    sizes: Any
+    begins: Any
+    documents: Any
+
+    def bounds(self, count: int) -> Bounds:
+        """Return where documents are in a file of so many ids."""
+        return Bounds(self, count)
+
+
+def read_index(path: Path) -> Index:
+    """Return an index that Megatron-LM or one of its forks wrote.
+
+    Raises `CorpusError` naming the file when it is no index, has more than ids, or its lists do not fit together.
     """
     with path.open("rb") as file:
         head = file.read(_HEADER.size)
-    magic, version, code, sequences, bounds = _HEADER.unpack(head.ljust(_HEADER.size, b"\0"))
-    dtype = {code: dtype for dtype, code in _CODES.items()}.get(code)
-    size = _HEADER.size + 12 * sequences + 8 * bounds
-    if magic != _MAGIC or version != _VERSION or dtype is None or size != path.stat().st_size:
-        known = " or ".join(_CODES)
-        raise CorpusError(f"{path}: expected an index of Megatron of version {_VERSION}, with numbers of {known}")
+    if len(head) < _HEADER.size or not head.startswith(_MAGIC):
+        raise CorpusError(f"{path}: expected an index of Megatron, which begins with {_MAGIC!r}")
+    _, version, code, sequences, bounds = _HEADER.unpack(head)
+    if version != _VERSION:
+        raise CorpusError(f"{path}: the index has version {version}; expected {_VERSION}")
+    if code not in _KINDS:
+        raise CorpusError(f"{path}: the code of the dtype is {code}; expected 1 to {len(_KINDS)}")
+    size, found = _HEADER.size + 12 * sequences + 8 * bounds, path.stat().st_size
+    if found == size + sequences and sequences:
+        raise CorpusError(f"{path}: the index has a mode for each sequence, as multimodal data do; expected ids alone")
+    if found != size:
+        raise CorpusError(f"{path}: the index has {counted(found, 'byte')}; its numbers of sequences make {size:,}")
     at = _HEADER.size
-    lengths = mapped(path, "<i4", offset=at, count=sequences)
+    sizes = mapped(path, "<i4", offset=at, count=sequences)
     begins = mapped(path, "<i8", offset=at + 4 * sequences, count=sequences)
     documents = mapped(path, "<i8", offset=at + 12 * sequences, count=bounds)
-    if len(documents) and documents[-1] != sequences:
-        raise CorpusError(f"{path}: the last document ends at sequence {documents[-1]} of {sequences}")
-    return dtype, lengths, begins, documents
+    if not bounds or (int(documents[0]), int(documents[-1])) != (0, sequences):
+        raise CorpusError(f"{path}: the documents do not begin with sequence 0 and end with sequence {sequences}")
+    return Index(path, _KINDS[code], sizes, begins, documents)
+
+
+class Bounds:
+    """Where documents begin, by the sequences of an index that follow one another."""
+
+    def __init__(self, index: Index, count: int) -> None:
+        self._index, self._count, self._item = index, count, np.dtype(index.dtype).itemsize
+        self.position(len(index.documents) - 1)
+
+    def _places(self, sequences: Any) -> Any:
+        """Return the number of ids before sequences, of which the last one may be behind all."""
+        begins = self._index.begins
+        found = np.full(len(sequences), self._count, np.int64)
+        inner = sequences < len(begins)
+        found[inner] = begins[sequences[inner]] // self._item
+        return found
+
+    def position(self, document: int) -> int:
+        """Return the number of ids before a document."""
+        return int(self._places(np.array([self._index.documents[document]], np.int64))[0])
+
+    def lengths(self, first: int, stop: int) -> Lengths:
+        """Return the lengths of documents; `CorpusError` unless their sequences follow one another."""
+        documents = self._index.documents[first : stop + 1]
+        low, high = int(documents[0]), int(documents[-1])
+        places = self._places(np.arange(low, high + 1, dtype=np.int64))
+        sizes = self._index.sizes[low:high]
+        within = documents - low
+        if (np.diff(places) != sizes).any() or (np.diff(documents) < 0).any() or (low == 0 and places[0] and high):
+            raise CorpusError(f"{self._index.path}: the sequences of documents {first} to {stop - 1} do not follow one "
+                              "another in the file of ids")  # fmt: skip
+        found: Lengths = np.diff(places[within])
+        return found
 
 
 def _ids(stem: Path, dtype: str) -> Ids:
@@ -112,12 +171,10 @@ def _masks(stem: Path) -> npt.NDArray[np.uint8]:
 
 def _lengths(stem: Path, dtype: str, ids: Ids) -> Lengths:
     path = with_suffix(stem, ".idx")
-    found, lengths, begins, documents = read_index(path)
-    bounds = np.concatenate([begins // np.dtype(found).itemsize, [len(ids)]]).astype(np.int64)
-    if found != dtype or (np.diff(bounds) != lengths).any():
-        raise CorpusError(f"{path}: the sequences do not follow one another in {stem.name}.bin, or are not {dtype}")
-    of_documents: Lengths = np.diff(bounds[documents])
-    return of_documents
+    index = read_index(path)
+    if np.dtype(index.dtype) != dtype:
+        raise CorpusError(f"{path}: the ids are {np.dtype(index.dtype).name}; expected {dtype}")
+    return index.bounds(len(ids)).lengths(0, len(index.documents) - 1)
 
 
 #: A vocabulary of fewer than 65,500 ids takes two bytes, as in Megatron.

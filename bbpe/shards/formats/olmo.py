@@ -11,7 +11,7 @@ import csv
 import gzip
 import io
 from collections.abc import Iterator
-from itertools import islice
+from itertools import islice, repeat
 from pathlib import Path
 
 from ...errors import CorpusError
@@ -41,12 +41,14 @@ class OlmoWriter:
         """Write rows."""
         if source != self._source:
             self._source, self._within = source, 0
+        count = len(lengths)
+        ends = self._at + np.cumsum(lengths, dtype=np.int64)
+        own = range(self._document, self._document + count) if keys is None else keys
+        within = range(self._within, self._within + count)
         text = io.StringIO()
-        rows = csv.writer(text, lineterminator="\n")
-        for number, length in enumerate(lengths.tolist()):
-            key = self._document if keys is None else keys[number]
-            rows.writerow((self._at, self._at + length, key, source, self._within))
-            self._at, self._document, self._within = self._at + length, self._document + 1, self._within + 1
+        rows = zip((ends - lengths).tolist(), ends.tolist(), own, repeat(source), within, strict=False)
+        csv.writer(text, lineterminator="\n").writerows(rows)
+        self._at, self._document, self._within = int(ends[-1]), self._document + count, self._within + count
         self._packed.write(text.getvalue().encode("utf-8", "surrogateescape"))
 
     def finish(self, lengths: AllLengths) -> None:

@@ -40,22 +40,38 @@ class RawWriter:
         """Do nothing."""
 
 
-class NumpyWriter(RawWriter):
+class HeadedWriter(RawWriter):
+    """Writes a header with the number of ids, and ids.
+
+    The header is written first with the number that is expected.
+    """
+
+    def __init__(self, outputs: Outputs, dtype: str, name: str, columns: Columns = PLAIN) -> None:
+        super().__init__(outputs, dtype, name, columns)
+        self._begun = self.header(outputs.ids() or 0)
+        self.output.write(self._begun)
+
+    def header(self, count: int) -> bytes:
+        """Return the header of a file of so many ids; its length is always the same."""
+        raise NotImplementedError
+
+    def finish(self, lengths: AllLengths) -> None:
+        """Write the header again if another number of ids was expected."""
+        head = self.header((self.output.tell() - len(self._begun)) // np.dtype(self._dtype).itemsize)
+        if head != self._begun:
+            self.output.patch(head)
+
+
+class NumpyWriter(HeadedWriter):
     """Writes a `.npy` file, whose header has the number of ids."""
 
     suffix = ".npy"
 
-    def __init__(self, outputs: Outputs, dtype: str, name: str, columns: Columns = PLAIN) -> None:
-        super().__init__(outputs, dtype, name)
-        self.output.write(bytes(_HEADER))
-
-    def finish(self, lengths: AllLengths) -> None:
-        """Write the header."""
-        dtype = np.dtype(self._dtype)
-        count = (self.output.tell() - _HEADER) // dtype.itemsize
-        text = f"{{'descr': '{dtype.str}', 'fortran_order': False, 'shape': ({count},), }}"
+    def header(self, count: int) -> bytes:
+        """Return the header of an array."""
+        text = f"{{'descr': '{np.dtype(self._dtype).str}', 'fortran_order': False, 'shape': ({count},), }}"
         head = b"\x93NUMPY\x01\x00" + (_HEADER - 10).to_bytes(2, "little")
-        self.output.patch(head + text.encode().ljust(_HEADER - 11) + b"\n")
+        return head + text.encode().ljust(_HEADER - 11) + b"\n"
 
 
 def _raw_ids(stem: Path, dtype: str) -> Ids:

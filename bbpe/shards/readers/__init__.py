@@ -6,11 +6,34 @@ from .megatron import MEGATRON
 from .own import OWN
 from .packed import LITDATA, MDS
 from .raw import AUTOMODEL, LLMC, NANOGPT, NUMPY
-from .reader import BLOCK, IdBlock, IdFile, IdReading, OnMissing, ReadFormat, missing, suffixed
+from .reader import (
+    BLOCK,
+    DelimitedFile,
+    IdBlock,
+    IdFile,
+    IdReading,
+    IndexedFile,
+    OnMissing,
+    ReadFormat,
+    missing,
+    suffixed,
+)
 from .rows import PARQUET
 from .tables import DATATROVE, OLMO
 
-__all__ = ["BLOCK", "READ_FORMATS", "IdBlock", "IdFile", "IdReading", "OnMissing", "ReadFormat", "missing", "suffixed"]
+__all__ = [
+    "BLOCK",
+    "READ_FORMATS",
+    "DelimitedFile",
+    "IdBlock",
+    "IdFile",
+    "IdReading",
+    "IndexedFile",
+    "OnMissing",
+    "ReadFormat",
+    "missing",
+    "suffixed",
+]
 
 #: The formats by their names.
 READ_FORMATS: dict[str, ReadFormat] = {
