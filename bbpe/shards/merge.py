@@ -236,7 +236,8 @@ def _plan_of(merge: _Merge, folder: Path, shuffle: int | None, shard_size: int |
         differences = first.differences(replace(shards.plan, policy=replace(its, **own), parts=first.parts))
         if differences:
             both = f"{first.folder} and {shards.plan.folder}"
-            raise CorpusError(f"{both}: shards with {', '.join(differences)} cannot be merged")
+            way = _way_to_merge(first, shards.plan)
+            raise CorpusError(f"{both}: shards with {', '.join(differences)} cannot be merged{way}")
         if shuffle is None and merge.recipe is None and its.is_reordered:
             way = "merge them with a seed again, or with weights"
             raise CorpusError(f"{shards.plan.folder}: the shards are {its.moved}; {way}")
@@ -249,6 +250,17 @@ def _plan_of(merge: _Merge, folder: Path, shuffle: int | None, shard_size: int |
     tokenizer = first.tokenizer if first.has_tokenizer else None
     old = None if policy.old is None else first.old_tokenizer
     return ShardPlan(folder, policy, first.identity, (sources,) + ((),) * (count - 1), tokenizer, old)
+
+
+def _way_to_merge(one: ShardPlan, other: ShardPlan) -> str:
+    """Return what to do about plans that differ in how ids were made, where these mean the same; "" otherwise."""
+    names = ("format", "dtype", "bos", "eos", "id_field", "has_masks")
+    mine, its = one.policy, other.policy
+    is_same = one.identity == other.identity and all(getattr(mine, name) == getattr(its, name) for name in names)
+    if not is_same or (mine.reading, mine.old) == (its.reading, its.old):
+        return ""
+    # plans of converted shards have the ids alone
+    return "; rewrite each of them by convert_shards, and merge what it returns"
 
 
 def _part_count(merge: _Merge, shard_size: int) -> int:

@@ -293,6 +293,31 @@ def test_parts_in_any_order_and_other_plans(tmp_path: Path) -> None:
         _ = open_plan(tmp_path / "copy").old_tokenizer
 
 
+def test_merging_with_shards_of_texts(tmp_path: Path) -> None:
+    old, new, files = tokenizer("gpt2"), tokenizer("o200k"), corpus(tmp_path, TEXTS[0])
+    source = bbpe.shard(files, tmp_path / "old", old, eos=EOS)
+    both = [bbpe.retokenize(source, tmp_path / "new", new, eos=EOS), bbpe.shard(files, tmp_path / "raw", new, eos=EOS)]
+    for pair in (both, both[::-1]):
+        with pytest.raises(bbpe.CorpusError, match="rewrite each of them by convert_shards"):
+            bbpe.merge_shards(pair, tmp_path / "merged")
+    # shards of another tokenizer have other ids, which converting does not change
+    with pytest.raises(bbpe.CorpusError, match=r"cannot be merged$"):
+        bbpe.merge_shards([both[0], source], tmp_path / "merged")
+    converted = [bbpe.convert_shards(each, tmp_path / f"c{at}", format="megatron") for at, each in enumerate(both)]
+    assert rows(bbpe.merge_shards(converted, tmp_path / "merged")) == rows(both[0]) + rows(both[1])
+
+
+def test_documents_without_their_end_get_the_new_one(tmp_path: Path) -> None:
+    old, new = tokenizer("gpt2"), tokenizer("o200k")
+    np.array([*old.encode("see"), old.eot_token, *old.encode("my eyes")], np.uint16).tofile(tmp_path / "a.bin")
+    source = bbpe.open_shards(
+        tmp_path / "a.bin", format="nanogpt", dtype="uint16", eos=EOS, tokenizer=old, on_missing="keep"
+    )
+    done = bbpe.retokenize(source, tmp_path / "new", new, eos=EOS)
+    assert rows(done) == [[*new.encode(text), new.eot_token] for text in ("see", "my eyes")]
+    assert (done.totals.checked, done.totals.not_canonical) == (2, 0)
+
+
 RUN = """
 import sys, bbpe
 from pathlib import Path
