@@ -27,6 +27,7 @@ TAKING: dict[str, Callable[[Any], Any]] = {
     "plan_retokenizing.tokenizer": lambda tok: bbpe.plan_retokenizing("old", "out", tok),
     "retokenize.tokenizer": lambda tok: bbpe.retokenize("old", "out", tok),
     "prune.tokenizer": lambda tok: bbpe.prune(tok, keep=260),
+    "shard_from_iterator.tokenizer": lambda tok: bbpe.shard_from_iterator(["a"], "out", tok),
     "shard.tokenizer": lambda tok: bbpe.shard("a.txt", "out", tok),
     "verify_shards.tokenizer": lambda tok: bbpe.verify_shards("out", tok),
 }

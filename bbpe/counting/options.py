@@ -151,7 +151,8 @@ class Counting:
             checkpoint_folder(self.checkpoint)
         if not isinstance(self.unique, bool):
             raise TypeError(f"Counting.unique must be a bool, not {type(self.unique).__name__}")
-        object.__setattr__(self, "text_field", checked_field("Counting.text_field", self.text_field))
+        if self.text_field != "text":
+            object.__setattr__(self, "text_field", checked_field("Counting.text_field", self.text_field))
         if self.format is not None and self.format not in FORMATS:
             raise ValueError(f"Counting.format is {self.format!r}; expected {', '.join(map(repr, FORMATS))} or None")
         if self.max_memory is not None:

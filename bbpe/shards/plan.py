@@ -151,7 +151,8 @@ class ShardPlan:
         """The tokenizer of the ids that are read, of a plan by which another one encodes them; otherwise as above."""
         if self.given_old is not None:
             return self.given_old
-        assert self.policy.old is not None
+        if self.policy.old is None:
+            raise CorpusError(f"{self.folder}: the ids are not those of an older vocabulary; `tokenizer` made them")
         return _stored_tokenizer(self.folder / _OLD_TOKENIZER, self.policy.old.fingerprint)
 
     @property

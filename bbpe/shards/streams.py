@@ -47,11 +47,6 @@ class TakenBlock:
         """The plan of the source."""
         return self.taken.shards.plan
 
-    def numbers(self) -> npt.NDArray[np.int64]:
-        """Return the numbers that the documents which are taken have in their source."""
-        chosen = self.taken.chosen(self.first, len(self.lengths))
-        return self.first + (np.arange(len(self.lengths)) if chosen is None else chosen)
-
     def longest(self) -> int:
         """Return the length of the longest document that is taken, before one is cut; 0 if none is."""
         chosen = self.taken.chosen(self.first, len(self.lengths))

@@ -193,7 +193,8 @@ def _faults_of_part(
         known = f"{record.documents:,} of {record.tokens:,}"
         found = f"{counted(len(lengths), 'document')} of {counted(len(ids), 'token')}"
         yield number, f"{stem}: found {found}; expected {known}"
-    yield from ((number, fault) for fault in origin_faults(plan, record))
+    else:
+        yield from ((number, fault) for fault in origin_faults(plan, record))
     most = plan.identity["ids"]
     if most is not None and len(ids) and int(ids.max()) >= most:
         yield number, f"{stem}: there is an id of {ids.max()}; the tokenizer has {most}"

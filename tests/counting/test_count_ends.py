@@ -130,7 +130,7 @@ def test_a_window_has_room(given: int) -> None:
     for name in ("in_flight", "attempts", "threads", "max_pretoken_bytes"):
         with pytest.raises(ValueError, match=rf"^Counting\.{name} is {given}; expected "):
             bbpe.Counting(**{name: given})
-    with pytest.raises(TypeError, match=r"^Counting\.text_field must be a str, not int$"):
+    with pytest.raises(TypeError, match=r"^Counting\.text_field must be a str, or a list of them, not int$"):
         bbpe.Counting(text_field=5)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"^Counting\.executor must be a concurrent\.futures\.Executor, not str$"):
         bbpe.Counting(executor="dask")  # type: ignore[arg-type]
@@ -293,4 +293,4 @@ def test_files_have_the_versions_that_earlier_releases_read(tmp_path: Path) -> N
     (saved,) = [json.loads(value) for key, value in metadata.items() if key.startswith(b"bbpe")]
     plans = [json.loads((tmp_path / name / "plan.json").read_text()) for name in ("counts", "shards")]
     marker = json.loads((tmp_path / "state" / "bbpe-checkpoint.json").read_text())
-    assert [each["version"] for each in (saved, *plans, marker)] == [2, 2, 4, 3]
+    assert [each["version"] for each in (saved, *plans, marker)] == [2, 2, 4, 4]

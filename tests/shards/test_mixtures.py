@@ -10,6 +10,7 @@ import json
 import random
 import shutil
 from collections import Counter
+from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -176,7 +177,7 @@ def test_each_document_is_chosen_as_often(sources: Path) -> None:
     shards = bbpe.load_shards(sources / "plain" / "code")
     chosen = np.zeros(len(shards), int)
     for seed in range(400):
-        for _, numbers in streams.numbers_of(passes.passes_of(0, shards, shards.tokens // 2, seed, exact=False)):
+        for _, numbers in _numbers_of(passes.passes_of(0, shards, shards.tokens // 2, seed, exact=False)):
             chosen[numbers] += 1
     # 200 of 400 times, give or take ten
     assert chosen.min() > 160
@@ -187,10 +188,17 @@ def test_numbers_say_where_each_document_comes_from(sources: Path) -> None:
     """They are in the order of what is merged, and shuffled as ids are."""
     web, code = (bbpe.load_shards(sources / "plain" / name) for name in ("web", "code"))
     taken = [*passes.passes_of(0, web, web.tokens * 2 + 300, 7, exact=False), whole_pass(1, code)]
-    found = [(source, n) for source, numbers in streams.numbers_of(taken) for n in numbers.tolist()]
+    found = [(source, n) for source, numbers in _numbers_of(taken) for n in numbers.tolist()]
     rows = [ids.tobytes() for each, _ in streams.documents_of(taken, streams.read_ids) for ids in _split(*each)]
     assert rows == [(web, code)[source][number].tobytes() for source, number in found]
     assert [number for source, number in found if source == 1] == list(range(45))
+
+
+def _numbers_of(taken: list[passes.Pass]) -> Iterator[tuple[int, Any]]:
+    """Yield a source, and the numbers of documents of it that are taken, in order."""
+    for block in streams.blocks_of(taken):
+        chosen = block.taken.chosen(block.first, len(block.lengths))
+        yield block.taken.source, block.first + (np.arange(len(block.lengths)) if chosen is None else chosen)
 
 
 def _split(data: Any, sizes: Any) -> list[Any]:

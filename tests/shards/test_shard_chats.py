@@ -262,7 +262,7 @@ def test_what_is_refused(tok: Any, tmp_path: Path) -> None:
             "messages_field and text_field='content' are given; documents are either chats or texts",
         ),
         ({"document": "line"}, "messages_field and document='line' are given"),
-        ({"messages_field": 5}, "messages_field must be a str or None, not int"),
+        ({"messages_field": 5}, "messages_field must be a str or None, or a list of them, not int"),
         (
             {"tokenizer": bare},
             "the files of the tokenizer have no chat template: load a folder with chat_template.jinja",

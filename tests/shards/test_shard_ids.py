@@ -84,5 +84,5 @@ def test_formats_without_a_place_for_ids_refuse_them(tmp_path: Path, tok: bbpe.T
     (tmp_path / "a.jsonl").write_text('{"id": 1, "text": "low"}')
     with pytest.raises(ValueError, match="format 'megatron' has no ids of documents, 'olmo' and 'parquet' have"):
         bbpe.shard(tmp_path / "a.jsonl", tmp_path / "out", tok, id_field="id")
-    with pytest.raises(TypeError, match="id_field must be a str or None, not int"):
+    with pytest.raises(TypeError, match="id_field must be a str or None, or a list of them, not int"):
         bbpe.plan_shards(tmp_path / "a.jsonl", tmp_path / "out", tok, format="olmo", id_field=1)  # type: ignore[arg-type]
