@@ -126,7 +126,10 @@ def use(made: Any) -> None:
         ):  # of what this tokenizer, or this library, does not have
             value = None if name.startswith("_") else getattr(made, name)
             if name in USES and callable(value):
-                value(*["see my dogs"] * (name == "to_html" and isinstance(made, bbpe.Tokenizer)))
+                needs: dict[tuple[str, type], Any] = {
+                    ("to_html", bbpe.Tokenizer): "see my dogs", ("lines", bbpe.ShardEstimate): 1,
+                }  # fmt: skip
+                value(*[given for (method, kind), given in needs.items() if name == method and isinstance(made, kind)])
 
 
 def test_the_table_is_whole(made: dict[str, Any]) -> None:
