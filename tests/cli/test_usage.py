@@ -189,7 +189,8 @@ def test_words_of_the_command_line_stay() -> None:
 #: Arguments that messages name and no command has.
 PYTHON_ONLY = {
     "add_special_tokens", "disallowed_special", "pad_id", "chat_template", "executor", "tokenizer_config", "wor",
-    "special_tokens_set", "charset", "lang", "name", "content", "texts", "prompt", "stop", "on_long", "pad", "ragged", "batches", "batch",
+    "special_tokens_set", "charset", "lang", "name", "content", "texts", "prompt", "stop",
+    "on_long", "pad", "ragged", "batches", "batch",
 }  # fmt: skip
 #: Not told to users of the command line: other interfaces, pages, texts of tests.
 _ELSEWHERE = ("compat/", "tiktoken/", "reference")
