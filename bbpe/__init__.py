@@ -100,7 +100,7 @@ if TYPE_CHECKING:
     from .shards.source_tokens import SourceTable, SourceTokens
     from .shards.status import ShardsStatus, shards_status
     from .shards.texts import count_shards
-    from .shards.verify import ShardFaults, verify_shards
+    from .shards.verify import verify_shards
     from .shards.windows import Windows
     from .splitting.splitter import split, split_spans
     from .tokenizer import Tokenizer
@@ -144,7 +144,6 @@ __all__ = [
     "Ragged",
     "RowStream",
     "ShardEstimate",
-    "ShardFaults",
     "ShardFiles",
     "ShardPlan",
     "Shards",
@@ -256,7 +255,7 @@ _MODULES = {
     ".shards.run": "finish_shards plan_shards shard shard_part",
     ".shards.status": "ShardsStatus shards_status",
     ".shards.source_tokens": "SourceTable SourceTokens",
-    ".shards.verify": "ShardFaults verify_shards",
+    ".shards.verify": "verify_shards",
     ".shards.texts": "count_shards",
     ".shards.windows": "Windows",
     ".splitting.splitter": "split split_spans",

@@ -84,7 +84,7 @@ def made_of_shards(plan: bbpe.ShardPlan, shards: bbpe.Shards, folder: Path) -> d
     next(iter(stream))
     return {
         "ShardPlan": plan, "Shards": shards, "ShardEstimate": bbpe.estimate_shards(plan),
-        "ShardsStatus": bbpe.shards_status(plan), "ShardFaults": bbpe.verify_shards(shards),
+        "ShardsStatus": bbpe.shards_status(plan),
         "ShardFiles": bbpe.open_shards(shards, format="bbpe"), "document of shards": shards[0],
         "record of a part": bbpe.shard_part(plan, 0), "Mixture": mixed.mixture,
         "MixtureSource": mixed.mixture.sources[0], "Blend": bbpe.blend_shards([(shards, 1)]), "Windows": windows,

@@ -7,13 +7,13 @@ import time
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from typing import Any
 
-import bbpe
 from bbpe.lazy import np
 from bbpe.records import asdict, replace
 from bbpe.shards.load import Shards, stored_plan
 from bbpe.shards.open_parts import lens_of
 from bbpe.shards.state import IDLE
 from bbpe.shards.status import Lookout, ShardsStatus
+from bbpe.shards.verify import verified
 from bbpe.text import sized
 
 from .command import load_named, positive, share, whole
@@ -118,13 +118,13 @@ def _sample(text: str) -> float:
 
 def _verify(args: Namespace) -> int:
     tokenizer = None if args.tokenizer is None else load_named(args.tokenizer)
-    faults = bbpe.verify_shards(args.folder, tokenizer, sample=args.sample, seed=args.seed)
-    for fault in faults:
+    found = verified(args.folder, tokenizer, sample=args.sample, seed=args.seed)
+    for fault in found.faults:
         say(args.parser.spelled(fault, [args.folder]))
-    if faults.repair:
-        say(f"repair: {faults.repair}")
-    say(f"{'checked' if faults else 'no faults'}: {args.folder}: {faults.checked}")
-    return int(bool(faults))
+    if found.repair:
+        say(f"repair: {found.repair}")
+    say(f"{'checked' if found.faults else 'no faults'}: {args.folder}: {found.checked}")
+    return int(bool(found.faults))
 
 
 def facts_of(done: Shards, folder: str) -> dict[str, Any]:

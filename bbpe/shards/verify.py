@@ -52,36 +52,26 @@ class Checked:
         return f"{parts}, {files}, {sized(self.bytes)}; {again} encoded again"
 
 
-class ShardFaults(list[str]):
-    """The faults that `verify_shards` found, a list of texts.
+@dataclass
+class Verified:
+    """What looking for faults has found.
 
     Attributes:
+        faults: A text for each fault.
         repairs: For each fault the command that writes its part again, empty where no part is at fault.
         repair: One command that does it for all faults, and sums the parts up again.
-        checked: What was looked at: `parts`, `files`, `bytes`, and `again`, the parts that were encoded again.
-
-    Example:
-        >>> from pathlib import Path
-        >>> from tempfile import TemporaryDirectory
-        >>> tok = bbpe.train_from_iterator(["low lower"], 258)
-        >>> with TemporaryDirectory() as folder:
-        ...     _ = Path(folder, "a.jsonl").write_text('{"text": "low"}')
-        ...     _ = bbpe.shard(folder + "/a.jsonl", folder + "/out", tok)
-        ...     faults = bbpe.verify_shards(folder + "/out")
-        >>> list(faults), faults.repairs, str(faults.checked)
-        ([], [], '1 part, 3 files, 68 bytes; part 0 encoded again')
-
+        checked: What was looked at.
     """
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.repairs: list[str] = []
-        self.repair, self.checked = "", Checked()
+    faults: list[str] = field(default_factory=list)
+    repairs: list[str] = field(default_factory=list)
+    repair: str = ""
+    checked: Checked = field(default_factory=Checked)
 
 
 def verify_shards(
     folder: Folder, tokenizer: Tokenizer | None = None, *, sample: float = 0.001, seed: int = 0
-) -> ShardFaults:
+) -> list[str]:
     """Look for faults in shards.
 
     All files are read: their sizes and digests, whether the lists of documents agree with the ids, whether the numbers
@@ -98,8 +88,8 @@ def verify_shards(
         seed: Chooses these parts.
 
     Returns:
-        The faults, an empty list if all is well; its `repairs` are the commands that repair them, and `checked` says
-        what was looked at.
+        The faults; none if all is well.  `bbpe shards verify` also prints what was looked at, and the command that
+        repairs.
 
     Raises:
         CorpusError: There is no readable plan.
@@ -118,19 +108,24 @@ def verify_shards(
         []
 
     """
+    return verified(folder, tokenizer, sample=sample, seed=seed).faults
+
+
+def verified(folder: Folder, tokenizer: Tokenizer | None, *, sample: float, seed: int) -> Verified:
+    """Return the faults with what repairs them, and what was looked at."""
     sample, seed = check_share("sample", sample, or_none=True), whole("seed", seed)
     if tokenizer is not None:
         checked_tokenizer(tokenizer)
     plan = stored_plan(folder)
-    faults = ShardFaults()
+    found = Verified()
     wrong: set[int] = set()
-    for number, fault in _faults(plan, tokenizer, sample, seed, faults.checked):
-        faults.append(fault)
-        faults.repairs.append("" if number is None else _repair(plan, [number]))
+    for number, fault in _faults(plan, tokenizer, sample, seed, found.checked):
+        found.faults.append(fault)
+        found.repairs.append("" if number is None else _repair(plan, [number]))
         wrong |= set() if number is None else {number}
     if wrong and (again := _repair(plan, sorted(wrong))):
-        faults.repair = f"{again} && {command_finish(plan)}"
-    return faults
+        found.repair = f"{again} && {command_finish(plan)}"
+    return found
 
 
 def _repair(plan: ShardPlan, numbers: list[int]) -> str:

@@ -116,7 +116,8 @@ static void read_lines(const uint8_t *text, size_t n) {
     const char *name;
     check(texts[0] != NULL && texts[1] != NULL && numbers != NULL, "no memory");
     for (size_t i = 0; bbpe_json_lines_variant(i, &name) != NULL; i++) {
-        bbpe_json_lines lines = {(const uint8_t *)"a", 1, texts[i > 0], numbers, numbers + most, 0, 0, 0, 0, 0};
+        bbpe_json_lines lines = {.field = (const uint8_t *)"a", .field_length = 1, .texts = texts[i > 0], .ends = numbers,
+                                 .records = numbers + most};
         const size_t at = bbpe_json_lines_variant(i, &name)(&lines, text, 0, n);
         check(at <= n && lines.used <= n && lines.count <= most, "lines fit");
         if (i == 0) used = lines.used, ended = at, count = lines.count;

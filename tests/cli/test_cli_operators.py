@@ -14,6 +14,7 @@ from commands import Call
 
 import bbpe
 from bbpe.cli import main
+from bbpe.shards.verify import verified
 from bbpe.text import sized
 
 WORDS = "l.txt -t t.json -o out --document line --part-size 400 --quiet"
@@ -142,13 +143,14 @@ def test_the_printed_command_repairs(fault: str, call: Call) -> None:
         Path("out/part-00001.json").write_text("{}")
     if fault in ("missing", "several"):
         Path("out/part-00002.json").unlink()
-    faults = bbpe.verify_shards("out", sample=0)
+    found = verified("out", None, sample=0, seed=0)
+    assert bbpe.verify_shards("out", sample=0) == found.faults
     part = "--part 2" if fault == "missing" else "--part 1"
-    assert len(faults.repairs) == len(faults) > 0
-    assert part in faults.repairs[0]
+    assert len(found.repairs) == len(found.faults) > 0
+    assert part in found.repairs[0]
     status, out, _ = call("shards verify out --sample 0")
     (repair,) = re.findall(r"^repair: (.*)$", out, re.MULTILINE)
-    assert (status, repair) == (1, faults.repair)
+    assert (status, repair) == (1, found.repair)
     assert ("--part 1-2" in repair) == (fault == "several")
     run_all(repair, call)
     status, out, _ = call("shards verify out --sample 1")
@@ -160,9 +162,9 @@ def test_verify_says_what_it_checked(call: Call) -> None:
     assert call(f"shard {WORDS}")[0] == 0
     size = sum(path.stat().st_size for path in Path("out").glob("part-*") if path.suffix != ".json")
     for sample, again in (("0", []), ("1", [0, 1, 2])):
-        faults = bbpe.verify_shards("out", sample=float(sample))
-        assert (faults, faults.repairs, faults.repair) == ([], [], "")
-        checked = faults.checked
+        found = verified("out", None, sample=float(sample), seed=0)
+        assert (found.faults, found.repairs, found.repair) == ([], [], "")
+        checked = found.checked
         assert (checked.parts, checked.files, checked.bytes, checked.again) == (3, 9, size, again)
         said = "no part encoded again" if not again else "parts 0, 1, 2 encoded again"
         out = call(f"shards verify out --sample {sample}")[1]
