@@ -40,7 +40,7 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 OPTIONS: list[dict[str, Any]] = [
     {}, {"threads": 3}, {"document": "line"}, {"sample": 0.5}, {"unique": True}, {"max_pretoken_bytes": 3},
-    {"special_tokens": [EOS]}, {"pattern": r"\w+(?<=\w)|[^\w]+?"}, {"max_memory": "1GB"},
+    {"special_tokens": [EOS]}, {"pattern": r"\w+(?<=\w)|[^\w]+?"}, {"max_memory": "4GB"},
 ]  # fmt: skip
 
 
