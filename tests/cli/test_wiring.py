@@ -146,11 +146,11 @@ ROWS = [
         "document": "line", "part_size": "9MB", "empty": "keep", "on_error": "skip", "allowed_special": "all",
         "replan": True,
     }),
-    Row("shards verify out", "bbpe.verify_shards", {"0": "out", "1": None, "sample": 0.001, "seed": 0}),
-    Row("shards verify out --sample 0.5 --seed 9", "bbpe.verify_shards", {
+    Row("shards verify out", "bbpe.cli.operators.verified", {"0": "out", "1": None, "sample": 0.001, "seed": 0}),
+    Row("shards verify out --sample 0.5 --seed 9", "bbpe.cli.operators.verified", {
         "0": "out", "1": None, "sample": 0.5, "seed": 9,
     }),
-    Row("shards verify out --sample 0", "bbpe.verify_shards", {"0": "out", "1": None, "sample": 0.0, "seed": 0}),
+    Row("shards verify out --sample 0", "bbpe.cli.operators.verified", {"0": "out", "1": None, "sample": 0.0, "seed": 0}),
     Row("shards convert in/a b.bin --from olmo --to megatron -o out", "bbpe.cli.conversion.open_shards", {
         "0": ["in/a", "b.bin"], "format": "olmo", "dtype": None, "eos": None, "bos": None, "tokenizer": None,
         "vocab_size": None, "column": "input_ids", "id_field": None, "masks": None, "on_missing": "error",
