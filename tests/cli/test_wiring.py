@@ -150,7 +150,9 @@ ROWS = [
     Row("shards verify out --sample 0.5 --seed 9", "bbpe.cli.operators.verified", {
         "0": "out", "1": None, "sample": 0.5, "seed": 9,
     }),
-    Row("shards verify out --sample 0", "bbpe.cli.operators.verified", {"0": "out", "1": None, "sample": 0.0, "seed": 0}),
+    Row("shards verify out --sample 0", "bbpe.cli.operators.verified", {
+        "0": "out", "1": None, "sample": 0.0, "seed": 0,
+    }),
     Row("shards convert in/a b.bin --from olmo --to megatron -o out", "bbpe.cli.conversion.open_shards", {
         "0": ["in/a", "b.bin"], "format": "olmo", "dtype": None, "eos": None, "bos": None, "tokenizer": None,
         "vocab_size": None, "column": "input_ids", "id_field": None, "masks": None, "on_missing": "error",
