@@ -15,6 +15,7 @@ from concurrent.futures import Executor, ProcessPoolExecutor
 from functools import cache
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import pytest
 from caches import ROOM
@@ -46,6 +47,15 @@ settings.load_profile("deterministic")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--count-skips", action="store_true", help="fail when more tests are skipped than skips.py allows")
+    parser.addoption("--share", metavar="K/N", help="of every N tests, by a checksum of their names, those of share K")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep a share of the tests, the same in every process."""
+    if config.getoption("share"):
+        number, count = map(int, config.getoption("share").split("/"))
+        assert 0 <= number < count
+        items[:] = [item for item in items if crc32(item.nodeid.encode()) % count == number]
 
 
 def pytest_collection_finish() -> None:
