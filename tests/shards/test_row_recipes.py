@@ -30,9 +30,8 @@ def ids_of(batches: Any) -> list[list[int]]:
     return [row.tolist() for batch in batches for row in batch["input_ids"]]
 
 
-@pytest.mark.parametrize(("workers", "context"), [
-    (0, None), (2, "fork"), pytest.param(2, "spawn", marks=pytest.mark.full),
-])
+@pytest.mark.engines
+@pytest.mark.parametrize(("workers", "context"), [(0, None), (2, "fork"), (2, "spawn")])
 def test_a_data_loader_gives_every_row(shards: bbpe.Shards, workers: int, context: Any) -> None:
     data = pytest.importorskip("torch.utils.data")
     for rows in rows_of(shards):
@@ -51,6 +50,7 @@ def test_a_data_loader_gives_every_row(shards: bbpe.Shards, workers: int, contex
         assert first + rest == expected
 
 
+@pytest.mark.engines
 @pytest.mark.filterwarnings("ignore:.*is deprecated, please do not call")
 @pytest.mark.parametrize("workers", [0, 2])
 def test_a_stateful_data_loader_goes_on(shards: bbpe.Shards, workers: int) -> None:
@@ -69,6 +69,7 @@ def test_a_stateful_data_loader_goes_on(shards: bbpe.Shards, workers: int) -> No
     assert first + ids_of(again) == expected
 
 
+@pytest.mark.engines
 def test_grain_takes_rows_as_a_source(shards: bbpe.Shards) -> None:
     grain = pytest.importorskip("grain")
     for rows in rows_of(shards):

@@ -44,8 +44,7 @@ ALLOWED = {
     "no Chromium": 15,
     "this system": 4,
     "no mypy": 1,  # `make lint` has it
-    "no torch": 5,  # of several hundred MB
-    "no grain": 1,
+    "no torch": 1,
     "no nm": 1,
     "a build for tests": 1,
     "a loader that refuses": 1,
