@@ -469,7 +469,7 @@ class Tokenizer:
             allowed_special: As in `encode`.
             disallowed_special: As in `encode`.
             text_field: The field of JSON lines, or the column of Parquet, with the text: a name, a path such as
-                "meta.text", or a list of them, of which the first counts that a record has.
+                "meta.text", or a list of them: the first one that a record has counts.
             format: The kind of all files; None determines it from their names and first bytes.
 
         Yields:

@@ -53,7 +53,7 @@ def add_work(parser: ArgumentParser) -> None:
     some = "these parts, such as 3,17-19; or every Nth part from part I on, as I/N with I from 0 to N - 1"
     step.add_argument("--part", type=_some, metavar="PARTS", help=some)
     step.add_argument("--finish", action="store_true", help="sum up the parts when all are there")
-    replan = "replace a plan of which no part is done although somebody writes one now"
+    replan = "replace a plan without a finished part, even while another run writes one"
     work.add_argument("--replan", action="store_true", help=replan)
     work.add_argument("--threads", type=positive, metavar="N", help="(default: one for each core)")
     add_progress(parser)

@@ -50,7 +50,8 @@ def read_lines(
 ):  # -> tuple[int, int, npt.NDArray[np.int64], npt.NDArray[np.int64], int, int, int]
     """Read the string `field` of each line of data[at:], and write the strings to `out`, one after another.
 
-    It is a name in UTF-8, or places of which the first one counts whose value is not null: names from the line on.
+    The field is a name in UTF-8, or a tuple of places; a place is the names on the way from the line.  The first place
+    with a value other than null counts.
 
     Returns (where reading ended, bytes of strings, int64[n] ends of strings, int64[n] records, lines, records, records of
     which the string is null).  A record is a line that is not blank; numbers count from `at`.  Where reading ended before

@@ -1,4 +1,4 @@
-"""The field of a record: a name, a path to a field of an object within it, or some of these, of which the first counts.
+"""The field of a record: a name, a path into objects, or a list of these, from which the first that is there counts.
 
 A name with dots, such as "meta.text", is a field of that name if the record has one, else the field `text` of the
 object in the field `meta`.  Of several names the first one counts that the record has a value for: null is none.  The
@@ -18,7 +18,7 @@ FieldName: TypeAlias = str | Sequence[str]
 #: Where a value may be: the names of fields, from the record on.
 Place: TypeAlias = tuple[str, ...]
 
-#: The most names of a field, each of which has two places.
+#: The most names in a list.  A name with a dot has two places: the field of that name, and the path.
 _MOST = 32
 #: The most fields on the way to a value.
 _DEEPEST = 16

@@ -22,9 +22,9 @@ from .sources import Int64s, Reading, Texts
 
 
 class Unique:
-    """The texts that were seen so far; `room` is how many bytes they may take, 0 for any number.
+    """The texts that were seen so far.  They may take `room` bytes of memory, 0 for no limit.
 
-    `digest` gives the digest of a source that is one text, of which only a part is in memory.
+    `digest` returns the digest of a source that is one text, even if only a part of it is in memory.
 
     >>> import numpy as np
     >>> unique = Unique()

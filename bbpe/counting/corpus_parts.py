@@ -323,7 +323,7 @@ def _checked(texts: Iterator[Text], number: int, most: int) -> Iterator[Text]:
 
 
 def behind(events: Iterator[Texts], done: int) -> Iterator[Texts]:
-    """Leave out events of so many records."""
+    """Yield events without those of the first `done` records."""
     for event in events:
         if done > 0 and event.ends is not None:
             done -= event.records
@@ -336,7 +336,7 @@ def _is_before(stop: int, source: tuple[int, Iterable[Texts]]) -> bool:
 
 
 def _chunks_after(chunks: Iterable[CorpusChunk], start: Position) -> Iterator[CorpusChunk]:
-    """Yield the chunks behind a place, of all those of a corpus; `CorpusError` where none ends there."""
+    """Yield the chunks of a corpus that follow a place; `CorpusError` unless a chunk ends there."""
     is_behind = start == Position()
     for chunk in chunks:
         if is_behind:

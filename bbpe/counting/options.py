@@ -93,7 +93,7 @@ class Counting:
             number as `duplicates`.  A document is a text as `document` says, or a record.  Each takes about 32 bytes of
             memory, within half of what `max_memory` leaves for tables.
         text_field: The field of a `.jsonl` file, or the column of a `.parquet` file, that holds the text: a name, a
-            path such as "meta.text", or a list of them, of which the first counts that a record has.  For files.
+            path such as "meta.text", or a list of them: the first one that a record has counts.  For files.
         format: What files are, "text", "jsonl" or "parquet"; by default their names decide, or their first bytes where
             a name says nothing.  For files.
         on_error: "raise", or "skip" to leave out lines of JSON that cannot be read; the summary has their number as
@@ -151,6 +151,7 @@ class Counting:
             checkpoint_folder(self.checkpoint)
         if not isinstance(self.unique, bool):
             raise TypeError(f"Counting.unique must be a bool, not {type(self.unique).__name__}")
+        # the usual name is right, and needs no module for others
         if self.text_field != "text":
             object.__setattr__(self, "text_field", checked_field("Counting.text_field", self.text_field))
         if self.format is not None and self.format not in FORMATS:
