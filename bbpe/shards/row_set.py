@@ -67,12 +67,10 @@ class RowSet:
     Attributes:
         n: The ids of a row.
         epoch: The epoch whose order rows have.
-        dropped_tokens: The ids that are in no row.
     """
 
     _method = ""
     epoch = 0
-    dropped_tokens: int
 
     def __init__(
         self, source: Any, parts: IdParts, n: int, *, shuffle: int | None, labels: str, columns: Sequence[str],

@@ -47,7 +47,7 @@ class Windows(RowSet):
         return self._labels == "shift" and "labels" in self._columns
 
     @property
-    def dropped_tokens(self) -> int:  # type: ignore[override]
+    def dropped_tokens(self) -> int:
         """The ids after the last row; the one after it is its last label, and counts as used."""
         rows = len(self)
         return self.tokens - rows * self.n - (self._shifted and rows > 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from ...errors import CorpusError
@@ -22,7 +23,7 @@ def _open(path: Path, reading: IdReading) -> IndexedFile:
     if (total := sums.before(len(listed))) != len(ids):
         raise CorpusError(f"{path}: the documents have {counted(total, 'id')} together; expected {len(ids):,}")
     masks = None if reading.masks is None or form.masks is None else form.masks.read(stem)
-    keys = None if reading.id_field is None or form.keys is None else lambda: form.keys(stem)  # type: ignore[misc]
+    keys = None if reading.id_field is None or form.keys is None else partial(form.keys, stem)
     return IndexedFile(ids, len(listed), sums.lengths, sums.before, keys=keys, masks=masks, held=(listed,))
 
 
