@@ -30,6 +30,7 @@ STDIN = "-"
 #: The file that it is, where the system has one.
 STDIN_FILE = "/dev/stdin"
 _CHUNK_BYTES = 1 << 20
+_END_KEYS = "Ctrl-Z and Enter" if sys.platform == "win32" else "Ctrl-D"
 _INPUT, _OUTPUT = "standard input", "standard output"
 _Item = TypeVar("_Item")
 
@@ -111,7 +112,7 @@ def stdin() -> BinaryIO:
     if sys.stdin is None:
         raise OSError(errno.EBADF, "it is closed", _INPUT)
     if sys.stdin.isatty() and sys.stderr is not None:
-        sys.stderr.write("bbpe: reading standard input; end it with Ctrl-D\n")
+        sys.stderr.write(f"bbpe: reading standard input; end it with {_END_KEYS}\n")
     return sys.stdin.buffer
 
 
