@@ -23,7 +23,7 @@ ONLY_IN = {
         "base/bits", "base/atomic", "simd", "memory/pages", "threads/monitor",
     },
     r"\b(?:malloc|calloc|realloc|free|mmap)\(": {"memory"},
-    r"BBPE_ATOMIC_": {"base/atomic", "threads"},
+    r"BBPE_ATOMIC_": {"base/atomic", "threads", "simd/cpu_level"},
 }
 
 
