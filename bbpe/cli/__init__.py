@@ -18,31 +18,47 @@ from bbpe.errors import BBPEError
 
 from .parsers import Parser, add_commands, is_usage
 
-#: The subcommands and their summaries, in the order of the help text; each is a module of this folder.
-COMMANDS = {
-    "demo": "Train on Python's own sources, save, load, encode and check.",
-    "train": "Train a tokenizer on text files.",
-    "count": "Count the pretokens of text files.",
-    "counts": "Add up saved counts, or show what they hold.",
-    "extend": "Learn more tokens on top of a tokenizer.",
-    "prune": "Take tokens away from a tokenizer.",
-    "tokens": "Count the tokens of texts, or cut texts to a number of tokens.",
-    "encode": "Encode text to ids.",
-    "decode": "Decode ids to text.",
-    "shard": "Encode a corpus into files that training reads.",
-    "shards": "Watch, verify, merge or show such files.",
-    "convert": "Convert a tokenizer to another format.",
-    "inspect": "Show what a tokenizer file holds.",
-    "lint": "Find what is wrong with a vocabulary.",
-    "eval": "Measure tokenizers on text: tokens, fertility, cost.",
-    "compare": "Show how two tokenizers differ.",
-    "view": "Write a page that shows the tokens of a file.",
-    "show": "Show the tokens of a text in colour.",
-    "serve": "Open a playground for the browser, on this machine alone.",
-    "fetch": "Download a published vocabulary by its name.",
-    "bench": "Time a tokenizer on a text of yours, beside other libraries.",
-    "completion": "Write a script that completes commands, options and names in a shell.",
+#: The commands and their summaries in groups, in the order of the help; each is a module of this folder.
+GROUPS = {
+    "Train": {
+        "train": "Train a tokenizer on text files.",
+        "count": "Count the pretokens of text files, to train from them later.",
+        "counts": "Add up saved counts, or show what they hold.",
+        "extend": "Learn more tokens on top of a tokenizer.",
+        "prune": "Remove tokens from a tokenizer.",
+    },
+    "Use": {
+        "encode": "Encode text to ids.",
+        "decode": "Decode ids to text.",
+        "tokens": "Count the tokens of texts, or cut texts to a number of tokens.",
+        "show": "Show the tokens of a text in colour.",
+        "view": "Write a page that shows the tokens of files.",
+        "serve": "Open a playground for the browser, on this machine alone.",
+    },
+    "Judge": {
+        "lint": "Find what is wrong with a vocabulary.",
+        "eval": "Measure tokenizers on text: tokens, fertility, cost.",
+        "compare": "Show how two tokenizers differ.",
+        "inspect": "Show what a tokenizer file holds.",
+        "bench": "Time a tokenizer on your text, beside other libraries.",
+    },
+    "Data": {
+        "shard": "Encode a corpus into files that training reads.",
+        "shards": "Watch, verify, merge, convert or show such files.",
+    },
+    "Files": {
+        "convert": "Convert a tokenizer to another format.",
+        "fetch": "Download a published vocabulary by its name.",
+    },
+    "Shell": {
+        "completion": "Write a script that completes commands, options and names in a shell.",
+        "demo": "Train on Python's own sources, save, load, encode and check.",
+    },
 }
+COMMANDS = {name: summary for commands in GROUPS.values() for name, summary in commands.items()}
+_DESCRIPTION = (
+    "Train tokenizers (BPE, WordPiece, Unigram), encode with published ones, judge them, and write shards for training."
+)
 #: Errors that the user gets as one line; others are faults of the program.
 _REPORTED = (BBPEError, ValueError, OverflowError, ImportError, OSError, MemoryError)
 
@@ -80,9 +96,11 @@ def _run(args: Namespace, arguments: Sequence[str] | None) -> int:
 
 def make_parser() -> Parser:
     """Return the parser of the program; that of a command gets its arguments when it parses."""
-    parser = Parser(prog="bbpe", description="Byte-level BPE: train, encode, decode.")
-    parser.add_argument("-V", "--version", action="version", version=f"bbpe {bbpe.__version__}")
-    add_commands(parser, __name__, COMMANDS)
+    parser = Parser(prog="bbpe", description=_DESCRIPTION)
+    parser.add_argument(
+        "-V", "--version", action="version", version=f"bbpe {bbpe.__version__}", help="Show the version and exit."
+    )
+    add_commands(parser, __name__, GROUPS)
     return parser
 
 

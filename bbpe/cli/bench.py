@@ -20,8 +20,8 @@ from bbpe.errors import BBPEError, CorpusError, VocabularyError
 from bbpe.records import asdict, dataclass
 from bbpe.text import counted, text_bytes
 
-from .command import Command, add_pattern, load_named, positive
-from .streams import Watch, add_progress, add_reading, as_files, say, say_json, watched
+from .command import Command, add_tokenizer, load_named, positive, size
+from .streams import Watch, add_json, add_progress, add_reading, as_files, say, say_json, watched
 
 _OURS = "bbpe"
 _PEERS = ("tiktoken", "tokenizers")
@@ -54,16 +54,17 @@ class _Run:
 
 
 def _add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", help="the text to encode")
-    against = f"other libraries, comma-separated: {', '.join(_PEERS)}"
+    parser.add_argument("file", metavar="FILE", help="The text to encode.")
+    which = f"{_LEARNED} tokens learned from FILE"
+    against = f"Other libraries to time, separated by commas: {', '.join(_PEERS)}."
     parser.add_argument("--against", type=_libraries, default=(), metavar="NAMES", help=against)
-    which = f"a file, a folder, or a published name (default: {_LEARNED} tokens learned from FILE, pattern gpt2)"
-    parser.add_argument("-t", "--tokenizer", metavar="PATH", help=which)
-    add_pattern(parser)
+    add_tokenizer(parser, required=False, default=which)
     add_reading(parser)
-    parser.add_argument("--runs", type=positive, default=3, metavar="N", help="of each library, in turn (3)")
-    parser.add_argument("--bytes", type=positive, default=_BYTES, metavar="N", help=f"of FILE at most ({_BYTES})")
-    parser.add_argument("--json", action="store_true", help="write one JSON object")
+    runs = "How often to time each library, in turn."
+    parser.add_argument("--runs", type=positive, default=3, metavar="N", help=runs)
+    most = "Take the beginning of a longer file, of this size. [default: 16MB]"
+    parser.add_argument("--bytes", type=size, default=_BYTES, metavar="SIZE", help=most)
+    add_json(parser)
     add_progress(parser)
 
 

@@ -13,7 +13,7 @@ from bbpe.lazy import np, npt
 from bbpe.text import counted
 
 from .command import Command, add_tokenizer, load_tokenizer
-from .lines import add_lines, convert_lines, lines_of
+from .lines import add_lines, add_pieces, convert_lines, lines_of
 from .streams import add_progress, chunks_of, label_of, names_of, watched, write
 
 if TYPE_CHECKING:
@@ -32,11 +32,10 @@ _BLANKS = bytes.maketrans(b"[](),", b" " * 5)
 
 
 def _add_arguments(parser: ArgumentParser) -> None:
-    what = "ids between blanks or commas, or an .npy array (default, and -: standard input)"
+    what = "Files of ids between blanks or commas, or .npy arrays; - is standard input. [default: -]"
     parser.add_argument("files", nargs="*", metavar="FILE", help=what)
     add_tokenizer(parser)
-    pieces = "the files have what `encode --pieces` writes, not ids"
-    parser.add_argument("--pieces", action="store_true", help=pieces)
+    add_pieces(parser)
     add_lines(parser)
     add_progress(parser)
 

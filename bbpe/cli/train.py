@@ -16,11 +16,17 @@ from bbpe.text import counted
 from bbpe.tokenizer import Tokenizer
 
 from .command import (
+    FILES_OR_STDIN,
+    TIE_BREAK,
     Command,
     add_corpus,
     add_counting,
+    add_counts,
     add_format,
+    add_saved,
+    add_special_tokens,
     add_veto,
+    add_vocab_size,
     counting_of,
     is_streamed,
     number,
@@ -30,7 +36,7 @@ from .command import (
 )
 from .outputs import check_output, inputs_of
 from .parsers import UsageError
-from .streams import STDIN, STDIN_FILE, add_progress, progress_of, say, say_json
+from .streams import STDIN, STDIN_FILE, add_json, add_progress, progress_of, say, say_json
 
 Model: TypeAlias = bbpe.BPE | bbpe.WordPiece | bbpe.Unigram
 
@@ -43,45 +49,55 @@ _MODELS: dict[str, type[bbpe.BPE] | type[bbpe.WordPiece] | type[bbpe.Unigram]] =
 
 def _add_arguments(parser: ArgumentParser) -> None:
     corpus = add_corpus(parser)
-    corpus.add_argument("files", nargs="*", metavar="FILE", help="files, globs and folders of text, or just -")
-    corpus.add_argument("--counts", metavar="PATH", help="train on counts that `bbpe count` saved, instead of files")
-    default = "default: that of the counts, or gpt2; a unigram model has runs of letters or of others"
-    corpus.add_argument("--pattern", type=pattern_of, help=f"split pattern, a name or a regex ({default})")
+    corpus.add_argument("files", nargs="*", metavar="FILE", help=FILES_OR_STDIN)
+    add_counts(corpus)
+    default = "default: that of the counts, or gpt2; of unigram, runs of letters and runs of others"
+    corpus.add_argument("--pattern", type=pattern_of, help=f"The split pattern, a name or a regex. [{default}]")
     add_counting(parser, corpus)
-    parser.add_argument("-o", "--output", required=True, metavar="PATH", help="where to save the tokenizer")
+    add_saved(parser)
     add_format(parser)
     _add_models(parser)
     add_progress(parser)
-    parser.add_argument("--json", action="store_true", help="write the result as a JSON object")
+    add_json(parser)
 
 
 def _add_models(parser: ArgumentParser) -> None:
     """Add the options of models; each is a field of `bbpe.BPE`, `WordPiece` or `Unigram`, or of several of them."""
-    group = parser.add_argument_group("Vocabulary")
-    group.add_argument("--vocab-size", type=positive, required=True, metavar="N", help="tokens in all")
-    group.add_argument("--model", choices=tuple(_MODELS), default="bpe", help="(default: bpe)")
-    group.add_argument("--special-token", action="append", default=[], metavar="TEXT", help="may be given repeatedly")
-    group.add_argument("--min-frequency", type=positive, metavar="N", help="least count of a merge (1); not of unigram")
-    longest = "longest token, in bytes; of bpe of bytes and unigram"
+    group = parser.add_argument_group("Vocabulary", "What to learn.")
+    add_vocab_size(group, required=True)
+    group.add_argument("--model", choices=tuple(_MODELS), default="bpe", help="The kind of the model.")
+    add_special_tokens(group)
+    least = "The least count of a pair that is merged. [default: 1; not with unigram]"
+    group.add_argument("--min-frequency", type=positive, metavar="N", help=least)
+    longest = "The longest token in bytes. [default: no limit; not with chars and wordpiece]"
     group.add_argument("--max-token-length", type=positive, metavar="N", help=longest)
-    padded = "reserve tokens up to a multiple; of bpe of bytes and unigram"
+    padded = "Reserve special tokens up to a multiple of this. [not with chars and wordpiece]"
     group.add_argument("--pad-vocab-to", type=positive, metavar="N", help=padded)
-    bpe = parser.add_argument_group("BPE")
-    bpe.add_argument("--alphabet", choices=("bytes", "chars"), help="(default: bytes)")
-    ties = "(default: ids; strings with --end-of-word)"
+    bpe = parser.add_argument_group("BPE", "For --model bpe alone.")
+    bpe.add_argument("--alphabet", choices=("bytes", "chars"), help="What merges begin with. [default: bytes]")
+    ties = f"{TIE_BREAK} [default: ids; with --end-of-word strings]"
     bpe.add_argument("--tie-break", choices=("ids", "bytes", "first", "strings"), help=ties)
     add_veto(bpe)
-    bpe.add_argument("--end-of-word", metavar="TEXT", help="with chars, a mark such as </w>")
-    bpe.add_argument("--word-start", metavar="TEXT", help="with chars (U+2581, without --end-of-word)")
-    words = parser.add_argument_group("WordPiece", "--score is of wordpiece, the others are of bpe with chars too")
-    words.add_argument("--score", choices=("pmi", "frequency"), help="(default: pmi)")
-    words.add_argument("--lowercase", action=BooleanOptionalAction, help="(default: on for wordpiece, off for chars)")
-    words.add_argument("--unk-token", metavar="TEXT", help="(default: [UNK] of wordpiece, <unk> of chars)")
-    words.add_argument("--max-alphabet", type=positive, metavar="N", help="most characters")
-    unigram = parser.add_argument_group("Unigram")
-    unigram.add_argument("--character-coverage", type=number, metavar="X", help="(default: 0.9995)")
-    unigram.add_argument("--byte-fallback", action=BooleanOptionalAction, help="(default: on)")
-    unigram.add_argument("--user-defined-symbols", nargs="+", metavar="TEXT", help="always tokens")
+    end = "The mark after the last character of a word, such as </w>, with --alphabet chars."
+    bpe.add_argument("--end-of-word", metavar="TEXT", help=end)
+    start = "The mark before the first character of a word, with --alphabet chars. [default: U+2581]"
+    bpe.add_argument("--word-start", metavar="TEXT", help=start)
+    words = parser.add_argument_group("Words", "For --model wordpiece, and all but --score for --alphabet chars.")
+    score = "What decides which pair is merged. [default: pmi]"
+    words.add_argument("--score", choices=("pmi", "frequency"), help=score)
+    lower = "Lowercase texts first. [default: on for wordpiece, off for chars]"
+    words.add_argument("--lowercase", action=BooleanOptionalAction, help=lower)
+    unknown = "The token of what the vocabulary lacks. [default: [UNK] for wordpiece, <unk> for chars]"
+    words.add_argument("--unk-token", metavar="TEXT", help=unknown)
+    most = "Keep this many characters, the most frequent ones. [default: all]"
+    words.add_argument("--max-alphabet", type=positive, metavar="N", help=most)
+    unigram = parser.add_argument_group("Unigram", "For --model unigram alone.")
+    coverage = "The share of the text whose characters are in the vocabulary. [default: 0.9995]"
+    unigram.add_argument("--character-coverage", type=number, metavar="X", help=coverage)
+    fallback = "Spell characters that the vocabulary lacks in bytes. [default: on]"
+    unigram.add_argument("--byte-fallback", action=BooleanOptionalAction, help=fallback)
+    always = "Texts that are always one token."
+    unigram.add_argument("--user-defined-symbols", nargs="+", metavar="TEXT", help=always)
 
 
 def _model_of(args: Namespace) -> Model:

@@ -12,7 +12,7 @@ import bbpe
 from bbpe.cli import COMMANDS, main, streams
 
 #: What takes no longer than a user waits, shows what it does itself, or goes on until it is stopped.
-WITHOUT = {"demo", "counts", "shards", "inspect", "view", "show", "serve", "completion"}
+WITHOUT = {"counts", "shards", "inspect", "show", "serve", "completion"}
 #: A phase, its unit and what is done in the end, for the words of a command.
 WATCHED = [
     ("encode -t t.json a.txt", "encode", "bytes", 1800),

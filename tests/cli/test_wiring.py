@@ -193,11 +193,14 @@ ROWS = [
         "0": ["t.json", "u.json"], "1": ["t.json", "u.json"], "2": 0,
     }),
     Row("serve -t t.json", "bbpe.report.serve.Playground", {"0": ["t.json"], "1": ["t.json"], "2": 8642}),
-    Row("view a.txt -t t.json -o x.html", "bbpe.report.view.to_html", {
-        "0": TEXT.encode(), "1": ["t.json"], "allowed_special": (),
+    Row("view a.txt -t t.json -o x.html", "bbpe.report.view.texts_to_html", {
+        "0": [("", TEXT.encode())], "1": ["t.json"], "allowed_special": (),
     }),
-    Row("view a.txt -t t.json -t u.json -o x.html --special --max-bytes 5", "bbpe.report.view.to_html", {
-        "0": "see m", "1": ["t.json", "u.json"], "allowed_special": "all",
+    Row("view a.txt -t t.json -t u.json -o x.html --special --max-bytes 5", "bbpe.report.view.texts_to_html", {
+        "0": [("", "see m")], "1": ["t.json", "u.json"], "allowed_special": "all",
+    }),
+    Row("view a.txt b.txt -t t.json -o x.html", "bbpe.report.view.texts_to_html", {
+        "0": [("a.txt", TEXT.encode()), ("b.txt", TEXT.encode())], "1": ["t.json"], "allowed_special": (),
     }),
     Row("show see -t t.json", "bbpe.report.view.boxes", {"0": b"see", "1": ["t.json"], "allowed_special": ()}),
     Row("show see -t t.json -t u.json --special", "bbpe.report.view.boxes", {
