@@ -28,6 +28,8 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "train": (
         ("Learn 32,000 tokens from all text files of a folder.",
          "bbpe train corpus/ --vocab-size 32k -o tokenizer.json"),
+        ("Write a folder that a model can use, with an end-of-text token and one for padding.",
+         'bbpe train corpus/ --vocab-size 32k --eos-token "<|end|>" --pad-token "<|pad|>" -o model/'),
         ("Learn a Unigram model, as SentencePiece does.",
          "bbpe train corpus/ --model unigram --vocab-size 8k -o unigram.model"),
     ),

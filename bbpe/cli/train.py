@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from argparse import ArgumentParser, BooleanOptionalAction, Namespace
+from pathlib import Path
 from typing import TypeAlias
 
 import bbpe
@@ -12,7 +13,8 @@ from bbpe.core.count import PretokenTable
 from bbpe.counting.counts import PretokenCounts
 from bbpe.formats.saving import proven
 from bbpe.records import fields
-from bbpe.text import counted
+from bbpe.spec.roles import lost_roles
+from bbpe.text import counted, text_of_file
 from bbpe.tokenizer import Tokenizer
 
 from .command import (
@@ -57,6 +59,7 @@ def _add_arguments(parser: ArgumentParser) -> None:
     add_saved(parser)
     add_format(parser)
     _add_models(parser)
+    _add_roles(parser)
     add_progress(parser)
     add_json(parser)
 
@@ -100,6 +103,37 @@ def _add_models(parser: ArgumentParser) -> None:
     unigram.add_argument("--user-defined-symbols", nargs="+", metavar="TEXT", help=always)
 
 
+#: Roles of special tokens, and what a token with each is for; `--unk-token` is an option of models.
+_ROLES = {
+    "bos": "at the beginning of a text", "eos": "at the end of a text", "pad": "that fills up rows",
+    "cls": "before a text that is classified", "sep": "between two texts", "mask": "in place of a hidden one",
+}  # fmt: skip
+
+
+def _add_roles(parser: ArgumentParser) -> None:
+    what = "Special tokens that a model knows by their roles. They are saved in a folder, in tokenizer_config.json."
+    group = parser.add_argument_group("Roles", what)
+    for role, use in _ROLES.items():
+        group.add_argument(f"--{role}-token", metavar="TEXT", help=f"The special token {use}.")
+    chat = "The file with the chat template, in Jinja."
+    group.add_argument("--chat-template", metavar="FILE", help=chat)
+
+
+def _roles_of(args: Namespace) -> dict[str, str]:
+    """Return the arguments of `Tokenizer.with_roles`."""
+    given = {f"{role}_token": getattr(args, f"{role}_token") for role in _ROLES}
+    if args.chat_template is not None:
+        given["chat_template"] = text_of_file(Path(args.chat_template).read_bytes(), args.chat_template)
+    return {name: text for name, text in given.items() if text is not None}
+
+
+def _specials_of(args: Namespace, counts: PretokenCounts | None) -> list[str]:
+    """Return the special tokens, at the end those that only have a role."""
+    known = counts.special_tokens if counts is not None and not args.special_token else args.special_token
+    named = (getattr(args, f"{role}_token") for role in _ROLES)
+    return list(dict.fromkeys([*known, *(text for text in named if text is not None)]))
+
+
 def _model_of(args: Namespace) -> Model:
     """Return the model with the options that were given.  Raises `UsageError` naming one of another model."""
     own = {field.name for field in fields(_MODELS[args.model])}
@@ -122,9 +156,12 @@ def _run(args: Namespace) -> int:
     inputs = inputs_of(files=args.files, named=[args.counts])
     check_output(args.output, "the tokenizer", inputs, output_format=output_format)
     counts = None if args.counts is None else bbpe.load_counts(args.counts, pattern=args.pattern)
-    proven(_prototype(args, model, counts), args.output, format=args.format, drop=args.drop)
+    roles = _roles_of(args)
+    _check_output(args, _prototype(args, model, counts), roles)
     started = time.perf_counter()
     tokenizer = _train(args, model, counts)
+    if roles:
+        tokenizer = tokenizer.with_roles(**roles)
     seconds = time.perf_counter() - started
     tokenizer.save(args.output, format=args.format, drop=args.drop)
     facts = {
@@ -142,6 +179,18 @@ def _run(args: Namespace) -> int:
     return 0
 
 
+def _check_output(args: Namespace, like: Tokenizer, roles: dict[str, str]) -> None:
+    """Check that the output holds what is trained, with its roles; `like` is a small one.  Raises `UsageError`."""
+    if not roles:
+        proven(like, args.output, format=args.format, drop=args.drop)
+        return
+    named = like.with_roles(**roles)
+    _, kept = proven(named, args.output, format=args.format, drop=args.drop)
+    lost = [f"--{name.replace('_', '-')}" for name in lost_roles(named.spec, kept.spec) if name in roles]
+    if lost:
+        raise UsageError(f"{args.output} has no place for {' and '.join(lost)}; save to a folder, such as -o model/")
+
+
 def _prototype(args: Namespace, model: Model, counts: PretokenCounts | None) -> Tokenizer:
     """Return what the options make of one line, which the output can hold if it can hold what they make of a corpus."""
     if counts is not None:
@@ -149,27 +198,27 @@ def _prototype(args: Namespace, model: Model, counts: PretokenCounts | None) -> 
         for pretoken in (b"low", b" lower", b" lowest"):
             line.add(pretoken, 2)
         few = PretokenCounts.of_table(line, counts.spec)
-        return bbpe.train_from_counts(few, args.vocab_size, model=model, special_tokens=args.special_token or None)
+        return bbpe.train_from_counts(few, args.vocab_size, model=model, special_tokens=_specials_of(args, counts))
     return bbpe.train_from_iterator(
-        ["low lower lowest"], args.vocab_size, model=model, pattern=args.pattern, special_tokens=args.special_token
+        ["low lower lowest"], args.vocab_size, model=model, pattern=args.pattern, special_tokens=_specials_of(args, None)
     )
 
 
 def _train(args: Namespace, model: Model, counts: PretokenCounts | None) -> Tokenizer:
     if counts is not None:
         return bbpe.train_from_counts(
-            counts, args.vocab_size, model=model, special_tokens=args.special_token or None,
+            counts, args.vocab_size, model=model, special_tokens=_specials_of(args, counts),
             max_memory=args.max_memory, threads=args.threads, progress=progress_of(args),
         )  # fmt: skip
     if STDIN not in args.files or is_streamed(args):
         files = [STDIN_FILE] if STDIN in args.files else args.files
         return bbpe.train(
-            files, args.vocab_size, model=model, pattern=args.pattern, special_tokens=args.special_token,
+            files, args.vocab_size, model=model, pattern=args.pattern, special_tokens=_specials_of(args, None),
             counting=counting_of(args),
         )  # fmt: skip
     return bbpe.train_from_iterator(
         stdin_texts(args), args.vocab_size, model=model, pattern=args.pattern,
-        special_tokens=args.special_token, counting=counting_of(args, files=False),
+        special_tokens=_specials_of(args, None), counting=counting_of(args, files=False),
     )  # fmt: skip
 
 

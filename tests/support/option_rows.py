@@ -219,6 +219,10 @@ ROWS: dict[str, Row] = {
     "Tokenizer.with_added_tokens": Row(
         lambda **given: TOK.with_added_tokens(**given).special_tokens, {"tokens": ["<t>"]}, {"special": Two(..., True)},
     ),
+    "Tokenizer.with_roles": Row(lambda **given: dict(TOK.with_roles(**given).spec.files), {}, {
+        **{f"{role}_token": Two(..., "<s>") for role in ("bos", "eos", "pad", "unk", "cls", "sep", "mask")},
+        "chat_template": Two(..., CHAT),
+    }),
     "Tokenizer.apply_chat_template": Row(chat, {"messages": MESSAGES, "chat_template": CHAT}, {
         "tools": Two(..., [TOOL]), "documents": Two(..., [{"title": "a", "text": "b"}]),
         "chat_template": Two("{{ mood }} a", "{{ mood }} b"), "add_generation_prompt": Two(..., True),
