@@ -56,7 +56,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "prune": (
         ("Keep only the tokens that a text uses.", "bbpe prune -t tokenizer.json --used-in en.txt -o smaller.json"),
         ("Drop the last merges, and save the new id of each old one.",
-         "bbpe prune -t tokenizer.json --keep 300 --map new_ids.npy -o smaller.json"),
+         "bbpe prune -t tokenizer.json --keep 30k --map new_ids.npy -o smaller.json"),
     ),
     "tokens": (
         ("Count the tokens of files.", "bbpe tokens -t tokenizer.json en.txt zh.txt"),
@@ -93,7 +93,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "shards merge": (
         ("Merge shards in random order.", "bbpe shards merge out/web out/code --shuffle 42 -o out/all"),
         ("Mix 70 % of one source and 30 % of another.",
-         "bbpe shards merge out/web:0.7 out/code:0.3 --tokens 200 -o out/mix"),
+         "bbpe shards merge out/web:0.7 out/code:0.3 --tokens 10B -o out/mix"),
     ),
     "shards convert": (
         ("Write the ids of a folder of bbpe for another program.",
@@ -126,7 +126,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "eval": (
         ("Compare two tokenizers on two languages.", "bbpe eval -t tokenizer.json -t other.json en.txt zh.txt"),
         ("Measure smaller vocabularies of the same tokenizer.",
-         "bbpe eval -t tokenizer.json --sizes 280,300,320 en.txt"),
+         "bbpe eval -t tokenizer.json --sizes 4k,8k,16k en.txt"),
     ),
     "compare": (
         ("Show how two tokenizers differ.", "bbpe compare tokenizer.json other.json"),

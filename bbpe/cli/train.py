@@ -60,6 +60,8 @@ def _add_arguments(parser: ArgumentParser) -> None:
     add_format(parser)
     _add_models(parser)
     _add_roles(parser)
+    log = "Where to write the merges as they were learned: rank, parts, count and token, tab-separated."
+    parser.add_argument("--log-merges", metavar="PATH", help=log)
     add_progress(parser)
     add_json(parser)
 
@@ -155,27 +157,32 @@ def _run(args: Namespace) -> int:
     output_format = args.format or formats.format_of(formats.file_path(args.output))
     inputs = inputs_of(files=args.files, named=[args.counts])
     check_output(args.output, "the tokenizer", inputs, output_format=output_format)
+    # nor may one output replace the other
+    check_output(args.log_merges, "the merges", inputs.add(args.output))
     counts = None if args.counts is None else bbpe.load_counts(args.counts, pattern=args.pattern)
     roles = _roles_of(args)
-    _check_output(args, _prototype(args, model, counts), roles)
+    specials = _specials_of(args, counts)
+    _check_output(args, _prototype(args, model, counts, specials), roles)
     started = time.perf_counter()
-    tokenizer = _train(args, model, counts)
+    tokenizer = _train(args, model, counts, specials)
     if roles:
         tokenizer = tokenizer.with_roles(**roles)
     seconds = time.perf_counter() - started
     tokenizer.save(args.output, format=args.format, drop=args.drop)
+    merges = len(tokenizer.merges)
     facts = {
         "output": args.output,
         "vocab_size": tokenizer.vocab_size,
-        "merges": len(tokenizer.merges),
+        "merges": merges,
         "seconds": round(seconds, 3),
         "fingerprint": tokenizer.fingerprint,
     }
     if args.json:
         say_json(facts)
     else:
-        made = f"{counted(tokenizer.vocab_size, 'token')}, {counted(len(tokenizer.merges), 'merge')}"
-        say(f"{made}, in {seconds:.1f} s; saved {args.output}")
+        # Unigram has no merges
+        made = [counted(tokenizer.vocab_size, "token"), *([counted(merges, "merge")] if merges else [])]
+        say(f"{', '.join(made)}, in {seconds:.1f} s; saved {args.output}")
     return 0
 
 
@@ -191,34 +198,36 @@ def _check_output(args: Namespace, like: Tokenizer, roles: dict[str, str]) -> No
         raise UsageError(f"{args.output} has no place for {' and '.join(lost)}; save to a folder, such as -o model/")
 
 
-def _prototype(args: Namespace, model: Model, counts: PretokenCounts | None) -> Tokenizer:
+def _prototype(
+    args: Namespace, model: Model, counts: PretokenCounts | None, specials: list[str]
+) -> Tokenizer:
     """Return what the options make of one line, which the output can hold if it can hold what they make of a corpus."""
     if counts is not None:
         line = PretokenTable()
         for pretoken in (b"low", b" lower", b" lowest"):
             line.add(pretoken, 2)
         few = PretokenCounts.of_table(line, counts.spec)
-        return bbpe.train_from_counts(few, args.vocab_size, model=model, special_tokens=_specials_of(args, counts))
+        return bbpe.train_from_counts(few, args.vocab_size, model=model, special_tokens=specials)
     return bbpe.train_from_iterator(
-        ["low lower lowest"], args.vocab_size, model=model, pattern=args.pattern, special_tokens=_specials_of(args, None)
+        ["low lower lowest"], args.vocab_size, model=model, pattern=args.pattern, special_tokens=specials
     )
 
 
-def _train(args: Namespace, model: Model, counts: PretokenCounts | None) -> Tokenizer:
+def _train(args: Namespace, model: Model, counts: PretokenCounts | None, specials: list[str]) -> Tokenizer:
     if counts is not None:
         return bbpe.train_from_counts(
-            counts, args.vocab_size, model=model, special_tokens=_specials_of(args, counts),
-            max_memory=args.max_memory, threads=args.threads, progress=progress_of(args),
+            counts, args.vocab_size, model=model, special_tokens=specials,
+            max_memory=args.max_memory, threads=args.threads, progress=progress_of(args), log_merges=args.log_merges,
         )  # fmt: skip
     if STDIN not in args.files or is_streamed(args):
         files = [STDIN_FILE] if STDIN in args.files else args.files
         return bbpe.train(
-            files, args.vocab_size, model=model, pattern=args.pattern, special_tokens=_specials_of(args, None),
-            counting=counting_of(args),
+            files, args.vocab_size, model=model, pattern=args.pattern, special_tokens=specials,
+            counting=counting_of(args), log_merges=args.log_merges,
         )  # fmt: skip
     return bbpe.train_from_iterator(
         stdin_texts(args), args.vocab_size, model=model, pattern=args.pattern,
-        special_tokens=_specials_of(args, None), counting=counting_of(args, files=False),
+        special_tokens=specials, counting=counting_of(args, files=False), log_merges=args.log_merges,
     )  # fmt: skip
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 import re
 import shlex
+import shutil
 from collections import defaultdict
 from pathlib import Path
 
+import numpy as np
 import pytest
 from commands import Call
 from test_usage import LEAVES, inner, of_command
@@ -133,6 +135,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     bbpe.train(here / "corpus", 280, model=model).save(here / "unigram.model")
     ids = tok.encode(text)
     (here / "ids.txt").write_text(" ".join(map(str, ids)))
+    np.save(here / "ids.npy", np.array(ids))
     for name in ("counts", "monday", "tuesday"):
         bbpe.count(here / "corpus", pattern="gpt2").save(here / f"{name}.parquet")
     for name in ("web", "code"):
@@ -140,18 +143,20 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return here
 
 
-def test_examples_run(folder: Path, monkeypatch: pytest.MonkeyPatch, call: Call) -> None:
-    """One after the other, as some make what others read; sizes are those of the corpus here."""
+def test_examples_run(folder: Path, monkeypatch: pytest.MonkeyPatch, call: Call, tmp_path: Path) -> None:
+    """Those of a command one after the other in a folder; sizes are those of the corpus here."""
     pytest.importorskip("pyarrow")
-    monkeypatch.chdir(folder)
     for name, rows in EXAMPLES.items():
+        monkeypatch.chdir(shutil.copytree(folder, tmp_path / name))
+        if name == "shard":
+            shutil.rmtree("out")
         for _, line in rows:
             if any(each in line for each in NOT_RUN):
                 continue
-            small = re.sub(r"(--vocab-size|--add) \S+", lambda found: f"{found[1]} {SMALL[found[1]]}", line)
+            small = re.sub(rf"({'|'.join(SMALL)}) (?=\w)\S+", lambda found: f"{found[1]} {SMALL[found[1]]}", line)
             status, _, err = call(words_of(small))
             assert status == (0 if name != "lint" else status), f"{line}\n{err}"
             assert "Traceback" not in err
 
 
-SMALL = {"--vocab-size": "330", "--add": "9"}
+SMALL = {"--vocab-size": "290", "--add": "9", "--sizes": "270,280", "--keep": "270", "--tokens": "200"}

@@ -140,8 +140,8 @@ def test_an_output_without_a_place_for_roles_is_refused_before_the_work(
     line = f"train a.txt --vocab-size 280 --eos-token <|end|> --chat-template chat.jinja -o {output}"
     drop = " --drop special_tokens" if output == "x.tiktoken" else ""
     assert main((line + drop).split()) == 2
-    said = f"bbpe: error: {output} has no place for --eos-token and --chat-template; save to a folder, such as -o model/"
-    assert capfd.readouterr().err == f"{said}\nsee `bbpe train --help`\n"
+    said = f"{output} has no place for --eos-token and --chat-template; save to a folder, such as -o model/"
+    assert capfd.readouterr().err == f"bbpe: error: {said}\nsee `bbpe train --help`\n"
     assert not Path(output).exists()
 
 

@@ -12,7 +12,6 @@ from raising import Call, after, cut, kinds, retokenizing, shards, without
 
 import bbpe
 
-
 #: What was loaded beside a tokenizer.json is no JSON.
 NO_JSON = replace(TOK.spec, files={"tokenizer_config.json": b"{"})
 
