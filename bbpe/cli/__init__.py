@@ -1,17 +1,19 @@
 """The command line, `bbpe` or `python -m bbpe`.
 
 Results go to stdout, progress and errors to stderr.  Exit status: 0 done, 1 an error (one line), 2 wrong usage
-(one line, and one on where to look), 130 interrupted, 141 the reader of stdout has gone.
+(one line, and one on where to look), 130 interrupted (a line on what is left), 141 the reader of stdout has gone.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+import time
 from argparse import Namespace
 from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
+from pathlib import Path
 
 import bbpe
 from bbpe.errors import BBPEError
@@ -59,23 +61,25 @@ COMMANDS = {name: summary for commands in GROUPS.values() for name, summary in c
 _DESCRIPTION = (
     "Train tokenizers (BPE, WordPiece, Unigram), encode with published ones, judge them, and write shards for training."
 )
+#: The arguments of commands that are files or folders to write.
+_OUTPUTS = ("output", "target", "map", "log_merges", "numpy", "html", "plot")
 #: Errors that the user gets as one line; others are faults of the program.
 _REPORTED = (BBPEError, ValueError, OverflowError, ImportError, OSError, MemoryError)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status; `arguments` defaults to those of the process."""
-    args = Namespace()
+    args, began = Namespace(), time.time()
     try:
         return _run(args, arguments)
     except BrokenPipeError:
         status = 141
     except KeyboardInterrupt:
-        status = 130
+        status = _interrupted(args, began)
     except Exception as error:
         if isinstance(error.__cause__, KeyboardInterrupt):
             # Python 3.11 wraps in a RuntimeError whatever is raised while a class names its fields
-            status = 130
+            status = _interrupted(args, began)
         else:
             words = sys.argv[1:] if arguments is None else arguments
             status = _report(error, getattr(args, "parser", None), words)
@@ -102,6 +106,29 @@ def make_parser() -> Parser:
     )
     add_commands(parser, __name__, GROUPS)
     return parser
+
+
+def _interrupted(args: Namespace, began: float) -> int:
+    """Say what a command that was stopped leaves, and return the exit status."""
+    outputs = [path for name in _OUTPUTS if isinstance(path := getattr(args, name, None), str)]
+    written = [path for path in outputs if _changed(path, began)]
+    kept = getattr(args, "kept", None)
+    if kept is None and getattr(args, "checkpoint", None) is not None:
+        kept = f"the state in {args.checkpoint} is kept: run the same command again to go on"
+    if kept is None and (outputs or "run" not in args):
+        kept = f"{' and '.join(written)} was written" if written else "nothing was written"
+    # a server and a watch end in no other way
+    if kept != "" and sys.stderr is not None:
+        with suppress(OSError):
+            sys.stderr.write(f"bbpe: interrupted{'' if kept is None else f'; {kept}'}\n")
+    return 130
+
+
+def _changed(path: str, began: float) -> bool:
+    try:
+        return Path(path).stat().st_mtime >= began
+    except OSError:
+        return False
 
 
 def _leave_output() -> None:

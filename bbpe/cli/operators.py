@@ -58,7 +58,7 @@ def add_status(actions: Actions) -> None:
     idle = "After how long without a write a part counts as not running any more."
     parser.add_argument("--idle", type=_seconds, default=IDLE, metavar="SECONDS", help=idle)
     add_json(parser)
-    parser.set_defaults(action=_status)
+    parser.set_defaults(action=_status, kept="")
 
 
 def _seconds(text: str) -> float:

@@ -15,6 +15,7 @@ from .streams import flush, say
 def _add_arguments(parser: ArgumentParser) -> None:
     add_tokenizer(parser, several=True, required=False, default="one that is published and on this machine")
     port = "The port of the server; 0 is any free one."
+    parser.set_defaults(kept="")
     parser.add_argument("--port", type=whole, default=8642, metavar="N", help=port)
 
 

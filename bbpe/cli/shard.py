@@ -80,6 +80,7 @@ def add_work(parser: ArgumentParser) -> None:
     some = "Write these parts, such as 3,17-19; or every Nth part from part I on, as I/N with I from 0 to N - 1."
     step.add_argument("--part", type=_some, metavar="PARTS", help=some)
     step.add_argument("--finish", action="store_true", help="Sum up the parts when all are there.")
+    parser.set_defaults(kept="finished parts are kept: run the same command again to go on")
     replan = "Replace a plan without a finished part, even while another run writes one."
     work.add_argument("--replan", action="store_true", help=replan)
     add_threads(work)

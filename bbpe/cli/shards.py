@@ -38,7 +38,7 @@ def _add_arguments(parser: ArgumentParser) -> None:
     merge.add_argument("--shard-size", type=positive, metavar="N", help=ids)
     add_threads(merge, most=4)
     add_json(merge)
-    merge.set_defaults(action=_merge)
+    merge.set_defaults(action=_merge, kept="finished parts are kept: run the same command again to go on")
     convert = actions.add("convert", "Write the ids of shards, of any program, in another format.")
     conversion.add_arguments(convert)
     convert.set_defaults(action=conversion.run)
