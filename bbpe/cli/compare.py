@@ -6,6 +6,7 @@ from argparse import ArgumentParser, Namespace
 
 import bbpe
 
+from .colours import COMPARE, add_color, painted
 from .command import TOKENIZER, Command, add_pattern, load_named, positive, short_names
 from .outputs import check_output, inputs_of
 from .streams import add_json, add_progress, add_reading, as_files, progress_of, say, say_json
@@ -23,6 +24,7 @@ def _add_arguments(parser: ArgumentParser) -> None:
     add_json(form)
     form.add_argument("--markdown", action="store_true", help="Write the result as Markdown.")
     parser.add_argument("--html", metavar="OUT.html", help="Write the result as a page to this file.")
+    add_color(parser)
     add_progress(parser)
 
 
@@ -44,7 +46,7 @@ def _run(args: Namespace) -> int:
     if args.json:
         say_json(found.as_dict())
     else:
-        say(found.to_markdown() if args.markdown else str(found))
+        say(found.to_markdown() if args.markdown else painted(str(found), COMPARE, args))
     return 0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
@@ -45,6 +46,7 @@ def _run(args: Namespace) -> int:
     read = _piece_reader(tokenizer) if args.pieces else _read_ids
     if args.lines:
         return convert_lines(args, partial(_texts_of, tokenizer, read))
+    last = b""
     with watched(args, "decode", unit="ids", writes=True) as watch:
         for name in names_of(args.files):
             if args.pieces:
@@ -52,7 +54,12 @@ def _run(args: Namespace) -> int:
             else:
                 blocks = array_blocks(name) if name.endswith(".npy") else _text_blocks(name)
             for ids in watch.over(blocks, len):
-                write(tokenizer.decode_bytes(ids))
+                text = tokenizer.decode_bytes(ids)
+                write(text)
+                last = text[-1:] or last
+    # the prompt of a shell begins a line; a file has the bytes of the text and no other ones
+    if last not in (b"", b"\n") and sys.stdout.isatty():
+        write(b"\n")
     return 0
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import bbpe
 
+from .colours import EVAL, add_color, painted
 from .command import DOCUMENT, Command, add_threads, add_tokenizer, positive, short_names, tokenizers_of
 from .outputs import check_output, inputs_of
 from .parsers import UsageError
@@ -35,6 +36,7 @@ def _add_arguments(parser: ArgumentParser) -> None:
     figure = "Draw a figure to this .svg, .pdf or .png file; needs `pip install 'bbpe[plot]'`."
     parser.add_argument("--plot", metavar="OUT.svg", help=figure)
     parser.add_argument("--html", metavar="OUT.html", help="Write the result as a page to this file.")
+    add_color(parser)
     add_progress(parser)
 
 
@@ -54,7 +56,7 @@ def _run(args: Namespace) -> int:
     if args.json:
         say_json(found.as_dict())
     else:
-        say(found.table().markdown() if args.markdown else str(found))
+        say(found.table().markdown() if args.markdown else painted(str(found), EVAL, args))
     return 0
 
 

@@ -19,6 +19,7 @@ from bbpe.spec.spec import TokenizerSpec
 from bbpe.splitting.closest_pattern import nearest
 from bbpe.text import counted, shortened
 
+from .colours import INSPECT, add_color, painted
 from .command import TOKENIZER, Command, add_pattern, load_named
 from .streams import add_json, say, say_json
 
@@ -41,6 +42,7 @@ def _add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help=TOKENIZER)
     add_pattern(parser)
     add_json(parser)
+    add_color(parser)
 
 
 def _run(args: Namespace) -> int:
@@ -51,7 +53,7 @@ def _run(args: Namespace) -> int:
     for key in _LINES:
         for line in _lines(facts.get(key)):
             for part in wrapped(f"{key:<16} {line}", line_columns(), 17):
-                say(part)
+                say(painted(part, INSPECT, args) if key == "unusual" else part)
     return 0
 
 

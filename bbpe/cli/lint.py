@@ -7,6 +7,7 @@ from argparse import ArgumentParser, Namespace
 import bbpe
 from bbpe.records import replace
 
+from .colours import LINT, add_color, painted
 from .command import Command, add_tokenizer, load_tokenizer, positive, whole
 from .streams import add_json, add_progress, add_reading, as_files, progress_of, say, say_json
 
@@ -24,6 +25,7 @@ def _add_arguments(parser: ArgumentParser) -> None:
     strict = "Exit with status 1 on warnings too, not only on errors."
     parser.add_argument("--strict", action="store_true", help=strict)
     add_json(parser)
+    add_color(parser)
     add_progress(parser)
 
 
@@ -41,7 +43,7 @@ def _run(args: Namespace) -> int:
         say_json(report.as_dict())
     else:
         for line in report.lines(examples=args.examples, explained=not args.short):
-            say(line)
+            say(painted(line, LINT, args))
     return int(bool(report.count("error") or (args.strict and report.count("warning"))))
 
 

@@ -193,17 +193,6 @@ def shows_colour(stream: TextIO) -> bool:
     return stream.isatty() and not os.environ.get("NO_COLOR")
 
 
-def add_color(parser: ArgumentParser) -> None:
-    """Add when results have colours."""
-    how = "When to use colours; auto is on a terminal, unless NO_COLOR is set."
-    parser.add_argument("--color", choices=("auto", "always", "never"), default="auto", help=how)
-
-
-def in_colour(args: Namespace) -> bool:
-    """Return whether results have colours, as the arguments of `add_color` say."""
-    return args.color == "always" or (args.color == "auto" and sys.stdout is not None and shows_colour(sys.stdout))
-
-
 def _check_output() -> None:
     if sys.stdout is None:
         raise OSError(errno.EBADF, "it is closed", _OUTPUT)

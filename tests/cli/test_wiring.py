@@ -263,7 +263,7 @@ def test_options_are_arguments(row: Row, here: Path, monkeypatch: pytest.MonkeyP
 
 #: Options whose effect the tests of their commands look at: how results and progress are written, and what commands
 #: without a row do with theirs.
-ELSEWHERE = {"--help", "--json", "--progress", "--quiet", "--output", "--tokenizer", "--pattern"}
+ELSEWHERE = {"--help", "--json", "--progress", "--quiet", "--output", "--tokenizer", "--pattern", "--color"}
 OWN = {
     "train": {"--counts", "--format", "--drop", "--chat-template"},
     "extend": {"--counts", "--format", "--drop"},
@@ -277,7 +277,7 @@ OWN = {
         "--watch", "--idle", "--source", "--retokenize", "--new-eos", "--new-bos", "--special", "--check", "--to-dtype",
         "--part-size", "--empty", "--plan-only", "--part", "--finish", "--threads", "--replan",
     },
-    "show": {"--ids", "--trace", "--color"},
+    "show": {"--ids", "--trace"},
 }
 
 
