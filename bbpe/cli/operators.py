@@ -19,7 +19,7 @@ from bbpe.text import sized
 from .command import add_tokenizer, load_named, positive, share_or_none, whole
 from .parsers import Actions, Parser
 from .shard import COMMAND as SHARD
-from .streams import add_json, say, say_json
+from .streams import add_json, add_progress, progress_of, say, say_json
 
 #: The folder of a command that reads shards.
 WRITTEN = "A folder that `bbpe shard` wrote."
@@ -108,12 +108,13 @@ def add_verify(actions: Actions) -> None:
     again = "Encode this share of the parts again and compare the ids; 0 for none."
     parser.add_argument("--sample", type=share_or_none, default=0.001, metavar="SHARE", help=again)
     parser.add_argument("--seed", type=whole, default=0, metavar="N", help="Choose these parts by this number.")
+    add_progress(parser)
     parser.set_defaults(action=_verify)
 
 
 def _verify(args: Namespace) -> int:
     tokenizer = None if args.tokenizer is None else load_named(args.tokenizer)
-    found = verified(args.folder, tokenizer, sample=args.sample, seed=args.seed)
+    found = verified(args.folder, tokenizer, sample=args.sample, seed=args.seed, progress=progress_of(args))
     for fault in found.faults:
         say(args.parser.spelled(fault, [args.folder]))
     if found.repair:

@@ -14,7 +14,7 @@ from . import conversion
 from .command import Command, add_threads, positive, whole
 from .operators import WRITTEN, add_status, add_verify, facts_of, say_facts
 from .parsers import Actions, UsageError
-from .streams import add_json, say, say_json
+from .streams import add_json, add_progress, progress_of, say, say_json
 
 _SOURCES = "Folders that `bbpe shard` wrote, in order; with weights for a mixture, such as out/web:0.6."
 
@@ -38,6 +38,7 @@ def _add_arguments(parser: ArgumentParser) -> None:
     merge.add_argument("--shard-size", type=positive, metavar="N", help=ids)
     add_threads(merge, most=4)
     add_json(merge)
+    add_progress(merge)
     merge.set_defaults(action=_merge, kept="finished parts are kept: run the same command again to go on")
     convert = actions.add("convert", "Write the ids of shards, of any program, in another format.")
     conversion.add_arguments(convert)
@@ -97,7 +98,7 @@ def _weight(text: str) -> float | None:
 def _merge(args: Namespace) -> int:
     done = bbpe.merge_shards(
         _sources(args.folders), args.output, tokens=args.tokens, shuffle=args.shuffle, repeat=args.repeat,
-        exact=args.exact, shard_size=args.shard_size, threads=args.threads,
+        exact=args.exact, shard_size=args.shard_size, threads=args.threads, progress=progress_of(args),
     )  # fmt: skip
     if args.json:
         mixture = {} if done.mixture is None else {"mixture": done.mixture.as_dict()}

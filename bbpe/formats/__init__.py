@@ -43,8 +43,8 @@ _REFUSED = {
     b"PK\x03\x04": "a zip file (unpack it first)",
 }
 _SECOND_FILES = tuple(file for row in FORMATS.values() for files in row.names for file in files[1:])
-#: How a suffix looks that a file was meant to have; a version, as in "v1.5", is none.
-_SUFFIX = lazy_re(r"\.[A-Za-z][A-Za-z0-9]{0,8}")
+#: How a suffix looks that a file was meant to have; a version, as in "model-1.5" and "model.v2", is none.
+_SUFFIX = lazy_re(r"\.(?!v\d)[A-Za-z][A-Za-z0-9]{1,8}")
 _WEB_PAGES = (b"<!doctype", b"<html")
 
 _HEAD_BYTES, _SHOWN_BYTES = 1 << 16, 64
@@ -341,8 +341,10 @@ def format_of(path: Path) -> str:
     found = "huggingface" if path.is_dir() else _format_by_name(path)
     if found is None and _SUFFIX.fullmatch(path.suffix):
         known = ", ".join(sorted({Path(row.written_as).suffix for row in FORMATS.values() if row.written_as}))
-        folder = "for a folder, a name without a suffix, or format='huggingface'"
-        raise ValueError(f"{path}: no format has the suffix {path.suffix!r}; expected one of {known}; {folder}")
+        named = next((name for name, row in FORMATS.items() if (path.suffix,) in row.names), None)
+        way = "for a folder, a name without a suffix, or format='huggingface'"
+        way = way if named is None else f"or format={named!r} with this name"
+        raise ValueError(f"{path}: no format is chosen by the suffix {path.suffix!r}; expected one of {known}; {way}")
     return found or "huggingface"
 
 

@@ -83,7 +83,7 @@ def test_decoded_text_at_a_terminal_ends_its_line(call: Call, monkeypatch: pytes
 def test_an_unknown_suffix_is_refused(command: str, call: Call) -> None:
     status, _, err = call(f"{command} -o a.xyz --quiet")
     assert (status, Path("a.xyz").exists()) == (2, False)
-    assert err.startswith("bbpe: error: a.xyz: no format has the suffix '.xyz'; expected one of .codes, .gguf, .json")
+    assert err.startswith("bbpe: error: a.xyz: no format is chosen by the suffix '.xyz'; expected one of .codes, .gguf")
     assert "--format huggingface" in err
     assert call(f"{command} -o a.xyz --quiet --format huggingface")[0] == 0
     assert Path("a.xyz/tokenizer.json").exists()
