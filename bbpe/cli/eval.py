@@ -2,46 +2,41 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from argparse import ArgumentParser, Namespace
 from typing import Any
 
 import bbpe
 
-from .command import Command, add_pattern, load_named, positive, short_names
+from .colours import EVAL, add_color, painted
+from .command import DOCUMENT, Command, add_threads, add_tokenizer, positive, short_names, tokenizers_of
 from .outputs import check_output, inputs_of
 from .parsers import UsageError
-from .streams import add_progress, add_reading, as_files, progress_of, say, say_json
-
-
-def _size(text: str) -> int:
-    """Read a number of tokens, such as 32000 or 32k."""
-    number, factor = (text[:-1], 1000) if text[-1:] in ("k", "K") else (text, 1)
-    if not number.isdecimal() or not int(number):
-        raise ArgumentTypeError(f"expected numbers of tokens such as 4k,8k,16000, not {text!r}")
-    return int(number) * factor
+from .streams import add_json, add_progress, add_reading, as_files, progress_of, say, say_json
 
 
 def _sizes(text: str) -> list[int]:
-    return [_size(part) for part in text.split(",")]
+    """Read numbers of tokens, such as 4k,8k,16000."""
+    return [positive(part) for part in text.split(",")]
 
 
 def _add_arguments(parser: ArgumentParser) -> None:
-    what = "files, globs and folders of held-out text; each is a corpus"
+    what = "Files, globs and folders of held-out text; each is a corpus."
     parser.add_argument("corpora", nargs="+", metavar="FILE", help=what)
-    tokenizer = "a tokenizer: a file, a folder, or a published name; may be given repeatedly"
-    parser.add_argument("-t", "--tokenizer", action="append", required=True, metavar="PATH", help=tokenizer)
-    add_pattern(parser)
+    add_tokenizer(parser, several=True)
     add_reading(parser)
-    by = "what is one document (default: file); intervals resample documents"
-    parser.add_argument("--document", choices=("file", "line"), default="file", help=by)
-    parser.add_argument("--parity", metavar="NAME", help="the corpus that others are compared with (parallel text)")
-    parser.add_argument("--sizes", type=_sizes, metavar="N,N", help="curves of smaller vocabularies, such as 4k,8k")
-    parser.add_argument("--threads", type=positive, metavar="N", help="(default: one for each core)")
+    parser.add_argument("--document", choices=("file", "line"), default="file", help=DOCUMENT)
+    parity = "The corpus to compare the others with, where all are translations of one text."
+    parser.add_argument("--parity", metavar="NAME", help=parity)
+    sizes = "Measure smaller vocabularies of the tokenizer too, such as 4k,8k."
+    parser.add_argument("--sizes", type=_sizes, metavar="N,N", help=sizes)
+    add_threads(parser)
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="write one JSON object, with all counts")
-    form.add_argument("--markdown", action="store_true", help="write the table in Markdown")
-    parser.add_argument("--plot", metavar="OUT.svg", help="draw a figure (.svg, .pdf or .png; extra `plot`)")
-    parser.add_argument("--html", metavar="OUT.html", help="write a page")
+    add_json(form)
+    form.add_argument("--markdown", action="store_true", help="Write the result as Markdown.")
+    figure = "Draw a figure to this .svg, .pdf or .png file; needs `pip install 'bbpe[plot]'`."
+    parser.add_argument("--plot", metavar="OUT.svg", help=figure)
+    parser.add_argument("--html", metavar="OUT.html", help="Write the result as a page to this file.")
+    add_color(parser)
     add_progress(parser)
 
 
@@ -51,8 +46,7 @@ def _run(args: Namespace) -> int:
     inputs = inputs_of(files=args.corpora, named=args.tokenizer)
     check_output(args.plot, "the figure", inputs)
     check_output(args.html, "the page", inputs)
-    toks = {name: load_named(name, args.pattern) for name in args.tokenizer}
-    toks = dict(zip(short_names(list(toks)), toks.values(), strict=True))
+    toks = tokenizers_of(args)
     with as_files(args.corpora) as files:
         found = _measured(args, toks, dict(zip(short_names(args.corpora), files, strict=True)))
     if args.html:
@@ -62,7 +56,7 @@ def _run(args: Namespace) -> int:
     if args.json:
         say_json(found.as_dict())
     else:
-        say(found.table().markdown() if args.markdown else str(found))
+        say(found.table().markdown() if args.markdown else painted(str(found), EVAL, args))
     return 0
 
 

@@ -13,7 +13,7 @@ from typing import NoReturn
 
 from ..errors import VocabularyError
 from ..files import StrPath, check_upload, is_remote, local_path, open_file, write_atomic, write_folder_atomic
-from ..lazy import safe_import
+from ..lazy import lazy_re, safe_import
 from ..records import kind, whole
 from ..spec.models import SymbolModel, WordLevelModel
 from ..spec.rules import Charsmap, SqueezeBlanks
@@ -43,6 +43,8 @@ _REFUSED = {
     b"PK\x03\x04": "a zip file (unpack it first)",
 }
 _SECOND_FILES = tuple(file for row in FORMATS.values() for files in row.names for file in files[1:])
+#: How a suffix looks that a file was meant to have; a version, as in "model-1.5" and "model.v2", is none.
+_SUFFIX = lazy_re(r"\.(?!v\d)[A-Za-z][A-Za-z0-9]{1,8}")
 _WEB_PAGES = (b"<!doctype", b"<html")
 
 _HEAD_BYTES, _SHOWN_BYTES = 1 << 16, 64
@@ -148,9 +150,9 @@ def written(spec: TokenizerSpec, path: StrPath, format: str | None = None) -> di
 
     The default of `format` depends on the suffix of the path: `.json` is "huggingface", or "tekken" for a name with
     "tekken" in it; `.tiktoken` is "tiktoken", `.gguf` is "gguf", `.model` is "sentencepiece", `.txt` is "wordpiece"
-    and `.codes` is "codes".  Any other path is a folder for a tokenizer.json.
+    and `.codes` is "codes".  A path without a suffix is a folder for a tokenizer.json.
 
-    Raises `ValueError` on an unknown format, `VocabularyError` when the format cannot hold the spec.
+    Raises `ValueError` on an unknown format or suffix, `VocabularyError` when the format cannot hold the spec.
     """
     target = file_path(path)
     row = FORMATS[checked_format(format) or format_of(target)]
@@ -331,8 +333,19 @@ def checked_format(name: str | None) -> str | None:
 
 
 def format_of(path: Path) -> str:
-    """Return the name of the default format of a path; an existing or a new folder gets a tokenizer.json."""
-    return "huggingface" if path.is_dir() else _format_by_name(path) or "huggingface"
+    """Return the name of the default format of a path; an existing or a new folder gets a tokenizer.json.
+
+    Raises `ValueError` for a new path with the suffix of a file that no format has: a folder of that name would be a
+    surprise.
+    """
+    found = "huggingface" if path.is_dir() else _format_by_name(path)
+    if found is None and _SUFFIX.fullmatch(path.suffix):
+        known = ", ".join(sorted({Path(row.written_as).suffix for row in FORMATS.values() if row.written_as}))
+        named = next((name for name, row in FORMATS.items() if (path.suffix,) in row.names), None)
+        way = "for a folder, a name without a suffix, or format='huggingface'"
+        way = way if named is None else f"or format={named!r} with this name"
+        raise ValueError(f"{path}: no format is chosen by the suffix {path.suffix!r}; expected one of {known}; {way}")
+    return found or "huggingface"
 
 
 def _format_by_name(path: Path) -> str | None:

@@ -1,7 +1,6 @@
 "use strict";
 // Boxes are drawn a page of tokens at a time, when the page comes near the window: a megabyte of text stays quick.
 const PAGE = 400;
-let shown = [];
 
 function tipOf(column, number) {
   const [id, text, hex, flags] = column.kinds[column.order[number]];
@@ -36,7 +35,7 @@ function fill(column, page, start) {
   }
 }
 
-function columnOf(column, place) {
+function columnOf(column) {
   const root = document.createElement("section");
   root.className = "column";
   const head = document.createElement("h2");
@@ -70,7 +69,7 @@ function columnOf(column, place) {
     text.append(page);
     watch.observe(page);
   }
-  text.dataset.place = place;
+  text.column = column;
   root.append(head, sum, text);
   return root;
 }
@@ -89,7 +88,6 @@ function spansOf(column) {
 }
 
 function show(root, columns) {
-  shown = columns;
   for (const column of columns) column.spans = spansOf(column);
   const grid = document.createElement("div");
   grid.className = "columns";
@@ -104,7 +102,7 @@ function hide() {
 
 function point(box) {
   const tip = document.getElementById("tip");
-  const column = shown[Number(box.closest(".text").dataset.place)];
+  const column = box.closest(".text").column;
   tip.textContent = tipOf(column, Number(box.dataset.number));
   tip.classList.add("on");
   const at = box.getBoundingClientRect(), size = tip.getBoundingClientRect();

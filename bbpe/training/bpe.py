@@ -24,7 +24,7 @@ from ..splitting.patterns import Pattern, get_pattern
 from ..text import BYTE_ORDER, alphabet_to_bytes, counted
 
 if TYPE_CHECKING:
-    from .words import Score, WordPlan
+    from .words import Merge, Score, WordPlan
 
 #: Which of several pairs of equal count is merged; "strings" is for BPE of characters.
 TieBreak: TypeAlias = Literal["ids", "bytes", "first", "strings"]
@@ -257,10 +257,15 @@ class BytePlan:
     counted: str | Sequence[str] | Pattern
     options: BPE
 
-    def learn(self, counts: PretokenCounts, counting: Counting, report: Report) -> TokenizerSpec:
-        """Learn merges of counted pretokens, and return what they make."""
+    def learn(
+        self, counts: PretokenCounts, counting: Counting, report: Report, log: list[Merge] | None = None
+    ) -> TokenizerSpec:
+        """Learn merges of counted pretokens, and return what they make; `log` gets the merges."""
         trainer = self.trained(counts, counting, report)
         vocab = Vocab.of_rows(*trainer.tokens())
+        if log is not None:
+            rows = zip(trainer.merges(), trainer.merge_counts(), strict=True)
+            log.extend((vocab[left], vocab[right], vocab[left] + vocab[right], count) for (left, right), count in rows)
         merges = tuple((left, right, made) for made, (left, right) in enumerate(trainer.merges(), 256))
         size = len(vocab) + len(self.separators)
         texts = [*self.separators, *reserved(self.separators, size, self.options.pad_vocab_to)]

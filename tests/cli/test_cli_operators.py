@@ -210,7 +210,7 @@ def test_a_failure_is_told_with_the_words_of_the_command(call: Call) -> None:
 def test_usage(call: Call) -> None:
     for words, said in (
         ("shards status", "the following arguments are required: FOLDER"),
-        ("shards status out --watch 0", "--watch: expected a whole number of at least 1, not '0'"),
+        ("shards status out --watch 0", "--watch: expected a whole number of at least 1, such as 32000"),
         ("shards status out --idle -1", "--idle: expected"),
         ("shards status out --idle nan", "--idle: expected a number of seconds, at least 0, not 'nan'"),
     ):

@@ -24,7 +24,7 @@ def test_format_by_suffix(tmp_path: Path) -> None:
         assert formats.sniff(tmp_path / name) == expected
     formats.dump(spec, tmp_path / "d", "gpt2")
     assert formats.sniff(tmp_path / "d") == "gpt2"
-    for name in ("tok-1.5", "model.v2", "a.bin"):  # the names of folders
+    for name in ("tok-1.5", "model.v2", "a.b"):  # the names of folders
         formats.dump(spec, tmp_path / name)
         written = sorted((tmp_path / name).iterdir())
         assert [entry.name for entry in written] == ["tokenizer.json", "tokenizer_config.json"]

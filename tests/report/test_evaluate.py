@@ -255,7 +255,7 @@ def test_comparison_says_who_needs_more_tokens() -> None:
     back = bbpe.compare(LARGE, SMALL, texts=TEXTS, names=("large", "small"))
     assert f"small needs {more} more tokens than large: {small}, not {large}" in str(back)
     assert [pair.more for pair in back.pairs] == [-pair.more for pair in result.pairs]
-    assert "both need" in str(bbpe.compare(SMALL, SMALL, texts=TEXTS))
+    assert str(bbpe.compare(SMALL, SMALL, texts=TEXTS)).startswith("left and right are identical: ")
 
 
 def test_comparison_of_tokens_without_places(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -266,7 +266,7 @@ def test_comparison_of_tokens_without_places(monkeypatch: pytest.MonkeyPatch) ->
     result = bbpe.compare(SMALL, SMALL, texts=TEXTS)
     assert (result.equal, result.equal_ids, result.first) == (None, result.texts, None)
     assert "the same places" not in str(result)
-    assert f"both give {result.texts} of {result.texts} different pretokens of the corpus the same ids" in str(result)
+    assert f"the same ids for {result.texts} different pretokens of the corpus" in str(result)
 
 
 def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
