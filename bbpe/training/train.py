@@ -14,7 +14,7 @@ from ..counting.counts import PretokenCounts
 from ..counting.options import Counting, Report, counting_of, silent
 from ..lazy import np, npt, safe_import
 from ..progress import Progress
-from ..records import replace, whole
+from ..records import choice, replace, whole
 from ..splitting.patterns import get_pattern
 from ..text import Text, counted, shortened, text_bytes
 from ..tokenizer import Tokenizer
@@ -223,8 +223,7 @@ def model_of(model: Model) -> BPE | WordPiece | Unigram:
     if not isinstance(model, str):
         shown = repr(model) if isinstance(model, type) else type(model).__name__
         raise TypeError(f"model must be a name, or a BPE(), WordPiece() or Unigram(), not {shown}")
-    if model not in _MODELS:
-        raise ValueError(f"model is {model!r}; expected 'bpe', 'wordpiece' or 'unigram'")
+    choice("model", model, _MODELS)
     return _MODELS[model]()
 
 
