@@ -18,6 +18,8 @@ from ..tokenizer import Tokenizer, checked_tokenizer
 from .tables import Table, page
 from .trace_view import visible
 
+#: How a reader gets at more than the text of a token.
+HINT = "Point at a token, tap it, or move with the arrow keys to see its id and bytes."
 #: The most tokenizers of a page.
 MOST = 5
 _HERE = Path(__file__).parent
@@ -123,16 +125,17 @@ def to_html(text: Text, tokenizers: Mapping[str, Tokenizer], *, allowed_special:
     found = boxes(text, tokenizers, allowed_special=allowed_special)
     style, script = assets()
     data = as_json([each.as_dict() for each in found])
-    names = ", ".join(tokenizers)
+    *first, last = tokenizers
+    names = f"{', '.join(first)} and {last}" if first else last
     fallback = "".join(f"<li>{escape(each.name)}: {escape(each.summary)}</li>" for each in found)
     body = (
-        f'<header><h1>Tokens</h1><p class="hint">{escape(names)}. Hover a token, or move with the arrow keys, for its '
-        'id and bytes.</p></header><main id="view"></main><div id="tip" role="status" aria-live="polite"></div>'
+        f'<header><h1>Tokens by {escape(names)}</h1><p class="hint">{HINT}</p></header>'
+        '<main id="view"></main><div id="tip" role="status" aria-live="polite"></div>'
         f"<noscript><ul>{fallback}</ul></noscript>"
     )
     nonce = secrets.token_urlsafe(12)
     code = f"{script}\nshow(document.getElementById('view'), {data});"
-    return page(f"Tokens: {names}", body, style=style, script=code, nonce=nonce)
+    return page(f"Tokens by {names}", body, style=style, script=code, nonce=nonce)
 
 
 def summary(tokenizer: Tokenizer) -> str:
