@@ -1097,7 +1097,7 @@ class Tokenizer:
 
         Args:
             path: The file or folder. Its suffix determines the format: `.json`, `.tiktoken`, `.model`, `.gguf`, `.txt`
-                (BERT's vocab.txt), `.codes`. Any other name is a folder for a tokenizer.json, a
+                (BERT's vocab.txt), `.codes`. A name without a suffix is a folder for a tokenizer.json, a
                 tokenizer_config.json and the other files that were loaded with it. A single file may have a URL, to
                 which it is uploaded; a folder may not.
             format: The format, None for that of the suffix: "huggingface", "tiktoken", "gpt2" (a folder with vocab.json
@@ -1107,7 +1107,8 @@ class Tokenizer:
 
         Raises:
             VocabularyError: The format cannot hold this tokenizer; the message names the parts that would be lost.
-            ValueError: `format` or a part of `drop` is unknown, or nothing can be written to URLs of this kind.
+            ValueError: `format`, a part of `drop` or the suffix is unknown, or nothing can be written to URLs of this
+                kind.
             CorpusError: The protocol of the URL is unknown.
             OSError: The file cannot be written.
 

@@ -331,8 +331,18 @@ def checked_format(name: str | None) -> str | None:
 
 
 def format_of(path: Path) -> str:
-    """Return the name of the default format of a path; an existing or a new folder gets a tokenizer.json."""
-    return "huggingface" if path.is_dir() else format_by_name(path) or "huggingface"
+    """Return the name of the default format of a path; an existing or a new folder gets a tokenizer.json.
+
+    Raises `ValueError` on a name with letters after a dot, as files of other formats have: a folder may be `v1.5`.
+    """
+    found = "huggingface" if path.is_dir() else format_by_name(path)
+    if found is None and path.suffix[1:].isalpha():
+        known = sorted({Path(row.written_as).suffix for row in FORMATS.values() if row.written_as})
+        raise ValueError(
+            f"{path}: no format has files that end in {path.suffix!r}; expected {', '.join(known)}, a name without "
+            "such an end for a folder, or format="
+        )
+    return found or "huggingface"
 
 
 def format_by_name(path: Path) -> str | None:
