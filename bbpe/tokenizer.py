@@ -324,11 +324,11 @@ class Tokenizer:
             pad_id: The id for padding; None takes `pad_token`, or the end-of-text token if there is no `pad_token`.
             side: The side of a row that is padded, "right" or "left".
             pad_to_multiple_of: The length of rows is rounded up to a multiple of this.
-            truncation: The text of a pair that loses ids: "longest_first" shares the row evenly between two texts that
-                are both too long for it; "only_first" or "only_second".
+            truncation: The text of a pair that loses ids: "only_first", "only_second", or "longest_first" (also True),
+                which shares the row evenly between two texts that are both too long for it.
             truncation_side: The side of a text that loses ids, "right" or "left".
             stride: A number makes a truncated text continue in further rows, each of which repeats this many ids.
-            padding: Rows become as long as the "longest", or have "max_length" ids.
+            padding: The length of the rows: that of the "longest" one (also True), or "max_length".
             dtype: As in `encode_to_numpy`.
             threads: As in `encode_batch`.
             allowed_special: As in `encode`.
@@ -751,13 +751,13 @@ class Tokenizer:
             text: A `str` or bytes.
             max_tokens: The limit, at least 1.
             overlap: A part begins with the last tokens of the part before it, at most this many.
-            boundary: Where parts end: after any "token", or where a "word", a "sentence" or a "line" ends if there is
-                such a place in the part; or a function that takes the text and returns the indices of such places.
+            boundary: Where parts end: after any "token", or where a "word", a "sentence", a "line" or a "paragraph" (at
+                a blank line) ends, if one ends in the part; or a function that takes the text and returns such indices.
             allowed_special: As in `encode`.
             disallowed_special: As in `encode`.
 
         Returns:
-            The start, end and number of tokens of each part, in order.
+            The parts in order, each with its start, end, number of tokens and text.
 
         Raises:
             ValueError: `max_tokens` or `overlap` is out of range, or one character alone has more tokens.
@@ -765,9 +765,10 @@ class Tokenizer:
 
         Example:
             >>> tok = bbpe.train_from_iterator(["low lower lowest"], vocab_size=259)
-            >>> text = "low lower lowest"
-            >>> [text[start:end] for start, end, _ in tok.chunk(text, 4, boundary="word")]
-            ['low lower', ' lowest']
+            >>> for chunk in tok.chunk("low lower lowest", 4, boundary="word"):
+            ...     print(chunk)
+            Chunk(start=0, end=9, tokens=4, text='low lower')
+            Chunk(start=9, end=16, tokens=4, text=' lowest')
 
         """
         safe_import("bbpe.encoding.chunks")

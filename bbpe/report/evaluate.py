@@ -12,7 +12,7 @@ from ..corpus.files import CorpusPaths, Format
 from ..counting.counts import Document
 from ..counting.options import Report, reporting
 from ..lazy import np, npt
-from ..records import dataclass, kind, replace, whole
+from ..records import choice, dataclass, kind, replace, whole
 from ..text import distinct
 from ..threads import check_threads, imap
 from ..tokenizer import Tokenizer, checked_tokenizer
@@ -174,8 +174,7 @@ def evaluate(
     kind("parity", parity, str | None, "the name of a corpus, a str, or None")
     if parity is not None and parity not in sources:
         raise ValueError(f"parity is {parity!r}; expected the name of a corpus: {', '.join(map(repr, sources))}")
-    if document not in ("file", "line"):
-        raise ValueError(f"document is {document!r}; expected 'file' or 'line'")
+    choice("document", document, ("file", "line"))
     rows: list[Measures] = []
     with reporting(progress, delay=DELAY) as report:
         meter = Meter(report, "measure", sources.values())

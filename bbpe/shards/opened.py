@@ -14,7 +14,7 @@ from ..corpus.files import expanded
 from ..errors import CorpusError
 from ..files import is_url
 from ..lazy import lazy_property, lazy_re, np, npt
-from ..records import dataclass, kind, whole
+from ..records import choice, dataclass, kind, whole
 from ..text import counted
 from ..tokenizer import Tokenizer, checked_tokenizer
 from .file_ids import FileIds
@@ -221,11 +221,8 @@ def open_shards(
         (<bbpe.ShardFiles: 1 file of olmo>, [[1, 5, 6], [1, 7]])
 
     """
-    if format not in get_args(ReadFormatName):
-        known = ", ".join(map(repr, get_args(ReadFormatName)))
-        raise ValueError(f"format is {format!r}; expected one of {known}")
-    if on_missing not in get_args(OnMissing):
-        raise ValueError(f"on_missing is {on_missing!r}; expected {' or '.join(map(repr, get_args(OnMissing)))}")
+    choice("format", format, get_args(ReadFormatName))
+    choice("on_missing", on_missing, get_args(OnMissing))
     if format == "bbpe":
         given = (dtype, eos, bos, tokenizer, vocab_size, id_field, masks)
         if given != (None,) * len(given) or (column, on_missing) != ("input_ids", "error"):

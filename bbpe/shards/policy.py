@@ -16,7 +16,7 @@ from ..corpus.files import check_format
 from ..errors import CorpusError, TokenNotFoundError
 from ..lazy import lazy_re, np, npt
 from ..pipeline.special_tokens import Selection
-from ..records import asdict, dataclass, whole
+from ..records import asdict, choice, dataclass, whole
 from ..spec.chat_templates import chat_templates
 from ..tokenizer import Tokenizer, checked_tokenizer
 from .formats import FORMATS
@@ -206,16 +206,14 @@ def make_policy(
 ) -> ShardPolicy:  # fmt: skip
     """Return the policy of arguments, checked against a tokenizer; `ValueError` or `TypeError` names a wrong one."""
     checked_tokenizer(tokenizer)
-    if format not in FORMATS:
-        raise ValueError(f"format is {format!r}; expected one of {', '.join(map(repr, FORMATS))}")
+    choice("format", format, FORMATS)
     chosen = FORMATS[format]
     for name, value, values in (
         ("document", document, get_args(Document)),
         ("empty", empty, get_args(Empty)),
         ("on_error", on_error, get_args(OnError)),
     ):
-        if value not in values:
-            raise ValueError(f"{name} is {value!r}; expected {' or '.join(map(repr, values))}")
+        choice(name, value, values)
     check_format(input_format, "input_format")
     text_field = checked_field("text_field", text_field)
     id_field, messages_field = _checked_id_field(id_field, chosen), _checked_messages_field(messages_field)

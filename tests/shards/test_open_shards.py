@@ -202,7 +202,7 @@ WRONG = {
     "url": (lambda folder: {"files": "s3://bucket/a", "format": "megatron"}, "expected files of this machine"),
     "suffix": (lambda folder: (megatron(folder / "a", [[1]]), {
         "files": folder / "a.idx", "format": "megatron"})[1], "expected a .bin file, as 'megatron' has them"),
-    "format": (lambda folder: {"files": folder, "format": "webdataset"}, "format is 'webdataset'; expected one of"),
+    "format": (lambda folder: {"files": folder, "format": "webdataset"}, "format is 'webdataset'; expected 'megatron'"),
     "own": (lambda folder: {"files": folder, "format": "bbpe", "eos": 0}, "give the folder alone"),
     "table": (table_of(b"0,1,a,b,0\n2,3,b,b,1\n"), "the documents do not follow one another in x.npy"),
     "end of table": (table_of(b"0,2,a,b,0\n"), "the documents end at id 2"),

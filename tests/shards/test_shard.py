@@ -268,7 +268,7 @@ def test_a_tokenizer_with_rules_encodes_through_them(corpus: Path, tmp_path: Pat
 
 def test_wrong_arguments_are_refused_by_name(corpus: Path, tmp_path: Path, tok: bbpe.Tokenizer) -> None:
     for options, said in (
-        ({"format": "mds"}, "format is 'mds'; expected one of 'megatron'"),
+        ({"format": "mds"}, "format is 'mds'; expected 'megatron'"),
         ({"format": "nanogpt"}, "eos and bos are None; the format 'nanogpt'"),
         ({"eos": "</s>"}, "eos is '</s>', which is no token; special tokens are '<|endoftext|>', '<s>'"),
         ({"eos": 5000}, "eos is 5000; expected 0 to"),
