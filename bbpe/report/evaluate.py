@@ -17,7 +17,7 @@ from ..text import distinct
 from ..threads import check_threads, imap
 from ..tokenizer import Tokenizer, checked_tokenizer
 from ..types import Ragged
-from .measures import CorpusCount, DocumentBatch, Measures, TokenizerCount, changed_documents
+from .measures import CorpusCount, DocumentBatch, Head, Measures, TokenizerCount, changed_documents
 from .plots import save_evaluation
 from .tables import NOTHING, Table, number, of_rows, page, share
 from .terminal import terminal_columns
@@ -213,8 +213,8 @@ def _of_corpus(
     inner = threads if len(counts) == 1 else 1
     for texts in batches:
         batch = DocumentBatch(texts)
-        total.add(batch)
-        found = list(imap(partial(_added, batch=batch, threads=inner), list(counts.values()), threads))
+        added = partial(_added, batch=batch, head=total.add(batch), threads=inner)
+        found = list(imap(added, list(counts.values()), threads))
         for count, rows in zip(counts.values(), found, strict=True):
             count.changed += changed_documents(rows, found[0])
     text, rng = total.totals(), np.random.default_rng(seed)
@@ -234,8 +234,8 @@ def _of_corpus(
     return rows_of
 
 
-def _added(count: TokenizerCount, *, batch: DocumentBatch, threads: int | None) -> Ragged:
-    return count.add(batch, threads)
+def _added(count: TokenizerCount, *, batch: DocumentBatch, head: Head, threads: int | None) -> Ragged:
+    return count.add(batch, head, threads)
 
 
 def _grouped(columns: Sequence[Sequence[int]], rng: np.random.Generator) -> npt.NDArray[np.float64] | None:
@@ -252,7 +252,9 @@ def _grouped(columns: Sequence[Sequence[int]], rng: np.random.Generator) -> npt.
 def _resampled(groups: npt.NDArray[np.float64], rng: np.random.Generator) -> npt.NDArray[np.float64]:
     """Return the sums of resampled documents, [samples, columns]: all tokenizers get the same documents."""
     drawn = rng.integers(0, len(groups), (_SAMPLES, len(groups)), np.int32)
-    return np.stack([column[drawn].sum(axis=1) for column in groups.T], axis=1)
+    # how often each sample has each group; sums of whole numbers are exact in floats
+    times = np.stack([np.bincount(sample, minlength=len(groups)) for sample in drawn]).astype(np.float64)
+    return times @ groups
 
 
 def _quantiles(values: npt.NDArray[np.float64]) -> tuple[float, float]:

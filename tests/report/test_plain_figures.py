@@ -17,7 +17,15 @@ from bbpe.report import evaluate as evaluating
 from bbpe.report.compare import _needs
 from bbpe.report.evaluate import Evaluation
 from bbpe.report.findings import Example, Finding, LintReport
-from bbpe.report.measures import DocumentBatch, Measures, TextTotals, TokenizerCount, part_ids, truncated_bytes
+from bbpe.report.measures import (
+    CorpusCount,
+    DocumentBatch,
+    Measures,
+    TextTotals,
+    TokenizerCount,
+    part_ids,
+    truncated_bytes,
+)
 from bbpe.report.tables import Table
 from bbpe.report.unusual import _some, unusual
 from bbpe.report.verify import differences, first_difference
@@ -130,11 +138,13 @@ def test_parts_of_characters_and_unknown_tokens(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("most", [1, 8, 9, 30, 10_000])
-def test_words_are_followed_in_the_first_bytes_alone(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bbpe.report.measures._FOLLOWED", most)
+@pytest.mark.parametrize("size", [1, 3, 4])
+def test_words_are_followed_in_the_first_bytes_alone(most: int, size: int) -> None:
     texts = ["see my", "é 世界 low", "", "lowest newest"]
-    count = TokenizerCount(SMALL)
-    count.add(DocumentBatch([text.encode() for text in texts]), 1)
+    total, count = CorpusCount(left=most), TokenizerCount(SMALL)
+    for start in range(0, len(texts), size):
+        batch = DocumentBatch([text.encode() for text in texts[start : start + size]])
+        count.add(batch, total.add(batch), 1)
     left, words, split = most, 0, 0
     for text in texts:
         if left <= 0:
@@ -149,6 +159,8 @@ def test_words_are_followed_in_the_first_bytes_alone(most: int, monkeypatch: pyt
             inner = starts & set(range(at + 1, at + len(word)))
             split += bool(inner) or bool(many and not word.isascii())
             at += len(word) + 1
+        if head != text.encode():
+            break  # the last document is cut
     assert (count.followed, count.split) == (words, split)
 
 
