@@ -18,7 +18,8 @@ def _add_arguments(parser: ArgumentParser) -> None:
     add_reading(parser)
     parser.add_argument("--min-count", type=positive, default=10, metavar="N", help="a rarer token is reported (10)")
     parser.add_argument("--examples", type=whole, default=4, metavar="N", help="examples of each finding (default: 4)")
-    parser.add_argument("--short", action="store_true", help="leave out why a finding matters and what to do")
+    details = "show examples of all findings, why each matters, and what to do"
+    parser.add_argument("--details", action="store_true", help=details)
     parser.add_argument("--strict", action="store_true", help="exit with 1 on warnings too, not only on errors")
     parser.add_argument("--json", action="store_true", help="write one JSON object, with the ids of all tokens")
     add_progress(parser)
@@ -37,8 +38,10 @@ def _run(args: Namespace) -> int:
     if args.json:
         say_json(report.as_dict())
     else:
-        for line in report.lines(examples=args.examples, explained=not args.short):
+        for line in report.lines(examples=args.examples, details=args.details):
             say(line)
+        if len(report) and not args.details:
+            say("--details explains each finding")
     return int(bool(report.count("error") or (args.strict and report.count("warning"))))
 
 
