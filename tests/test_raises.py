@@ -98,6 +98,7 @@ TABLE: dict[str, list[Call]] = {
     "Curve.plot ImportError": [
         without("matplotlib", lambda: bbpe.learning_curve(TOK, [260], texts=TEXTS).plot("c.svg"))],
     "Evaluation.plot ImportError": [without("matplotlib", lambda: evaluated().plot("c.svg"))],
+    "Evaluation.table ValueError": [lambda: evaluated().table("x"), lambda: evaluated().table("x", wide=True)],
     "Evaluation.plot OSError": [lambda: plotted("a.txt/c.svg")],
     "Ragged.from_arrow TypeError": [lambda: bbpe.Ragged.from_arrow([1]), lambda: bbpe.Ragged.from_arrow(arrow([None]))],
     "Ragged.from_arrow OverflowError": [

@@ -42,8 +42,8 @@ _IDS_AT_ONCE = 1 << 17
 class TextTotals:
     """The size of a corpus: documents, bytes of UTF-8, characters, and words, which are runs of letters and marks.
 
-    `letters` are the characters of these runs, and `unspaced` those of them in scripts that put no blanks between words,
-    such as Chinese, Japanese, Thai, Lao, Khmer and Burmese.
+    `lines` are line feeds, and last lines without one. `letters` are the characters of all words, and `unspaced` the
+    letters of scripts that put no blanks between words, such as those of Chinese, Japanese, Thai, Lao and Burmese.
     """
 
     documents: int
@@ -52,6 +52,7 @@ class TextTotals:
     words: int
     letters: int = 0
     unspaced: int = 0
+    lines: int = 0
 
     @property
     def has_words(self) -> bool:
@@ -164,6 +165,7 @@ class CorpusCount:
     words: int = 0
     letters: int = 0
     unspaced: int = 0
+    lines: int = 0
     sizes: list[int] = field(default_factory=list)
     #: The bytes of a corpus whose words are not yet followed.
     left: int = _FOLLOWED
@@ -175,6 +177,7 @@ class CorpusCount:
         self.words += len(batch.word_starts)
         self.letters += batch.letters
         self.unspaced += batch.unspaced
+        self.lines += batch.lines
         head = Head(batch, self.left)
         self.left -= head.size
         return head
@@ -182,7 +185,8 @@ class CorpusCount:
     def totals(self) -> TextTotals:
         """Return the totals."""
         return TextTotals(
-            len(self.sizes), sum(self.sizes), self.characters, self.words, self.letters, self.unspaced
+            len(self.sizes), sum(self.sizes), self.characters, self.words, self.letters, self.unspaced,
+            self.lines,
         )  # fmt: skip
 
 
@@ -198,6 +202,12 @@ class DocumentBatch:
         self.word_starts, self.word_ends = _spans(WORDS, self.data)
         self._begins = (np.frombuffer(self.data, np.uint8) & 0xC0) != 0x80
         self.characters = int(np.count_nonzero(self._begins)) - len(self.texts)
+
+    @property
+    def lines(self) -> int:
+        """The line feeds of all documents, and the last lines without one."""
+        ended = sum(text[-1:] == b"\n" or not text for text in self.texts)
+        return self.data.count(b"\n") - ended
 
     @lazy_property
     def letters(self) -> int:
