@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -12,117 +11,17 @@ from ..corpus.files import CorpusPaths, Format
 from ..counting.counts import Document
 from ..counting.options import Report, reporting
 from ..lazy import np, npt
-from ..records import choice, dataclass, kind, replace, whole
+from ..records import choice, kind, replace, whole
 from ..text import distinct
 from ..threads import check_threads, imap
 from ..tokenizer import Tokenizer, checked_tokenizer
 from ..types import Ragged
-from .measures import CorpusCount, DocumentBatch, Measures, TokenizerCount, changed_documents
-from .plots import save_evaluation
-from .tables import NOTHING, Table, number, of_rows, page, share
-from .terminal import terminal_columns
+from .evaluation import Evaluation
+from .measures import CorpusCount, DocumentBatch, Head, Measures, TokenizerCount, changed_documents
 from .texts import DELAY, Meter, Texts, reading_of, sources_of
 
 #: Resampled corpora for an interval, and the most groups of documents that are resampled.
 _SAMPLES, _GROUPS = 1000, 2000
-
-_COLUMNS = (
-    ("corpus", lambda row: row.corpus),
-    ("tokenizer", lambda row: row.tokenizer),
-    ("documents", lambda row: number(row.text.documents)),
-    ("bytes", lambda row: number(row.text.bytes)),
-    ("characters", lambda row: number(row.text.characters)),
-    ("words", lambda row: number(row.text.words)),
-    ("tokens", lambda row: number(row.tokens)),
-    ("bytes/token", lambda row: number(row.bytes_per_token)),
-    ("95 % interval", lambda row: _interval(row.bytes_per_token_interval)),
-    ("chars/token", lambda row: number(row.characters_per_token)),
-    ("tokens/word", lambda row: number(row.fertility)),
-    ("words split", lambda row: share(row.split_share)),
-    ("single bytes", lambda row: share(row.single_byte_share)),
-    ("unknown", lambda row: share(row.unknown_share)),
-    ("vocabulary used", lambda row: share(row.used_share)),
-    ("Renyi 2.5", lambda row: number(row.renyi_efficiency)),
-    ("parity", lambda row: number(row.parity)),
-    ("cost", lambda row: NOTHING if row.cost_ratio is None else number(row.cost_ratio)),
-    ("cost interval", lambda row: _interval(row.cost_ratio_interval)),
-    ("ids changed", lambda row: share(row.changed_share)),
-)
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """The figures of tokenizers on corpora, a row each; iteration and `len` are those of the rows.
-
-    `str` is a table for a terminal, and a notebook shows it as HTML.
-
-    Attributes:
-        rows: The measures of each tokenizer on each corpus.
-
-    Example:
-        >>> tok = bbpe.train_from_iterator(["low lower lowest"], 258)
-        >>> row = bbpe.evaluate(tok, texts={"test": ["lower", "low"]}).rows[0]
-        >>> row.tokens, row.bytes_per_token, row.fertility
-        (4, 2.0, 2.0)
-
-    """
-
-    rows: tuple[Measures, ...]
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def __iter__(self) -> Iterator[Measures]:
-        return iter(self.rows)
-
-    def row(self, tokenizer: str, corpus: str) -> Measures:
-        """Return the measures of a tokenizer on a corpus, by their names; `KeyError` when there are none."""
-        for row in self.rows:
-            if (row.tokenizer, row.corpus) == (tokenizer, corpus):
-                return row
-        raise KeyError((tokenizer, corpus))
-
-    def table(self) -> Table:
-        """Return the table of all figures that say something: `text()`, `markdown()` and `html()` render it."""
-        columns: Any = _COLUMNS if len({row.tokenizer for row in self.rows}) > 1 else _COLUMNS[:-3]
-        return of_rows(self.rows, columns, left=2)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return all counts and figures as data for JSON."""
-        return {"rows": [row.as_dict() for row in self.rows]}
-
-    def to_markdown(self) -> str:
-        """Return the table in Markdown."""
-        return self.table().markdown()
-
-    def to_html(self) -> str:
-        """Return a page of HTML with the table, which needs no other file."""
-        return page("Evaluation", f"<main><h1>Evaluation</h1>{self.table().html()}<p>{NOTE}</p></main>")
-
-    def plot(self, path: str | os.PathLike[str]) -> None:
-        """Write a figure of the bytes a token of each tokenizer on each corpus.
-
-        Args:
-            path: The file, .svg, .pdf or .png.
-
-        Raises:
-            ImportError: `matplotlib` (the extra `plot`) is not installed.
-            OSError: The file cannot be written.
-
-        """
-        save_evaluation(self.rows, path)
-
-    def __str__(self) -> str:
-        return self.table().text(terminal_columns())
-
-    def _repr_html_(self) -> str:
-        return self.table().html()
-
-
-NOTE = (
-    "Totals are divided, not averaged over documents. A word is a run of letters and marks. Intervals are of 1,000 "
-    "resampled sets of documents."
-)
 
 
 def evaluate(
@@ -142,7 +41,8 @@ def evaluate(
         corpora: Files, as in `train`: a path, glob, folder or URL, or a list of them, which is one corpus; or a mapping
             of names to these, each a corpus.
         texts: Texts, as in `train_from_iterator`, which are one corpus; or a mapping of names to these.
-        parity: The name of the corpus that `parity` compares with, such as the English side of parallel texts.
+        parity: The name of the reference corpus, such as the English side of parallel texts: `parity` compares the
+            tokens of the other corpora with its tokens.
         document: What is one document: "file" (a file, or a row of JSON lines or Parquet), or each "line" of these.
         text_field: The field of JSON lines, or the column of Parquet, with the text, as in `shard`.
         format: The kind of all files; None determines it from their names.
@@ -183,7 +83,7 @@ def evaluate(
     if parity is not None:
         base = {row.tokenizer: row.tokens for row in rows if row.corpus == parity}
         rows = [replace(row, parity=row.tokens / base[row.tokenizer] if base[row.tokenizer] else None) for row in rows]
-    return Evaluation(tuple(rows))
+    return Evaluation(tuple(rows), parity)
 
 
 def named_tokenizers(given: Tokenizer | Sequence[Tokenizer] | Mapping[str, Tokenizer]) -> dict[str, Tokenizer]:
@@ -212,8 +112,8 @@ def _of_corpus(
     inner = threads if len(counts) == 1 else 1
     for texts in batches:
         batch = DocumentBatch(texts)
-        total.add(batch)
-        found = list(imap(partial(_added, batch=batch, threads=inner), list(counts.values()), threads))
+        added = partial(_added, batch=batch, head=total.add(batch), threads=inner)
+        found = list(imap(added, list(counts.values()), threads))
         for count, rows in zip(counts.values(), found, strict=True):
             count.changed += changed_documents(rows, found[0])
     text, rng = total.totals(), np.random.default_rng(seed)
@@ -233,8 +133,8 @@ def _of_corpus(
     return rows_of
 
 
-def _added(count: TokenizerCount, *, batch: DocumentBatch, threads: int | None) -> Ragged:
-    return count.add(batch, threads)
+def _added(count: TokenizerCount, *, batch: DocumentBatch, head: Head, threads: int | None) -> Ragged:
+    return count.add(batch, head, threads)
 
 
 def _grouped(columns: Sequence[Sequence[int]], rng: np.random.Generator) -> npt.NDArray[np.float64] | None:
@@ -251,13 +151,11 @@ def _grouped(columns: Sequence[Sequence[int]], rng: np.random.Generator) -> npt.
 def _resampled(groups: npt.NDArray[np.float64], rng: np.random.Generator) -> npt.NDArray[np.float64]:
     """Return the sums of resampled documents, [samples, columns]: all tokenizers get the same documents."""
     drawn = rng.integers(0, len(groups), (_SAMPLES, len(groups)), np.int32)
-    return np.stack([column[drawn].sum(axis=1) for column in groups.T], axis=1)
+    # how often each sample has each group; sums of whole numbers are exact in floats
+    times = np.stack([np.bincount(sample, minlength=len(groups)) for sample in drawn]).astype(np.float64)
+    return times @ groups
 
 
 def _quantiles(values: npt.NDArray[np.float64]) -> tuple[float, float]:
     low, high = np.quantile(values, (0.025, 0.975))
     return float(low), float(high)
-
-
-def _interval(interval: tuple[float, float] | None) -> str:
-    return NOTHING if interval is None else f"{interval[0]:.3f}-{interval[1]:.3f}"

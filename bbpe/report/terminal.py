@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _BACKGROUNDS = (153, 223, 157, 225, 229, 195)
 _RESET = "\x1b[0m"
 #: The columns of a line of prose or tokens where there is no terminal.
-_WIDEST = 200
+_WIDEST = 100
 
 
 def terminal_columns() -> int | None:
@@ -28,7 +28,7 @@ def terminal_columns() -> int | None:
 
 
 def line_columns() -> int:
-    """Return the most columns of a line: those of the terminal, or 200."""
+    """Return the most columns of a line: those of the terminal, or 100."""
     return terminal_columns() or _WIDEST
 
 

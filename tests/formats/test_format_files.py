@@ -30,7 +30,7 @@ def test_format_by_suffix(tmp_path: Path) -> None:
         assert [entry.name for entry in written] == ["tokenizer.json", "tokenizer_config.json"]
         # with which onnxruntime-extensions reads the folder
         assert json.loads(written[1].read_bytes()) == {"tokenizer_class": "PreTrainedTokenizerFast"}
-    with pytest.raises(ValueError, match=r"a\.bin: no format is chosen by the suffix '\.bin'; expected one of \.codes, "):
+    with pytest.raises(ValueError, match=r"a\.bin: no format is chosen by the suffix '\.bin'; expected one of \.codes"):
         formats.dump(spec, tmp_path / "a.bin")
     (tmp_path / "a.bin").mkdir()
     formats.dump(spec, tmp_path / "a.bin")

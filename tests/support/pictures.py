@@ -23,7 +23,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "docs" / "pictures"
-_COLUMNS = 96
+_COLUMNS = 100
 
 CONTRACT = """\
 The Supplier shall deliver the goods within 14 days of the order, unless both parties agree otherwise in writing.
@@ -116,8 +116,8 @@ def trace() -> None:
 
 def lint() -> None:
     """What is unusual about a vocabulary."""
-    output = printed("lint", "-t", "cl100k_base", "--quiet", "--short")
-    terminal("lint", "bbpe lint -t cl100k_base --short", output)
+    output = printed("lint", "-t", "cl100k_base", "--quiet")
+    terminal("lint", "bbpe lint -t cl100k_base", output)
 
 
 def view() -> None:
@@ -129,14 +129,26 @@ def view() -> None:
 
 def evaluation() -> None:
     """The cost of texts of several kinds by three vocabularies."""
+    printed("eval", *_measured(), "--plot", str(FOLDER / "eval.svg"))
+
+
+def table() -> None:
+    """The same as a table."""
+    words = _measured()
+    terminal("table", " ".join(["bbpe eval", *words]), printed("eval", *words, "--quiet"))
+
+
+def _measured() -> list[str]:
+    """Write the texts, and return their names and those of three vocabularies as words of a command line."""
     for name, text in TEXTS.items():
         Path(name).write_text(text, "utf-8")
-    names = [option for name in ("gpt2", "cl100k_base", "o200k_base") for option in ("-t", name)]
-    printed("eval", *TEXTS, *names, "--plot", str(FOLDER / "eval.svg"))
+    return [*TEXTS, *(word for name in ("gpt2", "cl100k_base", "o200k_base") for word in ("-t", name))]
 
 
 #: The pictures by their names.
-PICTURES: dict[str, Callable[[], Any]] = {"show": show, "trace": trace, "lint": lint, "view": view, "eval": evaluation}
+PICTURES: dict[str, Callable[[], Any]] = {
+    "show": show, "trace": trace, "lint": lint, "view": view, "eval": evaluation, "table": table
+}  # fmt: skip
 
 
 def main() -> int:
