@@ -192,8 +192,8 @@ def differences_of(left: Mapping[str, Any], right: Mapping[str, Any], name: str 
             yield f"{name}{key} {shortened(repr(mine))} and {shortened(repr(its))}"
 
 
-class ShardOptions(TypedDict, total=False):
-    """The keywords of `shard` and `plan_shards`."""
+class IteratorOptions(TypedDict, total=False):
+    """The keywords of `shard_from_iterator`: those of `shard` that are not about files."""
 
     format: ShardFormat
     eos: Token | None
@@ -203,11 +203,16 @@ class ShardOptions(TypedDict, total=False):
     text_field: FieldName
     id_field: FieldName | None
     messages_field: FieldName | None
-    document: Document
-    input_format: SourceFormat | None
     part_size: int | str
     empty: Empty
     on_error: OnError
+
+
+class ShardOptions(IteratorOptions, total=False):
+    """The keywords of `shard` and `plan_shards`."""
+
+    document: Document
+    input_format: SourceFormat | None
 
 
 def make_policy(

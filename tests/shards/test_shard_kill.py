@@ -17,6 +17,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
+from processes import ends
 
 import bbpe
 from bbpe.counting.handout import HandOut
@@ -55,32 +56,21 @@ def digests(folder: Path) -> dict[str, str]:
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir() if path.is_file()}
 
 
-def run(folder: Path, name: str, out: str, seconds: float | None = None, corpus: str = "a.jsonl") -> bool:
-    """Run to the end, or kill it after some time; whether it ended."""
-    with subprocess.Popen([sys.executable, "-c", RUN, folder, name, out, corpus], stdout=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        process.stdout.readline()
-        if seconds is not None:
-            time.sleep(seconds)
-            process.send_signal(signal.SIGKILL)
-    return process.returncode == 0
-
-
 def disturbed(folder: Path, name: str, runs: int, kills: int, corpus: str = "a.jsonl") -> None:
     generator = random.Random(kills)
     started = time.monotonic()
-    assert run(folder, name, f"{name}-{corpus}-right", corpus=corpus)
+    assert ends(RUN, folder, name, f"{name}-{corpus}-right", corpus)
     length = time.monotonic() - started
     right = digests(folder / f"{name}-{corpus}-right")
     tok = bbpe.load(folder / "tok.json")
     for number in range(runs):
         out = f"{name}-{corpus}-{number}"
         for _ in range(kills):
-            run(folder, name, out, generator.random() * 0.5 * length, corpus)
+            ends(RUN, folder, name, out, corpus, killed_after=generator.random() * 0.5 * length)
             for record in (folder / out).glob("part-*.json"):
                 for file, known in json.loads(record.read_bytes())["files"].items():
                     assert hashlib.sha256((folder / out / file).read_bytes()).hexdigest() == known["sha256"]
-        assert run(folder, name, out, corpus=corpus)
+        assert ends(RUN, folder, name, out, corpus)
         assert digests(folder / out) == right
         assert bbpe.verify_shards(folder / out, tok) == []
 

@@ -244,12 +244,12 @@ class IndexedFile:
                 forget(each)
 
 
-def in_blocks(lengths: Lengths) -> Iterator[Lengths]:
-    """Yield lengths of documents that have about a block of ids together, or are one document."""
-    ends = np.cumsum(lengths)
+def in_blocks(lengths: Lengths, most: int | None = None) -> Iterator[Lengths]:
+    """Yield lengths of documents that have about a block of ids together, or so many, or are one document."""
+    ends, most = np.cumsum(lengths), BLOCK if most is None else most
     start = done = 0
     while start < len(lengths):
-        stop = max(int(np.searchsorted(ends, done + BLOCK, "right")), start + 1)
+        stop = max(int(np.searchsorted(ends, done + most, "right")), start + 1)
         yield lengths[start:stop]
         start, done = stop, int(ends[stop - 1])
 
