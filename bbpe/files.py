@@ -259,7 +259,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     path = local_path(path, "")
     target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file():
-        with _naming(path), target.open("wb") as file:
+        with naming_unnamed(path), target.open("wb") as file:
             yield file
         return
     new = Replacement(path)
@@ -323,7 +323,7 @@ class Replacement:
     @contextmanager
     def naming(self) -> Iterator[None]:
         """Make system errors name the target instead of the temporary file."""
-        with _naming(self._path, self.temporary):
+        with naming_unnamed(self._path, self.temporary):
             yield
 
 
@@ -498,8 +498,8 @@ def naming_url(url: str) -> Iterator[None]:
 
 
 @contextmanager
-def _naming(path: str | os.PathLike[str], temporary: Path | None = None) -> Iterator[None]:
-    # a failed write does not name a file, and the caller does not know the temporary name
+def naming_unnamed(path: str | os.PathLike[str], temporary: Path | None = None) -> Iterator[None]:
+    """Make system errors that name no file, or the temporary one, name a path: a failed write names none."""
     try:
         yield
     except OSError as error:

@@ -194,7 +194,7 @@ def _checked_tokens(weights: list[Weight] | None, tokens: int | str | None, repe
         are = "are" if len(given) > 1 else "is"
         raise ValueError(
             f"{' and '.join(given)} {are} given, and folders have no weights, so that they are merged whole; "
-            "give pairs of a folder and its weight"
+            "give each folder a weight"
         )
     if tokens is None:
         if repeat == "epochs":
@@ -242,7 +242,7 @@ def _plan_of(merge: _Merge, folder: Path, shuffle: int | None, shard_size: int |
         differences = first.differences(replace(shards.plan, policy=replace(its, **own), parts=first.parts))
         if differences:
             both = f"{first.folder} and {shards.plan.folder}"
-            way = _way_to_merge(first, shards.plan)
+            way = way_to_merge(first, shards.plan)
             raise CorpusError(f"{both}: shards with {', '.join(differences)} cannot be merged{way}")
         if shuffle is None and merge.recipe is None and its.is_reordered:
             way = "merge them with a seed again, or with weights"
@@ -258,8 +258,10 @@ def _plan_of(merge: _Merge, folder: Path, shuffle: int | None, shard_size: int |
     return ShardPlan(folder, policy, first.identity, (sources,) + ((),) * (count - 1), tokenizer, old)
 
 
-def _way_to_merge(one: ShardPlan, other: ShardPlan) -> str:
-    """Return what to do about plans that differ in how ids were made, where these mean the same; "" otherwise."""
+def way_to_merge(one: ShardPlan, other: ShardPlan) -> str:
+    """Return what to do about plans of two vocabularies, or that differ only in how the ids were made; else ""."""
+    if None not in (fingerprints := {plan.identity["fingerprint"] for plan in (one, other)}) and len(fingerprints) > 1:
+        return "; bbpe.retokenize gives one of them the vocabulary of the other"
     names = ("format", "dtype", "bos", "eos", "id_field", "has_masks")
     mine, its = one.policy, other.policy
     is_same = one.identity == other.identity and all(getattr(mine, name) == getattr(its, name) for name in names)

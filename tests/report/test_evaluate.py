@@ -145,7 +145,7 @@ def test_tables() -> None:
 def test_wrong_arguments() -> None:
     with pytest.raises(ValueError, match="parity is 'z'; expected the name of a corpus: 'x'"):
         bbpe.evaluate(SMALL, texts={"x": TEXTS}, parity="z")
-    with pytest.raises(ValueError, match="at least one"):
+    with pytest.raises(ValueError, match="tokenizers is empty; expected a tokenizer or several"):
         bbpe.evaluate([], texts=TEXTS)
     with pytest.raises(TypeError, match=r"^tokenizers\[0\] is 'gpt2', a str; expected a Tokenizer"):
         bbpe.evaluate(["gpt2"], texts=TEXTS)  # type: ignore[list-item]

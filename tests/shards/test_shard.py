@@ -346,7 +346,7 @@ def test_missing_and_damaged_files_are_named(corpus: Path, tmp_path: Path, tok: 
         bbpe.finish_shards(plan)
     with pytest.raises(ValueError, match=f"part is {len(plan)}; expected 0 to"):
         bbpe.shard_part(plan, len(plan))
-    with pytest.raises(FileNotFoundError, match=r"nowhere.plan\.json"):
+    with pytest.raises(FileNotFoundError, match=r"no such folder.*nowhere"):
         bbpe.load_shards(tmp_path / "nowhere")
     stored = plan.folder / "plan.json"
     stored.write_text(stored.read_text().replace('"eos": 2', '"eos": 1'))
