@@ -70,7 +70,8 @@ def test_docstrings(name: str) -> None:
     assert failed == 0
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning:(ray|pyspark)", "ignore::FutureWarning:(ray|pyspark|transformers)")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning:(ray|pyspark)")
+@pytest.mark.filterwarnings("ignore::FutureWarning:(ray|pyspark|transformers)")
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks_of(page)], ids=lambda page: page.name)
 def test_pages(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The blocks of a page run one after another and share what they define; without a peer, its part is left out.

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.skipif(
 #: Tags that our pages may have. `<s>`, `<unk>` or `<pad>` would be a token that Markdown has taken for HTML.
 TAGS = set(
     "a article aside b br button code dd del details div dl dt em form h1 h2 h3 h4 h5 h6 hr i img input kbd label li "
-    "mark nav ol p path pre section small span strong sub summary sup svg table tbody td th thead tr ul".split()
+    "mark nav ol p path picture pre section small source span strong sub summary sup svg table tbody td th thead tr ul".split()
 )
 
 
@@ -45,7 +45,7 @@ class Page(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         named = dict(attrs)
         self.ids |= {value for name in ("id", "name") if (value := named.get(name))}
-        self.links += [value for name in ("href", "src") if (value := named.get(name))]
+        self.links += [value for name in ("href", "src", "srcset") if (value := named.get(name))]
         self._inside += tag == "article"
         if self._inside:
             self.tags.add(tag)
@@ -113,8 +113,13 @@ def test_the_site(tmp_path: Path) -> None:
     assert "name the field with the text by text_field=" in pages[site / "errors" / "index.html"].text
     guide = (site / "llms.txt").read_text("utf-8")
     assert guide.startswith(f"# bbpe {bbpe.__version__}\n\n> ")
-    assert all((site / link).is_dir() for link in re.findall(r"^- \[[^]]+\]\(([^)]+)\): [A-Z`*].{10}", guide, re.MULTILINE))
-    assert guide.count("\n- [") == (ROOT / "mkdocs.yml").read_text("utf-8").count(".md\n")
+    linked = re.findall(r"^- \[[^]]+\]\(([^)]+)\): [A-Z`].{10}", guide, re.MULTILINE)
+    assert all((site / link).is_dir() for link in linked)
+    assert len(linked) == (ROOT / "mkdocs.yml").read_text("utf-8").count(".md\n")
+
+    narrow = {path.name for path in (ROOT / "docs").glob("*-narrow.svg")}
+    assert len(narrow) == 3
+    assert narrow == {Path(link).name for page in pages.values() for link in page.links} & narrow
 
     assert [dead for page in pages.values() for dead in leads_nowhere(page, pages, site)] == []
 

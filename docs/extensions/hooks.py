@@ -118,6 +118,22 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     return errors_page(markdown) if page.file.src_uri == "errors.md" else markdown
 
 
+def on_page_content(html: str, page: Any, config: Any, **_: Any) -> str:
+    """Show phones the narrow variant of a picture, where there is one: `NAME-narrow.svg` beside `NAME.svg`.
+
+    Code that is wider than its box can be reached, and scrolled, by the keyboard.
+    """
+    html = re.sub(r"(<pre[^>]*>(?:<span></span>)?)<code>", r'\1<code tabindex="0">', html)
+
+    def with_variant(image: re.Match[str]) -> str:
+        source, _, suffix = image[1].rpartition(".")
+        place = Path(config.docs_dir, source.rpartition("/")[2] + f"-narrow.{suffix}")
+        narrow = f'<source media="(max-width: 600px)" srcset="{source}-narrow.{suffix}">'
+        return f"<picture>{narrow}{image[0]}</picture>" if place.is_file() else image[0]
+
+    return re.sub(r'<img [^>]*\bsrc="([^":]+)"[^>]*>', with_variant, html)
+
+
 def generated() -> dict[str, Callable[[], str]]:
     """Return the pages that no file has."""
     made: dict[str, Callable[[], str]] = {"reference/index.md": index_page}

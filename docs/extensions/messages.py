@@ -189,8 +189,7 @@ def _assigned(scope: ast.AST, name: str) -> Iterator[ast.expr]:
     for node in ast.walk(scope) if isinstance(scope, ast.FunctionDef) else ast.iter_child_nodes(scope):
         target = node.targets[0] if isinstance(node, ast.Assign) else None
         if isinstance(node, ast.Assign) and isinstance(target, ast.Name) and target.id == name:
-            if isinstance(node.value, ast.JoinedStr | ast.Constant | ast.IfExp | ast.BinOp):
-                yield node.value
+            yield from [node.value] if isinstance(node.value, ast.JoinedStr | ast.Constant | ast.IfExp | ast.BinOp) else []
 
 
 def _joined(parts: list[list[str]]) -> list[str]:
