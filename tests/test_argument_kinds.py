@@ -163,6 +163,48 @@ def test_all_public_functions_are_looked_at() -> None:
     assert len(found) > 80
 
 
+#: Views with the names of other libraries: these check types themselves, so words of theirs are not looked for.
+VIEWS = ("as_tiktoken", "as_tokenizers", "as_sentencepiece")
+OF_VIEWS = {
+    "text": "see", "texts": ["see"], "tokens": [64], "token": 64, "sequence": "see", "input": ["see"], "piece": "s",
+    "sequences": [[64]], "batch": [[64]], "id": 64, "text_or_bytes": "see", "nbest_size": 2, "alpha": 0.1,
+    "max_length": 3, "special_tokens": ["a"], "encoding": None,
+}  # fmt: skip
+
+
+def methods_of(view: object) -> Iterator[tuple[str, Callable[..., Any]]]:
+    for name in dir(type(view)):
+        found = inspect.getattr_static(type(view), name)
+        if inspect.isfunction(found) and not name.startswith("_") and not inspect.iscoroutinefunction(found):
+            yield name, getattr(view, name)
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_views_raise_no_errors_of_their_insides(
+    view: str, made: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = getattr(made["unigram"] if view == "as_sentencepiece" else made["tok"], view)()
+    right = {**OF_VIEWS, "encoding": found.encode("see") if view == "as_tokenizers" else None}
+    wrongs = []
+    for name, call in methods_of(found):
+        rows = [row for row in inspect.signature(call).parameters.values() if row.kind not in (
+            row.VAR_POSITIONAL, row.VAR_KEYWORD)]
+        given = {row.name: right.get(row.name, "a") for row in rows if row.default is row.empty}
+        for row in rows:
+            for wrong in WRONG:
+                try:
+                    call(**{**given, row.name: wrong})
+                except (ValueError, OSError, ImportError, OverflowError, KeyError, AssertionError, bbpe.BBPEError):
+                    pass
+                except TypeError as error:
+                    if RAW.search(str(error)):
+                        wrongs.append((name, row.name, wrong, str(error)))
+                except Exception as error:
+                    wrongs.append((name, row.name, wrong, repr(error)))
+    assert not wrongs, "\n".join(map(str, wrongs))
+
+
 def numpy_numbers(made: dict[str, Any]) -> list[tuple[Callable[..., Any], dict[str, Any], str, int]]:
     tok, texts = made["tok"], ["see my eyes"] * 3
     return [

@@ -80,7 +80,8 @@ class Evaluation:
         for row in self.rows:
             if (row.tokenizer, row.corpus) == (tokenizer, corpus):
                 return row
-        raise KeyError((tokenizer, corpus))
+        known = ", ".join(repr((row.tokenizer, row.corpus)) for row in self.rows)
+        raise KeyError(f"there is no row of {(tokenizer, corpus)!r:.80}; expected a tokenizer and a corpus: {known}")
 
     def table(self) -> Table:
         """Return the table of all figures that say something: `text()`, `markdown()` and `html()` render it."""
