@@ -48,6 +48,9 @@ PASSED_ON = {
     "encode_chat_batch": (*CHATS, "threads"), "encode_chat_columns": (*CHATS, "threads", "messages", "tools", "ignore"),
 }  # fmt: skip
 CHAT = b"{% for m in messages %}<s>{{ m.role }} {{ m.content }}{% endfor %}{% if add_generation_prompt %}<s>{% endif %}"
+#: Classes that people make, and results that they ask.
+OPTIONS = ("BPE", "WordPiece", "Unigram", "Counting", "BBPETokenizer")
+REPORTS = ("Evaluation", "Curve", "Comparison", "LintReport", "Trace", "TokenCounts")
 CORPORA = {"tokenizer", "tokenizers", "corpus", "corpora", "held_out"}
 
 
@@ -89,9 +92,18 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
         "open_shards.files": "out/part-00000.bin", "open_shards.format": "megatron", "source": "out",
         "convert_shards.format": "nanogpt", "plan_conversion.format": "olmo", "ShardFiles.number": 0,
         "ShardFiles": bbpe.open_shards("out/part-00000", format="megatron"),
-        "blend_shards.folders": [("out", 1.0)], **made_of_rows(),
+        "blend_shards.folders": [("out", 1.0)], **made_of_rows(), **reports(tok), "corpus": "x",
     }  # fmt: skip
     os.chdir(before)
+
+
+def reports(tok: bbpe.Tokenizer) -> dict[str, Any]:
+    texts = ["see my"] * 3
+    return {
+        "Evaluation": bbpe.evaluate({"t": tok}, texts={"x": texts}), "Comparison": bbpe.compare(tok, tok, texts=texts),
+        "Curve": bbpe.learning_curve(tok, [258, 262], texts=texts), "LintReport": bbpe.lint(tok, texts=texts),
+        "Trace": tok.trace("see my"), "TokenCounts": bbpe.count_tokens("a.jsonl", tok),
+    }  # fmt: skip
 
 
 def made_of_rows() -> dict[str, Any]:
@@ -106,11 +118,11 @@ def functions() -> Iterator[tuple[str, str]]:
     """Names of public functions and methods, with the classes that have them."""
     for name in bbpe.__all__:
         found = getattr(bbpe, name)
-        if inspect.isfunction(found) and name not in LEFT_OUT:
+        if (inspect.isfunction(found) or name in OPTIONS) and name not in LEFT_OUT:
             yield "", name
     for owner in (
         "Tokenizer", "PretokenCounts", "Shards", "ShardFiles", "Windows", "Bins", "RowStream", "Ragged", "EncodedChat",
-        "EncodedChats",
+        "EncodedChats", *REPORTS,
     ):  # fmt: skip
         kind = getattr(bbpe, owner)
         for name in dir(kind):
@@ -149,7 +161,7 @@ def test_wrong_kinds_are_named(owner: str, name: str, made: dict[str, Any]) -> N
             try:
                 found = call(*first, **arguments)
                 next(found, None) if inspect.isgenerator(found) else None
-            except (ValueError, OSError, ImportError, OverflowError, bbpe.BBPEError):
+            except (ValueError, OSError, ImportError, OverflowError, KeyError, bbpe.BBPEError):
                 pass
             except TypeError as error:
                 message, names = str(error), CALLED.get(row.name, row.name)
