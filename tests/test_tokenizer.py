@@ -407,5 +407,5 @@ def test_editors_know_what_methods_return():
     """`Any` ends the completion of names; a template gives a text for one chat, and a list for several."""
     for name in set(dir(bbpe.Tokenizer)) - {"apply_chat_template"}:
         method = getattr(bbpe.Tokenizer, name)
-        if not name.startswith("_") and inspect.isroutine(method):
+        if not name.startswith("_") and inspect.isfunction(method):
             assert inspect.signature(method).return_annotation not in ("Any", inspect.Signature.empty), name
