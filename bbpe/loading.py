@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from . import formats
 from .encodings import named_tokenizer
 from .errors import VocabularyError, VocabularyWarning
-from .files import local_path
+from .files import StrPath, local_path
 from .lazy import safe_import
-from .tables.sources import key_of_path
+from .tables.sources import key_of_bytes, key_of_path
 from .tables.store import stored
+from .text import Buffer
 from .tokenizer import Tokenizer
 
 
+class SupportsRead(Protocol):
+    """A file object that is open for reading bytes."""
+
+    def read(self) -> bytes:
+        """Return the rest of the file."""
+
+
 def load(
-    path: str | os.PathLike[str],
+    path: StrPath | Buffer | SupportsRead,
     *,
     pattern: str | Sequence[str] | None = None,
     special_tokens: Mapping[str, int] | None = None,
@@ -36,7 +45,8 @@ def load(
     Args:
         path: One of these; the first one that exists counts:
 
-            * a file, or a folder such as one that `save_pretrained` of transformers wrote;
+            * a file, or a folder such as one that `save_pretrained` of transformers wrote; or the content of a file
+              whose format has one file, as bytes or as a file object that is open for reading bytes;
             * a repository in the cache of `huggingface_hub`, `"org/name"`;
             * a published vocabulary, such as `"o200k_base"`, or a model that uses one, such as `"gpt-4o"` or
               `"Qwen/Qwen3-8B"`, as `get_encoding` and `encoding_for_model` find them.
@@ -72,7 +82,11 @@ def load(
         True
     """
     options: Any = {"pattern": pattern, "special_tokens": special_tokens, "name": name}
-    if isinstance(path, str | os.PathLike) and not Path(path).exists():
+    if not isinstance(path, str | os.PathLike):
+        data, own = _content(path), formats.given(**options)
+        made = stored(cache, lambda: key_of_bytes(data, **options), lambda: Tokenizer(formats.load_bytes(data, own)))
+        return _noted(made, "<bytes>")
+    if not Path(path).exists():
         found = local_path(path, "a tokenizer is not read from a URL", "copy its files to this machine first")
         if found.exists():  # it is a URL of a file
             path = str(found)
@@ -90,6 +104,21 @@ def load(
                 raise VocabularyError(counted)
             path = path if in_hub is None else str(in_hub)
     made = stored(cache, lambda: key_of_path(path, **options), lambda: Tokenizer(formats.load(path, **options)))
+    return _noted(made, os.fspath(path))
+
+
+def _noted(made: Tokenizer, path: str) -> Tokenizer:
+    """Return a tokenizer, with a warning for each note on its files."""
     for note in made.spec.notes:
-        warnings.warn(f"{os.fspath(path)}: {note}", VocabularyWarning, stacklevel=2)
+        warnings.warn(f"{path}: {note}", VocabularyWarning, stacklevel=3)
     return made
+
+
+def _content(source: object) -> bytes:
+    """Return the content of a file that is given as bytes or as a file object; `TypeError` for anything else."""
+    data = source.read() if hasattr(source, "read") else source
+    if isinstance(data, str):
+        raise TypeError("path is a file that is open for reading text; expected one that is open for bytes, mode 'rb'")
+    if not isinstance(data, bytes | bytearray | memoryview | mmap.mmap):
+        raise TypeError(f"path must be a str or a path, not {type(source).__name__}")
+    return bytes(data)

@@ -61,7 +61,8 @@ def chunked(
         rows = np.array(list(_each(cutter, last_end, repeated)), np.int64).reshape(-1, 3)
     spans = _indices(text, rows[:, :2]) if isinstance(text, str) and len(rows) else rows
     starts, ends = spans[:, 0].tolist(), spans[:, 1].tolist()
-    parts = map((text if isinstance(text, str) else data).__getitem__, map(slice, starts, ends))
+    whole: str | bytes = text if isinstance(text, str) else data
+    parts = [whole[start:end] for start, end in zip(starts, ends, strict=True)]
     return list(map(Chunk, starts, ends, rows[:, 2].tolist(), parts))
 
 

@@ -99,6 +99,14 @@ def check_order(batch: object, name: str) -> None:
         raise TypeError(f"{name} is {described(batch)}, which has no order; expected a list, such as sorted({name})")
 
 
+def check_list(batch: object, name: str) -> None:
+    """Raise `TypeError` on what holds no items, and as `check_order`, naming the argument and the way out."""
+    is_column = hasattr(batch, "__arrow_c_stream__") or hasattr(batch, "__arrow_c_array__")
+    if not (isinstance(batch, Iterable) or is_column):
+        raise TypeError(f"{name} is {described(batch)}; expected a list")
+    check_order(batch, name)
+
+
 def check_side(side: str, name: str = "side") -> None:
     """Raise `ValueError` naming the argument unless a side is "left" or "right"."""
     choice(name, side, ("left", "right"))

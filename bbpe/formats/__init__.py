@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, NoReturn
 
 from ..errors import VocabularyError
-from ..files import StrPath, check_upload, is_remote, local_path, open_file, write_atomic, write_folder_atomic
+from ..files import ReadFile, StrPath, check_upload, is_remote, local_path, open_file, write_atomic, write_folder_atomic
 from ..lazy import lazy_re, safe_import
 from ..records import choice, kind, replace, whole
 from ..spec.models import SymbolModel, WordLevelModel
@@ -26,7 +26,7 @@ from .transformers.folder import CONFIG, MODEL, WITHIN, ClassFolder
 
 __all__ = [
     "FORMATS", "FormatRow", "Given", "check_whole", "checked_format", "dump", "file_path", "format_by_name",
-    "format_of", "given", "load", "put", "sniff", "written",
+    "format_of", "given", "load", "load_bytes", "put", "sniff", "written",
 ]  # fmt: skip
 
 
@@ -48,6 +48,8 @@ _SUFFIX = lazy_re(r"\.(?!v\d)[A-Za-z][A-Za-z0-9]{1,8}")
 _WEB_PAGES = (b"<!doctype", b"<html")
 
 _HEAD_BYTES, _SHOWN_BYTES = 1 << 16, 64
+#: What messages call a file that is given by its content.
+_BYTES = Path("<bytes>")
 # the fewest keys of a byte-level vocabulary, and the most fields that a message shows
 _LEAST_KEYS, _SHOWN_KEYS = 256, 5
 
@@ -71,6 +73,11 @@ def sniff(path: StrPath) -> str:
             head = file.read(_HEAD_BYTES)
     except FileNotFoundError as error:
         raise FileNotFoundError(error.errno, _unknown_name(str(path)) or error.strerror, str(path)) from None
+    return _by_head(head, checked, checked)
+
+
+def _by_head(head: bytes, checked: Path, source: StrPath) -> str:
+    """Return the name of the format of a file, which `source` reads, by its first bytes and its name."""
     _check_refused(head, checked)
     by_name = [name for name, row in FORMATS.items() if _missing(checked, row) is not None]
     # if two formats have a file of this name, prefer the format whose other file exists
@@ -83,7 +90,7 @@ def sniff(path: StrPath) -> str:
         fitting = by_name[0]  # merges of a vocabulary, not codes without ids
     fitting = fitting or (by_name[0] if by_name else None)
     if fitting is None and head.lstrip()[:1] in (b"{", b"["):
-        _refuse_json(checked)
+        _refuse_json(source)
     if fitting is None:
         _refuse(f"found a file that begins with {head[:40]!r}" if head else "found an empty file", checked)
     return fitting
@@ -136,6 +143,17 @@ def load(
             return folder.completed(spec, has_flags=is_plain, has_ends=is_model)
     except RecursionError:
         raise VocabularyError("the file is nested too deeply; expected a vocabulary", path=source) from None
+
+
+def load_bytes(data: bytes, own: Given) -> TokenizerSpec:
+    """Read the content of a vocabulary file of any format that has one file; errors as `load`."""
+    source = ReadFile(_BYTES, data)
+    row = FORMATS[_by_head(data[:_HEAD_BYTES], _BYTES, source)]
+    try:
+        # no file beside it counts
+        return row.load(source, replace(own, folder=ClassFolder(_BYTES)))
+    except RecursionError:
+        raise VocabularyError("the file is nested too deeply; expected a vocabulary", path=_BYTES) from None
 
 
 def _has_folder(source: Path, given: Given, row: FormatRow) -> bool:
@@ -380,7 +398,7 @@ def _unknown_name(name: str) -> str | None:
     return f"there is no such file, vocabulary or model{hint}"
 
 
-def _refuse_json(path: Path) -> NoReturn:
+def _refuse_json(path: StrPath) -> NoReturn:
     """Raise `VocabularyError` that describes a JSON file that is not a vocabulary."""
     value = read_json(path)
     if not isinstance(value, dict):
@@ -393,6 +411,6 @@ def _refuse_json(path: Path) -> NoReturn:
     raise VocabularyError(f"{problem}; expected a tokenizer.json, a vocab.json or a tekken.json", path=path)
 
 
-def _refuse(found: str, path: Path) -> NoReturn:
+def _refuse(found: str, path: StrPath) -> NoReturn:
     known = ", ".join(row.description for row in FORMATS.values())
     raise VocabularyError(f"{found}; expected one of: {known}", path=path)

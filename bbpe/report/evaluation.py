@@ -57,7 +57,8 @@ class Evaluation:
         for row in self.rows:
             if (row.tokenizer, row.corpus) == (tokenizer, corpus):
                 return row
-        raise KeyError((tokenizer, corpus))
+        known = ", ".join(repr((row.tokenizer, row.corpus)) for row in self.rows)
+        raise KeyError(f"there is no row of {(tokenizer, corpus)!r:.80}; expected a tokenizer and a corpus: {known}")
 
     def table(self, metric: str | None = None, *, wide: bool = False) -> Table:
         """Return a table: a line for each corpus, a column for each tokenizer, and one figure in each cell.

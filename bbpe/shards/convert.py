@@ -83,8 +83,8 @@ def convert_shards(
 ) -> Shards:  # fmt: skip
     """Write the ids of shards in another format: the same ids, documents, ids of documents and masks.
 
-    Run again, with the same arguments, it goes on where it was, as `shard` does.  Documents keep the EOS and BOS that
-    they have, and none is added.
+    Interrupted? Call it again with the same arguments, and it resumes, as `shard` does. Documents keep their EOS and
+    BOS, and none is added.
 
     Args:
         source: What `open_shards` returns, or a folder of shards that bbpe wrote.

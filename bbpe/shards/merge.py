@@ -83,10 +83,9 @@ def merge_shards(
 ) -> Shards:  # fmt: skip
     r"""Merge shards of one tokenizer and one policy into a single part, or into parts of about equal size.
 
-    Without shuffling, a single part is what `shard` would write in one.  Documents keep their ids, and stay whole.
-    With weights the result is a mixture: each source has its share of the tokens, to within one document, and the seed
-    of `shuffle`, 0 by default, chooses which of its documents.  `Shards.mixture` says what was wanted, and what there
-    is.
+    Documents keep their ids, and stay whole. Without shuffling, a single part has the bytes that `shard` would write as
+    one part. With weights the result is a mixture: each source has its share of the tokens, to within one document, and
+    the seed of `shuffle`, 0 by default, chooses the documents. `Shards.mixture` has the wanted and the actual numbers.
 
     Args:
         folders: The folders that `shard` wrote, or their shards, in order; all of them must be complete.  Or pairs of
@@ -97,11 +96,11 @@ def merge_shards(
             default as many as there can be without reading a source twice.
         shuffle: A seed has the documents in a random order, exactly: any order may come, and it depends on the seed and
             the number of each document alone.  The order of the corpus by default, of a mixture source by source.
-        repeat: What happens if a source has fewer tokens than its share of `tokens`: "error", or "epochs" to have all
+        repeat: What to do if a source has fewer tokens than its share of `tokens`: "error", or "epochs" to repeat all
             of its documents as often as they fit, and then some of them that the seed chooses.
         exact: Cut one document of each source, so that it has its share to the token.  The document keeps the EOS.
-        shard_size: The ids of each part, about: it has no more by as much as a document, and the last one is not small.
-            All ids in one part by default.
+        shard_size: About how many ids a part has: it exceeds the number by less than one document, and the last part is
+            not small. All ids in one part by default.
         threads: The number of threads that shuffle; by default one for each core, at most 4.
         progress: True for a bar on stderr, or a function that is called with `bbpe.progress.Progress`.
 

@@ -187,8 +187,8 @@ def open_shards(
 ) -> ShardFiles:  # fmt: skip
     """Open files of ids that some program wrote, as documents.
 
-    Nothing is guessed: where the files do not say the dtype of ids, or where documents end, you name it.  An EOS or BOS
-    that you name is expected in each document that is not empty, and stays one of its ids.
+    bbpe guesses nothing: if the files do not say the dtype of ids, or where documents end, you say it. Each document
+    that is not empty must have the EOS or BOS that you name, and keeps it as one of its ids.
 
     Args:
         files: The path of a file, its path without the suffix, a glob or a folder, or a list of these; a glob or a
@@ -210,8 +210,8 @@ def open_shards(
             is read by default.
         masks: Whether to read the masks of what a model learns, of "megatron" (`.mask.bin`), "olmo" (`.mask`) and
             "datatrove" (`.ds.loss`), or the column of "parquet" with them.  By default they are read where they are.
-        on_missing: "error" ends reading at a document without its EOS or BOS, "keep" keeps it as it is, such as one
-            that the end of a file cuts off.
+        on_missing: What to do with a document without its EOS or BOS, such as one that the end of a file cuts off:
+            "error", or "keep" it as it is.
 
     Returns:
         The documents; the first file is opened now, the others when they are read.

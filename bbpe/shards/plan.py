@@ -96,11 +96,11 @@ class ShardPlan:
     Attributes:
         folder: The folder of the plan and of what is written.
         policy: How documents are written.
-        identity: What the tokenizer is: fingerprint, name, pattern, number of ids, Unicode version; `None` where these
-            are not known, as of shards of others.
+        identity: The tokenizer as data: fingerprint, name, pattern, number of ids, Unicode version; `None` if these are
+            not known, as for shards of other programs.
         parts: The ranges of files of each part.
         given: The tokenizer, if it need not be read from the folder.
-        given_old: So for that of the ids that are read, if they are encoded by another one.
+        given_old: The old tokenizer, in the same way, if ids of another vocabulary are read.
 
     Example:
         >>> from pathlib import Path

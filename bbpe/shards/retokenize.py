@@ -111,12 +111,11 @@ def retokenize(
     executor: futures.Executor | None = None, in_flight: int | None = None, attempts: int = 3,
     progress: bool | Report | None = None, replan: bool = False,
 ) -> Shards:  # fmt: skip
-    r"""Write shards of one vocabulary as shards of another, without the texts that they were made of.
+    r"""Write shards of one vocabulary as shards of another, without the original texts.
 
-    The ids of each document are decoded to bytes, and these are encoded. Where the old ids are those of the text, the
-    new ones are too. Documents whose old ids are others than those by which the old tokenizer encodes their bytes are
-    encoded all the same, and counted: `totals.not_canonical`. Run again, with the same arguments, it goes on where it
-    was, as `shard` does.
+    bbpe decodes the ids of each document to bytes, and encodes the bytes. If the old tokenizer would give other ids for
+    these bytes, the document is encoded all the same, and counted in `totals.not_canonical`. Interrupted? Call it again
+    with the same arguments, and it resumes, as `shard` does.
 
     Args:
         source: What `open_shards` returns with the old tokenizer, or a folder of shards that bbpe wrote. The EOS and
@@ -126,11 +125,12 @@ def retokenize(
         format: "megatron" (the default), "nanogpt", "llmc", "automodel", "olmo", "datatrove", "numpy" or "parquet".
         eos: The new token, or its id, after each document that is not empty; none by default, as in `shard`.
         bos: The new token, or its id, before each document that is not empty.
-        special: Special tokens of the old vocabulary that have another text in the new one, by their texts; `None` for
-            one that is encoded as text. Others are those of the same text, and one without a counterpart is an error.
+        special: Special tokens of the old vocabulary that have another text in the new one, by their texts; `None`
+            encodes one as text. Any other special token becomes the token of the same text; if there is none, that is
+            an error.
         dtype: The dtype of ids; "auto" takes the narrowest that the format has.
-        check: The share of documents that are encoded by the old tokenizer again, 1.0; with less, others are not looked
-            at, with 0 none, which is faster. `totals.checked` is the number of them.
+        check: The share of documents that the old tokenizer encodes again to count `totals.not_canonical`, 1.0. Less is
+            faster, and 0 checks none. `totals.checked` is the number of documents that were checked.
         part_size: About how many bytes of the source a part has, "256MB".
         empty: "keep" or "skip" documents without ids.
         threads: The number of threads without an executor; by default one for each core.

@@ -117,7 +117,7 @@ class RowSet:
         if bound > most:
             raise ValueError(f"dtype is {found.name!r}, which holds {counted(most, 'id')}; there may be {bound:,}")
         if found.kind == "u" and self._has_ignored():
-            raise ValueError(f"dtype is {found.name!r}; labels have -100 for what is not learned: give 'int64'")
+            raise ValueError(f"dtype is {found.name!r}; labels are -100 where nothing is learned: give 'int64'")
         return found
 
     @property

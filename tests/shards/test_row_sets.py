@@ -380,7 +380,7 @@ def test_wrong_arguments_are_named(tmp_path: Path, tok: bbpe.Tokenizer) -> None:
         (ValueError, r"pad is None, and the tokenizer has no token to pad with; give pad=.* or ragged=True", {}),
         (ValueError, r"pad is '<pad>', which is no token", {"pad": "<pad>"}),
         (ValueError, r"pad is 0 and ragged is True", {"pad": 0, "ragged": True}),
-        (ValueError, r"dtype is 'uint16'; labels have -100", {"pad": 0, "dtype": "uint16"}),
+        (ValueError, r"dtype is 'uint16'; labels are -100", {"pad": 0, "dtype": "uint16"}),
     ]
     for call, rows in ((done.windows, calls), (done.bins, [*calls, *more])):
         for error, message, given in rows:

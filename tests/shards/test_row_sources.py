@@ -53,7 +53,7 @@ def test_what_masks_leave_out_is_ignored(form: Any, tmp_path: Path) -> None:
                 assert [row["labels"].tolist() for row in bins] == [
                     masked_bin(docs, masks, spans, n, shift) for spans in slow_bins(docs, n, "best_fit", "cut", 1 << 16)
                 ]
-        with pytest.raises(ValueError, match=r"dtype is 'uint32'; labels have -100"):
+        with pytest.raises(ValueError, match=r"dtype is 'uint32'; labels are -100"):
             rows_of.windows(5, dtype="uint32")
         assert rows_of.windows(5, dtype="uint32", masks=False)[0]["labels"].dtype == np.uint32
 

@@ -102,7 +102,7 @@ def photograph(name: str, page: Path, width: int, height: int) -> None:
 
 def show() -> None:
     """The tokens of a text by two vocabularies."""
-    text = CONTRACT[:65] + "\n" + CODE.partition("\n")[0] + "\n" + CHINESE.rstrip()
+    text = CONTRACT[:65] + "\n" + CODE.partition("\n")[0] + "\n" + CHINESE[:6]
     arguments = ["-t", "gpt2", "-t", "o200k_base"]
     output = printed("show", text, *arguments, "--color", "always")
     terminal("show", "bbpe show < text.txt " + " ".join(arguments), output)
@@ -124,7 +124,7 @@ def view() -> None:
     """The page that shows the tokens of a file."""
     Path("contract.txt").write_text(CONTRACT + CODE + CHINESE, "utf-8")
     printed("view", "contract.txt", "-t", "cl100k_base", "-t", "o200k_base", "-o", "view.html")
-    photograph("view", Path("view.html").absolute(), 1000, 410)
+    photograph("view", Path("view.html").absolute(), 1000, 450)
 
 
 def evaluation() -> None:

@@ -6,7 +6,7 @@ import errno
 import os
 from copy import deepcopy
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from ...core.column import Column
 from ...errors import AccelerationError
@@ -18,8 +18,23 @@ from .batches import batch_of, encoded_plus, one_call, opened_pair
 from .call_options import Options
 from .chat_masks import masked_chat
 
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
+
+_T = TypeVar("_T")
+
 #: The options of a call without any, and of one that reads special tokens as plain text.
 _NONE, _PLAIN = Options(), Options(is_plain=True)
+
+
+@overload
+def accelerate(
+    tokenizer: str | os.PathLike[str], *, accept_other_offsets: bool = False
+) -> PreTrainedTokenizerFast: ...
+
+
+@overload
+def accelerate(tokenizer: _T, *, accept_other_offsets: bool = False) -> _T: ...
 
 
 def accelerate(tokenizer: Any, *, accept_other_offsets: bool = False) -> Any:
@@ -92,13 +107,13 @@ def _kind_of(found: Any) -> str:
 def is_accelerated(tokenizer: Any) -> bool:
     """Return whether the engine of bbpe encodes for a tokenizer of `transformers`.
 
-    A tokenizer whose acceleration a later change has ended is not accelerated.
+    A later change of a tokenizer may have ended its acceleration; then it is not accelerated.
 
     Args:
         tokenizer: The tokenizer; anything else is not accelerated.
 
     Returns:
-        Whether `accelerate` or `patch_transformers` has put our engine under it, and it is in use.
+        Whether `accelerate` or `patch_transformers` has accelerated it, and bbpe still encodes for it.
 
     Example:
         >>> bbpe.is_accelerated(bbpe.train_from_iterator(["a b"], vocab_size=256))

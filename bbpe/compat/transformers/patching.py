@@ -28,11 +28,11 @@ def patch_transformers(*, masks: bool = False) -> None:
     """Make `transformers` accelerate the tokenizers that it loads or makes from now on.
 
     `AutoTokenizer.from_pretrained`, `from_pretrained` of the classes of fast tokenizers, and
-    `PreTrainedTokenizerFast(...)` return tokenizers as `bbpe.accelerate` does.  One that cannot be accelerated is
-    returned unchanged, with an `AccelerationWarning` that has the reason.  `tokenizers.decoders.DecodeStream` becomes
-    `bbpe.compat.tokenizers.DecodeStream`, which takes tokenizers of both kinds; modules that imported it before keep
-    theirs.  A second call changes `masks` alone.  The logger "bbpe" gets a line of level INFO, and one for each
-    tokenizer that is left alone.
+    `PreTrainedTokenizerFast(...)` return tokenizers as `bbpe.accelerate` does. If a tokenizer cannot be accelerated,
+    they return it unchanged, and an `AccelerationWarning` gives the reason. `bbpe.compat.tokenizers.DecodeStream`
+    replaces `tokenizers.decoders.DecodeStream` and takes tokenizers of both kinds; modules that imported the old class
+    before keep it. A second call changes `masks` alone. The logger "bbpe" gets a line of level INFO, and one for each
+    tokenizer that is not accelerated.
 
     Args:
         masks: Whether `apply_chat_template(..., return_assistant_tokens_mask=True)` of accelerated tokenizers gives the
