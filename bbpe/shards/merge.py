@@ -16,7 +16,7 @@ from ..budget import parse_count
 from ..counting.options import Report, reporting
 from ..errors import CorpusError
 from ..lazy import np, npt
-from ..progress import DELAY, Progress
+from ..progress import Progress
 from ..records import dataclass, replace, whole
 from ..text import counted
 from ..threads import thread_count
@@ -143,7 +143,7 @@ def merge_shards(
     plan = stored_or_new(_plan_of(merge, target, shuffle, shard_size))
     if None in [read_record(plan, number) for number in range(len(plan))]:
         try:
-            with reporting(progress, delay=DELAY) as report:
+            with reporting(progress) as report:
                 _merge(plan, merge, count, report)
         except FileNotFoundError:
             # another run has done all parts meanwhile, and removed what looked like the rest of a killed one
