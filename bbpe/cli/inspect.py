@@ -20,9 +20,8 @@ from bbpe.spec.spec import TokenizerSpec
 from bbpe.splitting.closest_pattern import nearest
 from bbpe.text import counted, shortened
 
-from .colours import INSPECT, add_color, painted
 from .command import TOKENIZER, Command, add_pattern, load_named
-from .streams import add_json, say, say_json
+from .streams import INSPECT, add_color, add_json, painted, say, say_json
 
 _SHOWN, _TOKENS, _WIDTH = 8, 4, 200
 #: The facts for readers, in order; `--json` has all.
