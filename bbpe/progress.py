@@ -43,7 +43,7 @@ DELAY = 2.0
 class ProgressBar:
     """Draws progress on stderr or on `stream`; a context manager, and callable with a `Progress`.
 
-    Nothing is shown in the first `delay` seconds, for jobs that are mostly short.
+    Nothing is shown in the first `delay` seconds, for jobs that are mostly short; with `notes` they are shown then too.
 
     A phase shows its amount, its rate and the time left, a few times a second at most.  It remains as one line when the
     next phase begins.  On a stream that is not a terminal, a phase writes a line at most every five seconds and one at
@@ -54,10 +54,11 @@ class ProgressBar:
     ...     bar(Progress("count", 5_000_000, 5_000_000, "bytes"))
     """
 
-    def __init__(self, *, stream: TextIO | None = None, delay: float = 0.0) -> None:
+    def __init__(self, *, stream: TextIO | None = None, delay: float = 0.0, notes: bool = False) -> None:
         self._stream = sys.stderr if stream is None else stream
         # in a process without a console, sys.stderr is None, and nothing is ever shown
         self._delay = math.inf if self._stream is None else delay
+        self._notes = notes and self._stream is not None
         self._painter: _Painter | None = None
         self._last = Progress("", 0, None, "")
         self._opened = self._started = self._last_drawn = self._last_call = 0.0
@@ -89,6 +90,8 @@ class ProgressBar:
             if progress.phase != self._unseen:
                 self._unseen, self._unseen_started = progress.phase, self._last_call
             self._last_call = now
+            if progress.note and self._notes:
+                self._painter.write_line(f"{progress.phase}  {progress.note}")
             return
         if progress.note and not progress.done:
             # a plan before a phase begins, or a summary after the last one

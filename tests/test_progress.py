@@ -352,3 +352,14 @@ def test_json_lines_of_a_phase_that_goes_on(clock: list[float]) -> None:
     assert shown == [
         ("a", 0, 20, 0.0, None), ("a", 20, 20, 8.0, 2.5), ("b", 1000, 1020, 12.0, None), ("b", 1020, 1020, 20.0, 2.5),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("notes", "shown"), [(True, "count  a plan\ncount  a summary\n"), (False, "")])
+def test_notes_of_a_short_job(notes: bool, shown: str, clock: list[float]) -> None:
+    """A training tells its longest token however short it is; a report shows nothing."""
+    stream = io.StringIO()
+    with ProgressBar(stream=stream, delay=2.0, notes=notes) as bar:
+        for done, note in ((0, "a plan"), (1, ""), (2, "a summary")):
+            bar(Progress("count", done, 2, "texts", note))
+            clock[0] += 0.1
+    assert stream.getvalue() == shown

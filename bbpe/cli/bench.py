@@ -20,9 +20,20 @@ from bbpe.errors import BBPEError, CorpusError, VocabularyError
 from bbpe.records import asdict, dataclass
 from bbpe.text import counted, text_bytes
 
-from .colours import BENCH, add_color, painted
 from .command import Command, add_tokenizer, load_named, positive, size
-from .streams import Watch, add_json, add_progress, add_reading, as_files, say, say_json, watched
+from .streams import (
+    BENCH,
+    Watch,
+    add_color,
+    add_json,
+    add_progress,
+    add_reading,
+    as_files,
+    painted,
+    say,
+    say_json,
+    watched,
+)
 
 _OURS = "bbpe"
 _PEERS = ("tiktoken", "tokenizers")

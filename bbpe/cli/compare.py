@@ -6,10 +6,20 @@ from argparse import ArgumentParser, Namespace
 
 import bbpe
 
-from .colours import COMPARE, add_color, painted
 from .command import TOKENIZER, Command, add_pattern, load_named, positive, short_names
 from .outputs import check_output, inputs_of
-from .streams import add_json, add_progress, add_reading, as_files, progress_of, say, say_json
+from .streams import (
+    COMPARE,
+    add_color,
+    add_json,
+    add_progress,
+    add_reading,
+    as_files,
+    painted,
+    progress_of,
+    say,
+    say_json,
+)
 
 
 def _add_arguments(parser: ArgumentParser) -> None:

@@ -20,10 +20,9 @@ from bbpe.report.terminal import line_columns, sample
 from bbpe.text import counted
 from bbpe.tokenizer import Tokenizer
 
-from .colours import add_color, in_colour
 from .command import Command, add_vocab_size
 from .outputs import Inputs, check_output
-from .streams import add_json, add_progress, progress_of, say, say_json
+from .streams import add_color, add_json, add_progress, in_colour, progress_of, say, say_json
 
 _VOCAB_SIZE = 16_000
 _SPECIAL_TOKENS = ("<|endoftext|>",)

@@ -10,11 +10,10 @@ import bbpe
 from bbpe.corpus.files import corpus_paths
 from bbpe.text import distinct
 
-from .colours import EVAL, add_color, painted
 from .command import DOCUMENT, Command, add_threads, add_tokenizer, positive, short_names, tokenizers_of
 from .outputs import check_output, inputs_of
 from .parsers import UsageError
-from .streams import add_json, add_progress, add_reading, as_files, progress_of, say, say_json
+from .streams import EVAL, add_color, add_json, add_progress, add_reading, as_files, painted, progress_of, say, say_json
 
 
 def _sizes(text: str) -> list[int]:

@@ -9,8 +9,6 @@ whether it may be given repeatedly.  So a description says only what the option 
 from __future__ import annotations
 
 import argparse
-import shutil
-import textwrap
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -167,8 +165,7 @@ class HelpFormatter(argparse.HelpFormatter):
     """Formats the help of a command."""
 
     def __init__(self, prog: str, **options: Any) -> None:
-        width = min(max(shutil.get_terminal_size().columns - 2, _NARROWEST), _WIDEST)
-        super().__init__(prog, **{**options, "max_help_position": _HELP_AT, "width": width})
+        super().__init__(prog, **{"width": _WIDEST, **options, "max_help_position": _HELP_AT})
 
     def _format_usage(self, usage: Any, actions: Iterable[argparse.Action], groups: Any, prefix: Any) -> str:
         """Return a line with the options that are required, and the other arguments."""
@@ -216,6 +213,13 @@ class HelpFormatter(argparse.HelpFormatter):
         return " ".join([text, *(f"[{fact}]" for fact in facts)])
 
 
+def columns() -> int:
+    """Return the columns of help: those of the terminal, but neither few nor many."""
+    import shutil  # which takes as long as all of the parser, and most commands show no help
+
+    return min(max(shutil.get_terminal_size().columns - 2, _NARROWEST), _WIDEST)
+
+
 def examples(prog: str) -> str:
     """Return the examples of a command, empty if it has none."""
     lines = [f"  # {what}\n  {words}\n" for what, words in EXAMPLES.get(prog.removeprefix("bbpe "), ())]
@@ -224,7 +228,9 @@ def examples(prog: str) -> str:
 
 def overview(description: str, groups: Mapping[str, Mapping[str, str]]) -> str:
     """Return the help of the program: its commands, a group after the other."""
-    width = min(max(shutil.get_terminal_size().columns - 2, _NARROWEST), _WIDEST)
+    import textwrap
+
+    width = columns()
     parts = [description, "\n\nusage: bbpe COMMAND [OPTIONS]\n"]
     for title, commands in groups.items():
         parts.append(f"\n{title}:\n")

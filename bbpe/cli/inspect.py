@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 from bbpe import formats
@@ -19,15 +20,14 @@ from bbpe.spec.spec import TokenizerSpec
 from bbpe.splitting.closest_pattern import nearest
 from bbpe.text import counted, shortened
 
-from .colours import INSPECT, add_color, painted
 from .command import TOKENIZER, Command, add_pattern, load_named
-from .streams import add_json, say, say_json
+from .streams import INSPECT, add_color, add_json, painted, say, say_json
 
 _SHOWN, _TOKENS, _WIDTH = 8, 4, 200
 #: The facts for readers, in order; `--json` has all.
 _LINES = (
-    "file", "kind", "class", "name", "bytes", "vocab_size", "longest_token", "model", "normalizers", "pattern",
-    "pre_tokenizers", "pattern_dialect", "unicode", "template", "decoder", "special_tokens", "added_tokens",
+    "file", "kind", "class", "name", "bytes", "vocab_size", "longest_token", "model", "first_merges", "normalizers",
+    "pattern", "pre_tokenizers", "pattern_dialect", "unicode", "template", "decoder", "special_tokens", "added_tokens",
     "fingerprint", "unusual",
 )  # fmt: skip
 # in which dialect a format writes its regexes, or how else it says how text is split
@@ -90,6 +90,7 @@ def _facts(name: str, pattern: str | None) -> dict[str, object]:
         "model": _model(spec),
         "mode": type(spec.model).__name__ if spec.model is not None else "ranks" if spec.merges is None else "merges",
         "merges": None if spec.merges is None else len(spec.merges),
+        "first_merges": _first_merges(spec),
         **_unmade(spec),
         **_without_tokens(spec),
         "normalizers": " ".join(map(_name, spec.rules.normalizers)),
@@ -116,6 +117,12 @@ def _class(path: Path, kind: str | None) -> str | None:
 
 def _name(rule: object) -> str:
     return rule.form if isinstance(rule, UnicodeForm) else type(rule).__name__
+
+
+def _first_merges(spec: TokenizerSpec) -> str:
+    """The merges that were learned first, as the two parts of each; empty for a model without merges."""
+    pairs = ((spec.vocab[left], spec.vocab[right]) for left, right, _ in islice(spec.merges or (), _SHOWN))
+    return ", ".join(f"{shortened(left, quoted=True)} + {shortened(right, quoted=True)}" for left, right in pairs)
 
 
 def _is_of_bytes(spec: TokenizerSpec) -> bool:

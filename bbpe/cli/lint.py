@@ -7,9 +7,8 @@ from argparse import ArgumentParser, Namespace
 import bbpe
 from bbpe.records import replace
 
-from .colours import LINT, add_color, painted
 from .command import Command, add_tokenizer, load_tokenizer, positive, whole
-from .streams import add_json, add_progress, add_reading, as_files, progress_of, say, say_json
+from .streams import LINT, add_color, add_json, add_progress, add_reading, as_files, painted, progress_of, say, say_json
 
 
 def _add_arguments(parser: ArgumentParser) -> None:

@@ -8,6 +8,7 @@ import shlex
 from ast import literal_eval
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from importlib import import_module
 from itertools import takewhile
 from types import MappingProxyType
@@ -15,7 +16,7 @@ from typing import Any, NoReturn, cast
 
 from bbpe.errors import BBPEError
 
-from .help_texts import HelpFormatter, examples, overview
+from .help_texts import HelpFormatter, columns, examples, overview
 
 #: The names that arguments of Python have, where these are not the names of the options that set them.
 PYTHON_NAMES = {
@@ -80,6 +81,8 @@ class Parser(argparse.ArgumentParser):
         """Return the help of the program, or that of a command with its examples."""
         if self.groups:
             return overview(self.description or "", self.groups)
+        # argparse makes a formatter for each argument that is added, too, which needs no terminal
+        self.formatter_class = partial(HelpFormatter, width=columns())
         return super().format_help() + examples(self.prog)
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:

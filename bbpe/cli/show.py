@@ -7,9 +7,8 @@ from argparse import ArgumentParser, Namespace
 from bbpe.report.terminal import line_columns, shown
 from bbpe.text import shortened
 
-from .colours import add_color, in_colour
 from .command import Command, add_special, add_tokenizer, tokenizers_of
-from .streams import STDIN, add_json, say, say_json, stdin
+from .streams import STDIN, add_color, add_json, in_colour, say, say_json, stdin
 
 
 def _add_arguments(parser: ArgumentParser) -> None:

@@ -1,4 +1,4 @@
-"""Standard input and output, and files in their place, a chunk at a time; progress on standard error.
+"""Standard input and output, and files in their place, a chunk at a time; colours, and progress on standard error.
 
 `Watch` says how much of its input a command has read.
 """
@@ -8,9 +8,10 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import sys
 from argparse import Action, ArgumentParser, ArgumentTypeError, Namespace, _ArgumentGroup
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from io import BufferedReader
 from itertools import chain
@@ -33,6 +34,19 @@ _CHUNK_BYTES = 1 << 20
 _END_KEYS = "Ctrl-Z and Enter" if sys.platform == "win32" else "Ctrl-D"
 _INPUT, _OUTPUT = "standard input", "standard output"
 _Item = TypeVar("_Item")
+#: Colours of what is better, and what is worse or wrong; of what needs a look, and of notes.
+_BETTER, _WORSE, _LOOK, _NOTE = "32", "31", "33", "36"
+_AMOUNT = r"\b\d[\d,.]*"
+
+#: Words of reports, as regexes of a line, and their colours; the first that finds a place has it.
+LINT = {r"^error\b": _WORSE, r"^warning\b": _LOOK, r"^info\b": _NOTE, r"; 0 errors, 0 warnings\b": _BETTER}
+COMPARE = {
+    rf"{_AMOUNT} (?:% )?fewer\b": _BETTER, rf"{_AMOUNT} (?:% )?more\b": _WORSE, r"\bare identical\b": _BETTER,
+}  # fmt: skip
+#: The best figure of a line ends with an asterisk.
+EVAL = {rf"{_AMOUNT}%?\*": _BETTER}
+INSPECT = {r"^unusual +nothing$": _BETTER, r"^unusual .*|^ {17}\S.*": _LOOK}
+BENCH = {r"\b0\.\d+x": _WORSE, rf"{_AMOUNT}x": _BETTER}
 
 
 def add_reading(parser: ArgumentParser | _ArgumentGroup) -> None:
@@ -192,6 +206,32 @@ def say_json(record: object) -> None:
 def shows_colour(stream: TextIO) -> bool:
     """Whether a stream is a terminal whose user has not asked for none (https://no-color.org)."""
     return stream.isatty() and not os.environ.get("NO_COLOR")
+
+
+def add_color(parser: ArgumentParser) -> None:
+    """Add when results have colours."""
+    how = "When to use colours; auto is on a terminal, unless NO_COLOR is set."
+    parser.add_argument("--color", choices=("auto", "always", "never"), default="auto", help=how)
+
+
+def in_colour(args: Namespace) -> bool:
+    """Return whether results have colours, as the arguments of `add_color` say."""
+    return args.color == "always" or (args.color == "auto" and sys.stdout is not None and shows_colour(sys.stdout))
+
+
+def painted(text: str, colours: Mapping[str, str], args: Namespace) -> str:
+    r"""Return text with colours on the words that regexes find, or as it is where results have none.
+
+    >>> painted("info  twins", LINT, Namespace(color="always"))
+    '\x1b[36minfo\x1b[0m  twins'
+    >>> painted("info  twins", LINT, Namespace(color="never"))
+    'info  twins'
+    """
+    if not in_colour(args):
+        return text
+    looks = list(colours.values())
+    found = re.compile("|".join(f"({regex})" for regex in colours), re.MULTILINE)
+    return found.sub(lambda match: f"\x1b[{looks[(match.lastindex or 1) - 1]}m{match[0]}\x1b[0m", text)
 
 
 def _check_output() -> None:

@@ -16,7 +16,7 @@ from ..corpus.opened import BLOCK
 from ..corpus.sources import Reading
 from ..errors import described
 from ..lazy import futures
-from ..progress import Progress, ProgressBar
+from ..progress import DELAY, Progress, ProgressBar
 from ..records import choice, dataclass, real, whole
 from ..splitting.patterns import Pattern, get_pattern
 from ..threads import MOST_THREADS
@@ -187,7 +187,7 @@ class Counting:
 
     def reporting(self) -> AbstractContextManager[Report]:
         """Return a context in which there is a function to report progress to."""
-        return reporting(self.progress)
+        return reporting(self.progress, notes=True)
 
 
 @dataclass(frozen=True)
@@ -199,14 +199,18 @@ class CountingTask:
     chunks: ChunkOptions
 
 
-def reporting(progress: bool | Report | None, *, delay: float = 0.0) -> AbstractContextManager[Report]:
+def reporting(
+    progress: bool | Report | None, *, delay: float = DELAY, notes: bool = False
+) -> AbstractContextManager[Report]:
     """Return a context in which there is a function to report progress to, as the argument `progress` asks for.
 
-    A bar appears after `delay` seconds.  Raises `TypeError` when the argument is of another kind.
+    A bar appears after `delay` seconds, and with `notes` the notes at once.
+
+    Raises `TypeError` when the argument is of another kind.
     """
     if progress is not None and not isinstance(progress, bool | Callable):
         raise TypeError(f"progress is {described(progress)}; expected a bool, a callable or None")
-    return ProgressBar(delay=delay) if progress is True else nullcontext(progress or silent)
+    return ProgressBar(delay=delay, notes=notes) if progress is True else nullcontext(progress or silent)
 
 
 def counting_of(counting: Counting | None) -> Counting:

@@ -16,7 +16,7 @@ from ..budget import parse_count
 from ..counting.options import Report, reporting
 from ..errors import CorpusError
 from ..lazy import np, npt
-from ..progress import DELAY, Progress
+from ..progress import Progress
 from ..records import dataclass, replace, whole
 from ..text import counted
 from ..threads import thread_count
@@ -142,7 +142,7 @@ def merge_shards(
     plan = stored_or_new(_plan_of(merge, target, shuffle, shard_size))
     if None in [read_record(plan, number) for number in range(len(plan))]:
         try:
-            with reporting(progress, delay=DELAY) as report:
+            with reporting(progress) as report:
                 _merge(plan, merge, count, report)
         except FileNotFoundError:
             # another run has done all parts meanwhile, and removed what looked like the rest of a killed one
@@ -297,14 +297,14 @@ def _merge(plan: ShardPlan, merge: _Merge, threads: int, report: Report) -> None
     origins = origins_of_documents(plan, [shards.plan for shards in merge.all_shards], merge.passes, documents, threads)
     blocks: Iterable[tuple[Documents, str]] = documents_of(merge.passes, read_ids)
     if plan.policy.shuffle is not None:
-        read = _Meter(report, "read", tokens)
+        read = _TokensDone(report, "read", tokens)
         in_order = (read.past(documents, int(documents[1].sum()) // item) for documents, _ in blocks)
         found = shuffled(in_order, plan.policy.shuffle, documents, tokens * item, plan.folder, threads)
         blocks = ((documents, "") for documents in found)
     # the first part is written even if there are no documents
     nothing: _Piece = (0, np.empty(0, np.uint8), np.empty(0, np.int64), "")
     pieces = chain([nothing], _divided(blocks, item, tokens, len(plan)))
-    unknown, written = _UnknownTokens(plan, merge), _Meter(report, "merge", tokens)
+    unknown, written = _UnknownTokens(plan, merge), _TokensDone(report, "merge", tokens)
     for number, some in groupby(pieces, itemgetter(0)):
         with outputs(plan.stem(number)) as files:
             part = PartFiles(plan.policy, plan.identity["name"], files)
@@ -342,7 +342,7 @@ def _record(
     return PartRecord(**vars(own), part=number, plan=plan.digest, **details)
 
 
-class _Meter:
+class _TokensDone:
     """Reports the tokens of one phase."""
 
     def __init__(self, report: Report, phase: str, total: int) -> None:

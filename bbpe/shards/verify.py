@@ -11,7 +11,7 @@ from ..counting.options import Report, check_share, reporting
 from ..errors import BBPEError, CorpusError
 from ..files import temporary_folder
 from ..lazy import np
-from ..progress import DELAY, Progress
+from ..progress import Progress
 from ..records import dataclass, field, whole
 from ..text import counted, sized
 from ..tokenizer import Tokenizer, checked_tokenizer
@@ -124,7 +124,7 @@ def verified(
     plan = stored_plan(folder)
     found = Verified()
     wrong: set[int] = set()
-    with reporting(progress, delay=DELAY) as report:
+    with reporting(progress) as report:
         for number, fault in _faults(plan, tokenizer, sample, seed, found.checked, report):
             found.faults.append(fault)
             found.repairs.append("" if number is None else _repair(plan, [number]))

@@ -121,8 +121,8 @@ def train(
         [(b'l', b'o'), (b'lo', b'w')]
 
     """
-    plan, how = model_of(model).plan(vocab_size, special_tokens, pattern), counting_of(counting)
     log = MergeLog(log_merges, model)
+    plan, how = model_of(model).plan(vocab_size, special_tokens, pattern), counting_of(counting)
     with how.reporting() as report:
         counts = count_files(files, how.task(plan.counted, plan.separators), report, partial(plan.check_memory, how))
         tokenizer = Tokenizer(log.learned(plan, counts, how, report))
@@ -164,8 +164,8 @@ def train_from_iterator(
         [(b'l', b'o')]
 
     """
-    plan, how = model_of(model).plan(vocab_size, special_tokens, pattern), counting_of(counting)
     log = MergeLog(log_merges, model)
+    plan, how = model_of(model).plan(vocab_size, special_tokens, pattern), counting_of(counting)
     with how.reporting() as report:
         counts = count_texts(texts, how.task(plan.counted, plan.separators), report, partial(plan.check_memory, how))
         tokenizer = Tokenizer(log.learned(plan, counts, how, report))

@@ -6,6 +6,7 @@ import io
 import json
 import re
 import shlex
+from argparse import Namespace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -283,12 +284,15 @@ def test_speeds_are_medians(capsys: pytest.CaptureFixture[str]) -> None:
     times = [(1.0, 0.5, 0.25), (9.0, 0.1, 0.05), (2.0, 0.2, 0.1)]
     found = bench._speed("x", [bench._Run(each, [7] * 12) for each in times], text)
     assert found == bench.Speed("x", 1e6 / 1e6 / 2.0, 1 / 0.2, 1 / 0.1, 12)
-    bench._report([found, bench.Speed("y", 0.25, 10.0, 40.0, 12)])
+    plain = Namespace(color="never")
+    bench._report([found, bench.Speed("y", 0.25, 10.0, 40.0, 12)], plain)
     lines = capsys.readouterr().out.splitlines()
     assert lines[1].split() == ["x", "0.5", "5.0", "10.0"]
-    assert lines[2].split() == ["y", "0.2", "0.50x", "10.0", "2.00x", "40.0", "4.00x"]
+    assert lines[2].split() == ["y", "0.2", "10.0", "40.0"]
     assert lines[3] == "12 tokens, the same from all"
-    bench._report([found])
+    more = "0.5x when it has seen the text before, 0.25x in decoding"
+    assert lines[4:] == [f"bbpe is 2x as fast as y; {more}"]
+    bench._report([found], plain)
     assert capsys.readouterr().out.splitlines()[-1] == "12 tokens"
 
 

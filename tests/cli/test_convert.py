@@ -233,6 +233,9 @@ def test_hard_texts_hold_what_merges_cannot_make() -> None:
 # -- inspecting ------------------------------------------------------------------------------------------
 
 
+FIRST = (
+    "'t' + 'h', 'th' + 'e', ' ' + 'the', 'i' + 'n', 'in' + 'g', 'a' + 'a', 'aa' + 'aa', '<0xE4>' + '<0xB8>'"
+)
 INSPECTED = {
     "format": "huggingface",
     "kind": "tokenizer.json",
@@ -245,6 +248,7 @@ INSPECTED = {
     "model": "BPE of bytes, by 11 merges",
     "mode": "merges",
     "merges": 11,
+    "first_merges": FIRST,
     "unmade_tokens": 1,
     "unmade_examples": [" qqq"],
     "whole_pretokens": True,

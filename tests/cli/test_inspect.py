@@ -86,3 +86,16 @@ def test_inspect_fits_a_screen(capfd: pytest.CaptureFixture[str], tmp_path: Path
     out = capfd.readouterr().out
     assert len(out.splitlines()) <= 24
     assert "special_tokens   250: 267 '<0>', 269 '<2>', 271 '<4>', 273 '<6>', and 246 more" in out
+
+
+def test_the_first_merges(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """As the log of merges has them; a model without merges has none."""
+    bbpe.train_from_iterator(["low lower lowest"], 262).save(tmp_path / "t.json")
+    bbpe.train_from_iterator(["low lower lowest"] * 9, 270, model="unigram").save(tmp_path / "u.json")
+    shown = "'l' + 'o', 'lo' + 'w', ' ' + 'low', ' low' + 'e', 's' + 't', ' lowe' + 'r'"
+    assert main(["inspect", str(tmp_path / "t.json"), "--json"]) == 0
+    assert json.loads(capfd.readouterr().out)["first_merges"] == shown
+    assert main(["inspect", str(tmp_path / "t.json")]) == 0
+    assert f"first_merges     {shown}\n" in capfd.readouterr().out
+    assert main(["inspect", str(tmp_path / "u.json")]) == 0
+    assert "first_merges  " not in capfd.readouterr().out
