@@ -185,6 +185,9 @@ def test_what_cannot_be_planned_or_run(corpus: Path, tmp_path: Path, tok: bbpe.T
         bbpe.plan_shards(tmp_path / "p.txt", tmp_path / "out", tok)
     with ThreadPoolExecutor(1) as executor, pytest.raises(ValueError, match="threads and executor are given; expected"):
         bbpe.shard(corpus, tmp_path / "out", tok, threads=1, executor=executor)
+    for wrong in (4, "threads"):
+        with pytest.raises(TypeError, match=r"executor must be a concurrent\.futures\.Executor or None, not (int|str)"):
+            bbpe.shard(corpus, tmp_path / "out", tok, executor=wrong)  # type: ignore[arg-type]
     assert not (tmp_path / "out").exists()
     plan = bbpe.plan_shards(iter([corpus]), tmp_path / "out", tok)
     for number in (-1, 1, len(plan)):
