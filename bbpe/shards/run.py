@@ -276,10 +276,10 @@ class Work:
         whole("attempts", self.attempts, 1)
         if self.in_flight is not None:
             whole("in_flight", self.in_flight, 1, expected="an int or None")
-        if self.executor is not None:
-            kind("executor", self.executor, futures.Executor, "a concurrent.futures.Executor or None")
         if self.executor is not None and self.threads is not None:
             raise ValueError("threads and executor are given; expected one of them")
+        if self.executor is not None:
+            kind("executor", self.executor, futures.Executor, "a concurrent.futures.Executor or None")
         if self.threads is not None:
             thread_count(self.threads)
 
