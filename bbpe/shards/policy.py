@@ -235,17 +235,13 @@ def make_policy(
     check_format(input_format, "input_format")
     text_field = checked_field("text_field", text_field)
     id_field, messages_field = _checked_id_field(id_field, chosen), _checked_messages_field(messages_field)
-    if bos is None and eos is None and not chosen.has_boundaries:
-        known = "" if tokenizer.eos_token is None else f", such as eos={tokenizer.eos_token!r}"
-        raise ValueError(
-            f"eos and bos are None; the format {format!r} keeps no ends of documents but for these tokens: "
-            f"give eos= or bos=, a token or its id{known}"
-        )
+    known = "" if tokenizer.eos_token is None else f", such as eos={tokenizer.eos_token!r}"
+    bos_id, eos_id = checked_ends(tokenizer, chosen, bos, eos, f"a token or its id{known}")
     tokenizer._parts.specials.matcher(allowed_special)
     return ShardPolicy(
         format=format,
-        bos=id_of(tokenizer, "bos", bos),
-        eos=id_of(tokenizer, "eos", eos),
+        bos=bos_id,
+        eos=eos_id,
         allowed_special=allowed_special if isinstance(allowed_special, str) else tuple(sorted(allowed_special)),
         dtype=chosen.dtype("auto" if dtype == "auto" else str(np.dtype(dtype)), tokenizer.vocab_size),
         text_field=text_field,
@@ -258,6 +254,19 @@ def make_policy(
         empty=empty,
         on_error=on_error,
     )
+
+
+def checked_ends(
+    tokenizer: Tokenizer, chosen: OutputFormat, bos: Token | None, eos: Token | None, expected: str
+) -> tuple[int | None, int | None]:
+    """Return the ids of BOS and EOS; `ValueError` unless a format without boundaries can tell documents by them."""
+    bos_id, eos_id = id_of(tokenizer, "bos", bos), id_of(tokenizer, "eos", eos)
+    if bos_id == eos_id and not chosen.has_boundaries:
+        only = f"the format {chosen.name!r} keeps no ends of documents but for these tokens"
+        if eos_id is None:
+            raise ValueError(f"eos and bos are None; {only}: give eos= or bos=, {expected}")
+        raise ValueError(f"eos and bos are both {eos!r}; {only}: give one of them, or format='megatron'")
+    return bos_id, eos_id
 
 
 def _checked_messages_field(messages_field: object) -> FieldName | None:

@@ -16,7 +16,7 @@ from .load import Shards
 from .opened import ShardFiles, dtype_of
 from .part import check_texts
 from .plan import ShardPlan, identity_of, stored_or_new
-from .policy import Empty, OldVocabulary, ShardFormat, Token, id_of
+from .policy import Empty, OldVocabulary, ShardFormat, Token, checked_ends
 from .run import Work
 
 #: The new text of each special token of an old vocabulary that has another one, `None` for those that become text.
@@ -79,12 +79,7 @@ def plan_retokenizing(
             "or shard the chats again"
         )
     mapped_specials(old, tokenizer, special)
-    given_eos, given_bos = id_of(tokenizer, "eos", eos), id_of(tokenizer, "bos", bos)
-    if given_eos is None and given_bos is None and not chosen.has_boundaries:
-        raise ValueError(
-            f"eos and bos are None; the format {format!r} keeps no ends of documents but for these tokens: give eos= "
-            "or bos=, a token of the new vocabulary or its id"
-        )
+    given_bos, given_eos = checked_ends(tokenizer, chosen, bos, eos, "a token of the new vocabulary or its id")
     name = "auto" if isinstance(dtype, str) and dtype == "auto" else np.dtype(dtype_of(dtype)).name
     known = chosen.dtype(name, tokenizer.vocab_size)
     policy = replace(

@@ -278,6 +278,8 @@ class Work:
             whole("in_flight", self.in_flight, 1, expected="an int or None")
         if self.executor is not None and self.threads is not None:
             raise ValueError("threads and executor are given; expected one of them")
+        if self.executor is not None:
+            kind("executor", self.executor, futures.Executor, "a concurrent.futures.Executor or None")
         if self.threads is not None:
             thread_count(self.threads)
 

@@ -80,7 +80,7 @@ def test_new_ids_are_those_of_the_texts(name: str, old: str, new: str, tmp_path:
     source = bbpe.shard(files, tmp_path / "old", first, eos=EOS, empty="keep", part_size="20kB")
     right = bbpe.shard(files, tmp_path / "right", second, eos=EOS, bos=EOS, empty="keep")
     done = bbpe.retokenize(
-        source, tmp_path / "new", second, eos=EOS, bos=EOS, part_size="1kB", format="numpy", dtype="uint32"
+        source, tmp_path / "new", second, eos=EOS, bos=EOS, part_size="1kB", format="olmo", dtype="uint32"
     )
     assert rows(done) == rows(right)
     assert (done.totals.checked, done.totals.records) == (len(right), len(right))
@@ -236,6 +236,8 @@ def wrong_ids(folder: Path) -> Any:
         ({"check": 2.0}, ValueError, "check is 2.0"),
         ({"attempts": 0}, ValueError, "attempts"),
         ({"threads": 1, "executor": object()}, ValueError, "threads and executor"),
+        ({"executor": object()}, TypeError, "executor must be a concurrent"),
+        ({"eos": EOS, "bos": EOS, "format": "numpy"}, ValueError, "eos and bos are both"),
         ({"folder": "s3://bucket/a"}, ValueError, "s3:"),
     ],
 )
