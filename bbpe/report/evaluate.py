@@ -34,7 +34,8 @@ def evaluate(
     """Return the figures of tokenizers on corpora: bytes a token, fertility, vocabulary used, cost and more.
 
     Use text that no tokenizer was trained on. All figures are exact totals over the corpus; `encode` is called without
-    special tokens.
+    special tokens. Intervals come from 1,000 resampled sets of documents, the same ones for all tokenizers; more than
+    2,000 documents are resampled in 2,000 random groups.
 
     Args:
         tokenizers: A tokenizer, several, or a mapping of names to tokenizers. Ratios are to the first one.

@@ -16,10 +16,10 @@ from .plots import COLOURS, short_number
 STYLE = """
 figure { margin: 1rem 0 1.5rem; max-width: 44rem } figcaption { font-weight: 600; margin-bottom: .3rem }
 .bars { display: grid; grid-template-columns: minmax(4rem, max-content) 1fr max-content; gap: .2rem .6rem;
-  align-items: center; margin: .2rem 0 .8rem } .bars span { overflow-wrap: anywhere; max-width: 14rem }
+  align-items: center; margin: .2rem 0 .8rem } .bars span { overflow-wrap: anywhere; max-width: min(14rem, 38vw) }
 .bars svg { width: 100%; height: .95rem; display: block } .bars .best { font-weight: 700 }
 .bars b { font-weight: inherit; font-variant-numeric: tabular-nums; text-align: right }
-.group { grid-column: 1 / -1; color: var(--soft); margin-top: .5rem; overflow-wrap: anywhere }
+.bars .group { max-width: none; grid-column: 1 / -1; color: var(--soft); margin-top: .5rem; overflow-wrap: anywhere }
 .curve { width: 100%; height: auto; display: block } .curve text { fill: var(--ink); font: 12px system-ui, sans-serif }
 .legend { display: flex; flex-wrap: wrap; gap: .2rem 1.1rem; margin-top: .3rem }
 .legend span { display: inline-flex; align-items: center; gap: .4rem; overflow-wrap: anywhere }
