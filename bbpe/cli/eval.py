@@ -46,7 +46,7 @@ def _add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--sizes", type=_sizes, metavar="N,N", help="curves of smaller vocabularies, such as 4k,8k")
     parser.add_argument("--threads", type=positive, metavar="N", help="(default: one for each core)")
     shown = parser.add_mutually_exclusive_group()
-    figure = "the figure of the table, such as fertility (default: bytes_per_token, or parity if asked)"
+    figure = f"the figure of the table: {', '.join(METRICS)} (default: bytes_per_token, or parity if asked)"
     shown.add_argument("--metric", choices=tuple(METRICS), metavar="NAME", help=figure)
     shown.add_argument("--wide", action="store_true", help="show all figures, a line for each corpus and tokenizer")
     form = parser.add_mutually_exclusive_group()

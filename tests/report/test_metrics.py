@@ -113,6 +113,12 @@ def test_definitions_stand_below() -> None:
     assert "tokens per word: " in wide
 
 
+def test_the_page_has_all_figures() -> None:
+    page = Path(__file__).parents[2].joinpath("docs", "reference", "measure.md").read_text("utf-8")
+    rows = [f"| `{each.name}` | {each.definition} | {each.better or '-'} |" for each in METRICS.values()]
+    assert "\n".join(rows) in page
+
+
 @pytest.mark.parametrize(("call", "message"), [
     (lambda: PLAIN.table("fertilit"), r"metric is 'fertilit' \(did you mean 'fertility'\?\); expected tokens, "),
     (lambda: PLAIN.to_html("x"), "metric is 'x'; expected tokens, "),
