@@ -324,11 +324,11 @@ class Tokenizer:
             pad_id: The id for padding; None takes `pad_token`, or the end-of-text token if there is no `pad_token`.
             side: The side of a row that is padded, "right" or "left".
             pad_to_multiple_of: The length of rows is rounded up to a multiple of this.
-            truncation: The text of a pair that loses ids: "longest_first" shares the row evenly between two texts that
-                are both too long for it; "only_first" or "only_second".
+            truncation: The text of a pair that loses ids: "only_first", "only_second", or "longest_first" (also True),
+                which shares the row evenly between two texts that are both too long for it.
             truncation_side: The side of a text that loses ids, "right" or "left".
             stride: A number makes a truncated text continue in further rows, each of which repeats this many ids.
-            padding: Rows become as long as the "longest", or have "max_length" ids.
+            padding: The length of the rows: that of the "longest" one (also True), or "max_length".
             dtype: As in `encode_to_numpy`.
             threads: As in `encode_batch`.
             allowed_special: As in `encode`.
@@ -751,13 +751,13 @@ class Tokenizer:
             text: A `str` or bytes.
             max_tokens: The limit, at least 1.
             overlap: A part begins with the last tokens of the part before it, at most this many.
-            boundary: Where parts end: after any "token", or where a "word", a "sentence" or a "line" ends if there is
-                such a place in the part; or a function that takes the text and returns the indices of such places.
+            boundary: Where parts end: after any "token", or where a "word", a "sentence", a "line" or a "paragraph" (at
+                a blank line) ends, if one ends in the part; or a function that takes the text and returns such indices.
             allowed_special: As in `encode`.
             disallowed_special: As in `encode`.
 
         Returns:
-            The start, end and number of tokens of each part, in order.
+            The parts in order, each with its start, end, number of tokens and text.
 
         Raises:
             ValueError: `max_tokens` or `overlap` is out of range, or one character alone has more tokens.
@@ -765,9 +765,10 @@ class Tokenizer:
 
         Example:
             >>> tok = bbpe.train_from_iterator(["low lower lowest"], vocab_size=259)
-            >>> text = "low lower lowest"
-            >>> [text[start:end] for start, end, _ in tok.chunk(text, 4, boundary="word")]
-            ['low lower', ' lowest']
+            >>> for chunk in tok.chunk("low lower lowest", 4, boundary="word"):
+            ...     print(chunk)
+            Chunk(start=0, end=9, tokens=4, text='low lower')
+            Chunk(start=9, end=16, tokens=4, text=' lowest')
 
         """
         safe_import("bbpe.encoding.chunks")
@@ -1082,6 +1083,51 @@ class Tokenizer:
         """
         return type(self)(with_added_tokens(self.spec, tokens, special=special, keys=self._parts.vocabulary.keys()))
 
+    def with_roles(
+        self, *,
+        bos_token: str | None = None, eos_token: str | None = None, pad_token: str | None = None,
+        unk_token: str | None = None, cls_token: str | None = None, sep_token: str | None = None,
+        mask_token: str | None = None, chat_template: str | None = None,
+    ) -> Tokenizer:  # fmt: skip
+        """Return a tokenizer that names special tokens by their roles in a model, and has a chat template.
+
+        `save` to a folder writes them, and `AutoTokenizer` of `transformers` reads them there: a tokenizer_config.json
+        with the names, and a chat_template.jinja. Roles that you do not give stay as they are.
+
+        Args:
+            bos_token: The special token at the beginning of a text.
+            eos_token: The special token at the end of a text.
+            pad_token: The special token that fills up rows.
+            unk_token: The special token of what the vocabulary lacks.
+            cls_token: The special token before a text that is classified.
+            sep_token: The special token between two texts.
+            mask_token: The special token in place of a hidden one.
+            chat_template: The text of a template that replaces those of the files; it is Jinja, as for `transformers`.
+
+        Returns:
+            The new tokenizer; this one does not change.
+
+        Raises:
+            TypeError: An argument is neither a `str` nor None.
+            ValueError: A role is given to what is no special token, or the template has no expression.
+            VocabularyError: The tokenizer_config.json that was loaded with the tokenizer is not JSON.
+
+        Example:
+            >>> tok = bbpe.train_from_iterator(["low lower"], vocab_size=260, special_tokens=["<|end|>", "<|pad|>"])
+            >>> named = tok.with_roles(eos_token="<|end|>", pad_token="<|pad|>")
+            >>> named.eos_token, named.pad_token_id
+            ('<|end|>', 259)
+
+        """
+        given = {
+            "bos": bos_token, "eos": eos_token, "pad": pad_token, "unk": unk_token, "cls": cls_token, "sep": sep_token,
+            "mask": mask_token,
+        }  # fmt: skip
+        roles = {use: text for use, text in given.items() if text is not None}
+        safe_import("bbpe.spec.roles")
+        from .spec.roles import with_roles
+        return type(self)(with_roles(self.spec, roles, chat_template))
+
     # -- files, caches, views ------------------------------------------------------------------------
 
     def save(
@@ -1096,7 +1142,7 @@ class Tokenizer:
 
         Args:
             path: The file or folder. Its suffix determines the format: `.json`, `.tiktoken`, `.model`, `.gguf`, `.txt`
-                (BERT's vocab.txt), `.codes`. Any other name is a folder for a tokenizer.json, a
+                (BERT's vocab.txt), `.codes`. A name without a suffix is a folder for a tokenizer.json, a
                 tokenizer_config.json and the other files that were loaded with it. A single file may have a URL, to
                 which it is uploaded; a folder may not.
             format: The format, None for that of the suffix: "huggingface", "tiktoken", "gpt2" (a folder with vocab.json
@@ -1106,7 +1152,7 @@ class Tokenizer:
 
         Raises:
             VocabularyError: The format cannot hold this tokenizer; the message names the parts that would be lost.
-            ValueError: `format` or a part of `drop` is unknown, or nothing can be written to URLs of this kind.
+            ValueError: `format`, the suffix or a part of `drop` is unknown, or nothing can be written to such URLs.
             CorpusError: The protocol of the URL is unknown.
             OSError: The file cannot be written.
 

@@ -281,6 +281,8 @@ def test_progress_is_told(name: str, here: Path) -> None:
         "convert_shards": lambda **given: bbpe.convert_shards(sharded(), "new", format="olmo", **given),
         "retokenize": lambda **given: bbpe.retokenize(bbpe.shard("a.jsonl", "old", TOK), "out", PLAIN, **given),
         "shard_from_iterator": lambda **given: bbpe.shard_from_iterator(TEXTS, "out", TOK, **given),
+        "merge_shards": lambda **given: bbpe.merge_shards([bbpe.shard("a.jsonl", "old", TOK)], "new", **given),
+        "verify_shards": lambda **given: bbpe.verify_shards(bbpe.shard("a.jsonl", "old", TOK), **given),
         "lint": lambda **given: bbpe.lint(TOK, "a.jsonl", **given),
         "compare": lambda **given: bbpe.compare(TOK, PLAIN, "a.jsonl", **given),
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -24,7 +25,7 @@ pytestmark = pytest.mark.skipif(
 #: Tags that our pages may have. `<s>`, `<unk>` or `<pad>` would be a token that Markdown has taken for HTML.
 TAGS = set(
     "a article aside b br button code dd del details div dl dt em form h1 h2 h3 h4 h5 h6 hr i img input kbd label li "
-    "mark nav ol p path pre section small span strong sub summary sup svg table tbody td th thead tr ul".split()
+    "mark nav ol p path picture pre section small source span strong sub summary sup svg table tbody td th thead tr ul".split()
 )
 
 
@@ -44,7 +45,7 @@ class Page(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         named = dict(attrs)
         self.ids |= {value for name in ("id", "name") if (value := named.get(name))}
-        self.links += [value for name in ("href", "src") if (value := named.get(name))]
+        self.links += [value for name in ("href", "src", "srcset") if (value := named.get(name))]
         self._inside += tag == "article"
         if self._inside:
             self.tags.add(tag)
@@ -102,6 +103,24 @@ def test_the_site(tmp_path: Path) -> None:
     assert ">>> tok.encode(" in text
     assert "doctest: +SKIP" not in text
 
+    # the pages that are made when the site is built
+    for path in sorted((ROOT / "examples" / "course").glob("*.ipynb")):
+        chapter = pages[site / "course" / path.stem / "index.html"]
+        assert "Exercise." in chapter.text
+        assert ("img" in chapter.tags) == (path.stem in {"2_bpe", "4_unigram"})  # a trace is a picture
+    index = pages[site / "reference" / "index.html"]
+    assert {f"bbpe.{name}" for name in names} <= {link.partition("#")[2] for link in index.links}
+    assert "name the field with the text by text_field=" in pages[site / "errors" / "index.html"].text
+    guide = (site / "llms.txt").read_text("utf-8")
+    assert guide.startswith(f"# bbpe {bbpe.__version__}\n\n> ")
+    linked = re.findall(r"^- \[[^]]+\]\(([^)]+)\): [A-Z`].{10}", guide, re.MULTILINE)
+    assert all((site / link).is_dir() for link in linked)
+    assert len(linked) == (ROOT / "mkdocs.yml").read_text("utf-8").count(".md\n")
+
+    narrow = {path.name for path in (ROOT / "docs").glob("*-narrow.svg")}
+    assert len(narrow) == 3
+    assert narrow == {Path(link).name for page in pages.values() for link in page.links} & narrow
+
     assert [dead for page in pages.values() for dead in leads_nowhere(page, pages, site)] == []
 
 
@@ -135,7 +154,7 @@ def test_a_warning_fails_the_build(page: str, name: str, complaints: list[str], 
     (tmp_path / "planted.py").write_text(MODULE.format(name=name))
     extension = ROOT / "docs" / "extensions" / "docstrings.py"
     plugins = f"[mkdocstrings: {{handlers: {{python: {{paths: [.], options: {{extensions: [{extension}]}}}}}}}}]"
-    config = f"INHERIT: {ROOT / 'mkdocs.yml'}\nnav: [{{Page: index.md}}]\nplugins: {plugins}\n"
+    config = f"INHERIT: {ROOT / 'mkdocs.yml'}\nnav: [{{Page: index.md}}]\nhooks: []\nplugins: {plugins}\n"
     (tmp_path / "mkdocs.yml").write_text(config)
     built = build(tmp_path / "mkdocs.yml", tmp_path / "site")
     assert (built.returncode == 0) == (not complaints), built.stderr

@@ -1,65 +1,85 @@
 """The command line, `bbpe` or `python -m bbpe`.
 
 Results go to stdout, progress and errors to stderr.  Exit status: 0 done, 1 an error (one line), 2 wrong usage
-(one line, and one on where to look), 130 interrupted, 141 the reader of stdout has gone.
+(one line, and one on where to look), 130 interrupted (a line on what is left), 141 the reader of stdout has gone.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+import time
 from argparse import Namespace
 from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
+from pathlib import Path
 
 import bbpe
 from bbpe.errors import BBPEError
 
 from .parsers import Parser, add_commands, is_usage
 
-#: The subcommands and their summaries, in the order of the help text; each is a module of this folder.
-COMMANDS = {
-    "demo": "Train on Python's own sources, save, load, encode and check.",
-    "train": "Train a tokenizer on text files.",
-    "count": "Count the pretokens of text files.",
-    "counts": "Add up saved counts, or show what they hold.",
-    "extend": "Learn more tokens on top of a tokenizer.",
-    "prune": "Take tokens away from a tokenizer.",
-    "tokens": "Count the tokens of texts, or cut texts to a number of tokens.",
-    "encode": "Encode text to ids.",
-    "decode": "Decode ids to text.",
-    "shard": "Encode a corpus into files that training reads.",
-    "shards": "Watch, verify, merge or show such files.",
-    "convert": "Convert a tokenizer to another format.",
-    "inspect": "Show what a tokenizer file holds.",
-    "lint": "Find what is wrong with a vocabulary.",
-    "eval": "Measure tokenizers on text: tokens, fertility, cost.",
-    "compare": "Show how two tokenizers differ.",
-    "view": "Write a page that shows the tokens of a file.",
-    "show": "Show the tokens of a text in colour.",
-    "serve": "Open a playground for the browser, on this machine alone.",
-    "fetch": "Download a published vocabulary by its name.",
-    "bench": "Time a tokenizer on a text of yours, beside other libraries.",
-    "completion": "Write a script that completes commands, options and names in a shell.",
+#: The commands and their summaries in groups, in the order of the help; each is a module of this folder.
+GROUPS = {
+    "Train": {
+        "train": "Train a tokenizer on text files.",
+        "count": "Count the pretokens of text files, to train from them later.",
+        "counts": "Add up saved counts, or show what they hold.",
+        "extend": "Learn more tokens on top of a tokenizer.",
+        "prune": "Remove tokens from a tokenizer.",
+    },
+    "Use": {
+        "encode": "Encode text to ids.",
+        "decode": "Decode ids to text.",
+        "tokens": "Count the tokens of texts, or cut texts to a number of tokens.",
+        "show": "Show the tokens of a text in colour.",
+        "view": "Write a page that shows the tokens of files.",
+        "serve": "Open a playground for the browser, on this machine alone.",
+    },
+    "Judge": {
+        "lint": "Find what is wrong with a vocabulary.",
+        "eval": "Measure tokenizers on text: tokens, fertility, cost.",
+        "compare": "Show how two tokenizers differ.",
+        "inspect": "Show what a tokenizer file holds.",
+        "bench": "Time a tokenizer on your text, beside other libraries.",
+    },
+    "Data": {
+        "shard": "Encode a corpus into files that training reads.",
+        "shards": "Watch, verify, merge, convert or show such files.",
+    },
+    "Files": {
+        "convert": "Convert a tokenizer to another format.",
+        "fetch": "Download a published vocabulary by its name.",
+    },
+    "Shell": {
+        "completion": "Write a script that completes commands, options and names in a shell.",
+        "demo": "Train on Python's own sources, save, load, encode and check.",
+    },
 }
+COMMANDS = {name: summary for commands in GROUPS.values() for name, summary in commands.items()}
+_DESCRIPTION = (
+    "Train tokenizers (BPE, WordPiece, Unigram), encode with published ones, judge them, and write shards for training."
+)
+#: The arguments of commands that are files or folders to write.
+_OUTPUTS = ("output", "target", "map", "log_merges", "numpy", "html", "plot")
 #: Errors that the user gets as one line; others are faults of the program.
 _REPORTED = (BBPEError, ValueError, OverflowError, ImportError, OSError, MemoryError)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status; `arguments` defaults to those of the process."""
-    args = Namespace()
+    args, began = Namespace(), time.time()
     try:
         return _run(args, arguments)
     except BrokenPipeError:
         status = 141
     except KeyboardInterrupt:
-        status = 130
+        status = _interrupted(args, began)
     except Exception as error:
         if isinstance(error.__cause__, KeyboardInterrupt):
             # Python 3.11 wraps in a RuntimeError whatever is raised while a class names its fields
-            status = 130
+            status = _interrupted(args, began)
         else:
             words = sys.argv[1:] if arguments is None else arguments
             status = _report(error, getattr(args, "parser", None), words)
@@ -80,10 +100,35 @@ def _run(args: Namespace, arguments: Sequence[str] | None) -> int:
 
 def make_parser() -> Parser:
     """Return the parser of the program; that of a command gets its arguments when it parses."""
-    parser = Parser(prog="bbpe", description="Byte-level BPE: train, encode, decode.")
-    parser.add_argument("-V", "--version", action="version", version=f"bbpe {bbpe.__version__}")
-    add_commands(parser, __name__, COMMANDS)
+    parser = Parser(prog="bbpe", description=_DESCRIPTION)
+    parser.add_argument(
+        "-V", "--version", action="version", version=f"bbpe {bbpe.__version__}", help="Show the version and exit."
+    )
+    add_commands(parser, __name__, GROUPS)
     return parser
+
+
+def _interrupted(args: Namespace, began: float) -> int:
+    """Say what a command that was stopped leaves, and return the exit status."""
+    outputs = [path for name in _OUTPUTS if isinstance(path := getattr(args, name, None), str)]
+    written = [path for path in outputs if _changed(path, began)]
+    kept = getattr(args, "kept", None)
+    if kept is None and getattr(args, "checkpoint", None) is not None:
+        kept = f"the state in {args.checkpoint} is kept: run the same command again to go on"
+    if kept is None and (outputs or "run" not in args):
+        kept = f"{' and '.join(written)} was written" if written else "nothing was written"
+    # a server and a watch end in no other way
+    if kept != "" and sys.stderr is not None:
+        with suppress(OSError):
+            sys.stderr.write(f"bbpe: interrupted{'' if kept is None else f'; {kept}'}\n")
+    return 130
+
+
+def _changed(path: str, began: float) -> bool:
+    try:
+        return Path(path).stat().st_mtime >= began
+    except OSError:
+        return False
 
 
 def _leave_output() -> None:

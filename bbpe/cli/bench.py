@@ -20,8 +20,9 @@ from bbpe.errors import BBPEError, CorpusError, VocabularyError
 from bbpe.records import asdict, dataclass
 from bbpe.text import counted, text_bytes
 
-from .command import Command, add_pattern, load_named, positive
-from .streams import Watch, add_progress, add_reading, as_files, say, say_json, watched
+from .colours import BENCH, add_color, painted
+from .command import Command, add_tokenizer, load_named, positive, size
+from .streams import Watch, add_json, add_progress, add_reading, as_files, say, say_json, watched
 
 _OURS = "bbpe"
 _PEERS = ("tiktoken", "tokenizers")
@@ -54,16 +55,18 @@ class _Run:
 
 
 def _add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", help="the text to encode")
-    against = f"other libraries, comma-separated: {', '.join(_PEERS)}"
+    parser.add_argument("file", metavar="FILE", help="The text to encode.")
+    which = f"{_LEARNED} tokens learned from FILE"
+    against = f"Other libraries to time, separated by commas: {', '.join(_PEERS)}."
     parser.add_argument("--against", type=_libraries, default=(), metavar="NAMES", help=against)
-    which = f"a file, a folder, or a published name (default: {_LEARNED} tokens learned from FILE, pattern gpt2)"
-    parser.add_argument("-t", "--tokenizer", metavar="PATH", help=which)
-    add_pattern(parser)
+    add_tokenizer(parser, required=False, default=which)
     add_reading(parser)
-    parser.add_argument("--runs", type=positive, default=3, metavar="N", help="of each library, in turn (3)")
-    parser.add_argument("--bytes", type=positive, default=_BYTES, metavar="N", help=f"of FILE at most ({_BYTES})")
-    parser.add_argument("--json", action="store_true", help="write one JSON object")
+    runs = "How often to time each library, in turn."
+    parser.add_argument("--runs", type=positive, default=3, metavar="N", help=runs)
+    most = "Take the beginning of a longer file, of this size. [default: 16MB]"
+    parser.add_argument("--bytes", type=size, default=_BYTES, metavar="SIZE", help=most)
+    add_json(parser)
+    add_color(parser)
     add_progress(parser)
 
 
@@ -97,7 +100,7 @@ def _run(args: Namespace) -> int:
     if args.json:
         say_json({"file": args.file, "bytes": len(text.encode()), "speeds": [asdict(speed) for speed in speeds]})
     else:
-        _report(speeds)
+        _report(speeds, args)
     return 0
 
 
@@ -199,16 +202,26 @@ def _speed(name: str, runs: list[_Run], text: str) -> Speed:
     return Speed(name, cold, warm, decode, len(runs[0].ids))
 
 
-def _report(speeds: list[Speed]) -> None:
-    ours = speeds[0]
-    say(f"{'MB/s, one thread, lists':24} {'cold':>14} {'warm':>14} {'decode':>14}")
+def _report(speeds: list[Speed], args: Namespace) -> None:
+    ours, *peers = speeds
+    kinds = {"cold": "cold_mb_per_second", "warm": "warm_mb_per_second", "decode": "decode_mb_per_second"}
+    say(f"{'MB/s, one thread, lists':24}{''.join(f'{kind:>12}' for kind in kinds)}")
     for speed in speeds:
-        cells = []
-        for kind in ("cold_mb_per_second", "warm_mb_per_second", "decode_mb_per_second"):
-            value, own = getattr(speed, kind), getattr(ours, kind)
-            cells.append(f"{value:8.1f}" + (f" {value / own:4.2f}x" if speed is not ours else "      "))
-        say(f"{speed.library:24} {' '.join(cells)}")
-    say(counted(ours.tokens, "token") + (", the same from all" if len(speeds) > 1 else ""))
+        say(f"{speed.library:24}{''.join(f'{getattr(speed, field):12,.1f}' for field in kinds.values())}")
+    say(counted(ours.tokens, "token") + (", the same from all" if peers else ""))
+    for peer in peers:
+        cold, warm, decode = (times(getattr(ours, field) / getattr(peer, field)) for field in kinds.values())
+        more = f"{warm} when it has seen the text before, {decode} in decoding"
+        say(painted(f"bbpe is {cold} as fast as {peer.library}; {more}", BENCH, args))
+
+
+def times(ratio: float) -> str:
+    """Return a ratio in two digits, which is what it is worth.
+
+    >>> times(374.6), times(48.72), times(1.26), times(0.094)
+    ('375x', '49x', '1.3x', '0.094x')
+    """
+    return f"{ratio:,.0f}x" if ratio >= 10 else f"{ratio:.2g}x"
 
 
 COMMAND = Command(_add_arguments, _run)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import sys
 import warnings
@@ -30,28 +29,31 @@ class Command(NamedTuple):
 
 
 def positive(text: str) -> int:
-    """Read an argument that is a whole number of at least 1."""
-    return whole(text, 1)
-
-
-def whole(text: str, least: int = 0) -> int:
-    """Read an argument that is a whole number."""
-    if text.isdecimal() and int(text) >= least:
-        return int(text)
-    expected = f"expected a whole number of at least {least}, not {text!r}"
-    if text[:-1].isdecimal() and text[-1] in "kK":
-        expected += f" (did you mean {text[:-1]}000?)"
-    raise ArgumentTypeError(expected)
-
-
-def tokens(text: str) -> int:
-    """Read an argument that is a number of tokens, such as 1000000, 1.5M or 100B."""
+    """Read an argument that is a whole number of at least 1, such as 32000, 32k, 1.5M or 100B."""
     from bbpe.budget import parse_count
 
     try:
         return parse_count(text, "the number")
-    except ValueError as error:
-        raise ArgumentTypeError(str(error)) from None
+    except ValueError:
+        expected = f"expected a whole number of at least 1, such as 32000, 32k or 1.5M, not {text!r}"
+        raise ArgumentTypeError(expected) from None
+
+
+def whole(text: str) -> int:
+    """Read an argument that is a whole number of at least 0, and a name rather than an amount."""
+    if text.isdecimal():
+        return int(text)
+    raise ArgumentTypeError(f"expected a whole number of at least 0, not {text!r}")
+
+
+def size(text: str) -> int:
+    """Read an argument that is a number of bytes, such as 1000, 64kB or 4GB."""
+    from bbpe.budget import parse_bytes
+
+    try:
+        return parse_bytes(text)
+    except ValueError:
+        raise ArgumentTypeError(f"expected a size such as 1000, 64kB or 4GB, not {text!r}") from None
 
 
 def number(text: str) -> float:
@@ -89,16 +91,52 @@ def pattern_of(text: str) -> str:
     return text
 
 
-_PATTERN = "split pattern, a name or a regex, if the tokenizer file does not say it"
+_PATTERN = "The split pattern, a name or a regex, for a tokenizer file without one."
+#: The files of a command.
+FILES = "Files, globs and folders of text."
+FILES_OR_STDIN = "Files, globs and folders of text; or - alone, standard input."
+#: What `--tie-break` chooses, in all commands.
+TIE_BREAK = "Which of several pairs of equal count to merge first."
+#: What `--document` chooses, in all commands.
+DOCUMENT = "What one document of a text file is: the whole file, or each line."
+#: What names a tokenizer, in all commands.
+TOKENIZER = (
+    "The tokenizer: a file, a folder, a published name, a model such as gpt-4o, or org/name from the hub's cache."
+)
 
 
-def add_tokenizer(parser: ArgumentParser, *, pattern: str = _PATTERN, several: bool = False) -> None:
-    """Add the arguments that say which tokenizer to use; `pattern` is the help of the one for its pattern."""
-    what = "the tokenizer: a file, a folder, a published name, a model such as gpt-4o, or org/name in the hub's cache"
+def add_tokenizer(
+    parser: ArgumentParser | _ArgumentGroup, *, pattern: str | None = _PATTERN, several: bool = False,
+    required: bool = True, default: str = "",
+) -> None:  # fmt: skip
+    """Add the option for a tokenizer, or for several, and that for its pattern; `default` says what there is without.
+
+    `pattern` is the help of the option for the pattern; there is none with None.
+    """
+    what = f"{TOKENIZER} [default: {default}]" if default else TOKENIZER
     repeated: Any = {"action": "append"} if several else {}
-    what += "; may be given repeatedly" * several
-    parser.add_argument("-t", "--tokenizer", required=True, metavar="NAME", help=what, **repeated)
-    parser.add_argument("--pattern", type=pattern_of, help=pattern)
+    repeated |= {"default": []} if several and not required else {}
+    parser.add_argument("-t", "--tokenizer", required=required, metavar="NAME", help=what, **repeated)
+    if pattern is not None:
+        add_pattern(parser, pattern)
+
+
+def add_threads(parser: ArgumentParser | _ArgumentGroup, *, most: int | None = None) -> None:
+    """Add the number of threads; `most` is the highest default."""
+    how = f"The number of threads. [default: one for each core{'' if most is None else f', at most {most}'}]"
+    parser.add_argument("--threads", type=positive, metavar="N", help=how)
+
+
+def add_special(parser: ArgumentParser | _ArgumentGroup) -> None:
+    """Add that special tokens count in texts."""
+    how = "Encode special tokens in the text as special tokens, not as plain text."
+    parser.add_argument("--special", action="store_true", help=how)
+
+
+def add_saved(parser: ArgumentParser) -> None:
+    """Add where a tokenizer is saved."""
+    where = "Where to save the tokenizer: a file, or a folder."
+    parser.add_argument("-o", "--output", required=True, metavar="PATH", help=where)
 
 
 def add_format(parser: ArgumentParser) -> None:
@@ -106,39 +144,63 @@ def add_format(parser: ArgumentParser) -> None:
     from bbpe.formats import FORMATS
     from bbpe.formats.saving import Part
 
-    parser.add_argument("--format", choices=tuple(FORMATS), help="(default: by the name of the output)")
-    dropped = "what to leave out where the format has no place for it; may be given repeatedly"
+    how = "The format to write. [default: by the name of the output]"
+    parser.add_argument("--format", choices=tuple(FORMATS), help=how)
+    dropped = "Leave this part out where the format has no place for it."
     parser.add_argument("--drop", action="append", default=[], choices=get_args(Part), help=dropped)
 
 
-def add_pattern(parser: ArgumentParser) -> None:
-    """Add the split pattern of a tokenizer file that does not say its own."""
-    parser.add_argument("--pattern", type=pattern_of, help=_PATTERN)
+def add_pattern(parser: ArgumentParser | _ArgumentGroup, how: str = _PATTERN, *, default: str | None = None) -> None:
+    """Add a split pattern, usually that of a tokenizer file without one."""
+    parser.add_argument("--pattern", type=pattern_of, default=default, help=how)
 
 
 def add_corpus(parser: ArgumentParser) -> _ArgumentGroup:
     """Add the group of what is read, and return it for the names of files."""
-    return parser.add_argument_group("Corpus", "what is read and what is counted of it")
+    return parser.add_argument_group("Corpus", "What to read, and what to count of it.")
 
 
 def add_counting(parser: ArgumentParser, corpus: _ArgumentGroup) -> None:
     """Add the options of counting, what changes the counts to `corpus`, and the others as a group."""
-    corpus.add_argument("--document", choices=("file", "line"), default="file", help="what is one text (default: file)")
+    corpus.add_argument("--document", choices=("file", "line"), default="file", help=DOCUMENT)
     add_reading(corpus)
     add_on_error(corpus)
-    corpus.add_argument("--sample", type=share, default=1.0, metavar="SHARE", help="of the texts to count (default: 1)")
-    corpus.add_argument("--unique", action="store_true", help="count equal documents once")
-    corpus.add_argument("--max-pretoken-bytes", type=positive, metavar="N", help="cut longer pretokens in pieces")
-    group = parser.add_argument_group("Counting", "in how much memory and time; the result is the same")
-    group.add_argument("--max-memory", metavar="SIZE", help="of the process, such as 4GB (default: no limit)")
-    group.add_argument("--checkpoint", metavar="FOLDER", help="go on from there after a count that was killed")
-    group.add_argument("--threads", type=positive, metavar="N", help="(default: one for each core)")
+    sample = "Count only this share of the texts, such as 0.1."
+    corpus.add_argument("--sample", type=share, default=1.0, metavar="SHARE", help=sample)
+    corpus.add_argument("--unique", action="store_true", help="Count equal documents only once.")
+    longest = "Cut longer pretokens into pieces of this size."
+    corpus.add_argument("--max-pretoken-bytes", type=size, metavar="SIZE", help=longest)
+    group = parser.add_argument_group("Counting", "How much memory and time to take; the result is the same.")
+    most = "The most memory of the whole process, such as 4GB. [default: no limit]"
+    group.add_argument("--max-memory", metavar="SIZE", help=most)
+    state = "Keep the state of counting here, and go on from it after a crash."
+    group.add_argument("--checkpoint", metavar="FOLDER", help=state)
+    add_threads(group)
 
 
 def add_veto(group: _ArgumentGroup) -> None:
     """Add what tokens training on bytes never makes."""
-    group.add_argument("--forbid", metavar="REGEX", help="make no token in which this finds a match")
-    group.add_argument("--max-words", type=positive, metavar="N", help="most words of a token, between white space")
+    group.add_argument("--forbid", metavar="REGEX", help="Make no token in which this regex finds a match.")
+    most = "The most words of a token; words are between white space."
+    group.add_argument("--max-words", type=positive, metavar="N", help=most)
+
+
+def add_counts(parser: ArgumentParser | _ArgumentGroup) -> None:
+    """Add saved counts as a source."""
+    how = "Use counts that `bbpe count` saved, instead of files."
+    parser.add_argument("--counts", metavar="PATH", help=how)
+
+
+def add_special_tokens(parser: ArgumentParser | _ArgumentGroup) -> None:
+    """Add special tokens, which separate texts."""
+    how = "A special token; it gets an id, and no token crosses it."
+    parser.add_argument("--special-token", action="append", default=[], metavar="TEXT", help=how)
+
+
+def add_vocab_size(parser: ArgumentParser | _ArgumentGroup, **options: Any) -> None:
+    """Add the size of a vocabulary."""
+    how = "The number of tokens in all, special tokens included."
+    parser.add_argument("--vocab-size", type=positive, metavar="N", help=how, **options)
 
 
 def options_of(args: Namespace) -> dict[str, Any]:
@@ -179,32 +241,21 @@ def load_tokenizer(args: Namespace) -> Tokenizer:
 
 
 def load_named(name: str, pattern: str | None = None, *, has_notes: bool = True) -> Tokenizer:
-    """Load a tokenizer as `bbpe.load`, or else by its published name or its model; `has_notes`: write its notes."""
+    """Load a tokenizer as `bbpe.load`; `has_notes`: write its notes."""
     if name == STDIN:
         raise UsageError("a tokenizer cannot be read from standard input (-); expected a file, a folder or a name")
-    from bbpe.published.names import MODELS, counted_by_provider, hub_folder, name_for_model
-    from bbpe.published.table import ALIASES, PUBLISHED
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", bbpe.VocabularyWarning)
+        found = bbpe.load(name, pattern=pattern)
+    for note in caught if has_notes else ():
+        print(f"note: {note.message}", file=sys.stderr)
+    return found
 
-    if Path(name).exists() or hub_folder(name) is not None:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", bbpe.VocabularyWarning)
-            found = bbpe.load(name, pattern=pattern)
-        for note in caught if has_notes else ():
-            print(f"note: {note.message}", file=sys.stderr)
-        return found
-    known = name if name in (*PUBLISHED, *ALIASES) else name_for_model(name)
-    if known is not None and pattern is None:
-        return bbpe.get_encoding(known)
-    if (counted := counted_by_provider(name)) is not None:
-        raise bbpe.VocabularyError(counted)
-    from difflib import get_close_matches
 
-    near = get_close_matches(name, [*PUBLISHED, *ALIASES, *MODELS], n=2)
-    if near and "/" not in name:
-        hint = " or ".join(map(repr, near))
-        problem = f"there is no such file, vocabulary or model (did you mean {hint}?)"
-        raise FileNotFoundError(errno.ENOENT, problem, name)
-    return bbpe.load(name, pattern=pattern)
+def tokenizers_of(args: Namespace) -> dict[str, Tokenizer]:
+    """Load the tokenizers that the arguments of `add_tokenizer` name, several of them, by short names."""
+    loaded = {name: load_named(name, args.pattern) for name in args.tokenizer}
+    return dict(zip(short_names(list(loaded)), loaded.values(), strict=True))
 
 
 def short_names(paths: Sequence[str]) -> list[str]:

@@ -6,23 +6,25 @@ from argparse import ArgumentParser, Namespace
 
 import bbpe
 
-from .command import Command, add_pattern, load_named, positive, short_names
+from .colours import COMPARE, add_color, painted
+from .command import TOKENIZER, Command, add_pattern, load_named, positive, short_names
 from .outputs import check_output, inputs_of
-from .streams import add_progress, add_reading, as_files, progress_of, say, say_json
+from .streams import add_json, add_progress, add_reading, as_files, progress_of, say, say_json
 
 
 def _add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("left", metavar="A", help="the first tokenizer: a file, a folder, or a published name")
-    parser.add_argument("right", metavar="B", help="the second tokenizer")
-    what = "text to split with both: files, globs and folders (default: tokens and other hard texts)"
+    parser.add_argument("left", metavar="A", help=TOKENIZER)
+    parser.add_argument("right", metavar="B", help="The second tokenizer, named alike.")
+    what = "Files, globs and folders of text to split with both. [default: tokens and other hard texts]"
     parser.add_argument("corpus", nargs="*", metavar="FILE", help=what)
     add_pattern(parser)
     add_reading(parser)
-    parser.add_argument("--most", type=positive, default=20, metavar="N", help="pretokens to list (default: 20)")
+    parser.add_argument("--most", type=positive, default=20, metavar="N", help="How many pretokens to list.")
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="write one JSON object")
-    form.add_argument("--markdown", action="store_true", help="write Markdown")
-    parser.add_argument("--html", metavar="OUT.html", help="write a page")
+    add_json(form)
+    form.add_argument("--markdown", action="store_true", help="Write the result as Markdown.")
+    parser.add_argument("--html", metavar="OUT.html", help="Write the result as a page to this file.")
+    add_color(parser)
     add_progress(parser)
 
 
@@ -44,7 +46,7 @@ def _run(args: Namespace) -> int:
     if args.json:
         say_json(found.as_dict())
     else:
-        say(found.to_markdown() if args.markdown else str(found))
+        say(found.to_markdown() if args.markdown else painted(str(found), COMPARE, args))
     return 0
 
 

@@ -24,8 +24,7 @@ _TOKENIZERS = {("compare", "left"), ("compare", "right"), ("convert", "source"),
 
 
 def _add_arguments(parser: ArgumentParser) -> None:
-    how = "as in `bbpe completion bash > ~/.local/share/bash-completion/completions/bbpe`"
-    parser.add_argument("shell", choices=_SHELLS, metavar="SHELL", help=f"bash, zsh or fish, {how}")
+    parser.add_argument("shell", choices=_SHELLS, metavar="SHELL", help="The shell: bash, zsh or fish.")
 
 
 def _run(args: Namespace) -> int:

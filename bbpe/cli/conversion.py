@@ -13,50 +13,47 @@ from bbpe.shards.plan import ShardPlan, open_plan
 from bbpe.shards.readers import OnMissing
 from bbpe.shards.retokenize import plan_retokenizing
 
-from .command import add_pattern, load_named, positive, share_or_none
+from .command import add_tokenizer, load_named, positive, share_or_none
 from .parsers import UsageError
-from .shard import add_work, run_steps, token
+from .shard import PLACE, add_dtype, add_ends, add_parts, add_work, run_steps, token
 from .streams import named_file
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the options of the action."""
-    source = parser.add_argument_group("Source", "not needed where --part or --finish use a stored plan")
-    source.add_argument("files", nargs="*", type=named_file, metavar="FILE", help="files, prefixes, globs and folders")
-    source.add_argument(
-        "--from", dest="format", choices=get_args(ReadFormatName), help="the format of the files; bbpe: our own folder"
-    )
-    source.add_argument("--dtype", metavar="TYPE", help="of ids in the files, where these do not say it")
-    source.add_argument("--eos", type=token, metavar="TOKEN", help="at the end of each document: a token, or its id")
-    source.add_argument("--bos", type=token, metavar="TOKEN", help="at the beginning of each document")
-    source.add_argument("-t", "--tokenizer", metavar="NAME", help="that made the ids: a file, a folder, or a name")
-    add_pattern(parser)
-    source.add_argument("--vocab-size", type=positive, metavar="N", help="its number of ids, without a tokenizer")
-    source.add_argument("--column", default="input_ids", metavar="NAME", help="with ids (default: input_ids)")
-    source.add_argument("--id-field", metavar="NAME", help="the column with ids of documents, of parquet and olmo")
-    source.add_argument("--masks", metavar="NAME", help="the column with masks, of parquet")
-    source.add_argument("--no-masks", dest="masks", action="store_const", const=False, help="leave out files of masks")
-    source.add_argument(
-        "--on-missing", choices=get_args(OnMissing), default="error", help="of EOS or BOS (default: error)"
-    )
-    form = parser.add_argument_group("Shards")
-    form.add_argument("-o", "--output", required=True, metavar="FOLDER", help="where the plan and the shards are")
-    form.add_argument("--to", choices=tuple(FORMATS), help="the format that is written")
-    form.add_argument("--to-dtype", default="auto", metavar="TYPE", help="of ids (default: the narrowest that fits)")
-    form.add_argument("--part-size", default="256MB", metavar="SIZE", help="of input, about (default: 256MB)")
-    form.add_argument("--empty", choices=("skip", "keep"), default="keep", help="empty documents (default: keep)")
-    other = parser.add_argument_group("Another vocabulary", "ids are decoded, and their bytes encoded again")
-    other.add_argument("--retokenize", metavar="NAME", help="the tokenizer whose ids are written: a file or a name")
-    other.add_argument("--new-eos", type=token, metavar="TOKEN", help="of it, after each document (default: none)")
-    other.add_argument("--new-bos", type=token, metavar="TOKEN", help="of it, before each document (default: none)")
+    source = parser.add_argument_group("Source", "Not needed where --part or --finish use a stored plan.")
+    source.add_argument("files", nargs="*", type=named_file, metavar="FILE", help="Files, prefixes, globs, folders.")
+    read = "The format of the files; bbpe is a folder of `bbpe shard`."
+    source.add_argument("--from", dest="format", choices=get_args(ReadFormatName), help=read)
+    add_dtype(source, None, "that of the files, if they have it")
+    add_ends(source)
+    add_tokenizer(source, required=False)
+    ids = "The number of ids of the tokenizer that made the files, if you do not give it."
+    source.add_argument("--vocab-size", type=positive, metavar="N", help=ids)
+    source.add_argument("--column", default="input_ids", metavar="NAME", help="The column with the ids.")
+    key = "The field with the ids of documents, with olmo and parquet."
+    source.add_argument("--id-field", metavar="NAME", help=key)
+    source.add_argument("--masks", metavar="NAME", help="The column with masks, of parquet.")
+    source.add_argument("--no-masks", dest="masks", action="store_const", const=False, help="Leave out files of masks.")
+    lacks = "What to do about a document without its EOS or BOS."
+    source.add_argument("--on-missing", choices=get_args(OnMissing), default="error", help=lacks)
+    form = parser.add_argument_group("Shards", "What to write.")
+    form.add_argument("-o", "--output", required=True, metavar="FOLDER", help=PLACE)
+    form.add_argument("--to", choices=tuple(FORMATS), help="The format to write.")
+    add_dtype(form, "auto", "the narrowest that fits", "--to-dtype")
+    add_parts(form, empty="keep")
+    other = parser.add_argument_group("Another vocabulary", "Decode the ids, and encode their bytes again.")
+    new = "The tokenizer whose ids to write, named as with -t."
+    other.add_argument("--retokenize", metavar="NAME", help=new)
+    at = "each document that is written: its text, or its id. [default: none]"
+    other.add_argument("--new-eos", type=token, metavar="TOKEN", help=f"The token at the end of {at}")
+    other.add_argument("--new-bos", type=token, metavar="TOKEN", help=f"The token at the beginning of {at}")
     other.add_argument(
         "--special", type=_named, action="append", default=[], metavar="OLD=NEW",
-        help="a special token with another text in it; OLD= for one that becomes text; may be given repeatedly",
+        help="Write the special token OLD as NEW; with OLD= it becomes text.",
     )  # fmt: skip
-    other.add_argument(
-        "--check", type=share_or_none, metavar="SHARE",
-        help="of documents to encode by the old tokenizer again, to count those that are not canonical (default: 1)",
-    )  # fmt: skip
+    check = "Encode this share of the documents by the old tokenizer again, and count those with other ids."
+    other.add_argument("--check", type=share_or_none, metavar="SHARE", help=f"{check} [default: 1]")
     add_work(parser)
 
 

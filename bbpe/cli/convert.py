@@ -14,9 +14,9 @@ from bbpe.report.verify import Difference, differences, hard_texts
 from bbpe.text import counted, shortened
 from bbpe.tokenizer import Tokenizer
 
-from .command import Command, add_format, add_pattern, load_named
+from .command import TOKENIZER, Command, add_format, add_pattern, load_named
 from .outputs import check_output, inputs_of
-from .streams import Watch, add_progress, as_files, chunks_of, say, say_json, watched
+from .streams import Watch, add_json, add_progress, as_files, chunks_of, say, say_json, watched
 
 _SHOWN = 10
 # whose readers are told the pattern
@@ -24,13 +24,13 @@ _WITHOUT_PATTERN = ("tiktoken",)
 
 
 def _add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("source", metavar="A", help="the tokenizer: a file, a folder, or a published name")
-    parser.add_argument("target", metavar="B", help="the file or folder to write")
+    parser.add_argument("source", metavar="A", help=TOKENIZER)
+    parser.add_argument("target", metavar="B", help="The file or folder to write.")
     add_pattern(parser)
     add_format(parser)
-    verify = "compare the ids of B with those of A before writing it: of tokens, of pairs of these, and of these texts"
+    verify = "Write B only if it gives the ids of A for all tokens, for pairs of them, and for these texts."
     parser.add_argument("--verify", nargs="*", metavar="CORPUS", help=verify)
-    parser.add_argument("--json", action="store_true", help="write one JSON object")
+    add_json(parser)
     add_progress(parser)
 
 

@@ -12,31 +12,33 @@ from bbpe.counting.counts import PretokenCounts
 from bbpe.records import asdict
 
 from .command import (
+    FILES_OR_STDIN,
     Command,
     add_corpus,
     add_counting,
+    add_pattern,
+    add_special_tokens,
     counting_of,
     is_streamed,
     options_of,
-    pattern_of,
     stdin_texts,
 )
 from .outputs import check_output, inputs_of
 from .parsers import UsageError
-from .streams import STDIN, STDIN_FILE, add_progress, progress_of, say, say_json
+from .streams import STDIN, STDIN_FILE, add_json, add_progress, progress_of, say, say_json
 
 
 def _add_arguments(parser: ArgumentParser) -> None:
     corpus = add_corpus(parser)
-    corpus.add_argument("files", nargs="*", metavar="FILE", help="files, globs and folders of text, or just -")
-    shards = "count the texts of shards that `bbpe shard` wrote, instead of files"
+    corpus.add_argument("files", nargs="*", metavar="FILE", help=FILES_OR_STDIN)
+    shards = "Count the texts of shards that `bbpe shard` wrote, instead of files."
     corpus.add_argument("--shards", metavar="FOLDER", help=shards)
-    corpus.add_argument("--pattern", type=pattern_of, default="gpt2", help="a name or a regex (default: gpt2)")
-    corpus.add_argument("--special-token", action="append", default=[], metavar="TEXT", help="may be given repeatedly")
+    add_pattern(corpus, "The split pattern, a name or a regex.", default="gpt2")
+    add_special_tokens(corpus)
     add_counting(parser, corpus)
-    parser.add_argument("-o", "--output", required=True, metavar="PATH", help="where to save the counts, as Parquet")
+    parser.add_argument("-o", "--output", required=True, metavar="PATH", help="Where to save the counts, as Parquet.")
     add_progress(parser)
-    parser.add_argument("--json", action="store_true", help="write the result as a JSON object")
+    add_json(parser)
 
 
 def _run(args: Namespace) -> int:

@@ -12,30 +12,32 @@ from bbpe.records import asdict
 from bbpe.report.terminal import line_columns, wrapped
 from bbpe.text import counted, shortened
 
-from .command import Command, number, pattern_of, positive
+from .command import Command, add_pattern, number, positive
 from .outputs import check_output, inputs_of
-from .parsers import UsageError
-from .streams import named_file, say, say_json
+from .parsers import Actions, UsageError
+from .streams import add_json, named_file, say, say_json
 
 
 def _add_arguments(parser: ArgumentParser) -> None:
-    actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
-    merge = actions.add_parser("merge", help="Add up counts; the order of the files is that of the corpus.")
-    merge.add_argument("files", nargs="+", type=named_file, metavar="FILE", help="Parquet files of counts")
-    merge.add_argument("-o", "--output", required=True, metavar="PATH", help="where to save the sum")
-    merge.add_argument("--weight", action="append", default=[], type=number, metavar="W", help="one for each file")
+    actions = Actions(parser)
+    merge = actions.add("merge", "Add up saved counts; the order of the files is that of the corpus.")
+    merge.add_argument("files", nargs="+", type=named_file, metavar="FILE", help="Files that `bbpe count` saved.")
+    merge.add_argument("-o", "--output", required=True, metavar="PATH", help="Where to save the sum, as Parquet.")
+    weight = "How often to count a file; one for each file, in their order."
+    merge.add_argument("--weight", action="append", default=[], type=number, metavar="W", help=weight)
     _add_kind(merge)
     merge.set_defaults(action=_merge)
-    show = actions.add_parser("show", help="Show what a file of counts holds.")
-    show.add_argument("file", type=named_file, metavar="FILE", help="a Parquet file of counts")
-    show.add_argument("--top", type=positive, default=10, metavar="N", help="most common pretokens (default: 10)")
+    show = actions.add("show", "Show what a file of counts holds.")
+    show.add_argument("file", type=named_file, metavar="FILE", help="A file that `bbpe count` saved.")
+    most = "How many of the most common pretokens to show."
+    show.add_argument("--top", type=positive, default=10, metavar="N", help=most)
     _add_kind(show)
     show.set_defaults(action=_show)
 
 
 def _add_kind(parser: ArgumentParser) -> None:
-    parser.add_argument("--pattern", type=pattern_of, help="of files that do not say it, as other engines write them")
-    parser.add_argument("--json", action="store_true", help="write the result as a JSON object")
+    add_pattern(parser, "The split pattern of files without one, which other engines write.")
+    add_json(parser)
 
 
 def _run(args: Namespace) -> int:

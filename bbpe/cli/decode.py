@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
@@ -13,7 +14,7 @@ from bbpe.lazy import np, npt
 from bbpe.text import counted
 
 from .command import Command, add_tokenizer, load_tokenizer
-from .lines import add_lines, convert_lines, lines_of
+from .lines import add_lines, add_pieces, convert_lines, lines_of
 from .streams import add_progress, chunks_of, label_of, names_of, watched, write
 
 if TYPE_CHECKING:
@@ -32,11 +33,10 @@ _BLANKS = bytes.maketrans(b"[](),", b" " * 5)
 
 
 def _add_arguments(parser: ArgumentParser) -> None:
-    what = "ids between blanks or commas, or an .npy array (default, and -: standard input)"
+    what = "Files of ids between blanks or commas, or .npy arrays; - is standard input. [default: -]"
     parser.add_argument("files", nargs="*", metavar="FILE", help=what)
     add_tokenizer(parser)
-    pieces = "the files have what `encode --pieces` writes, not ids"
-    parser.add_argument("--pieces", action="store_true", help=pieces)
+    add_pieces(parser)
     add_lines(parser)
     add_progress(parser)
 
@@ -46,6 +46,7 @@ def _run(args: Namespace) -> int:
     read = _piece_reader(tokenizer) if args.pieces else _read_ids
     if args.lines:
         return convert_lines(args, partial(_texts_of, tokenizer, read))
+    last = b""
     with watched(args, "decode", unit="ids", writes=True) as watch:
         for name in names_of(args.files):
             if args.pieces:
@@ -53,7 +54,12 @@ def _run(args: Namespace) -> int:
             else:
                 blocks = array_blocks(name) if name.endswith(".npy") else _text_blocks(name)
             for ids in watch.over(blocks, len):
-                write(tokenizer.decode_bytes(ids))
+                text = tokenizer.decode_bytes(ids)
+                write(text)
+                last = text[-1:] or last
+    # the prompt of a shell begins a line; a file has the bytes of the text and no other ones
+    if last not in (b"", b"\n") and sys.stdout.isatty():
+        write(b"\n")
     return 0
 
 

@@ -20,9 +20,10 @@ from bbpe.report.terminal import line_columns, sample
 from bbpe.text import counted
 from bbpe.tokenizer import Tokenizer
 
-from .command import Command, positive
+from .colours import add_color, in_colour
+from .command import Command, add_vocab_size
 from .outputs import Inputs, check_output
-from .streams import say, say_json, shows_colour
+from .streams import add_json, add_progress, progress_of, say, say_json
 
 _VOCAB_SIZE = 16_000
 _SPECIAL_TOKENS = ("<|endoftext|>",)
@@ -56,11 +57,11 @@ class Figures:
 
 
 def _add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("-o", "--output", metavar="PATH", help="keep the tokenizer.json there (default: nowhere)")
-    parser.add_argument("--vocab-size", type=positive, default=_VOCAB_SIZE, metavar="N", help=f"({_VOCAB_SIZE})")
-    parser.add_argument("--color", choices=("auto", "always", "never"), default="auto", help="of the sample (auto)")
-    parser.add_argument("--quiet", action="store_true", help="no progress on stderr")
-    parser.add_argument("--json", action="store_true", help="write the figures as a JSON object, and no sample")
+    parser.add_argument("-o", "--output", metavar="PATH", help="Where to keep the tokenizer.json. [default: nowhere]")
+    add_vocab_size(parser, default=_VOCAB_SIZE)
+    add_color(parser)
+    add_progress(parser)
+    add_json(parser)
 
 
 def _run(args: Namespace) -> int:
@@ -69,7 +70,7 @@ def _run(args: Namespace) -> int:
         path = local_path(args.output or Path(folder, "tokenizer.json"), "the demo reads its tokenizer from a file")
         check_output(args.output, "the tokenizer", Inputs(), output_format="huggingface")
         started = time.perf_counter()
-        counting = bbpe.Counting(progress=not args.quiet)
+        counting = bbpe.Counting(progress=progress_of(args))
         trained = bbpe.train(training, args.vocab_size, special_tokens=_SPECIAL_TOKENS, counting=counting)
         train_seconds = time.perf_counter() - started
         trained.save(path, format="huggingface")
@@ -97,7 +98,7 @@ def _run(args: Namespace) -> int:
         say_json(asdict(figures))
         return 0
     _report(figures, args.output)
-    _show_sample(tokenizer, held_back[0], texts[0], colour=args.color)
+    _show_sample(tokenizer, held_back[0], texts[0], colour=in_colour(args))
     _show_next(args.output)
     return 0
 
@@ -160,12 +161,11 @@ def _report(figures: Figures, output: str | None) -> None:
     )
 
 
-def _show_sample(tokenizer: Tokenizer, path: Path, text: bytes, *, colour: str) -> None:
+def _show_sample(tokenizer: Tokenizer, path: Path, text: bytes, *, colour: bool) -> None:
     head = b"".join(islice((line for line in text.splitlines(keepends=True) if line.strip()), _SAMPLE_LINES))
     tokens = [tokenizer.id_to_token(token_id) for token_id in tokenizer.encode_bytes(head)]
-    say(f"sample   the first lines of {path.name}, a token a field")
-    coloured = colour == "always" or (colour == "auto" and shows_colour(sys.stdout))
-    say(sample(tokens, colour=coloured, most=line_columns()).rstrip("\n"))
+    say(f"sample   the first lines of {path.name}, each token in its own colour")
+    say(sample(tokens, colour=colour, most=line_columns()).rstrip("\n"))
 
 
 def _show_next(output: str | None) -> None:

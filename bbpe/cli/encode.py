@@ -18,10 +18,22 @@ from bbpe.pipeline.special_tokens import Selection
 from bbpe.tokenizer import Tokenizer
 
 from .command import Command, load_tokenizer, number
-from .lines import add_lines, add_texts, convert_lines, encoded, speller
+from .lines import add_lines, add_pieces, add_texts, convert_lines, encoded, speller
 from .outputs import check_output, inputs_of
 from .parsers import UsageError
-from .streams import STDIN, STDIN_FILE, Watch, add_progress, names_of, size_of, stdin, stdin_chunks, watched, write
+from .streams import (
+    STDIN,
+    STDIN_FILE,
+    Watch,
+    add_json,
+    add_progress,
+    names_of,
+    size_of,
+    stdin,
+    stdin_chunks,
+    watched,
+    write,
+)
 
 #: How many ids are written at once.
 _WORDS = 1 << 16
@@ -32,16 +44,16 @@ _HEADER_BYTES = 128
 def _add_arguments(parser: ArgumentParser) -> None:
     add_texts(parser)
     spelled = parser.add_mutually_exclusive_group()
-    spelled.add_argument("--tokens", action="store_true", help="write tokens, in the byte alphabet, instead of ids")
-    pieces = "write tokens as the vocabulary has them, such as those of SentencePiece"
-    spelled.add_argument("--pieces", action="store_true", help=pieces)
+    spelled.add_argument("--tokens", action="store_true", help="Write tokens in GPT-2's byte alphabet, instead of ids.")
+    add_pieces(spelled)
     add_lines(parser)
     add_progress(parser)
-    sample = "with --lines: a random segmentation, with this dropout (BPE) or smoothing (Unigram)"
+    sample = "With --lines, encode at random, with this dropout (BPE) or smoothing (Unigram)."
     parser.add_argument("--sample", type=number, metavar="ALPHA", help=sample)
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="write a JSON object a text: file, row, and ids or tokens")
-    form.add_argument("--numpy", metavar="OUT.npy", help="write the ids of all texts to a uint32 array in a file")
+    add_json(form)
+    array = "Write the ids of all texts to one uint32 array in this file."
+    form.add_argument("--numpy", metavar="OUT.npy", help=array)
 
 
 def _run(args: Namespace) -> int:

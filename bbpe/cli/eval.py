@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import Any
 
@@ -10,52 +10,47 @@ import bbpe
 from bbpe.corpus.files import corpus_paths
 from bbpe.text import distinct
 
-from .command import Command, add_pattern, load_named, positive, short_names
+from .colours import EVAL, add_color, painted
+from .command import DOCUMENT, Command, add_threads, add_tokenizer, positive, short_names, tokenizers_of
 from .outputs import check_output, inputs_of
 from .parsers import UsageError
-from .streams import add_progress, add_reading, as_files, progress_of, say, say_json
-
-
-def _size(text: str) -> int:
-    """Read a number of tokens, such as 32000 or 32k."""
-    number, factor = (text[:-1], 1000) if text[-1:] in ("k", "K") else (text, 1)
-    if not number.isdecimal() or not int(number):
-        raise ArgumentTypeError(f"expected numbers of tokens such as 4k,8k,16000, not {text!r}")
-    return int(number) * factor
+from .streams import add_json, add_progress, add_reading, as_files, progress_of, say, say_json
 
 
 def _sizes(text: str) -> list[int]:
-    return [_size(part) for part in text.split(",")]
+    """Read numbers of tokens, such as 4k,8k,16000."""
+    return [positive(part) for part in text.split(",")]
 
 
 def _add_arguments(parser: ArgumentParser) -> None:
     from bbpe.report.metrics import METRICS
 
-    what = "files, globs and folders of held-out text; each is a corpus"
+    what = "Files, globs and folders of held-out text; each is a corpus."
     parser.add_argument("corpora", nargs="+", metavar="FILE", help=what)
-    tokenizer = "a tokenizer: a file, a folder, or a published name; may be given repeatedly"
-    parser.add_argument("-t", "--tokenizer", action="append", required=True, metavar="PATH", help=tokenizer)
-    add_pattern(parser)
+    add_tokenizer(parser, several=True)
     add_reading(parser)
-    by = "what is one document (default: file); intervals resample documents"
-    parser.add_argument("--document", choices=("file", "line"), default="file", help=by)
-    base = "the reference corpus of parallel texts: rank the others by it"
-    parser.add_argument("--parity", metavar="NAME", help=base)
-    each = "each file of a folder or glob is a corpus, named without its suffix: one file a language, as in FLORES"
+    parser.add_argument("--document", choices=("file", "line"), default="file", help=DOCUMENT)
+    parity = "The reference corpus of translations of one text: the others are ranked by it."
+    parser.add_argument("--parity", metavar="NAME", help=parity)
+    each = "Take each file of a folder or glob as a corpus named without its suffix: one file a language, as in FLORES."
     parser.add_argument("--each-file", action="store_true", help=each)
-    parser.add_argument("--sizes", type=_sizes, metavar="N,N", help="curves of smaller vocabularies, such as 4k,8k")
-    parser.add_argument("--threads", type=positive, metavar="N", help="(default: one for each core)")
+    sizes = "Measure smaller vocabularies of the tokenizers too, such as 4k,8k."
+    parser.add_argument("--sizes", type=_sizes, metavar="N,N", help=sizes)
+    add_threads(parser)
     shown = parser.add_mutually_exclusive_group()
-    figure = f"the figure of the table: {', '.join(METRICS)} (default: bytes_per_token, or parity if asked)"
+    figure = "The figure of the table, bytes_per_token by default, or parity if it is asked for; one of "
+    figure += f"{', '.join(METRICS)}."
     shown.add_argument("--metric", choices=tuple(METRICS), metavar="NAME", help=figure)
-    shown.add_argument("--wide", action="store_true", help="show all figures, a line for each corpus and tokenizer")
+    shown.add_argument("--wide", action="store_true", help="Show all figures, a line for each corpus and tokenizer.")
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="write all counts and figures as one JSON object")
-    form.add_argument("--csv", action="store_true", help="write all counts and figures as CSV")
-    form.add_argument("--markdown", action="store_true", help="write the table in Markdown")
-    form.add_argument("--latex", action="store_true", help="write the table for LaTeX (package booktabs)")
-    parser.add_argument("--plot", metavar="OUT.svg", help="draw a figure (.svg, .pdf or .png; extra `plot`)")
-    parser.add_argument("--html", metavar="OUT.html", help="write a page")
+    add_json(form)
+    form.add_argument("--csv", action="store_true", help="Write all counts and figures as CSV.")
+    form.add_argument("--markdown", action="store_true", help="Write the table in Markdown.")
+    form.add_argument("--latex", action="store_true", help="Write the table for LaTeX, with the package booktabs.")
+    figure = "Draw a figure to this .svg, .pdf or .png file; needs `pip install 'bbpe[plot]'`."
+    parser.add_argument("--plot", metavar="OUT.svg", help=figure)
+    parser.add_argument("--html", metavar="OUT.html", help="Write the result as a page to this file.")
+    add_color(parser)
     add_progress(parser)
 
 
@@ -66,8 +61,7 @@ def _run(args: Namespace) -> int:
     inputs = inputs_of(files=args.corpora, named=args.tokenizer)
     check_output(args.plot, "the figure", inputs)
     check_output(args.html, "the page", inputs)
-    toks = {name: load_named(name, args.pattern) for name in args.tokenizer}
-    toks = dict(zip(short_names(list(toks)), toks.values(), strict=True))
+    toks = tokenizers_of(args)
     with as_files(args.corpora) as files:
         found = _measured(args, toks, _each_file(files) if args.each_file else _named(args.corpora, files))
     chosen = {"metric": args.metric} if args.metric is not None else {}
@@ -78,7 +72,8 @@ def _run(args: Namespace) -> int:
     if args.json:
         say_json(found.as_dict())
     else:
-        say(_written(args, found, chosen | ({"wide": True} if args.wide else {})).removesuffix("\n"))
+        text = _written(args, found, chosen | ({"wide": True} if args.wide else {})).removesuffix("\n")
+        say(text if args.csv or args.markdown or args.latex else painted(text, EVAL, args))
     return 0
 
 

@@ -12,10 +12,14 @@ from bbpe.splitting.patterns import get_pattern
 from bbpe.text import counted
 
 from .command import (
+    FILES,
+    TIE_BREAK,
     Command,
     add_corpus,
     add_counting,
+    add_counts,
     add_format,
+    add_saved,
     add_tokenizer,
     add_veto,
     counting_of,
@@ -24,26 +28,28 @@ from .command import (
 )
 from .outputs import check_output, inputs_of
 from .parsers import UsageError
-from .streams import add_progress, as_files, say, say_json
+from .streams import add_json, add_progress, as_files, say, say_json
 
 
 def _add_arguments(parser: ArgumentParser) -> None:
     corpus = add_corpus(parser)
-    corpus.add_argument("files", nargs="*", metavar="FILE", help="files, globs and folders of text")
-    corpus.add_argument("--counts", metavar="PATH", help="learn from counts that `bbpe count` saved, instead of files")
+    corpus.add_argument("files", nargs="*", metavar="FILE", help=FILES)
+    add_counts(corpus)
     add_counting(parser, corpus)
-    pattern = "split pattern of the result, a name or a regex; one that does not split at blanks learns tokens of"
-    add_tokenizer(parser, pattern=f"{pattern} several words (default: that of the tokenizer)")
-    parser.add_argument("-o", "--output", required=True, metavar="PATH", help="where to save the tokenizer")
+    pattern = "The split pattern of the result, a name or a regex; one that does not split at blanks learns tokens of"
+    add_tokenizer(parser, pattern=f"{pattern} several words. [default: that of the tokenizer]")
+    add_saved(parser)
     add_format(parser)
-    group = parser.add_argument_group("Vocabulary", "what is added")
-    group.add_argument("--add", type=positive, default=10_000, metavar="N", help="new tokens (default: 10000)")
-    group.add_argument("--min-frequency", type=positive, default=1, metavar="N", help="least count of a merge (1)")
-    group.add_argument("--max-token-length", type=positive, metavar="N", help="longest new token, in bytes")
-    group.add_argument("--tie-break", choices=("ids", "bytes", "first"), default="ids", help="(default: ids)")
+    group = parser.add_argument_group("Vocabulary", "What to add.")
+    group.add_argument("--add", type=positive, default=10_000, metavar="N", help="The number of new tokens.")
+    least = "The least count of a pair that is merged."
+    group.add_argument("--min-frequency", type=positive, default=1, metavar="N", help=least)
+    longest = "The longest token in bytes. [default: no limit]"
+    group.add_argument("--max-token-length", type=positive, metavar="N", help=longest)
+    group.add_argument("--tie-break", choices=("ids", "bytes", "first"), default="ids", help=TIE_BREAK)
     add_veto(group)
     add_progress(parser)
-    parser.add_argument("--json", action="store_true", help="write the result as a JSON object")
+    add_json(parser)
 
 
 def _run(args: Namespace) -> int:

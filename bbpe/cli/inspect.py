@@ -19,8 +19,9 @@ from bbpe.spec.spec import TokenizerSpec
 from bbpe.splitting.closest_pattern import nearest
 from bbpe.text import counted, shortened
 
-from .command import Command, add_pattern, load_named
-from .streams import say, say_json
+from .colours import INSPECT, add_color, painted
+from .command import TOKENIZER, Command, add_pattern, load_named
+from .streams import add_json, say, say_json
 
 _SHOWN, _TOKENS, _WIDTH = 8, 4, 200
 #: The facts for readers, in order; `--json` has all.
@@ -38,9 +39,10 @@ _DIALECTS = {
 
 
 def _add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", help="the tokenizer: a file, a folder, or a published name")
+    parser.add_argument("file", metavar="FILE", help=TOKENIZER)
     add_pattern(parser)
-    parser.add_argument("--json", action="store_true", help="write one JSON object")
+    add_json(parser)
+    add_color(parser)
 
 
 def _run(args: Namespace) -> int:
@@ -51,7 +53,7 @@ def _run(args: Namespace) -> int:
     for key in _LINES:
         for line in _lines(facts.get(key)):
             for part in wrapped(f"{key:<16} {line}", line_columns(), 17):
-                say(part)
+                say(painted(part, INSPECT, args) if key == "unusual" else part)
     return 0
 
 

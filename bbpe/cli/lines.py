@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from .command import add_tokenizer
+from .command import add_special, add_tokenizer
 from .parsers import UsageError
 from .streams import add_reading, chunks_of, files_of, flush, label_of, watched, write
 
@@ -18,17 +18,23 @@ if TYPE_CHECKING:
 
 def add_texts(parser: ArgumentParser, *, several: bool = False) -> None:
     """Add the texts of a command, its tokenizer or its tokenizers, and how all of them are read."""
-    what = "files, globs and folders of text (default, and -: standard input)"
+    what = "Files, globs and folders of text; - is standard input. [default: -]"
     parser.add_argument("files", nargs="*", metavar="FILE", help=what)
     add_tokenizer(parser, several=several)
     add_reading(parser)
-    parser.add_argument("--special", action="store_true", help="special tokens in the text are special, not plain text")
+    add_special(parser)
+
+
+def add_pieces(parser: Any) -> None:
+    """Add that tokens are spelled, to a parser or a group."""
+    how = "Use tokens as the vocabulary spells them, such as SentencePiece's pieces, instead of ids."
+    parser.add_argument("--pieces", action="store_true", help=how)
 
 
 def add_lines(parser: ArgumentParser) -> None:
     """Add the arguments of commands that convert line by line."""
-    parser.add_argument("--lines", action="store_true", help="each line is a text of its own, and a line of the output")
-    buffered = "with --lines: write the lines of each input as soon as they are there"
+    parser.add_argument("--lines", action="store_true", help="Take each line as a text, and write a line for it.")
+    buffered = "With --lines, write each line as soon as it is there."
     parser.add_argument("--line-buffered", action="store_true", help=buffered)
 
 

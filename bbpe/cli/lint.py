@@ -7,21 +7,26 @@ from argparse import ArgumentParser, Namespace
 import bbpe
 from bbpe.records import replace
 
+from .colours import LINT, add_color, painted
 from .command import Command, add_tokenizer, load_tokenizer, positive, whole
-from .streams import add_progress, add_reading, as_files, progress_of, say, say_json
+from .streams import add_json, add_progress, add_reading, as_files, progress_of, say, say_json
 
 
 def _add_arguments(parser: ArgumentParser) -> None:
-    what = "text that tells which tokens are unused or rare: files, globs and folders"
+    what = "Files, globs and folders of text, to find tokens that are unused or rare in it."
     parser.add_argument("corpus", nargs="*", metavar="FILE", help=what)
     add_tokenizer(parser)
     add_reading(parser)
-    parser.add_argument("--min-count", type=positive, default=10, metavar="N", help="a rarer token is reported (10)")
-    parser.add_argument("--examples", type=whole, default=4, metavar="N", help="examples of each finding (default: 4)")
-    details = "show examples of all findings, why each matters, and what to do"
+    few = "Report tokens that the text uses less often."
+    parser.add_argument("--min-count", type=positive, default=10, metavar="N", help=few)
+    shown = "How many examples of a finding to show."
+    parser.add_argument("--examples", type=whole, default=4, metavar="N", help=shown)
+    details = "Show examples of all findings, why each matters, and what to do."
     parser.add_argument("--details", action="store_true", help=details)
-    parser.add_argument("--strict", action="store_true", help="exit with 1 on warnings too, not only on errors")
-    parser.add_argument("--json", action="store_true", help="write one JSON object, with the ids of all tokens")
+    strict = "Exit with status 1 on warnings too, not only on errors."
+    parser.add_argument("--strict", action="store_true", help=strict)
+    add_json(parser)
+    add_color(parser)
     add_progress(parser)
 
 
@@ -39,7 +44,7 @@ def _run(args: Namespace) -> int:
         say_json(report.as_dict())
     else:
         for line in report.lines(examples=args.examples, details=args.details):
-            say(line)
+            say(painted(line, LINT, args))
         if len(report) and not args.details:
             say("--details explains each finding")
     return int(bool(report.count("error") or (args.strict and report.count("warning"))))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from argparse import ArgumentTypeError, Namespace
 from typing import Any
 
 from bbpe.lazy import np
@@ -16,11 +16,13 @@ from bbpe.shards.status import Lookout, ShardsStatus
 from bbpe.shards.verify import verified
 from bbpe.text import sized
 
-from .command import load_named, positive, share, whole
-from .parsers import Parser
+from .command import add_tokenizer, load_named, positive, share_or_none, whole
+from .parsers import Actions, Parser
 from .shard import COMMAND as SHARD
-from .streams import say, say_json
+from .streams import add_json, add_progress, progress_of, say, say_json
 
+#: The folder of a command that reads shards.
+WRITTEN = "A folder that `bbpe shard` wrote."
 #: The seconds from one look to the next.
 _LOOK = 5
 #: Back to the first line of a terminal, and clear it.
@@ -43,20 +45,20 @@ _MEANING = {
 }
 
 
-def add_status(actions: Any) -> None:
+def add_status(actions: Actions) -> None:
     """Add `bbpe shards status`."""
-    parser: ArgumentParser = actions.add_parser(
-        "status", help="Show which parts are done; the exit status is 0 when all are and are summed up, else 1."
+    parser = actions.add(
+        "status", "Show which parts are done; the exit status is 0 when all are and are summed up, else 1."
     )
-    parser.add_argument("folder", metavar="FOLDER", help="that bbpe shard plans or writes")
+    parser.add_argument("folder", metavar="FOLDER", help="A folder that `bbpe shard` plans or writes.")
     parser.add_argument(
         "--watch", nargs="?", const=_LOOK, type=positive, metavar="SECONDS",
-        help=f"look again and again until all is summed up (default: every {_LOOK} seconds)",
+        help=f"Look again and again until all is summed up, every {_LOOK} seconds without a number.",
     )  # fmt: skip
-    idle = f"without a write after which a part is not running any more (default: {IDLE:.0f})"
+    idle = "After how long without a write a part counts as not running any more."
     parser.add_argument("--idle", type=_seconds, default=IDLE, metavar="SECONDS", help=idle)
-    parser.add_argument("--json", action="store_true", help="write one JSON object for each look")
-    parser.set_defaults(action=_status)
+    add_json(parser)
+    parser.set_defaults(action=_status, kept="")
 
 
 def _seconds(text: str) -> float:
@@ -98,27 +100,21 @@ def _shown(status: ShardsStatus, args: Namespace) -> str:
     return (_CLEAR if is_screen else "") + str(status)
 
 
-def add_verify(actions: Any) -> None:
+def add_verify(actions: Actions) -> None:
     """Add `bbpe shards verify`."""
-    parser: ArgumentParser = actions.add_parser(
-        "verify", help="Read all files and list faults; the exit status is 1 if there are any."
-    )
-    parser.add_argument("folder", metavar="FOLDER", help="that bbpe shard wrote")
-    parser.add_argument("-t", "--tokenizer", metavar="NAME", help="the tokenizer that should have written them")
-    parser.add_argument(
-        "--sample", type=_sample, default=0.001, metavar="SHARE", help="of parts to encode again; 0 for none"
-    )
-    parser.add_argument("--seed", type=whole, default=0, metavar="N", help="chooses these parts (default: 0)")
+    parser = actions.add("verify", "Read all files and list faults; the exit status is 1 if there are any.")
+    parser.add_argument("folder", metavar="FOLDER", help=WRITTEN)
+    add_tokenizer(parser, required=False, pattern=None, default="that of the plan")
+    again = "Encode this share of the parts again and compare the ids; 0 for none."
+    parser.add_argument("--sample", type=share_or_none, default=0.001, metavar="SHARE", help=again)
+    parser.add_argument("--seed", type=whole, default=0, metavar="N", help="Choose these parts by this number.")
+    add_progress(parser)
     parser.set_defaults(action=_verify)
-
-
-def _sample(text: str) -> float:
-    return 0.0 if text in ("0", "0.0") else share(text)
 
 
 def _verify(args: Namespace) -> int:
     tokenizer = None if args.tokenizer is None else load_named(args.tokenizer)
-    found = verified(args.folder, tokenizer, sample=args.sample, seed=args.seed)
+    found = verified(args.folder, tokenizer, sample=args.sample, seed=args.seed, progress=progress_of(args))
     for fault in found.faults:
         say(args.parser.spelled(fault, [args.folder]))
     if found.repair:

@@ -10,9 +10,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from itertools import takewhile
-from typing import Any, NoReturn
+from types import MappingProxyType
+from typing import Any, NoReturn, cast
 
 from bbpe.errors import BBPEError
+
+from .help_texts import HelpFormatter, examples, overview
 
 #: The names that arguments of Python have, where these are not the names of the options that set them.
 PYTHON_NAMES = {
@@ -28,6 +31,8 @@ _READ = ("'text'", "'jsonl'")
 CALLS = {
     r"`?\w+_from_iterator`?(?: or `?\w+_from_iterator`?)?": "the command through standard input (-)",
     r"bbpe\.finish_shards": "`bbpe shard --finish`",
+    r"bbpe\.open_shards": "`bbpe shards convert --from`",
+    r"bbpe\.retokenize": "`bbpe shards convert --retokenize`",
     r"bbpe\.(count|extend|prune|shard|train)(?![\w.])": r"`bbpe \1`",
 }
 _QUOTED = r"(?<!\w)(?:'[^']*'|\"[^\"]*\"|`[^`]*`)(?!\w)"
@@ -49,12 +54,20 @@ class Parser(argparse.ArgumentParser):
     """
 
     command: Callable[[], Any] | None = None
+    #: The commands of the program by the titles of their groups; empty for a command.
+    groups: Mapping[str, Mapping[str, str]] = MappingProxyType({})
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+        super().__init__(*args, **{"formatter_class": HelpFormatter, "add_help": False, **kwargs})
+        self._positionals.title, self._optionals.title = "Arguments", "Options"
+        self.add_argument("-h", "--help", action="help", help="Show this help and exit.")
         # an abbreviation is a guess, which another option of a later version would change
         self.allow_abbrev = False
         self._renamed: dict[str, str] = {}
+
+    def add_subparsers(self, **options: Any) -> Any:
+        """Add commands, whose names are those after this one's."""
+        return super().add_subparsers(**{"prog": self.prog, "parser_class": Parser, **options})
 
     def complete(self) -> None:
         """Add the arguments of the command, unless they are there."""
@@ -62,6 +75,12 @@ class Parser(argparse.ArgumentParser):
             found, self.command = self.command(), None
             found.add_arguments(self)
             self.set_defaults(run=found.run)
+
+    def format_help(self) -> str:
+        """Return the help of the program, or that of a command with its examples."""
+        if self.groups:
+            return overview(self.description or "", self.groups)
+        return super().format_help() + examples(self.prog)
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Parse as argparse does, with the arguments of the command; an unknown one gets a hint."""
@@ -89,12 +108,11 @@ class Parser(argparse.ArgumentParser):
         choices = action.choices
         if choices is None or value in choices:
             return
-        name = "command" if isinstance(action, argparse._SubParsersAction) else "value"
-        expected = ", ".join(map(str, choices))
-        raise argparse.ArgumentError(
-            None if name == "command" else action,
-            f"unknown {name} {value!r}{did_you_mean(str(value), map(str, choices))}; expected one of {expected}",
-        )
+        names = list(map(str, choices))
+        hint, expected = did_you_mean(str(value), names), f"; expected one of {', '.join(names)}"
+        if isinstance(action, argparse._SubParsersAction):
+            raise argparse.ArgumentError(None, f"unknown command {value!r}{hint or expected * (not self.groups)}")
+        raise argparse.ArgumentError(action, f"unknown value {value!r}{hint}{expected}")
 
     def error(self, message: str) -> NoReturn:
         """End the program with a line on what is wrong and a line on where to look, and the exit status 2."""
@@ -135,7 +153,8 @@ class Parser(argparse.ArgumentParser):
         >>> parser.spelled("no column 'text'; name another by text_field=")
         "no column 'text'; name another by --text-field"
         """
-        kept = [re.escape(word) for word in arguments if re.search(r"[./\\=]", word)]
+        # "." and ".." are in other paths too
+        kept = [re.escape(word) for word in arguments if re.search(r"[./\\=]", word) and re.search(r"\w", word)]
         options = self.options()
         parts = re.split(f"({'|'.join(sorted(kept, key=len, reverse=True))})", message) if kept else [message]
         for at in range(0, len(parts), 2):
@@ -153,12 +172,25 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     return f" (did you mean {' or '.join(map(repr, near))}?)" if near else ""
 
 
-def add_commands(parser: argparse.ArgumentParser, package: str, commands: Mapping[str, str]) -> None:
-    """Add commands, each a module of a package, with their summaries."""
-    added = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=Parser)
-    for name, summary in commands.items():
+def add_commands(parser: Parser, package: str, groups: Mapping[str, Mapping[str, str]]) -> None:
+    """Add commands in groups, each a module of a package, with their summaries."""
+    parser.groups = groups
+    added = parser.add_subparsers(metavar="COMMAND")
+    for name, summary in (row for commands in groups.values() for row in commands.items()):
         command: Any = added.add_parser(name, help=summary, description=summary)
         command.command = lambda name=name: import_module(f".{name}", package).COMMAND
+
+
+class Actions:
+    """The commands of a command."""
+
+    def __init__(self, parser: argparse.ArgumentParser) -> None:
+        self._added = parser.add_subparsers(title="Actions", metavar="ACTION", required=True)
+
+    def add(self, name: str, summary: str) -> Parser:
+        """Add a command, and return its parser."""
+        added: Any = self._added.add_parser(name, help=summary, description=summary)
+        return cast(Parser, added)
 
 
 def is_usage(error: Exception, *, named: bool, line: str) -> bool:

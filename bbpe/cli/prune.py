@@ -12,26 +12,30 @@ from bbpe.formats.saving import proven
 from bbpe.lazy import np
 from bbpe.text import counted
 
-from .command import Command, add_format, add_tokenizer, load_tokenizer, positive
+from .command import Command, add_counts, add_format, add_saved, add_threads, add_tokenizer, load_tokenizer, positive
 from .outputs import check_output, inputs_of
 from .parsers import UsageError
-from .streams import add_on_error, add_progress, add_reading, as_files, progress_of, say, say_json
+from .streams import add_json, add_on_error, add_progress, add_reading, as_files, progress_of, say, say_json
 
 
 def _add_arguments(parser: ArgumentParser) -> None:
     add_tokenizer(parser)
-    parser.add_argument("-o", "--output", required=True, metavar="PATH", help="where to save the tokenizer")
+    add_saved(parser)
     add_format(parser)
-    parser.add_argument("--map", metavar="PATH", help="where to save new ids by old ones, a .npy file (-1: dropped)")
-    parser.add_argument("--keep", type=positive, metavar="N", help="tokens to keep in all; the last merges go")
-    parser.add_argument("--used-in", nargs="+", metavar="FILE", help="keep only what these texts use")
-    parser.add_argument("--counts", metavar="PATH", help="the same of counts that `bbpe count` saved")
-    parser.add_argument("--min-count", type=positive, default=1, metavar="N", help="least number of uses (default: 1)")
+    new_ids = "Where to save the new id of each old one, or -1, a .npy file."
+    parser.add_argument("--map", metavar="PATH", help=new_ids)
+    keep = "The number of tokens to keep in all; the last merges are dropped."
+    parser.add_argument("--keep", type=positive, metavar="N", help=keep)
+    used = "Keep only the tokens that these texts use."
+    parser.add_argument("--used-in", nargs="+", metavar="FILE", help=used)
+    add_counts(parser)
+    few = "The uses that a token needs to be kept, with --used-in or --counts."
+    parser.add_argument("--min-count", type=positive, default=1, metavar="N", help=few)
     add_reading(parser)
     add_on_error(parser)
-    parser.add_argument("--threads", type=positive, metavar="N", help="(default: one for each core)")
+    add_threads(parser)
     add_progress(parser)
-    parser.add_argument("--json", action="store_true", help="write the result as a JSON object")
+    add_json(parser)
 
 
 def _run(args: Namespace) -> int:

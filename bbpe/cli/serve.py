@@ -7,16 +7,16 @@ from functools import partial
 
 import bbpe
 
-from .command import Command, add_pattern, load_named, short_names, whole
+from .command import Command, add_tokenizer, load_named, short_names, whole
 from .parsers import UsageError
 from .streams import flush, say
 
 
 def _add_arguments(parser: ArgumentParser) -> None:
-    what = "a tokenizer: a file, a folder, or a published name; may be given repeatedly"
-    parser.add_argument("-t", "--tokenizer", action="append", default=[], metavar="PATH", help=what)
-    add_pattern(parser)
-    parser.add_argument("--port", type=whole, default=8642, metavar="N", help="(default: 8642; 0: any free one)")
+    add_tokenizer(parser, several=True, required=False, default="one that is published and on this machine")
+    port = "The port of the server; 0 is any free one."
+    parser.set_defaults(kept="")
+    parser.add_argument("--port", type=whole, default=8642, metavar="N", help=port)
 
 
 def _run(args: Namespace) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from argparse import ArgumentParser, ArgumentTypeError, Namespace, _ArgumentGroup
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -18,48 +18,78 @@ from bbpe.shards.run import finish_shards, plan_shards, run_parts, threads_of
 from bbpe.shards.state import numbers_of
 from bbpe.text import counted, sized
 
-from .command import Command, add_pattern, load_named, positive
+from .command import DOCUMENT, FILES, Command, add_special, add_threads, add_tokenizer, load_named
 from .parsers import UsageError
-from .streams import add_field, add_progress, add_reading, named_file, progress_of, say, say_json
+from .streams import (
+    add_field,
+    add_json,
+    add_on_error,
+    add_progress,
+    add_reading,
+    named_file,
+    progress_of,
+    say,
+    say_json,
+)
 
 
 def _add_arguments(parser: ArgumentParser) -> None:
-    corpus = parser.add_argument_group("Corpus and tokenizer", "not needed where --part or --finish use a stored plan")
-    corpus.add_argument("files", nargs="*", type=named_file, metavar="FILE", help="files, globs and folders")
-    corpus.add_argument("-t", "--tokenizer", metavar="NAME", help="a file, a folder, a published name, or a model")
-    add_pattern(parser)
+    corpus = parser.add_argument_group("Corpus and tokenizer", "Not needed where --part or --finish use a stored plan.")
+    corpus.add_argument("files", nargs="*", type=named_file, metavar="FILE", help=FILES)
+    add_tokenizer(corpus, required=False)
     add_reading(corpus)
-    add_field(corpus, "--id-field", "with ids of documents, which olmo and parquet write")
-    add_field(corpus, "--messages-field", "with the messages of chats, written with a mask")
-    corpus.add_argument("--document", choices=("file", "line"), default="file", help="of text files (default: file)")
-    form = parser.add_argument_group("Shards")
-    form.add_argument("-o", "--output", required=True, metavar="FOLDER", help="where the plan and the shards are")
-    form.add_argument("--format", choices=tuple(FORMATS), default="megatron", help="(default: megatron)")
-    form.add_argument("--eos", type=token, metavar="TOKEN", help="after each document: a token, or the number of one")
-    form.add_argument("--bos", type=token, metavar="TOKEN", help="before each document")
-    form.add_argument("--special", action="store_true", help="special tokens in texts become their ids, not text")
-    form.add_argument("--dtype", default="auto", metavar="TYPE", help="of ids (default: the narrowest that fits)")
-    form.add_argument("--part-size", default="256MB", metavar="SIZE", help="of input, about (default: 256MB)")
-    form.add_argument("--empty", choices=("skip", "keep"), default="skip", help="empty documents (default: skip)")
-    form.add_argument("--on-error", choices=("raise", "skip"), default="raise", help="wrong lines (default: raise)")
+    add_field(corpus, "--id-field", "with the ids of documents, with olmo and parquet")
+    add_field(corpus, "--messages-field", "with the messages of chats, which are written with a mask of what to learn")
+    corpus.add_argument("--document", choices=("file", "line"), default="file", help=DOCUMENT)
+    add_on_error(corpus)
+    form = parser.add_argument_group("Shards", "What to write.")
+    form.add_argument("-o", "--output", required=True, metavar="FOLDER", help=PLACE)
+    form.add_argument("--format", choices=tuple(FORMATS), default="megatron", help="The format to write.")
+    add_ends(form)
+    add_special(form)
+    add_dtype(form, "auto", "the narrowest that fits")
+    add_parts(form, empty="skip")
     add_work(parser)
+
+
+def add_ends(form: _ArgumentGroup) -> None:
+    """Add the tokens around documents."""
+    at = "each document: its text, or its id."
+    form.add_argument("--eos", type=token, metavar="TOKEN", help=f"The token at the end of {at}")
+    form.add_argument("--bos", type=token, metavar="TOKEN", help=f"The token at the beginning of {at}")
+
+
+def add_dtype(form: _ArgumentGroup, default: str | None, says: str, option: str = "--dtype") -> None:
+    """Add the type of ids; `says` describes the default."""
+    how = f"The type of the ids, such as uint16. [default: {says}]"
+    form.add_argument(option, default=default, metavar="TYPE", help=how)
+
+
+def add_parts(form: _ArgumentGroup, *, empty: str) -> None:
+    """Add the size of parts, and what they do with documents without text."""
+    form.add_argument("--part-size", default="256MB", metavar="SIZE", help="About how much input a part has.")
+    how = "What to do with empty documents."
+    form.add_argument("--empty", choices=("skip", "keep"), default=empty, help=how)
 
 
 def add_work(parser: ArgumentParser) -> None:
     """Add the options for what is done of a plan, and how."""
-    work = parser.add_argument_group("Work", "by default all of it; the same command again goes on where it was")
+    work = parser.add_argument_group("Work", "By default all of it. The same command again goes on where it was.")
     step = work.add_mutually_exclusive_group()
-    step.add_argument("--plan-only", action="store_true", help="store the plan, and say what it will take")
-    some = "these parts, such as 3,17-19; or every Nth part from part I on, as I/N with I from 0 to N - 1"
+    step.add_argument("--plan-only", action="store_true", help="Save the plan, and show what it will take.")
+    some = "Write these parts, such as 3,17-19; or every Nth part from part I on, as I/N with I from 0 to N - 1."
     step.add_argument("--part", type=_some, metavar="PARTS", help=some)
-    step.add_argument("--finish", action="store_true", help="sum up the parts when all are there")
-    replan = "replace a plan without a finished part, even while another run writes one"
+    step.add_argument("--finish", action="store_true", help="Sum up the parts when all are there.")
+    parser.set_defaults(kept="finished parts are kept: run the same command again to go on")
+    replan = "Replace a plan without a finished part, even while another run writes one."
     work.add_argument("--replan", action="store_true", help=replan)
-    work.add_argument("--threads", type=positive, metavar="N", help="(default: one for each core)")
+    add_threads(work)
     add_progress(parser)
-    parser.add_argument("--json", action="store_true", help="write the result as a JSON object")
+    add_json(parser)
 
 
+#: Where `-o` puts shards.
+PLACE = "The folder of the plan and of the shards."
 #: The most tasks of the array that a plan proposes, and the most cores of each: one part has one reader.
 _TASKS, _CORES = 64, 8
 

@@ -9,45 +9,50 @@ from typing import Any, get_args
 import bbpe
 from bbpe.records import asdict
 from bbpe.shards.merge import Repeat
+from bbpe.text import counted
 
 from . import conversion
-from .command import Command, positive, tokens, whole
-from .operators import add_status, add_verify, facts_of, say_facts
-from .parsers import UsageError
-from .streams import say, say_json
+from .command import Command, add_threads, positive, whole
+from .operators import WRITTEN, add_status, add_verify, facts_of, say_facts
+from .parsers import Actions, UsageError
+from .streams import add_json, add_progress, progress_of, say, say_json
 
-_SOURCES = "that bbpe shard wrote, in order; FOLDER:WEIGHT for a mixture, such as out/web:0.6"
+_SOURCES = "Folders that `bbpe shard` wrote, in order; with weights for a mixture, such as out/web:0.6."
+
+_BLENDED = "Folders that `bbpe shard` wrote in Megatron's format, with weights."
 
 
 def _add_arguments(parser: ArgumentParser) -> None:
-    actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
+    actions = Actions(parser)
     add_status(actions)
     add_verify(actions)
-    merge = actions.add_parser("merge", help="Merge shards, whole or as a mixture, in order or shuffled.")
+    merge = actions.add("merge", "Merge shards, whole or as a mixture, in order or shuffled.")
     merge.add_argument("folders", nargs="+", metavar="FOLDER[:WEIGHT]", help=_SOURCES)
-    merge.add_argument("-o", "--output", required=True, metavar="FOLDER", help="where the merged shards are written")
-    most = "of a mixture, such as 100B (default: as many as there are without repeating a document)"
-    merge.add_argument("--tokens", type=tokens, metavar="N", help=most)
-    merge.add_argument("--shuffle", type=whole, metavar="SEED", help="random order of documents (default: as is)")
-    few = "a source of a mixture with too few tokens: an error (the default), or read it more than once"
+    merge.add_argument("-o", "--output", required=True, metavar="FOLDER", help="Where to write the merged shards.")
+    most = "The tokens of a mixture, such as 100B. [default: as many as there are without repeats]"
+    merge.add_argument("--tokens", type=positive, metavar="N", help=most)
+    merge.add_argument("--shuffle", type=whole, metavar="SEED", help="Put documents in random order.")
+    few = "What to do with a source of a mixture with too few tokens: fail, or read it more than once."
     merge.add_argument("--repeat", choices=get_args(Repeat), default="error", help=few)
-    merge.add_argument("--exact", action="store_true", help="cut one document of each source to end at the token")
-    merge.add_argument("--shard-size", type=tokens, metavar="N", help="ids of each part, about (default: one part)")
-    merge.add_argument("--threads", type=positive, metavar="N", help="(default: one for each core, at most 4)")
-    merge.add_argument("--json", action="store_true", help="write the result as a JSON object")
-    merge.set_defaults(action=_merge)
-    convert = actions.add_parser("convert", help="Write the ids of shards, of any program, in another format.")
+    merge.add_argument("--exact", action="store_true", help="Cut a document of each source to end at the token.")
+    ids = "About how many ids a part has. [default: all in one part]"
+    merge.add_argument("--shard-size", type=positive, metavar="N", help=ids)
+    add_threads(merge, most=4)
+    add_json(merge)
+    add_progress(merge)
+    merge.set_defaults(action=_merge, kept="finished parts are kept: run the same command again to go on")
+    convert = actions.add("convert", "Write the ids of shards, of any program, in another format.")
     conversion.add_arguments(convert)
     convert.set_defaults(action=conversion.run)
-    blend = actions.add_parser("blend", help="Print Megatron's --data-path for sources with weights; copies nothing.")
-    blend.add_argument("folders", nargs="+", metavar="FOLDER:WEIGHT", help="that bbpe shard wrote in Megatron's format")
-    blend.add_argument("--json", action="store_true", help="write the weights and the paths as a JSON object")
+    blend = actions.add("blend", "Print Megatron's --data-path for sources with weights; copies nothing.")
+    blend.add_argument("folders", nargs="+", metavar="FOLDER:WEIGHT", help=_BLENDED)
+    add_json(blend)
     blend.set_defaults(action=_blend)
-    show = actions.add_parser("show", help="Show what shards hold, or the text and ids of a document.")
-    show.add_argument("folder", metavar="FOLDER", help="that bbpe shard wrote")
-    show.add_argument("document", nargs="?", type=whole, metavar="N", help="the number of a document, from 0")
-    show.add_argument("--source", action="store_true", help="show where the document comes from as well")
-    show.add_argument("--json", action="store_true", help="write the result as a JSON object")
+    show = actions.add("show", "Show what shards hold, or the text and ids of a document.")
+    show.add_argument("folder", metavar="FOLDER", help=WRITTEN)
+    show.add_argument("document", nargs="?", type=whole, metavar="N", help="The number of a document, from 0.")
+    show.add_argument("--source", action="store_true", help="Show where the document comes from, too.")
+    add_json(show)
     show.set_defaults(action=_show)
 
 
@@ -56,12 +61,14 @@ def _run(args: Namespace) -> int:
     return status
 
 
-def _sources(names: list[str]) -> Any:
+def _sources(names: list[str], *, needs_weights: bool = False) -> Any:
     """Return folders, or pairs of a folder and its weight, as names of the command line have them."""
     found = [_source(name) for name in names]
     if len({isinstance(source, str) for source in found}) > 1:
         bare = next(source for source in found if isinstance(source, str))
         raise UsageError(f"{bare} has no weight, and others have one; give {bare}:WEIGHT, or no weights")
+    if needs_weights and isinstance(found[0], str):
+        raise UsageError(f"{found[0]} has no weight; give {found[0]}:WEIGHT")
     return found
 
 
@@ -94,7 +101,7 @@ def _weight(text: str) -> float | None:
 def _merge(args: Namespace) -> int:
     done = bbpe.merge_shards(
         _sources(args.folders), args.output, tokens=args.tokens, shuffle=args.shuffle, repeat=args.repeat,
-        exact=args.exact, shard_size=args.shard_size, threads=args.threads,
+        exact=args.exact, shard_size=args.shard_size, threads=args.threads, progress=progress_of(args),
     )  # fmt: skip
     if args.json:
         mixture = {} if done.mixture is None else {"mixture": done.mixture.as_dict()}
@@ -107,7 +114,7 @@ def _merge(args: Namespace) -> int:
 
 
 def _blend(args: Namespace) -> int:
-    blend = bbpe.blend_shards(_sources(args.folders))
+    blend = bbpe.blend_shards(_sources(args.folders, needs_weights=True))
     if args.json:
         say_json(blend.as_dict())
     else:
@@ -118,6 +125,9 @@ def _blend(args: Namespace) -> int:
 def _show(args: Namespace) -> int:
     done = bbpe.load_shards(args.folder)
     if args.document is not None:
+        if args.document >= len(done):
+            had = counted(len(done), "document")
+            raise UsageError(f"N is {args.document}; {args.folder} has {had}, counted from 0")
         ids = done[args.document].tolist()
         text = done.plan.tokenizer.decode(ids)
         origin = asdict(done.source(args.document)) if args.source else {}

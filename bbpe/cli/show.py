@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import sys
 from argparse import ArgumentParser, Namespace
 
 from bbpe.report.terminal import line_columns, shown
 from bbpe.text import shortened
 
-from .command import Command
-from .streams import STDIN, say, say_json, shows_colour, stdin
-from .view import add_tokenizers, tokenizers_of
+from .colours import add_color, in_colour
+from .command import Command, add_special, add_tokenizer, tokenizers_of
+from .streams import STDIN, add_json, say, say_json, stdin
 
 
 def _add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("text", nargs="?", default=STDIN, metavar="TEXT", help="(default, and -: standard input)")
-    add_tokenizers(parser)
-    parser.add_argument("--ids", action="store_true", help="write the ids too")
-    parser.add_argument("--trace", action="store_true", help="show how the tokens are made, step by step")
-    parser.add_argument("--color", choices=("auto", "always", "never"), default="auto", help="(default: auto)")
-    parser.add_argument("--json", action="store_true", help="write one JSON object for each tokenizer")
+    what = "The text; - is standard input. [default: -]"
+    parser.add_argument("text", nargs="?", default=STDIN, metavar="TEXT", help=what)
+    add_tokenizer(parser, several=True)
+    add_special(parser)
+    parser.add_argument("--ids", action="store_true", help="Show the ids too.")
+    parser.add_argument("--trace", action="store_true", help="Show how the tokens are made, step by step.")
+    add_color(parser)
+    add_json(parser)
 
 
 def _run(args: Namespace) -> int:
@@ -38,8 +39,7 @@ def _run(args: Namespace) -> int:
             say_json({"name": each.name, "ids": each.ids, "tokens": [token.hex() for token in each.tokens],
                       "spans": each.spans})  # fmt: skip
         return 0
-    colour = args.color == "always" or (args.color == "auto" and shows_colour(sys.stdout))
-    say(shown(found, colour=colour, with_ids=args.ids, most=line_columns()))
+    say(shown(found, colour=in_colour(args), with_ids=args.ids, most=line_columns()))
     return 0
 
 

@@ -30,20 +30,21 @@ STDIN = "-"
 #: The file that it is, where the system has one.
 STDIN_FILE = "/dev/stdin"
 _CHUNK_BYTES = 1 << 20
+_END_KEYS = "Ctrl-Z and Enter" if sys.platform == "win32" else "Ctrl-D"
 _INPUT, _OUTPUT = "standard input", "standard output"
 _Item = TypeVar("_Item")
 
 
 def add_reading(parser: ArgumentParser | _ArgumentGroup) -> None:
     """Add what says how files are read."""
-    add_field(parser, "--text-field", "in .jsonl and .parquet; repeated: the first one there (default: text)", "text")
-    how = "what the files are, whatever their names (default: by name and content)"
+    add_field(parser, "--text-field", "with the text, in .jsonl and .parquet; of several the first one there", "text")
+    how = "The format of the files, whatever their names. [default: by name and content]"
     parser.add_argument("--input-format", choices=FORMATS, help=how)
 
 
 def add_field(parser: ArgumentParser | _ArgumentGroup, flag: str, what: str, default: str | None = None) -> None:
     """Add the name of a field, or some of them: all but the first replace the default."""
-    parser.add_argument(flag, action=_Fields, default=default, metavar="NAME", help=what)
+    parser.add_argument(flag, action=_Fields, default=default, metavar="NAME", help=f"The field {what}.")
 
 
 class _Fields(Action):
@@ -60,7 +61,7 @@ class _Fields(Action):
 
 def add_on_error(parser: ArgumentParser | _ArgumentGroup) -> None:
     """Add what happens to lines that cannot be read."""
-    wrong = "lines of JSON that cannot be read: end there, or leave them out (default: raise)"
+    wrong = "What to do about a line of JSON that cannot be read: stop there, or leave it out."
     parser.add_argument("--on-error", choices=("raise", "skip"), default="raise", help=wrong)
 
 
@@ -111,7 +112,7 @@ def stdin() -> BinaryIO:
     if sys.stdin is None:
         raise OSError(errno.EBADF, "it is closed", _INPUT)
     if sys.stdin.isatty() and sys.stderr is not None:
-        sys.stderr.write("bbpe: reading standard input; end it with Ctrl-D\n")
+        sys.stderr.write(f"bbpe: reading standard input; end it with {_END_KEYS}\n")
     return sys.stdin.buffer
 
 
@@ -202,12 +203,18 @@ def _of_output(error: OSError) -> OSError:
     error.filename = error.filename or _OUTPUT
     return error
 
+def add_json(parser: Any) -> None:
+    """Add that results are JSON, to a parser or a group."""
+    parser.add_argument("--json", action="store_true", help="Write the result as JSON, an object a line.")
+
+
 def add_progress(parser: ArgumentParser) -> None:
     """Add how progress is shown."""
     parser.add_argument(
-        "--progress", choices=("bar", "json", "none"), default="bar", help="what to write to stderr (default: bar)"
+        "--progress", choices=("bar", "json", "none"), default="bar", help="How to show progress on standard error."
     )
-    parser.add_argument("--quiet", action="store_const", const="none", dest="progress", help="as --progress none")
+    quiet = "Show no progress, as --progress none."
+    parser.add_argument("--quiet", action="store_const", const="none", dest="progress", help=quiet)
 
 
 def progress_of(args: Namespace) -> Any:

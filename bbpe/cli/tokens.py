@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 import bbpe
 
-from .command import Command, load_named, load_tokenizer, positive, short_names
+from .command import Command, load_tokenizer, positive, tokenizers_of
 from .lines import add_texts, lines_of, selection_of
 from .outputs import check_output, inputs_of
 from .parsers import UsageError
 from .streams import (
     STDIN,
     Watch,
+    add_json,
     add_progress,
     as_files,
     chunks_of,
@@ -35,15 +36,15 @@ if TYPE_CHECKING:
 
 def _add_arguments(parser: ArgumentParser) -> None:
     add_texts(parser, several=True)
-    by = "a table of documents, bytes and tokens, with a row for each file or each folder"
+    by = "Write a table of documents, bytes and tokens, with a row for each file or folder."
     parser.add_argument("--by", choices=("file", "folder"), help=by)
-    table = "write this table to a file, .parquet or .json"
+    table = "Where to save this table, a .parquet or .json file."
     parser.add_argument("-o", "--output", metavar="PATH", help=table)
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--per-line", action="store_true", help="count each line of text files")
-    form.add_argument("--truncate", type=positive, metavar="N", help="write the first N tokens of a text, as text")
-    form.add_argument("--chunk", type=positive, metavar="N", help="cut text files into chunks of at most N tokens")
-    parser.add_argument("--json", action="store_true", help="write JSON objects: counts, or what is cut with its text")
+    form.add_argument("--per-line", action="store_true", help="Count the tokens of each line.")
+    form.add_argument("--truncate", type=positive, metavar="N", help="Write the first N tokens of each text, as text.")
+    form.add_argument("--chunk", type=positive, metavar="N", help="Cut each text into chunks of at most N tokens.")
+    add_json(parser)
     add_progress(parser)
 
 
@@ -79,8 +80,7 @@ def _run_table(args: Namespace) -> int:
     if args.output is not None:
         suffix_of(args.output, "output")
     check_output(args.output, "the table", inputs_of(files=args.files, named=args.tokenizer))
-    toks = {name: load_named(name, args.pattern) for name in args.tokenizer}
-    toks = dict(zip(short_names(list(toks)), toks.values(), strict=True))
+    toks = tokenizers_of(args)
     with as_files(names_of(args.files)) as files:
         found = bbpe.count_tokens(
             files, toks, by=args.by, allowed_special=selection_of(args), text_field=args.text_field,
@@ -147,12 +147,11 @@ def _write_chunks(args: Namespace, tokenizer: Tokenizer, watch: Watch) -> None:
     for name in files_of(args.files):
         text = b"".join(chunks_of(name, args.input_format)).decode("utf-8", "replace")
         chunks = tokenizer.chunk(text, args.chunk, allowed_special=selection_of(args))
-        for start, end, count in watch.over(chunks, lambda chunk: chunk.end - chunk.start):
+        for chunk in watch.over(chunks, lambda chunk: chunk.end - chunk.start):
             if args.json:
-                found = {"start": start, "end": end, "tokens": count, "text": text[start:end]}
-                say_json({"file": label_of(name), **found})
+                say_json({"file": label_of(name), **chunk._asdict()})
             else:
-                say(f"{start}\t{end}\t{count}")
+                say(f"{chunk.start}\t{chunk.end}\t{chunk.tokens}")
 
 
 COMMAND = Command(_add_arguments, _run)

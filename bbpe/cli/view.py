@@ -1,4 +1,4 @@
-"""`bbpe view`: a page that shows the tokens of a file by several tokenizers."""
+"""`bbpe view`: a page that shows the tokens of files by several tokenizers."""
 
 from __future__ import annotations
 
@@ -6,57 +6,66 @@ import sys
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
-from .command import Command, add_pattern, load_named, positive, short_names
+from .command import Command, add_special, add_tokenizer, size, tokenizers_of
 from .outputs import check_output, inputs_of
-from .streams import STDIN, chunks_of
+from .streams import Watch, add_progress, chunks_of, files_of, names_of, watched
 
 if TYPE_CHECKING:
     from bbpe.text import Text
-    from bbpe.tokenizer import Tokenizer
 
 _MOST = 1 << 20
 
 
-def add_tokenizers(parser: ArgumentParser) -> None:
-    """Add the tokenizers to show side by side."""
-    what = "a tokenizer: a file, a folder, or a published name; may be given repeatedly"
-    parser.add_argument("-t", "--tokenizer", action="append", required=True, metavar="PATH", help=what)
-    add_pattern(parser)
-    parser.add_argument("--special", action="store_true", help="special tokens in the text are special, not plain text")
-
-
-def tokenizers_of(args: Namespace) -> dict[str, Tokenizer]:
-    """Load the tokenizers of `add_tokenizers` by short names."""
-    loaded = [load_named(name, args.pattern) for name in args.tokenizer]
-    return dict(zip(short_names(args.tokenizer), loaded, strict=True))
-
-
 def _add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("file", nargs="?", default=STDIN, metavar="FILE", help="(default, and -: standard input)")
-    add_tokenizers(parser)
-    parser.add_argument("-o", "--output", required=True, metavar="OUT.html", help="where to save the page")
-    most = "bytes to show of a longer file (default: 1,048,576)"
-    parser.add_argument("--max-bytes", type=positive, default=_MOST, metavar="N", help=most)
+    what = "Files, globs and folders of text; - is standard input. [default: -]"
+    parser.add_argument("files", nargs="*", metavar="FILE", help=what)
+    add_tokenizer(parser, several=True)
+    add_special(parser)
+    parser.add_argument("-o", "--output", required=True, metavar="OUT.html", help="Where to save the page.")
+    most = "Show the first bytes of the text, of all files together. [default: 1MiB]"
+    parser.add_argument("--max-bytes", type=size, default=_MOST, metavar="SIZE", help=most)
+    add_progress(parser)
 
 
 def _run(args: Namespace) -> int:
     from bbpe.files import write_atomic
-    from bbpe.report.view import to_html
-    from bbpe.text import counted, shortened
+    from bbpe.report.view import texts_to_html
 
-    check_output(args.output, "the page", inputs_of(files=[args.file], named=args.tokenizer))
-    data = bytearray()
-    for chunk in chunks_of(args.file):
-        data += chunk
-        if len(data) > args.max_bytes:
-            break
-    text: Text = bytes(data)
-    if len(data) > args.max_bytes:
-        text = data[: args.max_bytes].decode("utf-8", "ignore")
-        sys.stderr.write(f"bbpe: the page has the first {counted(args.max_bytes, 'byte')} of {shortened(args.file)}\n")
-    page = to_html(text, tokenizers_of(args), allowed_special="all" if args.special else ())
+    names = names_of(args.files)
+    check_output(args.output, "the page", inputs_of(files=names, named=args.tokenizer))
+    with watched(args, "view") as watch:
+        texts = _texts(list(files_of(names)), args.max_bytes, watch)
+        page = texts_to_html(texts, tokenizers_of(args), allowed_special="all" if args.special else ())
     write_atomic(args.output, page.encode())
     return 0
+
+
+def _texts(names: list[str], most: int, watch: Watch) -> list[tuple[str, Text]]:
+    """Return the texts with their names, of all of them the first bytes; says what is left out.
+
+    A single text needs no name.
+    """
+    from bbpe.text import counted, shortened
+
+    texts: list[tuple[str, Text]] = []
+    left = most
+    for number, name in enumerate(names):
+        data = bytearray()
+        for chunk in watch.over(chunks_of(name), len):
+            data += chunk
+            if len(data) > left:
+                break
+        # half a character at the end would be no text
+        text: Text = bytes(data) if len(data) <= left else data[:left].decode("utf-8", "ignore")
+        texts.append((name if len(names) > 1 else "", text))
+        if len(data) > left:
+            where = "of" if len(names) == 1 else "of the files, up to"
+            without = len(names) - number - 1
+            rest = f"; {counted(without, 'more file', 'is', 'are')} left out" if without else ""
+            sys.stderr.write(f"bbpe: the page has the first {counted(most, 'byte')} {where} {shortened(name)}{rest}\n")
+            break
+        left -= len(data)
+    return texts
 
 
 COMMAND = Command(_add_arguments, _run)

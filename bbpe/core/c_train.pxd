@@ -30,6 +30,7 @@ cdef extern from "train/train.h" nogil:
         bbpe_train_options options
         bbpe_token_strings tokens
         uint64_t *merges
+        int64_t *merge_counts
         size_t merge_count
         int64_t threshold
 

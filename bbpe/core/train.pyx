@@ -96,6 +96,11 @@ cdef class Trainer:
             for i in range(self.learner.merge_count)
         ]
 
+    def merge_counts(self) -> list[int]:
+        """How often the pair of each merge occurred when it was merged, in order."""
+        cdef size_t i
+        return [self.learner.merge_counts[i] for i in range(self.learner.merge_count)]
+
     def tokens(self) -> tuple[bytes, array[int]]:
         """The bytes of ids 0 to 255 + merge_count: token i is data[offsets[i]:offsets[i + 1]].
 

@@ -151,6 +151,11 @@ cdef class FrequencyTrainer:
             for i in range(self.learner.merge_count)
         ]
 
+    def merge_counts(self) -> list[int]:
+        """How often the pair of each merge occurred when it was merged, in order."""
+        cdef size_t i
+        return [self.learner.merge_counts[i] for i in range(self.learner.merge_count)]
+
     def step(self, size_t visits) -> bool:
         """Merge until about `visits` places were looked at; True when there is nothing left to merge."""
         cdef c_bool done

@@ -17,7 +17,7 @@ from ..corpus.sources import Reading
 from ..errors import described
 from ..lazy import futures
 from ..progress import Progress, ProgressBar
-from ..records import dataclass, real, whole
+from ..records import choice, dataclass, real, whole
 from ..splitting.patterns import Pattern, get_pattern
 from ..threads import MOST_THREADS
 from .checkpoint import checkpoint_folder
@@ -154,8 +154,8 @@ class Counting:
         # the usual name is right, and needs no module for others
         if self.text_field != "text":
             object.__setattr__(self, "text_field", checked_field("Counting.text_field", self.text_field))
-        if self.format is not None and self.format not in FORMATS:
-            raise ValueError(f"Counting.format is {self.format!r}; expected {', '.join(map(repr, FORMATS))} or None")
+        if self.format is not None:
+            choice("Counting.format", self.format, FORMATS, "None")
         if self.max_memory is not None:
             try:
                 size = parse_bytes(self.max_memory)

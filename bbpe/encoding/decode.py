@@ -15,7 +15,7 @@ from ..core.stops import StopStream
 from ..core.stream import FormStream
 from ..lazy import lazy_property, np, npt, safe_import
 from ..pipeline.decoders import ERRORS
-from ..records import kind, replace
+from ..records import choice, kind, replace
 from ..spec.rules import Charsmap
 from ..spec.spec import TokenizerSpec, other_tokens
 from ..threads import check_threads, imap, thread_count
@@ -349,8 +349,7 @@ def checked_rows(batch: object) -> Any:
 
 
 def _check_unknown_ids(unknown_ids: str) -> None:
-    if unknown_ids not in _UNKNOWN_IDS:
-        raise ValueError(f"unknown_ids is {unknown_ids!r}; expected {', '.join(map(repr, _UNKNOWN_IDS))}")
+    choice("unknown_ids", unknown_ids, _UNKNOWN_IDS)
 
 
 def _mapper(threads: int | None) -> Callable[[Callable[[Any], Any], Iterable[Any]], Iterator[Any]]:

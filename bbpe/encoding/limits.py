@@ -15,7 +15,7 @@ from ..errors import described
 from ..lazy import np, npt, safe_import
 from ..pipeline.special_tokens import Matcher
 from ..pipeline.streaming import complete_characters
-from ..records import whole
+from ..records import choice, whole
 from ..text import Text, text_bytes
 from .engine import TextEncoder
 
@@ -101,8 +101,7 @@ def check_order(batch: object, name: str) -> None:
 
 def check_side(side: str, name: str = "side") -> None:
     """Raise `ValueError` naming the argument unless a side is "left" or "right"."""
-    if side not in ("left", "right"):
-        raise ValueError(f'{name} is {side!r}; expected "left" or "right"')
+    choice(name, side, ("left", "right"))
 
 
 def checked_limit(n: int, name: str = "n", least: int = 0) -> int:

@@ -33,7 +33,7 @@ formats.transformers.classes formats.transformers.load formats.transformers.own_
 pipeline.compiled_normalizers pipeline.pre_tokenizer_steps pipeline.scripts pipeline.unicode_ages
 published.names published.table
 report.trace report.view
-spec.characters spec.fingerprint spec.pickled spec.unigram
+spec.characters spec.fingerprint spec.pickled spec.roles spec.unigram
 splitting.automaton splitting.fancy_regex splitting.recogniser tiktoken.core
 """
 #: Modules that are not of this package.

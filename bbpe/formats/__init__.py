@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from ..errors import VocabularyError
 from ..files import StrPath, check_upload, is_remote, local_path, open_file, write_atomic, write_folder_atomic
-from ..lazy import safe_import
-from ..records import kind, whole
+from ..lazy import lazy_re, safe_import
+from ..records import choice, kind, replace, whole
 from ..spec.models import SymbolModel, WordLevelModel
 from ..spec.rules import Charsmap, SqueezeBlanks
 from ..spec.spec import TextRules, TokenizerSpec
@@ -25,8 +25,8 @@ from .rows import FORMATS, FormatRow
 from .transformers.folder import CONFIG, MODEL, WITHIN, ClassFolder
 
 __all__ = [
-    "FORMATS", "FormatRow", "Given", "check_whole", "checked_format", "dump", "file_path", "format_of", "load", "put",
-    "sniff", "written",
+    "FORMATS", "FormatRow", "Given", "check_whole", "checked_format", "dump", "file_path", "format_by_name",
+    "format_of", "given", "load", "put", "sniff", "written",
 ]  # fmt: skip
 
 
@@ -43,6 +43,8 @@ _REFUSED = {
     b"PK\x03\x04": "a zip file (unpack it first)",
 }
 _SECOND_FILES = tuple(file for row in FORMATS.values() for files in row.names for file in files[1:])
+#: How a suffix looks that a file was meant to have; a version, as in "model-1.5" and "model.v2", is none.
+_SUFFIX = lazy_re(r"\.(?!v\d)[A-Za-z][A-Za-z0-9]{1,8}")
 _WEB_PAGES = (b"<!doctype", b"<html")
 
 _HEAD_BYTES, _SHOWN_BYTES = 1 << 16, 64
@@ -68,7 +70,7 @@ def sniff(path: StrPath) -> str:
         with open_file(checked) as file:
             head = file.read(_HEAD_BYTES)
     except FileNotFoundError as error:
-        raise FileNotFoundError(error.errno, f"{error.strerror}{_published_like(str(path))}", str(path)) from None
+        raise FileNotFoundError(error.errno, _unknown_name(str(path)) or error.strerror, str(path)) from None
     _check_refused(head, checked)
     by_name = [name for name, row in FORMATS.items() if _missing(checked, row) is not None]
     # if two formats have a file of this name, prefer the format whose other file exists
@@ -116,15 +118,15 @@ def load(
     row = FORMATS[found]
     if folder is None and any(source.with_name(other).exists() for other in WITHIN):
         folder = ClassFolder(source.parent)
-    given = Given(pattern, _checked_specials(special_tokens), name, folder, is_folder)
+    own = replace(given(pattern=pattern, special_tokens=special_tokens, name=name), folder=folder, is_folder=is_folder)
     try:
         if folder is not None and is_folder and source.name == CONFIG:
             safe_import("bbpe.formats.transformers.load")
             from .transformers.load import load_own
 
-            return load_own(folder, given)
-        spec = row.load(source if folder is None else folder.opened(source), given)
-        if spec.files or folder is None or not _has_folder(source, given, row):
+            return load_own(folder, own)
+        spec = row.load(source if folder is None else folder.opened(source), own)
+        if spec.files or folder is None or not _has_folder(source, own, row):
             return spec  # a class of tokenizers has read the folder itself
         is_model = is_folder and row is FORMATS["sentencepiece"]
         if not (folder.has_others or (is_model and folder.has(MODEL))):
@@ -148,9 +150,9 @@ def written(spec: TokenizerSpec, path: StrPath, format: str | None = None) -> di
 
     The default of `format` depends on the suffix of the path: `.json` is "huggingface", or "tekken" for a name with
     "tekken" in it; `.tiktoken` is "tiktoken", `.gguf` is "gguf", `.model` is "sentencepiece", `.txt` is "wordpiece"
-    and `.codes` is "codes".  Any other path is a folder for a tokenizer.json.
+    and `.codes` is "codes".  A path without a suffix is a folder for a tokenizer.json.
 
-    Raises `ValueError` on an unknown format, `VocabularyError` when the format cannot hold the spec.
+    Raises `ValueError` on an unknown format or suffix, `VocabularyError` when the format cannot hold the spec.
     """
     target = file_path(path)
     row = FORMATS[checked_format(format) or format_of(target)]
@@ -244,6 +246,11 @@ def _only_in_a_model(spec: TokenizerSpec, row: FormatRow) -> str:
     return "user-defined symbols, which are found in the normalized text" if has_symbols else ""
 
 
+def given(*, pattern: Any = None, special_tokens: Any = None, name: str | None = None) -> Given:
+    """Return the arguments of a caller for a file; `TypeError` for special tokens that do not map texts to ids."""
+    return Given(pattern, _checked_specials(special_tokens), name)
+
+
 def _checked_specials(special_tokens: object) -> dict[str, int] | None:
     """Return the special tokens of a caller; `TypeError` unless they map texts to ids."""
     if special_tokens is None:
@@ -319,60 +326,58 @@ def _missing(path: Path, row: FormatRow) -> int | None:
 def checked_format(name: str | None) -> str | None:
     """Return the name of a format; `ValueError` with the closest name when the format is unknown."""
     kind("format", name, str | None, "a str or None")
-    if name is None or name in FORMATS:
-        return name
-    safe_import("difflib")
-    from difflib import get_close_matches
-
-    known = [format_name for format_name, row in FORMATS.items() if name.lower() in row.synonyms]
-    near = known or get_close_matches(name, FORMATS, n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
-    raise ValueError(f"format is {name!r}; expected one of {', '.join(map(repr, FORMATS))}{hint}")
+    if name is not None and name not in FORMATS:
+        near = next((format_name for format_name, row in FORMATS.items() if name.lower() in row.synonyms), None)
+        choice("format", name, FORMATS, hint=f"; did you mean {near!r}?" if near else "")
+    return name
 
 
 def format_of(path: Path) -> str:
-    """Return the name of the default format of a path; an existing or a new folder gets a tokenizer.json."""
-    return "huggingface" if path.is_dir() else _format_by_name(path) or "huggingface"
+    """Return the name of the default format of a path; an existing or a new folder gets a tokenizer.json.
+
+    Raises `ValueError` for a new path with the suffix of a file that no format has: a folder of that name would be a
+    surprise.
+    """
+    found = "huggingface" if path.is_dir() else format_by_name(path)
+    if found is None and _SUFFIX.fullmatch(path.suffix):
+        known = ", ".join(sorted({Path(row.written_as).suffix for row in FORMATS.values() if row.written_as}))
+        named = next((name for name, row in FORMATS.items() if (path.suffix,) in row.names), None)
+        way = "for a folder, a name without a suffix, or format='huggingface'"
+        way = way if named is None else f"or format={named!r} with this name"
+        raise ValueError(f"{path}: no format is chosen by the suffix {path.suffix!r}; expected one of {known}; {way}")
+    return found or "huggingface"
 
 
-def _format_by_name(path: Path) -> str | None:
+def format_by_name(path: Path) -> str | None:
     """Return the name of the format that a file of this name gets by default."""
     fitting = [name for name, row in FORMATS.items() if row.written_as and path.match(row.written_as)]
     return max(fitting, key=lambda name: len(FORMATS[name].written_as), default=None)
 
 
-def _published_like(name: str) -> str:
-    """Return the end of a message that suggests a published tokenizer or model for the name of a missing file."""
-    if _format_by_name(Path(name)) is not None:
-        return ""
+def _unknown_name(name: str) -> str | None:
+    """Return the message for a text that is neither a file nor a name of a tokenizer; `None` for the path of a file."""
+    if format_by_name(Path(name)) is not None:
+        return None
     safe_import("difflib")
     from difflib import get_close_matches
 
     safe_import("bbpe.published.find")
     from ..published.find import hub_cache
     safe_import("bbpe.published.names")
-    from ..published.names import counted_by_provider, is_repository, name_for_model
+    from ..published.names import MODELS, is_repository
     safe_import("bbpe.published.table")
     from ..published.table import ALIASES, PUBLISHED
 
-    if (counted := counted_by_provider(name)) is not None:
-        return f"; {counted}"
-    is_model = name not in (*PUBLISHED, *ALIASES) and name_for_model(name) is not None
     if is_repository(name):
-        published = f", or use bbpe.encoding_for_model({name!r})" if is_model else ""
         return (
-            f"; nor is it a repository in the cache of the Hugging Face hub, {hub_cache()}: download it, as by "
-            f"`hf download {name}`{published}"
+            "there is no such file, nor a repository of this name in the cache of the Hugging Face hub, "
+            f"{hub_cache()}; `hf download {name}` downloads it"
         )
     if "/" in name or "\\" in name:
-        return ""
-    if is_model:
-        return f"; {name!r} is a model: bbpe.encoding_for_model({name!r})"
-    near = get_close_matches(name.lower(), [*PUBLISHED, *ALIASES], n=1)
-    if not near:
-        return ""
-    is_it = "is a published tokenizer" if near[0] == name else f"is like the published tokenizer {near[0]!r}"
-    return f"; {name!r} {is_it}: bbpe.get_encoding({near[0]!r})"
+        return None
+    near = get_close_matches(name.lower(), dict.fromkeys((*PUBLISHED, *ALIASES, *MODELS)), n=2)
+    hint = f" (did you mean {' or '.join(map(repr, near))}?)" if near else ""
+    return f"there is no such file, vocabulary or model{hint}"
 
 
 def _refuse_json(path: Path) -> NoReturn:

@@ -117,12 +117,15 @@ class Comparison:
     def lines(self) -> Iterator[str]:
         """Yield the lines of the comparison as text."""
         left, right = map(shortened, self.names)
+        all_texts = counted(self.texts, "hard text" if self.tokens is None else "different pretoken") \
+            + ("" if self.tokens is None else " of the corpus")  # fmt: skip
+        if not self.differences and self.equal_ids == self.texts:
+            yield f"{left} and {right} are identical: {counted(self.shared, 'token')}, and the same ids for {all_texts}"
+            return
         are = "is" if self.only[0] == 1 else "are"
         yield f"{left} and {right} share {counted(self.shared, 'token')}, {self.same_ids:,} of them with the same " \
             f"id; {self.only[0]:,} {are} only in {left}, {self.only[1]:,} only in {right}"  # fmt: skip
         yield f"their definitions differ in: {', '.join(self.differences) or 'nothing'}"
-        all_texts = counted(self.texts, "hard text" if self.tokens is None else "different pretoken") \
-            + ("" if self.tokens is None else " of the corpus")  # fmt: skip
         if self.equal is not None:
             yield f"both cut {self.equal:,} of {all_texts} at the same places"
         # ids of vocabularies that number tokens differently are never the same

@@ -17,11 +17,11 @@ from ..errors import described
 from ..lazy import safe_import
 from ..progress import Progress
 from ..records import dataclass, kind, real, replace, whole
+from ..shards.source_tokens import named_tokenizers
 from ..text import Text, text_bytes
 from ..tokenizer import Tokenizer
 from ..training.prune import prune
 from ..training.train import Model, model_of
-from .evaluate import named_tokenizers
 from .figures import STYLE, definitions, lines
 from .plots import save_lines
 from .tables import Table, csv_of, number, page

@@ -11,10 +11,10 @@ from ..corpus.files import CorpusPaths, Format
 from ..counting.counts import Document
 from ..counting.options import Report, reporting
 from ..lazy import np, npt
-from ..records import kind, replace, whole
-from ..text import distinct
+from ..records import choice, kind, replace, whole
+from ..shards.source_tokens import named_tokenizers
 from ..threads import check_threads, imap
-from ..tokenizer import Tokenizer, checked_tokenizer
+from ..tokenizer import Tokenizer
 from ..types import Ragged
 from .evaluation import Evaluation
 from .measures import CorpusCount, DocumentBatch, Head, Measures, TokenizerCount, changed_documents
@@ -75,8 +75,7 @@ def evaluate(
     kind("parity", parity, str | None, "the name of a corpus, a str, or None")
     if parity is not None and parity not in sources:
         raise ValueError(f"parity is {parity!r}; expected the name of a corpus: {', '.join(map(repr, sources))}")
-    if document not in ("file", "line"):
-        raise ValueError(f"document is {document!r}; expected 'file' or 'line'")
+    choice("document", document, ("file", "line"))
     rows, resampler = list[Measures](), Resampler(seed)
     with reporting(progress, delay=DELAY) as report:
         meter = Meter(report, "measure", sources.values())
@@ -86,22 +85,6 @@ def evaluate(
         base = {row.tokenizer: row.tokens for row in rows if row.corpus == parity}
         rows = [replace(row, parity=row.tokens / base[row.tokenizer] if base[row.tokenizer] else None) for row in rows]
     return Evaluation(tuple(rows), parity)
-
-
-def named_tokenizers(given: Tokenizer | Sequence[Tokenizer] | Mapping[str, Tokenizer]) -> dict[str, Tokenizer]:
-    """Return tokenizers by different names; `TypeError` for what is none, `ValueError` when there are none."""
-    if isinstance(given, Mapping):
-        named = {str(name): checked_tokenizer(tok, f"tokenizers[{name!r}]") for name, tok in given.items()}
-    elif isinstance(given, list | tuple):
-        listed = [checked_tokenizer(tok, f"tokenizers[{place}]") for place, tok in enumerate(given)]
-        own = [tok.name or f"tokenizer {place}" for place, tok in enumerate(listed, 1)]
-        named = dict(zip(distinct(own), listed, strict=True))
-    else:
-        tok = checked_tokenizer(given, "tokenizers")
-        named = {tok.name or "tokenizer 1": tok}
-    if not named:
-        raise ValueError("there is no tokenizer; expected at least one")
-    return named
 
 
 def _of_corpus(

@@ -13,7 +13,7 @@ from ..core.bin_packer import BinPacker
 from ..core.row_views import BinMaker, RowMaker
 from ..errors import CorpusError, SpecialTokenError
 from ..lazy import lazy_property, np, npt
-from ..records import kind, whole
+from ..records import choice, kind, whole
 from ..text import counted
 from ..tokenizer import Tokenizer
 from .policy import Token, id_of
@@ -60,8 +60,7 @@ class Bins(RowSet):
     ) -> None:  # fmt: skip
         """Check the arguments, and pack the documents."""
         for name, value, kinds in (("method", method, get_args(Method)), ("on_long", on_long, get_args(OnLong))):
-            if value not in kinds:
-                raise ValueError(f"{name} is {value!r}; expected one of {', '.join(map(repr, kinds))}")
+            choice(name, value, kinds)
         kind("ragged", ragged, bool, "a bool")
         self._chosen = {"method": method, "on_long": on_long, "pad": pad, "ragged": ragged}
         super().__init__(source, parts, n, **options)

@@ -10,11 +10,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from itertools import chain, groupby, islice, pairwise
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from ..budget import parse_count
+from ..counting.options import Report, reporting
 from ..errors import CorpusError
 from ..lazy import np, npt
+from ..progress import DELAY, Progress
 from ..records import dataclass, replace, whole
 from ..text import counted
 from ..threads import thread_count
@@ -30,6 +32,7 @@ from .run import finish_shards
 from .shuffle import Documents, shuffled
 from .streams import blocks_of, documents_of, keys_of_documents, masks_of, origins_of_documents, read_ids
 
+_T = TypeVar("_T")
 Repeat: TypeAlias = Literal["error", "epochs"]
 #: More threads gain little: one of them writes.
 _THREADS = 4
@@ -76,6 +79,7 @@ def merge_shards(
     folders: Sequence[Folder] | Sequence[tuple[Folder, float]], folder: str | os.PathLike[str], *,
     tokens: int | str | None = None, shuffle: int | None = None, repeat: Repeat = "error", exact: bool = False,
     shard_size: int | None = None, threads: int | None = None,
+    progress: bool | Report | None = None,
 ) -> Shards:  # fmt: skip
     r"""Merge shards of one tokenizer and one policy into a single part, or into parts of about equal size.
 
@@ -99,6 +103,7 @@ def merge_shards(
         shard_size: The ids of each part, about: it has no more by as much as a document, and the last one is not small.
             All ids in one part by default.
         threads: The number of threads that shuffle; by default one for each core, at most 4.
+        progress: True for a bar on stderr, or a function that is called with `bbpe.progress.Progress`.
 
     Returns:
         The merged shards.
@@ -138,7 +143,8 @@ def merge_shards(
     plan = stored_or_new(_plan_of(merge, target, shuffle, shard_size))
     if None in [read_record(plan, number) for number in range(len(plan))]:
         try:
-            _merge(plan, merge, count)
+            with reporting(progress, delay=DELAY) as report:
+                _merge(plan, merge, count, report)
         except FileNotFoundError:
             # another run has done all parts meanwhile, and removed what looked like the rest of a killed one
             if None in [read_record(plan, number) for number in range(len(plan))]:
@@ -188,7 +194,7 @@ def _checked_tokens(weights: list[Weight] | None, tokens: int | str | None, repe
         are = "are" if len(given) > 1 else "is"
         raise ValueError(
             f"{' and '.join(given)} {are} given, and folders have no weights, so that they are merged whole; "
-            "give pairs of a folder and its weight"
+            "give each folder a weight"
         )
     if tokens is None:
         if repeat == "epochs":
@@ -236,7 +242,7 @@ def _plan_of(merge: _Merge, folder: Path, shuffle: int | None, shard_size: int |
         differences = first.differences(replace(shards.plan, policy=replace(its, **own), parts=first.parts))
         if differences:
             both = f"{first.folder} and {shards.plan.folder}"
-            way = _way_to_merge(first, shards.plan)
+            way = way_to_merge(first, shards.plan)
             raise CorpusError(f"{both}: shards with {', '.join(differences)} cannot be merged{way}")
         if shuffle is None and merge.recipe is None and its.is_reordered:
             way = "merge them with a seed again, or with weights"
@@ -252,8 +258,10 @@ def _plan_of(merge: _Merge, folder: Path, shuffle: int | None, shard_size: int |
     return ShardPlan(folder, policy, first.identity, (sources,) + ((),) * (count - 1), tokenizer, old)
 
 
-def _way_to_merge(one: ShardPlan, other: ShardPlan) -> str:
-    """Return what to do about plans that differ in how ids were made, where these mean the same; "" otherwise."""
+def way_to_merge(one: ShardPlan, other: ShardPlan) -> str:
+    """Return what to do about plans of two vocabularies, or that differ only in how the ids were made; else ""."""
+    if None not in (fingerprints := {plan.identity["fingerprint"] for plan in (one, other)}) and len(fingerprints) > 1:
+        return "; bbpe.retokenize gives one of them the vocabulary of the other"
     names = ("format", "dtype", "bos", "eos", "id_field", "has_masks")
     mine, its = one.policy, other.policy
     is_same = one.identity == other.identity and all(getattr(mine, name) == getattr(its, name) for name in names)
@@ -278,7 +286,7 @@ def _part_count(merge: _Merge, shard_size: int) -> int:
     return count
 
 
-def _merge(plan: ShardPlan, merge: _Merge, threads: int) -> None:
+def _merge(plan: ShardPlan, merge: _Merge, threads: int, report: Report) -> None:
     """Write all parts, one after another."""
     item = np.dtype(plan.policy.dtype).itemsize
     documents, tokens = merge.documents, merge.tokens
@@ -290,13 +298,14 @@ def _merge(plan: ShardPlan, merge: _Merge, threads: int) -> None:
     origins = origins_of_documents(plan, [shards.plan for shards in merge.all_shards], merge.passes, documents, threads)
     blocks: Iterable[tuple[Documents, str]] = documents_of(merge.passes, read_ids)
     if plan.policy.shuffle is not None:
-        in_order = (documents for documents, _ in blocks)
+        read = _Meter(report, "read", tokens)
+        in_order = (read.past(documents, int(documents[1].sum()) // item) for documents, _ in blocks)
         found = shuffled(in_order, plan.policy.shuffle, documents, tokens * item, plan.folder, threads)
         blocks = ((documents, "") for documents in found)
     # the first part is written even if there are no documents
     nothing: _Piece = (0, np.empty(0, np.uint8), np.empty(0, np.int64), "")
     pieces = chain([nothing], _divided(blocks, item, tokens, len(plan)))
-    unknown = _UnknownTokens(plan, merge)
+    unknown, written = _UnknownTokens(plan, merge), _Meter(report, "merge", tokens)
     for number, some in groupby(pieces, itemgetter(0)):
         with outputs(plan.stem(number)) as files:
             part = PartFiles(plan.policy, plan.identity["name"], files)
@@ -307,6 +316,7 @@ def _merge(plan: ShardPlan, merge: _Merge, threads: int) -> None:
                 part.add(ids, lengths, path, own_keys, None if masks is None else masks.take(count))
                 if origins is not None:
                     origins.write(part, len(lengths))
+                written.past(None, count)
                 own += Totals(documents=len(lengths), tokens=count, unknown=unknown.count(ids, lengths))
             part.finish()
             published = files.publish()
@@ -331,6 +341,19 @@ def _record(
             sources = list(chain.from_iterable(record.sources for record in records if record is not None))
     details: Any = {"files": published, "sources": sources, "mixed": mixed, "rows": rows}
     return PartRecord(**vars(own), part=number, plan=plan.digest, **details)
+
+
+class _Meter:
+    """Reports the tokens of one phase."""
+
+    def __init__(self, report: Report, phase: str, total: int) -> None:
+        self._report, self._phase, self._total, self._done = report, phase, total, 0
+
+    def past(self, item: _T, tokens: int) -> _T:
+        """Report that `tokens` more are done, and return the item that has them."""
+        self._done += tokens
+        self._report(Progress(self._phase, self._done, self._total, "tokens"))
+        return item
 
 
 class _UnknownTokens:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Literal, TypeAlias, TypedDict, get_args
 
@@ -16,8 +16,9 @@ from ..corpus.files import check_format
 from ..errors import CorpusError, TokenNotFoundError
 from ..lazy import lazy_re, np, npt
 from ..pipeline.special_tokens import Selection
-from ..records import asdict, dataclass, whole
+from ..records import asdict, choice, dataclass, whole
 from ..spec.chat_templates import chat_templates
+from ..text import shortened
 from ..tokenizer import Tokenizer, checked_tokenizer
 from .formats import FORMATS
 from .formats.format import OutputFormat
@@ -179,8 +180,20 @@ class ShardPolicy:
         return ShardPolicy(**values)
 
 
-class ShardOptions(TypedDict, total=False):
-    """The keywords of `shard` and `plan_shards`."""
+def differences_of(left: Mapping[str, Any], right: Mapping[str, Any], name: str = "") -> Iterator[str]:
+    """Yield the names of what differs between two records of plans, with both values."""
+    for key in {**left, **right}:
+        mine, its = left.get(key), right.get(key)
+        if mine == its or key == "name":
+            continue
+        if isinstance(mine, dict) and isinstance(its, dict):
+            yield from differences_of(mine, its, f"{key}.")
+        else:
+            yield f"{name}{key} {shortened(repr(mine))} and {shortened(repr(its))}"
+
+
+class IteratorOptions(TypedDict, total=False):
+    """The keywords of `shard_from_iterator`: those of `shard` that are not about files."""
 
     format: ShardFormat
     eos: Token | None
@@ -190,11 +203,16 @@ class ShardOptions(TypedDict, total=False):
     text_field: FieldName
     id_field: FieldName | None
     messages_field: FieldName | None
-    document: Document
-    input_format: SourceFormat | None
     part_size: int | str
     empty: Empty
     on_error: OnError
+
+
+class ShardOptions(IteratorOptions, total=False):
+    """The keywords of `shard` and `plan_shards`."""
+
+    document: Document
+    input_format: SourceFormat | None
 
 
 def make_policy(
@@ -206,16 +224,14 @@ def make_policy(
 ) -> ShardPolicy:  # fmt: skip
     """Return the policy of arguments, checked against a tokenizer; `ValueError` or `TypeError` names a wrong one."""
     checked_tokenizer(tokenizer)
-    if format not in FORMATS:
-        raise ValueError(f"format is {format!r}; expected one of {', '.join(map(repr, FORMATS))}")
+    choice("format", format, FORMATS)
     chosen = FORMATS[format]
     for name, value, values in (
         ("document", document, get_args(Document)),
         ("empty", empty, get_args(Empty)),
         ("on_error", on_error, get_args(OnError)),
     ):
-        if value not in values:
-            raise ValueError(f"{name} is {value!r}; expected {' or '.join(map(repr, values))}")
+        choice(name, value, values)
     check_format(input_format, "input_format")
     text_field = checked_field("text_field", text_field)
     id_field, messages_field = _checked_id_field(id_field, chosen), _checked_messages_field(messages_field)

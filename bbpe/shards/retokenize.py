@@ -98,8 +98,7 @@ def plan_retokenizing(
 def _old_of(source: ShardFiles) -> Tokenizer:
     if source.tokenizer is None:
         raise ValueError(
-            "source has no tokenizer, so nobody knows what its ids spell; name the one that made them by "
-            "open_shards(..., tokenizer=)"
+            "source has no tokenizer, which knows what ids spell; open it with tokenizer=, the one that made its ids"
         )
     return source.tokenizer
 

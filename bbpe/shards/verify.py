@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ..corpus.urls import path_of
-from ..counting.options import check_share
+from ..counting.options import Report, check_share, reporting
 from ..errors import BBPEError, CorpusError
 from ..files import temporary_folder
 from ..lazy import np
+from ..progress import DELAY, Progress
 from ..records import dataclass, field, whole
 from ..text import counted, sized
 from ..tokenizer import Tokenizer, checked_tokenizer
@@ -70,8 +71,9 @@ class Verified:
 
 
 def verify_shards(
-    folder: Folder, tokenizer: Tokenizer | None = None, *, sample: float = 0.001, seed: int = 0
-) -> list[str]:
+    folder: Folder, tokenizer: Tokenizer | None = None, *, sample: float = 0.001, seed: int = 0,
+    progress: bool | Report | None = None,
+) -> list[str]:  # fmt: skip
     """Look for faults in shards.
 
     All files are read: their sizes and digests, whether the lists of documents agree with the ids, whether the numbers
@@ -86,6 +88,7 @@ def verify_shards(
             shards are verified where the corpus is not. Shuffled or divided ones cannot be encoded again, nor
             those of an iterator, of which all else is checked whatever the sample.
         seed: Chooses these parts.
+        progress: True for a bar on stderr, or a function that is called with `bbpe.progress.Progress`.
 
     Returns:
         The faults; none if all is well.  `bbpe shards verify` also prints what was looked at, and the command that
@@ -108,10 +111,12 @@ def verify_shards(
         []
 
     """
-    return verified(folder, tokenizer, sample=sample, seed=seed).faults
+    return verified(folder, tokenizer, sample=sample, seed=seed, progress=progress).faults
 
 
-def verified(folder: Folder, tokenizer: Tokenizer | None, *, sample: float, seed: int) -> Verified:
+def verified(
+    folder: Folder, tokenizer: Tokenizer | None, *, sample: float, seed: int, progress: bool | Report | None = None
+) -> Verified:
     """Return the faults with what repairs them, and what was looked at."""
     sample, seed = check_share("sample", sample, or_none=True), whole("seed", seed)
     if tokenizer is not None:
@@ -119,10 +124,11 @@ def verified(folder: Folder, tokenizer: Tokenizer | None, *, sample: float, seed
     plan = stored_plan(folder)
     found = Verified()
     wrong: set[int] = set()
-    for number, fault in _faults(plan, tokenizer, sample, seed, found.checked):
-        found.faults.append(fault)
-        found.repairs.append("" if number is None else _repair(plan, [number]))
-        wrong |= set() if number is None else {number}
+    with reporting(progress, delay=DELAY) as report:
+        for number, fault in _faults(plan, tokenizer, sample, seed, found.checked, report):
+            found.faults.append(fault)
+            found.repairs.append("" if number is None else _repair(plan, [number]))
+            wrong |= set() if number is None else {number}
     if wrong and (again := _repair(plan, sorted(wrong))):
         found.repair = f"{again} && {command_finish(plan)}"
     return found
@@ -134,7 +140,7 @@ def _repair(plan: ShardPlan, numbers: list[int]) -> str:
 
 
 def _faults(
-    plan: ShardPlan, tokenizer: Tokenizer | None, sample: float, seed: int, checked: Checked
+    plan: ShardPlan, tokenizer: Tokenizer | None, sample: float, seed: int, checked: Checked, report: Report
 ) -> Iterator[tuple[int | None, str]]:
     """Yield the faults, each with the part that is to be written again, if there is one."""
     if tokenizer is not None and tokenizer.fingerprint != plan.identity["fingerprint"]:
@@ -143,6 +149,7 @@ def _faults(
     chosen = set(random.Random(seed).sample(range(count), max(1, round(sample * count)) if sample else 0))
     totals, missing = Totals(), 0
     for number in range(count):
+        report(Progress("verify", number, count, "parts"))
         try:
             record = read_record(plan, number)
             if record is None:
@@ -154,6 +161,7 @@ def _faults(
             yield from _faults_of_part(plan, record, checked, again=number in chosen and can_be_again)
         except (BBPEError, FileNotFoundError) as error:
             yield number, str(error)
+    report(Progress("verify", count, count, "parts"))
     if not missing:
         try:
             check_totals(plan, totals)

@@ -15,6 +15,8 @@ from .spec import TokenizerSpec
 DEFAULT, TOOL_USE = "default", "tool_use"
 _FILE, _FOLDER = "chat_template.jinja", "additional_chat_templates/"
 _CONFIGS = ("tokenizer_config.json", "chat_template.json")
+#: How the names of files with templates alone begin, that of the usual one first.
+TEMPLATE_FILES = (_FILE, _FOLDER, _CONFIGS[1])
 # a text without any of these is no template
 _MARKS = ("{{", "{%", "{#")
 
@@ -46,7 +48,7 @@ def chat_templates(spec: TokenizerSpec) -> dict[str, ChatTemplate]:
     if found:
         return {name: ChatTemplate(text_of_file(spec.files[file], file), file) for name, file in found.items()}
     for file in _CONFIGS:
-        value = _object(spec.files.get(file, b"{}"), file).get("chat_template")
+        value = config_of(spec.files.get(file, b"{}"), file).get("chat_template")
         if value is not None:
             return {name: ChatTemplate(text, file) for name, text in _named(value, file).items()}
     return {}
@@ -65,7 +67,7 @@ def choose_template(spec: TokenizerSpec, given: str | None, *, has_tools: bool) 
     templates = chat_templates(spec)
     names = ", ".join(map(repr, sorted(templates))) or "none"
     if given is not None:
-        if given not in templates and not any(mark in given for mark in _MARKS):
+        if given not in templates and not is_template(given):
             problem = f"chat_template={given[:40]!r} is neither a template nor the name of one"
             way = "a text with {{ or {% (that of a file is Path(...).read_text())"
             raise ValueError(f"{problem}; expected {way}, or a name of this tokenizer: {names}")
@@ -77,6 +79,11 @@ def choose_template(spec: TokenizerSpec, given: str | None, *, has_tools: bool) 
         problem = "there are several chat templates, and none is the default"
         raise VocabularyError(f"{problem}; give chat_template=, one of {names}")
     return templates[chosen]
+
+
+def is_template(text: str) -> bool:
+    """Return whether a text is a template, and not the name of one."""
+    return any(mark in text for mark in _MARKS)
 
 
 def _named(value: Any, file: str) -> Mapping[str, str]:
@@ -100,7 +107,8 @@ def _refuse(value: Any, expected: str, file: str, place: str) -> NoReturn:
     raise VocabularyError(f"found {json.dumps(value)[:40]}; expected {expected}", path=file, place=place)
 
 
-def _object(data: bytes, file: str) -> dict[str, Any]:
+def config_of(data: bytes, file: str) -> dict[str, Any]:
+    """Return the fields of a file; `VocabularyError` naming it when it is not JSON."""
     try:
         value = json.loads(data)
     except (ValueError, RecursionError) as error:

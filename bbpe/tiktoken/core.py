@@ -16,7 +16,7 @@ from ..core.column import Column
 from ..encoding.engine import THREAD_WORTH, TextEncoder
 from ..encodings import get_encoding as get_tokenizer
 from ..encodings import published_vocabulary, tokenizer_of_ranks
-from ..errors import SpecialTokenError, TokenIdError, TokenNotFoundError, VocabularyError
+from ..errors import SpecialTokenError, TokenIdError, TokenNotFoundError, VocabularyError, described
 from ..lazy import lazy_property, np, npt
 from ..pipeline.special_tokens import NOTHING, Matcher
 from ..spec.models import WordPieceModel
@@ -453,8 +453,14 @@ class Encoding:
         """Return the matcher of the allowed tokens, and that of the disallowed ones; `None` of none."""
         if allowed == "all":
             allowed = self.special_tokens_set
+        elif not isinstance(allowed, AbstractSet):
+            raise TypeError(f'allowed_special is {described(allowed)}; expected "all" or a set of special tokens')
         if disallowed == "all":
             disallowed = self.special_tokens_set - allowed
+        elif isinstance(disallowed, str) or not isinstance(disallowed, Collection):
+            raise TypeError(
+                f'disallowed_special is {described(disallowed)}; expected "all" or a collection of special tokens'
+            )
         return self._matcher(frozenset(allowed & self._special_tokens.keys())), self._search(frozenset(disallowed))
 
     def _make_matcher(self, allowed: frozenset[str]) -> Matcher | None:

@@ -16,7 +16,7 @@ from ..counting.options import Counting, Report, checked_specials
 from ..errors import CorpusError, MemoryLimitError, PatternError
 from ..lazy import safe_import
 from ..progress import Progress
-from ..records import dataclass, whole
+from ..records import choice, dataclass, whole
 from ..spec.models import Vocab
 from ..spec.rules import BYTE_KEYS, SPACE_MARK
 from ..spec.spec import MAX_ID, TokenizerSpec
@@ -24,7 +24,7 @@ from ..splitting.patterns import Pattern, get_pattern
 from ..text import BYTE_ORDER, alphabet_to_bytes, counted
 
 if TYPE_CHECKING:
-    from .words import Score, WordPlan
+    from .words import Merge, Score, WordPlan
 
 #: Which of several pairs of equal count is merged; "strings" is for BPE of characters.
 TieBreak: TypeAlias = Literal["ids", "bytes", "first", "strings"]
@@ -93,8 +93,7 @@ class BPE:
     max_words: int | None = None
 
     def __post_init__(self) -> None:
-        if self.alphabet not in ("bytes", "chars"):
-            raise ValueError(f"BPE.alphabet is {self.alphabet!r}; expected 'bytes' or 'chars'")
+        choice("BPE.alphabet", self.alphabet, ("bytes", "chars"))
         for name in ("end_of_word", "word_start", "unk_token", "forbid"):
             if not isinstance(value := getattr(self, name), str | None):
                 raise TypeError(f"BPE.{name} must be a str or None, not {type(value).__name__}")
@@ -115,10 +114,9 @@ class BPE:
             if (value := getattr(self, name)) not in (None, False):
                 raise ValueError(f"BPE.{name} is {value!r}; expected it with alphabet='chars' alone")
         forbids_token("BPE.forbid", self.forbid, self.max_words)
-        if self.tie_break not in (None, *TIE_RULES):
+        if self.tie_break is not None:
             hint = " ('strings' is for alphabet='chars')" if self.tie_break == "strings" else ""
-            rules = ", ".join(map(repr, TIE_RULES))
-            raise ValueError(f"BPE.tie_break is {self.tie_break!r}; expected one of {rules}{hint}")
+            choice("BPE.tie_break", self.tie_break, TIE_RULES, hint=hint)
 
     def _check_chars(self) -> None:
         for name, usual in (("max_token_length", None), ("pad_vocab_to", 1), ("forbid", None), ("max_words", None)):
@@ -216,8 +214,7 @@ class WordPiece:
     min_frequency: int = 1
 
     def __post_init__(self) -> None:
-        if self.score not in ("frequency", "pmi"):
-            raise ValueError(f"WordPiece.score is {self.score!r}; expected 'pmi' or 'frequency'")
+        choice("WordPiece.score", self.score, ("pmi", "frequency"))
         if not isinstance(self.lowercase, bool):
             raise TypeError(f"WordPiece.lowercase must be a bool, not {type(self.lowercase).__name__}")
         if not isinstance(self.unk_token, str):
@@ -257,10 +254,15 @@ class BytePlan:
     counted: str | Sequence[str] | Pattern
     options: BPE
 
-    def learn(self, counts: PretokenCounts, counting: Counting, report: Report) -> TokenizerSpec:
-        """Learn merges of counted pretokens, and return what they make."""
+    def learn(
+        self, counts: PretokenCounts, counting: Counting, report: Report, log: list[Merge] | None = None
+    ) -> TokenizerSpec:
+        """Learn merges of counted pretokens, and return what they make; `log` gets the merges."""
         trainer = self.trained(counts, counting, report)
         vocab = Vocab.of_rows(*trainer.tokens())
+        if log is not None:
+            rows = zip(trainer.merges(), trainer.merge_counts(), strict=True)
+            log.extend((vocab[left], vocab[right], vocab[left] + vocab[right], count) for (left, right), count in rows)
         merges = tuple((left, right, made) for made, (left, right) in enumerate(trainer.merges(), 256))
         size = len(vocab) + len(self.separators)
         texts = [*self.separators, *reserved(self.separators, size, self.options.pad_vocab_to)]

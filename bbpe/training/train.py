@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial, wraps
 from reprlib import repr as short_repr
-from typing import Literal, ParamSpec, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Literal, ParamSpec, TypeAlias, TypeVar
 
 from ..core.count import PretokenTable
 from ..corpus.files import CorpusPaths
 from ..counting.count import count_files, count_texts
 from ..counting.counts import PretokenCounts
 from ..counting.options import Counting, Report, counting_of, silent
+from ..files import StrPath, check_replaceable, local_path, write_atomic
 from ..lazy import np, npt, safe_import
 from ..progress import Progress
-from ..records import replace, whole
+from ..records import checked_path, choice, replace, whole
+from ..spec.spec import TokenizerSpec
 from ..splitting.patterns import get_pattern
-from ..text import Text, counted, shortened, text_bytes
+from ..text import Text, counted, readable, shortened, text_bytes
 from ..tokenizer import Tokenizer
 from .bpe import BPE, BytePlan, WordPiece
 from .unigram import Unigram, UnigramPlan
+
+if TYPE_CHECKING:
+    from .words import Merge, WordPlan
 
 #: A model by its name, with its defaults, or with options.
 Model: TypeAlias = Literal["bpe", "wordpiece", "unigram"] | BPE | WordPiece | Unigram
@@ -29,6 +35,8 @@ _MODELS: dict[str, type[BPE] | type[WordPiece] | type[Unigram]] = {
     "wordpiece": WordPiece,
     "unigram": Unigram,
 }
+#: The columns of a log of merges.
+_COLUMNS = ("rank", "left", "right", "count", "token")
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
 
@@ -74,6 +82,7 @@ def train(
     pattern: str | Sequence[str] | None = None,
     special_tokens: Sequence[str] = (),
     counting: Counting | None = None,
+    log_merges: StrPath | None = None,
 ) -> Tokenizer:
     """Train a tokenizer on files.
 
@@ -90,6 +99,8 @@ def train(
             for characters.
         special_tokens: The special tokens, in the order of their ids.
         counting: How to read and count the files, a `Counting`.
+        log_merges: A file for the merges in their order, as lines of tab-separated values: rank, the two parts, how
+            often they were neighbours when they merged, and the new token. BPE and WordPiece have merges.
 
     Returns:
         The tokenizer.
@@ -99,7 +110,7 @@ def train(
         TypeError: An argument has the wrong type.
         CorpusError: There is no text, or a file cannot be read as text.
         MemoryLimitError: Merging would need more than `max_memory`; it names how much, and the `sample` that would fit.
-        OSError: A file cannot be read; the error names it.
+        OSError: A file cannot be read, or that of the merges not written; the error names it.
 
     Example:
         >>> from pathlib import Path
@@ -111,9 +122,10 @@ def train(
 
     """
     plan, how = model_of(model).plan(vocab_size, special_tokens, pattern), counting_of(counting)
+    log = MergeLog(log_merges, model)
     with how.reporting() as report:
         counts = count_files(files, how.task(plan.counted, plan.separators), report, partial(plan.check_memory, how))
-        tokenizer = Tokenizer(plan.learn(counts, how, report))
+        tokenizer = Tokenizer(log.learned(plan, counts, how, report))
         return tokenizer if report is silent else _noted(tokenizer, counts, vocab_size, report)
 
 
@@ -126,6 +138,7 @@ def train_from_iterator(
     pattern: str | Sequence[str] | None = None,
     special_tokens: Sequence[str] = (),
     counting: Counting | None = None,
+    log_merges: StrPath | None = None,
 ) -> Tokenizer:
     """Train a tokenizer on texts; no merge crosses from one text into the next.
 
@@ -136,6 +149,7 @@ def train_from_iterator(
         pattern: How to split texts, as in `train`.
         special_tokens: The special tokens, in the order of their ids.
         counting: How to count the texts; the fields `text_field` and `format` are for files.
+        log_merges: A file for the merges, as in `train`.
 
     Returns:
         The tokenizer.
@@ -151,9 +165,10 @@ def train_from_iterator(
 
     """
     plan, how = model_of(model).plan(vocab_size, special_tokens, pattern), counting_of(counting)
+    log = MergeLog(log_merges, model)
     with how.reporting() as report:
         counts = count_texts(texts, how.task(plan.counted, plan.separators), report, partial(plan.check_memory, how))
-        tokenizer = Tokenizer(plan.learn(counts, how, report))
+        tokenizer = Tokenizer(log.learned(plan, counts, how, report))
         return tokenizer if report is silent else _noted(tokenizer, counts, vocab_size, report)
 
 
@@ -168,6 +183,7 @@ def train_from_counts(
     max_memory: int | str | None = None,
     threads: int | None = None,
     progress: bool | Report | None = None,
+    log_merges: StrPath | None = None,
 ) -> Tokenizer:
     """Train a tokenizer on counted pretokens, in the order of their first appearance.
 
@@ -183,6 +199,7 @@ def train_from_counts(
         max_memory: The memory that the whole process may take.
         threads: How many threads learn a Unigram model; by default one for each core.
         progress: True for a bar on stderr, or a function that is called with `bbpe.progress.Progress`.
+        log_merges: A file for the merges, as in `train`.
 
     Returns:
         The tokenizer.
@@ -211,9 +228,56 @@ def train_from_counts(
     if not isinstance(plan, BytePlan | UnigramPlan):
         problem = "counts train BPE of bytes or Unigram; words are learned from texts: use train"
         raise ValueError(f"model is {model!r}; {problem}")
+    log = MergeLog(log_merges, model)
     with how.reporting() as report:
-        tokenizer = Tokenizer(plan.learn(given, how, report))
+        tokenizer = Tokenizer(log.learned(plan, given, how, report))
         return tokenizer if report is silent else _noted(tokenizer, given, vocab_size, report)
+
+
+class MergeLog:
+    """The file for the merges of a training, or none.
+
+    Raises `ValueError` for a model without merges and for a URL, `OSError` naming a file that cannot be written.
+    """
+
+    def __init__(self, path: StrPath | None, model: Model) -> None:
+        self._path = None
+        if path is None:
+            return
+        checked_path("log_merges", path)
+        self._path = local_path(path, "the merges are not written to a URL", argument="log_merges")
+        if isinstance(model_of(model), Unigram):
+            raise ValueError(f"log_merges is {str(path)!r}, and Unigram has no merges; expected BPE or WordPiece")
+        # before hours of work
+        if not (folder := self._path.absolute().parent).is_dir():
+            raise FileNotFoundError(errno.ENOENT, "there is no such folder to write the merges in", str(folder))
+        check_replaceable(self._path)
+
+    def learned(
+        self, plan: BytePlan | WordPlan | UnigramPlan, counts: PretokenCounts, how: Counting, report: Report
+    ) -> TokenizerSpec:
+        """Learn by a plan, and write the file."""
+        if self._path is None or isinstance(plan, UnigramPlan):
+            return plan.learn(counts, how, report)
+        merges: list[Merge] = []
+        spec = plan.learn(counts, how, report, merges)
+        lines = ["\t".join(_COLUMNS)]
+        for rank, (left, right, token, count) in enumerate(merges):
+            lines.append(f"{rank}\t{_cell(left)}\t{_cell(right)}\t{count}\t{_cell(token)}")
+        write_atomic(self._path, ("\n".join(lines) + "\n").encode())
+        return spec
+
+
+def _cell(token: bytes) -> str:
+    r"""Return a token for a line of a table: bytes that are no characters in hex, and controls and backslashes escaped.
+
+    >>> _cell(b" caf\xc3\xa9\n"), _cell(b"\xc3")
+    (' café\\n', '<0xC3>')
+    """
+    return "".join(
+        char if char.isprintable() and char != "\\" else char.encode("unicode_escape").decode("ascii")
+        for char in readable(token)
+    )
 
 
 def model_of(model: Model) -> BPE | WordPiece | Unigram:
@@ -223,8 +287,7 @@ def model_of(model: Model) -> BPE | WordPiece | Unigram:
     if not isinstance(model, str):
         shown = repr(model) if isinstance(model, type) else type(model).__name__
         raise TypeError(f"model must be a name, or a BPE(), WordPiece() or Unigram(), not {shown}")
-    if model not in _MODELS:
-        raise ValueError(f"model is {model!r}; expected 'bpe', 'wordpiece' or 'unigram'")
+    choice("model", model, _MODELS)
     return _MODELS[model]()
 
 

@@ -37,6 +37,8 @@ from ..splitting.patterns import BERT_PARTS, BLANK_PARTS, PATTERNS, SPACE_PARTS,
 
 Score: TypeAlias = Literal["frequency", "pmi"]
 WordTies: TypeAlias = Literal["ids", "strings"]
+#: A merge in a log: its two parts, the token that it makes, and how often the parts were neighbours when they merged.
+Merge: TypeAlias = tuple[bytes, bytes, bytes, int]
 _PREFIX = "##"
 _STEP = 256  # merges between two reports
 #: Where text is counted for patterns of words.
@@ -97,8 +99,10 @@ class WordPlan:
     def check_memory(self, counting: Counting, pretokens: int, pretoken_bytes: int) -> None:
         """Refuse nothing: only merging bytes has an estimate of its memory."""
 
-    def learn(self, counts: PretokenCounts, counting: Counting, report: Report) -> TokenizerSpec:
-        """Learn merges of counted parts, and return what they make.
+    def learn(
+        self, counts: PretokenCounts, counting: Counting, report: Report, log: list[Merge] | None = None
+    ) -> TokenizerSpec:
+        """Learn merges of counted parts, and return what they make; `log` gets the merges.
 
         Raises `CorpusError` when there is no word, `ValueError` when `vocab_size` has no room for all characters.
         """
@@ -112,7 +116,10 @@ class WordPlan:
                 "characters (max_alphabet leaves out rare ones)"
             )
         learned = None if self.score == "pmi" else _by_frequency(self, coded, tokens, report)
-        ids, merges = _one_by_one(self, coded, tokens, report) if learned is None else learned
+        ids, merges, times = _one_by_one(self, coded, tokens, report) if learned is None else learned
+        if log is not None:
+            rows = ((*pair, _made(self, *pair), count) for pair, count in zip(merges, times, strict=True))
+            log.extend((left.encode(), right.encode(), made.encode(), count) for left, right, made, count in rows)
         report(Progress("merge", len(ids), len(ids), "tokens"))
         return _spec(self, ids, merges)
 
@@ -220,11 +227,11 @@ def _strings(plan: WordPlan, tokens: Sequence[str]) -> list[bytes] | None:
     return [token.encode() for token in tokens] if plan.tie_break == "strings" else None
 
 
-_Learned: TypeAlias = tuple[dict[str, int], list[tuple[str, str]]]
+_Learned: TypeAlias = tuple[dict[str, int], list[tuple[str, str]], list[int]]
 
 
 def _by_frequency(plan: WordPlan, coded: _Coded, tokens: Sequence[str], report: Report) -> _Learned | None:
-    """Return tokens with ids and merges, or None when two merges make the same token.
+    """Return tokens with ids, merges and their counts, or None when two merges make the same token.
 
     That takes a text that spells a mark or a special token, such as "a</w>"; such words are then learned one by one.
     """
@@ -246,16 +253,17 @@ def _by_frequency(plan: WordPlan, coded: _Coded, tokens: Sequence[str], report: 
         merges.append((known[left], known[right]))
         known.append(_made(plan, known[left], known[right]))
     ids = {token: token_id for token_id, token in enumerate(known)}
-    return (ids, merges) if len(ids) == len(known) else None
+    return (ids, merges, trainer.merge_counts()) if len(ids) == len(known) else None
 
 
 def _one_by_one(plan: WordPlan, coded: _Coded, begun: Sequence[str], report: Report) -> _Learned:
-    """Return tokens with ids and merges; those that make the same token are told which it is."""
+    """Return tokens with ids, merges and their counts; those that make the same token are told which it is."""
     tokens = list(begun)
     ids = {token: token_id for token_id, token in enumerate(tokens)}
     strings = _strings(plan, tokens)
     trainer = WordTrainer(coded.words(), score=plan.score, min_frequency=plan.min_frequency, strings=strings)
     merges: list[tuple[str, str]] = []
+    times: list[int] = []
     while len(tokens) < plan.vocab_size and (best := trainer.best()) is not None:
         left, right = tokens[best[0]], tokens[best[1]]
         made = _made(plan, left, right)
@@ -263,10 +271,11 @@ def _one_by_one(plan: WordPlan, coded: _Coded, begun: Sequence[str], report: Rep
             ids[made] = len(tokens)
             tokens.append(made)
         merges.append((left, right))
+        times.append(best[2])
         trainer.merge(ids[made])
         if len(merges) % _STEP == 0:
             report(Progress("merge", len(tokens), plan.vocab_size, "tokens"))
-    return ids, merges
+    return ids, merges, times
 
 
 def _alphabet(words: Mapping[str, int], most: int | None, start: str) -> frozenset[str] | None:

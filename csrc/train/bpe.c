@@ -23,7 +23,8 @@ bbpe_status bbpe_train_init_from(bbpe_train *self, size_t pretokens, size_t byte
     self->slot_limit = bytes + pretokens + 1;
     self->slots = bbpe_memory_table(self->slot_limit, sizeof *self->slots);
     self->merges = bbpe_memory_new(options.merge_limit, sizeof *self->merges);
-    if (self->slots == NULL || self->merges == NULL) return BBPE_NO_MEMORY;
+    self->merge_counts = bbpe_memory_new(options.merge_limit, sizeof *self->merge_counts);
+    if (self->slots == NULL || self->merges == NULL || self->merge_counts == NULL) return BBPE_NO_MEMORY;
     self->slots[0] = BBPE_SYMBOLS_BORDER;
     self->slot_count = 1;
     bbpe_status status = bbpe_token_strings_init(&self->tokens, ids, tokens, offsets, count);
@@ -50,6 +51,7 @@ void bbpe_train_free(bbpe_train *self) {
     bbpe_neighbours_free(&self->rights);
     bbpe_memory_free(self->found);
     bbpe_memory_free(self->merges);
+    bbpe_memory_free(self->merge_counts);
     bbpe_pair_table_free(&self->forbidden);
     bbpe_memory_free(self->asked);
     memset(self, 0, sizeof *self);

@@ -68,7 +68,8 @@ typedef struct {
     bbpe_neighbours lefts, rights;
     bbpe_train_occurrence *found;
     size_t found_capacity, found_count;
-    uint64_t *merges; /* keys, in order */
+    uint64_t *merges;      /* keys, in order */
+    int64_t *merge_counts; /* how often each pair occurred when it was merged */
     size_t merge_count;
     int64_t threshold; /* 0 before the first step */
     int64_t total;     /* weighted pairs of bytes */

@@ -130,6 +130,7 @@ static bbpe_status queue_all(bbpe_train *self, uint32_t token) {
 
 bbpe_status bbpe_train_merge(bbpe_train *self, size_t slot) {
     const uint64_t key = self->pairs.slots[slot].key;
+    const int64_t count = self->pairs.slots[slot].count;
     const uint32_t left = (uint32_t)(key >> 32), right = (uint32_t)key;
     const uint32_t token = (uint32_t)(self->base + self->merge_count);
     bool any = false;
@@ -146,6 +147,7 @@ bbpe_status bbpe_train_merge(bbpe_train *self, size_t slot) {
     }
     bbpe_neighbours_clear(&self->lefts);
     bbpe_neighbours_clear(&self->rights);
+    self->merge_counts[self->merge_count] = count;
     self->merges[self->merge_count++] = key;
     return status;
 }

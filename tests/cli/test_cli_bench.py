@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -29,10 +30,21 @@ def test_as_a_table(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "text.txt"
     path.write_text("see my eyes first, see my 12345 dogs\n" * 200)
     assert main(["bench", str(path), "--against", "tokenizers", "--runs", "1"]) == 0
-    header, ours, theirs, last = capfd.readouterr().out.splitlines()
+    header, ours, theirs, tokens, last = capfd.readouterr().out.splitlines()
     assert header.split() == ["MB/s,", "one", "thread,", "lists", "cold", "warm", "decode"]
-    assert (ours.split()[0], theirs.split()[0], theirs.count("x")) == ("bbpe", "tokenizers", 3)
-    assert last.endswith("tokens, the same from all")
+    assert (ours.split()[0], theirs.split()[0], "x" in theirs) == ("bbpe", "tokenizers", False)
+    assert tokens.endswith("tokens, the same from all")
+    ratios = r"bbpe is (\S+)x as fast as tokenizers; (\S+)x when it has seen the text before, (\S+)x in decoding"
+    found = re.fullmatch(ratios, last)
+    assert found is not None
+    for place in range(3):
+        ratio = float(ours.split()[1 + place]) / float(theirs.split()[1 + place])
+        assert float(found[1 + place].replace(",", "")) == pytest.approx(ratio, rel=0.3, abs=0.1)
+
+
+@pytest.mark.parametrize(("ratio", "shown"), [(0.5, "0.5x"), (9.94, "9.9x"), (12.4, "12x"), (1234.5, "1,234x")])
+def test_ratios_have_two_digits(ratio: float, shown: str) -> None:
+    assert bench.times(ratio) == shown
 
 
 def test_other_ids_stop_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

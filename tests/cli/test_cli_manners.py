@@ -101,7 +101,8 @@ def test_ctrl_c_while_modules_are_imported(delay: float, folder: Path) -> None:
     assert process.stdin is not None
     with process:
         status = process.wait(60)
-        assert (status, process.stdout.read(), process.stderr.read()) == (130, b"", b"")
+        assert (status, process.stdout.read()) == (130, b"")
+        assert process.stderr.read() in (b"bbpe: interrupted\n", b"bbpe: interrupted; nothing was written\n")
 
 
 def test_ctrl_c_that_python_wraps_is_still_an_interrupt(
@@ -113,7 +114,43 @@ def test_ctrl_c_that_python_wraps_is_still_an_interrupt(
 
     monkeypatch.setattr(encode, "documents_of", lambda *_: type("Made", (), {"field": Interrupts()}))
     assert main(["encode", "-t", str(folder / "t.json")]) == 130
-    assert capfd.readouterr() == ("", "")
+    assert capfd.readouterr() == ("", "bbpe: interrupted\n")
+
+
+@pytest.mark.parametrize(("words", "said"), [
+    ("train a.txt --vocab-size 300 -o x.json", "; nothing was written"),
+    ("train a.txt --vocab-size 300 -o x.json --checkpoint c", "; the state in c is kept: run the same command again to "
+     "go on"),
+    ("encode a.txt -t t.json", ""),
+    ("encode a.txt -t t.json --numpy x.npy", "; nothing was written"),
+    ("shard a.txt -t t.json -o out", "; finished parts are kept: run the same command again to go on"),
+    ("shards merge one two -o out", "; finished parts are kept: run the same command again to go on"),
+    ("serve -t t.json", None), ("shards status out --watch", None),
+])  # fmt: skip
+def test_ctrl_c_says_what_is_left(
+    words: str, said: str | None, folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.chdir(folder)
+    for function in ("bbpe.train", "bbpe.merge_shards", "bbpe.cli.encode.documents_of", "bbpe.cli.shard.plan_shards",
+                     "bbpe.report.serve.Playground", "bbpe.cli.operators.stored_plan"):  # fmt: skip
+        monkeypatch.setattr(function, interrupt)
+    assert main(words.split()) == 130
+    assert capfd.readouterr() == ("", "" if said is None else f"bbpe: interrupted{said}\n")
+
+
+def test_ctrl_c_after_the_work_says_what_was_written(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr("bbpe.cli.train.say", interrupt)
+    assert main("train a.txt --vocab-size 270 --quiet -o x.json".split()) == 130
+    assert capfd.readouterr() == ("", "bbpe: interrupted; x.json was written\n")
 
 
 @pytest.mark.parametrize(

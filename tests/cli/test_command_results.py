@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import shlex
 from pathlib import Path
 from types import SimpleNamespace
@@ -196,6 +197,21 @@ def test_a_page_of_the_first_bytes(most: int, call: Call) -> None:
     status, out, err = call(f"view a.txt -t t.json -o x.html --max-bytes {size + most}")
     assert (status, out) == (0, "")
     assert err == (f"bbpe: the page has the first {size - 1} bytes of a.txt\n" if most < 0 else "")
+
+
+def test_a_page_of_several_files(call: Call) -> None:
+    """The page has a heading for each file, and the first bytes of all together."""
+    Path("b.txt").write_text("<b> see")
+    Path("c.txt").write_text("see")
+    size = len(TEXT.encode()) + 2
+    status, _, err = call(f"view a.txt b.txt c.txt -t t.json -o x.html --max-bytes {size}")
+    said = f"bbpe: the page has the first {size} bytes of the files, up to b.txt; 1 more file is left out\n"
+    assert (status, err) == (0, said)
+    page = Path("x.html").read_text()
+    assert re.findall(r'<h2 class="file">(.*?)</h2>', page) == ["a.txt", "b.txt"]
+    assert page.count("show(document.getElementById(") == 2
+    assert call("view a.txt a.txt -t t.json -o x.html")[0] == 0
+    assert Path("x.html").read_text().count("show(document.getElementById(") == 2
 
 
 # -- shards -------------------------------------------------------------------------------------------

@@ -17,7 +17,8 @@ from commands import TEXT, TOK, Call
 import bbpe
 from bbpe.cli import decode, encode
 from bbpe.cli import eval as evaluating
-from bbpe.cli.command import load_named, share, whole
+from bbpe.cli.command import load_named, positive, share, short_names, whole
+from bbpe.cli.command import size as size_of_text
 from bbpe.cli.streams import Watch, as_files, files_of, label_of, names_of, size_of, watched
 
 # -- arguments and errors -----------------------------------------------------------------------------
@@ -26,7 +27,7 @@ from bbpe.cli.streams import Watch, as_files, files_of, label_of, names_of, size
 def test_no_command_is_wrong_usage(call: Call) -> None:
     status, out, err = call([])
     assert (status, out) == (2, "")
-    assert err.startswith("usage: bbpe")
+    assert "usage: bbpe COMMAND [OPTIONS]\n\nTrain:\n  train " in err
 
 
 @pytest.mark.parametrize(("words", "status", "said"), [
@@ -48,10 +49,10 @@ def test_no_command_is_wrong_usage(call: Call) -> None:
     ("encode --lines --sample 2 -t t.json a.txt", 2, "bbpe: error: --sample is 2.0; "),
     ("shard a.txt -t t.json -o out --part 4/4", 2, "bbpe: error: --part: expected I/N with I from 0 to N - 1, such as "
      "0/64, not '4/4'\n"),
-    ("lint -t t.json a.txt --min-count 0", 2, "bbpe: error: --min-count: expected a whole number of at least 1, not "
-     "'0'\n"),
-    ("tokens -t t.json a.txt --chunk 4k", 2, "bbpe: error: --chunk: expected a whole number of at least 1, not '4k' "
-     "(did you mean 4000?)\n"),
+    ("lint -t t.json a.txt --min-count 0", 2, "bbpe: error: --min-count: expected a whole number of at least 1, "
+     "such as 32000, 32k or 1.5M, not '0'\n"),
+    ("view -t t.json a.txt -o x.html --max-bytes 4x", 2, "bbpe: error: --max-bytes: expected a size such as 1000, "
+     "64kB or 4GB, not '4x'\n"),
 ])  # fmt: skip
 def test_errors_and_their_status(words: str, status: int, said: str, call: Call) -> None:
     found = call(words)
@@ -60,27 +61,23 @@ def test_errors_and_their_status(words: str, status: int, said: str, call: Call)
 
 
 def test_arguments_at_their_limits() -> None:
-    assert [whole("0"), whole("1", 1), whole("12", 12)] == [0, 1, 12]
+    assert [whole("0"), whole("12"), positive("1"), positive("1.5k")] == [0, 12, 1, 1500]
     assert [share(text) for text in ("1", "0.001", "1.0")] == [1.0, 0.001, 1.0]
-    assert (evaluating._sizes("4k,8K,300"), evaluating._size("1")) == ([4000, 8000, 300], 1)
-    wrong: list[tuple[Callable[[str], Any], str]] = [(whole, "-1"), (evaluating._size, "0k")]
+    assert evaluating._sizes("4k,8K,300") == [4000, 8000, 300]
+    wrong: list[tuple[Callable[[str], Any], str]] = [(whole, "-1"), (whole, "1k"), (evaluating._sizes, "4k,0k")]
+    wrong.append((size_of_text, "0"))
     for read, text in (*wrong, *((share, each) for each in ("0", "1.01", "x", "nan"))):
         with pytest.raises(Exception, match="expected"):
             read(text)
-    assert evaluating.short_names(["a/x.json", "b/y"]) == ["x", "y"]
-    assert evaluating.short_names(["a/x.json", "b/x.json"]) == ["a/x.json (1)", "b/x.json (2)"]
-    assert evaluating.short_names(["gpt2", "a.json"]) == ["gpt2", "a.json"]
+    assert short_names(["a/x.json", "b/y"]) == ["x", "y"]
+    assert short_names(["a/x.json", "b/x.json"]) == ["a/x.json (1)", "b/x.json (2)"]
+    assert short_names(["gpt2", "a.json"]) == ["gpt2", "a.json"]
 
 
-def test_the_pattern_of_a_published_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With a pattern of its own a published name is not the published tokenizer."""
-    monkeypatch.setattr(bbpe, "get_encoding", lambda name: ("published", name))
-    monkeypatch.setattr(bbpe, "load", lambda name, *, pattern: ("file", name, pattern))
-    assert load_named("gpt2") == ("published", "gpt2")
-    assert load_named("gpt-4o") == ("published", "o200k_base")
-    assert load_named("t.json", "gpt2") == ("file", "t.json", "gpt2")
-    with pytest.raises(FileNotFoundError, match="did you mean 'gpt2'"):
-        load_named("gpt2", "o200k")
+def test_tokenizers_are_named_as_in_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bbpe, "load", lambda name, *, pattern: (name, pattern))
+    assert load_named("gpt-4o") == ("gpt-4o", None)
+    assert load_named("t.json", "gpt2") == ("t.json", "gpt2")
 
 pytestmark = pytest.mark.usefixtures("here")
 
@@ -141,7 +138,7 @@ def test_beginnings_and_chunks_with_special_tokens(call: Call) -> None:
         chunks = TOK.chunk(TEXT, 9, allowed_special=allowed)
         out = call(f"tokens -t t.json --chunk 9 --json{options} a.txt")[1]
         assert [json.loads(line) for line in out.splitlines()] == [
-            {"file": "a.txt", "start": a, "end": b, "tokens": n, "text": TEXT[a:b]} for a, b, n in chunks
+            {"file": "a.txt", "start": a, "end": b, "tokens": n, "text": TEXT[a:b]} for a, b, n, _ in chunks
         ]
     assert TOK.chunk(TEXT, 9) != TOK.chunk(TEXT, 9, allowed_special="all")
 

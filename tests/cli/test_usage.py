@@ -163,6 +163,8 @@ def test_every_option_is_spelled_as_it_is_typed(leaf: Parser, action: argparse.A
         ("BPE.tie_break is 'x'; expected one of 'ids'", "--tie-break is 'x'; expected one of 'ids'"),
         ("give pad_id= of the tokenizer", "give pad_id= of the tokenizer"),
         ("the threads of the pattern are many", "the threads of the pattern are many"),
+        ("a; bbpe.open_shards reads b; bbpe.retokenize does",
+         "a; `bbpe shards convert --from` reads b; `bbpe shards convert --retokenize` does"),
         ("run bbpe.shard again, or bbpe.finish_shards", "run `bbpe shard` again, or `bbpe shard --finish`"),
         ("give it to train_from_iterator or count_from_iterator", "give it to the command through standard input (-)"),
     ],
@@ -184,6 +186,8 @@ def test_words_of_the_command_line_stay() -> None:
     words = ["eval", "text_field=b.txt", "-t", "a b"]
     said = LEAVES["bbpe eval"].spelled("text_field=b.txt: no text_field= in a b", words)
     assert said == "text_field=b.txt: no --text-field in a b"
+    # which are words, and no separators of other paths
+    assert LEAVES["bbpe shards status"].spelled("/a/plan.json: no", ["status", ".", ".."]) == "/a/plan.json: no"
 
 
 #: Arguments that messages name and no command has.
@@ -231,7 +235,7 @@ def test_no_message_names_a_function_that_a_command_has() -> None:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("train a.txt --vocab-size 32k -o x.json", "--vocab-size: expected a whole number of at least 1, not '32k' ("),
+        ("train a.txt --vocab-size 32q -o x.json", "--vocab-size: expected a whole number of at least 1"),
         ("train a.txt --vocab-size 20 -o x.json", "--vocab-size is 20; expected at least 256"),
         ("train a.txt -o x.json", "the following arguments are required: --vocab-size"),
         ("train a.txt --vocab-size 300 --end-of-word x -o x.json", "--end-of-word is 'x'; expected it with --al"),
@@ -241,7 +245,8 @@ def test_no_message_names_a_function_that_a_command_has() -> None:
         ("shard a.txt -t t.json --format llmc -o out", "eos and bos are None; the format 'llmc'"),
         ("shard a.txt -t t.json --eos no -o out", "--eos is 'no', which is no token"),
         ("shard a.txt -t t.json --id-field id -o out", "--id-field is 'id'; the format 'megatron' has no ids"),
-        ("counts merg a", "unknown command 'merg' (did you mean 'merge'?); expected one of merge, show"),
+        ("counts merg a", "unknown command 'merg' (did you mean 'merge'?)"),
+        ("counts x a", "unknown command 'x'; expected one of merge, show"),
         ("eval a.txt -t t.json --document lin", "--document: unknown value 'lin' (did you mean 'line'?)"),
         ("eval a.txt -t t.json --sizes 999", "--sizes is [999]; expected sizes of at most 262 tokens"),
         ("encode a.txt -t -", "a tokenizer cannot be read from standard input"),

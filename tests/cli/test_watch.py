@@ -11,8 +11,9 @@ import pytest
 import bbpe
 from bbpe.cli import COMMANDS, main, streams
 
-#: What takes no longer than a user waits, shows what it does itself, or goes on until it is stopped.
-WITHOUT = {"demo", "counts", "shards", "inspect", "view", "show", "serve", "completion"}
+#: What takes no longer than a user waits, shows what it does itself, or goes on until it is stopped; of `shards`, the
+#: actions that do more have it.
+WITHOUT = {"counts", "shards", "inspect", "show", "serve", "completion"}
 #: A phase, its unit and what is done in the end, for the words of a command.
 WATCHED = [
     ("encode -t t.json a.txt", "encode", "bytes", 1800),
@@ -77,9 +78,30 @@ def test_a_bar_stands_on_standard_error_and_not_among_results_on_a_terminal(
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     assert main(words.split()) == 0
     again = capfd.readouterr()
-    assert again.out == out
+    assert again.out.removesuffix("\n") == out.removesuffix("\n")  # decoded text ends its line there
     writes = "--numpy" not in words and not words.startswith(("tokens -t t.json a", "convert"))
     assert bool(again.err) is not writes
+
+
+@pytest.mark.parametrize("action", ["verify", "merge", "convert"])
+def test_actions_on_shards_have_progress(action: str, capfd: pytest.CaptureFixture[str]) -> None:
+    tok = bbpe.load("t.json")
+    for name in ("one", "two"):
+        bbpe.shard("a.jsonl", name, tok)
+    words = {"verify": "one", "merge": "one two --shuffle 1 -o out", "convert": "one --from bbpe --to olmo -o out"}
+    assert main(["shards", action, *words[action].split(), "--progress", "json"]) == 0
+    lines = [json.loads(line) for line in capfd.readouterr().err.splitlines()]
+    last = lines[-1]
+    assert last["done"] == last["total"] > 0
+    assert {line["phase"] for line in lines} == {
+        "verify": {"verify"}, "merge": {"read", "merge"}, "convert": {"shard"}
+    }[action]  # fmt: skip
+    if action != "convert":
+        for name in ("one", "two"):
+            bbpe.shard("a.jsonl", f"more-{name}", tok)
+        again = {"verify": "more-one", "merge": "more-one more-two -o more"}[action]
+        assert main(["shards", action, *again.split()]) == 0
+        assert capfd.readouterr().err == ""  # within two seconds
 
 
 def test_runs_of_bench_are_counted(capfd: pytest.CaptureFixture[str]) -> None:

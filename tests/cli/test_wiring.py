@@ -58,10 +58,12 @@ SHARD = {
 ROWS = [
     Row("train a.txt --vocab-size 300 -o x.json", "bbpe.train", {
         "0": ["a.txt"], "1": 300, "model": bbpe.BPE(), "pattern": None, "special_tokens": [], "counting": COUNTING,
+        "log_merges": None,
     }),
     Row(f"train a.txt b.txt --vocab-size 301 -o x.json --pattern o200k --special-token <a> --special-token <b> {COUNT} "
         "--min-frequency 3 --max-token-length 9 --pad-vocab-to 64 --tie-break first --forbid :. --max-words 4",
         "bbpe.train", {
+        "log_merges": None,
         "0": ["a.txt", "b.txt"], "1": 301, "pattern": "o200k", "special_tokens": ["<a>", "<b>"], "counting": COUNTED,
         "model": bbpe.BPE(
             min_frequency=3, max_token_length=9, pad_vocab_to=64, tie_break="first", forbid=":.", max_words=4
@@ -69,23 +71,28 @@ ROWS = [
     }),
     Row("train a.txt --vocab-size 90 -o x.json --alphabet chars --end-of-word </w> --lowercase --unk-token <u> "
         "--max-alphabet 40", "bbpe.train", {
-        "0": ["a.txt"], "1": 90, "pattern": None, "special_tokens": [], "counting": COUNTING,
+        "log_merges": None, "0": ["a.txt"], "1": 90, "pattern": None, "special_tokens": [], "counting": COUNTING,
         "model": bbpe.BPE(alphabet="chars", end_of_word="</w>", lowercase=True, unk_token="<u>", max_alphabet=40),
     }),
     Row("train a.txt --vocab-size 90 -o x.json --alphabet chars --word-start \u2581", "bbpe.train", {
-        "0": ["a.txt"], "1": 90, "pattern": None, "special_tokens": [], "counting": COUNTING,
+        "log_merges": None, "0": ["a.txt"], "1": 90, "pattern": None, "special_tokens": [], "counting": COUNTING,
         "model": bbpe.BPE(alphabet="chars", word_start="\u2581"),
     }),
     Row("train a.txt --vocab-size 90 -o x.json --model wordpiece --score frequency --no-lowercase --unk-token <u> "
         "--max-alphabet 41 --min-frequency 2", "bbpe.train", {
-        "0": ["a.txt"], "1": 90, "pattern": None, "special_tokens": [], "counting": COUNTING,
+        "log_merges": None, "0": ["a.txt"], "1": 90, "pattern": None, "special_tokens": [], "counting": COUNTING,
         "model": bbpe.WordPiece(score="frequency", lowercase=False, unk_token="<u>", max_alphabet=41, min_frequency=2),
     }),
     Row("train a.txt --vocab-size 300 -o x.json --model unigram --character-coverage 0.75 --no-byte-fallback "
         "--user-defined-symbols <x> <y> --max-token-length 8", "bbpe.train", {
-        "0": ["a.txt"], "1": 300, "pattern": None, "special_tokens": [], "counting": COUNTING,
+        "log_merges": None, "0": ["a.txt"], "1": 300, "pattern": None, "special_tokens": [], "counting": COUNTING,
         "model": bbpe.Unigram(character_coverage=0.75, byte_fallback=False, user_defined_symbols=["<x>", "<y>"],
                               max_token_length=8),
+    }),
+    Row("train a.txt --vocab-size 1k -o model --eos-token <e> --special-token <a> --bos-token <a> --log-merges m.tsv "
+        "--pad-token <p> --cls-token <c> --sep-token <s> --mask-token <m>", "bbpe.train", {
+        "log_merges": "m.tsv", "0": ["a.txt"], "1": 1000, "model": bbpe.BPE(), "pattern": None,
+        "special_tokens": ["<a>", "<e>", "<p>", "<c>", "<s>", "<m>"], "counting": COUNTING,
     }),
     Row("count a.txt -o x.parquet", "bbpe.counting.options.Counting.task", {"0": COUNTING, "1": "gpt2", "2": []}),
     Row(f"count a.txt -o x.parquet --pattern o200k --special-token <a> {COUNT}",
@@ -193,11 +200,14 @@ ROWS = [
         "0": ["t.json", "u.json"], "1": ["t.json", "u.json"], "2": 0,
     }),
     Row("serve -t t.json", "bbpe.report.serve.Playground", {"0": ["t.json"], "1": ["t.json"], "2": 8642}),
-    Row("view a.txt -t t.json -o x.html", "bbpe.report.view.to_html", {
-        "0": TEXT.encode(), "1": ["t.json"], "allowed_special": (),
+    Row("view a.txt -t t.json -o x.html", "bbpe.report.view.texts_to_html", {
+        "0": [("", TEXT.encode())], "1": ["t.json"], "allowed_special": (),
     }),
-    Row("view a.txt -t t.json -t u.json -o x.html --special --max-bytes 5", "bbpe.report.view.to_html", {
-        "0": "see m", "1": ["t.json", "u.json"], "allowed_special": "all",
+    Row("view a.txt -t t.json -t u.json -o x.html --special --max-bytes 5", "bbpe.report.view.texts_to_html", {
+        "0": [("", "see m")], "1": ["t.json", "u.json"], "allowed_special": "all",
+    }),
+    Row("view a.txt b.txt -t t.json -o x.html", "bbpe.report.view.texts_to_html", {
+        "0": [("a.txt", TEXT.encode()), ("b.txt", TEXT.encode())], "1": ["t.json"], "allowed_special": (),
     }),
     Row("show see -t t.json", "bbpe.report.view.boxes", {"0": b"see", "1": ["t.json"], "allowed_special": ()}),
     Row("show see -t t.json -t u.json --special", "bbpe.report.view.boxes", {
@@ -253,9 +263,9 @@ def test_options_are_arguments(row: Row, here: Path, monkeypatch: pytest.MonkeyP
 
 #: Options whose effect the tests of their commands look at: how results and progress are written, and what commands
 #: without a row do with theirs.
-ELSEWHERE = {"--help", "--json", "--progress", "--quiet", "--output", "--tokenizer", "--pattern"}
+ELSEWHERE = {"--help", "--json", "--progress", "--quiet", "--output", "--tokenizer", "--pattern", "--color"}
 OWN = {
-    "train": {"--counts", "--format", "--drop"},
+    "train": {"--counts", "--format", "--drop", "--chat-template"},
     "extend": {"--counts", "--format", "--drop"},
     "prune": {"--counts", "--format", "--drop", "--map"},
     "counts": {"--weight", "--top"},
@@ -267,7 +277,7 @@ OWN = {
         "--watch", "--idle", "--source", "--retokenize", "--new-eos", "--new-bos", "--special", "--check", "--to-dtype",
         "--part-size", "--empty", "--plan-only", "--part", "--finish", "--threads", "--replan",
     },
-    "show": {"--ids", "--trace", "--color"},
+    "show": {"--ids", "--trace"},
 }
 
 

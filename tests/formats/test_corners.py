@@ -81,7 +81,9 @@ def test_special_tokens_of_youtokentome(tmp_path: Path) -> None:
     path = tmp_path / "x.yttm"
     path.write_text("2 0\n9601 4\n97 5\n1 0 2 3\n")
     tok = bbpe.load(path)
-    tok.save(tmp_path / "y.yttm")
+    with pytest.raises(ValueError, match="or format='youtokentome' with this name"):
+        tok.save(tmp_path / "y.yttm")
+    tok.save(tmp_path / "y.yttm", format="youtokentome")
     assert bbpe.load(tmp_path / "y.yttm") == tok
     for special in ({**tok.special_tokens, "<x>": 6}, {"<PAD>": 0}):
         spec = replace(tok.spec, special_tokens=special)

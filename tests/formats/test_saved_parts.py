@@ -112,9 +112,12 @@ def test_names_of_files_choose_a_format() -> None:
     for name, expected in (
         ("a-tekken.json", "tekken"), ("tekken.json", "tekken"), ("tekken.txt", "wordpiece"), ("a.json", "huggingface"),
         ("a.gguf", "gguf"), ("a.model", "sentencepiece"), ("a.codes", "codes"), ("a.tiktoken", "tiktoken"),
-        ("a.b", "huggingface"),
+        ("a.b", "huggingface"), ("a.v2", "huggingface"), ("a-1.5", "huggingface"), ("a", "huggingface"),
     ):  # fmt: skip
         assert format_of(Path(name)) == expected, name
+    for name in ("a.xyz", "a.csv", "a.json5", "b.v2.JSONX"):
+        with pytest.raises(ValueError, match=rf"{Path(name).suffix}'; expected one of \.codes, \.gguf, \.json"):
+            format_of(Path(name))
     for url in ("memory://bucket/folder", "memory://bucket/x.json"):
         with pytest.raises(ValueError, match="a folder is not written to a URL"):
             check_whole(url, "gpt2" if url.endswith(".json") else None)

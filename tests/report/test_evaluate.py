@@ -145,7 +145,7 @@ def test_tables() -> None:
 def test_wrong_arguments() -> None:
     with pytest.raises(ValueError, match="parity is 'z'; expected the name of a corpus: 'x'"):
         bbpe.evaluate(SMALL, texts={"x": TEXTS}, parity="z")
-    with pytest.raises(ValueError, match="at least one"):
+    with pytest.raises(ValueError, match="tokenizers is empty; expected a tokenizer or several"):
         bbpe.evaluate([], texts=TEXTS)
     with pytest.raises(TypeError, match=r"^tokenizers\[0\] is 'gpt2', a str; expected a Tokenizer"):
         bbpe.evaluate(["gpt2"], texts=TEXTS)  # type: ignore[list-item]
@@ -256,7 +256,7 @@ def test_comparison_says_who_needs_more_tokens() -> None:
     back = bbpe.compare(LARGE, SMALL, texts=TEXTS, names=("large", "small"))
     assert f"small needs {more} more tokens than large: {small}, not {large}" in str(back)
     assert [pair.more for pair in back.pairs] == [-pair.more for pair in result.pairs]
-    assert "both need" in str(bbpe.compare(SMALL, SMALL, texts=TEXTS))
+    assert str(bbpe.compare(SMALL, SMALL, texts=TEXTS)).startswith("left and right are identical: ")
 
 
 def test_comparison_of_tokens_without_places(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -267,7 +267,7 @@ def test_comparison_of_tokens_without_places(monkeypatch: pytest.MonkeyPatch) ->
     result = bbpe.compare(SMALL, SMALL, texts=TEXTS)
     assert (result.equal, result.equal_ids, result.first) == (None, result.texts, None)
     assert "the same places" not in str(result)
-    assert f"both give {result.texts} of {result.texts} different pretokens of the corpus the same ids" in str(result)
+    assert f"the same ids for {result.texts} different pretokens of the corpus" in str(result)
 
 
 def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -96,6 +96,7 @@ METHODS: dict[str, Call] = {
     "special_tokens": lambda tok, _: dict(tok.special_tokens),
     "unicode_version": lambda tok, _: tok.unicode_version,
     "with_added_tokens": lambda tok, _: len(tok.with_added_tokens(["<x>"], special=True)),
+    "with_roles": lambda tok, _: len(tok.with_roles(chat_template="{{ 1 }}")),
     "apply_chat_template": lambda tok, _: tok.apply_chat_template(CHAT),
     "apply_chat_template continued": lambda tok, _: tok.apply_chat_template(CHAT, continue_final_message=True),
     "count_messages": lambda tok, _: tok.count_messages(CHAT),

@@ -1,8 +1,9 @@
-"""The errors that docstrings of functions for ids of others promise, and calls that raise them."""
+"""The errors that docstrings of functions for ids and files of others promise, and calls that raise them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,9 @@ from option_rows import PLAIN, TOK
 from raising import Call, after, cut, kinds, retokenizing, shards, without
 
 import bbpe
+
+#: What was loaded beside a tokenizer.json is no JSON.
+NO_JSON = replace(TOK.spec, files={"tokenizer_config.json": b"{"})
 
 
 def cut_after(first: Callable[[], Any], path: str) -> Any:
@@ -90,4 +94,7 @@ OF_OTHERS: dict[str, Any] = {
     **retokenizing("retokenize", bbpe.retokenize), **retokenizing("plan_retokenizing", bbpe.plan_retokenizing),
     **kinds("vocabulary_map", lambda old=TOK, new=PLAIN, **given: bbpe.vocabulary_map(old, new, **given),
             TypeError=[{"old": "t.json"}, {"special": ["<s>"]}], ValueError=[{"special": {"<s>": "<nothing>"}}]),
+    **kinds("Tokenizer.with_roles", TOK.with_roles, TypeError=[{"eos_token": 5}, {"chat_template": 5}],
+            ValueError=[{"eos_token": "<none such>"}, {"chat_template": "default"}],
+            VocabularyError=[lambda: bbpe.Tokenizer(NO_JSON).with_roles(eos_token="<s>")]),
 }  # fmt: skip

@@ -123,6 +123,11 @@ def loaded(load: Callable[..., bbpe.Tokenizer]) -> Callable[..., Any]:
     return lambda **given: (load(**given), any(Path("tables").glob("*.tables")))
 
 
+def logged(train: Callable[..., bbpe.Tokenizer]) -> Callable[..., Any]:
+    """The tokenizer, and the log of its merges."""
+    return lambda **given: (train(**given), [path.read_text("utf-8") for path in Path().glob("merges.tsv")])
+
+
 def planned(**given: Any) -> Any:
     """The number of parts, and their counts."""
     plan = bbpe.plan_count(folder=new_folder(), **given)
@@ -146,7 +151,7 @@ PUBLISHED = {"folder": Two(..., "b"), "cache": Two(False, "tables")}
 COUNTING = Two(..., bbpe.Counting(text_field="more"))
 TRAINED = {
     "model": Two("bpe", "unigram", {"vocab_size": 330}), "pattern": Two("gpt2", "o200k"),
-    "special_tokens": Two(..., ["<s>"]),
+    "special_tokens": Two(..., ["<s>"]), "log_merges": Two(..., "merges.tsv"),
 }  # fmt: skip
 ROWS_OF_TEXTS = {**SELECTIONS, **ADDS, **THREADS}
 ENDS = {
@@ -220,6 +225,10 @@ ROWS: dict[str, Row] = {
     "Tokenizer.with_added_tokens": Row(
         lambda **given: TOK.with_added_tokens(**given).special_tokens, {"tokens": ["<t>"]}, {"special": Two(..., True)},
     ),
+    "Tokenizer.with_roles": Row(lambda **given: dict(TOK.with_roles(**given).spec.files), {}, {
+        **{f"{role}_token": Two(..., "<s>") for role in ("bos", "eos", "pad", "unk", "cls", "sep", "mask")},
+        "chat_template": Two(..., CHAT),
+    }),
     "Tokenizer.apply_chat_template": Row(chat, {"messages": MESSAGES, "chat_template": CHAT}, {
         "tools": Two(..., [TOOL]), "documents": Two(..., [{"title": "a", "text": "b"}]),
         "chat_template": Two("{{ mood }} a", "{{ mood }} b"), "add_generation_prompt": Two(..., True),
@@ -275,11 +284,11 @@ ROWS: dict[str, Row] = {
     "Counting.task": Row(
         lambda **given: bbpe.Counting().task("gpt2", **given).spec, {}, {"special_tokens": Two((), ["<s>"])},
     ),
-    "train": Row(bbpe.train, {"files": "a.jsonl", "vocab_size": 280}, {**TRAINED, "counting": COUNTING}),
-    "train_from_iterator": Row(bbpe.train_from_iterator, {"texts": [TEXT], "vocab_size": 280}, {
+    "train": Row(logged(bbpe.train), {"files": "a.jsonl", "vocab_size": 280}, {**TRAINED, "counting": COUNTING}),
+    "train_from_iterator": Row(logged(bbpe.train_from_iterator), {"texts": [TEXT], "vocab_size": 280}, {
         **TRAINED, "counting": Two(..., bbpe.Counting(max_pretoken_bytes=2)),
     }),
-    "train_from_counts": Row(bbpe.train_from_counts, {"counts": dict(COUNTS), "vocab_size": 280}, {
+    "train_from_counts": Row(logged(bbpe.train_from_counts), {"counts": dict(COUNTS), "vocab_size": 280}, {
         **TRAINED, **THREADS, "max_memory": Two("4GB", 1),
     }),
     "extend": Row(bbpe.extend, {"tokenizer": PLAIN, "files": "a.jsonl", "add": 5}, {
