@@ -78,11 +78,12 @@ def lines(
     heights = [value for _, _, y in series for value in y]
     if not every:
         return ""
-    wide = math.log2(every[-1] / every[0]) or 1.0
+    first = max(every[0], 1)  # nothing has no logarithm
+    wide = math.log2(max(every[-1], 1) / first) or 1.0
     low, high = _scale(min(heights), max(heights))
 
     def place(x: float, y: float) -> tuple[float, float]:
-        right = _LEFT + 8 + (_WIDTH - _LEFT - _RIGHT - 16) * math.log2(x / every[0]) / wide
+        right = _LEFT + 8 + (_WIDTH - _LEFT - _RIGHT - 16) * math.log2(max(x, 1) / first) / wide
         return right, 10 + (_HEIGHT - _BELOW - 10) * (high - y) / (high - low)
 
     base = _HEIGHT - _BELOW
