@@ -44,7 +44,7 @@ COMPARE = {
     rf"{_AMOUNT} (?:% )?fewer\b": _BETTER, rf"{_AMOUNT} (?:% )?more\b": _WORSE, r"\bare identical\b": _BETTER,
 }  # fmt: skip
 #: The best figure of a line ends with an asterisk.
-EVAL = {rf"{_AMOUNT}%?\*": _BETTER}
+EVAL = {rf"{_AMOUNT}%?(?: ±[\d.,]+)?\*": _BETTER}
 INSPECT = {r"^unusual +nothing$": _BETTER, r"^unusual .*|^ {17}\S.*": _LOOK}
 BENCH = {r"\b0\.\d+x": _WORSE, rf"{_AMOUNT}x": _BETTER}
 

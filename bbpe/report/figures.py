@@ -16,10 +16,10 @@ from .plots import COLOURS, short_number
 STYLE = """
 figure { margin: 1rem 0 1.5rem; max-width: 44rem } figcaption { font-weight: 600; margin-bottom: .3rem }
 .bars { display: grid; grid-template-columns: minmax(4rem, max-content) 1fr max-content; gap: .2rem .6rem;
-  align-items: center; margin: .2rem 0 .8rem } .bars span { overflow-wrap: anywhere; max-width: 14rem }
+  align-items: center; margin: .2rem 0 .8rem } .bars span { overflow-wrap: anywhere; max-width: min(14rem, 38vw) }
 .bars svg { width: 100%; height: .95rem; display: block } .bars .best { font-weight: 700 }
 .bars b { font-weight: inherit; font-variant-numeric: tabular-nums; text-align: right }
-.group { grid-column: 1 / -1; color: var(--soft); margin-top: .5rem; overflow-wrap: anywhere }
+.bars .group { max-width: none; grid-column: 1 / -1; color: var(--soft); margin-top: .5rem; overflow-wrap: anywhere }
 .curve { width: 100%; height: auto; display: block } .curve text { fill: var(--ink); font: 12px system-ui, sans-serif }
 .legend { display: flex; flex-wrap: wrap; gap: .2rem 1.1rem; margin-top: .3rem }
 .legend span { display: inline-flex; align-items: center; gap: .4rem; overflow-wrap: anywhere }
@@ -78,11 +78,12 @@ def lines(
     heights = [value for _, _, y in series for value in y]
     if not every:
         return ""
-    wide = math.log2(every[-1] / every[0]) or 1.0
+    first = max(every[0], 1)  # nothing has no logarithm
+    wide = math.log2(max(every[-1], 1) / first) or 1.0
     low, high = _scale(min(heights), max(heights))
 
     def place(x: float, y: float) -> tuple[float, float]:
-        right = _LEFT + 8 + (_WIDTH - _LEFT - _RIGHT - 16) * math.log2(x / every[0]) / wide
+        right = _LEFT + 8 + (_WIDTH - _LEFT - _RIGHT - 16) * math.log2(max(x, 1) / first) / wide
         return right, 10 + (_HEIGHT - _BELOW - 10) * (high - y) / (high - low)
 
     base = _HEIGHT - _BELOW

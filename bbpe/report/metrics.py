@@ -6,8 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..lazy import safe_import
-from ..records import dataclass, kind
+from ..records import choice, dataclass, kind
 from .measures import Measures
 from .tables import NOTHING, number, share
 
@@ -120,13 +119,7 @@ def metric_of(name: object, rows: Sequence[Measures]) -> Metric:
     has_parity = any(row.parity is not None for row in rows)
     if name is None:
         return METRICS["parity" if has_parity else "bytes_per_token"]
-    if name not in METRICS:
-        safe_import("difflib")
-        from difflib import get_close_matches
-
-        near = get_close_matches(str(name), METRICS, n=1)
-        hint = f" (did you mean {near[0]!r}?)" if near else ""
-        raise ValueError(f"metric is {name!r}{hint}; expected {', '.join(METRICS)}")
+    choice("metric", name, METRICS)
     if name == "parity" and not has_parity:
         raise ValueError("metric is 'parity', and there is no reference corpus; name one by parity=")
     return METRICS[str(name)]

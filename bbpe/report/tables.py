@@ -120,7 +120,9 @@ class Table:
 
     def html(self) -> str:
         """Return the table as an element of HTML; one that is too wide scrolls, by the keyboard too."""
-        head = "".join(_cell(cell, "col", number < self.left) for number, cell in enumerate(self.header))
+        head = "".join(
+            _cell(cell, "col", number < self.left, wraps=self.across) for number, cell in enumerate(self.header)
+        )
         rows = (
             "".join(
                 _cell(cell, "" if column else "row", column < self.left, (number, column) in self.best)
@@ -145,12 +147,15 @@ def _latex_line(cells: Iterable[str]) -> str:
     return " & ".join(cells) + r" \\"
 
 
-def _cell(text: str, scope: str, is_name: bool, is_best: bool = False) -> str:
+def _cell(text: str, scope: str, is_name: bool, is_best: bool = False, *, wraps: bool = False) -> str:
     """Return a cell: a header of its column or row if it has a scope; an empty one would announce nothing.
 
-    Names are at the left and may have several lines; figures are at the right, and the best ones are bold.
+    Names are at the left and may have several lines; figures are at the right, and the best ones are bold. With `wraps`
+    a header of figures may have several lines too.
     """
     style = ' style="text-align: left; white-space: normal"' if is_name else ""
+    if wraps and not is_name:
+        style = ' style="white-space: normal; overflow-wrap: anywhere"'
     tag, attribute = ("th", f' scope="{scope}"') if scope and text else ("td", "")
     shown = f"<strong>{escape(text)}</strong>" if is_best else escape(text)
     return f"<{tag}{attribute}{style}>{shown}</{tag}>"

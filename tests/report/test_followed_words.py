@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import bbpe
-from bbpe.report.evaluate import _resampled
+from bbpe.report.evaluate import Resampler
 from bbpe.report.measures import WORDS, CorpusCount, DocumentBatch, TokenizerCount, _spans
 from bbpe.spec.rules import UnicodeForm
 from bbpe.spec.spec import TextRules
@@ -67,10 +67,15 @@ def test_few_calls_follow_many_documents(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_sums_of_samples_are_those_of_a_loop() -> None:
-    groups = np.random.default_rng(1).integers(0, 1 << 40, (37, 4)).astype(np.float64)
-    drawn = np.random.default_rng(5).integers(0, 37, (1000, 37), np.int32)
-    expected = [groups[sample].sum(axis=0).tolist() for sample in drawn]
-    assert _resampled(groups, np.random.default_rng(5)).tolist() == expected
+    """Corpora of equally many documents have the same sets, whatever comes between them."""
+    drawn = Resampler(5)
+    for count in (37, 37, 5, 37):
+        columns = np.random.default_rng(count).integers(0, 1 << 40, (4, count))
+        sets = np.random.default_rng(5).integers(0, count, (1000, count), np.int32)
+        found = drawn.sums(columns.tolist())
+        assert found is not None
+        assert found.tolist() == [columns[:, each].sum(axis=1).tolist() for each in sets]
+    assert drawn.sums([[1], [2]]) is None
 
 
 @pytest.mark.parametrize(("text", "letters", "unspaced"), [

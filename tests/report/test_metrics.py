@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from argparse import Namespace
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 
 import bbpe
 from bbpe.cli import main
+from bbpe.cli.colours import EVAL, painted
 from bbpe.report.evaluation import Evaluation
 from bbpe.report.figures import Bar, bars, lines
 from bbpe.report.measures import Measures, TextTotals
@@ -113,9 +115,15 @@ def test_definitions_stand_below() -> None:
     assert "tokens per word: " in wide
 
 
+def test_the_page_has_all_figures() -> None:
+    page = Path(__file__).parents[2].joinpath("docs", "reference", "measure.md").read_text("utf-8")
+    rows = [f"| `{each.name}` | {each.definition} | {each.better or '-'} |" for each in METRICS.values()]
+    assert "\n".join(rows) in page
+
+
 @pytest.mark.parametrize(("call", "message"), [
-    (lambda: PLAIN.table("fertilit"), r"metric is 'fertilit' \(did you mean 'fertility'\?\); expected tokens, "),
-    (lambda: PLAIN.to_html("x"), "metric is 'x'; expected tokens, "),
+    (lambda: PLAIN.table("fertilit"), "metric is 'fertilit'; expected 'tokens', .*; did you mean 'fertility'"),
+    (lambda: PLAIN.to_html("x"), "metric is 'x'; expected 'tokens', "),
     (lambda: PLAIN.table("tokens", wide=True), "metric is 'tokens' and wide is True; expected one of them"),
 ])  # fmt: skip
 def test_wrong_figures_are_named(call: Any, message: str) -> None:
@@ -190,6 +198,7 @@ def test_a_curve_has_lines_and_rings() -> None:
     assert lines("c", [], across="x", up="y") == ""
     one = lines("c", [("a", [1000], [2.0])], across="x", up="y")
     assert "nan" not in one
+    assert lines("c", [("a", [0, 4], [0.0, 2.0])], across="x", up="y").count('r="3"') == 2
     page = bbpe.learning_curve({"a": LARGE, "b": LARGE}, [260, 270, 290], texts={"x": TEXTS}).to_html()
     assert (page.count("<polyline"), "<dt>gain</dt>" in page) == (2, True)
 
@@ -230,6 +239,13 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def printed(capsys: pytest.CaptureFixture[str], *words: str) -> str:
     assert main(["eval", *words, "-t", "a.json", "-t", "b.json", "--quiet"]) == 0
     return capsys.readouterr().out
+
+
+def test_the_best_figure_has_a_colour_with_its_interval() -> None:
+    shown = painted(PLAIN.table().text(), EVAL, Namespace(color="always"))
+    assert "\x1b[32m2.750 ±0.100*\x1b[0m" in shown
+    assert shown.count("\x1b[32m") == 3
+    assert "\x1b[32m3.0%*" in painted("en  3.0%*  4.0%", EVAL, Namespace(color="always"))
 
 
 def test_options_choose_the_figure_and_its_form(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

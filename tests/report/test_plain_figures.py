@@ -104,12 +104,18 @@ def test_random_groups_hold_every_document_once(groups: int, monkeypatch: pytest
     """Up to the limit each document is a group of its own."""
     monkeypatch.setattr(evaluating, "_GROUPS", groups)
     columns = [[1, 20, 300, 4000, 50_000, 600_000, 7_000_000], [9, 8, 7, 6, 5, 4, 3]]
-    found = evaluating._grouped(columns, np.random.default_rng(1))
+    drawn = evaluating.Resampler(1)
+    drawn.sums(columns)
+    assert drawn._times.shape == (1000, min(groups, 7))
+    assert set(drawn._times.sum(axis=1)) == {min(groups, 7)}
+    assert (drawn._group is None) is (groups >= 7)
+    if drawn._group is not None:
+        assert sorted(set(drawn._group.tolist())) == list(range(groups))
+    # each document is a group, or in one
+    drawn._times = np.ones((1, min(groups, 7)))
+    found = drawn.sums(columns)
     assert found is not None
-    assert found.sum(axis=0).tolist() == [sum(column) for column in columns]
-    assert len(found) == min(groups, 7)
-    if groups >= 7:
-        assert found.T.tolist() == columns
+    assert found.tolist() == [[sum(column) for column in columns]]
 
 
 @pytest.mark.parametrize("text", ["aé中😀", "ééé", "ab", ""])
