@@ -25,7 +25,8 @@ pytestmark = pytest.mark.skipif(
 #: Tags that our pages may have. `<s>`, `<unk>` or `<pad>` would be a token that Markdown has taken for HTML.
 TAGS = set(
     "a article aside b br button code dd del details div dl dt em form h1 h2 h3 h4 h5 h6 hr i img input kbd label li "
-    "mark nav ol p path picture pre section small source span strong sub summary sup svg table tbody td th thead tr ul".split()
+    "mark nav ol p path picture pre section small source span strong sub summary sup svg table tbody td th thead tr "
+    "ul".split()
 )
 
 
