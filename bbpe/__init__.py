@@ -5,8 +5,8 @@
 >>> tok.decode(tok.encode("The goods within 14 days"))
 'The goods within 14 days'
 
-Make a tokenizer: `train`, `train_from_iterator` and `extend` learn one. `load` reads a file or a folder, and
-    `get_encoding` and `encoding_for_model` a published vocabulary. `tok.save` writes it.
+Make a tokenizer: `train`, `train_from_iterator` and `extend` learn one. `load` reads a file, a folder, a published
+    vocabulary ("o200k_base") or that of a model ("gpt-4o"). `tok.save` writes a tokenizer.
 Encode: `tok.encode`, `encode_batch`, `encode_batch_to_numpy`, `encode_files`, `encode_with_offsets`, `encode_padded`.
 Decode: `tok.decode`, `decode_bytes`, `decode_batch`, `stream_decoder`.
 Fit: `tok.count_tokens`, `truncate`, `chunk`, `count_messages`.

@@ -129,5 +129,5 @@ def no_tokenizer(given: object, argument: str, way: str | None = None) -> TypeEr
     parts = [part for kind in type(given).__mro__ for part in kind.__module__.split(".")]
     way = way or next((_TOKENIZERS[part] for part in parts if part in _TOKENIZERS), None)
     if way is None:
-        way = "bbpe.load(path) makes one of a file or folder, bbpe.get_encoding(name) one of a published name"
+        way = "bbpe.load() makes one of a file, a folder, or the name of a vocabulary or model"
     return TypeError(f"{argument} is {described(given)}; expected a Tokenizer: {way}")

@@ -74,8 +74,7 @@ def test_the_tokenizer_of_another_library_has_a_way_to_become_one() -> None:
         of("tiktoken.core"): "bbpe.get_encoding(name) gives the published one of its name",
         of("sentencepiece"): "bbpe.load(file) reads its .model file",
         of("mine", of("tokenizers.implementations")): "its save(file) writes what bbpe.load(file) reads",
-        of("mytokenizers"): "bbpe.load(path) makes one of a file or folder, bbpe.get_encoding(name) one of a published "
-        "name",
+        of("mytokenizers"): "bbpe.load() makes one of a file, a folder, or the name of a vocabulary or model",
     }
     for kind, way in ways.items():
         error = no_tokenizer(kind(), "left")

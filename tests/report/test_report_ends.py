@@ -149,7 +149,8 @@ def test_reports_are_looked_up_by_name() -> None:
     for names in (("b", "t"), ("a", "u")):
         with pytest.raises(KeyError) as caught:
             found.row(*names)
-        assert caught.value.args == (names,)
+        known = "expected a tokenizer and a corpus: ('a', 't')"
+        assert caught.value.args == (f"there is no row of {names}; {known}",)
     with pytest.raises(ValueError, match=r"^document is 'word'; expected 'file' or 'line'$"):
         bbpe.evaluate({"a": TOK}, texts={"t": ["low"]}, document="word")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"^parity is 'u'; expected the name of a corpus: 't'$"):
