@@ -86,7 +86,7 @@ LOADING: list[Row] = [
 SAVING: list[Row] = [
     (lambda: TOK.save("t2.json", format="hf"), ValueError, ("'hf'; expected 'huggingface', ", "mean 'huggingface'?")),
     (lambda: TOK.save("t2.json", format=5), TypeError, ("format must be a str or None, not int",)),  # type: ignore[arg-type]
-    (lambda: TOK.save("a.xyz"), ValueError, ("no format has files that end in '.xyz'", ".tiktoken", "format=")),
+    (lambda: TOK.save("a.xyz"), ValueError, ("no format is chosen by the suffix '.xyz'", ".tiktoken", "format=")),
     (lambda: TOK.save("no/t.json"), FileNotFoundError, ("no/t.json",)),
     (lambda: TOK.save("x.tiktoken"), V, ("x.tiktoken", "special tokens ('<s>')", "write tokenizer.json", "drop=")),
     (lambda: TOK.save("x.model"), V, ("x.model", "not characters", "write tokenizer.json")),
