@@ -14,7 +14,7 @@ import pytest
 
 import bbpe
 from bbpe.cli import main
-from bbpe.cli.colours import EVAL, painted
+from bbpe.cli.streams import EVAL, painted
 from bbpe.report.evaluation import Evaluation
 from bbpe.report.figures import Bar, bars, lines
 from bbpe.report.measures import Measures, TextTotals
