@@ -119,11 +119,7 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
 
 
 def on_page_content(html: str, page: Any, config: Any, **_: Any) -> str:
-    """Show phones the narrow variant of a picture, where there is one: `NAME-narrow.svg` beside `NAME.svg`.
-
-    Code that is wider than its box can be reached, and scrolled, by the keyboard.
-    """
-    html = re.sub(r"(<pre[^>]*>(?:<span></span>)?)<code>", r'\1<code tabindex="0">', html)
+    """Show phones the narrow variant of a picture, where there is one: `NAME-narrow.svg` beside `NAME.svg`."""
 
     def with_variant(image: re.Match[str]) -> str:
         source, _, suffix = image[1].rpartition(".")

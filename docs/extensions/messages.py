@@ -189,7 +189,8 @@ def _assigned(scope: ast.AST, name: str) -> Iterator[ast.expr]:
     for node in ast.walk(scope) if isinstance(scope, ast.FunctionDef) else ast.iter_child_nodes(scope):
         target = node.targets[0] if isinstance(node, ast.Assign) else None
         if isinstance(node, ast.Assign) and isinstance(target, ast.Name) and target.id == name:
-            yield from [node.value] if isinstance(node.value, ast.JoinedStr | ast.Constant | ast.IfExp | ast.BinOp) else []
+            texts = (ast.JoinedStr, ast.Constant, ast.IfExp, ast.BinOp)
+            yield from [node.value] if isinstance(node.value, texts) else []
 
 
 def _joined(parts: list[list[str]]) -> list[str]:
