@@ -28,9 +28,9 @@ def picture(page: str) -> tuple[str, str]:
     space: dict[str, Any] = {}
     blocks = EXAMPLE.findall(page.partition(_BEGIN)[0])
     with redirect_stdout(StringIO()):
-        for block, _ in blocks[:-1]:
+        for _, block, _ in blocks[:-1]:
             exec(compile(block, str(PAGE), "exec"), space)
-    shown = eval(blocks[-1][0], space)._repr_html_()
+    shown = eval(blocks[-1][1], space)._repr_html_()
     (style,) = _CSS.findall(shown)
     return _CSS.sub("", shown) + "\n", style.replace("}", "}\n")
 
