@@ -109,12 +109,13 @@ _purposes: dict[str, str] = {}
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Replace the marks of a page, and note what it is for."""
-    text = markdown.partition("\n# ")[2] or markdown
-    paragraph = text.partition("\n")[2].strip().partition("\n\n")[0]
-    purpose = re.match(r".+?(?:[.:]$|[.:](?= ))|.*", " ".join(paragraph.replace("**", "").split()))
+    paragraph = re.sub(r"\A\s*# .*\n", "", markdown).strip().partition("\n\n")[0]
+    # a page that includes another file has no text of its own
+    paragraph = "" if paragraph.startswith("--8<--") else paragraph
+    purpose = re.match(r".+?\.(?= |$)|.*", " ".join(paragraph.replace("**", "").split()))
     assert purpose is not None
     # links lead from the page, and the sentence stands elsewhere
-    _purposes[page.file.src_uri] = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", purpose[0]).rstrip(":")
+    _purposes[page.file.src_uri] = re.sub(r"\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])", r"\1", purpose[0]).rstrip(":")
     return errors_page(markdown) if page.file.src_uri == "errors.md" else markdown
 
 
@@ -188,7 +189,7 @@ def on_post_build(config: Any) -> None:
         lines += ["", f"## {title}", ""] if isinstance(below, list) else []
         for name, path in _leaves(below) if isinstance(below, list) else [(title, below)]:
             address = (config.site_url or "") + re.sub(r"(?:index)?\.md$", "", path)
-            lines.append(f"- [{name}]({address or '.'}): {_purposes[path]}")
+            lines.append(f"- [{name}]({address or '.'}): {_purposes[path]}".removesuffix(": "))
     Path(config.site_dir, "llms.txt").write_text("\n".join(lines) + "\n", "utf-8")
 
 
