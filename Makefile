@@ -21,7 +21,7 @@ export PYTHONDONTWRITEBYTECODE =
 STRICT = -Wall -Wextra -Werror
 
 .PHONY: demo bench bench-quick test test-full test-long test-engines lint stubs strict docs pictures coverage mutants sanitize sanitize-split sanitize-load sanitize-encode sanitize-train \
-	sanitize-unigram sanitize-threads sanitize-memory fuzz leaks memcheck neon clean
+	sanitize-unigram sanitize-threads sanitize-memory fuzz leaks memcheck cross neon clean
 demo: $(VENV)/built
 	$(BIN)/bbpe demo
 
@@ -201,6 +201,14 @@ neon:
 	$(AARCH64_CC) -O2 -static $(SPLIT) -o build/split/neon
 	$(AARCH64_RUN) build/split/neon neon $(ROUNDS)
 
+# the C core for platforms that are not this one, compiled and not run
+CROSS = x86_64-windows-gnu aarch64-windows-gnu aarch64-macos aarch64-linux-musl
+ZIG = $(BIN)/python -m ziglang cc -std=c11 -O0 $(STRICT) -Wshadow -Wvla -Icsrc
+cross: $(VENV)/crossed
+	for target in $(CROSS); do mkdir -p build/cross/$$target && printf '%s\n' $(C_SOURCES) | \
+		xargs -P $(CORES) -I{} sh -c '$(ZIG) -target '$$target' -c {} -o build/cross/'$$target'/$$(echo {} | tr / _).o' \
+		|| exit 1; done
+
 $(VENV)/made:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "bbpe needs Python 3.11 or newer")'
 	$(PYTHON) -m venv $(VENV)
@@ -223,6 +231,10 @@ $(VENV)/benched: $(VENV)/built
 
 $(VENV)/documented: $(VENV)/made
 	$(PIP) install $(call extra,docs)
+	touch $@
+
+$(VENV)/crossed: $(VENV)/made
+	$(PIP) install $(call extra,cross)
 	touch $@
 
 $(VENV)/linted: $(VENV)/tested

@@ -6,6 +6,7 @@ Everything else stands in pyproject.toml.  `bbpe/core/__init__.py` finds each mo
 import hashlib
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -54,6 +55,29 @@ def hardening():
     return ["-U_FORTIFY_SOURCE", "-D_FORTIFY_SOURCE=2", "-fstack-protector-strong"], ["-Wl,-z,relro", "-Wl,-z,now"]
 
 
+def windows_compiler(kind):
+    """The compiler to use on Windows instead of the one of this kind that setuptools has found; None to keep that.
+
+    The C core has atomic operations, vectors and attributes of GCC and Clang, which cl.exe does not know.  GCC does not
+    align the stack of Windows to 32 bytes, as vectors of AVX2 need it.
+    """
+    wheel = "or install a wheel: pip install --only-binary bbpe bbpe"
+    if kind == "msvc":
+        studio = Path(os.environ.get("VCINSTALLDIR", ""), "Tools", "Llvm", "x64", "bin")
+        found = shutil.which("clang-cl") or shutil.which("clang-cl", path=str(studio))
+        if found is None:
+            sys.exit(
+                "bbpe needs clang-cl, and cl.exe alone was found; add 'C++ Clang tools for Windows' in the installer "
+                f"of Visual Studio, {wheel}"
+            )
+        return found
+    compiler = shlex.split(os.environ.get("CC") or "gcc")
+    told = subprocess.run([*compiler, "--version"], capture_output=True, check=False, text=True).stdout
+    if "Free Software Foundation" in told:
+        sys.exit(f"bbpe does not work when GCC compiles it on Windows; use Clang (llvm-mingw, clang-cl), {wheel}")
+    return None
+
+
 ACROSS = across_files()
 HARD, LINK = hardening()
 FLAGS = ["/O2", "/std:c11"] if sys.platform == "win32" else ["-O3", "-std=c11", "-fvisibility=hidden"]
@@ -97,6 +121,9 @@ class BuildCompiled(build_ext):
     """As setuptools does it, but sources are compiled side by side, each with its options, if they have changed."""
 
     def build_extension(self, extension):
+        if sys.platform == "win32" and (found := windows_compiler(self.compiler.compiler_type)) is not None:
+            self.compiler.initialize()
+            self.compiler.cc = found
         compile_in_order = self.compiler.compile
 
         def compile_side_by_side(sources, *, output_dir, **options):

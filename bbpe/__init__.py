@@ -78,7 +78,8 @@ if TYPE_CHECKING:
     from .loading import load
     from .report.compare import Comparison, SplitPair, compare
     from .report.curves import Curve, CurvePoint, corpus_curve, learning_curve
-    from .report.evaluate import Evaluation, evaluate
+    from .report.evaluate import evaluate
+    from .report.evaluation import Evaluation
     from .report.findings import Finding, LintReport
     from .report.lint import lint
     from .report.measures import Measures
@@ -230,7 +231,8 @@ _MODULES = {
     "SpecialTokenError TokenIdError TokenNotFoundError VocabularyError VocabularyWarning",
     ".report.compare": "Comparison SplitPair compare",
     ".report.curves": "Curve CurvePoint corpus_curve learning_curve",
-    ".report.evaluate": "Evaluation evaluate",
+    ".report.evaluate": "evaluate",
+    ".report.evaluation": "Evaluation",
     ".report.trace": "Trace",
     ".report.measures": "Measures",
     ".report.findings": "Finding LintReport",

@@ -90,11 +90,11 @@ def shown(size: float) -> str:
 def set_cache_limit(limit: int | str) -> None:
     """Set how much memory the caches of all tokenizers in this process may take together; the default is 64 MiB.
 
-    When the limit is reached, a tokenizer gets the memory of caches that no call has used for a second, and of those at
-    least twice as large as its own will be, so that none goes without because others came first. When the limit is
-    lowered, caches that no call is using are freed at once.
+    At the limit, caches that no call has used for a second are freed first, then caches at least twice as large as the
+    new one. So no tokenizer goes without because others came first. If you lower the limit, bbpe frees idle caches at
+    once.
 
-    The memory of the last large array of ids that was freed may be kept for the next one, as much again as the limit.
+    bbpe may also keep the memory of the last large array of ids that you freed for the next one, up to the same limit.
 
     Args:
         limit: A number of bytes, or a string with a unit, such as "1GB" or "64 MiB".  With 0 each call has only a few

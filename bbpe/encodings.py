@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 from .errors import VocabularyError, described
 from .files import ReadFile, StrPath
+from .formats.common.given import Given
 from .lazy import safe_import
-from .published.find import FOLDERS_VARIABLE, MissingError, found
+from .published.find import FOLDERS_VARIABLE, MissingError, found, own_folders
 from .published.names import counted_by_provider, name_for_model, plugin_constructors
 from .published.table import ALIASES, PUBLISHED, Published
 from .records import kind, replace
@@ -17,15 +18,17 @@ from .tables.sources import key_of_published
 from .tables.store import stored
 from .tokenizer import Tokenizer
 
+_NOTHING = Given()
+
 
 def get_encoding(name: str, *, folder: StrPath | None = None, cache: bool | StrPath = True) -> Tokenizer:
     """Return a published tokenizer, with its pattern and all of its special tokens.
 
-    The search for its file goes through `folder`, the folders of the environment variable `BBPE_VOCABS` (or, without
-    it, `~/.cache/bbpe`), the caches of tiktoken and `huggingface_hub`, and installed packages that carry the file.  A
-    file is used only if its SHA-256 is right.  Nothing is downloaded: `bbpe fetch NAME` does that.  Qwen's tokenizers
-    convert a text to NFC first, as the models' own tokenizers do.  Another name may be that of an installed plugin of
-    tiktoken, a module in `tiktoken_ext`.
+    bbpe looks for the file in `folder`, then in the folders of the environment variable `BBPE_VOCABS` (if it is not
+    set, in `~/.cache/bbpe`), in the caches of tiktoken and `huggingface_hub`, and in installed packages that carry the
+    file.  It uses a file only if its SHA-256 is right.  It downloads nothing: `bbpe fetch NAME` does that.  Qwen's
+    tokenizers convert a text to NFC first, as the models' own tokenizers do.  The name may also be that of an encoding
+    of an installed plugin of tiktoken, a module in `tiktoken_ext`.
 
     Args:
         name: The name of the vocabulary, such as "o200k_base", "llama3" or "qwen3"; the error for an unknown name lists
@@ -51,16 +54,29 @@ def get_encoding(name: str, *, folder: StrPath | None = None, cache: bool | StrP
         if constructor is None:
             raise
         return tokenizer_of_ranks(**constructor())
+    return _published(published, folder, cache)
+
+
+def named_tokenizer(name: str, cache: bool | StrPath, given: Given) -> Tokenizer:
+    """Return the published tokenizer of a name that `vocabulary_named` found, with the arguments of a caller."""
+    return _published(published_vocabulary(name), None, cache, given)
+
+
+def _published(
+    published: Published, folder: StrPath | None, cache: bool | StrPath, given: Given = _NOTHING
+) -> Tokenizer:
     try:
         format_name, files = found(published, folder)
     except MissingError as missing:
         raise VocabularyError(_what_to_do(published, missing)) from None
 
     def key() -> str | None:
-        digests = (file.sha256 for form in published.forms if form.format == format_name for file in form.files)
+        digests = [file.sha256 for form in published.forms if form.format == format_name for file in form.files]
+        if given != _NOTHING:
+            digests.append(repr(given))
         return key_of_published(published.name, digests, sum(len(file.data) for file in files))
 
-    return stored(cache, key, lambda: _load(published, format_name, files))
+    return stored(cache, key, lambda: _load(published, format_name, files, given))
 
 
 def tokenizer_of_ranks(
@@ -113,10 +129,9 @@ def encoding_for_model(
             raise VocabularyError(f"{model!r} is a vocabulary, not a model; expected bbpe.get_encoding({model!r})")
         if (counted := counted_by_provider(model)) is not None:
             raise VocabularyError(counted)
-        known = ", ".join(PUBLISHED)
         raise VocabularyError(
-            f"the vocabulary of model {model!r} is not known; expected get_encoding() with one of: {known}; or "
-            "bbpe.load() with the model's folder"
+            f"bbpe does not know the vocabulary of model {model!r}; load the folder of the model with bbpe.load(), or "
+            f"pass the name of its vocabulary to bbpe.get_encoding(): {', '.join(PUBLISHED)}"
         )
     return get_encoding(name, folder=folder, cache=cache)
 
@@ -139,19 +154,20 @@ def published_vocabulary(name: str) -> Published:
     return known
 
 
-def _load(published: Published, format_name: str, files: list[ReadFile]) -> Tokenizer:
+def _load(published: Published, format_name: str, files: list[ReadFile], own: Given) -> Tokenizer:
     safe_import("bbpe.formats")
     from . import formats
     safe_import("bbpe.formats.gpt2_files")
     from .formats import gpt2_files
 
-    given = formats.Given(published.pattern, published.special_tokens, published.name)
+    specials = published.special_tokens if own.special_tokens is None else own.special_tokens
+    given = Given(own.pattern or published.pattern, specials, own.name or published.name)
     # the two files of a pair have other names in these folders than in a folder of vocab.json and merges.txt
     if format_name == "gpt2":
         spec = gpt2_files.load_files(files[0], files[1], given)
     else:
         spec = formats.FORMATS[format_name].load(files[0], given)
-    if published.added_tokens:
+    if published.added_tokens and own.special_tokens is None:
         spec = replace(spec, added_tokens=published.added_tokens)
     if published.is_nfc:
         spec = replace(spec, rules=TextRules((UnicodeForm("NFC"),)))
@@ -162,13 +178,11 @@ def _what_to_do(published: Published, missing: MissingError) -> str:
     first = published.forms[0].files[0]
     ways = []
     if first.url is not None:
-        ways.append(f"run `bbpe fetch {published.name}`, which downloads {first.url}")
+        ways.append(f"`bbpe fetch {published.name}` downloads it")
     if first.pip is not None:
         ways.append(first.pip)
-    ways.append(
-        f"put {first.name} (SHA-256 {first.sha256}) into a folder and name it by folder= or {FOLDERS_VARIABLE}"
-    )
+    ways.append(f"put {first.name} into {own_folders()[0]}, or into a folder that {FOLDERS_VARIABLE} names")
     problem = f"vocabulary {published.name!r} is not on this machine"
     if missing.wrong:
-        problem += f" (found {', '.join(missing.wrong)}, with another checksum)"
-    return f"{problem}; " + ", or ".join(ways)
+        problem += f" (found {', '.join(missing.wrong)}, with another checksum than SHA-256 {first.sha256})"
+    return f"{problem}; get it in one of these ways:\n  " + ";\n  ".join(ways)

@@ -8,6 +8,8 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import sys
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
@@ -25,6 +27,8 @@ StrPath = str | os.PathLike[str]
 
 #: A URL, or a chain of them as fsspec has it.  The name of a drive, as in C://, has a single letter.
 _URL = lazy_re(r"(?:[A-Za-z][A-Za-z0-9+.-]+::)*[A-Za-z][A-Za-z0-9+.-]+://")
+#: The seconds before a file is replaced again that was open elsewhere.
+_PAUSES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 #: What `Path` makes of a URL.
 _PATH_OF_URL = lazy_re(r"([A-Za-z][A-Za-z0-9+.-]+):/(?!/)")
 _LOCAL = "file://"
@@ -59,8 +63,16 @@ class ReadFile(os.PathLike[str]):
 
 
 def user_cache() -> Path:
-    """Return the folder of the user's caches, which need not exist; `RuntimeError` for a user without a home."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    """Return the folder of the user's caches, which need not exist; `RuntimeError` for a user without a home.
+
+    It is $XDG_CACHE_HOME, and without that the one of the system: %LOCALAPPDATA% on Windows, ~/Library/Caches on macOS,
+    ~/.cache elsewhere.
+    """
+    for variable in ("XDG_CACHE_HOME", "LOCALAPPDATA") if sys.platform == "win32" else ("XDG_CACHE_HOME",):
+        if os.environ.get(variable):
+            return Path(os.environ[variable])
+    below = {"win32": "AppData/Local", "darwin": "Library/Caches"}.get(sys.platform, ".cache")
+    return Path.home() / below
 
 
 def open_file(path: StrPath) -> BufferedReader:
@@ -247,7 +259,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     path = local_path(path, "")
     target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file():
-        with _naming(path), target.open("wb") as file:
+        with naming_unnamed(path), target.open("wb") as file:
             yield file
         return
     new = Replacement(path)
@@ -293,8 +305,13 @@ class Replacement:
             os.fsync(self.file.fileno())
 
     def move(self) -> None:
-        """Replace the target."""
+        """Replace the target; on Windows, where this fails while the target is open elsewhere, within two seconds."""
         with self.naming():
+            for pause in _PAUSES if sys.platform == "win32" else ():
+                with suppress(PermissionError):
+                    self._new.move(str(self._target))
+                    return
+                time.sleep(pause)
             self._new.move(str(self._target))
 
     def discard(self) -> None:
@@ -306,7 +323,7 @@ class Replacement:
     @contextmanager
     def naming(self) -> Iterator[None]:
         """Make system errors name the target instead of the temporary file."""
-        with _naming(self._path, self.temporary):
+        with naming_unnamed(self._path, self.temporary):
             yield
 
 
@@ -481,8 +498,8 @@ def naming_url(url: str) -> Iterator[None]:
 
 
 @contextmanager
-def _naming(path: str | os.PathLike[str], temporary: Path | None = None) -> Iterator[None]:
-    # a failed write does not name a file, and the caller does not know the temporary name
+def naming_unnamed(path: str | os.PathLike[str], temporary: Path | None = None) -> Iterator[None]:
+    """Make system errors that name no file, or the temporary one, name a path: a failed write names none."""
     try:
         yield
     except OSError as error:

@@ -245,6 +245,28 @@ def whole(
     return number
 
 
+def choice(name: str, value: object, known: Iterable[object], other: str = "", hint: str = "") -> None:
+    """Raise `ValueError` that names an argument, what it may be, and what is like it, unless it is one of `known`.
+
+    `other` is what else the argument may be, and `hint` the end of the message.
+
+    >>> choice("side", "lift", ("left", "right"))
+    Traceback (most recent call last):
+    ValueError: side is 'lift'; expected 'left' or 'right'; did you mean 'left'?
+    """
+    values = tuple(known)
+    if type(value) in (str, int, bool, type(None)) and value in values:
+        return
+    safe_import("difflib")
+    from difflib import get_close_matches
+
+    texts = [text for text in values if isinstance(text, str)]
+    near = get_close_matches(value.lower(), texts, n=1) if isinstance(value, str) else []
+    hint = hint or (f"; did you mean {near[0]!r}?" if near else "")
+    *first, last = [*map(repr, values), *([other] if other else [])]
+    raise ValueError(f"{name} is {value!r:.60}; expected {', '.join(first)}{' or ' * bool(first)}{last}{hint}")
+
+
 def real(name: str, value: Any) -> float:
     """Return an argument that is a number, such as an int, a float or one of NumPy's; a bool is none.
 

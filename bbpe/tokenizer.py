@@ -22,6 +22,10 @@ from .text import Text, counted, readable
 from .threads import check_threads
 
 if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
+
+    from .compat.sentencepiece import SentencePieceProcessor
+    from .compat.tokenizers import Tokenizer as HuggingFaceTokenizer
     from .corpus.fields import FieldName
     from .corpus.files import CorpusPaths, Format
     from .encoding.chunks import Boundary
@@ -29,6 +33,8 @@ if TYPE_CHECKING:
     from .encoding.rows import Item, PaddingLength, RowEncoder, Truncation
     from .encoding.stream import StreamDecoder, UnknownIds
     from .formats.saving import Part
+    from .report.trace import Trace
+    from .tiktoken import Encoding
     from .types import AlignedIds, Chunk, EncodedChat, EncodedChats, Padded, Ragged, TrainOn, Unit
 
 _T = TypeVar("_T", bound=Text)
@@ -122,8 +128,8 @@ class Tokenizer:
     ) -> Tokenizer:  # fmt: skip
         """Make a tokenizer from tokens and their ranks, which are the ids, as in tiktoken.
 
-        Any two neighbours merge whose concatenation is a token, the lowest rank first. A pretoken that is a token
-        becomes that token.
+        Two neighbours merge if their concatenation is a token; the pair with the lowest rank merges first. A pretoken
+        that is a token stays whole.
 
         Args:
             ranks: The bytes of ordinary tokens to their ranks.
@@ -324,11 +330,11 @@ class Tokenizer:
             pad_id: The id for padding; None takes `pad_token`, or the end-of-text token if there is no `pad_token`.
             side: The side of a row that is padded, "right" or "left".
             pad_to_multiple_of: The length of rows is rounded up to a multiple of this.
-            truncation: The text of a pair that loses ids: "longest_first" shares the row evenly between two texts that
-                are both too long for it; "only_first" or "only_second".
+            truncation: The text of a pair that loses ids: "only_first", "only_second", or "longest_first" (also True),
+                which shares the row evenly between two texts that are both too long for it.
             truncation_side: The side of a text that loses ids, "right" or "left".
             stride: A number makes a truncated text continue in further rows, each of which repeats this many ids.
-            padding: Rows become as long as the "longest", or have "max_length" ids.
+            padding: The length of the rows: that of the "longest" one (also True), or "max_length".
             dtype: As in `encode_to_numpy`.
             threads: As in `encode_batch`.
             allowed_special: As in `encode`.
@@ -367,10 +373,10 @@ class Tokenizer:
         """Return the ids of a text, and the span of the text that each id comes from.
 
         A token with a part of a character spans the whole character, so neighbours overlap there; spans in bytes join
-        exactly. White space belongs to its token, unless a tokenizer.json has a post-processor with `trim_offsets`:
-        then a span has none of the blanks that its token begins and ends with, as in HF's `tokenizers`. If normalizers
-        or prefixes change the text, a span has the original characters that the token comes from, in bytes too; an
-        inserted character has the span of the character next to it.
+        exactly. White space belongs to its token. If a tokenizer.json has a post-processor with `trim_offsets`, spans
+        leave out the blanks at both ends of a token, as in HF's `tokenizers`. If normalizers or prefixes change the
+        text, a span has the original characters that the token comes from, in bytes too; an inserted character has the
+        span of the character next to it.
 
         Args:
             text: A `str` or bytes.
@@ -460,8 +466,8 @@ class Tokenizer:
     ) -> Iterator[npt.NDArray[np.uint32]]:  # fmt: skip
         r"""Yield the ids of each document of files, in order.
 
-        A file is one document, but in JSON lines and Parquet each row is a document, and rows without a text are
-        skipped. Files, also compressed ones, are read a block at a time. Memory holds the ids of one document, and its
+        A file of text is one document. In JSON lines and Parquet each row is a document; rows without a text are
+        skipped. Files, also compressed ones, are read a block at a time: memory holds the ids of one document, and its
         text if the tokenizer has rules that change texts.
 
         Args:
@@ -577,7 +583,7 @@ class Tokenizer:
         token = self._parts.vocabulary.tokens.token
         return [readable(token(token_id)) for token_id in self.encode(text, allowed_special=allowed_special)]
 
-    def trace(self, text: Text, *, allowed_special: Selection = ()) -> Any:
+    def trace(self, text: Text, *, allowed_special: Selection = ()) -> Trace:
         """Return how the model makes the tokens of a text, step by step.
 
         The steps are merges with their ranks (BPE), longest matches (WordPiece), or all tokens that fit with their
@@ -599,7 +605,7 @@ class Tokenizer:
             [b'lo', b'low']
 
         """
-        return VIEWS["trace"](self, text, allowed_special=allowed_special)
+        return VIEWS["trace"](self, text, allowed_special=allowed_special)  # type: ignore[no-any-return]
 
     def to_html(self, text: Text, *, allowed_special: Selection = ()) -> str:
         """Return a page of HTML that shows the tokens of a text as boxes, with ids and bytes; it needs no other file.
@@ -682,9 +688,9 @@ class Tokenizer:
     ) -> bool:
         """Return whether a text has at most n tokens, reading no more of it than necessary.
 
-        The call takes as long for 100 MB as for 1 KB, so it may miss a disallowed special token far into a text. A
-        tokenizer encodes the whole text if it drops text, or if it has normalizers other than Unicode forms,
-        lower-casing and replacements that do not shorten.
+        The call takes as long for 100 MB as for 1 KB, so it may miss a disallowed special token far into a text. Two
+        kinds of tokenizers encode the whole text: those that drop text, and those with normalizers other than Unicode
+        forms, lower-casing and replacements that do not shorten.
 
         Args:
             text: A `str` or bytes.
@@ -710,8 +716,8 @@ class Tokenizer:
     ) -> _T:  # fmt: skip
         """Return a text truncated at one side to at most n tokens.
 
-        The text is cut where its first n tokens end (for side "left", where its last n tokens begin) or closer to the
-        kept side, never within a character, so that the result has at most n tokens when it is encoded alone.
+        The result has at most n tokens when it is encoded alone, and no half character. It ends where the first n
+        tokens of the text end, or earlier; for side "left" it begins where the last n tokens begin, or later.
 
         Args:
             text: A `str` or bytes.
@@ -743,21 +749,21 @@ class Tokenizer:
     ) -> list[Chunk]:  # fmt: skip
         """Return parts of a text that have at most `max_tokens` tokens each when they are encoded alone.
 
-        Without an overlap the parts join to the text. A part ends between grapheme clusters, which readers see as one
-        character. A cluster is cut between its characters only if it has more tokens alone, or more than 512 bytes,
-        as no script needs. The time grows with the length of the text, whatever is in it.
+        Without an overlap the parts join to the text. A part never ends within a grapheme cluster, which readers see as
+        one character. The exceptions are a cluster with more than `max_tokens` tokens, and one with more than 512
+        bytes, which no script needs. The time is linear in the length of the text.
 
         Args:
             text: A `str` or bytes.
             max_tokens: The limit, at least 1.
             overlap: A part begins with the last tokens of the part before it, at most this many.
-            boundary: Where parts end: after any "token", or where a "word", a "sentence" or a "line" ends if there is
-                such a place in the part; or a function that takes the text and returns the indices of such places.
+            boundary: Where parts end: after any "token", or where a "word", a "sentence", a "line" or a "paragraph" (at
+                a blank line) ends, if one ends in the part; or a function that takes the text and returns such indices.
             allowed_special: As in `encode`.
             disallowed_special: As in `encode`.
 
         Returns:
-            The start, end and number of tokens of each part, in order.
+            The parts in order, each with its start, end, number of tokens and text.
 
         Raises:
             ValueError: `max_tokens` or `overlap` is out of range, or one character alone has more tokens.
@@ -765,9 +771,10 @@ class Tokenizer:
 
         Example:
             >>> tok = bbpe.train_from_iterator(["low lower lowest"], vocab_size=259)
-            >>> text = "low lower lowest"
-            >>> [text[start:end] for start, end, _ in tok.chunk(text, 4, boundary="word")]
-            ['low lower', ' lowest']
+            >>> for chunk in tok.chunk("low lower lowest", 4, boundary="word"):
+            ...     print(chunk)
+            Chunk(start=0, end=9, tokens=4, text='low lower')
+            Chunk(start=9, end=16, tokens=4, text=' lowest')
 
         """
         safe_import("bbpe.encoding.chunks")
@@ -861,7 +868,7 @@ class Tokenizer:
         return self._parts.decoder.texts(batch, errors, threads, skip_special_tokens, unknown_ids)
 
     def decode_with_offsets(self, ids: Ids) -> tuple[str, list[int]]:
-        """Return the text of ids, and for each id the index of the first character with a byte of it.
+        """Return the text of ids, and for each id the index of the first character that it has a byte of.
 
         Args:
             ids: As in `decode`.
@@ -891,10 +898,10 @@ class Tokenizer:
             errors: As in `decode`.
             skip_special_tokens: As in `decode`.
             unknown_ids: As in `decode`.
-            prompt: Ids before the first one, whose text is not returned. The text of the stream continues theirs; for
-                example, a blank at the beginning of the first word is kept.
-            stop: Strings that end the text. They are looked for in the text that the decoder returns, not in that of
-                the prompt, nor in special tokens that are skipped. The first end of one counts.
+            prompt: Ids before the first one. The decoder does not return their text but continues it: for example, it
+                keeps a blank at the beginning of the first word.
+            stop: Strings that end the text. The decoder looks for them in the text that it returns, not in the prompt,
+                nor in skipped special tokens. The first end of one counts.
             include_stop: Whether the text includes the stop string; nothing is held back then.
 
         Returns:
@@ -1171,14 +1178,13 @@ class Tokenizer:
     def warm_up(self) -> None:
         """Make and import what the first calls would make and import.
 
-        A server calls this before it serves, forks, or gives up rights: then its first request takes no longer than
-        others, forked workers share the memory, and no method of any tokenizer imports a module later. Packages that
-        bbpe does not require are left out: pyarrow and zstandard for files of such kinds, `tokenizers`, `transformers`
-        and gguf for the views and the format of these names, and jinja2 unless this tokenizer has a chat template.
+        Call this in a server before it serves, forks, or gives up rights. The first request then takes no longer than
+        others, forked workers share the memory, and no method of any tokenizer imports a module later. Optional
+        packages are left out: pyarrow and zstandard for their files, `tokenizers`, `transformers` and gguf for the
+        views and the format of these names. jinja2 is imported if this tokenizer has a chat template.
 
-        The imports take about 0.2 s once per process. Tables, policies and automatons of methods without rare
-        arguments are made; a set of special tokens as an argument, and texts that are slow to search for tokens, make
-        more when they first occur.
+        The imports take about 0.2 s once per process. Two things still cost time when they first occur: a set of
+        special tokens as an argument, and a text that is slow to search for tokens.
 
         Example:
             >>> tok = bbpe.train_from_iterator(["low"], vocab_size=257)
@@ -1213,8 +1219,8 @@ class Tokenizer:
     ) -> Any:  # fmt: skip
         """Return the text that a chat template makes of messages, as `transformers` does with `tokenize=False`.
 
-        `encode_chat` returns its ids. Messages are prepared as there: fields that are None are
-        left out, and a thought has all names that templates read. The template runs in a sandbox with limits.
+        `encode_chat` returns the ids of the text. Messages are prepared as in `transformers`: fields that are None are
+        left out, and a thought is there under all names that templates use. The template runs in a sandbox with limits.
 
         Args:
             messages: The messages, dicts with "role" and "content"; or a list of several chats.
@@ -1227,8 +1233,8 @@ class Tokenizer:
             continue_final_message: Whether to end the text within the last message, so that the model goes on with it;
                 or the name of the field to go on with, "content" by default.
             variables: Variables of the template, such as `{"enable_thinking": False}`. A template may read them or not.
-            **options: Variables that the template reads. Other options of transformers are about ids: only the values
-                that ask for none, such as `tokenize=False`, are taken.
+            **options: Variables that the template reads. Options of transformers that ask for ids are errors; values
+                that ask for none, such as `tokenize=False`, are accepted.
 
         Returns:
             The text; for several chats the list of their texts.
@@ -1262,16 +1268,15 @@ class Tokenizer:
     ) -> EncodedChat:  # fmt: skip
         """Return the ids of a chat, which of them the assistant wrote, and the message and the place of each.
 
-        The template runs once, and each character of its text keeps where it comes from. A special or added token
-        counts only where the template, or the tokens of the model such as BOS, wrote all of its characters: one in a
-        message, in a name, in the arguments of a tool or in any other text from outside is plain text. Only the usual
-        roles, such as "user", may be a part of a token, as templates make `<|user|>` of them. Where no text from
-        outside has a token, the ids are those of `encode(text, allowed_special="all")`. Added tokens of white space
-        alone are text, and count everywhere.
+        Text from outside never forges a control token. A special or added token counts only if the template, or the
+        tokens of the model such as BOS, wrote all of its characters. In a message, a name, the arguments of a tool or
+        any other text from outside it is plain text. Only the usual roles, such as "user", may be a part of a token,
+        because templates make `<|user|>` of them. If no text from outside has a token, the ids are those of
+        `encode(text, allowed_special="all")`. Added tokens of white space alone are text, and count everywhere.
 
-        The mask has the fields of the assistant's messages, the template's literals between two fields of one of them
-        (tags of thoughts and of tool calls), and the tokens that end its turn. The header before a message and the
-        result of a tool are not in it. A template with `{% generation %}` blocks marks the text itself.
+        The mask is 1 for the fields of the assistant's messages, for the template's text between two fields of one
+        message (tags of thoughts and of tool calls), and for the tokens that end the turn. It is 0 for the header of a
+        message and for the results of tools. A template with `{% generation %}` blocks marks the text itself.
 
         Args:
             messages: The messages of one chat, as for `apply_chat_template`.
@@ -1346,10 +1351,10 @@ class Tokenizer:
     ) -> EncodedChat:
         """Return a chat that goes on after ids which a model has sampled; ids that exist never change.
 
-        The ids are those of `chat`, then those that were sampled, then those of what the template writes after them:
-        the end of the turn, unless it was sampled, and the new messages. The answer is a message of the assistant whose
-        content is the text of the sampled ids, without a special token at their end. The template renders the whole,
-        and only what follows the answer is encoded.
+        The ids are those of `chat`, the sampled ones, and those of the text that the template writes next: the end of
+        the turn, unless it was sampled, and the new messages. The answer is a message of the assistant; its content is
+        the text of the sampled ids, without a special token at their end. The template renders the whole chat, and bbpe
+        encodes only the text after the answer.
 
         Args:
             chat: A chat of `encode_chat` with `add_generation_prompt=True` or `continue_final_message=True`, or of this
@@ -1361,13 +1366,13 @@ class Tokenizer:
 
         Returns:
             The whole chat. Its mask has the sampled ids. `differs_at` is the index of the first id that `encode_chat`
-            of all messages would not give: where the model sampled other ids than encoding its text gives, or the
-            template writes an older message otherwise than it was when it was encoded; `None` where all are the same.
+            of all messages would not give, and `None` if there is no such id. Ids differ if the model sampled other ids
+            than encoding its text gives, or if the template now writes an older message differently.
 
         Raises:
-            TypeError: `chat` is none of `encode_chat`, or `sampled_ids` are no ids.
-            ValueError: No text was sampled, and the template writes the beginning otherwise than in `chat`.
-            TokenIdError: A sampled id is none of this tokenizer.
+            TypeError: `chat` is not a result of `encode_chat`, or `sampled_ids` are not ids.
+            ValueError: No text was sampled, and the template now writes the beginning of `chat` differently.
+            TokenIdError: The tokenizer does not have a sampled id.
 
         Example:
             >>> template = "{% for m in messages %}{{ m.role }}: {{ m.content }}<end>{% endfor %}{{ 'assistant: ' }}"
@@ -1413,9 +1418,9 @@ class Tokenizer:
     def encode_segments(self, segments: Iterable[tuple[str, Selection]]) -> list[int]:
         """Return the ids of one text in segments, each of which says which special tokens count in it.
 
-        A special token counts only where it lies wholly in segments that allow it, so that no text from outside makes
-        one, alone or with what is next to it. The segments are one text otherwise: merges, prefixes and normalizers
-        go across them. Added tokens that are not special count everywhere, as in `encode`.
+        A special token counts only if all of it lies in segments that allow it. So a text from outside never makes one,
+        alone or with its neighbours. In all other ways the segments are one text: merges, prefixes and normalizers go
+        across them. Added tokens that are not special count everywhere, as in `encode`.
 
         Args:
             segments: Pairs of a text and its `allowed_special`: "all", a set of special tokens, or ().
@@ -1425,7 +1430,7 @@ class Tokenizer:
 
         Raises:
             SpecialTokenError: The tokenizer does not have a token that a segment allows.
-            TypeError: A segment is no such pair.
+            TypeError: A segment is not such a pair.
 
         Example:
             >>> tok = bbpe.train_from_iterator(["low"], vocab_size=257, special_tokens=["<s>"])
@@ -1442,10 +1447,10 @@ class Tokenizer:
     ) -> int:  # fmt: skip
         """Return the number of tokens of a prompt with messages, up to the beginning of the model's answer.
 
-        The chat template of the loaded files gives the exact number, which is that of `encode_chat`: control tokens in
-        messages count as text. The vocabularies of OpenAI's models have no template; for them, the tokens around texts
-        are those that OpenAI has published, which are an estimate for newer models; a call of a tool counts as its
-        name, its arguments and three more tokens. So are those of images, by their sizes.
+        With the chat template of the loaded files the number is exact, the length of `encode_chat`; control tokens in
+        messages count as text. The vocabularies of OpenAI's models have no template: bbpe adds the tokens around texts
+        that OpenAI has published, which is an estimate for newer models. A tool call counts as its name, its arguments
+        and three more tokens, and an image by its size; both are estimates.
 
         Args:
             messages: The messages of one chat, dicts with "role" and "content".
@@ -1461,7 +1466,7 @@ class Tokenizer:
 
         Raises:
             VocabularyError: There is no chat template, and the model is not one of OpenAI's.
-            TypeError: A message is no dict, or `images` is no list.
+            TypeError: A message is not a dict, or `images` is not a list.
             ValueError: A message has a part that cannot be counted, such as sound, or an image whose size is not given;
                 the error names the message and the field. Or a model and a template are given together.
 
@@ -1473,7 +1478,7 @@ class Tokenizer:
         """
         return int(VIEWS["messages"](self, messages, tools, model, images, chat_template, variables))
 
-    def as_tiktoken(self) -> Any:
+    def as_tiktoken(self) -> Encoding:
         """Return a view of this tokenizer with the interface, defaults and errors of `tiktoken.Encoding`.
 
         Added tokens are special tokens of the view. The package `tiktoken` is not needed.
@@ -1491,9 +1496,9 @@ class Tokenizer:
             [27, 91, 68]
 
         """
-        return VIEWS["tiktoken"](self)
+        return VIEWS["tiktoken"](self)  # type: ignore[no-any-return]
 
-    def as_sentencepiece(self) -> Any:
+    def as_sentencepiece(self) -> SentencePieceProcessor:
         """Return a view of this tokenizer with the interface of `sentencepiece.SentencePieceProcessor`.
 
         Its pieces have U+2581 for blanks and `<0x0A>` for bytes. The package `sentencepiece` is not needed.
@@ -1510,9 +1515,9 @@ class Tokenizer:
             (['▁low'], '▁low')
 
         """
-        return VIEWS["sentencepiece"](self)
+        return VIEWS["sentencepiece"](self)  # type: ignore[no-any-return]
 
-    def as_tokenizers(self) -> Any:
+    def as_tokenizers(self) -> HuggingFaceTokenizer:
         """Return a view of this tokenizer with the interface of HF's `tokenizers.Tokenizer`.
 
         Added and special tokens match in all texts, as they do there. The view has truncation, padding and tokens that
@@ -1527,13 +1532,13 @@ class Tokenizer:
             [0, 1, 1, 0, 0, 0]
 
         """
-        return VIEWS["tokenizers"](self)
+        return VIEWS["tokenizers"](self)  # type: ignore[no-any-return]
 
-    def as_huggingface(self, **options: Any) -> Any:
+    def as_huggingface(self, **options: Any) -> PreTrainedTokenizerFast:
         """Return this tokenizer as a `transformers.PreTrainedTokenizerFast` with the same ids.
 
-        The result has all methods of that class, and HF's `tokenizers` does its work; `bbpe.accelerate` puts our engine
-        under it. It uses the `tokenizer_config.json` and the chat template that were loaded with the tokenizer.
+        The result has all methods of that class. HF's `tokenizers` encodes for it; `bbpe.accelerate` makes it fast. It
+        has the `tokenizer_config.json` and the chat template that were loaded with the tokenizer.
 
         Args:
             **options: Arguments of `PreTrainedTokenizerFast`, such as `pad_token`; they override those of the files.
@@ -1551,7 +1556,7 @@ class Tokenizer:
             [[257], [257, 68, 81]]
 
         """
-        return VIEWS["transformers"](self, **options)
+        return VIEWS["transformers"](self, **options)  # type: ignore[no-any-return]
 
     # -- a value -------------------------------------------------------------------------------------
 
@@ -1592,7 +1597,8 @@ class Tokenizer:
 
     def __repr__(self) -> str:
         tokens = counted(len(self), "token")
-        return f"<bbpe.Tokenizer {self.name or 'unnamed'}: {tokens}, {self._parts.vocabulary.learned_as()}>"
+        name = f" {self.name}" if self.name else ""
+        return f"<bbpe.Tokenizer{name}: {tokens}, {self._parts.vocabulary.learned_as()}>"
 
 
 def checked_tokenizer(given: object, argument: str = "tokenizer") -> Tokenizer:

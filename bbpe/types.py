@@ -22,17 +22,19 @@ TrainOn: TypeAlias = str | Collection[str] | Callable[[dict[str, Any]], bool]
 
 
 class Chunk(NamedTuple):
-    """A part of a text, `text[start:end]`, and the number of its tokens.
+    """A part of a text, as `Tokenizer.chunk` cuts it.
 
     Attributes:
         start: The index of its beginning, of characters in a `str` and of bytes in bytes.
         end: The index of its end.
         tokens: The number of its tokens when it is encoded alone.
+        text: The part itself, a `str` or bytes.
     """
 
     start: int
     end: int
     tokens: int
+    text: str | bytes
 
 
 @dataclass(frozen=True, eq=False)

@@ -32,6 +32,7 @@ from benchmarks.texts import SHARED
 
 _DISTRIBUTIONS = {
     "quicktok": "quicktok-v1", "toktok": "toktok-rs", "splintr": "splintr-rs", "fastokens-regex": "fastokens",
+    "streaming": "mosaicml-streaming",
 }  # fmt: skip
 
 

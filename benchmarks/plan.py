@@ -43,6 +43,8 @@ STARTERS = ("bbpe", "tokenizers", "tiktoken", "sentencepiece", "gigatoken", "spl
 STARTED = "cl100k,o200k,gpt2,mistral_v1,deepseek_v3,t5,bert,mistral_v1.model"
 CHOSEN = ("bbpe", "gigatoken", "quicktok", "toktok", "tiktoken", "tokenizers")
 TRAINERS = ("bbpe", "gigabpe", "tokenizers")
+# each where it can be imported: they need torch, which no extra installs
+LOADERS = ("bbpe", "litdata", "streaming")
 
 FULL = (
     Area("Encoding a text, cold", "encode_flat", ALL, COLD, note="a fresh tokenizer's first pass, to an array, cl100k"),
@@ -75,6 +77,9 @@ FULL = (
          ("bbpe", "sentencepiece"), "8,000 tokens, 4 MB"),
     Area("Memory", "memory", ("ja",), {"size": "2000000", "bytes": "32000000"}, CHOSEN,
          "the peak while 32 MB are encoded, besides text and ids"),
+    Area("Rows of tokens for training", "windows", ("en",), {"access": "loop,random"}, LOADERS,
+         "2,048 ids, by stored order or a random one"),
+    Area("Rows of whole documents", "bins", ("en",), {}, LOADERS, "at most 2,048 ids, padded"),
     Area("Start, first text", "start", ("en",),
          {"tokenizer": STARTED, "first": "20000,1000000", "tables": "no,yes"}, STARTERS,
          "as above, with so many characters"),

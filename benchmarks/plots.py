@@ -11,10 +11,12 @@ from xml.sax.saxutils import escape
 
 Rows = dict[str, dict[str, Any]]
 
-_WIDTH, _LABELS, _VALUES = 720, 96, 84
+_LABELS, _VALUES = 96, 84
 _BAR, _STEP, _HEAD = 15, 21, 30
-#: The height of a line of the note, and how many characters are in one.
-_LINE, _NOTE = 15, 100
+#: The height of a line of the note, and the width of one of its characters.
+_LINE, _CHARACTER = 15, 7.2
+#: The widths of pictures: for pages, and for phones, where letters would be too small in a wide one.
+WIDE, NARROW = 720, 340
 _STYLE = (
     "text{font-family:system-ui,-apple-system,'Segoe UI',sans-serif;font-size:12px;fill:#1f2328}"
     ".title{font-size:14px;font-weight:600}text.own{font-weight:600}.note{font-size:11px;fill:#59636e}"
@@ -24,7 +26,7 @@ _STYLE = (
 )
 
 
-def picture(panels: dict[str, Rows], note: str) -> str:
+def picture(panels: dict[str, Rows], note: str, whole: int = WIDE) -> str:
     """Return a panel for each case, MB/s of every library whose answers are right, the fastest first; then a note."""
     parts, top = [], 4
     for title, rows in panels.items():
@@ -34,21 +36,21 @@ def picture(panels: dict[str, Rows], note: str) -> str:
         fastest = max(ordered[0][0], 1e-9) if ordered else 1.0
         for figure, library in ordered:
             if figure > 0:
-                parts.append(_bar(library, figure, figure / fastest, top))
+                parts.append(_bar(library, figure, figure / fastest, top, whole))
                 top += _STEP
         top += 8
-    for line in wrap(note, _NOTE):
+    for line in wrap(note, int(whole / _CHARACTER)):
         top += _LINE
         parts.append(f'<text class="note" x="0" y="{top}">{escape(line)}</text>')
     height = top + 8
-    size = f'width="{_WIDTH}" height="{height}" viewBox="0 0 {_WIDTH} {height}"'
+    size = f'width="{whole}" height="{height}" viewBox="0 0 {whole} {height}"'
     head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img"><title>{escape("; ".join(panels))}</title>'
     return "\n".join([head, f"<style>{_STYLE}</style>", *parts, "</svg>"]) + "\n"
 
 
-def _bar(library: str, figure: float, share: float, top: int) -> str:
+def _bar(library: str, figure: float, share: float, top: int, whole: int) -> str:
     """Return the name, the bar and the value of one library."""
-    width = max(1.0, share * (_WIDTH - _LABELS - _VALUES))
+    width = max(1.0, share * (whole - _LABELS - _VALUES))
     own = ' class="own"' if library == "bbpe" else ""
     value = f"{figure:,.0f} MB/s" if figure >= 100 else f"{figure:.3g} MB/s"
     middle = top + _BAR - 3

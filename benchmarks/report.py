@@ -174,7 +174,7 @@ def readme_block(record: Record | None) -> str:
 
 def pictures(record: Record) -> dict[str, str]:
     """The pictures of the README and of docs/benchmarks.md, by file name."""
-    from benchmarks.plots import picture
+    from benchmarks.plots import NARROW, WIDE, picture
 
     machine = record["machine"]
     where = f"One core, {machine['cpu']}, {machine['system']}, {record['date']}. Longer is faster."
@@ -184,11 +184,17 @@ def pictures(record: Record) -> dict[str, str]:
     train = {f"Training on {LANGUAGES[name]}": rows for name in LANGUAGES if (rows := case_of(record, TRAIN, name))}
     first = {title: rows for title, rows in (encode | train).items() if title.endswith(LANGUAGES["en"])}
     encoding, training = "cl100k, a fresh tokenizer's first pass.", "32,000 tokens."
-    return {
-        "speed.svg": picture(first, f"{where} Encoding: {encoding} Training: {training}"),
-        "benchmarks-encode.svg": picture(encode, f"{where} {encoding}"),
-        "benchmarks-train.svg": picture(train, f"{where} {training}"),
+    made = {
+        "speed": (first, f"{where} Encoding: {encoding} Training: {training}"),
+        "benchmarks-encode": (encode, f"{where} {encoding}"),
+        "benchmarks-train": (train, f"{where} {training}"),
     }
+    # the site shows the narrow ones on phones
+    sizes = {"": WIDE, "-narrow": NARROW}
+    return {
+        f"{name}{size}.svg": picture(panels, note, width)
+        for name, (panels, note) in made.items() for size, width in sizes.items()
+    }  # fmt: skip
 
 
 def page(record: Record | None) -> str:

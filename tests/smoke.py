@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import ctypes
 import importlib
 import pkgutil
+import platform
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
 import numpy as np
 
 import bbpe
+from bbpe.core.budget import CPU
 
 TEXT = "see my eyes first, see my dogs: 12345 Übermut 東京\n" * 50
 
@@ -42,8 +47,27 @@ def check_modules() -> None:
             importlib.import_module(module.name)
 
 
+def has_avx2() -> bool:
+    """What the system says of the processor."""
+    if sys.platform == "win32":
+        return bool(ctypes.windll.kernel32.IsProcessorFeaturePresent(40))
+    if sys.platform == "darwin":
+        told = subprocess.run(["sysctl", "-n", "hw.optional.avx2_0"], capture_output=True, text=True, check=False)
+        return told.stdout.strip() == "1"
+    return " avx2 " in Path("/proc/cpuinfo").read_text("utf-8").replace("\n", " ")
+
+
+def check_cpu() -> None:
+    """A compiler that says nothing of the processor would make everything slow without a word."""
+    if platform.machine().lower() in ("arm64", "aarch64"):
+        assert CPU == "neon", CPU
+    else:
+        assert (CPU in ("avx2", "avx512")) == has_avx2(), CPU
+
+
 if __name__ == "__main__":
     check_modules()
+    check_cpu()
     check_trained()
     check_split()
-    print(f"bbpe {bbpe.__version__} in {Path(bbpe.__file__).parent} works")
+    print(f"bbpe {bbpe.__version__} in {Path(bbpe.__file__).parent} works, with the instructions {CPU!r}")

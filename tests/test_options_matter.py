@@ -76,12 +76,13 @@ ELSEWHERE = {
         "compat/of_transformers/test_huggingface_view.py::test_padding_and_truncation",
     "Bins.**options": "shards/test_row_sets.py::test_bins_are_those_of_the_definition",
     "BPE.max_words": "training/test_forbid.py::test_merges_are_those_of_the_best_pair_that_is_allowed",
+    "Evaluation.plot.metric": "report/test_metrics.py::test_the_figure_that_is_drawn",
     "Curve.knee.tokenizer": "report/test_curves.py::test_curves_of_several_tokenizers_are_those_of_each",
 }  # fmt: skip
 #: Results: their makers fill every field.
 RESULTS = {
-    "CurvePoint", "EncodedChat", "Finding", "Measures", "ShardEstimate", "ShardFiles", "ShardPlan", "ShardsStatus",
-    "Summary", "TokenCounts",
+    "CurvePoint", "EncodedChat", "Evaluation", "Finding", "Measures", "ShardEstimate", "ShardFiles", "ShardPlan",
+    "ShardsStatus", "Summary", "TokenCounts",
 }  # fmt: skip
 
 @pytest.fixture

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import runpy
 import subprocess
 import sys
 import zlib
@@ -51,4 +53,30 @@ def test_the_check_of_wheels_passes() -> None:
     command = [sys.executable, str(ROOT / "tests" / "smoke.py")]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.endswith(" works\n")
+    assert re.fullmatch(r"bbpe .* works, with the instructions '\w+'\n", done.stdout)
+
+
+@pytest.mark.parametrize(
+    ("kind", "compilers", "said"),
+    [
+        ("msvc", {"clang-cl": ""}, "{folder}/clang-cl"),
+        ("msvc", {}, "bbpe needs clang-cl, and cl.exe alone was found; add 'C++ Clang tools for Windows'"),
+        ("mingw32", {"gcc": "gcc (GCC) 14.2.0 Copyright (C) 2024 Free Software Foundation, Inc."}, "use Clang"),
+        ("mingw32", {"gcc": "clang version 19.1.7"}, "None"),
+    ],
+)
+def test_on_windows_only_compilers_that_work_are_used(
+    kind: str, compilers: dict[str, str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, version in compilers.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\necho '{version}'\n", "utf-8")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.chdir(ROOT)
+    choose = runpy.run_path("setup.py", run_name="setup")["windows_compiler"]
+    for name, value in {"PATH": str(tmp_path), "CC": "", "VCINSTALLDIR": ""}.items():
+        monkeypatch.setenv(name, value)
+    try:
+        found = str(choose(kind))
+    except SystemExit as error:
+        found = str(error.code)
+    assert said.format(folder=tmp_path) in found

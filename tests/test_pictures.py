@@ -1,4 +1,4 @@
-"""The pictures of terminals show what the commands print today."""
+"""The pictures of terminals, and of plans, show what the commands print and plan today."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
 
 
-@pytest.mark.parametrize("name", ["show", "trace", "lint"])
-def test_a_terminal(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", ["show", "trace", "lint", "table", "plan"])
+def test_a_drawing(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for package in ("rich", "bpe_openai"):
         if find_spec(package) is None:
             pytest.skip(f"{package} is not installed")
     known = (pictures.FOLDER / f"{name}.svg").read_text("utf-8")
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(pictures, "FOLDER", tmp_path)
     pictures.PICTURES[name]()
     assert (tmp_path / f"{name}.svg").read_text("utf-8") == known, "run `make pictures`"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 import bbpe
 from bbpe import files
 from bbpe.files import ReadFile, digest_of, is_covered, noting_reads, open_file, read_bytes
+from bbpe.published import find
 
 
 def test_exactly_as_many_bytes_as_are_allowed_are_read(tmp_path: Path) -> None:
@@ -127,3 +129,26 @@ def test_the_folder_of_caches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         else:
             monkeypatch.setenv("XDG_CACHE_HOME", given)
         assert files.user_cache() == Path(folder)
+
+
+@pytest.mark.parametrize(
+    ("system", "local", "folder"),
+    [
+        ("win32", "C:/Users/me/AppData/Local", "C:/Users/me/AppData/Local"), ("win32", "", "{home}/AppData/Local"),
+        ("darwin", "C:/other", "{home}/Library/Caches"), ("linux", "C:/other", "{home}/.cache"),
+        ("freebsd", "", "{home}/.cache"),
+    ],
+)  # fmt: skip
+def test_each_system_has_its_folder_of_caches(
+    system: str, local: str, folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in {"HOME": str(tmp_path), "LOCALAPPDATA": local, "XDG_CACHE_HOME": "", "HF_HOME": ""}.items():
+        monkeypatch.setenv(name, value)
+    for name in ("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(sys, "platform", system)
+    assert files.user_cache() == Path(folder.format(home=tmp_path))
+    # the one of huggingface_hub is the same everywhere
+    assert find.hub_cache() == tmp_path / ".cache" / "huggingface" / "hub"
+    monkeypatch.setenv("XDG_CACHE_HOME", "/x")
+    assert files.user_cache() == Path("/x")

@@ -88,7 +88,8 @@ def test_publishing(tmp_path: Path) -> None:
     assert written.endswith("\nafter\n")
     assert "stale" not in written
     pictures = {path.name: path.read_bytes() for path in (tmp_path / "docs").glob("*.svg")}
-    assert pictures.keys() == {"speed.svg", "benchmarks-encode.svg", "benchmarks-train.svg"}
+    names = {"speed", "benchmarks-encode", "benchmarks-train"}
+    assert pictures.keys() == {f"{name}{size}.svg" for name in names for size in ("", "-narrow")}
     report.publish(record(), tmp_path)
     assert {path.name: path.read_bytes() for path in (tmp_path / "docs").glob("*.svg")} == pictures
 
@@ -101,6 +102,10 @@ def test_a_picture() -> None:
     assert texts[7:10] == ["Encoding Japanese", "bbpe", "400 MB/s"]
     assert "prefers-color-scheme:dark" in svg
     assert "tokenizers" not in texts
+    narrow = report.pictures(record())["benchmarks-encode-narrow.svg"]
+    same = [text.text for text in ElementTree.fromstring(narrow).iter("{http://www.w3.org/2000/svg}text")]
+    assert same[:10] == texts[:10]
+    assert 'width="340"' in narrow
 
 
 @pytest.mark.parametrize("areas", [plan.FULL, plan.QUICK])

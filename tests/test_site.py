@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
+from functools import partial
 from html.parser import HTMLParser
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from importlib.util import find_spec
 from pathlib import Path
+from threading import Thread
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from browser import PATH, Browser
 
 import bbpe
 
@@ -24,7 +29,8 @@ pytestmark = pytest.mark.skipif(
 #: Tags that our pages may have. `<s>`, `<unk>` or `<pad>` would be a token that Markdown has taken for HTML.
 TAGS = set(
     "a article aside b br button code dd del details div dl dt em form h1 h2 h3 h4 h5 h6 hr i img input kbd label li "
-    "mark nav ol p path pre section small span strong sub summary sup svg table tbody td th thead tr ul".split()
+    "mark nav ol p path picture pre section small source span strong sub summary sup svg table tbody td th thead tr "
+    "ul".split()
 )
 
 
@@ -44,7 +50,7 @@ class Page(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         named = dict(attrs)
         self.ids |= {value for name in ("id", "name") if (value := named.get(name))}
-        self.links += [value for name in ("href", "src") if (value := named.get(name))]
+        self.links += [value for name in ("href", "src", "srcset") if (value := named.get(name))]
         self._inside += tag == "article"
         if self._inside:
             self.tags.add(tag)
@@ -80,10 +86,15 @@ def leads_nowhere(page: Page, pages: dict[Path, Page], site: Path) -> list[str]:
     return dead
 
 
-def test_the_site(tmp_path: Path) -> None:
-    site = (tmp_path / "site").resolve()
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    site = (tmp_path_factory.mktemp("built") / "site").resolve()
     built = build(ROOT / "mkdocs.yml", site)
     assert built.returncode == 0, built.stderr
+    return site
+
+
+def test_the_site(site: Path) -> None:
     pages = {path: Page(path) for path in site.rglob("*.html")}
     reference = [page for path, page in pages.items() if path.is_relative_to(site / "reference")]
 
@@ -102,7 +113,72 @@ def test_the_site(tmp_path: Path) -> None:
     assert ">>> tok.encode(" in text
     assert "doctest: +SKIP" not in text
 
+    # the pages that are made when the site is built
+    for path in sorted((ROOT / "examples" / "course").glob("*.ipynb")):
+        chapter = pages[site / "course" / path.stem / "index.html"]
+        assert "Exercise." in chapter.text
+        assert ("img" in chapter.tags) == (path.stem in {"2_bpe", "4_unigram"})  # a trace is a picture
+    index = pages[site / "reference" / "index.html"]
+    linked = {re.sub(r"^.*#bbpe\.(?:errors\.)?", "", link) for link in index.links}
+    assert {name.removeprefix("errors.") for name in names} <= linked
+    assert "name the field with the text by text_field=" in pages[site / "errors" / "index.html"].text
+    guide = (site / "llms.txt").read_text("utf-8")
+    assert guide.startswith(f"# bbpe {bbpe.__version__}\n\n> ")
+    listed = re.findall(r"^- \[[^]]+\]\(([^)]+)\): [A-Z`].{10}", guide, re.MULTILINE)
+    assert all((site / link).is_dir() for link in listed)
+    assert len(listed) == (ROOT / "mkdocs.yml").read_text("utf-8").count(".md\n")
+
+    narrow = {path.name for path in (ROOT / "docs").glob("*-narrow.svg")}
+    assert len(narrow) == 3
+    assert narrow == {Path(link).name for page in pages.values() for link in page.links} & narrow
+
     assert [dead for page in pages.values() for dead in leads_nowhere(page, pages, site)] == []
+
+
+#: What people ask, and the pages that answer it.
+QUESTIONS = {
+    "count tokens chat": ("chats/", "faq/"),
+    "detokenize": ("faq/", "encoding/"),
+    "stop strings": ("encoding/", "chats/"),
+    "split document into chunks": ("faq/", "encoding/"),
+    "pad token": ("faq/", "encoding/"),
+    "gpt-4o": ("faq/",),
+    "offline": ("faq/",),
+    "speed up hugging face": ("migrating/",),
+    "out of memory": ("errors/", "faq/"),
+    "tool_calls": ("chats/",),
+}
+_TYPE = """(() => {
+    const input = document.querySelector("[data-md-component=search-query]");
+    input.focus();
+    input.value = QUESTION;
+    for (const event of ["input", "keyup"]) input.dispatchEvent(new Event(event, { bubbles: true }));
+    return document.querySelector(".md-search-result__item > a")?.getAttribute("href").split("?")[0] ?? "";
+})()"""
+
+
+@pytest.mark.skipif(PATH is None, reason="needs Chromium")
+def test_the_search_answers_questions_by_a_guide(site: Path) -> None:
+    """The first page that is found, asked as a reader types: its index is loaded by a worker, over HTTP."""
+    handler = partial(Quiet, directory=str(site))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server, Browser() as browser:
+        Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port}/"
+        for question, answers in QUESTIONS.items():
+            # a result of the question before would be taken for its own
+            browser.open(f"{address}?{len(question)}")
+            typed = _TYPE.replace("QUESTION", repr(question))
+            browser.until(f"{typed} !== ''")
+            found = browser.run(typed).removeprefix(address)
+            assert found.startswith(answers), (question, found)
+        server.shutdown()
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    """Files of a folder, without a word to standard error."""
+
+    def log_message(self, *_: object) -> None:
+        pass
 
 
 MODULE = '''
@@ -135,7 +211,7 @@ def test_a_warning_fails_the_build(page: str, name: str, complaints: list[str], 
     (tmp_path / "planted.py").write_text(MODULE.format(name=name))
     extension = ROOT / "docs" / "extensions" / "docstrings.py"
     plugins = f"[mkdocstrings: {{handlers: {{python: {{paths: [.], options: {{extensions: [{extension}]}}}}}}}}]"
-    config = f"INHERIT: {ROOT / 'mkdocs.yml'}\nnav: [{{Page: index.md}}]\nplugins: {plugins}\n"
+    config = f"INHERIT: {ROOT / 'mkdocs.yml'}\nnav: [{{Page: index.md}}]\nhooks: []\nplugins: {plugins}\n"
     (tmp_path / "mkdocs.yml").write_text(config)
     built = build(tmp_path / "mkdocs.yml", tmp_path / "site")
     assert (built.returncode == 0) == (not complaints), built.stderr

@@ -401,3 +401,11 @@ def test_the_size_of_a_vocabulary_needs_no_bytes_of_tokens() -> None:
     assert "tokens" not in vars(tok._parts.vocabulary)
     assert tok._parts.vocabulary.tokens.id_count == 258
     assert "tokens" in vars(tok._parts.vocabulary)
+
+
+def test_editors_know_what_methods_return():
+    """`Any` ends the completion of names; a template gives a text for one chat, and a list for several."""
+    for name in set(dir(bbpe.Tokenizer)) - {"apply_chat_template"}:
+        method = getattr(bbpe.Tokenizer, name)
+        if not name.startswith("_") and inspect.isfunction(method):
+            assert inspect.signature(method).return_annotation not in ("Any", inspect.Signature.empty), name

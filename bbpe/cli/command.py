@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import sys
 import warnings
@@ -242,32 +241,15 @@ def load_tokenizer(args: Namespace) -> Tokenizer:
 
 
 def load_named(name: str, pattern: str | None = None, *, has_notes: bool = True) -> Tokenizer:
-    """Load a tokenizer as `bbpe.load`, or else by its published name or its model; `has_notes`: write its notes."""
+    """Load a tokenizer as `bbpe.load`; `has_notes`: write its notes."""
     if name == STDIN:
         raise UsageError("a tokenizer cannot be read from standard input (-); expected a file, a folder or a name")
-    from bbpe.published.names import MODELS, counted_by_provider, hub_folder, name_for_model
-    from bbpe.published.table import ALIASES, PUBLISHED
-
-    if Path(name).exists() or hub_folder(name) is not None:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", bbpe.VocabularyWarning)
-            found = bbpe.load(name, pattern=pattern)
-        for note in caught if has_notes else ():
-            print(f"note: {note.message}", file=sys.stderr)
-        return found
-    known = name if name in (*PUBLISHED, *ALIASES) else name_for_model(name)
-    if known is not None and pattern is None:
-        return bbpe.get_encoding(known)
-    if (counted := counted_by_provider(name)) is not None:
-        raise bbpe.VocabularyError(counted)
-    from difflib import get_close_matches
-
-    near = get_close_matches(name, [*PUBLISHED, *ALIASES, *MODELS], n=2)
-    if near and "/" not in name:
-        hint = " or ".join(map(repr, near))
-        problem = f"there is no such file, vocabulary or model (did you mean {hint}?)"
-        raise FileNotFoundError(errno.ENOENT, problem, name)
-    return bbpe.load(name, pattern=pattern)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", bbpe.VocabularyWarning)
+        found = bbpe.load(name, pattern=pattern)
+    for note in caught if has_notes else ():
+        print(f"note: {note.message}", file=sys.stderr)
+    return found
 
 
 def tokenizers_of(args: Namespace) -> dict[str, Tokenizer]:

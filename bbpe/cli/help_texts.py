@@ -119,7 +119,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "lint": (
         ("Find what is wrong with a vocabulary.", "bbpe lint -t tokenizer.json"),
         ("Find the tokens that your text does not use, too.", "bbpe lint -t tokenizer.json corpus/"),
-        ("Fail on warnings, as a check in CI.", "bbpe lint -t tokenizer.json --strict --short"),
+        ("Fail on warnings, as a check in CI.", "bbpe lint -t tokenizer.json --strict"),
     ),
     "eval": (
         ("Compare two tokenizers on two languages.", "bbpe eval -t tokenizer.json -t other.json en.txt zh.txt"),

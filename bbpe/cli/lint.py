@@ -20,7 +20,8 @@ def _add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--min-count", type=positive, default=10, metavar="N", help=few)
     shown = "How many examples of a finding to show."
     parser.add_argument("--examples", type=whole, default=4, metavar="N", help=shown)
-    parser.add_argument("--short", action="store_true", help="Leave out why findings matter and what to do.")
+    details = "Show examples of all findings, why each matters, and what to do."
+    parser.add_argument("--details", action="store_true", help=details)
     strict = "Exit with status 1 on warnings too, not only on errors."
     parser.add_argument("--strict", action="store_true", help=strict)
     add_json(parser)
@@ -41,8 +42,10 @@ def _run(args: Namespace) -> int:
     if args.json:
         say_json(report.as_dict())
     else:
-        for line in report.lines(examples=args.examples, explained=not args.short):
+        for line in report.lines(examples=args.examples, details=args.details):
             say(painted(line, LINT, args))
+        if len(report) and not args.details:
+            say("--details explains each finding")
     return int(bool(report.count("error") or (args.strict and report.count("warning"))))
 
 

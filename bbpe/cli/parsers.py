@@ -32,6 +32,8 @@ _READ = ("'text'", "'jsonl'")
 CALLS = {
     r"`?\w+_from_iterator`?(?: or `?\w+_from_iterator`?)?": "the command through standard input (-)",
     r"bbpe\.finish_shards": "`bbpe shard --finish`",
+    r"bbpe\.open_shards": "`bbpe shards convert --from`",
+    r"bbpe\.retokenize": "`bbpe shards convert --retokenize`",
     r"bbpe\.(count|extend|prune|shard|train)(?![\w.])": r"`bbpe \1`",
 }
 _QUOTED = r"(?<!\w)(?:'[^']*'|\"[^\"]*\"|`[^`]*`)(?!\w)"
@@ -154,7 +156,8 @@ class Parser(argparse.ArgumentParser):
         >>> parser.spelled("no column 'text'; name another by text_field=")
         "no column 'text'; name another by --text-field"
         """
-        kept = [re.escape(word) for word in arguments if re.search(r"[./\\=]", word)]
+        # "." and ".." are in other paths too
+        kept = [re.escape(word) for word in arguments if re.search(r"[./\\=]", word) and re.search(r"\w", word)]
         options = self.options()
         parts = re.split(f"({'|'.join(sorted(kept, key=len, reverse=True))})", message) if kept else [message]
         for at in range(0, len(parts), 2):

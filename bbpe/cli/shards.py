@@ -9,6 +9,7 @@ from typing import Any, get_args
 import bbpe
 from bbpe.records import asdict
 from bbpe.shards.merge import Repeat
+from bbpe.text import counted
 
 from . import conversion
 from .command import Command, add_threads, positive, whole
@@ -60,12 +61,14 @@ def _run(args: Namespace) -> int:
     return status
 
 
-def _sources(names: list[str]) -> Any:
+def _sources(names: list[str], *, needs_weights: bool = False) -> Any:
     """Return folders, or pairs of a folder and its weight, as names of the command line have them."""
     found = [_source(name) for name in names]
     if len({isinstance(source, str) for source in found}) > 1:
         bare = next(source for source in found if isinstance(source, str))
         raise UsageError(f"{bare} has no weight, and others have one; give {bare}:WEIGHT, or no weights")
+    if needs_weights and isinstance(found[0], str):
+        raise UsageError(f"{found[0]} has no weight; give {found[0]}:WEIGHT")
     return found
 
 
@@ -111,7 +114,7 @@ def _merge(args: Namespace) -> int:
 
 
 def _blend(args: Namespace) -> int:
-    blend = bbpe.blend_shards(_sources(args.folders))
+    blend = bbpe.blend_shards(_sources(args.folders, needs_weights=True))
     if args.json:
         say_json(blend.as_dict())
     else:
@@ -122,6 +125,9 @@ def _blend(args: Namespace) -> int:
 def _show(args: Namespace) -> int:
     done = bbpe.load_shards(args.folder)
     if args.document is not None:
+        if args.document >= len(done):
+            had = counted(len(done), "document")
+            raise UsageError(f"N is {args.document}; {args.folder} has {had}, counted from 0")
         ids = done[args.document].tolist()
         text = done.plan.tokenizer.decode(ids)
         origin = asdict(done.source(args.document)) if args.source else {}

@@ -31,6 +31,7 @@ STDIN = "-"
 #: The file that it is, where the system has one.
 STDIN_FILE = "/dev/stdin"
 _CHUNK_BYTES = 1 << 20
+_END_KEYS = "Ctrl-Z and Enter" if sys.platform == "win32" else "Ctrl-D"
 _INPUT, _OUTPUT = "standard input", "standard output"
 _Item = TypeVar("_Item")
 #: Colours of what is better, and what is worse or wrong; of what needs a look, and of notes.
@@ -43,7 +44,7 @@ COMPARE = {
     rf"{_AMOUNT} (?:% )?fewer\b": _BETTER, rf"{_AMOUNT} (?:% )?more\b": _WORSE, r"\bare identical\b": _BETTER,
 }  # fmt: skip
 #: The best figure of a line ends with an asterisk.
-EVAL = {rf"{_AMOUNT}%?\*": _BETTER}
+EVAL = {rf"{_AMOUNT}%?(?: ±[\d.,]+)?\*": _BETTER}
 INSPECT = {r"^unusual +nothing$": _BETTER, r"^unusual .*|^ {17}\S.*": _LOOK}
 BENCH = {r"\b0\.\d+x": _WORSE, rf"{_AMOUNT}x": _BETTER}
 
@@ -126,7 +127,7 @@ def stdin() -> BinaryIO:
     if sys.stdin is None:
         raise OSError(errno.EBADF, "it is closed", _INPUT)
     if sys.stdin.isatty() and sys.stderr is not None:
-        sys.stderr.write("bbpe: reading standard input; end it with Ctrl-D\n")
+        sys.stderr.write(f"bbpe: reading standard input; end it with {_END_KEYS}\n")
     return sys.stdin.buffer
 
 

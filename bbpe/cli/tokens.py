@@ -147,12 +147,11 @@ def _write_chunks(args: Namespace, tokenizer: Tokenizer, watch: Watch) -> None:
     for name in files_of(args.files):
         text = b"".join(chunks_of(name, args.input_format)).decode("utf-8", "replace")
         chunks = tokenizer.chunk(text, args.chunk, allowed_special=selection_of(args))
-        for start, end, count in watch.over(chunks, lambda chunk: chunk.end - chunk.start):
+        for chunk in watch.over(chunks, lambda chunk: chunk.end - chunk.start):
             if args.json:
-                found = {"start": start, "end": end, "tokens": count, "text": text[start:end]}
-                say_json({"file": label_of(name), **found})
+                say_json({"file": label_of(name), **chunk._asdict()})
             else:
-                say(f"{start}\t{end}\t{count}")
+                say(f"{chunk.start}\t{chunk.end}\t{chunk.tokens}")
 
 
 COMMAND = Command(_add_arguments, _run)

@@ -1,5 +1,6 @@
-"""What all tokenizers of a process share: the limit of their caches, turns at the interpreter's lock, and a random number."""
-from bbpe.core.c_base cimport BBPE_ATOMIC_STORE
+"""What all tokenizers of a process share: the limit of their caches, turns at the interpreter's lock, a random number, and
+the instructions that they use."""
+from bbpe.core.c_base cimport BBPE_ATOMIC_STORE, bbpe_cpu_level_name
 
 import sys
 from os import cpu_count, urandom
@@ -8,6 +9,8 @@ BUDGET.limit = 64 << 20
 BUDGET.used = 0
 # a thread that looks takes a core; builds of Python without a lock have no turns
 TURNS.most_looking = max((cpu_count() or 1) - 1, 0) if getattr(sys, "_is_gil_enabled", lambda: True)() else 0
+#: "base", "avx2", "avx512" or "neon".
+CPU: str = bbpe_cpu_level_name().decode("ascii")
 SALT = int.from_bytes(urandom(8), "little")
 
 

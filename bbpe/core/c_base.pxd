@@ -6,6 +6,9 @@ cdef extern from "base/common.h" nogil:
 
     void BBPE_PREFETCH(const void *word)
 
+cdef extern from "simd/cpu_level.h" nogil:
+    const char *bbpe_cpu_level_name()
+
 cdef extern from "base/atomic.h" nogil:
     uint64_t BBPE_ATOMIC_LOAD(uint64_t *word)
     uint64_t BBPE_ATOMIC_ADD(uint64_t *word, uint64_t value)

@@ -27,6 +27,7 @@ cdef extern from "decode/decode.h" nogil:
 
     const uint32_t BBPE_ID_NONE
 
+    void bbpe_id_array_load(const bbpe_id_array *self, size_t start, size_t count, uint32_t *out)
     size_t bbpe_token_bytes_arena(size_t length)
     bbpe_status bbpe_token_bytes_init(bbpe_token_bytes *self, size_t id_count, size_t arena)
     void bbpe_token_bytes_free(bbpe_token_bytes *self)

@@ -7,8 +7,16 @@ import numpy.typing as npt
 
 from ..text import Buffer
 from .encoder import Encoder
+from .id_source import _Ids
 
 _Placed: TypeAlias = tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]
+def differing_rows(
+    ids: _Ids,
+    starts: npt.NDArray[np.int64] | array[int],
+    ends: npt.NDArray[np.int64] | array[int],
+    others: npt.NDArray[np.uint32] | array[int],
+    lengths: npt.NDArray[np.int64] | array[int],
+) -> npt.NDArray[np.bool_]: ...
 
 class Layout:
     id_size: int

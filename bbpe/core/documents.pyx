@@ -1,9 +1,11 @@
 """Documents -> ids as files of shards have them: each between its own ids, in two or four bytes, one after another."""
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t
+from libc.string cimport memcmp
 
 from bbpe.lazy import np
 
 from bbpe.core.c_base cimport BBPE_CHANGED, BBPE_OK, bbpe_status
+from bbpe.core.c_decode cimport bbpe_id_array, bbpe_id_array_load
 from bbpe.core.c_encode cimport (
     bbpe_encode_state, bbpe_encode_state_loan, bbpe_encode_state_reserve, bbpe_encode_text, bbpe_encode_texts,
     bbpe_encoder,
@@ -11,12 +13,14 @@ from bbpe.core.c_encode cimport (
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new
 from bbpe.core.encoder cimport Encoder
 from bbpe.core.ends cimport bbpe_ends_next, check_ends
+from bbpe.core.id_source cimport IdSource
 from bbpe.core.status cimport check, had
 
 cdef enum:
     TEXTS = 1024        # that are encoded at once, if they are short
     TEXT_IDS = 1 << 18  # ids that they may have together, if they are more than one
     MOST_AROUND = 16
+    AT_ONCE = 2048      # ids that are compared at once
 
 ctypedef struct group:
     bbpe_encode_text texts[TEXTS]
@@ -24,6 +28,46 @@ ctypedef struct group:
     size_t counts[TEXTS]
 
 # stub: _Placed: TypeAlias = tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]
+
+
+def differing_rows(
+    ids: _Ids, const int64_t[::1] starts not None, const int64_t[::1] ends not None, const uint32_t[::1] others not None,
+    const int64_t[::1] lengths not None
+) -> npt.NDArray[np.bool_]:
+    """Which rows of ids are not the same as others, bool[rows].
+
+    Row i is ids[starts[i]:ends[i]], and the other one the next lengths[i] of `others`."""
+    cdef IdSource source = IdSource(ids)
+    cdef Py_ssize_t i, n = starts.shape[0]
+    cdef size_t start = 0, end = 0, length = 0, at = 0, size = others.shape[0], count = source.array.count
+    cdef bint is_whole = ends.shape[0] == n and lengths.shape[0] == n
+    differ = np.zeros(n, np.uint8)
+    cdef uint8_t[::1] found = differ
+    with nogil:
+        for i in range(n if is_whole else 0):
+            # what is negative is more than there is
+            start, end, length = <size_t>starts[i], <size_t>ends[i], <size_t>lengths[i]
+            is_whole = start <= end and end <= count and length <= size - at
+            if not is_whole:
+                break
+            found[i] = length != end - start or not _are_same(&source.array, start, end, &others[at] if length else NULL)
+            at += length
+    if not is_whole:
+        raise ValueError(f"expected {n} rows of {count} ids, and as many of {size} others")
+    return differ.view(np.bool_)
+
+
+cdef bint _are_same(const bbpe_id_array *ids, size_t start, size_t end, const uint32_t *others) noexcept nogil:
+    cdef uint32_t block[AT_ONCE]
+    cdef size_t count
+    while start < end:
+        count = min(end - start, <size_t>AT_ONCE)
+        bbpe_id_array_load(ids, start, count, block)
+        if memcmp(block, others, count * sizeof(uint32_t)) != 0:
+            return False
+        start += count
+        others += count
+    return True
 
 
 cdef class Layout:

@@ -1,5 +1,5 @@
 from array import array
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Self, TypeAlias
 
 import numpy as np
@@ -22,6 +22,7 @@ class TokenBytes:
         ids: _Ids,
         starts: npt.NDArray[np.int64] | array[int],
         ends: npt.NDArray[np.int64] | array[int],
+        heads: Sequence[bytes] | None = None,
     ) -> tuple[bytes, npt.NDArray[np.int64]]: ...
     def text(self, ids: _Ids, errors: str = "replace", run: _Run = ..., start: int = 0) -> str: ...
     def texts(self, ids: _Ids, offsets: npt.NDArray[np.int64], errors: str = "replace") -> list[str]: ...

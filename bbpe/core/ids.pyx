@@ -1,6 +1,7 @@
 """Ids -> bytes and text: measure what the ids decode to, make the output, fill it in place."""
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.stdint cimport int64_t, uint8_t, uint32_t
+from libc.string cimport memcpy
 
 from bbpe.core.c_decode cimport (
     bbpe_id_array, bbpe_text_size, bbpe_text_unit, bbpe_token_bytes_arena, bbpe_token_bytes_free, bbpe_token_bytes_get,
@@ -123,22 +124,27 @@ cdef class TokenBytes:
         return self._join(IdSource(ids), run)
 
     def rows(
-        self, ids: _Ids, const int64_t[::1] starts not None, const int64_t[::1] ends not None
+        self, ids: _Ids, const int64_t[::1] starts not None, const int64_t[::1] ends not None,
+        heads: Sequence[bytes] | None = None
     ) -> tuple[bytes, npt.NDArray[np.int64]]:
         """The bytes of rows, one after another, and where each of them ends in these, int64[rows].
 
-        Row i is ids[starts[i]:ends[i]]; rows are in order and do not overlap.  `TokenIdError` names the first bad id."""
+        Row i is ids[starts[i]:ends[i]], after the bytes heads[i]; rows are in order and do not overlap.  `TokenIdError`
+        names the first bad id."""
         cdef IdSource source = IdSource(ids)
         cdef Py_ssize_t i, n = starts.shape[0]
         cdef size_t count = source.array.count, place = 0, first
-        cdef bytes result
+        cdef list given = [] if heads is None else list(heads)
+        cdef bytes result, before = b"".join(given)
+        cdef const uint8_t *head = <const uint8_t *>PyBytes_AS_STRING(before)
         cdef uint8_t *out
         cdef int64_t at = 0
         cdef bbpe_text_size size = bbpe_text_size(0, 0, 0)
         cdef bint good = True
-        if ends.shape[0] != n:
-            raise ValueError(f"{n} starts of rows, and {ends.shape[0]} ends; expected as many")
-        bounds = np.empty((n, 2), np.int64)
+        if ends.shape[0] != n or (heads is not None and len(given) != n):
+            raise ValueError(f"{n} starts of rows, and other numbers of ends or heads; expected as many")
+        # where rows begin and end, and the bytes before each
+        bounds = np.zeros((n, 3), np.int64)
         stops = np.empty(n, np.int64)
         cdef int64_t[:, ::1] own = bounds
         cdef int64_t[::1] sizes = stops
@@ -147,8 +153,11 @@ cdef class TokenBytes:
             if not at <= own[i, 0] <= own[i, 1] <= <int64_t>count:
                 raise ValueError(f"row {i} is ids {own[i, 0]} to {own[i, 1]}; expected a part of {count} ids after {at}")
             at = own[i, 1]
+            if given:
+                own[i, 2] = len(given[i])
         with nogil:
             for i in range(n):
+                size.bytes += <size_t>own[i, 2]
                 place = bbpe_token_bytes_measure(
                     &self.table, &source.array, <size_t>own[i, 0], <size_t>own[i, 1], &size)
                 if place < <size_t>own[i, 1]:
@@ -163,8 +172,12 @@ cdef class TokenBytes:
         with nogil:
             i, at = 0, 0
             while i < n and good:
+                memcpy(out + at, head, <size_t>own[i, 2])
+                head += own[i, 2]
+                at += own[i, 2]
                 first = <size_t>own[i, 0]
-                while i + 1 < n and own[i + 1, 0] == own[i, 1]:  # rows side by side are joined at once
+                # rows side by side are joined at once
+                while i + 1 < n and own[i + 1, 0] == own[i, 1] and own[i + 1, 2] == 0:
                     i += 1
                 good = bbpe_token_bytes_join(
                     &self.table, &source.array, first, <size_t>own[i, 1], out + at, <size_t>(sizes[i] - at), False)

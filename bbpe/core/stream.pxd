@@ -1,6 +1,7 @@
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 
 from bbpe.core.c_decode cimport BBPE_ID_NONE
+from bbpe.core.id_source cimport IdSource
 from bbpe.core.ids cimport TokenBytes
 
 cdef enum:
@@ -17,7 +18,9 @@ cdef class Forms:
     cdef Py_ssize_t strip
     cdef uint8_t content
     cdef int64_t bare
+    cdef dict heads  # by the first id of a text: its bytes there, if no other id changes them
 
+    cdef tuple head(self, IdSource ids, size_t start, size_t stop)
     cdef str text_of(self, uint32_t number)
     cdef bytes edge(self, token_id, bint is_first, bint is_last)
 

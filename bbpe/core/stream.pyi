@@ -1,5 +1,9 @@
+from array import array
 from collections.abc import Callable
 from typing import Literal, Self, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
 
 from .id_source import _Ids
 from .ids import TokenBytes
@@ -25,6 +29,12 @@ class Forms:
     @property
     def is_plain(self) -> bool: ...
     def begun(self, ids: _Ids, errors: str) -> tuple[str, int]: ...
+    def rows(
+        self,
+        ids: _Ids,
+        starts: npt.NDArray[np.int64] | array[int],
+        ends: npt.NDArray[np.int64] | array[int],
+    ) -> tuple[bytes, npt.NDArray[np.int64]]: ...
 
 class FormStream:
     def __new__(

@@ -7,13 +7,14 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.string cimport memcpy
 
 from bbpe.core.c_base cimport BBPE_ATOMIC_ACQUIRE, BBPE_ATOMIC_SWAP
-from bbpe.core.c_decode cimport BBPE_ID_NONE, bbpe_token_bytes_get
+from bbpe.core.c_decode cimport BBPE_ID_NONE, bbpe_id_array_load, bbpe_token_bytes_get
 from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_zeroed
-from bbpe.core.id_source cimport bbpe_plain_id
+from bbpe.core.id_source cimport IdSource, bbpe_plain_id
 from bbpe.core.ids cimport TokenBytes
 from bbpe.core.status cimport had
 
 from bbpe.core.id_source import as_int
+from bbpe.lazy import np
 
 cdef extern from *:
     str PyUnicode_DecodeUTF8(const char *data, Py_ssize_t size, const char *errors)
@@ -39,6 +40,7 @@ cdef class Forms:
         self.within, self.at_edge, self.has_first, self.has_last = within, at_edge, has_first, has_last
         self.strip, self.content, self.bare = strip, content, bare
         self.found = ({}, {}, {}, {})
+        self.heads = {}
         self.texts = <void **>had(bbpe_memory_zeroed(within.table.id_count, sizeof(void *)))
         self.id_count = within.table.id_count
 
@@ -65,6 +67,47 @@ cdef class Forms:
                 return text, i
             text += stream.push(ids[i])
         return text + stream.finish(), n
+
+    def rows(
+        self, ids: _Ids, const int64_t[::1] starts not None, const int64_t[::1] ends not None
+    ) -> tuple[bytes, npt.NDArray[np.int64]]:
+        """The bytes of texts, one after another, and where each of them ends in these, int64[texts]; not with `has_last`.
+
+        Text i is ids[starts[i]:ends[i]], as in `TokenBytes.rows`."""
+        cdef IdSource source = IdSource(ids)
+        cdef Py_ssize_t i, n = starts.shape[0]
+        cdef int64_t count = source.array.count
+        if self.has_last or ends.shape[0] != n:
+            raise ValueError(f"{n} starts of texts, {ends.shape[0]} ends; expected as many, where the last token is as others")
+        within = np.array(starts)
+        cdef int64_t[::1] firsts = within
+        heads = []
+        for i in range(n):
+            if not 0 <= firsts[i] <= ends[i] <= count:
+                raise ValueError(f"text {i} is ids {firsts[i]} to {ends[i]}; expected a part of {count} ids")
+            head, used = self.head(source, firsts[i], ends[i])
+            firsts[i] += used
+            heads.append(head)
+        return self.within.rows(ids, within, ends, heads)
+
+    cdef tuple head(self, IdSource ids, size_t start, size_t stop):
+        """The bytes of the first ids of a text, and how many they are, after which all have their bytes within a text."""
+        cdef FormStream stream
+        cdef uint32_t first = 0
+        cdef size_t at = start
+        if start == stop:
+            return b"", 0
+        bbpe_id_array_load(&ids.array, start, 1, &first)
+        found = self.heads.get(first)
+        if found is not None:
+            return found, 1
+        stream, parts = FormStream.__new__(FormStream, self), []
+        while at < stop and not stream.is_within:
+            parts.append(stream.add(ids.at(at)))
+            at += 1
+        if at == start + 1 and stream.is_within:
+            self.heads[first] = parts[0]
+        return b"".join(parts), at - start
 
     cdef str text_of(self, uint32_t number):
         """The text of a token that has whole characters only, or `None`.  It is made once: a stream takes 74 instead of

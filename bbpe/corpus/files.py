@@ -22,7 +22,7 @@ from typing import Any, BinaryIO, Literal, TypeAlias, TypeVar, cast, get_args
 
 from ..errors import CorpusError, MemoryLimitError, described
 from ..files import is_url
-from ..records import dataclass, field
+from ..records import choice, dataclass, field
 from .compressed import BROKEN, COMPRESSIONS, failure
 from .contents import (
     BEGINS,
@@ -440,8 +440,8 @@ def check_head(file: File, head: bytes | memoryview, text_field: FieldName = "te
 
 def check_format(asked: object, name: str = "format") -> None:
     """Check the argument for the kind of files, `format` unless it has another name; `ValueError` when it is none."""
-    if asked is not None and asked not in FORMATS:
-        raise ValueError(f"{name} is {asked!r}; expected {', '.join(map(repr, FORMATS))} or None")
+    if asked is not None:
+        choice(name, asked, FORMATS, "None")
 
 
 def _refused(path: FilePath, problem: str) -> CorpusError:

@@ -15,6 +15,7 @@ import errno
 import json
 import os
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn, Self
@@ -47,6 +48,8 @@ WRITTEN = (_MARKER, _STATE, "bbpe-run-00001-000000000000.parquet")
 _START_AGAIN = "delete the folder to start again"
 #: What a file system answers that has no locks.
 _NO_LOCKS = (errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)
+#: The byte of a file that is locked on Windows.
+_BEYOND = 1 << 30
 #: Who holds which folder in this process, by process and inode: such locks do not keep a process from itself.
 _HELD = WeakValueDictionary[tuple[int, int, int], "FolderLock"]()
 
@@ -293,9 +296,9 @@ def _difference(key: str, theirs: Any, mine: Any) -> str:
 class FolderLock:
     """Holds a lock on a file of a folder, which is made if it is not there.
 
-    It is a POSIX lock: the system releases it when the process dies, forked processes do not inherit it, and it works
-    over NFS.  A process loses it when it closes the file, so nothing else may open it.  Where the file system has no
-    locks there is none, but for other threads of the process.
+    The system releases it when the process dies.  On POSIX forked processes do not inherit it, and it works over NFS; a
+    process loses it when it closes the file, so nothing else may open it.  Where the file system has no locks there is
+    none, but for other threads of the process.
 
     Raises `BlockingIOError` when somebody holds it, `OSError` naming the file when it cannot be opened.
     """
@@ -334,15 +337,24 @@ class FolderLock:
 
 
 def _lock(handle: int) -> None:
+    """Lock a file for this process, or raise `BlockingIOError`."""
     try:
-        safe_import("fcntl")
-        import fcntl
+        if sys.platform == "win32":
+            safe_import("msvcrt")
+            import msvcrt
+
+            # others may not read what is locked: a byte behind all that the file holds
+            os.lseek(handle, _BEYOND, os.SEEK_SET)
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+        else:
+            safe_import("fcntl")
+            import fcntl
+
+            fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except ImportError:  # a system without such locks
         return
-    try:
-        fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
-        if error.errno in (errno.EACCES, errno.EAGAIN):
+        if error.errno in (errno.EACCES, errno.EAGAIN, errno.EDEADLK):
             raise BlockingIOError(error.errno, error.strerror) from None
         if error.errno not in _NO_LOCKS:
             raise

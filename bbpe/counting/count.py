@@ -53,12 +53,13 @@ def count(
     special_tokens: Sequence[str] = (),
     **options: Unpack[FileOptions],
 ) -> PretokenCounts:
-    """Count the pretokens of files; the result trains tokenizers, and adds up with others.
+    """Count the pretokens of files; counts train tokenizers, and can be added up.
 
     A file is one text; `.jsonl` has one in the field `text_field` of each line, `.parquet` one in the column
     `text_field` of each row; `.gz`, `.bz2`, `.xz` and `.zst` are decompressed as they are read.  A `.json` file is
-    read as JSON lines, and so is a file whose name says nothing and whose first lines are JSON.  Archives, tables and
-    other files that are no text, and UTF-16, are refused.  A file must not change while it is read.
+    read as JSON lines, and so is a file whose name says nothing and whose first lines are JSON.  Archives, tables,
+    other files that are not text, and UTF-16 raise an error that says which it found. A file must not change while it
+    is read.
 
     Args:
         files: A path, glob or folder, or the URL of one, such as "s3://bucket/*.jsonl", or a list of them.  A file

@@ -34,11 +34,11 @@ _WRITER = {"writer": "bbpe"}
 class Summary:
     """The texts that counting read, and those that it left out: nothing is dropped without a number here.
 
-    `files` and `documents` read, their `bytes`; `pretokens` counted, `unique` ones of them.  `left_out`: documents that
-    the sample left out; `skipped`: records without text (null); `refused`: records that cannot be read and that
-    `on_error="skip"` left out; `special_tokens_found`, which separate and
-    are not counted; `cut`: pretokens longer than `max_pretoken_bytes`; `dropped`: bytes between pretokens, of patterns
-    that drop them; `duplicates`: documents that `unique` left out, as they were there before.
+    `files`, `documents` and `bytes`: the texts that were read. `pretokens` and `unique`: the pretokens that were
+    counted, and the different ones. `left_out`: documents that the sample left out. `skipped`: records without text
+    (null). `refused`: records that cannot be read and that `on_error="skip"` left out. `special_tokens_found`: special
+    tokens, which separate texts and are not counted. `cut`: pretokens longer than `max_pretoken_bytes`. `dropped`:
+    bytes between pretokens, for patterns that drop them. `duplicates`: documents that `unique` left out.
     """
 
     files: int = 0
@@ -138,11 +138,11 @@ class _Spilled:
 class PretokenCounts:
     """The pretokens of a corpus and how often each occurs, in the order of their first appearance.
 
-    `counts_a + counts_b` are the counts of both corpora, a's first, and `sum` adds up any number of them; the spec of
-    all must be the same, and no count may pass 64 bits (`OverflowError`).  Iterating yields `(pretoken, count)`: bytes
-    and int.  `len` is the number of unique pretokens, `total` of all.  `pattern`, `special_tokens`, `document` say how
-    they were made, `summary` from what.  Counts that did not fit `max_memory` lie in a temporary file that is deleted
-    with this object.
+    `counts_a + counts_b` are the counts of both corpora, a's first, and `sum` adds up any number of counts. All must
+    have the same spec, and no count may pass 64 bits (`OverflowError`). Iterating yields `(pretoken, count)`: bytes and
+    int. `len` is the number of unique pretokens, and `total` the number of all. `pattern`, `special_tokens` and
+    `document` say how they were counted, and `summary` which texts were read. Counts that did not fit `max_memory` lie
+    in a temporary file, which is deleted with this object.
 
     >>> import bbpe
     >>> counts = bbpe.count_from_iterator(["a b a"], pattern="gpt2")

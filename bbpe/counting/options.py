@@ -17,7 +17,7 @@ from ..corpus.sources import Reading
 from ..errors import described
 from ..lazy import futures
 from ..progress import DELAY, Progress, ProgressBar
-from ..records import dataclass, real, whole
+from ..records import choice, dataclass, real, whole
 from ..splitting.patterns import Pattern, get_pattern
 from ..threads import MOST_THREADS
 from .checkpoint import checkpoint_folder
@@ -72,30 +72,30 @@ class FileOptions(TextOptions, total=False):
 class Counting:
     r"""How to read a corpus and count its pretokens.
 
-    `document`, `max_pretoken_bytes`, `sample` and `unique` change what is counted; `text_field`, `format` and
-    `on_error` change what is read.  The other options change time and memory alone: the counts are the same to the last
+    `document`, `max_pretoken_bytes`, `sample` and `unique` change the counts; `text_field`, `format` and `on_error`
+    change which texts are read. The other options change time and memory alone: the counts are the same to the last
     bit.
 
     Attributes:
         max_memory: The memory that the whole process may take, in bytes or as text such as "4GB"; no limit by default.
-            Counts that do not fit are kept in Parquet files meanwhile.  A lower limit that the system sets for the
-            process holds too.
-        checkpoint: A folder that remembers how far a count is, so that a count that was killed goes on when it is
-            called again with the same arguments.  It must be new, empty or an earlier count's, and not in the corpus.
-        executor: Any executor of `concurrent.futures`, which counts in place of threads.  Its workers write counts to
-            the folder of `checkpoint`, which workers on other machines must see, or to a temporary one.
+            Counts that do not fit go to temporary Parquet files. A lower limit that the system sets for the process
+            holds too.
+        checkpoint: A folder that keeps the state of a count. If a count was killed, call it again with the same
+            arguments, and it resumes. The folder must be new, empty or from an earlier count, and not in the corpus.
+        executor: Any executor of `concurrent.futures`, which counts in place of threads. Its workers write counts to
+            the folder of `checkpoint`, which workers on other machines must see, or to a temporary folder.
         in_flight: How many parts of the corpus the executor has at once; by default two for each of its workers.
-        attempts: How often a part is counted whose worker fails or dies.
+        attempts: How often bbpe tries to count a part if its worker fails or dies.
         threads: How many threads count; by default one for each core, and fewer where memory is short.
         sample: The share of texts to count, more than 0 and at most 1; a hash of each text chooses.
         document: What is one text: "file" (the default), or "line", each line of a file or of a text with its end.
-        unique: Whether a document that is equal to an earlier one, byte for byte, is left out; the summary has their
-            number as `duplicates`.  A document is a text as `document` says, or a record.  Each takes about 32 bytes of
-            memory, within half of what `max_memory` leaves for tables.
+        unique: Whether to leave out a document that equals an earlier one, byte for byte; the summary has their number
+            as `duplicates`. A document is a text as `document` says, or a record. Each takes about 32 bytes of memory,
+            in at most half of the memory that `max_memory` leaves for tables.
         text_field: The field of a `.jsonl` file, or the column of a `.parquet` file, that holds the text: a name, a
             path such as "meta.text", or a list of them: the first one that a record has counts.  For files.
-        format: What files are, "text", "jsonl" or "parquet"; by default their names decide, or their first bytes where
-            a name says nothing.  For files.
+        format: The kind of the files, "text", "jsonl" or "parquet"; by default their names decide, or their first bytes
+            if a name says nothing. For files.
         on_error: "raise", or "skip" to leave out lines of JSON that cannot be read; the summary has their number as
             `refused`.  For files.
         max_pretoken_bytes: The longest pretoken; longer ones are counted in pieces.  No limit by default.
@@ -154,8 +154,8 @@ class Counting:
         # the usual name is right, and needs no module for others
         if self.text_field != "text":
             object.__setattr__(self, "text_field", checked_field("Counting.text_field", self.text_field))
-        if self.format is not None and self.format not in FORMATS:
-            raise ValueError(f"Counting.format is {self.format!r}; expected {', '.join(map(repr, FORMATS))} or None")
+        if self.format is not None:
+            choice("Counting.format", self.format, FORMATS, "None")
         if self.max_memory is not None:
             try:
                 size = parse_bytes(self.max_memory)

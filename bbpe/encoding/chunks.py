@@ -1,4 +1,4 @@
-"""Cut a text into chunks of at most so many tokens each, at tokens, words, sentences, lines or given positions."""
+"""Cut a text into chunks of a number of tokens: at tokens, words, sentences, lines, paragraphs or given positions."""
 
 from __future__ import annotations
 
@@ -16,19 +16,20 @@ from ..core.wordpiece import WordPiece
 from ..lazy import lazy_re, np, npt
 from ..pipeline.special_tokens import Matcher
 from ..pipeline.streaming import complete_characters
+from ..records import choice
 from ..text import Text, text_bytes
 from ..types import Chunk
 from .engine import TextEncoder
 from .limits import checked_limit, truncated
 
-#: Where a chunk may end: between tokens, or where a word, a sentence or a line ends; or a function that takes the text
-#: and returns the indices.
-Boundary: TypeAlias = Literal["token", "word", "sentence", "line"] | Callable[[Text], Iterable[int]]
+#: Where a chunk may end: between tokens, or where a word, a sentence, a line or a paragraph ends; or a function that
+#: takes the text and returns the indices.
+Boundary: TypeAlias = Literal["token", "word", "sentence", "line", "paragraph"] | Callable[[Text], Iterable[int]]
 _Part: TypeAlias = tuple[int, int]
 #: Returns the last position between two others at which a chunk may end, 0 if there is none.
 _LastEnd: TypeAlias = Callable[[int, int], int]
 
-_KINDS = ("token", "word", "sentence", "line")
+_KINDS = ("token", "word", "sentence", "line", "paragraph")
 _BLANKS = b" \t\n\r\v\f"
 # parts that one compiled call finds, between which Ctrl-C is noticed
 _PARTS = 1 << 12
@@ -59,7 +60,10 @@ def chunked(
     else:
         rows = np.array(list(_each(cutter, last_end, repeated)), np.int64).reshape(-1, 3)
     spans = _indices(text, rows[:, :2]) if isinstance(text, str) and len(rows) else rows
-    return list(map(Chunk, spans[:, 0].tolist(), spans[:, 1].tolist(), rows[:, 2].tolist()))
+    starts, ends = spans[:, 0].tolist(), spans[:, 1].tolist()
+    whole: str | bytes = text if isinstance(text, str) else data
+    parts = [whole[start:end] for start, end in zip(starts, ends, strict=True)]
+    return list(map(Chunk, starts, ends, rows[:, 2].tolist(), parts))
 
 
 def _indices(text: str, spans: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -178,12 +182,13 @@ def _last_end_of(boundary: Boundary, text: Text, data: bytes) -> _LastEnd | None
     """Return the function that finds where a chunk may end; `None` if that is after any token."""
     if callable(boundary):
         return _given(sorted(boundary(text)), text, data)
-    if boundary not in _KINDS:
-        raise ValueError(f"boundary is {boundary!r}; expected one of {', '.join(map(repr, _KINDS))} or a function")
+    choice("boundary", boundary, _KINDS, "a function")
     if boundary == "word":
         return lambda done, end: _word(data, done, end)
     if boundary == "sentence":
         return lambda done, end: _sentence(data, done, end)
+    if boundary == "paragraph":
+        return lambda done, end: _paragraph(data, done, end)
     return (lambda done, end: data.rfind(b"\n", done, end) + 1) if boundary == "line" else None
 
 
@@ -206,6 +211,16 @@ def _sentence(data: bytes, done: int, end: int) -> int:
             break
         look *= 4
     return last
+
+
+def _paragraph(data: bytes, done: int, end: int) -> int:
+    """Return the last position after a blank line after `done`, up to `end`."""
+    at = data.rfind(b"\n", done, end)
+    while (before := data.rfind(b"\n", done, max(at, done))) >= 0:
+        if not data[before + 1 : at].strip(b" \t\r"):
+            return at + 1
+        at = before
+    return 0
 
 
 def _given(indices: list[int], text: Text, data: bytes) -> _LastEnd:

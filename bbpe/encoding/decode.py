@@ -15,7 +15,7 @@ from ..core.stops import StopStream
 from ..core.stream import FormStream
 from ..lazy import lazy_property, np, npt, safe_import
 from ..pipeline.decoders import ERRORS
-from ..records import kind, replace
+from ..records import choice, kind, replace
 from ..spec.rules import Charsmap
 from ..spec.spec import TokenizerSpec, other_tokens
 from ..threads import check_threads, imap, thread_count
@@ -89,13 +89,7 @@ class Decoder:
 
         Document i is ids[offsets[i]:offsets[i + 1]].
         """
-        if self.is_plain:
-            data = self.token_bytes.join(ids)
-            bounds = np.zeros(len(ids) + 1, np.int64)
-            np.cumsum(self.token_bytes.lengths(ids), out=bounds[1:])
-            return data, bounds[offsets[1:]]
-        parts = [self._joined(ids[start:stop], threads=1) for start, stop in pairwise(offsets.tolist())]
-        return b"".join(parts), np.cumsum([0, *map(len, parts)], dtype=np.int64)[1:]
+        return self.segments(ids, offsets[:-1], offsets[1:], np.empty(0, np.int64), np.ones(len(offsets) - 1, np.int64))
 
     def texts(
         self, batch: Rows, errors: str, threads: int | None, skip_special_tokens: bool, unknown_ids: UnknownIds
@@ -192,6 +186,8 @@ class Decoder:
             if len(places):
                 starts, ends = np.sort(np.concatenate([starts, places + 1])), np.sort(np.concatenate([ends, places]))
             return self.token_bytes.rows(ids, starts, ends)
+        if self._forms is not None and not self._forms.has_last and not len(places):
+            return self._forms.rows(ids, starts, ends)
         found: list[bytes] = []
         at = 0
         for start, end, count in zip(starts.tolist(), ends.tolist(), counts.tolist(), strict=True):
@@ -202,7 +198,7 @@ class Decoder:
     def _divided(self, ids: Ids, places: npt.NDArray[np.int64]) -> list[bytes]:
         """Return the bytes of a text between the ids at some places."""
         if not len(places):
-            return [self.data(ids, 1)]
+            return [self._joined(ids, 1)]
         found: list[npt.NDArray[np.int64]] = []
         data = self._joined(ids, 1, found)
         bounds = np.minimum(np.concatenate([*found, [len(data)]]), len(data))
@@ -266,7 +262,7 @@ class _MappedDecoder(Decoder):
 
     def __init__(self, spec: TokenizerSpec, tokens: TokenBytes, table: bytes) -> None:
         super().__init__(spec, tokens)
-        self._table = table
+        self._table, self.is_plain = table, False
 
     def text(self, *options: Any) -> str:
         return self._mapped(super().text(*options))
@@ -288,10 +284,12 @@ class _MappedDecoder(Decoder):
     def _begun(self, errors: str, skipped: bytes | None, unknown_ids: UnknownIds) -> Stream:
         return MappedStream(self._fresh(errors, skipped, unknown_ids), self._table)
 
-    def _divided(self, ids: Ids, places: npt.NDArray[np.int64]) -> list[bytes]:
+    def segments(self, *options: Any) -> tuple[bytes, npt.NDArray[np.int64]]:
         # the table applies to texts, of which a special token is none
-        segments = super()._divided(ids, places) if len(places) else [super().data(ids, 1)]
-        return [self._mapped(part.decode("utf-8", ERRORS)).encode("utf-8", ERRORS) for part in segments]
+        data, ends = super().segments(*options)
+        bounds = pairwise([0, *ends.tolist()])
+        found = [self._mapped(data[start:end].decode("utf-8", ERRORS)).encode("utf-8", ERRORS) for start, end in bounds]
+        return b"".join(found), np.cumsum([len(part) for part in found], dtype=np.int64)
 
     def _mapped(self, text: str) -> str:
         return "".join(written for _, written in self._parts(text))
@@ -349,8 +347,7 @@ def checked_rows(batch: object) -> Any:
 
 
 def _check_unknown_ids(unknown_ids: str) -> None:
-    if unknown_ids not in _UNKNOWN_IDS:
-        raise ValueError(f"unknown_ids is {unknown_ids!r}; expected {', '.join(map(repr, _UNKNOWN_IDS))}")
+    choice("unknown_ids", unknown_ids, _UNKNOWN_IDS)
 
 
 def _mapper(threads: int | None) -> Callable[[Callable[[Any], Any], Iterable[Any]], Iterator[Any]]:

@@ -15,7 +15,7 @@ from ..errors import described
 from ..lazy import np, npt, safe_import
 from ..pipeline.special_tokens import Matcher
 from ..pipeline.streaming import complete_characters
-from ..records import whole
+from ..records import choice, whole
 from ..text import Text, text_bytes
 from .engine import TextEncoder
 
@@ -99,10 +99,17 @@ def check_order(batch: object, name: str) -> None:
         raise TypeError(f"{name} is {described(batch)}, which has no order; expected a list, such as sorted({name})")
 
 
+def check_list(batch: object, name: str) -> None:
+    """Raise `TypeError` on what holds no items, and as `check_order`, naming the argument and the way out."""
+    is_column = hasattr(batch, "__arrow_c_stream__") or hasattr(batch, "__arrow_c_array__")
+    if not (isinstance(batch, Iterable) or is_column):
+        raise TypeError(f"{name} is {described(batch)}; expected a list")
+    check_order(batch, name)
+
+
 def check_side(side: str, name: str = "side") -> None:
     """Raise `ValueError` naming the argument unless a side is "left" or "right"."""
-    if side not in ("left", "right"):
-        raise ValueError(f'{name} is {side!r}; expected "left" or "right"')
+    choice(name, side, ("left", "right"))
 
 
 def checked_limit(n: int, name: str = "n", least: int = 0) -> int:

@@ -14,6 +14,7 @@ from ..core.wordpiece import WordPiece
 from ..errors import VocabularyError
 from ..lazy import lazy_property, np, npt, safe_import
 from ..pipeline.special_tokens import Matcher, Selection, SpecialTokens
+from ..records import choice
 from ..spec.models import SymbolModel, UnigramModel, WordLevelModel, WordPieceModel
 from ..spec.rules import NO_TEMPLATE
 from ..spec.spec import TokenizerSpec, spec_of_symbols
@@ -98,8 +99,7 @@ class PlaceFinder:
 
 
 def _check_unit(unit: str) -> None:
-    if unit not in ("char", "byte", "utf16"):
-        raise ValueError(f'unit is {unit!r}; expected "char", "byte" or "utf16"')
+    choice("unit", unit, ("char", "byte", "utf16"))
 
 
 _NO_PLACES = "words without a token are one unknown token in a row, so tokens have no places; encode without offsets"

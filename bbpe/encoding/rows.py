@@ -11,6 +11,7 @@ from ..core.id_source import as_int
 from ..core.row_writer import RowWriter, TextIds, texts_of_pairs
 from ..lazy import np, npt
 from ..pipeline.special_tokens import Matcher
+from ..records import choice
 from ..spec.rules import NO_TEMPLATE, RowPadding, RowTruncation
 from ..spec.spec import TokenizerSpec
 from ..text import Text
@@ -23,17 +24,18 @@ if TYPE_CHECKING:
 
 #: An item of a batch: a text, or a pair of texts.
 Item: TypeAlias = "Text | tuple[Text, Text]"
-#: The text of a pair that is truncated.
-Truncation: TypeAlias = Literal["longest_first", "only_first", "only_second"]
-#: The length to which rows are padded.
-PaddingLength: TypeAlias = Literal["longest", "max_length"]
+Strategy: TypeAlias = Literal["longest_first", "only_first", "only_second"]
+#: The text of a pair that is truncated; True is "longest_first".
+Truncation: TypeAlias = Strategy | Literal[True]
+#: The length to which rows are padded; True is "longest".
+PaddingLength: TypeAlias = Literal["longest", "max_length", True]
 
 Ids: TypeAlias = "npt.NDArray[np.uint32]"
 Offsets: TypeAlias = "npt.NDArray[np.int64]"
 Sizes: TypeAlias = "npt.NDArray[np.uint8]"
 
-_TRUNCATIONS, _LENGTHS = get_args(Truncation), get_args(PaddingLength)
-_STRATEGIES: dict[str, Truncation] = {
+_TRUNCATIONS, _LENGTHS = get_args(Strategy), ("longest", "max_length")
+_STRATEGIES: dict[str, Strategy] = {
     "LongestFirst": "longest_first", "OnlyFirst": "only_first", "OnlySecond": "only_second"
 }  # fmt: skip
 _NO_TRUNCATION = RowTruncation(0)  # its length is not used
@@ -45,7 +47,7 @@ class RowRules(NamedTuple):
     """The options of rows: truncation to `limit` ids, padding to a multiple and to at least `length` ids."""
 
     limit: int | None
-    strategy: Truncation
+    strategy: Strategy
     cut_side: Side
     stride: int | None
     pad_id: int
@@ -65,6 +67,9 @@ def checked_rules(
     if max_length is None and cut is not None:
         max_length = cut.max_length
     cut, pads = cut or _NO_TRUNCATION, pads or RowPadding()
+    # True stands for the same values as in transformers
+    truncation = "longest_first" if truncation is True else truncation
+    padding = "longest" if padding is True else padding
     truncation = _STRATEGIES[cut.strategy] if truncation is None else truncation
     cut_side: Side = cut.side if truncation_side is None else truncation_side
     pad_side: Side = pads.side if side is None else side
@@ -73,8 +78,8 @@ def checked_rules(
     padding = "longest" if padding is None else padding
     check_side(pad_side)
     check_side(cut_side, "truncation_side")
-    _check_choice("truncation", truncation, _TRUNCATIONS)
-    _check_choice("padding", padding, _LENGTHS)
+    choice("truncation", truncation, _TRUNCATIONS, "True")
+    choice("padding", padding, _LENGTHS, "True")
     multiple = 1 + checked_limit(multiple, "pad_to_multiple_of", 1)
     try:
         pad = as_int(pad_id)
@@ -85,18 +90,13 @@ def checked_rules(
         raise ValueError(f"pad_id is {pad}; expected 0 to {id_dtypes()[chosen]}")
     limit = None if max_length is None else checked_limit(max_length, "max_length")
     if padding == "max_length" and limit is None:
-        raise ValueError('padding is "max_length", but max_length is None; expected a number of ids')
+        raise ValueError("padding is 'max_length', but max_length is None; expected a number of ids")
     if stride is not None:
         stride = checked_limit(stride, "stride")
         if limit is None:
             raise ValueError(f"stride is {stride}, but max_length is None; expected a number of ids")
     length = limit or 0 if padding == "max_length" else least
     return RowRules(limit, truncation, cut_side, stride, pad, pads.pad_type_id, pad_side, length, multiple, chosen)
-
-
-def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise ValueError(f"{name} is {value!r}; expected {', '.join(choices[:-1])} or {choices[-1]}")
 
 
 class RowEncoder:

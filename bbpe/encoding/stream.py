@@ -145,15 +145,15 @@ def stop_strings(stop: object) -> StopStrings | None:
 class StreamDecoder:
     """Decodes ids one by one; `Tokenizer.stream_decoder` makes it.
 
-    A character is returned with the id that completes it. The time for an id does not depend on how many ids came
-    before. The results of all calls of `push` and of `finish`, joined, equal the result of `Tokenizer.decode` for all
-    ids; so text that the next id or the end of the text may change is held back. A decoder with a regex that replaces
-    text across tokens holds back all of it. A decoder is for one stream, and for one thread at a time. It
-    can be copied, but not pickled.
+    `push` returns a character with the id that completes it. The time for an id does not depend on the number of ids
+    before. The results of all calls of `push` and of `finish`, joined, equal `Tokenizer.decode` of all ids. So the
+    decoder holds back text that the next id or the end of the text may change. If a tokenizer decodes by a regex that
+    replaces text across tokens, it holds back the whole text. Use a decoder for one stream, and in one thread at a
+    time. You can copy it, but not pickle it.
 
-    With stop strings the text ends where a stop string ends for the first time; if several end there, the longest one
-    counts. So the ids in which a text comes have no effect. An end of the text that may begin a stop string is held
-    back until the next ids show whether it does. `push` after a stop string is an error.
+    With stop strings the text ends at the first place where a stop string ends; if several end there, the longest
+    counts. The result is the same however ids divide the text. The decoder holds back an end of the text that may begin
+    a stop string, until the next ids decide. `push` after a stop string is an error.
 
     Example:
         >>> tok = bbpe.train_from_iterator(["a b"], vocab_size=256)

@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from ..errors import VocabularyError
-from ..files import StrPath, check_upload, is_remote, local_path, open_file, write_atomic, write_folder_atomic
+from ..files import ReadFile, StrPath, check_upload, is_remote, local_path, open_file, write_atomic, write_folder_atomic
 from ..lazy import lazy_re, safe_import
-from ..records import kind, whole
+from ..records import choice, kind, replace, whole
 from ..spec.models import SymbolModel, WordLevelModel
 from ..spec.rules import Charsmap, SqueezeBlanks
 from ..spec.spec import TextRules, TokenizerSpec
@@ -25,8 +25,8 @@ from .rows import FORMATS, FormatRow
 from .transformers.folder import CONFIG, MODEL, WITHIN, ClassFolder
 
 __all__ = [
-    "FORMATS", "FormatRow", "Given", "check_whole", "checked_format", "dump", "file_path", "format_of", "load", "put",
-    "sniff", "written",
+    "FORMATS", "FormatRow", "Given", "check_whole", "checked_format", "dump", "file_path", "format_by_name",
+    "format_of", "given", "load", "load_bytes", "put", "sniff", "written",
 ]  # fmt: skip
 
 
@@ -48,6 +48,8 @@ _SUFFIX = lazy_re(r"\.(?!v\d)[A-Za-z][A-Za-z0-9]{1,8}")
 _WEB_PAGES = (b"<!doctype", b"<html")
 
 _HEAD_BYTES, _SHOWN_BYTES = 1 << 16, 64
+#: What messages call a file that is given by its content.
+_BYTES = Path("<bytes>")
 # the fewest keys of a byte-level vocabulary, and the most fields that a message shows
 _LEAST_KEYS, _SHOWN_KEYS = 256, 5
 
@@ -70,7 +72,12 @@ def sniff(path: StrPath) -> str:
         with open_file(checked) as file:
             head = file.read(_HEAD_BYTES)
     except FileNotFoundError as error:
-        raise FileNotFoundError(error.errno, f"{error.strerror}{_published_like(str(path))}", str(path)) from None
+        raise FileNotFoundError(error.errno, _unknown_name(str(path)) or error.strerror, str(path)) from None
+    return _by_head(head, checked, checked)
+
+
+def _by_head(head: bytes, checked: Path, source: StrPath) -> str:
+    """Return the name of the format of a file, which `source` reads, by its first bytes and its name."""
     _check_refused(head, checked)
     by_name = [name for name, row in FORMATS.items() if _missing(checked, row) is not None]
     # if two formats have a file of this name, prefer the format whose other file exists
@@ -83,7 +90,7 @@ def sniff(path: StrPath) -> str:
         fitting = by_name[0]  # merges of a vocabulary, not codes without ids
     fitting = fitting or (by_name[0] if by_name else None)
     if fitting is None and head.lstrip()[:1] in (b"{", b"["):
-        _refuse_json(checked)
+        _refuse_json(source)
     if fitting is None:
         _refuse(f"found a file that begins with {head[:40]!r}" if head else "found an empty file", checked)
     return fitting
@@ -118,15 +125,15 @@ def load(
     row = FORMATS[found]
     if folder is None and any(source.with_name(other).exists() for other in WITHIN):
         folder = ClassFolder(source.parent)
-    given = Given(pattern, _checked_specials(special_tokens), name, folder, is_folder)
+    own = replace(given(pattern=pattern, special_tokens=special_tokens, name=name), folder=folder, is_folder=is_folder)
     try:
         if folder is not None and is_folder and source.name == CONFIG:
             safe_import("bbpe.formats.transformers.load")
             from .transformers.load import load_own
 
-            return load_own(folder, given)
-        spec = row.load(source if folder is None else folder.opened(source), given)
-        if spec.files or folder is None or not _has_folder(source, given, row):
+            return load_own(folder, own)
+        spec = row.load(source if folder is None else folder.opened(source), own)
+        if spec.files or folder is None or not _has_folder(source, own, row):
             return spec  # a class of tokenizers has read the folder itself
         is_model = is_folder and row is FORMATS["sentencepiece"]
         if not (folder.has_others or (is_model and folder.has(MODEL))):
@@ -136,6 +143,17 @@ def load(
             return folder.completed(spec, has_flags=is_plain, has_ends=is_model)
     except RecursionError:
         raise VocabularyError("the file is nested too deeply; expected a vocabulary", path=source) from None
+
+
+def load_bytes(data: bytes, own: Given) -> TokenizerSpec:
+    """Read the content of a vocabulary file of any format that has one file; errors as `load`."""
+    source = ReadFile(_BYTES, data)
+    row = FORMATS[_by_head(data[:_HEAD_BYTES], _BYTES, source)]
+    try:
+        # no file beside it counts
+        return row.load(source, replace(own, folder=ClassFolder(_BYTES)))
+    except RecursionError:
+        raise VocabularyError("the file is nested too deeply; expected a vocabulary", path=_BYTES) from None
 
 
 def _has_folder(source: Path, given: Given, row: FormatRow) -> bool:
@@ -246,6 +264,11 @@ def _only_in_a_model(spec: TokenizerSpec, row: FormatRow) -> str:
     return "user-defined symbols, which are found in the normalized text" if has_symbols else ""
 
 
+def given(*, pattern: Any = None, special_tokens: Any = None, name: str | None = None) -> Given:
+    """Return the arguments of a caller for a file; `TypeError` for special tokens that do not map texts to ids."""
+    return Given(pattern, _checked_specials(special_tokens), name)
+
+
 def _checked_specials(special_tokens: object) -> dict[str, int] | None:
     """Return the special tokens of a caller; `TypeError` unless they map texts to ids."""
     if special_tokens is None:
@@ -321,15 +344,10 @@ def _missing(path: Path, row: FormatRow) -> int | None:
 def checked_format(name: str | None) -> str | None:
     """Return the name of a format; `ValueError` with the closest name when the format is unknown."""
     kind("format", name, str | None, "a str or None")
-    if name is None or name in FORMATS:
-        return name
-    safe_import("difflib")
-    from difflib import get_close_matches
-
-    known = [format_name for format_name, row in FORMATS.items() if name.lower() in row.synonyms]
-    near = known or get_close_matches(name, FORMATS, n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
-    raise ValueError(f"format is {name!r}; expected one of {', '.join(map(repr, FORMATS))}{hint}")
+    if name is not None and name not in FORMATS:
+        near = next((format_name for format_name, row in FORMATS.items() if name.lower() in row.synonyms), None)
+        choice("format", name, FORMATS, hint=f"; did you mean {near!r}?" if near else "")
+    return name
 
 
 def format_of(path: Path) -> str:
@@ -338,7 +356,7 @@ def format_of(path: Path) -> str:
     Raises `ValueError` for a new path with the suffix of a file that no format has: a folder of that name would be a
     surprise.
     """
-    found = "huggingface" if path.is_dir() else _format_by_name(path)
+    found = "huggingface" if path.is_dir() else format_by_name(path)
     if found is None and _SUFFIX.fullmatch(path.suffix):
         known = ", ".join(sorted({Path(row.written_as).suffix for row in FORMATS.values() if row.written_as}))
         named = next((name for name, row in FORMATS.items() if (path.suffix,) in row.names), None)
@@ -348,47 +366,39 @@ def format_of(path: Path) -> str:
     return found or "huggingface"
 
 
-def _format_by_name(path: Path) -> str | None:
+def format_by_name(path: Path) -> str | None:
     """Return the name of the format that a file of this name gets by default."""
     fitting = [name for name, row in FORMATS.items() if row.written_as and path.match(row.written_as)]
     return max(fitting, key=lambda name: len(FORMATS[name].written_as), default=None)
 
 
-def _published_like(name: str) -> str:
-    """Return the end of a message that suggests a published tokenizer or model for the name of a missing file."""
-    if _format_by_name(Path(name)) is not None:
-        return ""
+def _unknown_name(name: str) -> str | None:
+    """Return the message for a text that is neither a file nor a name of a tokenizer; `None` for the path of a file."""
+    if format_by_name(Path(name)) is not None:
+        return None
     safe_import("difflib")
     from difflib import get_close_matches
 
     safe_import("bbpe.published.find")
     from ..published.find import hub_cache
     safe_import("bbpe.published.names")
-    from ..published.names import counted_by_provider, is_repository, name_for_model
+    from ..published.names import MODELS, is_repository
     safe_import("bbpe.published.table")
     from ..published.table import ALIASES, PUBLISHED
 
-    if (counted := counted_by_provider(name)) is not None:
-        return f"; {counted}"
-    is_model = name not in (*PUBLISHED, *ALIASES) and name_for_model(name) is not None
     if is_repository(name):
-        published = f", or use bbpe.encoding_for_model({name!r})" if is_model else ""
         return (
-            f"; nor is it a repository in the cache of the Hugging Face hub, {hub_cache()}: download it, as by "
-            f"`hf download {name}`{published}"
+            "there is no such file, nor a repository of this name in the cache of the Hugging Face hub, "
+            f"{hub_cache()}; `hf download {name}` downloads it"
         )
     if "/" in name or "\\" in name:
-        return ""
-    if is_model:
-        return f"; {name!r} is a model: bbpe.encoding_for_model({name!r})"
-    near = get_close_matches(name.lower(), [*PUBLISHED, *ALIASES], n=1)
-    if not near:
-        return ""
-    is_it = "is a published tokenizer" if near[0] == name else f"is like the published tokenizer {near[0]!r}"
-    return f"; {name!r} {is_it}: bbpe.get_encoding({near[0]!r})"
+        return None
+    near = get_close_matches(name.lower(), dict.fromkeys((*PUBLISHED, *ALIASES, *MODELS)), n=2)
+    hint = f" (did you mean {' or '.join(map(repr, near))}?)" if near else ""
+    return f"there is no such file, vocabulary or model{hint}"
 
 
-def _refuse_json(path: Path) -> NoReturn:
+def _refuse_json(path: StrPath) -> NoReturn:
     """Raise `VocabularyError` that describes a JSON file that is not a vocabulary."""
     value = read_json(path)
     if not isinstance(value, dict):
@@ -401,6 +411,6 @@ def _refuse_json(path: Path) -> NoReturn:
     raise VocabularyError(f"{problem}; expected a tokenizer.json, a vocab.json or a tekken.json", path=path)
 
 
-def _refuse(found: str, path: Path) -> NoReturn:
+def _refuse(found: str, path: StrPath) -> NoReturn:
     known = ", ".join(row.description for row in FORMATS.values())
     raise VocabularyError(f"{found}; expected one of: {known}", path=path)

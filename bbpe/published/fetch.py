@@ -10,7 +10,7 @@ from pathlib import Path
 from threading import Thread
 from time import monotonic
 from typing import IO
-from urllib.error import HTTPError
+from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
@@ -50,7 +50,7 @@ def fetch(
     except OSError as error:
         if url is not None or file.pip is None:
             raise
-        raise type(error)(f"{error}; another way is {file.pip}") from None
+        raise type(error)(f"{error}; {file.pip}") from None
     if not is_right(data, file):
         raise VocabularyError(
             f"the content of {address} is not {file.name} of {vocabulary.name!r}; expected {file.size} bytes with "
@@ -99,6 +99,9 @@ def _within(seconds: float, address: str, size: int, report: Callable[[Progress]
         raise OSError(f"{address}: the response ended early ({error})") from None
     except TimeoutError:
         raise TimeoutError(f"{address}: the download took more than {seconds:.0f} s; try again later") from None
+    except URLError as error:
+        reason = error if isinstance(error, HTTPError) else getattr(error.reason, "strerror", None) or error.reason
+        raise OSError(f"{address}: {reason}") from None
     except (OSError, ValueError) as error:
         raise OSError(f"{address}: {error}") from None
 

@@ -134,7 +134,9 @@ def _hub_candidates(file: PublishedFile) -> Iterator[Path]:
 def hub_cache() -> Path:
     """Return the folder of the cache of `huggingface_hub`, which need not exist."""
     named = [os.environ[name] for name in ("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE") if os.environ.get(name)]
-    home = os.environ.get("HF_HOME") or user_cache() / "huggingface"
+    # on every system below ~/.cache
+    caches = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    home = os.environ.get("HF_HOME") or Path(caches, "huggingface")
     return Path(named[0]) if named else Path(home, "hub")
 
 

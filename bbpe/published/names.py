@@ -78,9 +78,9 @@ _PROVIDER = lazy_re(
     r"(?:(?:[\w.-]+/)*(?:anthropic|bedrock|gemini|google|models|vertex_ai)/)?(?:\w+\.)*(claude|gemini)(?:[-@.:].*)?"
 )
 _COUNTS = {
-    "claude": "Anthropic has published no vocabulary of this model, so that only Anthropic can count: "
+    "claude": "Anthropic has published no vocabulary of this model; count its tokens with "
     "`client.messages.count_tokens(model=..., messages=...)` of the package anthropic",
-    "gemini": "Google has published no vocabulary under this name, and counts itself: "
+    "gemini": "Google has published no vocabulary of this model; count its tokens with "
     "`client.models.count_tokens(model=..., contents=...)` of the package google-genai",
 }
 
@@ -106,6 +106,22 @@ def name_for_model(model: str) -> str | None:
     return next((name for source, name in _OPEN if re.fullmatch(source, last)), None)
 
 
+def vocabulary_named(name: str) -> str | None:
+    """Return the published vocabulary that a text names, by itself or as a model; `None` for any other text.
+
+    A path into a folder that exists is not the name of a model.
+
+    >>> vocabulary_named("gpt2"), vocabulary_named("Qwen/Qwen3-8B"), vocabulary_named("models/my/qwen3-8b")
+    ('gpt2', 'qwen3', None)
+    """
+    if name in (*PUBLISHED, *ALIASES):
+        return name
+    folder = name.rpartition("/")[0]
+    if folder and (not is_repository(name) or Path(folder).exists()):
+        return None
+    return name_for_model(name)
+
+
 def maker_of(name: object) -> str | None:
     """Return the words that a tokenizer of this name is made by a function; `None` when it is no name that we know.
 
@@ -124,7 +140,7 @@ def maker_of(name: object) -> str | None:
 def counted_by_provider(model: str) -> str | None:
     """Return who counts the tokens of a model whose vocabulary nobody else has, and how; `None` for any other model.
 
-    >>> str(counted_by_provider("claude-opus-4-5")).partition(",")[0]
+    >>> str(counted_by_provider("claude-opus-4-5")).partition(";")[0]
     "model 'claude-opus-4-5': Anthropic has published no vocabulary of this model"
     """
     found = _PROVIDER.fullmatch(model.lower())

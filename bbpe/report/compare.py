@@ -19,6 +19,7 @@ from ..splitting.patterns import Pattern
 from ..splitting.splitter import TextSplitter
 from ..text import counted, readable, shortened, text_bytes
 from ..tokenizer import Tokenizer, checked_tokenizer
+from .figures import STYLE, Bar, bars
 from .tables import Table, number, page
 from .terminal import line_columns, wrapped
 from .texts import DELAY, Meter, ReportCorpus, Texts, reading_of, source_of
@@ -27,6 +28,7 @@ from .verify import Difference, agreement, first_difference, hard_texts
 #: Blanks with the word after them, where the patterns of the two differ.
 _WORDS = Pattern(None, (r"\s*\S+|\s+",))
 _PAIRS = 2_000
+_DIFFER_MOST = "Pretokens that differ most, each with the tokens of both"
 
 
 @dataclass(frozen=True)
@@ -143,9 +145,18 @@ class Comparison:
         return "\n\n".join([*self.lines(), *([self.table().markdown()] if self.pairs else [])])
 
     def to_html(self) -> str:
-        """Return a page of HTML with the comparison, which needs no other file."""
+        """Return a page of HTML with a figure and the comparison, which needs no other file."""
         title = " and ".join(self.names)
-        return page(title, f"<main><h1>{escape(title)}</h1>{self._repr_html_()}</main>")
+        figure = ""
+        if self.tokens is not None:
+            sides = zip(self.names, self.tokens, strict=True)
+            fewest = min(self.tokens)
+            figure = bars("tokens of the corpus", [("", [
+                Bar(name, tokens, number(tokens), None, tokens == fewest) for name, tokens in sides
+            ])])  # fmt: skip
+        text = "".join(f"<p>{escape(line)}</p>" for line in self.lines())
+        pairs = f"<h2>{_DIFFER_MOST}</h2>{self.table().html()}" if self.pairs else ""
+        return page(title, f"<main><h1>{escape(title)}</h1>{figure}{text}{pairs}</main>", style=STYLE)
 
     def __str__(self) -> str:
         most = line_columns()

@@ -17,15 +17,21 @@ from ..errors import described
 from ..lazy import safe_import
 from ..progress import Progress
 from ..records import dataclass, kind, real, replace, whole
+from ..shards.source_tokens import named_tokenizers
 from ..text import Text, text_bytes
 from ..tokenizer import Tokenizer
 from ..training.prune import prune
 from ..training.train import Model, model_of
-from .evaluate import named_tokenizers
+from .figures import STYLE, definitions, lines
 from .plots import save_lines
-from .tables import Table, number, page
-from .terminal import terminal_columns
+from .tables import Table, csv_of, number, page
+from .terminal import line_columns
 from .texts import DELAY, Meter, ReportCorpus, Texts, reading_of, sources_of
+
+#: What grows along a curve.
+VOCABULARY, CORPUS = "vocabulary size", "bytes of training text"
+#: The fewest points of a curve that has a knee.
+_LEAST = 8
 
 
 @dataclass(frozen=True)
@@ -87,7 +93,7 @@ class Curve:
         """Return the size of the point that is highest above the line between the first and the last one.
 
         Sizes count by their logarithms. A larger vocabulary gains less for its size from there on. A curve that bends
-        upwards has no such point, and the knee is `None`.
+        upwards has no such point, and one of fewer than eight points is too coarse to show it: the knee is `None`.
 
         Args:
             corpus: The name of a corpus.
@@ -105,6 +111,8 @@ class Curve:
         return self._knee(points)
 
     def _knee(self, points: Sequence[CurvePoint]) -> int | None:
+        if len(points) < _LEAST:
+            return None
         safe_import("math")
         from math import log2
 
@@ -144,9 +152,29 @@ class Curve:
         """Return the table in Markdown."""
         return self.table().markdown()
 
+    def to_latex(self) -> str:
+        """Return the table for LaTeX, with the package booktabs."""
+        return self.table().latex()
+
+    def to_csv(self) -> str:
+        """Return the points as CSV."""
+        return csv_of(self.as_dict()["points"])
+
     def to_html(self) -> str:
-        """Return a page of HTML with the table, which needs no other file."""
-        return page("Learning curve", f"<main><h1>Learning curve</h1>{self.table().html()}</main>")
+        """Return a page of HTML with a figure, the table and definitions, which needs no other file."""
+        drawn, knees = self._drawn()
+        figure = lines("bytes/token", drawn, across=self.across, up="bytes/token", knees=knees)
+        text = f"{figure}{self.table().html()}{definitions(self._notes())}"
+        return page("Learning curve", f"<main><h1>Learning curve</h1>{text}</main>", style=STYLE)
+
+    def _notes(self) -> Iterator[str]:
+        yield "bytes/token: the bytes of UTF-8 of all texts over their tokens; more is better"
+        further = "thousand tokens" if self.across == VOCABULARY else "doubling of the training text"
+        yield f"gain: the bytes a token that each further {further} brought"
+        if any(point.changed is not None for point in self.points):
+            yield "tokens changed: the share of the tokens that the next smaller training text did not give"
+        if any(self._knee(line) for line in self.lines().values()):
+            yield "knee (a ring): a larger size gains less for its size from there on"
 
     def plot(self, path: str | os.PathLike[str]) -> None:
         """Write a figure of the curve, with a ring around each knee.
@@ -158,15 +186,20 @@ class Curve:
             ImportError: `matplotlib` (the extra `plot`) is not installed.
 
         """
-        lines, knees = [], []
+        drawn, knees = self._drawn()
+        save_lines(drawn, path, across=self.across, up="bytes per token", knees=knees)
+
+    def _drawn(self) -> tuple[list[tuple[str, list[float], list[float]]], list[tuple[float, float]]]:
+        """Return the name, the sizes and the heights of each line, and the places of knees."""
+        drawn, knees = list[Any](), list[Any]()
         for name, chosen in self.lines().items():
-            lines.append((name, [point.size for point in chosen], [point.bytes_per_token for point in chosen]))
+            drawn.append((name, [point.size for point in chosen], [point.bytes_per_token for point in chosen]))
             knee = self._knee(chosen)
             knees += [(point.size, point.bytes_per_token) for point in chosen if point.size == knee]
-        save_lines(lines, path, across=self.across, up="bytes per token", knees=knees)
+        return drawn, knees
 
     def __str__(self) -> str:
-        return self.table().text(terminal_columns())
+        return self.table().text(line_columns())
 
     def _repr_html_(self) -> str:
         return self.table().html()
@@ -221,7 +254,7 @@ def learning_curve(
         meter = Meter(report, "measure", sources.values())
         for name, source in sources.items():
             points += _points(toks, name, source.documents(reading, meter=meter))
-    return Curve("vocabulary size", tuple(points))
+    return Curve(VOCABULARY, tuple(points))
 
 
 def _points(
@@ -326,7 +359,7 @@ def corpus_curve(
                         doublings = log2(size / line[-1].size) or 1.0
                         point = replace(point, gain=(point.bytes_per_token - line[-1].bytes_per_token) / doublings)
                     line.append(point)
-    return Curve("bytes of training text", tuple(point for line in points.values() for point in line))
+    return Curve(CORPUS, tuple(point for line in points.values() for point in line))
 
 
 def _named_patterns(pattern: str | None, patterns: object) -> dict[str, str | Sequence[str] | None]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -12,117 +11,17 @@ from ..corpus.files import CorpusPaths, Format
 from ..counting.counts import Document
 from ..counting.options import Report, reporting
 from ..lazy import np, npt
-from ..records import dataclass, kind, replace, whole
-from ..text import distinct
+from ..records import choice, kind, replace, whole
+from ..shards.source_tokens import named_tokenizers
 from ..threads import check_threads, imap
-from ..tokenizer import Tokenizer, checked_tokenizer
+from ..tokenizer import Tokenizer
 from ..types import Ragged
-from .measures import CorpusCount, DocumentBatch, Measures, TokenizerCount, changed_documents
-from .plots import save_evaluation
-from .tables import NOTHING, Table, number, of_rows, page, share
-from .terminal import terminal_columns
+from .evaluation import Evaluation
+from .measures import CorpusCount, DocumentBatch, Head, Measures, TokenizerCount, changed_documents
 from .texts import DELAY, Meter, Texts, reading_of, sources_of
 
 #: Resampled corpora for an interval, and the most groups of documents that are resampled.
 _SAMPLES, _GROUPS = 1000, 2000
-
-_COLUMNS = (
-    ("corpus", lambda row: row.corpus),
-    ("tokenizer", lambda row: row.tokenizer),
-    ("documents", lambda row: number(row.text.documents)),
-    ("bytes", lambda row: number(row.text.bytes)),
-    ("characters", lambda row: number(row.text.characters)),
-    ("words", lambda row: number(row.text.words)),
-    ("tokens", lambda row: number(row.tokens)),
-    ("bytes/token", lambda row: number(row.bytes_per_token)),
-    ("95 % interval", lambda row: _interval(row.bytes_per_token_interval)),
-    ("chars/token", lambda row: number(row.characters_per_token)),
-    ("tokens/word", lambda row: number(row.fertility)),
-    ("words split", lambda row: share(row.split_share)),
-    ("single bytes", lambda row: share(row.single_byte_share)),
-    ("unknown", lambda row: share(row.unknown_share)),
-    ("vocabulary used", lambda row: share(row.used_share)),
-    ("Renyi 2.5", lambda row: number(row.renyi_efficiency)),
-    ("parity", lambda row: number(row.parity)),
-    ("cost", lambda row: NOTHING if row.cost_ratio is None else number(row.cost_ratio)),
-    ("cost interval", lambda row: _interval(row.cost_ratio_interval)),
-    ("ids changed", lambda row: share(row.changed_share)),
-)
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """The figures of tokenizers on corpora, a row each; iteration and `len` are those of the rows.
-
-    `str` is a table for a terminal, and a notebook shows it as HTML.
-
-    Attributes:
-        rows: The measures of each tokenizer on each corpus.
-
-    Example:
-        >>> tok = bbpe.train_from_iterator(["low lower lowest"], 258)
-        >>> row = bbpe.evaluate(tok, texts={"test": ["lower", "low"]}).rows[0]
-        >>> row.tokens, row.bytes_per_token, row.fertility
-        (4, 2.0, 2.0)
-
-    """
-
-    rows: tuple[Measures, ...]
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def __iter__(self) -> Iterator[Measures]:
-        return iter(self.rows)
-
-    def row(self, tokenizer: str, corpus: str) -> Measures:
-        """Return the measures of a tokenizer on a corpus, by their names; `KeyError` when there are none."""
-        for row in self.rows:
-            if (row.tokenizer, row.corpus) == (tokenizer, corpus):
-                return row
-        raise KeyError((tokenizer, corpus))
-
-    def table(self) -> Table:
-        """Return the table of all figures that say something: `text()`, `markdown()` and `html()` render it."""
-        columns: Any = _COLUMNS if len({row.tokenizer for row in self.rows}) > 1 else _COLUMNS[:-3]
-        return of_rows(self.rows, columns, left=2)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return all counts and figures as data for JSON."""
-        return {"rows": [row.as_dict() for row in self.rows]}
-
-    def to_markdown(self) -> str:
-        """Return the table in Markdown."""
-        return self.table().markdown()
-
-    def to_html(self) -> str:
-        """Return a page of HTML with the table, which needs no other file."""
-        return page("Evaluation", f"<main><h1>Evaluation</h1>{self.table().html()}<p>{NOTE}</p></main>")
-
-    def plot(self, path: str | os.PathLike[str]) -> None:
-        """Write a figure of the bytes a token of each tokenizer on each corpus.
-
-        Args:
-            path: The file, .svg, .pdf or .png.
-
-        Raises:
-            ImportError: `matplotlib` (the extra `plot`) is not installed.
-            OSError: The file cannot be written.
-
-        """
-        save_evaluation(self.rows, path)
-
-    def __str__(self) -> str:
-        return self.table().text(terminal_columns())
-
-    def _repr_html_(self) -> str:
-        return self.table().html()
-
-
-NOTE = (
-    "Totals are divided, not averaged over documents. A word is a run of letters and marks. Intervals are of 1,000 "
-    "resampled sets of documents."
-)
 
 
 def evaluate(
@@ -135,14 +34,16 @@ def evaluate(
     """Return the figures of tokenizers on corpora: bytes a token, fertility, vocabulary used, cost and more.
 
     Use text that no tokenizer was trained on. All figures are exact totals over the corpus; `encode` is called without
-    special tokens.
+    special tokens. Intervals come from 1,000 resampled sets of documents, the same ones for all tokenizers; more than
+    2,000 documents are resampled in 2,000 random groups.
 
     Args:
         tokenizers: A tokenizer, several, or a mapping of names to tokenizers. Ratios are to the first one.
         corpora: Files, as in `train`: a path, glob, folder or URL, or a list of them, which is one corpus; or a mapping
             of names to these, each a corpus.
         texts: Texts, as in `train_from_iterator`, which are one corpus; or a mapping of names to these.
-        parity: The name of the corpus that `parity` compares with, such as the English side of parallel texts.
+        parity: The name of the reference corpus, such as the English side of parallel texts: `parity` compares the
+            tokens of the other corpora with its tokens.
         document: What is one document: "file" (a file, or a row of JSON lines or Parquet), or each "line" of these.
         text_field: The field of JSON lines, or the column of Parquet, with the text, as in `shard`.
         format: The kind of all files; None determines it from their names.
@@ -174,38 +75,21 @@ def evaluate(
     kind("parity", parity, str | None, "the name of a corpus, a str, or None")
     if parity is not None and parity not in sources:
         raise ValueError(f"parity is {parity!r}; expected the name of a corpus: {', '.join(map(repr, sources))}")
-    if document not in ("file", "line"):
-        raise ValueError(f"document is {document!r}; expected 'file' or 'line'")
-    rows: list[Measures] = []
+    choice("document", document, ("file", "line"))
+    rows, resampler = list[Measures](), Resampler(seed)
     with reporting(progress, delay=DELAY) as report:
         meter = Meter(report, "measure", sources.values())
         for name, source in sources.items():
-            rows += _of_corpus(named, name, source.documents(reading, document, meter), threads, seed)
+            rows += _of_corpus(named, name, source.documents(reading, document, meter), threads, resampler)
     if parity is not None:
         base = {row.tokenizer: row.tokens for row in rows if row.corpus == parity}
         rows = [replace(row, parity=row.tokens / base[row.tokenizer] if base[row.tokenizer] else None) for row in rows]
-    return Evaluation(tuple(rows))
-
-
-def named_tokenizers(given: Tokenizer | Sequence[Tokenizer] | Mapping[str, Tokenizer]) -> dict[str, Tokenizer]:
-    """Return tokenizers by different names; `TypeError` for what is none, `ValueError` when there are none."""
-    if isinstance(given, Mapping):
-        named = {str(name): checked_tokenizer(tok, f"tokenizers[{name!r}]") for name, tok in given.items()}
-    elif isinstance(given, list | tuple):
-        listed = [checked_tokenizer(tok, f"tokenizers[{place}]") for place, tok in enumerate(given)]
-        own = [tok.name or f"tokenizer {place}" for place, tok in enumerate(listed, 1)]
-        named = dict(zip(distinct(own), listed, strict=True))
-    else:
-        tok = checked_tokenizer(given, "tokenizers")
-        named = {tok.name or "tokenizer 1": tok}
-    if not named:
-        raise ValueError("there is no tokenizer; expected at least one")
-    return named
+    return Evaluation(tuple(rows), parity)
 
 
 def _of_corpus(
-    named: Mapping[str, Tokenizer], name: str, batches: Iterator[list[Any]], threads: int | None, seed: int
-) -> list[Measures]:
+    named: Mapping[str, Tokenizer], name: str, batches: Iterator[list[Any]], threads: int | None, resampler: Resampler,
+) -> list[Measures]:  # fmt: skip
     """Return the measures of all tokenizers on a corpus, which is read once."""
     total = CorpusCount()
     counts = {key: TokenizerCount(tok) for key, tok in named.items()}
@@ -213,13 +97,12 @@ def _of_corpus(
     inner = threads if len(counts) == 1 else 1
     for texts in batches:
         batch = DocumentBatch(texts)
-        total.add(batch)
-        found = list(imap(partial(_added, batch=batch, threads=inner), list(counts.values()), threads))
+        added = partial(_added, batch=batch, head=total.add(batch), threads=inner)
+        found = list(imap(added, list(counts.values()), threads))
         for count, rows in zip(counts.values(), found, strict=True):
             count.changed += changed_documents(rows, found[0])
-    text, rng = total.totals(), np.random.default_rng(seed)
-    groups = _grouped([total.sizes, *(count.tokens for count in counts.values())], rng)
-    drawn = None if groups is None else _resampled(groups, rng)
+    text = total.totals()
+    drawn = resampler.sums([total.sizes, *(count.tokens for count in counts.values())])
     base = next(iter(counts.values()))
     rows_of = []
     for place, (key, count) in enumerate(counts.items(), 1):
@@ -234,31 +117,42 @@ def _of_corpus(
     return rows_of
 
 
-def _added(count: TokenizerCount, *, batch: DocumentBatch, threads: int | None) -> Ragged:
-    return count.add(batch, threads)
+def _added(count: TokenizerCount, *, batch: DocumentBatch, head: Head, threads: int | None) -> Ragged:
+    return count.add(batch, head, threads)
 
 
-def _grouped(columns: Sequence[Sequence[int]], rng: np.random.Generator) -> npt.NDArray[np.float64] | None:
-    """Return the sizes of documents in bytes and tokens, [documents, columns]; many documents in random groups."""
-    table = np.array(columns, np.float64).T
-    if len(table) < 2:
-        return None
-    if len(table) <= _GROUPS:
-        return table
-    group = rng.permutation(len(table)) % _GROUPS
-    return np.stack([np.bincount(group, column, _GROUPS) for column in table.T], axis=1)
+class Resampler:
+    """Draws sets of documents with replacement; corpora of equally many documents get the same sets."""
 
+    def __init__(self, seed: int) -> None:
+        self._seed, self._count = seed, 0
+        self._group: npt.NDArray[np.int64] | None = None
+        self._times = np.zeros((0, 0))
 
-def _resampled(groups: npt.NDArray[np.float64], rng: np.random.Generator) -> npt.NDArray[np.float64]:
-    """Return the sums of resampled documents, [samples, columns]: all tokenizers get the same documents."""
-    drawn = rng.integers(0, len(groups), (_SAMPLES, len(groups)), np.int32)
-    return np.stack([column[drawn].sum(axis=1) for column in groups.T], axis=1)
+    def sums(self, columns: Sequence[Sequence[int]]) -> npt.NDArray[np.float64] | None:
+        """Return the sums of the columns over each set, float64[sets, columns]; None for fewer than two documents.
+
+        A row of the columns is a document.  Many documents are drawn in random groups.
+        """
+        table = np.array(columns, np.float64).T
+        if len(table) < 2:
+            return None
+        if len(table) != self._count:
+            self._draw(len(table))
+        groups = table
+        if self._group is not None:
+            groups = np.stack([np.bincount(self._group, column, _GROUPS) for column in table.T], axis=1)
+        return self._times @ groups  # sums of whole numbers are exact in floats
+
+    def _draw(self, count: int) -> None:
+        """Draw how often each set has each of `count` documents, or each group of them."""
+        rng = np.random.default_rng(self._seed)
+        self._count, self._group = count, rng.permutation(count) % _GROUPS if count > _GROUPS else None
+        groups = min(count, _GROUPS)
+        drawn = rng.integers(0, groups, (_SAMPLES, groups), np.int32)
+        self._times = np.stack([np.bincount(sample, minlength=groups) for sample in drawn]).astype(np.float64)
 
 
 def _quantiles(values: npt.NDArray[np.float64]) -> tuple[float, float]:
     low, high = np.quantile(values, (0.025, 0.975))
     return float(low), float(high)
-
-
-def _interval(interval: tuple[float, float] | None) -> str:
-    return NOTHING if interval is None else f"{interval[0]:.3f}-{interval[1]:.3f}"

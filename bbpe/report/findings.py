@@ -10,7 +10,7 @@ from ..lazy import lazy_property, np, npt
 from ..records import dataclass, field
 from ..spec.models import WordPieceModel
 from ..spec.spec import TokenizerSpec
-from ..text import counted, readable, shortened
+from ..text import columns_of, counted, readable, shortened
 from ..tokenizer import Tokenizer
 from .tables import Table
 from .terminal import line_columns, wrapped
@@ -120,12 +120,15 @@ class LintReport:
         findings = [finding.as_dict() for finding in self.findings]
         return {"name": self.name, "tokens": self.tokens, "findings": findings}
 
-    def lines(self, *, examples: int = 4, explained: bool = True) -> Iterator[str]:
-        """Yield the lines of the report as text, as wide as the terminal or 200 columns at most.
+    def lines(self, *, examples: int = 4, details: bool = False) -> Iterator[str]:
+        """Yield the lines of the report as text, as wide as the terminal or 100 columns at most.
+
+        Without details a report fits a screen: errors and warnings have a line of examples and the advice, other
+        findings their message alone.
 
         Args:
             examples: The most examples of a finding.
-            explained: Whether to add why a finding matters and what to do.
+            details: Whether each finding has its examples, why it matters, and what to do.
 
         Yields:
             The lines.
@@ -138,10 +141,15 @@ class LintReport:
         yield from wrapped(f"{shortened(self.name, 80)}: {counted(self.tokens, 'token')}; {counts}", most, 9)
         for finding in self.findings:
             yield from wrapped(f"{finding.severity:<8} {finding.check}: {finding.message}", most, 9)
-            if finding.examples and examples:
-                yield from wrapped(f"         such as {', '.join(map(str, finding.examples[:examples]))}", most, 9)
-            if explained:
-                yield from wrapped(f"         {finding.why} {finding.advice}", most, 9)
+            if finding.severity == "info" and not details:
+                continue
+            shown = list(map(str, finding.examples[:examples]))
+            while not details and len(shown) > 1 and columns_of(_such_as(shown)) > most:
+                shown.pop()
+            if shown:
+                yield from wrapped(_such_as(shown), most, 9)
+            why = f"{finding.why} " if details else ""
+            yield from wrapped(f"         {why}{finding.advice}".rstrip(), most, 9)
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
@@ -152,6 +160,10 @@ class LintReport:
             for each in self.findings
         )
         return Table(("severity", "check", "found", "examples", "what to do"), rows, 5).html()
+
+
+def _such_as(examples: list[str]) -> str:
+    return f"         such as {', '.join(examples)}"
 
 
 class Subject:

@@ -6,7 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
-from ..lazy import np, npt
+from ..encoding.token_lengths import token_lengths
+from ..lazy import lazy_property, np, npt
 from ..records import dataclass, field
 from ..spec.models import Vocab
 from ..spec.spec import TokenizerSpec
@@ -20,6 +21,14 @@ from .findings import unknown_id
 _Array: TypeAlias = "npt.NDArray[np.int64]"
 #: A word is a run of letters and marks.
 WORDS = Pattern(None, (r"[\p{L}\p{M}]+",), drops_gaps=True)
+#: Scripts that put no blanks between words, so that a run of letters is a phrase.
+_UNSPACED = (
+    "Han", "Hiragana", "Katakana", "Bopomofo", "Thai", "Lao", "Khmer", "Myanmar", "Tibetan", "Tai_Le", "New_Tai_Lue",
+    "Tai_Tham", "Tai_Viet", "Javanese", "Balinese",
+)  # fmt: skip
+_SCRIPTS = "".join(rf"\p{{Script={name}}}" for name in _UNSPACED)
+#: Runs of letters and marks of these scripts.
+UNSPACED = Pattern(None, (rf"(?:(?=[\p{{L}}\p{{M}}])[{_SCRIPTS}])+",), drops_gaps=True)
 #: The order of the Renyi entropy (Zouhar et al., 2023, "Tokenization and the Noiseless Channel").
 ORDER = 2.5
 #: Words are followed into their tokens in this many bytes of a corpus.
@@ -31,12 +40,24 @@ _IDS_AT_ONCE = 1 << 17
 
 @dataclass(frozen=True)
 class TextTotals:
-    """The size of a corpus: documents, bytes of UTF-8, characters, and words, which are runs of letters and marks."""
+    """The size of a corpus: documents, bytes of UTF-8, characters, and words, which are runs of letters and marks.
+
+    `lines` are line feeds, and last lines without one. `letters` are the characters of all words, and `unspaced` the
+    letters of scripts that put no blanks between words, such as those of Chinese, Japanese, Thai, Lao and Burmese.
+    """
 
     documents: int
     bytes: int
     characters: int
     words: int
+    letters: int = 0
+    unspaced: int = 0
+    lines: int = 0
+
+    @property
+    def has_words(self) -> bool:
+        """Whether runs of letters are words: at most half of the letters are of scripts without blanks."""
+        return 2 * self.unspaced <= self.letters
 
 
 @dataclass(frozen=True)
@@ -93,13 +114,13 @@ class Measures:
 
     @property
     def fertility(self) -> float | None:
-        """The tokens over the words."""
-        return _ratio(self.tokens, self.text.words)
+        """The tokens over the words; None for text of a script without blanks between words."""
+        return _ratio(self.tokens, self.text.words) if self.text.has_words else None
 
     @property
     def split_share(self) -> float | None:
-        """The share of words of several tokens."""
-        return _ratio(self.split_words, self.followed_words)
+        """The share of words of several tokens; None for text of a script without blanks between words."""
+        return _ratio(self.split_words, self.followed_words) if self.text.has_words else None
 
     @property
     def single_byte_share(self) -> float | None:
@@ -123,7 +144,7 @@ class Measures:
 
     def as_dict(self) -> dict[str, Any]:
         """Return all counts and figures as data for JSON."""
-        text = {name: getattr(self.text, name) for name in ("documents", "bytes", "characters", "words")}
+        text = {name: getattr(self.text, name) for name in self.text.__dataclass_fields__}
         names = [name for name in self.__dataclass_fields__ if name != "text"]
         figures = (
             "bytes_per_token", "characters_per_token", "fertility", "split_share", "single_byte_share",
@@ -142,33 +163,93 @@ class CorpusCount:
 
     characters: int = 0
     words: int = 0
+    letters: int = 0
+    unspaced: int = 0
+    lines: int = 0
     sizes: list[int] = field(default_factory=list)
+    #: The bytes of a corpus whose words are not yet followed.
+    left: int = _FOLLOWED
 
-    def add(self, batch: DocumentBatch) -> None:
-        """Count the documents of a batch."""
+    def add(self, batch: DocumentBatch) -> Head:
+        """Count the documents of a batch, and return those whose words are followed."""
         self.sizes += batch.sizes.tolist()
         self.characters += batch.characters
         self.words += len(batch.word_starts)
+        self.letters += batch.letters
+        self.unspaced += batch.unspaced
+        self.lines += batch.lines
+        head = Head(batch, self.left)
+        self.left -= head.size
+        return head
 
     def totals(self) -> TextTotals:
         """Return the totals."""
-        return TextTotals(len(self.sizes), sum(self.sizes), self.characters, self.words)
+        return TextTotals(
+            len(self.sizes), sum(self.sizes), self.characters, self.words, self.letters, self.unspaced,
+            self.lines,
+        )  # fmt: skip
 
 
 class DocumentBatch:
     """Documents as one text, in which a line feed ends each: their starts, sizes, characters and words."""
 
     def __init__(self, texts: Sequence[Text]) -> None:
-        self.texts = [bytes(text_bytes(text)) for text in texts]
+        self.texts = [text if type(text) is bytes else bytes(text_bytes(text)) for text in texts]
         self.data = b"\n".join([*self.texts, b""])
         self.sizes = np.array([len(text) for text in self.texts], np.int64)
         self.starts = np.cumsum(self.sizes + 1) - self.sizes - 1
-        flags = np.frombuffer(self.data, np.uint8) & 0xC0
-        self.characters = int(np.count_nonzero(flags != 0x80)) - len(self.texts)
-        steps = compiled_steps(WORDS)
-        assert steps is not None
         #: Where each word starts and ends in `data`, int64[n].
-        _, self.word_starts, self.word_ends = steps.split(self.data)
+        self.word_starts, self.word_ends = _spans(WORDS, self.data)
+        self._begins = (np.frombuffer(self.data, np.uint8) & 0xC0) != 0x80
+        self.characters = int(np.count_nonzero(self._begins)) - len(self.texts)
+
+    @property
+    def lines(self) -> int:
+        """The line feeds of all documents, and the last lines without one."""
+        ended = sum(text[-1:] == b"\n" or not text for text in self.texts)
+        return self.data.count(b"\n") - ended
+
+    @lazy_property
+    def letters(self) -> int:
+        """The characters of all words."""
+        return self._characters_in(self.word_starts, self.word_ends)
+
+    @lazy_property
+    def unspaced(self) -> int:
+        """The letters of scripts that put no blanks between words."""
+        return self._characters_in(*_spans(UNSPACED, self.data))
+
+    def _characters_in(self, starts: _Array, ends: _Array) -> int:
+        if not len(starts):
+            return 0
+        # the sums of all spans and of all gaps after them, in turn; the last line feed is in a gap
+        borders = np.stack((starts, ends), axis=1).ravel()
+        return int(np.add.reduceat(self._begins, borders, dtype=np.int64)[::2].sum())
+
+
+def _spans(pattern: Pattern, data: bytes) -> tuple[_Array, _Array]:
+    """Return where each match starts and ends."""
+    steps = compiled_steps(pattern)
+    assert steps is not None
+    _, starts, ends = steps.split(data)
+    return starts, ends
+
+
+class Head:
+    """The first documents of a batch, whose words are followed into their tokens; the last one may be cut."""
+
+    def __init__(self, batch: DocumentBatch, most: int) -> None:
+        texts, self.size, is_cut = list[bytes](), 0, False
+        for text in batch.texts:
+            if self.size >= most:
+                break
+            texts.append(truncated_bytes(text, most - self.size))
+            is_cut = len(texts[-1]) < len(text)
+            # an empty document counts as one byte, or the words of endless empty ones would be followed
+            self.size = most if is_cut else self.size + max(len(text), 1)
+        #: The number of documents that are whole.
+        self.whole = len(texts) - is_cut
+        self.batch = DocumentBatch(texts)
 
 
 class TokenizerCount:
@@ -178,30 +259,48 @@ class TokenizerCount:
         self.tokenizer = tokenizer
         self.counts: _Array = np.zeros(tokenizer.vocab_size, np.int64)
         self.tokens: list[int] = []
-        self.split = self.followed = self.changed = self._tried = 0
+        self.split = self.followed = self.changed = 0
 
-    def add(self, batch: DocumentBatch, threads: int | None) -> Ragged:
-        """Encode a batch, count its tokens, and return them."""
+    def add(self, batch: DocumentBatch, head: Head, threads: int | None) -> Ragged:
+        """Encode a batch, count its tokens, follow the words of its head, and return the tokens."""
         rows = self.tokenizer.encode_batch_to_numpy(batch.texts, threads=threads)
         count_ids(rows.ids, self.counts)
         self.tokens += np.diff(rows.offsets).tolist()
-        self._follow(batch)
+        if head.batch.texts:
+            cuts = self._cuts(head, rows)
+            if cuts is not None:
+                self._count_split(head.batch, cuts)
         return rows
 
-    def _follow(self, batch: DocumentBatch) -> None:
-        """Count the words of several tokens in the first documents."""
-        for text in batch.texts:
-            if self._tried >= _FOLLOWED:
-                return
-            text = truncated_bytes(text, _FOLLOWED - self._tried)
-            self._tried += max(len(text), 1)
+    @lazy_property
+    def _lengths(self) -> _Array:
+        return token_lengths(self.tokenizer.spec).astype(np.int64)
+
+    def _cuts(self, head: Head, rows: Ragged) -> _Array | None:
+        """Return where tokens begin in the text of a head, but the first of each document; None without places."""
+        ids = rows.ids[: rows.offsets[head.whole]]
+        offsets = rows.offsets[: head.whole + 1]
+        texts = head.batch.texts
+        if head.whole < len(texts):
+            ids = np.concatenate((ids, self.tokenizer.encode_to_numpy(texts[-1])))
+            offsets = np.append(offsets, len(ids))
+        lengths = self._lengths[ids]
+        if int(lengths.sum()) == int(head.batch.sizes.sum()) and self.tokenizer.decode_bytes(ids) == b"".join(texts):
+            # the bytes of the tokens are the text, so each begins where the one before it ends
+            of_row = np.repeat(np.arange(len(texts)), np.diff(offsets))
+            places = np.cumsum(lengths) - lengths + of_row  # a line feed ends each document
+            is_inner = np.ones(len(ids), np.bool_)
+            is_inner[offsets[:-1][np.diff(offsets) > 0]] = False
+            return places[is_inner]
+        found = [np.zeros(0, np.int64)]
+        for text, start in zip(texts, head.batch.starts.tolist(), strict=True):
             try:
                 _, spans = self.tokenizer.encode_with_offsets(text, "byte")
             except ValueError:
-                return
-            part = DocumentBatch([text])
-            starts = spans[1:, 0] if len(spans) else np.zeros(0, np.int64)
-            self._count_split(part, starts[starts > 0])
+                return None
+            begins = spans[1:, 0]
+            found.append(begins[begins > 0] + start)
+        return np.concatenate(found)
 
     def _count_split(self, part: DocumentBatch, cuts: _Array) -> None:
         """Count the words that have a border of tokens within them."""
@@ -276,10 +375,9 @@ def changed_documents(rows: Ragged, first: Ragged) -> int:
     if rows is first:
         return 0
     lengths, other = np.diff(rows.offsets), np.diff(first.offsets)
-    same = np.flatnonzero(lengths == other)
-    changed = len(lengths) - len(same)
-    if not changed:
-        differs = np.flatnonzero(rows.ids != first.ids)
-        of_rows = np.searchsorted(rows.offsets, differs, side="right")
-        return int(np.count_nonzero(np.diff(of_rows))) + bool(len(of_rows))
-    return changed + sum(not np.array_equal(rows[int(row)], first[int(row)]) for row in same.tolist())
+    is_same = lengths == other
+    # the ids of the rows of equal lengths, which stand beside each other then
+    ours = rows.ids[np.repeat(is_same, lengths)]
+    theirs = first.ids[np.repeat(is_same, other)]
+    of_rows = np.repeat(np.flatnonzero(is_same), lengths[is_same])[ours != theirs]
+    return len(lengths) - int(np.count_nonzero(is_same)) + int(np.count_nonzero(np.diff(of_rows))) + bool(len(of_rows))

@@ -12,6 +12,7 @@ from ..files import replacing
 from ..lazy import safe_import
 from ..records import checked_path
 from .measures import Measures
+from .metrics import Metric
 
 #: Okabe and Ito's colours, which colour-blind readers can tell apart.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
@@ -26,8 +27,8 @@ _STYLE: Any = {
 }  # fmt: skip
 
 
-def save_evaluation(rows: Sequence[Measures], path: str | os.PathLike[str]) -> None:
-    """Draw bars of bytes a token: a group for each corpus, a bar with its interval for each tokenizer."""
+def save_evaluation(rows: Sequence[Measures], path: str | os.PathLike[str], metric: Metric) -> None:
+    """Draw bars of a figure: a group for each corpus, a bar with its interval for each tokenizer."""
     corpora = list(dict.fromkeys(row.corpus for row in rows))
     names = list(dict.fromkeys(row.tokenizer for row in rows))
     size = max(4.6, 1.6 + 0.25 * len(corpora) * (len(names) + 1)), 3.4
@@ -35,10 +36,10 @@ def save_evaluation(rows: Sequence[Measures], path: str | os.PathLike[str]) -> N
     with _axes(path, size) as axes:
         for place, name in enumerate(names):
             chosen = {row.corpus: row for row in rows if row.tokenizer == name}
-            heights = [chosen[corpus].bytes_per_token or 0.0 for corpus in corpora]
+            heights = [metric.of(chosen[corpus]) or 0.0 for corpus in corpora]
             spread: list[list[float]] = [[], []]
             for corpus, height in zip(corpora, heights, strict=True):
-                low, high = chosen[corpus].bytes_per_token_interval or (height, height)
+                low, high = metric.interval_of(chosen[corpus]) or (height, height)
                 spread[0].append(max(height - low, 0.0))
                 spread[1].append(max(high - height, 0.0))
             at = [number + (place - (len(names) - 1) / 2) * width for number in range(len(corpora))]
@@ -47,7 +48,7 @@ def save_evaluation(rows: Sequence[Measures], path: str | os.PathLike[str]) -> N
                 yerr=spread if any(map(any, spread)) else None, error_kw={"elinewidth": 0.8, "capsize": 1.5},
             )  # fmt: skip
         axes.set_xticks(range(len(corpora)), corpora)
-        axes.set_ylabel("bytes per token")
+        axes.set_ylabel(metric.label)
         axes.grid(visible=False, axis="x")
         if len(names) > 1:
             axes.legend(ncols=min(len(names), _LEGEND), loc="lower left", bbox_to_anchor=(0.0, 1.0), fontsize=8)
@@ -67,14 +68,15 @@ def save_lines(
             axes.scatter(*zip(*knees, strict=True), **circles)
         axes.set_xscale("log", base=2)
         ticks = sorted({value for _, x, _ in lines for value in x})
-        axes.set_xticks(ticks, [_short(value) for value in ticks])
+        axes.set_xticks(ticks, [short_number(value) for value in ticks])
         axes.minorticks_off()
         axes.set_xlabel(across)
         axes.set_ylabel(up)
         axes.legend()
 
 
-def _short(value: float) -> str:
+def short_number(value: float) -> str:
+    """Return a size for an axis, such as 8k."""
     return f"{value / 1000:g}k" if value >= 1000 else f"{value:g}"
 
 

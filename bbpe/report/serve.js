@@ -3,7 +3,7 @@ const LIMIT = 1 << 20;
 const input = document.getElementById("text"), note = document.getElementById("note");
 const choices = [...document.querySelectorAll("input[name=tokenizer]")];
 const special = document.getElementById("special");
-let asked = 0, waiting = 0;
+let asked = 0, waiting = 0, stepsAreOpen = false;
 
 function chosen() {
   return choices.filter((choice) => choice.checked).map((choice) => choice.value);
@@ -31,19 +31,44 @@ async function ask() {
     return;
   }
   try {
-    const answer = await fetch("/tokens", {
-      method: "POST",
-      headers: { "Content-Type": "application/json" },
-      body: JSON.stringify({ text, names, special: special.checked }),
-    });
+    const answer = await post("/tokens", { text, names, special: special.checked });
     const found = await answer.json();
     if (number !== asked) return;  // something newer was typed meanwhile
     if (!answer.ok) throw new Error(found.error);
     note.textContent = "";
     show(document.getElementById("view"), found);
+    document.querySelectorAll(".column").forEach((column, place) => addSteps(column, names[place]));
   } catch (error) {
     if (number === asked) note.textContent = String(error.message || error);
   }
+}
+
+// How the tokens of a text are made, which the server draws when somebody asks for it.
+function addSteps(column, name) {
+  const root = document.createElement("details"), head = document.createElement("summary");
+  const steps = document.createElement("div");
+  head.textContent = "steps";
+  root.append(head, steps);
+  root.open = stepsAreOpen;
+  const draw = async () => {
+    if (!root.open || steps.firstChild) return;
+    steps.textContent = "...";
+    const answer = await post("/trace", { text: input.value, name, special: special.checked });
+    const found = await answer.json();
+    if (answer.ok) steps.innerHTML = found.html;
+    else steps.textContent = found.error;
+  };
+  root.addEventListener("toggle", () => { stepsAreOpen = root.open; draw(); });
+  draw();
+  column.append(root);
+}
+
+function post(path, request) {
+  return fetch(path, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify(request),
+  });
 }
 
 function soon() {

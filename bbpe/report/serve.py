@@ -14,12 +14,15 @@ from typing import Any, ClassVar
 from ..errors import BBPEError
 from ..tokenizer import Tokenizer
 from .tables import STYLE
-from .view import MOST, assets, boxes
+from .trace import trace
+from .view import HINT, MOST, assets, boxes
 
 #: The address; other machines cannot reach it.
 ADDRESS = "127.0.0.1"
 #: The most bytes of a request, and the seconds that one may take.
 _MOST_BYTES, _SECONDS = 8 << 20, 20
+#: The methods that answer requests of the page, by their paths.
+_ANSWERS = {"/tokens": "tokens", "/trace": "trace"}
 _SAMPLE = "Tokenizers split text: naïve café, 世界, 12345 and 👩‍👩‍👧.\n"
 _HERE = Path(__file__).parent
 
@@ -54,14 +57,19 @@ class Playground(ThreadingHTTPServer):
 
     def tokens(self, request: Any) -> list[dict[str, Any]]:
         """Return the boxes that a request asks for; `ValueError` for a malformed one."""
-        if not isinstance(request, dict) or not isinstance(request.get("text"), str):
-            raise ValueError("expected an object with a text and names")
+        text, allowed = _asked(request)
         names = request.get("names")
         if not isinstance(names, list) or not 1 <= len(names) <= MOST or {*map(type, names)} != {str}:
             raise ValueError(f"expected 1 to {MOST} names")
         toks = {name: self.tokenizer(name) for name in names}
-        allowed: Any = "all" if request.get("special") is True else ()
-        return [each.as_dict() for each in boxes(request["text"], toks, allowed_special=allowed)]
+        return [each.as_dict() for each in boxes(text, toks, allowed_special=allowed)]
+
+    def trace(self, request: Any) -> dict[str, str]:
+        """Return the picture of how a tokenizer makes the tokens of a text; `ValueError` for a malformed request."""
+        text, allowed = _asked(request)
+        if not isinstance(request.get("name"), str):
+            raise ValueError("expected a name")
+        return {"html": trace(self.tokenizer(request["name"]), text, allowed_special=allowed)._repr_html_()}
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Write nothing: a browser ends connections as it likes."""
@@ -84,10 +92,17 @@ class Playground(ThreadingHTTPServer):
             f"<fieldset><legend>Tokenizers, up to {MOST}</legend>{choices}</fieldset>"
             '<div class="row"><label><input type="checkbox" id="special">special tokens are special</label>'
             '<label>a file of text <input type="file" id="file"></label></div></form>'
-            '<p id="note" role="status"></p><div id="view"></div></main>'
+            f'<p class="hint">{HINT}</p><p id="note" role="status"></p><div id="view"></div></main>'
             '<div id="tip" role="status" aria-live="polite"></div>'
             f'<script nonce="{nonce}">{script}</script></body></html>\n'
         )
+
+
+def _asked(request: Any) -> tuple[str, Any]:
+    """Return the text of a request, and its special tokens; `ValueError` for a malformed one."""
+    if not isinstance(request, dict) or not isinstance(request.get("text"), str):
+        raise ValueError("expected an object with a text and names")
+    return request["text"], "all" if request.get("special") is True else ()
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -113,19 +128,19 @@ class _Handler(BaseHTTPRequestHandler):
         self._put(HTTPStatus.OK, "text/html; charset=utf-8", self.server.page(nonce).encode(), nonce)
 
     def do_POST(self) -> None:
-        """Answer with the boxes of a text."""
+        """Answer with the boxes of a text, or with the steps that make them."""
         if not self._is_own():
             return
         length = self.headers.get("Content-Length", "")
-        if self.path != "/tokens" or self.headers.get_content_type() != "application/json":
-            self._answer(HTTPStatus.NOT_FOUND, {"error": "expected JSON for /tokens"})
+        if self.path not in _ANSWERS or self.headers.get_content_type() != "application/json":
+            self._answer(HTTPStatus.NOT_FOUND, {"error": "expected JSON for /tokens or /trace"})
         elif not length.isdecimal():
             self._answer(HTTPStatus.LENGTH_REQUIRED, {"error": "expected a Content-Length"})
         elif len(length) > 18 or int(length) > _MOST_BYTES:
             self._answer(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, {"error": f"expected at most {_MOST_BYTES:,} bytes"})
         else:
             try:
-                found = self.server.tokens(json.loads(self.rfile.read(int(length))))
+                found = getattr(self.server, _ANSWERS[self.path])(json.loads(self.rfile.read(int(length))))
             except (ValueError, RecursionError, BBPEError, OSError) as error:
                 self._answer(HTTPStatus.BAD_REQUEST, {"error": str(error)})
             else:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from itertools import cycle
 from typing import TYPE_CHECKING
 
-from ..text import columns_of, shortened
+from ..text import columns_of, readable, shortened
 
 if TYPE_CHECKING:
     from .view import Boxes
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _BACKGROUNDS = (153, 223, 157, 225, 229, 195)
 _RESET = "\x1b[0m"
 #: The columns of a line of prose or tokens where there is no terminal.
-_WIDEST = 200
+_WIDEST = 100
 
 
 def terminal_columns() -> int | None:
@@ -28,7 +28,7 @@ def terminal_columns() -> int | None:
 
 
 def line_columns() -> int:
-    """Return the most columns of a line: those of the terminal, or 200."""
+    """Return the most columns of a line: those of the terminal, or 100."""
     return terminal_columns() or _WIDEST
 
 
@@ -56,12 +56,12 @@ def wrapped(line: str, most: int, indent: int = 0) -> Iterator[str]:
 def sample(tokens: Iterable[bytes], *, colour: bool, special: Iterable[bool] = (), most: int | None = None) -> str:
     r"""Write tokens one after the other so that their borders show: backgrounds, or square brackets.
 
-    The result is safe to print whatever the tokens are: controls and parts of characters are escapes.  A token with a
-    line end is followed by a line break.  With `most`, lines have at most so many columns: they end between tokens, and
-    the middle of a token that is longer is left out.
+    The result is safe to print whatever the tokens are: controls are escapes, and bytes of no whole character hex.  A
+    token with a line end is followed by a line break.  With `most`, lines have at most that many columns: they end
+    between tokens, and the middle of a longer token is left out.
 
     >>> print(sample([b"Hi", b" there", b"\xe6\xb7"], colour=False))
-    [Hi][ there][\xe6\xb7]
+    [Hi][ there][<0xE6><0xB7>]
     >>> print(sample([b"Hi", b" there", b"-" * 99], colour=False, most=12))
     [Hi][ there]
     [----...---]
@@ -101,5 +101,5 @@ def shown(found: Iterable[Boxes], *, colour: bool, with_ids: bool = False, most:
 
 
 def _printable(token: bytes) -> str:
-    text = token.decode("utf-8", "backslashreplace")
+    text = readable(token)
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text)

@@ -49,16 +49,20 @@ class ReportCorpus:
         Raises `TypeError` for an item that is no text; `CorpusError` and `OSError` naming the file that cannot be read.
         """
         batch: list[Text] = []
-        size = read = 0
+        size = read = before = 0
         for text, read in self._texts(reading):
+            taken = 0
             for each in _lines(text) if document == "line" else (text,):
                 batch.append(each)
                 size += len(each)
+                taken += len(each)
                 if size >= _BATCH:
                     yield batch
                     batch, size = [], 0
                     if meter is not None:
-                        meter.at(read)
+                        share = taken / len(text_bytes(text)) if document == "line" else 1
+                        meter.at(before + round((read - before) * share))
+            before = read
         if batch:
             yield batch
         if meter is not None:

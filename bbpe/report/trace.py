@@ -17,7 +17,7 @@ from ..spec.unigram import piece_scores
 from ..text import Text, counted, readable, text_bytes
 from ..tokenizer import Tokenizer
 from .terminal import line_columns
-from .trace_view import Edge, PretokenTrace, Step, html, lines, svg
+from .trace_view import Edge, PretokenTrace, Step, fragment, html, lines, svg
 
 #: The most bytes of a text: each step keeps all symbols.
 _MOST = 4096
@@ -35,6 +35,7 @@ class Trace:
         >>> tok = bbpe.train_from_iterator(["low lower lowest"], 258)
         >>> print(tok.trace("low"))
         'low'
+         step  merge          symbols
                               l o w
             1  lo (rank 0)    lo w
             2  low (rank 1)   low
@@ -80,7 +81,7 @@ class Trace:
         return "\n".join(lines(self.pretokens, line_columns()))
 
     def _repr_html_(self) -> str:
-        return self.to_svg()
+        return fragment(self.pretokens)
 
 
 def trace(tokenizer: Tokenizer, text: Text, *, allowed_special: Selection = ()) -> Trace:

@@ -105,8 +105,12 @@ def _steps(each: PretokenTrace) -> Iterator[str]:
     labels = [
         shortened(visible(step.made)) + (f" (rank {step.rank})" if step.rank is not None else "") for step in each.steps
     ]
-    width = max(map(columns_of, labels), default=0) + 2
-    yield f"  {'':>3}  {'':<{width}} {' '.join(map(visible, each.start))}"
+    head = "merge" if each.kind == "merges" else "match"
+    width = max(map(columns_of, (head, *labels))) + 2
+    if labels:
+        yield f" step  {head:<{width}} symbols"
+    if each.start:
+        yield f"  {'':>3}  {'':<{width}} {' '.join(map(visible, each.start))}"
     for number, (step, label) in enumerate(zip(each.steps, labels, strict=True), 1):
         room = " " * (width - columns_of(label))
         yield f"  {number:>3}  {label}{room} {' '.join(map(visible, step.symbols))}"
@@ -114,12 +118,11 @@ def _steps(each: PretokenTrace) -> Iterator[str]:
 
 # -- pictures ----------------------------------------------------------------------------------------------
 
+# the ink of the page around, and colours that stand out from white and from black: notebooks have themes of their own
 _STYLE = (
-    "text{font:14px ui-monospace,monospace;fill:#1b1b1b}.s{font-size:11px;fill:#595959}"
-    ".b{fill:#cfe8f7;stroke:#00557f}.m{fill:#fbe3b5;stroke:#7a5200}.l{stroke:#595959;fill:none}"
-    ".e{stroke:#888;fill:none}.p{stroke:#b34700;stroke-width:2.5;fill:none}"
-    "@media(prefers-color-scheme:dark){text{fill:#ececec}.s{fill:#a8adb5}.b{fill:#14425f;stroke:#8ecdf5}"
-    ".m{fill:#5a4210;stroke:#fbe3b5}.l{stroke:#a8adb5}.p{stroke:#ffa35c}}"
+    "text{font:14px ui-monospace,monospace;fill:currentColor}.s{font-size:11px;opacity:.8}"
+    ".b{fill:#2b8cc9;fill-opacity:.2;stroke:#2b8cc9}.m{fill:#d08700;fill-opacity:.35;stroke:#b87700}"
+    ".e{stroke:#808080;fill:none}.p{stroke:#d9622b;stroke-width:2.5;fill:none}"
 )
 
 
@@ -148,7 +151,7 @@ def _rows(each: PretokenTrace) -> tuple[str, int, int]:
         x, y = 0, row * _ROW
         for number, symbol in enumerate(symbols):
             label = visible(symbol)
-            width = _CHAR * len(label) + 12
+            width = _CHAR * columns_of(label) + 12
             kind = "m" if number == place else "b"
             out.append(f'<rect class="{kind}" x="{x}" y="{y}" width="{width}" height="24" rx="4"/>')
             out.append(f'<text x="{x + 6}" y="{y + 17}">{escape(label)}</text>')
@@ -156,8 +159,9 @@ def _rows(each: PretokenTrace) -> tuple[str, int, int]:
         out.append(f'<text class="s" x="{x + 4}" y="{y + 16}">{escape(note)}</text>')
         right = max(right, x + 4 + 7 * len(note))
     bottom = len(states) * _ROW
-    out.append(f'<text class="s" x="0" y="{bottom + 4}">{escape(each.kind)}: {" ".join(map(str, each.ids))}</text>')
-    return "".join(out), max(right, 200), bottom + 8
+    ids = f"{'id' if len(each.ids) == 1 else 'ids'} {' '.join(map(str, each.ids)) or 'none'}"
+    out.append(f'<text class="s" x="0" y="{bottom + 4}">{ids}</text>')
+    return "".join(out), max(right, 7 * len(ids), 200), bottom + 8
 
 
 def _lattice(each: PretokenTrace) -> tuple[str, int, int]:
@@ -182,8 +186,16 @@ def _lattice(each: PretokenTrace) -> tuple[str, int, int]:
     return "".join(out), len(each.pretoken) * step + 30, base + 30
 
 
+def fragment(pretokens: Sequence[PretokenTrace]) -> str:
+    """Return the picture as an element of HTML; one that is too wide scrolls, by the keyboard too."""
+    return (
+        '<div role="region" aria-label="steps of the tokenizer" tabindex="0" style="overflow-x: auto">'
+        f"{svg(pretokens)}</div>"
+    )
+
+
 def html(pretokens: Sequence[PretokenTrace]) -> str:
     """Return a page with the picture and the steps of a trace."""
     text = escape("\n".join(_lines(pretokens)))
-    body = f"<main><h1>Trace</h1>{svg(pretokens)}<h2>Steps</h2><pre>{text}</pre></main>"
-    return page("Trace", body, style="svg { max-width: 100% } pre { white-space: pre-wrap; overflow-wrap: anywhere }")
+    body = f"<main><h1>Trace</h1>{fragment(pretokens)}<h2>Steps</h2><pre>{text}</pre></main>"
+    return page("Trace", body, style="pre { white-space: pre-wrap; overflow-wrap: anywhere }")

@@ -18,6 +18,8 @@ from ..tokenizer import Tokenizer, checked_tokenizer
 from .tables import Table, page
 from .trace_view import visible
 
+#: How a reader gets at more than the text of a token.
+HINT = "Point at a token, tap it, or move with the arrow keys to see its id and bytes."
 #: The most tokenizers of a page.
 MOST = 5
 _HERE = Path(__file__).parent
@@ -128,19 +130,19 @@ def texts_to_html(
     if not 1 <= len(tokenizers) <= MOST:
         raise ValueError(f"there are {len(tokenizers)} tokenizers; expected 1 to {MOST}")
     style, code = assets()
-    names, parts, fallback = ", ".join(tokenizers), [], []
+    *first, last = tokenizers
+    names, parts, fallback = f"{', '.join(first)} and {last}" if first else last, [], []
     for number, (name, text) in enumerate(texts):
         found = boxes(text, tokenizers, allowed_special=allowed_special)
         parts.append((f'<h2 class="file">{escape(name)}</h2>' if name else "") + f'<div id="view{number}"></div>')
         fallback += [f"<li>{escape(f'{name} {each.name}'.strip())}: {escape(each.summary)}</li>" for each in found]
         code += f"\nshow(document.getElementById('view{number}'), {as_json([each.as_dict() for each in found])});"
     body = (
-        f'<header><h1>Tokens</h1><p class="hint">{escape(names)}. Hover a token, or move with the arrow keys, for its '
-        f'id and bytes.</p></header><main>{"".join(parts)}</main><div id="tip" role="status" aria-live="polite"></div>'
-        f"<noscript><ul>{''.join(fallback)}</ul></noscript>"
+        f'<header><h1>Tokens by {escape(names)}</h1><p class="hint">{HINT}</p></header><main>{"".join(parts)}</main>'
+        f'<div id="tip" role="status" aria-live="polite"></div><noscript><ul>{"".join(fallback)}</ul></noscript>'
     )
     nonce = secrets.token_urlsafe(12)
-    return page(f"Tokens: {names}", body, style=style, script=code, nonce=nonce)
+    return page(f"Tokens by {names}", body, style=style, script=code, nonce=nonce)
 
 
 def summary(tokenizer: Tokenizer) -> str:

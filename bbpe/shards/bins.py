@@ -13,7 +13,7 @@ from ..core.bin_packer import BinPacker
 from ..core.row_views import BinMaker, RowMaker
 from ..errors import CorpusError, SpecialTokenError
 from ..lazy import lazy_property, np, npt
-from ..records import kind, whole
+from ..records import choice, kind, whole
 from ..text import counted
 from ..tokenizer import Tokenizer
 from .policy import Token, id_of
@@ -29,9 +29,9 @@ _BLOCK = 1 << 16
 class Bins(RowSet):
     """Rows of whole documents, as `Shards.bins` returns them.
 
-    A label is the next id of the same document, and -100 at the end of a document and where a row is padded.
-    Positions begin again at 0 with each document, `document_ids` count the documents of a row from 0 and are -1 where
-    it is padded, and `cu_seqlens` are where documents begin in the row, and where the last one, or the padding, ends.
+    A label is the next id of the same document; it is -100 at the end of a document and at padding. Positions begin at
+    0 in each document. `document_ids` count the documents of a row from 0 and are -1 at padding. `cu_seqlens` has the
+    place where each document begins in the row, and the place where the last document, or the padding, ends.
 
     Attributes:
         n: The most ids of a row.
@@ -60,8 +60,7 @@ class Bins(RowSet):
     ) -> None:  # fmt: skip
         """Check the arguments, and pack the documents."""
         for name, value, kinds in (("method", method, get_args(Method)), ("on_long", on_long, get_args(OnLong))):
-            if value not in kinds:
-                raise ValueError(f"{name} is {value!r}; expected one of {', '.join(map(repr, kinds))}")
+            choice(name, value, kinds)
         kind("ragged", ragged, bool, "a bool")
         self._chosen = {"method": method, "on_long": on_long, "pad": pad, "ragged": ragged}
         super().__init__(source, parts, n, **options)

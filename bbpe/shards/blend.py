@@ -15,8 +15,10 @@ from typing import Any
 from ..errors import CorpusError
 from ..records import dataclass
 from .load import Folder, Shards, load_shards
-from .merge import sources_of
+from .merge import sources_of, way_to_merge
 from .part import read_record
+from .plan import ShardPlan
+from .policy import differences_of
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ def blend_shards(folders: Sequence[tuple[Folder, float]]) -> Blend:
         The blend; `str` of it goes after `--data-path`.
 
     Raises:
-        CorpusError: Shards are not complete.
+        CorpusError: Shards are not complete, or were made by several tokenizers or with several EOS or BOS.
         TypeError: `folders` is no list of pairs.
         ValueError: Shards have another format or no tokens, or a weight is no finite number above 0.
         OSError: A file cannot be read.
@@ -85,6 +87,7 @@ def blend_shards(folders: Sequence[tuple[Folder, float]]) -> Blend:
 
     """
     given, weights = sources_of(folders)
+    first: ShardPlan | None = None
     if weights is None:
         raise TypeError("folders[0] has no weight; expected pairs of a folder and its weight")
     total, found = sum(weights), list[tuple[float, str]]()
@@ -94,8 +97,19 @@ def blend_shards(folders: Sequence[tuple[Folder, float]]) -> Blend:
             raise ValueError(f"{name} has the format {shards.plan.policy.format!r}; expected 'megatron'")
         if not shards.tokens:
             raise ValueError(f"{name} has no tokens; leave it out of the blend")
+        first = first or shards.plan
+        _check_alike(first, shards.plan)
         found += _parts(shards, weight / total)
     return Blend(tuple(weight for weight, _ in found), tuple(path for _, path in found))
+
+
+def _check_alike(one: ShardPlan, other: ShardPlan) -> None:
+    """Raise `CorpusError` when two plans have ids that a model would take for others."""
+    mine, its = ({"fingerprint": plan.identity["fingerprint"], "bos": plan.policy.bos, "eos": plan.policy.eos}
+                 for plan in (one, other))  # fmt: skip
+    if found := list(differences_of(mine, its)):
+        raise CorpusError(f"{one.folder} and {other.folder}: shards with {', '.join(found)} are no corpus of one model"
+                          f"{way_to_merge(one, other)}")  # fmt: skip
 
 
 def _parts(shards: Shards, weight: Fraction) -> list[tuple[float, str]]:

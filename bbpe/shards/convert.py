@@ -10,7 +10,7 @@ from ..budget import parse_bytes
 from ..corpus.files import check_apart
 from ..counting.options import Report
 from ..lazy import futures, np, npt
-from ..records import kind
+from ..records import choice, kind
 from .formats import FORMATS
 from .formats.format import OutputFormat
 from .ids import ranges_of_ids
@@ -83,8 +83,8 @@ def convert_shards(
 ) -> Shards:  # fmt: skip
     """Write the ids of shards in another format: the same ids, documents, ids of documents and masks.
 
-    Run again, with the same arguments, it goes on where it was, as `shard` does.  Documents keep the EOS and BOS that
-    they have, and none is added.
+    Interrupted? Call it again with the same arguments, and it resumes, as `shard` does. Documents keep their EOS and
+    BOS, and none is added.
 
     Args:
         source: What `open_shards` returns, or a folder of shards that bbpe wrote.
@@ -132,10 +132,8 @@ def convert_shards(
 
 def checked_format(format: str, empty: str) -> OutputFormat:  # noqa: A002
     """Return the format of a name; `ValueError` names a wrong argument."""
-    if format not in tuple(FORMATS):
-        raise ValueError(f"format is {format!r}; expected one of {', '.join(map(repr, FORMATS))}")
-    if empty not in get_args(Empty):
-        raise ValueError(f"empty is {empty!r}; expected {' or '.join(map(repr, get_args(Empty)))}")
+    choice("format", format, FORMATS)
+    choice("empty", empty, get_args(Empty))
     return FORMATS[format]
 
 

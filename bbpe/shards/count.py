@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, overload
+from typing import Literal, TypeAlias, overload
 
 from ..corpus.fields import FieldName
 from ..corpus.files import CorpusPaths, File, corpus_files
@@ -13,13 +13,13 @@ from ..counting.options import Report, reporting
 from ..pipeline.special_tokens import Selection
 from ..progress import Progress
 from ..records import dataclass
-from ..text import counted, distinct
+from ..text import counted
 from ..threads import thread_count
-from ..tokenizer import Tokenizer, checked_tokenizer
+from ..tokenizer import Tokenizer
 from .documents import CountedTexts, DocumentEncoder, counted_texts
 from .plan import Source, parts_of
 from .policy import Document, ShardPolicy, make_policy, naming_input_format
-from .source_tokens import SourceTable, SourceTokens
+from .source_tokens import SourceTable, SourceTokens, named_tokenizers
 
 #: What the sources of counts are.
 By: TypeAlias = "Literal['file', 'folder'] | Callable[[str], str]"
@@ -134,7 +134,7 @@ def count_tokens(
         total           4     16      8      6                  2.00   2.67
 
     """
-    named = _named(tokenizer)
+    named = named_tokenizers(tokenizer, "tokenizer")
     policies = [
         make_policy(
             tok, allowed_special=allowed_special, text_field=text_field, document=document, input_format=input_format,
@@ -165,22 +165,6 @@ def count_tokens(
 def _with(row: SourceTokens, some: CountedTexts) -> SourceTokens:
     tokens, unknown = zip(*some.counts, strict=True)
     return row + SourceTokens(row.source, some.documents, some.bytes, tokens, unknown)
-
-
-def _named(given: Any) -> dict[str, Tokenizer]:
-    """Return tokenizers by different names; `TypeError` for what is none, `ValueError` when there are none."""
-    if isinstance(given, Mapping):
-        named = {str(name): checked_tokenizer(tok, f"tokenizer[{name!r}]") for name, tok in given.items()}
-    elif isinstance(given, list | tuple):
-        listed = [checked_tokenizer(tok, f"tokenizer[{place}]") for place, tok in enumerate(given)]
-        own = [tok.name or f"tokenizer {place}" for place, tok in enumerate(listed, 1)]
-        named = dict(zip(distinct(own), listed, strict=True))
-    else:
-        tok = checked_tokenizer(given)
-        named = {tok.name or "tokenizer 1": tok}
-    if not named:
-        raise ValueError("tokenizer is empty; expected a tokenizer or several")
-    return named
 
 
 def _sources(files: CorpusPaths, policy: ShardPolicy, by: By | None) -> list[tuple[str, Source]]:

@@ -146,10 +146,10 @@ class ShardEstimate:
 
 
 def estimate_shards(plan: ShardPlan, *, seed: int = 0) -> ShardEstimate:
-    r"""Estimate what writing a plan will take, from a sample of each kind of its files that is encoded.
+    r"""Estimate the tokens, disk and time of a plan, from a sample of each kind of its files.
 
-    About 8 MB of each kind are read at random places, and smaller kinds as a whole; of packed files, the beginnings of
-    some.  It takes about a second.
+    bbpe encodes about 8 MB of each kind, at random places; it reads smaller kinds whole, and of packed files the
+    beginnings. This takes about a second.
 
     Args:
         plan: The plan.

@@ -11,6 +11,7 @@ from ..lazy import hashlib, lazy_property, np, npt
 from ..text import counted
 from .formats import Lengths
 from .formats.format import Ids, forget
+from .ids import check_documents
 from .readers import IdBlock, IdFile, IdReading
 
 #: The bytes at both ends of a file that its digest has, and the most ids of a document in an index of bins.
@@ -21,7 +22,7 @@ class FileIds:
     """The ids of files, a part for each file (`IdParts`).
 
     A file is opened once for all that a part of rows needs of it.  Ids that the vocabulary lacks are an error, for
-    they would be other ids in a narrow dtype.
+    they would be other ids in a narrow dtype, and so is a document without the EOS or BOS that somebody named.
     """
 
     def __init__(self, files: tuple[Path, ...], reading: IdReading, opened: Callable[[int], IdFile]) -> None:
@@ -57,12 +58,9 @@ class FileIds:
         return [tokens for tokens, _ in pairs], [documents for _, documents in pairs]
 
     def ids(self, number: int) -> Ids:
-        """Return the ids of a file, all of which the vocabulary has."""
-        ids = self._part(number)[1]
-        bound = self._reading.ids
-        if bound is not None and len(ids) and not 0 <= int(ids.min()) <= int(ids.max()) < bound:
-            at = int(np.flatnonzero((ids < 0) | (ids >= bound))[0])
-            raise CorpusError(f"{self._files[number]}: id {ids[at]} at {at}; the vocabulary has {counted(bound, 'id')}")
+        """Return the ids of a file, all of which the vocabulary has, of documents with their EOS and BOS."""
+        _, ids, lengths, _ = self._part(number)
+        check_documents(self._files[number], IdBlock(ids, lengths), self._reading)
         forget(ids)
         return ids
 

@@ -163,6 +163,19 @@ def check_around(path: Path, block: IdBlock, reading: IdReading) -> None:
             raise CorpusError(missing(path, block.name(int(full[wrong[0]])), name, token))
 
 
+def check_documents(path: Path, block: IdBlock, reading: IdReading) -> None:
+    """Raise `CorpusError` when a document lacks its EOS or BOS, or has an id below 0 or beyond the vocabulary."""
+    if reading.on_missing == "error":
+        check_around(path, block, reading)
+    ids, bound = block.ids, reading.ids
+    is_below = ids.dtype.kind == "i" and len(ids) > 0 and int(ids.min()) < 0
+    if not is_below and (bound is None or not len(ids) or int(ids.max()) < bound):
+        return
+    at = int(np.flatnonzero(ids < 0 if is_below or bound is None else ids >= bound)[0])
+    known = "expected ids from 0 on" if is_below or bound is None else f"the vocabulary has {counted(bound, 'id')}"
+    raise CorpusError(f"{replace(block, path=path).place(at)} has the id {int(ids[at])}; {known}")
+
+
 def digest_of_ids(block: IdBlock) -> int:
     """Return a digest of ids, of where they end, of their ids in the corpus and of their masks."""
     keys = "\n".join(block.keys or ()).encode("utf-8", "surrogatepass")

@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import Any, Unpack
 
 from ..core.temporary import Folder
 from ..corpus.chats import ChatBlock
@@ -16,8 +16,7 @@ from ..corpus.sources import Texts
 from ..counting.options import Report, reporting
 from ..errors import CorpusError, described
 from ..files import sync_folder
-from ..lazy import np, npt
-from ..pipeline.special_tokens import Selection
+from ..lazy import np
 from ..progress import Progress
 from ..records import asdict, check_names, replace
 from ..text import text_bytes
@@ -28,28 +27,12 @@ from .load import Shards, load_shards
 from .outputs import outputs
 from .part import PartRecord, PartWriter, write_record
 from .plan import ShardPlan, Source, identity_of, shards_folder
-from .policy import Empty, OnError, ShardFormat, ShardPolicy, Token, make_policy
+from .policy import IteratorOptions, ShardPolicy, make_policy
 from .run import finish_shards
 
 #: The bytes of texts that are encoded at once.
 _BLOCK = 1 << 20
 _ABSENT: Any = object()
-
-
-class IteratorOptions(TypedDict, total=False):
-    """The keywords of `shard_from_iterator`: those of `shard` that are not about files."""
-
-    format: ShardFormat
-    eos: Token | None
-    bos: Token | None
-    allowed_special: Selection
-    dtype: npt.DTypeLike
-    text_field: FieldName
-    id_field: FieldName | None
-    messages_field: FieldName | None
-    part_size: int | str
-    empty: Empty
-    on_error: OnError
 
 
 def shard_from_iterator(

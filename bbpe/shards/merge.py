@@ -83,10 +83,9 @@ def merge_shards(
 ) -> Shards:  # fmt: skip
     r"""Merge shards of one tokenizer and one policy into a single part, or into parts of about equal size.
 
-    Without shuffling, a single part is what `shard` would write in one.  Documents keep their ids, and stay whole.
-    With weights the result is a mixture: each source has its share of the tokens, to within one document, and the seed
-    of `shuffle`, 0 by default, chooses which of its documents.  `Shards.mixture` says what was wanted, and what there
-    is.
+    Documents keep their ids, and stay whole. Without shuffling, a single part has the bytes that `shard` would write as
+    one part. With weights the result is a mixture: each source has its share of the tokens, to within one document, and
+    the seed of `shuffle`, 0 by default, chooses the documents. `Shards.mixture` has the wanted and the actual numbers.
 
     Args:
         folders: The folders that `shard` wrote, or their shards, in order; all of them must be complete.  Or pairs of
@@ -97,11 +96,11 @@ def merge_shards(
             default as many as there can be without reading a source twice.
         shuffle: A seed has the documents in a random order, exactly: any order may come, and it depends on the seed and
             the number of each document alone.  The order of the corpus by default, of a mixture source by source.
-        repeat: What happens if a source has fewer tokens than its share of `tokens`: "error", or "epochs" to have all
+        repeat: What to do if a source has fewer tokens than its share of `tokens`: "error", or "epochs" to repeat all
             of its documents as often as they fit, and then some of them that the seed chooses.
         exact: Cut one document of each source, so that it has its share to the token.  The document keeps the EOS.
-        shard_size: The ids of each part, about: it has no more by as much as a document, and the last one is not small.
-            All ids in one part by default.
+        shard_size: About how many ids a part has: it exceeds the number by less than one document, and the last part is
+            not small. All ids in one part by default.
         threads: The number of threads that shuffle; by default one for each core, at most 4.
         progress: True for a bar on stderr, or a function that is called with `bbpe.progress.Progress`.
 
@@ -194,7 +193,7 @@ def _checked_tokens(weights: list[Weight] | None, tokens: int | str | None, repe
         are = "are" if len(given) > 1 else "is"
         raise ValueError(
             f"{' and '.join(given)} {are} given, and folders have no weights, so that they are merged whole; "
-            "give pairs of a folder and its weight"
+            "give each folder a weight"
         )
     if tokens is None:
         if repeat == "epochs":
@@ -242,7 +241,7 @@ def _plan_of(merge: _Merge, folder: Path, shuffle: int | None, shard_size: int |
         differences = first.differences(replace(shards.plan, policy=replace(its, **own), parts=first.parts))
         if differences:
             both = f"{first.folder} and {shards.plan.folder}"
-            way = _way_to_merge(first, shards.plan)
+            way = way_to_merge(first, shards.plan)
             raise CorpusError(f"{both}: shards with {', '.join(differences)} cannot be merged{way}")
         if shuffle is None and merge.recipe is None and its.is_reordered:
             way = "merge them with a seed again, or with weights"
@@ -258,8 +257,10 @@ def _plan_of(merge: _Merge, folder: Path, shuffle: int | None, shard_size: int |
     return ShardPlan(folder, policy, first.identity, (sources,) + ((),) * (count - 1), tokenizer, old)
 
 
-def _way_to_merge(one: ShardPlan, other: ShardPlan) -> str:
-    """Return what to do about plans that differ in how ids were made, where these mean the same; "" otherwise."""
+def way_to_merge(one: ShardPlan, other: ShardPlan) -> str:
+    """Return what to do about plans of two vocabularies, or that differ only in how the ids were made; else ""."""
+    if None not in (fingerprints := {plan.identity["fingerprint"] for plan in (one, other)}) and len(fingerprints) > 1:
+        return "; bbpe.retokenize gives one of them the vocabulary of the other"
     names = ("format", "dtype", "bos", "eos", "id_field", "has_masks")
     mine, its = one.policy, other.policy
     is_same = one.identity == other.identity and all(getattr(mine, name) == getattr(its, name) for name in names)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import os
 from bisect import bisect_right
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Set
 from operator import index
 from pathlib import Path
@@ -12,18 +13,19 @@ from typing import Any, Literal, SupportsIndex, TypeAlias, get_args, overload
 
 from ..corpus.files import expanded
 from ..errors import CorpusError
-from ..files import is_url
+from ..files import local_path
 from ..lazy import lazy_property, lazy_re, np, npt
-from ..records import dataclass, kind, whole
+from ..records import choice, dataclass, kind, whole
 from ..text import counted
 from ..tokenizer import Tokenizer, checked_tokenizer
 from .file_ids import FileIds
 from .formats import Lengths
 from .formats.format import Ids
+from .ids import check_documents
 from .load import Folder, Shards, load_shards
 from .plan import ShardPlan
 from .policy import Token, id_of
-from .readers import READ_FORMATS, IdFile, IdReading, OnMissing, ReadFormat, suffixed
+from .readers import READ_FORMATS, IdBlock, IdFile, IdReading, OnMissing, ReadFormat, suffixed
 from .windows import RowSource
 
 ReadFormatName: TypeAlias = Literal[
@@ -101,8 +103,9 @@ class ShardFiles(RowSource):
         file = self._open(whole("number", number, 0, len(self.files) - 1))
         mapped_ids = getattr(file, "ids", None)
         if mapped_ids is not None:
+            deque(self._blocks(number), maxlen=0)  # which checks them
             return mapped_ids, file.all_lengths()
-        blocks = list(file.blocks())
+        blocks = list(self._blocks(number))
         ids = np.concatenate([np.empty(0, file.dtype), *(block.ids for block in blocks)])
         return ids, np.concatenate([np.empty(0, np.int64), *(block.lengths for block in blocks)])
 
@@ -122,6 +125,12 @@ class ShardFiles(RowSource):
         file: IdFile = held[1]
         return file
 
+    def _blocks(self, number: int) -> Iterator[IdBlock]:
+        """Yield the documents of a file, which are as they were promised."""
+        for block in self._open(number).blocks():
+            check_documents(self.files[number], block, self.reading)
+            yield block
+
     @lazy_property
     def _firsts(self) -> list[int]:
         """The number of the first document of each file, and of all documents."""
@@ -132,7 +141,7 @@ class ShardFiles(RowSource):
 
     def __iter__(self) -> Iterator[npt.NDArray[np.integer[Any]]]:
         for number in range(len(self.files)):
-            for block in self._open(number).blocks():
+            for block in self._blocks(number):
                 at = 0
                 for length in block.lengths.tolist():
                     yield block.ids[at : at + length]
@@ -159,6 +168,8 @@ class ShardFiles(RowSource):
         found = getattr(file, "document", None)
         if found is not None:
             document: npt.NDArray[np.integer[Any]] = found(within)
+            block = IdBlock(document, np.array([len(document)]), document=within)
+            check_documents(self.files[number], block, self.reading)
             return document
         held = self.__dict__.get("_bounds")
         if held is None or held[0] != number:
@@ -176,8 +187,8 @@ def open_shards(
 ) -> ShardFiles:  # fmt: skip
     """Open files of ids that some program wrote, as documents.
 
-    Nothing is guessed: where the files do not say the dtype of ids, or where documents end, you name it.  An EOS or BOS
-    that you name is expected in each document that is not empty, and stays one of its ids.
+    bbpe guesses nothing: if the files do not say the dtype of ids, or where documents end, you say it. Each document
+    that is not empty must have the EOS or BOS that you name, and keeps it as one of its ids.
 
     Args:
         files: The path of a file, its path without the suffix, a glob or a folder, or a list of these; a glob or a
@@ -199,8 +210,8 @@ def open_shards(
             is read by default.
         masks: Whether to read the masks of what a model learns, of "megatron" (`.mask.bin`), "olmo" (`.mask`) and
             "datatrove" (`.ds.loss`), or the column of "parquet" with them.  By default they are read where they are.
-        on_missing: "error" ends reading at a document without its EOS or BOS, "keep" keeps it as it is, such as one
-            that the end of a file cuts off.
+        on_missing: What to do with a document without its EOS or BOS, such as one that the end of a file cuts off:
+            "error", or "keep" it as it is.
 
     Returns:
         The documents; the first file is opened now, the others when they are read.
@@ -221,11 +232,8 @@ def open_shards(
         (<bbpe.ShardFiles: 1 file of olmo>, [[1, 5, 6], [1, 7]])
 
     """
-    if format not in get_args(ReadFormatName):
-        known = ", ".join(map(repr, get_args(ReadFormatName)))
-        raise ValueError(f"format is {format!r}; expected one of {known}")
-    if on_missing not in get_args(OnMissing):
-        raise ValueError(f"on_missing is {on_missing!r}; expected {' or '.join(map(repr, get_args(OnMissing)))}")
+    choice("format", format, get_args(ReadFormatName))
+    choice("on_missing", on_missing, get_args(OnMissing))
     if format == "bbpe":
         given = (dtype, eos, bos, tokenizer, vocab_size, id_field, masks)
         if given != (None,) * len(given) or (column, on_missing) != ("input_ids", "error"):
@@ -268,6 +276,8 @@ def own_shards(folder: Any) -> ShardFiles:
     reading = IdReading(
         format=form, own=own, dtype=policy.dtype, bos=policy.bos, eos=policy.eos, ids=plan.identity["ids"],
         id_field=None if policy.id_field is None else "id", masks=masks if policy.has_masks else None,
+        # what lacked them once lacks them still
+        on_missing="error" if policy.reading is None else policy.reading.on_missing,
     )  # fmt: skip
     files = tuple(stem.with_name(stem.name + suffix) for stem in stems)
     return ShardFiles(files, reading, plan.tokenizer if plan.has_tokenizer else None, plan.folder)
@@ -346,8 +356,8 @@ def _paths(files: Any, form: ReadFormat) -> list[Path]:
 
 
 def _paths_of(name: str, form: ReadFormat) -> list[Path]:
-    if is_url(name):
-        raise ValueError(f"files has {name!r}; expected files of this machine, which can be mapped: copy it first")
+    problem = "files of ids are mapped, so they must be on this machine"
+    name = str(local_path(name, problem, "copy them", argument="files"))
     whole_name = Path(name + form.suffix)
     if whole_name.is_file():
         return [whole_name]

@@ -312,6 +312,9 @@ class PartWriter:
         self.files = PartFiles(plan.policy, plan.identity["name"], files)
         self.documents, self.threads = documents_of(plan), threads
         self._report, self._totals, self._path = report, Totals(), ""
+        #: Whether an id alone tells where documents end; ids of documents are checked where they are read.
+        self._has_marks = not plan.policy.files.has_boundaries and plan.policy.reading is None
+        self._marks = 0
         self.skipped: list[dict[str, Any]] = []
         self.sources: list[int] = []
         self.texts: list[str] = []
@@ -350,6 +353,8 @@ class PartWriter:
             longest = counted(int(lengths.max()), "token")
             raise CorpusError(f"{path}: a document has {longest}; expected at most {_MOST_IDS:,}")
         tokens = int(lengths.sum())
+        if self._has_marks:
+            self._check_marks(piece, path)
         keys = piece.keys
         if self._policy.empty == "skip":
             keys = None if keys is None else list(compress(keys, (lengths > 0).tolist()))
@@ -361,6 +366,21 @@ class PartWriter:
             input=piece.read, text=piece.text, tokens=tokens, unknown=piece.unknown, checked=piece.checked,
             not_canonical=piece.not_canonical,
         )  # fmt: skip
+
+    def _check_marks(self, piece: EncodedDocuments, path: str) -> None:
+        """Raise `CorpusError` when a text has the token in it that alone tells where documents end.
+
+        Of a text in several pieces only the last one has the length.
+        """
+        policy = self._policy
+        name, mark = ("bos", policy.bos) if policy.eos is None else ("eos", policy.eos)
+        self._marks += int(np.count_nonzero(piece.ids.view(policy.dtype) == mark) - np.count_nonzero(piece.lengths))
+        if self._marks and len(piece.lengths):
+            first = self._totals.documents
+            raise CorpusError(
+                f"{path or 'iterator'}: document {first} of the part, or one after it, has {name}, {mark}, within its "
+                f"text; the format {policy.format!r} would end it there: choose one with boundaries, such as 'megatron'"
+            )
 
     @property
     def refuse(self) -> Refuse | None:

@@ -23,8 +23,8 @@ from ..records import dataclass, field, kind, replace, whole
 from ..spec.pickled import spec_bytes, spec_of_bytes
 from ..text import counted
 from ..tokenizer import Tokenizer
-from .policy import ShardPolicy
-from .state import forget_failure, listing, written_parts
+from .policy import ShardPolicy, differences_of
+from .state import check_folder, forget_failure, listing, naming_no_plan, written_parts
 
 #: The version of the files of a plan.
 _VERSION = 4
@@ -96,11 +96,11 @@ class ShardPlan:
     Attributes:
         folder: The folder of the plan and of what is written.
         policy: How documents are written.
-        identity: What the tokenizer is: fingerprint, name, pattern, number of ids, Unicode version; `None` where these
-            are not known, as of shards of others.
+        identity: The tokenizer as data: fingerprint, name, pattern, number of ids, Unicode version; `None` if these are
+            not known, as for shards of other programs.
         parts: The ranges of files of each part.
         given: The tokenizer, if it need not be read from the folder.
-        given_old: So for that of the ids that are read, if they are encoded by another one.
+        given_old: The old tokenizer, in the same way, if ids of another vocabulary are read.
 
     Example:
         >>> from pathlib import Path
@@ -205,13 +205,8 @@ class ShardPlan:
 
     def differences(self, other: ShardPlan) -> list[str]:
         """Return what differs between two plans, with both values."""
-        rows = [
-            (name, left.get(name), right.get(name))
-            for left, right in ((self.identity, other.identity), (self.policy.as_json(), other.policy.as_json()))
-            for name in left | right
-            if left.get(name) != right.get(name) and name != "name"
-        ]
-        found = [f"{name} {left!r} and {right!r}" for name, left, right in rows]
+        pairs = ((self.identity, other.identity), (self.policy.as_json(), other.policy.as_json()))
+        found = list(chain.from_iterable(differences_of(left, right) for left, right in pairs))
         mine, its = ({source.path: source for part in plan.parts for source in part} for plan in (self, other))
         found += [f"file {path} in one of them alone" for path in sorted(mine.keys() ^ its.keys())]
         for path in sorted(mine.keys() & its.keys()):
@@ -282,9 +277,11 @@ def identity_of(tokenizer: Tokenizer | None, ids: int | None = None) -> dict[str
 
 
 def shards_folder(folder: str | os.PathLike[str]) -> Path:
-    """Return the path of a folder of shards; `ValueError` on a URL."""
+    """Return the path of a folder of shards; `ValueError` on a URL, `NotADirectoryError` on a file."""
     problem = "shards are in a folder of a machine, whose files are published one by one"
-    return local_path(folder, problem, argument="folder").absolute()
+    path = local_path(folder, problem, argument="folder").absolute()
+    check_folder(path)
+    return path
 
 
 def open_plan(folder: str | os.PathLike[str]) -> ShardPlan:
@@ -292,8 +289,8 @@ def open_plan(folder: str | os.PathLike[str]) -> ShardPlan:
 
     Raises `CorpusError` naming the file when it is damaged, or is not the tokenizer's; `OSError` when there is none.
     """
-    path = shards_folder(folder) / _PLAN
-    with naming(path):
+    with naming_no_plan():
+        path = shards_folder(folder) / _PLAN
         status = path.stat()
     return _opened(path, status.st_mtime_ns, status.st_size)
 

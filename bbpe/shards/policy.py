@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Literal, TypeAlias, TypedDict, get_args
 
@@ -16,8 +16,9 @@ from ..corpus.files import check_format
 from ..errors import CorpusError, TokenNotFoundError
 from ..lazy import lazy_re, np, npt
 from ..pipeline.special_tokens import Selection
-from ..records import asdict, dataclass, whole
+from ..records import asdict, choice, dataclass, whole
 from ..spec.chat_templates import chat_templates
+from ..text import shortened
 from ..tokenizer import Tokenizer, checked_tokenizer
 from .formats import FORMATS
 from .formats.format import OutputFormat
@@ -179,8 +180,20 @@ class ShardPolicy:
         return ShardPolicy(**values)
 
 
-class ShardOptions(TypedDict, total=False):
-    """The keywords of `shard` and `plan_shards`."""
+def differences_of(left: Mapping[str, Any], right: Mapping[str, Any], name: str = "") -> Iterator[str]:
+    """Yield the names of what differs between two records of plans, with both values."""
+    for key in {**left, **right}:
+        mine, its = left.get(key), right.get(key)
+        if mine == its or key == "name":
+            continue
+        if isinstance(mine, dict) and isinstance(its, dict):
+            yield from differences_of(mine, its, f"{key}.")
+        else:
+            yield f"{name}{key} {shortened(repr(mine))} and {shortened(repr(its))}"
+
+
+class IteratorOptions(TypedDict, total=False):
+    """The keywords of `shard_from_iterator`: those of `shard` that are not about files."""
 
     format: ShardFormat
     eos: Token | None
@@ -190,11 +203,16 @@ class ShardOptions(TypedDict, total=False):
     text_field: FieldName
     id_field: FieldName | None
     messages_field: FieldName | None
-    document: Document
-    input_format: SourceFormat | None
     part_size: int | str
     empty: Empty
     on_error: OnError
+
+
+class ShardOptions(IteratorOptions, total=False):
+    """The keywords of `shard` and `plan_shards`."""
+
+    document: Document
+    input_format: SourceFormat | None
 
 
 def make_policy(
@@ -206,30 +224,24 @@ def make_policy(
 ) -> ShardPolicy:  # fmt: skip
     """Return the policy of arguments, checked against a tokenizer; `ValueError` or `TypeError` names a wrong one."""
     checked_tokenizer(tokenizer)
-    if format not in FORMATS:
-        raise ValueError(f"format is {format!r}; expected one of {', '.join(map(repr, FORMATS))}")
+    choice("format", format, FORMATS)
     chosen = FORMATS[format]
     for name, value, values in (
         ("document", document, get_args(Document)),
         ("empty", empty, get_args(Empty)),
         ("on_error", on_error, get_args(OnError)),
     ):
-        if value not in values:
-            raise ValueError(f"{name} is {value!r}; expected {' or '.join(map(repr, values))}")
+        choice(name, value, values)
     check_format(input_format, "input_format")
     text_field = checked_field("text_field", text_field)
     id_field, messages_field = _checked_id_field(id_field, chosen), _checked_messages_field(messages_field)
-    if bos is None and eos is None and not chosen.has_boundaries:
-        known = "" if tokenizer.eos_token is None else f", such as eos={tokenizer.eos_token!r}"
-        raise ValueError(
-            f"eos and bos are None; the format {format!r} keeps no ends of documents but for these tokens: "
-            f"give eos= or bos=, a token or its id{known}"
-        )
+    known = "" if tokenizer.eos_token is None else f", such as eos={tokenizer.eos_token!r}"
+    bos_id, eos_id = checked_ends(tokenizer, chosen, bos, eos, f"a token or its id{known}")
     tokenizer._parts.specials.matcher(allowed_special)
     return ShardPolicy(
         format=format,
-        bos=id_of(tokenizer, "bos", bos),
-        eos=id_of(tokenizer, "eos", eos),
+        bos=bos_id,
+        eos=eos_id,
         allowed_special=allowed_special if isinstance(allowed_special, str) else tuple(sorted(allowed_special)),
         dtype=chosen.dtype("auto" if dtype == "auto" else str(np.dtype(dtype)), tokenizer.vocab_size),
         text_field=text_field,
@@ -242,6 +254,19 @@ def make_policy(
         empty=empty,
         on_error=on_error,
     )
+
+
+def checked_ends(
+    tokenizer: Tokenizer, chosen: OutputFormat, bos: Token | None, eos: Token | None, expected: str
+) -> tuple[int | None, int | None]:
+    """Return the ids of BOS and EOS; `ValueError` unless a format without boundaries can tell documents by them."""
+    bos_id, eos_id = id_of(tokenizer, "bos", bos), id_of(tokenizer, "eos", eos)
+    if bos_id == eos_id and not chosen.has_boundaries:
+        only = f"the format {chosen.name!r} keeps no ends of documents but for these tokens"
+        if eos_id is None:
+            raise ValueError(f"eos and bos are None; {only}: give eos= or bos=, {expected}")
+        raise ValueError(f"eos and bos are both {eos!r}; {only}: give one of them, or format='megatron'")
+    return bos_id, eos_id
 
 
 def _checked_messages_field(messages_field: object) -> FieldName | None:

@@ -16,7 +16,7 @@ from .load import Shards
 from .opened import ShardFiles, dtype_of
 from .part import check_texts
 from .plan import ShardPlan, identity_of, stored_or_new
-from .policy import Empty, OldVocabulary, ShardFormat, Token, id_of
+from .policy import Empty, OldVocabulary, ShardFormat, Token, checked_ends
 from .run import Work
 
 #: The new text of each special token of an old vocabulary that has another one, `None` for those that become text.
@@ -79,12 +79,7 @@ def plan_retokenizing(
             "or shard the chats again"
         )
     mapped_specials(old, tokenizer, special)
-    given_eos, given_bos = id_of(tokenizer, "eos", eos), id_of(tokenizer, "bos", bos)
-    if given_eos is None and given_bos is None and not chosen.has_boundaries:
-        raise ValueError(
-            f"eos and bos are None; the format {format!r} keeps no ends of documents but for these tokens: give eos= "
-            "or bos=, a token of the new vocabulary or its id"
-        )
+    given_bos, given_eos = checked_ends(tokenizer, chosen, bos, eos, "a token of the new vocabulary or its id")
     name = "auto" if isinstance(dtype, str) and dtype == "auto" else np.dtype(dtype_of(dtype)).name
     known = chosen.dtype(name, tokenizer.vocab_size)
     policy = replace(
@@ -98,8 +93,7 @@ def plan_retokenizing(
 def _old_of(source: ShardFiles) -> Tokenizer:
     if source.tokenizer is None:
         raise ValueError(
-            "source has no tokenizer, so nobody knows what its ids spell; name the one that made them by "
-            "open_shards(..., tokenizer=)"
+            "source has no tokenizer, which knows what ids spell; open it with tokenizer=, the one that made its ids"
         )
     return source.tokenizer
 
@@ -112,12 +106,11 @@ def retokenize(
     executor: futures.Executor | None = None, in_flight: int | None = None, attempts: int = 3,
     progress: bool | Report | None = None, replan: bool = False,
 ) -> Shards:  # fmt: skip
-    r"""Write shards of one vocabulary as shards of another, without the texts that they were made of.
+    r"""Write shards of one vocabulary as shards of another, without the original texts.
 
-    The ids of each document are decoded to bytes, and these are encoded. Where the old ids are those of the text, the
-    new ones are too. Documents whose old ids are others than those by which the old tokenizer encodes their bytes are
-    encoded all the same, and counted: `totals.not_canonical`. Run again, with the same arguments, it goes on where it
-    was, as `shard` does.
+    bbpe decodes the ids of each document to bytes, and encodes the bytes. If the old tokenizer would give other ids for
+    these bytes, the document is encoded all the same, and counted in `totals.not_canonical`. Interrupted? Call it again
+    with the same arguments, and it resumes, as `shard` does.
 
     Args:
         source: What `open_shards` returns with the old tokenizer, or a folder of shards that bbpe wrote. The EOS and
@@ -127,11 +120,12 @@ def retokenize(
         format: "megatron" (the default), "nanogpt", "llmc", "automodel", "olmo", "datatrove", "numpy" or "parquet".
         eos: The new token, or its id, after each document that is not empty; none by default, as in `shard`.
         bos: The new token, or its id, before each document that is not empty.
-        special: Special tokens of the old vocabulary that have another text in the new one, by their texts; `None` for
-            one that is encoded as text. Others are those of the same text, and one without a counterpart is an error.
+        special: Special tokens of the old vocabulary that have another text in the new one, by their texts; `None`
+            encodes one as text. Any other special token becomes the token of the same text; if there is none, that is
+            an error.
         dtype: The dtype of ids; "auto" takes the narrowest that the format has.
-        check: The share of documents that are encoded by the old tokenizer again, 1.0; with less, others are not looked
-            at, with 0 none, which is faster. `totals.checked` is the number of them.
+        check: The share of documents that the old tokenizer encodes again to count `totals.not_canonical`, 1.0. Less is
+            faster, and 0 checks none. `totals.checked` is the number of documents that were checked.
         part_size: About how many bytes of the source a part has, "256MB".
         empty: "keep" or "skip" documents without ids.
         threads: The number of threads without an executor; by default one for each core.

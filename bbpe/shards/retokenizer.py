@@ -15,14 +15,13 @@ with special tokens is encoded as one text in which special tokens count only wh
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from functools import partial
 from typing import Any
 
-from ..core.documents import Layout
+from ..core.documents import Layout, differing_rows
 from ..core.ids import TokenBytes
 from ..errors import CorpusError, TokenIdError
 from ..lazy import np, npt
-from ..records import dataclass
+from ..records import dataclass, replace
 from ..spec.spec import other_tokens
 from ..text import counted
 from ..tokenizer import Tokenizer
@@ -33,14 +32,14 @@ from .ids import IdDocuments, digest_of_ids
 from .plan import Source
 from .policy import ShardPolicy
 from .readers import IdBlock
-from .segments import SegmentEncoder, Segments, cut, differing
+from .segments import SegmentEncoder, Segments
 
 #: Special tokens of the old vocabulary: with a counterpart, encoded as text, and without either.
 _MAPPED, _AS_TEXT, _LACKING = 1, 2, 3
 #: Runs of special ids that are looked for one by one.
 _MOST_RUNS = 8
 #: About the ids that are worked on at once, so that what is made of them stays in the caches.
-_IDS = 1 << 18
+_IDS = 1 << 17
 
 
 @dataclass(frozen=True)
@@ -73,10 +72,6 @@ class Retokenizer:
         bos: int | None = None, eos: int | None = None, check: float = 1.0, layout: Layout,
     ) -> None:  # fmt: skip
         self._layout, self._bos, self._eos, self._check = layout, bos, eos, check
-        before, after = ([] if token is None else [token] for token in (bos, eos))
-        # documents as a file of ids of so many bytes has them
-        sizes = [size for size in (2, 4) if max(bos or 0, eos or 0) < 1 << 8 * size]
-        self._old_layouts = {size: Layout(before, after, size) for size in sizes}
         self._lost = _unknown_of(old)
         self._decoder, self._old_side, self._new_side = old._parts.decoder, SegmentEncoder(old), SegmentEncoder(new)
         self._unknown = new.unk_token_id
@@ -222,15 +217,8 @@ class Retokenizer:
         self, ids: npt.NDArray[np.unsignedinteger[Any]], lengths: Lengths, segments: Segments
     ) -> int:
         """Return how many documents have other ids than those by which the old vocabulary encodes their bytes."""
-        plain = self._old_side.plain
-        layout = self._old_layouts.get(ids.itemsize)
-        if plain is not None and layout is not None and not len(segments.specials):
-            # as long as all documents are canonical, and have ids between those around them
-            again, counts = layout.encode(plain, segments.data, segments.ends)
-            if np.array_equal(counts, lengths) and np.array_equal(again.view(ids.dtype), ids):
-                return 0
         starts, ends = self._inner(ids, lengths)
-        differ = differing(cut(ids, starts, ends), self._old_side.encoded(segments, segments.specials))
+        differ = differing_rows(ids, starts, ends, *self._old_side.encoded(segments, segments.specials))
         if self._lost is not None:
             # the text of an unknown token is lost, whatever stands for it now
             differ[np.searchsorted(ends, np.flatnonzero(ids == self._lost), "right")] = True
@@ -287,24 +275,26 @@ class RetokenizedDocuments(IdDocuments):
             old, new, special, bos=reading.bos, eos=reading.eos, check=policy.old.check, layout=policy.layout
         )
 
+    def blocks(self, source: Source) -> Iterator[IdBlock]:
+        """Yield blocks of whole documents, with about as many ids as are worked on at once."""
+        for block in super().blocks(source):
+            yield from _divided(block)
+
     def encoded(self, block: IdBlock) -> EncodedDocuments:
         """Return a block in ids of the new vocabulary; raises as `Retokenizer.documents`."""
-        found = [self._retokenizer.documents(*part) for part in self._parts(block)]
-        ids = np.concatenate([np.empty(0, np.uint8), *(part.ids for part in found)])
-        lengths = np.concatenate([np.empty(0, np.int64), *(part.lengths for part in found)])
-        self._check_ends(block, ids, lengths)
+        found = self._retokenizer.documents(self._ids(block), block.lengths, block.at, block.place)
+        self._check_ends(block, found.ids, found.lengths)
         return EncodedDocuments(
-            ids, lengths, sum(part.text for part in found), read=block.read,
-            keys=None if block.keys is None else list(block.keys), unknown=sum(part.unknown for part in found),
-            digest=digest_of_ids(block), checked=sum(part.checked for part in found),
-            not_canonical=sum(part.not_canonical for part in found),
+            found.ids, found.lengths, found.text, read=block.read, digest=digest_of_ids(block),
+            keys=None if block.keys is None else list(block.keys), unknown=found.unknown, checked=found.checked,
+            not_canonical=found.not_canonical,
         )  # fmt: skip
 
     def _check_ends(self, block: IdBlock, ids: npt.NDArray[np.uint8], lengths: Lengths) -> None:
         """Raise `CorpusError` when EOS or BOS is within a document, where the format has no other boundaries."""
         policy = self._policy
         name, mark = ("bos", policy.bos) if policy.eos is None else ("eos", policy.eos)
-        expected = (policy.bos, policy.eos).count(mark) * np.count_nonzero(lengths)
+        expected = np.count_nonzero(lengths)
         if policy.files.has_boundaries or np.count_nonzero(ids.view(policy.dtype) == mark) == expected:
             return
         raise CorpusError(
@@ -315,27 +305,29 @@ class RetokenizedDocuments(IdDocuments):
     def texts(self, source: Source) -> Iterator[bytes | None]:
         """Yield what of each document of a source is encoded, as `Retokenizer.texts` does."""
         for block in self.blocks(source):
-            for ids, lengths, _, where in self._parts(block):
-                yield from self._retokenizer.texts(ids, lengths, where)
+            yield from self._retokenizer.texts(self._ids(block), block.lengths, block.place)
 
-    def _parts(self, block: IdBlock) -> Iterator[tuple[npt.NDArray[Any], Lengths, int, Callable[[int], str]]]:
-        """Yield the ids of some documents of a block, their lengths, where they are in the file, and their names."""
+    def _ids(self, block: IdBlock) -> npt.NDArray[np.unsignedinteger[Any]]:
+        """Return the ids of a block as uint16 or uint32; `CorpusError` names one that cannot be there."""
         ids: npt.NDArray[Any] = block.ids
         if ids.dtype == np.int32:
-            ids = ids.view(np.uint32)
-        elif ids.dtype not in (np.uint16, np.uint32):
-            ids = self.checked(block).astype(np.uint32)
-        ends = np.cumsum(block.lengths)
-        start = done = 0
-        while start < len(ends):
-            stop = max(int(np.searchsorted(ends, done + _IDS, "right")), start + 1)
-            end = int(ends[stop - 1])
-            yield ids[done:end], block.lengths[start:stop], block.at + done, partial(_place, block, done)
-            start, done = stop, end
+            return ids.view(np.uint32)
+        return ids if ids.dtype in (np.uint16, np.uint32) else self.checked(block).astype(np.uint32)
 
 
-def _place(block: IdBlock, before: int, number: int) -> str:
-    return block.place(before + number)
+def _divided(block: IdBlock) -> Iterator[IdBlock]:
+    """Yield the documents of a block, some at a time; the last have the bytes of input of all."""
+    ends = np.cumsum(block.lengths)
+    start = done = 0
+    while start < len(ends):
+        stop = max(int(np.searchsorted(ends, done + _IDS, "right")), start + 1)
+        end = int(ends[stop - 1])
+        yield replace(
+            block, ids=block.ids[done:end], lengths=block.lengths[start:stop], at=block.at + done,
+            read=block.read if stop == len(ends) else 0, keys=None if block.keys is None else block.keys[start:stop],
+            document=None if block.document is None else block.document + start,
+        )  # fmt: skip
+        start, done = stop, end
 
 
 def _text_tokens(tokenizer: Tokenizer, marked: Collection[int]) -> TokenBytes | None:

@@ -6,7 +6,7 @@ depends on the lengths of documents alone, and their order on a seed, an epoch a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from operator import index
 from typing import Any, Literal, Protocol, SupportsIndex, TypeAlias, get_args, overload
 
@@ -15,7 +15,7 @@ from ..core.row_views import PartIds, RowMaker
 from ..errors import CorpusError
 from ..lazy import hashlib, lazy_property, np, npt
 from ..records import kind, whole
-from ..text import counted
+from ..text import counted, shortened
 from .formats.format import Ids, is_mapped
 from .row_stream import RowStream
 
@@ -117,7 +117,7 @@ class RowSet:
         if bound > most:
             raise ValueError(f"dtype is {found.name!r}, which holds {counted(most, 'id')}; there may be {bound:,}")
         if found.kind == "u" and self._has_ignored():
-            raise ValueError(f"dtype is {found.name!r}; labels have -100 for what is not learned: give 'int64'")
+            raise ValueError(f"dtype is {found.name!r}; labels are -100 where nothing is learned: give 'int64'")
         return found
 
     @property
@@ -196,17 +196,21 @@ class RowSet:
     def __getitem__(self, place: SupportsIndex | slice) -> Any:
         if isinstance(place, slice):
             return self._rows_at(range(*place.indices(len(self))), self.epoch)
-        return self.__getitems__([index(place)])[0]
+        return self.__getitems__([place])[0]
 
-    def __getitems__(self, places: Sequence[int]) -> list[Row]:
+    def __getitems__(self, places: Iterable[SupportsIndex]) -> list[Row]:
         """Return the rows at some places of the order; a negative place counts from the end."""
         count = len(self)
-        if len(places) and not 0 <= min(places) <= max(places) < count:
-            wrong = next((place for place in places if not -count <= place < count), None)
+        try:
+            found = list(map(index, places))
+        except TypeError:
+            raise TypeError(f"rows have ints for places, or a slice; not {shortened(repr(places))}") from None
+        if found and not 0 <= min(found) <= max(found) < count:
+            wrong = next((place for place in found if not -count <= place < count), None)
             if wrong is not None:
                 raise IndexError(f"row {wrong} of {count}")
-            places = [place % count for place in places]
-        return self._rows_at(places, self.epoch)
+            found = [place % count for place in found]
+        return self._rows_at(found, self.epoch)
 
     def _rows_at(self, places: Sequence[int], epoch: int) -> list[Row]:
         """Return the rows at some places of an epoch, which are from 0 and below the number of rows."""

@@ -198,6 +198,8 @@ class RowStream:
         if missing or state["version"] != _VERSION:
             lacks = ", ".join(missing) or f"version {_VERSION}"
             raise ValueError(f"state lacks {lacks}; expected what state_dict returned")
+        kind("state['options']", state["options"], Mapping, "the options of rows, as state_dict returned them")
+        batch, worker = whole("state['batch']", state["batch"], 1), _worker_of(state["worker"])
         mine = self._state()
         before, now = (
             {"shards": one["shards"], **one["options"], "number of rows": one["rows"]} for one in (state, mine)
@@ -207,16 +209,16 @@ class RowStream:
         if found:
             shown = "; ".join(found)
             raise ValueError(f"the state is of other rows: {shown}; make the rows as they were, or begin anew")
-        rest = whole("state['rest']", state["rest"], 0, max(state["batch"] - 1, 0))
-        if rest and state["batch"] != self.batch:
+        rest = whole("state['rest']", state["rest"], 0, batch - 1)
+        if rest and batch != self.batch:
             raise ValueError(
-                f"the state was taken {counted(rest, 'row')} into a batch of {state['batch']}; batch is {self.batch}: "
-                f"make the stream with batch={state['batch']}, or take the state between batches"
+                f"the state was taken {counted(rest, 'row')} into a batch of {batch}; batch is {self.batch}: "
+                f"make the stream with batch={batch}, or take the state between batches"
             )
         epoch = whole("state['epoch']", state["epoch"], 0)
         at = whole("state['at']", state["at"], 0, max(mine["rows"] - 1, 0))
         self._epoch, self._at, self._rest = epoch, at, rest
-        self._worker = None if state["worker"] is None else (int(state["worker"][0]), int(state["worker"][1]))
+        self._worker = worker
         self._turn += 1
 
     def torch_dataset(self) -> Any:
@@ -241,6 +243,16 @@ def _worker() -> tuple[int, int]:
     torch_data = sys.modules.get("torch.utils.data")
     info = None if torch_data is None else torch_data.get_worker_info()
     return (0, 1) if info is None else (info.id, info.num_workers)
+
+
+def _worker_of(stored: Any) -> tuple[int, int] | None:
+    """Return the worker that a state is of, and how many there are; `None` for a state of all."""
+    if stored is None:
+        return None
+    if not isinstance(stored, list | tuple) or len(stored) != 2:
+        raise ValueError(f"state['worker'] is {stored!r}; expected None, or a worker and the number of workers")
+    workers = whole("state['worker'][1]", stored[1], 1)
+    return whole("state['worker'][0]", stored[0], 0, workers - 1), workers
 
 
 def _stream_again(rows: Ordered, options: dict[str, Any], state: dict[str, Any]) -> RowStream:

@@ -120,7 +120,7 @@ def totals_of_part(plan: ShardPlan, number: int) -> Totals:
 
 
 def finish_shards(plan: ShardPlan) -> Shards:
-    """Sum up the parts of a plan when all of them are done, and remove what runs that were killed have left.
+    """Sum up the parts of a plan when all of them are done, and remove the temporary files of killed runs.
 
     Args:
         plan: The plan.
@@ -207,9 +207,9 @@ def shard(
 ) -> Shards:  # fmt: skip
     r"""Encode a corpus into files that training reads.
 
-    Run again, with the same arguments, it goes on where it was; other arguments on the same folder are refused.  What
-    is written depends on files, tokenizer and options alone, never on threads, workers, order, or how often it was
-    killed.  Literal special tokens in texts are plain text unless `allowed_special` has them.
+    Interrupted? Call it again with the same arguments, and it resumes; other arguments for the same folder are an
+    error. The bytes depend on files, tokenizer and options alone, never on threads, workers, order or kills. Special
+    tokens in texts are plain text unless `allowed_special` has them.
 
     Args:
         files: A path, glob or folder, or the URL of one, or a list of them: text, `.jsonl` and `.parquet` files; text
@@ -220,11 +220,11 @@ def shard(
             templates run in Python: an executor with processes is faster.
         executor: An executor of `concurrent.futures`, or one with its interface, whose workers write parts.
         in_flight: How many parts it has at once; by default two for each of its workers.
-        attempts: How often a part is tried whose worker fails or dies.
+        attempts: How often bbpe tries a part if its worker fails or dies.
         progress: True for a bar on stderr, or a function that is called with `bbpe.progress.Progress`.
-        replan: Replace a plan with other arguments although somebody writes a part of it now, whose run ends with an
-            error.  A plan without a finished part and without such a run is replaced anyway, one with a finished part
-            never.
+        replan: Replace a plan with other arguments although another run writes a part of it now; that run ends with an
+            error. A plan without a finished part and without such a run is replaced anyway. A plan with a finished part
+            never is.
         **options: `format`: "megatron" (the default), "nanogpt", "llmc", "automodel", "olmo", "datatrove", "numpy" or
             "parquet".  `eos`, `bos`: the token, or its id, after and before each document that is not empty; none by
             default, but formats that have no ends of documents need one.  `allowed_special`: special tokens to find in
@@ -278,6 +278,8 @@ class Work:
             whole("in_flight", self.in_flight, 1, expected="an int or None")
         if self.executor is not None and self.threads is not None:
             raise ValueError("threads and executor are given; expected one of them")
+        if self.executor is not None:
+            kind("executor", self.executor, futures.Executor, "a concurrent.futures.Executor or None")
         if self.threads is not None:
             thread_count(self.threads)
 

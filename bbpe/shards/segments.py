@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from ..core.documents import Layout
 from ..core.places import PlacesCall, TextRanges
@@ -106,27 +106,3 @@ def _woven(rows: Documents, counts: npt.NDArray[np.int64], specials: npt.NDArray
     out[places], out[is_text] = specials, ids
     return out, np.diff(ends[lasts], prepend=0)
 
-
-def cut(
-    ids: npt.NDArray[np.unsignedinteger[Any]], starts: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]
-) -> Documents:
-    """Return documents without the ids around them."""
-    lengths = ends - starts
-    if int(lengths.sum()) < len(ids):
-        is_inner = np.zeros(len(ids) + 1, np.int8)
-        np.add.at(is_inner, starts, 1)
-        np.add.at(is_inner, ends, -1)
-        ids = ids[np.cumsum(is_inner[:-1], dtype=np.int8).astype(np.bool_)]
-    return ids.astype(np.uint32, copy=False), lengths
-
-
-def differing(one: Documents, other: Documents) -> npt.NDArray[np.bool_]:
-    """Return which documents have other ids: bool[documents]."""
-    (ids, lengths), (others, other_lengths) = one, other
-    differ: npt.NDArray[np.bool_] = lengths != other_lengths
-    same = np.flatnonzero(~differ)
-    if len(same) < len(lengths):
-        ids, others = ids[np.repeat(~differ, lengths)], others[np.repeat(~differ, other_lengths)]
-    wrong = np.flatnonzero(ids != others)
-    differ[same[np.searchsorted(np.cumsum(lengths[same]), wrong, "right")]] = True
-    return differ

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from ..core.rows import take, trim
-from ..files import temporary_folder
+from ..files import naming_unnamed, temporary_folder
 from ..lazy import np, npt
 from ..threads import imap
 from .formats import Lengths
@@ -59,7 +59,7 @@ def shuffled(
     The order does not depend on the number of threads, which divide documents.  The caller sorts them: files that wait
     in memory, sorted by others, would take several times as much of it.
     """
-    with temporary_folder(SHUFFLING, folder) as name:
+    with temporary_folder(SHUFFLING, folder) as name, naming_unnamed(folder):
         keyed = _keyed(blocks, seed)
         stems = _divided(keyed, Path(name), size + _DOCUMENT * count, _BUCKET, 0, threads)
         for stem in stems:

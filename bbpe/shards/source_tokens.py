@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
@@ -12,7 +12,8 @@ from ..corpus.rowfiles import pyarrow_parquet
 from ..files import replacing, write_atomic
 from ..lazy import safe_import
 from ..records import checked_path, dataclass
-from ..text import aligned
+from ..text import aligned, distinct
+from ..tokenizer import Tokenizer, checked_tokenizer
 
 
 @dataclass(frozen=True)
@@ -165,3 +166,19 @@ def suffix_of(path: str | os.PathLike[str], argument: str = "path") -> str:
     if suffix not in (".parquet", ".json"):
         raise ValueError(f"{argument} is {os.fspath(path)!r}; expected a name that ends with .parquet or .json")
     return suffix
+
+
+def named_tokenizers(given: object, argument: str = "tokenizers") -> dict[str, Tokenizer]:
+    """Return tokenizers by different names; `TypeError` for what is none, `ValueError` when there are none."""
+    if isinstance(given, Mapping):
+        named = {str(name): checked_tokenizer(tok, f"{argument}[{name!r}]") for name, tok in given.items()}
+    elif isinstance(given, list | tuple):
+        listed = [checked_tokenizer(tok, f"{argument}[{place}]") for place, tok in enumerate(given)]
+        own = [tok.name or f"tokenizer {place}" for place, tok in enumerate(listed, 1)]
+        named = dict(zip(distinct(own), listed, strict=True))
+    else:
+        tok = checked_tokenizer(given, argument)
+        named = {tok.name or "tokenizer 1": tok}
+    if not named:
+        raise ValueError(f"{argument} is empty; expected a tokenizer or several")
+    return named

@@ -7,11 +7,12 @@ success removes; no other file depends on it.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import time
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ..files import write_atomic
@@ -66,6 +67,26 @@ class Listing:
     done: set[int] = field(default_factory=set)
     failed: set[int] = field(default_factory=set)
     temporary: dict[int, list[str]] = field(default_factory=dict)
+
+
+def check_folder(path: Path) -> None:
+    """Raise `NotADirectoryError` when a path for shards is that of a file."""
+    if path.exists() and not path.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, "the path is a file; expected a folder for shards", str(path))
+
+
+@contextmanager
+def naming_no_plan() -> Iterator[None]:
+    """Make the error about a plan that is not there say what is there in its place."""
+    try:
+        yield
+    except (FileNotFoundError, NotADirectoryError) as error:
+        path = Path(error.filename)
+        folder = path if isinstance(error, NotADirectoryError) else path.parent
+        problem = "the folder has no plan.json, so no shards" if folder.is_dir() else "no such folder"
+        problem = "the path is a file" if folder.is_file() else problem
+        way = "expected a folder that bbpe.shard wrote; bbpe.open_shards reads files of other programs"
+        raise FileNotFoundError(errno.ENOENT, f"{problem}; {way}", str(folder)) from None
 
 
 def listing(folder: Path) -> Listing:

@@ -17,6 +17,7 @@ from .origins import NUMBER_BYTES, MergedOrigins, number_blocks, paths_of, rows_
 from .part import read_record
 from .passes import Pass
 from .plan import ShardPlan
+from .readers import in_blocks
 from .shuffle import Documents, shuffled
 
 #: Ids, and documents, that are copied at once.
@@ -225,10 +226,4 @@ def _as_texts(data: npt.NDArray[np.uint8], sizes: Lengths) -> Iterator[str]:
 def _some(lengths: npt.NDArray[np.int32]) -> Iterator[Lengths]:
     """Yield lengths of documents that have about a block of ids together, or are one document."""
     for first in range(0, len(lengths), _DOCUMENTS):
-        few = lengths[first : first + _DOCUMENTS].astype(np.int64)
-        ends = np.cumsum(few)
-        start = done = 0
-        while start < len(few):
-            stop = max(int(np.searchsorted(ends, done + _BLOCK, "right")), start + 1)
-            yield few[start:stop]
-            start, done = stop, int(ends[stop - 1])
+        yield from in_blocks(lengths[first : first + _DOCUMENTS].astype(np.int64), _BLOCK)

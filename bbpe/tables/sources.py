@@ -42,6 +42,20 @@ def key_of_path(
         return None  # loading reports it
 
 
+def key_of_bytes(
+    data: bytes, pattern: str | Sequence[str] | None, special_tokens: Mapping[str, int] | None, name: str | None
+) -> str | None:
+    """Return the key of the tokenizer that `bbpe.load` makes from the content of a file; `None` as `key_of_path`."""
+    if not _LEAST <= len(data) <= _MOST:
+        return None
+    try:
+        specials = None if special_tokens is None else list(special_tokens.items())
+        arguments = repr((pattern if isinstance(pattern, str | None) else list(pattern), specials, name))
+        return key_of(["bytes", arguments, data])
+    except (TypeError, AttributeError):
+        return None  # loading reports it
+
+
 def key_of_published(name: str, digests: Iterable[str], size: int) -> str | None:
     """Return the key of a published tokenizer by the digests of its files; `None` when these are not worth a file."""
     return key_of(["published", name, *digests]) if _LEAST <= size <= _MOST else None

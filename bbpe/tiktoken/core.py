@@ -14,11 +14,13 @@ from typing import Any, Literal, NoReturn, TypeAlias
 from ..compat.columns import opened
 from ..core.column import Column
 from ..encoding.engine import THREAD_WORTH, TextEncoder
+from ..encoding.limits import check_list
 from ..encodings import get_encoding as get_tokenizer
 from ..encodings import published_vocabulary, tokenizer_of_ranks
-from ..errors import SpecialTokenError, TokenIdError, TokenNotFoundError, VocabularyError
+from ..errors import SpecialTokenError, TokenIdError, TokenNotFoundError, VocabularyError, described
 from ..lazy import lazy_property, np, npt
 from ..pipeline.special_tokens import NOTHING, Matcher
+from ..records import whole
 from ..spec.models import WordPieceModel
 from ..tokenizer import Tokenizer
 from ..types import Ragged
@@ -187,6 +189,7 @@ class Encoding:
         Raises:
             TypeError: One of the texts is not a `str`, or a row of a column is null.
         """
+        check_list(text, "text")
         texts = opened(text)
         if not isinstance(texts, Column):
             texts = [_checked(one) for one in texts]
@@ -216,6 +219,7 @@ class Encoding:
             ValueError: A text contains a disallowed special token.
             TypeError: One of the texts is not a `str`, or a row of a column is null.
         """
+        check_list(text, "text")
         column = opened(text)
         if isinstance(column, Column):
             return self._column_lists(column, num_threads, allowed_special, disallowed_special)
@@ -302,6 +306,7 @@ class Encoding:
 
     def decode_tokens_bytes(self, tokens: Sequence[int]) -> list[bytes]:
         """Return the bytes of each id, in order."""
+        check_list(tokens, "tokens")
         return [self.decode_single_token_bytes(token) for token in tokens]
 
     def decode_with_offsets(self, tokens: Sequence[int]) -> tuple[str, list[int]]:
@@ -335,6 +340,7 @@ class Encoding:
         Returns:
             The text of each row, in order.
         """
+        check_list(batch, "batch")
         if isinstance(batch, Ragged):
             batch = list(batch)
         try:
@@ -357,8 +363,8 @@ class Encoding:
         Raises:
             ValueError: `num_threads` is less than 1.
         """
-        if num_threads < 1:
-            raise ValueError(f"num_threads is {num_threads}; expected at least 1")
+        check_list(batch, "batch")
+        whole("num_threads", num_threads, 1)
         return [self.decode_bytes(tokens) for tokens in batch]
 
     # -- vocabulary ----------------------------------------------------------------------------------
@@ -453,8 +459,13 @@ class Encoding:
         """Return the matcher of the allowed tokens, and that of the disallowed ones; `None` of none."""
         if allowed == "all":
             allowed = self.special_tokens_set
+        elif not isinstance(allowed, AbstractSet):
+            raise TypeError(f'allowed_special is {described(allowed)}; expected "all" or a set of special tokens')
         if disallowed == "all":
             disallowed = self.special_tokens_set - allowed
+        elif isinstance(disallowed, bytes) or not isinstance(disallowed, Collection):
+            wrong = described(disallowed)
+            raise TypeError(f'disallowed_special is {wrong}; expected "all" or a collection of special tokens')
         return self._matcher(frozenset(allowed & self._special_tokens.keys())), self._search(frozenset(disallowed))
 
     def _make_matcher(self, allowed: frozenset[str]) -> Matcher | None:
@@ -482,7 +493,9 @@ def _checked(text: str) -> str:
 
 def _workers(items: Sequence[Any], threads: int) -> int:
     """Return 1 instead of this number of threads for texts or ids that one has done before others have begun."""
-    is_short = threads > 1 and len(items) <= _FEW and sum(map(len, items)) < THREAD_WORTH
+    whole("num_threads", threads)
+    sizes = [len(item) if hasattr(item, "__len__") else 0 for item in items] if len(items) <= _FEW else []
+    is_short = threads > 1 and len(items) <= _FEW and sum(sizes) < THREAD_WORTH
     return 1 if is_short else threads
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 
 from ..published.names import MODELS, PREFIXES
+from ..records import kind
 from .core import Encoding, get_encoding
 
 #: Encodings by the full name of a model.
@@ -29,6 +30,7 @@ def encoding_name_for_model(model_name: str) -> str:
         >>> encoding_name_for_model("gpt-4o-mini")
         'o200k_base'
     """
+    kind("model_name", model_name, str, "the name of a model, a str")
     if model_name in MODEL_TO_ENCODING:
         return MODEL_TO_ENCODING[model_name]
     for prefix, name in MODEL_PREFIX_TO_ENCODING.items():

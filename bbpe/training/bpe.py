@@ -16,7 +16,7 @@ from ..counting.options import Counting, Report, checked_specials
 from ..errors import CorpusError, MemoryLimitError, PatternError
 from ..lazy import safe_import
 from ..progress import Progress
-from ..records import dataclass, whole
+from ..records import choice, dataclass, whole
 from ..spec.models import Vocab
 from ..spec.rules import BYTE_KEYS, SPACE_MARK
 from ..spec.spec import MAX_ID, TokenizerSpec
@@ -38,18 +38,18 @@ _SLOWEST = 0.6
 
 @dataclass(frozen=True, kw_only=True)
 class BPE:
-    """Byte pair encoding: the most frequent pair of neighbours is merged, again and again.
+    """Byte pair encoding: training merges the most frequent pair of neighbours, again and again.
 
-    With `alphabet="bytes"` the 256 bytes are the first tokens, then come merges and special tokens.  With "chars" the
-    merges are of characters in words: ids begin with `unk_token` and the special tokens, then come characters and
-    merges.  Without `end_of_word`, words of characters begin with `word_start`, as SentencePiece's do.
+    With `alphabet="bytes"` ids begin with the 256 bytes, then come merges and special tokens. With "chars" training
+    merges characters in words: ids begin with `unk_token` and the special tokens, then come characters and merges.
+    Without `end_of_word`, words of characters begin with `word_start`, as SentencePiece's do.
 
     Attributes:
         alphabet: "bytes" (the default) or "chars".
-        end_of_word: With "chars", the mark after the last character of a word, such as "</w>".  Words are then those
-            between blanks and line ends, as for subword-nmt, or those of `pattern`.
+        end_of_word: With "chars", the mark after the last character of a word, such as "</w>". Words lie between blanks
+            and line ends, as for subword-nmt, or are the matches of `pattern`.
         word_start: With "chars", the mark that words begin with.  U+2581 is the only one, and the default without
-            `end_of_word`.  The mark stands for a blank, and for the begin of a text; decoding gives blanks back.
+            `end_of_word`.  The mark stands for a blank, and for the beginning of a text; decoding gives blanks back.
         lowercase: With "chars", lowercase texts first.
         unk_token: With "chars", the token of characters that are not in the vocabulary; "<unk>" by default.
         max_alphabet: With "chars", how many characters to keep, the most frequent ones; all by default.
@@ -60,8 +60,8 @@ class BPE:
         min_frequency: The least count of a pair that is merged.
         max_token_length: With "bytes", the longest token, in bytes; no limit by default.
         pad_vocab_to: With "bytes", reserved special tokens fill the vocabulary up to a multiple of this number.
-        forbid: With "bytes", a regex: a token in whose text it finds a match is not made, and the next best pair is
-            merged in its place.  Bytes of the token that are no UTF-8 are U+DC80 to U+DCFF there, as by Python's
+        forbid: With "bytes", a regex: training makes no token in whose text the regex finds a match, and merges the
+            next best pair instead. Bytes that are not UTF-8 are U+DC80 to U+DCFF in this text, as by Python's
             "surrogateescape".
         max_words: With "bytes", the most words of a token; no limit by default.  Words are runs of characters between
             white space, as `str.split` gives them; the begin or the end of a word counts as one.
@@ -93,8 +93,7 @@ class BPE:
     max_words: int | None = None
 
     def __post_init__(self) -> None:
-        if self.alphabet not in ("bytes", "chars"):
-            raise ValueError(f"BPE.alphabet is {self.alphabet!r}; expected 'bytes' or 'chars'")
+        choice("BPE.alphabet", self.alphabet, ("bytes", "chars"))
         for name in ("end_of_word", "word_start", "unk_token", "forbid"):
             if not isinstance(value := getattr(self, name), str | None):
                 raise TypeError(f"BPE.{name} must be a str or None, not {type(value).__name__}")
@@ -115,10 +114,9 @@ class BPE:
             if (value := getattr(self, name)) not in (None, False):
                 raise ValueError(f"BPE.{name} is {value!r}; expected it with alphabet='chars' alone")
         forbids_token("BPE.forbid", self.forbid, self.max_words)
-        if self.tie_break not in (None, *TIE_RULES):
+        if self.tie_break is not None:
             hint = " ('strings' is for alphabet='chars')" if self.tie_break == "strings" else ""
-            rules = ", ".join(map(repr, TIE_RULES))
-            raise ValueError(f"BPE.tie_break is {self.tie_break!r}; expected one of {rules}{hint}")
+            choice("BPE.tie_break", self.tie_break, TIE_RULES, hint=hint)
 
     def _check_chars(self) -> None:
         for name, usual in (("max_token_length", None), ("pad_vocab_to", 1), ("forbid", None), ("max_words", None)):
@@ -184,16 +182,16 @@ class BPE:
 
 @dataclass(frozen=True, kw_only=True)
 class WordPiece:
-    """WordPiece over BERT's words, or those of `pattern`: what continues a word is marked with "##".
+    """WordPiece over BERT's words, or the words of `pattern`: a token that continues a word is marked with "##".
 
-    Ids: `unk_token` and the special tokens, then characters, then what merges make.  Of equal scores the lowest pair
-    of ids is merged.
+    Ids: `unk_token` and the special tokens, then characters, then merged tokens. Of equal scores the lowest pair of ids
+    is merged.
 
     Attributes:
-        score: Which pair is merged: "pmi" (the default), that of the greatest count(ab) / (count(a) * count(b)), or
-            "frequency", the most frequent one, as HF tokenizers.
+        score: Which pair is merged: "pmi" (the default), the pair with the greatest count(ab) / (count(a) * count(b)),
+            or "frequency", the most frequent pair, as HF tokenizers.
         lowercase: Lowercase texts first and, over BERT's words, take accents off; on by default.
-        unk_token: The token of words that the vocabulary cannot make up.
+        unk_token: The token of words that the vocabulary cannot spell.
         max_alphabet: How many characters to keep, the most frequent ones; all by default.
         min_frequency: The least count of a pair that is merged.
 
@@ -216,8 +214,7 @@ class WordPiece:
     min_frequency: int = 1
 
     def __post_init__(self) -> None:
-        if self.score not in ("frequency", "pmi"):
-            raise ValueError(f"WordPiece.score is {self.score!r}; expected 'pmi' or 'frequency'")
+        choice("WordPiece.score", self.score, ("pmi", "frequency"))
         if not isinstance(self.lowercase, bool):
             raise TypeError(f"WordPiece.lowercase must be a bool, not {type(self.lowercase).__name__}")
         if not isinstance(self.unk_token, str):

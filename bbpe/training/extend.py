@@ -34,15 +34,15 @@ def extend(
 ) -> Tokenizer:
     """Return a tokenizer with more tokens, learned on files, or on counts with its pattern.
 
-    The corpus is encoded with the tokenizer, and training goes on from there.  All old tokens keep their ids, and old
-    merges come first; new ids follow the highest one, that of a special token too.  So the ids of a text change only
-    where new tokens stand for several old ones, and where another pattern splits a text elsewhere.
+    Training continues from the ids of the corpus. All old tokens keep their ids, and old merges come first; new ids
+    follow the highest id, special tokens included. So the ids of a text change only where a new token replaces several
+    old ones, and where another pattern splits the text at another place.
 
     Args:
         tokenizer: A tokenizer of plain bytes, which stays as it is.
         files: A path, glob or folder, or a list of them; or counts with the pattern of the result.
-        add: How many tokens to add.  Fewer are added when no pair occurs `min_frequency` times, or where a merge makes
-            an old token that only whole pretokens were.
+        add: How many tokens to add. There may be fewer: when no pair occurs `min_frequency` times, or when a merge
+            makes an old token that was never merged before.
         min_frequency: The least count of a pair that is merged.
         max_token_length: The longest new token, in bytes; no limit by default.
         tie_break: Which of several pairs of equal count is merged, as in `BPE`: "ids", "bytes" or "first".

@@ -33,16 +33,16 @@ def prune(
 ) -> tuple[Tokenizer, npt.NDArray[np.int64]]:
     """Return a tokenizer with fewer tokens, and its new ids by the old ones: int64[old vocab_size], -1 where none is.
 
-    Single bytes, special and added tokens always stay, and so does every token that a kept one is merged of.  New ids
-    number what is kept in the order of old ids, without holes.  Files beside a tokenizer.json that name ids are left
-    out.
+    Single bytes, special and added tokens always stay, and so do the parts that a kept token is merged from. New ids
+    number the kept tokens in the order of the old ids, without holes. Files beside a tokenizer.json that name ids are
+    left out.
 
     Args:
         tokenizer: A tokenizer of bytes, which stays as it is.
-        keep: How many tokens to keep in all, the last merges being dropped; or the ids to keep.
-        used_in: Files, or counts with its pattern; only tokens that encoding them gives at least `min_count` times are
-            kept, and the ids of their texts are the same but for their numbers.  With an int for `keep`, the last of
-            those used are dropped too.
+        keep: How many tokens to keep in all, dropping the last merges first; or the ids to keep.
+        used_in: Files, or counts with the pattern of the tokenizer. Only tokens that occur at least `min_count` times
+            in their ids are kept; their texts are split into the same tokens as before. With an int for `keep`, the
+            last merges of these are dropped too.
         min_count: How often a token must be used in `used_in`.
         counting: How to read and count files of `used_in`, a `Counting`.
 

@@ -16,7 +16,7 @@ from ..counting.options import Counting, Report, counting_of, silent
 from ..files import StrPath, check_replaceable, local_path, write_atomic
 from ..lazy import np, npt, safe_import
 from ..progress import Progress
-from ..records import checked_path, replace, whole
+from ..records import checked_path, choice, replace, whole
 from ..spec.spec import TokenizerSpec
 from ..splitting.patterns import get_pattern
 from ..text import Text, counted, readable, shortened, text_bytes
@@ -287,8 +287,7 @@ def model_of(model: Model) -> BPE | WordPiece | Unigram:
     if not isinstance(model, str):
         shown = repr(model) if isinstance(model, type) else type(model).__name__
         raise TypeError(f"model must be a name, or a BPE(), WordPiece() or Unigram(), not {shown}")
-    if model not in _MODELS:
-        raise ValueError(f"model is {model!r}; expected 'bpe', 'wordpiece' or 'unigram'")
+    choice("model", model, _MODELS)
     return _MODELS[model]()
 
 

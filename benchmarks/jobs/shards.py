@@ -23,7 +23,7 @@ from .registry import Timed, define, job
 
 _DOCUMENT = 2000
 #: The token that ends a document, by vocabulary.
-_END = {"gpt2": 50256, "cl100k": 100257, "o200k": 199999}
+END = {"gpt2": 50256, "cl100k": 100257, "o200k": 199999}
 
 define("shards", lambda path: Path(path).read_bytes(), vocab="gpt2", source="jsonl")
 
@@ -63,7 +63,7 @@ def shards_bbpe(_library: str, text: bytes, options: dict[str, str]) -> Timed:
     import bbpe
     import bbpe.tokenizer
 
-    path, end = written(text, options), _END[options["vocab"]]
+    path, end = written(text, options), END[options["vocab"]]
     where = vocabulary(options["vocab"], Path(options["folder"]))
     tok = bbpe.load(where.ranks, special_tokens={"<|endoftext|>": end})
     tok.encode("hello")
@@ -88,7 +88,7 @@ def shards_gigatoken(_library: str, text: bytes, options: dict[str, str]) -> Tim
     """`encode_files`, then NumPy for ends of documents and Megatron's two files."""
     import gigatoken
 
-    path, end, folder = written(text, options), _END[options["vocab"]], Path(options["folder"])
+    path, end, folder = written(text, options), END[options["vocab"]], Path(options["folder"])
     where = vocabulary(options["vocab"], folder)
     tok = gigatoken.Tokenizer.from_tiktoken(where.ranks, pretokenizer=where.name, special_tokens={})
     tok.encode("hello")

@@ -1,9 +1,15 @@
 #if defined(__linux__)
 #define _GNU_SOURCE /* madvise */
+#elif defined(__APPLE__)
+#define _DARWIN_C_SOURCE /* MAP_ANONYMOUS */
 #endif
 #if defined(__linux__) || defined(__APPLE__)
 #include <sys/mman.h>
 #include <unistd.h>
+#elif defined(_WIN32)
+#define WIN32_LEAN_AND_MEAN
+#define NOMINMAX
+#include <windows.h>
 #endif
 
 #include <stdlib.h>
@@ -13,7 +19,7 @@
 
 #include "memory/pages.h"
 
-#if defined(__linux__)
+#if defined(__linux__) || defined(__APPLE__)
 #ifndef MADV_COLLAPSE
 #define MADV_COLLAPSE 25 /* since Linux 6.1; others refuse it */
 #endif
@@ -31,8 +37,14 @@ void *bbpe_pages_new(size_t size) {
     return mapped(NULL, size, PROT_READ | PROT_WRITE, 0);
 }
 
-void *bbpe_pages_reserve(size_t size) {
-    return mapped(NULL, size, PROT_NONE, MAP_NORESERVE);
+void *bbpe_pages_reserve(size_t size, size_t alignment) {
+    if (size > SIZE_MAX - alignment) return NULL;
+    uint8_t *pages = mapped(NULL, size + alignment, PROT_NONE, MAP_NORESERVE);
+    if (pages == NULL) return NULL;
+    const size_t before = (alignment - (uintptr_t)pages % alignment) % alignment, after = alignment - before;
+    if (before > 0) (void)munmap(pages, before);
+    if (after > 0) (void)munmap(pages + before + size, after);
+    return pages + before;
 }
 
 bool bbpe_pages_commit(void *memory, size_t size) {
@@ -48,7 +60,58 @@ void bbpe_pages_free(void *memory, size_t size) {
 }
 
 void bbpe_pages_empty(void *memory, size_t size) {
+#if defined(__linux__)
     (void)madvise(memory, size, MADV_DONTNEED);
+#else
+    /* elsewhere the advice may leave what is there */
+    (void)mapped(memory, size, PROT_READ | PROT_WRITE, MAP_FIXED);
+#endif
+}
+#elif defined(_WIN32)
+size_t bbpe_pages_size(void) {
+    SYSTEM_INFO system;
+    GetSystemInfo(&system);
+    return system.dwPageSize;
+}
+
+void *bbpe_pages_new(size_t size) {
+    return VirtualAlloc(NULL, size, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE);
+}
+
+void *bbpe_pages_reserve(size_t size, size_t alignment) {
+    if (size > SIZE_MAX - alignment) return NULL;
+    /* no part of what was reserved can be given back: look where it would be, and reserve just that, unless another
+     * thread was quicker */
+    for (int tries = 0; tries < 8; tries++) {
+        uint8_t *pages = VirtualAlloc(NULL, size + alignment, MEM_RESERVE, PAGE_NOACCESS);
+        if (pages == NULL) return NULL;
+        pages += (alignment - (uintptr_t)pages % alignment) % alignment;
+        MEMORY_BASIC_INFORMATION whole;
+        if (VirtualQuery(pages, &whole, sizeof whole) != sizeof whole) return NULL;
+        (void)VirtualFree(whole.AllocationBase, 0, MEM_RELEASE);
+        pages = VirtualAlloc(pages, size, MEM_RESERVE, PAGE_NOACCESS);
+        if (pages != NULL) return pages;
+    }
+    return NULL;
+}
+
+bool bbpe_pages_commit(void *memory, size_t size) {
+    return VirtualAlloc(memory, size, MEM_COMMIT, PAGE_READWRITE) != NULL;
+}
+
+void bbpe_pages_decommit(void *memory, size_t size) {
+    (void)VirtualFree(memory, size, MEM_DECOMMIT);
+}
+
+void bbpe_pages_free(void *memory, size_t size) {
+    (void)size;
+    (void)VirtualFree(memory, 0, MEM_RELEASE);
+}
+
+void bbpe_pages_empty(void *memory, size_t size) {
+    /* to decommit and commit again may fail; pages of zeros that are reset are zero, kept or not */
+    memset(memory, 0, size);
+    (void)VirtualAlloc(memory, size, MEM_RESET, PAGE_READWRITE);
 }
 #else
 size_t bbpe_pages_size(void) {
@@ -60,8 +123,9 @@ void *bbpe_pages_new(size_t size) {
     return NULL;
 }
 
-void *bbpe_pages_reserve(size_t size) {
+void *bbpe_pages_reserve(size_t size, size_t alignment) {
     (void)size;
+    (void)alignment;
     return NULL;
 }
 

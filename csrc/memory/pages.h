@@ -2,7 +2,7 @@
  *
  * Memory that was never touched comes page by page, and 4 KiB at a time that costs more than decoding into it: on a Zen 4
  * under Linux 2.7 GB/s, with huge pages 11.  So huge pages are asked for, in pages of our own alone: an allocator keeps
- * what is freed, and what was asked for would stay with it.  Where there are no such system calls there are no pages. */
+ * what is freed, and what was asked for would stay with it.  Where there are no such system calls there are no pages: Linux, macOS and Windows have them. */
 #ifndef BBPE_MEMORY_PAGES_H
 #define BBPE_MEMORY_PAGES_H
 
@@ -16,13 +16,14 @@ size_t bbpe_pages_size(void);
 /* Zeroed pages, which take memory only where they are touched; NULL where there are none to be had.  An allocator may hand
  * out pages that were in use, and clear them all. */
 void *bbpe_pages_new(size_t size);
-/* Addresses alone, which the system counts as nothing, however it counts memory; or NULL. */
-void *bbpe_pages_reserve(size_t size);
+/* Addresses alone, from a multiple of `alignment` on (a power of two, at least a page), which the system counts as nothing,
+ * however it counts memory; or NULL. */
+void *bbpe_pages_reserve(size_t size, size_t alignment);
 /* Make pages of reserved addresses, whole pages of them; false without memory. */
 bool bbpe_pages_commit(void *memory, size_t size);
 /* Make reserved addresses of pages. */
 void bbpe_pages_decommit(void *memory, size_t size);
-/* Give back pages or addresses, all that were handed out together or a part of them. */
+/* Give back pages or addresses: all that were handed out together. */
 void bbpe_pages_free(void *memory, size_t size);
 /* Have pages take no memory until they are touched again, and then be zeroed. */
 void bbpe_pages_empty(void *memory, size_t size);

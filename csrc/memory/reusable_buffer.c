@@ -13,13 +13,9 @@ static size_t whole_pages(size_t size) {
 
 /* Addresses that begin where a large page may. */
 static bool open_pages(bbpe_reusable_buffer *self, size_t size) {
-    uint8_t *pages = bbpe_pages_reserve(size + BBPE_PAGES_HUGE);
+    void *pages = bbpe_pages_reserve(size, BBPE_PAGES_HUGE);
     if (pages == NULL) return false;
-    const size_t before = (BBPE_PAGES_HUGE - (uintptr_t)pages % BBPE_PAGES_HUGE) % BBPE_PAGES_HUGE;
-    const size_t after = BBPE_PAGES_HUGE - before;
-    if (before > 0) bbpe_pages_free(pages, before);
-    if (after > 0) bbpe_pages_free(pages + before + size, after);
-    *self = (bbpe_reusable_buffer){pages + before, size, 0, 0, true};
+    *self = (bbpe_reusable_buffer){pages, size, 0, 0, true};
     return true;
 }
 

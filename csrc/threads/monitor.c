@@ -5,9 +5,24 @@
 enum { LOOKS = 2000 }; /* as long as to be woken takes, 30 to 100 us */
 
 #if defined(_WIN32)
+#define WIN32_LEAN_AND_MEAN
+#define NOMINMAX
+#include <windows.h>
+
+_Static_assert(sizeof(SRWLOCK) == sizeof(bbpe_monitor_mutex), "a lock is one pointer");
+_Static_assert(sizeof(CONDITION_VARIABLE) == sizeof(bbpe_monitor_event), "a condition is one pointer");
+
+static SRWLOCK *lock_of(bbpe_monitor *self) {
+    return (SRWLOCK *)&self->mutex;
+}
+
+static CONDITION_VARIABLE *condition_of(bbpe_monitor *self) {
+    return (CONDITION_VARIABLE *)&self->changed;
+}
+
 bool bbpe_monitor_init(bbpe_monitor *self) {
-    InitializeSRWLock(&self->mutex);
-    InitializeConditionVariable(&self->changed);
+    InitializeSRWLock(lock_of(self));
+    InitializeConditionVariable(condition_of(self));
     self->changes = self->sleepers = 0;
     return true;
 }
@@ -17,19 +32,19 @@ void bbpe_monitor_free(bbpe_monitor *self) {
 }
 
 void bbpe_monitor_lock(bbpe_monitor *self) {
-    AcquireSRWLockExclusive(&self->mutex);
+    AcquireSRWLockExclusive(lock_of(self));
 }
 
 void bbpe_monitor_unlock(bbpe_monitor *self) {
-    ReleaseSRWLockExclusive(&self->mutex);
+    ReleaseSRWLockExclusive(lock_of(self));
 }
 
 static void sleep_until_woken(bbpe_monitor *self) {
-    (void)SleepConditionVariableSRW(&self->changed, &self->mutex, INFINITE, 0);
+    (void)SleepConditionVariableSRW(condition_of(self), lock_of(self), INFINITE, 0);
 }
 
 static void wake_all(bbpe_monitor *self) {
-    WakeAllConditionVariable(&self->changed);
+    WakeAllConditionVariable(condition_of(self));
 }
 #else
 bool bbpe_monitor_init(bbpe_monitor *self) {

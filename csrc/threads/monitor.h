@@ -7,9 +7,10 @@
 #include "base/common.h"
 
 #if defined(_WIN32)
-#include <windows.h>
-typedef SRWLOCK bbpe_monitor_mutex;
-typedef CONDITION_VARIABLE bbpe_monitor_event;
+/* an SRWLOCK and a CONDITION_VARIABLE; windows.h defines `near` and `far`, and stays out of headers */
+typedef struct {
+    void *word;
+} bbpe_monitor_mutex, bbpe_monitor_event;
 #else
 #include <pthread.h>
 typedef pthread_mutex_t bbpe_monitor_mutex;

@@ -109,7 +109,7 @@ uint32_t *bbpe_position_arena_new(bbpe_position_arena *self, size_t n) {
     const size_t class = class_of(n, &size);
     if (size < LARGE && self->returned[class] != NULL) {
         uint32_t *list = self->returned[class];
-        memcpy(&self->returned[class], list, sizeof list);
+        memcpy(&self->returned[class], list, sizeof self->returned[class]);
         return list;
     }
     if ((size_t)(self->end - self->next) < size && find_space(self, size) != BBPE_OK) return NULL;
@@ -125,6 +125,6 @@ void bbpe_position_arena_return(bbpe_position_arena *self, uint32_t *list, size_
         keep_spare(self, list, size);
         return;
     }
-    memcpy(list, &self->returned[class], sizeof list);
+    memcpy(list, &self->returned[class], sizeof self->returned[class]);
     self->returned[class] = list;
 }

@@ -119,6 +119,18 @@ def test_what_cannot_be_blended(made: Path, tmp_path: Path) -> None:
     empty = bbpe.shard(tmp_path / "a.jsonl", tmp_path / "empty", tok)
     with pytest.raises(ValueError, match="has no tokens; leave it out of the blend"):
         bbpe.blend_shards([(made / "web", 1), (empty, 1)])
+    no_end = bbpe.shard(made / "a.jsonl", tmp_path / "no-end", tok)
+    with pytest.raises(bbpe.CorpusError, match=r"shards with eos \d+ and None are no corpus of one model$"):
+        bbpe.blend_shards([(made / "web", 1), (no_end, 1)])
+    other_tok = bbpe.train_from_iterator(["other words"], 260, special_tokens=[EOS])
+    other = bbpe.shard(made / "a.jsonl", tmp_path / "other", other_tok, eos=EOS)
+    with pytest.raises(bbpe.CorpusError, match=r"shards with fingerprint .*; bbpe\.retokenize gives one of them the"):
+        bbpe.blend_shards([(made / "web", 1), (other, 1)])
+
+
+def test_a_blend_needs_weights(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["shards", "blend", "web", "code"]) == 2
+    assert "bbpe: error: web has no weight; give web:WEIGHT" in capsys.readouterr().err
 
 
 def test_a_table_of_tokens(made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

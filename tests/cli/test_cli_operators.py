@@ -83,7 +83,7 @@ def test_status_and_its_exit_status(call: Call) -> None:
     assert (status, "3 of 3 parts done\n" in out, "next" in out) == (0, True, False)
     status, out, err = call("shards status none")
     assert (status, out) == (1, "")
-    assert "none/plan.json: No such file" in err
+    assert "none: no such folder; expected" in err
 
 
 def test_watching_ends_when_all_is_summed_up(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -216,4 +216,9 @@ def test_usage(call: Call) -> None:
     ):
         status, _, err = call(words)
         assert (status, said in err) == (2, True), err
-    assert main(["shards", "status", "out", "--idle", "1e3"]) == 1
+    assert call(f"shard {WORDS}")[0] == 0
+    status, _, err = call("shards show out 99")
+    assert (status, "N is 99; out has 90 documents, counted from 0" in err) == (2, True), err
+    status, _, err = call("shards show nothing")
+    assert (status, "nothing: no such folder; expected a folder that `bbpe shard` wrote; `bb" in err) == (1, True), err
+    assert main(["shards", "status", "out", "--idle", "1e3"]) == 0

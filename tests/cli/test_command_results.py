@@ -159,13 +159,11 @@ def test_the_status_of_lint(call: Call, monkeypatch: pytest.MonkeyPatch) -> None
         assert (call("lint -t t.json")[0], call("lint -t t.json --strict")[0]) == (plain, strict)
     monkeypatch.setattr(bbpe, "lint", lambda *_, **__: LintReport("x", 9, (findings or (
         Finding("c", "info", 3, "found", "why", "advice", examples),))))  # fmt: skip
-    assert call("lint -t t.json")[1].splitlines()[1:] == [
+    assert call("lint -t t.json --details")[1].splitlines()[1:] == [
         "info     c: found", "         such as 0 't0', 1 't1', 2 't2', 3 't3'", "         why advice"
     ]  # fmt: skip
-    assert call("lint -t t.json --short --examples 2")[1].splitlines()[1:] == [
-        "info     c: found", "         such as 0 't0', 1 't1'"
-    ]  # fmt: skip
-    assert call("lint -t t.json --short --examples 0")[1].splitlines()[1:] == ["info     c: found"]
+    assert call("lint -t t.json --details --examples 2")[1].splitlines()[2] == "         such as 0 't0', 1 't1'"
+    assert call("lint -t t.json")[1].splitlines()[1:] == ["info     c: found", "--details explains each finding"]
     assert json.loads(call("lint -t t.json --json")[1])["name"] == "t.json"
 
 

@@ -59,11 +59,11 @@ def test_parts(call: Any, path: Path) -> None:
         "file": text, "tokens": 5, "text": tok.truncate(TEXT, 5)
     }  # fmt: skip
     chunks = tok.chunk(TEXT, 6)
-    assert call("tokens", "--chunk", "6", text) == "".join(f"{a}\t{b}\t{n}\n" for a, b, n in chunks)
+    assert call("tokens", "--chunk", "6", text) == "".join(f"{a}\t{b}\t{n}\n" for a, b, n, _ in chunks)
     said = call("tokens", "--chunk", "6", "--json", stdin=TEXT.encode())
     assert {json.loads(line)["file"] for line in said.splitlines()} == {"standard input"}
     rows = [json.loads(line) for line in call("tokens", "--chunk", "6", "--json", text).splitlines()]
-    assert [(row["text"], row["tokens"]) for row in rows] == [(TEXT[a:b], n) for a, b, n in chunks]
+    assert [(row["text"], row["tokens"]) for row in rows] == [(TEXT[a:b], n) for a, b, n, _ in chunks]
 
 
 def test_lines(call: Any, path: Path) -> None:

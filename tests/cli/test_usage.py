@@ -163,6 +163,8 @@ def test_every_option_is_spelled_as_it_is_typed(leaf: Parser, action: argparse.A
         ("BPE.tie_break is 'x'; expected one of 'ids'", "--tie-break is 'x'; expected one of 'ids'"),
         ("give pad_id= of the tokenizer", "give pad_id= of the tokenizer"),
         ("the threads of the pattern are many", "the threads of the pattern are many"),
+        ("a; bbpe.open_shards reads b; bbpe.retokenize does",
+         "a; `bbpe shards convert --from` reads b; `bbpe shards convert --retokenize` does"),
         ("run bbpe.shard again, or bbpe.finish_shards", "run `bbpe shard` again, or `bbpe shard --finish`"),
         ("give it to train_from_iterator or count_from_iterator", "give it to the command through standard input (-)"),
     ],
@@ -184,6 +186,8 @@ def test_words_of_the_command_line_stay() -> None:
     words = ["eval", "text_field=b.txt", "-t", "a b"]
     said = LEAVES["bbpe eval"].spelled("text_field=b.txt: no text_field= in a b", words)
     assert said == "text_field=b.txt: no --text-field in a b"
+    # which are words, and no separators of other paths
+    assert LEAVES["bbpe shards status"].spelled("/a/plan.json: no", ["status", ".", ".."]) == "/a/plan.json: no"
 
 
 #: Arguments that messages name and no command has.

@@ -269,8 +269,8 @@ OWN = {
     "extend": {"--counts", "--format", "--drop"},
     "prune": {"--counts", "--format", "--drop", "--map"},
     "counts": {"--weight", "--top"},
-    "lint": {"--examples", "--short", "--strict"},
-    "eval": {"--markdown", "--html", "--plot"},
+    "lint": {"--examples", "--details", "--strict"},
+    "eval": {"--markdown", "--html", "--plot", "--latex", "--csv", "--metric", "--wide", "--each-file"},
     "compare": {"--markdown", "--html"},
     "shard": {"--plan-only", "--part", "--finish", "--threads"},
     "shards": {

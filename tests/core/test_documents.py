@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import bbpe
-from bbpe.core.documents import Layout
+from bbpe.core.documents import Layout, differing_rows
 
 PIECES = ["low", " lower", "\u00e9", "\u6f22", "\n", "x"]
 TOK = bbpe.train_from_iterator(["low lower lowest \u00e9\u6f22"] * 3, 290)
@@ -51,3 +51,37 @@ def test_wrong_arguments_are_refused() -> None:
             layout.encode(TOK._parts.encoder.encoder, b"ab", np.array(ends))
     with pytest.raises(ValueError, match="no offsets"):
         layout.place(np.zeros(1, np.uint32), np.zeros(0, np.int64))
+
+
+@pytest.mark.parametrize("dtype", [np.uint16, np.int32, np.uint32, np.int64])
+def test_rows_that_differ_are_found(dtype: type) -> None:
+    generator = random.Random(6)
+    rows = [[generator.randrange(9) for _ in range(k % 7)] for k in range(300)] + [[7] * 5000, [8] * 5000]
+    others = [list(row) for row in rows]
+    for row in others[::3]:
+        if row:
+            row[generator.randrange(len(row))] += 1
+    others[1].append(5)
+    others[2].pop()
+    others[-1][-1] = 7
+    # an id between rows is in none of them
+    ids = np.array(list(chain.from_iterable([9, *row] for row in rows)), dtype)
+    ends = np.cumsum([1 + len(row) for row in rows], dtype=np.int64)
+    lengths = np.array([len(row) for row in others])
+    flat = np.array(list(chain.from_iterable(others)), np.uint32)
+    found = differing_rows(ids, ends - [len(row) for row in rows], ends, flat, lengths)
+    assert found.tolist() == [row != other for row, other in zip(rows, others, strict=True)]
+    assert 60 < found.sum() < 200
+
+
+@pytest.mark.parametrize(
+    ("starts", "ends", "lengths"),
+    [
+        ([0], [5], [4]), ([2], [1], [1]), ([-1], [1], [1]), ([0], [4], [5]), ([0], [4], [-1]), ([0], [4], []),
+        ([0], [], [4]),
+    ],
+)
+def test_rows_that_are_not_there(starts: list[int], ends: list[int], lengths: list[int]) -> None:
+    four = np.arange(4, dtype=np.uint32)
+    with pytest.raises(ValueError, match="rows of 4 ids, and as many of 4 others"):
+        differing_rows(four, *(np.array(each, np.int64) for each in (starts, ends)), four, np.array(lengths, np.int64))

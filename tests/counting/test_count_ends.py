@@ -6,6 +6,7 @@ import errno
 import json
 import operator
 import os
+import sys
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from pathlib import Path
 from types import SimpleNamespace
@@ -53,8 +54,35 @@ def test_what_the_system_says_to_a_lock(
     assert dict(checkpoint._HELD) == {}
 
 
+@pytest.mark.parametrize(
+    ("number", "raised"), [(0, None), (errno.EACCES, BlockingIOError), (errno.EDEADLK, BlockingIOError)]
+)
+def test_a_lock_on_windows_is_behind_what_the_file_holds(
+    number: int, raised: type[OSError] | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Others could not read what is locked there."""
+    locked = list[tuple[int, int, int]]()
+
+    def locking(handle: int, mode: int, size: int) -> None:
+        locked.append((os.lseek(handle, 0, os.SEEK_CUR), mode, size))
+        if number:
+            raise OSError(number, os.strerror(number))
+
+    monkeypatch.setitem(sys.modules, "msvcrt", SimpleNamespace(locking=locking, LK_NBLCK=2))
+    monkeypatch.setattr(sys, "platform", "win32")
+    if raised is None:
+        lock = checkpoint.FolderLock(tmp_path / "lock")
+        assert [lock.content(b"mark"), lock.content(b"another")] == [b"mark", b"mark"]
+        lock.release()
+    else:
+        with pytest.raises(raised):
+            checkpoint.FolderLock(tmp_path / "lock")
+    assert locked == [(1 << 30, 2, 1)]
+    assert dict(checkpoint._HELD) == {}
+
+
 def test_a_system_that_has_no_locks_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "fcntl", None)
+    monkeypatch.setitem(sys.modules, "fcntl", None)
     lock = checkpoint.FolderLock(tmp_path / "lock")
     with pytest.raises(BlockingIOError) as caught:  # this process knows what it holds
         checkpoint.FolderLock(tmp_path / "lock")

@@ -47,8 +47,9 @@ def checked(tok: bbpe.Tokenizer, text: str, limit: int, **options: object) -> li
     """The chunks, which keep what every chunk must."""
     chunks: list[Chunk] = tok.chunk(text, limit, **options)  # type: ignore[arg-type]
     clusters = {0, *(match.end() for match in regex.finditer(r"\X", text))}
-    for start, end, tokens in chunks:
+    for start, end, tokens, part in chunks:
         assert tok.count_tokens(text[start:end]) == tokens <= limit
+        assert part == text[start:end]
         whole = regex.match(r"\X", text[start:])
         if {start, end} - clusters:  # then a cluster alone is too long
             around = max(place for place in clusters if place <= start), min(p for p in clusters if p >= end)
@@ -75,11 +76,11 @@ def test_chunks_fit_and_join(tok: bbpe.Tokenizer, limit: int, texts: list[str]) 
             assert tok.count_tokens(text.encode()[int(found[1]) :].decode()[0]) > limit
             continue
         assert message == ""
-        assert "".join(text[start:end] for start, end, _ in chunks) == text
+        assert "".join(text[start:end] for start, end, *_ in chunks) == text
 
 
 @pytest.mark.parametrize("overlap", [1, 9])
-@pytest.mark.parametrize("boundary", ["token", "word", "sentence", "line"])
+@pytest.mark.parametrize("boundary", ["token", "word", "sentence", "line", "paragraph"])
 def test_overlaps_and_boundaries(tok: bbpe.Tokenizer, overlap: int, boundary: str) -> None:
     for text in TEXTS[::3]:
         for chunk in checked(tok, text, 12, boundary=boundary):
@@ -98,14 +99,14 @@ def test_clusters_and_words_without_end(tok: bbpe.Tokenizer, unit: str) -> None:
             chunks = checked(tok, text, 12, **options)
             assert len(chunks) == 1 or max(chunk.tokens for chunk in chunks) >= 6
             if not options:
-                assert "".join(text[start:end] for start, end, _ in chunks) == text
+                assert "".join(text[start:end] for start, end, *_ in chunks) == text
 
 
 def test_a_cluster_that_is_long_and_fits_stays_whole() -> None:
     tok = bbpe.train_from_iterator(["x"], 256)  # a byte is a token
     cluster = "e" + "\u0301" * 150
     for text in ("some words " * 20 + cluster + " more" * 20, cluster, cluster * 3):
-        for start, end, _ in checked(tok, text, 400):
+        for start, end, *_ in checked(tok, text, 400):
             assert cluster in text[start:end] or "\u0301" not in text[start:end]
 
 
@@ -121,12 +122,14 @@ def test_bytes(tok_of: Callable[[str], bbpe.Tokenizer]) -> None:
     tok = tok_of("gpt2")
     for data in [*byte_soups(40, seed=83), b"\xff" * 90, "é".encode() * 40]:
         chunks = tok.chunk(data, 7)
-        assert b"".join(data[start:end] for start, end, _ in chunks) == data
-        assert all(tok.count_tokens(data[start:end]) == tokens <= 7 for start, end, tokens in chunks)
+        assert b"".join(data[start:end] for start, end, *_ in chunks) == data
+        assert [chunk.text for chunk in chunks] == [data[start:end] for start, end, *_ in chunks]
+        assert [*map(type, (chunk.text for chunk in tok.chunk(bytearray(data), 7)))] == [bytes] * len(chunks)
+        assert all(tok.count_tokens(data[start:end]) == tokens <= 7 for start, end, tokens, _ in chunks)
 
 
 def parts(tok: bbpe.Tokenizer, text: str, limit: int, boundary: object) -> list[str]:
-    return [text[start:end] for start, end, _ in tok.chunk(text, limit, boundary=boundary)]  # type: ignore[arg-type]
+    return [chunk.text for chunk in tok.chunk(text, limit, boundary=boundary)]  # type: ignore[arg-type,misc]
 
 
 def test_where_chunks_end() -> None:
@@ -137,6 +140,9 @@ def test_where_chunks_end() -> None:
     assert parts(tok, "!!!!!!!! two", 5, "sentence") == ["!!!!!", "!!!", " two"]
     assert parts(tok, "あ。い」。うえ", 12, "sentence") == ["あ。", "い」。", "うえ"]
     assert parts(tok, "a\nbb\n\nccc\nd", 6, "line") == ["a\nbb\n\n", "ccc\nd"]
+    assert parts(tok, "a\nbb\n\nccc\nd", 9, "paragraph") == ["a\nbb\n\n", "ccc\nd"]
+    assert parts(tok, "a\n \t\r\n\n\nb\nc", 8, "paragraph") == ["a\n \t\r\n\n\n", "b\nc"]
+    assert parts(tok, "a\nb\nc", 4, "paragraph") == ["a\nb\n", "c"]
     assert parts(tok, "é|bb|cc", 5, lambda text: [i + 1 for i, c in enumerate(text) if c == "|"]) == ["é|", "bb|cc"]
     assert parts(tok, "abcdef", 4, lambda text: []) == ["abcd", "ef"]
 
@@ -144,7 +150,7 @@ def test_where_chunks_end() -> None:
 def test_special_tokens_stay_whole(tok_of: Callable[[str], bbpe.Tokenizer]) -> None:
     tok = tok_of("gpt2")
     text = "word <s>" * 9
-    for start, end, tokens in tok.chunk(text, 5, allowed_special="all"):
+    for start, end, tokens, _ in tok.chunk(text, 5, allowed_special="all"):
         assert tok.count_tokens(text[start:end], allowed_special="all") == tokens <= 5
     with pytest.raises(bbpe.SpecialTokenError):
         tok.chunk(text, 5, disallowed_special="all")
@@ -183,6 +189,7 @@ KINDS_OF_ENDS: dict[str, Callable[[str], set[int]]] = {
     "word": lambda text: {found.start() for found in WORD_ENDS.finditer(text)},
     "line": lambda text: {found.end() for found in re.finditer("\n", text)},
     "sentence": lambda text: {found.end() for found in SENTENCES.finditer(text)},
+    "paragraph": lambda text: {at for at in range(len(text) + 1) if re.search(r"\n[ \t\r]*\n\Z", text[:at])},
 }
 
 
@@ -190,12 +197,12 @@ def ends_after(kind: Callable[[str], set[int]], text: str, start: int) -> set[in
     return {start + end for end in kind(text[start:])}
 
 
-@pytest.mark.parametrize("boundary", ["word", "line", "sentence", "given"])
+@pytest.mark.parametrize("boundary", ["word", "line", "sentence", "paragraph", "given"])
 def test_chunks_end_at_the_last_place_that_fits(boundary: str) -> None:
     tok, rng = bbpe.train_from_iterator(["x"], 256), random.Random(boundary)  # a byte is a token
     parts = {
         "word": ["ab", "é", "c", " ", "\t", "\n", "\v", "\f", "d "], "line": ["ab", "é", "\n", " "],
-        "given": ["ab", "é", "中", " "],
+        "given": ["ab", "é", "中", " "], "paragraph": ["ab", "é", "\n", "\n\n", " ", "\t\n"],
         "sentence": ["ab", "é", ". ", "!\n", "?\t", ".) ", "\n \t\n", "\n\n", "。", " ", ".5", "."],
     }[boundary]
     for _ in range(400):
@@ -208,7 +215,7 @@ def test_chunks_end_at_the_last_place_that_fits(boundary: str) -> None:
         else:
             chunks = tok.chunk(text, limit, boundary=boundary)  # type: ignore[arg-type]
             expected = by_definition(text, limit, partial(ends_after, KINDS_OF_ENDS[boundary], text))
-        assert [text[start:end] for start, end, _ in chunks] == expected, (text, limit)
+        assert [text[start:end] for start, end, *_ in chunks] == expected, (text, limit)
 
 
 @pytest.mark.parametrize("options", [{"boundary": "word"}, {"overlap": 2}, {"boundary": "line", "overlap": 3}], ids=str)
@@ -216,10 +223,10 @@ def test_special_tokens_count_as_one_in_all_kinds_of_chunks(options: dict[str, A
     tok = bbpe.train_from_iterator(["x"], 258, special_tokens=["<|a long token|>", "<s>"])
     text = "ab <s>cd <|a long token|>\ne <s><s>f\n<|a long token|> gh" * 3
     chunks = tok.chunk(text, 7, allowed_special="all", **options)
-    assert [tok.count_tokens(text[start:end], allowed_special="all") for start, end, _ in chunks] == [
-        tokens for _, _, tokens in chunks
+    assert [tok.count_tokens(text[start:end], allowed_special="all") for start, end, *_ in chunks] == [
+        chunk.tokens for chunk in chunks
     ]
-    assert max(tokens for _, _, tokens in chunks) <= 7
+    assert max(chunk.tokens for chunk in chunks) <= 7
     assert len(chunks) < 20  # as plain text they would take 40
     for before, after in pairwise(chunks):
         assert before.start < after.start <= before.end < after.end

@@ -201,10 +201,12 @@ def test_a_padded_is_a_tuple_with_more():
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        ({"truncation": "first"}, "truncation is 'first'; expected longest_first, only_first or only_second"),
+        ({"truncation": "first"}, "truncation is 'first'; expected 'longest_first', 'only_first', 'only_sec.*or True"),
+        ({"truncation": ""}, "truncation is ''; expected"),
+        ({"truncation": False}, "truncation is False; expected"),
         ({"truncation_side": "up"}, "truncation_side is 'up'"),
         ({"side": "up"}, "side is 'up'"),
-        ({"padding": "all"}, "padding is 'all'; expected longest or max_length"),
+        ({"padding": "all"}, "padding is 'all'; expected 'longest', 'max_length' or True"),
         ({"padding": "max_length"}, "max_length is None"),
         ({"stride": 1}, "stride is 1, but max_length is None"),
         ({"stride": -1, "max_length": 3}, "stride is -1; expected at least 0"),
@@ -365,3 +367,11 @@ def test_the_id_of_padding_by_default() -> None:
         Tokenizer(replace(spec, names={"pad": "<none>"})).encode_padded(["a", "ab"])
     with pytest.raises(bbpe.SpecialTokenError, match="no pad_token and no end-of-text token to pad with; expected pad"):
         Tokenizer(small_spec(special_tokens={"<s>": 300})).encode_padded(["a", "ab"])
+
+
+def test_true_is_what_it_is_in_transformers() -> None:
+    tok = bbpe.train_from_iterator(["low lower"], 258)
+    texts = [("low lower", "low"), ("low", "lower low")]
+    want = tok.encode_padded(texts, 3, 0, truncation="longest_first", padding="longest")
+    got = tok.encode_padded(texts, 3, 0, truncation=True, padding=True)
+    assert want.ids.tolist() == got.ids.tolist()

@@ -5,15 +5,19 @@ from __future__ import annotations
 import io
 import pickle
 import random
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import bbpe
 from bbpe.compat.tokenizers import DecodeStream
+from bbpe.core.documents import Layout
 from bbpe.errors import VocabularyError
 from bbpe.formats.sentencepiece.protobuf import bytes_field, number_field
+from bbpe.shards.retokenizer import Retokenizer
 
 sentencepiece = pytest.importorskip("sentencepiece")
 pb2 = pytest.importorskip("sentencepiece.sentencepiece_model_pb2")
@@ -43,6 +47,20 @@ OPTIONS: list[dict[str, Any]] = [
     {"model_type": "word", "treat_whitespace_as_suffix": True},
     {"model_type": "char"},
 ]
+
+
+@pytest.mark.parametrize("prefix", [True, False])
+@pytest.mark.parametrize("kind", ["bpe", "unigram"])
+def test_documents_are_decoded_by_the_table(tmp_path: Path, kind: str, prefix: bool) -> None:
+    tok = bbpe.load(trained(tmp_path, model_type=kind, add_dummy_prefix=prefix))
+    rows = [tok.encode(text) for text in TEXTS]
+    ids, offsets = np.concatenate(rows).astype(np.uint32), np.cumsum([0, *map(len, rows)])
+    data, ends = tok._parts.decoder.documents(ids, offsets)
+    texts = [data[start:end] for start, end in pairwise([0, *ends.tolist()])]
+    assert texts == [tok.decode_bytes(row) for row in rows]
+    assert any("Z Z" in text.decode() for text in texts)
+    retokenizer = Retokenizer(tok, bbpe.get_encoding("gpt2"), layout=Layout((), (), 4))
+    assert list(retokenizer.texts(ids, np.diff(offsets), str)) == texts
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=lambda options: "-".join(map(str, options.values())))

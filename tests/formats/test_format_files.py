@@ -30,8 +30,14 @@ def test_format_by_suffix(tmp_path: Path) -> None:
         assert [entry.name for entry in written] == ["tokenizer.json", "tokenizer_config.json"]
         # with which onnxruntime-extensions reads the folder
         assert json.loads(written[1].read_bytes()) == {"tokenizer_class": "PreTrainedTokenizerFast"}
+    with pytest.raises(ValueError, match=r"a\.bin: no format is chosen by the suffix '\.bin'; expected one of \.codes"):
+        formats.dump(spec, tmp_path / "a.bin")
+    (tmp_path / "a.bin").mkdir()
+    formats.dump(spec, tmp_path / "a.bin")
+    formats.dump(spec, tmp_path / "b.bin", "huggingface")
+    assert formats.sniff(tmp_path / "a.bin") == formats.sniff(tmp_path / "b.bin") == "huggingface"
     for name, near in (("runes", ""), ("hf", "huggingface"), ("tiktokn", "tiktoken"), ("spm", "sentencepiece")):
-        with pytest.raises(ValueError, match=rf"format is '{name}'; expected one of 'huggingface', .*{near}") as caught:
+        with pytest.raises(ValueError, match=rf"format is '{name}'; expected 'huggingface', .*{near}") as caught:
             formats.dump(spec, tmp_path / "a.json", name)
         assert ("did you mean" in str(caught.value)) == bool(near)
 

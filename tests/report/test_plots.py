@@ -12,7 +12,10 @@ from typing import Any
 import pytest
 
 from bbpe.report import plots
+from bbpe.report.metrics import METRICS
 from bbpe.report.plots import COLOURS, MARKERS, save_evaluation, save_lines
+
+BYTES = METRICS["bytes_per_token"]
 
 
 class Axes:
@@ -56,7 +59,7 @@ def row(tokenizer: str, corpus: str, value: float | None, interval: tuple[float,
 def test_bars_stand_beside_each_other_around_the_name_of_their_corpus(axes: Axes) -> None:
     save_evaluation([
         row("a", "en", 4.0, (3.5, 4.25)), row("b", "en", 3.0, (3.5, 3.5)), row("a", "zh", 2.0), row("b", "zh", None),
-    ], "x.svg")  # fmt: skip
+    ], "x.svg", BYTES)  # fmt: skip
     assert axes.of("figure") == [("x.svg", (4.6, 3.4), {})]
     (first, second) = axes.of("bar")
     error = {"elinewidth": 0.8, "capsize": 1.5}
@@ -77,7 +80,7 @@ def test_bars_stand_beside_each_other_around_the_name_of_their_corpus(axes: Axes
 
 @pytest.mark.parametrize(("count", "columns"), [(1, None), (2, 2), (5, 5), (6, 5), (9, 5)])
 def test_a_legend_names_several_tokenizers(count: int, columns: int | None, axes: Axes) -> None:
-    save_evaluation([row(str(number), corpus, 1.0) for number in range(count) for corpus in "xyz"], "x.png")
+    save_evaluation([row(str(number), corpus, 1.0) for number in range(count) for corpus in "xyz"], "x.png", BYTES)
     assert [legend[-1]["ncols"] for legend in axes.of("legend")] == ([columns] if columns else [])
     assert [bar[-1]["color"] for bar in axes.of("bar")] == [COLOURS[number % 8] for number in range(count)]
     assert {str(bar[-1]["yerr"]) for bar in axes.of("bar")} == {"None"}
@@ -110,7 +113,7 @@ def test_lines_over_a_logarithmic_axis(axes: Axes) -> None:
     ("value", "shown"), [(999, "999"), (1000, "1k"), (1024, "1.024k"), (32000, "32k"), (0.125, "0.125")]
 )
 def test_short_numbers(value: float, shown: str) -> None:
-    assert plots._short(value) == shown
+    assert plots.short_number(value) == shown
 
 
 @pytest.mark.parametrize(
@@ -149,7 +152,7 @@ def test_a_figure_is_saved_in_the_form_of_its_name(
 
 def test_what_is_missing_or_wrong_is_said_before_anything_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(TypeError, match=r"^path must be a str or a path, not int$"):
-        save_evaluation([row("a", "en", 1.0)], 5)  # type: ignore[arg-type]
+        save_evaluation([row("a", "en", 1.0)], 5, BYTES)  # type: ignore[arg-type]
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ImportError, match=r"^drawing needs matplotlib; pip install 'bbpe\[plot\]'$"):
         save_lines([("a", [1.0], [1.0])], "x.svg", across="", up="")

@@ -171,3 +171,16 @@ def test_progress_is_of_all_files_that_were_read(
     expected = {1: [0, *ends, 39], 10: [0, 11, 38, 39], 1 << 23: [0, 39]}[batch]
     assert [each.done for each in seen] == expected
     assert {each.total for each in seen} == {39}
+
+
+@pytest.mark.parametrize("document", ["line", "file"])
+def test_progress_goes_on_within_a_file_of_lines(
+    document: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bbpe.report.texts._BATCH", 8)
+    (tmp_path / "a.txt").write_text("low\nlower\nsee\nmy\neyes and dogs\n")
+    (tmp_path / "b.txt").write_text("slow and lower\n")
+    tok, seen = bbpe.train_from_iterator(["low lower"], 257), list[Progress]()
+    bbpe.evaluate(tok, [tmp_path / "a.txt", tmp_path / "b.txt"], document=document, progress=seen.append)
+    ends = {"line": [0, 10, 31, 46, 46], "file": [0, 31, 46, 46]}[document]
+    assert [each.done for each in seen] == ends

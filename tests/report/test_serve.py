@@ -75,6 +75,18 @@ def test_wrong_requests(server: Playground, request_: dict[str, Any], said: str)
     assert said in found["error"]
 
 
+def test_steps(server: Playground) -> None:
+    request = {"text": "low <|end|>", "name": "a", "special": True}
+    status, _, body = ask(server, "POST", "/trace", json.dumps(request).encode())
+    assert status == 200
+    assert json.loads(body) == {"html": TOK.trace("low <|end|>", allowed_special="all")._repr_html_()}
+    long = "a" * 5000
+    for wrong, said in (({"name": "x"}, "no tokenizer"), ({"name": [1]}, "a name"), ({"text": long}, "at most 4,096")):
+        status, _, body = ask(server, "POST", "/trace", json.dumps({**request, **wrong}).encode())
+        assert status == 400
+        assert said in json.loads(body)["error"]
+
+
 def test_refusals(server: Playground) -> None:
     assert ask(server, "GET", "/", Host="example.org")[0] == 403
     assert ask(server, "GET", "/", Host=f"localhost:{server.server_port}")[0] == 200
@@ -116,6 +128,12 @@ def test_the_playground_in_a_browser(server: Playground, tmp_path: Path) -> None
         page.until(f"{shown}.includes('<script>')")
         assert page.run("window.bad") is None
         assert "text=see" in page.run("location.hash")
+        page.run("[...document.querySelectorAll('summary')].forEach(each => each.click())")
+        ids = " ".join(map(str, TOK.encode("see <script>window.bad=1</script> 世界")))
+        page.until("document.querySelectorAll('details textarea').length === 1")
+        assert page.run("document.querySelector('details textarea').value") == ids
+        page.until("document.querySelectorAll('details svg rect').length > 3")
+        assert page.run("window.bad") is None
         page.run("document.querySelector('input[value=\"<b>\"]').click()")
         page.until("document.querySelectorAll('.column').length === 2")
         assert page.run("location.hash").endswith("t=a&t=%3Cb%3E")

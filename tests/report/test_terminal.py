@@ -54,11 +54,11 @@ def test_lines_end_where_the_terminal_does(
     name: str, columns: int | None, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(terminal, "terminal_columns", lambda: columns)
-    for module in ("evaluate", "curves"):
-        monkeypatch.setattr(f"bbpe.report.{module}.terminal_columns", lambda: columns)
+    for module in ("evaluation", "curves"):
+        monkeypatch.setattr(f"bbpe.report.{module}.line_columns", lambda: columns or 100)
     assert main(COMMANDS[name]) == 0
     lines = capsys.readouterr().out.split("\n")
-    assert max(map(screen_columns, lines)) <= (columns or 250)
+    assert max(map(screen_columns, lines)) <= (columns or 100)
     assert len(lines) > 3
 
 

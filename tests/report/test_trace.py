@@ -124,7 +124,11 @@ def test_views() -> None:
     texts = [text.text for text in picture.iter("{http://www.w3.org/2000/svg}text")]
     assert "low" in texts
     assert "<b>" not in trace.to_html().replace("&lt;b&gt;", "")
-    assert trace._repr_html_().startswith("<svg")
+    shown = trace._repr_html_()
+    assert "overflow-x: auto" in shown
+    assert trace.to_svg() in shown
+    assert "prefers-color-scheme" not in shown  # a notebook has a theme of its own, and its ink
+    assert "currentColor" in shown
     json.dumps(trace.as_dict())
     lattice = bbpe.train_from_iterator(TEXTS, 320, model="unigram").trace("low é")
     ElementTree.fromstring(lattice.to_svg())

@@ -27,6 +27,7 @@ LONGEST = PretokenTrace(b"low", "longest", (b"low",), (Step(0, b"lo", 7, None, (
 def test_the_steps_as_lines() -> None:
     assert list(lines([MERGES, LATTICE, WHOLE, SPECIAL, NOTHING, LONGEST], 99)) == [
         "' low'",
+        " step  merge         symbols",
         "                     ␣ l o w",
         "    1  lo (rank 0)   ␣ lo w",
         "    2  ␣lo           ␣lo w",
@@ -41,11 +42,11 @@ def test_the_steps_as_lines() -> None:
         "'<s>'  is special",
         "  ids 12",
         "'x'",
-        "          ",
         "  ids none",
         "'low'",
-        "            low",
-        "    1  lo   lo w",
+        " step  match   symbols",
+        "               low",
+        "    1  lo      lo w",
         "  ids 7",
     ]
     assert max(map(len, lines([MERGES], 12))) == 12
@@ -90,9 +91,13 @@ def test_a_row_of_boxes_for_each_step() -> None:
         ("box b", "0", "34", "21"), ("text ", "6", "51", "␣"), ("box m", "31", "34", "30"), ("text ", "37", "51", "lo"),
         ("box b", "71", "34", "21"), ("text ", "77", "51", "w"), ("text s", "106", "50", "rank 0"),
         ("box m", "0", "68", "39"), ("text ", "6", "85", "␣lo"), ("box b", "49", "68", "21"),
-        ("text ", "55", "85", "w"), ("text s", "84", "84", ""), ("text s", "0", "106", "merges: 9 3"),
+        ("text ", "55", "85", "w"), ("text s", "84", "84", ""), ("text s", "0", "106", "ids 9 3"),
     ]  # fmt: skip
     assert (width, height) == (200, 110)
+    wide = PretokenTrace("世界".encode(), "whole", ("世界".encode(),), (), (), (5,))
+    assert shapes(trace_view._rows(wide)[0])[0] == ("box b", "0", "0", str(9 * 4 + 12))
+    assert shapes(trace_view._rows(wide)[0])[-1][-1] == "id 5"
+    assert trace_view._rows(PretokenTrace(b"", "merges", (b"a",), (), (), (1234567,) * 9))[1] == 7 * (4 + 9 * 8 - 1)
     rank = Step(0, b"abcdefghij" * 2, 7, 1234, (b"abcdefghij" * 2,))
     _, width, height = trace_view._rows(PretokenTrace(b"", "merges", (b"a",), (rank,), (), ()))
     assert (width, height) == (9 * 20 + 12 + 10 + 4 + 7 * len("rank 1234"), 76)

@@ -106,6 +106,12 @@ def test_a_page_in_a_browser(chromium: Any, tmp_path: Path) -> None:
     assert chromium.run("document.querySelectorAll('.special').length") == 1
     assert chromium.run("document.querySelectorAll('h2')[1].textContent") == "<b>"
     assert chromium.run("document.querySelectorAll('.part').length") >= 6
+    assert chromium.run("document.querySelector('h1').textContent") == "Tokens by a and <b>"
+    assert chromium.run("document.querySelectorAll('textarea').length") == 0
+    chromium.run("document.querySelectorAll('summary')[1].click()")
+    chromium.until("document.querySelectorAll('textarea').length === 1")
+    assert chromium.run("document.querySelector('textarea').value") == " ".join(
+        map(str, OTHER.encode(HOSTILE + "see my dogs")))
     chromium.run("document.querySelector('.text').focus()")
     chromium.press("ArrowRight")
     chromium.press("ArrowRight")

@@ -106,6 +106,17 @@ def test_bytes_depend_on_the_plan_alone(tmp_path, target):
         assert contents(tmp_path / name) == first, name
 
 
+def test_documents_that_were_kept_without_their_end_are_converted_again(tmp_path):
+    np.array([5, 6, EOS, 7, 3], np.uint16).tofile(tmp_path / "cut.bin")
+    named = {"format": "nanogpt", "dtype": "uint16", "eos": EOS}
+    source = bbpe.open_shards(tmp_path / "cut.bin", **named, on_missing="keep")
+    done = bbpe.convert_shards(source, tmp_path / "one", format="megatron")
+    for number, given in enumerate((done, bbpe.merge_shards([done, done], tmp_path / "two"))):
+        again = bbpe.convert_shards(given, tmp_path / f"again{number}", format="olmo")
+        once_more = bbpe.convert_shards(again.plan.folder, tmp_path / f"more{number}", format="megatron")
+        assert [ids.tolist() for ids in once_more] == [[5, 6, EOS], [7, 3]] * (number + 1)
+
+
 @pytest.mark.parametrize("target", ["megatron", "nanogpt"])
 @pytest.mark.parametrize("mark", ["eos", "bos"])
 def test_long_documents_are_written_in_slices(tmp_path, target, mark, monkeypatch):

@@ -192,6 +192,8 @@ WRONG = {
     "automodel": (files(automodel, [[1, 0]], format="llmc", eos=0), "read the file with format='automodel'"),
     "text of eos": (files(nanogpt, [[1, 0]], format="nanogpt", dtype="u2", eos="<e>"), "eos is '<e>' and tokeni"),
     "eos too large": (files(megatron, [[1]], format="megatron", eos=9, vocab_size=9), "eos is 9; expected 0 to 8"),
+    "eos beyond the dtype": (files(nanogpt, [[1, 0]], format="nanogpt", dtype="u2", eos=1 << 16, on_missing="keep"),
+        "eos is 65536, and the ids are uint16, at most 65535"),
     "no such column": (files(parquet, [[1]], format="parquet", column="ids"), "no column 'ids', only 'input_ids'"),
     "no list": (lambda folder: (parquet(folder / "a", [[1]], x=[5]), {
         "files": folder, "format": "parquet", "column": "x"})[1], "the column 'x' is int64; expected a list"),
@@ -199,10 +201,10 @@ WRONG = {
     "keys": (files(megatron, [[1]], format="megatron", id_field="x"), "files of 'megatron' have no ids of documents"),
     "masks": (files(megatron, [[1]], format="megatron", masks=True), "masks is True, but there is no .mask.bin"),
     "float dtype": (files(nanogpt, [[1]], format="nanogpt", dtype="float32", eos=0), "dtype is 'float32'; expected"),
-    "url": (lambda folder: {"files": "s3://bucket/a", "format": "megatron"}, "expected files of this machine"),
+    "url": (lambda folder: {"files": "s3://bucket/a", "format": "megatron"}, "must be on this machine; copy them"),
     "suffix": (lambda folder: (megatron(folder / "a", [[1]]), {
         "files": folder / "a.idx", "format": "megatron"})[1], "expected a .bin file, as 'megatron' has them"),
-    "format": (lambda folder: {"files": folder, "format": "webdataset"}, "format is 'webdataset'; expected one of"),
+    "format": (lambda folder: {"files": folder, "format": "webdataset"}, "format is 'webdataset'; expected 'megatron'"),
     "own": (lambda folder: {"files": folder, "format": "bbpe", "eos": 0}, "give the folder alone"),
     "table": (table_of(b"0,1,a,b,0\n2,3,b,b,1\n"), "the documents do not follow one another in x.npy"),
     "end of table": (table_of(b"0,2,a,b,0\n"), "the documents end at id 2"),
@@ -218,6 +220,40 @@ def test_what_is_wrong_is_named(tmp_path, name):
     given = make(tmp_path)
     with pytest.raises((CorpusError, ValueError), match=re.escape(message)):
         list(bbpe.open_shards(given.pop("files"), **given))
+
+
+PROMISES = {
+    "eos": ([[5, 9], [6, 3]], {"eos": 9}, "does not end with eos, 9; name the right token"),
+    "bos": ([[9, 5], [6, 3]], {"bos": 9}, "does not begin with bos, 9; name the right token"),
+    "vocabulary": ([[5, 9], [6, 7]], {"vocab_size": 7}, "has the id 9; the vocabulary has 7 ids"),
+    "sign": ([[5, 9], [-6, 7]], {}, "has the id -6; expected ids from 0 on"),
+    "sign and vocabulary": ([[5, 9], [-6, 7]], {"vocab_size": 10}, "has the id -6; expected ids from 0 on"),
+}
+
+
+@pytest.mark.parametrize("form", ["megatron", "parquet"])
+@pytest.mark.parametrize("name", PROMISES)
+def test_documents_are_as_they_were_promised_whoever_reads_them(tmp_path, name, form):
+    docs, options, message = PROMISES[name]
+    WRITERS[form][0](tmp_path / "some", docs, "int32")
+
+    def opened():
+        return bbpe.open_shards(tmp_path, format=form, **options)
+
+    for read in (
+        list, lambda source: source[0] is source[1], lambda source: source.part(0), lambda source: source.windows(2)[0],
+        lambda source: source.bins(4, ragged=True)[0],
+        lambda source: bbpe.convert_shards(source, tmp_path / "out", format="megatron"),
+    ):  # fmt: skip
+        with pytest.raises(CorpusError, match=re.escape(message)):
+            read(opened())
+
+
+def test_urls_of_files_are_paths(tmp_path):
+    nanogpt(tmp_path / "a b", [[5, 0], [6, 0]], "uint16")
+    for name in (tmp_path / "a b.bin", f"file://{tmp_path}/a b.bin", f"file://{tmp_path}", f"file://{tmp_path}/*.bin"):
+        source = bbpe.open_shards(name, format="nanogpt", dtype=np.uint16, eos=np.int64(0))
+        assert [ids.tolist() for ids in source] == [[5, 0], [6, 0]]
 
 
 def test_an_empty_file_has_no_documents(tmp_path):

@@ -8,9 +8,6 @@ import pickle
 import random
 import re
 import shutil
-import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from functools import lru_cache
@@ -20,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from processes import ends
 
 import bbpe
 from bbpe.core.documents import Layout
@@ -82,7 +80,7 @@ def test_new_ids_are_those_of_the_texts(name: str, old: str, new: str, tmp_path:
     source = bbpe.shard(files, tmp_path / "old", first, eos=EOS, empty="keep", part_size="20kB")
     right = bbpe.shard(files, tmp_path / "right", second, eos=EOS, bos=EOS, empty="keep")
     done = bbpe.retokenize(
-        source, tmp_path / "new", second, eos=EOS, bos=EOS, part_size="1kB", format="numpy", dtype="uint32"
+        source, tmp_path / "new", second, eos=EOS, bos=EOS, part_size="1kB", format="olmo", dtype="uint32"
     )
     assert rows(done) == rows(right)
     assert (done.totals.checked, done.totals.records) == (len(right), len(right))
@@ -238,6 +236,8 @@ def wrong_ids(folder: Path) -> Any:
         ({"check": 2.0}, ValueError, "check is 2.0"),
         ({"attempts": 0}, ValueError, "attempts"),
         ({"threads": 1, "executor": object()}, ValueError, "threads and executor"),
+        ({"executor": object()}, TypeError, "executor must be a concurrent"),
+        ({"eos": EOS, "bos": EOS, "format": "numpy"}, ValueError, "eos and bos are both"),
         ({"folder": "s3://bucket/a"}, ValueError, "s3:"),
     ],
 )
@@ -301,7 +301,7 @@ def test_merging_with_shards_of_texts(tmp_path: Path) -> None:
         with pytest.raises(bbpe.CorpusError, match="rewrite each of them by convert_shards"):
             bbpe.merge_shards(pair, tmp_path / "merged")
     # shards of another tokenizer have other ids, which converting does not change
-    with pytest.raises(bbpe.CorpusError, match=r"cannot be merged$"):
+    with pytest.raises(bbpe.CorpusError, match=r"cannot be merged; bbpe\.retokenize gives"):
         bbpe.merge_shards([both[0], source], tmp_path / "merged")
     converted = [bbpe.convert_shards(each, tmp_path / f"c{at}", format="megatron") for at, each in enumerate(both)]
     assert rows(bbpe.merge_shards(converted, tmp_path / "merged")) == rows(both[0]) + rows(both[1])
@@ -328,27 +328,16 @@ bbpe.retokenize(folder / "old", folder / sys.argv[2], new, eos="<|endoftext|>", 
 """
 
 
-def run(folder: Path, out: str, seconds: float | None = None) -> bool:
-    """Run to the end, or kill it after some time; whether it ended."""
-    with subprocess.Popen([sys.executable, "-c", RUN, folder, out], stdout=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        process.stdout.readline()
-        if seconds is not None:
-            time.sleep(seconds)
-            process.send_signal(signal.SIGKILL)
-    return process.returncode == 0
-
-
 def killed(folder: Path, runs: int) -> None:
     tokenizer("o200k").save(folder / "new.json")
     bbpe.shard(corpus(folder, "".join(TEXTS)), folder / "old", tokenizer("gpt2"), eos=EOS, part_size="20kB")
     started = time.monotonic()
-    assert run(folder, "right")
+    assert ends(RUN, folder, "right")
     length, rng = time.monotonic() - started, random.Random(runs)
     right = {path.name: path.read_bytes() for path in (folder / "right").iterdir()}
     for number in range(runs):
-        run(folder, f"out{number}", rng.random() * length)
-        assert run(folder, f"out{number}")
+        ends(RUN, folder, f"out{number}", killed_after=rng.random() * length)
+        assert ends(RUN, folder, f"out{number}")
         assert {path.name: path.read_bytes() for path in (folder / f"out{number}").iterdir()} == right
 
 

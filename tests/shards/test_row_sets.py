@@ -334,6 +334,25 @@ def test_pickles_are_the_folder_and_the_arguments(tmp_path: Path, tok: bbpe.Toke
         pickle.loads(data)
 
 
+def test_places_are_whole_numbers_of_any_kind(tmp_path: Path, tok: bbpe.Tokenizer) -> None:
+    done = shards_of(tmp_path, tok)
+    for rows in (done.windows(2, shuffle=3), done.bins(9, ragged=True)):
+        assert len(rows) > 128  # more than an int8 holds
+        last = as_lists(rows[len(rows) - 1])
+        for places in ([-1], [np.int8(-1)], np.array([-1]), (len(rows) - 1,), {-1}, iter([-1])):
+            assert [as_lists(row) for row in rows.__getitems__(places)] == [last]
+        for wrong in (0.5, "0", None):
+            with pytest.raises(TypeError, match="rows have ints for places, or a slice; not"):
+                rows[wrong]
+            with pytest.raises(TypeError, match="rows have ints for places, or a slice; not"):
+                rows.__getitems__([wrong])
+        for mask in (np.array([0.5]), np.array([True, False])):
+            with pytest.raises(TypeError, match="rows have ints for places"):
+                rows.__getitems__(mask)
+        with pytest.raises(IndexError, match=f"row -{len(rows) + 1} of {len(rows)}"):
+            rows[-len(rows) - 1]
+
+
 def test_wrong_arguments_are_named(tmp_path: Path, tok: bbpe.Tokenizer) -> None:
     plain = bbpe.train_from_iterator(["see my eyes"], 258)
     done = shards_of(tmp_path, plain)
@@ -352,8 +371,8 @@ def test_wrong_arguments_are_named(tmp_path: Path, tok: bbpe.Tokenizer) -> None:
         (TypeError, r"masks must be True, False or None, not int", {"masks": 1}),
     ]
     more: list[tuple[type[Exception], str, dict[str, Any]]] = [
-        (ValueError, r"method is 'best'; expected one of 'best_fit', 'greedy'", {"method": "best"}),
-        (ValueError, r"on_long is 'skip'; expected one of 'cut', 'error', 'drop'", {"on_long": "skip"}),
+        (ValueError, r"method is 'best'; expected 'best_fit' or 'greedy'", {"method": "best"}),
+        (ValueError, r"on_long is 'skip'; expected 'cut', 'error' or 'drop'", {"on_long": "skip"}),
         (
             ValueError, r"on_long is 'error', and document \d+ has \d+ ids; rows have room for 8",
             {"pad": 0, "on_long": "error"},
@@ -361,7 +380,7 @@ def test_wrong_arguments_are_named(tmp_path: Path, tok: bbpe.Tokenizer) -> None:
         (ValueError, r"pad is None, and the tokenizer has no token to pad with; give pad=.* or ragged=True", {}),
         (ValueError, r"pad is '<pad>', which is no token", {"pad": "<pad>"}),
         (ValueError, r"pad is 0 and ragged is True", {"pad": 0, "ragged": True}),
-        (ValueError, r"dtype is 'uint16'; labels have -100", {"pad": 0, "dtype": "uint16"}),
+        (ValueError, r"dtype is 'uint16'; labels are -100", {"pad": 0, "dtype": "uint16"}),
     ]
     for call, rows in ((done.windows, calls), (done.bins, [*calls, *more])):
         for error, message, given in rows:

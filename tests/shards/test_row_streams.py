@@ -159,6 +159,11 @@ def test_a_state_of_other_rows_is_refused() -> None:
         (ValueError, r"state\['at'\] is 9; expected 0 to 8", {**state, "at": 9}),
         (ValueError, r"state\['epoch'\] is -1", {**state, "epoch": -1}),
         (ValueError, r"taken 2 rows into a batch of 4; batch is 1: .* batch=4", {**state, "batch": 4, "rest": 2}),
+        (TypeError, r"state\['batch'\] must be an int, not NoneType", {**state, "batch": None}),
+        (TypeError, r"state\['options'\] must be the options of rows", {**state, "options": [1]}),
+        (ValueError, r"state\['worker'\] is 1; expected None, or", {**state, "worker": 1}),
+        (ValueError, r"state\['worker'\]\[0\] is 9; expected 0 to 2", {**state, "worker": [9, 3]}),
+        (TypeError, r"state\['worker'\]\[1\] must be an int, not str", {**state, "worker": ["0", "1"]}),
     ]
     for error, message, given in wrong:
         with pytest.raises(error, match=message):

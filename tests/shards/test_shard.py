@@ -268,7 +268,7 @@ def test_a_tokenizer_with_rules_encodes_through_them(corpus: Path, tmp_path: Pat
 
 def test_wrong_arguments_are_refused_by_name(corpus: Path, tmp_path: Path, tok: bbpe.Tokenizer) -> None:
     for options, said in (
-        ({"format": "mds"}, "format is 'mds'; expected one of 'megatron'"),
+        ({"format": "mds"}, "format is 'mds'; expected 'megatron'"),
         ({"format": "nanogpt"}, "eos and bos are None; the format 'nanogpt'"),
         ({"eos": "</s>"}, "eos is '</s>', which is no token; special tokens are '<|endoftext|>', '<s>'"),
         ({"eos": 5000}, "eos is 5000; expected 0 to"),
@@ -346,7 +346,7 @@ def test_missing_and_damaged_files_are_named(corpus: Path, tmp_path: Path, tok: 
         bbpe.finish_shards(plan)
     with pytest.raises(ValueError, match=f"part is {len(plan)}; expected 0 to"):
         bbpe.shard_part(plan, len(plan))
-    with pytest.raises(FileNotFoundError, match=r"nowhere.plan\.json"):
+    with pytest.raises(FileNotFoundError, match=r"no such folder.*nowhere"):
         bbpe.load_shards(tmp_path / "nowhere")
     stored = plan.folder / "plan.json"
     stored.write_text(stored.read_text().replace('"eos": 2', '"eos": 1'))

@@ -88,6 +88,38 @@ def test_ids_and_masks_are_those_of_encode_chat(tok: Any, tmp_path: Path, name: 
 
 
 @pytest.mark.parametrize("name", WITH_MASKS)
+def test_rows_learn_what_the_assistant_wrote(tok: Any, tmp_path: Path, name: Any) -> None:
+    """Labels of windows and bins are -100 exactly where the mask of `encode_chat` is 0, parts and ends included."""
+    if name == "parquet":
+        pytest.importorskip("pyarrow")
+    records = chats()
+    options: Any = {"format": name, "messages_field": "messages", "part_size": 2000}
+    eos = "</s>" if name != "parquet" else None
+    done = bbpe.shard(lines(tmp_path / "a.jsonl", records), tmp_path / "out", tok, eos=eos, **options)
+    assert len(done.plan) > 3
+    end = [] if eos is None else [tok.special_tokens[eos]]
+    docs = [(ids + end, mask + [0] * len(end)) for ids, mask in expected(tok, records)]
+    learned = [[token if mask else -100 for token, mask in zip(*doc, strict=True)] for doc in docs]
+    flat, labels = [token for ids, _ in docs for token in ids], [label for row in learned for label in row]
+    for shift, n in ((1, 7), (0, 7), (1, 64), (0, 500)):
+        rows = done.windows(n, labels="shift" if shift else "same")
+        assert len(rows) == (len(flat) - shift) // n
+        for number, row in enumerate(rows):
+            assert row["input_ids"].tolist() == flat[number * n : (number + 1) * n]
+            assert row["labels"].tolist() == labels[number * n + shift : (number + 1) * n + shift]
+        assert done.windows(n, masks=False)[0]["labels"].tolist() == flat[1 : n + 1]
+    most = max(len(ids) for ids, _ in docs)
+    for shift in (1, 0):
+        packed = []
+        for row in done.bins(most, ragged=True, labels="shift" if shift else "same"):
+            for number in range(row["document_ids"][-1] + 1):
+                there = row["document_ids"] == number
+                packed.append((row["input_ids"][there].tolist(), row["labels"][there].tolist()))
+        by_document = zip([ids for ids, _ in docs], learned, strict=True)
+        assert sorted(packed) == sorted((ids, row[shift:] + [-100] * shift) for ids, row in by_document)
+
+
+@pytest.mark.parametrize("name", WITH_MASKS)
 def test_masks_move_with_their_documents(tok: Any, tmp_path: Path, name: Any) -> None:
     if name == "parquet":
         pytest.importorskip("pyarrow")

@@ -83,6 +83,27 @@ def test_special_tokens_are_a_set_in_any_order(tmp_path: Path, tok: bbpe.Tokeniz
     assert plans[0].policy.allowed_special == tuple(sorted((EOS, BOS)))
 
 
+def test_folders_without_shards_and_files_in_their_place(tmp_path: Path, tok: bbpe.Tokenizer) -> None:
+    path = lines(tmp_path / "a.jsonl", ["low"])
+    for name, said in (("none", "no such folder"), (".", r"has no plan\.json, so no shards"), ("a.jsonl", "is a file")):
+        message = rf"{said}; expected a folder that bbpe\.shard wrote; bbpe\.open_shards reads files of other programs"
+        for call in (bbpe.load_shards, bbpe.shards_status, bbpe.verify_shards):
+            with pytest.raises(FileNotFoundError, match=message):
+                call(tmp_path / name)
+    with pytest.raises(NotADirectoryError, match="the path is a file; expected a folder for shards"):
+        bbpe.shard(path, path, tok)
+
+
+def test_other_plans_are_named_with_what_differs(tmp_path: Path, tok: bbpe.Tokenizer) -> None:
+    done = bbpe.shard(lines(tmp_path / "a.jsonl", ["low"]), tmp_path / "texts", tok, eos=EOS)
+    bbpe.convert_shards(done, tmp_path / "ids", format="megatron")
+    other = bbpe.shard(tmp_path / "a.jsonl", tmp_path / "olmo", tok, eos=EOS, format="olmo")
+    with pytest.raises(bbpe.CorpusError, match=r"with reading\.own 'megatron' and 'olmo', file "):
+        bbpe.convert_shards(other, tmp_path / "ids", format="megatron")
+    with pytest.raises(bbpe.CorpusError, match=r"reading None and \{'format': .{1,30}\.\.\..{1,20}\}, file "):
+        bbpe.convert_shards(done, other.plan.folder, format="olmo")
+
+
 @pytest.mark.parametrize(("change", "said"), [
     ({"version": 2}, "the plan has version 2; expected 4"), ({"version": 5}, "the plan has version 5; expected 4"),
     ({"sha256": "0" * 64}, "the plan was changed"), ({"parts": []}, "the plan was changed"),

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from shard_lines import lines
 
 import bbpe
 from bbpe.shards import merge, open_parts, part, shuffle
@@ -179,12 +180,38 @@ def test_documents_are_shuffled_within_the_memory_that_their_bytes_take(
     assert seen == [(7, 2 * done.documents, 4 * 2 * done.tokens, merged.plan.folder, 3)]
 
 
+EOS = "</s>"
+WITHOUT_BOUNDARIES = [name for name, form in FORMATS.items() if not form.has_boundaries]
+
+
+@pytest.mark.parametrize("name", WITHOUT_BOUNDARIES)
+def test_a_token_that_alone_tells_where_documents_end(name: Any, tmp_path: Path, tok: bbpe.Tokenizer) -> None:
+    with pytest.raises(ValueError, match=r"eos and bos are both '</s>'; the format .* give one of them, or format="):
+        bbpe.shard(lines(tmp_path / "a.jsonl", ["low"]), tmp_path / "out", tok, format=name, eos=EOS, bos=EOS)
+    long = "low " * 300_000
+    for number, texts in enumerate((["low", f"a{EOS}b", "c"], [f"{long}{EOS}b"], [f"low {EOS}", "low"])):
+        path = lines(tmp_path / f"{number}.jsonl", texts)
+        for ends in ({"eos": EOS}, {"bos": EOS}):
+            out = tmp_path / f"{number}{[*ends]}"
+            # as text it is no token
+            assert bbpe.shard(path, out, tok, format=name, **ends).documents == len(texts)
+            message = rf"{number}\.jsonl: document 0 of the part, or one after it, has [be]os, \d+, within its text"
+            with pytest.raises(bbpe.CorpusError, match=message):
+                bbpe.shard(path, f"{out}-special", tok, format=name, allowed_special={EOS}, **ends)
+            bbpe.shard(path, f"{out}-megatron", tok, allowed_special={EOS}, **ends)
+    with pytest.raises(bbpe.CorpusError, match="iterator: document 0 of the part, or one after it, has eos"):
+        bbpe.shard_from_iterator([f"a{EOS}b"], tmp_path / "it", tok, format=name, eos=EOS, allowed_special={EOS})
+
+
 def test_what_cannot_be_planned_or_run(corpus: Path, tmp_path: Path, tok: bbpe.Tokenizer) -> None:
     os.mkfifo(tmp_path / "p.txt")
     with pytest.raises(bbpe.CorpusError, match=r"p\.txt: the file is a pipe or a device; expected a file"):
         bbpe.plan_shards(tmp_path / "p.txt", tmp_path / "out", tok)
     with ThreadPoolExecutor(1) as executor, pytest.raises(ValueError, match="threads and executor are given; expected"):
         bbpe.shard(corpus, tmp_path / "out", tok, threads=1, executor=executor)
+    for wrong in (4, "threads"):
+        with pytest.raises(TypeError, match=r"executor must be a concurrent\.futures\.Executor or None, not (int|str)"):
+            bbpe.shard(corpus, tmp_path / "out", tok, executor=wrong)  # type: ignore[arg-type]
     assert not (tmp_path / "out").exists()
     plan = bbpe.plan_shards(iter([corpus]), tmp_path / "out", tok)
     for number in (-1, 1, len(plan)):

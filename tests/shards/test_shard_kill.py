@@ -17,6 +17,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
+from processes import ends
 
 import bbpe
 from bbpe.counting.handout import HandOut
@@ -30,7 +31,7 @@ folder = Path(sys.argv[1])
 tok = bbpe.load(folder / "tok.json")
 print("begins", flush=True)
 options = {"format": sys.argv[2], "eos": "<|endoftext|>", "part_size": "100kB", "threads": 2}
-bbpe.shard(folder / "a.jsonl", folder / sys.argv[3], tok, **options)
+bbpe.shard(folder / sys.argv[4], folder / sys.argv[3], tok, on_error="skip", **options)
 """
 
 
@@ -39,9 +40,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("kill")
     words = ["low", "lower", "lowest", "slow", "\n", "\u00e9\u6f22"]
     generator = random.Random(5)
-    with (path / "a.jsonl").open("w") as file:
-        for _ in range(5_000):
-            file.write(json.dumps({"text": " ".join(generator.choices(words, k=generator.randrange(90)))}) + "\n")
+    # "holes" is the same text; some of its parts have records that are left out
+    with (path / "a.jsonl").open("w") as file, (path / "holes.jsonl").open("w") as holes:
+        for number in range(5_000):
+            line = json.dumps({"text": " ".join(generator.choices(words, k=generator.randrange(90)))}) + "\n"
+            file.write(line)
+            holes.write(line)
+            if number // 1000 % 2 and generator.random() < 0.1:
+                holes.write(generator.choice(['{"text": null}\n', '{"text":\n', '{"body": "low"}\n']))
     bbpe.train_from_iterator(words, 270, special_tokens=[EOS]).save(path / "tok.json")
     return path
 
@@ -50,32 +56,21 @@ def digests(folder: Path) -> dict[str, str]:
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir() if path.is_file()}
 
 
-def run(folder: Path, name: str, out: str, seconds: float | None = None) -> bool:
-    """Run to the end, or kill it after some time; whether it ended."""
-    with subprocess.Popen([sys.executable, "-c", RUN, folder, name, out], stdout=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        process.stdout.readline()
-        if seconds is not None:
-            time.sleep(seconds)
-            process.send_signal(signal.SIGKILL)
-    return process.returncode == 0
-
-
-def disturbed(folder: Path, name: str, runs: int, kills: int) -> None:
+def disturbed(folder: Path, name: str, runs: int, kills: int, corpus: str = "a.jsonl") -> None:
     generator = random.Random(kills)
     started = time.monotonic()
-    assert run(folder, name, f"{name}-right")
+    assert ends(RUN, folder, name, f"{name}-{corpus}-right", corpus)
     length = time.monotonic() - started
-    right = digests(folder / f"{name}-right")
+    right = digests(folder / f"{name}-{corpus}-right")
     tok = bbpe.load(folder / "tok.json")
     for number in range(runs):
-        out = f"{name}-{number}"
+        out = f"{name}-{corpus}-{number}"
         for _ in range(kills):
-            run(folder, name, out, generator.random() * 0.5 * length)
+            ends(RUN, folder, name, out, corpus, killed_after=generator.random() * 0.5 * length)
             for record in (folder / out).glob("part-*.json"):
                 for file, known in json.loads(record.read_bytes())["files"].items():
                     assert hashlib.sha256((folder / out / file).read_bytes()).hexdigest() == known["sha256"]
-        assert run(folder, name, out)
+        assert ends(RUN, folder, name, out, corpus)
         assert digests(folder / out) == right
         assert bbpe.verify_shards(folder / out, tok) == []
 
@@ -88,6 +83,17 @@ def test_a_killed_run_goes_on_to_the_same_bytes(folder: Path) -> None:
 @pytest.mark.parametrize("name", ["megatron", "llmc", "parquet"])
 def test_killed_at_many_moments(name: str, folder: Path) -> None:
     disturbed(folder, name, 10, 2)
+
+
+@pytest.mark.long
+def test_killed_where_records_are_left_out(folder: Path) -> None:
+    disturbed(folder, "megatron", 20, 1, "holes.jsonl")
+    lines = (folder / "holes.jsonl").read_bytes().splitlines()
+    shards, tok = bbpe.load_shards(folder / "megatron-holes.jsonl-0"), bbpe.load(folder / "tok.json")
+    assert len(shards) < 5_000 < len(lines)  # empty texts are left out too
+    for document in range(0, len(shards), 37):
+        text = json.loads(lines[shards.source(document).record])["text"]
+        assert tok.decode(shards[document]) == f"{text}{EOS}"
 
 
 @pytest.mark.full

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 from itertools import chain, pairwise
@@ -215,3 +216,17 @@ def test_an_index_beyond_what_four_bytes_hold(tmp_path: Path) -> None:
     assert sizes.tolist() == [length for length in lengths.tolist() if length]
     assert place > 2**40
     assert [stop - start for start, stop in pairwise(documents.tolist())] == [int(n > 0) for n in lengths.tolist()]
+
+
+def test_a_full_disk_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a write of temporary files raises names none of them."""
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"text": "low"}\n' * 9)
+    done = bbpe.shard(path, tmp_path / "one", bbpe.train_from_iterator(["low"], 257))
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(shuffle, "_write_buckets", full)
+    with pytest.raises(OSError, match=r"No space left on device: '.*two'"):
+        bbpe.merge_shards([done], tmp_path / "two", shuffle=3)

@@ -10,6 +10,8 @@ from itertools import pairwise
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+#: The parts of the package whose types views of a tokenizer have.
+VIEW_TYPES = {"compat", "report", "tiktoken"}
 PACKAGE, CSRC = ROOT / "bbpe", ROOT / "csrc"
 
 
@@ -72,11 +74,24 @@ def _names(node: ast.AST, path: Path) -> list[list[str]]:
     return [[*module, alias.name] for alias in node.names]
 
 
+def is_for_checkers(node: ast.AST) -> bool:
+    """Whether a statement is `if TYPE_CHECKING:`."""
+    return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+
+
 @cache
 def imported(path: Path) -> set[str]:
-    """The modules of the package that a Python file imports, within functions and for type checkers too."""
+    """The modules of the package that a Python file imports, within functions and for type checkers too.
+
+    The types that views of a tokenizer return are left out: `lazy.VIEWS` makes the views, from above.
+    """
     found = set()
-    for names in (_names(node, path) for node in statements(path)):
+    nodes = statements(path)
+    types = {id(each) for node in nodes if is_for_checkers(node) for each in getattr(node, "body", ())}
+    for node in nodes:
+        names = _names(node, path)
+        if module_of(path) == "tokenizer" and id(node) in types and {name[1] for name in names} <= VIEW_TYPES:
+            continue
         for name in (".".join(name[1:]) for name in names if name[0] == "bbpe"):
             parent = name.rpartition(".")[0]
             candidates = (name, parent, f"{name}.__init__", f"{parent}.__init__".lstrip("."))

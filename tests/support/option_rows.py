@@ -32,6 +32,7 @@ TEXTS = [TEXT, OTHER, "see"]
 
 PLAIN = bbpe.train_from_iterator([TEXT, OTHER, "newest lowest"] * 3, 290)
 OTHER_TOK = bbpe.train_from_iterator([TEXT, OTHER, "newest lowest"] * 3, 292, special_tokens=["<s>", "<pad>"])
+EVALUATION = bbpe.evaluate(PLAIN, texts=TEXTS)
 COUNTS = bbpe.count_from_iterator([TEXT, OTHER] * 3, pattern="gpt2")
 VOCAB = {byte: bytes([byte]) for byte in range(256)} | {256: b"lo"}
 MESSAGES = [{"role": "user", "content": "see my dogs"}]
@@ -267,8 +268,16 @@ ROWS: dict[str, Row] = {
     ),
     "BBPEError": Row(bbpe.BBPEError, {}, {"message": Two("a", "b")}),
     "VocabularyError": Row(bbpe.VocabularyError, {"problem": "a"}, {"path": Two(..., "f"), "place": Two(..., "key")}),
+    **{
+        f"Evaluation.{name}": Row(getattr(EVALUATION, name), {}, {
+            "metric": Two("tokens", "fertility"), "wide": Two(False, True),
+        }) for name in ("table", "notes", "to_text", "to_markdown", "to_latex")
+    },
+    "Evaluation.to_html": Row(EVALUATION.to_html, {}, {"metric": Two("tokens", "fertility")}),
     "LintReport.lines": Row(
-        lambda **given: list(bbpe.lint(TOK).lines(**given)), {}, {"examples": Two(1, 4), "explained": Two(True, False)},
+        lambda **given: list(bbpe.lint(TOK).lines(**given)), {}, {
+            "examples": Two(1, 4, {"details": True}), "details": Two(True, False),
+        },
     ),
     "PretokenCounts.most_common": Row(COUNTS.most_common, {}, {"n": Two(..., 1)}),
     "Ragged.to_arrow": Row(arrow_type, {}, {"type": Two(..., "large_list")}),

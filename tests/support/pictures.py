@@ -9,21 +9,25 @@ draws the same.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from html import escape
 from io import StringIO
 from itertools import groupby
 from pathlib import Path
+from threading import Thread
 from typing import Any
+from urllib.parse import urlencode
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "docs" / "pictures"
-_COLUMNS = 96
+_COLUMNS = 100
 
 CONTRACT = """\
 The Supplier shall deliver the goods within 14 days of the order, unless both parties agree otherwise in writing.
@@ -87,7 +91,7 @@ def terminal(name: str, shown: str, output: str) -> None:
     (FOLDER / f"{name}.svg").write_text(whole + "\n", "utf-8")
 
 
-def photograph(name: str, page: Path, width: int, height: int) -> None:
+def photograph(name: str, address: str, width: int, height: int) -> None:
     """Draw a page as a browser shows it."""
     browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if browser is None:
@@ -95,14 +99,14 @@ def photograph(name: str, page: Path, width: int, height: int) -> None:
         return
     with tempfile.TemporaryDirectory() as profile:
         options = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", f"--user-data-dir={profile}"]
-        options += ["--disable-background-networking", "--no-first-run", "--disable-sync"]
-        shot = [f"--window-size={width},{height}", f"--screenshot={FOLDER / name}.png", page.as_uri()]
+        options += ["--virtual-time-budget=3000", "--disable-background-networking", "--no-first-run", "--disable-sync"]
+        shot = [f"--window-size={width},{height}", f"--screenshot={FOLDER / name}.png", address]
         subprocess.run([browser, *options, *shot], check=True, capture_output=True)
 
 
 def show() -> None:
     """The tokens of a text by two vocabularies."""
-    text = CONTRACT[:65] + "\n" + CODE.partition("\n")[0] + "\n" + CHINESE.rstrip()
+    text = CONTRACT[:65] + "\n" + CODE.partition("\n")[0] + "\n" + CHINESE[:6]
     arguments = ["-t", "gpt2", "-t", "o200k_base"]
     output = printed("show", text, *arguments, "--color", "always")
     terminal("show", "bbpe show < text.txt " + " ".join(arguments), output)
@@ -116,27 +120,113 @@ def trace() -> None:
 
 def lint() -> None:
     """What is unusual about a vocabulary."""
-    output = printed("lint", "-t", "cl100k_base", "--quiet", "--short")
-    terminal("lint", "bbpe lint -t cl100k_base --short", output)
+    output = printed("lint", "-t", "cl100k_base", "--quiet")
+    terminal("lint", "bbpe lint -t cl100k_base", output)
 
 
 def view() -> None:
     """The page that shows the tokens of a file."""
     Path("contract.txt").write_text(CONTRACT + CODE + CHINESE, "utf-8")
     printed("view", "contract.txt", "-t", "cl100k_base", "-t", "o200k_base", "-o", "view.html")
-    photograph("view", Path("view.html").absolute(), 1000, 410)
+    photograph("view", Path("view.html").absolute().as_uri(), 1000, 450)
+
+
+def serve() -> None:
+    """The playground: a text that is typed, and its tokens."""
+    import bbpe
+    from bbpe.report.serve import Playground
+
+    names = ("cl100k_base", "o200k_base")
+    state = urlencode([("text", CONTRACT[:65] + "\n" + CHINESE.rstrip()), *(("t", name) for name in names)])
+    with Playground({name: partial(bbpe.get_encoding, name) for name in names}, list(names), 0) as server:
+        thread = Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        photograph("serve", f"{server.url}#{state}", 1000, 560)
+        server.shutdown()
+        thread.join()
 
 
 def evaluation() -> None:
     """The cost of texts of several kinds by three vocabularies."""
+    printed("eval", *_measured(), "--plot", str(FOLDER / "eval.svg"))
+
+
+def table() -> None:
+    """The same as a table."""
+    words = _measured()
+    terminal("table", " ".join(["bbpe eval", *words]), printed("eval", *words, "--quiet"))
+
+
+def _measured() -> list[str]:
+    """Write the texts, and return their names and those of three vocabularies as words of a command line."""
     for name, text in TEXTS.items():
         Path(name).write_text(text, "utf-8")
-    names = [option for name in ("gpt2", "cl100k_base", "o200k_base") for option in ("-t", name)]
-    printed("eval", *TEXTS, *names, "--plot", str(FOLDER / "eval.svg"))
+    return [*TEXTS, *(word for name in ("gpt2", "cl100k_base", "o200k_base") for word in ("-t", name))]
+
+
+def curves() -> None:
+    """The cost of texts by smaller and larger vocabularies."""
+    sizes, texts = "1k,2k,5k,10k,20k,50k,100k", _measured()[: len(TEXTS)]
+    printed("eval", *texts, "-t", "cl100k_base", "--sizes", sizes, "--plot", str(FOLDER / "curves.svg"))
+
+
+def plan() -> None:
+    """How a plan cuts files into parts, and what each part writes."""
+    import bbpe
+
+    Path("corpus").mkdir()
+    for name, count in (("books.jsonl", 60), ("code.jsonl", 25), ("web.jsonl", 140)):
+        record = json.dumps({"text": CONTRACT}) + "\n"
+        Path("corpus", name).write_text(record * count, "utf-8")
+    tok = bbpe.train("corpus", 300, special_tokens=["<eos>"])
+    bbpe.plan_shards("corpus", "out", tok, eos="<eos>", part_size=12_000)
+    parts = json.loads(Path("out/plan.json").read_text("utf-8"))["parts"]
+    whole = sum(each["read"] for part in parts for each in part)
+    colours = ["#7fb3d5", "#f0b27a", "#82c09a", "#c39bd3"]
+    width, left = 640.0, 90.0
+    drawn, files, at = [], [], left
+    for number, part in enumerate(parts):
+        start = at
+        for each in part:
+            span = each["read"] / whole * width
+            drawn.append(_box(at, 34, span, colours[number], f"{each['start']:,}"))
+            if each["start"] == 0:
+                files.append(_words(at, 26, Path(each["path"]).name, "start"))
+            at += span
+        middle = (start + at) / 2
+        drawn.append(f'<path d="M{middle:.0f} 64V98" class="line"/>')
+        drawn.append(_box(start + 4, 98, at - start - 8, colours[number], ""))
+        drawn.append(_words(middle, 118, f"part-{number:05}", "middle", "#1b1b1b"))
+        drawn.append(f'<path d="M{middle:.0f} 128V162" class="line"/>')
+    drawn.append(_box(left, 162, width, "#d5d8dc", ""))
+    drawn.append(_words(left + width / 2, 182, "manifest.json: the sum, when all parts are there", "middle", "#1b1b1b"))
+    rows = [("corpus", 53), ("parts", 118), ("shards", 182)]
+    drawn += [_words(10, top, name, "start") for name, top in rows]
+    style = (
+        "text{font:13px system-ui,sans-serif;fill:#1f2328}.line{stroke:#8b929b;fill:none;stroke-width:1.5}"
+        "@media(prefers-color-scheme:dark){text{fill:#e6edf3}}"
+    )
+    head = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 740 204" width="740" height="204" role="img">'
+    title = f"<title>Three files, {len(parts)} parts, one manifest</title>"
+    whole_picture = "\n".join([head, title, f"<style>{style}</style>", *files, *drawn, "</svg>"])
+    (FOLDER / "plan.svg").write_text(whole_picture + "\n", "utf-8")
+
+
+def _box(left: float, top: float, width: float, colour: str, word: str) -> str:
+    box = f'<rect x="{left:.1f}" y="{top}" width="{width - 1:.1f}" height="30" rx="3" fill="{colour}"/>'
+    return box + (_words(left + 5, top + 20, f"byte {word}", "start", "#1b1b1b") if word else "")
+
+
+def _words(left: float, top: float, words: str, anchor: str, colour: str = "") -> str:
+    fill = f' style="fill:{colour}"' if colour else ""
+    return f'<text x="{left:.1f}" y="{top}" text-anchor="{anchor}"{fill}>{escape(words)}</text>'
 
 
 #: The pictures by their names.
-PICTURES: dict[str, Callable[[], Any]] = {"show": show, "trace": trace, "lint": lint, "view": view, "eval": evaluation}
+PICTURES: dict[str, Callable[[], Any]] = {
+    "show": show, "trace": trace, "lint": lint, "view": view, "serve": serve, "eval": evaluation, "table": table,
+    "curves": curves, "plan": plan,
+}  # fmt: skip
 
 
 def main() -> int:

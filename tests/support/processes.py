@@ -1,8 +1,12 @@
-"""The environment of processes that tests start."""
+"""Processes that tests start, and kill."""
 
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import bbpe
@@ -11,3 +15,15 @@ import bbpe
 def package_env(**others: str) -> dict[str, str]:
     """The environment as it is now, and the path of this package, so that a process imports it from any folder."""
     return {**os.environ, "PYTHONPATH": str(Path(bbpe.__file__).parents[1]), **others}
+
+
+def ends(program: str, *arguments: object, killed_after: float | None = None) -> bool:
+    """Run a program of Python that prints a line when it begins, or kill it so long after that; whether it ended."""
+    command = [sys.executable, "-c", program, *map(str, arguments)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        if killed_after is not None:
+            time.sleep(killed_after)
+            process.send_signal(signal.SIGKILL)
+    return process.returncode == 0

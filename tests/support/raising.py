@@ -241,6 +241,24 @@ def plotted(path: str) -> None:
     evaluated().plot(path)
 
 
+def reports() -> dict[str, list[Call]]:
+    """Curves and evaluations."""
+
+    def curve() -> bbpe.Curve:
+        return bbpe.learning_curve(TOK, [260], texts=TEXTS)
+
+    return {
+        "Curve.knee ValueError": [lambda: curve().knee("another")],
+        "Curve.plot ImportError": [without("matplotlib", lambda: curve().plot("c.svg"))],
+        "Evaluation.plot ImportError": [without("matplotlib", lambda: evaluated().plot("c.svg"))],
+        "Evaluation.table ValueError": [
+            lambda: evaluated().table("x"), lambda: evaluated().table("parity"),
+            lambda: evaluated().table("tokens", wide=True),
+        ],
+        "Evaluation.plot OSError": [lambda: plotted("a.txt/c.svg")],
+    }  # fmt: skip
+
+
 def arrow(rows: list[Any]) -> Any:
     return pytest.importorskip("pyarrow").array(rows)
 

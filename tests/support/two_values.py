@@ -13,8 +13,7 @@ import numpy as np
 
 import bbpe
 from bbpe.counting.options import CorpusOptions, FileOptions, TextOptions
-from bbpe.shards.iterated import IteratorOptions
-from bbpe.shards.policy import ShardOptions
+from bbpe.shards.policy import IteratorOptions, ShardOptions
 
 #: Keywords that a signature has as `**options`, by their annotation.
 UNPACKED: dict[str, set[str]] = {

@@ -41,7 +41,7 @@ def test_options_are_frozen_named_and_documented(kind: Any) -> None:
     ("kind", "options", "error", "words"),
     [
         (bbpe.BPE, {"alphabet": "words"}, ValueError, "BPE.alphabet is 'words'; expected 'bytes' or 'chars'"),
-        (bbpe.BPE, {"tie_break": "last"}, ValueError, "BPE.tie_break is 'last'; expected one of 'ids'"),
+        (bbpe.BPE, {"tie_break": "last"}, ValueError, "BPE.tie_break is 'last'; expected 'ids'"),
         (bbpe.BPE, {"min_frequency": -1}, ValueError, "BPE.min_frequency is -1; expected at least 0"),
         (bbpe.BPE, {"min_frequency": None}, TypeError, "BPE.min_frequency must be an int, not NoneType"),
         (bbpe.BPE, {"max_token_length": True}, TypeError, "BPE.max_token_length must be an int, not bool"),

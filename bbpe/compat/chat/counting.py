@@ -95,9 +95,11 @@ def _no_rules(name: str | None, model: str | None) -> str:
     openai = f"a model of OpenAI with one of {', '.join(_FUNCTION)}"
     if model is None:
         subject = "this tokenizer has no chat template"
-        return f"{subject}, and its vocabulary is {name!r}; expected a chat template, or {openai}"
+        own = "" if name is None else f" ({name})"
+        return f"{subject}, and its vocabulary{own} is not one of OpenAI; expected a chat template, or {openai}"
     way = "bbpe.load() with the folder of the model, whose chat template counts without model="
-    return f"model {model!r} has the vocabulary {name!r}; expected a chat template, or {openai}: use {way}"
+    has = "no known vocabulary" if name is None else f"the vocabulary {name!r}"
+    return f"model {model!r} has {has}; expected a chat template, or {openai}: use {way}"
 
 
 def _count_message(tokenizer: Tokenizer, message: Message, where: str, images: Images) -> int:

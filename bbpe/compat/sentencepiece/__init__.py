@@ -5,18 +5,19 @@ The package `sentencepiece` is not needed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Set
 from random import Random
 from typing import Any, TypeAlias
 
 from ...core.column import Column
+from ...encoding.limits import check_list
 from ...errors import VocabularyError
 from ...files import StrPath
 from ...formats.common.reading import read_text
 from ...formats.sentencepiece.piece_rows import BYTE, CONTROL, UNKNOWN, UNUSED
 from ...lazy import np
 from ...loading import load
-from ...records import replace
+from ...records import kind, real, replace, whole
 from ...tokenizer import Tokenizer
 from ..columns import listed, opened
 from . import results
@@ -26,8 +27,6 @@ from .results import PROTOS, snake_case, with_kinds
 _Kind: TypeAlias = type | str
 _WITH_PLACES = (*PROTOS, "offset_mapping")
 _KINDS = (int, str, bytes, "numpy", *_WITH_PLACES)
-#: The options of `SetEncodeExtraOptions`.
-_EXTRA = ("bos", "eos", "reverse", "unk")
 
 
 @snake_case
@@ -124,6 +123,7 @@ class SentencePieceProcessor:
             self._found = SpModel(load(model_file))
         else:
             assert model_proto is not None
+            kind("model_proto", model_proto, bytes | bytearray | memoryview, "bytes")
             self._found = SpModel.of_bytes(bytes(model_proto))
         return True
 
@@ -149,11 +149,14 @@ class SentencePieceProcessor:
         """Change flags of the normalization; `VocabularyError` when no model holds the tokenizer."""
         names = "add_dummy_prefix", "remove_extra_whitespaces", "marks_blanks"
         flags = dict(zip(names, (add_dummy_prefix, remove_extra_whitespaces, escape_whitespaces), strict=True))
+        for name, flag in flags.items():
+            kind(name, flag, bool | int | None, "a bool or None")
         self._found = self._model.with_flags(**{name: flag for name, flag in flags.items() if flag is not None})
         return True
 
     def SetVocabulary(self, valid_vocab: Iterable[str]) -> bool:
         """Write only these of the pieces of several characters; `VocabularyError` when no model holds the tokenizer."""
+        check_list(valid_vocab if not isinstance(valid_vocab, Set) else (), "valid_vocab")
         self._found = self._model.with_only(frozenset(valid_vocab))
         return True
 
@@ -169,12 +172,12 @@ class SentencePieceProcessor:
 
     def SetEncodeExtraOptions(self, extra_option: str) -> bool:
         """Do this to all encoded texts: "bos", "eos", "reverse" and "unk" in any order, with ":" between, or ""."""
-        self._extra = (_extra_options(extra_option), self._extra[1])
+        self._extra = (results.extra_options(extra_option), self._extra[1])
         return True
 
     def SetDecodeExtraOptions(self, extra_option: str) -> bool:
         """Do this to ids and pieces before they are decoded; the options are those of `SetEncodeExtraOptions`."""
-        self._extra = (self._extra[0], _extra_options(extra_option))
+        self._extra = (self._extra[0], results.extra_options(extra_option))
         return True
 
     # -- encoding --------------------------------------------------------------------------------------------
@@ -274,7 +277,8 @@ class SentencePieceProcessor:
         """
         drawing: Any = {"num_samples": num_samples, "alpha": alpha, "wor": wor, "include_best": include_best}
         given = self._with(options, out_type)
-        if num_samples < 1 or (include_best and not wor):
+        real("alpha", alpha)
+        if whole("num_samples", num_samples) < 1 or (include_best and not wor):
             problem = f"num_samples is {num_samples} and include_best {include_best}"
             raise ValueError(f"{problem}; expected 1 or more, and wor=True with include_best")
         if isinstance(texts := listed(input), list):
@@ -307,7 +311,7 @@ class SentencePieceProcessor:
         """
         if isinstance(texts := listed(input), list):
             return [self.CalculateEntropy(text, alpha) for text in texts]
-        return self._model.lattice(checked_text(input), alpha).entropy()
+        return self._model.lattice(checked_text(input), real("alpha", alpha)).entropy()
 
     Tokenize = Encode
 
@@ -320,6 +324,7 @@ class SentencePieceProcessor:
         given = {**self._options, **named}
         if out_type is not None:
             given["out_type"] = _kind(out_type)
+        whole("nbest_size", given["nbest_size"])
         if "unk" in self._extra[0]:
             given["emit_unk_piece"] = True
         return given
@@ -400,6 +405,7 @@ class SentencePieceProcessor:
             return self._decoded([], out_type)
         if isinstance(input, str | bytes | int | np.integer):
             return self._decoded([input], out_type)
+        check_list(input, "input")
         rows = list(input)
         if rows and isinstance(rows[0], list | tuple | np.ndarray):
             return [self._decoded(list(row), out_type) for row in rows]
@@ -501,11 +507,3 @@ def _kind(out_type: _Kind) -> _Kind:
         shown = ", ".join(kind if isinstance(kind, str) else kind.__name__ for kind in _KINDS)
         raise ValueError(f"out_type is {out_type!r}; expected one of {shown}")
     return out_type
-
-
-def _extra_options(listed: str) -> list[str]:
-    found = listed.split(":") if listed else []
-    unknown = next((name for name in found if name not in _EXTRA), None)
-    if unknown is not None:
-        raise ValueError(f"the option {unknown!r} is not known; expected some of {', '.join(_EXTRA)}, with : between")
-    return found

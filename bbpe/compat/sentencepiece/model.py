@@ -47,7 +47,7 @@ class SpModel:
             )
         if spec.rules.codes is not None:
             problem = "MarianTokenizer gives pieces other ids than a SentencePiece model"
-            raise VocabularyError(f"{problem}; load source.spm alone for those of SentencePiece")
+            raise VocabularyError(f"{problem}; load source.spm alone for the ids of SentencePiece")
         self.tokenizer, self._characters = tokenizer, spec.characters
         last = spec.decoder[-1]
         self._denormalizer = last.data if isinstance(last, Charsmap) else b""

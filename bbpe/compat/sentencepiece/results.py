@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from ...formats.sentencepiece.protobuf import bytes_field, number_field
 from ...lazy import lazy_property, np
-from ...records import dataclass, field
+from ...records import dataclass, field, kind, whole
 
 _T = TypeVar("_T")
 # numbers of fields: of a list of texts, of a text, of its pieces
@@ -185,6 +185,8 @@ def snake_case(cls: type[_T]) -> type[_T]:
     return cls
 
 
+#: The options of `SetEncodeExtraOptions`.
+_EXTRA = ("bos", "eos", "reverse", "unk")
 #: The kinds of results that names of methods end in, and their `out_type`.
 _KINDS: dict[str, Any] = {
     "Ids": int,
@@ -205,9 +207,9 @@ _CALLED = {
 def with_kinds(cls: type[_T]) -> type[_T]:
     """Give a class a method for each kind of results, such as `EncodeAsNumpy`, that it does not have itself."""
     for base, called in _CALLED.items():
-        for name, kind in _KINDS.items():
+        for name, out_type in _KINDS.items():
             if not hasattr(cls, f"{base}As{name}") and (called != "Decode" or "Proto" in name):
-                setattr(cls, f"{base}As{name}", _as_kind(getattr(cls, called), f"{base}As{name}", kind))
+                setattr(cls, f"{base}As{name}", _as_kind(getattr(cls, called), f"{base}As{name}", out_type))
     return cls
 
 
@@ -238,4 +240,16 @@ def either(out_type: Any, return_type: Any) -> Any:
 
 def each(ids: int | list[int], find: Callable[[int], _T]) -> Any:
     """Return what a function finds for an id, or for each id of a list."""
-    return [find(token_id) for token_id in ids] if isinstance(ids, list | tuple | np.ndarray) else find(int(ids))
+    if isinstance(ids, list | tuple | np.ndarray):
+        return [find(whole("id", token_id)) for token_id in ids]
+    return find(whole("id", ids))
+
+
+def extra_options(listed: str) -> list[str]:
+    """Return the options of `SetEncodeExtraOptions`, a text with colons between; `ValueError` names an unknown one."""
+    kind("extra_option", listed, str, "a str")
+    found = listed.split(":") if listed else []
+    unknown = next((name for name in found if name not in _EXTRA), None)
+    if unknown is not None:
+        raise ValueError(f"the option {unknown!r} is not known; expected some of {', '.join(_EXTRA)}, with : between")
+    return found

@@ -6,13 +6,14 @@ The package `tokenizers` is not needed.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 from ... import formats
 from ...core.column import Column
-from ...encoding.limits import check_order
+from ...encoding.limits import check_list
 from ...encoding.stream import StreamDecoder
 from ...files import ReadFile, StrPath
 from ...formats.huggingface import tokenizer_json
@@ -20,7 +21,7 @@ from ...formats.huggingface.scores import dumps, kept_number, score_of
 from ...lazy import np, safe_import
 from ...loading import load
 from ...published.names import hub_folder
-from ...records import replace
+from ...records import kind, replace, whole
 from ...spec.rules import RowSide
 from ...tokenizer import Tokenizer as _Tokenizer
 from ..columns import opened
@@ -85,11 +86,13 @@ class Tokenizer:
     @classmethod
     def from_str(cls, json: str) -> Tokenizer:
         """Return a tokenizer of the text of a tokenizer.json."""
+        kind("json", json, str, "a str")
         return cls.from_buffer(json.encode("utf-8", "surrogatepass"))
 
     @classmethod
     def from_buffer(cls, buffer: bytes) -> Tokenizer:
         """Return a tokenizer of the bytes of a tokenizer.json."""
+        kind("buffer", buffer, bytes | bytearray | memoryview, "bytes")
         made = cls(tokenizer_of_json(buffer))
         made._hf_texts = hf_texts_of_json(buffer, made._hf_texts.tokenizer)
         return made
@@ -100,6 +103,7 @@ class Tokenizer:
         if revision != "main":
             raise ValueError(f"revision is {revision!r}; expected 'main', the revision that bbpe.load finds")
         # the file alone, because a folder has the ids of the class that it names
+        kind("identifier", identifier, str | os.PathLike, "the name of a repository or a path")
         folder = hub_folder(identifier) or Path(identifier)
         file = folder / tokenizer_json.NAMES[0][0]
         return cls(load(file if file.is_file() else identifier))
@@ -149,7 +153,7 @@ class Tokenizer:
         """
         if isinstance(input, str | bytes):
             raise TypeError(f"a batch is a list of texts, not {type(input).__name__}")
-        check_order(input, "input")
+        check_list(input, "input")
         texts = opened(input)
         if isinstance(texts, Column):
             sizes = [1] * len(texts)
@@ -194,6 +198,8 @@ class Tokenizer:
             The row.
         """
         texts = (encoding,) if pair is None else (encoding, pair)
+        for name, text in zip(("encoding", "pair"), texts, strict=False):
+            kind(name, text, Encoding, "an Encoding")
         return pad_rows([row(self._hf_texts, texts, add_special_tokens, self._truncation)], self._padding)[0]
 
     def num_special_tokens_to_add(self, is_pair: bool) -> int:
@@ -226,7 +232,7 @@ class Tokenizer:
 
     def decode_batch(self, sequences: Iterable[Sequence[int]], skip_special_tokens: bool = True) -> list[str]:
         """Return the text of each row of ids; the arguments are those of `decode`."""
-        check_order(sequences, "sequences")
+        check_list(sequences, "sequences")
         return [self._hf_texts.decoded(ids, skip_special_tokens) for ids in sequences]
 
     async def async_decode_batch(self, *arguments: Any, **options: Any) -> list[str]:
@@ -256,8 +262,10 @@ class Tokenizer:
             ValueError: The strategy or the direction is unknown, or the stride leaves no room.
         """
         check_direction(direction, "truncation")
-        if strategy not in STRATEGIES:
+        if not isinstance(strategy, str) or strategy not in STRATEGIES:
             raise ValueError(f"Unknown `strategy`: `{strategy}`. Use one of {', '.join(STRATEGIES)}")
+        whole("max_length", max_length)
+        whole("stride", stride)
         room = max_length - self.num_special_tokens_to_add(False)
         if 0 <= room < stride:
             raise ValueError(
@@ -307,11 +315,12 @@ class Tokenizer:
 
     def token_to_id(self, token: str) -> int | None:
         """Return the id of a token; None if there is no such token."""
+        kind("token", token, str, "a str")
         return self._hf_texts.keys.get(token)
 
     def id_to_token(self, id: int) -> str | None:
         """Return the token of an id; None if there is no such id."""
-        return self._hf_texts.names.get(id)
+        return self._hf_texts.names.get(whole("id", id))
 
     def get_vocab(self, with_added_tokens: bool = True) -> dict[str, int]:
         """Return all tokens and their ids, or those of the model."""
@@ -353,6 +362,7 @@ class Tokenizer:
         return self._add(special_tokens, special=True)
 
     def _add(self, tokens: Iterable[str | AddedToken], *, special: bool) -> int:
+        check_list(tokens, "special_tokens" if special else "tokens")
         if isinstance(tokens, str):
             raise TypeError(f"tokens is the str {tokens!r}; expected a list of tokens")
         known = self.get_added_tokens_decoder()

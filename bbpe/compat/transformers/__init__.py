@@ -104,7 +104,7 @@ def _record(spec: TokenizerSpec, name: str) -> dict[str, Any]:
     try:
         record = json.loads(spec.files.get(name, b"{}"))
     except ValueError as error:
-        raise VocabularyError(f"found what is no JSON: {error}", path=name) from None
+        raise VocabularyError(f"the file is not JSON: {error}", path=name) from None
     if not isinstance(record, dict):
         raise VocabularyError(f"found {type(record).__name__}; expected a JSON object", path=name)
     return record

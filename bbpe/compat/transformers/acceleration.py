@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from copy import deepcopy
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from ...core.column import Column
 from ...errors import AccelerationError
@@ -17,26 +18,42 @@ from .batches import batch_of, encoded_plus, one_call, opened_pair
 from .call_options import Options
 from .chat_masks import masked_chat
 
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
+
+_T = TypeVar("_T")
+
 #: The options of a call without any, and of one that reads special tokens as plain text.
 _NONE, _PLAIN = Options(), Options(is_plain=True)
+
+
+@overload
+def accelerate(
+    tokenizer: str | os.PathLike[str], *, accept_other_offsets: bool = False
+) -> PreTrainedTokenizerFast: ...
+
+
+@overload
+def accelerate(tokenizer: _T, *, accept_other_offsets: bool = False) -> _T: ...
 
 
 def accelerate(tokenizer: Any, *, accept_other_offsets: bool = False) -> Any:
     """Put the engine of bbpe under a tokenizer of `transformers`.
 
-    The object stays the same, with its class, chat template, padding, special tokens and files; its methods encode and
-    decode by our engine, `tokenizer._tokenizer` too.  Before, ids, offsets, words and texts are compared on the whole
-    vocabulary and on texts of many kinds.  Tokens that are added later, and components that are changed, are followed;
-    if that is not possible, an `AccelerationWarning` has the reason and HF's `tokenizers` takes over again.  Where a
-    method takes a list of texts it takes a column of Arrow, too.
+    The tokenizer gives the same ids, many times faster.  The object stays the same, with its class, chat template,
+    padding, special tokens and files.  First bbpe compares ids, offsets, words and texts on the whole vocabulary and on
+    texts of many kinds.  Later changes, such as added tokens, take effect as before; where bbpe cannot follow one, an
+    `AccelerationWarning` gives the reason, and HF's `tokenizers` takes over again.
 
-    Threads can share the result: each call has its own truncation, padding and `split_special_tokens`.
+    Methods that take a list of texts also take a column of Arrow.  Threads can share the tokenizer: each call has its
+    own truncation, padding and `split_special_tokens`.
 
     Args:
-        tokenizer: A `PreTrainedTokenizerFast`, as `AutoTokenizer.from_pretrained` returns it; or the path or name of
-            one, which `AutoTokenizer` loads.
-        accept_other_offsets: Whether offsets and numbers of words may differ from those of `tokenizers`, as they do
-            where it drops characters without a token and then counts wrong.  Ids and texts are always the same.
+        tokenizer: A `PreTrainedTokenizerFast`, as `AutoTokenizer.from_pretrained` returns it; or its path or name,
+            which `AutoTokenizer` loads.
+        accept_other_offsets: Whether offsets and numbers of words may differ from those of `tokenizers`.  They differ
+            where `tokenizers` drops a character that has no token, and then counts wrong.  Ids and texts are always
+            the same.
 
     Returns:
         The same object, or the tokenizer that was loaded.
@@ -44,7 +61,7 @@ def accelerate(tokenizer: Any, *, accept_other_offsets: bool = False) -> Any:
     Raises:
         AccelerationError: The tokenizer has a component that bbpe does not support, or gives other ids; the message has
             the reason.  The object is unchanged.
-        OSError: `AutoTokenizer` finds no tokenizer of this path or name.
+        OSError: There is no such path, or `AutoTokenizer` finds no tokenizer of this name.
         TypeError: The object is not a `PreTrainedTokenizerFast`.
 
     Example:
@@ -56,6 +73,9 @@ def accelerate(tokenizer: Any, *, accept_other_offsets: bool = False) -> Any:
     safe_import("transformers", "PreTrainedTokenizerFast", "AutoTokenizer")
     from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
+    if isinstance(tokenizer, os.PathLike) and not os.path.exists(tokenizer):  # noqa: PTH110
+        # AutoTokenizer would look for a repository of this name on the network
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), os.fspath(tokenizer))
     if isinstance(tokenizer, str | os.PathLike):
         tokenizer = AutoTokenizer.from_pretrained(tokenizer)
     if not isinstance(tokenizer, PreTrainedTokenizerFast):
@@ -87,13 +107,13 @@ def _kind_of(found: Any) -> str:
 def is_accelerated(tokenizer: Any) -> bool:
     """Return whether the engine of bbpe encodes for a tokenizer of `transformers`.
 
-    A tokenizer whose acceleration a later change has ended is not accelerated.
+    A later change of a tokenizer may have ended its acceleration; then it is not accelerated.
 
     Args:
         tokenizer: The tokenizer; anything else is not accelerated.
 
     Returns:
-        Whether `accelerate` or `patch_transformers` has put our engine under it, and it is in use.
+        Whether `accelerate` or `patch_transformers` has accelerated it, and bbpe still encodes for it.
 
     Example:
         >>> bbpe.is_accelerated(bbpe.train_from_iterator(["a b"], vocab_size=256))

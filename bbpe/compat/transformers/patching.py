@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +15,8 @@ from ..tokenizers import DecodeStream
 from .acceleration import accelerate
 from .chat_masks import OwnMasks
 
+#: With the value 1 it has servers patch `transformers`.
+VARIABLE = "BBPE_ACCELERATE"
 #: What was replaced: objects, names, and the values before; `None` if the object inherited the name.
 _replaced: list[tuple[Any, str, Any]] = []
 #: The methods of `PreTrainedTokenizerFast` that ours call.
@@ -25,11 +28,11 @@ def patch_transformers(*, masks: bool = False) -> None:
     """Make `transformers` accelerate the tokenizers that it loads or makes from now on.
 
     `AutoTokenizer.from_pretrained`, `from_pretrained` of the classes of fast tokenizers, and
-    `PreTrainedTokenizerFast(...)` return tokenizers as `bbpe.accelerate` does.  One that cannot be accelerated is
-    returned unchanged, with an `AccelerationWarning` that has the reason.  `tokenizers.decoders.DecodeStream` becomes
-    `bbpe.compat.tokenizers.DecodeStream`, which takes tokenizers of both kinds; modules that imported it before keep
-    theirs.  A second call changes `masks` alone.  The logger "bbpe" gets a line of level INFO, and one for each
-    tokenizer that is left alone.
+    `PreTrainedTokenizerFast(...)` return tokenizers as `bbpe.accelerate` does. If a tokenizer cannot be accelerated,
+    they return it unchanged, and an `AccelerationWarning` gives the reason. `bbpe.compat.tokenizers.DecodeStream`
+    replaces `tokenizers.decoders.DecodeStream` and takes tokenizers of both kinds; modules that imported the old class
+    before keep it. A second call changes `masks` alone. The logger "bbpe" gets a line of level INFO, and one for each
+    tokenizer that is not accelerated.
 
     Args:
         masks: Whether `apply_chat_template(..., return_assistant_tokens_mask=True)` of accelerated tokenizers gives the
@@ -63,6 +66,20 @@ def patch_transformers(*, masks: bool = False) -> None:
     _replace(PreTrainedTokenizerFast, "__init__", _init)
     _replace(tokenizers.decoders, "DecodeStream", DecodeStream)
     _log(f"patched transformers {transformers.__version__}: PreTrainedTokenizerFast and DecodeStream of tokenizers")
+
+
+def patch_if_asked() -> None:
+    """Call `patch_transformers` where the environment has BBPE_ACCELERATE=1: the plug-in for vLLM and SGLang.
+
+    They call the plug-ins of all installed packages, in each of their processes, so it is off unless it is asked for.
+
+    Raises `ValueError` when the variable has another value than 0, 1 or nothing.
+    """
+    value = os.environ.get(VARIABLE, "")
+    if value not in ("", "0", "1"):
+        raise ValueError(f"the environment variable {VARIABLE} is {value!r}; expected 1, or 0 for unpatched tokenizers")
+    if value == "1":
+        patch_transformers()
 
 
 def unpatch_transformers() -> None:

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from io import BytesIO
 from struct import Struct
 from typing import Any, BinaryIO, NoReturn
 
 from ...errors import VocabularyError
-from ...files import StrPath, open_file
+from ...files import ReadFile, StrPath, open_file
 
 _STRING, _ARRAY = 8, 9
 # the `struct` code of each number type
@@ -30,8 +31,8 @@ def read_metadata(path: StrPath, wanted: Callable[[str], bool]) -> dict[str, Any
 
     Raises `VocabularyError` with the position in bytes when the file is not GGUF, ends too early, or repeats a name.
     """
-    with open_file(path) as file:
-        size = os.fstat(file.fileno()).st_size
+    with BytesIO(path.data) if isinstance(path, ReadFile) else open_file(path) as file:
+        size = len(path.data) if isinstance(path, ReadFile) else os.fstat(file.fileno()).st_size
         if not size:
             raise VocabularyError("found an empty file; expected a GGUF file", path=path)
         return _Walk(file, size, path).values(wanted)

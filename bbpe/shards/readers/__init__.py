@@ -15,6 +15,7 @@ from .reader import (
     IndexedFile,
     OnMissing,
     ReadFormat,
+    in_blocks,
     missing,
     suffixed,
 )
@@ -31,6 +32,7 @@ __all__ = [
     "IndexedFile",
     "OnMissing",
     "ReadFormat",
+    "in_blocks",
     "missing",
     "suffixed",
 ]

@@ -244,12 +244,12 @@ class IndexedFile:
                 forget(each)
 
 
-def in_blocks(lengths: Lengths) -> Iterator[Lengths]:
-    """Yield lengths of documents that have about a block of ids together, or are one document."""
-    ends = np.cumsum(lengths)
+def in_blocks(lengths: Lengths, most: int | None = None) -> Iterator[Lengths]:
+    """Yield lengths of documents that have about a block of ids together, or so many, or are one document."""
+    ends, most = np.cumsum(lengths), BLOCK if most is None else most
     start = done = 0
     while start < len(lengths):
-        stop = max(int(np.searchsorted(ends, done + BLOCK, "right")), start + 1)
+        stop = max(int(np.searchsorted(ends, done + most, "right")), start + 1)
         yield lengths[start:stop]
         start, done = stop, int(ends[stop - 1])
 
@@ -346,7 +346,10 @@ def missing(path: Path, document: str, name: str, token: int | None) -> str:
 
 
 def checked_dtype(path: Path, reading: IdReading, found: npt.DTypeLike | None) -> str:
-    """Return the dtype of ids; `CorpusError` where nobody says it, the caller and the file differ, or it has no ids."""
+    """Return the dtype of ids.
+
+    Raises `CorpusError` where nobody says it, the caller and the file differ, or it has no ids, or not EOS and BOS.
+    """
     if found is None and reading.dtype is None:
         raise CorpusError(f"{path}: nothing says how wide ids are; give dtype=, such as dtype='uint16'")
     if found is None:
@@ -356,6 +359,9 @@ def checked_dtype(path: Path, reading: IdReading, found: npt.DTypeLike | None) -
         raise CorpusError(f"{path}: the numbers are {dtype.name}; expected integers, which ids are")
     if reading.dtype is not None and np.dtype(reading.dtype) != dtype:
         raise CorpusError(f"{path}: the ids are {dtype.name}, but dtype is {np.dtype(reading.dtype).name}")
+    for name, token in (("eos", reading.eos), ("bos", reading.bos)):
+        if token is not None and token > (most := int(np.iinfo(dtype).max)):
+            raise CorpusError(f"{path}: {name} is {token}, and the ids are {dtype.name}, at most {most}")
     return dtype.str
 
 

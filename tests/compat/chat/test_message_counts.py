@@ -191,7 +191,7 @@ def test_no_template_and_no_model_of_openai(tok: bbpe.Tokenizer) -> None:
     for model, words in (
         (None, "this tokenizer has no chat template, .* expected a chat template, or a model of OpenAI"),
         ("Qwen/Qwen3-8B", r"has the vocabulary 'qwen3'; .*: use bbpe\.load\(\) with the folder of the model"),
-        ("nobody/nothing", "has the vocabulary None; expected a chat template, or a model of OpenAI"),
+        ("nobody/nothing", "has no known vocabulary; expected a chat template, or a model of OpenAI"),
         ("claude-sonnet-4-5", r"Anthropic has published no vocabulary .*messages\.count_tokens"),
         ("google/gemini-2.5-pro", r"Google has published no vocabulary .*models\.count_tokens"),
     ):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pickle
+import tomllib
 import warnings
 from copy import copy, deepcopy
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ pytest.importorskip("tokenizers")
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     transformers = pytest.importorskip("transformers")
+from house import ROOT
 from small_hf import KINDS
 
 CHAT = "{% for m in messages %}<s>{{ m.content }}{% endfor %}{% if add_generation_prompt %}<s>{% endif %}"
@@ -51,6 +54,33 @@ CALLS: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("pad", ({"input_ids": [[20, 21], [22]]},), {}),
     ("__len__", (), {}),
 ]
+
+
+@pytest.mark.parametrize("group", ["vllm.general_plugins", "sglang.srt.plugins"])
+@pytest.mark.parametrize(
+    ("value", "is_patched"), [(None, False), ("", False), ("0", False), ("1", True), ("yes", None)]
+)
+def test_servers_find_a_plug_in_that_is_off_unless_asked_for(
+    group: str, value: str | None, is_patched: bool | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both call the functions of a group of entry points, without arguments, in each process, maybe twice."""
+    groups = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["entry-points"]
+    (plug_in,) = (EntryPoint(name, found, group).load() for name, found in groups[group].items())
+    if value is None:
+        monkeypatch.delenv("BBPE_ACCELERATE", raising=False)
+    else:
+        monkeypatch.setenv("BBPE_ACCELERATE", value)
+    before = vars(transformers.PreTrainedTokenizerFast).get("from_pretrained")
+    try:
+        if is_patched is None:
+            with pytest.raises(ValueError, match="BBPE_ACCELERATE is 'yes'; expected 1, or 0"):
+                plug_in()
+        else:
+            plug_in()
+            plug_in()
+        assert (vars(transformers.PreTrainedTokenizerFast).get("from_pretrained") != before) is bool(is_patched)
+    finally:
+        bbpe.unpatch_transformers()
 
 
 def stock(kind: str) -> Any:

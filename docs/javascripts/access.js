@@ -1,0 +1,11 @@
+// What the theme lacks for keyboards and screen readers: a name of the search, and boxes of code and tables that can be
+// reached and scrolled, those outside the window too.
+document.querySelector(".md-search")?.setAttribute("aria-label", "Search");
+const boxes = ".md-typeset__scrollwrap:not([tabindex]), .md-typeset pre > code:not([tabindex])";
+const reachable = () => {
+  for (const each of document.querySelectorAll(boxes)) each.tabIndex = 0;
+};
+// the theme wraps tables when the page is there, and takes the index away from code that it has not looked at
+const changes = { childList: true, subtree: true, attributes: true, attributeFilter: ["tabindex"] };
+new MutationObserver(reachable).observe(document.body, changes);
+reachable();

@@ -1,0 +1,47 @@
+"""What files do on Windows, which this system plays."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from bbpe.files import write_atomic
+
+
+@pytest.mark.parametrize("busy", [0, 3, 99])
+def test_on_windows_a_file_that_is_open_elsewhere_is_replaced_later(
+    busy: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A scanner of files or another reader has it open for a moment; a program that keeps it open is an error."""
+    path, tries, slept = tmp_path / "a.bin", list[str](), list[float]()
+    path.write_bytes(b"old")
+    replace = os.replace
+
+    def refused(source: str, target: str) -> None:
+        tries.append(target)
+        if len(tries) <= busy:
+            raise PermissionError(errno.EACCES, "The process cannot access the file", source, None, target)
+        replace(source, target)
+
+    monkeypatch.setattr(sys, "platform", "win32")
+    monkeypatch.setattr(os, "replace", refused)
+    monkeypatch.setattr("time.sleep", slept.append)
+    if busy < 99:
+        write_atomic(path, b"new")
+        assert (path.read_bytes(), len(tries)) == (b"new", busy + 1)
+    else:
+        with pytest.raises(PermissionError, match="cannot access"):
+            write_atomic(path, b"new")
+        assert path.read_bytes() == b"old"
+        assert 1 < sum(slept) < 3
+    assert [each.name for each in tmp_path.iterdir()] == ["a.bin"]
+    monkeypatch.setattr(sys, "platform", "linux")
+    del tries[:]
+    if busy:  # elsewhere the first answer counts
+        with pytest.raises(PermissionError):
+            write_atomic(path, b"newer")
+        assert len(tries) == 1
