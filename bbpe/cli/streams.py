@@ -51,7 +51,8 @@ BENCH = {r"\b0\.\d+x": _WORSE, rf"{_AMOUNT}x": _BETTER}
 
 def add_reading(parser: ArgumentParser | _ArgumentGroup) -> None:
     """Add what says how files are read."""
-    add_field(parser, "--text-field", "with the text, in .jsonl and .parquet; of several the first one there", "text")
+    text = "or column with the text, in .jsonl and .parquet; repeat it to try several in turn"
+    add_field(parser, "--text-field", text, "text")
     how = "The format of the files, whatever their names. [default: by name and content]"
     parser.add_argument("--input-format", choices=FORMATS, help=how)
 

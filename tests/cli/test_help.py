@@ -40,6 +40,7 @@ def test_descriptions_are_sentences(prog: str) -> None:
         assert re.fullmatch(r"[A-Z][^\n]*\.", text), f"{prog} {action.option_strings}: {text}"
         assert "(default" not in text
         assert "may be given" not in text
+    assert not re.search(r"\[default: (?:None|False|\(\)|\[\]|)\]", LEAVES[prog].format_help())
     for group in LEAVES[prog]._action_groups:
         assert group.description is None or re.fullmatch(r"[A-Z].*\.", group.description), group.title
     assert re.fullmatch(r"[A-Z].*\.", str(LEAVES[prog].description))
