@@ -77,7 +77,7 @@ FULL = (
          ("bbpe", "sentencepiece"), "8,000 tokens, 4 MB"),
     Area("Memory", "memory", ("ja",), {"size": "2000000", "bytes": "32000000"}, CHOSEN,
          "the peak while 32 MB are encoded, besides text and ids"),
-    Area("Rows of tokens for training", "windows", ("en",), {"access": "loop,random"}, LOADERS,
+    Area("Rows of tokens for training", "windows", ("en",), {"access": "loop,random", "dtype": "stored,int64"}, LOADERS,
          "2,048 ids, by stored order or a random one"),
     Area("Rows of whole documents", "bins", ("en",), {}, LOADERS, "at most 2,048 ids, padded"),
     Area("Start, first text", "start", ("en",),

@@ -12,7 +12,7 @@ from ..text import counted
 from .formats import Lengths
 from .formats.format import Ids, forget
 from .ids import check_documents
-from .readers import IdBlock, IdFile, IdReading
+from .readers import DOCUMENTS, IdBlock, IdFile, IdReading
 
 #: The bytes at both ends of a file that its digest has, and the most ids of a document in an index of bins.
 _ENDS, _MOST = 1 << 12, (1 << 31) - 1
@@ -60,8 +60,13 @@ class FileIds:
     def ids(self, number: int) -> Ids:
         """Return the ids of a file, all of which the vocabulary has, of documents with their EOS and BOS."""
         _, ids, lengths, _ = self._part(number)
-        check_documents(self._files[number], IdBlock(ids, lengths), self._reading)
-        forget(ids)
+        at = 0
+        for first in range(0, len(lengths), DOCUMENTS):
+            some = lengths[first : first + DOCUMENTS]
+            end = at + int(some.sum())
+            check_documents(self._files[number], IdBlock(ids[at:end], some, at=at), self._reading)
+            forget(ids)
+            at = end
         return ids
 
     def lengths(self, number: int) -> npt.NDArray[np.int32]:

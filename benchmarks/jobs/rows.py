@@ -5,7 +5,8 @@ windows: all ids one after another, cut every `n`; the others store these rows, 
 bins: whole documents, a row begun where one does not fit, the rest padded; the others store documents, and a loop in
 Python packs them.  The answer is the ids of all rows.
 
-Rows of bbpe are int64, as models take them; the others give ids in the dtype they are stored in.
+The others give ids in the dtype that they are stored in, and so does bbpe with `dtype=stored`.  Otherwise, and in
+bins, its rows are int64, as models take them.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def _answer(rows: list[Any]) -> bytes:
 
 
 # access: "loop" iterates over all rows, "random" asks for each one once, in the same random order for all
-define("windows", _answer, MICROSECONDS, vocab="gpt2", n="2048", access="loop")
+define("windows", _answer, MICROSECONDS, vocab="gpt2", n="2048", access="loop", dtype="stored")
 define("bins", _answer, MICROSECONDS, vocab="gpt2", n="2048")
 
 
@@ -113,7 +114,8 @@ def rows_bbpe(_library: str, text: bytes, options: dict[str, str]) -> Timed:
     opened = bbpe.open_shards(source, format="nanogpt", dtype=end.dtype, eos=int(end), vocab_size=int(end) + 1)
     shards = bbpe.convert_shards(opened, folder, format="megatron")
     if options["job"] == "windows":
-        rows: Any = shards.windows(n, columns=["input_ids"], dtype="int64")
+        dtype = None if options["dtype"] == "stored" else options["dtype"]
+        rows: Any = shards.windows(n, columns=["input_ids"], dtype=dtype)
     else:
         rows = shards.bins(n, method="greedy", pad=int(end), columns=["input_ids"], dtype="int64")
     return _timed(

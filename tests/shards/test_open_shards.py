@@ -14,6 +14,7 @@ from id_files import numpy as write_numpy
 
 import bbpe
 from bbpe import CorpusError
+from bbpe.shards import file_ids
 from bbpe.shards.readers import reader
 
 EOS = 0
@@ -225,7 +226,7 @@ def test_what_is_wrong_is_named(tmp_path, name):
 PROMISES = {
     "eos": ([[5, 9], [6, 3]], {"eos": 9}, "does not end with eos, 9; name the right token"),
     "bos": ([[9, 5], [6, 3]], {"bos": 9}, "does not begin with bos, 9; name the right token"),
-    "vocabulary": ([[5, 9], [6, 7]], {"vocab_size": 7}, "has the id 9; the vocabulary has 7 ids"),
+    "vocabulary": ([[5, 6], [6, 9]], {"vocab_size": 7}, "has the id 9; the vocabulary has 7 ids"),
     "sign": ([[5, 9], [-6, 7]], {}, "has the id -6; expected ids from 0 on"),
     "sign and vocabulary": ([[5, 9], [-6, 7]], {"vocab_size": 10}, "has the id -6; expected ids from 0 on"),
 }
@@ -233,7 +234,8 @@ PROMISES = {
 
 @pytest.mark.parametrize("form", ["megatron", "parquet"])
 @pytest.mark.parametrize("name", PROMISES)
-def test_documents_are_as_they_were_promised_whoever_reads_them(tmp_path, name, form):
+def test_documents_are_as_they_were_promised_whoever_reads_them(tmp_path, name, form, monkeypatch):
+    monkeypatch.setattr(file_ids, "DOCUMENTS", 1)
     docs, options, message = PROMISES[name]
     WRITERS[form][0](tmp_path / "some", docs, "int32")
 

@@ -8,6 +8,7 @@ from .packed import LITDATA, MDS
 from .raw import AUTOMODEL, LLMC, NANOGPT, NUMPY
 from .reader import (
     BLOCK,
+    DOCUMENTS,
     DelimitedFile,
     IdBlock,
     IdFile,
@@ -24,6 +25,7 @@ from .tables import DATATROVE, OLMO
 
 __all__ = [
     "BLOCK",
+    "DOCUMENTS",
     "READ_FORMATS",
     "DelimitedFile",
     "IdBlock",
