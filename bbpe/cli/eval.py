@@ -44,7 +44,7 @@ def _add_arguments(parser: ArgumentParser) -> None:
     form = parser.add_mutually_exclusive_group()
     add_json(form)
     form.add_argument("--csv", action="store_true", help="Write all counts and figures as CSV.")
-    form.add_argument("--markdown", action="store_true", help="Write the table in Markdown.")
+    form.add_argument("--markdown", action="store_true", help="Write the result as Markdown.")
     form.add_argument("--latex", action="store_true", help="Write the table for LaTeX, with the package booktabs.")
     figure = "Draw a figure to this .svg, .pdf or .png file; needs `pip install 'bbpe[plot]'`."
     parser.add_argument("--plot", metavar="OUT.svg", help=figure)
