@@ -76,17 +76,18 @@ cdef class Forms:
         Text i is ids[starts[i]:ends[i]], as in `TokenBytes.rows`."""
         cdef IdSource source = IdSource(ids)
         cdef Py_ssize_t i, n = starts.shape[0]
-        cdef int64_t count = source.array.count
+        cdef int64_t count = source.array.count, start, stop
         if self.has_last or ends.shape[0] != n:
             raise ValueError(f"{n} starts of texts, {ends.shape[0]} ends; expected as many, where the last token is as others")
         within = np.array(starts)
         cdef int64_t[::1] firsts = within
         heads = []
         for i in range(n):
-            if not 0 <= firsts[i] <= ends[i] <= count:
-                raise ValueError(f"text {i} is ids {firsts[i]} to {ends[i]}; expected a part of {count} ids")
-            head, used = self.head(source, firsts[i], ends[i])
-            firsts[i] += used
+            start, stop = firsts[i], ends[i]  # each is read once, as others may write to them
+            if not 0 <= start <= stop <= count:
+                raise ValueError(f"text {i} is ids {start} to {stop}; expected a part of {count} ids")
+            head, used = self.head(source, start, stop)
+            firsts[i] = start + used
             heads.append(head)
         return self.within.rows(ids, within, ends, heads)
 

@@ -21,7 +21,7 @@ from ..core.documents import Layout, differing_rows
 from ..core.ids import TokenBytes
 from ..errors import CorpusError, TokenIdError
 from ..lazy import np, npt
-from ..records import dataclass, replace
+from ..records import dataclass
 from ..spec.spec import other_tokens
 from ..text import counted
 from ..tokenizer import Tokenizer
@@ -38,8 +38,6 @@ from .segments import SegmentEncoder, Segments
 _MAPPED, _AS_TEXT, _LACKING = 1, 2, 3
 #: Runs of special ids that are looked for one by one.
 _MOST_RUNS = 8
-#: About the ids that are worked on at once, so that what is made of them stays in the caches.
-_IDS = 1 << 17
 
 
 @dataclass(frozen=True)
@@ -275,11 +273,6 @@ class RetokenizedDocuments(IdDocuments):
             old, new, special, bos=reading.bos, eos=reading.eos, check=policy.old.check, layout=policy.layout
         )
 
-    def blocks(self, source: Source) -> Iterator[IdBlock]:
-        """Yield blocks of whole documents, with about as many ids as are worked on at once."""
-        for block in super().blocks(source):
-            yield from _divided(block)
-
     def encoded(self, block: IdBlock) -> EncodedDocuments:
         """Return a block in ids of the new vocabulary; raises as `Retokenizer.documents`."""
         found = self._retokenizer.documents(self._ids(block), block.lengths, block.at, block.place)
@@ -313,21 +306,6 @@ class RetokenizedDocuments(IdDocuments):
         if ids.dtype == np.int32:
             return ids.view(np.uint32)
         return ids if ids.dtype in (np.uint16, np.uint32) else self.checked(block).astype(np.uint32)
-
-
-def _divided(block: IdBlock) -> Iterator[IdBlock]:
-    """Yield the documents of a block, some at a time; the last have the bytes of input of all."""
-    ends = np.cumsum(block.lengths)
-    start = done = 0
-    while start < len(ends):
-        stop = max(int(np.searchsorted(ends, done + _IDS, "right")), start + 1)
-        end = int(ends[stop - 1])
-        yield replace(
-            block, ids=block.ids[done:end], lengths=block.lengths[start:stop], at=block.at + done,
-            read=block.read if stop == len(ends) else 0, keys=None if block.keys is None else block.keys[start:stop],
-            document=None if block.document is None else block.document + start,
-        )  # fmt: skip
-        start, done = stop, end
 
 
 def _text_tokens(tokenizer: Tokenizer, marked: Collection[int]) -> TokenBytes | None:
