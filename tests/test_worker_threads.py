@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 import time
 from typing import Any
 
 import pytest
+from processes import package_env
 
 from bbpe import threads
 from bbpe.threads import Workers, _Progress, _Task, imap, run_in_thread, run_threads
@@ -150,3 +153,26 @@ def test_work_aside_is_done_by_another_thread() -> None:
     run_threads(lambda number: seen.__setitem__(number, threading.get_ident()), 3, pytest.fail)  # type: ignore[arg-type]
     assert seen.keys() == {0, 1, 2}
     assert seen[0] == threading.get_ident()
+
+
+WAITING = """
+import time
+from pathlib import Path
+import bbpe
+tok, tasks = bbpe.train_from_iterator(["see my dogs"], 260), Path("/proc/self/task")
+tok.encode_batch(["see my dogs"])
+before = len([*tasks.iterdir()]) if tasks.exists() else 0
+tok.encode_batch(["see my dogs " * 9999] * 64, threads=3)
+after = len([*tasks.iterdir()]) if tasks.exists() else 2
+print(after - before, time.time(), flush=True)
+"""
+
+
+def test_threads_that_wait_do_not_delay_the_end() -> None:
+    """They would wait five seconds for the next call."""
+    command = [sys.executable, "-c", WAITING]
+    done = subprocess.run(command, env=package_env(), capture_output=True, text=True, check=True)
+    ended = time.time()
+    threads, last = done.stdout.split()
+    assert int(threads) > 0
+    assert ended - float(last) < 4

@@ -110,7 +110,7 @@ def _makers(modules: list[_Module]) -> dict[str, list[tuple[ast.expr, _Module]]]
     made = defaultdict(list)
     for module in modules:
         for node in ast.walk(module.tree):
-            if isinstance(node, ast.FunctionDef) and node.returns is not None and ast.unparse(node.returns) == "str":
+            if isinstance(node, ast.FunctionDef) and _unparsed(node.returns) in ("str", "str | None"):
                 for each in ast.walk(node):
                     if isinstance(each, ast.Return) and each.value is not None:
                         made[node.name].append((each.value, module))
@@ -147,6 +147,10 @@ def _passed_on(node: ast.expr) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
+def _unparsed(node: ast.expr | None) -> str:
+    return "" if node is None else ast.unparse(node)
+
+
 def _name(node: ast.expr) -> str:
     return ast.unparse(node).rpartition(".")[2]
 
@@ -174,6 +178,10 @@ def _texts(
         scopes = [module.around(node), module.tree]
         values = [value for scope in scopes for value in _assigned(scope, node.id)]
         return _long([text for each in values for text in _texts(each, module, made, depth + 1)], gap)
+    if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
+        tables = [each for each in _assigned(module.tree, node.value.id) if isinstance(each, ast.Dict)]
+        values = [value for each in tables for value in each.values]
+        return _long([text for each in values for text in _texts(each, module, made, depth + 1)], gap)
     if isinstance(node, ast.Call) and depth < 4 and (returned := made.get(_name(node.func))):
         return _long([text for value, home in returned for text in _texts(value, home, made, depth + 2)], gap)
     return gap
@@ -189,8 +197,10 @@ def _assigned(scope: ast.AST, name: str) -> Iterator[ast.expr]:
     for node in ast.walk(scope) if isinstance(scope, ast.FunctionDef) else ast.iter_child_nodes(scope):
         target = node.targets[0] if isinstance(node, ast.Assign) else None
         if isinstance(node, ast.Assign) and isinstance(target, ast.Name) and target.id == name:
-            texts = (ast.JoinedStr, ast.Constant, ast.IfExp, ast.BinOp)
+            texts = (ast.JoinedStr, ast.Constant, ast.IfExp, ast.BinOp, ast.Dict)
             yield from [node.value] if isinstance(node.value, texts) else []
+        elif isinstance(node, ast.NamedExpr) and node.target.id == name:
+            yield node.value
 
 
 def _joined(parts: list[list[str]]) -> list[str]:

@@ -97,7 +97,7 @@ def test_the_demo_without_sources_says_so(call: Call, tmp_path: Path, monkeypatc
 def test_a_sample_cannot_break_the_terminal() -> None:
     tokens = [b"ok", b"\xe6\xb7", b"\xb1", b"\x1b[2J", b"\x00\x7f\x07", "\u202e\u200b\ud55c".encode(), b"a\nb", b""]
     plain = sample(tokens, colour=False)
-    assert plain == "[ok][\\xe6\\xb7][\\xb1][\\x1b[2J][\\x00\\x7f\\x07][\\u202e\\u200b한][a\\nb]\n[]"
+    assert plain == "[ok][<0xE6><0xB7>][<0xB1>][\\x1b[2J][\\x00\\x7f\\x07][\\u202e\\u200b한][a\\nb]\n[]"
     coloured = sample(tokens, colour=True)
     for line in coloured.split("\n"):
         assert line.count("\x1b[0m") == line.count("\x1b[48;5;") == line.count("\x1b") // 2
