@@ -122,7 +122,7 @@ def test_the_site(site: Path) -> None:
     for path in sorted((ROOT / "examples" / "course").glob("*.ipynb")):
         chapter = pages[site / "course" / path.stem / "index.html"]
         assert "Exercise." in chapter.text
-        assert ("img" in chapter.tags) == (path.stem in {"2_bpe", "4_unigram"})  # a trace is a picture
+        assert ("text" in chapter.tags) == (path.stem in {"2_bpe", "4_unigram"})  # a trace is a picture
     index = pages[site / "reference" / "index.html"]
     linked = {re.sub(r"^.*#bbpe\.(?:errors\.)?", "", link) for link in index.links}
     assert {name.removeprefix("errors.") for name in names} <= linked

@@ -120,9 +120,10 @@ def _steps(each: PretokenTrace) -> Iterator[str]:
 
 # the ink of the page around, and colours that stand out from white and from black: notebooks have themes of their own
 _STYLE = (
-    "text{font:14px ui-monospace,monospace;fill:currentColor}.s{font-size:11px;opacity:.8}"
-    ".b{fill:#2b8cc9;fill-opacity:.2;stroke:#2b8cc9}.m{fill:#d08700;fill-opacity:.35;stroke:#b87700}"
-    ".e{stroke:#808080;fill:none}.p{stroke:#d9622b;stroke-width:2.5;fill:none}"
+    # in a notebook or on a page it would hold for the rest, too
+    ".bbpe text{font:14px ui-monospace,monospace;fill:currentColor}.bbpe .s{font-size:11px;opacity:.8}"
+    ".bbpe .b{fill:#2b8cc9;fill-opacity:.2;stroke:#2b8cc9}.bbpe .m{fill:#d08700;fill-opacity:.35;stroke:#b87700}"
+    ".bbpe .e{stroke:#808080;fill:none}.bbpe .p{stroke:#d9622b;stroke-width:2.5;fill:none}"
 )
 
 
@@ -134,7 +135,7 @@ def svg(pretokens: Sequence[PretokenTrace]) -> str:
         parts.append(f'<g transform="translate(8,{top})">{drawn}</g>')
         top, wide = top + height + 18, max(wide, width + 16)
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {top}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="bbpe" viewBox="0 0 {wide} {top}" '
         f'width="{wide}" height="{top}" role="img">'
         f"<title>{escape(' '.join(visible(each.pretoken) for each in pretokens))}</title>"
         f"<style>{_STYLE}</style>{''.join(parts)}</svg>"

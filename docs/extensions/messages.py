@@ -181,7 +181,7 @@ def _texts(
     if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
         tables = [each for each in _assigned(module.tree, node.value.id) if isinstance(each, ast.Dict)]
         values = [value for each in tables for value in each.values]
-        return _long([text for each in values for text in _texts(each, module, made, depth + 1)], gap)
+        return _long([text for each in values for text in _texts(each, module, made, depth)], gap)
     if isinstance(node, ast.Call) and depth < 4 and (returned := made.get(_name(node.func))):
         return _long([text for value, home in returned for text in _texts(value, home, made, depth + 2)], gap)
     return gap

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import base64
 import json
 import os
 import tempfile
@@ -53,11 +52,6 @@ def _shown(value: Any) -> str:
     if not hasattr(value, "_repr_html_"):
         return _fence(pformat(value, width=_WIDTH, sort_dicts=False), "text")
     html: str = value._repr_html_()
-    if html.startswith("<svg"):
-        # within the page its style would be that of other pictures, too
-        data = base64.b64encode(html.encode()).decode()
-        text = str(value).partition("\n")[0].replace('"', "'")
-        return f'<img src="data:image/svg+xml;base64,{data}" alt="trace of {text}">'
     return html.replace("\n", " ")
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
+import bbpe
 from bbpe.report import trace_view
 from bbpe.report.trace_view import Edge, PretokenTrace, Step, html, lines, svg, visible
 
@@ -137,3 +139,12 @@ def test_pretokens_are_drawn_below_each_other() -> None:
     page = html([MERGES])
     assert svg([MERGES]) in page
     assert "    2  ␣lo           ␣lo w\n" in page
+
+
+def test_the_style_holds_for_the_picture_alone() -> None:
+    """It is a part of a notebook or a page, whose code has the classes `s` and `m`, too."""
+    found = re.search(r"<style>(.*?)</style>", bbpe.train_from_iterator(["low lower"], 260).trace("low")._repr_html_())
+    assert found is not None
+    selectors = re.findall(r"([^{}]+)\{", found[1])
+    assert len(selectors) > 4
+    assert [each for each in selectors if not each.startswith(".bbpe ")] == []
