@@ -98,7 +98,7 @@ def test_killed_where_records_are_left_out(folder: Path) -> None:
 
 @pytest.mark.full
 def test_two_runs_on_one_folder_both_end_right(folder: Path) -> None:
-    command = [sys.executable, "-c", RUN, folder, "llmc", "both"]
+    command = [sys.executable, "-c", RUN, folder, "llmc", "both", "a.jsonl"]
     runs = [subprocess.Popen(command, stdout=subprocess.DEVNULL) for _ in range(2)]
     assert [process.wait() for process in runs] == [0, 0]
     assert bbpe.verify_shards(folder / "both", sample=1.0) == []
