@@ -343,7 +343,7 @@ def _lock(handle: int) -> None:
             safe_import("msvcrt")
             import msvcrt
 
-            # others may not read what is locked: a byte behind all that the file holds
+            # Windows also denies reading to others, so lock a byte past the end of the file
             os.lseek(handle, _BEYOND, os.SEEK_SET)
             msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
         else:

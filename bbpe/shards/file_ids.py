@@ -58,7 +58,7 @@ class FileIds:
         return [tokens for tokens, _ in pairs], [documents for _, documents in pairs]
 
     def ids(self, number: int) -> Ids:
-        """Return the ids of a file, all of which the vocabulary has, of documents with their EOS and BOS."""
+        """Return the ids of a file, after checking them against the vocabulary, EOS and BOS."""
         _, ids, lengths, _ = self._part(number)
         at = 0
         for first in range(0, len(lengths), DOCUMENTS):

@@ -257,7 +257,7 @@ def _by_frequency(plan: WordPlan, coded: _Coded, tokens: Sequence[str], report: 
 
 
 def _one_by_one(plan: WordPlan, coded: _Coded, begun: Sequence[str], report: Report) -> _Learned:
-    """Return tokens with ids, merges and their counts; those that make the same token are told which it is."""
+    """Return the tokens with their ids, the merges, and the count of each merge; equal tokens get one id."""
     tokens = list(begun)
     ids = {token: token_id for token_id, token in enumerate(tokens)}
     strings = _strings(plan, tokens)

@@ -106,7 +106,7 @@ def _call(source: str, start: int) -> ast.expr | None:
 
 
 def _makers(modules: list[_Module]) -> dict[str, list[tuple[ast.expr, _Module]]]:
-    """What functions return that make texts, by their names."""
+    """The return expressions of functions that return a text, by function name."""
     made = defaultdict(list)
     for module in modules:
         for node in ast.walk(module.tree):

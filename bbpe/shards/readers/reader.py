@@ -245,7 +245,7 @@ class IndexedFile:
 
 
 def in_blocks(lengths: Lengths, most: int | None = None) -> Iterator[Lengths]:
-    """Yield lengths of documents that have about a block of ids together, or so many, or are one document."""
+    """Yield runs of lengths of documents: `most` ids at most (a block by default), or one longer document."""
     ends, most = np.cumsum(lengths), BLOCK if most is None else most
     start = done = 0
     while start < len(lengths):
@@ -348,7 +348,8 @@ def missing(path: Path, document: str, name: str, token: int | None) -> str:
 def checked_dtype(path: Path, reading: IdReading, found: npt.DTypeLike | None) -> str:
     """Return the dtype of ids.
 
-    Raises `CorpusError` where nobody says it, the caller and the file differ, or it has no ids, or not EOS and BOS.
+    Raises `CorpusError` when neither the caller nor the file says it, when they differ, and when it holds no integers,
+    or not EOS and BOS.
     """
     if found is None and reading.dtype is None:
         raise CorpusError(f"{path}: nothing says how wide ids are; give dtype=, such as dtype='uint16'")
