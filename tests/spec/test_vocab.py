@@ -3,7 +3,6 @@
 import pickle
 import pickletools
 import random
-import time
 from base64 import b64encode
 from collections.abc import Mapping
 from typing import Any
@@ -241,8 +240,6 @@ def test_a_block_of_bytes() -> None:
 def test_a_pickle_has_no_object_for_each_token() -> None:
     many = Vocab({number: b"%d" % number for number in range(50_000)})
     merges = Merges((number, number, number) for number in range(50_000))
-    started = time.process_time()
     made = pickle.dumps((many, merges))
     assert pickle.loads(made) == (many, merges)
-    assert time.process_time() - started < 0.5
     assert sum(1 for _ in pickletools.genops(made)) < 100
