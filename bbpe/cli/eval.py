@@ -11,7 +11,7 @@ from bbpe.corpus.files import corpus_paths
 from bbpe.text import distinct
 
 from .command import DOCUMENT, Command, add_threads, add_tokenizer, positive, short_names, tokenizers_of
-from .outputs import check_output, inputs_of
+from .outputs import PAGES, check_output, inputs_of
 from .parsers import UsageError
 from .streams import EVAL, add_color, add_json, add_progress, add_reading, as_files, painted, progress_of, say, say_json
 
@@ -55,11 +55,12 @@ def _add_arguments(parser: ArgumentParser) -> None:
 
 def _run(args: Namespace) -> int:
     from bbpe.files import write_atomic
+    from bbpe.report.plots import FIGURES
 
     _check(args)
     inputs = inputs_of(files=args.corpora, named=args.tokenizer)
-    check_output(args.plot, "the figure", inputs)
-    check_output(args.html, "the page", inputs)
+    check_output(args.plot, "the figure", inputs, suffixes=FIGURES)
+    check_output(args.html, "the page", inputs, suffixes=PAGES)
     toks = tokenizers_of(args)
     with as_files(args.corpora) as files:
         found = _measured(args, toks, _each_file(files) if args.each_file else _named(args.corpora, files))

@@ -7,7 +7,7 @@ from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
 from .command import Command, add_special, add_tokenizer, size, tokenizers_of
-from .outputs import check_output, inputs_of
+from .outputs import PAGES, check_output, inputs_of
 from .streams import Watch, add_progress, chunks_of, files_of, names_of, watched
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def _run(args: Namespace) -> int:
     from bbpe.report.view import texts_to_html
 
     names = names_of(args.files)
-    check_output(args.output, "the page", inputs_of(files=names, named=args.tokenizer))
+    check_output(args.output, "the page", inputs_of(files=names, named=args.tokenizer), suffixes=PAGES)
     with watched(args, "view") as watch:
         texts = _texts(list(files_of(names)), args.max_bytes, watch)
         page = texts_to_html(texts, tokenizers_of(args), allowed_special="all" if args.special else ())

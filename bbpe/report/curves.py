@@ -184,6 +184,7 @@ class Curve:
 
         Raises:
             ImportError: `matplotlib` (the extra `plot`) is not installed.
+            ValueError: The path has another suffix.
 
         """
         drawn, knees = self._drawn()
