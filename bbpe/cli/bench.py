@@ -99,7 +99,7 @@ def _run(args: Namespace) -> int:
     if args.tokenizer is not None:
         tokenizer = load_named(args.tokenizer, args.pattern)
     else:
-        tokenizer = bbpe.train_from_iterator([text], _LEARNED, pattern=args.pattern or "gpt2")
+        tokenizer = bbpe.train_from_iterator([text], _LEARNED, pattern="gpt2" if args.pattern is None else args.pattern)
     names = (_OURS, *args.against)
     runs_of_all = watched(args, "bench", args.runs * len(names), "runs")
     with TemporaryDirectory(prefix="bbpe-bench-") as folder, runs_of_all as watch:
