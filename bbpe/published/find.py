@@ -57,6 +57,11 @@ def found(vocabulary: Published, folder: StrPath | None = None) -> tuple[str, li
     raise MissingError(wrong)
 
 
+def found_file(file: PublishedFile, folder: StrPath | None = None) -> ReadFile | None:
+    """Find one file of a vocabulary with its checked bytes, as `found` does; `None` when it is not on this machine."""
+    return _find(file, folder, [])
+
+
 def is_right(data: bytes, file: PublishedFile) -> bool:
     """Return whether bytes are the content of a published file."""
     return len(data) == file.size and hashlib.sha256(data).hexdigest() == file.sha256
