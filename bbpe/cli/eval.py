@@ -37,8 +37,7 @@ def _add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--sizes", type=_sizes, metavar="N,N", help=sizes)
     add_threads(parser)
     shown = parser.add_mutually_exclusive_group()
-    figure = "The figure of the table, bytes_per_token by default, or parity if it is asked for; one of "
-    figure += f"{', '.join(METRICS)}."
+    figure = "The figure of the table; bytes_per_token, or parity if it is asked for, without this option."
     shown.add_argument("--metric", choices=tuple(METRICS), metavar="NAME", help=figure)
     shown.add_argument("--wide", action="store_true", help="Show all figures, a line for each corpus and tokenizer.")
     form = parser.add_mutually_exclusive_group()

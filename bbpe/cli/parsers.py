@@ -16,6 +16,7 @@ from typing import Any, NoReturn, cast
 
 from bbpe.errors import BBPEError
 from bbpe.records import did_you_mean
+from bbpe.report.terminal import error_line
 
 from .help_texts import HelpFormatter, columns, examples, overview
 
@@ -31,6 +32,7 @@ PYTHON_NAMES = {
 _READ = ("'text'", "'jsonl'")
 #: What the command line has for calls that messages name.
 CALLS = {
+    r"by texts=, or to `?\w+_from_iterator`? or `?\w+_from_iterator`?": "to the command through standard input (-)",
     r"`?\w+_from_iterator`?(?: or `?\w+_from_iterator`?)?": "the command through standard input (-)",
     r"bbpe\.finish_shards": "`bbpe shard --finish`",
     r"bbpe\.open_shards": "`bbpe shards convert --from`",
@@ -121,7 +123,7 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """End the program with a line on what is wrong and a line on where to look, and the exit status 2."""
         words = " ".join(message.removeprefix("argument ").split())
-        self.exit(2, f"bbpe: error: {words}\n{self.look}")
+        self.exit(2, error_line(f"bbpe: error: {words}") + f"\n{self.look}")
 
     @property
     def look(self) -> str:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
 from .command import Command, add_special, add_tokenizer, size, tokenizers_of
 from .outputs import PAGES, check_output, inputs_of
-from .streams import Watch, add_progress, chunks_of, files_of, names_of, watched
+from .streams import Watch, add_progress, chunks_of, files_of, names_of, note, watched
 
 if TYPE_CHECKING:
     from bbpe.text import Text
@@ -62,7 +61,7 @@ def _texts(names: list[str], most: int, watch: Watch) -> list[tuple[str, Text]]:
             where = "of" if len(names) == 1 else "of the files, up to"
             without = len(names) - number - 1
             rest = f"; {counted(without, 'more file', 'is', 'are')} left out" if without else ""
-            sys.stderr.write(f"bbpe: the page has the first {counted(most, 'byte')} {where} {shortened(name)}{rest}\n")
+            note(f"the page has the first {counted(most, 'byte')} {where} {shortened(name)}{rest}")
             break
         left -= len(data)
     return texts

@@ -154,7 +154,8 @@ class BPE:
             specials = check_vocabulary(vocab_size, special_tokens, least=256)
             if specials:
                 _check_bytes_of(specials)
-            return BytePlan(int(vocab_size) - 256 - len(specials), specials, "gpt2" if pattern is None else pattern, self)
+            chosen = "gpt2" if pattern is None else pattern
+            return BytePlan(int(vocab_size) - 256 - len(specials), specials, chosen, self)
         specials = check_vocabulary(vocab_size, special_tokens)
         if pattern is not None and not self.end_of_word:
             problem = "words begin at blanks, with word_start; expected no pattern, or an end_of_word such as '</w>'"

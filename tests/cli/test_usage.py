@@ -166,6 +166,8 @@ def test_every_option_is_spelled_as_it_is_typed(leaf: Parser, action: argparse.A
         ("a; bbpe.open_shards reads b; bbpe.retokenize does",
          "a; `bbpe shards convert --from` reads b; `bbpe shards convert --retokenize` does"),
         ("run bbpe.shard again, or bbpe.finish_shards", "run `bbpe shard` again, or `bbpe shard --finish`"),
+        ("give it by texts=, or to train_from_iterator or count_from_iterator",
+         "give it to the command through standard input (-)"),
         ("give it to train_from_iterator or count_from_iterator", "give it to the command through standard input (-)"),
     ],
 )

@@ -86,7 +86,7 @@ def _check_model(own: str | None, name: str, model: str) -> None:
     `own` is the name of the tokenizer, `name` that of the vocabulary of the model.
     """
     if _NO_CHATS.fullmatch(model):
-        raise VocabularyError(f"model {model!r} takes a text, not messages; expected a chat model, or count_tokens(text)")
+        raise VocabularyError(f"model {model!r} takes no messages; expected a chat model, or count_tokens(text)")
     row = None if own is None else PUBLISHED.get(own)
     if row is not None and row.forms != PUBLISHED[name].forms:
         way = f"bbpe.encoding_for_model({model!r})"
