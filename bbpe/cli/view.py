@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from .command import Command, add_special, add_tokenizer, size, tokenizers_of
 from .outputs import PAGES, check_output, inputs_of
-from .streams import Watch, add_progress, chunks_of, files_of, names_of, note, watched
+from .streams import Watch, add_progress, chunks_of, files_of, names_of, note, say, watched
 
 if TYPE_CHECKING:
     from bbpe.text import Text
@@ -36,6 +36,7 @@ def _run(args: Namespace) -> int:
         texts = _texts(list(files_of(names)), args.max_bytes, watch)
         page = texts_to_html(texts, tokenizers_of(args), allowed_special="all" if args.special else ())
     write_atomic(args.output, page.encode())
+    say(f"saved {args.output}")
     return 0
 
 

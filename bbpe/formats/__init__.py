@@ -396,7 +396,8 @@ def _unknown_name(name: str) -> str | None:
         )
     if "/" in name or "\\" in name:
         return None
-    return f"there is no such file, vocabulary or model{near_names(name)}"
+    hint = near_names(name) or "; load an open model by its folder, or by org/name after `hf download org/name`"
+    return f"there is no such file, vocabulary or model{hint}"
 
 
 def _refuse_json(path: StrPath) -> NoReturn:
