@@ -41,6 +41,7 @@ def get_encoding(name: str, *, folder: StrPath | None = None, cache: bool | StrP
 
     Raises:
         VocabularyError: The name is unknown, or the file is not on this machine; the message lists ways to get it.
+        FileNotFoundError: There is no such `folder`.
 
     Example:
         >>> tok = get_encoding("cl100k_base")  # doctest: +SKIP
@@ -116,6 +117,7 @@ def encoding_for_model(
 
     Raises:
         VocabularyError: The model is unknown, or its vocabulary is not on this machine.
+        FileNotFoundError: There is no such `folder`.
 
     Example:
         >>> encoding_for_model("gpt-4o").name  # doctest: +SKIP
