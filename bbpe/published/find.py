@@ -47,8 +47,8 @@ def found(vocabulary: Published, folder: StrPath | None = None) -> tuple[str, li
     The order of the search: `folder`, `BBPE_VOCABS` or the user's cache, tiktoken's cache, the cache of
     `huggingface_hub`, installed packages.
 
-    Raises `MissingError` when no form of the vocabulary has all its files, `OSError` when a file cannot be read or there
-    is no such `folder`.
+    Raises `MissingError` when no form of the vocabulary has all its files, `OSError` when a file cannot be read or
+    there is no such `folder`.
     """
     if folder is not None and not local_path(folder, *_NO_URL, argument="folder").is_dir():
         raise FileNotFoundError(errno.ENOENT, "there is no such folder to search first", os.fspath(folder))
