@@ -108,7 +108,8 @@ def set_cache_limit(limit: int | str) -> None:
         >>> import bbpe
         >>> bbpe.set_cache_limit("64 MiB")
     """
-    size = 0 if type(limit) is int and limit == 0 else parse_bytes(limit)
+    given: object = parse_bytes(limit, "limit") if isinstance(limit, str) else limit
+    size = whole("limit", given, 0, expected="an int or a string such as '4GB'")
     if size >= 2**63:
         raise ValueError(f"the cache limit is {size} bytes; expected less than 2**63")
     safe_import("bbpe.core.states")

@@ -9,9 +9,9 @@ from .files import ReadFile, StrPath
 from .formats.common.given import Given
 from .lazy import safe_import
 from .published.find import FOLDERS_VARIABLE, MissingError, found, own_folders
-from .published.names import counted_by_provider, name_for_model, plugin_constructors
+from .published.names import counted_by_provider, name_for_model, near_names, plugin_constructors
 from .published.table import ALIASES, PUBLISHED, Published
-from .records import kind, replace
+from .records import did_you_mean, kind, replace
 from .spec.rules import UnicodeForm
 from .spec.spec import TextRules, make_spec, vocab_of_ranks
 from .tables.sources import key_of_published
@@ -41,6 +41,7 @@ def get_encoding(name: str, *, folder: StrPath | None = None, cache: bool | StrP
 
     Raises:
         VocabularyError: The name is unknown, or the file is not on this machine; the message lists ways to get it.
+        FileNotFoundError: There is no such `folder`.
 
     Example:
         >>> tok = get_encoding("cl100k_base")  # doctest: +SKIP
@@ -116,6 +117,7 @@ def encoding_for_model(
 
     Raises:
         VocabularyError: The model is unknown, or its vocabulary is not on this machine.
+        FileNotFoundError: There is no such `folder`.
 
     Example:
         >>> encoding_for_model("gpt-4o").name  # doctest: +SKIP
@@ -130,8 +132,8 @@ def encoding_for_model(
         if (counted := counted_by_provider(model)) is not None:
             raise VocabularyError(counted)
         raise VocabularyError(
-            f"bbpe does not know the vocabulary of model {model!r}; load the folder of the model with bbpe.load(), or "
-            f"pass the name of its vocabulary to bbpe.get_encoding(): {', '.join(PUBLISHED)}"
+            f"bbpe does not know the vocabulary of model {model!r}{near_names(model)}; load the folder of the model "
+            f"with bbpe.load(), or pass the name of its vocabulary to bbpe.get_encoding(): {', '.join(PUBLISHED)}"
         )
     return get_encoding(name, folder=folder, cache=cache)
 
@@ -145,11 +147,7 @@ def published_vocabulary(name: str) -> Published:
     if known is None and (counted := counted_by_provider(name)) is not None:
         raise VocabularyError(counted)
     if known is None:
-        safe_import("difflib")
-        import difflib
-
-        near = difflib.get_close_matches(name, [*PUBLISHED, *ALIASES], n=1)
-        hint = f" (did you mean {near[0]!r}?)" if near else ""
+        hint = did_you_mean(name, [*PUBLISHED, *ALIASES])
         raise VocabularyError(f"unknown vocabulary {name!r}{hint}; expected one of: {', '.join(PUBLISHED)}")
     return known
 
@@ -161,7 +159,7 @@ def _load(published: Published, format_name: str, files: list[ReadFile], own: Gi
     from .formats import gpt2_files
 
     specials = published.special_tokens if own.special_tokens is None else own.special_tokens
-    given = Given(own.pattern or published.pattern, specials, own.name or published.name)
+    given = Given(published.pattern if own.pattern is None else own.pattern, specials, own.name or published.name)
     # the two files of a pair have other names in these folders than in a folder of vocab.json and merges.txt
     if format_name == "gpt2":
         spec = gpt2_files.load_files(files[0], files[1], given)

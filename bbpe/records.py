@@ -295,6 +295,22 @@ def checked_path(name: str, value: Any) -> str | os.PathLike[str]:
     return path
 
 
+def did_you_mean(word: str, known: Iterable[str], most: int = 1) -> str:
+    """Return a hint with the known words that are most like a word, in upper or lower case; empty if none is.
+
+    >>> did_you_mean("GPT-4o", ["gpt-4o", "gpt2"]), did_you_mean("zebra", ["gpt2"])
+    (" (did you mean 'gpt-4o'?)", '')
+    """
+    safe_import("difflib")
+    from difflib import get_close_matches
+
+    folded: dict[str, str] = {}
+    for each in known:
+        folded.setdefault(each.lower(), each)
+    near = [folded[found] for found in get_close_matches(word.lower(), folded, n=most)]
+    return f" (did you mean {' or '.join(map(repr, near))}?)" if near else ""
+
+
 def check_names(function: str, options: Iterable[str], known: Iterable[str]) -> None:
     """Raise `TypeError` for the function that the user called when it has no option of a name."""
     names = list(known)

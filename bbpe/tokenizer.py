@@ -1448,9 +1448,9 @@ class Tokenizer:
         """Return the number of tokens of a prompt with messages, up to the beginning of the model's answer.
 
         With the chat template of the loaded files the number is exact, the length of `encode_chat`; control tokens in
-        messages count as text. The vocabularies of OpenAI's models have no template: bbpe adds the tokens around texts
-        that OpenAI has published, which is an estimate for newer models. A tool call counts as its name, its arguments
-        and three more tokens, and an image by its size; both are estimates.
+        messages count as text. The vocabularies of OpenAI's models have no template: this tokenizer counts the texts,
+        and bbpe adds the tokens around them that OpenAI has published, which is an estimate for newer models. A tool
+        call counts as its name, its arguments and three more tokens, and an image by its size; both are estimates.
 
         Args:
             messages: The messages of one chat, dicts with "role" and "content".
@@ -1465,7 +1465,8 @@ class Tokenizer:
             The number of tokens.
 
         Raises:
-            VocabularyError: There is no chat template, and the model is not one of OpenAI's.
+            VocabularyError: There is no chat template, and the model is not a chat model of OpenAI; or this is the
+                published vocabulary of another model.
             TypeError: A message is not a dict, or `images` is not a list.
             ValueError: A message has a part that cannot be counted, such as sound, or an image whose size is not given;
                 the error names the message and the field. Or a model and a template are given together.

@@ -77,6 +77,8 @@ LOADING: list[Row] = [
     (lambda: bbpe.load("t.json", pattern="gtp2"), P, ("'gtp2'", "did you mean 'gpt2'?", "expected a regex or one of")),
     (lambda: bbpe.load("t.json", special_tokens=["a"]), TypeError, ("must map each text to its id", "list")),  # type: ignore[arg-type]
     (lambda: bbpe.get_encoding("gtp2"), V, ("'gtp2'", "did you mean 'gpt2'?", "expected one of")),
+    (lambda: bbpe.encoding_for_model("GPT-4o"), V, ("model 'GPT-4o' (did you mean 'gpt-4o' or", "bbpe.load()")),
+    (lambda: bbpe.split("a", pattern="GPT2"), P, ("'GPT2' (did you mean 'gpt2'?)",)),
     (lambda: bbpe.encoding_for_model("gpt-99"), V, ("vocabulary of model 'gpt-99'", "bbpe.load()")),
     (lambda: bbpe.Tokenizer({}), TypeError, ("not dict", "bbpe.load", "from_ranks")),  # type: ignore[arg-type]
     (lambda: bbpe.Tokenizer.from_ranks({b"a": 0}, pattern="gpt2"), V, ("255 single bytes", "0x00", "256 bytes")),
@@ -207,6 +209,7 @@ TRAINING: list[Row] = [
     (lambda: bbpe.encoding_for_model(5), TypeError, ("model is 5, an int; expected the name of a model",)),  # type: ignore[arg-type]
     (lambda: bbpe.prune(TOK, keep=5), ValueError, ("keep is 5", "at least 257")),
     (lambda: bbpe.set_cache_limit("x"), ValueError, ("'x' is no size", "'4GB'")),
+    (lambda: bbpe.split("a", pattern=""), P, ("the pattern is empty", "'none'")),
     (lambda: bbpe.split("a", pattern="gtp2"), P, ("'gtp2'", "did you mean 'gpt2'?")),
 ]
 COUNTING: list[Row] = [

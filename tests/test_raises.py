@@ -252,6 +252,8 @@ TABLE |= {
     **kinds("load", bbpe.load, VocabularyError=[{"path": "a.txt"}, {"path": "archive.txt"}],
             PatternError=[lambda: (TOK.save("t.json"), bbpe.load("t.json", pattern="gpt17"))],
             OSError={"path": "missing.json"}),
+    "get_encoding FileNotFoundError": [lambda: bbpe.get_encoding("gpt2", folder="none")],
+    "encoding_for_model FileNotFoundError": [lambda: bbpe.encoding_for_model("gpt-4o", folder="none")],
     "get_encoding VocabularyError": [
         lambda: bbpe.get_encoding("no such name"), without("tiktoken_ext", lambda: bbpe.get_encoding("small")),
     ],

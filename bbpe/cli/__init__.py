@@ -17,6 +17,7 @@ from pathlib import Path
 
 import bbpe
 from bbpe.errors import BBPEError
+from bbpe.report.terminal import error_line
 
 from .parsers import Parser, add_commands, is_usage
 
@@ -149,7 +150,7 @@ def _report(error: Exception, parser: Parser | None, arguments: Sequence[str]) -
         raise error
     if sys.stderr is not None:
         with suppress(OSError):
-            sys.stderr.write(f"bbpe: error: {line}\n")
+            sys.stderr.write(error_line(f"bbpe: error: {line}") + "\n")
             if parser is not None and wrong_usage:
                 sys.stderr.write(parser.look)
     return 2 if wrong_usage else 1

@@ -99,7 +99,7 @@ def _run(args: Namespace) -> int:
     if args.tokenizer is not None:
         tokenizer = load_named(args.tokenizer, args.pattern)
     else:
-        tokenizer = bbpe.train_from_iterator([text], _LEARNED, pattern=args.pattern or "gpt2")
+        tokenizer = bbpe.train_from_iterator([text], _LEARNED, pattern="gpt2" if args.pattern is None else args.pattern)
     names = (_OURS, *args.against)
     runs_of_all = watched(args, "bench", args.runs * len(names), "runs")
     with TemporaryDirectory(prefix="bbpe-bench-") as folder, runs_of_all as watch:
@@ -230,10 +230,10 @@ def _report(speeds: list[Speed], args: Namespace) -> None:
 def times(ratio: float) -> str:
     """Return a ratio in two digits, which is what it is worth.
 
-    >>> times(374.6), times(48.72), times(1.26), times(0.094)
-    ('375x', '49x', '1.3x', '0.094x')
+    >>> times(374.6), times(48.72), times(1.01), times(0.094)
+    ('375x', '49x', '1.0x', '0.094x')
     """
-    return f"{ratio:,.0f}x" if ratio >= 10 else f"{ratio:.2g}x"
+    return f"{ratio:,.0f}x" if ratio >= 10 else f"{ratio:#.2g}x"
 
 
 COMMAND = Command(_add_arguments, _run)

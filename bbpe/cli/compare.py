@@ -7,7 +7,7 @@ from argparse import ArgumentParser, Namespace
 import bbpe
 
 from .command import TOKENIZER, Command, add_pattern, load_named, positive, short_names
-from .outputs import check_output, inputs_of
+from .outputs import PAGES, check_output, inputs_of
 from .streams import (
     COMPARE,
     add_color,
@@ -42,7 +42,8 @@ def _run(args: Namespace) -> int:
     from bbpe.corpus.files import corpus_paths
     from bbpe.files import write_atomic
 
-    check_output(args.html, "the page", inputs_of(files=args.corpus or None, named=[args.left, args.right]))
+    inputs = inputs_of(files=args.corpus or None, named=[args.left, args.right])
+    check_output(args.html, "the page", inputs, suffixes=PAGES)
     left, right = load_named(args.left, args.pattern), load_named(args.right, args.pattern)
     names = short_names([args.left, args.right])
     with as_files(args.corpus) as files:

@@ -23,7 +23,7 @@ from .command import (
     options_of,
     stdin_texts,
 )
-from .outputs import check_output, inputs_of
+from .outputs import COUNTS, check_output, inputs_of
 from .parsers import UsageError
 from .streams import STDIN, STDIN_FILE, add_json, add_progress, progress_of, say, say_json
 
@@ -44,7 +44,7 @@ def _add_arguments(parser: ArgumentParser) -> None:
 def _run(args: Namespace) -> int:
     if bool(args.files) == (args.shards is not None):
         raise UsageError("expected either files to count or --shards")
-    check_output(args.output, "the counts", inputs_of(files=args.files, named=[args.shards]))
+    check_output(args.output, "the counts", inputs_of(files=args.files, named=[args.shards]), suffixes=COUNTS)
     pyarrow_parquet()
     started = time.perf_counter()
     counts = _count(args)

@@ -13,7 +13,7 @@ from bbpe.report.terminal import line_columns, wrapped
 from bbpe.text import counted, shortened
 
 from .command import Command, add_pattern, number, positive
-from .outputs import check_output, inputs_of
+from .outputs import COUNTS, check_output, inputs_of
 from .parsers import Actions, UsageError
 from .streams import add_json, named_file, say, say_json
 
@@ -46,7 +46,7 @@ def _run(args: Namespace) -> int:
 
 
 def _merge(args: Namespace) -> int:
-    check_output(args.output, "the sum", inputs_of(named=args.files))
+    check_output(args.output, "the sum", inputs_of(named=args.files), suffixes=COUNTS)
     if args.weight and len(args.weight) != len(args.files):
         times = "once" if len(args.weight) == 1 else counted(len(args.weight), "time")
         raise UsageError(f"--weight is given {times} for {counted(len(args.files), 'file')}; expected one for each")

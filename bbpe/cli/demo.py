@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import sys
 import sysconfig
 import tempfile
 import time
@@ -16,13 +15,13 @@ import bbpe
 from bbpe.errors import BBPEError, CorpusError
 from bbpe.files import local_path
 from bbpe.records import asdict, dataclass
-from bbpe.report.terminal import line_columns, sample
+from bbpe.report.terminal import line_columns, sample, wrapped
 from bbpe.text import counted
 from bbpe.tokenizer import Tokenizer
 
 from .command import Command, add_vocab_size
 from .outputs import Inputs, check_output
-from .streams import add_color, add_json, add_progress, in_colour, progress_of, say, say_json
+from .streams import add_color, add_json, add_progress, in_colour, note, progress_of, say, say_json
 
 _VOCAB_SIZE = 16_000
 _SPECIAL_TOKENS = ("<|endoftext|>",)
@@ -121,7 +120,7 @@ def _has_text(path: Path) -> bool:
         with path.open("rb") as file:
             return bool(file.read(1))
     except OSError as error:
-        sys.stderr.write(f"bbpe: left out {path}: {error.strerror}\n")
+        note(f"left out {path}: {error.strerror}")
         return False
 
 
@@ -144,26 +143,30 @@ def _encode_and_check(tokenizer: Tokenizer, texts: Sequence[bytes], names: Seque
 
 def _report(figures: Figures, output: str | None) -> None:
     kept = "saved as tokenizer.json and loaded again" if output is None else f"saved as {output} and loaded again"
-    say(
+    _say_fact(
         f"trained  {counted(figures.vocab_size, 'token')} on {counted(figures.files_trained_on, 'file')} "
         f"of Python's standard library, {figures.bytes_trained_on / 1e6:.1f} MB in {figures.train_seconds:.1f} s: "
         f"{figures.train_mb_per_second:.1f} MB/s; {kept}"
     )
-    say(
+    _say_fact(
         f"encoded  {counted(figures.files_encoded, 'file')} it did not train on, {figures.bytes_encoded / 1e6:.1f} MB "
         f"in {figures.encode_seconds:.3f} s: {figures.encode_mb_per_second:.1f} MB/s; "
         f"the first call took {figures.first_encode_seconds:.2f} s, which makes the encoder"
     )
-    say(
+    _say_fact(
         f"         {counted(figures.tokens_encoded, 'token')}, {figures.bytes_per_token:.2f} bytes per token; "
         "all of it decodes to the same bytes"
     )
 
 
+def _say_fact(line: str, indent: int = 9) -> None:
+    say("\n".join(wrapped(line, line_columns(), indent)))
+
+
 def _show_sample(tokenizer: Tokenizer, path: Path, text: bytes, *, colour: bool) -> None:
     head = b"".join(islice((line for line in text.splitlines(keepends=True) if line.strip()), _SAMPLE_LINES))
     tokens = [tokenizer.id_to_token(token_id) for token_id in tokenizer.encode_bytes(head)]
-    say(f"sample   the first lines of {path.name}, each token in its own colour")
+    _say_fact(f"sample   the first lines of {path.name}, each token in its own colour")
     say(sample(tokens, colour=colour, most=line_columns()).rstrip("\n"))
 
 
@@ -173,13 +176,13 @@ def _show_next(output: str | None) -> None:
     rows = [] if output else [(f"bbpe demo -o {path}", "keep this tokenizer")]
     rows += [
         (f'bbpe show "some text" -t {path}', "see the tokens of a text"),
-        (f"bbpe serve -t {path}", "type in the browser, and see them change"),
+        (f"bbpe serve -t {path}", "see them while you type"),
         ("bbpe fetch o200k_base", "download the vocabulary of GPT-4o, once"),
         ("bbpe train corpus/ --vocab-size 32000 -o mine.json", "train on your own text"),
     ]
     width = max(len(command) for command, _ in rows)
     for number, (command, use) in enumerate(rows):
-        say(f"{'' if number else 'next':<9}{command:<{width}}  {use}")
+        _say_fact(f"{'' if number else 'next':<9}{command:<{width}}  {use}", 11 + width)
 
 
 COMMAND = Command(_add_arguments, _run)

@@ -19,7 +19,7 @@ from bbpe.tokenizer import Tokenizer
 
 from .command import Command, load_tokenizer, number
 from .lines import add_lines, add_pieces, add_texts, convert_lines, encoded, speller
-from .outputs import check_output, inputs_of
+from .outputs import ARRAYS, check_output, inputs_of
 from .parsers import UsageError
 from .streams import (
     STDIN,
@@ -64,7 +64,7 @@ def _run(args: Namespace) -> int:
     if args.sample is not None and not args.lines:
         raise UsageError("--sample needs --lines")
     inputs = inputs_of(tokenizer=args.tokenizer, named=[name for name in names_of(args.files) if name != STDIN])
-    check_output(args.numpy, "the ids", inputs)
+    check_output(args.numpy, "the ids", inputs, suffixes=ARRAYS)
     tokenizer = load_tokenizer(args)
     if args.lines:
         return convert_lines(args, encoded(args, tokenizer))

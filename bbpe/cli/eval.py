@@ -11,7 +11,7 @@ from bbpe.corpus.files import corpus_paths
 from bbpe.text import distinct
 
 from .command import DOCUMENT, Command, add_threads, add_tokenizer, positive, short_names, tokenizers_of
-from .outputs import check_output, inputs_of
+from .outputs import PAGES, check_output, inputs_of
 from .parsers import UsageError
 from .streams import EVAL, add_color, add_json, add_progress, add_reading, as_files, painted, progress_of, say, say_json
 
@@ -37,8 +37,7 @@ def _add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--sizes", type=_sizes, metavar="N,N", help=sizes)
     add_threads(parser)
     shown = parser.add_mutually_exclusive_group()
-    figure = "The figure of the table, bytes_per_token by default, or parity if it is asked for; one of "
-    figure += f"{', '.join(METRICS)}."
+    figure = "The figure of the table; bytes_per_token, or parity if it is asked for, without this option."
     shown.add_argument("--metric", choices=tuple(METRICS), metavar="NAME", help=figure)
     shown.add_argument("--wide", action="store_true", help="Show all figures, a line for each corpus and tokenizer.")
     form = parser.add_mutually_exclusive_group()
@@ -55,11 +54,12 @@ def _add_arguments(parser: ArgumentParser) -> None:
 
 def _run(args: Namespace) -> int:
     from bbpe.files import write_atomic
+    from bbpe.report.plots import FIGURES
 
     _check(args)
     inputs = inputs_of(files=args.corpora, named=args.tokenizer)
-    check_output(args.plot, "the figure", inputs)
-    check_output(args.html, "the page", inputs)
+    check_output(args.plot, "the figure", inputs, suffixes=FIGURES)
+    check_output(args.html, "the page", inputs, suffixes=PAGES)
     toks = tokenizers_of(args)
     with as_files(args.corpora) as files:
         found = _measured(args, toks, _each_file(files) if args.each_file else _named(args.corpora, files))

@@ -1,4 +1,4 @@
-"""`bbpe fetch`: download a published vocabulary, the only command that uses the network."""
+"""`bbpe fetch`: bring a published vocabulary to a folder; no other command uses the network."""
 
 from __future__ import annotations
 

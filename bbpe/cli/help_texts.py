@@ -15,7 +15,10 @@ from typing import Any
 _WIDEST, _NARROWEST, _HELP_AT = 100, 60, 30
 #: Choices that need more columns than these are listed in the description, and not beside the option.
 _CHOICES = 28
-_GUIDE = "Guide: docs/command-line.md in the sources of bbpe. In Python, help(bbpe) is a tour."
+_ENDS = (
+    "`bbpe COMMAND --help` lists the options of a command, with examples.",
+    "In Python, help(bbpe) is a tour. Guide: docs/command-line.md in the sources.",
+)
 
 #: Examples by command: what each does, and the words to type.
 EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
@@ -231,7 +234,7 @@ def overview(description: str, groups: Mapping[str, Mapping[str, str]]) -> str:
     import textwrap
 
     width = columns()
-    parts = [description, "\n\nusage: bbpe COMMAND [OPTIONS]\n"]
+    parts = [textwrap.fill(description, width), "\n\nusage: bbpe COMMAND [OPTIONS]\n"]
     for title, commands in groups.items():
         parts.append(f"\n{title}:\n")
         for name, summary in commands.items():
@@ -239,5 +242,4 @@ def overview(description: str, groups: Mapping[str, Mapping[str, str]]) -> str:
             parts.append(f"  {name:<12}" + f"\n{'':14}".join(lines) + "\n")
     parts.append("\nOptions:\n  -h, --help    Show this help, or that of a command, and exit.\n")
     parts.append("  -V, --version Show the version and exit.\n")
-    parts.append("\n`bbpe COMMAND --help` lists the options of a command, with examples.\n")
-    return "".join([*parts, _GUIDE, "\n"])
+    return "".join([*parts, "\n", *(textwrap.fill(end, width) + "\n" for end in _ENDS)])

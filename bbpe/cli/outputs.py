@@ -7,16 +7,19 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from bbpe.corpus.files import corpus_paths
 from bbpe.files import check_replaceable, check_upload, is_remote, local_path
-from bbpe.formats import FORMATS, check_whole
+from bbpe.formats import FORMATS, check_whole, is_file_suffix
 from bbpe.formats.transformers.folder import OTHER_FILES
 from bbpe.records import dataclass, field
 
+from .parsers import UsageError
 from .streams import STDIN
 
+#: The suffixes of files that commands write: pages, counts and arrays.
+PAGES, COUNTS, ARRAYS = (".html", ".htm"), (".parquet",), (".npy",)
 #: Formats that write configuration and chat templates into a folder besides.
 _WITH_MORE = ("huggingface", "wordpiece", "gpt2", "vocab_txt")
 
@@ -70,11 +73,15 @@ class Inputs:
         return self._nodes.get((status.st_dev, status.st_ino))
 
 
-def check_output(output: str | None, what: str, inputs: Inputs, *, output_format: str | None = None) -> None:
+def check_output(
+    output: str | None, what: str, inputs: Inputs, *, output_format: str | None = None, suffixes: Sequence[str] = ()
+) -> None:
     """Check that `what` can be written to `output`, which is no input; a tokenizer of a format may be a folder.
 
-    Raises `ValueError` naming both when an input would be replaced; `OSError` naming the file or the folder that cannot
-    be written.
+    With `suffixes`, a name with another suffix is refused: its contents would be of another kind than it says.
+
+    Raises `ValueError` naming both when an input would be replaced; `UsageError` for the name of another kind of file;
+    `OSError` naming the file or the folder that cannot be written.
     """
     if output is None:
         return
@@ -82,6 +89,7 @@ def check_output(output: str | None, what: str, inputs: Inputs, *, output_format
         # both names lose the same slashes
         if inputs.find(Path(output)) is not None:
             raise ValueError(f"{output}: {what} would replace an input of this command; choose another output")
+        _check_suffix(output, what, suffixes)
         check_upload(output) if output_format is None else check_whole(output, output_format)
         return
     path = local_path(output, "")
@@ -90,6 +98,7 @@ def check_output(output: str | None, what: str, inputs: Inputs, *, output_format
         if read is not None and not _is_device(written):
             also = "" if read == str(written) else f", as {read}"
             raise ValueError(f"{written}: {what} would replace an input of this command{also}; choose another output")
+    _check_suffix(output, what, suffixes)
     parent = path.absolute().parent
     if not parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, f"there is no such folder to save {what} in", str(parent))
@@ -100,6 +109,12 @@ def check_output(output: str | None, what: str, inputs: Inputs, *, output_format
             raise IsADirectoryError(errno.EISDIR, f"this is a folder; expected the name of a file for {what}", output)
         return
     check_replaceable(path)
+
+
+def _check_suffix(output: str, what: str, suffixes: Sequence[str]) -> None:
+    suffix = PurePath(output).suffix
+    if suffixes and is_file_suffix(suffix) and suffix.lower() not in suffixes:
+        raise UsageError(f"{output}: {what} cannot have the suffix {suffix!r}; expected {' or '.join(suffixes)}")
 
 
 def _written(path: Path, output_format: str | None) -> Iterator[Path]:

@@ -15,6 +15,8 @@ from types import MappingProxyType
 from typing import Any, NoReturn, cast
 
 from bbpe.errors import BBPEError
+from bbpe.records import did_you_mean
+from bbpe.report.terminal import error_line
 
 from .help_texts import HelpFormatter, columns, examples, overview
 
@@ -30,6 +32,7 @@ PYTHON_NAMES = {
 _READ = ("'text'", "'jsonl'")
 #: What the command line has for calls that messages name.
 CALLS = {
+    r"by texts=, or to `?\w+_from_iterator`? or `?\w+_from_iterator`?": "to the command through standard input (-)",
     r"`?\w+_from_iterator`?(?: or `?\w+_from_iterator`?)?": "the command through standard input (-)",
     r"bbpe\.finish_shards": "`bbpe shard --finish`",
     r"bbpe\.open_shards": "`bbpe shards convert --from`",
@@ -105,14 +108,14 @@ class Parser(argparse.ArgumentParser):
             name = word.partition("=")[0]
             begun = [option for option in self._option_string_actions if name[2:] and option.startswith(name)]
             hint = f" (did you mean {' or '.join(map(repr, begun[:2]))}?)" if begun else None
-            self.error(f"unknown argument {word!r}{hint or did_you_mean(name, self._option_string_actions)}")
+            self.error(f"unknown argument {word!r}{hint or did_you_mean(name, self._option_string_actions, most=2)}")
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         choices = action.choices
         if choices is None or value in choices:
             return
         names = list(map(str, choices))
-        hint, expected = did_you_mean(str(value), names), f"; expected one of {', '.join(names)}"
+        hint, expected = did_you_mean(str(value), names, most=2), f"; expected one of {', '.join(names)}"
         if isinstance(action, argparse._SubParsersAction):
             raise argparse.ArgumentError(None, f"unknown command {value!r}{hint or expected * (not self.groups)}")
         raise argparse.ArgumentError(action, f"unknown value {value!r}{hint}{expected}")
@@ -120,7 +123,7 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """End the program with a line on what is wrong and a line on where to look, and the exit status 2."""
         words = " ".join(message.removeprefix("argument ").split())
-        self.exit(2, f"bbpe: error: {words}\n{self.look}")
+        self.exit(2, error_line(f"bbpe: error: {words}") + f"\n{self.look}")
 
     @property
     def look(self) -> str:
@@ -165,14 +168,6 @@ class Parser(argparse.ArgumentParser):
             for call, command in CALLS.items():
                 parts[at] = re.sub(rf"(?<![\w`]){call}(?:\(\))?", command, parts[at])
         return "".join(parts)
-
-
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return a hint with the known words that are like a word, empty if there are none."""
-    from difflib import get_close_matches
-
-    near = get_close_matches(word, list(known), n=2)
-    return f" (did you mean {' or '.join(map(repr, near))}?)" if near else ""
 
 
 def add_commands(parser: Parser, package: str, groups: Mapping[str, Mapping[str, str]]) -> None:

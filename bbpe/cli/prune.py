@@ -13,7 +13,7 @@ from bbpe.lazy import np
 from bbpe.text import counted
 
 from .command import Command, add_counts, add_format, add_saved, add_threads, add_tokenizer, load_tokenizer, positive
-from .outputs import check_output, inputs_of
+from .outputs import ARRAYS, check_output, inputs_of
 from .parsers import UsageError
 from .streams import add_json, add_on_error, add_progress, add_reading, as_files, progress_of, say, say_json
 
@@ -47,7 +47,7 @@ def _run(args: Namespace) -> int:
     inputs = inputs_of(files=args.used_in, tokenizer=args.tokenizer, named=[args.counts])
     check_output(args.output, "the tokenizer", inputs, output_format=output_format)
     # nor may one output replace the other
-    check_output(args.map, "the map", inputs.add(args.output))
+    check_output(args.map, "the map", inputs.add(args.output), suffixes=ARRAYS)
     tokenizer = load_tokenizer(args)
     proven(tokenizer, args.output, format=args.format, drop=args.drop)
     with as_files(args.used_in or ()) as files:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import shlex
 from argparse import ArgumentParser, Namespace
+from pathlib import Path
 
 from bbpe.report.terminal import line_columns, shown
 from bbpe.text import shortened
 
 from .command import Command, add_special, add_tokenizer, tokenizers_of
-from .streams import STDIN, add_color, add_json, in_colour, say, say_json, stdin
+from .streams import STDIN, add_color, add_json, in_colour, note, say, say_json, stdin
 
 
 def _add_arguments(parser: ArgumentParser) -> None:
@@ -26,6 +28,9 @@ def _run(args: Namespace) -> int:
     from bbpe.report.view import boxes
 
     text = stdin().read() if args.text == STDIN else args.text.encode("utf-8", "surrogateescape")
+    if _is_file(args.text):
+        name = shlex.quote(args.text)
+        note(f"{name} is shown as a text, and there is a file of this name; for its contents write < {name}")
     toks = tokenizers_of(args)
     allowed = "all" if args.special else ()
     if args.trace:
@@ -40,6 +45,13 @@ def _run(args: Namespace) -> int:
         return 0
     say(shown(found, colour=in_colour(args), with_ids=args.ids, most=line_columns()))
     return 0
+
+
+def _is_file(text: str) -> bool:
+    try:
+        return text != STDIN and Path(text).is_file()
+    except (OSError, ValueError):  # too long for a name, or with a byte 0
+        return False
 
 
 COMMAND = Command(_add_arguments, _run)

@@ -23,6 +23,7 @@ from bbpe.corpus.files import FORMATS, File, Format, check_head, corpus_paths
 from bbpe.corpus.sources import Reading
 from bbpe.corpus.urls import path_of
 from bbpe.progress import DELAY, JsonProgress, Progress, ProgressBar
+from bbpe.report.terminal import error_line
 
 from .parsers import UsageError
 
@@ -122,12 +123,18 @@ def label_of(name: str) -> str:
     return _INPUT if name == STDIN else name
 
 
+def note(words: str) -> None:
+    """Write a note of the command to standard error, which may be closed."""
+    if sys.stderr is not None:
+        sys.stderr.write(error_line(f"bbpe: {words}") + "\n")
+
+
 def stdin() -> BinaryIO:
     """Return standard input for bytes; `OSError` when it is closed."""
     if sys.stdin is None:
         raise OSError(errno.EBADF, "it is closed", _INPUT)
-    if sys.stdin.isatty() and sys.stderr is not None:
-        sys.stderr.write(f"bbpe: reading standard input; end it with {_END_KEYS}\n")
+    if sys.stdin.isatty():
+        note(f"reading standard input; end it with {_END_KEYS}")
     return sys.stdin.buffer
 
 

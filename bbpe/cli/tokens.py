@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import bbpe
+from bbpe.encoding.chunks import KINDS
 
-from .command import Command, load_tokenizer, positive, tokenizers_of
+from .command import Command, load_tokenizer, positive, tokenizers_of, whole
 from .lines import add_texts, lines_of, selection_of
 from .outputs import check_output, inputs_of
 from .parsers import UsageError
@@ -44,11 +45,18 @@ def _add_arguments(parser: ArgumentParser) -> None:
     form.add_argument("--per-line", action="store_true", help="Count the tokens of each line.")
     form.add_argument("--truncate", type=positive, metavar="N", help="Write the first N tokens of each text, as text.")
     form.add_argument("--chunk", type=positive, metavar="N", help="Cut each text into chunks of at most N tokens.")
+    overlap = "Begin each chunk with the last tokens of the chunk before it, at most N. [default: 0]"
+    parser.add_argument("--overlap", type=whole, metavar="N", help=overlap)
+    boundary = "Where chunks end, if such a place is in the chunk. [default: token]"
+    parser.add_argument("--boundary", choices=KINDS, help=boundary)
     add_json(parser)
     add_progress(parser)
 
 
 def _run(args: Namespace) -> int:
+    for option in ("overlap", "boundary"):
+        if args.chunk is None and getattr(args, option) is not None:
+            raise UsageError(f"--{option} is of chunks; expected it with --chunk N")
     if args.by is not None or args.output is not None or len(args.tokenizer) > 1:
         return _run_table(args)
     (args.tokenizer,) = args.tokenizer
@@ -146,7 +154,10 @@ def _write_chunks(args: Namespace, tokenizer: Tokenizer, watch: Watch) -> None:
     """Write the start, end and number of tokens of each chunk; the positions are characters."""
     for name in files_of(args.files):
         text = b"".join(chunks_of(name, args.input_format)).decode("utf-8", "replace")
-        chunks = tokenizer.chunk(text, args.chunk, allowed_special=selection_of(args))
+        chunks = tokenizer.chunk(
+            text, args.chunk, overlap=args.overlap or 0, boundary=args.boundary or "token",
+            allowed_special=selection_of(args),
+        )  # fmt: skip
         for chunk in watch.over(chunks, lambda chunk: chunk.end - chunk.start):
             if args.json:
                 say_json({"file": label_of(name), **chunk._asdict()})

@@ -158,7 +158,7 @@ def _run(args: Namespace) -> int:
     inputs = inputs_of(files=args.files, named=[args.counts])
     check_output(args.output, "the tokenizer", inputs, output_format=output_format)
     # nor may one output replace the other
-    check_output(args.log_merges, "the merges", inputs.add(args.output))
+    check_output(args.log_merges, "the merges", inputs.add(args.output), suffixes=(".tsv", ".txt"))
     counts = None if args.counts is None else bbpe.load_counts(args.counts, pattern=args.pattern)
     roles = _roles_of(args)
     specials = _specials_of(args, counts)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
 from .command import Command, add_special, add_tokenizer, size, tokenizers_of
-from .outputs import check_output, inputs_of
-from .streams import Watch, add_progress, chunks_of, files_of, names_of, watched
+from .outputs import PAGES, check_output, inputs_of
+from .streams import Watch, add_progress, chunks_of, files_of, names_of, note, say, watched
 
 if TYPE_CHECKING:
     from bbpe.text import Text
@@ -32,11 +31,12 @@ def _run(args: Namespace) -> int:
     from bbpe.report.view import texts_to_html
 
     names = names_of(args.files)
-    check_output(args.output, "the page", inputs_of(files=names, named=args.tokenizer))
+    check_output(args.output, "the page", inputs_of(files=names, named=args.tokenizer), suffixes=PAGES)
     with watched(args, "view") as watch:
         texts = _texts(list(files_of(names)), args.max_bytes, watch)
         page = texts_to_html(texts, tokenizers_of(args), allowed_special="all" if args.special else ())
     write_atomic(args.output, page.encode())
+    say(f"saved {args.output}")
     return 0
 
 
@@ -62,7 +62,7 @@ def _texts(names: list[str], most: int, watch: Watch) -> list[tuple[str, Text]]:
             where = "of" if len(names) == 1 else "of the files, up to"
             without = len(names) - number - 1
             rest = f"; {counted(without, 'more file', 'is', 'are')} left out" if without else ""
-            sys.stderr.write(f"bbpe: the page has the first {counted(most, 'byte')} {where} {shortened(name)}{rest}\n")
+            note(f"the page has the first {counted(most, 'byte')} {where} {shortened(name)}{rest}")
             break
         left -= len(data)
     return texts

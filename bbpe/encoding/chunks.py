@@ -29,7 +29,8 @@ _Part: TypeAlias = tuple[int, int]
 #: Returns the last position between two others at which a chunk may end, 0 if there is none.
 _LastEnd: TypeAlias = Callable[[int, int], int]
 
-_KINDS = ("token", "word", "sentence", "line", "paragraph")
+#: Where chunks may end by name.
+KINDS = ("token", "word", "sentence", "line", "paragraph")
 _BLANKS = b" \t\n\r\v\f"
 # parts that one compiled call finds, between which Ctrl-C is noticed
 _PARTS = 1 << 12
@@ -182,7 +183,7 @@ def _last_end_of(boundary: Boundary, text: Text, data: bytes) -> _LastEnd | None
     """Return the function that finds where a chunk may end; `None` if that is after any token."""
     if callable(boundary):
         return _given(sorted(boundary(text)), text, data)
-    choice("boundary", boundary, _KINDS, "a function")
+    choice("boundary", boundary, KINDS, "a function")
     if boundary == "word":
         return lambda done, end: _word(data, done, end)
     if boundary == "sentence":

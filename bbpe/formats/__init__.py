@@ -26,7 +26,7 @@ from .transformers.folder import CONFIG, MODEL, WITHIN, ClassFolder
 
 __all__ = [
     "FORMATS", "FormatRow", "Given", "check_whole", "checked_format", "dump", "file_path", "format_by_name",
-    "format_of", "given", "load", "load_bytes", "put", "sniff", "written",
+    "format_of", "given", "is_file_suffix", "load", "load_bytes", "put", "sniff", "written",
 ]  # fmt: skip
 
 
@@ -43,7 +43,6 @@ _REFUSED = {
     b"PK\x03\x04": "a zip file (unpack it first)",
 }
 _SECOND_FILES = tuple(file for row in FORMATS.values() for files in row.names for file in files[1:])
-#: How a suffix looks that a file was meant to have; a version, as in "model-1.5" and "model.v2", is none.
 _SUFFIX = lazy_re(r"\.(?!v\d)[A-Za-z][A-Za-z0-9]{1,8}")
 _WEB_PAGES = (b"<!doctype", b"<html")
 
@@ -357,13 +356,22 @@ def format_of(path: Path) -> str:
     surprise.
     """
     found = "huggingface" if path.is_dir() else format_by_name(path)
-    if found is None and _SUFFIX.fullmatch(path.suffix):
+    if found is None and is_file_suffix(path.suffix):
         known = ", ".join(sorted({Path(row.written_as).suffix for row in FORMATS.values() if row.written_as}))
         named = next((name for name, row in FORMATS.items() if (path.suffix,) in row.names), None)
         way = "for a folder, a name without a suffix, or format='huggingface'"
         way = way if named is None else f"or format={named!r} with this name"
         raise ValueError(f"{path}: no format is chosen by the suffix {path.suffix!r}; expected one of {known}; {way}")
     return found or "huggingface"
+
+
+def is_file_suffix(suffix: str) -> bool:
+    """Return whether a suffix looks like the kind of a file; a version, as in "model-1.5" and "model.v2", does not.
+
+    >>> is_file_suffix(".html"), is_file_suffix(".5"), is_file_suffix(".v2"), is_file_suffix("")
+    (True, False, False, False)
+    """
+    return _SUFFIX.fullmatch(suffix) is not None
 
 
 def format_by_name(path: Path) -> str | None:
@@ -376,15 +384,10 @@ def _unknown_name(name: str) -> str | None:
     """Return the message for a text that is neither a file nor a name of a tokenizer; `None` for the path of a file."""
     if format_by_name(Path(name)) is not None:
         return None
-    safe_import("difflib")
-    from difflib import get_close_matches
-
     safe_import("bbpe.published.find")
     from ..published.find import hub_cache
     safe_import("bbpe.published.names")
-    from ..published.names import MODELS, is_repository
-    safe_import("bbpe.published.table")
-    from ..published.table import ALIASES, PUBLISHED
+    from ..published.names import is_repository, near_names
 
     if is_repository(name):
         return (
@@ -393,8 +396,7 @@ def _unknown_name(name: str) -> str | None:
         )
     if "/" in name or "\\" in name:
         return None
-    near = get_close_matches(name.lower(), dict.fromkeys((*PUBLISHED, *ALIASES, *MODELS)), n=2)
-    hint = f" (did you mean {' or '.join(map(repr, near))}?)" if near else ""
+    hint = near_names(name) or "; load an open model by its folder, or by org/name after `hf download org/name`"
     return f"there is no such file, vocabulary or model{hint}"
 
 

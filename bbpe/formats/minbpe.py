@@ -10,7 +10,7 @@ from pathlib import Path
 from ..errors import VocabularyError
 from ..files import StrPath
 from ..spec.spec import TokenizerSpec, make_spec
-from ..splitting.patterns import PATTERNS, get_pattern
+from ..splitting.patterns import get_pattern
 from .common.given import Given
 from .common.reading import read_text
 
@@ -44,8 +44,8 @@ def load(path: StrPath, given: Given) -> TokenizerSpec:
             raise VocabularyError(problem, place=f"line {number}")
         pairs.append((vocab[left], vocab[right]))
         vocab[len(vocab)] = vocab[left] + vocab[right]
-    pattern = given.pattern or lines[1]
-    chosen = get_pattern(pattern) if pattern else PATTERNS["none"]
+    own = lines[1] or "none"
+    chosen = get_pattern(own if given.pattern is None else given.pattern)
     return make_spec(vocab, pairs, pattern=chosen, special_tokens=special, name=given.name)
 
 

@@ -17,8 +17,8 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 from ..errors import VocabularyError
 from ..files import StrPath, local_path, write_atomic
 from ..progress import Progress
-from .find import is_right
-from .table import Published
+from .find import found_file, is_right
+from .table import Published, PublishedFile
 
 #: The time limit of a download is _SECONDS plus its size divided by _SLOWEST, in bytes per second.
 _SECONDS, _SLOWEST = 60.0, 20_000
@@ -30,16 +30,31 @@ def fetch(
     vocabulary: Published, folder: StrPath, *, url: str | None = None,
     report: Callable[[Progress], None] = lambda progress: None,
 ) -> Path:  # fmt: skip
-    """Download the file of a vocabulary into a folder, and return its path.
+    """Bring the file of a vocabulary into a folder, and return its path.
 
-    The file is written only if its SHA-256 is right.  `url` replaces the address of the publisher.  All addresses, also
-    those of redirects, must use https.  `report` is told several times a second how much has come.
+    A file that is in this folder, a cache or an installed package is taken from there; else it is downloaded.  It is
+    written only if its SHA-256 is right.  `url` replaces the address of the publisher, and is always asked.  All
+    addresses, also those of redirects, must use https.  `report` is told several times a second how much has come.
 
     Raises `VocabularyError` when no address is known, when an address does not use https, and when the content has
     another checksum; `OSError` when the network or the disk fails, and when the download takes more than a minute plus
     1 s for each 20 kB.
     """
     file = vocabulary.forms[0].files[0]
+    target = local_path(folder, "a vocabulary is downloaded to a folder of this machine", "name a local folder")
+    here = None if url is not None else found_file(file, target)
+    data = _downloaded(vocabulary, file, url, report) if here is None else here.data
+    path = target / file.name
+    if here is None or here.path != path:
+        target.mkdir(parents=True, exist_ok=True)
+        write_atomic(path, data)
+    return path
+
+
+def _downloaded(
+    vocabulary: Published, file: PublishedFile, url: str | None, report: Callable[[Progress], None]
+) -> bytes:
+    """Return the content of a file of a vocabulary from the network; raises as `fetch` does."""
     address = url or file.url
     if address is None:
         problem = f"no public address is known for {file.name} of {vocabulary.name!r}"
@@ -56,10 +71,7 @@ def fetch(
             f"the content of {address} is not {file.name} of {vocabulary.name!r}; expected {file.size} bytes with "
             f"SHA-256 {file.sha256}. Nothing was written"
         )
-    target = local_path(folder, "a vocabulary is downloaded to a folder of this machine", "name a local folder")
-    target.mkdir(parents=True, exist_ok=True)
-    write_atomic(target / file.name, data)
-    return target / file.name
+    return data
 
 
 def _check_https(address: str, what: str) -> None:

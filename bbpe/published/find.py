@@ -6,6 +6,7 @@ and the checked bytes are the ones that are loaded, so another process cannot re
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 from collections.abc import Iterator, Sequence
@@ -46,8 +47,11 @@ def found(vocabulary: Published, folder: StrPath | None = None) -> tuple[str, li
     The order of the search: `folder`, `BBPE_VOCABS` or the user's cache, tiktoken's cache, the cache of
     `huggingface_hub`, installed packages.
 
-    Raises `MissingError` when no form of the vocabulary has all its files, `OSError` when a file cannot be read.
+    Raises `MissingError` when no form of the vocabulary has all its files, `OSError` when a file cannot be read or
+    there is no such `folder`.
     """
+    if folder is not None and not local_path(folder, *_NO_URL, argument="folder").is_dir():
+        raise FileNotFoundError(errno.ENOENT, "there is no such folder to search first", os.fspath(folder))
     wrong: list[str] = []
     for form in vocabulary.forms:
         files = [_find(file, folder, wrong) for file in form.files]
@@ -55,6 +59,11 @@ def found(vocabulary: Published, folder: StrPath | None = None) -> tuple[str, li
         if len(whole) == len(files):
             return form.format, whole
     raise MissingError(wrong)
+
+
+def found_file(file: PublishedFile, folder: StrPath | None = None) -> ReadFile | None:
+    """Find one file of a vocabulary with its checked bytes, as `found` does; `None` when it is not on this machine."""
+    return _find(file, folder, [])
 
 
 def is_right(data: bytes, file: PublishedFile) -> bool:

@@ -15,7 +15,7 @@ from typing import Any
 
 from ..errors import VocabularyError
 from ..lazy import in_gate, lazy_re, safe_import
-from ..records import kind
+from ..records import did_you_mean, kind
 from .find import hub_cache
 from .table import ALIASES, PUBLISHED
 
@@ -120,6 +120,15 @@ def vocabulary_named(name: str) -> str | None:
     if folder and (not is_repository(name) or Path(folder).exists()):
         return None
     return name_for_model(name)
+
+
+def near_names(name: str) -> str:
+    """Return a hint with the vocabularies and models whose names are most like an unknown one; empty if none is.
+
+    >>> near_names("GPT-4o"), near_names("zebra")
+    (" (did you mean 'gpt-4o' or 'gpt-4'?)", '')
+    """
+    return did_you_mean(name, (*PUBLISHED, *ALIASES, *MODELS), most=2)
 
 
 def maker_of(name: object) -> str | None:

@@ -25,7 +25,7 @@ from ..training.train import Model, model_of
 from .figures import STYLE, definitions, lines
 from .plots import save_lines
 from .tables import Table, csv_of, number, page
-from .terminal import line_columns
+from .terminal import line_columns, wrapped
 from .texts import DELAY, Meter, ReportCorpus, Texts, reading_of, sources_of
 
 #: What grows along a curve.
@@ -164,15 +164,18 @@ class Curve:
         """Return a page of HTML with a figure, the table and definitions, which needs no other file."""
         drawn, knees = self._drawn()
         figure = lines("bytes/token", drawn, across=self.across, up="bytes/token", knees=knees)
-        text = f"{figure}{self.table().html()}{definitions(self._notes())}"
+        text = f"{figure}{self.table().html()}{definitions(self._notes_of_page())}"
         return page("Learning curve", f"<main><h1>Learning curve</h1>{text}</main>", style=STYLE)
 
-    def _notes(self) -> Iterator[str]:
+    def _definitions(self) -> Iterator[str]:
         yield "bytes/token: the bytes of UTF-8 of all texts over their tokens; more is better"
         further = "thousand tokens" if self.across == VOCABULARY else "doubling of the training text"
         yield f"gain: the bytes a token that each further {further} brought"
         if any(point.changed is not None for point in self.points):
             yield "tokens changed: the share of the tokens that the next smaller training text did not give"
+
+    def _notes_of_page(self) -> Iterator[str]:
+        yield from self._definitions()
         if any(self._knee(line) for line in self.lines().values()):
             yield "knee (a ring): a larger size gains less for its size from there on"
 
@@ -184,6 +187,7 @@ class Curve:
 
         Raises:
             ImportError: `matplotlib` (the extra `plot`) is not installed.
+            ValueError: The path has another suffix.
 
         """
         drawn, knees = self._drawn()
@@ -199,7 +203,9 @@ class Curve:
         return drawn, knees
 
     def __str__(self) -> str:
-        return self.table().text(line_columns())
+        most = line_columns()
+        notes = [part for note in self._definitions() for part in wrapped(note, most, 2)]
+        return "\n".join([self.table().text(most), "", *notes])
 
     def _repr_html_(self) -> str:
         return self.table().html()

@@ -219,6 +219,7 @@ class Evaluation:
 
         Raises:
             ImportError: `matplotlib` (the extra `plot`) is not installed.
+            ValueError: The path has another suffix.
             OSError: The file cannot be written.
 
         """

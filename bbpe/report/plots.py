@@ -17,6 +17,8 @@ from .metrics import Metric
 #: Okabe and Ito's colours, which colour-blind readers can tell apart.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
 MARKERS = "osD^vPX*"
+#: The suffixes of figures.
+FIGURES = (".svg", ".pdf", ".png")
 #: Tokenizers in a line of the legend above the bars.
 _LEGEND = 5
 _STYLE: Any = {
@@ -83,7 +85,9 @@ def short_number(value: float) -> str:
 @contextmanager
 def _axes(path: str | os.PathLike[str], size: tuple[float, float]) -> Iterator[Any]:
     """Give the axes of a figure, all of which is drawn and then saved in our style."""
-    checked_path("path", path)
+    suffix = PurePath(checked_path("path", path)).suffix.lower()
+    if suffix not in (*FIGURES, ""):
+        raise ValueError(f"path is {os.fspath(path)!r}; expected a name that ends with .svg, .pdf or .png")
     try:
         safe_import("matplotlib")
         import matplotlib as mpl
@@ -96,6 +100,6 @@ def _axes(path: str | os.PathLike[str], size: tuple[float, float]) -> Iterator[A
         figure = Figure(figsize=size, dpi=200)
         yield figure.subplots()
         # without a date the same figures give the same file
-        form = PurePath(os.fspath(path)).suffix.removeprefix(".") or "png"
+        form = suffix.removeprefix(".") or "png"
         with replacing(path) as file:
             figure.savefig(file, format=form, metadata={"Date": None} if form == "svg" else None)

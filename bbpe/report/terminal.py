@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from collections.abc import Iterable, Iterator
@@ -32,10 +33,25 @@ def line_columns() -> int:
     return terminal_columns() or _WIDEST
 
 
-def wrapped(line: str, most: int, indent: int = 0) -> Iterator[str]:
+def error_line(line: str) -> str:
+    """Return a line for standard error: lines that fit the terminal if it is one, and a single line in a log.
+
+    No word is shortened, as it may be a path.
+    """
+    try:
+        if sys.stderr is None or not sys.stderr.isatty():
+            return line
+        most = os.get_terminal_size(sys.stderr.fileno()).columns
+    except (OSError, ValueError):  # a stream that has no descriptor, or a closed one
+        return line
+    return "\n".join(wrapped(line, max(most, 20), 2, whole=True))
+
+
+def wrapped(line: str, most: int, indent: int = 0, *, whole: bool = False) -> Iterator[str]:
     """Yield a line as lines of at most so many columns, broken at blanks; all but the first are indented.
 
-    A word that is too long for a line is shortened, and one that has no place behind the indent has a smaller one.
+    A word that is too long for a line is shortened, or with `whole` has a longer line of its own.  One that has no
+    place behind the indent has a smaller one.
 
     >>> list(wrapped("see my dogs and eyes", 12, 2))
     ['see my dogs', '  and eyes']
@@ -44,10 +60,10 @@ def wrapped(line: str, most: int, indent: int = 0) -> Iterator[str]:
     held = line[:start]
     is_empty = True
     for word in line[start:].split(" "):
-        short = word if columns_of(word) <= most else shortened(word, most)
+        short = word if whole or columns_of(word) <= most else shortened(word, most)
         if not is_empty and columns_of(held) + 1 + columns_of(short) > most:
             yield held.rstrip(" ")
-            held, is_empty = " " * min(indent, most - columns_of(short)), True
+            held, is_empty = " " * max(min(indent, most - columns_of(short)), 0), True
         held += short if is_empty else f" {short}"
         is_empty = False
     yield held

@@ -93,6 +93,8 @@ def _lines(pretokens: Sequence[PretokenTrace]) -> Iterator[str]:
         if each.kind in ("merges", "longest"):
             yield from _steps(each)
         elif each.kind == "lattice":
+            if each.edges:
+                yield f" best{'bytes':>6}{'score':>10}  token"
             for edge in each.edges:
                 mark = "*" if edge.is_best else " "
                 token = shortened(visible(each.pretoken[edge.start : edge.end]))

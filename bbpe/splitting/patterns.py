@@ -19,7 +19,7 @@ from typing import Any
 from ..core.split import UNICODE_VERSION
 from ..errors import PatternError
 from ..lazy import lazy_property, safe_import
-from ..records import dataclass, replace
+from ..records import dataclass, did_you_mean, replace
 from .pattern_limits import check_size
 from .regexes import Regex, TimeLimit, compiled
 from .scheme import SCHEMES, Scheme
@@ -281,13 +281,11 @@ def get_pattern(pattern: str | Sequence[str] | Pattern) -> Pattern:
         if name in PATTERNS:
             return PATTERNS[name]
         if re.fullmatch(r"[A-Za-z][\w.\-]*", pattern):
-            safe_import("difflib")
-            from difflib import get_close_matches
-
-            near = get_close_matches(pattern, [*PATTERNS, *ALIASES], n=1)
-            hint = f" (did you mean {near[0]!r}?)" if near else ""
+            hint = did_you_mean(pattern, [*PATTERNS, *ALIASES])
             known = ", ".join(PATTERNS)
             raise PatternError(f"unknown pattern name {pattern!r}{hint}; expected a regex or one of {known}")
+        if not pattern:
+            raise PatternError("the pattern is empty; expected a name or a regex, or 'none', which keeps a text whole")
         return recognise((pattern,))
     steps = tuple(pattern) if isinstance(pattern, Sequence) else None
     if not steps or not all(isinstance(step, str) for step in steps):

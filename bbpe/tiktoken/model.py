@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import difflib
-
 from ..published.names import MODELS, PREFIXES
-from ..records import kind
+from ..records import did_you_mean, kind
 from .core import Encoding, get_encoding
 
 #: Encodings by the full name of a model.
@@ -36,8 +34,7 @@ def encoding_name_for_model(model_name: str) -> str:
     for prefix, name in MODEL_PREFIX_TO_ENCODING.items():
         if model_name.startswith(prefix):
             return name
-    near = difflib.get_close_matches(model_name, MODEL_TO_ENCODING, n=3)
-    hint = f" (did you mean {' or '.join(map(repr, near))}?)" if near else ""
+    hint = did_you_mean(model_name, MODEL_TO_ENCODING, most=3)
     raise KeyError(f"the encoding of model {model_name!r} is not known{hint}; name the encoding: get_encoding()")
 
 

@@ -154,7 +154,8 @@ class BPE:
             specials = check_vocabulary(vocab_size, special_tokens, least=256)
             if specials:
                 _check_bytes_of(specials)
-            return BytePlan(int(vocab_size) - 256 - len(specials), specials, pattern or "gpt2", self)
+            chosen = "gpt2" if pattern is None else pattern
+            return BytePlan(int(vocab_size) - 256 - len(specials), specials, chosen, self)
         specials = check_vocabulary(vocab_size, special_tokens)
         if pattern is not None and not self.end_of_word:
             problem = "words begin at blanks, with word_start; expected no pattern, or an end_of_word such as '</w>'"
@@ -170,7 +171,7 @@ class BPE:
             int(vocab_size),
             specials,
             "<unk>" if self.unk_token is None else self.unk_token,
-            get_pattern(pattern or "subword_nmt") if self.end_of_word else None,
+            get_pattern("subword_nmt" if pattern is None else pattern) if self.end_of_word else None,
             min_frequency=int(self.min_frequency),
             end_of_word=self.end_of_word or "",
             word_start="" if self.end_of_word else SPACE_MARK,

@@ -17,6 +17,7 @@ from ..files import StrPath, check_replaceable, local_path, write_atomic
 from ..lazy import np, npt, safe_import
 from ..progress import Progress
 from ..records import checked_path, choice, replace, whole
+from ..spec.models import UnigramModel
 from ..spec.spec import TokenizerSpec
 from ..splitting.patterns import get_pattern
 from ..text import Text, counted, readable, shortened, text_bytes
@@ -311,7 +312,9 @@ def _noted(tokenizer: Tokenizer, counts: object, wanted: int, report: Report) ->
     spec = tokenizer.spec
     notes = []
     if len(tokenizer) < wanted:
-        notes.append(f"{counted(len(tokenizer), 'token')}, not {wanted:,}: no more pairs occur often enough")
+        is_unigram = isinstance(spec.model, UnigramModel)
+        why = "the texts have no more parts that repeat" if is_unigram else "no more pairs occur often enough"
+        notes.append(f"{counted(len(tokenizer), 'token')}, not {wanted:,}: {why}")
     longest = max(spec.vocab.values(), key=len, default=b"")
     notes.append(f"the longest token has {counted(len(longest), 'byte')}: {shortened(longest, quoted=True)}")
     if isinstance(counts, PretokenCounts) and spec.model is None and spec.characters is None:

@@ -92,9 +92,9 @@ class Unigram:
             raise ValueError("'<unk>' is always the first token of a Unigram model; leave it out of special_tokens")
         if double is not None:
             raise ValueError(f"{double!r} is empty or given twice in special_tokens and user_defined_symbols")
-        plan = UnigramPlan(int(vocab_size), specials, get_pattern(pattern or RUN_PARTS), self)
+        plan = UnigramPlan(int(vocab_size), specials, get_pattern(RUN_PARTS if pattern is None else pattern), self)
         if vocab_size <= plan.first:
-            expected = f"more than {plan.first}, the tokens that are no text"
+            expected = f"more than {plan.first}, as <unk>, the special tokens and the bytes are that many"
             raise ValueError(f"vocab_size is {vocab_size}; expected {expected}")
         return plan
 

@@ -87,7 +87,7 @@ def learn(
         raise CorpusError(
             f"{counted(len(required), 'character', 'makes', 'make')} up {coverage:.2%} of the text, and there is room "
             f"for {counted(size, 'token')}; "
-            "expected a larger vocab_size or a smaller character_coverage"
+            f"expected a larger vocab_size, by {len(required) - size:,} or more, or a smaller character_coverage"
         )
     trainer = _Trainer(words, threads)
     rows = started

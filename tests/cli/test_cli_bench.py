@@ -40,7 +40,9 @@ def test_as_a_table(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert all(float(each.replace(",", "")) > 0 for each in found.groups())
 
 
-@pytest.mark.parametrize(("ratio", "shown"), [(0.5, "0.5x"), (9.94, "9.9x"), (12.4, "12x"), (1234.5, "1,234x")])
+@pytest.mark.parametrize(
+    ("ratio", "shown"), [(0.5, "0.50x"), (1.0, "1.0x"), (9.94, "9.9x"), (12.4, "12x"), (1234.5, "1,234x")]
+)
 def test_ratios_have_two_digits(ratio: float, shown: str) -> None:
     assert bench.times(ratio) == shown
 

@@ -241,6 +241,18 @@ def test_no_tokenizer_is_no_playground(call: Call, monkeypatch: pytest.MonkeyPat
     assert (status, "none.json" in err) == (1, True)
 
 
+def test_a_port_that_is_taken_or_none(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Playground, "serve_forever", lambda self: pytest.fail("there is no port to serve at"))
+    with Playground({"t": lambda: SMALL}, ["t"], 0) as other:
+        status, _, err = call(f"serve -t t.json --port {other.server_port}")
+    assert (status, err.endswith("; choose another by --port, 0 for any free one\n")) == (1, True)
+    assert err.startswith(f"bbpe: error: port {other.server_port}: ")
+    for port in ("65536", "-1", "x"):
+        status, _, err = call(f"serve -t t.json --port={port}")
+        assert (status, err.splitlines()[0]) == (
+            2, f"bbpe: error: --port: expected a number from 0 to 65535, not {port!r}")  # fmt: skip
+
+
 def test_published_tokenizers_are_those_that_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     from bbpe.published.table import PUBLISHED
 

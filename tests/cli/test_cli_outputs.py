@@ -170,13 +170,13 @@ def test_what_cannot_be_replaced_is_refused_before_anything_is_read(
 
     for name in ("count", "train", "load", "get_encoding"):
         monkeypatch.setattr(bbpe, name, read)
-    Path("read-only.json").write_text("old")
-    Path("read-only.json").chmod(0o444)
-    Path("two-names.json").write_text("old")
-    Path("other-name").hardlink_to("two-names.json")
-    told = {"read-only.json": "read-only", "two-names.json": "hard links", "none/x.json": "no such folder"}
-    for output, said in told.items():
-        status, _, errors = call(*arguments, "-o", output)
+    suffix = ".parquet" if "count" in arguments else ".json"
+    for name in ("read-only", "two-names"):
+        Path(name + suffix).write_text("old")
+    Path("read-only" + suffix).chmod(0o444)
+    Path("other-name").hardlink_to("two-names" + suffix)
+    for output, said in {"read-only": "read-only", "two-names": "hard links", "none/x": "no such folder"}.items():
+        status, _, errors = call(*arguments, "-o", output + suffix)
         assert status == 1
         assert said in errors
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from argparse import Namespace
@@ -88,3 +89,23 @@ def test_an_unknown_suffix_is_refused(command: str, call: Call) -> None:
     for name in ("v1.5", "folder", ".hidden"):
         assert call(f"{command} -o {name} --quiet")[0] == 0
         assert Path(name, "tokenizer.json").exists()
+
+
+def test_errors_fit_the_terminal(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a log each is one line; a path is never broken."""
+    long = f"{'long' * 20}.json"
+    for words in (f"tokens a.txt {long} -t t.json", "tokens -t nosuch", f"inspect {long}", "train"):
+        whole = call(words)[2]
+        with monkeypatch.context() as patch:
+            patch.setattr(sys.stderr, "isatty", lambda: True)
+            patch.setattr(sys.stderr, "fileno", lambda: 2)
+            patch.setattr(os, "get_terminal_size", lambda number: os.terminal_size((30, 9)))
+            shown = call(words)[2]
+        assert shown.split() == whole.split(), words
+        assert all(len(line) <= 30 or long in line for line in shown.splitlines()), shown
+        assert whole.startswith("bbpe: error: ")
+
+
+def test_the_name_of_a_file_is_shown_as_a_text_with_a_note(call: Call) -> None:
+    assert call("show a.txt -t t.json")[2].startswith("bbpe: a.txt is shown as a text, and there is a file")
+    assert call("show a.text -t t.json")[2] == call("show a\0 -t t.json")[2] == ""

@@ -290,8 +290,8 @@ def test_speeds_are_medians(capsys: pytest.CaptureFixture[str]) -> None:
     assert lines[1].split() == ["x", "0.5", "5.0", "10.0"]
     assert lines[2].split() == ["y", "0.2", "10.0", "40.0"]
     assert lines[3] == "12 tokens, the same from all"
-    more = "0.5x when it has seen the text before, 0.25x in decoding"
-    assert lines[4:] == [f"bbpe is 2x as fast as y; {more}"]
+    more = "0.50x when it has seen the text before, 0.25x in decoding"
+    assert lines[4:] == [f"bbpe is 2.0x as fast as y; {more}"]
     bench._report([found], plain)
     assert capsys.readouterr().out.splitlines()[-1] == "12 tokens"
 

@@ -166,6 +166,8 @@ def test_every_option_is_spelled_as_it_is_typed(leaf: Parser, action: argparse.A
         ("a; bbpe.open_shards reads b; bbpe.retokenize does",
          "a; `bbpe shards convert --from` reads b; `bbpe shards convert --retokenize` does"),
         ("run bbpe.shard again, or bbpe.finish_shards", "run `bbpe shard` again, or `bbpe shard --finish`"),
+        ("give it by texts=, or to train_from_iterator or count_from_iterator",
+         "give it to the command through standard input (-)"),
         ("give it to train_from_iterator or count_from_iterator", "give it to the command through standard input (-)"),
     ],
 )
@@ -250,6 +252,18 @@ def test_no_message_names_a_function_that_a_command_has() -> None:
         ("eval a.txt -t t.json --document lin", "--document: unknown value 'lin' (did you mean 'line'?)"),
         ("eval a.txt -t t.json --sizes 999", "--sizes is [999]; expected sizes of at most 262 tokens"),
         ("encode a.txt -t -", "a tokenizer cannot be read from standard input"),
+        ("tokens -t t.json --overlap 5 a.txt", "--overlap is of chunks; expected it with --chunk N"),
+        ("tokens -t t.json --boundary line --truncate 5 a.txt", "--boundary is of chunks; expected it with --chunk N"),
+        ("tokens -t t.json --chunk 5 --overlap 5 a.txt", "--overlap is 5; expected less than --chunk, which is 5"),
+        ("count a.txt -o x.json", "x.json: the counts cannot have the suffix '.json'; expected .parquet"),
+        ("counts merge a.parquet -o x.txt", "x.txt: the sum cannot have the suffix '.txt'; expected .parquet"),
+        ("view a.txt -t t.json -o x.txt", "x.txt: the page cannot have the suffix '.txt'; expected .html or .htm"),
+        ("eval a.txt -t t.json --html x.svg", "x.svg: the page cannot have the suffix '.svg'; expected .html"),
+        ("eval a.txt -t t.json --plot x.gif", "x.gif: the figure cannot have the suffix '.gif'; expected .svg or"),
+        ("compare t.json t.json --html x.md", "x.md: the page cannot have the suffix '.md'; expected .html"),
+        ("encode a.txt -t t.json --numpy x.json", "x.json: the ids cannot have the suffix '.json'; expected .npy"),
+        ("prune -t t.json --keep 260 -o x.json --map y.json", "y.json: the map cannot have the suffix '.json'"),
+        ("train a.txt --vocab-size 300 -o x.json --log-merges y.json", "y.json: the merges cannot have the suffix"),
     ],
 )  # fmt: skip
 def test_wrong_usage(line: str, said: str, here: None, capfd: pytest.CaptureFixture[str]) -> None:

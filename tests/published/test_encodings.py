@@ -272,7 +272,7 @@ def test_encoding_for_model(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None
     put(bare / "b/small.tiktoken")
     monkeypatch.setitem(MODELS, "small-model", "small")
     check(bbpe.encoding_for_model("small-model", folder=bare / "b"))
-    with pytest.raises(VocabularyError, match=r"the vocabulary of model 'gpt-1'; load .*bbpe\.get_encoding\(\)"):
+    with pytest.raises(VocabularyError, match=r"vocabulary of model 'gpt-1' \(did .*; load .*bbpe\.get_encoding\(\)"):
         bbpe.encoding_for_model("gpt-1")
     assert published_vocabulary("tekken").name == "tekken_240911"
 

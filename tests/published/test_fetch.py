@@ -86,6 +86,21 @@ def test_fetch(bare: Path, server: Server) -> None:
     assert fetch.fetch(small, bare / "third", url=address + "/here").read_bytes() == RANKS
 
 
+def test_what_is_on_this_machine_is_not_downloaded(
+    bare: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nor written again where it is; a wrong file is replaced, from another place of the machine."""
+    monkeypatch.setattr(fetch, "_within", lambda *_: pytest.fail("the network was asked"))
+    carried = put(bare / "carried/small.tiktoken")
+    monkeypatch.setenv("BBPE_VOCABS", str(carried.parent))
+    new, wrong = bare / "new/small.tiktoken", put(bare / "wrong/small.tiktoken", b"x")
+    for path in (new, wrong):
+        assert main(["fetch", "small", "--folder", str(path.parent)]) == 0
+        assert (capsys.readouterr().out, path.read_bytes()) == (f"{path}\n", RANKS)
+    monkeypatch.setattr(fetch, "write_atomic", lambda *_: pytest.fail("it was written again"))
+    assert fetch.fetch(PUBLISHED["small"], new.parent) == new
+
+
 def test_fetch_that_fails_leaves_nothing(bare: Path, server: Server) -> None:
     address, files = server
     small, folder = PUBLISHED["small"], bare / "new"

@@ -99,6 +99,8 @@ def test_the_picture_of_a_curve(axes: Axes, monkeypatch: pytest.MonkeyPatch) -> 
     assert [args for args, _ in axes.of("set_xticks")] == [([1000, 2000, 8000], ["1k", "2k", "8k"])]
     assert [args for args, _ in axes.of("set_xlabel")] == [("vocabulary size",)]
     assert [args for args, _ in axes.of("set_ylabel")] == [("bytes per token",)]
+    below = [line.partition(":")[0] for line in str(curve).splitlines()]
+    assert below[-4:] == ["", "bytes/token", "gain", "tokens changed"]
     assert [plots.short_number(size) for size in (500, 999, 1000, 1500, 16_000)] == ["500", "999", "1k", "1.5k", "16k"]
 
 

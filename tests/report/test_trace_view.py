@@ -35,6 +35,7 @@ def test_the_steps_as_lines() -> None:
         "    2  ␣lo           ␣lo w",
         "  ids 9 3",
         "'abc'",
+        " best bytes     score  token",
         "  *   0-1      -1.500  a",
         "      0-3      -9.250  abc",
         "  *   1-3      -2.000  bc",

@@ -251,6 +251,8 @@ def reports() -> dict[str, list[Call]]:
         "Curve.knee ValueError": [lambda: curve().knee("another")],
         "Curve.plot ImportError": [without("matplotlib", lambda: curve().plot("c.svg"))],
         "Evaluation.plot ImportError": [without("matplotlib", lambda: evaluated().plot("c.svg"))],
+        "Curve.plot ValueError": [lambda: curve().plot("c.gif")],
+        "Evaluation.plot ValueError": [lambda: evaluated().plot("c.jpg")],
         "Evaluation.table ValueError": [
             lambda: evaluated().table("x"), lambda: evaluated().table("parity"),
             lambda: evaluated().table("tokens", wide=True),

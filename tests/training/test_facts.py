@@ -29,13 +29,16 @@ def test_half_a_pair_is_no_special_token(half: str) -> None:
 def test_facts_are_told_only_where_there_are_any() -> None:
     notes: list[str] = []
     counting = bbpe.Counting(progress=lambda report: notes.append(report.note if report.phase == "vocabulary" else ""))
-    for texts, size, told in (
-        (["ab ab"], 257, ["the longest token has 2 bytes: 'ab'"]),
-        (["ab ab"], 258, ["the longest token has 3 bytes: ' ab'"]),
-        (["abc abd"], 257, ["the longest token has 2 bytes: 'ab'"]),
+    fewer = "the texts have no more parts that repeat"
+    for model, texts, size, told in (
+        ("bpe", ["ab ab"], 257, ["the longest token has 2 bytes: 'ab'"]),
+        ("bpe", ["ab ab"], 258, ["the longest token has 3 bytes: ' ab'"]),
+        ("bpe", ["abc abd"], 257, ["the longest token has 2 bytes: 'ab'"]),
+        ("bpe", ["ab ab"], 400, ["258 tokens, not 400: no more pairs occur often enough", "the longest token has 3"]),
+        ("unigram", ["ab ab"], 400, [f"261 tokens, not 400: {fewer}", "the longest token has "]),
     ):
         notes.clear()
-        bbpe.train_from_iterator(texts, size, counting=counting)
+        bbpe.train_from_iterator(texts, size, model=model, counting=counting)
         found = [note for note in notes if note]
         assert len(found) == len(told), found
         assert all(note.startswith(start) for note, start in zip(found, told, strict=True)), found

@@ -7,7 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ...errors import VocabularyError
-from ...published.names import counted_by_provider, name_for_model
+from ...lazy import lazy_re
+from ...published.names import counted_by_provider, name_for_model, near_names
+from ...published.table import ALIASES, PUBLISHED
 from ...spec.chat_templates import choose_template
 from .encoding import count_chat
 from .images import IMAGES, Images
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
 
 # the tokens around each message, those of a name and those before the answer, which OpenAI has published
 _AROUND, _NAME, _ANSWER = 3, 1, 3
+# models of those vocabularies that take a text, not messages
+_NO_CHATS = lazy_re(r"(?:openai/)?(?:(?:ft:)?(?:davinci|babbage)-|text-embedding-).*|.*-instruct(?:-.*)?")
 #: The tokens around each function of OpenAI's models, by their vocabulary.
 _FUNCTION = {"o200k_base": 7, "cl100k_base": 10}
 # those of a parameter list, each parameter, each list of values, each value, and of all functions
@@ -67,11 +71,29 @@ def _count_openai(
     name = tokenizer.name if model is None else name_for_model(model)
     if name not in _FUNCTION:
         raise VocabularyError(_no_rules(name, model))
+    if model is not None:
+        _check_model(tokenizer.name, name, model)
     count, counted = _ANSWER, Images(images, model)
     for number, message in enumerate(messages):
         count += _AROUND + _count_message(tokenizer, message, f"messages[{number}]", counted)
     counted.finish()
     return count + (_count_tools(tokenizer, tools, _FUNCTION[name]) if tools else 0)
+
+
+def _check_model(own: str | None, name: str, model: str) -> None:
+    """Refuse a model that takes no messages, and the published vocabulary of another model, which counts other tokens.
+
+    `own` is the name of the tokenizer, `name` that of the vocabulary of the model.
+    """
+    if _NO_CHATS.fullmatch(model):
+        raise VocabularyError(f"model {model!r} takes no messages; expected a chat model, or count_tokens(text)")
+    row = None if own is None else PUBLISHED.get(own)
+    if row is not None and row.forms != PUBLISHED[name].forms:
+        way = f"bbpe.encoding_for_model({model!r})"
+        raise VocabularyError(
+            f"the tokenizer is {own}, and model {model!r} has the vocabulary {name}; expected the tokenizer of the "
+            f"model: {way}"
+        )
 
 
 def _refuse_media(messages: Sequence[Message]) -> None:
@@ -97,9 +119,11 @@ def _no_rules(name: str | None, model: str | None) -> str:
         subject = "this tokenizer has no chat template"
         own = "" if name is None else f" ({name})"
         return f"{subject}, and its vocabulary{own} is not one of OpenAI; expected a chat template, or {openai}"
-    way = "bbpe.load() with the folder of the model, whose chat template counts without model="
-    has = "no known vocabulary" if name is None else f"the vocabulary {name!r}"
-    return f"model {model!r} has {has}; expected a chat template, or {openai}: use {way}"
+    way = "load the folder of an open model with bbpe.load(); its chat template counts without model="
+    if name is None and (model in PUBLISHED or model in ALIASES):
+        return f"{model!r} is a vocabulary, not a model; expected {openai}; {way}"
+    has = f"has no known vocabulary{near_names(model)}" if name is None else f"has the vocabulary {name!r}"
+    return f"model {model!r} {has}; expected {openai}; {way}"
 
 
 def _count_message(tokenizer: Tokenizer, message: Message, where: str, images: Images) -> int:

@@ -78,7 +78,7 @@ class Images:
         """Refuse sizes that no image has used."""
         if self._sizes is not None and len(self._sizes) != self._count:
             problem = f"images has {len(self._sizes)} of them, and the messages have {self._count}"
-            _refuse(problem, "one for each image of the messages")
+            _refuse(problem, _WAY)
 
 
 def _family(model: str) -> str:

@@ -101,11 +101,24 @@ def test_the_name_of_a_model_takes_precedence(tmp_path: Path) -> None:
     assert tok.count_messages([of(content="a")]) == 2
     assert tok.count_messages([of(content="a")], [{"name": "f"}]) == 3
     assert tok.count_messages([of(content="a")], model="gpt-4o") == 3 + 3 + len("assistant") + 1
-    named = bbpe.Tokenizer.from_ranks({bytes([at]): at for at in range(256)}, pattern="cl100k", name="cl100k_base")
+    named = ranks("cl100k_base")
     assert named.count_messages([], TOOLS) == named.count_messages([], TOOLS, model="gpt-4")
-    assert named.count_messages([], TOOLS, model="gpt-4o") == named.count_messages([], TOOLS) - 3
     with pytest.raises(bbpe.VocabularyError, match="claude"):
         named.count_messages([], model="claude-sonnet-4-5")
+
+
+def ranks(name: str) -> bbpe.Tokenizer:
+    return bbpe.Tokenizer.from_ranks({bytes([at]): at for at in range(256)}, pattern="cl100k", name=name)
+
+
+def test_the_tokenizer_is_that_of_the_model() -> None:
+    # the ranks of o200k_harmony are those of o200k_base; a name of one's own may stand for any vocabulary
+    for name in ("o200k_base", "o200k_harmony", "mine"):
+        assert ranks(name).count_messages([of(content="ab")], model="gpt-4o") == 3 + 3 + len("assistant") + 2, name
+    for name, model in (("cl100k_base", "gpt-4o"), ("o200k_base", "gpt-4"), ("qwen3", "gpt-4o")):
+        words = rf"the tokenizer is {name}, and model '{model}' .*expected .*bbpe\.encoding_for_model\('{model}'\)"
+        with pytest.raises(bbpe.VocabularyError, match=words):
+            ranks(name).count_messages([of(content="ab")], model=model)
 
 
 def test_a_template_of_the_call(tok: bbpe.Tokenizer) -> None:
@@ -190,8 +203,13 @@ def test_wrong_tools_are_named(tok: bbpe.Tokenizer) -> None:
 def test_no_template_and_no_model_of_openai(tok: bbpe.Tokenizer) -> None:
     for model, words in (
         (None, "this tokenizer has no chat template, .* expected a chat template, or a model of OpenAI"),
-        ("Qwen/Qwen3-8B", r"has the vocabulary 'qwen3'; .*: use bbpe\.load\(\) with the folder of the model"),
-        ("nobody/nothing", "has no known vocabulary; expected a chat template, or a model of OpenAI"),
+        ("Qwen/Qwen3-8B", r"has the vocabulary 'qwen3'; .*; load the folder of an open model with bbpe\.load\(\)"),
+        ("nobody/nothing", "has no known vocabulary; expected a model of OpenAI with one of o200k_base, cl100k_base"),
+        ("gpt4o", r"has no known vocabulary \(did you mean 'gpt-4o' or"),
+        ("qwen3", "^'qwen3' is a vocabulary, not a model; expected a model of OpenAI"),
+        ("text-embedding-3-small", "takes no messages; expected a chat model"),
+        ("ft:davinci-002:mine", "takes no messages"),
+        ("gpt-3.5-turbo-instruct", "takes no messages"),
         ("claude-sonnet-4-5", r"Anthropic has published no vocabulary .*messages\.count_tokens"),
         ("google/gemini-2.5-pro", r"Google has published no vocabulary .*models\.count_tokens"),
     ):
