@@ -10,7 +10,7 @@ import shutil
 import signal
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
 from functools import cache
 from pathlib import Path
@@ -58,9 +58,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if crc32(item.nodeid.encode()) % count == number]
 
 
-def pytest_collection_finish() -> None:
-    """All modules are there, and stay: the garbage collector need not look through them again and again."""
-    gc.freeze()
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Modules and tests stay: the garbage collector need not look through them, now or later."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def skipped(config: pytest.Config) -> Counter[str]:
