@@ -10,7 +10,7 @@ import shutil
 import signal
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
 from functools import cache
 from pathlib import Path
@@ -58,9 +58,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if crc32(item.nodeid.encode()) % count == number]
 
 
-def pytest_collection_finish() -> None:
-    """All modules are there, and stay: the garbage collector need not look through them again and again."""
-    gc.freeze()
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Modules and tests stay: the garbage collector need not look through them, now or later."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def skipped(config: pytest.Config) -> Counter[str]:
@@ -81,6 +87,12 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if terminalreporter.config.getoption("count_skips"):
         for cause in too_many(causes):
             terminalreporter.write_line(f"too many skipped: {cause}", red=True)
+
+
+def shared_by_workers(factory: pytest.TempPathFactory) -> Path:
+    """The temporary folder that all workers have."""
+    folder = factory.getbasetemp()
+    return folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
 
 
 def unpacked(path: Path, target: Path) -> Path:
@@ -108,9 +120,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
     Without `../shared` it comes from packages, and is shorter if they have less: 60,000 bytes at least.
     """
     read: dict[tuple[str, int], str] = {}
-    folder = tmp_path_factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        folder = folder.parent  # all workers have it
+    folder = shared_by_workers(tmp_path_factory)
 
     def first(name: str, size: int | None = None) -> str:
         path = SHARED / "corpora" / f"{name}.txt.xz"
@@ -132,7 +142,8 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
 @pytest.fixture(scope="session")
 def vocab_path(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     """`vocab_path("o200k_base.tiktoken")`: a real vocabulary, decompressed where it is kept as .xz."""
-    folder = tmp_path_factory.mktemp("vocabs")
+    folder, shared = tmp_path_factory.mktemp("vocabs"), shared_by_workers(tmp_path_factory) / "unpacked"
+    shared.mkdir(exist_ok=True)
 
     def find(name: str) -> Path:
         kept = SHARED / "vocabs" / name
@@ -141,9 +152,7 @@ def vocab_path(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path
         if target.exists():
             return target
         if packed.exists():
-            with lzma.open(packed) as source, target.open("wb") as file:
-                shutil.copyfileobj(source, file)
-            return target
+            return unpacked(packed, shared / name)
         if kept.is_file():
             return kept
         if kept.is_dir():

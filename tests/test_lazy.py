@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
-import re
 import textwrap
+from functools import cache
 from pathlib import Path
 
 import first_calls
@@ -17,6 +17,9 @@ from bbpe.lazy import in_gate, lazy_re, safe_import
 SUPPORT = Path(first_calls.__file__).parent
 #: Modules that import late without the gate: commands have a process of their own, and the reference imports nothing.
 WITHOUT_GATE = ("__main__", "cli.", "reference", "lazy")
+
+
+@cache
 def imports_of(path: Path) -> list[tuple[int, list[str], list[str]]]:
     """Late imports of a file: the line, what they import, and what `safe_import` had imported in the lines before."""
     found = []
@@ -27,8 +30,9 @@ def imports_of(path: Path) -> list[tuple[int, list[str], list[str]]]:
             for body in (getattr(block, name, None) for name in ("body", "orelse", "finalbody")):
                 gated = []
                 for node in body if isinstance(body, list) else ():
-                    if isinstance(node, ast.Expr) and re.match("safe_import\\('[^)]*'\\)$", ast.unparse(node)):
-                        gated.append(ast.literal_eval(node.value.args[0]))
+                    call = node.value if isinstance(node, ast.Expr) else None
+                    if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "safe_import":
+                        gated += [each.value for each in call.args[:1] if isinstance(each, ast.Constant)]
                     if isinstance(node, (ast.Import, ast.ImportFrom)):
                         found.append((node.lineno, wanted(node, path), gated))
     return found
@@ -88,7 +92,7 @@ FULL = [pytest.param(libraries, "1", marks=pytest.mark.full) for libraries in ("
 
 
 @needs_fork
-@pytest.mark.parametrize(("libraries", "step"), [("with", "2"), ("without", "7"), *FULL])
+@pytest.mark.parametrize(("libraries", "step"), [("with", "4"), ("without", "13"), *FULL])
 def test_all_that_first_calls_import_passes_the_gate(libraries, step, calls_folder):
     """Of all calls, or of each so many: where the libraries are absent, each child takes its time to import them."""
     assert not run(PAST_THE_GATE, calls_folder, libraries, step, seconds=600)

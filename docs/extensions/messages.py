@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -57,13 +57,22 @@ class _Module:
     def __init__(self, path: Path, tree: ast.Module) -> None:
         self.name = path.relative_to(ROOT).as_posix()
         self.tree = tree
-        self.parents = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
+        self._assigned: dict[ast.AST, dict[str, list[ast.expr]]] = {}
+        #: All nodes, those near the root first, and the function around each, or the module.
+        self.around: dict[ast.AST, ast.AST] = {tree: tree}
+        found: deque[ast.AST] = deque([tree])
+        while found:
+            node = found.popleft()
+            for child in ast.iter_child_nodes(node):
+                self.around[child] = child if isinstance(child, ast.FunctionDef) else self.around[node]
+                found.append(child)
+        self.functions = [node for node in self.around if isinstance(node, ast.FunctionDef)]
 
-    def around(self, node: ast.AST) -> ast.AST:
-        """The function around a node, or the module."""
-        while node in self.parents and not isinstance(node, ast.FunctionDef):
-            node = self.parents[node]
-        return node
+    def texts(self, scope: ast.AST, name: str) -> list[ast.expr]:
+        """Return the texts that a variable of a function, or a constant of the module, gets."""
+        if scope not in self._assigned:
+            self._assigned[scope] = _assigned(scope)
+        return self._assigned[scope].get(name, [])
 
 
 def messages(kinds: set[str]) -> list[Message]:
@@ -73,7 +82,7 @@ def messages(kinds: set[str]) -> list[Message]:
     raisers = _raisers(modules, kinds)
     found = set()
     for module in modules:
-        for node in ast.walk(module.tree):
+        for node in module.around:
             if isinstance(node, ast.Call):
                 name = _name(node.func)
                 kind, at = (name, 0) if name in kinds else raisers.get(name, ("", 0))
@@ -109,8 +118,8 @@ def _makers(modules: list[_Module]) -> dict[str, list[tuple[ast.expr, _Module]]]
     """The return expressions of functions that return a text, by function name."""
     made = defaultdict(list)
     for module in modules:
-        for node in ast.walk(module.tree):
-            if isinstance(node, ast.FunctionDef) and _unparsed(node.returns) in ("str", "str | None"):
+        for node in module.functions:
+            if _unparsed(node.returns) in ("str", "str | None"):
                 for each in ast.walk(node):
                     if isinstance(each, ast.Return) and each.value is not None:
                         made[node.name].append((each.value, module))
@@ -127,13 +136,12 @@ def _raisers(modules: list[_Module], kinds: set[str]) -> dict[str, tuple[str, in
     """The functions that raise or make an error of a text that they are given: the class, and which argument it is."""
     found = {}
     for module in modules:
-        for node in ast.walk(module.tree):
-            if not isinstance(node, ast.FunctionDef) or node.returns is None:
+        for node in module.functions:
+            if node.returns is None:
                 continue
             given = [each.arg for each in node.args.args if each.arg != "self"]
             for call in (each for each in ast.walk(node) if isinstance(each, ast.Call) and each.args):
-                passed = _passed_on(call.args[0])
-                if (kind := _name(call.func)) in kinds and passed in given:
+                if (kind := _name(call.func)) in kinds and (passed := _passed_on(call.args[0])) in given:
                     found[node.name] = kind, given.index(passed)
     return found
 
@@ -152,7 +160,8 @@ def _unparsed(node: ast.expr | None) -> str:
 
 
 def _name(node: ast.expr) -> str:
-    return ast.unparse(node).rpartition(".")[2]
+    """Return the last name of a dotted one, or nothing."""
+    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
 
 
 def _texts(
@@ -175,11 +184,10 @@ def _texts(
     if isinstance(node, ast.IfExp):
         return _long([text for each in (node.body, node.orelse) for text in _texts(each, module, made, depth)], gap)
     if isinstance(node, ast.Name):
-        scopes = [module.around(node), module.tree]
-        values = [value for scope in scopes for value in _assigned(scope, node.id)]
+        values = [value for scope in (module.around[node], module.tree) for value in module.texts(scope, node.id)]
         return _long([text for each in values for text in _texts(each, module, made, depth + 1)], gap)
     if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
-        tables = [each for each in _assigned(module.tree, node.value.id) if isinstance(each, ast.Dict)]
+        tables = [each for each in module.texts(module.tree, node.value.id) if isinstance(each, ast.Dict)]
         values = [value for each in tables for value in each.values]
         return _long([text for each in values for text in _texts(each, module, made, depth)], gap)
     if isinstance(node, ast.Call) and depth < 4 and (returned := made.get(_name(node.func))):
@@ -192,15 +200,17 @@ def _long(texts: list[str], gap: list[str]) -> list[str]:
     return list(dict.fromkeys(text if _says(text) else gap[0] for text in texts)) or gap
 
 
-def _assigned(scope: ast.AST, name: str) -> Iterator[ast.expr]:
-    """Yield the texts that a variable of a function, or a constant of a module, gets."""
+def _assigned(scope: ast.AST) -> dict[str, list[ast.expr]]:
+    """Return the texts that each variable of a function, or each constant of a module, gets."""
+    found = defaultdict(list)
     for node in ast.walk(scope) if isinstance(scope, ast.FunctionDef) else ast.iter_child_nodes(scope):
         target = node.targets[0] if isinstance(node, ast.Assign) else None
-        if isinstance(node, ast.Assign) and isinstance(target, ast.Name) and target.id == name:
-            texts = (ast.JoinedStr, ast.Constant, ast.IfExp, ast.BinOp, ast.Dict)
-            yield from [node.value] if isinstance(node.value, texts) else []
-        elif isinstance(node, ast.NamedExpr) and node.target.id == name:
-            yield node.value
+        if isinstance(node, ast.Assign) and isinstance(target, ast.Name):
+            if isinstance(node.value, ast.JoinedStr | ast.Constant | ast.IfExp | ast.BinOp | ast.Dict):
+                found[target.id].append(node.value)
+        elif isinstance(node, ast.NamedExpr):
+            found[node.target.id].append(node.value)
+    return found
 
 
 def _joined(parts: list[list[str]]) -> list[str]:

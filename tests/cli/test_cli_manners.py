@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from processes import package_env
+from seeds import then_full
 
 import bbpe
 from bbpe.cli import encode, main
@@ -82,7 +83,7 @@ def test_closed_streams_that_are_not_needed_are_no_error(folder: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGINT") or sys.platform == "win32", reason="no such signal here")
-@pytest.mark.parametrize("delay", [0.1, 0.15, 0.2, 0.25, 0.3, 0.45])
+@pytest.mark.parametrize("delay", then_full([0.1, 0.2, 0.3], [0.15, 0.25, 0.45]))
 def test_ctrl_c_while_modules_are_imported(delay: float, folder: Path) -> None:
     code = (
         "import os, signal, sys, threading\n"
@@ -225,12 +226,14 @@ def test_an_array_that_is_cut_off_is_named(folder: Path, capfd: pytest.CaptureFi
     assert "ids.npy: it ends after 70,000 of 100,000 ids" in capfd.readouterr().err
 
 
-def test_prune_reads_texts_as_the_other_commands(folder: Path) -> None:
+def test_prune_reads_texts_as_the_other_commands(
+    folder: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What is kept is what the lines that can be read use; a file is what `--input-format` says."""
     (folder / "a.jsonl").write_text('{"text": "see my eyes"}\n{broken\n{"text": "see my dogs"}\n')
     (folder / "b.bin").write_bytes(b"see my eyes see my dogs\0")
-    prune = "bbpe prune -t t.json --quiet -o p.json --used-in"
+    monkeypatch.chdir(folder)
+    prune = "prune -t t.json --quiet -o p.json --used-in"
     for name, option in {"a.jsonl": "--on-error skip", "b.bin": "--input-format text"}.items():
-        code, _, err = shell(folder, f"{prune} {name}")
-        assert (code, err.count("\n")) == (1, 1)
-        assert shell(folder, f"{prune} {name} {option}")[::2] == (0, "")
+        assert (main(f"{prune} {name}".split()), capfd.readouterr().err.count("\n")) == (1, 1)
+        assert (main(f"{prune} {name} {option}".split()), capfd.readouterr().err) == (0, "")

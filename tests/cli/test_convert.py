@@ -197,7 +197,7 @@ def test_differences_against_a_loop() -> None:
     merges = small_spec().merges
     assert merges is not None
     three = bbpe.Tokenizer(replace(small_spec(), merges=merges[3:]))
-    texts = [text.encode("utf-8", "surrogatepass") for text in adversarial_strings(3000, seed=51)]
+    texts = [text.encode("utf-8", "surrogatepass") for text in adversarial_strings(1000, seed=51)]
     texts += [*hard_texts(one)]
     for other in (one, two, three):
         expected = [text for text in texts if one.encode(text) != other.encode(text)]

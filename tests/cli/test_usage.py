@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import ast
+import io
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -202,17 +202,24 @@ PYTHON_ONLY = {
 _ELSEWHERE = ("compat/", "tiktoken/", "reference")
 
 
+@cache
+def raised() -> list[tuple[str, str]]:
+    """Where the package raises an error, and the constant texts of its message."""
+    found = []
+    for path in PACKAGE.rglob("*.py"):
+        if not path.relative_to(PACKAGE).as_posix().startswith(_ELSEWHERE):
+            for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+                if isinstance(node, ast.Raise):
+                    texts = [str(each.value) for each in ast.walk(node) if isinstance(each, ast.Constant)]
+                    found.append((f"{path}:{node.lineno}", " ".join(texts)))
+    return found
+
+
 def test_no_message_names_an_argument_that_no_command_knows() -> None:
     """A new argument that errors name is an option, a name in `PYTHON_NAMES`, or one of Python alone."""
     known = {name for leaf in LEAVES.values() for name in leaf.options()} | PYTHON_ONLY
-    for path in PACKAGE.rglob("*.py"):
-        if path.relative_to(PACKAGE).as_posix().startswith(_ELSEWHERE):
-            continue
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.Raise):
-                texts = [each.value for each in ast.walk(node) if isinstance(each, ast.Constant)]
-                named = re.findall(r"(?<![\w.-])([a-z]+(?:_[a-z]+)*)=(?!=)", " ".join(map(str, texts)))
-                assert set(named) <= known, f"{path}:{node.lineno}"
+    for place, text in raised():
+        assert set(re.findall(r"(?<![\w.-])([a-z]+(?:_[a-z]+)*)=(?!=)", text)) <= known, place
     assert PYTHON_NAMES.keys() <= {option for leaf in LEAVES.values() for option in leaf._option_string_actions}
 
 
@@ -222,15 +229,8 @@ CALLS_OF_PYTHON = {"bbpe.Tokenizer", "bbpe.encoding_for_model", "bbpe.get_encodi
 
 def test_no_message_names_a_function_that_a_command_has() -> None:
     """A new function that errors name is in `CALLS`, or one of Python alone."""
-    named = set()
-    for path in PACKAGE.rglob("*.py"):
-        if path.relative_to(PACKAGE).as_posix().startswith(_ELSEWHERE):
-            continue
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.Raise):
-                texts = [str(each.value) for each in ast.walk(node) if isinstance(each, ast.Constant)]
-                said = LEAVES["bbpe shard"].spelled(" ".join(texts))
-                named |= set(re.findall(r"(?<![\w`])bbpe\.[A-Za-z_]+", said))
+    said = [LEAVES["bbpe shard"].spelled(text) for _, text in raised()]
+    named = {name for text in said for name in re.findall(r"(?<![\w`])bbpe\.[A-Za-z_]+", text)}
     assert named == CALLS_OF_PYTHON
 
 
@@ -306,12 +306,16 @@ REFUSED = STDIN[STDIN.index("shard - -t t.json -o out") :]
 
 
 @pytest.mark.parametrize("line", STDIN[: STDIN.index(REFUSED[0])])
-def test_standard_input_is_read(line: str, here: None) -> None:
-    command = [sys.executable, "-m", "bbpe", *line.split()]
-    run = subprocess.run(command, input=b"see my dogs\n" * 50, capture_output=True, timeout=60)
-    assert run.returncode == (0 if "lint" not in line else run.returncode), run.stderr
-    assert b"standard input" not in run.stderr
-    assert b"No such file" not in run.stderr
+def test_standard_input_is_read(
+    line: str, here: None, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = io.BytesIO(b"see my dogs\n" * 50)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(given))
+    status, err = main(line.split()), capfd.readouterr().err
+    assert status == (0 if "lint" not in line else status), err
+    assert given.tell() == 600
+    assert "standard input" not in err
+    assert "No such file" not in err
 
 
 @pytest.mark.parametrize("line", REFUSED)

@@ -102,7 +102,7 @@ def test_the_files_equal_those_of_the_naive_loop_on_random_texts(train: Train, s
 def test_the_files_equal_those_of_the_naive_loop_on_real_text(
     train: Train, corpus: Callable[..., str], name: str
 ) -> None:
-    text = corpus(name, 15_000)
+    text = corpus(name, 6_000)
     assert train(text, 320) == naive(text, 320)
 
 

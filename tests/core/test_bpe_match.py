@@ -64,7 +64,7 @@ def short_texts(letters: bytes, longest: int) -> Iterator[bytes]:
 @pytest.mark.parametrize(("letters", "longest"), [(b"ab", 7), (b"abc", 4), (b"abcd", 3)])
 def test_small_vocabularies(letters: bytes, longest: int) -> None:
     rng = random.Random(len(letters))
-    for _ in range(18):
+    for _ in range(8):
         model = random_model(rng, letters)
         long_texts = [bytes(rng.choices(letters, k=rng.randint(1, 200))) for _ in range(20)]
         for text in itertools.chain(short_texts(letters, longest), long_texts):

@@ -28,7 +28,7 @@ def slow(tokens: list[bytes], numbers: set[int], data: bytes) -> list[tuple[int,
 ALPHABET = [bytes(chars) for size in (1, 2, 3) for chars in itertools.product(b"ab", repeat=size)]
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(16))
 def test_short_texts(seed: int) -> None:
     rng = random.Random(seed)
     tokens = rng.sample(ALPHABET, rng.randint(1, 8))

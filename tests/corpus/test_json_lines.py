@@ -6,6 +6,7 @@ import io
 import json
 import random
 import re
+from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
 
@@ -30,6 +31,8 @@ VALUES = [
     "1" * 999, '"text"',
 ]  # fmt: skip
 WRONG = [b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xe0\x80\x80", b"\xf4\x90\x80\x80"]
+#: The second bytes at which a character of several bytes begins or ends to be valid, and their neighbours.
+ENDS_OF_RANGES = [0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0]
 NAMES = ['"text"', '"t\\u0065xt"', '"id"', '""', '"\\ud800"', '"texts"', '"Text"']
 
 
@@ -139,12 +142,15 @@ def test_every_escape_and_every_short_character(isa: str) -> None:
 
 
 @pytest.mark.parametrize("isa", EVERY_ISA)
+@pytest.mark.parametrize(
+    "seconds", [ENDS_OF_RANGES, pytest.param(range(0x7C, 0xC4), marks=pytest.mark.full)], ids=["ends of ranges", "all"]
+)
 @pytest.mark.parametrize("before", [b"\xc3\xa9" * 2, b"\xe6\xbc\xa2" * 19 + b"\xc3\xa9", b"\xe6\xbc\xa2" * 20 + b"ab"])
-def test_every_beginning_of_a_character_of_several_bytes(isa: str, before: bytes) -> None:
+def test_every_beginning_of_a_character_of_several_bytes(isa: str, before: bytes, seconds: Iterable[int]) -> None:
     """At the beginning of a block of 64 bytes, and where its end cuts it; what is no UTF-8 is left to the caller."""
     right = []
     for first in range(0x80, 0x100):
-        for second in range(0x7C, 0xC4):
+        for second in seconds:
             for rest in (b"", b"\x80", b"\xbf", b"\x80\xbf", b"a", b"\xe6\xbc\xa2"):
                 text = before + bytes((first, second)) + rest + b"\xe6\xbc\xa2" * 25
                 line = b'{"text": "' + text + b'"}\n'

@@ -29,7 +29,7 @@ SPECIALS = ["<|s|>", "<|s|>>", "\n\n"]
 REGEX = r"[^\W\d_]+|\d|[^\w]|_"
 
 
-def soup(seed: int, length: int = 1200) -> bytes:
+def soup(seed: int, length: int = 500) -> bytes:
     rng = random.Random(seed)
     text = "".join(rng.choices(WORDS + BLANKS, k=length))
     return text.encode() if seed % 2 else text.encode("latin-1", "replace")  # which is not UTF-8

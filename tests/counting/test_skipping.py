@@ -33,7 +33,7 @@ def corpus(tmp_path: Path) -> Path:
 
 
 def texts_of() -> list[str]:
-    return [f"see my eyes {number} " * (number % 40) for number in range(4000)]
+    return [f"see my eyes {number} " * (number % 40) for number in range(2000)]
 
 
 def found(counts: bbpe.PretokenCounts) -> tuple[Any, ...]:
@@ -71,12 +71,12 @@ def test_workers_and_parts_leave_them_out_too(corpus: Path, tmp_path: Path) -> N
         bbpe.plan_count(tmp_path / "good.jsonl", tmp_path / "other", pattern="gpt2")
 
 
-@pytest.mark.parametrize("stop", range(2, 20, 4))
+@pytest.mark.parametrize("stop", range(2, 20, 8))
 def test_a_count_that_goes_on_counts_each_line_once(
     corpus: Path, stop: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(counting, "_CHECKPOINT_SECONDS", -1000.0)
-    monkeypatch.setattr("bbpe.counting.options._BLOCK", 1 << 16)
+    monkeypatch.setattr("bbpe.counting.options._BLOCK", 1 << 15)
     states = 0
 
     def interrupt(progress: bbpe.progress.Progress) -> None:

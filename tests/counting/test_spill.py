@@ -37,7 +37,7 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def corpus(tmp_path: Path) -> Path:
     path = tmp_path / "a.txt"
-    path.write_text(" ".join(f"word{number * 7919 % 1000}" for number in range(2000)))
+    path.write_text(" ".join(f"word{number * 7919 % 600}" for number in range(1200)))
     return path
 
 

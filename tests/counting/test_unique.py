@@ -114,7 +114,7 @@ def test_a_sample_is_of_texts_before_duplicates_are_left_out() -> None:
 @pytest.mark.parametrize("in_flight", [1, 5])
 def test_executors(tmp_path: Path, in_flight: int) -> None:
     pytest.importorskip("pyarrow")
-    texts = documents(5)
+    texts = documents(5, 90)
     jsonl(tmp_path / "a.jsonl", texts)
     with ThreadPoolExecutor(3) as executor:
         options: dict[str, Any] = {"unique": True, "executor": executor, "in_flight": in_flight}
@@ -132,7 +132,7 @@ def test_a_count_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: 
     """StoppedError anywhere, by files and by texts, a count knows which documents it had."""
     pytest.importorskip("pyarrow")
     monkeypatch.setattr(count_module, "_CHECKPOINT_SECONDS", 0.0)
-    texts = documents(10 + seed, 90)
+    texts = documents(10 + seed, 60)
     half = len(texts) // 2
     files = [jsonl(tmp_path / "a.jsonl", texts[:half]), tmp_path / "b.txt", jsonl(tmp_path / "c.jsonl", texts[half:])]
     files[1].write_text(long := "low lower " * 900)
@@ -147,7 +147,7 @@ def test_a_count_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: 
 
     with ThreadPoolExecutor(2) as pool:
         options: dict[str, Any] = {"pattern": "gpt2", "unique": True, **({"executor": pool} if executor else {})}
-        for stop in sorted(rng.sample(range(20, len(corpus)), 2)):
+        for stop in sorted(rng.sample(range(15, len(corpus)), 2)):
             with pytest.raises(StoppedError):
                 bbpe.count_from_iterator(stopping(stop), checkpoint=tmp_path / "texts", **options)
         same(bbpe.count_from_iterator(iter(corpus), checkpoint=tmp_path / "texts", **options), corpus)

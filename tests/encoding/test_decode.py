@@ -244,7 +244,8 @@ def test_what_are_no_ids(ids: Any) -> None:
 
 @pytest.mark.parametrize("bad", [-1, -(2**31), -(2**63), 299, 20_009, 2**28, 2**30, 2**32 - 1, 2**32 + 97, 2**63 - 1])
 def test_the_first_bad_id_is_named(bad: int) -> None:
-    for n in (0, 1, 15, 16, 17, 1_024, 5_000, 700_000):
+    # threads share the longest
+    for n in (0, 1, 15, 16, 17, 1_024, 5_000, *([700_000] if bad in (-1, 299, 2**63 - 1) else [])):
         ids = [97] * (n + 3)
         ids[n], ids[n + 2] = bad, -7
         arrays: list[npt.NDArray[Any]] = [

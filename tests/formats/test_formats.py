@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from seeds import then_full
 from strings import ALPHABET
 from vocabularies import (
     MERGES,
@@ -34,7 +35,7 @@ from bbpe.splitting.patterns import PATTERNS, get_pattern
 from bbpe.tokenizer import Tokenizer
 
 VocabPath = Callable[[str], Path]
-REAL = ["gpt2", "p50k_base", "cl100k_base", "o200k_base", "llama3", "qwen", "qwen3_6"]
+REAL = then_full(["gpt2", "o200k_base", "llama3", "qwen3_6"], ["p50k_base", "cl100k_base", "qwen"])
 
 
 def texts(count: int, seed: int = 1) -> list[str]:

@@ -26,7 +26,7 @@ from bbpe.splitting.patterns import PATTERNS, get_pattern
 from bbpe.tokenizer import Tokenizer
 
 REAL = [
-    "gpt2.tokenizer.json",
+    pytest.param("gpt2.tokenizer.json", marks=pytest.mark.full),
     "p50k_base.tiktoken",
     "deepseek_v3.tokenizer.json",
     pytest.param("qwen_gpt2_files", marks=pytest.mark.full),

@@ -30,7 +30,10 @@ def _hook(event: str, args: tuple[Any, ...]) -> None:
         OPENED.append(str(args[0]))
 
 
-sys.addaudithook(_hook)
+@pytest.fixture(scope="module", autouse=True)
+def _listens() -> None:
+    # for good: a process that runs other tests need not bear it
+    sys.addaudithook(_hook)
 
 
 @pytest.fixture(autouse=True)

@@ -136,8 +136,8 @@ def test_trained_models(tmp_path: Path, options: dict[str, Any]) -> None:
     rng = random.Random(5)
     scraps = [*TEXT.split(" "), " ", "  ", "\u2581", "<sep>", "<ctl>", "<unk>", "</s>", "ing", *"Ｆ\n\t😀ﬃ"]
     texts = ["", " ", "\u2581", "  a  ", " \u2581 ", "a\u2581 ", TEXT]
-    texts += ["".join(rng.choices(scraps, k=rng.randint(1, 12))) for _ in range(150)]
-    for text in [*texts, *adversarial_strings(100, seed=6)]:
+    texts += ["".join(rng.choices(scraps, k=rng.randint(1, 12))) for _ in range(60)]
+    for text in [*texts, *adversarial_strings(40, seed=6)]:
         same(tok, judge, text.replace("\0", ""))
         same(tok, again, text.replace("\0", ""))
         assert tok.encode(text.encode()) == tok.encode(text)

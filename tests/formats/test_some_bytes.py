@@ -60,7 +60,7 @@ def test_random_vocabularies(tmp_path: Path, kind: str) -> None:
     rng = random.Random(kind)
     path, saved = tmp_path / "tokenizer.json", tmp_path / "saved.json"
     decoded = 0
-    for _ in range(70):
+    for _ in range(25):
         path.write_text(json.dumps(random_document(rng, kind)), encoding="utf-8")
         hf, tok = Tokenizer.from_file(str(path)), bbpe.load(path)
         tok.save(saved)
@@ -77,7 +77,7 @@ def test_random_vocabularies(tmp_path: Path, kind: str) -> None:
                 assert tok.decode(ids) == expected, (ids, path.read_text("utf-8"))
                 decoded += 1
         assert tok.encode_batch(texts) == [encoding.ids for encoding in hf.encode_batch(texts)]
-    assert decoded > 1000
+    assert decoded > 357
 
 
 @pytest.mark.parametrize("kind", ["BPE", "Unigram"])

@@ -276,7 +276,7 @@ def test_patterns_of_ones_own_as_mistral_common(tmp_path: Path, regex: str) -> N
     """tiktoken drops text that a pattern does not match."""
     path = write_json(tmp_path / "tekken.json", tekken(config__pattern=regex))
     tok, peer = bbpe.load(path), reader(path)
-    texts = adversarial_strings(150, seed=5, tokens=list(tok.spec.vocab.values()))
+    texts = adversarial_strings(60, seed=5, tokens=list(tok.spec.vocab.values()))
     for text in [*texts, "the \u4e2d\u6587 it's 12345"]:
         assert tok.encode(text) == peer.encode(text, bos=False, eos=False), text
         assert tok.count_tokens(text) == len(tok.encode(text))

@@ -99,16 +99,17 @@ def test_parts_of_a_text_and_what_each_becomes() -> None:
 NAMES = ["nmt_nfkc", *(pytest.param(name, marks=pytest.mark.full) for name in ("nfkc", "nmt_nfkc_cf", "nfkc_cf"))]
 
 
+@pytest.mark.parametrize("share", [4, pytest.param(1, marks=pytest.mark.full)])
 @pytest.mark.parametrize("name", NAMES)
-def test_every_character(name: str) -> None:
-    """Alone, and between letters and marks that it may join."""
+def test_every_character(name: str, share: int) -> None:
+    """Alone, and between letters and marks that it may join; by default one in four."""
     data = published(name)
     rules = [Charsmap(data), SqueezeBlanks(), Prepend(SPACE_MARK), LAST]
     expected, ours = expected_of(rules), sentencepiece_normalizer(rules)
     assert ours is not None
     table = read_charsmap(data)
     longest = {key[0] for key in table if len(key) > 1}
-    points = [char for char in POINTS if char in table or char in longest or ord(char) % 64 == 0]
+    points = [char for char in POINTS if char in table or char in longest or ord(char) % 64 == 0][::share]
     for before, behind in (("", ""), ("a", "\u0301b"), ("\u304b", "\u3099"), (" ", " c")):
         texts = [before + char + behind for char in points]
         assert ours.apply_all(texts) == list(map(expected, texts))

@@ -153,8 +153,8 @@ def test_parts_that_come_again(chain: tuple[Rule, ...]) -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_any_chains(seed: int) -> None:
     rng = random.Random(seed)
-    compiled = sum(compare(tuple(rng.choices(RULES, k=rng.randint(2, 4))), rng, 8, 20) for _ in range(120))
-    assert compiled > 60
+    compiled = sum(compare(tuple(rng.choices(RULES, k=rng.randint(2, 4))), rng, 8, 20) for _ in range(50))
+    assert compiled > 25
 
 
 @pytest.mark.parametrize("seed", full_then_long(range(3, 7), range(7, 13)))

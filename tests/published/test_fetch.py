@@ -61,7 +61,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
         http.daemon_threads = True
         http.handle_error = lambda *_: None  # type: ignore[method-assign]
         http.socket = context.wrap_socket(http.socket, server_side=True)
-        thread = threading.Thread(target=http.serve_forever)
+        thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.02})
         thread.start()
         yield f"https://127.0.0.1:{http.server_address[1]}", files
         stop.set()

@@ -64,9 +64,9 @@ def chromium() -> Iterator[browser.Browser]:
 def test_pages(chromium: browser.Browser, tmp_path: Path, name: str) -> None:
     file = tmp_path / "page.html"
     file.write_text(PAGES[name](), "utf-8")
+    chromium.open(file.as_uri())
     for scheme in SCHEMES:
         chromium.dark(scheme)
-        chromium.open(file.as_uri())
         assert chromium.violations() == []
 
 

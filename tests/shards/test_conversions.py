@@ -39,7 +39,7 @@ def contents(folder):
 def test_every_pair_of_formats(tmp_path, form, target):
     """Empty documents too, where both formats have a place for them."""
     can_be_empty = WRITERS[form][2] and target not in (*DELIMITED, "automodel")
-    docs = documents(1, empty=can_be_empty)
+    docs = documents(1, 24, empty=can_be_empty)
     source = source_of(tmp_path / "in", form, docs, eos=EOS)
     done = bbpe.convert_shards(source, tmp_path / "out", format=target, part_size=700, threads=1)
     assert written(tmp_path / "out") == docs
@@ -85,7 +85,7 @@ def test_empty_documents_are_kept_or_counted(tmp_path, target):
 @pytest.mark.parametrize("target", ["megatron", "nanogpt", "parquet", "olmo"])
 def test_bytes_depend_on_the_plan_alone(tmp_path, target):
     """Not on threads, executors, blocks written by other steps, or parts that are there already."""
-    docs = documents(3, count=200, empty=False)
+    docs = documents(3, count=90, empty=False)
     source = source_of(tmp_path / "in", "datatrove", docs, eos=EOS)
     options = {"format": target, "part_size": 900}
     bbpe.convert_shards(source, tmp_path / "one", threads=1, **options)

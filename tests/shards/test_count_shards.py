@@ -16,7 +16,7 @@ from bbpe.counting import options as options_module
 from bbpe.shards import texts as texts_module
 
 EOS, BOS = "<|endoftext|>", "<s>"
-TEXTS = ["low", "", "slow lower\n", "é漢字", f"a {EOS} b", "lowest " * 30, "x", "low lower\nlow", "a\n\nb 12345"] * 12
+TEXTS = ["low", "", "slow lower\n", "é漢字", f"a {EOS} b", "lowest " * 30, "x", "low lower\nlow", "a\n\nb 12345"] * 6
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +49,7 @@ OPTIONS: list[dict[str, Any]] = [
 def test_counts_are_those_of_the_raw_texts(
     tmp_path: Path, corpus: Path, tok: bbpe.Tokenizer, ends: dict[str, str], options: dict[str, Any]
 ) -> None:
-    done = bbpe.shard(corpus, tmp_path / "out", tok, part_size=900, allowed_special="all", **ends)
+    done = bbpe.shard(corpus, tmp_path / "out", tok, part_size=600, allowed_special="all", **ends)
     assert len(done.plan) > 2
     given = {"pattern": "gpt2", **options}
     expected, found = bbpe.count(corpus, **given), bbpe.count_shards(tmp_path / "out", **given)

@@ -53,9 +53,9 @@ def test_a_part_has_the_bytes_of_a_file(form: Any, tmp_path: Path, tok: bbpe.Tok
 def test_parts_have_the_texts_and_say_where_they_come_from(
     threads: int, keep: Any, tmp_path: Path, tok: bbpe.Tokenizer
 ) -> None:
-    rows = rows_of(2, 400)
+    rows = rows_of(2, 150)
     done = bbpe.shard_from_iterator(
-        rows, tmp_path / "out", tok, part_size=2000, threads=threads, empty=keep, format="parquet", id_field="id"
+        rows, tmp_path / "out", tok, part_size=800, threads=threads, empty=keep, format="parquet", id_field="id"
     )
     assert len(done.plan) > 4
     right = [row for row in rows if row["text"] or (keep == "keep" and row["text"] == "")]

@@ -28,13 +28,19 @@ print(len(merged), peak() - before)
 """
 
 
-@pytest.mark.parametrize("seed", [0, 7])
-def test_millions_of_short_documents(seed: int, tmp_path: Path) -> None:
-    tok = bbpe.train_from_iterator(["low lower"], 257)
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Shards of many documents and of few."""
+    folder, tok = tmp_path_factory.mktemp("sources"), bbpe.train_from_iterator(["low lower"], 257)
     for name, count in (("many", 200_000), ("few", 10)):
-        (tmp_path / f"{name}.jsonl").write_text('{"text": "a"}\n' * count)
-        bbpe.shard(tmp_path / f"{name}.jsonl", tmp_path / name, tok)
-    arguments = [str(tmp_path / name) for name in ("many", "few", "out")]
+        (folder / f"{name}.jsonl").write_text('{"text": "a"}\n' * count)
+        bbpe.shard(folder / f"{name}.jsonl", folder / name, tok)
+    return [folder / "many", folder / "few"]
+
+
+@pytest.mark.parametrize("seed", [0, 7])
+def test_millions_of_short_documents(seed: int, sources: list[Path], tmp_path: Path) -> None:
+    arguments = [*map(str, sources), str(tmp_path / "out")]
     environment = package_env()
     command = [sys.executable, "-c", CHILD, *arguments, str(seed)]
     done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)

@@ -60,7 +60,7 @@ def corpus(folder: Path, text: str) -> Path:
     rng, path = random.Random(len(text)), folder / "a.jsonl"
     long = text * 40
     with path.open("w", encoding="utf-8") as file:
-        for _ in range(120):
+        for _ in range(50):
             start = rng.randrange(len(text))
             file.write(json.dumps({"text": long[start : start + rng.choice([0, 1, 5, 60, 900])]}) + "\n")
     return path

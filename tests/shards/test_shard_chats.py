@@ -123,7 +123,7 @@ def test_rows_learn_what_the_assistant_wrote(tok: Any, tmp_path: Path, name: Any
 def test_masks_move_with_their_documents(tok: Any, tmp_path: Path, name: Any) -> None:
     if name == "parquet":
         pytest.importorskip("pyarrow")
-    records = chats(200)
+    records = chats(70)
     done = bbpe.shard(
         lines(tmp_path / "a.jsonl", records), tmp_path / "out", tok, format=name, messages_field="messages"
     )

@@ -47,11 +47,11 @@ def check_cuts(name: str, texts: Iterable[bytes]) -> tuple[int, int]:
 @by_scheme
 def test_cutting_changes_nothing(name: str) -> None:
     rng = random.Random(12)
-    texts, found = check_cuts(name, (random_soup(rng)[:150] for _ in range(350)))
+    texts, found = check_cuts(name, (random_soup(rng)[:150] for _ in range(150)))
     assert found > 3 * texts
-    check_cuts(name, (text.encode()[:120] for text in adversarial_strings(250, seed=13)))
-    check_cuts(name, (data[:120] for data in byte_soups(100, seed=14)))
-    check_cuts(name, (bytes(rng.choices(EDGES, k=12)) for _ in range(250)))
+    check_cuts(name, (text.encode()[:120] for text in adversarial_strings(100, seed=13)))
+    check_cuts(name, (data[:120] for data in byte_soups(40, seed=14)))
+    check_cuts(name, (bytes(rng.choices(EDGES, k=12)) for _ in range(100)))
     for length in range(4):
         check_cuts(name, map(str.encode, short_strings(length)))
 

@@ -45,7 +45,7 @@ def as_hf(points: range, name: str) -> tuple[str, object]:
 every = pytest.param(1, marks=pytest.mark.full)
 
 
-@pytest.mark.parametrize("step", [37, every])
+@pytest.mark.parametrize("step", [73, every])
 @pytest.mark.parametrize("name", AS_HF)
 def test_every_character_as_hf_splits_it(name: str, step: int, processes: Executor) -> None:
     pytest.importorskip("tokenizers")
@@ -81,7 +81,7 @@ def pairs_of_bytes() -> dict[bytes, int]:
     return {token: rank for rank, token in enumerate([*(bytes((byte,)) for byte in range(256)), *pairs])}
 
 
-@pytest.mark.parametrize("step", [23, every])
+@pytest.mark.parametrize("step", [61, every])
 @pytest.mark.parametrize("name", SCHEMES)
 def test_every_settled_character(name: str, step: int) -> None:
     """All that this interpreter's Unicode assigns, against the `regex` package."""

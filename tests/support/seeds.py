@@ -1,4 +1,4 @@
-"""Seeds and corpora of sweeps: the first ones run with the long tests, the others with those that take longer still."""
+"""Seeds and corpora of sweeps: some run always, others with the full tests, the rest with the long ones."""
 
 from __future__ import annotations
 
@@ -6,6 +6,11 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
+
+
+def then_full(always: Iterable[object], full: Iterable[object]) -> list[Any]:
+    """The values for `pytest.mark.parametrize`, those of `full` with this mark."""
+    return [*always, *(pytest.param(value, marks=pytest.mark.full) for value in full)]
 
 
 def full_then_long(full: Iterable[object], long: Iterable[object]) -> list[Any]:

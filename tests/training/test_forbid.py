@@ -75,7 +75,7 @@ def rows_of(texts: list[str], pattern: Any) -> list[tuple[list[int], int]]:
 
 def random_texts(seed: int) -> list[str]:
     rng = random.Random(seed)
-    texts = [" ".join(rng.choices(WORDS, k=rng.randrange(1, 9))) + "\n" for _ in range(60)]
+    texts = [" ".join(rng.choices(WORDS, k=rng.randrange(1, 9))) + "\n" for _ in range(30)]
     return [*texts, *adversarial_strings(12, seed=seed)]
 
 
@@ -196,7 +196,7 @@ def test_other_models_refuse_a_veto(name: str, capsys: pytest.CaptureFixture[str
         bbpe.train_from_iterator(["a"], 300, model=name, forbid=": ")  # type: ignore[call-arg,arg-type]
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(10))
 def test_a_search_for_texts_finds_what_the_regex_finds(seed: int) -> None:
     """Alternatives of plain texts are looked for as texts, others by the regex; both find the same."""
     rng = random.Random(seed)

@@ -56,7 +56,7 @@ def random_counts(rng: random.Random) -> dict[bytes, int]:
 def test_no_threshold_changes_a_merge(tie_break: str) -> None:
     """High ones are lowered again and again, which searches for pairs in the middle of merging."""
     rng = random.Random(f"thresholds {tie_break}")
-    for _ in range(40):
+    for _ in range(20):
         counts, limit = random_counts(rng), rng.choice([3, 30, 300])
         options: dict[str, Any] = {"tie_break": tie_break, "min_frequency": rng.choice([1, 1, 2, 5])}
         if rng.random() < 0.4:

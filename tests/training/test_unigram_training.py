@@ -287,8 +287,8 @@ def likelihood(tok: bbpe.Tokenizer, lines: list[str]) -> float:
 @pytest.mark.parametrize(
     ("name", "size", "sample"),
     [
-        ("en", 2_000, 300_000),
-        ("code", 2_000, 300_000),
+        ("en", 2_000, 150_000),
+        ("code", 2_000, 150_000),
         *(
             pytest.param(name, size, 10_000_000, marks=pytest.mark.long)
             for name in ("en", "code", "multi", "ja", "zh")

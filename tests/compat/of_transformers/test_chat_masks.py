@@ -61,13 +61,13 @@ def test_masks_are_those_of_transformers(pair: tuple[Any, Any], monkeypatch: pyt
     make = chat_masks._mask
     monkeypatch.setattr(chat_masks, "_mask", lambda *given: made.append(make(*given) is not None) or make(*given))
     chooser = random.Random(5)
-    for _ in range(60):
+    for _ in range(25):
         messages = chat(chooser)
         for options in CALL_OPTIONS:
             assert masked(pair[0], messages, **options) == masked(pair[1], messages, **options), messages
         pair[0].truncation_side = pair[1].truncation_side = chooser.choice(["left", "right"])
         pair[0].padding_side = pair[1].padding_side = chooser.choice(["left", "right"])
-    assert sum(made) > 300
+    assert sum(made) > 125
     messages = chat(chooser)
     prompts = [masked(each, messages, add_generation_prompt=True) for each in pair]
     assert prompts[0] == prompts[1]
