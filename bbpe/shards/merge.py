@@ -25,7 +25,7 @@ from .load import Folder, Shards, load_shards
 from .mixture import Recipe, Share, Weight, is_pair, most_tokens, wanted_of, weight_of
 from .origins import MergedOrigins
 from .outputs import outputs
-from .part import PartFiles, PartRecord, Totals, read_record, write_record
+from .part import PartFiles, PartRecord, Totals, finished_part, read_record, write_record
 from .passes import Pass, counts_of, passes_of, whole_pass
 from .plan import ShardPlan, shards_folder, stored_or_new
 from .policy import ShardPolicy
@@ -147,13 +147,13 @@ def merge_shards(
     wanted = _checked_tokens(weights, tokens, repeat, exact)
     merge = _chosen([load_shards(name) for name in given], weights, wanted, shuffle or 0, repeat, exact)
     plan = stored_or_new(_plan_of(merge, target, shuffle, shard_size))
-    if None in [read_record(plan, number) for number in range(len(plan))]:
+    if None in [finished_part(plan, number) for number in range(len(plan))]:
         try:
             with reporting(progress) as report:
                 _merge(plan, merge, count, report)
         except FileNotFoundError:
             # another run has done all parts meanwhile, and removed what looked like the rest of a killed one
-            if None in [read_record(plan, number) for number in range(len(plan))]:
+            if None in [finished_part(plan, number) for number in range(len(plan))]:
                 raise
     return finish_shards(plan)
 

@@ -122,7 +122,7 @@ class PartRecord(Totals):
 
 
 def record_path(plan: ShardPlan, number: int) -> Path:
-    """Return the path of the record of a part, whose presence means that the part is done."""
+    """Return the path of the record of a part, whose presence means that all files of the part were written."""
     stem = plan.stem(number)
     return stem.with_name(stem.name + ".json")
 
@@ -144,10 +144,31 @@ def read_record(plan: ShardPlan, number: int) -> PartRecord | None:
     return record
 
 
+def size_fault(path: Path, size: int) -> str:
+    """Return what is wrong with a file that should have so many bytes, without reading it; empty if nothing is."""
+    try:
+        found = path.stat().st_size
+    except FileNotFoundError:
+        return f"{path}: the file is gone"
+    return "" if found == size else f"{path}: the file has {counted(found, 'byte')}; expected {size:,}"
+
+
+def lost_file(plan: ShardPlan, record: PartRecord) -> str:
+    """Return what is wrong with the first file of a part that is gone or has another size; empty if none is."""
+    faults = (size_fault(plan.folder / name, known["size"]) for name, known in record.files.items())
+    return next(filter(None, faults), "")
+
+
+def finished_part(plan: ShardPlan, number: int) -> PartRecord | None:
+    """Return the record of a part whose files are there in full; `None` when it is to be written, for lost files again."""
+    record = read_record(plan, number)
+    return None if record is None or lost_file(plan, record) else record
+
+
 def write_part(plan: ShardPlan, number: int, *, threads: int = 1, report: Report = lambda read: None) -> PartRecord:
     """Write a part unless it is done, and return its record.  Anyone may do it, and twice: the bytes are the same."""
     number = plan.check_part(number)
-    record = read_record(plan, number)
+    record = finished_part(plan, number)
     if record is not None:
         report(record.input)
         return record
@@ -158,10 +179,10 @@ def write_part(plan: ShardPlan, number: int, *, threads: int = 1, report: Report
         plan.check_stored()
         write_record(plan, record)
     except Exception as error:
-        if isinstance(error, FileNotFoundError) and (done := read_record(plan, number)) is not None:
+        if isinstance(error, FileNotFoundError) and (done := finished_part(plan, number)) is not None:
             # another run has done the part meanwhile, and in the end removed what looked like the rest of a killed one
             return done
-        if not record_path(plan, number).exists():
+        if finished_part(plan, number) is None:
             note_failure(stem, plan.digest, number, error)
         raise
     forget_failure(stem)
