@@ -32,6 +32,7 @@ _READ = ("'text'", "'jsonl'")
 CALLS = {
     r"`?\w+_from_iterator`?(?: or `?\w+_from_iterator`?)?": "the command through standard input (-)",
     r"bbpe\.convert_shards": "`bbpe shards convert`",
+    r"bbpe\.evaluate": "`bbpe eval`",
     r"bbpe\.finish_shards": "`bbpe shard --finish`",
     r"bbpe\.open_shards": "`bbpe shards convert --from`",
     r"bbpe\.retokenize": "`bbpe shards convert --retokenize`",

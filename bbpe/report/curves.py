@@ -13,7 +13,7 @@ from ..counting.corpus_parts import checked_texts
 from ..counting.count import count_texts
 from ..counting.counts import PretokenCounts
 from ..counting.options import Counting, Report, reporting
-from ..errors import described
+from ..errors import VocabularyError, described
 from ..lazy import safe_import
 from ..progress import Progress
 from ..records import dataclass, kind, real, replace, whole
@@ -25,7 +25,7 @@ from ..training.train import Model, model_of
 from .figures import STYLE, definitions, lines
 from .plots import save_lines
 from .tables import Table, csv_of, number, page
-from .terminal import line_columns
+from .terminal import line_columns, wrapped
 from .texts import DELAY, Meter, ReportCorpus, Texts, reading_of, sources_of
 
 #: What grows along a curve.
@@ -153,8 +153,8 @@ class Curve:
         return self.table().markdown()
 
     def to_latex(self) -> str:
-        """Return the table for LaTeX, with the package booktabs."""
-        return self.table().latex()
+        """Return the table for LaTeX, with the package booktabs, below comments that define its figures."""
+        return self.table().latex(self._notes())
 
     def to_csv(self) -> str:
         """Return the points as CSV."""
@@ -164,17 +164,16 @@ class Curve:
         """Return a page of HTML with a figure, the table and definitions, which needs no other file."""
         drawn, knees = self._drawn()
         figure = lines("bytes/token", drawn, across=self.across, up="bytes/token", knees=knees)
-        text = f"{figure}{self.table().html()}{definitions(self._notes())}"
+        notes = [*self._notes(), *(["knee (a ring): a larger size gains less for its size from there on"] if knees else [])]
+        text = f"{figure}{self.table().html()}{definitions(notes)}"
         return page("Learning curve", f"<main><h1>Learning curve</h1>{text}</main>", style=STYLE)
 
     def _notes(self) -> Iterator[str]:
         yield "bytes/token: the bytes of UTF-8 of all texts over their tokens; more is better"
         further = "thousand tokens" if self.across == VOCABULARY else "doubling of the training text"
-        yield f"gain: the bytes a token that each further {further} brought"
+        yield f"gain: the bytes per token that each further {further} adds"
         if any(point.changed is not None for point in self.points):
             yield "tokens changed: the share of the tokens that the next smaller training text did not give"
-        if any(self._knee(line) for line in self.lines().values()):
-            yield "knee (a ring): a larger size gains less for its size from there on"
 
     def plot(self, path: str | os.PathLike[str]) -> None:
         """Write a figure of the curve, with a ring around each knee.
@@ -199,10 +198,12 @@ class Curve:
         return drawn, knees
 
     def __str__(self) -> str:
-        return self.table().text(line_columns())
+        most = line_columns()
+        notes = [part for note in self._notes() for part in wrapped(note, most, 2)]
+        return "\n".join([self.table().text(most), "", *notes])
 
     def _repr_html_(self) -> str:
-        return self.table().html()
+        return f"{self.table().html()}{definitions(self._notes())}"
 
 
 def learning_curve(
@@ -249,12 +250,24 @@ def learning_curve(
         for name, tokenizer in named.items():
             for size in chosen:
                 report(Progress("prune", len(toks), steps, "sizes"))
-                toks[name, size] = tokenizer if size == len(tokenizer) else prune(tokenizer, keep=size)[0]
+                toks[name, size] = tokenizer if size == len(tokenizer) else _smaller(name, tokenizer, size)
         report(Progress("prune", len(toks), steps, "sizes"))
         meter = Meter(report, "measure", sources.values())
         for name, source in sources.items():
             points += _points(toks, name, source.documents(reading, meter=meter))
     return Curve(VOCABULARY, tuple(points))
+
+
+def _smaller(name: str, tokenizer: Tokenizer, size: int) -> Tokenizer:
+    """Return the tokenizer of the first merges; `VocabularyError` names one that cannot be made smaller."""
+    try:
+        return prune(tokenizer, keep=size)[0]
+    except VocabularyError:
+        which = f"{name}: the tokenizer" if name else "the tokenizer"
+        raise VocabularyError(
+            f"{which} has no smaller vocabularies, as its symbols are characters; train one at each size, and compare "
+            "them by bbpe.evaluate"
+        ) from None
 
 
 def _points(
