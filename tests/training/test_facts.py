@@ -33,6 +33,10 @@ def test_facts_are_told_only_where_there_are_any() -> None:
         (["ab ab"], 257, ["the longest token has 2 bytes: 'ab'"]),
         (["ab ab"], 258, ["the longest token has 3 bytes: ' ab'"]),
         (["abc abd"], 257, ["the longest token has 2 bytes: 'ab'"]),
+        (["x" * 64] * 2, 262, ["the longest token has 64 bytes: 'xxx", "5 tokens are only"]),
+        (["x" * 128] * 2, 263, [
+            "warning: the longest token has 128 bytes: 'xxx", "max_token_length (", "6 tokens are only",
+        ]),
     ):
         notes.clear()
         bbpe.train_from_iterator(texts, size, counting=counting)
