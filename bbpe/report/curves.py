@@ -164,7 +164,9 @@ class Curve:
         """Return a page of HTML with a figure, the table and definitions, which needs no other file."""
         drawn, knees = self._drawn()
         figure = lines("bytes/token", drawn, across=self.across, up="bytes/token", knees=knees)
-        notes = [*self._notes(), *(["knee (a ring): a larger size gains less for its size from there on"] if knees else [])]
+        notes = list(self._notes())
+        if knees:
+            notes.append("knee (a ring): a larger size gains less for its size from there on")
         text = f"{figure}{self.table().html()}{definitions(notes)}"
         return page("Learning curve", f"<main><h1>Learning curve</h1>{text}</main>", style=STYLE)
 

@@ -107,8 +107,8 @@ class Table:
         lines += map(_latex_line, self._emphasized("\\textbf{", "}", _latex))
         form = "l" * self.left + "r" * (len(self.header) - self.left)
         return "\n".join([
-            *(f"% {note}" for note in notes), "% needs \\usepackage{booktabs}", f"\\begin{{tabular}}{{{form}}}", "\\toprule", *lines, "\\bottomrule",
-            "\\end{tabular}",
+            *(f"% {note}" for note in notes), "% needs \\usepackage{booktabs}", f"\\begin{{tabular}}{{{form}}}",
+            "\\toprule", *lines, "\\bottomrule", "\\end{tabular}",
         ])  # fmt: skip
 
     def _emphasized(self, before: str, after: str, written: Callable[[str], str]) -> Iterator[tuple[str, ...]]:

@@ -114,8 +114,8 @@ def merge_shards(
         The merged shards.
 
     Raises:
-        CorpusError: Shards are not complete, or their ids differ in tokenizer, EOS, BOS or format; the message names the
-            differences. How their files were read may differ.
+        CorpusError: Shards are not complete, or their ids differ in tokenizer, EOS, BOS or format; the message names
+            the differences. How their files were read may differ.
         TypeError: `folders` is no list of folders or of pairs, or has both.
         ValueError: There are no folders, a source has too few tokens, options of mixtures are given without weights,
             a number is out of range, or `shard_size` is less than a document has.

@@ -160,7 +160,7 @@ def lost_file(plan: ShardPlan, record: PartRecord) -> str:
 
 
 def finished_part(plan: ShardPlan, number: int) -> PartRecord | None:
-    """Return the record of a part whose files are there in full; `None` when it is to be written, for lost files again."""
+    """Return the record of a part; `None` when it is to be written, also where a file of it is gone or cut off."""
     record = read_record(plan, number)
     return None if record is None or lost_file(plan, record) else record
 

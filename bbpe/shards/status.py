@@ -114,9 +114,9 @@ class ShardsStatus:
 def shards_status(folder: Folder, *, idle: float = IDLE) -> ShardsStatus:
     """Show how far the parts of a folder of shards are, from the files in it alone.
 
-    A part is done when its record is there and its files have the sizes that it says.  It is running when one of its temporary files was written to within the
-    last `idle` seconds; the clocks of this machine and of the disk must agree within that time.  After a kill a part is
-    running until then, and missing from then on.
+    A part is done when its record is there and its files have the sizes that it says.  It is running when one of its
+    temporary files was written to within the last `idle` seconds; the clocks of this machine and of the disk must agree
+    within that time.  After a kill a part is running until then, and missing from then on.
 
     Args:
         folder: The folder of the plan, the plan of it, or the shards.
