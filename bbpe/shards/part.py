@@ -19,7 +19,7 @@ from ..text import counted
 from .documents import DocumentEncoder, EncodedDocuments
 from .formats import Columns, Keys, Lengths, Masks, Writer
 from .ids import IdDocuments, count_of_ids
-from .outputs import Output, Outputs, outputs
+from .outputs import Output, Outputs, outputs, size_fault
 from .plan import ShardPlan, Source
 from .policy import ShardPolicy
 from .retokenizer import RetokenizedDocuments
@@ -142,15 +142,6 @@ def read_record(plan: ShardPlan, number: int) -> PartRecord | None:
     if (record.part, record.plan) != (number, plan.digest):
         raise CorpusError(f"{path}: the record is of another plan; use another folder")
     return record
-
-
-def size_fault(path: Path, size: int) -> str:
-    """Return what is wrong with a file that should have so many bytes, without reading it; empty if nothing is."""
-    try:
-        found = path.stat().st_size
-    except FileNotFoundError:
-        return f"{path}: the file is gone"
-    return "" if found == size else f"{path}: the file has {counted(found, 'byte')}; expected {size:,}"
 
 
 def lost_file(plan: ShardPlan, record: PartRecord) -> str:

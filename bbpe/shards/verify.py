@@ -18,8 +18,8 @@ from ..tokenizer import Tokenizer, checked_tokenizer
 from .load import Folder, stored_plan
 from .open_parts import read_masks, read_part
 from .origins import origin_faults
-from .outputs import digest_of
-from .part import PartRecord, Totals, encode_part, read_record, record_path, size_fault
+from .outputs import digest_of, size_fault
+from .part import PartRecord, Totals, encode_part, read_record, record_path
 from .plan import ShardPlan, Source
 from .retokenizer import RetokenizedDocuments
 from .run import check_totals
