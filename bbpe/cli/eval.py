@@ -37,7 +37,7 @@ def _add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--sizes", type=_sizes, metavar="N,N", help=sizes)
     add_threads(parser)
     shown = parser.add_mutually_exclusive_group()
-    figure = "The figure of the table; bytes_per_token, or parity if it is asked for, without this option."
+    figure = "The figure of the table. [default: bytes_per_token, or parity with --parity]"
     shown.add_argument("--metric", choices=tuple(METRICS), metavar="NAME", help=figure)
     shown.add_argument("--wide", action="store_true", help="Show all figures, a line for each corpus and tokenizer.")
     form = parser.add_mutually_exclusive_group()
@@ -117,6 +117,11 @@ def _measured(args: Namespace, toks: dict[str, bbpe.Tokenizer], corpora: dict[st
         return bbpe.learning_curve(
             toks, args.sizes, corpora, text_field=args.text_field, format=args.input_format, progress=progress_of(args)
         )
+    if args.parity is not None and args.parity not in corpora and not args.each_file:
+        folder = next((name for name in args.corpora if Path(name).is_dir()), None)
+        if folder is not None:
+            way = "give --each-file to take each file as a corpus"
+            raise UsageError(f"--parity is {args.parity!r}, and all files of {folder} are one corpus; {way}")
     return bbpe.evaluate(
         toks, corpora, parity=args.parity, document=args.document, text_field=args.text_field,
         format=args.input_format, threads=args.threads, progress=progress_of(args),

@@ -14,7 +14,7 @@ from bbpe.shards.open_parts import lens_of
 from bbpe.shards.state import IDLE
 from bbpe.shards.status import Lookout, ShardsStatus
 from bbpe.shards.verify import verified
-from bbpe.text import sized
+from bbpe.text import counted, sized
 
 from .command import add_tokenizer, load_named, positive, share_or_none, whole
 from .parsers import Actions, Parser
@@ -42,6 +42,10 @@ _MEANING = {
     "text": "bytes of text, decompressed and without markup",
     "tokens": "ids that were written",
     "unknown": "ids of text that the vocabulary lacks",
+    "checked": "documents of an old vocabulary that were encoded again",
+    "not_canonical": "of these have other ids",
+    "left": "documents that a mixture leaves out",
+    "repeated": "documents that a mixture has again",
 }
 
 
@@ -154,6 +158,10 @@ def say_facts(done: Shards, folder: str) -> None:
     rows = facts.pop("lengths")
     facts.pop("mixture", None)
     for key, value in facts.items():
+        if value is None:
+            continue
+        if key == "merged":
+            value = f"{counted(len(value), 'folder')}; the options are those of the first"
         is_number = isinstance(value, int) and not isinstance(value, bool)
         words = [f"{value:,}" if is_number and key not in _NAMES else str(value)]
         words += [f"({sized(value)})"] if key in _BYTES and value >= 1000 else []

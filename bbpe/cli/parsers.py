@@ -34,6 +34,8 @@ _READ = ("'text'", "'jsonl'")
 CALLS = {
     r"by texts=, or to `?\w+_from_iterator`? or `?\w+_from_iterator`?": "to the command through standard input (-)",
     r"`?\w+_from_iterator`?(?: or `?\w+_from_iterator`?)?": "the command through standard input (-)",
+    r"bbpe\.convert_shards": "`bbpe shards convert`",
+    r"bbpe\.evaluate": "`bbpe eval`",
     r"bbpe\.finish_shards": "`bbpe shard --finish`",
     r"bbpe\.open_shards": "`bbpe shards convert --from`",
     r"bbpe\.retokenize": "`bbpe shards convert --retokenize`",
@@ -68,6 +70,7 @@ class Parser(argparse.ArgumentParser):
         # an abbreviation is a guess, which another option of a later version would change
         self.allow_abbrev = False
         self._renamed: dict[str, str] = {}
+        self._is_parsing = False
 
     def add_subparsers(self, **options: Any) -> Any:
         """Add commands, whose names are those after this one's."""
@@ -89,12 +92,21 @@ class Parser(argparse.ArgumentParser):
         return super().format_help() + examples(self.prog)
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse as argparse does, with the arguments of the command; an unknown one gets a hint."""
+        """Parse as argparse does, with the arguments of the command, also after options; an unknown one gets a hint."""
+        if self._is_parsing:
+            return super().parse_known_args(args, namespace)
         self.complete()
         self.set_defaults(parser=self)
         if self._subparsers is None:
             self._refuse(word for word in takewhile("--".__ne__, args or ()) if self._is_unknown(word))
-        namespace, unknown = super().parse_known_args(args, namespace)
+        if self._subparsers is not None or "--" in (args or ()):
+            namespace, unknown = super().parse_known_args(args, namespace)
+        else:
+            self._is_parsing = True  # argparse may call this method for options, and then for what is left
+            try:
+                namespace, unknown = super().parse_known_intermixed_args(args, namespace)
+            finally:
+                self._is_parsing = False
         self._refuse(unknown)
         return namespace, unknown
 

@@ -135,7 +135,8 @@ def _show(args: Namespace) -> int:
             say_json({"document": args.document, "ids": ids, "text": text, **({"source": origin} if origin else {})})
         else:
             for key, value in origin.items():
-                say(f"{key:<14} {'' if value is None else value}".rstrip())
+                if value is not None:
+                    say(f"{key:<14} {value}")
             say(" ".join(map(str, ids)))
             say(text)
         return 0

@@ -207,10 +207,10 @@ class JsonLines:
         if text is _ABSENT:
             is_object = isinstance(record, dict)
             found = f"one with {fields_of(record, self._field)}" if is_object else type(record).__name__
-            raise self._failure(
-                f"expected an object with the field {shown_field(self._field)}, found {found}; "
-                "name the field with the text by text_field="
-            )
+            way = "name the field with the text by text_field="
+            if self._record or self._start:  # records before it have the field
+                way = "name its field, too, by text_field=, or write null where a record has no text"
+            raise self._failure(f"expected an object with the field {shown_field(self._field)}, found {found}; {way}")
         if text is not None and not isinstance(text, str):
             raise self._failure(f"field {shown_field(self._field)} is {type(text).__name__}; expected a string or null")
         return text

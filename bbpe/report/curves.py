@@ -13,7 +13,7 @@ from ..counting.corpus_parts import checked_texts
 from ..counting.count import count_texts
 from ..counting.counts import PretokenCounts
 from ..counting.options import Counting, Report, reporting
-from ..errors import described
+from ..errors import VocabularyError, described
 from ..lazy import safe_import
 from ..progress import Progress
 from ..records import dataclass, kind, real, replace, whole
@@ -153,8 +153,8 @@ class Curve:
         return self.table().markdown()
 
     def to_latex(self) -> str:
-        """Return the table for LaTeX, with the package booktabs."""
-        return self.table().latex()
+        """Return the table for LaTeX, with the package booktabs, below comments that define its figures."""
+        return self.table().latex(self._notes())
 
     def to_csv(self) -> str:
         """Return the points as CSV."""
@@ -164,20 +164,18 @@ class Curve:
         """Return a page of HTML with a figure, the table and definitions, which needs no other file."""
         drawn, knees = self._drawn()
         figure = lines("bytes/token", drawn, across=self.across, up="bytes/token", knees=knees)
-        text = f"{figure}{self.table().html()}{definitions(self._notes_of_page())}"
+        notes = list(self._notes())
+        if knees:
+            notes.append("knee (a ring): a larger size gains less for its size from there on")
+        text = f"{figure}{self.table().html()}{definitions(notes)}"
         return page("Learning curve", f"<main><h1>Learning curve</h1>{text}</main>", style=STYLE)
 
-    def _definitions(self) -> Iterator[str]:
+    def _notes(self) -> Iterator[str]:
         yield "bytes/token: the bytes of UTF-8 of all texts over their tokens; more is better"
         further = "thousand tokens" if self.across == VOCABULARY else "doubling of the training text"
-        yield f"gain: the bytes a token that each further {further} brought"
+        yield f"gain: the bytes per token that each further {further} adds"
         if any(point.changed is not None for point in self.points):
             yield "tokens changed: the share of the tokens that the next smaller training text did not give"
-
-    def _notes_of_page(self) -> Iterator[str]:
-        yield from self._definitions()
-        if any(self._knee(line) for line in self.lines().values()):
-            yield "knee (a ring): a larger size gains less for its size from there on"
 
     def plot(self, path: str | os.PathLike[str]) -> None:
         """Write a figure of the curve, with a ring around each knee.
@@ -204,11 +202,11 @@ class Curve:
 
     def __str__(self) -> str:
         most = line_columns()
-        notes = [part for note in self._definitions() for part in wrapped(note, most, 2)]
+        notes = [part for note in self._notes() for part in wrapped(note, most, 2)]
         return "\n".join([self.table().text(most), "", *notes])
 
     def _repr_html_(self) -> str:
-        return self.table().html()
+        return f"{self.table().html()}{definitions(self._notes())}"
 
 
 def learning_curve(
@@ -255,12 +253,24 @@ def learning_curve(
         for name, tokenizer in named.items():
             for size in chosen:
                 report(Progress("prune", len(toks), steps, "sizes"))
-                toks[name, size] = tokenizer if size == len(tokenizer) else prune(tokenizer, keep=size)[0]
+                toks[name, size] = tokenizer if size == len(tokenizer) else _smaller(name, tokenizer, size)
         report(Progress("prune", len(toks), steps, "sizes"))
         meter = Meter(report, "measure", sources.values())
         for name, source in sources.items():
             points += _points(toks, name, source.documents(reading, meter=meter))
     return Curve(VOCABULARY, tuple(points))
+
+
+def _smaller(name: str, tokenizer: Tokenizer, size: int) -> Tokenizer:
+    """Return the tokenizer of the first merges; `VocabularyError` names one that cannot be made smaller."""
+    try:
+        return prune(tokenizer, keep=size)[0]
+    except VocabularyError:
+        which = f"{name}: the tokenizer" if name else "the tokenizer"
+        raise VocabularyError(
+            f"{which} has no smaller vocabularies, as its symbols are characters; train one at each size, and compare "
+            "them by bbpe.evaluate"
+        ) from None
 
 
 def _points(

@@ -10,7 +10,7 @@ from ..records import dataclass
 from ..text import counted
 from .figures import STYLE, Bar, bars, definitions
 from .measures import Measures
-from .metrics import INTERVAL, METRICS, SPREAD, Metric, gini, metric_of
+from .metrics import INTERVAL, METRICS, SPREAD, Metric, gini, lost_text, metric_of
 from .plots import save_evaluation
 from .tables import NOTHING, Table, csv_of, number, of_rows, page
 from .terminal import line_columns, wrapped
@@ -140,6 +140,7 @@ class Evaluation:
             found.append(f"reference: {self.reference}")
             found.append("Gini: how unequal the tokens of all corpora are; 0 if each needs as many, at most 1")
             found += self._unlike()
+        found += lost_text(self.rows)
         if not wide and self.table(metric).best:
             found.append("*: the best of its line")
         return found
@@ -170,8 +171,12 @@ class Evaluation:
         return self.table(metric, wide=wide).markdown()
 
     def to_latex(self, metric: str | None = None, *, wide: bool = False) -> str:
-        """Return the table for LaTeX, with the package booktabs; the arguments are those of `table`."""
-        return self.table(metric, wide=wide).latex()
+        """Return the table for LaTeX, with the package booktabs, below comments that define its figures.
+
+        The arguments are those of `table`.
+        """
+        notes = self.notes(wide=True) if wide else self._notes_of_page(metric)
+        return self.table(metric, wide=wide).latex(notes)
 
     def to_text(self, metric: str | None = None, *, wide: bool = False) -> str:
         """Return the table for a terminal, with definitions below; the arguments are those of `table`."""

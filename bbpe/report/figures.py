@@ -88,8 +88,7 @@ def lines(
 
     base = _HEIGHT - _BELOW
     drawn = [f'<path d="M{_LEFT} 10V{base}H{_WIDTH - _RIGHT}" fill="none" stroke="var(--soft)"/>']
-    for number in range(5):
-        value = low + (high - low) * number / 4
+    for value in _round_values(low, high):
         _, down = place(every[0], value)
         drawn.append(f'<path d="M{_LEFT} {down:.1f}H{_WIDTH - _RIGHT}" stroke="var(--line)" stroke-width=".6"/>')
         drawn.append(f'<text x="{_LEFT - 6}" y="{down + 4:.1f}" text-anchor="end">{value:.3g}</text>')
@@ -112,6 +111,17 @@ def lines(
         f'<figure><figcaption>{escape(caption)}</figcaption><svg class="curve" viewBox="0 0 {_WIDTH} {_HEIGHT}" '
         f'role="img" aria-label="{label}">{"".join(drawn)}</svg><div class="legend">{"".join(legend)}</div></figure>'
     )
+
+
+def _round_values(low: float, high: float) -> list[float]:
+    """Return round numbers from the one end of an axis to the other, at most eight of them.
+
+    >>> [_round_values(*ends) for ends in ((1.91, 2.62), (0.845, 4.87))]
+    [[2.0, 2.2, 2.4, 2.6], [1.0, 2.0, 3.0, 4.0]]
+    """
+    power = 10 ** math.floor(math.log10((high - low) / 7))
+    step = next(each * power for each in (1, 2, 5, 10) if (high - low) / (each * power) <= 7)
+    return [round(number * step, 12) for number in range(math.ceil(low / step), math.floor(high / step) + 1)]
 
 
 def _ticks(every: Sequence[float], right: Callable[[float], float], base: int) -> Iterator[str]:

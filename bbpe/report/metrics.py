@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ..records import choice, dataclass, kind
 from .measures import Measures
 from .tables import NOTHING, number, share
 
+#: Corpora that a note names.
+_SHOWN = 3
 #: What a cell shows where a figure means nothing.
 MEANINGLESS = "n/a"
 
@@ -54,12 +56,19 @@ class Metric:
         return found
 
     def best(self, rows: Sequence[Measures]) -> list[bool]:
-        """Return which rows have the best figure, all of them if they are equal; none if there is no best one."""
-        badness = [math.inf if (value := self.of(row)) is None else self._badness(value) for row in rows]
-        least = min(badness, default=math.inf)
-        return [bool(self.better) and len(rows) > 1 and each == least < math.inf for each in badness]
+        """Return which rows have the best figure, all of them if they are equal; none if there is no best one.
 
-    def _badness(self, value: float) -> float:
+        Text that becomes an unknown token is lost.  A tokenizer that loses text needs few tokens for it, so that its
+        other figures compete with none.
+        """
+        badness = [self._badness(row) for row in rows]
+        least, known = min(badness, default=math.inf), sum(self.of(row) is not None for row in rows)
+        return [bool(self.better) and known > 1 and each == least < math.inf for each in badness]
+
+    def _badness(self, row: Measures) -> float:
+        value = self.of(row)
+        if value is None or (row.unknown and self.name != "unknown_share"):
+            return math.inf
         if self.better == "nearer to 1":
             return abs(math.log(value)) if value > 0 else math.inf
         return -value if self.better == "more" else value
@@ -108,6 +117,22 @@ METRICS = {metric.name: metric for metric in _METRICS}
 #: What an interval is, and the half of it that stands after a figure.
 INTERVAL = "95 % interval: holds the figure of 95 % of 1,000 resampled sets of documents"
 SPREAD = "±: half the width of the 95 % interval, which holds the figure of 95 % of 1,000 resampled sets of documents"
+
+
+def lost_text(rows: Sequence[Measures]) -> Iterator[str]:
+    """Yield a note for each tokenizer with unknown tokens: where they are, those of the most first."""
+    losing: dict[str, list[Measures]] = {}
+    for row in rows:
+        if row.unknown:
+            losing.setdefault(row.tokenizer, []).append(row)
+    for name, found in losing.items():
+        found.sort(key=lambda row: -(row.unknown_share or 0.0))
+        shown = ", ".join(f"{row.corpus} {number(row.unknown)} of {number(row.tokens)}" for row in found[:_SHOWN])
+        more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
+        yield (
+            f"note: {name} has unknown tokens ({shown}{more}), whose text is lost; these figures are never marked as "
+            "the best"
+        )
 
 
 def metric_of(name: object, rows: Sequence[Measures]) -> Metric:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from math import inf, log2
 from pathlib import PurePath
 from typing import Any
 
@@ -19,6 +20,8 @@ COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F
 MARKERS = "osD^vPX*"
 #: The suffixes of figures.
 FIGURES = (".svg", ".pdf", ".png")
+#: The share of an axis that the text at a tick takes.
+_ROOM = 0.1
 #: Tokenizers in a line of the legend above the bars.
 _LEGEND = 5
 _STYLE: Any = {
@@ -70,7 +73,7 @@ def save_lines(
             axes.scatter(*zip(*knees, strict=True), **circles)
         axes.set_xscale("log", base=2)
         ticks = sorted({value for _, x, _ in lines for value in x})
-        axes.set_xticks(ticks, [short_number(value) for value in ticks])
+        axes.set_xticks(ticks, _labels(ticks))
         axes.minorticks_off()
         axes.set_xlabel(across)
         axes.set_ylabel(up)
@@ -78,8 +81,26 @@ def save_lines(
 
 
 def short_number(value: float) -> str:
-    """Return a size for an axis, such as 8k."""
-    return f"{value / 1000:g}k" if value >= 1000 else f"{value:g}"
+    """Return a size for an axis, in three digits.
+
+    >>> [short_number(value) for value in (500, 8000, 28_502, 893_755, 3_000_000)]
+    ['500', '8k', '28.5k', '894k', '3M']
+    """
+    for unit, sign in ((10**9, "B"), (10**6, "M"), (1000, "k")):
+        if float(f"{value:.3g}") >= unit:
+            return f"{float(f'{value:.3g}') / unit:g}{sign}"
+    return f"{value:.3g}"
+
+
+def _labels(ticks: Sequence[float]) -> list[str]:
+    """Return the text at each tick of a logarithmic axis, empty where the one before leaves no room."""
+    room = _ROOM * (log2(max(ticks[-1], 1) / max(ticks[0], 1)) if ticks else 0.0)
+    found, last = list[str](), -inf
+    for tick in ticks:
+        is_shown = log2(max(tick, 1)) - last >= room
+        found.append(short_number(tick) if is_shown else "")
+        last = log2(max(tick, 1)) if is_shown else last
+    return found
 
 
 @contextmanager

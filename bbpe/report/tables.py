@@ -101,14 +101,14 @@ class Table:
         rows = (self.header, tuple(rule), *self._emphasized("**", "**", lambda cell: cell))
         return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in rows)
 
-    def latex(self) -> str:
-        """Return the table for LaTeX with the package booktabs; the best figures are bold."""
+    def latex(self, notes: Iterable[str] = ()) -> str:
+        """Return the table for LaTeX with the package booktabs, below notes as comments; the best figures are bold."""
         lines = [_latex_line(map(_latex, self.header)), "\\midrule"]
         lines += map(_latex_line, self._emphasized("\\textbf{", "}", _latex))
         form = "l" * self.left + "r" * (len(self.header) - self.left)
         return "\n".join([
-            "% needs \\usepackage{booktabs}", f"\\begin{{tabular}}{{{form}}}", "\\toprule", *lines, "\\bottomrule",
-            "\\end{tabular}",
+            *(f"% {note}" for note in notes), "% needs \\usepackage{booktabs}", f"\\begin{{tabular}}{{{form}}}",
+            "\\toprule", *lines, "\\bottomrule", "\\end{tabular}",
         ])  # fmt: skip
 
     def _emphasized(self, before: str, after: str, written: Callable[[str], str]) -> Iterator[tuple[str, ...]]:

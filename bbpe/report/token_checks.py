@@ -257,7 +257,8 @@ def _digits(subject: Subject) -> Iterator[Finding]:
         + (" (they differ between numbers of one length)" if uneven else ""),
         "Where numbers of one length are split in several ways, arithmetic is harder to learn."
         if uneven else "All numbers of one length are split alike, which helps arithmetic.",
-        "Choose a pattern that splits numbers into groups of fixed size, such as llama3 or qwen2." if uneven else "",
+        "Choose a pattern that splits numbers into single digits, such as qwen2; with groups of three, as in llama3 or "
+        "o200k, this is so until all 1,110 groups are tokens." if uneven else "",
         (), (), {"tokens_by_digits": details},
     )  # fmt: skip
 

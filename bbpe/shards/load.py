@@ -317,7 +317,8 @@ def load_shards(folder: Folder) -> Shards:
         missing = sum(read_record(plan, number) is None for number in range(len(plan)))
         gone = f"{missing} of {counted(len(plan), 'part', 'is', 'are')} missing"
         problem = gone if missing else "the parts are not summed up"
-        raise CorpusError(f"{plan.folder}: {problem}; run bbpe.shard again, or bbpe.finish_shards") from None
+        way = "merge them again" if plan.policy.moved else "run bbpe.shard again, or bbpe.finish_shards"
+        raise CorpusError(f"{plan.folder}: {problem}; {way}") from None
     except (ValueError, KeyError, TypeError) as error:
         raise CorpusError(f"{path}: expected the totals of shards: {error!r}") from error
     if (digest, parts) != (plan.digest, len(plan)):

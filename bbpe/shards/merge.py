@@ -25,9 +25,10 @@ from .load import Folder, Shards, load_shards
 from .mixture import Recipe, Share, Weight, is_pair, most_tokens, wanted_of, weight_of
 from .origins import MergedOrigins
 from .outputs import outputs
-from .part import PartFiles, PartRecord, Totals, read_record, write_record
+from .part import PartFiles, PartRecord, Totals, finished_part, read_record, write_record
 from .passes import Pass, counts_of, passes_of, whole_pass
 from .plan import ShardPlan, shards_folder, stored_or_new
+from .policy import ShardPolicy
 from .run import finish_shards
 from .shuffle import Documents, shuffled
 from .streams import blocks_of, documents_of, keys_of_documents, masks_of, origins_of_documents, read_ids
@@ -36,6 +37,11 @@ _T = TypeVar("_T")
 Repeat: TypeAlias = Literal["error", "epochs"]
 #: More threads gain little: one of them writes.
 _THREADS = 4
+#: How the ids of sources were made, each in its own way: it changes none that are there.
+_MADE_BY = (
+    "text_field", "messages_field", "templates", "document", "input_format", "allowed_special", "empty", "on_error",
+    "reading", "old",
+)  # fmt: skip
 #: The number of a part, documents in it as bytes of ids and the number of ids of each, and the file they come from.
 _Piece: TypeAlias = "tuple[int, npt.NDArray[np.uint8], Lengths, str]"
 
@@ -78,10 +84,10 @@ class _Merge:
 def merge_shards(
     folders: Sequence[Folder] | Sequence[tuple[Folder, float]], folder: str | os.PathLike[str], *,
     tokens: int | str | None = None, shuffle: int | None = None, repeat: Repeat = "error", exact: bool = False,
-    shard_size: int | None = None, threads: int | None = None,
+    shard_size: int | str | None = None, threads: int | None = None,
     progress: bool | Report | None = None,
 ) -> Shards:  # fmt: skip
-    r"""Merge shards of one tokenizer and one policy into a single part, or into parts of about equal size.
+    r"""Merge shards of one tokenizer and one format into a single part, or into parts of about equal size.
 
     Documents keep their ids, and stay whole. Without shuffling, a single part has the bytes that `shard` would write as
     one part. With weights the result is a mixture: each source has its share of the tokens, to within one document, and
@@ -99,8 +105,8 @@ def merge_shards(
         repeat: What to do if a source has fewer tokens than its share of `tokens`: "error", or "epochs" to repeat all
             of its documents as often as they fit, and then some of them that the seed chooses.
         exact: Cut one document of each source, so that it has its share to the token.  The document keeps the EOS.
-        shard_size: About how many ids a part has: it exceeds the number by less than one document, and the last part is
-            not small. All ids in one part by default.
+        shard_size: About how many ids a part has, an int or a string such as "100M": it exceeds the number by less than
+            one document, and the last part is not small. All ids in one part by default.
         threads: The number of threads that shuffle; by default one for each core, at most 4.
         progress: True for a bar on stderr, or a function that is called with `bbpe.progress.Progress`.
 
@@ -108,7 +114,8 @@ def merge_shards(
         The merged shards.
 
     Raises:
-        CorpusError: Shards are not complete, or differ in tokenizer or policy; the message names the differences.
+        CorpusError: Shards are not complete, or their ids differ in tokenizer, EOS, BOS or format; the message names
+            the differences. How their files were read may differ.
         TypeError: `folders` is no list of folders or of pairs, or has both.
         ValueError: There are no folders, a source has too few tokens, options of mixtures are given without weights,
             a number is out of range, or `shard_size` is less than a document has.
@@ -135,18 +142,18 @@ def merge_shards(
     if shuffle is not None:
         shuffle = whole("shuffle", shuffle, 0, (1 << 64) - 1, expected="an int or None")
     if shard_size is not None:
-        shard_size = whole("shard_size", shard_size, 1, expected="an int or None")
+        shard_size = parse_count(shard_size, "shard_size")
     count = min(thread_count(None), _THREADS) if threads is None else thread_count(threads)
     wanted = _checked_tokens(weights, tokens, repeat, exact)
     merge = _chosen([load_shards(name) for name in given], weights, wanted, shuffle or 0, repeat, exact)
     plan = stored_or_new(_plan_of(merge, target, shuffle, shard_size))
-    if None in [read_record(plan, number) for number in range(len(plan))]:
+    if None in [finished_part(plan, number) for number in range(len(plan))]:
         try:
             with reporting(progress) as report:
                 _merge(plan, merge, count, report)
         except FileNotFoundError:
             # another run has done all parts meanwhile, and removed what looked like the rest of a killed one
-            if None in [read_record(plan, number) for number in range(len(plan))]:
+            if None in [finished_part(plan, number) for number in range(len(plan))]:
                 raise
     return finish_shards(plan)
 
@@ -234,11 +241,11 @@ def _chosen(
 def _plan_of(merge: _Merge, folder: Path, shuffle: int | None, shard_size: int | None) -> ShardPlan:
     all_shards = merge.all_shards
     first = all_shards[0].plan
-    names = ("part_size", "shard_size", "shuffle", "mixture", "merged")
-    own: Any = {name: getattr(first.policy, name) for name in names}
     for shards in all_shards:
         its = shards.plan.policy
-        differences = first.differences(replace(shards.plan, policy=replace(its, **own), parts=first.parts))
+        differences = first.differences(replace(shards.plan, policy=_made_as(first.policy, its), parts=first.parts))
+        if first.policy.has_masks != its.has_masks:
+            differences.append("masks in one of them alone")
         if differences:
             both = f"{first.folder} and {shards.plan.folder}"
             way = way_to_merge(first, shards.plan)
@@ -247,9 +254,14 @@ def _plan_of(merge: _Merge, folder: Path, shuffle: int | None, shard_size: int |
             way = "merge them with a seed again, or with weights"
             raise CorpusError(f"{shards.plan.folder}: the shards are {its.moved}; {way}")
     sources = tuple(chain.from_iterable(part for shards in all_shards for part in shards.plan.parts))
-    is_moved = merge.recipe is not None or any(shards.plan.policy.is_reordered for shards in all_shards)
-    merged = tuple(shards.plan.digest for shards in all_shards) if is_moved else ()
-    policy = replace(first.policy, shuffle=shuffle, shard_size=shard_size, mixture=merge.recipe, merged=merged)
+    policies = [shards.plan.policy for shards in all_shards]
+    is_one_corpus = len(set(map(_how_made, policies))) == 1 and not any(each.merged for each in policies)
+    is_in_order = merge.recipe is None and not any(each.is_reordered for each in policies)
+    merged = () if is_one_corpus and is_in_order else tuple(shards.plan.digest for shards in all_shards)
+    # documents that lack a token of their ends lack it still
+    readings = [each.reading for each in policies if each.reading is not None and each.reading.on_missing == "keep"]
+    own = replace(first.policy, reading=readings[0] if readings else first.policy.reading)
+    policy = replace(own, shuffle=shuffle, shard_size=shard_size, mixture=merge.recipe, merged=merged)
     count = 1 if shard_size is None else _part_count(merge, shard_size)
     # documents of any source may be in any part
     tokenizer = first.tokenizer if first.has_tokenizer else None
@@ -257,17 +269,31 @@ def _plan_of(merge: _Merge, folder: Path, shuffle: int | None, shard_size: int |
     return ShardPlan(folder, policy, first.identity, (sources,) + ((),) * (count - 1), tokenizer, old)
 
 
+def _how_made(policy: ShardPolicy) -> tuple[Any, ...]:
+    """Return how ids were made, with the fields of their ids in the corpus."""
+    return tuple(getattr(policy, name) for name in (*_MADE_BY, "id_field"))
+
+
+def _made_as(first: ShardPolicy, its: ShardPolicy) -> ShardPolicy:
+    """Return a policy as if its ids had been made as those of another one, and not been merged before."""
+    names = ["part_size", "shard_size", "shuffle", "mixture", "merged", *_MADE_BY]
+    # all have ids of documents or none, under whatever name
+    names += ["id_field"] if None not in (first.id_field, its.id_field) else []
+    own: Any = {name: getattr(first, name) for name in names}
+    return replace(its, **own)
+
+
 def way_to_merge(one: ShardPlan, other: ShardPlan) -> str:
-    """Return what to do about plans of two vocabularies, or that differ only in how the ids were made; else ""."""
-    if None not in (fingerprints := {plan.identity["fingerprint"] for plan in (one, other)}) and len(fingerprints) > 1:
-        return "; bbpe.retokenize gives one of them the vocabulary of the other"
-    names = ("format", "dtype", "bos", "eos", "id_field", "has_masks")
-    mine, its = one.policy, other.policy
-    is_same = one.identity == other.identity and all(getattr(mine, name) == getattr(its, name) for name in names)
-    if not is_same or (mine.reading, mine.old) == (its.reading, its.old):
-        return ""
+    """Return what to do about plans of two vocabularies, or that differ only in how the ids are kept; else ""."""
+    fingerprints = {plan.identity["fingerprint"] for plan in (one, other)}
+    if len(fingerprints) > 1:
+        return "" if None in fingerprints else "; bbpe.retokenize gives one of them the vocabulary of the other"
+    mine, its = (
+        (policy.bos, policy.eos, policy.has_masks, policy.id_field is None) for policy in (one.policy, other.policy)
+    )
     # plans of converted shards have the ids alone
-    return "; rewrite each of them by convert_shards, and merge what it returns"
+    way = "; rewrite each of them by bbpe.convert_shards in one format, and merge what it returns"
+    return way if mine == its else ""
 
 
 def _part_count(merge: _Merge, shard_size: int) -> int:

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..files import Replacement, sync_folder
 from ..records import dataclass, field
+from ..text import counted
 
 #: The bytes of a file that are read at once for its digest.
 _BLOCK = 1 << 20
@@ -84,6 +85,15 @@ def digest_of(path: Path) -> str:
         while block := file.read(_BLOCK):
             digest.update(block)
     return digest.hexdigest()
+
+
+def size_fault(path: Path, size: int) -> str:
+    """Return what is wrong with a file that should have so many bytes, without reading it; empty if nothing is."""
+    try:
+        found = path.stat().st_size
+    except FileNotFoundError:
+        return f"{path}: the file is gone"
+    return "" if found == size else f"{path}: the file has {counted(found, 'byte')}; expected {size:,}"
 
 
 @dataclass

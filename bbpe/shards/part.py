@@ -19,7 +19,7 @@ from ..text import counted
 from .documents import DocumentEncoder, EncodedDocuments
 from .formats import Columns, Keys, Lengths, Masks, Writer
 from .ids import IdDocuments, count_of_ids
-from .outputs import Output, Outputs, outputs
+from .outputs import Output, Outputs, outputs, size_fault
 from .plan import ShardPlan, Source
 from .policy import ShardPolicy
 from .retokenizer import RetokenizedDocuments
@@ -122,7 +122,7 @@ class PartRecord(Totals):
 
 
 def record_path(plan: ShardPlan, number: int) -> Path:
-    """Return the path of the record of a part, whose presence means that the part is done."""
+    """Return the path of the record of a part, whose presence means that all files of the part were written."""
     stem = plan.stem(number)
     return stem.with_name(stem.name + ".json")
 
@@ -144,10 +144,22 @@ def read_record(plan: ShardPlan, number: int) -> PartRecord | None:
     return record
 
 
+def lost_file(plan: ShardPlan, record: PartRecord) -> str:
+    """Return what is wrong with the first file of a part that is gone or has another size; empty if none is."""
+    faults = (size_fault(plan.folder / name, known["size"]) for name, known in record.files.items())
+    return next(filter(None, faults), "")
+
+
+def finished_part(plan: ShardPlan, number: int) -> PartRecord | None:
+    """Return the record of a part; `None` when it is to be written, also where a file of it is gone or cut off."""
+    record = read_record(plan, number)
+    return None if record is None or lost_file(plan, record) else record
+
+
 def write_part(plan: ShardPlan, number: int, *, threads: int = 1, report: Report = lambda read: None) -> PartRecord:
     """Write a part unless it is done, and return its record.  Anyone may do it, and twice: the bytes are the same."""
     number = plan.check_part(number)
-    record = read_record(plan, number)
+    record = finished_part(plan, number)
     if record is not None:
         report(record.input)
         return record
@@ -158,10 +170,10 @@ def write_part(plan: ShardPlan, number: int, *, threads: int = 1, report: Report
         plan.check_stored()
         write_record(plan, record)
     except Exception as error:
-        if isinstance(error, FileNotFoundError) and (done := read_record(plan, number)) is not None:
+        if isinstance(error, FileNotFoundError) and (done := finished_part(plan, number)) is not None:
             # another run has done the part meanwhile, and in the end removed what looked like the rest of a killed one
             return done
-        if not record_path(plan, number).exists():
+        if finished_part(plan, number) is None:
             note_failure(stem, plan.digest, number, error)
         raise
     forget_failure(stem)

@@ -90,7 +90,8 @@ class ShardPolicy:
         reading: How files of ids are read, if the corpus is one of ids; `None` where it is one of texts.
         old: The vocabulary of these ids, if they are encoded by another one; `None` where they stay as they are.
         mixture: The weights of merged shards, and how many tokens are wanted of each; `None` if they were merged whole.
-        merged: The digests of the plans of merged shards, where their order is not that of the files.
+        merged: The digests of the plans of merged shards, where their order is not that of the files, or they were read
+            in several ways: fields of texts and the like are those of the first of them.
     """
 
     format: str
@@ -122,10 +123,12 @@ class ShardPolicy:
 
     @property
     def moved(self) -> str:
-        """How merging moved documents to parts other than those of their files; empty if it did not."""
+        """How merging moved documents to parts other than those that reading their files gives; empty if it did not."""
         if self.shuffle is not None:
             return "shuffled"
-        return "mixed" if self.mixture is not None else "divided" if self.shard_size is not None else ""
+        if self.mixture is not None:
+            return "mixed"
+        return "divided" if self.shard_size is not None else "joined" if self.merged else ""
 
     @property
     def is_reordered(self) -> bool:

@@ -23,11 +23,12 @@ from ..threads import thread_count
 from ..tokenizer import Tokenizer
 from .load import MANIFEST, Shards
 from .mixture import Mixture
-from .part import PartRecord, Totals, check_texts, read_record, write_part
+from .part import PartRecord, Totals, check_texts, finished_part, write_part
 from .plan import ShardPlan, make_plan, stored_or_new
 from .policy import ShardOptions, make_policy, naming_input_format
 from .shuffle import SHUFFLING
 from .state import forget_failure, listing
+from .status import command_again
 
 _SKIPPED = "skipped.jsonl"
 # what to do with a folder, or with shards, where a plan is expected
@@ -145,11 +146,13 @@ def finish_shards(plan: ShardPlan) -> Shards:
 
     """
     kind("plan", plan, ShardPlan, "what plan_shards returns", _AGAIN)
-    records = [read_record(plan, number) for number in range(len(plan))]
+    records = [finished_part(plan, number) for number in range(len(plan))]
     missing = [number for number, record in enumerate(records) if record is None]
     if missing:
-        gone = f"{len(missing)} of {counted(len(plan), 'part', 'is', 'are')} missing"
-        raise CorpusError(f"{plan.folder}: {gone}, the first one is part {missing[0]}")
+        gone = f"{len(missing)} of {counted(len(plan), 'part', 'is', 'are')} missing, or lack files"
+        command = command_again(plan, missing)
+        way = f"`{command}` writes them" if command else "merge them again"
+        raise CorpusError(f"{plan.folder}: {gone}; {way}")
     done = [record for record in records if record is not None]
     totals = sum((record.totals for record in done), Totals())
     check_totals(plan, totals)

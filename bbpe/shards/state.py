@@ -43,7 +43,7 @@ class PartFailure:
         error: The name of the error, such as "CorpusError".
         message: Its message.
         host: The machine; empty where the system does not say it.
-        time: Seconds since 1970.
+        time: Seconds since 1970; 0 where the part was written, and its files were damaged later.
     """
 
     part: int
@@ -53,8 +53,8 @@ class PartFailure:
     time: float = 0.0
 
     def __str__(self) -> str:
-        when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(self.time)) if self.time else "at an unknown time"
-        return f"part {self.part}{f' on {self.host}' if self.host else ''}, {when}: {self.error}: {self.message}"
+        when = time.strftime(", %Y-%m-%d %H:%M:%S", time.localtime(self.time)) if self.time else ""
+        return f"part {self.part}{f' on {self.host}' if self.host else ''}{when}: {self.error}: {self.message}"
 
 
 @dataclass

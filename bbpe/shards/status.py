@@ -17,7 +17,7 @@ from ..records import asdict, dataclass, real
 from ..text import counted, sized
 from ..threads import imap
 from .load import MANIFEST, Folder, stored_plan
-from .part import Totals, read_record, record_path
+from .part import Totals, lost_file, read_record, record_path
 from .plan import ShardPlan
 from .state import IDLE, Listing, PartFailure, listing, numbers_text, read_failure
 
@@ -36,7 +36,7 @@ class ShardsStatus:
     Attributes:
         folder: The folder.
         parts: The number of parts of the plan.
-        done: How many of them are done.
+        done: How many of them are done: the record is there, and the files that it names have their sizes.
         running: The parts that somebody writes now: a temporary file of each was written to lately.
         failed: The parts whose last attempt failed, with the error, host and time of it.
         missing: The parts that are neither done, running nor failed.
@@ -114,9 +114,9 @@ class ShardsStatus:
 def shards_status(folder: Folder, *, idle: float = IDLE) -> ShardsStatus:
     """Show how far the parts of a folder of shards are, from the files in it alone.
 
-    A part is done when its record is there.  It is running when one of its temporary files was written to within the
-    last `idle` seconds; the clocks of this machine and of the disk must agree within that time.  After a kill a part is
-    running until then, and missing from then on.
+    A part is done when its record is there and its files have the sizes that it says.  It is running when one of its
+    temporary files was written to within the last `idle` seconds; the clocks of this machine and of the disk must agree
+    within that time.  After a kill a part is running until then, and missing from then on.
 
     Args:
         folder: The folder of the plan, the plan of it, or the shards.
@@ -201,7 +201,11 @@ class Lookout:
         """Return when a part was done and its totals; `None` when its record has just been removed."""
         try:
             record = read_record(self._plan, number)
-            return None if record is None else (record_path(self._plan, number).stat().st_mtime, record.totals)
+            if record is None:
+                return None
+            if fault := lost_file(self._plan, record):
+                return PartFailure(number, "CorpusError", fault)
+            return record_path(self._plan, number).stat().st_mtime, record.totals
         except FileNotFoundError:
             return None
         except BBPEError as error:
@@ -252,9 +256,9 @@ class Lookout:
 def command_again(plan: ShardPlan, numbers: Sequence[int], damaged: Sequence[int] = ()) -> str:
     """Return the command that writes these parts; the records of the `damaged` ones are removed first.
 
-    It is empty for parts that only merging can write.
+    It is empty for parts that only merging, or an iterator, can write.
     """
-    if plan.policy.moved:
+    if plan.policy.moved or plan.is_iterated:
         return ""
     removed = " ".join(shlex.quote(os.fspath(record_path(plan, number))) for number in damaged)
     command = _shard(plan.folder, f"--part {numbers_text(numbers)}")

@@ -18,11 +18,12 @@ from ..tokenizer import Tokenizer, checked_tokenizer
 from .load import Folder, stored_plan
 from .open_parts import read_masks, read_part
 from .origins import origin_faults
-from .outputs import digest_of
+from .outputs import digest_of, size_fault
 from .part import PartRecord, Totals, encode_part, read_record, record_path
 from .plan import ShardPlan, Source
 from .retokenizer import RetokenizedDocuments
 from .run import check_totals
+from .state import numbers_text
 from .status import command_again, command_finish
 
 #: Parts that a text names.
@@ -59,7 +60,7 @@ class Verified:
 
     Attributes:
         faults: A text for each fault.
-        repairs: For each fault the command that writes its part again, empty where no part is at fault.
+        repairs: For each fault the command that writes its parts again, empty where no part is at fault.
         repair: One command that does it for all faults, and sums the parts up again.
         checked: What was looked at.
     """
@@ -125,10 +126,10 @@ def verified(
     found = Verified()
     wrong: set[int] = set()
     with reporting(progress) as report:
-        for number, fault in _faults(plan, tokenizer, sample, seed, found.checked, report):
+        for numbers, fault in _faults(plan, tokenizer, sample, seed, found.checked, report):
             found.faults.append(fault)
-            found.repairs.append("" if number is None else _repair(plan, [number]))
-            wrong |= set() if number is None else {number}
+            found.repairs.append(_repair(plan, numbers) if numbers else "")
+            wrong.update(numbers)
     if wrong and (again := _repair(plan, sorted(wrong))):
         found.repair = f"{again} && {command_finish(plan)}"
     return found
@@ -141,32 +142,34 @@ def _repair(plan: ShardPlan, numbers: list[int]) -> str:
 
 def _faults(
     plan: ShardPlan, tokenizer: Tokenizer | None, sample: float, seed: int, checked: Checked, report: Report
-) -> Iterator[tuple[int | None, str]]:
-    """Yield the faults, each with the part that is to be written again, if there is one."""
+) -> Iterator[tuple[list[int], str]]:
+    """Yield the faults, each with the parts that are to be written again."""
     if tokenizer is not None and tokenizer.fingerprint != plan.identity["fingerprint"]:
-        yield None, f"{plan.folder}: the tokenizer is {tokenizer.fingerprint}, and was {plan.identity['fingerprint']}"
+        yield [], f"{plan.folder}: the tokenizer is {tokenizer.fingerprint}, and was {plan.identity['fingerprint']}"
     count, can_be_again = len(plan), not (plan.policy.moved or plan.is_iterated)
     chosen = set(random.Random(seed).sample(range(count), max(1, round(sample * count)) if sample else 0))
-    totals, missing = Totals(), 0
+    totals, missing = Totals(), list[int]()
     for number in range(count):
         report(Progress("verify", number, count, "parts"))
         try:
             record = read_record(plan, number)
             if record is None:
-                missing += 1
-                yield number, f"{plan.stem(number)}: the part is missing"
+                missing.append(number)
                 continue
             totals += record.totals
             checked.parts += 1
             yield from _faults_of_part(plan, record, checked, again=number in chosen and can_be_again)
         except (BBPEError, FileNotFoundError) as error:
-            yield number, str(error)
+            yield [number], str(error)
     report(Progress("verify", count, count, "parts"))
-    if not missing:
+    if missing:
+        what = "part {} is missing" if len(missing) == 1 else "parts {} are missing"
+        yield missing, f"{plan.folder}: {what.format(numbers_text(missing))}"
+    else:
         try:
             check_totals(plan, totals)
         except CorpusError as error:
-            yield None, str(error)
+            yield [], str(error)
 
 
 def _exists(source: Source) -> bool:
@@ -179,40 +182,44 @@ def _exists(source: Source) -> bool:
 
 def _faults_of_part(
     plan: ShardPlan, record: PartRecord, checked: Checked, *, again: bool
-) -> Iterator[tuple[int | None, str]]:
+) -> Iterator[tuple[list[int], str]]:
     number, stem = record.part, plan.stem(record.part)
+    is_whole = True
     for name, expected in record.files.items():
-        path = plan.folder / name
-        size = path.stat().st_size
+        path, size = plan.folder / name, expected["size"]
+        if fault := size_fault(path, size):
+            is_whole = False
+            yield [number], fault
+            continue
         checked.files, checked.bytes = checked.files + 1, checked.bytes + size
-        if size != expected["size"]:
-            yield number, f"{path}: the file has {counted(size, 'byte')}; expected {expected['size']}"
-        elif digest_of(path) != expected["sha256"]:
-            yield number, f"{path}: the file was changed: its SHA-256 is not that of the record"
+        if digest_of(path) != expected["sha256"]:
+            yield [number], f"{path}: the file was changed: its SHA-256 is not that of the record"
+    if not is_whole:
+        return
     ids, lengths = read_part(plan, number)
     if plan.policy.has_masks and len(masks := read_masks(plan, number)) and int(masks.max()) > 1:
-        yield number, f"{stem}: there is a mask of {masks.max()}; expected 0 and 1"
+        yield [number], f"{stem}: there is a mask of {masks.max()}; expected 0 and 1"
     if (len(lengths), len(ids)) != (record.documents, record.tokens):
         known = f"{record.documents:,} of {record.tokens:,}"
         found = f"{counted(len(lengths), 'document')} of {counted(len(ids), 'token')}"
-        yield number, f"{stem}: found {found}; expected {known}"
+        yield [number], f"{stem}: found {found}; expected {known}"
     else:
-        yield from ((number, fault) for fault in origin_faults(plan, record))
+        yield from (([number], fault) for fault in origin_faults(plan, record))
     most = plan.identity["ids"]
     if most is not None and len(ids) and int(ids.max()) >= most:
-        yield number, f"{stem}: there is an id of {ids.max()}; the tokenizer has {most}"
+        yield [number], f"{stem}: there is an id of {ids.max()}; the tokenizer has {most}"
     gone = next((source.path for source in plan.parts[number] if again and not _exists(source)), None)
     if gone is not None:
         problem = f"the part cannot be encoded again, as {gone} of the corpus is gone; sample=0 checks without it"
-        yield None, f"{stem}: {problem}"
+        yield [], f"{stem}: {problem}"
     elif again:
         checked.again.append(number)
         with temporary_folder() as folder:
             other = encode_part(plan, number, Path(folder, stem.name), threads=1, report=lambda read: None)
         for name in sorted(record.files):
             if record.files[name] != other.files.get(name):
-                yield number, f"{plan.folder / name}: encoding the part again gives other bytes"
-        yield from ((number, fault) for fault in _faults_of_texts(plan, number))
+                yield [number], f"{plan.folder / name}: encoding the part again gives other bytes"
+        yield from (([number], fault) for fault in _faults_of_texts(plan, number))
 
 
 def _faults_of_texts(plan: ShardPlan, number: int) -> Iterator[str]:

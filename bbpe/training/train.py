@@ -36,6 +36,8 @@ _MODELS: dict[str, type[BPE] | type[WordPiece] | type[Unigram]] = {
     "wordpiece": WordPiece,
     "unigram": Unigram,
 }
+#: The bytes of the longest token that needs no warning: it is more than any word, and less than a line.
+_LONG = 64
 #: The columns of a log of merges.
 _COLUMNS = ("rank", "left", "right", "count", "token")
 _Arguments = ParamSpec("_Arguments")
@@ -310,14 +312,18 @@ def _noted(tokenizer: Tokenizer, counts: object, wanted: int, report: Report) ->
     Returns the tokenizer.  Only counts of a byte-level vocabulary give the uses.
     """
     spec = tokenizer.spec
+    is_of_bytes = spec.model is None and spec.characters is None
     notes = []
     if len(tokenizer) < wanted:
         is_unigram = isinstance(spec.model, UnigramModel)
         why = "the texts have no more parts that repeat" if is_unigram else "no more pairs occur often enough"
         notes.append(f"{counted(len(tokenizer), 'token')}, not {wanted:,}: {why}")
     longest = max(spec.vocab.values(), key=len, default=b"")
-    notes.append(f"the longest token has {counted(len(longest), 'byte')}: {shortened(longest, quoted=True)}")
-    if isinstance(counts, PretokenCounts) and spec.model is None and spec.characters is None:
+    note = f"the longest token has {counted(len(longest), 'byte')}: {shortened(longest, quoted=True)}"
+    notes.append(f"warning: {note}" if len(longest) > _LONG else note)
+    if len(longest) > _LONG and is_of_bytes:
+        notes.append("max_token_length (--max-token-length) keeps such tokens out")
+    if isinstance(counts, PretokenCounts) and is_of_bytes:
         used = uses_in(tokenizer, counts)
         unused = sum(len(token) > 1 and not used[token_id] for token_id, token in spec.vocab.items())
         if unused:

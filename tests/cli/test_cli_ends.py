@@ -107,7 +107,12 @@ def test_results_in_json(call: Call) -> None:
     assert not {"eos", "bos", "id_field", "allowed_special"} & facts.keys()  # nothing was asked for
     # the lengths of documents are a histogram under the other facts
     rows = [line.split(None, 1) for line in call("shards show out")[1].splitlines() if not line.startswith(" ")]
-    assert [name for name, _ in rows] == [name for name in facts if name != "lengths"]
+    assert [name for name, _ in rows] == [name for name in facts if name != "lengths" and facts[name] is not None]
+    assert json.loads(call("shards merge out --shuffle 1 -o mixed --json")[1])["output"] == "mixed"
+    assert call("shards merge mixed --shuffle 2 -o again --quiet")[0] == 0
+    assert "\nmerged         1 folder; the options are those of the first\n" in call("shards show again")[1]
+    names = [line.split(None, 1)[0] for line in call("shards show out 0 --source")[1].splitlines()[:4]]
+    assert names == ["path", "start", "record", "document"]  # neither a stop, which is the end of the file, nor an id
     assert dict(rows)["tokens"].split()[0] == str(totals["tokens"])
 
 

@@ -119,6 +119,14 @@ def test_an_abbreviation_is_not_guessed(words: str, hint: str, here: None, capfd
     assert re.fullmatch(rf"bbpe: error: unknown argument '--[a-z=-]+' \(did you mean {hint}\?\)", err.splitlines()[0])
 
 
+@pytest.mark.parametrize("words", ["a.txt b.txt -t t.json", "a.txt -t t.json b.txt", "-t t.json a.txt b.txt"])
+def test_files_stand_before_and_after_options(words: str, here: None, capfd: pytest.CaptureFixture[str]) -> None:
+    for name in ("a.txt", "b.txt"):
+        Path(name).write_text("low")
+    assert main(["tokens", *words.split()]) == 0
+    assert [line.split()[-1] for line in capfd.readouterr().out.splitlines()] == ["a.txt", "b.txt", "total"]
+
+
 def test_words_after_two_hyphens_are_files(here: None, capfd: pytest.CaptureFixture[str]) -> None:
     Path("--per-lin").write_text("see")
     assert main(["tokens", "-t", "t.json", "--", "--per-lin"]) == 0

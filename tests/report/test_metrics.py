@@ -54,6 +54,25 @@ def test_a_table_has_one_figure_a_cell_and_marks_the_best() -> None:
     assert Evaluation(ROWS[::2]).table().best == frozenset()
 
 
+def test_a_tokenizer_that_loses_text_is_not_the_best() -> None:
+    """An unknown token stands for any text, so a tokenizer with many of them needs the fewest tokens."""
+    found = Evaluation((*ROWS, replace(ROWS[0], tokenizer="c", tokens=90, unknown=40), *(
+        replace(row, tokenizer="c", unknown=0) for row in ROWS[2:3]
+    )))  # fmt: skip
+    for name in ("tokens", "bytes_per_token", "fertility"):
+        assert 3 not in {at for line, at in found.table(name).best if line == 0}
+    assert (1, 3) in found.table("tokens").best  # none is unknown there
+    note = "note: c has unknown tokens (en 40 of 90), whose text is lost; these figures are never marked as the best"
+    assert note in found.notes()
+    assert note in found.notes(wide=True)
+    assert f"% {note}" in found.to_latex()
+    assert not [note for note in PLAIN.notes() if "unknown" in note]
+    # the only figure of a line is not the best of several
+    assert found.table("unknown_share").best == frozenset()
+    many = [replace(ROWS[0], corpus=f"t{at}", unknown=at) for at in range(6)]
+    assert any("t5 5 of 500, t4 4 of 500, t3 3 of 500 and 2 more)" in note for note in Evaluation(tuple(many)).notes())
+
+
 @pytest.mark.parametrize("name", METRICS)
 def test_each_figure_is_that_of_its_row(name: str) -> None:
     found = bbpe.evaluate({"a": SMALL, "b": LARGE}, texts={"x": TEXTS, "y": TEXTS[:2]}, parity="x")
@@ -152,7 +171,10 @@ def test_a_table_for_latex() -> None:
         r"x\&y & \textbf{1 $\pm$2} \\", r"\{\textasciitilde{}\textasciicircum{}\textbackslash{}\} & \#\$ \\",
         r"\bottomrule", r"\end{tabular}",
     ]  # fmt: skip
-    assert PLAIN.to_latex("tokens") == PLAIN.table("tokens").latex()
+    assert PLAIN.to_latex("tokens").endswith(PLAIN.table("tokens").latex())
+    assert PLAIN.to_latex("tokens").splitlines()[:2] == [
+        "% tokens: the tokens of all documents, without special tokens; less is better", "% bold: the best of its line"
+    ]  # fmt: skip
     assert "& tokens per word" not in PLAIN.to_latex(wide=True)
     assert "tokens/word" in PLAIN.to_latex(wide=True)
 
@@ -201,6 +223,17 @@ def test_a_curve_has_lines_and_rings() -> None:
     assert lines("c", [("a", [0, 4], [0.0, 2.0])], across="x", up="y").count('r="3"') == 2
     page = bbpe.learning_curve({"a": LARGE, "b": LARGE}, [260, 270, 290], texts={"x": TEXTS}).to_html()
     assert (page.count("<polyline"), "<dt>gain</dt>" in page) == (2, True)
+
+
+def test_a_curve_defines_its_figures() -> None:
+    curve = bbpe.learning_curve(LARGE, [270, 280], texts={"x": TEXTS})
+    notes = ["bytes/token: the bytes of UTF-8 of all texts over their tokens; more is better",
+             "gain: the bytes per token that each further thousand tokens adds"]  # fmt: skip
+    assert str(curve).splitlines()[-3:] == ["", *notes]
+    assert curve.to_latex().splitlines()[:2] == [f"% {note}" for note in notes]
+    pieces = bbpe.train_from_iterator(TEXTS, 290, model="unigram")
+    with pytest.raises(bbpe.VocabularyError, match="p: the tokenizer has no smaller vocabularies"):
+        bbpe.learning_curve({"p": pieces}, [270], texts={"x": TEXTS})
 
 
 def test_the_figure_that_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -288,6 +321,7 @@ def test_a_folder_with_a_file_for_each_language(here: Path, capsys: pytest.Captu
     ("--metric tokens --json", "--metric does not go with --json, which has all figures; expected it without"),
     ("--wide --csv", "--wide does not go with --csv, which has all figures; expected it without"),
     ("--metric parity", "--metric parity needs --parity NAME, the corpus to compare with"),
+    ("--parity en", "--parity is 'en', and all files of flores are one corpus; give --each-file"),
     ("--metric token", "--metric: unknown value 'token' (did you mean 'tokens'?)"),
     ("--sizes 260 --wide", "--wide does not go with --sizes; expected it without"),
     ("--sizes 260 --metric tokens", "--metric does not go with --sizes; expected it without"),

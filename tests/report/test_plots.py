@@ -110,10 +110,18 @@ def test_lines_over_a_logarithmic_axis(axes: Axes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "shown"), [(999, "999"), (1000, "1k"), (1024, "1.024k"), (32000, "32k"), (0.125, "0.125")]
+    ("value", "shown"), [(999, "999"), (1000, "1k"), (1024, "1.02k"), (32000, "32k"), (0.125, "0.125"), (999_999, "1M")]
 )
 def test_short_numbers(value: float, shown: str) -> None:
     assert plots.short_number(value) == shown
+
+
+def test_labels_of_sizes_leave_room_for_one_another() -> None:
+    """Sizes that are as far apart in the logarithm as they are wide have their labels, others only a mark."""
+    sizes = [500, 1000, 2000, 4000, 8000, 12000, 16000, 24000, 32000]
+    assert plots._labels(sizes) == ["500", "1k", "2k", "4k", "8k", "", "16k", "", "32k"]
+    assert plots._labels([0, 10]) == ["0", "10"]
+    assert plots._labels([]) == []
 
 
 @pytest.mark.parametrize(

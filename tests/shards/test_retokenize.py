@@ -297,14 +297,30 @@ def test_merging_with_shards_of_texts(tmp_path: Path) -> None:
     old, new, files = tokenizer("gpt2"), tokenizer("o200k"), corpus(tmp_path, TEXTS[0])
     source = bbpe.shard(files, tmp_path / "old", old, eos=EOS)
     both = [bbpe.retokenize(source, tmp_path / "new", new, eos=EOS), bbpe.shard(files, tmp_path / "raw", new, eos=EOS)]
-    for pair in (both, both[::-1]):
-        with pytest.raises(bbpe.CorpusError, match="rewrite each of them by convert_shards"):
-            bbpe.merge_shards(pair, tmp_path / "merged")
+    for at, pair in enumerate((both, both[::-1])):
+        done = bbpe.merge_shards(pair, tmp_path / f"merged{at}")
+        assert rows(done) == rows(pair[0]) + rows(pair[1])
+        assert bbpe.verify_shards(done.plan, new, sample=1) == []
     # shards of another tokenizer have other ids, which converting does not change
     with pytest.raises(bbpe.CorpusError, match=r"cannot be merged; bbpe\.retokenize gives"):
         bbpe.merge_shards([both[0], source], tmp_path / "merged")
-    converted = [bbpe.convert_shards(each, tmp_path / f"c{at}", format="megatron") for at, each in enumerate(both)]
-    assert rows(bbpe.merge_shards(converted, tmp_path / "merged")) == rows(both[0]) + rows(both[1])
+    other = bbpe.convert_shards(both[0], tmp_path / "olmo", format="olmo")
+    with pytest.raises(bbpe.CorpusError, match=r"rewrite each of them by bbpe\.convert_shards in one format"):
+        bbpe.merge_shards([other, both[1]], tmp_path / "merged")
+    converted = [bbpe.convert_shards(each, tmp_path / each.plan.folder.name[::-1], format="olmo") for each in both]
+    assert rows(bbpe.merge_shards([other, converted[1]], tmp_path / "merged")) == rows(both[0]) + rows(both[1])
+
+
+def test_documents_without_their_end_are_merged_with_others(tmp_path: Path) -> None:
+    tok = tokenizer("gpt2")
+    np.array([*tok.encode("see"), tok.eot_token, *tok.encode("my eyes")], np.uint16).tofile(tmp_path / "a.bin")
+    source = bbpe.open_shards(
+        tmp_path / "a.bin", format="nanogpt", dtype="uint16", eos=EOS, tokenizer=tok, on_missing="keep"
+    )
+    kept = bbpe.convert_shards(source, tmp_path / "kept", format="megatron")
+    texts = bbpe.shard(corpus(tmp_path, TEXTS[0]), tmp_path / "texts", tok, eos=EOS)
+    merged = bbpe.merge_shards([texts, kept], tmp_path / "merged")
+    assert rows(bbpe.convert_shards(merged, tmp_path / "olmo", format="olmo")) == rows(texts) + rows(kept)
 
 
 def test_documents_without_their_end_get_the_new_one(tmp_path: Path) -> None:

@@ -277,7 +277,7 @@ def test_the_faults_of_shards_are_said_in_full(corpus: Path, tmp_path: Path, tok
     wrong = f"{plan.folder}: the tokenizer is {other.fingerprint}, and was {tok.fingerprint}"
     assert bbpe.verify_shards(plan, other, sample=0) == [wrong]
     part.record_path(plan, 0).unlink()
-    assert bbpe.verify_shards(plan, sample=0) == [f"{stem}: the part is missing"]
+    assert bbpe.verify_shards(plan, sample=0) == [f"{plan.folder}: part 0 is missing"]
 
 
 @pytest.mark.parametrize("threads", [1, 2])

@@ -104,9 +104,10 @@ def test_merged_into_parts_of_equal_size(
     options: Any = {"format": name, "eos": EOS, "empty": "keep"}
     one = bbpe.merge_shards([bbpe.shard(two, tmp_path / "a", tok, **options).plan.folder], tmp_path / "b", shuffle=seed)
     rows, longest = [ids.tolist() for ids in one], max(map(len, one))
-    for size in (one.tokens, 1000):
+    for size in (one.tokens, 1000, "1k"):
         folder = tmp_path / str(size)
         done = bbpe.merge_shards([tmp_path / "a"], folder, shuffle=seed, shard_size=size)
+        size = 1000 if size == "1k" else size
         sizes = [len(done.part(number)[0]) for number in range(len(done.plan))]
         assert len(sizes) == -(-one.tokens // size)
         assert all(one.tokens // len(sizes) - longest < n < size + longest for n in sizes)
@@ -148,6 +149,43 @@ def test_shards_that_differ_are_not_merged(two: list[Path], tmp_path: Path, tok:
     assert not (tmp_path / "all").exists()
 
 
+def test_sources_that_were_read_in_other_ways_are_merged(tmp_path: Path, tok: bbpe.Tokenizer) -> None:
+    """Fields, formats of files and what was left out change no ids that are there, so they keep nobody from merging."""
+    pq = pytest.importorskip("pyarrow.parquet")
+    import pyarrow as pa
+
+    write(tmp_path / "a.jsonl", TEXTS[:40])
+    pq.write_table(pa.table({"content": TEXTS[40:80]}), tmp_path / "b.parquet")
+    (tmp_path / "c.log").write_text("".join(f"{text}\n" for text in TEXTS[80:]))
+    with (tmp_path / "a.jsonl").open("a") as file:
+        file.write("broken\n")
+    ways: list[dict[str, Any]] = [
+        {"on_error": "skip"},
+        {"text_field": ["body", "content"], "input_format": "parquet"},
+        {"document": "line", "input_format": "text", "empty": "keep"},
+    ]
+    for name, way in zip(("a.jsonl", "b.parquet", "c.log"), ways, strict=True):
+        bbpe.shard(tmp_path / name, tmp_path / name[0], tok, eos=EOS, part_size=700, **way)
+    folders = [tmp_path / name for name in "abc"]
+    each = [[ids.tolist() for ids in bbpe.load_shards(folder)] for folder in folders]
+    joined = bbpe.merge_shards(folders, tmp_path / "joined")
+    assert [ids.tolist() for ids in joined] == list(chain.from_iterable(each))
+    assert joined.totals.refused == 1
+    again = bbpe.merge_shards([joined.plan.folder, tmp_path / "a"], tmp_path / "again")
+    assert [ids.tolist() for ids in again] == list(chain.from_iterable([*each, each[0]]))
+    for done in (joined, again, bbpe.merge_shards(folders, tmp_path / "shuffled", shuffle=1)):
+        assert bbpe.verify_shards(done.plan, tok, sample=1) == []
+        assert done.find(tmp_path / "b.parquet", 3) in range(len(done))
+        for document in (0, 30, 60, len(done) - 1):
+            found = done.source(document)
+            assert done[done.find(found.path, found.record)].tolist() == done[document].tolist()
+    mixed = bbpe.merge_shards([(folder, 1) for folder in folders], tmp_path / "mixed", tokens=90, exact=True)
+    assert [source.tokens for source in mixed.mixture or ()] == [30, 30, 30]
+    (joined.plan.folder / "part-00000.json").unlink()
+    with pytest.raises(bbpe.CorpusError, match="documents were joined when shards were merged"):
+        bbpe.shard_part(joined.plan, 0)
+
+
 def test_faults_are_found(two: list[Path], tmp_path: Path, tok: bbpe.Tokenizer) -> None:
     folder = tmp_path / "out"
     bbpe.shard(two, folder, tok, eos=EOS, part_size=700)
@@ -162,10 +200,11 @@ def test_faults_are_found(two: list[Path], tmp_path: Path, tok: bbpe.Tokenizer) 
     (folder / "part-00001.bin").write_bytes(data[:-1])
     assert "the file has" in bbpe.verify_shards(folder, tok)[0]
     (folder / "part-00002.idx").unlink()
-    (folder / "part-00003.json").unlink()
+    for number in (3, 5, 6):
+        (folder / f"part-0000{number}.json").unlink()
     faults_now = bbpe.verify_shards(folder, tok)
-    assert any("part-00002.idx" in fault for fault in faults_now)
-    assert any("part-00003: the part is missing" in fault for fault in faults_now)
+    assert f"{folder}/part-00002.idx: the file is gone" in faults_now
+    assert f"{folder}: parts 3,5-6 are missing" in faults_now
 
 
 @pytest.mark.parametrize(("part_size", "sample"), [(1 << 20, 0.001), (700, 1)])

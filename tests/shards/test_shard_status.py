@@ -92,6 +92,42 @@ def test_each_part_is_in_one_state(plan: bbpe.ShardPlan, monkeypatch: pytest.Mon
     assert json.loads(json.dumps(found.as_dict()))["failed"][0]["message"] == "[Errno 5] no"
 
 
+@pytest.mark.parametrize("suffix", [".bin", ".idx", ".lens"])
+@pytest.mark.parametrize("is_gone", [False, True])
+def test_a_part_without_its_files_is_written_again(plan: bbpe.ShardPlan, suffix: str, is_gone: bool) -> None:
+    """A record alone does not make a part done: its files may be lost when a disk fills up, or in a copy."""
+    for number in range(len(plan)):
+        bbpe.shard_part(plan, number)
+    right = {path.name: path.read_bytes() for path in plan.folder.iterdir()}
+    path = plan.folder / f"part-00002{suffix}"
+    path.unlink() if is_gone else path.write_bytes(path.read_bytes()[:-1])
+    found = bbpe.shards_status(plan.folder)
+    assert (found.done, [each.part for each in found.failed], found.again) == (5, [2], "2")
+    assert f"failed: part 2: CorpusError: {path}: the file {'is gone' if is_gone else 'has'}" in str(found)
+    with pytest.raises(bbpe.CorpusError, match=r"1 of 6 parts are missing, or lack files; `bbpe shard -o .* --part 2`"):
+        bbpe.finish_shards(plan)
+    assert str(path) in bbpe.verify_shards(plan, sample=0)[0]
+    bbpe.shard_part(plan, 2)
+    assert {path.name: path.read_bytes() for path in plan.folder.iterdir()} == right
+    assert bbpe.finish_shards(plan).documents == 60
+
+
+def test_a_merge_without_its_files_is_made_again(plan: bbpe.ShardPlan, tmp_path: Path) -> None:
+    for number in range(len(plan)):
+        bbpe.shard_part(plan, number)
+    bbpe.finish_shards(plan)
+    merged = bbpe.merge_shards([plan], tmp_path / "all", shuffle=1)
+    path = merged.plan.folder / "part-00000.bin"
+    data = path.read_bytes()
+    path.unlink()
+    status = bbpe.shards_status(merged)
+    assert (status.done, status.command) == (0, "")
+    with pytest.raises(bbpe.CorpusError, match="lack files; merge them again"):
+        bbpe.finish_shards(merged.plan)
+    bbpe.merge_shards([plan], tmp_path / "all", shuffle=1)
+    assert path.read_bytes() == data
+
+
 def test_success_and_the_sum_remove_notes(plan: bbpe.ShardPlan, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in (0, 1):
         failing(plan, number, monkeypatch)

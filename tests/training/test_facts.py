@@ -36,6 +36,10 @@ def test_facts_are_told_only_where_there_are_any() -> None:
         ("bpe", ["abc abd"], 257, ["the longest token has 2 bytes: 'ab'"]),
         ("bpe", ["ab ab"], 400, ["258 tokens, not 400: no more pairs occur often enough", "the longest token has 3"]),
         ("unigram", ["ab ab"], 400, [f"261 tokens, not 400: {fewer}", "the longest token has "]),
+        ("bpe", ["x" * 64] * 2, 262, ["the longest token has 64 bytes: 'xxx", "5 tokens are only"]),
+        ("bpe", ["x" * 128] * 2, 263, [
+            "warning: the longest token has 128 bytes: 'xxx", "max_token_length (", "6 tokens are only",
+        ]),
     ):
         notes.clear()
         bbpe.train_from_iterator(texts, size, model=model, counting=counting)
