@@ -232,7 +232,8 @@ def test_progress_goes_where_it_is_wanted(monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.mark.parametrize(("module", "command", "writes"), [
     ("encode", "encode a.txt", True), ("encode", "encode a.txt --numpy x.npy", False),
-    ("lines", "encode --lines a.txt", True), ("decode", "decode ids.txt", True), ("tokens", "tokens a.txt", False), ("tokens", "tokens --per-line a.txt", True),
+    ("lines", "encode --lines a.txt", True), ("decode", "decode ids.txt", True),
+    ("tokens", "tokens a.txt", False), ("tokens", "tokens --per-line a.txt", True),
     ("tokens", "tokens --truncate 2 a.txt", True), ("tokens", "tokens --chunk 2 a.txt", True),
 ])  # fmt: skip
 def test_no_bar_stands_among_results(
