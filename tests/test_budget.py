@@ -231,6 +231,26 @@ def test_merging_fits_to_the_byte(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (refused(30 * MB + need, held=held), refused(30 * MB + need - 1, held=held)) == (False, True)
 
 
+@pytest.mark.parametrize("sample", [1.0, 0.5])
+def test_the_sample_that_should_fit_is_named(sample: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unique pretokens grow at least with the power 0.6 of a text, so the need of a part of it does."""
+    monkeypatch.setattr(bpe, "resident_bytes", lambda: 100 * MB)
+    plan = bbpe.BPE().plan(300, (), None)
+    pretokens, size = 10**6, 8 * MB
+    need = merge_memory(size, pretokens, 44) + size + 56 * pretokens
+    for part in (0.1, 0.5, 0.9):
+        counting = bbpe.Counting(max_memory=100 * MB + int(part * need), sample=sample)
+        with pytest.raises(bbpe.MemoryLimitError, match="should fit, or max_memory=") as caught:
+            plan.check_memory(counting, pretokens, size)
+        named = float(str(caught.value).partition("sample=")[2].partition(" ")[0])
+        # rounded to one digit
+        assert named == float(f"{sample * part ** (1 / 0.6):.1g}")
+    for none in (100 * MB, 60 * MB):
+        with pytest.raises(bbpe.MemoryLimitError, match="max_memory") as caught:
+            plan.check_memory(bbpe.Counting(max_memory=none), pretokens, size)
+        assert "sample=" not in str(caught.value)
+
+
 NEEDS = """
 import random, re, sys
 from pathlib import Path

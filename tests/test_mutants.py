@@ -75,6 +75,18 @@ def test_faults_are_planted_in_code_alone(path, source, planted):
         assert any(text in line for text in planted), line
 
 
+def test_code_for_another_system_has_no_faults(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.platform", "linux")
+    parts = {
+        "#if defined(_WIN32)": "a", "#elif defined(__linux__) || defined(__APPLE__)": "b", "#else": "c",
+        "#endif\n#if defined(__linux__) && defined(X)": "d", "#ifdef BBPE_CHECKED": "e", "#else ": "f",
+        "#endif\n#ifdef OTHER": "g", "#endif": "h", "#else  ": "i", "#endif ": "j",
+    }  # fmt: skip
+    source = "".join(f"{line}\nint {name}(void) {{\n    return {name}_ + 1;\n}}\n" for line, name in parts.items())
+    lines = {source.split("\n")[edit.line - 1].strip() for edit in edits_of("a.c", source)}
+    assert lines == {f"return {name}_ + 1;" for name in "bdfghj"}
+
+
 def test_a_module_with_a_fault_is_a_module():
     path = Path(__file__).resolve().parents[1] / "bbpe/files.py"
     source = path.read_text("utf-8")

@@ -81,7 +81,7 @@ FORMATS: dict[str, FormatRow] = {
     "unigram_json": FormatRow(
         "the unigram.json of tokenizers", "unigram_json", (("unigram.json",),),
         lazy_re(rb'\s*\{\s*(?:"type"\s*:\s*"Unigram"\s*,\s*)?"unk_id"\s*:'),
-        models=(UnigramModel,), holds_rules=True, holds_pieces=True,
+        models=(UnigramModel,), holds_rules=True,
     ),
     # counts, then lines of two numbers, and after these one of three or, without merges, of four
     "youtokentome": FormatRow(

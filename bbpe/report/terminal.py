@@ -88,7 +88,7 @@ def sample(tokens: Iterable[bytes], *, colour: bool, special: Iterable[bool] = (
     for background, token in zip(cycle(_BACKGROUNDS), tokens, strict=False):
         text, is_special = _printable(token), next(marks, False)
         if most is not None:
-            text = text if columns_of(text) <= most - frame else shortened(text, most - frame)
+            text = shortened(text, most - frame)
             width = columns_of(text) + frame
             if taken and taken + width > most:
                 parts.append("\n")

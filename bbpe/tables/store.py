@@ -187,15 +187,13 @@ def _content(file: BufferedReader, size: int) -> mmap.mmap:
 
 def _put(path: Path, parts: list[bytes]) -> None:
     """Write a file, unless there is no room for it."""
-    try:
+    with suppress(OSError):
         if not _has_room(path.parent, sum(map(len, parts))):
             return
         new = NewFile(str(path.with_name(temporary_name(path.name))), 0o600)
         with BufferedWriter(new.raw) as file:
             file.writelines(parts)
         new.move(str(path))
-    except OSError:
-        return
 
 
 def _is_ours(name: str) -> bool:

@@ -86,6 +86,8 @@ ENCODE = ["encode", "-t", "t.json", "--numpy"]
         ([*TRAIN, "d/*.json", "-o", "d", "--format", "gpt2"], "d/vocab.json"),
         ([*TRAIN, "d/vocab.json", "-o", "folder-link", "--format", "gpt2"], "folder-link/vocab.json"),
         ([*TRAIN, "--counts", "x.parquet", "-o", "x.parquet", "--format", "tiktoken"], "x.parquet"),
+        ([*PRUNE, "--used-in", "pair/merges.txt", "-o", "pair", "--format", "gpt2"], "pair/merges.txt"),
+        (["convert", "t.json", "pair", "--format", "gpt2", "--verify", "pair/merges.txt"], "pair/merges.txt"),
         ([*EXTEND, "c.json", "-o", "c.json"], "c.json"),
         ([*EXTEND, "a.txt", "-o", "t.json"], "t.json"),
         ([*EXTEND, "a.txt", "-o", "t.json", "--format", "tiktoken"], "t.json"),

@@ -59,9 +59,14 @@ def test_at_once_or_in_parts(made: list[str], tmp_path: Path, capsys: pytest.Cap
     assert (record["documents"], record["output"]) == (60, str(tmp_path / "one"))
     parts = json.loads(say(capsys, "shard", *made, "-o", tmp_path / "two", "--plan-only", "--json"))["parts"]
     assert parts > 3
+    sums = [0]
     assert "parts are missing" in say(capsys, "shard", "-o", tmp_path / "two", "--finish", status=1)
     for number in (2, 0, 1):
-        assert f" of {parts} parts" in say(capsys, "shard", "-o", tmp_path / "two", "--part", f"{number}/3", "--quiet")
+        out = say(capsys, "shard", "-o", tmp_path / "two", "--part", f"{number}/3", "--quiet")
+        assert f" of {parts} parts" in out
+        written = [json.loads(path.read_text()) for path in (tmp_path / "two").glob("part-*.json")]
+        sums.append(sum(record["documents"] for record in written))
+        assert out.startswith(f"{sums[-1] - sums[-2]} documents")
     assert "60 documents" in say(capsys, "shard", "-o", tmp_path / "two", "--finish")
     for path in (tmp_path / "one").glob("part-*"):
         assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes()

@@ -230,6 +230,27 @@ def test_progress_goes_where_it_is_wanted(monkeypatch: pytest.MonkeyPatch) -> No
     assert done == [(0, 9, "lines"), (-1, None, ""), (2, 9, "lines"), (-1, None, ""), (5, 9, "lines")]
 
 
+@pytest.mark.parametrize(("module", "command", "writes"), [
+    ("encode", "encode a.txt", True), ("encode", "encode a.txt --numpy x.npy", False),
+    ("lines", "encode --lines a.txt", True), ("decode", "decode ids.txt", True),
+    ("tokens", "tokens a.txt", False), ("tokens", "tokens --per-line a.txt", True),
+    ("tokens", "tokens --truncate 2 a.txt", True), ("tokens", "tokens --chunk 2 a.txt", True),
+])  # fmt: skip
+def test_no_bar_stands_among_results(
+    module: str, command: str, writes: bool, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[bool] = []
+
+    def noted(*given: Any, writes: bool = False, **options: Any) -> Any:
+        told.append(writes)
+        return watched(*given, writes=writes, **options)
+
+    Path("ids.txt").write_text("257 256\n")
+    monkeypatch.setattr(f"bbpe.cli.{module}.watched", noted)
+    assert call([*command.split(), "-t", "t.json"])[0] == 0
+    assert told == [writes]
+
+
 def test_standard_input_keeps_its_place_among_files(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is called by its name in rows and messages."""
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"text of -")))

@@ -14,7 +14,7 @@ import pytest
 from processes import package_env
 
 import bbpe
-from bbpe.cli import main, streams
+from bbpe.cli import demo, main, streams
 from bbpe.report.terminal import sample
 
 Call = Callable[..., tuple[int, bytes, str]]
@@ -65,6 +65,17 @@ def test_the_demo_survives_sources_that_it_cannot_read(call: Call, library: Path
     figures = json.loads(out)
     assert (figures["files_trained_on"], figures["files_encoded"]) == (22, 3)
     assert "gone.py" in errors
+
+
+@pytest.mark.parametrize(
+    ("output", "path"), [(None, "tokenizer.json"), ("a.json", "a.json"), ("a b.json", "'a b.json'")]
+)
+def test_the_demo_says_what_to_type_next(output: str | None, path: str, capsys: pytest.CaptureFixture[str]) -> None:
+    demo._show_next(output)
+    lines = capsys.readouterr().out.splitlines()
+    assert any(f'bbpe show "some text" -t {path} ' in line for line in lines)
+    assert any(f"bbpe serve -t {path} " in line for line in lines)
+    assert any("keep this tokenizer" in line for line in lines) == (output is None)
 
 
 @pytest.mark.parametrize(("color", "mark"), [("always", b"\x1b[48;5;"), ("never", b"["), ("auto", b"[")])

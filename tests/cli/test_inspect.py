@@ -86,6 +86,8 @@ def test_inspect_fits_a_screen(capfd: pytest.CaptureFixture[str], tmp_path: Path
     assert main(["inspect", str(path)]) == 0
     out = capfd.readouterr().out
     assert len(out.splitlines()) <= 24
+    assert {line[:17].strip() for line in out.splitlines() if line.startswith(" ")} == {""}
+    assert any(line.startswith(" " * 17) and line[17] != " " for line in out.splitlines())
     assert "special_tokens   250: 267 '<0>', 269 '<2>', 271 '<4>', 273 '<6>', and 246 more" in out
 
 

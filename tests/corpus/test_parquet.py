@@ -138,6 +138,17 @@ def test_counts_of_other_engines_may_be_views(tmp_path: Path) -> None:
         assert list(bbpe.load_counts(tmp_path / "counts.parquet", pattern="gpt2")) == [(b"see", 2), (b" my", 1)]
 
 
+def test_a_page_with_a_wrong_checksum_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "counts.parquet"
+    table = pa.table({"pretoken": pa.array([b"see", b" my"]), "count": [2, 1]})
+    options = {"compression": "none", "use_dictionary": False, "write_statistics": False}
+    parquet.write_table(table, path, write_page_checksum=True, **options)
+    assert list(bbpe.load_counts(path, pattern="gpt2")) == [(b"see", 2), (b" my", 1)]
+    path.write_bytes(path.read_bytes().replace(b"see", b"sea", 1))
+    with pytest.raises(bbpe.CorpusError, match=rf"{path.name}.*(checksum|CRC|corrupt)"):
+        list(bbpe.load_counts(path, pattern="gpt2"))
+
+
 def test_rows_are_numbered_over_all_row_groups(tmp_path: Path) -> None:
     """With nulls, and more rows than are read at once."""
     path, texts = tmp_path / "a.parquet", [None if number % 7 == 3 else f"text {number}" for number in range(1400)]

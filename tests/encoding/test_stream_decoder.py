@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import copy
+
 import numpy as np
 import pytest
 from strings import adversarial_strings, byte_soups
@@ -59,6 +61,17 @@ def test_errors_leave_it_as_it_was(tok_of):
     decoder.push(first)
     with pytest.raises(UnicodeDecodeError):
         decoder.finish()
+
+
+def test_a_copy_of_a_stream_that_has_ended_begins_as_the_stream_does():
+    tok = Tokenizer(small_spec(decoder=(ByteLevel(), Strip(" ", 2, 0))))
+    ids = tok.encode("  the")
+    for stop in (None, ["the"]):
+        decoder = tok.stream_decoder(stop=stop)
+        text = "".join(map(decoder.push, ids)) + decoder.finish()
+        other = copy(decoder)
+        assert other.stopped == decoder.stopped == (None if stop is None else "the")
+        assert "".join(map(other.push, ids)) + other.finish() == text
 
 
 def test_blanks_that_encoding_put_in_front_are_left_out():

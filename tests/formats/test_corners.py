@@ -64,6 +64,23 @@ def test_no_merges(tmp_path: Path, lines: str) -> None:
     assert bbpe.load(tmp_path, pattern="gpt2").merges == []
 
 
+@pytest.mark.parametrize(
+    ("key", "is_special"),
+    [
+        ("<|end|>", True), ("ab", True), ("in", False), ("\u6f22", True), ("a\u6f22", True), ("\u0120\u0120", False),
+        ("\u0120a", False), ("a\u0120", False),
+    ],
+)  # fmt: skip
+def test_a_key_that_cannot_be_ordinary_is_special(tmp_path: Path, key: str, is_special: bool) -> None:
+    """It is of several ASCII characters and in no merge, or outside the byte alphabet."""
+    table = keys({byte: bytes([byte]) for byte in range(256)}) | ({"in": 256, key: 257} if key != "in" else {"in": 256})
+    (tmp_path / "vocab.json").write_text(json.dumps(table))
+    (tmp_path / "merges.txt").write_text("i n\n")
+    tok = bbpe.load(tmp_path, pattern="gpt2")
+    assert tok.special_tokens == ({key: table[key]} if is_special else {})
+    assert tok.id_to_token(table["a"]) == b"a"
+
+
 def test_names_of_pairs() -> None:
     with pytest.raises(VocabularyError, match=r"other name; expected vocab\.json next to merges\.txt or encoder\.json"):
         gpt2_files.find("nope.txt", gpt2_files.NAMES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -121,3 +122,17 @@ def test_names_of_files_choose_a_format() -> None:
     for url in ("memory://bucket/folder", "memory://bucket/x.json"):
         with pytest.raises(ValueError, match="a folder is not written to a URL"):
             check_whole(url, "gpt2" if url.endswith(".json") else None)
+
+
+USUAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+
+
+@pytest.mark.parametrize("missing", [None, *USUAL])
+def test_a_vocab_txt_is_of_a_class_that_adds_no_token(missing: str | None, tmp_path: Path) -> None:
+    """BertTokenizer adds those of its five tokens that a vocabulary lacks."""
+    special = [text for text in USUAL if text not in (missing, "[UNK]")]
+    tok = bbpe.train_from_iterator(["see my dogs"], 60, model="wordpiece", special_tokens=special)
+    tok.save(tmp_path / "x", format="wordpiece")
+    config = json.loads((tmp_path / "x/tokenizer_config.json").read_text())
+    assert config.get("tokenizer_class") == ("BertTokenizer" if missing in (None, "[UNK]") else None)
+    assert bbpe.load(tmp_path / "x").get_vocab() == tok.get_vocab()

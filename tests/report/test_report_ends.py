@@ -13,6 +13,7 @@ import pytest
 from vocabularies import small_spec
 
 import bbpe
+from bbpe.errors import VocabularyError
 from bbpe.report import reach, view
 from bbpe.report.measures import changed_documents, efficiency
 from bbpe.report.serve import _MOST_BYTES, Playground, _Handler
@@ -123,6 +124,18 @@ def test_texts_without_places_are_shown_by_their_tokens() -> None:
     special = TOK.special_tokens["<|endoftext|>"]
     assert special in without.ids
     assert special not in view.boxes(text, {"a": TOK}, allowed_special=["other"])[0].ids
+
+
+def test_words_of_texts_without_places_are_not_followed() -> None:
+    class Placeless(bbpe.Tokenizer):
+        def encode_with_offsets(self, *_: Any, **__: Any) -> Any:
+            raise VocabularyError("no places")
+
+    words = bbpe.train_from_iterator(["see my dogs"], 60, model="wordpiece")  # its tokens are not the bytes of the text
+    texts = ["See my dogs", "my eyes"]
+    (known,), (without,) = (bbpe.evaluate(tok, texts=texts).rows for tok in (words, Placeless(words.spec)))
+    assert (known.followed_words, known.split_words) == (5, 1)
+    assert (without.followed_words, without.split_words, without.tokens) == (0, 0, known.tokens)
 
 
 # -- figures -------------------------------------------------------------------------------------------

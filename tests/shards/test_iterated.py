@@ -14,6 +14,7 @@ import pytest
 
 import bbpe
 from bbpe.errors import CorpusError
+from bbpe.progress import Progress
 from bbpe.shards.formats import FORMATS
 
 EOS = "</s>"
@@ -54,10 +55,15 @@ def test_parts_have_the_texts_and_say_where_they_come_from(
     threads: int, keep: Any, tmp_path: Path, tok: bbpe.Tokenizer
 ) -> None:
     rows = rows_of(2, 150)
+    seen: list[Progress] = []
     done = bbpe.shard_from_iterator(
-        rows, tmp_path / "out", tok, part_size=800, threads=threads, empty=keep, format="parquet", id_field="id"
-    )
+        rows, tmp_path / "out", tok, part_size=800, threads=threads, empty=keep, format="parquet", id_field="id",
+        progress=seen.append,
+    )  # fmt: skip
     assert len(done.plan) > 4
+    size = sum(len((row["text"] or "").encode()) for row in rows)
+    assert done.totals.input == seen[-1].done == size
+    assert [each.done for each in seen] == sorted(each.done for each in seen)
     right = [row for row in rows if row["text"] or (keep == "keep" and row["text"] == "")]
     assert [ids.tolist() for ids in done] == [tok.encode(row["text"]) for row in right]
     found = [done.source(number) for number in range(len(done))]

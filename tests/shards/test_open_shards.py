@@ -160,6 +160,39 @@ def files(writer, docs, **options):
     return make
 
 
+def changed(writer, suffix, change, given=(), docs=((1, 2, EOS), (3, EOS)), **options):
+    """Files of which those of one suffix have other bytes."""
+
+    def make(folder):
+        writer(folder / "a", docs, *given)
+        for path in folder.glob(f"*{suffix}"):
+            path.write_bytes(change(path.read_bytes()))
+        return {"files": folder, **options}
+
+    return make
+
+
+def replaced(writer, suffix, old, new, given=(), docs=((1, 2, EOS), (3, EOS)), **options):
+    return changed(writer, suffix, lambda data: data.replace(old, new), given, docs, **options)
+
+
+def sized(change):
+    """Chunks of litdata whose offsets, the second to the fourth number, are changed."""
+    def make(data):
+        count, *ends = struct.unpack("<4I", data[:16])
+        return struct.pack("<4I", count, *change(*ends)) + data[16:]
+
+    return changed(litdata, ".bin", make, format="litdata")
+
+
+def masked(folder):
+    for name, mask in (("a", b"\1\0\1\1\0"), ("b", None)):
+        datatrove(folder / name, [[1, 2, EOS], [3, EOS]])
+        if mask:
+            (folder / f"{name}.ds.loss").write_bytes(mask)
+    return {"files": folder, "format": "datatrove"}
+
+
 def table_of(rows):
     def make(folder):
         import gzip
@@ -210,6 +243,58 @@ WRONG = {
     "table": (table_of(b"0,1,a,b,0\n2,3,b,b,1\n"), "the documents do not follow one another in x.npy"),
     "end of table": (table_of(b"0,2,a,b,0\n"), "the documents end at id 2"),
     "no table": (table_of(b"x,2,a,b,0\n"), "expected rows start,end,id,src,loc"),
+    "no shard of MDS": (replaced(write_mds, ".mds", b'{"', b"{{", format="mds"),
+        "expected a shard of MDS, without compression"),
+    "end of MDS": (changed(write_mds, ".mds", lambda data: data[:-1], format="mds"), "its samples end at "),
+    "no column of MDS": (files(write_mds, [[1, 0]], format="mds", column="x"), "no column 'x', only 'a', 'input_ids'"),
+    "column of texts": (files(write_mds, [[1, 0]], format="mds", column="a"), "is str; expected an ndarray or bytes"),
+    "two dimensions": (replaced(write_mds, ".mds", b':uint16"', b':u2:2,1"', format="mds"),
+        "is ndarray:u2:2,1; expected one dimension"),
+    "unknown dtype": (replaced(write_mds, ".mds", b":uint16", b":float3", format="mds"),
+        "the column 'input_ids' is ndarray:float3; expected integers"),
+    "part of an id of MDS": (files(write_mds, [[1, 2], [3]], format="mds", dtype="uint32",
+        arguments={"dtype": "uint16", "kind": "bytes"}), "sample 1 has no whole ids of uint32"),
+    "other dtype of a sample": (replaced(write_mds, ".mds", b"\x10\4\2", b"\x11\4\2", ("uint16", "ndarray"),
+        [[1], [1, 2]], format="mds"), "expected dtype of the first sample"),
+    "dimensions of a sample": (replaced(write_mds, ".mds", b"\4\2", b"\10\2", docs=[[1], [1, 2]], format="mds"),
+        "sample 1 is an array of another kind; expected one dimension"),
+    "compressed": (replaced(litdata, ".json", b'"compression": null', b'"compression": "zstd"', format="litdata"),
+        "the chunks are compressed; expected plain ones"),
+    "encrypted": (replaced(litdata, ".json", b'"encryption": null', b'"encryption": "x"', format="litdata"),
+        "the chunks are encrypted; expected plain ones"),
+    "items": (replaced(litdata, ".json", b"no_header_tensor", b"jpeg", format="litdata"),
+        "items are ['jpeg:20']; expected one tensor or array of ids"),
+    "no index of litdata": (changed(litdata, ".json", lambda data: b"[]", format="litdata"),
+        "index.json: expected an index with 'chunks'"),
+    "first item": (sized(lambda first, middle, last: (first + 2, middle, last)), "do not follow one another"),
+    "last item": (sized(lambda first, middle, last: (first, middle, last - 2)), "do not follow one another"),
+    "order of items": (sized(lambda first, middle, last: (first, last + 2, last)),
+        "do not follow one another from byte 16 to the end, 26"),
+    "part of an item": (sized(lambda first, middle, last: (first, middle + 1, last)), "no whole ids of uint16"),
+    "numpy without its end": (changed(write_numpy, ".npy", lambda data: data[:-2], format="numpy", eos=0),
+        "the file has 4 ids; its header says 5"),
+    "only a header": (changed(automodel, ".bin", lambda data: data[:1000], format="automodel"),
+        "the file has 1,000 bytes; the header alone has 1024"),
+    "automodel without its end": (changed(automodel, ".bin", lambda data: data[:-2], format="automodel"),
+        "the file has 4 ids; its header says 5"),
+    "first document": (changed(automodel, ".bos.idx", lambda data: b"\1" + data[1:], format="automodel"),
+        "the first document begins at id 1; expected 0"),
+    "no document": (changed(automodel, ".bos.idx", lambda data: b"", format="automodel"),
+        "the list of documents is empty; there is 5 ids"),
+    "order of documents": (changed(automodel, ".bos.idx", lambda data: data[:4] + b"\7" + data[5:],
+        format="automodel"), "a.bos.idx"),
+    "width": (changed(datatrove, ".metadata", lambda data: b"x|3", format="datatrove"), "expected a name, | and a wid"),
+    "order of ends": (changed(datatrove, ".index", lambda data: data[8:] + data[8:], docs=[[1, 2, 0], [3, 0], [4, 0]],
+        format="datatrove"), "documents 0 to 3 do not follow one another in a.ds"),
+    "last end": (changed(datatrove, ".index", lambda data: data[:8], format="datatrove"), "a.ds.index"),
+    "floats": (lambda folder: (parquet(folder / "a", [[1]], x=[[0.5]]), {
+        "files": folder, "format": "parquet", "column": "x"})[1], "the column 'x' is list<"),
+    "no Parquet": (changed(parquet, ".parquet", lambda data: b"PAR1" + data[8:], format="parquet"),
+        "expected a Parquet file of ids: "),
+    "no such column of masks": (files(parquet, [[1]], format="parquet", masks="m"), "no column 'm', only 'input_ids'"),
+    "some masks": (masked, "a.ds has masks beside it, "),
+    "suffix beside": (lambda folder: (megatron(folder / "a", [[1]]), {"files": folder / "b", "format": "megatron"})[1],
+        "no such file, nor with the suffix .bin"),
     "tokenizer and size": (lambda folder: {"files": folder, "format": "megatron", "vocab_size": 3, "tokenizer":
         bbpe.train_from_iterator(["low"], 257)}, "tokenizer and vocab_size are given"),
 }  # fmt: skip
@@ -219,7 +304,7 @@ WRONG = {
 def test_what_is_wrong_is_named(tmp_path, name):
     make, message = WRONG[name]
     given = make(tmp_path)
-    with pytest.raises((CorpusError, ValueError), match=re.escape(message)):
+    with pytest.raises((CorpusError, ValueError, FileNotFoundError), match=re.escape(message)):
         list(bbpe.open_shards(given.pop("files"), **given))
 
 
@@ -268,6 +353,13 @@ def test_an_empty_file_has_no_documents(tmp_path):
         options = {"dtype": dtypes[0]} if form in NAMELESS else {}
         source = bbpe.open_shards(folder, format=form, eos=EOS, **options)
         assert (len(source), source.tokens, list(source)) == (0, 0, []), form
+
+
+def test_a_file_that_is_gone_is_an_error_of_the_system(tmp_path):
+    source = source_of(tmp_path / "in", "parquet", [[1, 2, EOS]])
+    source.files[0].unlink()
+    with pytest.raises(FileNotFoundError, match=source.files[0].name):
+        list(source)
 
 
 @pytest.mark.parametrize("large", [False, True])

@@ -293,6 +293,10 @@ def test_unknown_tokens_are_counted(document: Any, kind: str, tmp_path: Path) ->
     assert record["unknown"] == manifest["unknown"] == unknown
     counted = bbpe.count_tokens(path, tok, document=document)
     assert counted.unknown == unknown
+    whole = bbpe.train_from_iterator(texts, 270, special_tokens=["</s>"])  # bytes spell every text
+    totals = bbpe.shard(path, tmp_path / "whole", whole, eos="</s>", document=document).totals
+    assert (totals.unknown, bbpe.count_tokens(path, whole, document=document).unknown) == (0, 0)
+    assert "unknown" not in str(totals)
     assert f"{unknown} of them unknown" in str(counted)
     merged = bbpe.merge_shards([tmp_path / "out"] * 2, tmp_path / "twice")
     assert merged.totals.unknown == 2 * unknown

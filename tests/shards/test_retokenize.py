@@ -379,3 +379,15 @@ def test_other_ids_are_found_by_their_bytes(tmp_path: Path) -> None:
         faults = bbpe.verify_shards(out, sample=1.0)
         assert any("document 1 has other bytes than its source" in fault for fault in faults)
         assert len(faults) > 1
+
+
+def test_ids_with_masks_are_refused(tmp_path: Path) -> None:
+    old, new = tokenizer("gpt2"), tokenizer("o200k")
+    np.array([5, 6, 7], "u2").tofile(tmp_path / "a.ds")
+    np.array([3], "u8").tofile(tmp_path / "a.ds.index")
+    (tmp_path / "a.ds.loss").write_bytes(b"\0\1\1")
+    options: Any = {"format": "datatrove", "tokenizer": old, "dtype": "uint16"}
+    with pytest.raises(ValueError, match=r"the source has masks of its ids, which new ids have not; .*masks=False"):
+        bbpe.retokenize(bbpe.open_shards(tmp_path / "a", **options), tmp_path / "out", new)
+    plain = bbpe.open_shards(tmp_path / "a", masks=False, **options)
+    assert bbpe.retokenize(plain, tmp_path / "out", new).documents == 1

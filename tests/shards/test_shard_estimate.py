@@ -122,6 +122,20 @@ def test_a_packed_text_that_cannot_be_read_in_part_is_left_out_and_said(tmp_path
     assert "about" in str(found).splitlines()[1]
 
 
+def test_kinds_of_files_share_the_time(tmp_path: Path, tok: bbpe.Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
+    given, taken = [], estimate._Sample.taken
+
+    def noted(self: Any, stem: Path, seconds: float) -> Any:
+        given.append(seconds)
+        return taken(self, stem, seconds)
+
+    monkeypatch.setattr(estimate._Sample, "taken", noted)
+    for name in ("a.jsonl", "b.jsonl", "c.json", "d.ndjson"):
+        lines(tmp_path / name, texts_of(5))
+    bbpe.estimate_shards(bbpe.plan_shards(str(tmp_path / "*.*json*"), tmp_path / "out", tok))
+    assert given == [estimate._SECONDS / 3] * 3
+
+
 def test_a_sample_without_differences_is_no_count(tmp_path: Path, tok: bbpe.Tokenizer) -> None:
     path = lines(tmp_path / "a.jsonl", ["low lower lowest"] * 9000)
     found = bbpe.estimate_shards(bbpe.plan_shards(path, tmp_path / "out", tok))

@@ -29,7 +29,7 @@ from bbpe.spec.rules import (
     Template,
     TokenOptions,
 )
-from bbpe.spec.spec import TextRules, TokenizerSpec
+from bbpe.spec.spec import TextRules, TokenizerSpec, make_spec
 from bbpe.splitting.patterns import Pattern, get_pattern
 
 BYTES = {byte: bytes([byte]) for byte in range(256)}
@@ -60,6 +60,25 @@ def test_the_mode_counts_where_it_changes_ids() -> None:
     assert by_rank != by_list
     without = {token_id: token for token_id, token in VOCAB.items() if token_id != 258}
     assert of_ranks(without) == bbpe.Tokenizer.from_merges(without, MERGES, pattern="gpt2")
+
+
+@pytest.mark.parametrize(
+    ("more", "merges", "text"),
+    [
+        ([], [(b"a", b"b")], None), ([], [], "ab"), ([b"ba"], [(b"a", b"b")], "ba"),
+        ([b"aba"], [(b"a", b"b"), (b"ab", b"a")], None), ([b"aba", b"bb"], [(b"a", b"b"), (b"ab", b"a")], "bb"),
+    ],
+)  # fmt: skip
+def test_tokens_of_characters_that_no_merge_makes_count_where_they_are_found_whole(
+    more: list[bytes], merges: list[tuple[bytes, bytes]], text: str | None
+) -> None:
+    vocab = dict(enumerate([b"?", b"a", b"b", "\u4e2d".encode(), b"ab", *more]))
+    options: Any = {"pattern": get_pattern("none"), "characters": Characters(unknown=0)}
+    one, other = (
+        bbpe.Tokenizer(make_spec(vocab, merges, whole_pretokens=whole, **options)) for whole in (False, True)
+    )
+    assert (one.fingerprint == other.fingerprint) == (text is None)
+    assert text is None or one.encode(text) != other.encode(text)
 
 
 def test_a_merge_that_never_happens_does_not_count() -> None:

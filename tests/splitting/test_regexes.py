@@ -339,9 +339,10 @@ def test_where_no_limit_is_needed() -> None:
         (["a" * 10_000] * 2, ["a" * 10_000, "a" * 10_001], "the regexes have 20001 characters; expected at most 20000"),
         (["(ab){500}" + "a{1000}" * 99], ["(ab){500}" + "a{1000}" * 99 + "b"], "has 100001 characters when its"),
         (["a{0,50000}"] * 2, ["a{0,50000}"] * 2 + ["b"], "has 100001 characters when its repetitions are expanded"),
+        (["(a{1}){50000}"] * 2, ["(a{1}){50000}"] * 2 + ["b{0,1}"], "has 100001 characters when its"),
         (["(a{1,10}){1,10000}"], ["(a{1,10}){1,10001}"], "has 100010 characters when its"),
     ],
-    ids=["regexes", "characters", "repetitions", "greatest numbers", "groups"],
+    ids=["regexes", "characters", "repetitions", "greatest numbers", "single", "groups"],
 )
 def test_limits_of_size_to_the_letter(fits: list[str], exceeds: list[str], message: str) -> None:
     check_size(fits)

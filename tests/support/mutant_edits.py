@@ -1,16 +1,19 @@
 """The faults that mutants.py can plant in a source: each changes one place as a slip would.
 
 Python is read with `ast`.  Cython and C are read line by line, with comments and texts blanked out.  Declarations,
-includes, contracts and hints to the processor stay as they are, and so do the texts of errors, which are no behaviour.
+includes, contracts and hints to the processor stay as they are, and so do the texts of errors, which are no behaviour,
+and code for another system, which nothing compiles here.
 """
 
 from __future__ import annotations
 
 import ast
 import re
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal, TypeAlias
 
 
 @dataclass(frozen=True)
@@ -267,6 +270,19 @@ _STATEMENT = re.compile(
 _RETURN = re.compile(r"(?<=return )([^;]+?)(?=;?\Z)")
 
 
+#: What a line between `#if` and `#endif` is compiled for.
+_Branch: TypeAlias = Literal["here", "elsewhere", "any"]
+_SYSTEMS = {"linux": "__linux__", "darwin": "__APPLE__", "win32": "_WIN32"}
+
+
+def _branch(code: str) -> _Branch:
+    """Whether code after an `#if` is for this system, or for another one, another processor or a checked build."""
+    if re.search("BBPE_CHECKED|__aarch64__", code):
+        return "elsewhere"
+    named = {system for system, macro in _SYSTEMS.items() if macro in code}
+    return "any" if not named else "here" if sys.platform in named else "elsewhere"
+
+
 def _blank(match: re.Match[str]) -> str:
     return re.sub(r"[^\n]", " ", match[0])
 
@@ -274,19 +290,22 @@ def _blank(match: re.Match[str]) -> str:
 def _of_lines(path: str, source: str) -> Iterator[Edit]:
     is_c = Path(path).suffix in (".c", ".h")
     text = _MASKED["c" if is_c else "cython"].sub(_blank, source)
-    at, skipped, checked = 0, -1, False
+    at, skipped, branches = 0, -1, list[_Branch]()
     for number, line in enumerate(text.split("\n"), 1):
         start, at = at, at + len(line) + 1
         code = line.rstrip(" \\")
         indent = len(line) - len(line.lstrip())
         if code.startswith("#if"):
-            checked = "BBPE_CHECKED" in code or "__aarch64__" in code
-        elif code.startswith(("#else", "#endif")):
-            checked = False
+            branches.append(_branch(code))
+        elif code.startswith(("#elif", "#else")):
+            branches[-1] = "elsewhere" if branches[-1] == "here" else _branch(code)
+        elif code.startswith("#endif"):
+            branches.pop()
         if skipped >= 0 and (not code or indent > skipped or (is_c and "}" not in code)):
             continue
         skipped = indent if _DECLARES.match(code) else -1
-        if not code or not indent or checked or skipped >= 0 or _IDLE.match(code) or (is_c and _is_declared(code)):
+        is_idle = _IDLE.match(code) or (is_c and _is_declared(code))
+        if not code or not indent or "elsewhere" in branches or skipped >= 0 or is_idle:
             continue
         for what, first, last, new in _of_line(code, is_c):
             yield Edit(path, number, what, start + first, start + last, new)

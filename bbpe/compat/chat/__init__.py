@@ -190,7 +190,7 @@ def _refuse_keyword(name: str, read: frozenset[str], method: str) -> NoReturn:
     from difflib import get_close_matches
 
     names = [*_KEYWORDS, *(_REFUSED if method == "apply_chat_template" else _OF_IDS)]
-    near = get_close_matches(name, [*names, *read], n=1)
+    near = get_close_matches(name, [*names, *read])
     hint = f"did you mean {near[0]!r}? " if near else ""
     raise TypeError(
         f"{method}() got an unexpected keyword argument {name!r}, and the template reads no such variable; "

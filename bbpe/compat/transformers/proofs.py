@@ -60,9 +60,7 @@ def _prove_vocabulary(hf_texts: HfTexts, inner: Any) -> None:
         raise AccelerationError(f"token {key!r} has id {ours.get(key)}; tokenizers has {theirs.get(key)}")
 
 
-def prove_ids(
-    hf_texts: HfTexts, inner: Any, rows: list[list[int]], *, is_plain: bool, accepts_offsets: bool = False
-) -> None:
+def prove_ids(hf_texts: HfTexts, inner: Any, rows: list[list[int]], *, is_plain: bool, accepts_offsets: bool) -> None:
     """Raise `AccelerationError` unless texts of many kinds, and those of rows of ids, have the same ids and offsets.
 
     With `is_plain`, special tokens in texts are plain text.

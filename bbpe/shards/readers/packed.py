@@ -69,7 +69,11 @@ class MdsFile:
             # each array names its own; all of them must have that of the first one
             found = _VALUES.get(int(self._data[self._begins(0, 1)[0][0]])) if len(self._offsets) > 1 else reading.dtype
             return checked_dtype(self._path, reading, found or "f8"), not shape, 1
-        return checked_dtype(self._path, reading, np.dtype(dtype).newbyteorder("<")), not shape, 0
+        try:
+            named = np.dtype(dtype).newbyteorder("<")
+        except TypeError:
+            raise CorpusError(f"{self._path}: the column {reading.column!r} is {kind}; expected integers") from None
+        return checked_dtype(self._path, reading, named), not shape, 0
 
     def _begins(self, first: int, stop: int) -> tuple[Lengths, Lengths]:
         """Return where the column begins in samples, and its bytes in each."""
@@ -99,7 +103,8 @@ class MdsFile:
         lengths = sizes - head
         wrong = np.flatnonzero((lengths < 0) | (lengths % np.dtype(self.dtype).itemsize != 0))
         if len(wrong):
-            raise CorpusError(f"{self._path}: sample {first + int(wrong[0])} has no whole ids of {self.dtype}")
+            name = np.dtype(self.dtype).name
+            raise CorpusError(f"{self._path}: sample {first + int(wrong[0])} has no whole ids of {name}")
         return begins + head, lengths
 
     def _check(self, found: Any, expected: int, first: int, what: str) -> None:
@@ -189,7 +194,7 @@ def _litdata(path: Path, reading: IdReading) -> IndexedFile:
     if int(offsets[0]) != begin or int(offsets[-1]) != size or (np.diff(offsets) < 0).any():
         raise CorpusError(f"{path}: the items do not follow one another from byte {begin} to the end, {size}")
     if ((offsets - begin) % item).any():
-        raise CorpusError(f"{path}: an item has no whole ids of {dtype}")
+        raise CorpusError(f"{path}: an item has no whole ids of {np.dtype(dtype).name}")
     ids: Ids = mapped(path, dtype, offset=begin)
     return indexed(ids, (offsets - begin) // item)
 

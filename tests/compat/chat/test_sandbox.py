@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import sys
 from pathlib import Path
@@ -16,6 +17,7 @@ from bbpe.spec.chat_templates import ChatTemplate
 pytest.importorskip("jinja2")
 budget = pytest.importorskip("bbpe.compat.chat.budget")
 sandbox = pytest.importorskip("bbpe.compat.chat.sandbox")
+tracing = pytest.importorskip("bbpe.compat.chat.tracing")
 
 #: Templates, what they write, and the characters and steps that this takes.
 USED: list[tuple[str, str, int, int]] = [
@@ -80,12 +82,26 @@ def test_what_is_said_of_a_limit_and_of_a_failure() -> None:
     with pytest.raises(bbpe.VocabularyError, match=r"^chat template: line 1: only users speak$"):
         sandbox.render(ChatTemplate("{{ raise_exception('only users speak') }}"), {})
     said = "^chat template: line 1: the template is malformed: "
-    for read in (sandbox.variables_of, lambda template: sandbox.render(template, {})):
+    compiled = [functools.partial(sandbox.compile_in, made) for made in (sandbox._ENVIRONMENT, tracing._ENVIRONMENT)]
+    for read in (sandbox.variables_of, lambda template: sandbox.render(template, {}), *compiled):
         with pytest.raises(bbpe.VocabularyError, match=said):
             read(ChatTemplate("{% if %}"))
         with pytest.raises(LookupError):
             budget.current()
     assert sandbox.variables_of(ChatTemplate("{{ a }}{% set b = 1 %}{{ b }}{% if c %}{% endif %}")) == {"a", "c"}
+
+
+def test_after_warming_up_no_template_is_compiled_any_more() -> None:
+    source = "{% for message in messages %}{{ message.content }}warm{% endfor %}"
+    tok = bbpe.train_from_iterator(["low"], 257).with_roles(chat_template=source)
+    tok.warm_up()
+    before = sandbox._compiled.cache_info()
+    chat = [{"role": "user", "content": "low"}]
+    assert tok.apply_chat_template(chat) == "lowwarm"
+    assert tok.decode(tok.encode_chat(chat).ids) == "lowwarm"
+    after = sandbox._compiled.cache_info()
+    assert after.misses == before.misses
+    assert after.hits > before.hits
 
 
 @pytest.mark.parametrize(

@@ -131,6 +131,18 @@ def test_samples_and_their_probabilities(unigram: Any) -> None:
         unigram.sample_encode_and_score("my", include_best=True)
 
 
+def test_a_seed_decides_what_is_drawn(pair: tuple[Any, Any], unigram: Any) -> None:
+    drawn = []
+    for _ in range(2):
+        rows = []
+        for view in (pair[0], unigram):
+            view._random.seed(3)
+            rows += [view.encode("see my eyes", enable_sampling=True, nbest_size=-1, alpha=0.2) for _ in range(20)]
+        drawn.append(rows)
+    assert drawn[0] == drawn[1]
+    assert len(set(map(tuple, drawn[0][20:]))) > 1
+
+
 def test_models_without_scores(pair: tuple[Any, Any]) -> None:
     ours, _ = pair
     if not outcome_is_scored(ours):

@@ -80,3 +80,19 @@ def test_errors_have_the_words_of_tokenizers() -> None:
         for tokenizer in (view, theirs):
             with pytest.raises(TypeError, match="str"):
                 getattr(tokenizer, name)("ab")
+
+
+@pytest.mark.parametrize("name", ["lower case", "blanks as marks", "none"])
+@pytest.mark.parametrize("content", ["<X>", " <X> ", "\u2581<x>"])
+@pytest.mark.parametrize("sides", list(itertools.product((False, True), repeat=2)))
+def test_the_blanks_of_a_token_are_told_as_in_tokenizers(name: str, content: str, sides: tuple[bool, bool]) -> None:
+    vocab = {char: number for number, char in enumerate("semydog<x>X \u2581")}
+    theirs = hf.Tokenizer(hf.models.BPE(vocab, []))
+    marks = [hf.normalizers.Prepend("\u2581"), hf.normalizers.Replace(" ", "\u2581")]
+    if name != "none":
+        theirs.normalizer = hf.normalizers.Lowercase() if name == "lower case" else hf.normalizers.Sequence(marks)
+    theirs.add_tokens([hf.AddedToken(content, normalized=True, lstrip=sides[0], rstrip=sides[1])])
+    ours = Tokenizer.from_str(theirs.to_str())
+    for text in ("see  <X>  my", "<X>", "  <X>", " <X><X>  dog <X>", "see<X>my", "see <X> <x>"):
+        one, other = ours.encode(text), theirs.encode(text)
+        assert (one.ids, one.tokens, one.offsets) == (other.ids, other.tokens, other.offsets), text

@@ -275,7 +275,7 @@ def test_a_path_or_name(pair: tuple[Any, Any], tmp_path: Path) -> None:
 
 def test_what_is_no_tokenizer_of_transformers_is_named() -> None:
     ours = bbpe.train_from_iterator(["a b"], 256)
-    wrong = (ours, "as_huggingface"), (KINDS["bytes"](), "tokenizer_object"), (None, "NoneType"), (3, "int")
+    wrong = (ours, "as_huggingface"), (KINDS["bytes"](), "tokenizer_object"), (None, "NoneType;"), (3, "int;")
     for given, named in wrong:
         with pytest.raises(TypeError, match=f"tokenizer is .*{named}.*expected a PreTrainedTokenizerFast or a path"):
             bbpe.accelerate(given)
@@ -286,7 +286,11 @@ def test_is_accelerated_until_a_change_ends_it(pair: tuple[Any, Any]) -> None:
     ours, theirs = pair
     assert (bbpe.is_accelerated(ours), bbpe.is_accelerated(theirs)) == (True, False)
     assert bbpe.is_accelerated(pickle.loads(pickle.dumps(ours)))
-    ours.split_special_tokens = True
+    # a call leaves its options with the tokenizer of `tokenizers`
+    for is_plain in (False, True):
+        ours.split_special_tokens = theirs.split_special_tokens = is_plain
+        assert ours.encode("see <s>") == theirs.encode("see <s>")
+        assert ours._tokenizer.encode_special_tokens == theirs._tokenizer.encode_special_tokens == is_plain
     assert bbpe.is_accelerated(ours)
     if hasattr(ours._tokenizer.model, "dropout"):
         ours._tokenizer.model.dropout = 0.1

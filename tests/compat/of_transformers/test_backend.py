@@ -57,6 +57,46 @@ def test_a_pickle_has_the_engine_whatever_plain_texts_give(pair: tuple[Any, Any]
     assert pickle.loads(pickle.dumps(ours)).ready() is not None
 
 
+#: Methods with each option in turn.
+CALLS: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
+    *(("encode", (text,), options) for text, options in [
+        ("see <s> my", {}), ("see <s> my", {"pair": "dogs"}), (["see", "my"], {"is_pretokenized": True}),
+        ("see <s> my", {"add_special_tokens": False}),
+    ]),
+    *((name, (texts,), options) for name in ("encode_batch", "encode_batch_fast") for texts, options in [
+        (["see <s>", ("see", "my")], {}), ([["see", "my"]], {"is_pretokenized": True}),
+        (["see <s>"], {"add_special_tokens": False}),
+    ]),
+    *(("decode", ([1, 2, 3, 20, 30],), {"skip_special_tokens": skips}) for skips in (True, False)),
+    *(("decode_batch", ([[1, 2, 3], [20, 30]],), {"skip_special_tokens": skips}) for skips in (True, False)),
+    *((name, (), {"with_added_tokens": whole}) for name in ("get_vocab", "get_vocab_size") for whole in (True, False)),
+    *(("num_special_tokens_to_add", (is_pair,), {}) for is_pair in (True, False)),
+    *(("to_str", (), {"pretty": pretty}) for pretty in (True, False)),
+    ("token_to_id", ("<s>",), {}), ("token_to_id", ("none",), {}), ("id_to_token", (3,), {}),
+    ("id_to_token", (9999,), {}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("is_ready", [True, False])
+def test_each_option_of_each_method(pair: tuple[Any, Any], is_ready: bool) -> None:
+    """By the engine and, where it cannot follow a change, by the tokenizer of HF."""
+    ours, _ = pair
+    for each in pair:
+        each.add_tokens(["<added>"])
+        each.encode_special_tokens = not is_ready
+    ours.ready()
+    ours._is_plain_equal = ours._is_plain_equal and is_ready
+    assert (ours.ready() is not None) == is_ready
+    for name, given, options in CALLS:
+        one, other = (getattr(each, name)(*given, **options) for each in pair)
+        if name.startswith("encode"):
+            # without offsets `tokenizers` has no tokens either
+            parts = LISTS if name != "encode_batch_fast" else ("ids", "type_ids", "special_tokens_mask")
+            rows = [each if isinstance(each, list) else [each] for each in (one, other)]
+            one, other = ([[getattr(row, part) for part in parts] for row in each] for each in rows)
+        assert one == other, (name, given, options)
+
+
 def test_what_bbpe_does_not_read_is_an_error() -> None:
     inner = hf.Tokenizer.from_str(KINDS["bytes"]().to_str())
     inner.pre_tokenizer = pre_tokenizers.Split(hf.Regex(r"\X"), "isolated")

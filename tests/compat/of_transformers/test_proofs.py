@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from bbpe.compat.tokenizers.row_options import row
 from bbpe.compat.transformers.backend import _hf_texts_of
-from bbpe.compat.transformers.proofs import PROBES, prove, prove_ids
-from bbpe.errors import AccelerationError
+from bbpe.compat.transformers.proofs import PROBES, _compare, prove, prove_ids
+from bbpe.errors import AccelerationError, VocabularyError
 
 hf = pytest.importorskip("tokenizers")
 from small_hf import KINDS  # noqa: E402 - it imports tokenizers
@@ -125,8 +125,22 @@ def test_the_options_of_the_tokenizer_are_there_again() -> None:
     with pytest.raises(AccelerationError):
         prove(hf_texts, Other(inner, "encode_batch", another("ids", 2)))
     assert (inner.truncation, inner.padding, inner.encode_special_tokens) == before
-    prove_ids(hf_texts, inner, [], is_plain=True)
+    prove_ids(hf_texts, inner, [], is_plain=True, accepts_offsets=False)
     assert (inner.truncation, inner.padding, inner.encode_special_tokens) == before
+
+
+def test_places_that_cannot_be_told_are_a_difference() -> None:
+    class Untold:
+        ids = offsets = word_ids = type_ids = special_tokens_mask = (0,)
+
+    class Refused(Untold):
+        @property
+        def offsets(self) -> Any:
+            raise VocabularyError("two tokens have one text")
+
+    with pytest.raises(AccelerationError, match=r"^offsets of 'see': two tokens have one text$"):
+        _compare("see", cast(Any, Refused()), Untold(), ("ids", "offsets"))
+    _compare("see", cast(Any, Refused()), Untold(), ("ids", "word_ids"))
 
 
 def test_a_longer_and_a_shorter_result_differ_where_one_ends() -> None:
