@@ -34,7 +34,8 @@ def record() -> dict[str, Any]:
     trained = {**area, "title": report.TRAIN, "rows": [row("bbpe", [0.1]), row("tokenizers", [0.8])]}
     return {
         "date": "2026-01-02", "machine": machine, "versions": {"python": "3.12"}, "areas": [area, trained],
-        "left_out": ["Memory ja"], "texts": texts, "repeat": 3, "seconds": 90,
+        "left_out": ["Memory ja", "Start en tables=no", "Start en tables=yes"],
+        "texts": texts, "repeat": 3, "seconds": 90,
     }
 
 
@@ -46,7 +47,7 @@ def test_tables() -> None:
     assert "Load a vocabulary" not in block  # not in this record
     page = report.page(record())
     assert "| en | 800 MB/s | 20.0x | (8 MB/s) | 2.5x |" in page
-    assert "There was no time for: Memory ja" in page
+    assert "no time for these cases:\n\n* Memory ja\n* Start en; tables: no, yes\n" in page
     assert "en.8 abababababab" in page
     assert path_of(record()).name == "a-r-cpu-2-cores-2026-01-02.json"
 
