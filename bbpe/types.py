@@ -84,7 +84,7 @@ class Ragged:
 
     @classmethod
     def concat(cls, parts: Iterable[Ragged]) -> Ragged:
-        """Join the rows of several.
+        """Join the rows of several `Ragged`.
 
         Args:
             parts: The parts, in order.
@@ -403,7 +403,7 @@ class EncodedChat:
         """Return a page of HTML with a box for each id, in the colour of who wrote it; it needs no other file.
 
         Ids to learn are green and underlined, and those of the template are grey. Blanks and ends of lines are visible.
-        A notebook shows the same of a chat that is the value of a cell, of up to 2,000 ids.
+        A notebook shows a chat of up to 2,000 ids in the same way, if it is the value of a cell.
 
         Returns:
             The page.

@@ -109,7 +109,7 @@ def count_from_iterator(
         pattern: How to split texts, the name of a pattern or a regex.
         special_tokens: Texts that separate the text in which they are found, and are not counted.
         **options: The fields of `Counting`, less `text_field`, `format` and `on_error`.  With `checkpoint`, a second
-            call must be given the same texts; it passes over those that are done.
+            call must get the same texts; it skips those that are done.
 
     Returns:
         The pretokens and how often each occurs, in the order of their first appearance.

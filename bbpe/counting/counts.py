@@ -265,7 +265,7 @@ class PretokenCounts:
             file.annotate({_KEY: json.dumps({**json.loads(metadata), "digest": digest.hex(metadata)}), **_WRITER})
 
     def metadata(self) -> str:
-        """Return what a saved file says of the counts, less the digest, as JSON."""
+        """Return the metadata of a saved file as JSON, without the digest."""
         record = {"version": _VERSION, **self.spec.as_json(), "summary": asdict(self.summary)}
         return json.dumps(record)
 
@@ -321,7 +321,7 @@ def load_counts(
     `document` if they differ from `count`'s defaults.
 
     Raises `CorpusError` naming the file when it is not such a file; `ValueError` when it has no pattern and none is
-    given, or another than the one given; `ImportError` without pyarrow; `OSError` naming the file.
+    given, or has a pattern that differs from the given one; `ImportError` without pyarrow; `OSError` naming the file.
     """
     kind("special_tokens", special_tokens, list | tuple | None, "a list of strings or None")
     found = metadata_of(checked_path("path", path))

@@ -81,7 +81,7 @@ class CountPlan:
         return parts_for(sum({row[0]: row[1] for part in self.parts for row in part}.values()), _ROOM)
 
     def path(self, number: int, suffix: str) -> Path:
-        """Return the path of the run of a part, or of its record."""
+        """Return the path of the counts of a part, or of its record."""
         return self.folder / f"run-{number:05d}{suffix}"
 
     def record(self) -> dict[str, Any]:

@@ -43,8 +43,8 @@ class CurvePoint:
         corpus: The name of the corpus that was encoded.
         bytes: Its bytes.
         tokens: Its tokens.
-        gain: The bytes a token that each further thousand tokens, or doubling of the text, brought; None at first.
-        changed: The share of the tokens that the next smaller training text did not give; None for vocabularies.
+        gain: The gain in bytes per token for each further thousand tokens, or for twice the text; None at first.
+        changed: The share of tokens that training on the next smaller text did not give; None for vocabularies.
         tokenizer: The name of the tokenizer, or of the pattern that it was trained with; empty where there is one.
 
     """
@@ -80,7 +80,7 @@ class Curve:
         return iter(self.points)
 
     def lines(self) -> dict[str, list[CurvePoint]]:
-        """Return the points of each line, of a corpus and a tokenizer, by the names that tell it from others."""
+        """Return the points of each line, of a corpus and a tokenizer, by the names that distinguish it."""
         several = len({point.tokenizer for point in self.points}) > 1
         is_one = len({point.corpus for point in self.points}) == 1
         found: dict[str, list[CurvePoint]] = {}

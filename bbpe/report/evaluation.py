@@ -124,7 +124,7 @@ class Evaluation:
     def ginis(self) -> dict[str, float | None]:
         """Return how unequal the tokens of the corpora are, by tokenizer: the Gini coefficient, from 0 to 1.
 
-        Corpora with the same content in several languages have 0 if each language needs as many tokens.
+        Corpora with the same content in several languages have 0 if all languages need the same number of tokens.
         """
         names = self._tokenizers()
         return {name: gini([row.tokens for row in self.rows if row.tokenizer == name]) for name in names}

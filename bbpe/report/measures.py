@@ -80,7 +80,8 @@ class Measures:
         changed: The number of documents whose ids differ from those of the first tokenizer.
         cost_ratio: The tokens over those of the first tokenizer.
         parity: The tokens over those of the reference corpus; None without one.
-        bytes_per_token_interval: 95 % of resampled corpora have between these bytes a token; None with one document.
+        bytes_per_token_interval: 95 % of resampled corpora are between these two numbers of bytes per token; None with
+            one document.
         cost_ratio_interval: The same of the cost ratio.
 
     """

@@ -91,8 +91,8 @@ def convert_shards(
         folder: The folder of the plan and of what is written, not a URL.  All workers must see it, and the files.
         format: "megatron", "nanogpt", "llmc", "automodel", "olmo", "datatrove", "numpy" or "parquet".  A format that
             has no ends of documents needs a source whose `eos` or `bos` is named.
-        dtype: The dtype of ids; "auto" takes the narrowest that holds the vocabulary of the source or, where its size
-            is not known, whatever its files may have.
+        dtype: The dtype of ids; "auto" takes the narrowest that holds the vocabulary of the source or, if its size is
+            not known, any id that its files may have.
         part_size: About how many bytes of the source a part has, "256MB".
         empty: "keep" or "skip" documents without ids.
         threads: The number of threads without an executor; by default one for each core.

@@ -82,7 +82,7 @@ class Shards(RowSource):
         return read_part(self.plan, number)
 
     def masks(self, number: int) -> npt.NDArray[np.uint8]:
-        """Return which ids of a part a model learns, where documents are chats.
+        """Return which ids of a part a model learns, if documents are chats.
 
         Args:
             number: The number of the part.
@@ -97,7 +97,7 @@ class Shards(RowSource):
         return read_masks(self.plan, self.plan.check_part(number))
 
     def mask(self, document: int) -> npt.NDArray[np.uint8]:
-        """Return which ids of a document a model learns, where documents are chats.
+        """Return which ids of a document a model learns, if documents are chats.
 
         Args:
             document: The number of the document, as in `shards[document]`.
@@ -286,7 +286,7 @@ def load_shards(folder: Folder) -> Shards:
     """Load shards that are complete.
 
     Args:
-        folder: The folder that `shard` wrote, or the plan of it.
+        folder: The folder that `shard` wrote, or its plan.
 
     Returns:
         The shards; only their plan and totals are read now.

@@ -48,7 +48,7 @@ class ShardFiles(RowSource):
     Attributes:
         files: The files of ids, in order.
         reading: How they are read.
-        tokenizer: The tokenizer that made the ids, `None` if nobody said which.
+        tokenizer: The tokenizer that made the ids, `None` if it is not known.
         folder: The folder, where bbpe wrote the files.
 
     Example:
@@ -79,7 +79,7 @@ class ShardFiles(RowSource):
 
     @property
     def documents(self) -> int:
-        """The number of documents; where ids divide them, all files are read once."""
+        """The number of documents; if only EOS or BOS divides them, all files are read once."""
         return len(self)
 
     @lazy_property
@@ -187,7 +187,7 @@ def open_shards(
 ) -> ShardFiles:  # fmt: skip
     """Open files of ids that some program wrote, as documents.
 
-    bbpe guesses nothing: if the files do not say the dtype of ids, or where documents end, you say it. Each document
+    bbpe guesses nothing: if the files do not say the dtype of ids, or where documents end, you must. Each document
     that is not empty must have the EOS or BOS that you name, and keeps it as one of its ids.
 
     Args:
@@ -202,8 +202,8 @@ def open_shards(
         eos: The token, or its id, that each document ends with.
         bos: The token, or its id, that each document begins with.  Where files do not say where documents end, one of
             `eos` and `bos` is required.
-        tokenizer: The tokenizer that made the ids; needed for `eos` and `bos` by their texts, and kept with what is
-            converted. An id that it does not have is an error.
+        tokenizer: The tokenizer that made the ids; needed for `eos` and `bos` by their texts, and kept with converted
+            shards. An id that it does not have is an error.
         vocab_size: The number of ids of its vocabulary, without a tokenizer.
         column: The column of ids, of "parquet" and "mds".
         id_field: The column with the id of each document, of "parquet"; "id" reads those of the table of "olmo". None

@@ -157,7 +157,7 @@ class ShardPlan:
 
     @property
     def has_tokenizer(self) -> bool:
-        """Whether it is known which tokenizer made the ids."""
+        """Whether the plan knows the tokenizer that made the ids."""
         return self.identity["fingerprint"] is not None
 
     @property
@@ -167,7 +167,7 @@ class ShardPlan:
 
     @property
     def is_iterated(self) -> bool:
-        """Whether some documents are those of an iterator, which no file has."""
+        """Whether some documents came from an iterator, so no file has them."""
         return any(not source.path for part in self.parts for source in part)
 
     def stem(self, number: int) -> Path:

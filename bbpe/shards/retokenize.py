@@ -113,8 +113,8 @@ def retokenize(
     with the same arguments, and it resumes, as `shard` does.
 
     Args:
-        source: What `open_shards` returns with the old tokenizer, or a folder of shards that bbpe wrote. The EOS and
-            BOS that it names are cut off each document.
+        source: What `open_shards` returns with the old tokenizer, or a folder of shards that bbpe wrote. bbpe removes
+            the EOS and BOS of the source from each document.
         folder: The folder of the plan and of what is written, not a URL. All workers must see it, and the files.
         tokenizer: The new tokenizer; it is stored beside the plan, and so is the old one.
         format: "megatron" (the default), "nanogpt", "llmc", "automodel", "olmo", "datatrove", "numpy" or "parquet".

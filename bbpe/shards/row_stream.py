@@ -184,7 +184,7 @@ class RowStream:
         }  # fmt: skip
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go to where a stream of the same rows was, of any rank, world, batch and number of workers.
+        """Go to the position of a stream of the same rows; its rank, world, batch and number of workers may differ.
 
         Args:
             state: The state, as `state_dict` returned it.

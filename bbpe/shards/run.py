@@ -205,7 +205,7 @@ def shard(
     threads: int | None = None, executor: futures.Executor | None = None, in_flight: int | None = None,
     attempts: int = 3, progress: bool | Report | None = None, replan: bool = False, **options: Unpack[ShardOptions],
 ) -> Shards:  # fmt: skip
-    r"""Encode a corpus into files that training reads.
+    r"""Encode a corpus to files that training reads.
 
     Interrupted? Call it again with the same arguments, and it resumes; other arguments for the same folder are an
     error. The bytes depend on files, tokenizer and options alone, never on threads, workers, order or kills. Special
@@ -234,7 +234,7 @@ def shard(
             with the messages of a chat; `encode_chat` encodes it, with the tools of a field "tools" if there is one,
             and "megatron", "olmo", "datatrove" and "parquet" write the mask of what the assistant wrote; with it,
             `allowed_special` is about contents.  `document`: "file", or "line" for text
-            files of which each line is a document.  `input_format`: what files are, if not what their names say.
+            files of which each line is a document.  `input_format`: the format of the files, if their names are wrong.
             `part_size`: about how much input a part has, "256MB".  `empty`: "skip" or "keep" empty documents.
             `on_error`: "raise", or "skip" to leave out lines that cannot be read and list them in `skipped.jsonl`.
 

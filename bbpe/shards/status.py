@@ -119,7 +119,7 @@ def shards_status(folder: Folder, *, idle: float = IDLE) -> ShardsStatus:
     running until then, and missing from then on.
 
     Args:
-        folder: The folder of the plan, the plan of it, or the shards.
+        folder: The folder of the plan, the plan, or the shards.
         idle: The seconds without a write after which nobody writes a part any more.
 
     Returns:

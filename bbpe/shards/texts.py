@@ -31,12 +31,12 @@ def count_shards(
 ) -> PretokenCounts:
     """Count the pretokens of the texts that shards hold as ids; the counts train tokenizers as those of `count` do.
 
-    A document is the text that its ids decode to, with the tokenizer that the shards keep, less the ids of `bos` and
-    `eos` that its plan names.  Other special tokens are text: give them as `special_tokens` to separate it.  The counts
-    are those of the raw texts, or of normalized ones if the tokenizer has a normalizer.
+    A document is the text that its ids decode to, with the tokenizer that the shards keep, without the ids of `bos` and
+    `eos` that their plan names.  Other special tokens are text: give them as `special_tokens` to separate it.  The
+    counts are those of the raw texts, or of normalized ones if the tokenizer has a normalizer.
 
     Args:
-        folder: The folder of shards, the plan of it, or the shards.
+        folder: The folder of shards, its plan, or the shards.
         pattern: How to split texts, the name of a pattern or a regex.
         special_tokens: Texts that separate the text in which they are found, and are not counted.
         **options: The fields of `Counting`, less `text_field`, `format` and `on_error`.

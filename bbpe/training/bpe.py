@@ -64,7 +64,7 @@ class BPE:
             next best pair instead. Bytes that are not UTF-8 are U+DC80 to U+DCFF in this text, as by Python's
             "surrogateescape".
         max_words: With "bytes", the most words of a token; no limit by default.  Words are runs of characters between
-            white space, as `str.split` gives them; the begin or the end of a word counts as one.
+            white space, as `str.split` gives them; a part of a word counts as a word.
 
     Raises:
         TypeError: A field has the wrong type.

@@ -187,7 +187,7 @@ def train_from_counts(
 ) -> Tokenizer:
     """Train a tokenizer on counted pretokens, in the order of their first appearance.
 
-    Nothing is counted here, so of the fields of `Counting` three are left, as arguments.
+    Counting is done before, so only three fields of `Counting` remain, as arguments.
 
     Args:
         counts: What `count` or `load_counts` returned, or a mapping of pretokens, as `pattern` cuts them, to how often

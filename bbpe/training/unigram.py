@@ -30,7 +30,7 @@ class Unigram:
     """A Unigram model of characters (Kudo, 2018), as SentencePiece trains it.
 
     Ids: `<unk>`, the special tokens, `user_defined_symbols`, with `byte_fallback` the 256 bytes, then tokens, the most
-    likely one first.  Without a `pattern` a token holds letters and marks or none, and blanks only in front.
+    likely one first.  Without a `pattern` a token has only letters and marks or none of them, and blanks only in front.
 
     Attributes:
         character_coverage: The share of the text that is made up of characters that are tokens.

@@ -89,8 +89,8 @@ def vocabulary_map(
     Args:
         old: The vocabulary whose ids are wanted.
         new: The vocabulary whose tokens are spelled.
-        special: Special tokens of `old` that have another text in `new`, by their texts in `old`; `None` for one that
-            is none of `new`, although it has a token of this text.
+        special: Special tokens of `old` that have another text in `new`, by their texts in `old`; `None` for one
+            without a counterpart, although `new` has a token of this text.
 
     Returns:
         The ids, as flat arrays.
