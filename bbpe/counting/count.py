@@ -154,7 +154,7 @@ def count_texts(
     how = task.options
     for name in ("format", "text_field", "on_error"):
         if getattr(how, name) != getattr(Counting, name):
-            raise ValueError(f"Counting.{name} is {getattr(how, name)!r}; expected it with files alone, not with texts")
+            raise ValueError(f"Counting.{name} is {getattr(how, name)!r}; expected it only with files, not with texts")
     return count_corpus(Iterated(texts, task.chunks, unique=how.unique), task, report, growth)
 
 

@@ -362,8 +362,8 @@ def _read_table(path: str | os.PathLike[str], sealed: tuple[str, str] | None) ->
         raise OverflowError(f"{path}: {error}") from error
     if sealed is not None and digest.hex(sealed[0]) != sealed[1]:
         raise CorpusError(
-            f"{path}: the counts are not those that were saved, the file was changed; take another copy, or have what "
-            f"changed it on purpose leave out the metadata {_KEY!r}, and pass pattern="
+            f"{path}: the counts are not those that were saved, the file was changed; take another copy, or, if it "
+            f"was changed on purpose, remove the metadata {_KEY!r}, and pass pattern="
         )
     return table
 

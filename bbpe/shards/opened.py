@@ -243,7 +243,7 @@ def open_shards(
     if tokenizer is not None:
         checked_tokenizer(tokenizer)
         if vocab_size is not None:
-            raise ValueError("tokenizer and vocab_size are given; the tokenizer has a number of ids: give one of them")
+            raise ValueError("tokenizer and vocab_size are given; the tokenizer has its own: give one of them")
     ids = tokenizer.vocab_size if tokenizer is not None else _size_of(vocab_size)
     if column != "input_ids":
         kind("column", column, str, "a str")
@@ -315,7 +315,7 @@ def _check_id_field(form: ReadFormat, id_field: Any) -> None:
     if not form.has_keys:
         raise ValueError(f"id_field is {id_field!r}; files of {form.name!r} have no ids of documents")
     if not form.has_columns and id_field != "id":
-        raise ValueError(f"id_field is {id_field!r}; the table of {form.name!r} has 'id' alone")
+        raise ValueError(f"id_field is {id_field!r}; the table of {form.name!r} has only 'id'")
 
 
 def _masks_of(masks: Any, form: ReadFormat, paths: list[Path]) -> str | None:
@@ -324,7 +324,7 @@ def _masks_of(masks: Any, form: ReadFormat, paths: list[Path]) -> str | None:
         if masks is True or not isinstance(masks, str | bool | None):
             raise TypeError(f"masks is {masks!r}; expected the column of {form.name!r} with the masks, or None")
         if masks and form.name != "parquet":
-            raise ValueError(f"masks is {masks!r}; columns of masks are read of 'parquet' alone")
+            raise ValueError(f"masks is {masks!r}; only files of 'parquet' have columns of masks")
         return masks if isinstance(masks, str) and masks else None
     if isinstance(masks, str) or not isinstance(masks, bool | None):
         raise TypeError(f"masks is {masks!r}; expected True, False or None: files of {form.name!r} have no columns")

@@ -75,7 +75,7 @@ def plan_retokenizing(
     old = _old_of(given)
     if given.reading.masks is not None:
         raise ValueError(
-            "the source has masks of its ids, which new ids have not; open its files by open_shards(..., masks=False), "
+            "the source has masks, which do not fit new ids; open its files by open_shards(..., masks=False), "
             "or shard the chats again"
         )
     mapped_specials(old, tokenizer, special)

@@ -47,7 +47,7 @@ def count_shards(
 
     Raises:
         CorpusError: Parts are missing or damaged, a document does not begin and end with the ids of the plan, or has
-            an unknown token, whose text nobody knows.
+            an unknown token, whose text is lost.
         ValueError: An argument has a wrong value; `PatternError` names an unknown pattern.
         TypeError: An argument has the wrong type.
         OSError: A file cannot be read.
@@ -68,7 +68,7 @@ def count_shards(
     how = Counting(**options)
     for name in ("format", "text_field", "on_error"):
         if getattr(how, name) != getattr(Counting, name):
-            raise ValueError(f"Counting.{name} is {getattr(how, name)!r}; expected it with files alone, not shards")
+            raise ValueError(f"Counting.{name} is {getattr(how, name)!r}; expected it only with files, not shards")
     shards = folder if isinstance(folder, Shards) else load_shards(folder)
     with how.reporting() as report:
         task = how.task(pattern, special_tokens)
@@ -120,7 +120,7 @@ class _ShardTexts(Iterated):
     ) -> tuple[bytes, npt.NDArray[np.int64]]:
         """Return the texts of documents, and where each ends."""
         if self._unknown is not None and (ids == self._unknown).any():
-            raise CorpusError(f"{stem}: a document has the unknown token, whose text nobody knows; count the raw text")
+            raise CorpusError(f"{stem}: a document has the unknown token, whose text is lost; count the raw text")
         offsets = np.zeros(len(counts) + 1, np.int64)
         np.cumsum(counts, out=offsets[1:])
         try:

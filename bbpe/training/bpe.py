@@ -112,7 +112,7 @@ class BPE:
     def _check_bytes(self) -> None:
         for name in ("end_of_word", "word_start", "lowercase", "unk_token", "max_alphabet"):
             if (value := getattr(self, name)) not in (None, False):
-                raise ValueError(f"BPE.{name} is {value!r}; expected it with alphabet='chars' alone")
+                raise ValueError(f"BPE.{name} is {value!r}; expected it only with alphabet='chars'")
         forbids_token("BPE.forbid", self.forbid, self.max_words)
         if self.tie_break is not None:
             hint = " ('strings' is for alphabet='chars')" if self.tie_break == "strings" else ""
@@ -121,7 +121,7 @@ class BPE:
     def _check_chars(self) -> None:
         for name, usual in (("max_token_length", None), ("pad_vocab_to", 1), ("forbid", None), ("max_words", None)):
             if (value := getattr(self, name)) != usual:
-                raise ValueError(f"BPE.{name} is {value!r}; expected it with alphabet='bytes' alone")
+                raise ValueError(f"BPE.{name} is {value!r}; expected it only with alphabet='bytes'")
         start, end = self.word_start, self.end_of_word
         if start not in (None, SPACE_MARK):
             raise ValueError(
