@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from benchmarks import plan, report
+from benchmarks import plan, report, which_model
 from benchmarks.jobs import JOBS
 from benchmarks.peers import PEERS
 from benchmarks.record import path_of
@@ -117,3 +117,19 @@ def test_plans_name_what_there_is(areas: tuple[plan.Area, ...]) -> None:
         assert [*area.cases("1000", plan.ALL)], area.title
         assert [*area.cases("1000", ["stdlib", "docstrings"])], area.title
     assert set(plan.ENCODERS) <= PEERS.keys()
+
+
+def test_the_pictures_of_models_show_their_table() -> None:
+    page = (ROOT / "docs" / "which-model.md").read_text("utf-8")
+    drawn = re.search(r"^\| \| en \|.*\n(?:\|.*\n)+", page, re.MULTILINE)
+    assert drawn is not None
+    head, _, *lines = drawn[0].splitlines()
+    names = [cell.strip() for cell in head.strip("|").split("|")[1:]]
+    rows = {}
+    for line in lines:
+        model, *cells = (cell.strip() for cell in line.strip("|").split("|"))
+        figures = [re.fullmatch(r"([\d.]+) \(([\d.]+) s\)", cell).groups() for cell in cells]
+        rows[model] = {name: (float(found), float(time)) for name, (found, time) in zip(names, figures, strict=True)}
+    assert which_model.table(rows) == "\n".join([head, "|---|" + "---|" * len(names), *lines])
+    for suffix, draw in {"": which_model.plot, "-narrow": which_model.narrow_plot}.items():
+        assert (ROOT / "docs" / f"which-model{suffix}.svg").read_text("utf-8") == draw(rows)
