@@ -321,8 +321,8 @@ class Tokenizer:
     ) -> Padded:  # fmt: skip
         """Return the ids of texts as one array whose rows have the same length.
 
-        Truncation and padding give the rows of HF's `tokenizers` with the same options. Those of the tokenizer's file
-        are the defaults; without them rows are padded at the right to the longest one.
+        Truncation and padding give the rows of HF's `tokenizers` with the same options. The options of the tokenizer's
+        file are the defaults; without any, rows are padded at the right to the longest one.
 
         Args:
             texts: As in `encode_batch`.
@@ -1108,7 +1108,8 @@ class Tokenizer:
             cls_token: The special token before a text that is classified.
             sep_token: The special token between two texts.
             mask_token: The special token in place of a hidden one.
-            chat_template: The text of a template that replaces those of the files; it is Jinja, as for `transformers`.
+            chat_template: The text of a template that replaces the templates of the files; it is Jinja, as for
+                `transformers`.
 
         Returns:
             The new tokenizer; this one does not change.
@@ -1353,10 +1354,10 @@ class Tokenizer:
     ) -> EncodedChat:
         """Return a chat that continues after ids that a model has sampled; existing ids never change.
 
-        The ids are those of `chat`, the sampled ones, and those of the text that the template writes next: the end of
-        the turn, unless it was sampled, and the new messages. The answer is a message of the assistant; its content is
-        the text of the sampled ids, without a special token at their end. The template renders the whole chat, and bbpe
-        encodes only the text after the answer.
+        The result has the ids of `chat`, the sampled ids, and the ids of the text that the template writes next: the
+        end of the turn, unless it was sampled, and the new messages. The answer is a message of the assistant; its
+        content is the text of the sampled ids, without a special token at their end. The template renders the whole
+        chat, and bbpe encodes only the text after the answer.
 
         Args:
             chat: A chat of `encode_chat` with `add_generation_prompt=True` or `continue_final_message=True`, or of this
@@ -1394,8 +1395,8 @@ class Tokenizer:
             batch: A dict of columns, or a table of Arrow. Fields of messages that are null are left out, because a
                 struct of Arrow has the fields of all rows.
             **options: The options of `encode_chat_batch`; `messages` and `tools`, the names of the columns with the
-                messages and the tools of each chat, lists or these as JSON in strings, of which "tools" need not be
-                there; and `ignore`, the label of ids whose mask is 0, by default -100.
+                messages and the tools of each chat, as lists or as JSON in strings ("tools" may be missing); and
+                `ignore`, the label of ids whose mask is 0, by default -100.
 
         Returns:
             The columns `input_ids`, `labels` and `assistant_masks`. TRL's `SFTTrainer` trains on the labels as they
@@ -1420,9 +1421,9 @@ class Tokenizer:
     def encode_segments(self, segments: Iterable[tuple[str, Selection]]) -> list[int]:
         """Return the ids of one text in segments, each of which says which special tokens count in it.
 
-        A special token counts only if all of it lies in segments that allow it. So a text from outside never makes one,
-        alone or with its neighbours. In all other ways the segments are one text: merges, prefixes and normalizers go
-        across them. Added tokens that are not special count everywhere, as in `encode`.
+        A special token counts only if all of it lies in segments that allow it. So a text from outside never makes a
+        special token, not even together with its neighbours. In all other ways the segments are one text: merges,
+        prefixes and normalizers go across them. Added tokens that are not special count everywhere, as in `encode`.
 
         Args:
             segments: Pairs of a text and its `allowed_special`: "all", a set of special tokens, or ().
@@ -1543,7 +1544,8 @@ class Tokenizer:
         has the `tokenizer_config.json` and the chat template that were loaded with the tokenizer.
 
         Args:
-            **options: Arguments of `PreTrainedTokenizerFast`, such as `pad_token`; they override those of the files.
+            **options: Arguments of `PreTrainedTokenizerFast`, such as `pad_token`; they override the names in the
+                files.
 
         Returns:
             A `transformers.PreTrainedTokenizerFast`.

@@ -108,7 +108,7 @@ def count_from_iterator(
         texts: Texts, each `str` or bytes-like; or lists of texts, if the first item is one; or a column of Arrow.
         pattern: How to split texts, the name of a pattern or a regex.
         special_tokens: Texts that separate the text in which they are found, and are not counted.
-        **options: The fields of `Counting`, less `text_field`, `format` and `on_error`.  With `checkpoint`, a second
+        **options: The fields of `Counting`, without `text_field`, `format` and `on_error`.  With `checkpoint`, a second
             call must get the same texts; it skips those that are done.
 
     Returns:

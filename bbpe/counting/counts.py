@@ -32,7 +32,7 @@ _WRITER = {"writer": "bbpe"}
 
 @dataclass(frozen=True)
 class Summary:
-    """The texts that counting read, and those that it left out: nothing is dropped without a number here.
+    """The texts that counting read, and the texts that it left out: all of them are counted here.
 
     `files`, `documents` and `bytes`: the texts that were read. `pretokens` and `unique`: the pretokens that were
     counted, and the different ones. `left_out`: documents that the sample left out. `skipped`: records without text
@@ -206,7 +206,7 @@ class PretokenCounts:
             yield whole.slice(start, min(start + ROWS, len(whole)))
 
     def most_common(self, n: int | None = None) -> list[tuple[bytes, int]]:
-        """Return the n most common pretokens and their counts, of all if n is None; equal counts in order."""
+        """Return the n most common pretokens and their counts, or all if n is None; equal counts in order."""
         if n is None:
             return sorted(self, key=lambda item: -item[1])
         most = whole("n", n, 0, expected="an int or None")
@@ -271,7 +271,7 @@ class PretokenCounts:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of memory that the counts take; nearly none where they lie in a file."""
+        """Bytes of memory that the counts take; nearly none if they are in a file."""
         return self._store.nbytes if isinstance(self._store, PretokenTable) else 0
 
     @staticmethod

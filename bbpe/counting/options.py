@@ -85,7 +85,7 @@ class Counting:
             the folder of `checkpoint`, which workers on other machines must see, or to a temporary folder.
         in_flight: How many parts of the corpus the executor has at once; by default two for each of its workers.
         attempts: How often bbpe tries to count a part if its worker fails or dies.
-        threads: How many threads count; by default one for each core, and fewer where memory is short.
+        threads: How many threads count; by default one for each core, and fewer if memory is short.
         sample: The share of texts to count, more than 0 and at most 1; a hash of each text decides.
         document: What is one text: "file" (the default), or "line", each line of a file or of a text with its end.
         unique: Whether to leave out a document that equals an earlier one, byte for byte; the summary has their number

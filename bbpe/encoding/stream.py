@@ -205,8 +205,8 @@ class StreamDecoder:
         `stopped`, `pushed_count` and `ids_before_stop` stay those of the stream that has ended until the next `push`.
 
         Returns:
-            The rest of the text: an incomplete character as `errors` defines it, or ""; with stop strings also what may
-            have begun one; "" after a stop string.
+            The rest of the text: an incomplete character as `errors` defines it, or ""; with stop strings also text
+                that may have begun one; "" after a stop string.
 
         """
         text = self._stream.finish()

@@ -45,7 +45,7 @@ class CurvePoint:
         tokens: Its tokens.
         gain: The gain in bytes per token for each further thousand tokens, or for twice the text; None at first.
         changed: The share of tokens that training on the next smaller text did not give; None for vocabularies.
-        tokenizer: The name of the tokenizer, or of the pattern that it was trained with; empty where there is one.
+        tokenizer: The name of the tokenizer, or of the pattern that it was trained with; empty if there is only one.
 
     """
 
@@ -92,12 +92,12 @@ class Curve:
     def knee(self, corpus: str, tokenizer: str | None = None) -> int | None:
         """Return the size of the point that is highest above the line between the first and the last one.
 
-        Sizes count by their logarithms. A larger vocabulary gains less for its size from there on. A curve that bends
+        Sizes count by their logarithms. Beyond this size, a larger vocabulary gains less. A curve that bends
         upwards has no such point, and one of fewer than eight points is too coarse to show it: the knee is `None`.
 
         Args:
             corpus: The name of a corpus.
-            tokenizer: The name of a tokenizer, or of a pattern, where there are several.
+            tokenizer: The name of a tokenizer, or of a pattern, if there are several.
 
         Raises:
             ValueError: There is no such line, or several.
@@ -215,7 +215,7 @@ def learning_curve(
     """Return the bytes a token of smaller vocabularies, which are the first merges of a trained one.
 
     Training at a size gives the same vocabulary, so one training of the largest size gives the whole curve.  Several
-    tokenizers, such as those of several patterns, have a line each, and the text is read once for all of them.
+    tokenizers, such as one for each of several patterns, have a line each, and the text is read once for all of them.
 
     Args:
         tokenizers: A tokenizer of bytes with the largest vocabulary, several, or a mapping of names to tokenizers.

@@ -23,7 +23,7 @@ _HOW = "Totals are divided, not averaged over documents."
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The figures of tokenizers on corpora, a row each; iteration and `len` are those of the rows.
+    """The figures of tokenizers on corpora; iteration and `len` work on its rows, one for each tokenizer and corpus.
 
     `str` is a table of one figure for a terminal, and a notebook shows it as HTML.
 

@@ -70,8 +70,8 @@ class Measures:
         text: The totals of the corpus.
         tokens: The number of tokens.
         split_words: The number of words of several tokens, of `followed_words`.
-        followed_words: The words that were followed into their tokens, those of the first megabyte of the corpus; 0
-            where ids have no places.
+        followed_words: The words whose tokens were counted, in the first megabyte of the corpus; 0 if ids have no
+            places.
         single_bytes: The number of tokens that are one byte of a longer character.
         unknown: The number of unknown tokens; None for a model without one.
         vocabulary: The number of tokens of the vocabulary.

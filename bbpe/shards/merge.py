@@ -111,7 +111,7 @@ def merge_shards(
         CorpusError: Shards are not complete, or differ in tokenizer or policy; the message names the differences.
         TypeError: `folders` is no list of folders or of pairs, or has both.
         ValueError: There are no folders, a source has too few tokens, options of mixtures are given without weights,
-            a number is out of range, or `shard_size` is less than a document has.
+            a number is out of range, or a document has more than `shard_size` ids.
         OSError: A file cannot be read or written.
 
     Example:

@@ -39,7 +39,7 @@ class Recipe:
 
 @dataclass(frozen=True)
 class MixtureSource:
-    """What a mixture has of one source.
+    """The tokens and documents that a mixture has from one source.
 
     Attributes:
         folder: The folder of the source.

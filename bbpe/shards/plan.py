@@ -94,7 +94,7 @@ class ShardPlan:
     A pickled plan is the path of its folder, which every worker must see.
 
     Attributes:
-        folder: The folder of the plan and of what is written.
+        folder: The folder of the plan and of the output.
         policy: How documents are written.
         identity: The tokenizer as data: fingerprint, name, pattern, number of ids, Unicode version; `None` if these are
             not known, as for shards of other programs.

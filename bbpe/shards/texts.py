@@ -29,17 +29,17 @@ _IDS = 1 << 18
 def count_shards(
     folder: Folder, *, pattern: str | Sequence[str], special_tokens: Sequence[str] = (), **options: Unpack[TextOptions]
 ) -> PretokenCounts:
-    """Count the pretokens of the texts that shards hold as ids; the counts train tokenizers as those of `count` do.
+    """Count the pretokens of the texts that shards hold as ids, to train tokenizers on them, as `count` does for files.
 
     A document is the text that its ids decode to, with the tokenizer that the shards keep, without the ids of `bos` and
     `eos` that their plan names.  Other special tokens are text: give them as `special_tokens` to separate it.  The
-    counts are those of the raw texts, or of normalized ones if the tokenizer has a normalizer.
+    counts are equal to counts of the raw texts, or of normalized texts if the tokenizer has a normalizer.
 
     Args:
         folder: The folder of shards, its plan, or the shards.
         pattern: How to split texts, the name of a pattern or a regex.
         special_tokens: Texts that separate the text in which they are found, and are not counted.
-        **options: The fields of `Counting`, less `text_field`, `format` and `on_error`.
+        **options: The fields of `Counting`, without `text_field`, `format` and `on_error`.
 
     Returns:
         The pretokens and how often each occurs, in the order of their first appearance; `summary.files` has the number

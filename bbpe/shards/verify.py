@@ -91,7 +91,7 @@ def verify_shards(
         progress: True for a bar on stderr, or a function that is called with `bbpe.progress.Progress`.
 
     Returns:
-        The faults; none if all is well.  `bbpe shards verify` also prints what was looked at, and the command that
+        The faults; none if all is well.  `bbpe shards verify` also prints what it checked, and the command that
         repairs.
 
     Raises:

@@ -54,9 +54,9 @@ class BPE:
         unk_token: With "chars", the token of characters that are not in the vocabulary; "<unk>" by default.
         max_alphabet: With "chars", how many characters to keep, the most frequent ones; all by default.
         tie_break: Which of several pairs of equal count is merged: "ids" the lowest pair of ids, as HF tokenizers;
-            "bytes" the greatest pair of byte strings, and "first" the pair that occurs first in the text, both for
-            bytes alone; "strings" the greatest pair of strings of characters, as subword-nmt, for characters alone.
-            The default is "strings" with `end_of_word`, else "ids".
+            "bytes" the greatest pair of byte strings, and "first" the pair that occurs first in the text, both only for
+            bytes; "strings" the greatest pair of strings of characters, as subword-nmt, only for characters. The
+            default is "strings" with `end_of_word`, else "ids".
         min_frequency: The least count of a pair that is merged.
         max_token_length: With "bytes", the longest token, in bytes; no limit by default.
         pad_vocab_to: With "bytes", reserved special tokens fill the vocabulary up to a multiple of this number.
@@ -149,7 +149,7 @@ class BPE:
     def plan(
         self, vocab_size: int, special_tokens: Sequence[str], pattern: str | Sequence[str] | None
     ) -> BytePlan | WordPlan:
-        """Return what is done to train such a model, checked against the other arguments of `train`."""
+        """Return how such a model is trained, checked against the other arguments of `train`."""
         if self.alphabet == "bytes":
             specials = check_vocabulary(vocab_size, special_tokens, least=256)
             if specials:
@@ -225,7 +225,7 @@ class WordPiece:
         object.__setattr__(self, "min_frequency", whole("WordPiece.min_frequency", self.min_frequency, 0))
 
     def plan(self, vocab_size: int, special_tokens: Sequence[str], pattern: str | Sequence[str] | None) -> WordPlan:
-        """Return what is done to train such a model, checked against the other arguments of `train`."""
+        """Return how such a model is trained, checked against the other arguments of `train`."""
         safe_import("bbpe.training.words")
         from .words import WordPlan
 

@@ -190,8 +190,8 @@ def train_from_counts(
     Counting is done before, so only three fields of `Counting` remain, as arguments.
 
     Args:
-        counts: What `count` or `load_counts` returned, or a mapping of pretokens, as `pattern` cuts them, to how often
-            they occur, 0 to 2**63 - 1.
+        counts: What `count` or `load_counts` returned, or a mapping of pretokens, as `pattern` cuts them, to their
+            counts, 0 to 2**63 - 1.
         vocab_size: How many tokens to have in all, as in `train`.
         model: What to train, as in `train`; BPE of bytes or Unigram, which takes pretokens as they are.
         pattern: The pattern of the counts, which is the default; "gpt2" is that of a mapping.

@@ -80,7 +80,7 @@ class Unigram:
         object.__setattr__(self, "pad_vocab_to", whole("Unigram.pad_vocab_to", self.pad_vocab_to, 1))
 
     def plan(self, vocab_size: int, special_tokens: Sequence[str], pattern: str | Sequence[str] | None) -> UnigramPlan:
-        """Return what is done to train such a model, checked against the other arguments of `train`."""
+        """Return how such a model is trained, checked against the other arguments of `train`."""
         specials = check_vocabulary(vocab_size, special_tokens)
         for text in specials:
             if text == SPACE_MARK or text in BYTE_KEYS:
