@@ -1159,7 +1159,8 @@ class Tokenizer:
 
         Raises:
             VocabularyError: The format cannot hold this tokenizer; the message names the parts that would be lost.
-            ValueError: `format`, the suffix or a part of `drop` is unknown, or nothing can be written to such URLs.
+            ValueError: `format`, the suffix or a part of `drop` is unknown, or nothing can be written to a URL of this
+                kind.
             CorpusError: The protocol of the URL is unknown.
             OSError: The file cannot be written.
 

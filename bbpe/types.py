@@ -389,7 +389,7 @@ class EncodedChat:
     __hash__ = None  # type: ignore[assignment]
 
     def labels(self, ignore: int = -100) -> npt.NDArray[np.int64]:
-        """Return the ids to learn, and another number for all others.
+        """Return the ids to learn, with `ignore` in place of all other ids.
 
         Args:
             ignore: The number for ids whose mask is 0; PyTorch's loss leaves out -100.
@@ -500,7 +500,7 @@ class EncodedChats:
         return (self[number] for number in range(len(self)))
 
     def labels(self, ignore: int = -100) -> npt.NDArray[np.int64]:
-        """Return the ids to learn, and another number for all others.
+        """Return the ids to learn, with `ignore` in place of all other ids.
 
         Args:
             ignore: The number for ids whose mask is 0.

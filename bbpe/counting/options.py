@@ -238,8 +238,8 @@ def checked_specials(tokens: Sequence[str]) -> tuple[str, ...]:
         )
     if isinstance(tokens, Set):
         raise TypeError(
-            f"special_tokens must be a sequence of strings, not {type(tokens).__name__}, whose order, and with it "
-            "their ids, differs in each run; give sorted(special_tokens), or a list"
+            f"special_tokens must be a sequence of strings, not {type(tokens).__name__}: in each "
+            "run it has another order, and tokens get ids in that order; give sorted(special_tokens), or a list"
         )
     if isinstance(tokens, str) or not isinstance(tokens, Sequence):
         raise TypeError(f"special_tokens must be a sequence of strings, such as a list, not {type(tokens).__name__}")

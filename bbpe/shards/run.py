@@ -218,7 +218,7 @@ def shard(
         tokenizer: The tokenizer; it is stored beside the plan.
         threads: The number of threads without an executor; by default one for each core, but one for chats, whose
             templates run in Python: an executor with processes is faster.
-        executor: An executor of `concurrent.futures`, or one with its interface, whose workers write parts.
+        executor: An executor of `concurrent.futures`, or one with the same interface; its workers write the parts.
         in_flight: How many parts it has at once; by default two for each of its workers.
         attempts: How often bbpe tries a part if its worker fails or dies.
         progress: True for a bar on stderr, or a function that is called with `bbpe.progress.Progress`.

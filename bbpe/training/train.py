@@ -92,7 +92,7 @@ def train(
     Args:
         files: A path, glob or folder, or a list of them, of the kinds that `count` reads.  Bytes that are no UTF-8 are
             read as they are.
-        vocab_size: How many tokens to have in all, the special tokens too.
+        vocab_size: The number of tokens in all, special tokens included.
         model: What to train: `BPE`, `WordPiece` or `Unigram` with options, or "bpe", "wordpiece" or "unigram" for the
             model's defaults.
         pattern: How to split texts, a name or a regex; by default "gpt2" for bytes, and the words or runs of the model
@@ -144,7 +144,7 @@ def train_from_iterator(
 
     Args:
         texts: Texts, each `str` or bytes-like; or lists of texts, if the first item is one; or a column of Arrow.
-        vocab_size: How many tokens to have in all, as in `train`.
+        vocab_size: The number of tokens in all, as in `train`.
         model: What to train, as in `train`.
         pattern: How to split texts, as in `train`.
         special_tokens: The special tokens, in the order of their ids.
@@ -192,7 +192,7 @@ def train_from_counts(
     Args:
         counts: What `count` or `load_counts` returned, or a mapping of pretokens, as `pattern` cuts them, to their
             counts, 0 to 2**63 - 1.
-        vocab_size: How many tokens to have in all, as in `train`.
+        vocab_size: The number of tokens in all, as in `train`.
         model: What to train, as in `train`; BPE of bytes or Unigram, which takes pretokens as they are.
         pattern: The pattern of the counts, which is the default; "gpt2" is that of a mapping.
         special_tokens: The special tokens, in the order of their ids; by default those of the counts.
