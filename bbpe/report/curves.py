@@ -168,13 +168,13 @@ class Curve:
         return page("Learning curve", f"<main><h1>Learning curve</h1>{text}</main>", style=STYLE)
 
     def _notes(self) -> Iterator[str]:
-        yield "bytes/token: the bytes of UTF-8 of all texts over their tokens; more is better"
+        yield "bytes/token: the UTF-8 bytes of all texts over their tokens; more is better"
         further = "thousand tokens" if self.across == VOCABULARY else "doubling of the training text"
-        yield f"gain: the bytes a token that each further {further} brought"
+        yield f"gain: the gain in bytes per token for each further {further}"
         if any(point.changed is not None for point in self.points):
             yield "tokens changed: the share of the tokens that the next smaller training text did not give"
         if any(self._knee(line) for line in self.lines().values()):
-            yield "knee (a ring): a larger size gains less for its size from there on"
+            yield "knee (a ring): beyond this size, a larger one gains less"
 
     def plot(self, path: str | os.PathLike[str]) -> None:
         """Write a figure of the curve, with a ring around each knee.
