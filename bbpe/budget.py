@@ -91,8 +91,8 @@ def set_cache_limit(limit: int | str) -> None:
     """Set how much memory the caches of all tokenizers in this process may take together; the default is 64 MiB.
 
     At the limit, caches that no call has used for a second are freed first, then caches at least twice as large as the
-    new one. So no tokenizer goes without because others came first. If you lower the limit, bbpe frees idle caches at
-    once.
+    new one. So each tokenizer gets a share, even if others came first. If you lower the limit, bbpe frees idle caches
+    at once.
 
     bbpe may also keep the memory of the last large array of ids that you freed for the next one, up to the same limit.
 

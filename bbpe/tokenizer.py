@@ -164,7 +164,7 @@ class Tokenizer:
             text: A `str`, in which an unpaired surrogate is read as U+FFFD, or bytes, which need not be UTF-8.
             pair: A second text, whose ids are in the same row.
             allowed_special: The special tokens to search for: "all" or a set of them.
-            disallowed_special: The special tokens to refuse: "all" or a set of them.
+            disallowed_special: The special tokens to reject: "all" or a set of them.
             add_special_tokens: Whether to add the ids of the tokenizer's template (BOS, EOS, separators). A tokenizer
                 without a template adds nothing.
             dropout: The probability, 0 to 1, of skipping each possible merge (Provilkov et al., 2020, "BPE-Dropout");
@@ -321,8 +321,8 @@ class Tokenizer:
     ) -> Padded:  # fmt: skip
         """Return the ids of texts as one array whose rows have the same length.
 
-        Truncation and padding give the rows of HF's `tokenizers` with the same options. Those of the tokenizer's file
-        are the defaults; without them rows are padded at the right to the longest one.
+        Truncation and padding give the rows of HF's `tokenizers` with the same options. The options of the tokenizer's
+        file are the defaults; without any, rows are padded at the right to the longest one.
 
         Args:
             texts: As in `encode_batch`.
@@ -475,7 +475,7 @@ class Tokenizer:
             allowed_special: As in `encode`.
             disallowed_special: As in `encode`.
             text_field: The field of JSON lines, or the column of Parquet, with the text: a name, a path such as
-                "meta.text", or a list of them: the first one that a record has counts.
+                "meta.text", or a list of these, in order of preference.
             format: The kind of all files; None determines it from their names and first bytes.
 
         Yields:
@@ -1103,19 +1103,20 @@ class Tokenizer:
         Args:
             bos_token: The special token at the beginning of a text.
             eos_token: The special token at the end of a text.
-            pad_token: The special token that fills up rows.
-            unk_token: The special token of what the vocabulary lacks.
+            pad_token: The special token that pads rows.
+            unk_token: The special token for text that the vocabulary lacks.
             cls_token: The special token before a text that is classified.
             sep_token: The special token between two texts.
             mask_token: The special token in place of a hidden one.
-            chat_template: The text of a template that replaces those of the files; it is Jinja, as for `transformers`.
+            chat_template: The text of a template that replaces the templates of the files; it is Jinja, as for
+                `transformers`.
 
         Returns:
             The new tokenizer; this one does not change.
 
         Raises:
             TypeError: An argument is neither a `str` nor None.
-            ValueError: A role is given to what is no special token, or the template has no expression.
+            ValueError: A role names a token that is not special, or the template has no expression.
             VocabularyError: The tokenizer_config.json that was loaded with the tokenizer is not JSON.
 
         Example:
@@ -1158,7 +1159,8 @@ class Tokenizer:
 
         Raises:
             VocabularyError: The format cannot hold this tokenizer; the message names the parts that would be lost.
-            ValueError: `format`, the suffix or a part of `drop` is unknown, or nothing can be written to such URLs.
+            ValueError: `format`, the suffix or a part of `drop` is unknown, or nothing can be written to a URL of this
+                kind.
             CorpusError: The protocol of the URL is unknown.
             OSError: The file cannot be written.
 
@@ -1178,7 +1180,7 @@ class Tokenizer:
     def warm_up(self) -> None:
         """Make and import what the first calls would make and import.
 
-        Call this in a server before it serves, forks, or gives up rights. The first request then takes no longer than
+        Call this in a server before it serves, forks, or drops privileges. The first request then takes no longer than
         others, forked workers share the memory, and no method of any tokenizer imports a module later. Optional
         packages are left out: pyarrow and zstandard for their files, `tokenizers`, `transformers` and gguf for the
         views and the format of these names. jinja2 is imported if this tokenizer has a chat template.
@@ -1220,7 +1222,7 @@ class Tokenizer:
         """Return the text that a chat template makes of messages, as `transformers` does with `tokenize=False`.
 
         `encode_chat` returns the ids of the text. Messages are prepared as in `transformers`: fields that are None are
-        left out, and a thought is there under all names that templates use. The template runs in a sandbox with limits.
+        left out, and a thought has all names that templates use. The template runs in a sandbox with limits.
 
         Args:
             messages: The messages, dicts with "role" and "content"; or a list of several chats.
@@ -1230,8 +1232,8 @@ class Tokenizer:
             chat_template: A template, or the name of one of the files; None takes "tool_use", if the files have it, for
                 calls with tools, and else the default.
             add_generation_prompt: Whether to add the beginning of the model's answer.
-            continue_final_message: Whether to end the text within the last message, so that the model goes on with it;
-                or the name of the field to go on with, "content" by default.
+            continue_final_message: Whether to end the text within the last message, so that the model continues it;
+                or the name of the field to continue, "content" by default.
             variables: Variables of the template, such as `{"enable_thinking": False}`. A template may read them or not.
             **options: Variables that the template reads. Options of transformers that ask for ids are errors; values
                 that ask for none, such as `tokenize=False`, are accepted.
@@ -1242,7 +1244,8 @@ class Tokenizer:
         Raises:
             VocabularyError: There is no chat template; or it refuses the messages, fails, or would use more than the
                 limits. The error names the template and the line.
-            TypeError: A message or tool is none, or an option is neither one of this method nor read by the template.
+            TypeError: A message or tool has a wrong type, or an option is neither an argument nor a variable of the
+                template.
             ValueError: An option of transformers asks for ids.
             ImportError: The package `jinja2` is not installed.
 
@@ -1287,11 +1290,11 @@ class Tokenizer:
             continue_final_message: As for `apply_chat_template`.
             variables: As for `apply_chat_template`.
             content_special: The special and added tokens that count in contents, too: "all" or a set of them.
-            train_on: Whose messages the mask has: a role, a set of roles, or a function that returns whether a message,
-                a dict, is one of them.
-            turn_end: Whether the mask has the tokens that the template writes at the end of the assistant's turn.
-            max_length: The most ids. A longer chat loses its oldest messages but for those of the system; a result of a
-                tool is never the first that stays.
+            train_on: Whose messages the mask covers: a role, a set of roles, or a function that returns whether a
+                message, a dict, is one of them.
+            turn_end: Whether the mask covers the tokens that the template writes at the end of the assistant's turn.
+            max_length: The most ids. A longer chat loses its oldest messages, except those of the system; the first
+                that stays is never a result of a tool.
             **options: Variables that the template reads.
 
         Returns:
@@ -1301,7 +1304,8 @@ class Tokenizer:
             VocabularyError: There is no chat template; or it refuses the messages, fails, or would use more than the
                 limits. The error names the template and the line.
             SpecialTokenError: The tokenizer does not have a token of `content_special`.
-            TypeError: A message or tool is none, or an option is neither one of this method nor read by the template.
+            TypeError: A message or tool has a wrong type, or an option is neither an argument nor a variable of the
+                template.
             ValueError: Even the last message alone has more than `max_length` ids; a message has no role; or `train_on`
                 has a misspelt one.
             ImportError: The package `jinja2` is not installed.
@@ -1325,11 +1329,11 @@ class Tokenizer:
         """Return the ids of many chats in rows, with masks, messages and places, as `encode_chat` does for one.
 
         Args:
-            conversations: The chats, a list of messages each; or a column of Arrow with them, of whose messages fields
-                that are null are left out.
+            conversations: The chats, a list of messages each; or a column of Arrow with them, whose null fields are
+                left out.
             tools: The tools of all chats, as for `encode_chat`.
             **options: The options of `encode_chat`; and `threads`, the most threads that work on chats, `None` for
-                every core. More than one are used where chats have more than 100,000 characters.
+                every core. More than one work only if the chats have more than 100,000 characters.
 
         Returns:
             An `EncodedChats`, whose `ids` and `masks` are columns of Arrow, and whose items are those of `encode_chat`.
@@ -1349,12 +1353,12 @@ class Tokenizer:
     def continue_chat(
         self, chat: EncodedChat, sampled_ids: Ids, messages: Any = (), add_generation_prompt: bool | None = None
     ) -> EncodedChat:
-        """Return a chat that goes on after ids which a model has sampled; ids that exist never change.
+        """Return a chat that continues after ids that a model has sampled; existing ids never change.
 
-        The ids are those of `chat`, the sampled ones, and those of the text that the template writes next: the end of
-        the turn, unless it was sampled, and the new messages. The answer is a message of the assistant; its content is
-        the text of the sampled ids, without a special token at their end. The template renders the whole chat, and bbpe
-        encodes only the text after the answer.
+        The result has the ids of `chat`, the sampled ids, and the ids of the text that the template writes next: the
+        end of the turn, unless it was sampled, and the new messages. The answer is a message of the assistant; its
+        content is the text of the sampled ids, without a special token at their end. The template renders the whole
+        chat, and bbpe encodes only the text after the answer.
 
         Args:
             chat: A chat of `encode_chat` with `add_generation_prompt=True` or `continue_final_message=True`, or of this
@@ -1390,10 +1394,10 @@ class Tokenizer:
 
         Args:
             batch: A dict of columns, or a table of Arrow. Fields of messages that are null are left out, because a
-                struct of Arrow has those of all rows.
+                struct of Arrow has the fields of all rows.
             **options: The options of `encode_chat_batch`; `messages` and `tools`, the names of the columns with the
-                messages and the tools of each chat, lists or these as JSON in strings, of which "tools" need not be
-                there; and `ignore`, the label of ids whose mask is 0, by default -100.
+                messages and the tools of each chat, as lists or as JSON in strings ("tools" may be missing); and
+                `ignore`, the label of ids whose mask is 0, by default -100.
 
         Returns:
             The columns `input_ids`, `labels` and `assistant_masks`. TRL's `SFTTrainer` trains on the labels as they
@@ -1418,9 +1422,9 @@ class Tokenizer:
     def encode_segments(self, segments: Iterable[tuple[str, Selection]]) -> list[int]:
         """Return the ids of one text in segments, each of which says which special tokens count in it.
 
-        A special token counts only if all of it lies in segments that allow it. So a text from outside never makes one,
-        alone or with its neighbours. In all other ways the segments are one text: merges, prefixes and normalizers go
-        across them. Added tokens that are not special count everywhere, as in `encode`.
+        A special token counts only if all of it lies in segments that allow it. So a text from outside never makes a
+        special token, not even together with its neighbours. In all other ways the segments are one text: merges,
+        prefixes and normalizers go across them. Added tokens that are not special count everywhere, as in `encode`.
 
         Args:
             segments: Pairs of a text and its `allowed_special`: "all", a set of special tokens, or ().
@@ -1521,8 +1525,8 @@ class Tokenizer:
     def as_tokenizers(self) -> HuggingFaceTokenizer:
         """Return a view of this tokenizer with the interface of HF's `tokenizers.Tokenizer`.
 
-        Added and special tokens match in all texts, as they do there. The view has truncation, padding and tokens that
-        are added to it for itself. The package `tokenizers` is not needed.
+        Added and special tokens match in all texts, as they do there. Truncation, padding and tokens that you add to
+        the view do not change the tokenizer. The package `tokenizers` is not needed.
 
         Returns:
             A `bbpe.compat.tokenizers.Tokenizer`, whose `encode` returns a `bbpe.compat.tokenizers.Encoding`.
@@ -1542,7 +1546,8 @@ class Tokenizer:
         has the `tokenizer_config.json` and the chat template that were loaded with the tokenizer.
 
         Args:
-            **options: Arguments of `PreTrainedTokenizerFast`, such as `pad_token`; they override those of the files.
+            **options: Arguments of `PreTrainedTokenizerFast`, such as `pad_token`; they override the names in the
+                files.
 
         Returns:
             A `transformers.PreTrainedTokenizerFast`.

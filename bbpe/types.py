@@ -45,7 +45,7 @@ class Ragged:
     rows. Two are equal when all their rows are equal.
 
     Libraries that take columns of Arrow (pyarrow, polars, DuckDB, ...) take one as a column of `list<int32>`, without a
-    copy of the ids; those that ask for `large_list` or `uint32` get that.
+    copy of the ids, or as `large_list` or `uint32` if they ask for it.
 
     Attributes:
         ids: All rows, one after the other: uint32[total].
@@ -84,7 +84,7 @@ class Ragged:
 
     @classmethod
     def concat(cls, parts: Iterable[Ragged]) -> Ragged:
-        """Join the rows of several.
+        """Join the rows of several `Ragged`.
 
         Args:
             parts: The parts, in order.
@@ -358,8 +358,8 @@ class EncodedChat:
         places: Where each id comes from, int64[n, 2]: the start and the end in characters of `text`.
         text: The text that the template made.
         dropped: How many of the oldest messages `max_length` left out; the numbers in `message_of` count them.
-        differs_at: The index of the first id that encoding the whole text would not give, as it was sampled; `None`
-            where all are the same.
+        differs_at: The index of the first id that encoding the whole text would not give, as it was sampled; `None` if
+            all ids are the same.
 
     Example:
         >>> template = "{% for message in messages %}<{{ message.role }}>{{ message.content }}\n{% endfor %}"
@@ -389,7 +389,7 @@ class EncodedChat:
     __hash__ = None  # type: ignore[assignment]
 
     def labels(self, ignore: int = -100) -> npt.NDArray[np.int64]:
-        """Return the ids to learn, and another number for all others.
+        """Return the ids to learn, with `ignore` in place of all other ids.
 
         Args:
             ignore: The number for ids whose mask is 0; PyTorch's loss leaves out -100.
@@ -403,7 +403,7 @@ class EncodedChat:
         """Return a page of HTML with a box for each id, in the colour of who wrote it; it needs no other file.
 
         Ids to learn are green and underlined, and those of the template are grey. Blanks and ends of lines are visible.
-        A notebook shows the same of a chat that is the value of a cell, of up to 2,000 ids.
+        A notebook shows a chat of up to 2,000 ids in the same way, if it is the value of a cell.
 
         Returns:
             The page.
@@ -425,7 +425,7 @@ class EncodedChats:
 
     Attributes:
         ids: The ids of each conversation.
-        masks: 1 for ids to learn, in rows as those of `ids`.
+        masks: 1 for ids to learn, in the same rows as `ids`.
         message_of: The number of the message that each id is of, -1 for the template, int32[total].
         places: Where each id comes from in the text of its conversation, int64[total, 2], in characters.
         texts: The texts that the template made.
@@ -500,7 +500,7 @@ class EncodedChats:
         return (self[number] for number in range(len(self)))
 
     def labels(self, ignore: int = -100) -> npt.NDArray[np.int64]:
-        """Return the ids to learn, and another number for all others.
+        """Return the ids to learn, with `ignore` in place of all other ids.
 
         Args:
             ignore: The number for ids whose mask is 0.

@@ -94,6 +94,22 @@ def area_table(area: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def left_out(names: list[str]) -> str:
+    """A list of the cases that a run had no time for: one line for all that differ only in their options."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for name in names:
+        words = name.split(" ")
+        options = found.setdefault(" ".join(word for word in words if "=" not in word), {})
+        for option, _, value in (word.partition("=") for word in words if "=" in word):
+            values = options.setdefault(option, [])
+            values += [value] if value not in values else []
+    lines = (
+        "; ".join([case, *(f"{option}: {', '.join(values)}" for option, values in options.items())])
+        for case, options in found.items()
+    )
+    return "\n".join(f"* {line}" for line in lines)
+
+
 def tables(record: Record) -> str:
     """Every area, in Markdown."""
     parts = []
@@ -102,7 +118,7 @@ def tables(record: Record) -> str:
             note = f"{area['note'][0].upper()}{area['note'][1:]}.\n\n" if area["note"] else ""
             parts.append(f"## {area['title']}\n\n{note}{area_table(area)}\n")
     if record["left_out"]:
-        parts.append("## Left out\n\nThere was no time for: " + "; ".join(record["left_out"]) + ".\n")
+        parts.append(f"## Left out\n\nThe run had no time for these cases:\n\n{left_out(record['left_out'])}\n")
     return "\n".join(parts)
 
 
@@ -204,21 +220,24 @@ def page(record: Record | None) -> str:
         return head + NONE
     sizes = ", ".join(f"{name} {text['sha256'][:12]}" for name, text in record["texts"].items())
     return (
-        f"{head}`make bench` renders this page from one run: {about(record)} The load average before the run was "
+        f"{head}How fast bbpe is, and how much memory it takes, next to other libraries on the same "
+        "texts.\n\n"
+        "![Speed of encoding, first pass](benchmarks-encode.svg)\n\n![Speed of training](benchmarks-train.svg)\n\n"
+        f"`make bench` makes all figures in one run: {about(record)} The load average before the run was "
         f"{record['machine']['load']}; the run took {record['seconds'] / 60:.0f} minutes.\n\n"
         "How to read the tables:\n\n"
         "* The first column is the result of bbpe. The other columns show how many times longer each other library "
         "takes, or how many times more memory: 2.0x means that bbpe is twice as fast.\n"
         f"* Each run is a fresh process on one core. Libraries take turns; the median of {record['repeat']} runs "
         "counts. A library that is eight times slower than the fastest runs once.\n"
-        "* Answers are compared first. A figure in brackets belongs to a library whose answer differs from the "
-        "expected one, so it has no ratio.\n"
+        "* Every answer is compared. A figure in brackets belongs to a library that gives another answer, so it has no "
+        "ratio.\n"
         "* A dash means that the library cannot do this, or took more than half a minute. Below 1.0x the other library "
-        "wins.\n"
+        "is faster.\n"
         "* *Cold* is the first pass of a tokenizer that has just been loaded; *warm* is its third pass over the same "
         "text. Loading is measured separately, under [Loading](#loading).\n\n"
-        "![Speed of encoding, first pass](benchmarks-encode.svg)\n\n![Speed of training](benchmarks-train.svg)\n\n"
-        f"{tables(record)}\n## Texts\n\nName, bytes asked for and the beginning of the SHA-256: {sizes}.\n"
+        f"{tables(record)}\n## Texts\n\nEach text by its name and size in bytes, with the beginning of its SHA-256: "
+        f"{sizes}.\n"
     )
 
 

@@ -24,6 +24,8 @@ def test_a_notebook(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     cells = json.loads(path.read_text("utf-8"))["cells"]
     code = [cell for cell in cells if cell["cell_type"] == "code"]
     assert all(cell["outputs"] == [] and cell["execution_count"] is None for cell in code)
+    # what the column of the site shows at 1300 pixels
+    assert [line for cell in code for line in "".join(cell["source"]).splitlines() if len(line) > 88] == []
     space: dict[str, Any] = {}
     for number, cell in enumerate(code, 1):
         tree = ast.parse("".join(cell["source"]))

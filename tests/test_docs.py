@@ -196,6 +196,27 @@ def test_every_fence_names_its_language(page: Path) -> None:
     assert set(fences[1::2]) <= {""}
 
 
+#: The most characters of a line that the column of the site shows at 1300 pixels.
+COLUMN = 88
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_code_fits_into_the_column(page: Path) -> None:
+    """The site wraps long lines of output, but neither those of code nor those of output with columns."""
+    fences = re.findall(r"^( *)```(\w+)\n(.*?)^\1```", page.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    lines = [(lang, line.removeprefix(indent)) for indent, lang, code in fences for line in code.splitlines()]
+    wide = [line for lang, line in lines if len(line) > COLUMN and (lang != "text" or re.search(r"\S {2,}\S", line))]
+    assert wide == [], "divide the line"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_table_has_a_head(page: Path) -> None:
+    """A blank line ends a table, and rows after it are shown as text with bars."""
+    text = re.sub(r"^( *)```.*?^\1```", "", page.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
+    tables = re.findall(r"(?:^ *\|.*\n?)+", text, re.MULTILINE)
+    assert [table[:60] for table in tables if not re.match(r" *\|.*\n *\|(?: ?:?-+:? ?\|)+(?:\n|$)", table)] == []
+
+
 @pytest.mark.parametrize("page", [page for page in PAGES if page.name != "changelog.md"], ids=lambda page: page.name)
 def test_every_page_begins_with_what_it_is_for(page: Path) -> None:
     """A sentence under the title: no table, no code, no further heading."""
@@ -211,7 +232,12 @@ def test_the_readme_is_short() -> None:
 
 def test_the_readme_and_the_guides_have_examples() -> None:
     assert {page.name for page in PAGES if blocks_of(page)} >= {
-        "README.md", "index.md", "training.md", "encoding.md", "migrating.md", "formats.md"
+        "README.md",
+        "index.md",
+        "training.md",
+        "encoding.md",
+        "migrating.md",
+        "formats.md",
     }
 
 

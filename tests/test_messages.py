@@ -188,7 +188,7 @@ TRAINING: list[Row] = [
     (lambda: train(model=5), TypeError, ("model must be a name, or a BPE()", "not int")),
     (lambda: train(model="bep"), ValueError, ("model is 'bep'", "'bpe', 'wordpiece' or 'unigram'")),
     (lambda: train(counting=5), TypeError, ("counting must be a Counting or None, not int",)),
-    (lambda: train(text_field="x"), ValueError, ("Counting.text_field is 'x'", "with files alone")),
+    (lambda: train(text_field="x"), ValueError, ("Counting.text_field is 'x'", "only with files")),
     (lambda: train(user_defined_symbols="ab", model="unigram"), TypeError, ("Unigram.user_defined_symbols", "str")),
     (lambda: train(threads=0), ValueError, ("threads is 0", "expected 1 to")),
     (lambda: train(executor=5), TypeError, ("executor must be a concurrent.futures.Executor, not int",)),

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from benchmarks import plan, report
+from benchmarks import plan, report, which_model
 from benchmarks.jobs import JOBS
 from benchmarks.peers import PEERS
 from benchmarks.record import path_of
@@ -34,7 +34,8 @@ def record() -> dict[str, Any]:
     trained = {**area, "title": report.TRAIN, "rows": [row("bbpe", [0.1]), row("tokenizers", [0.8])]}
     return {
         "date": "2026-01-02", "machine": machine, "versions": {"python": "3.12"}, "areas": [area, trained],
-        "left_out": ["Memory ja"], "texts": texts, "repeat": 3, "seconds": 90,
+        "left_out": ["Memory ja", "Start en tables=no", "Start en tables=yes"],
+        "texts": texts, "repeat": 3, "seconds": 90,
     }
 
 
@@ -46,7 +47,7 @@ def test_tables() -> None:
     assert "Load a vocabulary" not in block  # not in this record
     page = report.page(record())
     assert "| en | 800 MB/s | 20.0x | (8 MB/s) | 2.5x |" in page
-    assert "There was no time for: Memory ja" in page
+    assert "no time for these cases:\n\n* Memory ja\n* Start en; tables: no, yes\n" in page
     assert "en.8 abababababab" in page
     assert path_of(record()).name == "a-r-cpu-2-cores-2026-01-02.json"
 
@@ -116,3 +117,19 @@ def test_plans_name_what_there_is(areas: tuple[plan.Area, ...]) -> None:
         assert [*area.cases("1000", plan.ALL)], area.title
         assert [*area.cases("1000", ["stdlib", "docstrings"])], area.title
     assert set(plan.ENCODERS) <= PEERS.keys()
+
+
+def test_the_pictures_of_models_show_their_table() -> None:
+    page = (ROOT / "docs" / "which-model.md").read_text("utf-8")
+    drawn = re.search(r"^\| \| en \|.*\n(?:\|.*\n)+", page, re.MULTILINE)
+    assert drawn is not None
+    head, _, *lines = drawn[0].splitlines()
+    names = [cell.strip() for cell in head.strip("|").split("|")[1:]]
+    rows = {}
+    for line in lines:
+        model, *cells = (cell.strip() for cell in line.strip("|").split("|"))
+        figures = [re.fullmatch(r"([\d.]+) \(([\d.]+) s\)", cell).groups() for cell in cells]
+        rows[model] = {name: (float(found), float(time)) for name, (found, time) in zip(names, figures, strict=True)}
+    assert which_model.table(rows) == "\n".join([head, "|---|" + "---|" * len(names), *lines])
+    for suffix, draw in {"": which_model.plot, "-narrow": which_model.narrow_plot}.items():
+        assert (ROOT / "docs" / f"which-model{suffix}.svg").read_text("utf-8") == draw(rows)

@@ -136,7 +136,7 @@ def test_the_site(site: Path) -> None:
     assert "- [Training](training): Train a tokenizer on your own texts" in guide
 
     narrow = {path.name for path in (ROOT / "docs").glob("*-narrow.svg")}
-    assert len(narrow) == 3
+    assert len(narrow) == 4
     assert narrow == {Path(link).name for page in pages.values() for link in page.links} & narrow
 
     assert [dead for page in pages.values() for dead in leads_nowhere(page, pages, site)] == []

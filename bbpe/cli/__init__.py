@@ -36,7 +36,7 @@ GROUPS = {
         "tokens": "Count the tokens of texts, or cut texts to a number of tokens.",
         "show": "Show the tokens of a text in colour.",
         "view": "Write a page that shows the tokens of files.",
-        "serve": "Open a playground for the browser, on this machine alone.",
+        "serve": "Open a playground in the browser, on this machine only.",
     },
     "Judge": {
         "lint": "Find what is wrong with a vocabulary.",
@@ -46,8 +46,8 @@ GROUPS = {
         "bench": "Time a tokenizer on your text, beside other libraries.",
     },
     "Data": {
-        "shard": "Encode a corpus into files that training reads.",
-        "shards": "Watch, verify, merge, convert or show such files.",
+        "shard": "Encode a corpus to files that training reads.",
+        "shards": "Watch, verify, merge, convert or show shards.",
     },
     "Files": {
         "convert": "Convert a tokenizer to another format.",

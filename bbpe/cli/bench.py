@@ -144,7 +144,7 @@ def _all_runs(names: tuple[str, ...], folder: Path, text: str, count: int, watch
                 found.append(executor.submit(_one_run, name, str(folder), text).result())
             watch.add(1)
             if found[-1].ids != runs[_OURS][0].ids:
-                raise DifferentIdsError(f"{name} gives other ids for this text; figures would compare nothing")
+                raise DifferentIdsError(f"{name} gives other ids for this text, so their speeds do not compare")
     return runs
 
 

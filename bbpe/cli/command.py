@@ -173,7 +173,7 @@ def add_counting(parser: ArgumentParser, corpus: _ArgumentGroup) -> None:
     group = parser.add_argument_group("Counting", "How much memory and time to take; the result is the same.")
     most = "The most memory of the whole process, such as 4GB. [default: no limit]"
     group.add_argument("--max-memory", metavar="SIZE", help=most)
-    state = "Keep the state of counting here, and go on from it after a crash."
+    state = "Keep the state of counting here, and resume from it after a crash."
     group.add_argument("--checkpoint", metavar="FOLDER", help=state)
     add_threads(group)
 

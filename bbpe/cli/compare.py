@@ -24,7 +24,7 @@ from .streams import (
 
 def _add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("left", metavar="A", help=TOKENIZER)
-    parser.add_argument("right", metavar="B", help="The second tokenizer, named alike.")
+    parser.add_argument("right", metavar="B", help="The second tokenizer, named in the same way.")
     what = "Files, globs and folders of text to split with both. [default: tokens and other hard texts]"
     parser.add_argument("corpus", nargs="*", metavar="FILE", help=what)
     add_pattern(parser)

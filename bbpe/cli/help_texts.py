@@ -36,7 +36,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "count": (
         ("Count the pretokens of files once, to train from them many times.", "bbpe count corpus/ -o counts.parquet"),
-        ("Count in at most 4 GB, and go on after a crash.",
+        ("Count in at most 4 GB, and resume after a crash.",
          "bbpe count corpus/ --max-memory 4GB --checkpoint state -o counts.parquet"),
     ),
     "counts merge": (

@@ -52,7 +52,7 @@ _MEANING = {
 def add_status(actions: Actions) -> None:
     """Add `bbpe shards status`."""
     parser = actions.add(
-        "status", "Show which parts are done; the exit status is 0 when all are and are summed up, else 1."
+        "status", "Show which parts are done; the exit status is 0 if the shards are finished, else 1."
     )
     parser.add_argument("folder", metavar="FOLDER", help="A folder that `bbpe shard` plans or writes.")
     parser.add_argument(

@@ -74,7 +74,7 @@ def add_parts(form: _ArgumentGroup, *, empty: str) -> None:
 
 def add_work(parser: ArgumentParser) -> None:
     """Add the options for what is done of a plan, and how."""
-    work = parser.add_argument_group("Work", "By default all of it. The same command again goes on where it was.")
+    work = parser.add_argument_group("Work", "By default all of it. Run the same command again to resume.")
     step = work.add_mutually_exclusive_group()
     step.add_argument("--plan-only", action="store_true", help="Save the plan, and show what it will take.")
     some = "Write these parts, such as 3,17-19; or every Nth part from part I on, as I/N with I from 0 to N - 1."

@@ -253,7 +253,7 @@ def _of_output(error: OSError) -> OSError:
 
 def add_json(parser: Any) -> None:
     """Add that results are JSON, to a parser or a group."""
-    parser.add_argument("--json", action="store_true", help="Write the result as JSON, an object a line.")
+    parser.add_argument("--json", action="store_true", help="Write the result as JSON, one object per line.")
 
 
 def add_progress(parser: ArgumentParser) -> None:

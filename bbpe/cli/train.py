@@ -53,7 +53,7 @@ def _add_arguments(parser: ArgumentParser) -> None:
     corpus = add_corpus(parser)
     corpus.add_argument("files", nargs="*", metavar="FILE", help=FILES_OR_STDIN)
     add_counts(corpus)
-    default = "default: that of the counts, or gpt2; of unigram, runs of letters and runs of others"
+    default = "default: that of the counts, or gpt2; for unigram, runs of letters and runs of others"
     corpus.add_argument("--pattern", type=pattern_of, help=f"The split pattern, a name or a regex. [{default}]")
     add_counting(parser, corpus)
     add_saved(parser)
@@ -92,7 +92,7 @@ def _add_models(parser: ArgumentParser) -> None:
     words.add_argument("--score", choices=("pmi", "frequency"), help=score)
     lower = "Lowercase texts first. [default: on for wordpiece, off for chars]"
     words.add_argument("--lowercase", action=BooleanOptionalAction, help=lower)
-    unknown = "The token of what the vocabulary lacks. [default: [UNK] for wordpiece, <unk> for chars]"
+    unknown = "The token for text that the vocabulary lacks. [default: [UNK] for wordpiece, <unk> for chars]"
     words.add_argument("--unk-token", metavar="TEXT", help=unknown)
     most = "Keep this many characters, the most frequent ones. [default: all]"
     words.add_argument("--max-alphabet", type=positive, metavar="N", help=most)

@@ -108,8 +108,8 @@ def count_from_iterator(
         texts: Texts, each `str` or bytes-like; or lists of texts, if the first item is one; or a column of Arrow.
         pattern: How to split texts, the name of a pattern or a regex.
         special_tokens: Texts that separate the text in which they are found, and are not counted.
-        **options: The fields of `Counting`, less `text_field`, `format` and `on_error`.  With `checkpoint`, a second
-            call must be given the same texts; it passes over those that are done.
+        **options: The fields of `Counting`, without `text_field`, `format` and `on_error`.  With `checkpoint`, a second
+            call must get the same texts; it skips those that are done.
 
     Returns:
         The pretokens and how often each occurs, in the order of their first appearance.
@@ -154,7 +154,7 @@ def count_texts(
     how = task.options
     for name in ("format", "text_field", "on_error"):
         if getattr(how, name) != getattr(Counting, name):
-            raise ValueError(f"Counting.{name} is {getattr(how, name)!r}; expected it with files alone, not with texts")
+            raise ValueError(f"Counting.{name} is {getattr(how, name)!r}; expected it only with files, not with texts")
     return count_corpus(Iterated(texts, task.chunks, unique=how.unique), task, report, growth)
 
 

@@ -32,7 +32,7 @@ _WRITER = {"writer": "bbpe"}
 
 @dataclass(frozen=True)
 class Summary:
-    """The texts that counting read, and those that it left out: nothing is dropped without a number here.
+    """The texts that counting read, and the texts that it left out: all of them are counted here.
 
     `files`, `documents` and `bytes`: the texts that were read. `pretokens` and `unique`: the pretokens that were
     counted, and the different ones. `left_out`: documents that the sample left out. `skipped`: records without text
@@ -206,7 +206,7 @@ class PretokenCounts:
             yield whole.slice(start, min(start + ROWS, len(whole)))
 
     def most_common(self, n: int | None = None) -> list[tuple[bytes, int]]:
-        """Return the n most common pretokens and their counts, of all if n is None; equal counts in order."""
+        """Return the n most common pretokens and their counts, or all if n is None; equal counts in order."""
         if n is None:
             return sorted(self, key=lambda item: -item[1])
         most = whole("n", n, 0, expected="an int or None")
@@ -265,13 +265,13 @@ class PretokenCounts:
             file.annotate({_KEY: json.dumps({**json.loads(metadata), "digest": digest.hex(metadata)}), **_WRITER})
 
     def metadata(self) -> str:
-        """Return what a saved file says of the counts, less the digest, as JSON."""
+        """Return the metadata of a saved file as JSON, without the digest."""
         record = {"version": _VERSION, **self.spec.as_json(), "summary": asdict(self.summary)}
         return json.dumps(record)
 
     @property
     def nbytes(self) -> int:
-        """Bytes of memory that the counts take; nearly none where they lie in a file."""
+        """Bytes of memory that the counts take; nearly none if they are in a file."""
         return self._store.nbytes if isinstance(self._store, PretokenTable) else 0
 
     @staticmethod
@@ -321,7 +321,7 @@ def load_counts(
     `document` if they differ from `count`'s defaults.
 
     Raises `CorpusError` naming the file when it is not such a file; `ValueError` when it has no pattern and none is
-    given, or another than the one given; `ImportError` without pyarrow; `OSError` naming the file.
+    given, or has a pattern that differs from the given one; `ImportError` without pyarrow; `OSError` naming the file.
     """
     kind("special_tokens", special_tokens, list | tuple | None, "a list of strings or None")
     found = metadata_of(checked_path("path", path))
@@ -362,8 +362,8 @@ def _read_table(path: str | os.PathLike[str], sealed: tuple[str, str] | None) ->
         raise OverflowError(f"{path}: {error}") from error
     if sealed is not None and digest.hex(sealed[0]) != sealed[1]:
         raise CorpusError(
-            f"{path}: the counts are not those that were saved, the file was changed; take another copy, or have what "
-            f"changed it on purpose leave out the metadata {_KEY!r}, and pass pattern="
+            f"{path}: the counts are not those that were saved, the file was changed; take another copy, or, if it "
+            f"was changed on purpose, remove the metadata {_KEY!r}, and pass pattern="
         )
     return table
 

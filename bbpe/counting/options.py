@@ -73,8 +73,7 @@ class Counting:
     r"""How to read a corpus and count its pretokens.
 
     `document`, `max_pretoken_bytes`, `sample` and `unique` change the counts; `text_field`, `format` and `on_error`
-    change which texts are read. The other options change time and memory alone: the counts are the same to the last
-    bit.
+    change which texts are read. The other options change only time and memory: the counts are the same to the last bit.
 
     Attributes:
         max_memory: The memory that the whole process may take, in bytes or as text such as "4GB"; no limit by default.
@@ -86,14 +85,14 @@ class Counting:
             the folder of `checkpoint`, which workers on other machines must see, or to a temporary folder.
         in_flight: How many parts of the corpus the executor has at once; by default two for each of its workers.
         attempts: How often bbpe tries to count a part if its worker fails or dies.
-        threads: How many threads count; by default one for each core, and fewer where memory is short.
-        sample: The share of texts to count, more than 0 and at most 1; a hash of each text chooses.
+        threads: How many threads count; by default one for each core, and fewer if memory is short.
+        sample: The share of texts to count, more than 0 and at most 1; a hash of each text decides.
         document: What is one text: "file" (the default), or "line", each line of a file or of a text with its end.
         unique: Whether to leave out a document that equals an earlier one, byte for byte; the summary has their number
             as `duplicates`. A document is a text as `document` says, or a record. Each takes about 32 bytes of memory,
             in at most half of the memory that `max_memory` leaves for tables.
         text_field: The field of a `.jsonl` file, or the column of a `.parquet` file, that holds the text: a name, a
-            path such as "meta.text", or a list of them: the first one that a record has counts.  For files.
+            path such as "meta.text", or a list of these, in order of preference.  For files.
         format: The kind of the files, "text", "jsonl" or "parquet"; by default their names decide, or their first bytes
             if a name says nothing. For files.
         on_error: "raise", or "skip" to leave out lines of JSON that cannot be read; the summary has their number as
@@ -166,7 +165,7 @@ class Counting:
 
     @property
     def most(self) -> int:
-        """Bytes that one text may take before it is cut, within what memory is left for; 0: any number."""
+        """Bytes that one text may have before it is cut, by the memory that is left; 0: any number."""
         if self.max_memory is None:
             return 0
         try:
@@ -239,8 +238,8 @@ def checked_specials(tokens: Sequence[str]) -> tuple[str, ...]:
         )
     if isinstance(tokens, Set):
         raise TypeError(
-            f"special_tokens must be a sequence of strings, not {type(tokens).__name__}, whose order, which their ids "
-            "have, is another one in each run; give sorted(special_tokens), or a list"
+            f"special_tokens must be a sequence of strings, not {type(tokens).__name__}: in each "
+            "run it has another order, and tokens get ids in that order; give sorted(special_tokens), or a list"
         )
     if isinstance(tokens, str) or not isinstance(tokens, Sequence):
         raise TypeError(f"special_tokens must be a sequence of strings, such as a list, not {type(tokens).__name__}")

@@ -72,7 +72,7 @@ class CountPlan:
 
     @property
     def task(self) -> CountingTask:
-        """The count, less its corpus."""
+        """The count, without its corpus."""
         return Counting(**self.options).task(self.spec.pattern, self.spec.special_tokens)
 
     @property
@@ -81,7 +81,7 @@ class CountPlan:
         return parts_for(sum({row[0]: row[1] for part in self.parts for row in part}.values()), _ROOM)
 
     def path(self, number: int, suffix: str) -> Path:
-        """Return the path of the run of a part, or of its record."""
+        """Return the path of the counts of a part, or of its record."""
         return self.folder / f"run-{number:05d}{suffix}"
 
     def record(self) -> dict[str, Any]:
@@ -205,7 +205,7 @@ def count_part(plan: CountPlan, number: int) -> Summary:
         number: The number of the part, from 0.
 
     Returns:
-        What was in the part.
+        The summary of the part.
 
     Raises:
         CorpusError: A file has changed since the plan was made, or cannot be read as text.
@@ -253,7 +253,7 @@ def sum_counts(folder: str | os.PathLike[str] | CountPlan, *, max_memory: int | 
         max_memory: As in `Counting`.
 
     Returns:
-        The counts, in the order of first appearance: those of `count` on one machine.
+        The counts, in the order of first appearance, as `count` on one machine gives them.
 
     Raises:
         CorpusError: Parts are missing, or a file is damaged.

@@ -205,8 +205,8 @@ class StreamDecoder:
         `stopped`, `pushed_count` and `ids_before_stop` stay those of the stream that has ended until the next `push`.
 
         Returns:
-            The rest of the text: an incomplete character as `errors` defines it, or ""; with stop strings also what may
-            have begun one; "" after a stop string.
+            The rest of the text: an incomplete character as `errors` defines it, or ""; with stop strings also text
+                that may have begun one; "" after a stop string.
 
         """
         text = self._stream.finish()
@@ -241,8 +241,8 @@ class StreamDecoder:
     def ids_before_stop(self) -> list[int]:
         """The ids whose text is before the stop string; all pushed ids while there is none.
 
-        They are as many of the first ids as can be, so that their text, as `decode` returns it, is the text before the
-        stop string or a beginning of it. It is shorter where a token has characters of both.
+        `decode` of these ids returns the text before the stop string, or the longest beginning of it that ids can give.
+        It is shorter if a token has characters of both the text and the stop string.
 
         Raises:
             ValueError: The decoder was made without `stop`.

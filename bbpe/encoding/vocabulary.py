@@ -217,8 +217,8 @@ def _checked_texts(tokens: Iterable[str]) -> list[str]:
         )
     if isinstance(tokens, Set) and not isinstance(tokens, KeysView):
         raise TypeError(
-            f"tokens must be a list of texts, not {type(tokens).__name__}, whose order, which their ids have, is "
-            "another one in each run; give sorted(tokens), or a list"
+            f"tokens must be a list of texts, not {type(tokens).__name__}: in each run it has another order, "
+            "and tokens get ids in that order; give sorted(tokens), or a list"
         )
     listed = list(tokens)
     for text in listed:

@@ -33,7 +33,7 @@ _DIFFER_MOST = "Pretokens that differ most, each with the tokens of both"
 
 @dataclass(frozen=True)
 class SplitPair:
-    """A pretoken that two tokenizers split into other tokens: how often it occurs, and the tokens of each."""
+    """A pretoken that two tokenizers split differently: how often it occurs, and the tokens of each."""
 
     pretoken: bytes
     count: int
@@ -42,7 +42,7 @@ class SplitPair:
 
     @property
     def more(self) -> int:
-        """The tokens that the second tokenizer needs more for all occurrences; negative if it needs fewer."""
+        """How many more tokens the second tokenizer needs for all occurrences; negative if it needs fewer."""
         return self.count * (len(self.right) - len(self.left))
 
 
@@ -60,9 +60,9 @@ class Comparison:
         equal: The number of these whose tokens begin at the same places; None if one of the two changes texts in a way
             that leaves its tokens no places.
         equal_ids: The number of these with the same ids.
-        first: The first text with other places of tokens, or else with other ids; None if all are equal.
+        first: The first text whose tokens have other places, or else other ids; None if all are equal.
         tokens: The tokens of the corpus by each, as sums over its pretokens; None without a corpus.
-        pairs: The pretokens with other places of tokens, those first for which one of the two needs most more tokens.
+        pairs: The pretokens whose tokens have other places, those with the largest difference in tokens first.
 
     Example:
         >>> small = bbpe.train_from_iterator(["low lower lowest"], 257)

@@ -43,9 +43,9 @@ class CurvePoint:
         corpus: The name of the corpus that was encoded.
         bytes: Its bytes.
         tokens: Its tokens.
-        gain: The bytes a token that each further thousand tokens, or doubling of the text, brought; None at first.
-        changed: The share of the tokens that the next smaller training text did not give; None for vocabularies.
-        tokenizer: The name of the tokenizer, or of the pattern that it was trained with; empty where there is one.
+        gain: The gain in bytes per token for each further thousand tokens, or for twice the text; None at first.
+        changed: The share of tokens that training on the next smaller text did not give; None for vocabularies.
+        tokenizer: The name of the tokenizer, or of the pattern that it was trained with; empty if there is only one.
 
     """
 
@@ -80,7 +80,7 @@ class Curve:
         return iter(self.points)
 
     def lines(self) -> dict[str, list[CurvePoint]]:
-        """Return the points of each line, of a corpus and a tokenizer, by the names that tell it from others."""
+        """Return the points of each line, of a corpus and a tokenizer, by the names that distinguish it."""
         several = len({point.tokenizer for point in self.points}) > 1
         is_one = len({point.corpus for point in self.points}) == 1
         found: dict[str, list[CurvePoint]] = {}
@@ -92,12 +92,12 @@ class Curve:
     def knee(self, corpus: str, tokenizer: str | None = None) -> int | None:
         """Return the size of the point that is highest above the line between the first and the last one.
 
-        Sizes count by their logarithms. A larger vocabulary gains less for its size from there on. A curve that bends
+        Sizes count by their logarithms. Beyond this size, a larger vocabulary gains less. A curve that bends
         upwards has no such point, and one of fewer than eight points is too coarse to show it: the knee is `None`.
 
         Args:
             corpus: The name of a corpus.
-            tokenizer: The name of a tokenizer, or of a pattern, where there are several.
+            tokenizer: The name of a tokenizer, or of a pattern, if there are several.
 
         Raises:
             ValueError: There is no such line, or several.
@@ -166,12 +166,12 @@ class Curve:
         figure = lines("bytes/token", drawn, across=self.across, up="bytes/token", knees=knees)
         notes = list(self._notes())
         if knees:
-            notes.append("knee (a ring): a larger size gains less for its size from there on")
+            notes.append("knee (a ring): beyond this size, a larger one gains less")
         text = f"{figure}{self.table().html()}{definitions(notes)}"
         return page("Learning curve", f"<main><h1>Learning curve</h1>{text}</main>", style=STYLE)
 
     def _notes(self) -> Iterator[str]:
-        yield "bytes/token: the bytes of UTF-8 of all texts over their tokens; more is better"
+        yield "bytes/token: the UTF-8 bytes of all texts over their tokens; more is better"
         further = "thousand tokens" if self.across == VOCABULARY else "doubling of the training text"
         yield f"gain: the bytes per token that each further {further} adds"
         if any(point.changed is not None for point in self.points):
@@ -219,7 +219,7 @@ def learning_curve(
     """Return the bytes a token of smaller vocabularies, which are the first merges of a trained one.
 
     Training at a size gives the same vocabulary, so one training of the largest size gives the whole curve.  Several
-    tokenizers, such as those of several patterns, have a line each, and the text is read once for all of them.
+    tokenizers, such as one for each of several patterns, have a line each, and the text is read once for all of them.
 
     Args:
         tokenizers: A tokenizer of bytes with the largest vocabulary, several, or a mapping of names to tokenizers.

@@ -23,7 +23,7 @@ _HOW = "Totals are divided, not averaged over documents."
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The figures of tokenizers on corpora, a row each; iteration and `len` are those of the rows.
+    """The figures of tokenizers on corpora; iteration and `len` work on its rows, one for each tokenizer and corpus.
 
     `str` is a table of one figure for a terminal, and a notebook shows it as HTML.
 
@@ -124,7 +124,7 @@ class Evaluation:
     def ginis(self) -> dict[str, float | None]:
         """Return how unequal the tokens of the corpora are, by tokenizer: the Gini coefficient, from 0 to 1.
 
-        Corpora with the same content in several languages have 0 if each language needs as many tokens.
+        Corpora with the same content in several languages have 0 if all languages need the same number of tokens.
         """
         names = self._tokenizers()
         return {name: gini([row.tokens for row in self.rows if row.tokenizer == name]) for name in names}

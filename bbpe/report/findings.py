@@ -41,7 +41,7 @@ class Finding:
     Attributes:
         check: The name of the check.
         severity: "error", "warning" or "info".
-        count: The number of tokens, or of whatever the message counts.
+        count: The number of tokens, or of other things that the message counts.
         message: What was found.
         why: Why it matters.
         advice: What to do.
@@ -75,7 +75,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class LintReport:
-    """The findings of `bbpe.lint`, the most severe first; iteration and `len` are those of the findings.
+    """The findings of `bbpe.lint`, the most severe first; iteration and `len` work on the findings.
 
     `str` gives them as text, and a notebook shows them as a table.
 
@@ -124,7 +124,7 @@ class LintReport:
         """Yield the lines of the report as text, as wide as the terminal or 100 columns at most.
 
         Without details a report fits a screen: errors and warnings have a line of examples and the advice, other
-        findings their message alone.
+            findings only their message.
 
         Args:
             examples: The most examples of a finding.

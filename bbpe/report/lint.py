@@ -34,7 +34,7 @@ def lint(
         tokenizer: The tokenizer.
         corpus: A path, glob, folder or URL, or a list of them, as in `train`.
         texts: Texts in place of files, as in `train_from_iterator`.
-        min_count: A token that the corpus uses less often is rare.
+        min_count: A token that the corpus uses less often than this is rare.
         text_field: The field of JSON lines, or the column of Parquet, with the text, as in `shard`.
         format: The kind of all files; None determines it from their names.
         progress: True for a bar on stderr, or a function that is called with `bbpe.progress.Progress`.

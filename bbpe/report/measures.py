@@ -70,8 +70,8 @@ class Measures:
         text: The totals of the corpus.
         tokens: The number of tokens.
         split_words: The number of words of several tokens, of `followed_words`.
-        followed_words: The words that were followed into their tokens, those of the first megabyte of the corpus; 0
-            where ids have no places.
+        followed_words: The words whose tokens were counted, in the first megabyte of the corpus; 0 if ids have no
+            places.
         single_bytes: The number of tokens that are one byte of a longer character.
         unknown: The number of unknown tokens; None for a model without one.
         vocabulary: The number of tokens of the vocabulary.
@@ -80,7 +80,8 @@ class Measures:
         changed: The number of documents whose ids differ from those of the first tokenizer.
         cost_ratio: The tokens over those of the first tokenizer.
         parity: The tokens over those of the reference corpus; None without one.
-        bytes_per_token_interval: 95 % of resampled corpora have between these bytes a token; None with one document.
+        bytes_per_token_interval: 95 % of resampled corpora are between these two numbers of bytes per token; None with
+            one document.
         cost_ratio_interval: The same of the cost ratio.
 
     """

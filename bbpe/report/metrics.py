@@ -83,7 +83,7 @@ _WORD = "a word is a run of letters and marks; n/a where most letters are of scr
 _METRICS = (
     Metric("tokens", "tokens", "the tokens of all documents, without special tokens", "less"),
     Metric(
-        "bytes_per_token", "bytes/token", "the bytes of UTF-8 of all documents over their tokens", "more",
+        "bytes_per_token", "bytes/token", "the UTF-8 bytes of all documents over their tokens", "more",
         interval="bytes_per_token_interval",
     ),
     Metric("characters_per_token", "characters/token", "the characters of all documents over their tokens", "more"),

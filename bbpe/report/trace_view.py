@@ -200,5 +200,5 @@ def fragment(pretokens: Sequence[PretokenTrace]) -> str:
 def html(pretokens: Sequence[PretokenTrace]) -> str:
     """Return a page with the picture and the steps of a trace."""
     text = escape("\n".join(_lines(pretokens)))
-    body = f"<main><h1>Trace</h1>{fragment(pretokens)}<h2>Steps</h2><pre>{text}</pre></main>"
-    return page("Trace", body, style="pre { white-space: pre-wrap; overflow-wrap: anywhere }")
+    body = f"<main><h1>Trace</h1>{fragment(pretokens)}<h2>Steps</h2><pre tabindex='0'>{text}</pre></main>"
+    return page("Trace", body, style="pre { overflow-x: auto }")

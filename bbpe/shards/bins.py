@@ -81,7 +81,7 @@ class Bins(RowSet):
 
     @property
     def options(self) -> dict[str, Any]:
-        """The options that decide which ids a row has, and which row comes where."""
+        """The options that decide the ids of a row, and the order of rows."""
         return {**super().options, "method": self._chosen["method"], "on_long": self._chosen["on_long"]}
 
     def _arguments(self) -> dict[str, Any]:

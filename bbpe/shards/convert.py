@@ -37,7 +37,7 @@ def plan_conversion(
 
     Args:
         source: As in `convert_shards`, and so are the other arguments.
-        folder: The folder of the plan and of what is written.
+        folder: The folder of the plan and of the output.
         format: As in `convert_shards`.
         dtype: As in `convert_shards`.
         part_size: As in `convert_shards`.
@@ -49,7 +49,8 @@ def plan_conversion(
 
     Raises:
         CorpusError: A file is damaged, or the folder has a plan that differs and a part of it is done.
-        ValueError: An argument has a wrong value, or the format has no place for what the source has.
+        ValueError: An argument has a wrong value, or the format has no place for the masks or ids of documents of the
+            source.
         TypeError: An argument has the wrong type.
         OSError: A file cannot be read or written.
 
@@ -88,11 +89,11 @@ def convert_shards(
 
     Args:
         source: What `open_shards` returns, or a folder of shards that bbpe wrote.
-        folder: The folder of the plan and of what is written, not a URL.  All workers must see it, and the files.
+        folder: The folder of the plan and of the output, not a URL.  All workers must see it, and the files.
         format: "megatron", "nanogpt", "llmc", "automodel", "olmo", "datatrove", "numpy" or "parquet".  A format that
             has no ends of documents needs a source whose `eos` or `bos` is named.
-        dtype: The dtype of ids; "auto" takes the narrowest that holds the vocabulary of the source or, where its size
-            is not known, whatever its files may have.
+        dtype: The dtype of ids; "auto" takes the narrowest that holds the vocabulary of the source or, if its size is
+            not known, any id that its files may have.
         part_size: About how many bytes of the source a part has, "256MB".
         empty: "keep" or "skip" documents without ids.
         threads: The number of threads without an executor; by default one for each core.
@@ -108,7 +109,8 @@ def convert_shards(
     Raises:
         CorpusError: A file is damaged, or has changed since the plan was made; a document lacks its EOS or BOS; an id
             is negative, or beyond the vocabulary or the dtype; or the folder has another plan.
-        ValueError: An argument has a wrong value, or the format has no place for what the source has.
+        ValueError: An argument has a wrong value, or the format has no place for the masks or ids of documents of the
+            source.
         TypeError: An argument has the wrong type.
         OSError: A file cannot be read or written.
 

@@ -37,7 +37,7 @@ class TokenCounts:
         documents: The number of texts, empty ones too.
         tokens: The number of their tokens.
         bytes: The number of their bytes.
-        unknown: How many tokens are the unknown one, for text that the vocabulary lacks.
+        unknown: How many tokens are unknown tokens, for text that the vocabulary lacks.
 
     Example:
         >>> TokenCounts(2, 10, 40).bytes_per_token
@@ -52,7 +52,7 @@ class TokenCounts:
 
     @property
     def bytes_per_token(self) -> float:
-        """Bytes of text for each token; 0 where there are no tokens."""
+        """Bytes of text for each token; 0 if there are no tokens."""
         return self.bytes / self.tokens if self.tokens else 0.0
 
     def __str__(self) -> str:
@@ -98,7 +98,7 @@ def count_tokens(
     Args:
         files: As in `shard`, and so are the other arguments.
         tokenizer: The tokenizer; or several, or a mapping of names to these, which have a column each.
-        by: What has a row of its own: each "file", or each "folder" with files in it; or a function that is called with
+        by: What each row stands for: each "file", or each "folder" with files in it; or a function that is called with
             the name of a file, as `files` has it, and returns the name of its row.  One row for all by default.
         allowed_special: As in `shard`.
         text_field: As in `shard`.

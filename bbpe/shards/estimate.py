@@ -42,7 +42,7 @@ _READERS = 8
 
 @dataclass(frozen=True)
 class ShardEstimate:
-    """What writing a plan will take, about.
+    """About how many tokens, how much disk space and how much time a plan will take.
 
     Attributes:
         parts: The number of parts.
@@ -57,7 +57,7 @@ class ShardEstimate:
         disk: The bytes that will be written.
         core_seconds: The time that one core of this machine computes, without waiting for the disk.
         sampled: The bytes of input that were read.
-        unmeasured: The bytes of input in kinds of files that no sample was taken of; they count in `size` alone.
+        unmeasured: The bytes of input in kinds of files without a sample; only `size` includes them.
 
     Example:
         >>> from pathlib import Path
@@ -102,7 +102,7 @@ class ShardEstimate:
         return "\n".join(self.lines(1))
 
     def lines(self, cores: int) -> list[str]:
-        """Return the estimate for people, with the time on so many cores.
+        """Return the estimate as lines to print, with the time on a number of cores.
 
         Args:
             cores: The number of cores.
@@ -148,8 +148,8 @@ class ShardEstimate:
 def estimate_shards(plan: ShardPlan, *, seed: int = 0) -> ShardEstimate:
     r"""Estimate the tokens, disk and time of a plan, from a sample of each kind of its files.
 
-    bbpe encodes about 8 MB of each kind, at random places; it reads smaller kinds whole, and of packed files the
-    beginnings. This takes about a second.
+    bbpe encodes about 8 MB of each kind, at random places; it reads smaller kinds whole, and only the beginnings of
+    compressed files. This takes about a second.
 
     Args:
         plan: The plan.

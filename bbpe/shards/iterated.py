@@ -39,20 +39,20 @@ def shard_from_iterator(
     texts: Iterable[Any], folder: str | os.PathLike[str], tokenizer: Tokenizer, *, threads: int | None = None,
     progress: bool | Report | None = None, **options: Unpack[IteratorOptions],
 ) -> Shards:  # fmt: skip
-    """Encode texts or chats of an iterator into files that training reads.
+    """Encode texts or chats of an iterator to files that training reads.
 
     The iterator is read once, and no more than a block of it is in memory.  An iterator cannot be read again: a run
-    that ends early leaves no folder and begins from scratch, and nobody can encode a part again to verify it.  Files
+    that ends early leaves no folder and begins from scratch, and parts cannot be encoded again to verify them.  Files
     have neither limit, so write large corpora to files first and call `shard`.
 
     Args:
-        texts: Texts; or rows, mappings with the text in `text_field`, such as those of a data set of Hugging Face; with
-            `messages_field` rows with the messages of a chat, or lists of messages.
+        texts: Texts; or mappings with the text in `text_field`, such as the rows of a Hugging Face data set. With
+            `messages_field`: rows with the messages of a chat, or lists of messages.
         folder: The new folder, not a URL: it must be absent or empty, and is there when all of it is written.
         tokenizer: The tokenizer; it is stored beside the shards.
         threads: As in `shard`.
-        progress: As in `shard`; nobody knows the total.
-        **options: As in `shard`, but for `document` and `input_format`, which are about files. A part has about
+        progress: As in `shard`; the total is not known.
+        **options: As in `shard`, without `document` and `input_format`, which are for files. A part has about
             `part_size` bytes of text, or of messages as JSON. Each item of the iterator is a record; with
             `on_error="skip"` wrong ones are left out and listed in `skipped.jsonl`, counted from 1 as lines are.
 

@@ -40,7 +40,7 @@ class Shards(RowSource):
     Attributes:
         plan: The plan.
         totals: What was read and written.
-        mixture: What there is of each source, if they were merged with weights.
+        mixture: The share of each source, if they were merged with weights.
 
     Example:
         >>> from pathlib import Path
@@ -65,7 +65,7 @@ class Shards(RowSource):
 
     @property
     def tokens(self) -> int:
-        """The number of ids, with those around documents."""
+        """The number of ids, EOS and BOS included."""
         return self.totals.tokens
 
     @property
@@ -82,13 +82,13 @@ class Shards(RowSource):
         return read_part(self.plan, number)
 
     def masks(self, number: int) -> npt.NDArray[np.uint8]:
-        """Return which ids of a part a model learns, where documents are chats.
+        """Return which ids of a part a model learns, if documents are chats.
 
         Args:
             number: The number of the part.
 
         Returns:
-            1 for each id to learn and 0 for the others, uint8[n], mapped into memory where the format can be.
+            1 for each id to learn and 0 for the others, uint8[n], mapped into memory if the format allows it.
 
         Raises:
             CorpusError: The documents are texts, or the file does not fit the ids.
@@ -97,7 +97,7 @@ class Shards(RowSource):
         return read_masks(self.plan, self.plan.check_part(number))
 
     def mask(self, document: int) -> npt.NDArray[np.uint8]:
-        """Return which ids of a document a model learns, where documents are chats.
+        """Return which ids of a document a model learns, if documents are chats.
 
         Args:
             document: The number of the document, as in `shards[document]`.
@@ -113,7 +113,7 @@ class Shards(RowSource):
         return self._parts.mask(part, within)
 
     def source(self, document: int) -> Origin:
-        r"""Return where a document comes from: its file, the range of it that a part has read, and its record there.
+        r"""Return the origin of a document: its file, the range of the file that its part has read, and its record.
 
         Args:
             document: The number of the document, as in `shards[document]`.
@@ -144,7 +144,7 @@ class Shards(RowSource):
 
         Args:
             path: The file, as the corpus names it, or its URL. Of a file that the corpus has twice, the first counts.
-                `None` where an iterator gave the documents.
+                `None` if an iterator gave the documents.
             record: The number of its line or row from 0, as `source` gives it; 0 for a file that is one text.
 
         Returns:
@@ -176,7 +176,7 @@ class Shards(RowSource):
 
         Args:
             part: The number of the part.
-            token: The position of the token among the ids of the part, from 0, those around documents included.
+            token: The position of the token among all ids of the part, from 0, EOS and BOS included.
 
         Returns:
             The number of the document, as in `shards[document]`.
@@ -286,7 +286,7 @@ def load_shards(folder: Folder) -> Shards:
     """Load shards that are complete.
 
     Args:
-        folder: The folder that `shard` wrote, or the plan of it.
+        folder: The folder that `shard` wrote, or its plan.
 
     Returns:
         The shards; only their plan and totals are read now.

@@ -99,12 +99,12 @@ def merge_shards(
             sum to 1.  A folder that is named twice is two sources.
         folder: The new folder.
         tokens: How many tokens a mixture has, with BOS and EOS: an int, or a string such as "100B" or "1.5M".  By
-            default as many as there can be without reading a source twice.
-        shuffle: A seed has the documents in a random order, exactly: any order may come, and it depends on the seed and
-            the number of each document alone.  The order of the corpus by default, of a mixture source by source.
+            default as many as possible without reading a source twice.
+        shuffle: A seed shuffles the documents: every order is possible, and it depends only on the seed and the numbers
+            of the documents.  By default they keep the order of the corpus, in a mixture source by source.
         repeat: What to do if a source has fewer tokens than its share of `tokens`: "error", or "epochs" to repeat all
             of its documents as often as they fit, and then some of them that the seed chooses.
-        exact: Cut one document of each source, so that it has its share to the token.  The document keeps the EOS.
+        exact: Cut one document of each source, so that the source has exactly its share.  The document keeps the EOS.
         shard_size: About how many ids a part has, an int or a string such as "100M": it exceeds the number by less than
             one document, and the last part is not small. All ids in one part by default.
         threads: The number of threads that shuffle; by default one for each core, at most 4.
@@ -118,7 +118,7 @@ def merge_shards(
             the differences. How their files were read may differ.
         TypeError: `folders` is no list of folders or of pairs, or has both.
         ValueError: There are no folders, a source has too few tokens, options of mixtures are given without weights,
-            a number is out of range, or `shard_size` is less than a document has.
+            a number is out of range, or a document has more than `shard_size` ids.
         OSError: A file cannot be read or written.
 
     Example:

@@ -39,7 +39,7 @@ class Recipe:
 
 @dataclass(frozen=True)
 class MixtureSource:
-    """What a mixture has of one source.
+    """The tokens and documents that a mixture has from one source.
 
     Attributes:
         folder: The folder of the source.
@@ -77,8 +77,8 @@ class Mixture:
     """The sources of a mixture in order; iteration and `len` are theirs, and `str` is a table.
 
     Attributes:
-        sources: What was wanted of each source, and what there is of it.
-        exact: Whether the last document of each source was cut at the token.
+        sources: The wanted and the actual tokens of each source.
+        exact: Whether one document of each source was cut, so that it has exactly its tokens.
 
     Example:
         >>> mixture = Mixture((MixtureSource("out/web", 1.0, 300, 298, 20, 200, 14, 1.0),), False)

@@ -43,13 +43,13 @@ class ShardFiles(RowSource):
     """Files of ids that some program wrote, as `open_shards` returns them.
 
     `len` is the number of documents; iteration and `source[i]` give the ids of documents in the order of the files, as
-    views of mapped files where the format can be mapped.  A pickled one is the names of its files.
+    views of mapped files if the format allows it.  A pickled one is the names of its files.
 
     Attributes:
         files: The files of ids, in order.
         reading: How they are read.
-        tokenizer: The tokenizer that made the ids, `None` if nobody said which.
-        folder: The folder, where bbpe wrote the files.
+        tokenizer: The tokenizer that made the ids, `None` if it is not known.
+        folder: The folder, if bbpe wrote the files.
 
     Example:
         >>> from pathlib import Path
@@ -79,7 +79,7 @@ class ShardFiles(RowSource):
 
     @property
     def documents(self) -> int:
-        """The number of documents; where ids divide them, all files are read once."""
+        """The number of documents; if only EOS or BOS divides them, all files are read once."""
         return len(self)
 
     @lazy_property
@@ -88,7 +88,7 @@ class ShardFiles(RowSource):
         return sum(self._open(number).tokens for number in range(len(self.files)))
 
     def part(self, number: int) -> tuple[Ids, Lengths]:
-        """Return the ids of a file, mapped into memory where they can be, and the number of ids of each document.
+        """Return the ids of a file, mapped into memory if possible, and the number of ids of each document.
 
         Args:
             number: The number of the file, as in `files`.
@@ -187,7 +187,7 @@ def open_shards(
 ) -> ShardFiles:  # fmt: skip
     """Open files of ids that some program wrote, as documents.
 
-    bbpe guesses nothing: if the files do not say the dtype of ids, or where documents end, you say it. Each document
+    bbpe guesses nothing: if the files do not say the dtype of ids, or where documents end, you must. Each document
     that is not empty must have the EOS or BOS that you name, and keeps it as one of its ids.
 
     Args:
@@ -198,18 +198,19 @@ def open_shards(
             "datatrove" (`.ds`), "llmc" or "automodel" (`.bin` with a header), "nanogpt" (`.bin` without one), "numpy"
             (`.npy` with a header), "parquet", "mds" (mosaicml-streaming), "litdata" or "bbpe".
         dtype: The dtype of ids; required for "nanogpt", "olmo", "mds" with columns of bytes, and "datatrove" without
-            metadata. Where files say it, they must agree.
+            metadata. If files name one, it must be the same.
         eos: The token, or its id, that each document ends with.
-        bos: The token, or its id, that each document begins with.  Where files do not say where documents end, one of
+        bos: The token, or its id, that each document begins with.  If files do not say where documents end, one of
             `eos` and `bos` is required.
-        tokenizer: The tokenizer that made the ids; needed for `eos` and `bos` by their texts, and kept with what is
-            converted. An id that it does not have is an error.
+        tokenizer: The tokenizer that made the ids; needed for `eos` and `bos` by their texts, and kept with converted
+            shards. An id that it does not have is an error.
         vocab_size: The number of ids of its vocabulary, without a tokenizer.
         column: The column of ids, of "parquet" and "mds".
-        id_field: The column with the id of each document, of "parquet"; "id" reads those of the table of "olmo". None
+        id_field: The column with the id of each document, of "parquet"; "id" reads the ids in the table of "olmo". None
             is read by default.
         masks: Whether to read the masks of what a model learns, of "megatron" (`.mask.bin`), "olmo" (`.mask`) and
-            "datatrove" (`.ds.loss`), or the column of "parquet" with them.  By default they are read where they are.
+            "datatrove" (`.ds.loss`), or the column of "parquet" with them.  By default bbpe reads masks if there are
+            any.
         on_missing: What to do with a document without its EOS or BOS, such as one that the end of a file cuts off:
             "error", or "keep" it as it is.
 
@@ -217,7 +218,7 @@ def open_shards(
         The documents; the first file is opened now, the others when they are read.
 
     Raises:
-        CorpusError: A file is not what `format` says, or nothing says its dtype or where documents end.
+        CorpusError: A file is not what `format` says, or its dtype or the ends of documents are not known.
         ValueError: An argument has a wrong value, or `files` is a URL.
         TypeError: An argument has the wrong type.
         OSError: A file cannot be read.
@@ -243,7 +244,7 @@ def open_shards(
     if tokenizer is not None:
         checked_tokenizer(tokenizer)
         if vocab_size is not None:
-            raise ValueError("tokenizer and vocab_size are given; the tokenizer has a number of ids: give one of them")
+            raise ValueError("tokenizer and vocab_size are given; the tokenizer has its own: give one of them")
     ids = tokenizer.vocab_size if tokenizer is not None else _size_of(vocab_size)
     if column != "input_ids":
         kind("column", column, str, "a str")
@@ -315,7 +316,7 @@ def _check_id_field(form: ReadFormat, id_field: Any) -> None:
     if not form.has_keys:
         raise ValueError(f"id_field is {id_field!r}; files of {form.name!r} have no ids of documents")
     if not form.has_columns and id_field != "id":
-        raise ValueError(f"id_field is {id_field!r}; the table of {form.name!r} has 'id' alone")
+        raise ValueError(f"id_field is {id_field!r}; the table of {form.name!r} has only 'id'")
 
 
 def _masks_of(masks: Any, form: ReadFormat, paths: list[Path]) -> str | None:
@@ -324,7 +325,7 @@ def _masks_of(masks: Any, form: ReadFormat, paths: list[Path]) -> str | None:
         if masks is True or not isinstance(masks, str | bool | None):
             raise TypeError(f"masks is {masks!r}; expected the column of {form.name!r} with the masks, or None")
         if masks and form.name != "parquet":
-            raise ValueError(f"masks is {masks!r}; columns of masks are read of 'parquet' alone")
+            raise ValueError(f"masks is {masks!r}; only files of 'parquet' have columns of masks")
         return masks if isinstance(masks, str) and masks else None
     if isinstance(masks, str) or not isinstance(masks, bool | None):
         raise TypeError(f"masks is {masks!r}; expected True, False or None: files of {form.name!r} have no columns")

@@ -37,7 +37,7 @@ class Origin:
     """Where a document comes from.
 
     Attributes:
-        path: The file; `None` where an iterator gave the documents.
+        path: The file; `None` if an iterator gave the documents.
         start: Where the range of the file begins that the part has read, in bytes; of a Parquet file, the row group;
             of an iterator, the item.
         stop: Where the range ends; `None` for the end of the file.

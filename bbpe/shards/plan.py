@@ -94,7 +94,7 @@ class ShardPlan:
     A pickled plan is the path of its folder, which every worker must see.
 
     Attributes:
-        folder: The folder of the plan and of what is written.
+        folder: The folder of the plan and of the output.
         policy: How documents are written.
         identity: The tokenizer as data: fingerprint, name, pattern, number of ids, Unicode version; `None` if these are
             not known, as for shards of other programs.
@@ -157,7 +157,7 @@ class ShardPlan:
 
     @property
     def has_tokenizer(self) -> bool:
-        """Whether it is known which tokenizer made the ids."""
+        """Whether the plan knows the tokenizer that made the ids."""
         return self.identity["fingerprint"] is not None
 
     @property
@@ -167,7 +167,7 @@ class ShardPlan:
 
     @property
     def is_iterated(self) -> bool:
-        """Whether some documents are those of an iterator, which no file has."""
+        """Whether some documents came from an iterator, so no file has them."""
         return any(not source.path for part in self.parts for source in part)
 
     def stem(self, number: int) -> Path:

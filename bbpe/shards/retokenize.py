@@ -35,7 +35,7 @@ def plan_retokenizing(
 
     Args:
         source: As in `retokenize`, and so are the other arguments.
-        folder: The folder of the plan and of what is written.
+        folder: The folder of the plan and of the output.
         tokenizer: As in `retokenize`.
         format: As in `retokenize`.
         eos: As in `retokenize`.
@@ -52,7 +52,7 @@ def plan_retokenizing(
 
     Raises:
         CorpusError: A file is damaged, or the folder has a plan that differs and a part of it is done.
-        ValueError: An argument has a wrong value, or nobody knows the tokenizer of the source.
+        ValueError: An argument has a wrong value, or the tokenizer of the source is not known.
         TypeError: An argument has the wrong type.
         OSError: A file cannot be read or written.
 
@@ -75,7 +75,7 @@ def plan_retokenizing(
     old = _old_of(given)
     if given.reading.masks is not None:
         raise ValueError(
-            "the source has masks of its ids, which new ids have not; open its files by open_shards(..., masks=False), "
+            "the source has masks, which do not fit new ids; open its files by open_shards(..., masks=False), "
             "or shard the chats again"
         )
     mapped_specials(old, tokenizer, special)
@@ -113,16 +113,16 @@ def retokenize(
     with the same arguments, and it resumes, as `shard` does.
 
     Args:
-        source: What `open_shards` returns with the old tokenizer, or a folder of shards that bbpe wrote. The EOS and
-            BOS that it names are cut off each document.
-        folder: The folder of the plan and of what is written, not a URL. All workers must see it, and the files.
+        source: What `open_shards` returns with the old tokenizer, or a folder of shards that bbpe wrote. bbpe removes
+            the EOS and BOS of the source from each document.
+        folder: The folder of the plan and of the output, not a URL. All workers must see it, and the files.
         tokenizer: The new tokenizer; it is stored beside the plan, and so is the old one.
         format: "megatron" (the default), "nanogpt", "llmc", "automodel", "olmo", "datatrove", "numpy" or "parquet".
         eos: The new token, or its id, after each document that is not empty; none by default, as in `shard`.
         bos: The new token, or its id, before each document that is not empty.
         special: Special tokens of the old vocabulary that have another text in the new one, by their texts; `None`
-            encodes one as text. Any other special token becomes the token of the same text; if there is none, that is
-            an error.
+            encodes one as text. Any other special token becomes the token of the same text; a missing counterpart is an
+            error.
         dtype: The dtype of ids; "auto" takes the narrowest that the format has.
         check: The share of documents that the old tokenizer encodes again to count `totals.not_canonical`, 1.0. Less is
             faster, and 0 checks none. `totals.checked` is the number of documents that were checked.
@@ -141,7 +141,7 @@ def retokenize(
     Raises:
         CorpusError: A file is damaged, or has changed since the plan was made; a document lacks its EOS or BOS, has an
             id that no token has, or a special token that the new vocabulary lacks; or the folder has another plan.
-        ValueError: An argument has a wrong value, or nobody knows the tokenizer of the source.
+        ValueError: An argument has a wrong value, or the tokenizer of the source is not known.
         TypeError: An argument has the wrong type.
         OSError: A file cannot be read or written.
 

@@ -137,7 +137,7 @@ class RowSet:
 
     @property
     def options(self) -> dict[str, Any]:
-        """The options that decide which ids a row has, and which row comes where."""
+        """The options that decide the ids of a row, and the order of rows."""
         return {"rows": self._method, "n": self.n, "shuffle": self._seed, "labels": self._labels}
 
     def _arguments(self) -> dict[str, Any]:

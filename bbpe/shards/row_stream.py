@@ -51,7 +51,7 @@ class Ordered(Protocol):
 class RowStream:
     """The rows of one process of several, as `Windows.stream` and `Bins.stream` return them.
 
-    An iteration begins where the stream is, and ends with its epochs; the next one goes on with the next epoch.
+    An iteration begins at the position of the stream, and ends with its epochs; the next one begins the next epoch.
     Within a worker of a torch `DataLoader` the stream gives the rows of that worker.
 
     Example:
@@ -151,7 +151,7 @@ class RowStream:
         return made
 
     def state_dict(self, batches: int | None = None) -> dict[str, Any]:
-        """Return where the stream is, as numbers and texts that JSON can hold.
+        """Return the position of the stream, as numbers and texts that JSON can hold.
 
         Args:
             batches: The batches that this rank has got from workers of a `DataLoader` since the stream was made or
@@ -184,7 +184,7 @@ class RowStream:
         }  # fmt: skip
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go to where a stream of the same rows was, of any rank, world, batch and number of workers.
+        """Go to the position of a stream of the same rows; its rank, world, batch and number of workers may differ.
 
         Args:
             state: The state, as `state_dict` returned it.

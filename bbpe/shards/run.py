@@ -44,7 +44,7 @@ def plan_shards(
 
     Args:
         files: As in `shard`.
-        folder: The folder of the plan and of what is written.
+        folder: The folder of the plan and of the output.
         tokenizer: The tokenizer; it is stored beside the plan.
         replan: As in `shard`.
         **options: As in `shard`.
@@ -53,8 +53,8 @@ def plan_shards(
         The plan; `len(plan)` is the number of parts.
 
     Raises:
-        CorpusError: The folder has a plan that differs, in what the message names, and a part of it is done or being
-            written; or it is in the corpus; or a file is no text, or has no column of texts.
+        CorpusError: The folder has another plan, and a part of it is done or being written; the message names the
+            difference; or it is in the corpus; or a file is no text, or has no column of texts.
         ValueError: An argument has a wrong value, or the folder is a URL.
         TypeError: An option is unknown, or an argument has the wrong type.
         OSError: A file cannot be read or written.
@@ -208,7 +208,7 @@ def shard(
     threads: int | None = None, executor: futures.Executor | None = None, in_flight: int | None = None,
     attempts: int = 3, progress: bool | Report | None = None, replan: bool = False, **options: Unpack[ShardOptions],
 ) -> Shards:  # fmt: skip
-    r"""Encode a corpus into files that training reads.
+    r"""Encode a corpus to files that training reads.
 
     Interrupted? Call it again with the same arguments, and it resumes; other arguments for the same folder are an
     error. The bytes depend on files, tokenizer and options alone, never on threads, workers, order or kills. Special
@@ -217,11 +217,11 @@ def shard(
     Args:
         files: A path, glob or folder, or the URL of one, or a list of them: text, `.jsonl` and `.parquet` files; text
             and lines may be compressed as `.gz`, `.bz2`, `.xz` or `.zst`.
-        folder: The folder of the plan and of what is written, not a URL.  All workers must see it, and the files.
+        folder: The folder of the plan and of the output, not a URL.  All workers must see it, and the files.
         tokenizer: The tokenizer; it is stored beside the plan.
         threads: The number of threads without an executor; by default one for each core, but one for chats, whose
             templates run in Python: an executor with processes is faster.
-        executor: An executor of `concurrent.futures`, or one with its interface, whose workers write parts.
+        executor: An executor of `concurrent.futures`, or one with the same interface; its workers write the parts.
         in_flight: How many parts it has at once; by default two for each of its workers.
         attempts: How often bbpe tries a part if its worker fails or dies.
         progress: True for a bar on stderr, or a function that is called with `bbpe.progress.Progress`.
@@ -230,14 +230,14 @@ def shard(
             never is.
         **options: `format`: "megatron" (the default), "nanogpt", "llmc", "automodel", "olmo", "datatrove", "numpy" or
             "parquet".  `eos`, `bos`: the token, or its id, after and before each document that is not empty; none by
-            default, but formats that have no ends of documents need one.  `allowed_special`: special tokens to find in
-            texts, "all" as in HF's tokenizers; none by default.  `dtype`: "auto" takes the narrowest that the format
-            has.  `text_field`: the field or column with the text, "text".  `id_field`: the field or column with the id
-            of a document, which "olmo" and "parquet" write; none by default.  `messages_field`: the field or column
-            with the messages of a chat; `encode_chat` encodes it, with the tools of a field "tools" if there is one,
-            and "megatron", "olmo", "datatrove" and "parquet" write the mask of what the assistant wrote; with it,
-            `allowed_special` is about contents.  `document`: "file", or "line" for text
-            files of which each line is a document.  `input_format`: what files are, if not what their names say.
+            default, but formats that do not store the ends of documents need one.  `allowed_special`: special tokens to
+            find in texts, "all" as in HF's tokenizers; none by default.  `dtype`: "auto" takes the narrowest that the
+            format has.  `text_field`: the field or column with the text, "text".  `id_field`: the field or column with
+            the id of a document, which "olmo" and "parquet" write; none by default.  `messages_field`: the field or
+            column with the messages of a chat; `encode_chat` encodes it, with the tools of a field "tools" if there is
+            one, and "megatron", "olmo", "datatrove" and "parquet" write the mask of what the assistant wrote;
+            `allowed_special` then applies to the contents of messages.  `document`: "file", or "line" for text files of
+            which each line is a document.  `input_format`: the format of the files, if their names are wrong.
             `part_size`: about how much input a part has, "256MB".  `empty`: "skip" or "keep" empty documents.
             `on_error`: "raise", or "skip" to leave out lines that cannot be read and list them in `skipped.jsonl`.
 

@@ -25,7 +25,7 @@ class SourceTokens:
         documents: The number of texts, empty ones too.
         bytes: The number of their bytes.
         tokens: The number of their tokens by each tokenizer.
-        unknown: How many of these are the unknown one, for text that the vocabulary lacks.
+        unknown: How many of these are the unknown token, for text that the vocabulary lacks.
 
     Example:
         >>> SourceTokens("web", 2, 40, (10, 8), (0, 0)).bytes_per_token
@@ -41,7 +41,7 @@ class SourceTokens:
 
     @property
     def bytes_per_token(self) -> tuple[float, ...]:
-        """Bytes of text for each token by each tokenizer; 0 where there are no tokens."""
+        """Bytes of text for each token by each tokenizer; 0 if there are no tokens."""
         return tuple(self.bytes / tokens if tokens else 0.0 for tokens in self.tokens)
 
     def __add__(self, other: SourceTokens) -> SourceTokens:
@@ -53,13 +53,13 @@ class SourceTokens:
 
     @staticmethod
     def none(source: str, count: int) -> SourceTokens:
-        """Return a source without documents, for so many tokenizers."""
+        """Return a source without documents, for a number of tokenizers."""
         return SourceTokens(source, 0, 0, (0,) * count, (0,) * count)
 
 
 @dataclass(frozen=True)
 class SourceTable:
-    """The tokens of the sources of a corpus; iteration and `len` are those of the rows, and `str` is a table.
+    """The tokens of the sources of a corpus; iteration and `len` work on the rows, and `str` is a table.
 
     Attributes:
         tokenizers: The names of the tokenizers.

@@ -22,7 +22,7 @@ from ..text import shortened
 
 #: The suffix of the note on a part that failed.
 FAILED = ".failed"
-#: The seconds without a write after which nobody writes a part any more.
+#: A part without a write for this many seconds is not running.
 IDLE = 120.0
 #: Files of parts that are not published yet (see `bbpe.files.temporary_name`), but for notes on failures.
 _TEMPORARY = lazy_re(r"\.part-(\d{5,})\.(?!failed\.).*\.[0-9a-f]{12}\.tmp")

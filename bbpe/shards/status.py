@@ -37,7 +37,7 @@ class ShardsStatus:
         folder: The folder.
         parts: The number of parts of the plan.
         done: How many of them are done: the record is there, and the files that it names have their sizes.
-        running: The parts that somebody writes now: a temporary file of each was written to lately.
+        running: The parts that are being written: their temporary files have changed lately.
         failed: The parts whose last attempt failed, with the error, host and time of it.
         missing: The parts that are neither done, running nor failed.
         totals: What is in the parts that are done.
@@ -45,8 +45,7 @@ class ShardsStatus:
         rate: Bytes of input per second lately, while parts are running; `None` if too few parts are done to tell.
         seconds_left: The time for the rest at this rate, `None` if the rate is not known.
         summed: Whether all parts are done and summed up, so that the shards can be loaded.
-        again: The parts to write again, those that failed and those that are missing, as `bbpe shard --part` reads
-            them; empty if there are none.
+        again: The failed and missing parts, as `bbpe shard --part` reads them; empty if there are none.
         command: The command to run next, empty if there is nothing to do or if running parts have to end first.
 
     Example:
@@ -112,18 +111,18 @@ class ShardsStatus:
 
 
 def shards_status(folder: Folder, *, idle: float = IDLE) -> ShardsStatus:
-    """Show how far the parts of a folder of shards are, from the files in it alone.
+    """Show the progress of a folder of shards, from its files alone.
 
     A part is done when its record is there and its files have the sizes that it says.  It is running when one of its
     temporary files was written to within the last `idle` seconds; the clocks of this machine and of the disk must agree
     within that time.  After a kill a part is running until then, and missing from then on.
 
     Args:
-        folder: The folder of the plan, the plan of it, or the shards.
-        idle: The seconds without a write after which nobody writes a part any more.
+        folder: The folder of the plan, the plan, or the shards.
+        idle: A part without a write for this many seconds is not running.
 
     Returns:
-        The status; `str` of it is for people, `as_dict()` for JSON.
+        The status; `str` of it is text to print, and `as_dict()` is data for JSON.
 
     Raises:
         CorpusError: The plan, or the sum of the shards, is damaged or another one's.

@@ -29,17 +29,17 @@ _IDS = 1 << 18
 def count_shards(
     folder: Folder, *, pattern: str | Sequence[str], special_tokens: Sequence[str] = (), **options: Unpack[TextOptions]
 ) -> PretokenCounts:
-    """Count the pretokens of the texts that shards hold as ids; the counts train tokenizers as those of `count` do.
+    """Count the pretokens of the texts that shards hold as ids, to train tokenizers on them, as `count` does for files.
 
-    A document is the text that its ids decode to, with the tokenizer that the shards keep, less the ids of `bos` and
-    `eos` that its plan names.  Other special tokens are text: give them as `special_tokens` to separate it.  The counts
-    are those of the raw texts, or of normalized ones if the tokenizer has a normalizer.
+    A document is the text that its ids decode to, with the tokenizer that the shards keep, without the ids of `bos` and
+    `eos` that their plan names.  Other special tokens are text: give them as `special_tokens` to separate it.  The
+    counts are equal to counts of the raw texts, or of normalized texts if the tokenizer has a normalizer.
 
     Args:
-        folder: The folder of shards, the plan of it, or the shards.
+        folder: The folder of shards, its plan, or the shards.
         pattern: How to split texts, the name of a pattern or a regex.
         special_tokens: Texts that separate the text in which they are found, and are not counted.
-        **options: The fields of `Counting`, less `text_field`, `format` and `on_error`.
+        **options: The fields of `Counting`, without `text_field`, `format` and `on_error`.
 
     Returns:
         The pretokens and how often each occurs, in the order of their first appearance; `summary.files` has the number
@@ -47,7 +47,7 @@ def count_shards(
 
     Raises:
         CorpusError: Parts are missing or damaged, a document does not begin and end with the ids of the plan, or has
-            an unknown token, whose text nobody knows.
+            an unknown token, whose text is lost.
         ValueError: An argument has a wrong value; `PatternError` names an unknown pattern.
         TypeError: An argument has the wrong type.
         OSError: A file cannot be read.
@@ -68,7 +68,7 @@ def count_shards(
     how = Counting(**options)
     for name in ("format", "text_field", "on_error"):
         if getattr(how, name) != getattr(Counting, name):
-            raise ValueError(f"Counting.{name} is {getattr(how, name)!r}; expected it with files alone, not shards")
+            raise ValueError(f"Counting.{name} is {getattr(how, name)!r}; expected it only with files, not shards")
     shards = folder if isinstance(folder, Shards) else load_shards(folder)
     with how.reporting() as report:
         task = how.task(pattern, special_tokens)
@@ -120,7 +120,7 @@ class _ShardTexts(Iterated):
     ) -> tuple[bytes, npt.NDArray[np.int64]]:
         """Return the texts of documents, and where each ends."""
         if self._unknown is not None and (ids == self._unknown).any():
-            raise CorpusError(f"{stem}: a document has the unknown token, whose text nobody knows; count the raw text")
+            raise CorpusError(f"{stem}: a document has the unknown token, whose text is lost; count the raw text")
         offsets = np.zeros(len(counts) + 1, np.int64)
         np.cumsum(counts, out=offsets[1:])
         try:

@@ -79,20 +79,20 @@ def verify_shards(
 
     All files are read: their sizes and digests, whether the lists of documents agree with the ids, whether the numbers
     of records that documents come from may be right, and whether every document and byte of the corpus is accounted
-    for.  Some parts are encoded again, whose bytes must be equal.  What `retokenize` wrote is also decoded there, and
+    for.  Some parts are encoded again, and must have equal bytes.  What `retokenize` wrote is also decoded there, and
     must have the bytes of its source, if the new tokenizer keeps bytes.
 
     Args:
-        folder: The folder that `shard` wrote, the plan of it, or the shards.
+        folder: The folder that `shard` wrote, its plan, or the shards.
         tokenizer: The tokenizer that should have written them, if that is to be checked.
-        sample: The share of parts that are encoded again, at least one, which takes the corpus; with 0 none, so that
-            shards are verified where the corpus is not. Shuffled or divided ones cannot be encoded again, nor
-            those of an iterator, of which all else is checked whatever the sample.
+        sample: The share of parts to encode again, at least one part; this needs the corpus. 0 encodes none, for
+            machines without the corpus. Shuffled or divided parts, and parts of an iterator, cannot be encoded again;
+            all else is checked.
         seed: Chooses these parts.
         progress: True for a bar on stderr, or a function that is called with `bbpe.progress.Progress`.
 
     Returns:
-        The faults; none if all is well.  `bbpe shards verify` also prints what was looked at, and the command that
+        The faults; none if all is well.  `bbpe shards verify` also prints what it checked, and the command that
         repairs.
 
     Raises:

@@ -48,7 +48,7 @@ class Windows(RowSet):
 
     @property
     def dropped_tokens(self) -> int:
-        """The ids after the last row; the one after it is its last label, and counts as used."""
+        """The number of ids after the last row, without the first of them if it is the last label of the row."""
         rows = len(self)
         return self.tokens - rows * self.n - (self._shifted and rows > 0)
 

@@ -54,9 +54,9 @@ class BPE:
         unk_token: With "chars", the token of characters that are not in the vocabulary; "<unk>" by default.
         max_alphabet: With "chars", how many characters to keep, the most frequent ones; all by default.
         tie_break: Which of several pairs of equal count is merged: "ids" the lowest pair of ids, as HF tokenizers;
-            "bytes" the greatest pair of byte strings, and "first" the pair that occurs first in the text, both for
-            bytes alone; "strings" the greatest pair of strings of characters, as subword-nmt, for characters alone.
-            The default is "strings" with `end_of_word`, else "ids".
+            "bytes" the greatest pair of byte strings, and "first" the pair that occurs first in the text, both only for
+            bytes; "strings" the greatest pair of strings of characters, as subword-nmt, only for characters. The
+            default is "strings" with `end_of_word`, else "ids".
         min_frequency: The least count of a pair that is merged.
         max_token_length: With "bytes", the longest token, in bytes; no limit by default.
         pad_vocab_to: With "bytes", reserved special tokens fill the vocabulary up to a multiple of this number.
@@ -64,7 +64,7 @@ class BPE:
             next best pair instead. Bytes that are not UTF-8 are U+DC80 to U+DCFF in this text, as by Python's
             "surrogateescape".
         max_words: With "bytes", the most words of a token; no limit by default.  Words are runs of characters between
-            white space, as `str.split` gives them; the begin or the end of a word counts as one.
+            white space, as `str.split` gives them; a part of a word counts as a word.
 
     Raises:
         TypeError: A field has the wrong type.
@@ -112,7 +112,7 @@ class BPE:
     def _check_bytes(self) -> None:
         for name in ("end_of_word", "word_start", "lowercase", "unk_token", "max_alphabet"):
             if (value := getattr(self, name)) not in (None, False):
-                raise ValueError(f"BPE.{name} is {value!r}; expected it with alphabet='chars' alone")
+                raise ValueError(f"BPE.{name} is {value!r}; expected it only with alphabet='chars'")
         forbids_token("BPE.forbid", self.forbid, self.max_words)
         if self.tie_break is not None:
             hint = " ('strings' is for alphabet='chars')" if self.tie_break == "strings" else ""
@@ -121,7 +121,7 @@ class BPE:
     def _check_chars(self) -> None:
         for name, usual in (("max_token_length", None), ("pad_vocab_to", 1), ("forbid", None), ("max_words", None)):
             if (value := getattr(self, name)) != usual:
-                raise ValueError(f"BPE.{name} is {value!r}; expected it with alphabet='bytes' alone")
+                raise ValueError(f"BPE.{name} is {value!r}; expected it only with alphabet='bytes'")
         start, end = self.word_start, self.end_of_word
         if start not in (None, SPACE_MARK):
             raise ValueError(
@@ -149,7 +149,7 @@ class BPE:
     def plan(
         self, vocab_size: int, special_tokens: Sequence[str], pattern: str | Sequence[str] | None
     ) -> BytePlan | WordPlan:
-        """Return what is done to train such a model, checked against the other arguments of `train`."""
+        """Return how such a model is trained, checked against the other arguments of `train`."""
         if self.alphabet == "bytes":
             specials = check_vocabulary(vocab_size, special_tokens, least=256)
             if specials:
@@ -226,7 +226,7 @@ class WordPiece:
         object.__setattr__(self, "min_frequency", whole("WordPiece.min_frequency", self.min_frequency, 0))
 
     def plan(self, vocab_size: int, special_tokens: Sequence[str], pattern: str | Sequence[str] | None) -> WordPlan:
-        """Return what is done to train such a model, checked against the other arguments of `train`."""
+        """Return how such a model is trained, checked against the other arguments of `train`."""
         safe_import("bbpe.training.words")
         from .words import WordPlan
 

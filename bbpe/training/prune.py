@@ -31,7 +31,7 @@ def prune(
     min_count: int = 1,
     counting: Counting | None = None,
 ) -> tuple[Tokenizer, npt.NDArray[np.int64]]:
-    """Return a tokenizer with fewer tokens, and its new ids by the old ones: int64[old vocab_size], -1 where none is.
+    """Return a tokenizer with fewer tokens, and the new id of each old one: int64[old vocab_size], -1 for none.
 
     Single bytes, special and added tokens always stay, and so do the parts that a kept token is merged from. New ids
     number the kept tokens in the order of the old ids, without holes. Files beside a tokenizer.json that name ids are
@@ -47,11 +47,12 @@ def prune(
         counting: How to read and count files of `used_in`, a `Counting`.
 
     Returns:
-        The smaller tokenizer, and the new ids by the old ones: int64[old vocab_size], -1 where none is.
+        The smaller tokenizer, and the new id of each old one: int64[old vocab_size], -1 for none.
 
     Raises:
         TypeError: An argument has the wrong type.
-        ValueError: `keep` is less than what stays, or names what is no token; or the counts are of another pattern.
+        ValueError: `keep` is less than the tokens that always stay, or has an id without a token; or the counts are of
+            another pattern.
         VocabularyError: The tokenizer has symbols that are characters or, with `used_in`, rules that change texts.
 
     Example:

@@ -95,7 +95,7 @@ def train(
     Args:
         files: A path, glob or folder, or a list of them, of the kinds that `count` reads.  Bytes that are no UTF-8 are
             read as they are.
-        vocab_size: How many tokens to have in all, the special tokens too.
+        vocab_size: The number of tokens in all, special tokens included.
         model: What to train: `BPE`, `WordPiece` or `Unigram` with options, or "bpe", "wordpiece" or "unigram" for the
             model's defaults.
         pattern: How to split texts, a name or a regex; by default "gpt2" for bytes, and the words or runs of the model
@@ -147,7 +147,7 @@ def train_from_iterator(
 
     Args:
         texts: Texts, each `str` or bytes-like; or lists of texts, if the first item is one; or a column of Arrow.
-        vocab_size: How many tokens to have in all, as in `train`.
+        vocab_size: The number of tokens in all, as in `train`.
         model: What to train, as in `train`.
         pattern: How to split texts, as in `train`.
         special_tokens: The special tokens, in the order of their ids.
@@ -190,12 +190,12 @@ def train_from_counts(
 ) -> Tokenizer:
     """Train a tokenizer on counted pretokens, in the order of their first appearance.
 
-    Nothing is counted here, so of the fields of `Counting` three are left, as arguments.
+    Counting is done before, so only three fields of `Counting` remain, as arguments.
 
     Args:
-        counts: What `count` or `load_counts` returned, or a mapping of pretokens, as `pattern` cuts them, to how often
-            they occur, 0 to 2**63 - 1.
-        vocab_size: How many tokens to have in all, as in `train`.
+        counts: What `count` or `load_counts` returned, or a mapping of pretokens, as `pattern` cuts them, to their
+            counts, 0 to 2**63 - 1.
+        vocab_size: The number of tokens in all, as in `train`.
         model: What to train, as in `train`; BPE of bytes or Unigram, which takes pretokens as they are.
         pattern: The pattern of the counts, which is the default; "gpt2" is that of a mapping.
         special_tokens: The special tokens, in the order of their ids; by default those of the counts.

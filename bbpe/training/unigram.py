@@ -30,7 +30,7 @@ class Unigram:
     """A Unigram model of characters (Kudo, 2018), as SentencePiece trains it.
 
     Ids: `<unk>`, the special tokens, `user_defined_symbols`, with `byte_fallback` the 256 bytes, then tokens, the most
-    likely one first.  Without a `pattern` a token holds letters and marks or none, and blanks only in front.
+    likely one first.  Without a `pattern` a token has only letters and marks or none of them, and blanks only in front.
 
     Attributes:
         character_coverage: The share of the text that is made up of characters that are tokens.
@@ -80,7 +80,7 @@ class Unigram:
         object.__setattr__(self, "pad_vocab_to", whole("Unigram.pad_vocab_to", self.pad_vocab_to, 1))
 
     def plan(self, vocab_size: int, special_tokens: Sequence[str], pattern: str | Sequence[str] | None) -> UnigramPlan:
-        """Return what is done to train such a model, checked against the other arguments of `train`."""
+        """Return how such a model is trained, checked against the other arguments of `train`."""
         specials = check_vocabulary(vocab_size, special_tokens)
         for text in specials:
             if text == SPACE_MARK or text in BYTE_KEYS:

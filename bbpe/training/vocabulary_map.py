@@ -25,13 +25,13 @@ _SHOWN = 12
 class VocabularyMap:
     """For each id of a new vocabulary, the ids of an old one that spell its bytes.
 
-    `len` is the number of new ids; `map[i]` gives the old ids of the new id i, a view of `ids`, empty where there are
+    `len` is the number of new ids; `map[i]` gives the old ids of the new id i, a view of `ids`, empty if there are
     none.
 
     Attributes:
         ids: The old ids of all new ones, one after another: uint32[total].
-        offsets: Where those of each new id begin and end: int64[new vocab_size + 1], starting with 0.
-        exact: The old id of the same token, -1 where the old vocabulary has none: int64[new vocab_size].
+        offsets: Where the old ids of each new id begin and end: int64[new vocab_size + 1], starting with 0.
+        exact: The old id of the same token, -1 if the old vocabulary has none: int64[new vocab_size].
 
     Example:
         >>> old = bbpe.train_from_iterator(["low lower"], 258)
@@ -81,7 +81,7 @@ def vocabulary_map(
     * the ids by which the old model encodes the bytes as one pretoken, without its pattern, normalizers and prefix. A
       model whose tokens know where a word begins or ends (WordPiece, WordLevel, `</w>`) takes the longest token that
       fits at each place.
-    * none, where these ids do not spell the bytes, as with an unknown character.
+    * none, if these ids do not spell the bytes, as with an unknown character.
 
     A special token is spelled by the special or added token of the same text, or by the one that `special` names, and
     by no ordinary token.
@@ -89,15 +89,15 @@ def vocabulary_map(
     Args:
         old: The vocabulary whose ids are wanted.
         new: The vocabulary whose tokens are spelled.
-        special: Special tokens of `old` that have another text in `new`, by their texts in `old`; `None` for one that
-            is none of `new`, although it has a token of this text.
+        special: Special tokens of `old` that have another text in `new`, by their texts in `old`; `None` for one
+            without a counterpart, although `new` has a token of this text.
 
     Returns:
         The ids, as flat arrays.
 
     Raises:
         TypeError: An argument has the wrong type.
-        ValueError: `special` names a token that is none.
+        ValueError: `special` names a token that does not exist.
 
     Example:
         >>> old = bbpe.train_from_iterator(["low lower"], 259, special_tokens=["<s>"])

@@ -128,7 +128,15 @@ def on_page_content(html: str, page: Any, config: Any, **_: Any) -> str:
         narrow = f'<source media="(max-width: 600px)" srcset="{source}-narrow.{suffix}">'
         return f"<picture>{narrow}{image[0]}</picture>" if place.is_file() else image[0]
 
-    return re.sub(r'<img [^>]*\bsrc="([^":]+)"[^>]*>', with_variant, html)
+    return re.sub(r'<img [^>]*\bsrc="([^":]+)"[^>]*>', with_variant, with_columns(html))
+
+
+def with_columns(html: str) -> str:
+    """Mark boxes of output that have columns, whose lines cannot wrap."""
+    return re.sub(
+        r'<div class="(language-text [^"]*)">(?=<pre>(?:(?!</pre>).)*\S {2,}\S)', r'<div class="has-columns \1">', html,
+        flags=re.DOTALL,
+    )  # fmt: skip
 
 
 def generated() -> dict[str, Callable[[], str]]:

@@ -358,7 +358,7 @@ def test_train_with_every_option(call: Call, tmp_path: Path) -> None:
         ),
         (
             ["text.txt", "--vocab-size", 300, "-o", "x.json", "--end-of-word", "</w>"],
-            "--end-of-word is '</w>'; expected it with --alphabet chars alone",
+            "--end-of-word is '</w>'; expected it only with --alphabet chars",
         ),
     ],
 )

@@ -248,7 +248,7 @@ def test_no_message_names_a_function_that_a_command_has() -> None:
         ("train a.txt --vocab-size 32q -o x.json", "--vocab-size: expected a whole number of at least 1"),
         ("train a.txt --vocab-size 20 -o x.json", "--vocab-size is 20; expected at least 256"),
         ("train a.txt -o x.json", "the following arguments are required: --vocab-size"),
-        ("train a.txt --vocab-size 300 --end-of-word x -o x.json", "--end-of-word is 'x'; expected it with --al"),
+        ("train a.txt --vocab-size 300 --end-of-word x -o x.json", "--end-of-word is 'x'; expected it only with --al"),
         ("train a.txt --vocab-size 300 --max-memory 4x -o x.json", "--max-memory: '4x' is no size"),
         ("train --vocab-size 300 -o x.json", "there is nothing to train on"),
         ("count a.txt --pattern gtp2 -o x.parquet", "--pattern: unknown pattern name 'gtp2' (did you mean 'gpt2'?)"),

@@ -111,7 +111,7 @@ def test_extending_leaves_them_out(corpus: Path) -> None:
 def test_the_option_is_checked(corpus: Path) -> None:
     with pytest.raises(ValueError, match=r"Counting\.on_error is 'ignore'; expected 'raise' or 'skip'"):
         bbpe.count(corpus, pattern="gpt2", on_error="ignore")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match=r"Counting\.on_error is 'skip'; expected it with files alone"):
+    with pytest.raises(ValueError, match=r"Counting\.on_error is 'skip'; expected it only with files"):
         bbpe.train_from_iterator(["see"], 257, counting=bbpe.Counting(on_error="skip"))
 
 

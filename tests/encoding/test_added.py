@@ -47,7 +47,7 @@ def test_wrong_tokens(tok: bbpe.Tokenizer) -> None:
         with pytest.raises(TypeError):
             tok.with_added_tokens(wrong)  # type: ignore[arg-type]
     # their ids would differ from run to run, or are not those that are given
-    with pytest.raises(TypeError, match=r"not set, whose order.*give sorted\(tokens\)"):
+    with pytest.raises(TypeError, match=r"not set: in each run.*give sorted\(tokens\)"):
         tok.with_added_tokens({"<b>", "<a>"})
     with pytest.raises(TypeError, match=r"not dict: .*give list\(tokens\)"):
         tok.with_added_tokens({"<a>": 300})

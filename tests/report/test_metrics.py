@@ -125,7 +125,7 @@ def test_the_gini_coefficient(values: list[float], expected: float | None) -> No
 def test_definitions_stand_below() -> None:
     lines_below = str(PLAIN).splitlines()
     assert lines_below[0] == "bytes per token"
-    assert lines_below[6] == "bytes per token: the bytes of UTF-8 of all documents over their tokens; more is better"
+    assert lines_below[6] == "bytes per token: the UTF-8 bytes of all documents over their tokens; more is better"
     assert any(line.startswith("±: half the width of the 95 % interval") for line in lines_below)
     assert lines_below[-1] == "*: the best of its line"
     wide = PLAIN.to_text(wide=True)

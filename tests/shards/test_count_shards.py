@@ -107,7 +107,7 @@ def test_a_count_of_shards_goes_on(
 def test_what_ids_do_not_say_is_refused(tmp_path: Path, corpus: Path, tok: bbpe.Tokenizer) -> None:
     words = bbpe.train_from_iterator(["low lower"], 60, model="wordpiece")
     bbpe.shard(corpus, tmp_path / "words", words)
-    with pytest.raises(bbpe.CorpusError, match="has the unknown token, whose text nobody knows"):
+    with pytest.raises(bbpe.CorpusError, match="has the unknown token, whose text is lost"):
         bbpe.count_shards(tmp_path / "words", pattern="gpt2")
     done = bbpe.shard(corpus, tmp_path / "out", tok, eos=EOS)
     wrong = texts_module._inner
@@ -118,7 +118,7 @@ def test_what_ids_do_not_say_is_refused(tmp_path: Path, corpus: Path, tok: bbpe.
         wrong(ids, lengths, 3, None, "part")
     with pytest.raises(bbpe.CorpusError, match="a document has 1 id; expected bos and eos around each"):
         wrong(ids[:1], lengths[:1] * 0 + 1, 3, 3, "part")
-    with pytest.raises(ValueError, match=r"^Counting\.text_field is 'x'; expected it with files alone"):
+    with pytest.raises(ValueError, match=r"^Counting\.text_field is 'x'; expected it only with files"):
         bbpe.count_shards(done, pattern="gpt2", text_field="x")  # type: ignore[call-arg]
 
 

@@ -199,7 +199,8 @@ def plan() -> None:
         drawn.append(_words(middle, 118, f"part-{number:05}", "middle", "#1b1b1b"))
         drawn.append(f'<path d="M{middle:.0f} 128V162" class="line"/>')
     drawn.append(_box(left, 162, width, "#d5d8dc", ""))
-    drawn.append(_words(left + width / 2, 182, "manifest.json: the sum, when all parts are there", "middle", "#1b1b1b"))
+    totals = "manifest.json: the totals, when all parts are there"
+    drawn.append(_words(left + width / 2, 182, totals, "middle", "#1b1b1b"))
     rows = [("corpus", 53), ("parts", 118), ("shards", 182)]
     drawn += [_words(10, top, name, "start") for name, top in rows]
     style = (

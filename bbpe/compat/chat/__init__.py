@@ -102,7 +102,7 @@ def chat_call(
     check_flags(add_generation_prompt, continue_final_message)
     if continue_final_message and add_generation_prompt:
         raise ValueError(
-            "continue_final_message and add_generation_prompt exclude each other: the first goes on with the last "
+            "continue_final_message and add_generation_prompt exclude each other: the first continues the last "
             "message, the second begins the next one; give one of them"
         )
     given = {
@@ -229,12 +229,12 @@ def _continued(
     if place < 0 or final.strip() not in text:
         raise ValueError(
             f"continue_final_message: the {template.title} does not write the end of {name} as it is; leave this "
-            "option away, and append the beginning of the answer to the text"
+            "option out, and append the beginning of the answer to the text"
         )
     if _MARK.strip() in text[:place]:
         raise ValueError(
             f"continue_final_message: the {template.title} writes the end of {name} more than once; leave this option "
-            "away, and append the beginning of the answer to the text"
+            "out, and append the beginning of the answer to the text"
         )
     # a template that strips a message takes the blank of the mark, and would take those before it
     return text[:place] if text.startswith(_MARK, place) else text[:place].rstrip()

@@ -179,8 +179,8 @@ def _rest(whole: Traced, point: _Point, turn: Turn) -> int:
     if not fields:
         if not str.startswith(whole, chat.text):
             raise ValueError(
-                "the template writes the beginning of the chat otherwise now that messages follow it, and no text was "
-                "sampled after which to go on; encode the whole chat by encode_chat"
+                "the template writes the beginning of the chat differently now that messages follow it, and no text "
+                "was sampled to continue from; encode the whole chat by encode_chat"
             )
         start = len(chat.text)
     else:

@@ -49,7 +49,7 @@ def count_messages(
     is_rendered = chat_template is not None or variables is not None
     if model is not None and is_rendered:
         name = "chat_template" if chat_template is not None else "variables"
-        raise ValueError(f"{name} is of a template, and model {model!r} has none; expected one of model= and {name}=")
+        raise ValueError(f"{name} is for templates, and model {model!r} has none; expected one of model= and {name}=")
     has_template = is_rendered or choose_template(tokenizer.spec, None, has_tools=tools is not None) is not None
     if model is None and has_template:
         _refuse_media(chat)

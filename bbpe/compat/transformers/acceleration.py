@@ -42,7 +42,7 @@ def accelerate(tokenizer: Any, *, accept_other_offsets: bool = False) -> Any:
 
     The tokenizer gives the same ids, many times faster.  The object stays the same, with its class, chat template,
     padding, special tokens and files.  First bbpe compares ids, offsets, words and texts on the whole vocabulary and on
-    texts of many kinds.  Later changes, such as added tokens, take effect as before; where bbpe cannot follow one, an
+    texts of many kinds.  Later changes, such as added tokens, take effect as before; if bbpe cannot follow one, an
     `AccelerationWarning` gives the reason, and HF's `tokenizers` takes over again.
 
     Methods that take a list of texts also take a column of Arrow.  Threads can share the tokenizer: each call has its
@@ -52,7 +52,7 @@ def accelerate(tokenizer: Any, *, accept_other_offsets: bool = False) -> Any:
         tokenizer: A `PreTrainedTokenizerFast`, as `AutoTokenizer.from_pretrained` returns it; or its path or name,
             which `AutoTokenizer` loads.
         accept_other_offsets: Whether offsets and numbers of words may differ from those of `tokenizers`.  They differ
-            where `tokenizers` drops a character that has no token, and then counts wrong.  Ids and texts are always
+            if `tokenizers` drops a character that has no token, because it then counts wrong.  Ids and texts are always
             the same.
 
     Returns:

@@ -128,7 +128,7 @@ def _rendered(
     found = learned_texts(own, chats, tools, options)
     if [text for text, _ in found] != list(texts):
         raise VocabularyError(
-            "transformers renders a chat in another way than bbpe, so that it has no mask; call patch_transformers() "
+            "transformers renders this chat differently from bbpe, so it has no mask; call patch_transformers() "
             "without masks=True, which leaves masks to templates with {% generation %}"
         )
     return list(texts), [own_spans for _, own_spans in found], True

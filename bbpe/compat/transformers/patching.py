@@ -31,7 +31,7 @@ def patch_transformers(*, masks: bool = False) -> None:
     `PreTrainedTokenizerFast(...)` return tokenizers as `bbpe.accelerate` does. If a tokenizer cannot be accelerated,
     they return it unchanged, and an `AccelerationWarning` gives the reason. `bbpe.compat.tokenizers.DecodeStream`
     replaces `tokenizers.decoders.DecodeStream` and takes tokenizers of both kinds; modules that imported the old class
-    before keep it. A second call changes `masks` alone. The logger "bbpe" gets a line of level INFO, and one for each
+    before keep it. A second call changes only `masks`. The logger "bbpe" gets a line of level INFO, and one for each
     tokenizer that is not accelerated.
 
     Args:

@@ -264,7 +264,7 @@ class DelimitedFile:
                 "ends or begins with"
             )
         if reading.bos == reading.eos:
-            raise CorpusError(f"{path}: bos and eos are both {reading.eos}, so nothing says which of them is which; "
+            raise CorpusError(f"{path}: bos and eos are both {reading.eos}, so bbpe cannot tell them apart; "
                               "give the one that the documents have")  # fmt: skip
         self.ids, self.dtype, self.size = ids, ids.dtype, ids.nbytes
         self._path, self._keep = path, reading.on_missing == "keep"

@@ -134,7 +134,7 @@ def test_what_cannot_go_on(tok, prompt):
     more = tok.continue_chat(done, [], [{"role": "user", "content": "y"}])
     assert more.text == done.text + "<|im_start|>user\ny<|im_end|>\n"
     thought = tok.encode_chat([{"role": "user", "content": "a</think>b"}], chat_template=FORGETS)
-    with pytest.raises(ValueError, match="writes the beginning of the chat otherwise"):
+    with pytest.raises(ValueError, match="writes the beginning of the chat differently"):
         tok.continue_chat(thought, [], [{"role": "user", "content": "y"}])
 
 

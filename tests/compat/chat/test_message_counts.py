@@ -129,7 +129,7 @@ def test_a_template_of_the_call(tok: bbpe.Tokenizer) -> None:
     assert count(variables={"times": 3}) == len("ab;c;AAA!")
     assert count(TOOLS, variables={"times": 1}) == len("ab;c;A!")
     for given, name in (({"chat_template": "a"}, "chat_template"), ({"variables": {"a": 1}}, "variables")):
-        with pytest.raises(ValueError, match=f"{name} is of a template, and model 'gpt-4o' has none; expected one of"):
+        with pytest.raises(ValueError, match=f"{name} is for templates, and model 'gpt-4o' has none; expected one of"):
             tok.count_messages(chat, model="gpt-4o", **given)  # type: ignore[arg-type]
     with pytest.raises(bbpe.VocabularyError, match="expected chat_template="):
         tok.count_messages(chat, variables={"a": 1})
