@@ -7,7 +7,7 @@
  *     cut_pieces.h           pieces: so those of Chinese and Japanese, whose pretokens hardly ever repeat, are short
  *     lookup_batch.h         keys of the pieces of a block, then their cache entries, then their ids
  *     miss.c                 a piece whose ids are not in its primary slot: the queue of pieces to merge, or models/bpe at once
- *     cache.h                the tables: keys are exact, so that a hit is never a guess
+ *     cache.h, long_pieces.h the tables: keys are exact, so that a hit is never a guess
  *     miss_gaps.c            the ids of a queue, moved to where they belong
  *
  * call.c comes before all of them for texts that pass the pipeline, parts.c for one text by several threads; prefill.c fills
@@ -19,6 +19,7 @@
 #include "encode/cache.h"
 #include "encode/cut_pieces.h"
 #include "encode/encode.h"
+#include "encode/long_pieces.h"
 #include "models/bpe/bpe.h"
 
 struct bbpe_lookup_batch_loops; /* lookup_batch.h */
@@ -127,6 +128,7 @@ typedef struct {
 struct bbpe_encode_state {
     bbpe_encode_loan loan;
     bbpe_hot_cache hot;
+    bbpe_long_pieces longer;
     bbpe_bpe_work work;
     bbpe_model_scratch scratch;
     bbpe_status status; /* the first failure of the call */
