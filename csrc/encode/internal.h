@@ -91,10 +91,14 @@ enum {
 
 /* Pieces, and the primary slots of their keys.  The key of a piece of more than 15 bytes has two words: its position in the
  * text << 6 | its length, with the flag of a part, and its hash as a pretoken.  If it has more than 47 bytes, the first word
- * has 63 in place of the length, and the second one the length in place of the hash. */
+ * has 63 in place of the length, and the second one the length in place of the hash; those of up to BBPE_LONG_PIECE have
+ * their hash among `hashes`. */
 typedef struct {
     _Alignas(64) bbpe_cache_key keys[BBPE_LOOKUP_BATCH];
     _Alignas(64) const bbpe_cache_entry *primary[BBPE_LOOKUP_BATCH];
+    size_t longer_count;
+    uint16_t longer[BBPE_LOOKUP_BATCH]; /* the numbers of the pieces that have a hash */
+    uint64_t hashes[BBPE_LOOKUP_BATCH];
 } bbpe_lookup_batch;
 
 /* A stretch in the window, and what follows it (stretches.c). */
@@ -186,6 +190,9 @@ bbpe_status bbpe_encode_count_utf8(const bbpe_encoder *self, bbpe_encode_state *
 
 /* -- miss.c ------------------------------------------------------------------------------------------------------ */
 
+/* Hash the pieces of a lookup batch that have more than 47 bytes, and fetch their records. */
+void bbpe_encode_fetch_longer(const bbpe_encoder *self, const bbpe_encode_state *state, bbpe_lookup_batch *batch,
+                              const uint8_t *text);
 /* Write the ids of piece i of a lookup batch, which are not in its primary slot as they are; returns the end of the ids.  A
  * failure is left in state->status. */
 uint32_t *bbpe_encode_miss(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_lookup_batch *batch, size_t i,

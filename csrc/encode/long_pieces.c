@@ -31,16 +31,15 @@ void bbpe_long_pieces_free(bbpe_long_pieces *self, bbpe_memory_budget *budget) {
     memset(self, 0, sizeof *self);
 }
 
-bbpe_long_piece_key bbpe_long_piece_key_of(const uint8_t *bytes, size_t n, bool is_part) {
-    const uint32_t length = (uint32_t)n | (is_part ? BBPE_LONG_PIECE_PART : 0);
-    uint64_t words[2], hash = length;
+uint64_t bbpe_long_piece_hash(const uint8_t *bytes, size_t n, bool is_part) {
+    uint64_t words[2], hash = (uint64_t)n << 1 | is_part;
     BBPE_ASSERT(n >= 16 && n <= BBPE_LONG_PIECE);
     for (size_t i = 0; i + 16 < n; i += 16) {
         memcpy(words, bytes + i, 16);
         hash = bbpe_hash_two(words[0] ^ hash, words[1]);
     }
     memcpy(words, bytes + n - 16, 16);
-    return (bbpe_long_piece_key){bytes, (uint32_t)n, length, bbpe_hash_two(words[0] ^ hash, words[1])};
+    return bbpe_hash_two(words[0] ^ hash, words[1]);
 }
 
 static uint64_t *set_of(const bbpe_long_pieces *self, uint64_t hash) {
@@ -59,6 +58,21 @@ static const bbpe_long_piece *record_at(const bbpe_long_pieces *self, uint64_t p
 
 static const uint8_t *bytes_of(const bbpe_long_piece *record) {
     return (const uint8_t *)(record + 1) + record->count * sizeof(uint32_t);
+}
+
+void bbpe_long_pieces_prefetch(const bbpe_long_pieces *self, uint64_t hash) {
+    if (self->size > 0) BBPE_PREFETCH(set_of(self, hash));
+}
+
+void bbpe_long_pieces_prefetch_record(const bbpe_long_pieces *self, uint64_t hash) {
+    enum { LINES = 4 }; /* a line of 60 letters has as many with its ids */
+    if (self->size == 0) return;
+    const uint64_t *set = set_of(self, hash);
+    for (size_t way = 0; way < BBPE_LONG_PIECES_WAYS; way++) {
+        if ((set[way] ^ hash) >> PLACE_BITS || place_of(self, set[way]) == 0) continue;
+        const uint8_t *record = (const uint8_t *)record_at(self, place_of(self, set[way]));
+        for (size_t line = 0; line < LINES; line++) BBPE_PREFETCH(record + 64 * line);
+    }
 }
 
 const bbpe_long_piece *bbpe_long_pieces_find(const bbpe_long_pieces *self, const bbpe_long_piece_key *key) {

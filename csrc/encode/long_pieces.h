@@ -34,7 +34,7 @@ typedef struct {
     uint32_t count;  /* of the ids, which follow; then the bytes */
 } bbpe_long_piece;
 
-/* A piece of 16 to BBPE_LONG_PIECE bytes, and its hash. */
+/* A piece of 16 to BBPE_LONG_PIECE bytes. */
 typedef struct {
     const uint8_t *bytes;
     uint32_t n;
@@ -46,12 +46,20 @@ typedef struct {
 size_t bbpe_long_pieces_bytes(const bbpe_long_pieces *self);
 /* Free its memory, and give it back to the budget that it was taken from. */
 void bbpe_long_pieces_free(bbpe_long_pieces *self, bbpe_memory_budget *budget);
-bbpe_long_piece_key bbpe_long_piece_key_of(const uint8_t *bytes, size_t n, bool is_part);
+uint64_t bbpe_long_piece_hash(const uint8_t *bytes, size_t n, bool is_part);
+/* Fetch what finding a piece with this hash looks at first; and then its record, if there is one. */
+void bbpe_long_pieces_prefetch(const bbpe_long_pieces *self, uint64_t hash);
+void bbpe_long_pieces_prefetch_record(const bbpe_long_pieces *self, uint64_t hash);
 /* The record of a piece, which is there until the next one is added; or NULL. */
 const bbpe_long_piece *bbpe_long_pieces_find(const bbpe_long_pieces *self, const bbpe_long_piece_key *key);
 /* Remember the ids of a piece that is not there, at most one a byte; nothing happens without memory or a budget. */
 void bbpe_long_pieces_add(bbpe_long_pieces *self, bbpe_memory_budget *budget, const bbpe_long_piece_key *key,
                           const uint32_t *ids, size_t count);
+
+BBPE_INLINE bbpe_long_piece_key bbpe_long_piece_key_of(const uint8_t *bytes, size_t n, bool is_part, uint64_t hash) {
+    const uint32_t length = (uint32_t)n | (is_part ? BBPE_LONG_PIECE_PART : 0);
+    return (bbpe_long_piece_key){bytes, (uint32_t)n, length, hash};
+}
 
 BBPE_INLINE size_t bbpe_long_piece_copy_ids(const bbpe_long_piece *self, uint32_t *ids) {
     memcpy(ids, self + 1, self->count * sizeof *ids);

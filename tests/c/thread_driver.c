@@ -231,6 +231,7 @@ static void *encode(void *argument) {
     bbpe_encode_state *state = bbpe_memory_table(1, sizeof *state);
     if (state == NULL) must(BBPE_NO_MEMORY);
     bbpe_encode_state_init(state);
+    state->loan.budget = &all->budget;
     if (below(&self->random, 4)) bbpe_encode_state_grow(state, HOT_ENTRIES, HOT_SLOTS);
     for (int turn = 0; turn < TURNS; turn++) {
         const sample *text = all->samples + below(&self->random, TEXTS);
