@@ -124,8 +124,9 @@ BBPE_INLINE uint64_t masks_after_ascii_word(const bbpe_masks *m, uint64_t rest_s
     return others ? word_starts | (masks_flood(first, m->ascii_letters) << 1 & others) : word_starts;
 }
 
-/* The marks that belong to a run of rest, in a pattern whose words have marks too: a run takes them if a space leads it or it
- * has two characters before the first one.  One character of rest alone, and marks, are a word with what it may begin with. */
+/* The marks that belong to a run of rest, in a pattern whose words have marks too.  Where a word may begin with a character of
+ * rest, one such character and marks are a word, and a run takes marks only if a space leads it or it has two characters
+ * before the first one. */
 BBPE_INLINE uint64_t masks_marks_of_rest(bbpe_masks *m, uint64_t rest, uint64_t space, uint64_t in,
                                          const bbpe_scheme scheme) {
     const uint64_t marks = masks_of(m, scheme.rest & scheme.word) & in, after = marks & rest << 1;
@@ -135,7 +136,8 @@ BBPE_INLINE uint64_t masks_marks_of_rest(bbpe_masks *m, uint64_t rest, uint64_t 
         return 0;
     }
     const uint64_t first = rest & ~m->tails, last = rest & ~(m->tails >> 1);
-    return masks_flood((first & space << 1) | (last & first >> 1), rest | marks) & marks;
+    const uint64_t runs = scheme.prefix & BBPE_SET(PUNCT) ? (first & space << 1) | (last & first >> 1) : rest;
+    return masks_flood(runs, rest | marks) & marks;
 }
 
 /* The starts in a block, below m->limit; bit 0 is one, set or not. */
