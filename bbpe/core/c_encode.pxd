@@ -8,7 +8,7 @@ from bbpe.core.c_pipeline cimport (
 )
 from bbpe.core.c_split cimport bbpe_scheme, bbpe_split_fill
 from bbpe.core.c_tables cimport bbpe_image
-from bbpe.core.c_threads cimport bbpe_ordered_output
+from bbpe.core.c_threads cimport bbpe_memory_budget, bbpe_ordered_output
 
 cdef extern from "encode/encode.h" nogil:
     ctypedef struct bbpe_encoder:
@@ -21,6 +21,7 @@ cdef extern from "encode/encode.h" nogil:
         uint32_t *ids
         bbpe_reusable_buffer out_of_order
         uint64_t seen, generation, table_bytes, sized_at
+        bbpe_memory_budget *budget
         bbpe_pipeline_run run
         bbpe_place_scratch places
 
@@ -57,6 +58,7 @@ cdef extern from "encode/encode.h" nogil:
     void bbpe_encode_state_delete(bbpe_encode_state *self)
     bbpe_encode_loan *bbpe_encode_state_loan(bbpe_encode_state *self)
     bbpe_encode_tables bbpe_encode_state_tables(const bbpe_encode_state *self)
+    size_t bbpe_encode_state_long_bytes(const bbpe_encode_state *self)
     void bbpe_encode_state_guard_heap_top(bbpe_encode_state *self, bint serves)
     bbpe_status bbpe_encode_state_reserve(bbpe_encode_state *self, size_t count)
     bbpe_status bbpe_encode_range(const bbpe_encoder *self, bbpe_encode_state *state, bbpe_encode_text text,

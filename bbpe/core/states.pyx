@@ -10,9 +10,9 @@ from bbpe.core.c_base cimport (
 )
 from bbpe.core.c_encode cimport (
     bbpe_encode_loan, bbpe_encode_state, bbpe_encode_state_delete, bbpe_encode_state_grow, bbpe_encode_state_loan,
-    bbpe_encode_state_new, bbpe_encode_state_tables, bbpe_encode_tables, bbpe_encoder, bbpe_encoder_delete,
-    bbpe_encoder_new, bbpe_encoder_open, bbpe_encoder_open_match, bbpe_encoder_set_ask, bbpe_encoder_write_cuts,
-    bbpe_encoder_write_match, bbpe_hot_cache_bytes,
+    bbpe_encode_state_long_bytes, bbpe_encode_state_new, bbpe_encode_state_tables, bbpe_encode_tables, bbpe_encoder,
+    bbpe_encoder_delete, bbpe_encoder_new, bbpe_encoder_open, bbpe_encoder_open_match, bbpe_encoder_set_ask,
+    bbpe_encoder_write_cuts, bbpe_encoder_write_match, bbpe_hot_cache_bytes,
 )
 from bbpe.core.c_memory cimport bbpe_memory_zeroed
 from bbpe.core.c_split cimport bbpe_scheme, bbpe_split_fill
@@ -265,6 +265,7 @@ cdef class States:
             state = <bbpe_encode_state *>had(bbpe_encode_state_new())
             bbpe_encode_state_loan(state).generation = BBPE_ATOMIC_LOAD(&self.generation)
             bbpe_encode_state_loan(state).sized_at = GROWN_AT
+            bbpe_encode_state_loan(state).budget = &BUDGET
         loan = bbpe_encode_state_loan(state)
         loan.seen += coming
         if loan.seen >= loan.sized_at:
@@ -278,7 +279,7 @@ cdef class States:
 
     cdef int give_back(self, bbpe_encode_state *state, size_t worker=0) except -1:
         cdef bbpe_encode_loan *loan = bbpe_encode_state_loan(state)
-        cdef uint64_t bytes = loan.table_bytes, seen = loan.seen
+        cdef uint64_t bytes = loan.table_bytes + bbpe_encode_state_long_bytes(state), seen = loan.seen
         cdef idle_state *slot
         cdef void *nothing
         cdef size_t i
@@ -303,7 +304,7 @@ cdef class States:
         cdef bbpe_encode_loan *loan = bbpe_encode_state_loan(state)
         cdef bbpe_encode_tables tables = bbpe_encode_state_tables(state)
         cdef size_t slots, entries = entries_for(&tables, coming)
-        cdef uint64_t size, before = loan.table_bytes
+        cdef uint64_t size, before = loan.table_bytes, own = before + bbpe_encode_state_long_bytes(state)
         loan.sized_at = loan.seen + SIZED_AGAIN
         if entries <= tables.entries and slots_for(&tables, entries) <= tables.slots:
             return
@@ -316,7 +317,7 @@ cdef class States:
             if size == before:
                 break
             # what it had goes as soon as it is moved
-            if 2 * size <= BBPE_ATOMIC_LOAD(&BUDGET.limit) or BBPE_ATOMIC_LOAD(&BUDGET.used) == before:
+            if 2 * size <= BBPE_ATOMIC_LOAD(&BUDGET.limit) or BBPE_ATOMIC_LOAD(&BUDGET.used) == own:
                 if make_room(size - before, size):
                     if bbpe_encode_state_grow(state, entries, slots):
                         loan.table_bytes = size

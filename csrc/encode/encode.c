@@ -6,7 +6,9 @@ BBPE_INLINE uint32_t *encode_inside(const bbpe_encoder *self, bbpe_encode_state 
                                     uint32_t *ids) {
     bbpe_lookup_batch *const batch = &state->desk.batch;
     BBPE_ASSERT(pieces->count <= BBPE_LOOKUP_BATCH);
+    batch->longer_count = 0;
     self->loops->fill(batch, &state->hot, pieces, pieces->has_3byte && self->has_wholes);
+    if (BBPE_UNLIKELY(batch->longer_count > 0)) bbpe_encode_fetch_longer(self, state, batch, pieces->text);
     return self->loops->emit(batch, pieces->count, self, state, pieces->text, ids);
 }
 

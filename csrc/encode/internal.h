@@ -7,7 +7,7 @@
  *     cut_pieces.h           pieces: so those of Chinese and Japanese, whose pretokens hardly ever repeat, are short
  *     lookup_batch.h         keys of the pieces of a block, then their cache entries, then their ids
  *     miss.c                 a piece whose ids are not in its primary slot: the queue of pieces to merge, or models/bpe at once
- *     cache.h                the tables: keys are exact, so that a hit is never a guess
+ *     cache.h, long_pieces.h the tables: keys are exact, so that a hit is never a guess
  *     miss_gaps.c            the ids of a queue, moved to where they belong
  *
  * call.c comes before all of them for texts that pass the pipeline, parts.c for one text by several threads; prefill.c fills
@@ -19,6 +19,7 @@
 #include "encode/cache.h"
 #include "encode/cut_pieces.h"
 #include "encode/encode.h"
+#include "encode/long_pieces.h"
 #include "models/bpe/bpe.h"
 
 struct bbpe_lookup_batch_loops; /* lookup_batch.h */
@@ -90,10 +91,14 @@ enum {
 
 /* Pieces, and the primary slots of their keys.  The key of a piece of more than 15 bytes has two words: its position in the
  * text << 6 | its length, with the flag of a part, and its hash as a pretoken.  If it has more than 47 bytes, the first word
- * has 63 in place of the length, and the second one the length in place of the hash. */
+ * has 63 in place of the length, and the second one the length in place of the hash; those of up to BBPE_LONG_PIECE have
+ * their hash among `hashes`. */
 typedef struct {
     _Alignas(64) bbpe_cache_key keys[BBPE_LOOKUP_BATCH];
     _Alignas(64) const bbpe_cache_entry *primary[BBPE_LOOKUP_BATCH];
+    size_t longer_count;
+    uint16_t longer[BBPE_LOOKUP_BATCH]; /* the numbers of the pieces that have a hash */
+    uint64_t hashes[BBPE_LOOKUP_BATCH];
 } bbpe_lookup_batch;
 
 /* A stretch in the window, and what follows it (stretches.c). */
@@ -127,6 +132,7 @@ typedef struct {
 struct bbpe_encode_state {
     bbpe_encode_loan loan;
     bbpe_hot_cache hot;
+    bbpe_long_pieces longer;
     bbpe_bpe_work work;
     bbpe_model_scratch scratch;
     bbpe_status status; /* the first failure of the call */
@@ -184,6 +190,9 @@ bbpe_status bbpe_encode_count_utf8(const bbpe_encoder *self, bbpe_encode_state *
 
 /* -- miss.c ------------------------------------------------------------------------------------------------------ */
 
+/* Hash the pieces of a lookup batch that have more than 47 bytes, and fetch their records. */
+void bbpe_encode_fetch_longer(const bbpe_encoder *self, const bbpe_encode_state *state, bbpe_lookup_batch *batch,
+                              const uint8_t *text);
 /* Write the ids of piece i of a lookup batch, which are not in its primary slot as they are; returns the end of the ids.  A
  * failure is left in state->status. */
 uint32_t *bbpe_encode_miss(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_lookup_batch *batch, size_t i,

@@ -65,6 +65,8 @@ BBPE_INLINE void bbpe_lookup_batch_put_long(bbpe_lookup_batch *self, size_t i, c
         const bbpe_cache_long_key long_key = bbpe_cache_long_key_of(text + start, n, 0);
         key = (bbpe_cache_key){(uint64_t)start << 6 | n, bbpe_cache_long_hash(&long_key)};
         bbpe_hot_cache_prefetch_long(hot, key.hi);
+    } else if (n <= BBPE_LONG_PIECE) {
+        self->longer[self->longer_count++] = (uint16_t)i;
     }
     key.lo |= flag;
     self->keys[i] = key;

@@ -3,7 +3,7 @@
  *     bbpe_encode_miss
  *       short: up to 15 bytes     a secondary entry | packed, in two entries, or in a slot | the miss queue, or merged alone
  *       long: up to 47 bytes      a slot | the miss queue up to 24 bytes, or its pieces one by one
- *       longer                    its pieces one by one, or the model
+ *       longer                    remembered up to 1 kB | its pieces one by one, or the model
  *
  * The miss queue keeps new pieces of BPE of up to 24 bytes until sixteen can be merged at once.  Each leaves a gap among the
  * ids, as long as it has bytes; a full queue is merged, its ids fill the gaps, and the ids after a gap move up.  Ends of
@@ -281,10 +281,25 @@ static uint32_t *encode_short(const bbpe_encoder *self, bbpe_encode_state *state
 
 /* -- long pieces and pretokens ----------------------------------------------------------------------------------- */
 
+/* A piece of 48 bytes or more, by its key. */
+static uint32_t *encode_longer_piece(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_long_piece_key *key,
+                                     bool is_part, uint32_t *ids) {
+    const bbpe_long_piece *found = bbpe_long_pieces_find(&state->longer, key);
+    if (found != NULL) return ids + bbpe_long_piece_copy_ids(found, ids);
+    const size_t count = encode_uncached(self, state, key->bytes, key->n, is_part, ids);
+    if (count > 0) bbpe_long_pieces_add(&state->longer, state->loan.budget, key, ids, count);
+    return ids + count;
+}
+
 /* A piece of 16 bytes or more that does not wait. */
 static uint32_t *encode_long_piece(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *bytes, size_t n,
                                    bool is_part, uint32_t *ids) {
-    if (n > BBPE_CACHE_LONG) return ids + encode_uncached(self, state, bytes, n, is_part, ids);
+    if (n > BBPE_LONG_PIECE) return ids + encode_uncached(self, state, bytes, n, is_part, ids);
+    if (n > BBPE_CACHE_LONG) {
+        const bool part = is_part && self->has_wholes;
+        const bbpe_long_piece_key key = bbpe_long_piece_key_of(bytes, n, part, bbpe_long_piece_hash(bytes, n, part));
+        return encode_longer_piece(self, state, &key, is_part, ids);
+    }
     const bbpe_cache_long_key key =
         bbpe_cache_long_key_of(bytes, n, is_part && self->has_wholes ? BBPE_CACHE_PART : 0);
     return encode_by_slot(self, state, &key, bytes, n, is_part, ids);
@@ -323,6 +338,32 @@ static uint32_t *encode_long(const bbpe_encoder *self, bbpe_encode_state *state,
     return end;
 }
 
+/* A pretoken of 48 to BBPE_LONG_PIECE bytes, by its key: looked up whole first. */
+static uint32_t *encode_longer(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_long_piece_key *key,
+                               uint32_t *ids) {
+    const bbpe_long_piece *found = bbpe_long_pieces_find(&state->longer, key);
+    if (found != NULL) return ids + bbpe_long_piece_copy_ids(found, ids);
+    const uint64_t gaps = state->queue.gaps_so_far;
+    uint32_t *end = encode_pretoken(self, state, key->bytes, key->n, ids);
+    /* as in encode_long */
+    const bool is_known = state->status == BBPE_OK && state->queue.gaps_so_far == gaps && end > ids;
+    if (is_known && bbpe_long_pieces_find(&state->longer, key) == NULL)
+        bbpe_long_pieces_add(&state->longer, state->loan.budget, key, ids, (size_t)(end - ids));
+    return end;
+}
+
+void bbpe_encode_fetch_longer(const bbpe_encoder *self, const bbpe_encode_state *state, bbpe_lookup_batch *batch,
+                              const uint8_t *text) {
+    for (size_t k = 0; k < batch->longer_count; k++) {
+        const size_t i = batch->longer[k];
+        const bool is_part = batch->keys[i].lo >> 63 && self->has_wholes;
+        batch->hashes[i] = bbpe_long_piece_hash(text + (batch->keys[i].lo << 1 >> 7), batch->keys[i].hi, is_part);
+        bbpe_long_pieces_prefetch(&state->longer, batch->hashes[i]);
+    }
+    for (size_t k = 0; k < batch->longer_count; k++)
+        bbpe_long_pieces_prefetch_record(&state->longer, batch->hashes[batch->longer[k]]);
+}
+
 BBPE_NOINLINE uint32_t *bbpe_encode_miss(const bbpe_encoder *self, bbpe_encode_state *state,
                                          const bbpe_lookup_batch *batch, size_t i, const uint8_t *text, uint32_t *ids) {
     const bbpe_cache_key key = batch->keys[i];
@@ -333,6 +374,11 @@ BBPE_NOINLINE uint32_t *bbpe_encode_miss(const bbpe_encoder *self, bbpe_encode_s
     const uint8_t *bytes = text + (key.lo << 1 >> 7); /* without the flag */
     const bool is_part = key.lo >> 63, is_longer = (key.lo & 63) > BBPE_CACHE_LONG;
     const size_t n = is_longer ? key.hi : key.lo & 63;
+    if (is_longer && n <= BBPE_LONG_PIECE) {
+        const bool part = is_part && self->has_wholes;
+        const bbpe_long_piece_key longer = bbpe_long_piece_key_of(bytes, n, part, batch->hashes[i]);
+        return is_part ? encode_longer_piece(self, state, &longer, true, ids) : encode_longer(self, state, &longer, ids);
+    }
     if (is_part) return encode_piece(self, state, bytes, n, true, ids);
     return is_longer ? encode_pretoken(self, state, bytes, n, ids) : encode_long(self, state, bytes, n, key.hi, ids);
 }

@@ -135,6 +135,7 @@ void bbpe_encode_state_init(bbpe_encode_state *self) {
 
 void bbpe_encode_state_free(bbpe_encode_state *self) {
     if (self->is_grown) bbpe_hot_cache_free(&self->hot);
+    bbpe_long_pieces_free(&self->longer, self->loan.budget);
     bbpe_bpe_work_free(&self->work);
     bbpe_model_scratch_free(&self->scratch);
     bbpe_memory_free(self->window);
@@ -164,6 +165,10 @@ bbpe_encode_loan *bbpe_encode_state_loan(bbpe_encode_state *self) {
 bbpe_encode_tables bbpe_encode_state_tables(const bbpe_encode_state *self) {
     return (bbpe_encode_tables){self->hot.entry_count, self->hot.slot_mask + 1, self->hot.slots_taken, self->kept,
                                 self->is_grown};
+}
+
+size_t bbpe_encode_state_long_bytes(const bbpe_encode_state *self) {
+    return bbpe_long_pieces_bytes(&self->longer);
 }
 
 bool bbpe_encode_state_grow(bbpe_encode_state *self, size_t entries, size_t slots) {

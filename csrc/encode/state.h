@@ -6,6 +6,7 @@
 #include "models/model.h"
 #include "pipeline/pipeline.h"
 #include "split/split.h"
+#include "threads/shared_words.h"
 
 typedef struct bbpe_encoder bbpe_encoder;
 typedef struct bbpe_encode_state bbpe_encode_state;
@@ -44,6 +45,7 @@ typedef struct {
     uint64_t seen; /* bytes of text that it was lent for */
     uint64_t generation; /* the owner's mark */
     uint64_t table_bytes; /* of tables other than those that it contains */
+    bbpe_memory_budget *budget; /* of long pieces; NULL: none are remembered */
     uint64_t sized_at; /* what `seen` is when the size of its tables is considered again */
     bbpe_pipeline_run run; /* memory for the pipeline */
     bbpe_place_scratch places; /* and for calls with offsets */
@@ -61,6 +63,8 @@ bbpe_encode_state *bbpe_encode_state_new(void);
 void bbpe_encode_state_delete(bbpe_encode_state *self);
 bbpe_encode_loan *bbpe_encode_state_loan(bbpe_encode_state *self);
 bbpe_encode_tables bbpe_encode_state_tables(const bbpe_encode_state *self);
+/* The memory of long pieces, which it has taken from the budget. */
+size_t bbpe_encode_state_long_bytes(const bbpe_encode_state *self);
 /* Move to larger tables, with the contents of the present ones; false without memory, and nothing changes. */
 bool bbpe_encode_state_grow(bbpe_encode_state *self, size_t entries, size_t slots);
 /* Keep the memory of the lists that were just made for the next ones, or no longer.  (state.c) */

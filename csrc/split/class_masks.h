@@ -10,7 +10,7 @@
 BBPE_GCC_OPTIMIZE("no-tree-vectorize")
 BBPE_GCC_OPTIMIZE("no-tree-slp-vectorize")
 
-enum { BBPE_MASKS_READ = 66 }; /* bytes that must be there: a block, and two more for the tails of characters */
+enum { BBPE_MASKS_READ = 67 }; /* bytes that must be there: a block, and three more for the tails of characters */
 
 /* 64 bytes of text[start..n), or fewer at its end. */
 typedef struct {
@@ -201,20 +201,27 @@ BBPE_INLINE uint64_t masks_add_european(bbpe_masks *m, bbpe_vector v, bbpe_vecto
            | masks_add(m, BBPE_CLASS_LOWER, mask_bits(lower) & two, 2);
 }
 
-/* The class of a well-formed character of two or three bytes; no branch, since scripts alternate. */
-BBPE_INLINE unsigned masks_class_of(const uint8_t *s, unsigned is_three) {
-    const uint32_t low = (s[0] & 0x1Fu) << 6 | (s[1] & 0x3Fu);
-    const uint32_t c = is_three ? (low & 0x3FF) << 6 | (s[2] & 0x3Fu) : low;
+/* The first bytes of well-formed characters that a block has whole, by the length of these. */
+typedef struct {
+    uint64_t two, three, four;
+} bbpe_masks_firsts;
+
+/* The class of a well-formed character of two bytes, or of three or four; no branch, since scripts alternate. */
+BBPE_INLINE unsigned masks_class_of(const uint8_t *s, unsigned is_three, unsigned is_four) {
+    const uint32_t two = (s[0] & 0x1Fu) << 6 | (s[1] & 0x3Fu), three = (two & 0x3FF) << 6 | (s[2] & 0x3Fu);
+    const uint32_t c = is_four ? (three & 0x7FFF) << 6 | (s[3] & 0x3Fu) : is_three ? three : two;
     return bbpe_uclass_value[bbpe_uclass_block[c / BBPE_UCLASS_BLOCK] * BBPE_UCLASS_BLOCK + c % BBPE_UCLASS_BLOCK];
 }
 
-/* Classify by table: `easy` begins well-formed characters of two bytes, or of three where `three` says so,
- * `hard` are bytes of longer or malformed ones, all of them in the block. */
-BBPE_INLINE void masks_add_by_table(bbpe_masks *m, uint64_t easy, uint64_t hard, uint64_t three, bbpe_masks_block block) {
+/* Classify by table: `easy` begins well-formed characters, `hard` are bytes of malformed ones and of those that the end of
+ * the text cuts off, all of them in the block. */
+BBPE_INLINE void masks_add_by_table(bbpe_masks *m, uint64_t easy, uint64_t hard, bbpe_masks_firsts firsts,
+                                    bbpe_masks_block block) {
     uint64_t by[BBPE_UCLASS_COUNT] = {0};
     for (; easy; easy &= easy - 1) {
-        const unsigned b = bbpe_bits_lowest(easy), is_three = (unsigned)(three >> b & 1);
-        by[masks_class_of(block.bytes + b, is_three)] |= (uint64_t)(is_three ? 7 : 3) << b;
+        const unsigned b = bbpe_bits_lowest(easy);
+        const unsigned is_three = (unsigned)(firsts.three >> b & 1), is_four = (unsigned)(firsts.four >> b & 1);
+        by[masks_class_of(block.bytes + b, is_three, is_four)] |= (uint64_t)(is_four ? 15 : is_three ? 7 : 3) << b;
     }
     while (hard) {
         const unsigned b = bbpe_bits_lowest(hard);
@@ -245,18 +252,21 @@ BBPE_INLINE bool masks_alike(int a, int b, const bbpe_scheme scheme) {
     return (differ & 1) == 0;
 }
 
-/* A block while pages are looked up, at the position of each first byte: that byte, the second one of characters of three,
- * the last one of characters of two and three, and the classes so far. */
+/* A block while pages are looked up, at the position of each first byte: that byte, the second one of characters of three
+ * and four, the third one of characters of four, the last one of all, and the classes so far. */
 typedef struct {
-    bbpe_vector first, second, last, classes;
+    bbpe_vector first, second, third, last, classes;
 } bbpe_masks_pages;
 
 /* Look up all characters on the page of 64 code points of the one at byte b; returns their first bytes. */
-BBPE_INLINE uint64_t masks_look_up_page(bbpe_masks_pages *p, unsigned b, uint64_t three, const uint8_t *bytes) {
-    const uint8_t first = bytes[b], second = three >> b & 1 ? bytes[b + 1] : 0;
-    const unsigned page = second ? (first & 0xFu) << 6 | (second & 0x3Fu) : first & 0x1Fu;
+BBPE_INLINE uint64_t masks_look_up_page(bbpe_masks_pages *p, unsigned b, bbpe_masks_firsts firsts, const uint8_t *bytes) {
+    const unsigned is_four = (unsigned)(firsts.four >> b & 1), is_two = (unsigned)(firsts.two >> b & 1);
+    const uint8_t first = bytes[b], second = is_two ? 0 : bytes[b + 1], third = is_four ? bytes[b + 2] : 0;
+    const unsigned three = (first & 0xFu) << 6 | (second & 0x3Fu);
+    const unsigned page = is_four ? (three & 0x1FF) << 6 | (third & 0x3Fu) : is_two ? first & 0x1Fu : three;
     const uint8_t *values = bbpe_uclass_value + (size_t)bbpe_uclass_block[page / 2] * BBPE_UCLASS_BLOCK + page % 2 * 64;
-    const bbpe_byte_mask same = mask_and(vector_eq(p->first, first), vector_eq(p->second, second));
+    const bbpe_byte_mask same =
+        mask_and(mask_and(vector_eq(p->first, first), vector_eq(p->second, second)), vector_eq(p->third, third));
     p->classes = vector_page(p->classes, same, values, p->last);
     return mask_bits(same);
 }
@@ -264,26 +274,35 @@ BBPE_INLINE uint64_t masks_look_up_page(bbpe_masks_pages *p, unsigned b, uint64_
 _Static_assert(BBPE_UCLASS_BLOCK == 128, "a block of the table is two pages");
 
 /* Classify by pages, of which a block mostly has one or two: those of its first and of its last character do not wait for
- * each other.  One character after another, Armenian and Coptic are split at 60 %, much of Latin at 85 % of the speed. */
-BBPE_INLINE void masks_add_by_page(bbpe_masks *m, uint64_t easy, uint64_t three, bbpe_masks_block block,
-                                   const bbpe_scheme scheme) {
-    const bbpe_vector v = vector_load(block.bytes), v1 = vector_load(block.bytes + 1), none = vector_load(masks_no_bytes);
-    const bbpe_byte_mask is_three = vector_in(v, 0xE0, 0xFF); /* among the easy ones */
-    bbpe_masks_pages p = {v, vector_merge(none, is_three, v1), vector_merge(v1, is_three, vector_load(block.bytes + 2)), none};
-    uint64_t left = easy & ~masks_look_up_page(&p, bbpe_bits_lowest(easy), three, block.bytes);
-    left &= ~masks_look_up_page(&p, bbpe_bits_highest(easy), three, block.bytes);
-    while (left) left &= ~masks_look_up_page(&p, bbpe_bits_lowest(left), three, block.bytes);
-    three &= easy;
+ * each other.  One character after another, Armenian and Coptic are split at 60 %, much of Latin at 85 % of the speed.
+ * Returns the characters that are left where there are too many pages. */
+BBPE_INLINE uint64_t masks_add_by_page(bbpe_masks *m, uint64_t easy, bbpe_masks_firsts firsts, bbpe_masks_block block,
+                                       const bbpe_scheme scheme) {
+    enum { MORE_PAGES = 4 };
+    const bbpe_vector v = vector_load(block.bytes), v1 = vector_load(block.bytes + 1), v2 = vector_load(block.bytes + 2);
+    const bbpe_vector none = vector_load(masks_no_bytes);
+    /* among the easy ones */
+    const bbpe_byte_mask from_three = vector_in(v, 0xE0, 0xFF), four = vector_in(v, 0xF0, 0xFF);
+    const bbpe_vector last = vector_merge(v1, from_three, v2);
+    bbpe_masks_pages p = {v, vector_merge(none, from_three, v1), vector_merge(none, four, v2),
+                          vector_merge(last, four, vector_load(block.bytes + 3)), none};
+    uint64_t left = easy & ~masks_look_up_page(&p, bbpe_bits_lowest(easy), firsts, block.bytes);
+    left &= ~masks_look_up_page(&p, bbpe_bits_highest(easy), firsts, block.bytes);
+    for (unsigned k = 0; left && k < MORE_PAGES; k++)
+        left &= ~masks_look_up_page(&p, bbpe_bits_lowest(left), firsts, block.bytes);
+    easy &= ~left;
+    const uint64_t to_three = (firsts.three | firsts.four) & easy, to_four = firsts.four & easy;
     int begin = 0; /* of the classes that are alike, all of which become the first one */
 #pragma GCC unroll 19
     for (int k = 1; k <= BBPE_UCLASS_COUNT; k++) {
         if (k < BBPE_UCLASS_COUNT && BBPE_IS_CONSTANT(scheme.word) && masks_alike(k - 1, k, scheme)) continue;
         if (begin != BBPE_CLASS_SPACE && begin != BBPE_CLASS_NEWLINE) { /* they are ASCII */
             const uint64_t by = mask_bits(vector_in(p.classes, (uint8_t)begin, (uint8_t)(k - 1))) & easy;
-            m->by[begin] |= by | by << 1 | (by & three) << 2;
+            m->by[begin] |= by | by << 1 | (by & to_three) << 2 | (by & to_four) << 3;
         }
         begin = k;
     }
+    return left;
 }
 #endif
 
@@ -298,29 +317,36 @@ BBPE_INLINE void masks_add_high(bbpe_masks *m, uint64_t high, bbpe_masks_block b
                                     mask_and(vector_eq(v, 0xED), vector_in(v1, 0xA0, 0xFF)));
     const uint64_t two = from_two & ~from_three & tail >> 1;
     const uint64_t three = from_three & ~four & ~mask_bits(odd) & tail >> 1 & tail >> 2;
+    bbpe_masks_firsts firsts = {two, three, 0};
     uint64_t known = 0;
     /* asking first gains 10 % where scripts of other leads are many, and telling what is likely 3 % of Chinese */
     if (BBPE_LIKELY((three & mask_bits(vector_in(v, 0xE3, 0xFF))) != 0))
         known |= masks_add_cjk(m, v, v1, v2, three, scheme.apart & BBPE_SET(HAN_LETTER));
     if (two) known |= masks_add_european(m, v, v1, two);
     m->tails = (two | three) << 1 | three << 2;
+    if (four) {
+        /* not overlong, not beyond U+10FFFF */
+        const bbpe_byte_mask odd_four = mask_or(mask_but(vector_eq(v, 0xF0), vector_in(v1, 0x90, 0xFF)),
+                                                 mask_or(mask_and(vector_eq(v, 0xF4), vector_in(v1, 0x90, 0xFF)),
+                                                         vector_in(v, 0xF5, 0xFF)));
+        firsts.four = four & ~mask_bits(odd_four) & tail >> 1 & tail >> 2 & tail >> 3;
+        m->tails |= firsts.four << 1 | firsts.four << 2 | firsts.four << 3;
+    }
     /* where a character begins that goes on after the block */
     const uint64_t last = (uint64_t)1 << 63;
     const uint64_t beyond = (from_two & last) | (from_three & (last | last >> 1)) | (four & last >> 2);
-    uint64_t easy = (two | three) & ~known, hard = high & ~(two | three | m->tails);
+    uint64_t easy = (two | three | firsts.four) & ~known, hard = high & ~(two | three | firsts.four | m->tails);
     if (beyond) {
         const unsigned first = bbpe_bits_lowest(beyond);
         hard &= masks_below(first);
         if (first < m->limit) m->limit = first;
     }
-    m->has_3byte = three | hard;
+    m->has_3byte = three | firsts.four | hard;
 #ifdef vector_page
-    if (bbpe_bits_count(easy) > 2) { /* fewer are found sooner one by one */
-        masks_add_by_page(m, easy, three, block, scheme);
-        easy = 0;
-    }
+    /* fewer are found sooner one by one */
+    if (bbpe_bits_count(easy) > 2) easy = masks_add_by_page(m, easy, firsts, block, scheme);
 #endif
-    if (easy | hard) masks_add_by_table(m, easy, hard, three, block);
+    if (easy | hard) masks_add_by_table(m, easy, hard, firsts, block);
 }
 
 #endif

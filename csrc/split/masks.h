@@ -124,18 +124,35 @@ BBPE_INLINE uint64_t masks_after_ascii_word(const bbpe_masks *m, uint64_t rest_s
     return others ? word_starts | (masks_flood(first, m->ascii_letters) << 1 & others) : word_starts;
 }
 
+/* The marks that belong to a run of rest, in a pattern whose words have marks too.  Where a word may begin with a character of
+ * rest, one such character and marks are a word, and a run takes marks only if a space leads it or it has two characters
+ * before the first one. */
+BBPE_INLINE uint64_t masks_marks_of_rest(bbpe_masks *m, uint64_t rest, uint64_t space, uint64_t in,
+                                         const bbpe_scheme scheme) {
+    const uint64_t marks = masks_of(m, scheme.rest & scheme.word) & in, after = marks & rest << 1;
+    if (after == 0) return 0;
+    if (scheme.tail == BBPE_TAIL_NEWLINES_SLASH && (m->by[BBPE_CLASS_NEWLINE] << 1 & m->slash & in)) {
+        masks_trust_before(m, after); /* a slash may be the end of the run before, or the beginning of one */
+        return 0;
+    }
+    const uint64_t first = rest & ~m->tails, last = rest & ~(m->tails >> 1);
+    const uint64_t runs = scheme.prefix & BBPE_SET(PUNCT) ? (first & space << 1) | (last & first >> 1) : rest;
+    return masks_flood(runs, rest | marks) & marks;
+}
+
 /* The starts in a block, below m->limit; bit 0 is one, set or not. */
 BBPE_INLINE uint64_t masks_starts(bbpe_masks *m, const uint8_t *text, size_t start, size_t n, const bbpe_scheme scheme) {
     const uint64_t in = masks_below(m->limit), space = m->by[BBPE_CLASS_SPACE] & in;
-    const uint64_t words = masks_of(m, scheme.word) & in, numbers = masks_of(m, BBPE_SET_N) & in;
+    const uint64_t numbers = masks_of(m, BBPE_SET_N) & in;
     const uint64_t lines = scheme.by_line ? m->line_end & in : 0;
     uint64_t rest = masks_of(m, scheme.rest & ~scheme.word) & in, white = masks_of(m, BBPE_SET_S) & in;
     /* an earlier step cuts where these begin and end */
     const uint64_t cjk = scheme.apart & BBPE_SET_CJK ? masks_of(m, BBPE_SET_CJK) & in : 0, borders = cjk ^ cjk << 1;
     if (scheme.han_run) masks_trust_before(m, masks_of(m, BBPE_SET_HAN) & in);
     if (masks_taken(scheme) != BBPE_SET_ALL) masks_trust_before(m, masks_of(m, BBPE_SET_ALL & ~masks_taken(scheme)) & in);
-    /* a mark belongs to a word, but not after a run of rest */
-    if (scheme.rest & scheme.word) masks_trust_before(m, masks_of(m, scheme.rest & scheme.word) & rest << 1 & in);
+    const uint64_t marks = scheme.rest & scheme.word ? masks_marks_of_rest(m, rest, space, in, scheme) : 0;
+    const uint64_t words = masks_of(m, scheme.word) & in & ~marks;
+    rest |= marks;
     if (scheme.tail != BBPE_TAIL_NONE) {
         const uint64_t newline = m->by[BBPE_CLASS_NEWLINE] & in;
         const uint64_t tail = newline | (scheme.tail == BBPE_TAIL_NEWLINES_SLASH ? m->slash & in : 0);

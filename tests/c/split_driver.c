@@ -23,6 +23,7 @@ static const char *const PIECES[] = {
     "x",    "X",    "\xd7\x90", "\xcc\x81", "1",         " ",    "\n",   "\r", "\t",  "!",  "'",  "/",  "\x01",
     "中",   "㐀",   "〇",       "⺀",        "\U00016ff0", "あ",  "\u3099", "・", "\u3040", "가", "\xc3\xa9", "Я", "½",
     "\u3000", "😀", "𝟘",      "'s",       "'Ll",       "'ſ",   "1234", "  ",   "。",  "\xff", "\xe4\xb8", "\xc2", "龦", "ー",
+    "❤\ufe0f", "\U0001e944", "\xf0\x9f\x98",
 };
 static const char *const FILLERS[] = {"x", "X", " ", "!", "\n", "1", "'", "é", "中"};
 /* what soups are made of: words, white space, line ends, numbers, punctuation, scripts, broken bytes */
@@ -37,6 +38,8 @@ static const char *const SOUPS[][12] = {
     {"я", "слово", "СЛОВО", "Ё", "ѐ", "Ѡ", "ñandú", "ÀÉ", "ß", "×", "ǅ", "ʰ"},
     {"\u0301", "e\u0301", "नमस्ते", "\ufe0f", "😀", "👩\u200d👩", "€", "\u200b", "\x01", "\x7f", "\ue000", "ª"},
     {"\xff", "\x80", "\xc3", "\xe4\xb8", "\xf0\x9f\x98", "\xed\xa0\x80", "\xc0\xaf", "\xf4\x90\x80\x80", "\xd0", "\xe3\x81", "a", " "},
+    {"❤\ufe0f", "😀", " 👍🏿", "\ufe0f", "!", " !", "/", "\n", "a", "\U0001e944", "«", " "},
+    {"🏳\ufe0f\u200d🌈", "𝒳", "𝟙", "\U0001e944", "𐐀", "𐐨", "\U0010ffff", "\xf0\x8f\xbf\xbf", "\xf5\x80\x80\x80", "👩🏽\u200d🚀", " ", "e"},
 };
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))

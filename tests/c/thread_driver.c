@@ -23,7 +23,8 @@ enum {
     TURNS = 300,
     HOT_ENTRIES = 32,
     HOT_SLOTS = 8,
-    BUDGET = 100
+    BUDGET = 100,
+    LONG_BUDGET = 1 << 17 /* bytes of long pieces, for which threads compete */
 };
 
 /* the last two make one of the others, if a text ends and the next one begins with them */
@@ -42,7 +43,7 @@ typedef struct {
 typedef struct {
     bbpe_bpe model;
     bbpe_encoder encoder;
-    bbpe_memory_budget budget;
+    bbpe_memory_budget budget, long_budget;
     sample samples[TEXTS];
     uint64_t random, rounds, texts, failed; /* those behind the first are counted atomically */
 } driver;
@@ -231,6 +232,7 @@ static void *encode(void *argument) {
     bbpe_encode_state *state = bbpe_memory_table(1, sizeof *state);
     if (state == NULL) must(BBPE_NO_MEMORY);
     bbpe_encode_state_init(state);
+    state->loan.budget = &all->long_budget;
     if (below(&self->random, 4)) bbpe_encode_state_grow(state, HOT_ENTRIES, HOT_SLOTS);
     for (int turn = 0; turn < TURNS; turn++) {
         const sample *text = all->samples + below(&self->random, TEXTS);
@@ -268,8 +270,9 @@ static void encode_round(driver *self, size_t threads) {
     if (below(&self->random, 3) == 0) self->encoder.merge_batch = NULL;
     for (int i = 0; i < TEXTS; i++) make_sample(self, self->samples + i, scheme, fill);
     self->budget.limit = BUDGET;
+    self->long_budget.limit = LONG_BUDGET;
     in_threads(self, encode, threads);
-    if (self->budget.used != 0) self->failed++;
+    if (self->budget.used != 0 || self->long_budget.used != 0) self->failed++;
     for (int i = 0; i < TEXTS; i++) {
         bbpe_memory_free(self->samples[i].bytes);
         bbpe_memory_free(self->samples[i].points);

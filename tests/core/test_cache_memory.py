@@ -110,6 +110,32 @@ def test_words_that_are_long_get_more_room(
     assert (sizes[4] == sizes[0]) is is_tight
 
 
+def test_long_pieces_are_remembered_within_the_limit(
+    tok_of: Callable[[str], bbpe.Tokenizer], limit: Callable[[int], None]
+) -> None:
+    """Lines of 48 to 1,024 bytes take memory that grows with them, and no more than there is; longer ones take none."""
+    gc.collect()
+    before = tok_of("gpt2").cache_info().process
+    rng = random.Random(8)
+
+    def taken(room: int, length: int, count: int = 3_000) -> int:
+        limit(before + room)
+        tok = fresh(tok_of("gpt2"))
+        text = "\n".join("".join(rng.choices("ACGT", k=length)) for _ in range(count))
+        ids = tok.encode(text)
+        first = tok.cache_info()
+        assert first.process <= before + room
+        for _ in range(3):
+            assert tok.encode(text) == ids
+        assert tok.cache_info().process <= before + room
+        return first.tokenizer
+
+    assert taken(ROOM, 60) > taken(ROOM, 1_025, 176) + (1 << 18)
+    assert taken(ROOM, 1_024, 176) > taken(ROOM, 1_025, 176) + (1 << 18)
+    for room in (0, 1 << 15, 1 << 20, 3 << 20):
+        assert taken(room, 60) <= room
+
+
 @pytest.mark.parametrize("room", [0, 64 << 20])
 def test_large_arrays_that_use_memory_again_are_nobody_elses(
     tok_of: Callable[[str], bbpe.Tokenizer], limit: Callable[[int], None], room: int
