@@ -101,7 +101,7 @@ STRONG_ONES: dict[str, tuple[str, ...]] = {
     "needs a `vocab_size` of at most 65,536": ("encoding/test_encode.py::test_numpy_results",),
     "implements four of them exactly": (
         "training/test_train.py::test_random_corpora", "training/test_word_ties.py::test_all_small_texts"),
-    "exactly that of unlimited memory": ("counting/test_count.py::test_spilling_changes_nothing",),
+    "exactly the same as with unlimited memory": ("counting/test_count.py::test_spilling_changes_nothing",),
     "It never leaves anything out": (
         "counting/test_max_memory.py::test_an_endless_word_is_refused_with_its_place",),
     "never leaves a half-written file": ("cli/test_interrupt.py::test_ctrl_c_at_any_moment_of_a_command",),

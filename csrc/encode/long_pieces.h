@@ -10,7 +10,7 @@
 #define BBPE_ENCODE_LONG_PIECES_H
 
 #include "base/hash.h"
-#include "threads/shared_words.h"
+#include "threads/threads.h"
 
 enum {
     BBPE_LONG_PIECE = 1024, /* bytes of the longest piece */

@@ -6,7 +6,7 @@
 #include "models/model.h"
 #include "pipeline/pipeline.h"
 #include "split/split.h"
-#include "threads/shared_words.h"
+#include "threads/threads.h"
 
 typedef struct bbpe_encoder bbpe_encoder;
 typedef struct bbpe_encode_state bbpe_encode_state;

@@ -196,7 +196,7 @@ def test_tokens_in_colour_and_with_ids(call: Call, monkeypatch: pytest.MonkeyPat
 def test_a_page_of_the_first_bytes(most: int, call: Call) -> None:
     size = len(TEXT.encode())
     status, out, err = call(f"view a.txt -t t.json -o x.html --max-bytes {size + most}")
-    assert (status, out) == (0, "")
+    assert (status, out) == (0, "saved x.html\n")
     assert err == (f"bbpe: the page has the first {size - 1} bytes of a.txt\n" if most < 0 else "")
 
 

@@ -227,7 +227,7 @@ def test_a_curve_has_lines_and_rings() -> None:
 
 def test_a_curve_defines_its_figures() -> None:
     curve = bbpe.learning_curve(LARGE, [270, 280], texts={"x": TEXTS})
-    notes = ["bytes/token: the bytes of UTF-8 of all texts over their tokens; more is better",
+    notes = ["bytes/token: the UTF-8 bytes of all texts over their tokens; more is better",
              "gain: the bytes per token that each further thousand tokens adds"]  # fmt: skip
     assert str(curve).splitlines()[-3:] == ["", *notes]
     assert curve.to_latex().splitlines()[:2] == [f"% {note}" for note in notes]
