@@ -387,7 +387,7 @@ def test_ids_with_masks_are_refused(tmp_path: Path) -> None:
     np.array([3], "u8").tofile(tmp_path / "a.ds.index")
     (tmp_path / "a.ds.loss").write_bytes(b"\0\1\1")
     options: Any = {"format": "datatrove", "tokenizer": old, "dtype": "uint16"}
-    with pytest.raises(ValueError, match=r"the source has masks of its ids, which new ids have not; .*masks=False"):
+    with pytest.raises(ValueError, match=r"the source has masks, which do not fit new ids; .*masks=False"):
         bbpe.retokenize(bbpe.open_shards(tmp_path / "a", **options), tmp_path / "out", new)
     plain = bbpe.open_shards(tmp_path / "a", masks=False, **options)
     assert bbpe.retokenize(plain, tmp_path / "out", new).documents == 1

@@ -233,7 +233,7 @@ def test_shards_of_an_older_version_load(tmp_path: Path, tok: bbpe.Tokenizer) ->
 
 WRONG = [
     (".rows", b"\1\0\0\0" * 18, "document 1 is said to be record 1 of source 0, which cannot be"),
-    (".rows", b"\0\0\0\0" * 17, "the file has 17 numbers"),
+    (".rows", b"\0\0\0\0" * 17, "the file has 68 bytes; expected 72"),
     (".from", b"\0\0\0\0\x1b\0\0\0" * 18, "document 0 is said to be record 27 of source 0"),
     (".from", b"\1\0\0\0\0\0\0\0" * 18, "document 0 is said to be record 0 of source 1"),
 ]
