@@ -171,8 +171,8 @@ WRONG: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"forbid": "a*"}, bbpe.PatternError, r"^BPE\.forbid is 'a\*', which matches the empty text"),
     ({"forbid": 3}, TypeError, r"^BPE\.forbid must be a str or None, not int"),
     ({"max_words": 0}, ValueError, r"^BPE\.max_words is 0; expected at least 1"),
-    ({"forbid": ": ", "alphabet": "chars"}, ValueError, r"^BPE\.forbid is ': '; expected it only with alphabet='bytes'"),
-    ({"max_words": 2, "alphabet": "chars"}, ValueError, r"^BPE\.max_words is 2; expected it only with alphabet='bytes'"),
+    ({"forbid": ": ", "alphabet": "chars"}, ValueError, r"^BPE\.forbid is ': '; expected it only with alphabet="),
+    ({"max_words": 2, "alphabet": "chars"}, ValueError, r"^BPE\.max_words is 2; expected it only with alphabet="),
 ]
 
 
