@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import bbpe
 from bbpe.encoding.chunks import KINDS
+from bbpe.report.terminal import line_columns
 
 from .command import Command, load_tokenizer, positive, tokenizers_of, whole
 from .lines import add_texts, lines_of, selection_of
@@ -99,7 +100,7 @@ def _run_table(args: Namespace) -> int:
     if args.json:
         say_json(found.as_dict())
     else:
-        say(str(found))
+        say(found.text(line_columns()))
     return 0
 
 

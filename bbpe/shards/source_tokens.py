@@ -6,14 +6,17 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..corpus.rowfiles import pyarrow_parquet
 from ..files import replacing, write_atomic
 from ..lazy import safe_import
 from ..records import checked_path, dataclass
-from ..text import aligned, distinct
+from ..text import aligned, columns_of, distinct, shortened
 from ..tokenizer import Tokenizer, checked_tokenizer
+
+#: The most columns of a name in a terminal, and the most that it has in the narrowest one.
+_LONGEST, _SHORTEST = 40, 6
 
 
 @dataclass(frozen=True)
@@ -138,22 +141,72 @@ class SourceTable:
         with replacing(path) as file:
             parquet.write_table(pa.Table.from_pylist(lines, schema=pa.schema(list(kinds.items()))), file)
 
-    def __str__(self) -> str:
-        ratio = "bytes a token: "
-        header = ["source", "documents", "bytes", *self.tokenizers, ratio + self.tokenizers[0], *self.tokenizers[1:]]
+    def text(self, most: int | None = None) -> str:
+        """Return the table for a terminal.
+
+        Args:
+            most: The most columns of a line: columns that have no place go to another table below, and long names are
+                shortened.  One table by default.
+
+        Returns:
+            The table, without a line end after its last line.
+
+        Example:
+            >>> table = SourceTable(("gpt2", "o200k"), (SourceTokens("web", 2, 40, (10, 8), (0, 0)),))
+            >>> print(table.text(50))
+            source  documents  bytes  gpt2  o200k
+            web             2     40    10      8
+            <BLANKLINE>
+            source  bytes a token: gpt2  o200k
+            web                    4.00   5.00
+
+        """
         rows = [*self.rows, *([self.total] if len(self.rows) > 1 else [])]
-        has_unknown = any(any(row.unknown) for row in rows)
-        if has_unknown:
-            header += ["unknown: " + self.tokenizers[0], *self.tokenizers[1:]]
-        lines = [
-            [
-                row.source, f"{row.documents:,}", f"{row.bytes:,}", *(f"{tokens:,}" for tokens in row.tokens),
-                *(f"{each:.2f}" for each in row.bytes_per_token),
-                *(f"{each:,}" for each in row.unknown if has_unknown),
-            ]
-            for row in rows
-        ]  # fmt: skip
-        return aligned([header, *lines])
+        columns, names = list(self._columns(rows)), ["source", *(row.source for row in rows)]
+        if most is not None:
+            widest = max(columns_of(f"{column.kind}: {column.name}") for column in columns)
+            names = [shortened(name, max(_SHORTEST, min(_LONGEST, most - widest - 2))) for name in names]
+        blocks: list[list[_Column]] = [[]]
+        for column in columns:
+            wider = [*blocks[-1], column]
+            is_full = most is not None and max(map(columns_of, _block(names, wider).splitlines())) > most
+            if is_full and blocks[-1]:
+                blocks.append([column])
+            else:
+                blocks[-1] = wider
+        return "\n\n".join(_block(names, block) for block in blocks)
+
+    def _columns(self, rows: Sequence[SourceTokens]) -> Iterator[_Column]:
+        yield _Column("", "documents", [f"{row.documents:,}" for row in rows])
+        yield _Column("", "bytes", [f"{row.bytes:,}" for row in rows])
+        for at, name in enumerate(self.tokenizers):
+            yield _Column("tokens", name, [f"{row.tokens[at]:,}" for row in rows])
+        for at, name in enumerate(self.tokenizers):
+            yield _Column("bytes a token", name, [f"{row.bytes_per_token[at]:.2f}" for row in rows])
+        if any(any(row.unknown) for row in rows):
+            for at, name in enumerate(self.tokenizers):
+                yield _Column("unknown", name, [f"{row.unknown[at]:,}" for row in rows])
+
+    def __str__(self) -> str:
+        return self.text()
+
+
+class _Column(NamedTuple):
+    """A column of the table; the first one of a kind in a line says which kind it is."""
+
+    kind: str
+    name: str
+    cells: list[str]
+
+
+def _block(names: Sequence[str], columns: Sequence[_Column]) -> str:
+    header, before = [names[0]], "" if columns[0].kind == "" else None
+    for column in columns:
+        # after the columns that have no kind, numbers of tokens explain themselves
+        is_plain = column.kind == before or (before == "" and column.kind == "tokens")
+        header.append(column.name if is_plain else f"{column.kind}: {column.name}")
+        before = column.kind
+    return aligned([header, *zip(names[1:], *(column.cells for column in columns), strict=True)])
 
 
 def suffix_of(path: str | os.PathLike[str], argument: str = "path") -> str:

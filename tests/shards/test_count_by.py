@@ -12,6 +12,7 @@ import pytest
 import bbpe
 from bbpe.corpus.sources import Reading
 from bbpe.shards import documents
+from bbpe.shards.source_tokens import SourceTable, SourceTokens
 
 TEXTS = [f"low {number} lower\nlow" * (number % 5) for number in range(200)]
 LONG = "low lowest, naïve 深度 " * 300
@@ -154,6 +155,27 @@ def test_the_table_is_printed_and_saved(corpus: Path, toks: dict[str, bbpe.Token
     assert list(bbpe.count_tokens(corpus / "web", [*toks.values()]).tokenizers) == [
         "tokenizer 1", "tokenizer 2", "tokenizer 3"
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("most", [20, 60, 100, 200])
+def test_a_wide_table_goes_on_below(most: int) -> None:
+    """Each figure stands once in a table whose header says what it is, and no line is wider than it has to be."""
+    names = [f"tokenizer-{at}" for at in range(7)]
+    tokens, unknown = range(10_000, 10_007), range(20_000, 20_007)
+    wide = SourceTokens("a-folder/" * 9, 7, 30_000, tuple(tokens), tuple(unknown))
+    shown = SourceTable(tuple(names), (wide, SourceTokens("b", 1, 2, (1,) * 7, (0,) * 7))).text(most)
+    tables = [table.splitlines() for table in shown.split("\n\n")]
+    assert all(len(table) == 4 and table[0].startswith("source ") for table in tables)
+    assert all(len(line) <= most for table in tables for line in table) or most == 20
+    assert len(tables) > 1 or most == 200
+    first = [f"{number:,}" for number in (7, 30_000, *tokens, *unknown)]
+    for at, figures in ((1, first), (2, ["1", "2", *["1"] * 7, *["0"] * 7])):
+        cells = [cell for table in tables for cell in table[at].split()[1:]]
+        assert [cell for cell in cells if "." not in cell] == figures
+    heads = " ".join(cell for table in tables for cell in table[0].split())
+    assert [heads.count(name) for name in names] == [3] * 7
+    for table in tables[1:]:
+        assert any(kind in table[0] for kind in ("tokens: ", "bytes a token: ", "unknown: ")) or most == 20
 
 
 @pytest.mark.parametrize(
