@@ -213,19 +213,30 @@ def distinct(names: Sequence[str]) -> list[str]:
     return [name if names.count(name) == 1 else f"{name} ({place})" for place, name in enumerate(names, 1)]
 
 
-def aligned(rows: Sequence[Sequence[str]], names: int = 1) -> str:
+def aligned(rows: Sequence[Sequence[str]], names: int = 1, most: int | None = None) -> str:
     """Return rows as lines with columns of equal width: the first `names` at the left, figures at the right.
+
+    With `most`, lines have at most so many columns: figures that have no place go to another table below, with the
+    names again.
 
     >>> print(aligned([("name", "tokens"), ("a", "1,024")]))
     name  tokens
     a      1,024
     """
     widths = [max(map(columns_of, column)) for column in zip(*rows, strict=True)]
-    lines = []
-    for row in rows:
-        cells = []
-        for number, (cell, width) in enumerate(zip(row, widths, strict=True)):
-            room = " " * (width - columns_of(cell))
-            cells.append(cell + room if number < names else room + cell)
-        lines.append("  ".join(cells).rstrip())
-    return "\n".join(lines)
+    left = list(range(min(names, len(widths))))
+    blocks = [left.copy()]
+    for at in range(len(left), len(widths)):
+        is_full = most is not None and sum(widths[each] + 2 for each in blocks[-1]) + widths[at] > most
+        if is_full and len(blocks[-1]) > len(left):
+            blocks.append(left.copy())
+        blocks[-1].append(at)
+    return "\n\n".join("\n".join(_cells(row, widths, block, names) for row in rows) for block in blocks)
+
+
+def _cells(row: Sequence[str], widths: Sequence[int], block: Sequence[int], names: int) -> str:
+    cells = []
+    for at in block:
+        room = " " * (widths[at] - columns_of(row[at]))
+        cells.append(row[at] + room if at < names else room + row[at])
+    return "  ".join(cells).rstrip()

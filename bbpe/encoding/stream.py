@@ -206,7 +206,7 @@ class StreamDecoder:
 
         Returns:
             The rest of the text: an incomplete character as `errors` defines it, or ""; with stop strings also text
-                that may have begun one; "" after a stop string.
+            that may have begun one; "" after a stop string.
 
         """
         text = self._stream.finish()

@@ -124,7 +124,7 @@ class LintReport:
         """Yield the lines of the report as text, as wide as the terminal or 100 columns at most.
 
         Without details a report fits a screen: errors and warnings have a line of examples and the advice, other
-            findings only their message.
+        findings only their message.
 
         Args:
             examples: The most examples of a finding.

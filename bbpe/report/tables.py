@@ -12,7 +12,7 @@ from typing import Any
 
 from ..lazy import safe_import
 from ..records import dataclass
-from ..text import columns_of, shortened
+from ..text import aligned, columns_of, shortened
 
 #: What a cell without a value shows.
 NOTHING = "-"
@@ -59,14 +59,7 @@ class Table:
         if most is not None and self.across:
             rows[0] = self._header_for(rows, most)
         rows[0] = self._marked(rows[0], -1)
-        widths = [max(columns_of(row[at]) for row in rows) for at in range(len(self.header))]
-        blocks = [list(range(self.left))]
-        for at in range(self.left, len(widths)):
-            is_full = most is not None and sum(widths[each] + 2 for each in blocks[-1]) + widths[at] > most
-            if is_full and len(blocks[-1]) > self.left:
-                blocks.append(list(range(self.left)))
-            blocks[-1].append(at)
-        return "\n\n".join("\n".join(self._line(row, widths, block) for row in rows) for block in blocks)
+        return aligned(rows, self.left, most)
 
     def _marked(self, row: tuple[str, ...], number: int) -> tuple[str, ...]:
         """Return a row with an asterisk after each of its best figures, and a blank after the others beside them."""
@@ -87,13 +80,6 @@ class Table:
         figures = [max([columns_of(row[at]) for row in rows[1:]], default=0) for at in range(self.left, len(rows[0]))]
         short = [shortened(name, max(width, room, _SHORTEST) - 1) for name, width in zip(names, figures, strict=True)]
         return (*rows[0][: self.left], *(short if len(set(short)) == len(set(names)) else names))
-
-    def _line(self, row: Sequence[str], widths: Sequence[int], block: Sequence[int]) -> str:
-        cells = []
-        for at in block:
-            room = " " * (widths[at] - columns_of(row[at]))
-            cells.append(row[at] + room if at < self.left else room + row[at])
-        return "  ".join(cells).rstrip()
 
     def markdown(self) -> str:
         """Return the table in Markdown."""

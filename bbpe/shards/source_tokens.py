@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..corpus.rowfiles import pyarrow_parquet
 from ..files import replacing, write_atomic
@@ -154,59 +154,41 @@ class SourceTable:
         Example:
             >>> table = SourceTable(("gpt2", "o200k"), (SourceTokens("web", 2, 40, (10, 8), (0, 0)),))
             >>> print(table.text(50))
-            source  documents  bytes  gpt2  o200k
-            web             2     40    10      8
+            source  documents  bytes  tokens: gpt2
+            web             2     40            10
             <BLANKLINE>
-            source  bytes a token: gpt2  o200k
-            web                    4.00   5.00
+            source  tokens: o200k  bytes a token: gpt2
+            web                 8                 4.00
+            <BLANKLINE>
+            source  bytes a token: o200k
+            web                     5.00
 
         """
-        rows = [*self.rows, *([self.total] if len(self.rows) > 1 else [])]
-        columns, names = list(self._columns(rows)), ["source", *(row.source for row in rows)]
-        if most is not None:
-            widest = max(columns_of(f"{column.kind}: {column.name}") for column in columns)
-            names = [shortened(name, max(_SHORTEST, min(_LONGEST, most - widest - 2))) for name in names]
-        blocks: list[list[_Column]] = [[]]
-        for column in columns:
-            wider = [*blocks[-1], column]
-            is_full = most is not None and max(map(columns_of, _block(names, wider).splitlines())) > most
-            if is_full and blocks[-1]:
-                blocks.append([column])
-            else:
-                blocks[-1] = wider
-        return "\n\n".join(_block(names, block) for block in blocks)
+        shown = aligned(self._lines())
+        if most is None or max(map(columns_of, shown.splitlines())) <= most:
+            return shown
+        header, *rows = self._lines(is_split=True)
+        room = max(_SHORTEST, min(_LONGEST, most - max(map(columns_of, header)) - 2))
+        return aligned([header, *([shortened(name, room), *cells] for name, *cells in rows)], most=most)
 
-    def _columns(self, rows: Sequence[SourceTokens]) -> Iterator[_Column]:
-        yield _Column("", "documents", [f"{row.documents:,}" for row in rows])
-        yield _Column("", "bytes", [f"{row.bytes:,}" for row in rows])
-        for at, name in enumerate(self.tokenizers):
-            yield _Column("tokens", name, [f"{row.tokens[at]:,}" for row in rows])
-        for at, name in enumerate(self.tokenizers):
-            yield _Column("bytes a token", name, [f"{row.bytes_per_token[at]:.2f}" for row in rows])
+    def _lines(self, *, is_split: bool = False) -> list[list[str]]:
+        """Return the cells below their header; in a table that is split each column says what it is."""
+        rows = [*self.rows, *([self.total] if len(self.rows) > 1 else [])]
+        kinds = [("tokens" if is_split else "", [[f"{each:,}" for each in row.tokens] for row in rows])]
+        kinds.append(("bytes a token", [[f"{each:.2f}" for each in row.bytes_per_token] for row in rows]))
         if any(any(row.unknown) for row in rows):
+            kinds.append(("unknown", [[f"{each:,}" for each in row.unknown] for row in rows]))
+        header = ["source", "documents", "bytes"]
+        lines = [[row.source, f"{row.documents:,}", f"{row.bytes:,}"] for row in rows]
+        for kind, cells in kinds:
             for at, name in enumerate(self.tokenizers):
-                yield _Column("unknown", name, [f"{row.unknown[at]:,}" for row in rows])
+                header.append(f"{kind}: {name}" if kind and (is_split or at == 0) else name)
+            for line, more in zip(lines, cells, strict=True):
+                line += more
+        return [header, *lines]
 
     def __str__(self) -> str:
         return self.text()
-
-
-class _Column(NamedTuple):
-    """A column of the table; the first one of a kind in a line says which kind it is."""
-
-    kind: str
-    name: str
-    cells: list[str]
-
-
-def _block(names: Sequence[str], columns: Sequence[_Column]) -> str:
-    header, before = [names[0]], "" if columns[0].kind == "" else None
-    for column in columns:
-        # after the columns that have no kind, numbers of tokens explain themselves
-        is_plain = column.kind == before or (before == "" and column.kind == "tokens")
-        header.append(column.name if is_plain else f"{column.kind}: {column.name}")
-        before = column.kind
-    return aligned([header, *zip(names[1:], *(column.cells for column in columns), strict=True)])
 
 
 def suffix_of(path: str | os.PathLike[str], argument: str = "path") -> str:

@@ -94,7 +94,7 @@ class Unigram:
             raise ValueError(f"{double!r} is empty or given twice in special_tokens and user_defined_symbols")
         plan = UnigramPlan(int(vocab_size), specials, get_pattern(RUN_PARTS if pattern is None else pattern), self)
         if vocab_size <= plan.first:
-            expected = f"more than {plan.first}, as <unk>, the special tokens and the bytes are that many"
+            expected = f"more than {plan.first}, the ids of <unk>, special tokens, symbols and bytes"
             raise ValueError(f"vocab_size is {vocab_size}; expected {expected}")
         return plan
 
