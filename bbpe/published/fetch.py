@@ -34,7 +34,7 @@ def fetch(
 
     A file that is in this folder, a cache or an installed package is taken from there; else it is downloaded.  It is
     written only if its SHA-256 is right.  `url` replaces the address of the publisher, and is always asked.  All
-    addresses, also those of redirects, must use https.  `report` is told several times a second how much has come.
+    addresses, also those of redirects, must use https.  `report` gets the bytes so far several times a second.
 
     Raises `VocabularyError` when no address is known, when an address does not use https, and when the content has
     another checksum; `OSError` when the network or the disk fails, and when the download takes more than a minute plus

@@ -50,8 +50,8 @@ def error_line(line: str) -> str:
 def wrapped(line: str, most: int, indent: int = 0, *, whole: bool = False) -> Iterator[str]:
     """Yield a line as lines of at most so many columns, broken at blanks; all but the first are indented.
 
-    A word that is too long for a line is shortened, or with `whole` has a longer line of its own.  One that has no
-    place behind the indent has a smaller one.
+    A word that is too long for a line is shortened, or with `whole` has a longer line of its own.  The indent of
+    a line is smaller if its word does not fit otherwise.
 
     >>> list(wrapped("see my dogs and eyes", 12, 2))
     ['see my dogs', '  and eyes']

@@ -88,7 +88,7 @@ def digest_of(path: Path) -> str:
 
 
 def size_fault(path: Path, size: int) -> str:
-    """Return what is wrong with a file that should have so many bytes, without reading it; empty if nothing is."""
+    """Say that a file is missing or has another size than it should, without reading it; empty if it is right."""
     try:
         found = path.stat().st_size
     except FileNotFoundError:

@@ -110,7 +110,7 @@ static void put(bbpe_long_pieces *self, const bbpe_long_piece *head, const uint3
     self->taken += needed;
 }
 
-/* Move to a ring of so many bytes, with the records that are there. */
+/* Replace the ring by a larger one, which gets a copy of the records. */
 static void move_to(bbpe_long_pieces *self, bbpe_memory_budget *budget, size_t size) {
     bbpe_long_pieces before = *self;
     const size_t more = bytes_for(size) - bytes_for(before.size);

@@ -68,13 +68,14 @@ def test_parts(call: Any, path: Path) -> None:
 
 def test_where_parts_end(call: Any, path: Path) -> None:
     tok, text = bbpe.load(path), str(path.with_name("text.txt"))
-    for words, options in (
-        (["--overlap", "2"], {"overlap": 2}), (["--boundary", "word"], {"boundary": "word"}),
-        (["--overlap", "2", "--boundary", "line"], {"overlap": 2, "boundary": "line"}),
-    ):  # fmt: skip
-        chunks = tok.chunk(TEXT, 6, **options)  # type: ignore[arg-type]
+    cases: list[tuple[str, dict[str, Any]]] = [
+        ("--overlap 2", {"overlap": 2}), ("--boundary word", {"boundary": "word"}),
+        ("--overlap 2 --boundary line", {"overlap": 2, "boundary": "line"}),
+    ]  # fmt: skip
+    for words, options in cases:
+        chunks = tok.chunk(TEXT, 6, **options)
         assert chunks != tok.chunk(TEXT, 6), options
-        assert call("tokens", "--chunk", "6", *words, text) == "".join(f"{a}\t{b}\t{n}\n" for a, b, n, _ in chunks)
+        assert call("tokens", "--chunk", "6", *words.split(), text) == "".join(f"{a}\t{b}\t{n}\n" for a, b, n, _ in chunks)
 
 
 def test_lines(call: Any, path: Path) -> None:
