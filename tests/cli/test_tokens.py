@@ -75,7 +75,8 @@ def test_where_parts_end(call: Any, path: Path) -> None:
     for words, options in cases:
         chunks = tok.chunk(TEXT, 6, **options)
         assert chunks != tok.chunk(TEXT, 6), options
-        assert call("tokens", "--chunk", "6", *words.split(), text) == "".join(f"{a}\t{b}\t{n}\n" for a, b, n, _ in chunks)
+        expected = "".join(f"{a}\t{b}\t{n}\n" for a, b, n, _ in chunks)
+        assert call("tokens", "--chunk", "6", *words.split(), text) == expected
 
 
 def test_lines(call: Any, path: Path) -> None:
