@@ -30,7 +30,7 @@ CHARS = bbpe.BPE(alphabet="chars", end_of_word="</w>")
         (["a", "a"], [], 400, "^'a' is empty or given twice in special_tokens and user_defined_symbols$"),
         (["a"], ["a"], 400, "^'a' is empty or given twice"),
         ([""], [], 400, "^'' is empty or given twice"),
-        (["a"], ["b"], 259, "^vocab_size is 259; expected more than 259, as <unk>, the special tokens and "),
+        (["a"], ["b"], 259, "^vocab_size is 259; expected more than 259, the ids of <unk>, special tokens, symbol"),
     ],
 )
 def test_texts_that_are_no_tokens_of_unigram(symbols: list[str], specials: list[str], size: int, said: str) -> None:
