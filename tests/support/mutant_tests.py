@@ -18,7 +18,7 @@ from coverage import CoverageData
 from mutant_edits import Edit
 
 #: Seconds of tests at most for a fault: of Python, and of Cython or C, where no test is known to run the line.
-MOST, MOST_COMPILED = 60, 240
+MOST, MOST_COMPILED = 150, 240
 #: The folders of tests for each folder of csrc, and for modules of Cython by the beginning of their names; the first
 #: that fits.  tests/core is for all of them.
 MIRRORS = {
