@@ -74,13 +74,18 @@ BBPE_INLINE bbpe_vector vector_look_up(const uint8_t page[64], bbpe_vector v) {
     return _mm512_permutexvar_epi8(v, vector_load(page));
 }
 
-/* Write start + i for each bit i, and return how many there are: eight at a time, and 24 hold the bits of most blocks, so
- * that the branch is predictable.  Up to 24 positions are overwritten whatever their number. */
-BBPE_INLINE size_t positions_of_vector(uint64_t bits, size_t start, size_t *positions) {
+/* The numbers of the bits, one a byte, and zeros after them. */
+BBPE_INLINE bbpe_vector positions_of(uint64_t bits) {
     const __m512i iota = _mm512_set_epi8(63, 62, 61, 60, 59, 58, 57, 56, 55, 54, 53, 52, 51, 50, 49, 48, 47, 46, 45, 44, 43,
                                          42, 41, 40, 39, 38, 37, 36, 35, 34, 33, 32, 31, 30, 29, 28, 27, 26, 25, 24, 23, 22,
                                          21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
-    const __m512i packed = _mm512_maskz_compress_epi8(bits, iota), base = _mm512_set1_epi64((long long)start);
+    return _mm512_maskz_compress_epi8(bits, iota);
+}
+
+/* Write start + i for each bit i, and return how many there are: eight at a time, and 24 hold the bits of most blocks, so
+ * that the branch is predictable.  Up to 24 positions are overwritten whatever their number. */
+BBPE_INLINE size_t positions_of_vector(uint64_t bits, size_t start, size_t *positions) {
+    const __m512i packed = positions_of(bits), base = _mm512_set1_epi64((long long)start);
     const __m128i first = _mm512_castsi512_si128(packed), second = _mm512_extracti32x4_epi32(packed, 1);
     const size_t count = bbpe_bits_count(bits);
     _mm512_storeu_si512(positions, _mm512_add_epi64(base, _mm512_cvtepu8_epi64(first)));

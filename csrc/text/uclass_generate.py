@@ -74,14 +74,15 @@ def table() -> str:
 #include <stdint.h>
 
 #define BBPE_UNICODE_VERSION "{unicodedata2.unidata_version}"
+#define BBPE_UCLASS_AFTER 3 /* bytes after each table that may be read */
 #define BBPE_UCLASS_BLOCK {BLOCK}
 {defines}
 
-static const uint8_t bbpe_uclass_block[{len(stage_1)}] = {{
+static const uint8_t bbpe_uclass_block[{len(stage_1)} + BBPE_UCLASS_AFTER] = {{
 {rows(stage_1)}
 }};
 
-static const uint8_t bbpe_uclass_value[{len(stage_2)}] = {{
+_Alignas(64) static const uint8_t bbpe_uclass_value[{len(stage_2)} + BBPE_UCLASS_AFTER] = {{
 {rows(stage_2)}
 }};
 

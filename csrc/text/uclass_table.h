@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #define BBPE_UNICODE_VERSION "16.0.0"
+#define BBPE_UCLASS_AFTER 3 /* bytes after each table that may be read */
 #define BBPE_UCLASS_BLOCK 128
 #define BBPE_CLASS_UPPER 0
 #define BBPE_CLASS_LOWER 1
@@ -27,7 +28,7 @@
 #define BBPE_CLASS_NEWLINE 17
 #define BBPE_CLASS_BLANK 18
 
-static const uint8_t bbpe_uclass_block[8704] = {
+static const uint8_t bbpe_uclass_block[8704 + BBPE_UCLASS_AFTER] = {
     0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,
     32,33,34,34,35,36,37,38,39,34,34,34,40,41,42,43,44,45,46,47,48,49,50,51,52,53,54,55,56,57,58,59,
     60,61,62,63,64,64,64,64,65,66,64,64,64,64,67,68,64,64,64,64,64,64,69,70,71,72,73,74,75,76,77,78,
@@ -302,7 +303,7 @@ static const uint8_t bbpe_uclass_block[8704] = {
     103,103,103,103,103,103,103,103,103,103,103,103,103,103,103,103,103,103,103,103,103,103,103,103,103,103,103,103,103,103,103,103,
 };
 
-static const uint8_t bbpe_uclass_value[32640] = {
+_Alignas(64) static const uint8_t bbpe_uclass_value[32640 + BBPE_UCLASS_AFTER] = {
     10,10,10,10,10,10,10,10,10,18,17,18,18,17,10,10,10,10,10,10,10,10,10,10,10,10,10,10,10,10,10,10,
     16,9,9,9,9,9,9,9,9,9,9,9,9,9,9,9,14,14,14,14,14,14,14,14,14,14,9,9,9,9,9,9,
     9,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,9,9,9,9,9,
