@@ -92,13 +92,17 @@ enum {
 /* Pieces, and the primary slots of their keys.  The key of a piece of more than 15 bytes has two words: its position in the
  * text << 6 | its length, with the flag of a part, and its hash as a pretoken.  If it has more than 47 bytes, the first word
  * has 63 in place of the length, and the second one the length in place of the hash; those of up to BBPE_LONG_PIECE have
- * their hash among `hashes`. */
+ * their record in `longer_of`. */
 typedef struct {
     _Alignas(64) bbpe_cache_key keys[BBPE_LOOKUP_BATCH];
     _Alignas(64) const bbpe_cache_entry *primary[BBPE_LOOKUP_BATCH];
     size_t longer_count;
     uint16_t longer[BBPE_LOOKUP_BATCH]; /* the numbers of the pieces that have a hash */
-    uint64_t hashes[BBPE_LOOKUP_BATCH];
+    union {
+        uint64_t hash;
+        const bbpe_long_piece *record; /* that is likely its, or NULL */
+    } longer_of[BBPE_LOOKUP_BATCH];
+    uint64_t longer_added; /* records there are; with more, those may be others */
 } bbpe_lookup_batch;
 
 /* A stretch in the window, and what follows it (stretches.c). */
@@ -142,6 +146,8 @@ struct bbpe_encode_state {
     void *heap_top_guard;    /* the block after the lists of ids that were made last */
     uint64_t secondary_hits; /* pieces that were not in their primary slot */
     uint64_t kept;           /* short pieces that entered `hot` since it is so large */
+    uint64_t kept_asked;     /* `kept`, and */
+    size_t slots_asked;      /* the slots taken, when the owner was last asked for larger tables */
     uint64_t new_tokens;     /* those of the last of these that are one token */
     size_t prefilled;        /* tokens of the vocabulary that were looked at for `hot` */
     size_t unmatched;        /* bytes of long pieces without the encoder's `match` */

@@ -6,7 +6,7 @@ enum {
     LEAST = 1 << 14,   /* bytes of a ring */
     MOST = 1 << 24,
     GROWTH = 4,
-    A_PIECE = 256,     /* bytes of the ring for which there is a word in the sets: a line of 60 letters takes about as many */
+    A_PIECE = 64,     /* bytes of the ring for which there is a word in the sets: a line of 60 letters takes about as many */
     PLACE_BITS = 48,   /* of a word in the sets */
 };
 
@@ -31,14 +31,14 @@ void bbpe_long_pieces_free(bbpe_long_pieces *self, bbpe_memory_budget *budget) {
     memset(self, 0, sizeof *self);
 }
 
-uint64_t bbpe_long_piece_hash(const uint8_t *bytes, size_t n, bool is_part) {
-    uint64_t words[2], hash = (uint64_t)n << 1 | is_part;
-    BBPE_ASSERT(n >= 16 && n <= BBPE_LONG_PIECE);
-    for (size_t i = 0; i + 16 < n; i += 16) {
-        memcpy(words, bytes + i, 16);
+uint64_t bbpe_long_piece_hash(const bbpe_long_piece_key *key) {
+    uint64_t words[2], hash = key->length;
+    BBPE_ASSERT(key->n >= 16 && key->n <= BBPE_LONG_PIECE);
+    for (size_t i = 0; i + 16 < key->n; i += 16) {
+        memcpy(words, key->bytes + i, 16);
         hash = bbpe_hash_two(words[0] ^ hash, words[1]);
     }
-    memcpy(words, bytes + n - 16, 16);
+    memcpy(words, key->bytes + key->n - 16, 16);
     return bbpe_hash_two(words[0] ^ hash, words[1]);
 }
 
@@ -64,26 +64,30 @@ void bbpe_long_pieces_prefetch(const bbpe_long_pieces *self, uint64_t hash) {
     if (self->size > 0) BBPE_PREFETCH(set_of(self, hash));
 }
 
-void bbpe_long_pieces_prefetch_record(const bbpe_long_pieces *self, uint64_t hash) {
-    enum { LINES = 4 }; /* a line of 60 letters has as many with its ids */
-    if (self->size == 0) return;
+/* The next record of this hash, by 16 of its bits, in a way from `*way` on; or NULL. */
+static const bbpe_long_piece *next_record(const bbpe_long_pieces *self, uint64_t hash, size_t *way) {
     const uint64_t *set = set_of(self, hash);
-    for (size_t way = 0; way < BBPE_LONG_PIECES_WAYS; way++) {
-        if ((set[way] ^ hash) >> PLACE_BITS || place_of(self, set[way]) == 0) continue;
-        const uint8_t *record = (const uint8_t *)record_at(self, place_of(self, set[way]));
-        for (size_t line = 0; line < LINES; line++) BBPE_PREFETCH(record + 64 * line);
+    while (*way < BBPE_LONG_PIECES_WAYS) {
+        const uint64_t word = set[(*way)++];
+        if ((word ^ hash) >> PLACE_BITS == 0 && place_of(self, word) != 0) return record_at(self, place_of(self, word));
     }
+    return NULL;
+}
+
+const bbpe_long_piece *bbpe_long_pieces_prefetch_record(const bbpe_long_pieces *self, uint64_t hash) {
+    enum { LINES = 4 }; /* a line of 60 letters has as many with its ids */
+    size_t way = 0;
+    const bbpe_long_piece *record = self->size > 0 ? next_record(self, hash, &way) : NULL;
+    for (size_t line = 0; record != NULL && line < LINES; line++) BBPE_PREFETCH((const uint8_t *)record + 64 * line);
+    return record;
 }
 
 const bbpe_long_piece *bbpe_long_pieces_find(const bbpe_long_pieces *self, const bbpe_long_piece_key *key) {
     if (self->size == 0) return NULL;
-    const uint64_t *set = set_of(self, key->hash);
-    for (size_t way = 0; way < BBPE_LONG_PIECES_WAYS; way++) {
-        if ((set[way] ^ key->hash) >> PLACE_BITS || place_of(self, set[way]) == 0) continue;
-        const bbpe_long_piece *record = record_at(self, place_of(self, set[way]));
-        if (record->hash == key->hash && record->length == key->length && memcmp(bytes_of(record), key->bytes, key->n) == 0)
-            return record;
-    }
+    const uint64_t hash = bbpe_long_piece_hash(key);
+    const bbpe_long_piece *record;
+    for (size_t way = 0; (record = next_record(self, hash, &way)) != NULL;)
+        if (bbpe_long_piece_has(record, key)) return record;
     return NULL;
 }
 
@@ -108,6 +112,7 @@ static void put(bbpe_long_pieces *self, const bbpe_long_piece *head, const uint3
     memcpy(to + sizeof *head + ids_size, bytes, n);
     self->head += needed;
     self->taken += needed;
+    self->added++;
 }
 
 /* Replace the ring by a larger one, which gets a copy of the records. */
@@ -123,7 +128,7 @@ static void move_to(bbpe_long_pieces *self, bbpe_memory_budget *budget, size_t s
         bbpe_memory_budget_give(budget, more);
         return;
     }
-    *self = (bbpe_long_pieces){sets, words_for(size) / BBPE_LONG_PIECES_WAYS - 1, ring, size, 8, 0};
+    *self = (bbpe_long_pieces){sets, words_for(size) / BBPE_LONG_PIECES_WAYS - 1, ring, size, 8, 0, before.added};
     for (size_t i = 0; i < words_for(before.size); i++) {
         const uint64_t place = place_of(&before, before.sets[i]);
         if (place == 0) continue;
@@ -136,7 +141,7 @@ static void move_to(bbpe_long_pieces *self, bbpe_memory_budget *budget, size_t s
 
 void bbpe_long_pieces_add(bbpe_long_pieces *self, bbpe_memory_budget *budget, const bbpe_long_piece_key *key,
                           const uint32_t *ids, size_t count) {
-    const bbpe_long_piece head = {key->hash, key->length, (uint32_t)count};
+    const bbpe_long_piece head = {bbpe_long_piece_hash(key), key->length, (uint32_t)count};
     BBPE_ASSERT(count <= key->n);
     if (self->size == 0 || (self->taken > self->size / 2 && self->size < MOST)) {
         move_to(self, budget, self->size == 0 ? LEAST : GROWTH * self->size);

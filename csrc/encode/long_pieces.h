@@ -26,6 +26,7 @@ typedef struct {
     size_t size; /* of the ring, a power of two; 0: no memory */
     uint64_t head;  /* the place after the last record */
     uint64_t taken; /* bytes of records since it is so large */
+    uint64_t added; /* records */
 } bbpe_long_pieces;
 
 typedef struct {
@@ -39,26 +40,30 @@ typedef struct {
     const uint8_t *bytes;
     uint32_t n;
     uint32_t length; /* with the flag of a part, as in a record */
-    uint64_t hash;
 } bbpe_long_piece_key;
 
 /* The bytes of memory that it has. */
 size_t bbpe_long_pieces_bytes(const bbpe_long_pieces *self);
 /* Free its memory, and give it back to the budget that it was taken from. */
 void bbpe_long_pieces_free(bbpe_long_pieces *self, bbpe_memory_budget *budget);
-uint64_t bbpe_long_piece_hash(const uint8_t *bytes, size_t n, bool is_part);
-/* Fetch what finding a piece with this hash looks at first; and then its record, if there is one. */
+uint64_t bbpe_long_piece_hash(const bbpe_long_piece_key *key);
+/* Fetch what finding a piece with this hash looks at first; and then the record that is likely its, which is returned, or NULL.
+ * A record is there until the next one is added. */
 void bbpe_long_pieces_prefetch(const bbpe_long_pieces *self, uint64_t hash);
-void bbpe_long_pieces_prefetch_record(const bbpe_long_pieces *self, uint64_t hash);
-/* The record of a piece, which is there until the next one is added; or NULL. */
+const bbpe_long_piece *bbpe_long_pieces_prefetch_record(const bbpe_long_pieces *self, uint64_t hash);
+/* The record of a piece, or NULL. */
 const bbpe_long_piece *bbpe_long_pieces_find(const bbpe_long_pieces *self, const bbpe_long_piece_key *key);
 /* Remember the ids of a piece that is not there, at most one a byte; nothing happens without memory or a budget. */
 void bbpe_long_pieces_add(bbpe_long_pieces *self, bbpe_memory_budget *budget, const bbpe_long_piece_key *key,
                           const uint32_t *ids, size_t count);
 
-BBPE_INLINE bbpe_long_piece_key bbpe_long_piece_key_of(const uint8_t *bytes, size_t n, bool is_part, uint64_t hash) {
-    const uint32_t length = (uint32_t)n | (is_part ? BBPE_LONG_PIECE_PART : 0);
-    return (bbpe_long_piece_key){bytes, (uint32_t)n, length, hash};
+BBPE_INLINE bbpe_long_piece_key bbpe_long_piece_key_of(const uint8_t *bytes, size_t n, bool is_part) {
+    return (bbpe_long_piece_key){bytes, (uint32_t)n, (uint32_t)n | (is_part ? BBPE_LONG_PIECE_PART : 0)};
+}
+
+BBPE_INLINE bool bbpe_long_piece_has(const bbpe_long_piece *self, const bbpe_long_piece_key *key) {
+    const uint8_t *bytes = (const uint8_t *)(self + 1) + self->count * sizeof(uint32_t);
+    return self->length == key->length && memcmp(bytes, key->bytes, key->n) == 0;
 }
 
 BBPE_INLINE size_t bbpe_long_piece_copy_ids(const bbpe_long_piece *self, uint32_t *ids) {

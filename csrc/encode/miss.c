@@ -297,7 +297,7 @@ static uint32_t *encode_long_piece(const bbpe_encoder *self, bbpe_encode_state *
     if (n > BBPE_LONG_PIECE) return ids + encode_uncached(self, state, bytes, n, is_part, ids);
     if (n > BBPE_CACHE_LONG) {
         const bool part = is_part && self->has_wholes;
-        const bbpe_long_piece_key key = bbpe_long_piece_key_of(bytes, n, part, bbpe_long_piece_hash(bytes, n, part));
+        const bbpe_long_piece_key key = bbpe_long_piece_key_of(bytes, n, part);
         return encode_longer_piece(self, state, &key, is_part, ids);
     }
     const bbpe_cache_long_key key =
@@ -357,11 +357,16 @@ void bbpe_encode_fetch_longer(const bbpe_encoder *self, const bbpe_encode_state 
     for (size_t k = 0; k < batch->longer_count; k++) {
         const size_t i = batch->longer[k];
         const bool is_part = batch->keys[i].lo >> 63 && self->has_wholes;
-        batch->hashes[i] = bbpe_long_piece_hash(text + (batch->keys[i].lo << 1 >> 7), batch->keys[i].hi, is_part);
-        bbpe_long_pieces_prefetch(&state->longer, batch->hashes[i]);
+        const bbpe_long_piece_key key =
+            bbpe_long_piece_key_of(text + (batch->keys[i].lo << 1 >> 7), batch->keys[i].hi, is_part);
+        batch->longer_of[i].hash = bbpe_long_piece_hash(&key);
+        bbpe_long_pieces_prefetch(&state->longer, batch->longer_of[i].hash);
     }
-    for (size_t k = 0; k < batch->longer_count; k++)
-        bbpe_long_pieces_prefetch_record(&state->longer, batch->hashes[batch->longer[k]]);
+    for (size_t k = 0; k < batch->longer_count; k++) {
+        const size_t i = batch->longer[k];
+        batch->longer_of[i].record = bbpe_long_pieces_prefetch_record(&state->longer, batch->longer_of[i].hash);
+    }
+    batch->longer_added = state->longer.added;
 }
 
 BBPE_NOINLINE uint32_t *bbpe_encode_miss(const bbpe_encoder *self, bbpe_encode_state *state,
@@ -376,7 +381,9 @@ BBPE_NOINLINE uint32_t *bbpe_encode_miss(const bbpe_encoder *self, bbpe_encode_s
     const size_t n = is_longer ? key.hi : key.lo & 63;
     if (is_longer && n <= BBPE_LONG_PIECE) {
         const bool part = is_part && self->has_wholes;
-        const bbpe_long_piece_key longer = bbpe_long_piece_key_of(bytes, n, part, batch->hashes[i]);
+        const bbpe_long_piece_key longer = bbpe_long_piece_key_of(bytes, n, part);
+        const bbpe_long_piece *record = batch->longer_added == state->longer.added ? batch->longer_of[i].record : NULL;
+        if (record != NULL && bbpe_long_piece_has(record, &longer)) return ids + bbpe_long_piece_copy_ids(record, ids);
         return is_part ? encode_longer_piece(self, state, &longer, true, ids) : encode_longer(self, state, &longer, ids);
     }
     if (is_part) return encode_piece(self, state, bytes, n, true, ids);
