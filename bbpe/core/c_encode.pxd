@@ -17,10 +17,13 @@ cdef extern from "encode/encode.h" nogil:
     ctypedef struct bbpe_encode_state:
         pass
 
+    ctypedef void (*bbpe_encode_ask_room)(void *owner, bbpe_encode_state *state)
     ctypedef struct bbpe_encode_loan:
         uint32_t *ids
         bbpe_reusable_buffer out_of_order
         uint64_t seen, generation, table_bytes, sized_at
+        bbpe_encode_ask_room ask_room
+        void *owner
         bbpe_memory_budget *budget
         bbpe_pipeline_run run
         bbpe_place_scratch places
@@ -54,6 +57,8 @@ cdef extern from "encode/encode.h" nogil:
     void bbpe_encoder_set_ask(bbpe_encoder *self, bbpe_encoder_ask ask, void *owner)
     void bbpe_encoder_delete(bbpe_encoder *self)
     bbpe_encode_state *bbpe_encode_state_new()
+    bint bbpe_encode_entries_are_full(uint64_t kept, size_t entries)
+    bint bbpe_encode_slots_are_full(size_t taken, size_t slots)
     bint bbpe_encode_state_grow(bbpe_encode_state *self, size_t entries, size_t slots)
     void bbpe_encode_state_delete(bbpe_encode_state *self)
     bbpe_encode_loan *bbpe_encode_state_loan(bbpe_encode_state *self)

@@ -9,8 +9,9 @@ from bbpe.core.c_base cimport (
     BBPE_OK, bbpe_status,
 )
 from bbpe.core.c_encode cimport (
-    bbpe_encode_loan, bbpe_encode_state, bbpe_encode_state_delete, bbpe_encode_state_grow, bbpe_encode_state_loan,
-    bbpe_encode_state_long_bytes, bbpe_encode_state_new, bbpe_encode_state_tables, bbpe_encode_tables, bbpe_encoder,
+    bbpe_encode_entries_are_full, bbpe_encode_loan, bbpe_encode_slots_are_full, bbpe_encode_state,
+    bbpe_encode_state_delete, bbpe_encode_state_grow, bbpe_encode_state_loan, bbpe_encode_state_long_bytes,
+    bbpe_encode_state_new, bbpe_encode_state_tables, bbpe_encode_tables, bbpe_encoder,
     bbpe_encoder_delete, bbpe_encoder_new, bbpe_encoder_open, bbpe_encoder_open_match, bbpe_encoder_set_ask,
     bbpe_encoder_write_cuts, bbpe_encoder_write_match, bbpe_hot_cache_bytes,
 )
@@ -32,7 +33,8 @@ cdef enum:
     FEW_ENTRIES_A_SLOT = 4  # few in English, which would take 3 % longer cold with as many beyond
     ENTRY_WORTH = 16        # bytes of text for which there is one
     ROOMY_ENTRY_WORTH = 8
-    GROWTH = 4              # times as large: entries that are half full, slots of which a quarter was taken
+    GROWTH = 4              # times as large: entries that are half full,
+    SLOT_GROWTH = 2         # and slots of which half were taken
     GROWN_AT = 1 << 14      # bytes of text after which a state has tables of its own, and the encoder all of its
     UNUSED = 1000000000     # nanoseconds after which unused tables are freed to make room for tables of any size
     RICH = 2                # times as large: tables that are freed for others although they are used
@@ -48,12 +50,10 @@ cdef uint64_t SHORT_UNTIL = 0
 
 
 cdef size_t slots_for(const bbpe_encode_tables *tables, size_t entries) noexcept:
-    """How many slots there are to be beside so many entries.  Those of which a quarter was taken grow: at a half, some are
-    taken anew when a text comes again, and they would grow as late as in its third pass.  Multilingual text of 8 MB, which
-    has many long words, then takes 15.8 instead of 16.4 ms when it comes again."""
+    """How many slots there are to be beside so many entries."""
     cdef size_t slots = tables.slots
-    if tables.slots_taken > slots // 4:
-        slots = max(slots, min(<size_t>MOST_SLOTS, GROWTH * slots))
+    if bbpe_encode_slots_are_full(tables.slots_taken, slots):
+        slots = max(slots, min(<size_t>MOST_SLOTS, SLOT_GROWTH * slots))
     return max(slots, min(<size_t>FEW_SLOTS, entries // FEW_ENTRIES_A_SLOT), entries // ENTRIES_A_SLOT)
 
 
@@ -63,7 +63,7 @@ cdef size_t entries_for(const bbpe_encode_tables *tables, uint64_t coming) noexc
     Clearing large tables would cost more than encoding a short text.  Tables that have filled up grow.  Others keep their
     size when a text comes again, because with new tables the text would take twice as long."""
     cdef size_t entries = tables.entries if tables.is_grown else LEAST_ENTRIES
-    if tables.is_grown and tables.kept > tables.entries // 2:
+    if tables.is_grown and bbpe_encode_entries_are_full(tables.kept, tables.entries):
         entries = min(<size_t>MOST_ENTRIES, GROWTH * tables.entries)
     while entries < MOST_ENTRIES and entries < coming // (ROOMY_ENTRY_WORTH if entries < ROOMY_ENTRIES else ENTRY_WORTH):
         entries *= 2
@@ -162,6 +162,10 @@ cdef void open_match(void *owner) noexcept with gil:
         (<States>owner).open_match()
     except BaseException as error:  # the call goes on in C; it reports this when it is done
         (<States>owner).failure = error
+
+
+cdef void ask_room(void *owner, bbpe_encode_state *state) noexcept with gil:
+    (<States>owner)._size(state, 0)
 
 
 cdef class States:
@@ -266,6 +270,8 @@ cdef class States:
             bbpe_encode_state_loan(state).generation = BBPE_ATOMIC_LOAD(&self.generation)
             bbpe_encode_state_loan(state).sized_at = GROWN_AT
             bbpe_encode_state_loan(state).budget = &BUDGET
+            bbpe_encode_state_loan(state).ask_room = ask_room
+            bbpe_encode_state_loan(state).owner = <void *>self
         loan = bbpe_encode_state_loan(state)
         loan.seen += coming
         if loan.seen >= loan.sized_at:

@@ -37,8 +37,24 @@ static uint32_t *encode_pieces(const bbpe_encoder *self, bbpe_encode_state *stat
     return encode_last(self, state, *pieces, ids);
 }
 
+/* Whether the tables of a state have filled up since its owner was asked last. */
+static bool is_full(const bbpe_encode_state *state) {
+    return bbpe_encode_entries_are_full(state->kept - state->kept_asked, state->hot.entry_count) ||
+           bbpe_encode_slots_are_full(state->hot.slots_taken - state->slots_asked, state->hot.slot_mask + 1);
+}
+
+/* Ask for larger tables.  Pieces that wait have an entry in those that are there, so they come first. */
+static BBPE_NOINLINE uint32_t *ask_room(const bbpe_encoder *self, bbpe_encode_state *state, uint32_t *ids) {
+    ids = bbpe_miss_queue_flush(self, state, ids);
+    state->kept_asked = state->kept;
+    state->slots_asked = state->hot.slots_taken;
+    state->loan.ask_room(state->loan.owner, state);
+    return ids;
+}
+
 uint32_t *bbpe_encode_pretokens(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_pretokens *block,
                                 uint32_t *ids) {
+    if (state->is_grown && state->loan.ask_room != NULL && is_full(state)) ids = ask_room(self, state, ids);
     if (!self->has_cuts || !block->has_3byte) return encode_pieces(self, state, block, ids);
     size_t *const ends = state->desk.piece_ends;
     const size_t part = self->has_wholes ? BBPE_CUT_PART : 0;

@@ -173,12 +173,16 @@ size_t bbpe_encode_state_long_bytes(const bbpe_encode_state *self) {
 
 bool bbpe_encode_state_grow(bbpe_encode_state *self, size_t entries, size_t slots) {
     bbpe_hot_cache hot;
-    if (self->is_grown && entries == self->hot.entry_count) return bbpe_hot_cache_grow_slots(&self->hot, slots);
+    if (self->is_grown && entries == self->hot.entry_count) {
+        self->slots_asked = 0;
+        return bbpe_hot_cache_grow_slots(&self->hot, slots);
+    }
     if (bbpe_hot_cache_init(&hot, entries, slots) != BBPE_OK) return false;
     bbpe_hot_cache_copy(&hot, &self->hot);
     if (self->is_grown) bbpe_hot_cache_free(&self->hot);
     self->hot = hot;
-    self->kept = 0;
+    self->kept = self->kept_asked = 0;
+    self->slots_asked = 0;
     return self->is_grown = true;
 }
 

@@ -38,6 +38,8 @@ typedef void (*bbpe_encoder_ask)(void *owner);
 void bbpe_encoder_set_ask(bbpe_encoder *self, bbpe_encoder_ask ask, void *owner);
 void bbpe_encoder_delete(bbpe_encoder *self);
 
+/* Whom a call asks for larger tables between two blocks of pieces when those of its state have filled up. */
+typedef void (*bbpe_encode_ask_room)(void *owner, bbpe_encode_state *state);
 /* The fields of a state that belong to its owner. */
 typedef struct {
     uint32_t *ids; /* memory for ids: bbpe_encode_state_reserve */
@@ -46,6 +48,8 @@ typedef struct {
     uint64_t generation; /* the owner's mark */
     uint64_t table_bytes; /* of tables other than those that it contains */
     bbpe_memory_budget *budget; /* of long pieces; NULL: none are remembered */
+    bbpe_encode_ask_room ask_room; /* or NULL */
+    void *owner;                   /* is asked */
     uint64_t sized_at; /* what `seen` is when the size of its tables is considered again */
     bbpe_pipeline_run run; /* memory for the pipeline */
     bbpe_place_scratch places; /* and for calls with offsets */
@@ -65,6 +69,14 @@ bbpe_encode_loan *bbpe_encode_state_loan(bbpe_encode_state *self);
 bbpe_encode_tables bbpe_encode_state_tables(const bbpe_encode_state *self);
 /* The memory of long pieces, which it has taken from the budget. */
 size_t bbpe_encode_state_long_bytes(const bbpe_encode_state *self);
+/* Whether tables are large enough for what they took in: more would be overwritten, and merged again when the text comes
+ * again. */
+BBPE_INLINE bool bbpe_encode_entries_are_full(uint64_t kept, size_t entries) {
+    return kept > entries / 2;
+}
+BBPE_INLINE bool bbpe_encode_slots_are_full(size_t taken, size_t slots) {
+    return taken > slots / 2;
+}
 /* Move to larger tables, with the contents of the present ones; false without memory, and nothing changes. */
 bool bbpe_encode_state_grow(bbpe_encode_state *self, size_t entries, size_t slots);
 /* Keep the memory of the lists that were just made for the next ones, or no longer.  (state.c) */

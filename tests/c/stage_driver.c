@@ -1,7 +1,8 @@
 /* The stage by four and by eight keys at once against the stage by one: exits with 1 when they differ.
  *
  *     stage_driver ROUNDS    random texts and ends, with and without parts: keys, homes; then ids of texts whose pretokens
- *                            come again, by either loop, against what a model says of each pretoken
+ *                            come again, by either loop, against what a model says of each pretoken; tables that fill up
+ *                            within a text become larger there, or do not
  *
  * The model gives a pretoken one to fifty ids, small ones or large ones, by a hash of its bytes. */
 #include <stdio.h>
@@ -16,7 +17,7 @@
 
 enum { MOST_BYTES = 65536, POOL = 1500, LONGEST = 1100, PRETOKENS = 900, TEXTS = 8 };
 
-static uint64_t pieces, ids_seen, failed;
+static uint64_t pieces, ids_seen, asked, failed;
 
 static void must(bbpe_status status) {
     if (status == BBPE_OK) return;
@@ -117,6 +118,17 @@ static void check_text(const bbpe_encoder *encoder, bbpe_encode_state *used, con
     bbpe_memory_free(text);
 }
 
+/* Whether there is room for larger tables is chance. */
+static void ask_room(void *owner, bbpe_encode_state *used) {
+    const bbpe_encode_tables tables = bbpe_encode_state_tables(used);
+    const bool is_full = bbpe_encode_entries_are_full(tables.kept, tables.entries);
+    (void)owner;
+    asked++;
+    if (next(3) == 0 || tables.entries + tables.slots > 1 << 13) return;
+    if (!bbpe_encode_state_grow(used, is_full ? 2 * tables.entries : tables.entries, is_full ? tables.slots : 2 * tables.slots))
+        must(BBPE_NO_MEMORY);
+}
+
 static void check_ids(const struct bbpe_lookup_batch_loops *loops, const pooled *pool) {
     static uint8_t text[MOST_BYTES];
     static int64_t ends[PRETOKENS];
@@ -130,11 +142,12 @@ static void check_ids(const struct bbpe_lookup_batch_loops *loops, const pooled 
     encoder.loops = loops;
     bbpe_encode_state_init(used);
     used->loan.budget = &budget;
+    used->loan.ask_room = ask_room;
     for (int k = 0; k < TEXTS; k++) {
         const size_t count = make_text(pool, text, ends);
         check_text(&encoder, used, text, ends, count);
-        if (k == TEXTS / 2 && !bbpe_encode_state_grow(used, 1024, 64)) must(BBPE_NO_MEMORY);
-        if (k == TEXTS * 3 / 4 && !bbpe_encode_state_grow(used, 1024, 256)) must(BBPE_NO_MEMORY);
+        if (k == TEXTS / 4 && !bbpe_encode_state_grow(used, 128, 64)) must(BBPE_NO_MEMORY);
+        if (k == TEXTS * 3 / 4 && !bbpe_encode_state_grow(used, 1 << 13, 256)) must(BBPE_NO_MEMORY);
     }
     if (budget.used == 0 || budget.used > budget.limit) fail("other memory of long pieces", (size_t)budget.used);
     bbpe_encode_state_free(used);
@@ -177,7 +190,7 @@ int main(int argc, char **argv) {
         for (size_t way = 0; way < ways; way++) check_ids(fast[way], pool);
     }
     bbpe_hot_cache_free(&hot);
-    printf("%llu pieces, %llu ids, %llu differ\n", (unsigned long long)pieces, (unsigned long long)ids_seen,
-           (unsigned long long)failed);
-    return failed != 0;
+    printf("%llu pieces, %llu ids, %llu differ; room was asked for %llu times\n", (unsigned long long)pieces,
+           (unsigned long long)ids_seen, (unsigned long long)failed, (unsigned long long)asked);
+    return failed != 0 || asked == 0;
 }
