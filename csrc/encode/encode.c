@@ -37,6 +37,21 @@ static uint32_t *encode_pieces(const bbpe_encoder *self, bbpe_encode_state *stat
     return encode_last(self, state, *pieces, ids);
 }
 
+/* Whether cutting the pretokens of a block will find pieces that come more often: where many are too long for a short key, or
+ * most of the text is characters of three bytes.  Vietnamese, of whose words few are parted, takes 40 % less, Korean 30 % more
+ * as long as it is new. */
+static bool is_worth_cutting(const bbpe_pretokens *block) {
+    enum { SAMPLE = 512, LONG_SHARE = 8 };
+    size_t start = block->start, bytes = 0, threes = 0;
+    const size_t size = (block->count > 0 ? block->ends[block->count - 1] : start) - start;
+    const size_t sample = size < SAMPLE ? size : SAMPLE;
+    for (size_t i = 0; i < sample; i++) threes += block->text[start + i] >= 0xE0;
+    if (3 * threes > sample / 2) return true;
+    for (size_t i = 0; i < block->count; start = block->ends[i++])
+        bytes += block->ends[i] - start > BBPE_CACHE_SHORT ? block->ends[i] - start : 0;
+    return bytes > size / LONG_SHARE;
+}
+
 /* Whether the tables of a state have filled up since its owner was asked last. */
 static bool is_full(const bbpe_encode_state *state) {
     return bbpe_encode_entries_are_full(state->kept - state->kept_asked, state->hot.entry_count) ||
@@ -55,7 +70,7 @@ static BBPE_NOINLINE uint32_t *ask_room(const bbpe_encoder *self, bbpe_encode_st
 uint32_t *bbpe_encode_pretokens(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_pretokens *block,
                                 uint32_t *ids) {
     if (state->is_grown && state->loan.ask_room != NULL && is_full(state)) ids = ask_room(self, state, ids);
-    if (!self->has_cuts || !block->has_3byte) return encode_pieces(self, state, block, ids);
+    if (!self->has_cuts || !block->has_3byte || !is_worth_cutting(block)) return encode_pieces(self, state, block, ids);
     size_t *const ends = state->desk.piece_ends;
     const size_t part = self->has_wholes ? BBPE_CUT_PART : 0;
     bbpe_cutting cutting = bbpe_cutting_of(block->text, block->n, block->start, block->ends, block->count);
