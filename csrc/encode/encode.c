@@ -37,16 +37,19 @@ static uint32_t *encode_pieces(const bbpe_encoder *self, bbpe_encode_state *stat
     return encode_last(self, state, *pieces, ids);
 }
 
-/* Whether cutting the pretokens of a block will find pieces that come more often: where many are too long for a short key, or
- * most of the text is characters of three bytes.  Vietnamese, of whose words few are parted, takes 40 % less, Korean 30 % more
- * as long as it is new. */
+/* Whether cutting the pretokens of a block will find pieces that come more often: where most of the text is letters of three
+ * bytes, or there are some, and pretokens too long for a short key.  Vietnamese, of whose words few are parted, takes 40 % less
+ * time uncut, emoji a fifth less; Korean a third more as long as it is new. */
 static bool is_worth_cutting(const bbpe_pretokens *block) {
-    enum { SAMPLE = 512, LONG_SHARE = 8 };
+    enum { SAMPLE = 512, LEAST_SHARE = 16, LONG_SHARE = 8 };
     size_t start = block->start, bytes = 0, threes = 0;
     const size_t size = (block->count > 0 ? block->ends[block->count - 1] : start) - start;
     const size_t sample = size < SAMPLE ? size : SAMPLE;
-    for (size_t i = 0; i < sample; i++) threes += block->text[start + i] >= 0xE0;
-    if (3 * threes > sample / 2) return true;
+    for (size_t i = 0; i < sample; i++) {
+        const uint8_t byte = block->text[start + i];
+        threes += (byte >= 0xE0) & (byte < 0xEE) & (byte != 0xE2); /* marks and symbols have the others */
+    }
+    if (3 * threes > sample / 2 || 3 * threes < sample / LEAST_SHARE) return 3 * threes > sample / 2;
     for (size_t i = 0; i < block->count; start = block->ends[i++])
         bytes += block->ends[i] - start > BBPE_CACHE_SHORT ? block->ends[i] - start : 0;
     return bytes > size / LONG_SHARE;
