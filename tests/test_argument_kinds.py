@@ -287,6 +287,33 @@ def test_shards_take_numbers_of_numpy(made: dict[str, Any], tmp_path: Path) -> N
         bbpe.shard_part(made["plan"], np.int64(1))
 
 
+#: Results with rows by number, and what errors call a row; others have tokens by id or results by name.
+INDEXED = {
+    "Shards": "document", "ShardFiles": "document", "Ragged": "row", "EncodedChats": "conversation", "Windows": "row",
+    "Bins": "row",
+}  # fmt: skip
+KEYED = {"LintReport", "VocabularyMap"}
+
+
+def test_all_results_with_rows_are_looked_at() -> None:
+    kinds = {name for name in bbpe.__all__ if hasattr(getattr(bbpe, name), "__getitem__")}
+    assert {name for name in kinds if not issubclass(getattr(bbpe, name), tuple)} == INDEXED.keys() | KEYED
+
+
+@pytest.mark.parametrize(("name", "word"), INDEXED.items())
+def test_rows_are_counted_from_either_end(name: str, word: str, made: dict[str, Any]) -> None:
+    rows, right = made[name], [repr(row) for row in made[name]]
+    count = len(rows)
+    assert count == len(right) > 0
+    for number in range(-count, count):
+        assert repr(rows[number]) == repr(rows[np.int64(number)]) == right[number]
+    for wrong in (count, -count - 1, 1 << 70):
+        with pytest.raises(IndexError, match=f"^{word} {wrong} of {count}$"):
+            rows[wrong]
+    for part in (slice(None), slice(-1, None), slice(None, -1), slice(count, None), slice(None, None, -1), slice(1, 0)):
+        assert [repr(row) for row in rows[part]] == right[part]
+
+
 def test_ids_of_numpy_make_a_vocabulary() -> None:
     ranks = {bytes([byte]): np.int64(byte) for byte in range(256)}
     tok = bbpe.Tokenizer.from_ranks(ranks, pattern="gpt2", special_tokens={"<s>": np.int32(256)})
