@@ -301,7 +301,7 @@ class ClassFolder:
             fields.refuse(problem, "legacy")
         ids = {**spec.added_tokens, **spec.special_tokens}
         texts = {use: spec.names.get(use) for use in ("bos", "eos") if flag(fields, f"add_{use}_token")}
-        found = {use: ids[text] for use, text in texts.items() if text is not None and text in ids}
+        found = {use: ids[text] for use, text in texts.items() if text in ids}
         if not found:
             return spec.template
 
