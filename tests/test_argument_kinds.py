@@ -273,6 +273,43 @@ def test_whole_numbers_of_numpy_are_ints(made: dict[str, Any]) -> None:
                 call(**others, **{name: wrong})
 
 
+def least_numbers(made: dict[str, Any]) -> list[tuple[Callable[..., Any], dict[str, Any], str, int]]:
+    tok, windows = made["tok"], made["Windows"]
+    chat = {"messages": made["messages"]}
+    return [
+        *((bbpe.BPE, {}, *row) for row in (
+            ("min_frequency", 0), ("max_token_length", 1), ("pad_vocab_to", 1), ("max_words", 1))),
+        *((bbpe.WordPiece, {}, *row) for row in (("min_frequency", 0), ("max_alphabet", 1))),
+        *((bbpe.Unigram, {}, *row) for row in (("max_token_length", 1), ("pad_vocab_to", 1))),
+        *((bbpe.Counting, {}, name, 1) for name in ("attempts", "in_flight", "threads", "max_pretoken_bytes")),
+        (bbpe.extend, {"tokenizer": tok, "files": "a.jsonl"}, "add", 1),
+        (bbpe.prune, {"tokenizer": tok, "used_in": "a.jsonl"}, "min_count", 0),
+        (bbpe.lint, {"tokenizer": tok, "texts": ["a"]}, "min_count", 1),
+        (bbpe.compare, {"left": tok, "right": tok, "texts": ["a"]}, "most", 0),
+        (bbpe.evaluate, {"tokenizers": tok, "texts": ["a"]}, "seed", 0),
+        (bbpe.count_tokens, {"files": "a.jsonl", "tokenizer": tok}, "threads", 1),
+        (made["PretokenCounts"].most_common, {}, "n", 0),
+        (made["unigram"].encode_nbest, {"text": "see"}, "n", 1),
+        (made["unigram"].encode_sampled, {"text": "see"}, "nbest", 1),
+        (tok.encode_batch, {"texts": ["see"]}, "threads", 1),
+        (tok.encode_chat, chat, "max_length", 1),
+        (made["Shards"].windows, {}, "n", 1), (made["Shards"].bins, {}, "n", 1),
+        *((windows.stream, {}, name, 1) for name in ("world", "batch", "epochs")),
+        (windows.stream, {"world": 2}, "rank", 0),
+        (bbpe.open_shards, {"files": "out/part-00000.bin", "format": "megatron"}, "vocab_size", 1),
+    ]  # fmt: skip
+
+
+def test_numbers_are_taken_from_the_least_on(made: dict[str, Any]) -> None:
+    for call, others, name, least in least_numbers(made):
+        with pytest.raises(ValueError, match=rf"\b{name} is {least - 1}; expected (?:at least )?{least}\b"):
+            call(**others, **{name: least - 1})
+        try:
+            call(**others, **{name: least})
+        except (ValueError, bbpe.BBPEError) as error:  # of what it means, not of what it is
+            assert not re.search(rf"\b{name} is {least}; expected (?:at least )?[0-9]", str(error)), name
+
+
 def test_shards_take_numbers_of_numpy(made: dict[str, Any], tmp_path: Path) -> None:
     tok = made["tok"]
     eos = np.int64(tok.special_tokens["<s>"])

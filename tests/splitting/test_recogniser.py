@@ -12,6 +12,7 @@ import pytest
 from strings import ALPHABET, adversarial_strings
 
 from bbpe.core.split import UNICODE_VERSION, Splitter
+from bbpe.splitting.clauses import parse_clauses
 from bbpe.splitting.patterns import PATTERNS, Pattern, recognise, with_line_ends
 from bbpe.splitting.recogniser import recognise_scheme
 from bbpe.splitting.regexes import compiled
@@ -101,6 +102,17 @@ def test_published_spellings(name: str, source: str) -> None:
     assert recognise([source], drops_gaps=True) == PATTERNS[name]
     for text in soups()[:100]:
         assert list(Pattern(None, (source,)).split(text)) == list(PATTERNS[name].split(text))
+
+
+@pytest.mark.parametrize(
+    ("grouped", "plain"),
+    [
+        (r"(?:\p{L}+x|\p{N}+)", r"\p{L}+x|\p{N}+"), (r"\s|(?:\p{L}+ |a)|\p{N}", r"\s|\p{L}+ |a|\p{N}"),
+        (r"(?:(?:\p{L}+ |a)|b+)", r"\p{L}+ |a|b+"), (r"(?i:a+|b c)", r"(?i:a)+|(?i:b) (?i:c)"),
+    ],
+)  # fmt: skip
+def test_a_group_that_is_a_whole_clause_is_its_alternatives(grouped: str, plain: str) -> None:
+    assert parse_clauses(grouped) == parse_clauses(plain)
 
 
 def test_chains() -> None:
