@@ -182,7 +182,7 @@ def _pipeline(spec: TokenizerSpec, model: Model, splitter: TextSplitter) -> Pipe
     unmarks = marks_blanks and not marks_pretokens
     unmarks_first = unmarks and not finds_normalized
     is_of_bytes = symbols is not None and symbols.are_bytes and not has_words
-    has_bytes = symbols is None or bool(symbols.byte_ids) or is_of_bytes or has_words
+    has_bytes = symbols is None or bool(symbols.byte_ids) or is_of_bytes
     is_of_words = isinstance(model, WordPiece) or (isinstance(model, WordBPE) and not is_of_bytes)
     split, leaves_blanks = _split_steps(spec, splitter, marks_pretokens=marks_pretokens, has_words=has_words)
     return Pipeline(
