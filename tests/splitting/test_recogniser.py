@@ -13,7 +13,7 @@ from strings import ALPHABET, adversarial_strings
 
 from bbpe.core.split import UNICODE_VERSION, Splitter
 from bbpe.splitting.clauses import parse_clauses
-from bbpe.splitting.patterns import PATTERNS, Pattern, recognise, with_line_ends
+from bbpe.splitting.patterns import _INTERNAL_SCHEMES, PATTERNS, Pattern, recognise, with_line_ends
 from bbpe.splitting.recogniser import recognise_scheme
 from bbpe.splitting.regexes import compiled
 from bbpe.splitting.scheme import Scheme
@@ -206,6 +206,23 @@ def test_nonsense_is_refused_in_peace() -> None:
             compiled = Pattern(None, (changed,))
             for text in rng.sample(soups(), 20):
                 assert words(scheme, text) == list(compiled.split(text)), (changed, text)
+
+
+@pytest.mark.parametrize("pattern", [*PATTERNS.values(), *_INTERNAL_SCHEMES], ids=str)
+def test_more_text_changes_only_the_open_tail(pattern: Pattern) -> None:
+    """The bound is known of all patterns that are compiled, so a stream of text is never held whole."""
+    if pattern.open_tail is None:
+        assert pattern.scheme is None
+        return
+    changed = 0
+    for text in soups()[:24]:
+        whole = list(pattern.split(text))
+        for cut in range(1, len(text), 7):
+            parts = list(pattern.split(text[:cut]))
+            kept = max(len(parts) - pattern.open_tail, 0)
+            assert parts[:kept] == whole[:kept], (text[:cut], text[cut:])
+            changed += parts[-1:] != whole[len(parts) - 1 : len(parts)]
+    assert changed or pattern.name == "none"
 
 
 def test_unicode_version() -> None:
