@@ -79,8 +79,8 @@ def proven(
     tokenizer: S,
     path: str | os.PathLike[str],
     *,
-    format: str | None = None,  # noqa: A002
-    drop: Collection[Part] = (),
+    format: str | None,  # noqa: A002
+    drop: Collection[Part],
 ) -> tuple[dict[Path, bytes], S]:
     """Return the files of a tokenizer, and the equal tokenizer that is read back from them.
 

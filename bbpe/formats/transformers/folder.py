@@ -219,7 +219,7 @@ class ClassFolder:
         uses = {use: token.text for use, token in found.items()}
         return FolderConfig(tuple(tokens.values()), uses, flag(config, "add_prefix_space")), ids
 
-    def completed(self, spec: TokenizerSpec, *, has_flags: bool = False, has_ends: bool = False) -> TokenizerSpec:
+    def completed(self, spec: TokenizerSpec, *, has_flags: bool, has_ends: bool) -> TokenizerSpec:
         """Return the spec of a vocabulary with the tokens and the flag of the other files.
 
         `has_flags`: the class `TokenizersBackend` reads it, so flags for BOS and EOS count, and tokens are found in
