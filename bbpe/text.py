@@ -188,6 +188,16 @@ def counted(number: int, noun: str, one: str = "", more: str = "") -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}{verb and f' {verb}'}"
 
 
+def first_few(texts: Sequence[str], most: int, between: str = ", ") -> str:
+    """Return the first texts of a list in one line, and how many more it has.
+
+    >>> first_few(["a", "b"], 2), first_few(["a", "b", "c"], 2), first_few([], 2)
+    ('a, b', 'a, b and 1 more', 'none')
+    """
+    more = f" and {len(texts) - most:,} more" if len(texts) > most else ""
+    return (between.join(texts[:most]) or "none") + more
+
+
 def sized(size: float) -> str:
     """Return a number of bytes for people, in units of powers of 1000.
 

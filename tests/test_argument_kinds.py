@@ -273,6 +273,40 @@ def test_whole_numbers_of_numpy_are_ints(made: dict[str, Any]) -> None:
                 call(**others, **{name: wrong})
 
 
+def least_numbers(made: dict[str, Any]) -> list[tuple[Callable[..., Any], dict[str, Any], str, int]]:
+    tok, windows = made["tok"], made["Windows"]
+    chat = {"messages": [{"role": "user", "content": "a"}], "chat_template": "{{ messages[0].content }}"}
+    return [
+        *((bbpe.BPE, {}, *row) for row in (
+            ("min_frequency", 0), ("max_token_length", 1), ("pad_vocab_to", 1), ("max_words", 1))),
+        *((bbpe.WordPiece, {}, *row) for row in (("min_frequency", 0), ("max_alphabet", 1))),
+        *((bbpe.Unigram, {}, *row) for row in (("max_token_length", 1), ("pad_vocab_to", 1))),
+        *((bbpe.Counting, {}, name, 1) for name in ("attempts", "in_flight", "threads", "max_pretoken_bytes")),
+        (bbpe.extend, {"tokenizer": tok, "files": "a.jsonl"}, "add", 1),
+        (bbpe.prune, {"tokenizer": tok, "used_in": "a.jsonl"}, "min_count", 0),
+        (bbpe.lint, {"tokenizer": tok, "texts": ["a"]}, "min_count", 1),
+        (bbpe.compare, {"left": tok, "right": tok, "texts": ["a"]}, "most", 0),
+        (bbpe.evaluate, {"tokenizers": tok, "texts": ["a"]}, "seed", 0),
+        (bbpe.count_tokens, {"files": "a.jsonl", "tokenizer": tok}, "threads", 1),
+        (made["PretokenCounts"].most_common, {}, "n", 0),
+        (made["unigram"].encode_nbest, {"text": "see"}, "n", 1),
+        (made["unigram"].encode_sampled, {"text": "see"}, "nbest", 1),
+        (tok.encode_batch, {"texts": ["see"]}, "threads", 1),
+        (tok.encode_chat, chat, "max_length", 1),
+        (made["Shards"].windows, {}, "n", 1), (made["Shards"].bins, {"ragged": True}, "n", 1),
+        *((windows.stream, {}, name, 1) for name in ("world", "batch", "epochs")),
+        (windows.stream, {"world": 2}, "rank", 0),
+        (bbpe.open_shards, {"files": "out/part-00000.bin", "format": "megatron"}, "vocab_size", 1),
+    ]  # fmt: skip
+
+
+def test_numbers_are_taken_from_the_least_on(made: dict[str, Any]) -> None:
+    for call, others, name, least in least_numbers(made):
+        with pytest.raises(ValueError, match=rf"\b{name} is {least - 1}; expected (?:at least )?{least}\b"):
+            call(**others, **{name: least - 1})
+        call(**others, **{name: least})
+
+
 def test_shards_take_numbers_of_numpy(made: dict[str, Any], tmp_path: Path) -> None:
     tok = made["tok"]
     eos = np.int64(tok.special_tokens["<s>"])
@@ -285,6 +319,33 @@ def test_shards_take_numbers_of_numpy(made: dict[str, Any], tmp_path: Path) -> N
     assert bbpe.count_part(made["count_part.plan"], np.int64(0)).documents == 3
     with pytest.raises(ValueError, match="part is 1; expected 0 to 0"):
         bbpe.shard_part(made["plan"], np.int64(1))
+
+
+#: Results with rows by number, and what errors call a row; others have tokens by id or results by name.
+INDEXED = {
+    "Shards": "document", "ShardFiles": "document", "Ragged": "row", "EncodedChats": "conversation", "Windows": "row",
+    "Bins": "row",
+}  # fmt: skip
+KEYED = {"LintReport", "VocabularyMap"}
+
+
+def test_all_results_with_rows_are_looked_at() -> None:
+    kinds = {name for name in bbpe.__all__ if hasattr(getattr(bbpe, name), "__getitem__")}
+    assert {name for name in kinds if not issubclass(getattr(bbpe, name), tuple)} == INDEXED.keys() | KEYED
+
+
+@pytest.mark.parametrize(("name", "word"), INDEXED.items())
+def test_rows_are_counted_from_either_end(name: str, word: str, made: dict[str, Any]) -> None:
+    rows, right = made[name], [repr(row) for row in made[name]]
+    count = len(rows)
+    assert count == len(right) > 0
+    for number in range(-count, count):
+        assert repr(rows[number]) == repr(rows[np.int64(number)]) == right[number]
+    for wrong in (count, -count - 1, 1 << 70):
+        with pytest.raises(IndexError, match=f"^{word} {wrong} of {count}$"):
+            rows[wrong]
+    for part in (slice(None), slice(-1, None), slice(None, -1), slice(count, None), slice(None, None, -1), slice(1, 0)):
+        assert [repr(row) for row in rows[part]] == right[part]
 
 
 def test_ids_of_numpy_make_a_vocabulary() -> None:

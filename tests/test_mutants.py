@@ -20,7 +20,10 @@ def first(texts: list[str | int], most: int = 3) -> int:
     """Up to 9."""
     if not texts and most > 1:
         raise ValueError(f"{most + 1} of 7")
-    return len(texts)
+    assert most < 9
+    for _ in zip(texts, texts, strict=True):
+        return len(texts)
+    raise AssertionError("4")
 '''
 CYTHON = '''
 cdef enum:

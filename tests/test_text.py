@@ -7,6 +7,7 @@ import pytest
 
 from bbpe.errors import VocabularyError
 from bbpe.text import (
+    aligned,
     alphabet_to_bytes,
     bytes_to_alphabet,
     columns_of,
@@ -101,3 +102,11 @@ def test_a_quoted_text() -> None:
 def test_numbers_of_things() -> None:
     assert [counted(number, "part") for number in (0, 1, 2, 1000)] == ["0 parts", "1 part", "2 parts", "1,000 parts"]
     assert [counted(number, "id", "is", "are") for number in (0, 1)] == ["0 ids are", "1 id is"]
+
+
+def test_figures_have_as_many_columns_as_they_may_and_go_on_below() -> None:
+    rows = [("name", "tokens", "\u4e16\u754c"), ("a", "1,024", "5")]
+    whole = "name  tokens  \u4e16\u754c\na      1,024     5"
+    apart = "name  tokens\na      1,024\n\nname  \u4e16\u754c\na        5"
+    for most, shown in ((None, whole), (19, whole), (18, whole), (17, apart), (12, apart), (1, apart)):
+        assert aligned(rows, most=most) == shown

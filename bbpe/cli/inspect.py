@@ -18,7 +18,7 @@ from bbpe.spec.models import WordLevelModel, WordPieceModel
 from bbpe.spec.rules import UnicodeForm
 from bbpe.spec.spec import TokenizerSpec
 from bbpe.splitting.closest_pattern import nearest
-from bbpe.text import counted, shortened
+from bbpe.text import counted, first_few, shortened
 
 from .command import TOKENIZER, Command, add_pattern, load_named
 from .streams import INSPECT, add_color, add_json, painted, say, say_json
@@ -61,9 +61,8 @@ def _lines(value: object) -> Iterator[str]:
     """Yield what to show of a fact: a line, or one for each sentence; none for what the tokenizer does not have."""
     if isinstance(value, dict):
         rows = sorted(value.items(), key=lambda item: item[1])
-        more = f", and {len(rows) - _TOKENS:,} more" if len(rows) > _TOKENS else ""
-        shown = ", ".join(f"{token_id} {shortened(text, quoted=True)}" for text, token_id in rows[:_TOKENS])
-        yield f"{len(rows):,}: {shown}{more}" if rows else "0"
+        shown = first_few([f"{token_id} {shortened(text, quoted=True)}" for text, token_id in rows], _TOKENS)
+        yield f"{len(rows):,}: {shown}" if rows else "0"
     elif isinstance(value, list):
         yield from (value if value else ["nothing"])
     elif value is not None and value != "":

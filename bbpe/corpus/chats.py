@@ -125,7 +125,7 @@ def without_nulls(value: Any) -> Any:
 
 
 def chat_blocks(
-    file: File, field: FieldName, id_field: FieldName | None = None, *, start: int = 0, stop: int | None = None,
+    file: File, field: FieldName, id_field: FieldName | None, *, start: int = 0, stop: int | None = None,
     buffers: Buffers,
 ) -> Iterator[ChatBlock]:  # fmt: skip
     """Yield the records of a file in order, a block at a time; `start` and `stop` are as in `Reading.texts`.

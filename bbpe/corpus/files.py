@@ -290,7 +290,7 @@ def _match(parts: _Parts, wanted: list[str]) -> bool:
 
 
 def corpus_files(
-    files: CorpusPaths, asked: Format | None = None, text_field: FieldName = "text", argument: str | None = None
+    files: CorpusPaths, asked: Format | None, text_field: FieldName, argument: str | None = None
 ) -> list[File]:
     """Return the files that names stand for, as `corpus_paths` and `file_of` do."""
     return [file_of(path, asked, text_field) for path in corpus_paths(files, asked, argument)]

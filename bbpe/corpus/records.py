@@ -285,8 +285,8 @@ def check_id_column(file: File, schema: Any, id_field: FieldName | None) -> list
 
 
 def parquet_batches(
-    source: Opened, check: Callable[[Any], tuple[list[str], list[str]]], most: int = 0, start: int = 0,
-    stop: int | None = None,
+    source: Opened, check: Callable[[Any], tuple[list[str], list[str]]], most: int, start: int,
+    stop: int | None,
 ) -> Iterator[tuple[Any, int]]:  # fmt: skip
     """Yield batches of rows, each with the estimated position in bytes.
 

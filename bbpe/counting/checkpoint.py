@@ -28,7 +28,7 @@ from ..errors import CorpusError
 from ..files import StrPath, local_path, write_atomic
 from ..lazy import hashlib, lazy_re, safe_import, secrets
 from ..records import asdict, dataclass, field, fields
-from ..text import counted
+from ..text import counted, first_few
 from .counts import Summary
 
 _VERSION = 4
@@ -142,7 +142,7 @@ class Checkpoint:
             others = sorted(entry.name for entry in self.folder.iterdir())
             # another process may have made the marker just now
             if others and _MARKER not in others:
-                shown = ", ".join(map(repr, others[:4])) + (f" and {len(others) - 4} more" if len(others) > 4 else "")
+                shown = first_few([*map(repr, others)], 4)
                 raise CorpusError(
                     f"{self.folder}: the folder is no checkpoint of bbpe and holds {shown}; expected a new or empty "
                     "folder, or one that an earlier count made"

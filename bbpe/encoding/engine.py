@@ -211,7 +211,7 @@ class TextEncoder:
             return call.count(text)
         return sum(count for _, count in _sections(text, call, threads, keeps=False))
 
-    def count_up_to(self, text: Text, limit: int, matcher: Matcher | None = None) -> int:
+    def count_up_to(self, text: Text, limit: int, matcher: Matcher | None) -> int:
         """Return the number of ids of a text, or any number above `limit` if there are more than `limit`."""
         is_long = self.of(matcher)._exceeds(text, limit, matcher)
         return limit + 1 if is_long else self.call(matcher).count(text, limit)
@@ -268,7 +268,7 @@ class TextEncoder:
         for ids in self.stream_arrays(chunks, matcher):
             yield from self.encoder.to_list(ids)
 
-    def stream_arrays(self, chunks: Iterable[Text], matcher: Matcher | None = None) -> Iterator[Ids]:
+    def stream_arrays(self, chunks: Iterable[Text], matcher: Matcher | None) -> Iterator[Ids]:
         """Yield the ids of the joined chunks in parts, uint32[n] each, where no rule changes them."""
         for piece in pieces(chunks, self.splitter.cut, self._open_tail, matcher):
             yield np.array([piece], np.uint32) if isinstance(piece, int) else self.encode_pretokens(*piece)

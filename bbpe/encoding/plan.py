@@ -58,11 +58,11 @@ class EncodingPlan:
         return 1 if self.spec is None else _shrink_factor(self.spec)
 
 
-def plan_of(spec: TokenizerSpec, *, is_fused: bool = True, model: Model | None = None) -> EncodingPlan:
+def plan_of(spec: TokenizerSpec, *, is_fused: bool, model: Model | None) -> EncodingPlan:
     """Return the plan for a spec.
 
     `is_fused`: the model may apply rules itself, which is faster, but then ids have no places.  `model`: that of a
-    plan which this function returned for such a spec; by default it is made.
+    plan which this function returned for such a spec, or `None` to make it.
     """
     is_fused = is_fused and not spec.modelled
     rules = None if spec.rules == TextRules() and not spec.token_options else spec
@@ -87,8 +87,8 @@ def plan_of(spec: TokenizerSpec, *, is_fused: bool = True, model: Model | None =
     return _plan_of_characters(spec, spec.characters, is_fused=is_fused, model=model)
 
 
-def unigram_plan(spec: TokenizerSpec, model: UnigramModel, made: Model | None = None) -> EncodingPlan:
-    """Return the plan for a Unigram model; `made` is the compiled one, which is made by default."""
+def unigram_plan(spec: TokenizerSpec, model: UnigramModel, made: Model | None) -> EncodingPlan:
+    """Return the plan for a Unigram model; `made` is the compiled one, or `None` to make it."""
     safe_import("bbpe.spec.unigram")
     from ..spec.unigram import unigram_model, unigram_scheme
 
@@ -182,7 +182,7 @@ def _pipeline(spec: TokenizerSpec, model: Model, splitter: TextSplitter) -> Pipe
     unmarks = marks_blanks and not marks_pretokens
     unmarks_first = unmarks and not finds_normalized
     is_of_bytes = symbols is not None and symbols.are_bytes and not has_words
-    has_bytes = symbols is None or bool(symbols.byte_ids) or is_of_bytes or has_words
+    has_bytes = symbols is None or bool(symbols.byte_ids) or is_of_bytes
     is_of_words = isinstance(model, WordPiece) or (isinstance(model, WordBPE) and not is_of_bytes)
     split, leaves_blanks = _split_steps(spec, splitter, marks_pretokens=marks_pretokens, has_words=has_words)
     return Pipeline(

@@ -38,12 +38,12 @@ _SQUEEZE_WHITE_SPACE = Replace(r"\s+", True, " ")
 
 
 def wordpiece_plan(
-    spec: TokenizerSpec, model: WordPieceModel | WordLevelModel | LongestMatchModel, *, is_fused: bool = True,
-    made: Model | None = None,
+    spec: TokenizerSpec, model: WordPieceModel | WordLevelModel | LongestMatchModel, *, is_fused: bool,
+    made: Model | None,
 ) -> WordParts:  # fmt: skip
     """Return the plan for a spec: with a scheme if the model applies all rules itself, which `is_fused` allows.
 
-    `made` is the compiled model, which is made by default.
+    `made` is the compiled model, or `None` to make it.
 
     WordLevel is WordPiece without tokens that continue a word; for longest matches all tokens begin and continue one.
     """
@@ -64,7 +64,7 @@ def wordpiece_plan(
 
 
 def word_plan(
-    spec: TokenizerSpec, characters: Characters, *, is_fused: bool = True, written: Mapping[int, int] | None = None
+    spec: TokenizerSpec, characters: Characters, *, is_fused: bool, written: Mapping[int, int] | None
 ) -> tuple[WordParts, TextRules]:
     """Return the plan for words of symbols, and the rules of the spec that must be applied before it.
 

@@ -214,7 +214,7 @@ def put(files: Mapping[Path, bytes], path: StrPath) -> None:
     write_folder_atomic(folder, {str(file.relative_to(folder)): data for file, data in files.items()})
 
 
-def check_whole(path: StrPath, format: str | None = None) -> None:  # noqa: A002
+def check_whole(path: StrPath, format: str | None) -> None:  # noqa: A002
     """Check that a tokenizer can be written to a URL, which takes one file.
 
     Raises `ValueError` where the format has a folder of files, or the URL is that of one, and as `check_upload`.

@@ -22,10 +22,11 @@ from ..spec.models import Merges, Vocab
 from ..spec.rules import Characters
 from ..spec.spec import TokenizerSpec, make_spec
 from ..splitting.patterns import PATTERNS
+from ..text import counted
 from .common.given import Given, needed_pattern, rank_text
 from .common.key_tables import KeyTable, MergeIds, MergeKeys, vocab_of_bytes
 from .common.keys import byte_symbols, check_ids, in_alphabet, keys_of, merge_keys
-from .common.ranks import live_merges
+from .common.ranks import live_merges, merges_of
 from .common.reading import about, read_file, read_json, read_text, shown
 from .marked_words import marks_of, spec_of_words
 from .rows import FORMATS
@@ -127,14 +128,13 @@ def merges_file(spec: TokenizerSpec) -> bytes:
 
     Raises `VocabularyError` when the spec needs that look-up.
     """
-    live = live_merges(spec) if spec.merges is None or spec.whole_pretokens else None
-    if live is not None and spec.whole_pretokens and live.unmade:
+    unmade = live_merges(spec).unmade if spec.whole_pretokens else ()
+    if unmade:
         raise VocabularyError(
-            f"{len(live.unmade)} tokens are found only as whole pretokens, such as {spec.vocab[live.unmade[0]]!r}, "
+            f"{counted(len(unmade), 'token')} can be found only as whole pretokens, such as {spec.vocab[unmade[0]]!r}, "
             "which merges.txt cannot express; write tokenizer.json or a .tiktoken file",
         )
-    merges = spec.merges if spec.merges is not None or live is None else live.merges
-    lines = (f"{left} {right}\n" for left, right in merge_keys(spec, merges or ()))
+    lines = (f"{left} {right}\n" for left, right in merge_keys(spec, merges_of(spec)))
     return ("#version: 0.2\n" + "".join(lines)).encode()
 
 

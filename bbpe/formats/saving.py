@@ -14,6 +14,7 @@ from ..errors import BBPEError, VocabularyError
 from ..files import temporary_folder
 from ..records import replace
 from ..spec.spec import TokenizerSpec
+from ..text import first_few
 from .transformers.folder import CLASS, CONFIG
 
 #: The parts of a tokenizer that `drop=` can leave out of a file.
@@ -78,8 +79,8 @@ def proven(
     tokenizer: S,
     path: str | os.PathLike[str],
     *,
-    format: str | None = None,  # noqa: A002
-    drop: Collection[Part] = (),
+    format: str | None,  # noqa: A002
+    drop: Collection[Part],
 ) -> tuple[dict[Path, bytes], S]:
     """Return the files of a tokenizer, and the equal tokenizer that is read back from them.
 
@@ -210,9 +211,8 @@ def _described(ours: TokenizerSpec, theirs: TokenizerSpec, name: str) -> str:
     """Return the name of a field that differs between two specs, with examples of tokens."""
     mine, found = getattr(ours, name), getattr(theirs, name)
     keys = [key for key in mine if found.get(key) != mine[key]] if isinstance(mine, Mapping) else []
-    shown = ", ".join(repr(mine[key] if name == "vocab" else key) for key in keys[:_SHOWN])
-    more = f" and {len(keys) - _SHOWN} more" if len(keys) > _SHOWN else ""
-    return f"{_ALL[name]} ({shown}{more})" if shown else _ALL[name]
+    shown = first_few([repr(mine[key] if name == "vocab" else key) for key in keys], _SHOWN)
+    return f"{_ALL[name]} ({shown})" if keys else _ALL[name]
 
 
 def _probed(tokenizer: Saved) -> list[object]:

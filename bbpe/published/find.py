@@ -61,7 +61,7 @@ def found(vocabulary: Published, folder: StrPath | None = None) -> tuple[str, li
     raise MissingError(wrong)
 
 
-def found_file(file: PublishedFile, folder: StrPath | None = None) -> ReadFile | None:
+def found_file(file: PublishedFile, folder: StrPath | None) -> ReadFile | None:
     """Find one file of a vocabulary with its checked bytes, as `found` does; `None` when it is not on this machine."""
     return _find(file, folder, [])
 

@@ -44,7 +44,7 @@ class SlowPipeline:
         # tokens that are not verbatim are looked for where U+2581 is not yet a blank
         self._finds_normalized = any(row.normalized and not row.verbatim for row in spec.token_options.values())
         is_of_bytes = symbols is not None and symbols.are_bytes and not symbols.marks_words
-        has_bytes = symbols is None or bool(symbols.byte_ids) or is_of_bytes or symbols.marks_words
+        has_bytes = symbols is None or bool(symbols.byte_ids) or is_of_bytes
         is_of_words = isinstance(model, WordPiece) or (isinstance(model, WordBPE) and not is_of_bytes)
         self._replaces_invalid = is_of_words or not has_bytes
         self._fused = spec.model.unknown if isinstance(spec.model, WordLevelModel) and spec.model.fuses else None

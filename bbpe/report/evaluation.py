@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..records import dataclass
-from ..text import counted
+from ..text import counted, first_few
 from .figures import STYLE, Bar, bars, definitions
 from .measures import Measures
 from .metrics import INTERVAL, METRICS, SPREAD, Metric, gini, lost_text, metric_of
@@ -151,9 +151,8 @@ class Evaluation:
         base = lines.get(self.reference or "", 0)
         others = [f"{name} {counted(count, 'line')}" for name, count in lines.items() if count != base]
         if others:
-            more = f" and {len(others) - 3:,} more" if len(others) > 3 else ""
             yield (
-                f"note: {self.reference} has {counted(base, 'line')}, {', '.join(others[:3])}{more}; "
+                f"note: {self.reference} has {counted(base, 'line')}, {first_few(others, 3)}; "
                 "parity needs the same content in each corpus"
             )
 

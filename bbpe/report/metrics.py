@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ..records import choice, dataclass, kind
+from ..text import first_few
 from .measures import Measures
 from .tables import NOTHING, number, share
 
@@ -127,10 +128,9 @@ def lost_text(rows: Sequence[Measures]) -> Iterator[str]:
             losing.setdefault(row.tokenizer, []).append(row)
     for name, found in losing.items():
         found.sort(key=lambda row: -(row.unknown_share or 0.0))
-        shown = ", ".join(f"{row.corpus} {number(row.unknown)} of {number(row.tokens)}" for row in found[:_SHOWN])
-        more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
+        shown = first_few([f"{row.corpus} {number(row.unknown)} of {number(row.tokens)}" for row in found], _SHOWN)
         yield (
-            f"note: {name} has unknown tokens ({shown}{more}), whose text is lost; these figures are never marked as "
+            f"note: {name} has unknown tokens ({shown}), whose text is lost; these figures are never marked as "
             "the best"
         )
 

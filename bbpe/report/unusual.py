@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from ..encoding.plan import uncompiled
 from ..formats.common.ranks import live_merges
@@ -11,9 +12,9 @@ from ..spec.models import WordLevelModel, WordPieceModel
 from ..spec.rules import Charsmap, Metaspace, Precompiled, Prefix, Prepend, Replace, UnicodeForm
 from ..spec.spec import TokenizerSpec
 from ..splitting.closest_pattern import nearest
-from ..text import counted, shortened
+from ..text import counted, first_few, shortened
 
-_SHOWN = 3
+_some = partial(first_few, most=3, between=" ")
 # what these change, a decoder can change back, or hardly any text has
 _HARMLESS = ("NFC", "NFD")
 # bytes that are not in UTF-8
@@ -132,8 +133,3 @@ def _rows(spec: TokenizerSpec) -> Iterator[str]:
     found = [name for name in ("padding", "truncation") if getattr(spec, name) is not None]
     if found:
         yield f"the file has {' and '.join(found)}: defaults of `encode_padded`, without effect on `encode`"
-
-
-def _some(texts: list[str] | tuple[str, ...]) -> str:
-    more = len(texts) - _SHOWN
-    return " ".join(texts[:_SHOWN]) + (f" and {more} more" if more > 0 else "")

@@ -13,7 +13,7 @@ from typing import Any
 from ..pipeline.special_tokens import Selection
 from ..records import dataclass
 from ..spec.named_tokens import named_tokens
-from ..text import Text, text_bytes
+from ..text import Text, first_few, text_bytes
 from ..tokenizer import Tokenizer, checked_tokenizer
 from .tables import Table, page
 from .trace_view import visible
@@ -147,14 +147,12 @@ def texts_to_html(
 
 def summary(tokenizer: Tokenizer) -> str:
     """Return the table that a notebook shows of a tokenizer."""
-    specials = list(tokenizer.special_tokens)
-    more = f" and {len(specials) - _SHOWN:,} more" if len(specials) > _SHOWN else ""
     named = ", ".join(f"{use} {text}" for use, text in named_tokens(tokenizer.spec).items())
     rows = [
         ("name", tokenizer.name or "unnamed"),
         ("tokens", f"{len(tokenizer):,}"),
         ("model", tokenizer._parts.vocabulary.learned_as()),
-        ("special tokens", " ".join(specials[:_SHOWN]) + more or "none"),
+        ("special tokens", first_few([*tokenizer.special_tokens], _SHOWN, " ")),
         *([("named tokens", named)] if named else []),
         ("fingerprint", tokenizer.fingerprint[:16]),
     ]

@@ -270,7 +270,7 @@ def numbers_of(plan: ShardPlan, record: PartRecord) -> Any:
     return numbers.reshape(-1, 2) if is_moved else numbers
 
 
-def number_blocks(plans: Sequence[ShardPlan], before: int = 0) -> Iterator[Documents]:
+def number_blocks(plans: Sequence[ShardPlan], before: int) -> Iterator[Documents]:
     """Yield the `Numbers` of all documents of shards in order, as `shuffled` takes documents: eight bytes each.
 
     Sources are numbered as those of the plan that all sources are in, from `before` on.

@@ -21,7 +21,7 @@ from ..files import local_path, write_atomic
 from ..lazy import lazy_property
 from ..records import dataclass, field, kind, replace, whole
 from ..spec.pickled import spec_bytes, spec_of_bytes
-from ..text import counted
+from ..text import counted, first_few
 from ..tokenizer import Tokenizer
 from .policy import ShardPolicy, differences_of
 from .state import check_folder, forget_failure, listing, naming_no_plan, written_parts
@@ -341,8 +341,7 @@ def stored_or_new(
 
 def _check_replaceable(folder: Path, differences: list[str], *, replan: bool) -> None:
     """Check that no work is lost when the plan in a folder is replaced, and remove its notes on parts that failed."""
-    more = f" and {len(differences) - _SHOWN} more" if len(differences) > _SHOWN else ""
-    problem = f"{folder}: the folder has another plan, with {', '.join(differences[:_SHOWN])}{more}"
+    problem = f"{folder}: the folder has another plan, with {first_few(differences, _SHOWN)}"
     found = listing(folder)
     if found.done:
         raise CorpusError(f"{problem}; use another folder, or the same arguments")

@@ -18,7 +18,7 @@ from ..lazy import lazy_re, np, npt
 from ..pipeline.special_tokens import Selection
 from ..records import asdict, choice, dataclass, whole
 from ..spec.chat_templates import chat_templates
-from ..text import shortened
+from ..text import first_few, shortened
 from ..tokenizer import Tokenizer, checked_tokenizer
 from .formats import FORMATS
 from .formats.format import OutputFormat
@@ -319,8 +319,6 @@ def id_of(tokenizer: Tokenizer, name: str, token: Token | None) -> int | None:
         try:
             return tokenizer.token_to_id(token)
         except TokenNotFoundError:
-            tokens = [*tokenizer.special_tokens]
-            more = f" and {len(tokens) - _SHOWN} more" if len(tokens) > _SHOWN else ""
-            known = (", ".join(map(repr, tokens[:_SHOWN])) or "none") + more
+            known = first_few([*map(repr, tokenizer.special_tokens)], _SHOWN)
             raise ValueError(f"{name} is {token!r}, which is no token; special tokens are {known}") from None
     return whole(name, token, 0, tokenizer.vocab_size - 1, expected="a token or its id")

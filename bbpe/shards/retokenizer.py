@@ -183,8 +183,8 @@ class Retokenizer:
         """Return where special tokens are within documents."""
         found, most = np.zeros(len(ids), np.bool_), int(np.iinfo(ids.dtype).max)
         for first, last in self._runs:
-            if first <= most:  # smaller numbers become large ones
-                found |= ids - ids.dtype.type(first) <= min(last, most) - first
+            if first <= most:  # smaller numbers become large ones, and a few of these are left out below
+                found |= ids - ids.dtype.type(first) <= last - first
         places: npt.NDArray[np.int64] = np.flatnonzero(found)
         places = places[self._kinds[ids[places]] > 0]
         if len(places) and (self._bos is not None or self._eos is not None):

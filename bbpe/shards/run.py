@@ -317,7 +317,7 @@ class _Meter:
 
 
 def run_parts(
-    plan: ShardPlan, numbers: Iterable[int], *, executor: futures.Executor | None = None, threads: int = 1,
+    plan: ShardPlan, numbers: Iterable[int], *, executor: futures.Executor | None = None, threads: int,
     in_flight: int | None = None, attempts: int = 3, report: Report,
 ) -> Iterator[Totals]:  # fmt: skip
     """Write parts of a plan, and yield what was in each as they come."""

@@ -13,7 +13,7 @@ from ..files import temporary_folder
 from ..lazy import np
 from ..progress import Progress
 from ..records import dataclass, field, whole
-from ..text import counted, sized
+from ..text import counted, first_few, sized
 from ..tokenizer import Tokenizer, checked_tokenizer
 from .load import Folder, stored_plan
 from .open_parts import read_masks, read_part
@@ -48,9 +48,8 @@ class Checked:
 
     def __str__(self) -> str:
         parts, files = counted(self.parts, "part"), counted(self.files, "file")
-        most = f" and {len(self.again) - _SHOWN:,} more" if len(self.again) > _SHOWN else ""
         name = "part" if len(self.again) == 1 else "parts"
-        again = f"{name} {', '.join(map(str, self.again[:_SHOWN]))}{most}" if self.again else "no part"
+        again = f"{name} {first_few([*map(str, self.again)], _SHOWN)}" if self.again else "no part"
         return f"{parts}, {files}, {sized(self.bytes)}; {again} encoded again"
 
 

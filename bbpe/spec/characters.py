@@ -91,10 +91,10 @@ def model_of_bytes(
     merges: Sequence[tuple[int, int, int]],
     outputs: Outputs,
     *,
-    whole_pretokens: bool = False,
+    whole_pretokens: bool,
     fixed_merges: int,
-    levels: Sequence[int] = (),
-    unused: Iterable[int] = (),
+    levels: Sequence[int],
+    unused: Iterable[int],
 ) -> CompiledBPE:
     """Return a model whose tokens are written as other ids; `levels` are those of all but the fixed merges.
 
@@ -173,7 +173,7 @@ class CharacterModel:
             unused=unused,
         )
 
-    def merges_by_rank(self, levels: Sequence[int] = ()) -> Merges:
+    def merges_by_rank(self, levels: Sequence[int]) -> Merges:
         """Return the merges that can apply when any two neighbours merge whose concatenation is a token.
 
         The first token of `order` merges first, or the leftmost of those that have one of `levels`; the result has one

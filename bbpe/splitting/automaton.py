@@ -93,7 +93,7 @@ def may_begin_empty(source: str) -> bool:
     return any(entry == width or entry >= tables.first_ending for entry in following)
 
 
-def tables_of(tree: Node, *, of_alphabet: bool = False) -> Tables:
+def tables_of(tree: Node, *, of_alphabet: bool) -> Tables:
     """Return the tables of the automaton of a tree; raises `UnsupportedRegexError` and `TooManyClassesError`."""
     nodes = _Nodes()
     start = nodes.add(tree, _MATCH)

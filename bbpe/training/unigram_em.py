@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import TypeAlias
 
 from ..core.unigram_train import Pieces, substrings
@@ -233,10 +233,8 @@ def _final(rows: Rows, scores: Floats, required: list[bytes], size: int) -> tupl
     score_of = dict(zip(tokens, scores.tolist(), strict=True))
     lowest = float(scores.min())
     chosen = {token: score_of.get(token, lowest) for token in required}
-    for token in sorted(score_of, key=lambda token: -score_of[token]):
-        if len(chosen) >= size:
-            break
-        chosen.setdefault(token, score_of[token])
+    others = (token for token in sorted(score_of, key=lambda token: -score_of[token]) if token not in chosen)
+    chosen |= {token: score_of[token] for token in islice(others, max(size - len(chosen), 0))}
     ends = np.cumsum([0, *map(len, chosen)], dtype=np.int64)
     counts = np.zeros(len(chosen), np.uint64)
     return Rows(np.frombuffer(b"".join(chosen), np.uint8), ends, counts), np.array(list(chosen.values()), np.float64)

@@ -13,7 +13,7 @@ from ..records import dataclass, kind, replace
 from ..spec.models import LongestMatchModel, UnigramModel, Vocab
 from ..spec.spec import TextRules, TokenizerSpec, byte_tokens, other_tokens
 from ..splitting.patterns import PATTERNS
-from ..text import counted
+from ..text import counted, first_few
 from ..tokenizer import Tokenizer, checked_tokenizer
 from ..types import Ragged
 
@@ -153,8 +153,7 @@ def _named(tokens: Mapping[str, int], text: object, which: str) -> int:
     if not isinstance(text, str):
         raise TypeError(f"special must map texts of special tokens to texts or None; it has a {type(text).__name__}")
     if text not in tokens:
-        more = f" and {len(tokens) - _SHOWN} more" if len(tokens) > _SHOWN else ""
-        known = (", ".join(map(repr, [*tokens][:_SHOWN])) or "none") + more
+        known = first_few([*map(repr, tokens)], _SHOWN)
         raise ValueError(f"special names {text!r}, which is no special token of `{which}`; they are {known}")
     return tokens[text]
 

@@ -88,7 +88,7 @@ def test_inspect_fits_a_screen(capfd: pytest.CaptureFixture[str], tmp_path: Path
     assert len(out.splitlines()) <= 24
     assert {line[:17].strip() for line in out.splitlines() if line.startswith(" ")} == {""}
     assert any(line.startswith(" " * 17) and line[17] != " " for line in out.splitlines())
-    assert "special_tokens   250: 267 '<0>', 269 '<2>', 271 '<4>', 273 '<6>', and 246 more" in out
+    assert "special_tokens   250: 267 '<0>', 269 '<2>', 271 '<4>', 273 '<6>' and 246 more" in out
 
 
 def test_the_first_merges(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -9,11 +9,14 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
 from processes import package_env
 
 import bbpe
+from bbpe.__main__ import main
 
 # is interrupted a moment after the phase began, and prints how much processor time passed until it heard of it
 CHILD = """
@@ -155,3 +158,39 @@ def test_other_programs_that_import_bbpe_keep_their_handler() -> None:
     code = "import signal, bbpe, bbpe.__main__\nprint(signal.getsignal(signal.SIGINT) is signal.default_int_handler)"
     done = subprocess.run([sys.executable, "-c", code], env=package_env(), capture_output=True, text=True, check=True)
     assert done.stdout == "True\n"
+
+
+DEFAULT, ENDS, IGNORED = signal.default_int_handler, signal.SIG_DFL, signal.SIG_IGN
+
+
+@pytest.mark.parametrize(
+    ("before", "handlers"),
+    [(DEFAULT, [ENDS, DEFAULT, ENDS]), (ENDS, [ENDS, DEFAULT, ENDS]), (IGNORED, [IGNORED] * 3)],
+)
+@pytest.mark.parametrize("is_interrupted", [False, True])
+def test_ctrl_c_ends_the_process_before_and_after_the_command(
+    before: Any, handlers: list[Any], is_interrupted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found: list[Any] = []
+
+    def run() -> int:
+        found.append(signal.getsignal(signal.SIGINT))
+        if is_interrupted:
+            raise KeyboardInterrupt
+        return 7
+
+    class Imported(ModuleType):
+        def __getattr__(self, name: str) -> Any:
+            if name != "main":
+                raise AttributeError(name)
+            found.append(signal.getsignal(signal.SIGINT))
+            return run
+
+    monkeypatch.setitem(sys.modules, "bbpe.cli", Imported("bbpe.cli"))
+    kept = signal.signal(signal.SIGINT, before)
+    try:
+        status = main()
+        found.append(signal.getsignal(signal.SIGINT))
+    finally:
+        signal.signal(signal.SIGINT, kept)
+    assert (status, found) == (130 if is_interrupted else 7, handlers)

@@ -7,10 +7,11 @@ import random
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import bbpe
-from bbpe.corpus.rowfiles import RowDigest, Rows
+from bbpe.corpus.rowfiles import RowDigest, Rows, regrouped
 
 pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -186,3 +187,23 @@ def test_a_sum_beyond_64_bits_says_so(tmp_path: Path) -> None:
     # all of them together may pass 64 bits
     fits.save(tmp_path / "big.parquet")
     assert bbpe.load_counts(tmp_path / "big.parquet").total == fits.total == 9 << 62 > 2**64
+
+
+def test_groups_of_rows_have_one_size_but_for_the_last() -> None:
+    rng = random.Random(3)
+    for size in (1, 4, 7):
+        lengths = [rng.choice([0, 1, size - 1, size, size + 1, 3 * size]) for _ in range(12)]
+        numbers = iter(range(sum(lengths)))
+        batches = []
+        for length in lengths:
+            own = [next(numbers) for _ in range(length)]
+            texts = [b"x" * (number % 3) + b"%d" % number for number in own]
+            offsets = np.cumsum([0, *map(len, texts)], dtype=np.int64)
+            data, counts = np.frombuffer(b"".join(texts), np.uint8), np.array(own, np.uint64)
+            batches.append(Rows(data, offsets, counts, counts + 5))
+        groups, whole = list(regrouped(iter(batches), size)), Rows.join(batches)
+        sizes = [size] * (len(whole) // size) + [len(whole) % size] * (len(whole) % size > 0)
+        assert [len(group) for group in groups] == sizes
+        joined = Rows.join(groups)
+        for name in ("data", "offsets", "counts", "places"):
+            assert getattr(joined, name).tolist() == getattr(whole, name).tolist()

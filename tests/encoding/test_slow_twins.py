@@ -18,6 +18,7 @@ import pytest
 import bbpe
 from bbpe.encoding import engine
 from bbpe.encoding.plan import uncompiled
+from bbpe.reference.pipeline import SlowPipeline
 from bbpe.spec.rules import (
     ByteLevel,
     Characters,
@@ -192,6 +193,22 @@ def test_what_is_no_text_is_refused_as_by_the_fast_twin(name: str) -> None:
                     call(text)
             with pytest.raises(TypeError, match="text"):
                 tok.encode_batch([text])
+
+
+def test_bytes_that_are_no_text_are_tokens_where_symbols_are_bytes() -> None:
+    """They become U+FFFD where symbols are characters, or bytes that the end of a word marks."""
+    characters = Characters(are_bytes=True)
+    mark = "\ufffd".encode()
+    for spec in of_pattern(r"\w+|\W"):
+        vocab, data = {1: b"a", 2: b"\xff", 3: b"\x80"}, b"a\xff\x80a\x80\xff"
+        for rules, first in ((TextRules(), []), (TextRules(prefix=Prefix("aa")), [1, 1])):
+            tok = bbpe.Tokenizer(TokenizerSpec(vocab, (), spec.pattern, characters=characters, rules=rules))
+            assert tok.encode(data) == SlowPipeline(tok.spec).encode(data) == [*first, 1, 2, 3, 1, 3, 2]
+        for ending, others in (("", {}), ("</w>", {"are_bytes": True}), ("</w>", {})):
+            keys = {1: b"a", 2: mark[:1] if others else mark, 3: b"a</w>", 4: (mark[2:] if others else mark) + b"</w>"}
+            made = TokenizerSpec(keys, (), spec.pattern, characters=Characters(end_of_word=ending, **others))
+            tok = bbpe.Tokenizer(made)
+            assert tok.encode(b"a\xffa") == tok.encode("a\ufffda") == SlowPipeline(tok.spec).encode(b"a\xffa")
 
 
 def test_bytes_without_a_token_have_no_places_of_their_own() -> None:

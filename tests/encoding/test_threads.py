@@ -40,6 +40,19 @@ def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine, "_LEAST_CHUNK", 31)
 
 
+@pytest.mark.parametrize("threads", [1, 2, 3, 16, 61])
+def test_tasks_are_as_large_as_they_may_be_and_as_many_for_each_thread(threads: int) -> None:
+    few, least, most = engine._TASKS, engine._LEAST_CHUNK, engine._CHUNK
+    for length in (0, 1, least, few * threads * least, few * threads * most, (1 << 30) + 1, 1 << 40):
+        size = engine.chunk_length(length, threads)
+        assert least <= size <= most
+        rounds = -(-length // (size * threads))
+        if size == least:
+            assert length <= threads * few * least
+        else:  # with one round less they would be too large, or too few
+            assert rounds == few or (rounds > few and length > threads * (rounds - 1) * most)
+
+
 def long_words(rng: random.Random, n: int) -> Iterator[str]:
     """Text without blanks: caseless runs, and cases among them."""
     for _ in range(n):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import stat
 from pathlib import Path
 
@@ -46,6 +47,13 @@ def test_what_a_format_cannot_hold(tmp_path: Path) -> None:
     whole = make_spec({**vocab_of(), 300: b"zebra"}, None, pattern=get_pattern("gpt2"), whole_pretokens=True)
     with pytest.raises(VocabularyError, match=r"only as whole pretokens, such as b'zebra'.*\.tiktoken"):
         formats.dump(whole, tmp_path / "folder", "gpt2")
+    assert not list(tmp_path.iterdir())
+    # a token that nothing makes is only a row where pretokens are not looked up
+    for rows in (None, MERGES):
+        spec = make_spec(whole.vocab, rows, pattern=get_pattern("gpt2"))
+        formats.dump(spec, tmp_path / "folder", "gpt2")
+        assert formats.load(tmp_path / "folder", pattern="gpt2").vocab == spec.vocab
+        shutil.rmtree(tmp_path / "folder")
     with pytest.raises(VocabularyError, match=r"a\.tiktoken: merging by rank differs"):
         formats.dump(make_spec(vocab_of(), MERGES[::-1], pattern=get_pattern("gpt2")), tmp_path / "a.tiktoken")
     rows = (("the", "huggingface"), ("é", "huggingface"), ("<é>", "gpt2"), ("<\ud800>", "huggingface"))

@@ -163,6 +163,14 @@ def test_words(tmp_path: Path) -> None:
     assert begun.spec.template == tok.spec.template
     plain = bbpe.load(write(tmp_path / "x.gguf", bert(add_bos_token=False, add_sep_token=False)))
     assert plain.encode("see", add_special_tokens=True) == [2, 5, 3]  # llama.cpp does not look at these flags
+    assert bbpe.load(write(tmp_path / "x.gguf", bert(pre="jina-v2-en"))) == tok  # nor at the pre-tokenizer
+    fails(write(tmp_path / "x.gguf", bert(pre=5)), "pre", "expected a string")
+    unnamed = {f"{use}_token_id": ... for use in ("cls", "seperator", "unknown", "padding")}
+    for count, template in ((100, []), (101, []), (102, [101, 5]), (103, [101, 5, 102])):
+        texts = [*BERT, *(f"[x{number}]" for number in range(count - len(BERT)))]
+        values = bert(tokens=texts, token_type=[3, 2, 3, 3, 3] + [1] * (count - 5), **unnamed)
+        found = bbpe.load(write(tmp_path / "x.gguf", values)).encode("see", add_special_tokens=True)
+        assert found == (template or [5])
     fails(write(tmp_path / "x.gguf", bert(tokens=[*BERT[:-1], "▁my"])), "tokens[12]", "'▁my' already has id 6")
     fails(write(tmp_path / "x.gguf", bert(token_type=[1])), "token_type", "found 1 types of tokens; expected 13")
     fails(write(tmp_path / "x.gguf", bert(cls_token_id=13)), "cls_token_id", "found 13; expected an id, 0 to 12")
@@ -192,6 +200,8 @@ def test_longest_matches(tmp_path: Path) -> None:
     tok = bbpe.load(write(tmp_path / "x.gguf", rwkv))
     assert tok.encode("abcab\n\n\\té\n") == [258, 257, 259, 260, 261, 11]
     assert tok.encode("<s>", allowed_special="all") == [0]
+    assert bbpe.load(write(tmp_path / "x.gguf", {**rwkv, PREFIX + "pre": "rwkv"})) == tok
+    fails(write(tmp_path / "x.gguf", {**rwkv, PREFIX + "pre": 5}), "pre", "expected a string")
 
 
 def nested() -> bytes:

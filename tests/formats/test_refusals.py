@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 from charsmap_tables import compiled_table
+from rule_files import PAIRS, of_characters
+from vocabularies import write_json
 
 import bbpe
 from bbpe import formats
@@ -85,6 +87,26 @@ def wordpiece(vocab: dict[int, bytes], unknown: int = 0) -> TokenizerSpec:
 def test_vocab_txt_of_wordpiece(spec: TokenizerSpec, problem: str, tmp_path: Path) -> None:
     with pytest.raises(VocabularyError, match=re.escape(problem)):
         formats.dump(spec, tmp_path / "vocab.txt", format="wordpiece")
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"model__unk_token": None}, "there is no unknown token, but a SentencePiece model needs one"),
+        ({"gap": 1}, "ids have gaps, but a SentencePiece model numbers its pieces from 0"),
+        ({"model__merges": PAIRS[:-1]}, "merges"),
+    ],
+)
+def test_models_of_pieces(changes: dict[str, Any], problem: str, tmp_path: Path) -> None:
+    pytest.importorskip("sentencepiece.sentencepiece_model_pb2")
+    gap, value = changes.get("gap", 0), of_characters(**{name: of for name, of in changes.items() if name != "gap"})
+    if gap:
+        last = max(value["model"]["vocab"], key=value["model"]["vocab"].__getitem__)
+        value["model"]["vocab"][last] += gap
+    tok = bbpe.load(write_json(tmp_path / "tokenizer.json", value))
+    with pytest.raises(VocabularyError, match=re.escape(problem)):
+        tok.save(tmp_path / "x.model")
+    assert not (tmp_path / "x.model").exists()
 
 
 def test_codes(tmp_path: Path) -> None:

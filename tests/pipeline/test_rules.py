@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -123,6 +124,23 @@ def test_added_tokens_with_options(tmp_path: Path, seed: int, normalizer: dict[s
     tokens = [token for token in tokens_with(seed) if token["content"] not in keys()]
     vocab = {**keys(), **{token["content"]: token["id"] for token in tokens}}
     compare(tmp_path, document(added_tokens=tokens, normalizer=normalizer, model__vocab=vocab), seed=seed)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [("abc", "bcd"), ("bcd", "abc"), ("aab", "abb"), ("abcd", "bc"), ("bc", "abcd"), ("ab", "bc"), ("abc", "dbc")],
+)
+def test_tokens_that_overlap_a_normalized_one_come_first(tmp_path: Path, first: str, second: str) -> None:
+    """Without a normalizer too; `second` is searched in the text that the tokens found first have left."""
+    tokens = [added(first, 300), added(second, 301, normalized=True)]
+    value = document(added_tokens=tokens, model__vocab={**keys(), first: 300, second: 301})
+    path = write_json(tmp_path / "tokenizer.json", value)
+    tok, hf = bbpe.load(path), tokenizers.Tokenizer.from_file(str(path))
+    for length in range(3, 7):
+        for parts in product("abcd", repeat=length):
+            text = "".join(parts)
+            if first in text or second in text:
+                assert tok.encode(text, allowed_special="all") == hf.encode(text).ids, text
 
 
 def template(single: str, pair: str, **ids: int) -> dict[str, Any]:

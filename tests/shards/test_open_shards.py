@@ -246,7 +246,7 @@ WRONG = {
     "no shard of MDS": (replaced(write_mds, ".mds", b'{"', b"{{", format="mds"),
         "expected a shard of MDS, without compression"),
     "end of MDS": (changed(write_mds, ".mds", lambda data: data[:-1], format="mds"), "its samples end at "),
-    "no column of MDS": (files(write_mds, [[1, 0]], format="mds", column="x"), "no column 'x', only 'a', 'input_ids'"),
+    "no column of MDS": (files(write_mds, [[1, 0]], format="mds", column="x"), "there is no column 'x', only 'a', 'b'"),
     "column of texts": (files(write_mds, [[1, 0]], format="mds", column="a"), "is str; expected an ndarray or bytes"),
     "two dimensions": (replaced(write_mds, ".mds", b':uint16"', b':u2:2,1"', format="mds"),
         "is ndarray:u2:2,1; expected one dimension"),

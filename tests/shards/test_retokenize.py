@@ -175,6 +175,21 @@ def test_special_tokens_within_documents(new: str, special: dict[str, str | None
     assert (found.checked, found.not_canonical) == (len(texts), 0)
 
 
+def test_special_ids_beyond_those_of_two_bytes() -> None:
+    """Files of uint16 have no id of some special tokens; of neighbours they may have the first ones."""
+    specials = {EOS: 65_534, "<a>": 65_535, "<b>": 65_536, SEP: 70_000}
+    ranks = {bytes((byte,)): byte for byte in range(256)}
+    old, new = (
+        bbpe.Tokenizer.from_ranks(ranks, pattern="gpt2", special_tokens={text: number + more for text, number in rows})
+        for rows, more in ((specials.items(), 0), (specials.items(), 7))
+    )
+    row = [*b"low", specials[EOS], *b"er", specials["<a>"], 0, 1]
+    for kind, more in ((np.uint16, []), (np.uint32, [specials[SEP], specials["<b>"]])):
+        ids, lengths = np.array(row + more, kind), np.array([len(row + more)], np.int64)
+        found = Retokenizer(old, new, layout=Layout((), (), 4)).documents(ids, lengths, 0, str)
+        assert found.ids.view(np.uint32).tolist() == [each + 7 * (each > 255) for each in row + more]
+
+
 def test_old_rules_and_special_tokens() -> None:
     old, new = with_rules(), tokenizer("o200k")
     documents = [

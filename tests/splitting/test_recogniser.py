@@ -12,7 +12,8 @@ import pytest
 from strings import ALPHABET, adversarial_strings
 
 from bbpe.core.split import UNICODE_VERSION, Splitter
-from bbpe.splitting.patterns import PATTERNS, Pattern, recognise, with_line_ends
+from bbpe.splitting.clauses import parse_clauses
+from bbpe.splitting.patterns import _INTERNAL_SCHEMES, PATTERNS, Pattern, recognise, with_line_ends
 from bbpe.splitting.recogniser import recognise_scheme
 from bbpe.splitting.regexes import compiled
 from bbpe.splitting.scheme import Scheme
@@ -101,6 +102,17 @@ def test_published_spellings(name: str, source: str) -> None:
     assert recognise([source], drops_gaps=True) == PATTERNS[name]
     for text in soups()[:100]:
         assert list(Pattern(None, (source,)).split(text)) == list(PATTERNS[name].split(text))
+
+
+@pytest.mark.parametrize(
+    ("grouped", "plain"),
+    [
+        (r"(?:\p{L}+x|\p{N}+)", r"\p{L}+x|\p{N}+"), (r"\s|(?:\p{L}+ |a)|\p{N}", r"\s|\p{L}+ |a|\p{N}"),
+        (r"(?:(?:\p{L}+ |a)|b+)", r"\p{L}+ |a|b+"), (r"(?i:a+|b c)", r"(?i:a)+|(?i:b) (?i:c)"),
+    ],
+)  # fmt: skip
+def test_a_group_that_is_a_whole_clause_is_its_alternatives(grouped: str, plain: str) -> None:
+    assert parse_clauses(grouped) == parse_clauses(plain)
 
 
 def test_chains() -> None:
@@ -194,6 +206,23 @@ def test_nonsense_is_refused_in_peace() -> None:
             compiled = Pattern(None, (changed,))
             for text in rng.sample(soups(), 20):
                 assert words(scheme, text) == list(compiled.split(text)), (changed, text)
+
+
+@pytest.mark.parametrize("pattern", [*PATTERNS.values(), *_INTERNAL_SCHEMES], ids=str)
+def test_more_text_changes_only_the_open_tail(pattern: Pattern) -> None:
+    """The bound is known of all patterns that are compiled, so a stream of text is never held whole."""
+    if pattern.open_tail is None:
+        assert pattern.scheme is None
+        return
+    changed = 0
+    for text in soups()[:24]:
+        whole = list(pattern.split(text))
+        for cut in range(1, len(text), 7):
+            parts = list(pattern.split(text[:cut]))
+            kept = max(len(parts) - pattern.open_tail, 0)
+            assert parts[:kept] == whole[:kept], (text[:cut], text[cut:])
+            changed += parts[-1:] != whole[len(parts) - 1 : len(parts)]
+    assert changed or pattern.name == "none"
 
 
 def test_unicode_version() -> None:

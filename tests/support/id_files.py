@@ -83,11 +83,11 @@ def parquet(stem, docs, dtype="uint16", large=False, **columns):
 
 
 def mds(stem, docs, dtype="uint16", kind=None):
-    """A sample has a text, whose size varies, before the ids, and a number behind them."""
+    """A sample has a text, whose size varies, and a number before the ids, and another number behind them."""
     kind = f"ndarray:{dtype}" if kind is None else kind
     config = json.dumps({
-        "column_encodings": ["str", kind, "uint32"], "column_names": ["a", "input_ids", "z"],
-        "column_sizes": [None, None, 4], "compression": None, "format": "mds", "version": 2,
+        "column_encodings": ["str", "int64", kind, "uint32"], "column_names": ["a", "b", "input_ids", "z"],
+        "column_sizes": [None, 8, None, 4], "compression": None, "format": "mds", "version": 2,
     }, sort_keys=True).encode()  # fmt: skip
     samples = []
     for number, doc in enumerate(docs):
@@ -96,7 +96,7 @@ def mds(stem, docs, dtype="uint16", kind=None):
         shape = b"" if kind == "bytes" else bytes([4 | width]) + len(doc).to_bytes(1 << width, "little")
         dynamic = bytes([{"uint16": 16, "uint32": 32, "int32": 33, "int64": 65}[dtype]]) if kind == "ndarray" else b""
         column = dynamic + shape + ids
-        samples.append(struct.pack("<II", len(text), len(column)) + text + column + b"\7\0\0\0")
+        samples.append(struct.pack("<II", len(text), len(column)) + text + b"\5" * 8 + column + b"\7\0\0\0")
     begin = 4 * (len(docs) + 2) + len(config)
     offsets = begin + np.cumsum([0, *map(len, samples)])
     data = struct.pack("<I", len(docs)) + offsets.astype("<u4").tobytes() + config + b"".join(samples)

@@ -2,7 +2,8 @@
 
 Python is read with `ast`.  Cython and C are read line by line, with comments and texts blanked out.  Declarations,
 includes, contracts and hints to the processor stay as they are, and so do the texts of errors, which are no behaviour,
-and code for another system, which nothing compiles here.
+and code for another system, which nothing compiles here.  Contracts are BBPE_ASSERT, `assert`, `raise AssertionError`
+and the `strict` of zip: what they forbid cannot happen, so no test can make it happen.
 """
 
 from __future__ import annotations
@@ -65,6 +66,15 @@ _NO_CODE = {"annotation", "returns", "decorator_list", "bases"}
 _DROPPED = (ast.Raise, ast.AugAssign, ast.Delete)
 
 
+def _is_contract(node: ast.AST) -> bool:
+    """Whether a statement or an argument states what cannot be otherwise."""
+    if isinstance(node, ast.keyword):
+        return node.arg == "strict"
+    error = node.exc if isinstance(node, ast.Raise) else None
+    name = error.func if isinstance(error, ast.Call) else error
+    return isinstance(node, ast.Assert) or (isinstance(name, ast.Name) and name.id == "AssertionError")
+
+
 class _Python:
     """The faults of one module of Python."""
 
@@ -99,7 +109,7 @@ class _Python:
 
     def _within(self, node: ast.AST) -> Iterator[Edit]:
         """The faults of a node and of what is in it, but for what only names types or words an error."""
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+        if _is_contract(node) or (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)):
             return
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             if node.name in _SILENT or any("overload" in ast.unparse(each) for each in node.decorator_list):
@@ -218,7 +228,7 @@ class _Python:
             yield self._replaced(node, "off by one", f"{self._text(node)}[1:]" if ast.unparse(node.func) == "range" else
                                  f"({self._text(node)} + 1)")  # fmt: skip
         for keyword in node.keywords:
-            if keyword.arg is not None and len(node.args) + len(node.keywords) > 1:
+            if keyword.arg is not None and not _is_contract(keyword) and len(node.args) + len(node.keywords) > 1:
                 start, end = self._at(keyword.lineno, keyword.col_offset), self._end(keyword.value)
                 after = re.match(r"\s*,\s*", self.source[end:])
                 before = re.search(r",\s*\Z", self.source[:start])

@@ -335,6 +335,11 @@ def test_the_folder_is_bounded(loaded: Callable[..., bool], tmp_path: Path, monk
     assert [temporary.exists() for temporary in killed] == [False, False, True, True]
     assert others[0].exists()
     assert sum(path.stat().st_size for path in left) <= store.LIMIT
+    # several that go for one
+    monkeypatch.setattr(store, "LIMIT", size + size // 2)
+    assert [loaded(name="six"), loaded(name="six")] == [False, True]
+    left = set(files_of(folder))
+    assert len(left - {*others}) == 1
     # a file that does not fit alone
     monkeypatch.setattr(store, "LIMIT", size - 1)
     assert [loaded(name="five"), loaded(name="five")] == [False, False]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import chain
 from typing import Any
 
 from ...files import StrPath
@@ -23,8 +24,9 @@ _RULES: dict[str, tuple[tuple[Normalizer, ...], bool]] = {
     "nmt_nfkc_cf": ((Nmt(), *_NFKC), True),
 }
 # SentencePiece's "nmt" rules keep two characters that HF's `Nmt` and NFKC change, and make a blank of a third
-_KEPT = {0x200D: "\ufdd0", 0xFF5E: "\ufdd1", 0x061C: " "}
-_WRITTEN = {0xFDD0: "\u200d", 0xFDD1: "\uff5e"}
+_KEPT, _BLANK = "\u200d\uff5e", {0x061C: " "}
+# characters that no rule changes: noncharacters, and those for private use
+_PLAIN = (range(0xFDD0, 0xFDF0), range(0xF0000, 0x110000))
 
 
 @snake_case
@@ -98,18 +100,25 @@ class SentencePieceNormalizer:
         if isinstance(input, list):
             return [self.Normalize(text, with_offsets) for text in input]
         text, is_bytes = str_of(input), isinstance(input, bytes)
-        kept = text.translate(_KEPT) if self._is_nmt else text
+        held = _stand_ins(text) if self._is_nmt else {}
+        kept = text.translate({**held, **_BLANK}) if self._is_nmt else text
         if with_offsets:
             normalized, sources = self._sources.of(kept)
-            normalized = self._finished(normalized)
+            normalized = self._finished(normalized, held)
             return of_bytes(text, normalized, sources) if is_bytes else (normalized, sources)
-        normalized = self._finished(kept if self._apply is None else self._apply(kept))
+        normalized = self._finished(kept if self._apply is None else self._apply(kept), held)
         return normalized.encode() if is_bytes else normalized
 
-    def _finished(self, text: str) -> str:
-        """Return a normalized text with the characters that were kept, and without case if the rule says so."""
+    def _finished(self, text: str, held: dict[int, str]) -> str:
+        """Return a normalized text with the characters that were held, and without case if the rule says so."""
         text = _folded(text) if self._folds else text
-        return text.translate(_WRITTEN) if self._is_nmt else text
+        return text.translate({ord(found): chr(code) for code, found in held.items()})
+
+
+def _stand_ins(text: str) -> dict[int, str]:
+    """Return what stands for the characters that are kept: characters that the text does not have."""
+    free = (char for char in map(chr, chain(*_PLAIN)) if char not in text)
+    return dict(zip(map(ord, _KEPT), free, strict=False))
 
 
 def _folded(text: str) -> str:

@@ -94,7 +94,7 @@ def key_of_unknown(keys: Mapping[str, int], unknown: int | None, usual: str) -> 
     return found
 
 
-def check_well_formed(keys: Iterable[str], *, path: StrPath, place: str | None = None) -> None:
+def check_well_formed(keys: Iterable[str], *, path: StrPath, place: str | None) -> None:
     """Raise `VocabularyError` on a key with an unpaired surrogate, which no text can have."""
     broken = next((key for key in keys if not key.isascii() and not well_formed(key)), None)
     if broken is not None:

@@ -219,7 +219,7 @@ class ClassFolder:
         uses = {use: token.text for use, token in found.items()}
         return FolderConfig(tuple(tokens.values()), uses, flag(config, "add_prefix_space")), ids
 
-    def completed(self, spec: TokenizerSpec, *, has_flags: bool = False, has_ends: bool = False) -> TokenizerSpec:
+    def completed(self, spec: TokenizerSpec, *, has_flags: bool, has_ends: bool) -> TokenizerSpec:
         """Return the spec of a vocabulary with the tokens and the flag of the other files.
 
         `has_flags`: the class `TokenizersBackend` reads it, so flags for BOS and EOS count, and tokens are found in
@@ -301,7 +301,7 @@ class ClassFolder:
             fields.refuse(problem, "legacy")
         ids = {**spec.added_tokens, **spec.special_tokens}
         texts = {use: spec.names.get(use) for use in ("bos", "eos") if flag(fields, f"add_{use}_token")}
-        found = {use: ids[text] for use, text in texts.items() if text is not None and text in ids}
+        found = {use: ids[text] for use, text in texts.items() if text in ids}
         if not found:
             return spec.template
 

@@ -163,15 +163,20 @@ def test_ids_that_are_no_whole_characters(tok, prompt):
     """A model may stop within a character, or sample bytes that are none: the ids stay, and the text has U+FFFD."""
     whole = tok.encode("日")
     end = tok.special_tokens["<|im_end|>"]
-    for sampled, text in (
-        (whole[:1], "\ufffd"), ([*whole[:2], end], "\ufffd<|im_end|>"), ([*whole[1:], *tok.encode("a")], None),
-        ([*whole[:1], *whole, end], "\ufffd日<|im_end|>"),
+    for sampled, text, places in (
+        (whole[:1], "\ufffd", [(0, 1)]),
+        # a character is of the id that completes it, and U+FFFD of the one after it
+        ([*whole[:2], end], "\ufffd<|im_end|>", [(0, 0), (0, 0), (0, 11)]),
+        ([*whole[1:], *tok.encode("a")], None, [(0, 1), (1, 2), (2, 3)]),
+        ([*whole[:1], *whole, end], "\ufffd日<|im_end|>", [(0, 0), (0, 1), (1, 1), (1, 2), (2, 12)]),
     ):  # fmt: skip
         more = tok.continue_chat(prompt, sampled, [{"role": "user", "content": "y"}])
         assert more.ids[: len(prompt) + len(sampled)].tolist() == [*prompt.ids.tolist(), *sampled]
         assert tok.decode(more.ids) == more.text
         assert text is None or more.text.startswith(prompt.text + text)
         assert "\ufffd" in more.text
+        sampled_places = more.places[len(prompt) : len(prompt) + len(sampled)] - len(prompt.text)
+        assert list(map(tuple, sampled_places.tolist())) == places
         assert len(more.ids) == len(more.mask) == len(more.message_of) == len(more.places)
         assert more.places[-1].tolist()[1] == len(more.text)
         assert (more.places[1:, 0] >= more.places[:-1, 0]).all()

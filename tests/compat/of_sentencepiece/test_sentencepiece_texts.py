@@ -239,7 +239,9 @@ def test_normalizers_by_name(rule: str) -> None:
         given = {name: bool(flags >> number & 1) for number, name in enumerate(names)}
         ours = SentencePieceNormalizer(rule_name=rule, **given)
         theirs = sentencepiece.SentencePieceNormalizer(rule_name=rule, **given)
-        for text in [*TEXTS, "ßẞ İ Σς\u3000\u200b①ﬁ", "\t a\n", "한글 ｶﾞ", "👩\u200d👩～ \u061cא \u200f"]:
+        more = ["ßẞ İ Σς\u3000\u200b①ﬁ", "\t a\n", "한글 ｶﾞ", "👩\u200d👩～ \u061cא \u200f"]
+        more += ["a\ufdd0\ufdd1～", "～\u200d" + "".join(map(chr, range(0xFDD0, 0xFDF0)))]
+        for text in [*TEXTS, *more]:
             assert ours.normalize(text) == theirs.normalize(text), (given, text)
             assert ours.Normalize(text.encode()) == theirs.Normalize(text.encode())
 

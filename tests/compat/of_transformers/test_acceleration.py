@@ -230,6 +230,11 @@ def test_what_is_refused_is_unchanged() -> None:
     assert (type(tokenizer), tokenizer._tokenizer) == (kind, own)
     with pytest.raises(TypeError, match="PreTrainedTokenizerFast"):
         bbpe.accelerate(inner)
+    for other in (None, object()):
+        vars(tokenizer)["_tokenizer"] = other
+        with pytest.raises(bbpe.AccelerationError, match=f"its _tokenizer is a {type(other).__name__}; expected a tok"):
+            bbpe.accelerate(tokenizer)
+        assert (type(tokenizer), vars(tokenizer)["_tokenizer"]) == (kind, other)
 
 
 def test_patch(pair: tuple[Any, Any], patched: None, tmp_path: Path) -> None:
