@@ -34,16 +34,16 @@ static inline __m128i classes_at(__m128i positions, __mmask16 lanes, const uint8
 
 _Static_assert(BBPE_UCLASS_BLOCK == 1 << 7, "the shifts above");
 
-/* The classes of the well-formed characters of two to four bytes that begin at `firsts`, in their places. */
-static BBPE_NOINLINE bbpe_vector classes_of(uint64_t firsts, const uint8_t *bytes) {
+/* Put the classes of the well-formed characters that begin at `firsts` into those of the block, in their places. */
+static BBPE_NOINLINE bbpe_vector classes_of(bbpe_vector others, uint64_t firsts, const uint8_t *bytes) {
     const __m512i positions = positions_of(firsts);
     const uint32_t lanes = _bzhi_u32(UINT32_MAX, bbpe_bits_count(firsts));
     __m256i classes = _mm256_castsi128_si256(classes_at(_mm512_castsi512_si128(positions), (__mmask16)lanes, bytes));
     if (lanes > UINT16_MAX) {
-        const __m128i others = classes_at(_mm512_extracti32x4_epi32(positions, 1), (__mmask16)(lanes >> 16), bytes);
-        classes = _mm256_inserti128_si256(classes, others, 1);
+        const __m128i more = classes_at(_mm512_extracti32x4_epi32(positions, 1), (__mmask16)(lanes >> 16), bytes);
+        classes = _mm256_inserti128_si256(classes, more, 1);
     }
-    return _mm512_maskz_expand_epi8(firsts, _mm512_castsi256_si512(classes));
+    return _mm512_mask_expand_epi8(others, firsts, _mm512_castsi256_si512(classes));
 }
 
 #define vector_classes classes_of

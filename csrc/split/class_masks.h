@@ -213,11 +213,11 @@ BBPE_INLINE unsigned masks_class_of(const uint8_t *s, unsigned is_three, unsigne
     return bbpe_uclass_value[bbpe_uclass_block[c / BBPE_UCLASS_BLOCK] * BBPE_UCLASS_BLOCK + c % BBPE_UCLASS_BLOCK];
 }
 
-/* Classify by table: `easy` begins well-formed characters, `hard` are bytes of malformed ones and of those that the end of
- * the text cuts off, all of them in the block. */
-BBPE_INLINE void masks_add_by_table(bbpe_masks *m, uint64_t easy, uint64_t hard, bbpe_masks_firsts firsts,
-                                    bbpe_masks_block block) {
-    uint64_t by[BBPE_UCLASS_COUNT] = {0};
+/* The bytes of each class by table: `easy` begins well-formed characters, `hard` are bytes of malformed ones and of those that
+ * the end of the text cuts off, all of them in the block.  Returns those of the latter that are not the first of theirs. */
+static BBPE_NOINLINE uint64_t masks_by_table(uint64_t by[BBPE_UCLASS_COUNT], uint64_t easy, uint64_t hard,
+                                             bbpe_masks_firsts firsts, bbpe_masks_block block) {
+    uint64_t tails = 0;
     for (; easy; easy &= easy - 1) {
         const unsigned b = bbpe_bits_lowest(easy);
         const unsigned is_three = (unsigned)(firsts.three >> b & 1), is_four = (unsigned)(firsts.four >> b & 1);
@@ -229,9 +229,16 @@ BBPE_INLINE void masks_add_by_table(bbpe_masks *m, uint64_t easy, uint64_t hard,
         const uint32_t set = bbpe_uclass_at(block.text, block.start + b, block.n, &next);
         const uint64_t bytes = masks_below((unsigned)(next - block.start - b)) << b;
         by[bbpe_bits_lowest(set)] |= bytes;
-        m->tails |= bytes & (bytes - 1);
+        tails |= bytes & (bytes - 1);
         hard &= ~bytes;
     }
+    return tails;
+}
+
+BBPE_INLINE void masks_add_by_table(bbpe_masks *m, uint64_t easy, uint64_t hard, bbpe_masks_firsts firsts,
+                                    bbpe_masks_block block) {
+    uint64_t by[BBPE_UCLASS_COUNT] = {0};
+    m->tails |= masks_by_table(by, easy, hard, firsts, block);
 #pragma GCC unroll 19
     for (int k = 0; k < BBPE_UCLASS_COUNT; k++) m->by[k] |= by[k];
 }
@@ -273,8 +280,11 @@ BBPE_INLINE uint64_t masks_look_up_page(bbpe_masks_pages *p, unsigned b, bbpe_ma
 
 _Static_assert(BBPE_UCLASS_BLOCK == 128, "a block of the table is two pages");
 
+#ifdef vector_classes
+#define masks_with_each(classes, easy, firsts, bytes) vector_classes(classes, easy, bytes)
+#else
 /* Put the classes of some characters into those of the block, one after another. */
-BBPE_INLINE bbpe_vector masks_with_each(bbpe_vector classes, uint64_t easy, bbpe_masks_firsts firsts, const uint8_t *bytes) {
+static BBPE_NOINLINE bbpe_vector masks_with_each(bbpe_vector classes, uint64_t easy, bbpe_masks_firsts firsts, const uint8_t *bytes) {
     _Alignas(64) uint8_t of_bytes[64];
     memcpy(of_bytes, &classes, 64);
     for (; easy; easy &= easy - 1) {
@@ -283,17 +293,18 @@ BBPE_INLINE bbpe_vector masks_with_each(bbpe_vector classes, uint64_t easy, bbpe
     }
     return vector_load(of_bytes);
 }
+#endif
 
 /* The classes of the characters of two to four bytes that begin at `easy`, in their places: by pages, of which a block mostly
  * has one or two: those of its first and of its last character do not wait for each other.  One character after another,
  * Armenian and Coptic are split at 60 %, much of Latin at 85 % of the speed. */
 BBPE_INLINE bbpe_vector masks_classes(uint64_t easy, bbpe_masks_firsts firsts, const uint8_t *bytes) {
     enum { MORE_PAGES = 4 };
+    const bbpe_vector none = vector_load(masks_no_bytes);
 #ifdef vector_classes
-    if (firsts.four) return vector_classes(easy, bytes); /* emoji are on many pages: 13 % less time for text with many */
+    if (firsts.four) return vector_classes(none, easy, bytes); /* emoji are on many pages: 13 % less time for text with many */
 #endif
     const bbpe_vector v = vector_load(bytes), v1 = vector_load(bytes + 1), v2 = vector_load(bytes + 2);
-    const bbpe_vector none = vector_load(masks_no_bytes);
     /* among the easy ones */
     const bbpe_byte_mask from_three = vector_in(v, 0xE0, 0xFF), four = vector_in(v, 0xF0, 0xFF);
     const bbpe_vector last = vector_merge(v1, from_three, v2);

@@ -12,8 +12,8 @@
  * asks for; vector_lookup, giving of 128 bytes those that the low seven bits of a vector's
  * bytes are the numbers of, in place of vector_with, and vector_has, whether a byte has a bit; and vector_page, giving in some lanes of a
  * vector, of 64 bytes, those that the low six bits are the numbers of, with it vector_merge, one vector in some lanes of
- * another, and perhaps vector_classes, giving the classes of well-formed characters beyond ASCII in the places of their first
- * bytes. */
+ * another, and perhaps vector_classes, putting the classes of well-formed characters beyond ASCII into the places of their
+ * first bytes. */
 #ifndef BBPE_SPLIT_MASKS_H
 #define BBPE_SPLIT_MASKS_H
 
