@@ -226,8 +226,7 @@ def distinct(names: Sequence[str]) -> list[str]:
 def aligned(rows: Sequence[Sequence[str]], names: int = 1, most: int | None = None) -> str:
     """Return rows as lines with columns of equal width: the first `names` at the left, figures at the right.
 
-    With `most`, lines have at most so many columns: figures that have no place go to another table below, with the
-    names again.
+    `most` limits the columns of a line.  Figures that do not fit go to another table below, which repeats the names.
 
     >>> print(aligned([("name", "tokens"), ("a", "1,024")]))
     name  tokens

@@ -76,7 +76,7 @@ def plot(rows: dict[str, dict[str, tuple[float, float]]]) -> str:
 
 
 def narrow_plot(rows: dict[str, dict[str, tuple[float, float]]]) -> str:
-    """The same for phones: horizontal bars, one corpus below the other."""
+    """Return the plot for phones: horizontal bars, one corpus below the other."""
     names = list(next(iter(rows.values())))
     parts = []
     for number, model in enumerate(rows):

@@ -33,8 +33,8 @@ cdef enum:
     FEW_ENTRIES_A_SLOT = 4  # few in English, which would take 3 % longer cold with as many beyond
     ENTRY_WORTH = 16        # bytes of text for which there is one
     ROOMY_ENTRY_WORTH = 8
-    GROWTH = 4              # times as large: entries that are half full,
-    SLOT_GROWTH = 2         # and slots of which half were taken
+    GROWTH = 4              # times as large: entries that are half full
+    SLOT_GROWTH = 2         # times as large: slots of which half are taken
     GROWN_AT = 1 << 14      # bytes of text after which a state has tables of its own, and the encoder all of its
     UNUSED = 1000000000     # nanoseconds after which unused tables are freed to make room for tables of any size
     RICH = 2                # times as large: tables that are freed for others although they are used
@@ -50,7 +50,7 @@ cdef uint64_t SHORT_UNTIL = 0
 
 
 cdef size_t slots_for(const bbpe_encode_tables *tables, size_t entries) noexcept:
-    """How many slots there are to be beside so many entries."""
+    """The number of slots for tables of so many entries: no fewer than there are, and more if these have filled up."""
     cdef size_t slots = tables.slots
     if bbpe_encode_slots_are_full(tables.slots_taken, slots):
         slots = max(slots, min(<size_t>MOST_SLOTS, SLOT_GROWTH * slots))
@@ -165,6 +165,7 @@ cdef void open_match(void *owner) noexcept with gil:
 
 
 cdef void ask_room(void *owner, bbpe_encode_state *state) noexcept with gil:
+    """Give the state of a call larger tables if there is room; called from C."""
     (<States>owner)._size(state, 0)
 
 

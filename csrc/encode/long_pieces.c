@@ -6,14 +6,15 @@ enum {
     LEAST = 1 << 14,   /* bytes of a ring */
     MOST = 1 << 24,
     GROWTH = 4,
-    A_PIECE = 64,     /* bytes of the ring for which there is a word in the sets: a line of 60 letters takes about as many */
+    A_WORD = 64,       /* bytes of the ring for which there is a word in the sets: a line of 60 letters takes three times as
+                        * many, and sets that are a third full rarely evict */
     PLACE_BITS = 48,   /* of a word in the sets */
 };
 
 #define PLACE_MASK (((uint64_t)1 << PLACE_BITS) - 1)
 
 static size_t words_for(size_t size) {
-    return size / A_PIECE;
+    return size / A_WORD;
 }
 
 static size_t bytes_for(size_t size) {

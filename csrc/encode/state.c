@@ -174,8 +174,9 @@ size_t bbpe_encode_state_long_bytes(const bbpe_encode_state *self) {
 bool bbpe_encode_state_grow(bbpe_encode_state *self, size_t entries, size_t slots) {
     bbpe_hot_cache hot;
     if (self->is_grown && entries == self->hot.entry_count) {
-        self->slots_asked = 0;
-        return bbpe_hot_cache_grow_slots(&self->hot, slots);
+        const bool is_moved = bbpe_hot_cache_grow_slots(&self->hot, slots);
+        if (is_moved) self->slots_asked = 0;
+        return is_moved;
     }
     if (bbpe_hot_cache_init(&hot, entries, slots) != BBPE_OK) return false;
     bbpe_hot_cache_copy(&hot, &self->hot);

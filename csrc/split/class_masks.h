@@ -284,7 +284,8 @@ _Static_assert(BBPE_UCLASS_BLOCK == 128, "a block of the table is two pages");
 #define masks_with_each(classes, easy, firsts, bytes) vector_classes(classes, easy, bytes)
 #else
 /* Put the classes of some characters into those of the block, one after another. */
-static BBPE_NOINLINE bbpe_vector masks_with_each(bbpe_vector classes, uint64_t easy, bbpe_masks_firsts firsts, const uint8_t *bytes) {
+static BBPE_NOINLINE bbpe_vector masks_with_each(bbpe_vector classes, uint64_t easy, bbpe_masks_firsts firsts,
+                                                 const uint8_t *bytes) {
     _Alignas(64) uint8_t of_bytes[64];
     memcpy(of_bytes, &classes, 64);
     for (; easy; easy &= easy - 1) {
@@ -295,9 +296,10 @@ static BBPE_NOINLINE bbpe_vector masks_with_each(bbpe_vector classes, uint64_t e
 }
 #endif
 
-/* The classes of the characters of two to four bytes that begin at `easy`, in their places: by pages, of which a block mostly
- * has one or two: those of its first and of its last character do not wait for each other.  One character after another,
- * Armenian and Coptic are split at 60 %, much of Latin at 85 % of the speed. */
+/* The classes of the characters of two to four bytes that begin at `easy`, in their places.  All characters of a page are
+ * looked up together; a block mostly has one page or two.  Those of its first and of its last character come first, because
+ * they do not wait for each other.  One character after another, Armenian and Coptic are split at 60 %, much of Latin at
+ * 85 % of the speed. */
 BBPE_INLINE bbpe_vector masks_classes(uint64_t easy, bbpe_masks_firsts firsts, const uint8_t *bytes) {
     enum { MORE_PAGES = 4 };
     const bbpe_vector none = vector_load(masks_no_bytes);

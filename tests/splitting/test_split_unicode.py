@@ -90,3 +90,22 @@ def test_every_settled_character(name: str, step: int) -> None:
     expected = ends_by_regex(data, name)
     for isa in ISAS:
         same(splitter(name, isa), data, expected)
+
+
+@pytest.mark.parametrize("step", [31, every])
+@pytest.mark.parametrize("name", SCHEMES)
+def test_every_character_in_a_block_with_others_of_four_bytes(name: str, step: int) -> None:
+    """Such blocks are classified in another way; characters of all lengths are in each of them, in any order."""
+    rng = random.Random(step)
+    short = [chr(point) for point in range(0x80, 0x10000, step) if not 0xD800 <= point < 0xE000]
+    four = [chr(point) for point in range(0x10000, sys.maxunicode + 1, step)]
+    rng.shuffle(short)
+    rng.shuffle(four)
+    parts = [
+        char + "".join(short[6 * number % len(short) :][:6]) + " a\n"[number % 3] for number, char in enumerate(four)
+    ]
+    data = "".join(parts).encode()
+    expected = splitter(name, "scalar").spans(data)[1:]
+    assert len(expected) > len(parts)
+    for isa in ISAS:
+        same(splitter(name, isa), data, expected)

@@ -83,7 +83,7 @@ def parquet(stem, docs, dtype="uint16", large=False, **columns):
 
 
 def mds(stem, docs, dtype="uint16", kind=None):
-    """A sample has a text, whose size varies, and a number before the ids, and another number behind them."""
+    """A sample has a text of any length, a number, the ids, and another number."""
     kind = f"ndarray:{dtype}" if kind is None else kind
     config = json.dumps({
         "column_encodings": ["str", "int64", kind, "uint32"], "column_names": ["a", "b", "input_ids", "z"],
