@@ -293,6 +293,7 @@ def _difference(key: str, theirs: Any, mine: Any) -> str:
         return f"{key}: there were {len(theirs)}, now {len(mine)}"
     return f"{key} was {theirs!r}, now {mine!r}"
 
+
 class FolderLock:
     """Holds a lock on a file of a folder, which is made if it is not there.
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import starmap
 from time import monotonic
 from typing import Any, Generic, TypeVar
 
@@ -40,8 +41,9 @@ def workers_of(executor: futures.Executor) -> int:
 
 @dataclass(eq=False)
 class _Work(Generic[Item]):
-    """An item, how often it was handed out, when it was last, and whether it is done."""
+    """An item and its number, how often it was handed out, when it was last, and whether it is done."""
 
+    number: int
     item: Item
     attempts: int = 0
     begun: float = 0.0
@@ -69,13 +71,14 @@ class HandOut:
     def results(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[tuple[Item, Result]]:
         """Yield each item with `function(item)`, in the order in which results come.
 
-        An error, Ctrl-C too, cancels what has not begun; the executor stays open.
+        An error, Ctrl-C too, cancels what has not begun; the executor stays open. Threads of this process end what
+        they have begun anyway: of several errors, that of the earliest item is raised, whichever thread was first.
 
         >>> with futures.ThreadPoolExecutor(2) as executor:
         ...     sorted(HandOut(executor).results(len, ["a", "bcd"]))
         [('a', 1), ('bcd', 3)]
         """
-        waiting, flying = map(_Work, items), dict[Any, _Work[Item]]()
+        waiting, flying = starmap(_Work, enumerate(items)), dict[Any, _Work[Item]]()
         again: list[_Work[Item]] = []
         longest = 0.0
         try:
@@ -90,7 +93,7 @@ class HandOut:
                     return
                 look = self._limit(longest) if longest and len(flying) < self._most else None
                 done, _ = futures.wait(flying, timeout=look, return_when=futures.FIRST_COMPLETED)
-                for future in done:
+                for future in [future for future in flying if future in done]:
                     work = flying.pop(future)
                     error = _error_of(future)
                     if work.is_done:
@@ -99,7 +102,8 @@ class HandOut:
                         work.is_done, longest = True, max(longest, monotonic() - work.begun)
                         yield work.item, future.result()
                     elif work not in flying.values():
-                        self._check(error, work.item, work.attempts)
+                        if self._is_final(error, work.attempts):
+                            raise self._first(error, work, flying)
                         again.append(work)
                 for future in [future for future, work in flying.items() if work.is_done]:
                     future.cancel()
@@ -137,13 +141,23 @@ class HandOut:
             pool._max_workers, pool._mp_context, pool._initializer, pool._initargs
         )
 
-    def _check(self, error: BaseException, part: Any, attempt: int) -> None:
-        """Raise an error that is final."""
-        if attempt < self._attempts and not isinstance(error, _FINAL) and isinstance(error, Exception):
-            return
-        if attempt > 1:
-            error.add_note(f"part {part!r} failed {counted(attempt, 'time')}")
-        raise error
+    def _is_final(self, error: BaseException, attempts: int) -> bool:
+        return attempts >= self._attempts or isinstance(error, _FINAL) or not isinstance(error, Exception)
+
+    def _first(
+        self, error: BaseException, failed: _Work[Item], flying: Mapping[futures.Future[Any], _Work[Item]]
+    ) -> BaseException:  # fmt: skip
+        """Return the error of the earliest item that has one, among those that threads of this process work on."""
+        found = [(failed, error)]
+        if isinstance(self._executor, futures.ThreadPoolExecutor):
+            earlier = [future for future, work in flying.items() if work.number < failed.number]
+            futures.wait(earlier)
+            errors = [(flying[future], _error_of(future)) for future in earlier]
+            found += [(work, each) for work, each in errors if each is not None and self._is_final(each, work.attempts)]
+        work, error = min(found, key=lambda each: each[0].number)
+        if work.attempts > 1:
+            error.add_note(f"part {work.item!r} failed {counted(work.attempts, 'time')}")
+        return error
 
 
 def _error_of(future: futures.Future[Any]) -> BaseException | None:

@@ -25,7 +25,6 @@ from bbpe.progress import Progress
 pytest.importorskip("pyarrow")
 
 
-
 class KilledError(Exception):
     """Stands for the end of the process."""
 

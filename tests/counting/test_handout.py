@@ -227,3 +227,34 @@ def test_a_pool_whose_workers_are_killed_is_replaced(tmp_path: Path) -> None:
     assert hand_out._executor is not executor
     assert workers_of(hand_out._executor) == 2
     assert set(active_children()) <= before
+
+
+@pytest.mark.parametrize("turn", range(5))
+def test_of_several_errors_of_threads_that_of_the_earliest_item_is_raised(turn: int) -> None:
+    """Whichever thread ends first: a run that fails twice in a row says the same."""
+    failed = threading.Event()
+
+    def work(number: int) -> int:
+        if number == 3:
+            failed.set()
+            raise ValueError("item 3")
+        if number == 1:
+            failed.wait(20)
+            time.sleep(0.002 * turn)
+            raise ValueError("item 1")
+        return number
+
+    with ThreadPoolExecutor(3) as executor:
+        with pytest.raises(ValueError, match="item 1"):
+            list(HandOut(executor, 3, 1).results(work, range(8)))
+        # an error that another attempt may change does not count
+        failed.clear()
+
+        def unlucky(number: int) -> int:
+            if number == 1:
+                failed.wait(20)
+                raise OSError("item 1")
+            return work(number)
+
+        with pytest.raises(ValueError, match="item 3"):
+            list(HandOut(executor, 3, 2).results(unlucky, range(8)))
