@@ -314,11 +314,13 @@ static uint32_t *encode_piece(const bbpe_encoder *self, bbpe_encode_state *state
 /* A pretoken of any length and content: cut into pieces where it may be. */
 static uint32_t *encode_pretoken(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *bytes, size_t n,
                                  uint32_t *ids) {
-    size_t end = n;
-    for (size_t at = 0; at < n; at = end) {
-        if (self->has_cuts) end = bbpe_cut_piece(&self->cuts, bytes, at, n);
-        ids = encode_piece(self, state, bytes + at, end - at, end - at < n, ids);
-    }
+    enum { AT_ONCE = 64 };
+    size_t ends[AT_ONCE + BBPE_CUT_SLACK], count, start = 0;
+    if (!self->has_cuts || !bbpe_utf8_has_3byte(bytes, n)) return encode_piece(self, state, bytes, n, false, ids);
+    bbpe_cutting cutting = bbpe_cutting_of(bytes, n, 0, &n, 1);
+    while ((count = self->cut(&self->cuts, &cutting, 0, ends, AT_ONCE)) > 0)
+        for (size_t i = 0; i < count; start = ends[i++])
+            ids = encode_piece(self, state, bytes + start, ends[i] - start, ends[i] - start < n, ids);
     return ids;
 }
 

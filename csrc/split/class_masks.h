@@ -4,7 +4,7 @@
 #ifndef BBPE_SPLIT_CLASS_MASKS_H
 #define BBPE_SPLIT_CLASS_MASKS_H
 
-#include "split/token.h"
+#include "split/late.h"
 
 /* a vector load of masks just stored one by one waits for all of them to reach the cache */
 BBPE_GCC_OPTIMIZE("no-tree-vectorize")
@@ -139,7 +139,7 @@ BBPE_INLINE bool masks_has_3byte(const uint8_t *text) {
 
 /* A step of the scalar truth: where the pretoken ends that begins at `start`. */
 BBPE_INLINE size_t masks_step(const uint8_t *text, size_t start, size_t n, bool *has_3byte, const bbpe_scheme scheme) {
-    const size_t end = bbpe_split_token(text, start, n, scheme);
+    const size_t end = bbpe_late_token(text, start, n, scheme);
     for (; end - start >= 64; start += 64) *has_3byte |= masks_has_3byte(text + start);
     *has_3byte |= bbpe_utf8_has_3byte(text + start, end - start);
     return end;

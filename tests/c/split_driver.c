@@ -4,8 +4,8 @@
  *
  * Exits with 3 where that instruction set is missing.
  *
- * Cases: every two pieces at every place of a block behind three of nine fillers, then ROUNDS seeded soups, each with
- * the rows of the scheme table and with schemes that are no row.  A text lies in memory of exactly its size, which
+ * Cases: every two pieces at every place of a block behind three of nine fillers, then ROUNDS seeded soups and as
+ * many repetitions, each with the rows of the scheme table and with schemes that are no row.  A text lies in memory of exactly its size, which
  * AddressSanitizer guards, or right before a page that cannot be read, which guards it wherever this runs. */
 #define _DEFAULT_SOURCE
 #include <stdio.h>
@@ -152,6 +152,22 @@ static void check_soup(driver *self) {
     check(self, text, next_random(self, 2) ? length : n);
 }
 
+/* One to three pieces many times over, with others before them and after them: a step of the truth may begin late there. */
+static void check_repeated(driver *self) {
+    uint8_t text[LONGEST];
+    const char *unit[3], *const *kind = SOUPS[next_random(self, COUNT(SOUPS))];
+    const size_t pieces = 1 + next_random(self, COUNT(unit)), length = next_random(self, next_random(self, 4) ? 300 : 2000);
+    size_t n = 0;
+    for (size_t k = 0; k < pieces; k++)
+        unit[k] = next_random(self, 2) ? PIECES[next_random(self, COUNT(PIECES))] : kind[next_random(self, COUNT(*SOUPS))];
+    for (size_t before = next_random(self, 3); before--;)
+        n = append(text, n, next_random(self, 3) ? PIECES[next_random(self, COUNT(PIECES))] : " ");
+    for (size_t k = 0; n < length; k++) n = append(text, n, unit[k % pieces]);
+    for (size_t after = next_random(self, 6); after--;)
+        n = append(text, n, next_random(self, 3) ? PIECES[next_random(self, COUNT(PIECES))] : unit[0]);
+    if (n > 0) check(self, text, n);
+}
+
 /* Words of one length, then of another, up to where two stretches are split in turn: one may be dense, or at its end. */
 static void check_stretches(driver *self) {
     uint8_t text[LONGEST];
@@ -218,6 +234,7 @@ int main(int argc, char **argv) {
     check_pairs(&self);
     for (long rounds = atol(argv[2]); rounds > 0; rounds--) {
         check_soup(&self);
+        check_repeated(&self);
         if (rounds % 4 == 0) check_stretches(&self);
     }
     size_t failed = 0;
