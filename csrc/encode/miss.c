@@ -40,6 +40,7 @@ static size_t merge_alone(const bbpe_encoder *self, bbpe_encode_state *state, co
     size_t count = 1;
     if (((self->has_wholes && !is_part) || n > BBPE_CACHE_LONG) && bbpe_bpe_find(model, bytes, n, is_part, ids))
         return 1;
+    if (n > BBPE_CACHE_LONG && (count = bbpe_bpe_merge_runs(model, &state->work, bytes, n, ids)) > 0) return count;
     const bool is_short = bbpe_bpe_is_short(model, n);
     const bbpe_bpe_match *match = n > BBPE_CACHE_LONG || !is_short ? match_for(self, state, n) : NULL;
     if (match == NULL && is_short) return bbpe_bpe_merge_short(model, bytes, n, 1, ids);

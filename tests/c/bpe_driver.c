@@ -1,11 +1,12 @@
-/* Merging by longest compatible tokens, by scanning, and sixteen at a time, against merging by a heap: exits with 1 when they
+/* Merging by longest compatible tokens, by scanning, by runs, and sixteen at a time, against merging by a heap: exits with 1 when they
  * differ.
  *
  *     bpe_driver fuzz ROUNDS                 random small vocabularies, every short text over their letters
  *     bpe_driver compare VOCAB TEXT BYTES    a .tiktoken file; slices of a text, and letters, runs and bytes
  *     bpe_driver time VOCAB MEGABYTES        milliseconds per MB of the worst cases, both ways
  *
- * The vocabularies of fuzz come in four kinds: lists and ranks, in an order in which parts come first or in any. */
+ * The vocabularies of fuzz come in four kinds: lists and ranks, in an order in which parts come first or in any; of half the
+ * lists several ranks are one level. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +27,7 @@ typedef struct {
     bbpe_bpe_match match;
     bbpe_bpe_work work;
     uint8_t *image; /* what the model points into; NULL: it owns its arrays */
-    uint64_t random, texts, failed, unmade, out_of_order;
+    uint64_t random, texts, runs, failed, unmade, out_of_order;
     /* texts that wait to be merged together, and their ids */
     bbpe_merge_batch merge_lanes[2];
     size_t merge_lanes_count;
@@ -103,13 +104,19 @@ static void check(driver *self, const uint8_t *bytes, size_t n) {
     if (n > 0) must(bbpe_bpe_match_encode(&self->match, &self->model, &self->work, text, n, ids, &count));
     self->texts++;
     bool is_same = count == heap_count && memcmp(ids, heap_ids, count * sizeof(uint32_t)) == 0;
-    if (n <= BBPE_BPE_SHORT) {
+    if (bbpe_bpe_is_short(&self->model, n)) {
         count = bbpe_bpe_merge_short(&self->model, text, n, 1, ids);
         is_same = is_same && count == heap_count && memcmp(ids, heap_ids, count * sizeof(uint32_t)) == 0;
     }
-    if (!is_same && self->failed++ < 3) fprintf(stderr, "differ: \"%.*s\", %zu bytes\n", n < 80 ? (int)n : 80, text, n);
+    const bool is_matched = is_same;
+    if (n > 0 && (count = bbpe_bpe_merge_runs(&self->model, &self->work, text, n, ids)) > 0) {
+        self->runs++;
+        is_same = is_same && count == heap_count && memcmp(ids, heap_ids, count * sizeof(uint32_t)) == 0;
+    }
+    if (!is_same && self->failed++ < 3) 
+        fprintf(stderr, "%s differ: \"%.*s\", %zu bytes\n", is_matched ? "runs" : "tokens", n < 80 ? (int)n : 80, text, n);
     check_dropout(self, text, n, heap_ids, heap_count, ids);
-    put_lane(self, text, n, heap_ids, heap_count);
+    if (self->model.levels == NULL) put_lane(self, text, n, heap_ids, heap_count);
     bbpe_memory_free(text);
     bbpe_memory_free(heap_ids);
     bbpe_memory_free(ids);
@@ -175,6 +182,13 @@ static void list_merges(driver *self, const small_token *tokens, const uint32_t 
         }
 }
 
+/* Have some neighbours in the order of merging merge as one, the leftmost pair first. */
+static void set_levels(driver *self) {
+    uint32_t levels[MOST_TOKENS * LONGEST_TOKEN + 1] = {0};
+    for (size_t i = 1; i < sizeof levels / sizeof *levels; i++) levels[i] = levels[i - 1] + (next_random(self, 3) == 0);
+    must(bbpe_bpe_set_levels(&self->model, levels, sizeof levels / sizeof *levels));
+}
+
 static void make_small_model(driver *self, size_t letters) {
     small_token tokens[256 + MOST_TOKENS + 1];
     uint32_t ids[256 + MOST_TOKENS + 1];
@@ -186,6 +200,7 @@ static void make_small_model(driver *self, size_t letters) {
     for (size_t i = 0; i < count; i++)
         must(bbpe_bpe_add_token(&self->model, ids[i], tokens[i].bytes, tokens[i].length));
     if (!by_rank) list_merges(self, tokens, ids, count, in_order);
+    if (!by_rank && next_random(self, 2)) set_levels(self);
     must(bbpe_bpe_finalize(&self->model));
 }
 
@@ -264,11 +279,11 @@ static void fuzz(driver *self, long rounds) {
                 for (size_t i = 0; i < n; i++, rest /= letters) text[i] = (uint8_t)('a' + rest % letters);
                 check(self, text, n);
             }
-        for (int k = 0; k < 30; k++) {
+        for (int k = 0; k < 60; k++) {
             const size_t n = 1 + (size_t)next_random(self, LONGEST_TEXT);
-            const uint64_t stay = next_random(self, 4);
+            const uint64_t stay = k % 2 ? next_random(self, 8) : 14; /* of 16: runs of up to two letters, or of eight */
             for (size_t i = 0; i < n; i++)
-                text[i] = i && next_random(self, 4) < stay ? text[i - 1] : (uint8_t)('a' + next_random(self, letters));
+                text[i] = i && next_random(self, 16) < stay ? text[i - 1] : (uint8_t)('a' + next_random(self, letters));
             check(self, text, n);
         }
         free_model(self);
@@ -409,7 +424,7 @@ int main(int argc, char **argv) {
         return 2;
     }
     bbpe_bpe_work_free(&self.work);
-    printf("%llu texts, %llu differ; %llu tokens unmade, %llu out of order\n", (unsigned long long)self.texts,
-           (unsigned long long)self.failed, (unsigned long long)self.unmade, (unsigned long long)self.out_of_order);
+    printf("%llu texts, %llu of runs, %llu differ; %llu tokens unmade, %llu out of order\n", (unsigned long long)self.texts,
+           (unsigned long long)self.runs, (unsigned long long)self.failed, (unsigned long long)self.unmade, (unsigned long long)self.out_of_order);
     return self.failed != 0;
 }

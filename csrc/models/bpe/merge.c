@@ -7,6 +7,7 @@ void bbpe_bpe_work_free(bbpe_bpe_work *self) {
     bbpe_heap_free(&self->queue);
     bbpe_heap_free(&self->skipped);
     bbpe_memory_free(self->dead);
+    bbpe_memory_free(self->runs.items);
     memset(self, 0, sizeof *self);
 }
 

@@ -58,9 +58,24 @@ typedef struct {
 } bbpe_bpe;
 
 /* Memory that one call writes to while it merges; zeroed before use. */
+/* Equal symbols in a row, a link of a list; `own` and `seam` are what two of them merge into, and the last one with the first
+ * of the next run (merge_runs.c). */
+typedef struct {
+    uint64_t own, seam;
+    size_t count;
+    uint32_t id, before, next;
+} bbpe_bpe_run;
+
+typedef struct {
+    bbpe_bpe_run *items;
+    size_t used, capacity;
+    uint32_t first, free;
+} bbpe_bpe_runs;
+
 typedef struct {
     uint32_t *slots;
     size_t capacity;
+    bbpe_bpe_runs runs;
     bbpe_heap queue;
     uint64_t *dead; /* bits: positions from which no tokens lead on */
     size_t dead_capacity;
@@ -144,6 +159,10 @@ BBPE_INLINE bool bbpe_bpe_is_short(const bbpe_bpe *self, size_t n) {
 /* Merge a piece that bbpe_bpe_is_short until `enough` symbols or no pair is left; writes n ids, of which so many as are
  * returned count. */
 size_t bbpe_bpe_merge_short(const bbpe_bpe *self, const uint8_t *text, size_t n, size_t enough, uint32_t *ids);
+
+/* Merge a piece of few bytes that are each many times in a row; returns how many ids, or 0 where it is none, takes more steps
+ * than others would, or memory lacks. */
+size_t bbpe_bpe_merge_runs(const bbpe_bpe *self, bbpe_bpe_work *work, const uint8_t *text, size_t n, uint32_t *ids);
 
 /* Merge any number of bytes by a heap over the symbols, O(n log n): the truth that faster ways must meet. */
 bbpe_status bbpe_bpe_merge_long(const bbpe_bpe *self, bbpe_bpe_work *work, const uint8_t *text, size_t n,
