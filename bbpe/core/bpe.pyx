@@ -203,8 +203,8 @@ cdef class CompiledBPE(Model):
     def encode_pretoken(self, bytes pretoken not None, str how not None="auto") -> list[int]:
         """The ids of one pretoken by merging alone.
 
-        `how`: "short" (up to 128 bytes, without levels), "long" or "match" names one of the three ways, which give the same ids;
-        `ValueError` when that one cannot.
+        `how`: "short" (up to 128 bytes, without levels), "long", "match" or "runs" (few bytes, each many times in a row) names
+        one of the ways, which give the same ids; `ValueError` when that one cannot.
         """
         cdef bbpe_bpe_work work
         cdef size_t n = len(pretoken), count = 0, i
@@ -212,7 +212,7 @@ cdef class CompiledBPE(Model):
         cdef bbpe_status status = BBPE_OK
         if how == "auto":
             how = "short" if bbpe_bpe_is_short(&self.c, n) else "long"
-        if how not in ("short", "long", "match") or (how == "short" and not bbpe_bpe_is_short(&self.c, n)):
+        if how not in ("short", "long", "match", "runs") or (how == "short" and not bbpe_bpe_is_short(&self.c, n)):
             raise ValueError(f"{how!r} does not merge {n} bytes")
         cdef uint32_t *ids = <uint32_t *>had(bbpe_memory_new(n, sizeof(uint32_t)))
         memset(&work, 0, sizeof(work))
@@ -221,8 +221,12 @@ cdef class CompiledBPE(Model):
                 count = bbpe_bpe_merge_short(&self.c, data, n, 1, ids)
             elif how == "long":
                 status = bbpe_bpe_merge_long(&self.c, &work, data, n, 1, ids, &count)
-            else:
+            elif how == "match":
                 match(&self.c, &work, data, n, ids, &count)
+            else:
+                count = bbpe_bpe_merge_runs(&self.c, &work, data, n, ids)
+                if count == 0:
+                    raise ValueError(f"{how!r} does not merge these {n} bytes")
             check(status)
             return [ids[i] for i in range(count)]
         finally:

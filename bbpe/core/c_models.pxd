@@ -42,6 +42,7 @@ cdef extern from "models/bpe/bpe.h" nogil:
     uint64_t bbpe_bpe_value(const bbpe_bpe *self, uint32_t left, uint32_t right)
     bint bbpe_bpe_is_short(const bbpe_bpe *self, size_t n)
     size_t bbpe_bpe_merge_short(const bbpe_bpe *self, const uint8_t *text, size_t n, size_t enough, uint32_t *ids)
+    size_t bbpe_bpe_merge_runs(const bbpe_bpe *self, bbpe_bpe_work *work, const uint8_t *text, size_t n, uint32_t *ids)
     bbpe_status bbpe_bpe_merge_long(const bbpe_bpe *self, bbpe_bpe_work *work, const uint8_t *text, size_t n,
         size_t enough, uint32_t *ids, size_t *count)
     bbpe_status bbpe_bpe_match_init(bbpe_bpe_match *self, const bbpe_bpe *model)

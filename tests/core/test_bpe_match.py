@@ -71,6 +71,27 @@ def test_small_vocabularies(letters: bytes, longest: int) -> None:
             assert model.encode_pretoken(text, how="match") == model.encode_pretoken(text, how="long"), text
 
 
+@pytest.mark.parametrize("letters", [b"a", b"ab", b"abc"])
+def test_runs(letters: bytes) -> None:
+    """Runs are merged by their lengths, whatever else a vocabulary makes of their ends."""
+    rng = random.Random(len(letters))
+    merged = 0
+    for _ in range(30):
+        model = random_model(rng, letters)
+        for _ in range(20):
+            runs = [bytes((rng.choice(letters),)) * rng.choice((1, 2, 3, 40, rng.randint(1, 500))) for _ in range(5)]
+            text = b"".join(runs)
+            try:
+                found = model.encode_pretoken(text, how="runs")
+            except ValueError:
+                continue
+            merged += 1
+            assert found == model.encode_pretoken(text, how="long"), text
+    assert merged > 300
+    with pytest.raises(ValueError, match="'runs' does not merge these 8 bytes"):
+        model.encode_pretoken(b"abcdefgh", how="runs")
+
+
 def test_a_token_may_rank_below_its_parts() -> None:
     """ "abc" is made of "ab", which ranks above it: what is made, and when, no longer follows the ranks."""
     tokens = [b"abc", b"cd", b"ab", b"da", b"bcd", b"cda"]
