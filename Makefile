@@ -196,6 +196,7 @@ memcheck: $(VENV)/tested
 # on two cores; what each driver is told, and `make neon-split` runs one of them
 NEON_split = neon 1000 97
 NEON_json = 100000
+NEON_cut = 400
 NEON = $(patsubst NEON_%,neon-%,$(filter NEON_%,$(.VARIABLES)))
 .PHONY: $(NEON)
 AARCH64_CC = aarch64-linux-gnu-gcc
