@@ -197,6 +197,7 @@ memcheck: $(VENV)/tested
 NEON_split = neon 1000 97
 NEON_json = 100000
 NEON_cut = 400
+NEON_normalizer = 8000
 NEON = $(patsubst NEON_%,neon-%,$(filter NEON_%,$(.VARIABLES)))
 .PHONY: $(NEON)
 AARCH64_CC = aarch64-linux-gnu-gcc
