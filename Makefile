@@ -135,7 +135,7 @@ build/tsan/%_driver: tests/c/%_driver.c $(wildcard tests/c/*.h) $(TSAN_CORE)
 
 # merging, and the encoder with its caches and its threads
 SECONDS = 10
-sanitize-encode: $(patsubst %,build/asan/%_driver,bpe cut stage thread words parts matcher automaton rows stops)
+sanitize-encode: $(patsubst %,build/asan/%_driver,bpe cut stage thread words parts matcher automaton rows stops transcode)
 	build/asan/bpe_driver fuzz 3000
 	build/asan/cut_driver 3000
 	build/asan/stage_driver 1000
@@ -146,6 +146,7 @@ sanitize-encode: $(patsubst %,build/asan/%_driver,bpe cut stage thread words par
 	build/asan/automaton_driver 20000
 	build/asan/rows_driver 20000
 	build/asan/stops_driver 20000
+	build/asan/transcode_driver 20000
 
 # reading vocabularies and merges
 sanitize-load: build/asan/json_driver
@@ -198,6 +199,7 @@ NEON_split = neon 1000 97
 NEON_json = 100000
 NEON_cut = 400
 NEON_normalizer = 8000
+NEON_transcode = 30000
 NEON = $(patsubst NEON_%,neon-%,$(filter NEON_%,$(.VARIABLES)))
 .PHONY: $(NEON)
 AARCH64_CC = aarch64-linux-gnu-gcc
