@@ -200,6 +200,8 @@ NEON_json = 100000
 NEON_cut = 400
 NEON_normalizer = 8000
 NEON_transcode = 30000
+NEON_stage = 100
+NEON_bpe = fuzz 400
 NEON = $(patsubst NEON_%,neon-%,$(filter NEON_%,$(.VARIABLES)))
 .PHONY: $(NEON)
 AARCH64_CC = aarch64-linux-gnu-gcc
