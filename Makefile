@@ -21,7 +21,7 @@ export PYTHONDONTWRITEBYTECODE =
 STRICT = -Wall -Wextra -Werror
 
 .PHONY: demo bench bench-quick test test-full test-long test-engines lint stubs strict docs pictures coverage mutants sanitize sanitize-split sanitize-load sanitize-encode sanitize-train \
-	sanitize-unigram sanitize-threads sanitize-memory fuzz leaks memcheck cross neon clean
+	sanitize-unigram sanitize-threads sanitize-memory fuzz leaks memcheck cross interpreters wine neon clean
 demo: $(VENV)/built
 	$(BIN)/bbpe demo
 
@@ -228,6 +228,15 @@ cross: $(VENV)/crossed
 	for target in $(CROSS); do mkdir -p build/cross/$$target && printf '%s\n' $(C_SOURCES) | \
 		xargs -P $(CORES) -I{} sh -c '$(ZIG) -target '$$target' -c {} -o build/cross/'$$target'/$$(echo {} | tr / _).o' \
 		|| exit 1; done
+
+# every Python that there is here or in Debian, and Windows' own under wine: a build, the smoke test and folders of tests;
+# what came of it is written into docs/platforms.md. PYTHONS=3.14 and FOLDERS=core are less
+PYTHONS =
+FOLDERS =
+interpreters: $(VENV)/crossed
+	$(BIN)/python tests/platforms/interpreters.py $(PYTHONS)
+wine: $(VENV)/crossed
+	$(BIN)/python tests/platforms/wine.py $(FOLDERS)
 
 $(VENV)/made:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "bbpe needs Python 3.11 or newer")'
