@@ -21,7 +21,7 @@ export PYTHONDONTWRITEBYTECODE =
 STRICT = -Wall -Wextra -Werror
 
 .PHONY: demo bench bench-quick test test-full test-long test-engines lint stubs strict docs pictures coverage mutants sanitize sanitize-split sanitize-load sanitize-encode sanitize-train \
-	sanitize-unigram sanitize-threads sanitize-memory fuzz leaks memcheck cross interpreters wine neon clean
+	sanitize-unigram sanitize-threads sanitize-memory fuzz leaks memcheck cross interpreters wine neon arm clean
 demo: $(VENV)/built
 	$(BIN)/bbpe demo
 
@@ -220,6 +220,10 @@ neon:
 	@for tool in $(firstword $(AARCH64_CC)) $(firstword $(AARCH64_RUN)); do command -v $$tool >/dev/null || { echo "make \
 	neon needs $$tool; on Debian: apt-get install gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user" >&2; exit 1; }; done
 	$(MAKE) -j $(CORES) $(NEON)
+
+# the package compiled for Arm, and tests in Debian's Python for it, in the same emulator; docs/platforms.md shows what came of it
+arm: $(VENV)/made
+	$(BIN)/python tests/platforms/arm.py $(FOLDERS)
 
 # the C core for platforms that are not this one, compiled and not run
 CROSS = x86_64-windows-gnu aarch64-windows-gnu aarch64-macos aarch64-linux-musl
