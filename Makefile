@@ -21,7 +21,7 @@ export PYTHONDONTWRITEBYTECODE =
 STRICT = -Wall -Wextra -Werror
 
 .PHONY: demo bench bench-quick test test-full test-long test-engines lint stubs strict docs pictures coverage mutants sanitize sanitize-split sanitize-load sanitize-encode sanitize-train \
-	sanitize-unigram sanitize-threads sanitize-memory fuzz leaks memcheck cross neon clean
+	sanitize-unigram sanitize-threads sanitize-memory fuzz leaks memcheck cross interpreters wine neon arm clean
 demo: $(VENV)/built
 	$(BIN)/bbpe demo
 
@@ -110,8 +110,7 @@ mutants: $(VENV)/tested
 	$(PIP) install "coverage>=7.17"
 	$(BIN)/python tests/support/mutants.py --seed $(SEED) --python $(COUNT) --compiled $(COMPILED)
 
-# the vector splitters against the scalar one, without Python: every instruction set of this machine under the
-# sanitizers, and NEON in an emulator
+# the vector splitters against the scalar one, without Python: every instruction set of this machine under the sanitizers
 SPLIT = -std=c11 $(STRICT) -Wshadow -Wvla -Icsrc tests/c/split_driver.c $(wildcard csrc/split/*.c csrc/simd/*.c)
 ROUNDS = 50000
 sanitize-split:
@@ -136,7 +135,7 @@ build/tsan/%_driver: tests/c/%_driver.c $(wildcard tests/c/*.h) $(TSAN_CORE)
 
 # merging, and the encoder with its caches and its threads
 SECONDS = 10
-sanitize-encode: $(patsubst %,build/asan/%_driver,bpe cut stage thread words parts matcher automaton rows stops)
+sanitize-encode: $(patsubst %,build/asan/%_driver,bpe cut stage thread words parts matcher automaton rows stops transcode)
 	build/asan/bpe_driver fuzz 3000
 	build/asan/cut_driver 3000
 	build/asan/stage_driver 1000
@@ -147,6 +146,7 @@ sanitize-encode: $(patsubst %,build/asan/%_driver,bpe cut stage thread words par
 	build/asan/automaton_driver 20000
 	build/asan/rows_driver 20000
 	build/asan/stops_driver 20000
+	build/asan/transcode_driver 20000
 
 # reading vocabularies and merges
 sanitize-load: build/asan/json_driver
@@ -193,14 +193,37 @@ memcheck: $(VENV)/tested
 	CFLAGS="-DBBPE_CHECKED -g" $(BIN)/python setup.py -q build --build-base build/memcheck --build-lib build/memcheck/lib
 	cd build/memcheck/lib && PYTHONPATH="$$PWD" $(CURDIR)/$(BIN)/python $(CURDIR)/tests/support/memcheck.py
 
+# the vectors of Arm against the scalar truth, under the sanitizers in an emulator, where leaks cannot be looked for: ten minutes
+# on two cores; what each driver is told, and `make neon-split` runs one of them
+NEON_split = neon 1000 97
+NEON_json = 100000
+NEON_cut = 400
+NEON_normalizer = 8000
+NEON_transcode = 30000
+NEON_stage = 100
+NEON_bpe = fuzz 400
+NEON = $(patsubst NEON_%,neon-%,$(filter NEON_%,$(.VARIABLES)))
+.PHONY: $(NEON)
 AARCH64_CC = aarch64-linux-gnu-gcc
-AARCH64_RUN = qemu-aarch64
+AARCH64_RUN = qemu-aarch64 -L /usr/aarch64-linux-gnu
+AARCH64_CORE = $(patsubst csrc/%.c,build/neon/%.o,$(C_SOURCES))
+# with these, GCC takes four minutes for the loops of splitting
+$(filter build/neon/split/%,$(AARCH64_CORE)): UNCHECKED = -fno-sanitize=null,alignment,object-size,pointer-overflow
+$(AARCH64_CORE): build/neon/%.o: csrc/%.c $(C_HEADERS)
+	@mkdir -p $(@D)
+	$(AARCH64_CC) $(SANITIZE) $(UNCHECKED) $(LEAF) -c $< -o $@
+build/neon/%_driver: tests/c/%_driver.c $(wildcard tests/c/*.h) $(AARCH64_CORE)
+	$(AARCH64_CC) $(SANITIZE) $(LEAF) $< $(AARCH64_CORE) -lm -pthread -o $@
+$(NEON): neon-%: build/neon/%_driver
+	ASAN_OPTIONS=detect_leaks=0 $(AARCH64_RUN) $< $(NEON_$*)
 neon:
-	@for tool in $(AARCH64_CC) $(AARCH64_RUN); do command -v $$tool >/dev/null || { echo "make neon needs $$tool; \
-	on Debian: apt-get install gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user" >&2; exit 1; }; done
-	mkdir -p build/split
-	$(AARCH64_CC) -O2 -static $(SPLIT) -o build/split/neon
-	$(AARCH64_RUN) build/split/neon neon $(ROUNDS)
+	@for tool in $(firstword $(AARCH64_CC)) $(firstword $(AARCH64_RUN)); do command -v $$tool >/dev/null || { echo "make \
+	neon needs $$tool; on Debian: apt-get install gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user" >&2; exit 1; }; done
+	$(MAKE) -j $(CORES) $(NEON)
+
+# the package compiled for Arm, and tests in Debian's Python for it, in the same emulator; docs/platforms.md shows what came of it
+arm: $(VENV)/made
+	$(BIN)/python tests/platforms/arm.py $(FOLDERS)
 
 # the C core for platforms that are not this one, compiled and not run
 CROSS = x86_64-windows-gnu aarch64-windows-gnu aarch64-macos aarch64-linux-musl
@@ -209,6 +232,15 @@ cross: $(VENV)/crossed
 	for target in $(CROSS); do mkdir -p build/cross/$$target && printf '%s\n' $(C_SOURCES) | \
 		xargs -P $(CORES) -I{} sh -c '$(ZIG) -target '$$target' -c {} -o build/cross/'$$target'/$$(echo {} | tr / _).o' \
 		|| exit 1; done
+
+# every Python that there is here or in Debian, and Windows' own under wine: a build, the smoke test and folders of tests;
+# what came of it is written into docs/platforms.md. PYTHONS=3.14 and FOLDERS=core are less
+PYTHONS =
+FOLDERS =
+interpreters: $(VENV)/crossed
+	$(BIN)/python tests/platforms/interpreters.py $(PYTHONS)
+wine: $(VENV)/crossed
+	$(BIN)/python tests/platforms/wine.py $(FOLDERS)
 
 $(VENV)/made:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "bbpe needs Python 3.11 or newer")'

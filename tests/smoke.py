@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-import importlib
+import importlib.util
 import pkgutil
 import platform
 import subprocess
@@ -41,9 +41,10 @@ def check_split() -> None:
 
 
 def check_modules() -> None:
-    """All of them are there, and need no extra to be imported."""
+    """All of them are there, and can be imported: those of chats with jinja2, all others without any extra."""
+    has_jinja = importlib.util.find_spec("jinja2") is not None
     for module in pkgutil.walk_packages(bbpe.__path__, "bbpe."):
-        if module.name != "bbpe.__main__":
+        if module.name != "bbpe.__main__" and (has_jinja or not module.name.startswith("bbpe.compat.chat.")):
             importlib.import_module(module.name)
 
 

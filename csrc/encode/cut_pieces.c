@@ -93,6 +93,8 @@ bbpe_cut_pieces bbpe_cut_pieces_select(void) {
 #ifdef BBPE_HAS_X86
     if (bbpe_cpu_level_get() >= BBPE_CPU_AVX512) return bbpe_cut_pieces_avx512;
     if (bbpe_cpu_level_get() >= BBPE_CPU_AVX2) return bbpe_cut_pieces_avx2;
+#elif defined(BBPE_HAS_NEON)
+    return bbpe_cut_pieces_neon;
 #endif
     return bbpe_cut_pieces_scalar;
 }

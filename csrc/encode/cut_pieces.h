@@ -46,5 +46,6 @@ bbpe_cut_pieces bbpe_cut_pieces_select(void);
 size_t bbpe_cut_pieces_scalar(const bbpe_cut_points *cuts, bbpe_cutting *cutting, size_t part, size_t *ends, size_t limit);
 size_t bbpe_cut_pieces_avx2(const bbpe_cut_points *cuts, bbpe_cutting *cutting, size_t part, size_t *ends, size_t limit);
 size_t bbpe_cut_pieces_avx512(const bbpe_cut_points *cuts, bbpe_cutting *cutting, size_t part, size_t *ends, size_t limit);
+size_t bbpe_cut_pieces_neon(const bbpe_cut_points *cuts, bbpe_cutting *cutting, size_t part, size_t *ends, size_t limit);
 
 #endif

@@ -31,6 +31,8 @@ const struct bbpe_lookup_batch_loops *bbpe_lookup_batch_select(void) {
 #ifdef BBPE_HAS_X86
     if (bbpe_cpu_level_get() >= BBPE_CPU_AVX512) return &bbpe_lookup_batch_avx512;
     if (bbpe_cpu_level_get() >= BBPE_CPU_AVX2) return &bbpe_lookup_batch_avx2;
+#elif defined(BBPE_HAS_NEON)
+    return &bbpe_lookup_batch_neon;
 #endif
     return &bbpe_lookup_batch_scalar;
 }

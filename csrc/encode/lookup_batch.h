@@ -12,7 +12,7 @@
  * A piece that is not in its primary slot goes to miss.c at once, and may enter the cache: an entry is compared when it is
  * read, so it may have moved since.
  *
- * One piece a step is lookup_batch.c, four lookup_batch_avx2.c, eight lookup_batch_avx512.c. */
+ * One piece a step is lookup_batch.c, four lookup_batch_words.h, eight lookup_batch_avx512.c. */
 #ifndef BBPE_ENCODE_LOOKUP_BATCH_H
 #define BBPE_ENCODE_LOOKUP_BATCH_H
 
@@ -37,8 +37,9 @@ struct bbpe_lookup_batch_loops {
 
 /* The loops that this processor runs, and those to choose from. */
 const struct bbpe_lookup_batch_loops *bbpe_lookup_batch_select(void);
-extern const struct bbpe_lookup_batch_loops bbpe_lookup_batch_scalar, bbpe_lookup_batch_avx2, bbpe_lookup_batch_avx512;
-/* The second loop of the last two. */
+extern const struct bbpe_lookup_batch_loops bbpe_lookup_batch_scalar, bbpe_lookup_batch_avx2, bbpe_lookup_batch_avx512,
+    bbpe_lookup_batch_neon;
+/* The second loop of AVX2 and AVX-512. */
 uint32_t *bbpe_lookup_batch_emit_avx2(const bbpe_lookup_batch *self, size_t count, const bbpe_encoder *encoder,
                                       bbpe_encode_state *state, const uint8_t *text, uint32_t *ids);
 

@@ -56,4 +56,21 @@ BBPE_INLINE uint64_t mask_bits(bbpe_byte_mask a) {
     return vgetq_lane_u64(vreinterpretq_u64_u8(vpaddq_u8(all, all)), 0);
 }
 
+BBPE_INLINE bbpe_vector vector_and(bbpe_vector a, bbpe_vector b) {
+    return mask_and(a, b);
+}
+
+/* Which bytes have one of some bits. */
+BBPE_INLINE bbpe_byte_mask vector_has(bbpe_vector v, uint8_t bits) {
+    const uint8x16_t some = vdupq_n_u8(bits);
+    BBPE_EACH(vtstq_u8(v.val[k], some));
+}
+
+/* Of 64 bytes those that the low six bits are the numbers of: one lookup each 16 bytes, where AVX2 takes nine instructions. */
+BBPE_INLINE bbpe_vector vector_look_up(const uint8_t page[64], bbpe_vector v) {
+    const uint8x16x4_t bytes = vld1q_u8_x4(page);
+    const uint8x16_t low_six = vdupq_n_u8(0x3F);
+    BBPE_EACH(vqtbl4q_u8(bytes, vandq_u8(v.val[k], low_six)));
+}
+
 #endif

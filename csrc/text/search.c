@@ -6,6 +6,8 @@ bbpe_search_blocks bbpe_search_select(void) {
 #ifdef BBPE_HAS_X86
     if (bbpe_cpu_level_get() >= BBPE_CPU_AVX512) return bbpe_search_avx512;
     if (bbpe_cpu_level_get() >= BBPE_CPU_AVX2) return bbpe_search_avx2;
+#elif defined(BBPE_HAS_NEON)
+    return bbpe_search_neon;
 #endif
     return bbpe_search_scalar;
 }

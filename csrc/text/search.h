@@ -18,6 +18,7 @@ bbpe_search_blocks bbpe_search_select(void);
 uint64_t bbpe_search_scalar(const bbpe_character_set *set, const uint8_t *text, size_t *at, size_t end);
 uint64_t bbpe_search_avx2(const bbpe_character_set *set, const uint8_t *text, size_t *at, size_t end);
 uint64_t bbpe_search_avx512(const bbpe_character_set *set, const uint8_t *text, size_t *at, size_t end);
+uint64_t bbpe_search_neon(const bbpe_character_set *set, const uint8_t *text, size_t *at, size_t end);
 
 typedef struct {
     const bbpe_character_set *set;

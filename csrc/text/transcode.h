@@ -26,6 +26,8 @@ bbpe_transcode bbpe_transcode_variant(size_t index, const char **name);
 bbpe_transcode_function bbpe_transcode_scalar;
 #ifdef BBPE_HAS_X86
 bbpe_transcode_function bbpe_transcode_avx2, bbpe_transcode_avx512;
+#elif defined(BBPE_HAS_NEON)
+bbpe_transcode_function bbpe_transcode_neon;
 #endif
 
 #endif

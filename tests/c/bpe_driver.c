@@ -406,8 +406,10 @@ int main(int argc, char **argv) {
     const char *what = argc > 1 ? argv[1] : "";
 #ifdef BBPE_HAS_X86
     if (bbpe_cpu_level_get() >= BBPE_CPU_AVX2) self.merge_lanes[self.merge_lanes_count++] = bbpe_merge_batch_avx2;
+#elif defined(BBPE_HAS_NEON)
+    self.merge_lanes[self.merge_lanes_count++] = bbpe_merge_batch_neon;
 #endif
-    printf("%zu of 1 ways to merge pieces together; this processor lacks the others\n", self.merge_lanes_count);
+    printf("%zu ways to merge pieces together, which this processor has\n", self.merge_lanes_count);
     if (strcmp(what, "fuzz") == 0 && argc == 3) {
         fuzz(&self, atol(argv[2]));
     } else if ((strcmp(what, "compare") == 0 && argc == 5) || (strcmp(what, "time") == 0 && argc == 4)) {

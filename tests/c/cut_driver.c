@@ -155,6 +155,8 @@ static size_t all_ways(bbpe_cut_pieces ways[3]) {
 #ifdef BBPE_HAS_X86
     if (bbpe_cpu_level_get() >= BBPE_CPU_AVX2) ways[count++] = bbpe_cut_pieces_avx2;
     if (bbpe_cpu_level_get() >= BBPE_CPU_AVX512) ways[count++] = bbpe_cut_pieces_avx512;
+#elif defined(BBPE_HAS_NEON)
+    ways[count++] = bbpe_cut_pieces_neon;
 #endif
     return count;
 }
@@ -167,7 +169,7 @@ int main(int argc, char **argv) {
         fputs("usage: cut_driver ROUNDS\n", stderr);
         return 2;
     }
-    printf("%zu of 3 ways to cut: the others this processor lacks\n", count);
+    printf("%zu ways to cut, which this processor has\n", count);
     for (long rounds = atol(argv[1]); rounds > 0 && self.failed == 0; rounds--) {
         bbpe_cut_points cuts;
         make_model(&self);

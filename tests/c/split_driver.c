@@ -1,12 +1,13 @@
 /* An instruction set against the scalar loop, for every scheme: exits with 1 when they differ.
  *
- *     split_driver avx2|avx512|neon ROUNDS
+ *     split_driver avx2|avx512|neon ROUNDS [EVERY]
  *
  * Exits with 3 where that instruction set is missing.
  *
- * Cases: every two pieces at every place of a block behind three of nine fillers, then ROUNDS seeded soups and as
- * many repetitions, each with the rows of the scheme table and with schemes that are no row.  A text lies in memory of exactly its size, which
- * AddressSanitizer guards, or right before a page that cannot be read, which guards it wherever this runs. */
+ * Cases: every two pieces at every place of a block behind three of nine fillers, or one of EVERY such texts; then ROUNDS
+ * seeded soups and as many repetitions, each with the rows of the scheme table and with schemes that are no row.  A text lies
+ * in memory of exactly its size, which AddressSanitizer guards, or right before a page that cannot be read, which guards it
+ * wherever this runs. */
 #define _DEFAULT_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,7 +53,7 @@ typedef struct {
 } way;
 
 typedef struct {
-    uint64_t random, texts;
+    uint64_t random, texts, every;
     size_t way_count;
     way ways[MOST_WAYS];
     uint8_t *guard; /* the page that cannot be read */
@@ -121,9 +122,11 @@ static size_t append(uint8_t *text, size_t n, const char *piece) {
 
 static void check_pairs(driver *self) {
     uint8_t text[LONGEST];
+    uint64_t made = 0;
     for (size_t pair = 0; pair < COUNT(PIECES) * COUNT(PIECES); pair++)
         for (size_t f = pair % 3; f < COUNT(FILLERS); f += 3)
             for (size_t fill = 0; fill <= BLOCK / strlen(FILLERS[f]); fill++) {
+                if (made++ % self->every) continue;
                 const char *behind = (pair + fill) % 2 ? FILLERS[f] : "x and y";
                 size_t n = 0;
                 for (size_t k = 0; k < fill; k++) n = append(text, n, FILLERS[f]);
@@ -220,10 +223,11 @@ static uint8_t *guard_page(void) {
 int main(int argc, char **argv) {
     static const char *const names[] = {"auto", "scalar", "avx2", "avx512", "neon"};
     static driver self = {.random = 0x9E3779B97F4A7C15u};
+    const long every = argc == 4 ? atol(argv[3]) : 1;
     size_t isa = 1;
-    while (argc == 3 && isa < COUNT(names) && strcmp(argv[1], names[isa])) isa++;
-    if (argc != 3 || isa == COUNT(names)) {
-        fputs("usage: split_driver scalar|avx2|avx512|neon ROUNDS\n", stderr);
+    while (argc >= 3 && isa < COUNT(names) && strcmp(argv[1], names[isa])) isa++;
+    if (argc < 3 || argc > 4 || isa == COUNT(names) || every < 1) {
+        fputs("usage: split_driver scalar|avx2|avx512|neon ROUNDS [EVERY]\n", stderr);
         return 2;
     }
     if (!add_ways(&self, (bbpe_isa)isa)) {
@@ -231,6 +235,7 @@ int main(int argc, char **argv) {
         return 3;
     }
     self.guard = guard_page();
+    self.every = (uint64_t)every;
     check_pairs(&self);
     for (long rounds = atol(argv[2]); rounds > 0; rounds--) {
         check_soup(&self);

@@ -163,6 +163,8 @@ static size_t fast_loops(const struct bbpe_lookup_batch_loops *fast[2]) {
 #ifdef BBPE_HAS_X86
     if (bbpe_cpu_level_get() >= BBPE_CPU_AVX2) fast[count++] = &bbpe_lookup_batch_avx2;
     if (bbpe_cpu_level_get() >= BBPE_CPU_AVX512) fast[count++] = &bbpe_lookup_batch_avx512;
+#elif defined(BBPE_HAS_NEON)
+    fast[count++] = &bbpe_lookup_batch_neon;
 #endif
     return count;
 }
@@ -176,7 +178,7 @@ int main(int argc, char **argv) {
         fputs("usage: stage_driver ROUNDS\n", stderr);
         return 2;
     }
-    printf("%zu of 2 other ways to make keys: the others this processor lacks\n", ways);
+    printf("%zu ways to make more than one key at once, which this processor has\n", ways);
     must(bbpe_hot_cache_init(&hot, 4096, 64));
     for (long rounds = atol(argv[1]); rounds > 0 && failed == 0; rounds--) {
         for (size_t way = 0; way < ways; way++)

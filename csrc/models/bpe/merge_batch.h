@@ -24,5 +24,7 @@ bbpe_merge_batch bbpe_merge_batch_select(const bbpe_bpe *model);
 
 void bbpe_merge_batch_avx2(const bbpe_bpe *model, const bbpe_merge_batch_piece *pieces, size_t count, uint32_t *const *ids,
                      size_t *counts);
+void bbpe_merge_batch_neon(const bbpe_bpe *model, const bbpe_merge_batch_piece *pieces, size_t count, uint32_t *const *ids,
+                     size_t *counts);
 
 #endif

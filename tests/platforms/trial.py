@@ -1,0 +1,161 @@
+"""Tries the package with one interpreter: imports it, runs the smoke test and folders of tests, and records the run.
+
+An interpreter may be one of this machine or of another, behind an emulator: `command` is how it starts.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from debian import NotThereError
+from record import ROOT, Count, Run, add
+
+#: Imports each compiled module and prints how many there are.
+_IMPORTS = (
+    "import importlib, bbpe.core as core;"
+    "print(len([importlib.import_module(f'bbpe.core.{name}') for name in sorted(core._MODULES)]))"
+)
+_DESCRIBES = (
+    "import platform, sys, sysconfig;"
+    "t = 't' if sysconfig.get_config_var('Py_GIL_DISABLED') else '';"
+    "print(f'{sys.version_info[0]}.{sys.version_info[1]}{t}', platform.python_version())"
+)
+
+
+def run(*command: object, cwd: Path = ROOT, log: Path | None = None, env: dict[str, str] | None = None) -> None:
+    """Run a command, whose output goes into a file or nowhere; an error has the end of it."""
+    done = subprocess.run(
+        [str(part) for part in command], cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, text=True, errors="replace", check=False,
+    )  # fmt: skip
+    if log is not None:
+        log.write_text(done.stdout, "utf-8")
+    if done.returncode:
+        raise NotThereError(f"{' '.join(map(str, command))[:200]} ends with {done.returncode}: {done.stdout[-2000:]}")
+
+
+def newest_pip() -> tuple[object, ...]:
+    """The command of the newest pip: older ones do not run in newer Pythons."""
+    folder = ROOT / "build/interpreters/pip"
+    if not (folder / "there").exists():
+        run(sys.executable, "-m", "venv", "--clear", folder)
+        run(folder / "bin/python", "-m", "pip", "install", "--quiet", "--upgrade", "pip")
+        (folder / "there").touch()
+    return folder / "bin/python", "-m", "pip"
+
+
+@dataclass(frozen=True)
+class Interpreter:
+    """A Python that runs here, by an emulator or without."""
+
+    platform: str
+    command: Sequence[str]
+    source: str
+    on: str
+    env: dict[str, str] = field(default_factory=dict)
+    #: Folders of packages, where they are not its own.
+    packages: Sequence[Path] = ()
+    #: What paths begin with in the system that it believes to be in.
+    drive: str = ""
+
+    def run(self, *arguments: object, lib: Path | None = None) -> subprocess.CompletedProcess[str]:
+        """Run it, in the folder of the package, with what it prints caught; standard input is empty."""
+        # tests give each process its own view of warnings and of the path
+        env = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "PYTEST"))}
+        places = [self.path(place) for place in (lib, *self.packages) if place is not None]
+        env |= {"PYTHONPATH": (";" if self.drive else ":").join(places)} if places else {}
+        words = [self.path(each) if isinstance(each, Path) else str(each) for each in arguments]
+        return subprocess.run(
+            [*self.command, *words], cwd=lib or ROOT, env=env | self.env, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", check=False,
+        )  # fmt: skip
+
+    def path(self, path: Path) -> str:
+        """A path as the interpreter's system spells it."""
+        return f"{self.drive}{path}"
+
+    def names(self) -> tuple[str, str]:
+        """What the table calls it, such as 3.13t, and its version."""
+        done = self.run("-c", _DESCRIBES)
+        assert done.returncode == 0, done.stdout
+        python, version = done.stdout.split()
+        return python, version
+
+
+def _counted(report: Path, expected: dict[str, str], says: list[str]) -> Count:
+    """The tests of a report of pytest; failures that nobody expects are told."""
+    failed, listed, skipped, total = 0, 0, 0, 0
+    for case in ElementTree.parse(report).iter("testcase"):
+        name = f"{case.get('classname')}::{case.get('name')}"
+        total += 1
+        skipped += case.find("skipped") is not None
+        if case.find("failure") is not None or case.find("error") is not None:
+            failed += 1
+            listed += name in expected
+            says += [] if name in expected else [name]
+    return Count(total - failed - skipped, skipped, failed, listed)
+
+
+def tests_of(
+    interpreter: Interpreter, folder: str, lib: Path, place: Path, options: Sequence[str], expected: dict[str, str]
+) -> Count:
+    """Run a folder of tests; a run that ends without a report counts as one failure."""
+    name = folder.replace("/", "-")
+    report, log = place / f"{name}.xml", place / f"{name}.log"
+    report.unlink(missing_ok=True)
+    done = interpreter.run(
+        "-m", "pytest", ROOT / "tests" / folder, f"--junitxml={interpreter.path(report)}", "-p", "no:cacheprovider",
+        "-rs", *options, lib=lib,
+    )  # fmt: skip
+    log.write_text(done.stdout, "utf-8")
+    if not report.exists():
+        _say(f"  {folder}: ended with {done.returncode} and no report, see {log}")
+        return Count(0, 0, 1)
+    says: list[str] = []
+    count = _counted(report, expected, says)
+    for line in says:
+        _say(f"  failed: {line}")
+    return count
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def try_out(
+    interpreter: Interpreter, lib: Path | None, place: Path, folders: Sequence[str], *,
+    options: Sequence[str] = (), expected: dict[str, str] | None = None, note: str = "",
+) -> Run:  # fmt: skip
+    """Import, smoke test and tests of the package in `lib`, or none of it where that is None: it did not compile."""
+    python, version = interpreter.names()
+    about = (interpreter.platform, python, version, interpreter.source, interpreter.on)
+    date = time.strftime("%Y-%m-%d", time.gmtime())
+    if lib is None:
+        return Run(*about, date, compiled=False, note=note)
+    imports = interpreter.run("-c", _IMPORTS, lib=lib)
+    if imports.returncode:
+        _say(imports.stdout)
+        return Run(*about, date, compiled=True, imported=0, note=note)
+    smoke = interpreter.run(ROOT / "tests/smoke.py", lib=lib)
+    _say(f"  {smoke.stdout.strip()}")
+    passes = smoke.returncode == 0
+    tests = {}
+    for folder in folders if passes else ():
+        tests[folder] = tests_of(interpreter, folder, lib, place, options, expected or {})
+        _say(f"  {folder}: {tests[folder]}")
+    return Run(*about, date, True, int(imports.stdout), passes, tests, note)
+
+
+def recorded(run: Run) -> bool:
+    """Add a run to the record; whether it went as it should."""
+    add(run)
+    _say(f"{run.platform}, CPython {run.version}: {run.outcome().strip('*')}")
+    return "fails" not in run.outcome()

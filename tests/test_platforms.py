@@ -1,0 +1,80 @@
+"""The record of platforms, and the page that shows it."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+sys.path.append(str(Path(__file__).with_name("platforms")))
+import record
+from record import Count, Run
+
+COUNTS = {"core": Count(9, 1, 0)}
+RUN = Run("Linux x86-64", "3.12", "3.12.1", "pyenv", "Debian 12, gcc 12.2", "2026-11-29", True, 53, True, COUNTS)
+
+
+def cell(table: str, platform: str, python: str) -> str:
+    head, _, *rows = ([each.strip() for each in line.split("|")] for line in table.splitlines())
+    return next(row for row in rows if row[1] == platform)[head.index(python)]
+
+
+def test_the_page_shows_the_record():
+    page = record.PAGE.read_text("utf-8")
+    assert record.rendered(page, record.read()) == page, "python tests/platforms/record.py renders it"
+
+
+@pytest.mark.parametrize(
+    ("change", "word"),
+    [
+        ({}, "tested"),
+        ({"tests": {}}, "smoke test"),
+        ({"smoke": False}, "**fails**"),
+        ({"compiled": False, "imported": None, "smoke": None, "tests": {}}, "**fails**"),
+        ({"tests": {"core": Count(9, 0, 0), "encoding": Count(9, 0, 1)}}, "**fails**"),
+        ({"tests": {"core": Count(9, 0, 2, 2)}}, "tested"),
+    ],
+)
+def test_nothing_is_claimed_beyond_a_run(change, word):
+    table = record.overview([replace(RUN, **change)])
+    assert cell(table, "Linux x86-64", "3.12") == word
+    assert "tested" not in table.replace(word, "")
+
+
+def test_what_nobody_ran():
+    table = record.overview([])
+    for platform, name in record.PLATFORMS.items():
+        for python in record.PYTHONS:
+            said = cell(table, platform, python)
+            planned = (platform, python) in record.built_by_workflow()
+            assert said == ("by workflow only" if planned else "not tried"), name
+    assert cell(table, "Linux x86-64", "3.12") == cell(table, "macOS Arm", "3.12") == "by workflow only"
+
+
+def test_a_run_replaces_only_the_one_of_its_platform_and_python(tmp_path, monkeypatch):
+    page = tmp_path / "platforms.md"
+    page.write_text(record.PAGE.read_text("utf-8"), "utf-8")
+    monkeypatch.setattr(record, "PAGE", page)
+    monkeypatch.setattr(record, "RUNS", tmp_path / "runs.json")
+    other, later = replace(RUN, python="3.11", version="3.11.7"), replace(RUN, date="2026-12-01", smoke=False)
+    for run in (RUN, other, later):
+        record.add(run)
+    assert record.read() == [other, later]
+    shown = page.read_text("utf-8")
+    assert "2026-12-01" in shown
+    assert "CPython 3.11.7, pyenv" in shown
+    assert shown.count("| Debian 12, gcc 12.2 |") == 2
+
+
+def test_totals_are_of_all_folders():
+    run = replace(RUN, tests={"core": Count(1000, 2, 3, 1), "encoding": Count(234, 5, 6)}, note="no pyarrow")
+    assert "| 1,234 | 7 | 9 (1 expected) | core, encoding |" in record.details([run])
+    assert "* Linux x86-64, 3.12.1: no pyarrow\n" in record.details([run])
+
+
+@pytest.mark.parametrize("change", [{"platform": "Solaris"}, {"python": "3.10"}, {"date": "today"}])
+def test_a_run_names_what_the_table_has(change):
+    with pytest.raises(AssertionError, match=next(iter(change.values()))):
+        replace(RUN, **change)
