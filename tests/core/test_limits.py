@@ -281,10 +281,10 @@ def test_interrupted_work_is_stopped_and_waited_for() -> None:
     stopped, ended = threading.Event(), threading.Event()
 
     def work() -> None:
-        os.kill(os.getpid(), signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
         # Python loses a signal whose exception is raised in a finalizer, so there is another one after a while
         while not stopped.wait(1):
-            os.kill(os.getpid(), signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
         ended.set()
 
     # jobs that a shell starts in the background ignore the signal
