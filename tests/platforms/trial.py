@@ -82,7 +82,8 @@ class Interpreter:
         """What the table calls it, such as 3.13t, and its version."""
         done = self.run("-c", _DESCRIBES)
         assert done.returncode == 0, done.stdout
-        python, version = done.stdout.split()
+        # an emulator may have said something before
+        python, version = done.stdout.splitlines()[-1].split()
         return python, version
 
 
@@ -148,7 +149,7 @@ def try_out(
     for folder in folders if passes else ():
         tests[folder] = tests_of(interpreter, folder, lib, place, options, expected or {})
         _say(f"  {folder}: {tests[folder]}")
-    return Run(*about, date, True, int(imports.stdout), passes, tests, note)
+    return Run(*about, date, True, int(imports.stdout.splitlines()[-1]), passes, tests, note)
 
 
 def recorded(run: Run) -> bool:
