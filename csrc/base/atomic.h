@@ -31,4 +31,15 @@
 #define BBPE_PAUSE() ((void)0)
 #endif
 
+/* What a pointer leads to, NULL at first. */
+BBPE_INLINE void *bbpe_shared_pointer_get(void **self) {
+    return BBPE_ATOMIC_ACQUIRE(self);
+}
+
+/* Set a pointer; false when another thread did, and what it leads to is in *found. */
+BBPE_INLINE bool bbpe_shared_pointer_set(void **self, void *value, void **found) {
+    *found = NULL;
+    return BBPE_ATOMIC_SWAP(self, found, value);
+}
+
 #endif

@@ -40,24 +40,12 @@ bbpe_status bbpe_encoder_init(bbpe_encoder *self, const bbpe_model *model, const
     return status;
 }
 
-static void free_match(bbpe_bpe_match *match) {
-    if (match != NULL) bbpe_bpe_match_free(match);
-    bbpe_memory_free(match);
-}
-
 const bbpe_bpe_match *bbpe_encoder_match(const bbpe_encoder *self) {
-    void *found = bbpe_shared_pointer_get(self->match);
-    bbpe_bpe_match *made = found == NULL ? bbpe_memory_new(1, sizeof *made) : NULL;
-    if (made == NULL) return found;
-    /* one that is too large stays, so that it is not tried again */
-    const bool is_made = bbpe_bpe_match_init(made, self->model.bpe) != BBPE_NO_MEMORY;
-    if (is_made && bbpe_shared_pointer_set(self->match, made, &found)) return made;
-    free_match(made);
-    return found; /* another thread's, or none */
+    return bbpe_bpe_match_shared(self->match, self->model.bpe);
 }
 
 void bbpe_encoder_free(bbpe_encoder *self) {
-    if (self->match != NULL) free_match(*self->match);
+    if (self->match != NULL) bbpe_bpe_match_free_shared(*self->match);
     bbpe_memory_free(self->match);
     if (!self->is_opened) bbpe_cut_points_free(&self->cuts);
     memset(self, 0, sizeof *self);
@@ -93,7 +81,7 @@ bbpe_status bbpe_encoder_open_match(const bbpe_encoder *self, bbpe_image *image)
     void *other;
     if (match == NULL) return BBPE_NO_MEMORY;
     bbpe_bpe_match_visit(match, self->model.bpe, image);
-    if (!bbpe_image_is_whole(image) || !bbpe_shared_pointer_set(self->match, match, &other)) free_match(match);
+    if (!bbpe_image_is_whole(image) || !bbpe_shared_pointer_set(self->match, match, &other)) bbpe_bpe_match_free_shared(match);
     return BBPE_OK;
 }
 

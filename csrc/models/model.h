@@ -19,7 +19,8 @@
 typedef struct {
     void *memory;
     size_t capacity; /* bytes */
-    bbpe_bpe_work work; /* of a model that merges too */
+    bbpe_bpe_work work; /* of a model that merges too, */
+    size_t unmatched;   /* and the bytes that it has merged by the heap */
 } bbpe_model_scratch;
 
 /* Write the ids of a pretoken, n >= 1; `ids` has room for n. */

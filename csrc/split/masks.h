@@ -24,6 +24,8 @@ enum {
     BBPE_MASKS_LEAST = 12,    /* bytes that the end of a text has at least where it is a block */
     BBPE_MASKS_STRETCH = 448, /* bytes of one of two stretches that are split in turn, */
     BBPE_MASKS_BOTH = 256,    /* and how many ends there is room for where that is done */
+    BBPE_MASKS_NEAR = 8,     /* bytes that a block has to gain, or else steps take as long */
+    BBPE_MASKS_STEPS = 512,   /* bytes that are read by steps at most before a block is tried again */
 };
 
 /* All bits of `run` at or above a bit of `from` without a gap between them; `from` is within `run`. */
@@ -47,16 +49,24 @@ BBPE_INLINE uint64_t masks_case_starts(bbpe_masks *m, uint64_t words, const bbpe
     return upper & lower << 1;
 }
 
-BBPE_INLINE uint64_t masks_number_starts(bbpe_masks *m, uint64_t numbers, uint64_t space, const bbpe_scheme scheme) {
+/* Starts of numbers of up to `most` characters, some of which have several bytes: one character after another. */
+static BBPE_NOINLINE uint64_t masks_wide_number_starts(uint64_t numbers, uint64_t tails, uint32_t most) {
+    uint64_t starts = 0;
+    uint32_t count = 0; /* characters since the last start */
+    for (uint64_t left = numbers & ~tails; left; left &= left - 1) {
+        const uint64_t first = left & (0 - left);
+        count = (numbers << 1 & first) && count < most ? count : 0;
+        starts |= count++ == 0 ? first : 0;
+    }
+    return starts;
+}
+
+BBPE_INLINE uint64_t masks_number_starts(const bbpe_masks *m, uint64_t numbers, uint64_t space, const bbpe_scheme scheme) {
     const uint64_t led = scheme.number_space && !(scheme.apart & BBPE_SET_N) ? space << 1 : 0;
     if (scheme.number_max == 1) return numbers & ~m->tails & ~led;
     uint64_t starts = numbers & ~(numbers << 1);
     if (scheme.number_max == 0) return starts & ~led;
-    if (numbers & m->tails) {
-        /* bytes are not characters here */
-        const unsigned first = bbpe_bits_lowest(numbers & m->tails) - 1;
-        if (first < m->limit) m->limit = first;
-    }
+    if (numbers & m->tails) return masks_wide_number_starts(numbers, m->tails, scheme.number_max) & ~led;
     uint64_t hop = numbers & numbers >> 1; /* where the next number_max bytes are numbers too */
     for (uint32_t k = 2; k <= scheme.number_max; k++) hop &= numbers >> k;
     if (hop)
@@ -323,6 +333,25 @@ BBPE_INLINE size_t masks_fill_both(const uint8_t *text, size_t start, size_t n, 
     return count + more;
 }
 
+/* Where the algebra refuses at every second pretoken, each would cost a block.  So text is read by steps after a refusal that
+ * is near the one before, for twice as many bytes each time: words of o200k with punctuation and marks take a third of the
+ * time, and characters that no clause of DeepSeek's takes a fifth. */
+typedef struct {
+    size_t until; /* where a block is tried again */
+    size_t end;   /* of the last step */
+    size_t bytes; /* of the last stretch of steps */
+} bbpe_masks_steps;
+
+/* Note a step from `start` to `end`. */
+BBPE_INLINE void masks_note_step(bbpe_masks_steps *self, size_t start, size_t end) {
+    if (start >= self->until) {
+        const size_t more = self->bytes ? 2 * self->bytes : BBPE_MASKS_NEAR;
+        self->bytes = start - self->end >= BBPE_MASKS_NEAR ? 0 : more < BBPE_MASKS_STEPS ? more : BBPE_MASKS_STEPS;
+        self->until = end + self->bytes;
+    }
+    self->end = end;
+}
+
 BBPE_INLINE size_t masks_fill(const uint8_t *text, size_t start, size_t n, size_t *ends, size_t limit, bool *has_3byte,
                               const bbpe_scheme scheme) {
     size_t count = 0, least = BBPE_MASKS_LEAST, open = start; /* where the pretoken begins that `start` is in */
@@ -337,9 +366,10 @@ BBPE_INLINE size_t masks_fill(const uint8_t *text, size_t start, size_t n, size_
     }
     /* what has no room for two stretches would be filled up one block after another: a caller has more for the next ones */
     if (count > 0 && limit - count < BBPE_MASKS_BOTH) return count;
+    bbpe_masks_steps steps = {start, start, 0};
     while (start < n && limit - count >= 64) {
         bbpe_masks_block block = {text + start, text, start, n};
-        if (masks_know(scheme) && n - start >= least) {
+        if (masks_know(scheme) && n - start >= least && start >= steps.until) {
             if (BBPE_UNLIKELY(n - start < BBPE_MASKS_READ)) {
                 memset(copy, 0, sizeof copy);
                 block.bytes = memcpy(copy, text + start, n - start);
@@ -356,7 +386,9 @@ BBPE_INLINE size_t masks_fill(const uint8_t *text, size_t start, size_t n, size_
                 continue;
             }
         }
-        ends[count++] = open = start = masks_step(text, open, n, has_3byte, scheme);
+        const size_t end = masks_step(text, open, n, has_3byte, scheme);
+        masks_note_step(&steps, start, end);
+        ends[count++] = open = start = end;
     }
     return count;
 }

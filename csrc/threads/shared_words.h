@@ -1,5 +1,5 @@
-/* What threads change together without a lock: bits and sums that nobody reads before all of them have ended, a budget, and a
- * pointer that one of them sets. */
+/* What threads change together without a lock: bits and sums that nobody reads before all of them have ended, and a budget.
+ * A pointer that one of them sets is in base/atomic.h, since models have one. */
 #ifndef BBPE_THREADS_SHARED_WORDS_H
 #define BBPE_THREADS_SHARED_WORDS_H
 
@@ -11,17 +11,6 @@ BBPE_INLINE void bbpe_shared_bits_set(uint64_t *words, size_t bit) {
 
 BBPE_INLINE void bbpe_shared_sum_add(size_t *sum, size_t more) {
     (void)BBPE_ATOMIC_ADD(sum, more);
-}
-
-/* What a pointer leads to, NULL at first. */
-BBPE_INLINE void *bbpe_shared_pointer_get(void **self) {
-    return BBPE_ATOMIC_ACQUIRE(self);
-}
-
-/* Set a pointer; false when another thread did, and what it leads to is in *found. */
-BBPE_INLINE bool bbpe_shared_pointer_set(void **self, void *value, void **found) {
-    *found = NULL;
-    return BBPE_ATOMIC_SWAP(self, found, value);
 }
 
 /* Bytes of memory that threads may take together, for example for the caches of a process. */

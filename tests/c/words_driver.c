@@ -1,5 +1,5 @@
-/* WordPiece against trying every length, BERT's rules on any bytes, learning merges of words, and marked words merged in
- * parts against whole ones: exits with 1 when words differ.
+/* WordPiece against trying every length, BERT's rules on any bytes, learning merges of words, and marked words in parts, some
+ * of them matched, against whole ones merged by the heap: exits with 1 when words differ.
  *
  *     words_driver ROUNDS
  *
@@ -13,7 +13,7 @@
 #include "models/word_bpe/word_bpe.h"
 #include "models/wordpiece/wordpiece.h"
 
-enum { TOKENS = 40, LONGEST = 12, TEXT = 60 };
+enum { TOKENS = 40, LONGEST = 12, TEXT = 60, LONG_TEXT = 1200 };
 
 static const char *const LETTERS[] = {"a", "b", "é", "中", "\xf0\x9d\x85\x9e", " ", "!", "\xe4\xb8", "Σ", "가", "\xcc\x81", "\n"};
 enum { LETTER_COUNT = sizeof LETTERS / sizeof *LETTERS, WORD_LETTERS = 4 };
@@ -39,6 +39,14 @@ static size_t letters(uint8_t *text, size_t limit, size_t of) {
         memcpy(text + n, letter, length);
         n += length;
     }
+}
+
+/* Letters of few kinds, more than a heap is spared for. */
+static size_t many_letters(uint8_t *text) {
+    const size_t of = 2 + next(LETTER_COUNT - 1);
+    size_t n = 0;
+    while (n < LONG_TEXT / 2) n += letters(text + n, LONG_TEXT - n, of);
+    return n;
 }
 
 static uint8_t *exact(const uint8_t *bytes, size_t n) {
@@ -190,9 +198,9 @@ static void check_marked(void) {
     words.spells = !words.begins && !words.ends && next(2);
     for (size_t i = 0; i < sizeof words.spelled; i++) words.spelled[i] = next(4) > 0;
     for (int turn = 0; turn < 50; turn++) {
-        uint8_t text[TEXT];
-        uint32_t expected[5 * TEXT];
-        const size_t n = letters(text, TEXT, LETTER_COUNT);
+        uint8_t text[LONG_TEXT];
+        uint32_t expected[5 * LONG_TEXT];
+        const size_t n = next(8) ? letters(text, TEXT, LETTER_COUNT) : many_letters(text);
         if (n == 0) continue;
         words.has_rules = words.symbols != NULL && !words.spells && next(4) > 0;
         words.is_clip = next(2);

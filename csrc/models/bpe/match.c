@@ -1,6 +1,8 @@
 /* How compatible tokens are found. */
 #include "models/bpe/match.h"
 
+#include "base/atomic.h"
+
 enum { SEAMS = 1 << 16, WORD_BITS = 6, MOST_LG = 40 };
 
 BBPE_INLINE size_t pair_bit(const bbpe_bpe_match *self, uint64_t key) {
@@ -105,6 +107,22 @@ void bbpe_bpe_match_free(bbpe_bpe_match *self) {
         bbpe_memory_table_free(self->seams);
     }
     memset(self, 0, sizeof *self);
+}
+
+void bbpe_bpe_match_free_shared(void *shared) {
+    if (shared != NULL) bbpe_bpe_match_free(shared);
+    bbpe_memory_free(shared);
+}
+
+const bbpe_bpe_match *bbpe_bpe_match_shared(void **shared, const bbpe_bpe *model) {
+    void *found = bbpe_shared_pointer_get(shared);
+    bbpe_bpe_match *made = found == NULL ? bbpe_memory_new(1, sizeof *made) : NULL;
+    if (made == NULL) return found;
+    /* one that is too large stays, so that it is not tried again */
+    const bool is_made = bbpe_bpe_match_init(made, model) != BBPE_NO_MEMORY;
+    if (is_made && bbpe_shared_pointer_set(shared, made, &found)) return made;
+    bbpe_bpe_match_free_shared(made);
+    return found; /* another thread's, or none */
 }
 
 void bbpe_bpe_match_visit(bbpe_bpe_match *self, const bbpe_bpe *model, bbpe_image *image) {

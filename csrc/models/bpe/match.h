@@ -52,6 +52,11 @@ void bbpe_bpe_match_free(bbpe_bpe_match *self);
 /* Measure or write what was made from a model, or open it for the same one. */
 void bbpe_bpe_match_visit(bbpe_bpe_match *self, const bbpe_bpe *model, bbpe_image *image);
 
+/* One that threads share, by the pointer to it, NULL at first: made if it is not there; NULL without memory.  Where an id is too
+ * large for it, it is not exact. */
+const bbpe_bpe_match *bbpe_bpe_match_shared(void **shared, const bbpe_bpe *model);
+void bbpe_bpe_match_free_shared(void *shared);
+
 /* The ids of a text, n >= 1, by merging alone; `ids` has room for n. */
 bbpe_status bbpe_bpe_match_encode(const bbpe_bpe_match *self, const bbpe_bpe *model, bbpe_bpe_work *work,
                                   const uint8_t *text, size_t n, uint32_t *ids, size_t *count);

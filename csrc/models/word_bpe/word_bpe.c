@@ -1,5 +1,6 @@
 #include "models/word_bpe/word_bpe.h"
 
+#include "base/atomic.h"
 #include "models/normalise/bert.h"
 #include "memory/memory.h"
 #include "split/split.h"
@@ -10,7 +11,9 @@ bbpe_status bbpe_word_bpe_init(bbpe_word_bpe *self, const bbpe_bpe *bpe, bool ha
     memset(self, 0, sizeof *self);
     self->bpe = bpe;
     self->unknown = BBPE_WORD_BPE_UNKNOWN;
-    bbpe_status status = bbpe_cut_points_init(&self->cuts, &bpe->tokens, BBPE_BPE_MADE);
+    self->match = bbpe_memory_zeroed(1, sizeof *self->match);
+    bbpe_status status = self->match == NULL ? BBPE_NO_MEMORY : BBPE_OK;
+    if (status == BBPE_OK) status = bbpe_cut_points_init(&self->cuts, &bpe->tokens, BBPE_BPE_MADE);
     if (status == BBPE_OK && has_symbols) {
         self->symbols = bbpe_memory_zeroed(POINTS, 1);
         if (self->symbols == NULL) status = BBPE_NO_MEMORY;
@@ -20,6 +23,8 @@ bbpe_status bbpe_word_bpe_init(bbpe_word_bpe *self, const bbpe_bpe *bpe, bool ha
 }
 
 void bbpe_word_bpe_free(bbpe_word_bpe *self) {
+    if (self->match != NULL) bbpe_bpe_match_free_shared(*self->match);
+    bbpe_memory_free(self->match);
     bbpe_cut_points_free(&self->cuts);
     bbpe_memory_free(self->symbols);
     memset(self, 0, sizeof *self);
@@ -211,6 +216,30 @@ BBPE_INLINE bool put_output(const bbpe_bpe *bpe, uint32_t id, uint32_t *ids, siz
     return true;
 }
 
+/* The exact matching of long parts, as soon as to go on without it has cost as much as it takes to make it; or NULL.  The heap
+ * merges two bytes in the time that it takes for a token. */
+static const bbpe_bpe_match *match_for(const bbpe_word_bpe *self, bbpe_model_scratch *scratch, size_t n) {
+    const bbpe_bpe_match *match = bbpe_shared_pointer_get(self->match);
+    scratch->unmatched += match == NULL ? n : 0;
+    if (match == NULL && 2 * scratch->unmatched >= self->bpe->tokens.count) {
+        scratch->unmatched = 0;
+        match = bbpe_bpe_match_shared(self->match, self->bpe);
+    }
+    return match != NULL && match->is_exact ? match : NULL;
+}
+
+/* Merge a part of a word. */
+static bbpe_status merge_part(const bbpe_word_bpe *self, bbpe_model_scratch *scratch, const uint8_t *part, size_t n,
+                              uint32_t *found, size_t *made) {
+    if (bbpe_bpe_is_short(self->bpe, n)) {
+        *made = bbpe_bpe_merge_short(self->bpe, part, n, 1, found);
+        return BBPE_OK;
+    }
+    const bbpe_bpe_match *match = match_for(self, scratch, n);
+    if (match != NULL) return bbpe_bpe_match_encode(match, self->bpe, &scratch->work, part, n, found, made);
+    return bbpe_bpe_merge_long(self->bpe, &scratch->work, part, n, 1, found, made);
+}
+
 bbpe_status bbpe_word_bpe_encode(const void *model, bbpe_model_scratch *scratch, const uint8_t *bytes, size_t n,
                                  uint32_t *ids, size_t *count) {
     const bbpe_word_bpe *self = model;
@@ -229,8 +258,7 @@ bbpe_status bbpe_word_bpe_encode(const void *model, bbpe_model_scratch *scratch,
             const size_t length = put_part(self, &word, false, part);
             size_t made = 0;
             if (length == 0) continue;
-            if (bbpe_bpe_is_short(self->bpe, length)) made = bbpe_bpe_merge_short(self->bpe, part, length, 1, found);
-            else status = bbpe_bpe_merge_long(self->bpe, &scratch->work, part, length, 1, found, &made);
+            status = merge_part(self, scratch, part, length, found, &made);
             for (size_t i = 0; i < made; i++)
                 if (!put_output(self->bpe, found[i], ids, n, count)) return BBPE_TOO_LARGE;
         }

@@ -13,7 +13,8 @@
  * (models/normalise/bert.h), so that what repeats is found by its bytes, and normalised only once.  With `is_clip` its
  * words are those of CLIP's pattern.
  *
- * A word is merged in parts where no token crosses (models/cut_points.h), since those of Chinese and Japanese are long.
+ * A word is merged in parts where no token crosses (models/cut_points.h), since those of Chinese and Japanese are long.  Where
+ * a word is a whole text, as where no pre-tokenizer splits it, parts are long too: they are matched (models/bpe/match.h).
  *
  * The struct owns its tables and refers to the model; immutable once made, read by any number of threads. */
 #ifndef BBPE_MODELS_WORD_BPE_H
@@ -28,6 +29,7 @@ enum { BBPE_WORD_BPE_FIRST = 1, BBPE_WORD_BPE_LAST = 2 };
 
 typedef struct {
     const bbpe_bpe *bpe;
+    void **match; /* a bbpe_bpe_match that threads share, or NULL until long words need it */
     bbpe_cut_points cuts;
     uint8_t *symbols;  /* by code point, or with `of_bytes` by byte: bit p is set if there is a symbol of it at p, a set of
                           the two above; or NULL: all bytes are symbols, nothing is unknown, and rules must make none more
