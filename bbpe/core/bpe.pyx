@@ -8,8 +8,9 @@ from bbpe.core.c_memory cimport bbpe_memory_free, bbpe_memory_new
 from bbpe.core.c_models cimport (
     BBPE_BPE_MADE, bbpe_bpe, bbpe_bpe_add_merges, bbpe_bpe_finalize, bbpe_bpe_free, bbpe_bpe_init, bbpe_bpe_is_short,
     bbpe_bpe_match, bbpe_bpe_match_encode, bbpe_bpe_match_free, bbpe_bpe_match_init, bbpe_bpe_merge_long,
-    bbpe_bpe_merge_short, bbpe_bpe_set_levels, bbpe_bpe_set_outputs, bbpe_bpe_value, bbpe_bpe_visit, bbpe_bpe_work,
-    bbpe_bpe_work_free, bbpe_merge, bbpe_merge_list_add, bbpe_merge_list_reserve, bbpe_model_of_bpe,
+    bbpe_bpe_merge_runs, bbpe_bpe_merge_short, bbpe_bpe_set_levels, bbpe_bpe_set_outputs, bbpe_bpe_value,
+    bbpe_bpe_visit, bbpe_bpe_work, bbpe_bpe_work_free, bbpe_merge, bbpe_merge_list_add, bbpe_merge_list_reserve,
+    bbpe_model_of_bpe,
 )
 from bbpe.core.c_tables cimport (
     bbpe_image, bbpe_pretoken_entry, bbpe_pretoken_table, bbpe_pretoken_table_copy, bbpe_pretoken_table_free,
