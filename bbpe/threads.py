@@ -99,7 +99,8 @@ class _Task(Generic[Item, Result]):
 
     def result(self) -> Result:
         """Wait for the end of the call; returns or raises what it did."""
-        self._ended.acquire()
+        while not self._ended.acquire(timeout=_LOOK):
+            pass
         if self._error is None:
             return self._result
         try:

@@ -1,14 +1,16 @@
-"""What files do on Windows, which this system plays."""
+"""What files do on Windows, which this system plays where it is another."""
 
 from __future__ import annotations
 
 import errno
+import mmap
 import os
 import sys
 from pathlib import Path
 
 import pytest
 
+import bbpe
 from bbpe.files import write_atomic
 
 
@@ -45,3 +47,32 @@ def test_on_windows_a_file_that_is_open_elsewhere_is_replaced_later(
         with pytest.raises(PermissionError):
             write_atomic(path, b"newer")
         assert len(tries) == 1
+
+
+def test_a_file_that_is_mapped_is_left_whole(tmp_path: Path) -> None:
+    """Windows replaces no file that is mapped: an error says so, and the old file stays. Elsewhere the map has it."""
+    path = tmp_path / "a.bin"
+    path.write_bytes(b"old" * 1000)
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
+        if sys.platform == "win32":
+            with pytest.raises(PermissionError) as caught:
+                write_atomic(path, b"new")
+            assert str(path) in str(caught.value)
+            assert path.read_bytes() == b"old" * 1000
+        else:
+            write_atomic(path, b"new")
+        assert mapped[:] == b"old" * 1000
+    assert [each.name for each in tmp_path.iterdir()] == ["a.bin"]
+    write_atomic(path, b"newer")
+    assert path.read_bytes() == b"newer"
+
+
+def test_a_tokenizer_that_is_in_use_is_saved_over(tmp_path: Path) -> None:
+    """Its file is read and not mapped, whatever the shards of it are."""
+    path = tmp_path / "tok.json"
+    bbpe.train_from_iterator(["see my eyes"] * 9, 262).save(path)
+    loaded = bbpe.load(path)
+    done = bbpe.shard_from_iterator(["see my eyes"], tmp_path / "out", loaded)
+    loaded.save(path)
+    assert bbpe.load(path) == loaded
+    assert loaded.decode(done[0]) == "see my eyes"

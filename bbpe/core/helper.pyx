@@ -34,6 +34,9 @@ cdef extern from "pythread.h" nogil:
 _IDLE = deque()
 #: Microseconds that a helper waits for work.
 _PATIENCE = 5_000_000
+#: Microseconds between two looks at whether Ctrl-C was pressed: Windows does not wake a thread that waits, nor does any
+#: system where another thread has heard the signal.
+_LOOK = 50_000
 cdef object _affinity = getattr(os, "sched_getaffinity", None)
 cdef object _set_affinity = getattr(os, "sched_setaffinity", None)
 
@@ -70,11 +73,12 @@ cdef class Helper:
     cdef int wait(self) except -1:
         """Return when it is done, or raise what it raised; what a handler of a signal raises comes sooner."""
         cdef PyLockStatus status
+        cdef long long look = _LOOK
         with nogil:
             bbpe_monitor_look(&self.is_busy, 1)
         while BBPE_ATOMIC_ACQUIRE(&self.is_busy):
             with nogil:
-                status = PyThread_acquire_lock_timed(self.free, -1, True)
+                status = PyThread_acquire_lock_timed(self.free, look, True)
             if status == PY_LOCK_ACQUIRED:
                 PyThread_release_lock(self.free)
             PyErr_CheckSignals()

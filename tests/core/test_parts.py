@@ -224,7 +224,7 @@ def test_ctrl_c_while_the_others_are_waited_for() -> None:
             return
         time.sleep(0.05)
         if worker == 2:  # which has not ended by then, however busy the machine is
-            os.kill(os.getpid(), signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
         time.sleep(0.5 / worker)
         ended.append(worker)
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
+import half_counts
 import pytest
 from half_counts import KilledError, count, error_of, make_corpus, make_half, save_states_quickly, stopped_after
 from processes import package_env
@@ -222,6 +223,7 @@ def in_a_fork(call: Callable[[], str | None]) -> str | None:
     return found
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_second_count_is_refused_whoever_begins_it(corpus: Path, tmp_path: Path) -> None:
     folder, refusals = tmp_path / "c", list[str | None]()
 
@@ -245,6 +247,34 @@ def test_a_second_count_is_refused_whoever_begins_it(corpus: Path, tmp_path: Pat
     assert second() is None
 
 
+SECOND = """
+import sys
+from pathlib import Path
+from half_counts import count, error_of
+
+print(error_of(lambda: count(Path(sys.argv[1]), Path(sys.argv[2]))))
+"""
+
+
+def test_a_second_process_is_refused(corpus: Path, tmp_path: Path) -> None:
+    """Another one that was started, not forked: on every system."""
+    folder, refusals = tmp_path / "c", list[str]()
+    paths = os.pathsep.join([str(Path(half_counts.__file__).parent), package_env()["PYTHONPATH"]])
+
+    def second() -> str:
+        command = [sys.executable, "-c", SECOND, str(corpus), str(folder)]
+        return subprocess.run(command, env=package_env(PYTHONPATH=paths), capture_output=True, text=True).stdout.strip()
+
+    def report(_: Progress) -> None:
+        refusals.extend([] if refusals else [second()])
+
+    count(corpus, folder, progress=report)
+    assert len(refusals) == 1
+    assert refusals[0].startswith(f"{folder}: another count is using this checkpoint folder; ")
+    assert second() == "None"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_count_that_failed_gives_the_folder_back(half: Path, corpus: Path, tmp_path: Path) -> None:
     assert in_a_fork(lambda: error_of(lambda: count(corpus, half))) is None
     (half / "state.json").write_bytes(b"{")
@@ -269,6 +299,7 @@ bbpe.count(files, pattern="gpt2", checkpoint=folder, progress=report)
 """
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_the_folder_is_free_when_its_process_dies_whatever_it_forked(corpus: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-c", HOLDER, str(corpus), str(tmp_path / "c")]
     with subprocess.Popen(command, env=package_env(), stdout=subprocess.PIPE, text=True) as holder:

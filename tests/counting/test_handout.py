@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import threading
 import time
 from collections.abc import Callable
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from processes import KILL
 
 from bbpe.counting.handout import HandOut, workers_of
 
@@ -211,7 +211,7 @@ def killed_once(folder: str, number: int) -> int:
     mark = Path(folder, str(number))
     if number % 3 == 1 and not mark.exists():
         mark.write_text("")
-        os.kill(os.getpid(), signal.SIGKILL)
+        os.kill(os.getpid(), KILL)
     return number * number
 
 

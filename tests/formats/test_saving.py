@@ -323,6 +323,7 @@ def test_special_tokens_that_no_file_holds(options: Options, token: str) -> None
         ("x.json", ("--model", "unigram", "--character-coverage", "2")),
     ],
 )
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
 def test_an_output_that_cannot_be_is_refused_before_the_corpus_is_read(
     output: str, options: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -337,6 +338,7 @@ def test_an_output_that_cannot_be_is_refused_before_the_corpus_is_read(
     assert [entry.name for entry in tmp_path.iterdir()] == ["corpus.txt"]
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
 @pytest.mark.parametrize("command", ["extend", "prune"])
 def test_extend_and_prune_are_refused_too(
     command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

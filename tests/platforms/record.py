@@ -126,25 +126,27 @@ def overview(runs: list[Run]) -> str:
     return _table(["platform", *PYTHONS], rows)
 
 
-def _tests(run: Run) -> list[str]:
-    total = run.total()
-    if not run.tests:
-        return ["-", "-", "-"]
-    expected = f" ({total.expected} expected)" if total.expected else ""
-    return [f"{total.passed:,}", f"{total.skipped:,}", f"{total.failed:,}{expected}"]
+def _tests(run: Run) -> str:
+    total, folders = run.total(), ", ".join(f"`{folder}`" for folder in run.tests)
+    expected = f" ({total.expected:,} of them expected)" if total.expected else ""
+    told = f"{total.passed:,} passed, {total.skipped:,} skipped, {total.failed:,} failed{expected}"
+    return f"{told}: {folders}" if run.tests else "-"
+
+
+def _modules(run: Run) -> str:
+    return f"{run.imported or 0} imported" if run.compiled else "**not compiled**"
 
 
 def details(runs: list[Run]) -> str:
     """Each run with what it was and what came of it."""
-    said = {True: "yes", False: "**no**", None: "-"}
+    smoke = {True: "passed", False: "**failed**", None: "-"}
     rows = (
-        [run.platform, f"CPython {run.version}, {run.source}", run.on, run.date, said[run.compiled],
-         "-" if run.imported is None else str(run.imported), said[run.smoke], *_tests(run), ", ".join(run.tests) or "-"]
+        [run.platform, f"CPython {run.version}, {run.source}", f"{run.on}; {run.date}", _modules(run), smoke[run.smoke],
+         _tests(run)]
         for run in runs
     )  # fmt: skip
-    header = ("platform", "interpreter", "run by", "date", "compiled", "modules imported", "smoke test",
-              "passed", "skipped", "failed", "folders of tests")  # fmt: skip
-    notes = "".join(f"* {run.platform}, {run.version}: {run.note}\n" for run in runs if run.note)
+    notes = "".join(f"* {run.platform}, {run.version}: {run.note}.\n" for run in runs if run.note)
+    header = ("platform", "interpreter", "run by", "modules", "smoke test", "tests")
     return _table(header, rows) + (f"\n{notes}" if notes else "")
 
 

@@ -9,7 +9,7 @@ import os
 import subprocess
 import sys
 import time
-import xml.etree.ElementTree as ElementTree
+import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -60,8 +60,6 @@ class Interpreter:
     source: str
     on: str
     env: dict[str, str] = field(default_factory=dict)
-    #: Folders of packages, where they are not its own.
-    packages: Sequence[Path] = ()
     #: What paths begin with in the system that it believes to be in.
     drive: str = ""
 
@@ -69,8 +67,7 @@ class Interpreter:
         """Run it, in the folder of the package, with what it prints caught; standard input is empty."""
         # tests give each process its own view of warnings and of the path
         env = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "PYTEST"))}
-        places = [self.path(place) for place in (lib, *self.packages) if place is not None]
-        env |= {"PYTHONPATH": (";" if self.drive else ":").join(places)} if places else {}
+        env |= {"PYTHONPATH": self.path(lib)} if lib is not None else {}
         words = [self.path(each) if isinstance(each, Path) else str(each) for each in arguments]
         return subprocess.run(
             [*self.command, *words], cwd=lib or ROOT, env=env | self.env, stdin=subprocess.DEVNULL,
@@ -85,14 +82,15 @@ class Interpreter:
         """What the table calls it, such as 3.13t, and its version."""
         done = self.run("-c", _DESCRIBES)
         assert done.returncode == 0, done.stdout
-        python, version = done.stdout.split()
+        # an emulator may have said something before
+        python, version = done.stdout.splitlines()[-1].split()
         return python, version
 
 
 def _counted(report: Path, expected: dict[str, str], says: list[str]) -> Count:
     """The tests of a report of pytest; failures that nobody expects are told."""
     failed, listed, skipped, total = 0, 0, 0, 0
-    for case in ElementTree.parse(report).iter("testcase"):
+    for case in ET.parse(report).iter("testcase"):
         name = f"{case.get('classname')}::{case.get('name')}"
         total += 1
         skipped += case.find("skipped") is not None
@@ -151,7 +149,7 @@ def try_out(
     for folder in folders if passes else ():
         tests[folder] = tests_of(interpreter, folder, lib, place, options, expected or {})
         _say(f"  {folder}: {tests[folder]}")
-    return Run(*about, date, True, int(imports.stdout), passes, tests, note)
+    return Run(*about, date, True, int(imports.stdout.splitlines()[-1]), passes, tests, note)
 
 
 def recorded(run: Run) -> bool:

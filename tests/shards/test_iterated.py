@@ -167,14 +167,14 @@ import sys, os, signal, bbpe
 def items():
     for number in range(5000):
         if number == 3000:
-            os.kill(os.getpid(), signal.SIGKILL)
+            os.kill(os.getpid(), getattr(signal, "SIGKILL", signal.SIGTERM))
         yield "low lower"
 bbpe.shard_from_iterator(items(), sys.argv[1], bbpe.train_from_iterator(["low lower"], 258), part_size=1000)
 """
 
 
 def test_a_killed_run_leaves_no_folder_of_this_name(tmp_path: Path, tok: bbpe.Tokenizer) -> None:
-    assert subprocess.run([sys.executable, "-c", RUN, tmp_path / "out"], check=False).returncode < 0
+    assert subprocess.run([sys.executable, "-c", RUN, tmp_path / "out"], check=False).returncode != 0
     assert not (tmp_path / "out").exists()
     done = bbpe.shard_from_iterator(["low"], tmp_path / "out", tok)
     assert len(done) == 1

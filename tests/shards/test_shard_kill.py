@@ -7,7 +7,6 @@ import json
 import os
 import pickle
 import random
-import signal
 import subprocess
 import sys
 import time
@@ -17,7 +16,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
-from processes import ends
+from processes import KILL, ends
 
 import bbpe
 from bbpe.counting.handout import HandOut
@@ -110,7 +109,7 @@ def killed_once(plan: bbpe.ShardPlan, number: int) -> int:
     record = bbpe.shard_part(plan, number)
     if number == 1 and not mark.exists():
         mark.write_text("")
-        os.kill(os.getpid(), signal.SIGKILL)
+        os.kill(os.getpid(), KILL)
     return record.tokens
 
 

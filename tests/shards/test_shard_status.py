@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import random
-import signal
 import subprocess
 import sys
 import time
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from processes import KILL
 from shard_lines import lines
 
 import bbpe
@@ -219,7 +219,7 @@ def test_a_killed_run(plan: bbpe.ShardPlan, capsys: pytest.CaptureFixture[str]) 
         process.stdout.readline()
         found = bbpe.shards_status(plan)
         assert (found.done, found.running, found.again) == (2, (2,), "3-5")
-        process.send_signal(signal.SIGKILL)
+        process.send_signal(KILL)
     found = bbpe.shards_status(plan, idle=0)
     assert (found.done, found.running, found.missing, found.again) == (2, (), (2, 3, 4, 5), "2-5")
     assert main(["shards", "status", str(plan.folder), "--idle", "0"]) == 1

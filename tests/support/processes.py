@@ -11,6 +11,9 @@ from pathlib import Path
 
 import bbpe
 
+#: Ends a process that cannot hear it: on Windows any signal does so but those of its console.
+KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
+
 
 def package_env(**others: str) -> dict[str, str]:
     """The environment as it is now, and the path of this package, so that a process imports it from any folder."""
@@ -25,5 +28,5 @@ def ends(program: str, *arguments: object, killed_after: float | None = None) ->
         process.stdout.readline()
         if killed_after is not None:
             time.sleep(killed_after)
-            process.send_signal(signal.SIGKILL)
+            process.send_signal(KILL)
     return process.returncode == 0
