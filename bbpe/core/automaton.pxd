@@ -1,11 +1,12 @@
 from cpython.ref cimport PyObject
 
-from bbpe.core.c_pipeline cimport bbpe_automaton
+from bbpe.core.c_pipeline cimport BBPE_AUTOMATON_MOST_LOOKS, bbpe_automaton, bbpe_automaton_look
 from bbpe.core.interpreter_lock cimport PyThreadState
 
 
 cdef class Automaton:
     cdef bbpe_automaton c
+    cdef bbpe_automaton_look looks[BBPE_AUTOMATON_MOST_LOOKS]
     cdef readonly object tables  # stub: Tables | HostRegex
 
 

@@ -6,8 +6,9 @@ from libc.string cimport memcpy, memset
 
 from bbpe.core.c_base cimport BBPE_INTERRUPTED, BBPE_OK, bbpe_status
 from bbpe.core.c_pipeline cimport (
-    BBPE_AUTOMATON_NONE, _Bool, bbpe_automaton_find, bbpe_automaton_finish, bbpe_automaton_scratch,
-    bbpe_automaton_scratch_free, bbpe_span, bbpe_spans, bbpe_spans_add, bbpe_spans_free, bbpe_spans_reserve,
+    BBPE_AUTOMATON_MOST_LOOKS, BBPE_AUTOMATON_NONE, _Bool, bbpe_automaton_find, bbpe_automaton_finish,
+    bbpe_automaton_scratch, bbpe_automaton_scratch_free, bbpe_span, bbpe_spans, bbpe_spans_add, bbpe_spans_free,
+    bbpe_spans_reserve,
 )
 from bbpe.core.c_text cimport bbpe_utf8_decode
 from bbpe.core.interpreter_lock cimport PyEval_RestoreThread, PyEval_SaveThread, let_go, take_back
@@ -29,6 +30,7 @@ cdef class Automaton:
             self.c.host_regex, self.c.find_in_host = <const void *>tables, find_in_host
             self.c.may_be_empty, self.c.reads_bytes = True, tables.of_alphabet
             return
+        cdef size_t i
         cdef const uint8_t *idle = <const uint8_t *><char *>(<bytes>tables.idle)
         self.c.bytes_to_class = <const uint8_t *><char *>(<bytes>tables.bytes_to_class)
         self.c.blocks = <const uint16_t *><char *>(<bytes>tables.blocks)
@@ -39,9 +41,16 @@ cdef class Automaton:
         self.c.first_ending = tables.first_ending
         self.c.invalid = tables.invalid
         self.c.may_be_empty, self.c.looks_behind = tables.may_be_empty, tables.looks_behind
-        self.c.reads_bytes = tables.reads_bytes
+        self.c.reads_bytes, self.c.goes_on = tables.reads_bytes, tables.goes_on
         memset(self.c.idle, 0, sizeof(self.c.idle))
         memcpy(self.c.idle, idle, len(<bytes>tables.idle))
+        if len(tables.looks) > BBPE_AUTOMATON_MOST_LOOKS:
+            raise ValueError(f"{len(tables.looks)} lookarounds; expected at most {BBPE_AUTOMATON_MOST_LOOKS}")
+        self.c.looks, self.c.look_count = self.looks, len(tables.looks)
+        for i, look in enumerate(tables.looks):
+            self.looks[i].rows = <const uint32_t *><char *>(<bytes>look.rows)
+            self.looks[i].start, self.looks[i].first_ending = look.start, look.first_ending
+            self.looks[i].reads_back = look.reads_back
         bbpe_automaton_finish(&self.c, tables.state_count)
 
     def __reduce__(self):

@@ -50,6 +50,14 @@ cdef extern from "pipeline/pipeline.h" nogil:
     ctypedef bbpe_status (*bbpe_find_in_host)(
         const void *regex, bbpe_automaton_scratch *scratch, const uint8_t *text, size_t n) noexcept
 
+    enum:
+        BBPE_AUTOMATON_MOST_LOOKS
+
+    ctypedef struct bbpe_automaton_look:
+        const uint32_t *rows
+        uint32_t start, first_ending
+        _Bool reads_back
+
     ctypedef struct bbpe_automaton:
         const void *host_regex
         bbpe_find_in_host find_in_host
@@ -59,8 +67,10 @@ cdef extern from "pipeline/pipeline.h" nogil:
         const uint32_t *rows
         const uint32_t *starts
         uint32_t width, first_ending
+        const bbpe_automaton_look *looks
+        size_t look_count
         uint8_t invalid
-        _Bool may_be_empty, looks_behind, reads_bytes
+        _Bool may_be_empty, looks_behind, reads_bytes, goes_on
         uint8_t idle[256]
 
     void bbpe_automaton_finish(bbpe_automaton *self, size_t state_count)

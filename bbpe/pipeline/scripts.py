@@ -10,7 +10,7 @@ from functools import cache
 
 from ..lazy import regex
 from ..splitting.character_sets import CharacterSet, Partition, combined, members, partition, single, union
-from ..splitting.regex_syntax import Alternation, Node, OneCharacter, Repeat, Sequence
+from ..splitting.regex_tree import Alternation, Node, OneCharacter, Repeat, Sequence
 from .unicode_ages import code_point_ranges
 
 _NAMES = """

@@ -10,11 +10,13 @@ from functools import lru_cache
 
 from ..core.automaton import Automaton as CompiledAutomaton
 from ..records import dataclass
-from .automaton_nodes import MATCH, Nodes, least_length
-from .automaton_states import Determinizer
-from .automaton_tables import Tables, TooManyClassesError, pack
+from .automaton_atomic import AtomicDeterminizer
+from .automaton_nodes import MATCH, Nodes, Shared, least_length
+from .automaton_states import Determinizer, Marker
+from .automaton_tables import Tables, TooManyClassesError, pack, pack_look
 from .character_sets import partition
-from .regex_syntax import Node, UnsupportedRegexError, parse_regex
+from .regex_syntax import parse_regex
+from .regex_tree import Node, UnsupportedRegexError
 from .regexes import HostRegex, compiled
 
 #: A byte that is not UTF-8 is a character; it is in the sets in which `regex` has this surrogate.
@@ -37,8 +39,8 @@ def automaton_of(source: str, *, of_alphabet: bool = False) -> RegexTables:
 
     >>> automaton_of(r"\s+(?!\S)|\s+").tables is not None
     True
-    >>> automaton_of(r"(?<=ab)c").reason
-    'a lookaround of more than one character'
+    >>> automaton_of(r"(a)\1").reason
+    'the escape \\1'
     """
     try:
         return RegexTables(tables_of(parse_regex(source), of_alphabet=of_alphabet))
@@ -68,16 +70,28 @@ def may_begin_empty(source: str) -> bool:
     rows, width = memoryview(tables.rows).cast("I"), tables.class_count + 1
     starts = memoryview(tables.starts).cast("I")
     start = starts[width - 1 if tables.looks_behind else 0]
-    following = rows[start : start + tables.class_count]
+    whole = width << len(tables.looks)
+    following = (rows[start + at] for at in range(whole) if at % width < tables.class_count)
     # the match ends before the first character
-    return any(entry == width or entry >= tables.first_ending for entry in following)
+    return any(entry == whole or entry >= tables.first_ending for entry in following)
 
 
 def tables_of(tree: Node, *, of_alphabet: bool) -> Tables:
     """Return the tables of the automaton of a tree; raises `UnsupportedRegexError` and `TooManyClassesError`."""
-    nodes = Nodes()
+    shared = Shared()
+    nodes = Nodes(shared)
     start = nodes.add(tree, MATCH)
-    parts = partition(nodes.sets)
+    has_groups = any(nodes.group)
+    if has_groups and any(nodes.ends_line):
+        nodes = Nodes(shared, looks_for_end=True)
+        start = nodes.add(tree, MATCH)
+    parts = partition(shared.sets)
     if any(_INVALID < point < _INVALID + 128 for point in parts.points):
         raise UnsupportedRegexError("a set with some of the surrogates that stand for bytes which are not UTF-8")
-    return pack(Determinizer(nodes, parts).rows(start, nullable=least_length(tree) == 0), parts, _INVALID, of_alphabet)
+    looks = tuple(
+        pack_look(Marker(each, first, parts, number).rows(first, nullable=False), reads_back)
+        for number, (each, first, reads_back) in enumerate(shared.looks)
+    )
+    determinizer = AtomicDeterminizer if has_groups else Determinizer
+    rows = determinizer(nodes, parts, len(looks)).rows(start, nullable=least_length(tree) == 0)
+    return pack(rows, parts, _INVALID, of_alphabet, looks)

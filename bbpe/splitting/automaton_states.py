@@ -10,11 +10,12 @@ more character.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 
-from .automaton_nodes import MATCH, WAITING, Condition, Nodes
+from .automaton_nodes import MATCH, SEARCH_START, WAITING, Condition, Nodes
 from .automaton_tables import TransitionRows
 from .character_sets import Partition
-from .regex_syntax import UnsupportedRegexError
+from .regex_tree import UnsupportedRegexError
 
 #: The most states and transitions of an automaton, and steps for building it (about 0.5 s).
 MOST_STATES, MOST_TRANSITIONS, MOST_STEPS = 4096, 1_000_000, 1_000_000
@@ -26,15 +27,22 @@ _State = tuple[int, bool, tuple[int, ...]]
 
 
 class Determinizer:
-    """Builds the states of an automaton; classes of characters are those of `parts`, and the last is the end."""
+    """Builds the states of an automaton; classes of characters are those of `parts`, and the last is the end.
 
-    def __init__(self, nodes: Nodes, parts: Partition) -> None:
+    A symbol is a class, with which lookarounds are true before it: of the first `look_count`, as bits.  Its number is
+    the class plus the bits times the number of classes and the end.
+    """
+
+    def __init__(self, nodes: Nodes, parts: Partition, look_count: int) -> None:
         self.nodes, self.within = nodes, parts.within
         self.count = len(parts.within[0])
+        self.choices = 1 << look_count
+        self.asked = sum({1 << found // 2 for found in nodes.found if found >= 0})
         looks = sorted({look for look in nodes.look if look is not None})
         self.behind = [look for look in looks if look[1]]
         self.ahead = [look for look in looks if not look[1]]
         self.waits = any(nodes.ends_line)
+        self.goes_on = SEARCH_START in nodes.found
         self.steps = 0
 
     def holds(self, look: Condition, at: int) -> bool:
@@ -48,53 +56,74 @@ class Determinizer:
         """Return the conditions that are true after a class of characters, or at the beginning, as bits."""
         return sum(self.holds(look, at) << number for number, look in enumerate(self.behind))
 
-    def profiles(self) -> list[list[int]]:
-        """Return the classes, and the end, grouped by the conditions that are true before them."""
-        groups: dict[tuple[bool, ...], list[int]] = {}
+    def profiles(self) -> list[tuple[list[int], list[int]]]:
+        """Return the symbols grouped by the conditions that are true before them.
+
+        A group has the multiples of the width of a row to which each of its classes is added.
+        """
+        classes: dict[tuple[int, ...], list[int]] = {}
         for at in range(self.count + 1):
             is_feed = self.waits and at < self.count and self.within[0][at]
             key = (at == self.count, is_feed, *(self.holds(look, at) for look in self.ahead))
-            groups.setdefault(key, []).append(at)
-        return list(groups.values())
+            classes.setdefault(key, []).append(at)
+        choices: dict[int, list[int]] = {}
+        for bits in range(self.choices):
+            choices.setdefault(bits & self.asked, []).append(bits * (self.count + 1))
+        return list(product(choices.values(), classes.values()))
 
     def rows(self, start: int, *, nullable: bool) -> TransitionRows:
         """Return the transitions of all states that can be reached."""
         numbers: dict[_State, int] = {}
-        befores = [self.before(at) for at in range(self.count + 1)]
+        width = self.count + 1
+        befores = [self.before(at) for at in range(width)]
+        here = self.goes_on << len(self.behind)  # where the search begins
+        kinds = [(here, False), (here, True)] if nullable or self.goes_on else [(here, False)]
         starts = [
-            [numbers.setdefault((bits, refuses, (3 * start,)), len(numbers)) for bits in befores]
-            for refuses in ((False, True) if nullable else (False,))
+            [
+                numbers.setdefault((bits | at, refuses, self.first(start)), len(numbers))
+                for bits in self.first_befores(befores)
+            ]
+            for at, refuses in (*kinds, *([(0, False)] if self.goes_on else ()))
         ]
         profiles = self.profiles()
         table: list[list[tuple[int, int]]] = []
-        ends: list[int] = []
         queue = list(numbers)
         for state in queue:  # grows
-            row = [(-1, 0)] * self.count
-            end = 0
-            for group in profiles:
-                threads = self.closed(state, group[0])
-                if group[0] == self.count:
+            row = [(-1, 0)] * (width * self.choices)
+            for choices, classes in profiles:
+                threads = self.closed(state, choices[0] + classes[0])
+                if classes[0] == self.count:
                     end = self.ended(threads)
+                    for choice in choices:
+                        row[choice + self.count] = (-1, end)
                     continue
-                for at, (ends_here, moved) in zip(group, self.moved(threads, group), strict=True):
-                    if not moved:
-                        row[at] = (-1, ends_here)
-                        continue
-                    new = (befores[at], False, moved)
-                    if new not in numbers:
-                        numbers[new] = len(numbers)
-                        queue.append(new)
-                    row[at] = (numbers[new], ends_here)
+                for at, (ends_here, moved) in zip(classes, self.moved(threads, classes), strict=True):
+                    number = -1
+                    if moved:
+                        new = (befores[at], False, moved)
+                        number = numbers.setdefault(new, len(numbers))
+                        if number == len(queue):
+                            queue.append(new)
+                    for choice in choices:
+                        row[choice + at] = (number, ends_here)
             table.append(row)
-            ends.append(end)
-            if len(numbers) > MOST_STATES or len(numbers) * self.count > MOST_TRANSITIONS or self.steps > MOST_STEPS:
+            entries = len(numbers) * self.count * self.choices
+            if len(numbers) > MOST_STATES or entries > MOST_TRANSITIONS or self.steps > MOST_STEPS:
                 raise UnsupportedRegexError("too many states of its automaton")
-        return TransitionRows(table, ends, starts, looks_behind=bool(self.behind))
+        return TransitionRows(table, starts, self.choices, bool(self.behind), nullable, self.goes_on)
 
-    def closed(self, state: _State, after: int) -> list[int]:
-        """Return the threads that read a character or end a match, given the next class, in order."""
+    def first(self, start: int) -> tuple[int, ...]:
+        """Return the threads of a first state."""
+        return (3 * start,)
+
+    def first_befores(self, befores: list[int]) -> list[int]:
+        """Return the conditions before a first state, by the class of the character before it."""
+        return befores
+
+    def closed(self, state: _State, symbol: int) -> list[int]:
+        """Return the threads that read a character or end a match, given the next symbol, in order."""
         before, refuses, threads = state
+        bits, after = divmod(symbol, self.count + 1)
         stack = [*reversed(threads)]
         seen: set[int] = set()
         found: list[int] = []
@@ -106,7 +135,7 @@ class Determinizer:
             if thread in seen or (duty == _AT_END and not at_end) or (duty == _BEFORE_LAST and not at_feed):
                 continue
             seen.add(thread)
-            look = nodes.look[node]
+            look, awaited = nodes.look[node], nodes.found[node]
             if node == MATCH and duty == _BEFORE_LAST:
                 if not refuses:
                     found.append(3 * WAITING + duty)
@@ -114,13 +143,19 @@ class Determinizer:
                 if refuses and node == MATCH:
                     continue
                 found.append(thread)
-                if node == MATCH or duty == _AT_END:
+                if (node == MATCH or duty == _AT_END) and not nodes.marks:
                     break
             elif nodes.chosen[node] >= 0:
                 found.append(thread)
             elif nodes.ends_line[node]:
                 if at_end or at_feed:
                     stack.append(3 * nodes.follow[node][0] + (duty if at_end else _BEFORE_LAST))
+            elif awaited == SEARCH_START:
+                if before >> len(self.behind):
+                    stack.append(3 * nodes.follow[node][0] + duty)
+            elif awaited >= 0:
+                if bits >> awaited // 2 & 1 != awaited % 2:
+                    stack.append(3 * nodes.follow[node][0] + duty)
             elif look is None or (before >> self.behind.index(look) & 1 if look[1] else self.holds(look, after)):
                 stack += [3 * each + duty for each in reversed(nodes.follow[node])]
         return found
@@ -146,5 +181,35 @@ class Determinizer:
             for thread in readers
         ]
         self.steps += len(moves) * len(group)
+        if len(moves) == 1:
+            within, new = moves[0]
+            one = (new,)
+            for at in group:
+                yield ends_here, one if within[at] else ()
+            return
         for at in group:
-            yield ends_here, tuple(dict.fromkeys(new for within, new in moves if within[at]))
+            yield ends_here, tuple(dict.fromkeys([new for within, new in moves if within[at]]))
+
+
+class Marker(Determinizer):
+    """Builds the states of a lookaround's automaton: a match may begin anywhere, and each place where one ends counts.
+
+    Its first state is that at the edge of the text, and the threads of a state are in the order of their numbers.
+    """
+
+    def __init__(self, nodes: Nodes, start: int, parts: Partition, look_count: int) -> None:
+        super().__init__(nodes, parts, look_count)
+        self.start = start
+
+    def first_befores(self, befores: list[int]) -> list[int]:
+        """Return the conditions at the edge of the text alone."""
+        return befores[-1:]
+
+    def closed(self, state: _State, symbol: int) -> list[int]:
+        """Return the threads as for a search; the one that ends a match comes last."""
+        return sorted(super().closed(state, symbol), reverse=True)
+
+    def moved(self, threads: list[int], group: list[int]) -> Iterator[tuple[int, tuple[int, ...]]]:
+        """Yield what a search does, with a thread that begins there."""
+        for ends_here, moved in super().moved(threads, group):
+            yield ends_here, tuple(sorted({*moved, 3 * self.start}))

@@ -192,7 +192,12 @@ def combined(sets: Sequence[CharacterSet], keep: Callable[[int], bool]) -> Chara
 
 def union(sets: Sequence[CharacterSet]) -> CharacterSet:
     """Return the characters of any of the sets."""
-    return sets[0] if len(sets) == 1 else combined(sets, bool)
+    return sets[0] if len(sets) == 1 else _united(tuple(sets))
+
+
+@lru_cache(maxsize=256)
+def _united(sets: tuple[CharacterSet, ...]) -> CharacterSet:
+    return combined(sets, bool)
 
 
 def complement(chosen: CharacterSet) -> CharacterSet:

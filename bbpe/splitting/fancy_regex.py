@@ -25,7 +25,8 @@ from .character_sets import (
 )
 from .pattern_limits import check_size
 from .patterns import Pattern, recognise
-from .regex_syntax import COMMENT, NO_CHARACTER, UnsupportedRegexError, _RegexParser
+from .regex_syntax import COMMENT, NO_CHARACTER, _RegexParser
+from .regex_tree import UnsupportedRegexError
 
 #: Names of properties that mean something else in the two.
 _OTHER_NAMES = r"(?i:idc|graph|print)"

@@ -1,4 +1,4 @@
-r"""Parse regexes of the `regex` package into trees of character sets.
+r"""Parse regexes of the `regex` package into the trees of `regex_tree`.
 
 The parser knows the constructs that an automaton can follow, and raises `UnsupportedRegexError` on any other.  A regex
 must have been accepted by `regex` before.  Which characters belong to a property is asked of `regex` itself.
@@ -7,10 +7,9 @@ must have been accepted by `regex` before.  Which characters belong to a propert
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias
+from functools import cache
 
 from ..lazy import lazy_regex, regex
-from ..records import dataclass
 from .character_sets import (
     EVERYTHING,
     NOTHING,
@@ -26,71 +25,22 @@ from .character_sets import (
     union,
     with_cases,
 )
+from .regex_tree import (
+    NEWLINE,
+    Alternation,
+    Atomic,
+    LastLineEnd,
+    Look,
+    LookAround,
+    Node,
+    OneCharacter,
+    Repeat,
+    SearchStart,
+    Sequence,
+    UnsupportedRegexError,
+    look_around,
+)
 
-
-class UnsupportedRegexError(Exception):
-    """No automaton is built for a regex; the message is the reason."""
-
-
-@dataclass(frozen=True)
-class OneCharacter:
-    """One character of a set."""
-
-    chosen: CharacterSet
-
-
-@dataclass(frozen=True)
-class Sequence:
-    """All items, in order."""
-
-    items: tuple[Node, ...]
-
-
-@dataclass(frozen=True)
-class Alternation:
-    """The first of the items that leads to a match."""
-
-    items: tuple[Node, ...]
-
-
-@dataclass(frozen=True)
-class Repeat:
-    """An item `least` to `most` times (`None`: no limit); `kind` is "" for greedy, "?" for lazy, "+" for possessive."""
-
-    item: Node
-    least: int
-    most: int | None
-    kind: str
-
-
-@dataclass(frozen=True)
-class Atomic:
-    """An item whose first match is final."""
-
-    item: Node
-
-
-@dataclass(frozen=True)
-class Look:
-    """A condition on the next character, or with `behind` on the one before: it is in a set.
-
-    `edge`: whether the condition is true at the end, or at the beginning, of the text.
-    """
-
-    chosen: CharacterSet
-    behind: bool
-    edge: bool
-
-
-@dataclass(frozen=True)
-class LastLineEnd:
-    """The condition that the text ends here, or after a line feed."""
-
-
-Node: TypeAlias = OneCharacter | Sequence | Alternation | Repeat | Atomic | Look | LastLineEnd
-
-NEWLINE: CharacterSet = single(10)
-_NOTHING = Sequence(())
 _CONTROLS = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 _NAMED_SETS = lazy_regex(r"\\[dDwWsSh]|\\[pP](?:\{[^{}]*\}|\w)|\[:[^:]*:\]")
 _HEX = {"x": 2, "u": 4, "U": 8}
@@ -113,7 +63,7 @@ def parse_regex(source: str) -> Node:
     OneCharacter(chosen=(48, 58))
     """
     parser = _RegexParser(source)
-    while parser.match(r"\(\?([imsua]+)\)"):
+    while parser.match(r"\(\?([imsuax]+)\)"):
         parser.set_flags(parser.found[1])
     node = parser.alternation()
     if parser.at < len(source):
@@ -129,11 +79,12 @@ class _RegexParser:
         self.at = 0
         self.is_new = "&&" in source  # the syntax of the package's version 1, as `Regex` chooses it
         self.flags = int(regex.V1 if self.is_new else regex.V0)
+        self.folds = 0  # characters so far whose case is ignored in the new syntax
         self.found: regex.Match[str]
 
     def match(self, pattern: str) -> bool:
         """Return whether the source goes on with a match of a pattern, and move past it."""
-        found = regex.compile(pattern, regex.ASCII).match(self.source, self.at)
+        found = _compiled(pattern).match(self.source, self.at)
         if found is None:
             return False
         self.found, self.at = found, found.end()
@@ -156,8 +107,6 @@ class _RegexParser:
             self.flags |= int(getattr(regex, flag.upper()))
         for flag in off:
             self.flags &= ~int(getattr(regex, flag.upper()))
-        if self.is_new and self.flags & regex.IGNORECASE:
-            raise UnsupportedRegexError("ignored case together with set operations, which folds one character to many")
 
     # -- sequences ---------------------------------------------------------------------------------------------
 
@@ -169,26 +118,46 @@ class _RegexParser:
 
     def sequence(self) -> Node:
         items: list[Node] = []
-        while self.at < len(self.source) and self.source[self.at] not in "|)":
-            if self.match(r"\(" + COMMENT):
-                continue
+        run = ""
+        while self.skip_comments() and self.at < len(self.source) and self.source[self.at] not in "|)":
+            start, before = self.at, self.folds
             items.append(self.quantified(self.atom()))
+            run = self.folded_run(run, self.source[start]) if self.folds > before else ""
         return items[0] if len(items) == 1 else Sequence(tuple(items))
 
+    def skip_comments(self) -> bool:
+        """Move past comments, and white space that does not count."""
+        while self.match(r"\(" + COMMENT) or (self.flags & regex.VERBOSE and self.match(r"[ \t\n\r\f\v]+|#[^\n]*")):
+            pass
+        return True
+
+    def folded_run(self, run: str, char: str) -> str:
+        """Return adjacent characters whose case is ignored in the new syntax, with one more.
+
+        There one character, such as U+00DF, can match two of them.
+        """
+        is_group_beside = bool(run) and "(" in (run[0], char)
+        run += char.casefold()
+        if is_group_beside or any(each in run for each in _expansions()):
+            raise UnsupportedRegexError("ignored case together with set operations, which folds one character to many")
+        return run
+
     def quantified(self, item: Node) -> Node:
+        self.skip_comments()
         if self.match(r"[?*+]"):
             bounds = {"?": (0, 1), "*": (0, None), "+": (1, None)}[self.found[0]]
         elif self.match(r"\{(\d+)\}"):
             bounds = int(self.found[1]), int(self.found[1])
         elif self.match(r"\{(\d*),(\d*)\}"):
             bounds = int(self.found[1] or 0), int(self.found[2]) if self.found[2] else None
-        elif self.source.startswith("{", self.at):
-            raise UnsupportedRegexError("a brace that is no quantifier")
+        elif self.flags & regex.VERBOSE and self.source.startswith("{", self.at):
+            raise UnsupportedRegexError("a brace in a regex with white space that does not count")
         else:
             return item
         kind = self.found[0] if self.match(r"[?+]") else ""
         if bounds[1] is not None and bounds[1] < bounds[0]:
             raise UnsupportedRegexError("a quantifier with a maximum below its minimum")
+        self.skip_comments()
         if self.match(r"[?*+{]"):
             raise UnsupportedRegexError("a quantifier after a quantifier")
         return item if bounds == (1, 1) else Repeat(item, *bounds, kind)
@@ -208,19 +177,19 @@ class _RegexParser:
             return Look(NEWLINE if is_line else NOTHING, behind=True, edge=True)
         if char == "$":
             return Look(NEWLINE, behind=False, edge=True) if self.flags & regex.MULTILINE else LastLineEnd()
-        if char in "?*+{":
+        if char in "?*+":
             raise UnsupportedRegexError(f"a {char!r} that repeats nothing")
         return OneCharacter(self.literal(char))
 
     def group(self) -> Node:
         outside = self.flags
         look: str | None = None
-        is_atomic = False
+        is_atomic, start = False, self.at
         if self.match(r"\?(<?[=!])"):
             look = self.found[1]
         elif self.take("?>"):
             is_atomic = True
-        elif self.match(r"\?([imsu]*)(?:-([ims]+))?:"):
+        elif self.match(r"\?([imsux]*)(?:-([imsx]+))?:"):
             self.set_flags(self.found[1], self.found[2] or "")
         elif self.source.startswith(("?", "*"), self.at) and not self.match(r"\?P?<\w+>"):
             raise UnsupportedRegexError(f"a group that begins with '({self.source[self.at : self.at + 2]}'")
@@ -229,13 +198,20 @@ class _RegexParser:
             raise UnsupportedRegexError("a group that is not closed")
         self.flags = outside
         if look is not None:
-            return _looked(node, behind="<" in look, negative="!" in look)
+            looked = look_around(node, behind="<" in look, negative="!" in look)
+            if isinstance(looked, LookAround) and looked.behind and r"\R" in self.source[start : self.at]:
+                raise UnsupportedRegexError(r"the escape \R in a lookbehind of more than one character")
+            return looked
         return Atomic(node) if is_atomic else node
 
     # -- characters --------------------------------------------------------------------------------------------
 
     def literal(self, char: str) -> CharacterSet:
-        return folded(char, self.flags) if self.flags & regex.IGNORECASE else single(ord(char))
+        if not self.flags & regex.IGNORECASE:
+            return single(ord(char))
+        if self.is_new:
+            self.folds += 1
+        return folded(char, self.flags)
 
     def escape(self) -> Node:
         if self.take("A"):
@@ -244,16 +220,24 @@ class _RegexParser:
             return Look(NOTHING, behind=False, edge=True)
         if self.match("[bB]"):
             return self.boundary(self.found[0] == "b")
+        if self.take("G"):
+            return SearchStart()
         if self.take("R"):
             line_ends = union((single(10, 13), single(0x85), single(0x2028, 0x2029)))  # with the flag "a", too
             both = Sequence((OneCharacter(single(13)), OneCharacter(NEWLINE)))
             alone = combined((line_ends, single(13)), lambda inside: inside == 1)
             at_return = Sequence((OneCharacter(single(13)), Look(complement(NEWLINE), behind=False, edge=True)))
             return Alternation((both, at_return, OneCharacter(alone)))
-        if self.match("[1-9gGKLXmM]"):
+        if self.match("[1-9gKLXmM]"):
             raise UnsupportedRegexError(rf"the escape \{self.found[0]}")
         found = self.member_escape()
+        self.refuse_folded_set()
         return OneCharacter(self.literal(found) if isinstance(found, str) else found)
+
+    def refuse_folded_set(self) -> None:
+        """Raise an error about a set in the new syntax whose case is ignored, or a character that is written as one."""
+        if self.is_new and self.flags & regex.IGNORECASE:
+            raise UnsupportedRegexError("ignored case together with set operations, which folds one character to many")
 
     def boundary(self, is_boundary: bool) -> Node:
         word = members(r"\w", self.flags & ~regex.IGNORECASE)
@@ -282,6 +266,7 @@ class _RegexParser:
     def character_class(self) -> CharacterSet:
         """Read the rest of a class after its bracket."""
         start = self.at
+        self.refuse_folded_set()
         negated = self.take("^")
         chosen = self.operation(0) if self.is_new else self.plain_union()
         self.next()
@@ -345,6 +330,17 @@ class _RegexParser:
         return self.member_escape() if char == "\\" else char
 
 
+@cache
+def _compiled(pattern: str) -> regex.Pattern[str]:
+    return regex.compile(pattern, regex.ASCII)
+
+
+@cache
+def _expansions() -> frozenset[str]:
+    """Return the texts of several characters that equal one character where case is ignored."""
+    return frozenset(text for text in (chr(point).casefold() for point in range(0x20000)) if len(text) > 1)
+
+
 def by_unicode_16(source: str, flags: int) -> str:
     r"""Return a regex that matches by Unicode 16 where the installed `regex` package would not.
 
@@ -387,11 +383,8 @@ class _PropertyReader(_RegexParser):
             parts.append(self.replaced(self.source[start : self.at], chosen))
         return "".join(parts)
 
-    def set_flags(self, on: str, off: str = "") -> None:
-        for flag in on:
-            self.flags |= int(getattr(regex, flag.upper()))
-        for flag in off:
-            self.flags &= ~int(getattr(regex, flag.upper()))
+    def refuse_folded_set(self) -> None:
+        """Refuse none: no automaton reads these."""
 
     def replaced(self, source: str, chosen: CharacterSet | str) -> str:
         if not isinstance(chosen, tuple) or _NAMED_SETS.search(source) is None:
@@ -400,29 +393,3 @@ class _PropertyReader(_RegexParser):
         if members_of_package(source, int(flags)) == chosen:
             return source
         return f"(?-i:[{spelled(chosen)}])" if chosen else NO_CHARACTER
-
-
-def _looked(node: Node, *, behind: bool, negative: bool) -> Node:
-    """Return a lookahead or lookbehind as a condition on one character."""
-    items = node.items if isinstance(node, Alternation) else (node,)
-    sets: list[CharacterSet] = []
-    edge = ends_line = False
-    for item in items:
-        if isinstance(item, OneCharacter):
-            sets.append(item.chosen)
-        elif isinstance(item, Look) and item.behind == behind:
-            sets.append(item.chosen)
-            edge |= item.edge
-        elif isinstance(item, LastLineEnd) and not behind:
-            ends_line = True
-        else:
-            raise UnsupportedRegexError("a lookaround of more than one character")
-    chosen = union(sets) if sets else NOTHING
-    if ends_line and combined((chosen, NEWLINE), lambda inside: inside == 3):
-        edge, ends_line = True, False  # the place before the last line feed is among those before a line feed
-    if ends_line and negative:
-        raise UnsupportedRegexError("a negative lookahead for the last line end")
-    if negative:
-        return Look(complement(chosen), behind, not edge)
-    look = Look(chosen, behind, edge)
-    return Alternation((look, LastLineEnd())) if ends_line else look

@@ -188,7 +188,9 @@ class Regex:
     def _of_16(self) -> str:
         """The source by Unicode 16, in the syntax of the same version."""
         safe_import("bbpe.splitting.regex_syntax")
-        from .regex_syntax import UnsupportedRegexError, by_unicode_16
+        from .regex_syntax import by_unicode_16
+        safe_import("bbpe.splitting.regex_tree")
+        from .regex_tree import UnsupportedRegexError
 
         try:
             return by_unicode_16(self.source, self._flags)

@@ -3,7 +3,7 @@
 #include "base/hash.h"
 #include "memory/memory.h"
 
-enum { LEAST_SHIFT = 4, FIRST_CAPACITY = 1024 };
+enum { LEAST_SHIFT = 4, FIRST_CAPACITY = 1024, LONG_RUN = 2 };
 
 bbpe_status bbpe_spans_reserve(bbpe_spans *self, size_t more) {
     bbpe_span *items = bbpe_memory_reserve(self->items, &self->capacity, self->count + more, sizeof *items);
@@ -24,7 +24,10 @@ void bbpe_spans_free(bbpe_spans *self) {
 }
 
 void bbpe_automaton_finish(bbpe_automaton *self, size_t state_count) {
-    self->entries = state_count * self->width;
+    self->entries = state_count * ((size_t)self->width << self->look_count);
+    self->is_plain = self->look_count == 0;
+    self->block_shift = LEAST_SHIFT;
+    while (state_count >> (self->block_shift + 1)) self->block_shift++;
     for (size_t byte = 0; byte < 256; byte++) {
         const uint8_t known = self->bytes_to_class[byte];
         self->skips[byte] = known != BBPE_AUTOMATON_BEYOND && self->idle[known];
@@ -34,32 +37,80 @@ void bbpe_automaton_finish(bbpe_automaton *self, size_t state_count) {
 void bbpe_automaton_scratch_free(bbpe_automaton_scratch *self) {
     bbpe_memory_free(self->dead_ends);
     bbpe_memory_free(self->path);
+    bbpe_memory_free(self->marks);
     bbpe_spans_free(&self->matches);
     memset(self, 0, sizeof *self);
 }
 
 void bbpe_automaton_scratch_clear(bbpe_automaton_scratch *self) {
-    self->wasted = 0;
-    self->is_asked = false;
+    self->wasted = self->run_end = 0;
+    self->is_asked = self->has_marks = false;
     if (!self->remembers) return;
     self->remembers = false;
     self->count = 0;
     if (self->capacity) memset(self->dead_ends, 0, self->capacity * sizeof *self->dead_ends);
 }
 
-unsigned bbpe_automaton_class_before(const bbpe_automaton *self, const uint8_t *text, size_t at) {
+/* The class of the character before text[at], which begins at `*start`. */
+BBPE_INLINE unsigned read_back(const bbpe_automaton *self, bool reads_bytes, const uint8_t *text, size_t at,
+                               size_t *start) {
     BBPE_ASSERT(at > 0);
-    size_t next;
-    if (!self->reads_bytes && text[at - 1] >= 0x80) {
-        /* a lead byte is never a part of a character that begins before it */
-        for (size_t size = 2; size <= 4 && size <= at; size++) {
-            const uint32_t c = bbpe_utf8_decode(text, at - size, at, &next);
-            if (c != BBPE_UTF8_INVALID && next == at)
-                return bbpe_automaton_class(self, false, text, at - size, at, &next);
+    *start = at - 1;
+    if (reads_bytes || text[at - 1] < 0x80) return self->bytes_to_class[text[at - 1]];
+    /* a lead byte is never a part of a character that begins before it */
+    for (size_t size = 2; size <= 4 && size <= at; size++) {
+        size_t next;
+        const uint32_t c = bbpe_utf8_decode(text, at - size, at, &next);
+        if (c != BBPE_UTF8_INVALID && next == at) {
+            *start = at - size;
+            return bbpe_automaton_class(self, false, text, at - size, at, &next);
         }
-        return self->invalid;
     }
-    return self->bytes_to_class[text[at - 1]];
+    return self->invalid;
+}
+
+unsigned bbpe_automaton_class_before(const bbpe_automaton *self, const uint8_t *text, size_t at) {
+    size_t start;
+    return read_back(self, self->reads_bytes, text, at, &start);
+}
+
+/* -- lookarounds ----------------------------------------------------------------------------------------- */
+
+/* Mark where a lookaround is true.  Its automaton goes through the text once, in its direction:
+ *
+ *     state = start
+ *     for each position and the next character, if there is one:
+ *         state = row[state, marks of the position, class of the character]
+ *         if state >= first_ending: mark the position */
+BBPE_INLINE void mark_look(const bbpe_automaton *self, bool reads_bytes, const bbpe_automaton_look *look, uint8_t mark,
+                           const uint8_t *text, size_t n, uint8_t *marks) {
+    const uint32_t *rows = look->rows;
+    const uint32_t width = self->width, first_ending = look->first_ending;
+    uint32_t state = look->start;
+    size_t at = look->reads_back ? n : 0, next;
+    while (look->reads_back ? at > 0 : at < n) {
+        const unsigned class = look->reads_back ? read_back(self, reads_bytes, text, at, &next)
+                                                : bbpe_automaton_class(self, reads_bytes, text, at, n, &next);
+        state = rows[state + marks[at] * width + class];
+        marks[at] |= state >= first_ending ? mark : 0;
+        at = next;
+    }
+    if (rows[state + marks[at] * width + width - 1]) marks[at] |= mark;
+}
+
+/* Mark where the lookarounds are true in a text. */
+static bbpe_status mark_looks(const bbpe_automaton *self, bbpe_automaton_scratch *scratch, const uint8_t *text, size_t n) {
+    uint8_t *marks = bbpe_memory_reserve(scratch->marks, &scratch->marks_capacity, n + 1, 1);
+    if (marks == NULL) return BBPE_NO_MEMORY;
+    scratch->marks = marks;
+    memset(marks, 0, n + 1);
+    for (size_t i = 0; i < self->look_count; i++) {
+        const uint8_t mark = (uint8_t)(1u << i);
+        if (self->reads_bytes) mark_look(self, true, self->looks + i, mark, text, n, marks);
+        else mark_look(self, false, self->looks + i, mark, text, n, marks);
+    }
+    scratch->has_marks = true;
+    return BBPE_OK;
 }
 
 /* -- dead ends ------------------------------------------------------------------------------------------- */
@@ -111,23 +162,33 @@ static bbpe_status add_to_path(bbpe_automaton_scratch *self, uint64_t key) {
     return BBPE_OK;
 }
 
-static unsigned shift_of(size_t states) {
-    unsigned shift = LEAST_SHIFT;
-    while (states >> (shift + 1)) shift++;
-    return shift;
-}
+/* Positions of one attempt in one state; a dead end each, if the attempt is over before a match ends. */
+typedef struct {
+    size_t start, end;
+    uint32_t state;
+} run;
 
-bbpe_status bbpe_automaton_follow_remembering(const bbpe_automaton *self, bbpe_automaton_scratch *scratch,
-                                              const uint8_t *text, size_t from, size_t n, uint32_t state, size_t *end) {
+BBPE_INLINE bbpe_status follow_remembering(const bbpe_automaton *self, bool reads_bytes, const uint8_t *marks,
+                                           bbpe_automaton_scratch *scratch, const uint8_t *text, size_t from, size_t n,
+                                           uint32_t state, size_t *end) {
     /* One state is remembered in each block of 1 << shift bytes.  The more states there are, the larger is a block, so that
      * memory is bounded by the text. */
-    const unsigned shift = shift_of(self->entries / self->width);
+    const uint32_t *rows = self->rows;
+    const uint32_t row = self->width << self->look_count;
+    const unsigned shift = self->block_shift;
     const uint64_t least = (uint64_t)from * self->entries + 1;
     size_t i = from, block = from >> shift;
+    run kept = {0, 0, 0}, now = {from, from, state}; /* the first run that is long, and this one */
     bool is_over = false;
     *end = BBPE_AUTOMATON_NONE;
     scratch->path_count = 0;
     while (i < n && !is_over) {
+        if (state != now.state) {
+            if (kept.end - kept.start < LONG_RUN && i - now.start > kept.end - kept.start)
+                kept = (run){now.start, i, now.state};
+            now = (run){i, i, state};
+        }
+        if (state == scratch->run_state && i >= scratch->run_start && i < scratch->run_end) break;
         if (i >> shift != block) {
             block = i >> shift;
             const uint64_t key = (uint64_t)i * self->entries + state + 1;
@@ -136,24 +197,49 @@ bbpe_status bbpe_automaton_follow_remembering(const bbpe_automaton *self, bbpe_a
             if (status != BBPE_OK) return status;
         }
         size_t next;
-        state = self->rows[state + bbpe_automaton_class(self, self->reads_bytes, text, i, n, &next)];
-        is_over = state < 2 * self->width;
+        const uint32_t marked = marks != NULL ? state + marks[i] * self->width : state;
+        state = rows[marked + bbpe_automaton_class(self, reads_bytes, text, i, n, &next)];
+        is_over = state < 2 * row;
         if (is_over ? state > 0 : state >= self->first_ending) {
             *end = i;
             scratch->path_count = 0;
+            kept.start = kept.end = 0;
+            now = (run){next, next, state};
         }
         i = next;
     }
     /* a dead end that was remembered has i < n */
-    if (i >= n && !is_over && self->rows[state + self->width - 1]) {
-        *end = n + 1 - self->rows[state + self->width - 1];
-        scratch->path_count = 0;
+    if (i >= n && !is_over) {
+        const uint32_t edge = rows[state + (marks != NULL ? marks[n] * self->width : 0) + self->width - 1];
+        if (edge) {
+            *end = n + 1 - edge;
+            scratch->path_count = 0;
+            kept.start = kept.end = now.start = i;
+        }
     }
-    return keep_path(scratch, least);
+    if (kept.end - kept.start < LONG_RUN && i > now.start && i - now.start > kept.end - kept.start)
+        kept = (run){now.start, i, now.state};
+    if (kept.end > scratch->run_end) {
+        scratch->run_start = kept.start;
+        scratch->run_end = kept.end;
+        scratch->run_state = kept.state;
+    }
+    return scratch->path_count ? keep_path(scratch, least) : BBPE_OK;
 }
 
-bbpe_status bbpe_automaton_find_in_host(const bbpe_automaton *self, bbpe_automaton_scratch *scratch, const uint8_t *text,
-                                        size_t n, bbpe_span *found) {
+bbpe_status bbpe_automaton_follow_remembering(const bbpe_automaton *self, bbpe_automaton_scratch *scratch,
+                                              const uint8_t *text, size_t from, size_t n, uint32_t state, size_t *end) {
+    const uint8_t *marks = scratch->marks;
+    if (self->look_count)
+        return self->reads_bytes ? follow_remembering(self, true, marks, scratch, text, from, n, state, end)
+                                 : follow_remembering(self, false, marks, scratch, text, from, n, state, end);
+    return self->reads_bytes ? follow_remembering(self, true, NULL, scratch, text, from, n, state, end)
+                             : follow_remembering(self, false, NULL, scratch, text, from, n, state, end);
+}
+
+/* As bbpe_automaton_find, of a regex of the host: the first match, and then the one after that which was found last. */
+static bbpe_status find_in_host(const bbpe_automaton *self, bbpe_automaton_scratch *scratch, const uint8_t *text, size_t n,
+                                bbpe_span *found) {
     found->start = BBPE_AUTOMATON_NONE;
     if (!scratch->is_asked) scratch->next_match = scratch->matches.count = 0;
     if (scratch->next_match == scratch->matches.count && n > 0 && !(scratch->is_asked && scratch->is_over)) {
@@ -164,6 +250,18 @@ bbpe_status bbpe_automaton_find_in_host(const bbpe_automaton *self, bbpe_automat
     }
     if (scratch->next_match < scratch->matches.count) *found = scratch->matches.items[scratch->next_match++];
     return BBPE_OK;
+}
+
+bbpe_status bbpe_automaton_find_otherwise(const bbpe_automaton *self, bbpe_automaton_scratch *scratch, const uint8_t *text,
+                                          size_t n, size_t from, bool refuses_empty, bbpe_span *found) {
+    if (self->host_regex != NULL) return find_in_host(self, scratch, text, n, found);
+    if (!scratch->has_marks) {
+        const bbpe_status status = mark_looks(self, scratch, text, n);
+        if (status != BBPE_OK) return status;
+    }
+    if (self->reads_bytes)
+        return bbpe_automaton_search(self, true, scratch->marks, scratch, text, n, from, refuses_empty, found);
+    return bbpe_automaton_search(self, false, scratch->marks, scratch, text, n, from, refuses_empty, found);
 }
 
 bbpe_status bbpe_automaton_find(const bbpe_automaton *self, bbpe_automaton_scratch *scratch, const uint8_t *text, size_t n,

@@ -4,7 +4,13 @@
  * An attempt at each position reads on until the automaton has no way on.  Attempts that read far past what they match, as
  * those of `a*b` in a text of "a", would take quadratic time.  So the bytes read in vain have a budget.  When it is spent,
  * the scratch remembers states at positions from which no match ends, and an attempt that comes to one of these is over
- * (Reps, 1998).  Then the time is linear: the length of the text times the number of states at most.
+ * (Reps, 1998).  Then the time is linear: the length of the text times the number of states at most.  In most such texts an
+ * automaton stays in one state for long.  The scratch remembers one run of such positions, which the next attempts meet first.
+ *
+ * A lookaround of more than one character has an automaton too.  It reads the whole text before the search, once, and marks
+ * the positions where the lookaround is true.  The marks of a position choose a part of a row:
+ *
+ *     row:  [class 0, 1, ..., end] if none is true, [class 0, 1, ..., end] if only the first is, ...
  *
  * A byte that is not UTF-8 is a character of a class of its own.  The struct is immutable and borrows its tables.
  *
@@ -44,6 +50,14 @@ typedef struct bbpe_automaton_scratch bbpe_automaton_scratch;
 typedef bbpe_status (*bbpe_find_in_host)(const void *regex, bbpe_automaton_scratch *scratch, const uint8_t *text, size_t n);
 
 typedef struct {
+    const uint32_t *rows; /* as those of a regex, for the lookarounds before this one */
+    uint32_t start, first_ending; /* it is true where the next character leads to an entry from there on */
+    bool reads_back; /* from the end of the text, as a lookahead does */
+} bbpe_automaton_look;
+
+enum { BBPE_AUTOMATON_MOST_LOOKS = 8 };
+
+typedef struct {
     const void *host_regex; /* NULL: the tables below find the matches; else `find_in_host` does */
     bbpe_find_in_host find_in_host;
     const uint8_t *bytes_to_class; /* of ASCII, or of all bytes if `reads_bytes`; else BBPE_AUTOMATON_BEYOND */
@@ -53,11 +67,18 @@ typedef struct {
      * the text: 0 nowhere, 1 there, 2 before the last byte.  Rows 0 and 1 have no way on; a match ends before the character
      * that leads to row 1, or to one from `first_ending` on. */
     const uint32_t *rows;
-    const uint32_t *starts; /* by the class of the character before, the last for none; then those that refuse an empty match */
-    uint32_t width, first_ending;
+    /* By the class of the character before, the last for none; then those that refuse an empty match; then, if `goes_on`, those
+     * of attempts after the place where the search begins. */
+    const uint32_t *starts;
+    uint32_t width, first_ending; /* `width`: classes, and the end */
     size_t entries;
+    const bbpe_automaton_look *looks; /* each after those in it */
+    size_t look_count;
+    unsigned block_shift; /* of the blocks of a text in which dead ends are remembered */
     uint8_t invalid;
     bool may_be_empty, looks_behind, reads_bytes;
+    bool goes_on;  /* a match may depend on where the search begins, which is where the last match ends */
+    bool is_plain; /* neither of the host nor with lookarounds */
     uint8_t idle[256];  /* by class: no match begins there */
     uint8_t skips[256]; /* by byte, if it is a character of its own: the same */
 } bbpe_automaton;
@@ -68,6 +89,8 @@ struct bbpe_automaton_scratch {
     size_t count, capacity;
     uint64_t *path; /* those of this attempt */
     size_t path_count, path_capacity;
+    size_t run_start, run_end; /* positions of dead ends in the state `run_state` */
+    uint32_t run_state;
     size_t wasted;
     bool remembers;
     void *host; /* of this call */
@@ -76,19 +99,22 @@ struct bbpe_automaton_scratch {
     size_t host_byte, host_character; /* the host's: how far it has read the text, */
     size_t host_end;                  /* and one more than the character at which its last match ends, or 0 */
     bool is_asked, is_over;           /* the host, for matches in this text; and has found all */
+    uint8_t *marks; /* for each position of this text, and its end: which lookarounds are true there, as bits */
+    size_t marks_capacity;
+    bool has_marks;
 };
 
-/* Complete `skips` and `entries`. */
+/* Complete `skips`, `entries`, `block_shift` and `is_plain`. */
 void bbpe_automaton_finish(bbpe_automaton *self, size_t state_count);
 void bbpe_automaton_scratch_free(bbpe_automaton_scratch *self);
 /* Forget what was remembered of a text, and its matches. */
 void bbpe_automaton_scratch_clear(bbpe_automaton_scratch *self);
 
-/* As bbpe_automaton_find, of a regex of the host: the first match, and then the one after that which was found last. */
-bbpe_status bbpe_automaton_find_in_host(const bbpe_automaton *self, bbpe_automaton_scratch *scratch, const uint8_t *text,
-                                        size_t n, bbpe_span *found);
+/* As bbpe_automaton_find, of a regex that is not plain. */
+bbpe_status bbpe_automaton_find_otherwise(const bbpe_automaton *self, bbpe_automaton_scratch *scratch, const uint8_t *text,
+                                          size_t n, size_t from, bool refuses_empty, bbpe_span *found);
 
-/* As bbpe_automaton_follow, with the dead ends of the scratch; `from` is where the attempt begins. */
+/* As bbpe_automaton_follow, with the dead ends of the scratch, and its marks; `from` is where the attempt begins. */
 bbpe_status bbpe_automaton_follow_remembering(const bbpe_automaton *self, bbpe_automaton_scratch *scratch,
                                               const uint8_t *text, size_t from, size_t n, uint32_t state, size_t *end);
 /* The class of the character before text[at]. */
@@ -118,16 +144,19 @@ BBPE_INLINE size_t bbpe_automaton_skip(const bbpe_automaton *self, bool reads_by
     }
 }
 
-/* Read text[i, n) from a state on: returns the end of the match, or BBPE_AUTOMATON_NONE; `*reached` is where it stopped. */
-BBPE_INLINE size_t bbpe_automaton_follow(const bbpe_automaton *self, bool reads_bytes, const uint8_t *text, size_t i,
-                                         size_t n, uint32_t state, size_t *reached) {
+/* Read text[i, n) from a state on: returns the end of the match, or BBPE_AUTOMATON_NONE; `*reached` is where it stopped.
+ * `marks` are those of the text, or NULL for a regex without lookarounds. */
+BBPE_INLINE size_t bbpe_automaton_follow(const bbpe_automaton *self, bool reads_bytes, const uint8_t *marks,
+                                         const uint8_t *text, size_t i, size_t n, uint32_t state, size_t *reached) {
     const uint32_t *rows = self->rows;
     const uint32_t width = self->width, first_ending = self->first_ending;
+    const uint32_t dead = 2 * (marks == NULL ? width : width << self->look_count);
     size_t end = BBPE_AUTOMATON_NONE;
     while (i < n) {
         size_t next;
+        if (marks != NULL) state += marks[i] * width;
         state = rows[state + bbpe_automaton_class(self, reads_bytes, text, i, n, &next)];
-        if (state < 2 * width) {
+        if (state < dead) {
             if (state) end = i;
             *reached = i;
             return end;
@@ -135,27 +164,28 @@ BBPE_INLINE size_t bbpe_automaton_follow(const bbpe_automaton *self, bool reads_
         if (state >= first_ending) end = i;
         i = next;
     }
+    if (marks != NULL) state += marks[n] * width;
     const uint32_t edge = rows[state + width - 1];
     *reached = n;
     return edge ? n + 1 - edge : end;
 }
 
-/* The first match in text[from, n), which may be empty at n; `refuses_empty`: not if it is empty at `from`.  The whole text
- * is text[0, n).  `found->start` is BBPE_AUTOMATON_NONE if there is none. */
-BBPE_INLINE bbpe_status bbpe_automaton_find_inline(const bbpe_automaton *self, bool reads_bytes,
-                                                   bbpe_automaton_scratch *scratch, const uint8_t *text, size_t n,
-                                                   size_t from, bool refuses_empty, bbpe_span *found) {
-    if (BBPE_UNLIKELY(self->host_regex != NULL)) return bbpe_automaton_find_in_host(self, scratch, text, n, found);
+/* As bbpe_automaton_find, of a regex that has tables; `marks` as in bbpe_automaton_follow. */
+BBPE_INLINE bbpe_status bbpe_automaton_search(const bbpe_automaton *self, bool reads_bytes, const uint8_t *marks,
+                                              bbpe_automaton_scratch *scratch, const uint8_t *text, size_t n,
+                                              size_t from, bool refuses_empty, bbpe_span *found) {
+    const uint32_t *later = self->starts + (self->goes_on ? 2 * self->width : 0);
     found->start = BBPE_AUTOMATON_NONE;
-    for (size_t at = from;; refuses_empty = false) {
+    for (size_t at = from;;) {
         at = bbpe_automaton_skip(self, reads_bytes, text, at, n);
         if (at >= n && (at > n || !self->may_be_empty)) return BBPE_OK;
         unsigned before = 0;
         if (self->looks_behind) before = at ? bbpe_automaton_class_before(self, text, at) : self->width - 1;
-        const uint32_t state = self->starts[(refuses_empty && at == from ? self->width : 0) + before];
+        const uint32_t *starts = at > from ? later : refuses_empty ? self->starts + self->width : self->starts;
+        const uint32_t state = starts[before];
         size_t reached = at, end;
         if (BBPE_LIKELY(!scratch->remembers)) {
-            end = bbpe_automaton_follow(self, reads_bytes, text, at, n, state, &reached);
+            end = bbpe_automaton_follow(self, reads_bytes, marks, text, at, n, state, &reached);
             scratch->wasted += reached - (end == BBPE_AUTOMATON_NONE ? at : end);
             scratch->remembers = scratch->wasted > BBPE_AUTOMATON_FREE + BBPE_AUTOMATON_FACTOR * at;
         } else {
@@ -170,6 +200,16 @@ BBPE_INLINE bbpe_status bbpe_automaton_find_inline(const bbpe_automaton *self, b
         if (at < n) (void)bbpe_automaton_class(self, reads_bytes, text, at, n, &next);
         at = next;
     }
+}
+
+/* The first match in text[from, n), which may be empty at n; `refuses_empty`: not if it is empty at `from`.  The whole text
+ * is text[0, n).  `found->start` is BBPE_AUTOMATON_NONE if there is none. */
+BBPE_INLINE bbpe_status bbpe_automaton_find_inline(const bbpe_automaton *self, bool reads_bytes,
+                                                   bbpe_automaton_scratch *scratch, const uint8_t *text, size_t n,
+                                                   size_t from, bool refuses_empty, bbpe_span *found) {
+    if (BBPE_UNLIKELY(!self->is_plain))
+        return bbpe_automaton_find_otherwise(self, scratch, text, n, from, refuses_empty, found);
+    return bbpe_automaton_search(self, reads_bytes, NULL, scratch, text, n, from, refuses_empty, found);
 }
 
 bbpe_status bbpe_automaton_find(const bbpe_automaton *self, bbpe_automaton_scratch *scratch, const uint8_t *text, size_t n,

@@ -133,10 +133,10 @@ static void refine(const reader *reads, const uint8_t of_class[256], unsigned fi
     memcpy(least, refined, sizeof refined);
 }
 
-/* Add what a rule does; false: it may match nothing, has too many states, or is the host's. */
+/* Add what a rule does; false: it may match nothing, has too many states, is not plain, or depends on the last match. */
 static bool add_rule(pair_facts *facts, const bbpe_split_rule *rule) {
     const bbpe_automaton *automaton = rule->automaton;
-    if (automaton->host_regex != NULL) return false;
+    if (!automaton->is_plain || automaton->goes_on) return false;
     const reader reads = {automaton, automaton->width, automaton->entries / automaton->width};
     uint8_t of_class[256];
     const size_t classes = find_classes(automaton, of_class);

@@ -62,7 +62,7 @@ BBPE_INLINE bbpe_status split_spans(const bbpe_split_rule *self, bool reads_byte
                                     bbpe_automaton_scratch *scratch, const uint8_t *text, const bbpe_spans *in,
                                     bbpe_spans *out) {
     /* a span without a match stays as it is */
-    const bool may_copy = !self->inverts && !self->automaton->may_be_empty;
+    const bool may_copy = !self->inverts && !self->automaton->may_be_empty && !self->automaton->goes_on;
     const size_t count = in->count, stop = count ? in->items[count - 1].end : 0;
     size_t active = 0, i = 0; /* no match begins in a span before `active` */
     while (i < count) {

@@ -6,12 +6,13 @@
 #include "pipeline/pipeline.h"
 #include "random_below.h"
 
-enum { CLASSES = 5, STATES = 12, TEXT = 300, WIDTH = CLASSES + 1 };
+enum { CLASSES = 5, STATES = 12, TEXT = 300, WIDTH = CLASSES + 1, LOOKS = 2 };
 
 typedef struct {
     uint8_t bytes_to_class[256], values[BBPE_AUTOMATON_BLOCK];
     uint16_t blocks[0x110000 / BBPE_AUTOMATON_BLOCK];
-    uint32_t rows[(STATES + 3) * WIDTH], starts[2 * WIDTH];
+    uint32_t rows[(STATES + 3) * WIDTH << LOOKS], starts[3 * WIDTH], look_rows[LOOKS][(STATES + 2) * WIDTH << LOOKS];
+    bbpe_automaton_look looks[LOOKS];
     bbpe_automaton automaton;
 } sample;
 
@@ -19,6 +20,16 @@ static void check(bool is_right, const char *what) {
     if (is_right) return;
     fprintf(stderr, "%s\n", what);
     exit(1);
+}
+
+/* The automaton of a lookaround: all of its rows have a way on. */
+static void draw_look(sample *drawn, size_t number) {
+    const size_t states = 1 + next(STATES), row = (size_t)WIDTH << number;
+    uint32_t *rows = drawn->look_rows[number];
+    for (size_t i = 0; i < (states + 2) * row; i++)
+        rows[i] = (uint32_t)(i % WIDTH == CLASSES ? next(2) : (2 + next(states)) * row);
+    drawn->looks[number] = (bbpe_automaton_look){rows, (uint32_t)((2 + next(states)) * row),
+                                                 (uint32_t)((2 + next(states + 1)) * row), next(2)};
 }
 
 /* Classes: a, b, the rest of ASCII, other characters, bytes that are not UTF-8. */
@@ -32,23 +43,26 @@ static void draw(sample *drawn) {
                                       : byte == 'b'                      ? 1
                                                                          : 2;
     memset(drawn->values, 3, sizeof drawn->values);
-    const size_t states = 1 + next(STATES), endings = next(states), dead = next(4);
-    for (size_t row = 2; row < states + 2; row++) {
-        for (size_t class = 0; class < CLASSES; class++)
-            drawn->rows[row * WIDTH + class] = (uint32_t)(next(6) < dead ? next(2) : 2 + next(states)) * WIDTH;
-        drawn->rows[row * WIDTH + CLASSES] = (uint32_t)next(2);
-    }
-    self->first_ending = (uint32_t)(2 + endings) * WIDTH;
+    self->looks = drawn->looks;
+    self->look_count = next(LOOKS + 1);
+    for (size_t i = 0; i < self->look_count; i++) draw_look(drawn, i);
+    const size_t states = 1 + next(STATES), endings = next(states), dead = next(4), row = (size_t)WIDTH << self->look_count;
+    for (size_t i = 2 * row; i < (states + 2) * row; i++)
+        drawn->rows[i] = (uint32_t)(i % WIDTH == CLASSES ? next(2) : (next(6) < dead ? next(2) : 2 + next(states)) * row);
+    self->first_ending = (uint32_t)((2 + endings) * row);
     /* from this row no character leads to an empty match */
-    for (size_t class = 0; class < CLASSES; class++)
-        drawn->rows[(states + 2) * WIDTH + class] = endings ? (uint32_t)(2 + next(endings)) * WIDTH : 0;
-    for (size_t i = 0; i < 2 * WIDTH; i++)
-        drawn->starts[i] = (uint32_t)(2 + (i < WIDTH ? next(states) : states)) * WIDTH;
+    for (size_t i = 0; i < row; i++)
+        drawn->rows[(states + 2) * row + i] = i % WIDTH != CLASSES && endings ? (uint32_t)((2 + next(endings)) * row) : 0;
+    for (size_t i = 0; i < 3 * WIDTH; i++)
+        drawn->starts[i] = (uint32_t)((2 + (i / WIDTH != 1 ? next(states) : states)) * row);
+    self->goes_on = next(4) == 0;
     self->looks_behind = next(2);
     self->may_be_empty = true;
     for (size_t class = 0; class < CLASSES; class++) {
         self->idle[class] = true;
-        for (size_t i = 0; i < 2 * WIDTH; i++) self->idle[class] &= drawn->rows[drawn->starts[i] + class] == 0;
+        for (size_t i = 0; i < (self->goes_on ? 3 : 2) * WIDTH; i++)
+            for (size_t look = 0; look < row; look += WIDTH)
+                self->idle[class] &= drawn->rows[drawn->starts[i] + look + class] == 0;
     }
     self->bytes_to_class = drawn->bytes_to_class;
     self->blocks = drawn->blocks;
@@ -62,19 +76,46 @@ static void draw(sample *drawn) {
 
 /* -- the definitions ------------------------------------------------------------------------------------- */
 
+/* Which lookarounds are true at each position of a text. */
+static void slow_marks(const sample *drawn, const uint8_t *text, size_t n, uint8_t marks[TEXT + 1]) {
+    const bbpe_automaton *self = &drawn->automaton;
+    size_t count = 0, places[TEXT + 1];
+    unsigned classes[TEXT + 1];
+    for (size_t at = 0; at < n;) {
+        places[count] = at;
+        classes[count++] = bbpe_automaton_class(self, self->reads_bytes, text, at, n, &at);
+    }
+    places[count] = n;
+    memset(marks, 0, n + 1);
+    for (size_t look = 0; look < self->look_count; look++) {
+        const bbpe_automaton_look *one = self->looks + look;
+        uint32_t row = one->start;
+        for (size_t i = 0; i <= count; i++) {
+            const size_t place = one->reads_back ? count - i : i;
+            const unsigned class = i == count ? CLASSES : classes[one->reads_back ? place - 1 : place];
+            row = one->rows[row + marks[places[place]] * WIDTH + class];
+            if (i == count ? row : row >= one->first_ending) marks[places[place]] |= (uint8_t)(1 << look);
+        }
+    }
+}
+
 static bbpe_span slow_find(const sample *drawn, const uint8_t *text, size_t n, size_t from, bool refuses_empty) {
     const bbpe_automaton *self = &drawn->automaton;
+    const uint32_t dead = 2 * WIDTH << self->look_count;
+    uint8_t marks[TEXT + 1];
+    slow_marks(drawn, text, n, marks);
     unsigned before = self->looks_behind ? CLASSES : 0;
     for (size_t at = 0, following; at <= n; at = following) {
-        uint32_t row = self->starts[(refuses_empty && at == from ? WIDTH : 0) + before];
+        uint32_t row = self->starts[(at != from ? 2 * self->goes_on : refuses_empty) * WIDTH + before];
         size_t end = SIZE_MAX, i = at;
-        while (i < n && row >= 2 * WIDTH) {
+        while (i < n && row >= dead) {
             size_t after;
-            row = self->rows[row + bbpe_automaton_class(self, self->reads_bytes, text, i, n, &after)];
-            if (row == WIDTH || row >= self->first_ending) end = i;
+            const unsigned class = bbpe_automaton_class(self, self->reads_bytes, text, i, n, &after);
+            row = self->rows[row + marks[i] * WIDTH + class];
+            if (row == dead / 2 || row >= self->first_ending) end = i;
             i = after;
         }
-        if (row >= 2 * WIDTH && self->rows[row + CLASSES]) end = n;
+        if (row >= dead && self->rows[row + marks[n] * WIDTH + CLASSES]) end = n;
         if (at >= from && end != SIZE_MAX) return (bbpe_span){at, end};
         if (at == n) break;
         const unsigned class = bbpe_automaton_class(self, self->reads_bytes, text, at, n, &following);
@@ -88,16 +129,24 @@ static void slow_split(const sample *drawn, const bbpe_split_rule *rule, const u
                        bbpe_spans *out) {
     struct {
         bbpe_span span;
-        bool is_match;
+        bool is_match, is_cut; /* after an empty match */
     } found[2 * TEXT + 2];
     size_t count = 0, done = 0;
+    bool is_cut = false;
     const size_t n = span.end - span.start;
     bbpe_span match = {0, 0};
     for (bool refuses_empty = false;; refuses_empty = match.start == match.end) {
         match = slow_find(drawn, text + span.start, n, match.end, refuses_empty);
         const size_t start = match.start == SIZE_MAX ? n : match.start, end = match.start == SIZE_MAX ? n : match.end;
-        if (start > done) found[count].is_match = rule->inverts, found[count++].span = (bbpe_span){done, start};
-        if (end > start) found[count].is_match = !rule->inverts, found[count++].span = (bbpe_span){start, end};
+        for (int part = 0; part < 2; part++) { /* what is before the match, and the match */
+            const bbpe_span one = part == 0 ? (bbpe_span){done, start} : (bbpe_span){start, end};
+            if (one.end == one.start) continue;
+            found[count].is_match = (part == 1) != rule->inverts;
+            found[count].is_cut = is_cut;
+            found[count++].span = one;
+            is_cut = false;
+        }
+        is_cut |= start == end;
         done = end;
         if (match.start == SIZE_MAX) break;
     }
@@ -107,7 +156,7 @@ static void slow_split(const sample *drawn, const bbpe_split_rule *rule, const u
         const bool after_match = i > 0 && found[i - 1].is_match;
         bool extends = false;
         if (rule->behavior == BBPE_SPLIT_REMOVED && is_match) continue;
-        if (rule->behavior == BBPE_SPLIT_CONTIGUOUS) extends = has && is_match == after_match;
+        if (rule->behavior == BBPE_SPLIT_CONTIGUOUS) extends = has && is_match == after_match && !found[i].is_cut;
         if (rule->behavior == BBPE_SPLIT_MERGED_WITH_PREVIOUS) extends = has && is_match && !after_match;
         if (rule->behavior == BBPE_SPLIT_MERGED_WITH_NEXT) extends = has && !is_match && after_match;
         const bbpe_span whole = {span.start + found[i].span.start, span.start + found[i].span.end};

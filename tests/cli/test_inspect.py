@@ -17,18 +17,16 @@ from bbpe.cli import main
     [
         ({}, None),
         (
-            {"pre_tokenizer": sequence(split(r"(?<=th)e"), byte_level(use_regex=False))},
-            "The pattern '(?<=th)e' runs in Python because it has a lookaround of more than one character.",
+            {"pre_tokenizer": sequence(split(r"(t)\1"), byte_level(use_regex=False))},
+            "The pattern '(t)\\\\1' runs in Python because it has the escape \\1.",
         ),
         (
-            {"pre_tokenizer": sequence(split(r"(?<=th)e", behavior="MergedWithNext"), byte_level())},
-            "The regex '(?<=th)e' of the pre-tokenizer Split runs in Python because it has a lookaround of more than "
-            "one character.",
+            {"pre_tokenizer": sequence(split(r"(t)\1", behavior="MergedWithNext"), byte_level())},
+            "The regex '(t)\\\\1' of the pre-tokenizer Split runs in Python because it has the escape \\1.",
         ),
         (
-            {"normalizer": {"type": "Replace", "pattern": {"Regex": "(?<=th)e"}, "content": "x"}},
-            "The regex '(?<=th)e' of the normalizer Replace runs in Python because it has a lookaround of more than "
-            "one character.",
+            {"normalizer": {"type": "Replace", "pattern": {"Regex": r"(t)\1"}, "content": "x"}},
+            "The regex '(t)\\\\1' of the normalizer Replace runs in Python because it has the escape \\1.",
         ),
     ],
     ids=["nothing", "pattern", "pre-tokenizers", "normalizer"],

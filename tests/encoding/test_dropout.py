@@ -153,8 +153,8 @@ AROUND = Template(((300, 0), ("A", 0), (301, 0), (302, 0)), ((300, 0), ("A", 0),
 
 
 @pytest.mark.parametrize("changes", [
-    {}, {"pattern": get_pattern(r"(?=ab)cd|\w+|\W")}, {"rules": TextRules((Lowercase(),))},
-    {"rules": TextRules((Lowercase(), Replace("(?=ab)cd", True, "")))},
+    {}, {"pattern": get_pattern(r"(?!)(a)\1|\w+|\W")}, {"rules": TextRules((Lowercase(),))},
+    {"rules": TextRules((Lowercase(), Replace(r"(?!)(a)\1", True, "")))},
 ], ids=["plain", "regex", "rules", "rules of Python"])  # fmt: skip
 def test_all_other_options_hold(changes):
     """A probability too low for any merge to be skipped changes nothing, with a template, tokens and pairs too."""

@@ -1,6 +1,6 @@
 """Tokenizers that ask Python, for a regex without an automaton, answer every call as their fast twins.
 
-A twin has one more clause or rule, that no text meets: `(?=ab)cd` looks ahead by two characters, and matches nothing.
+A twin has one more clause or rule, that no text meets: `(?!)(?<a>a)(?P=a)` refers back, and matches nothing.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from bbpe.spec.rules import (
 from bbpe.spec.spec import TextRules, TokenizerSpec
 from bbpe.splitting.patterns import recognise
 
-NEVER = "(?=ab)cd"
+NEVER = "(?!)(?<a>a)(?P=a)"
 TEXT = "see my <s> dogs, \u00e9\u4e2d See<s>\tmy eyes 123<a> first <s>"
 TEXTS = [TEXT, "", " ", "<s>", "<s><s>", "a", "dogs" * 30, "e\u0301 SEE  my", "\u4e2d" * 40, TEXT * 3]
 DATA = [b"caf\xe9 <s>see", b"see\xffmy <s>a\xff\x80 b\xf0\x9f my", b"\xff", b"", b"\xe4\xb8<s>\xad my"]

@@ -14,8 +14,8 @@ from bbpe.spec.rules import Digits, Lowercase, Replace, Split, UnicodeForm
 from bbpe.spec.spec import TextRules, TokenizerSpec
 from bbpe.splitting.patterns import Pattern, get_pattern
 
-NEVER = "(?=ab)cd"
-BEYOND = "a lookaround of more than one character"
+NEVER = r"(a)\1cd"
+BEYOND = r"the escape \1"
 WORDS = TokenizerSpec({0: b"see", 1: b"<u>"}, None, get_pattern("whitespace"), model=WordLevelModel(1))
 PLAIN: dict[str, dict[str, Any]] = {
     "nothing": {},

@@ -19,7 +19,8 @@ from bbpe.core.automaton import Automaton
 from bbpe.errors import PatternError
 from bbpe.splitting.automaton import automaton_of
 from bbpe.splitting.character_sets import CharacterSet, combined, folded, members
-from bbpe.splitting.regex_syntax import OneCharacter, parse_regex
+from bbpe.splitting.regex_syntax import parse_regex
+from bbpe.splitting.regex_tree import OneCharacter
 from bbpe.splitting.regexes import compiled
 from bbpe.splitting.unicode_16 import END_OF_UNICODE, FIRST_UNASSIGNED, as_of_16, listed, property_set, stand_ins
 
@@ -178,16 +179,16 @@ def test_what_unicode_16_does_not_have_is_refused() -> None:
 @pytest.mark.parametrize(
     ("source", "text", "expected"),
     [
-        (r"(?<=ab)\p{Ll}+|x", "ab\u0295\u0295A", ["ab", "\u0295\u0295", "A"]),
+        (r"(~)\1|(?<=ab)\p{Ll}+|x", "ab\u0295\u0295A", ["ab", "\u0295\u0295", "A"]),
         (r"(a)\1[^\p{Lo}b]", "aa\u0295aab", ["aa\u0295", "aab"]),
-        (r"(?x) (?=aa) . [\p{Ll} b]+ # [ the end", "aa\u0295 aA", ["aa\u0295 a", "A"]),
-        (r"(?#[)(?<=xx)(?i:\p{Lt}+)\P{Lo}", "xx\u0295\u0295 ", ["xx", "\u0295\u0295 "]),
-        (r"(?<=ab)[\p{L}&&[^\p{Lo}]]+", "ab\u0295\u0295A", ["ab", "\u0295\u0295A"]),
-        (r"(?<=xx)(?:(?i)(?#()\p{Lt}+)\P{Lo}", "xx\u0295\u0295 aA", ["xx", "\u0295\u0295 ", "aA"]),
-        (r"(?<=xx)#\p{Lt}+|(?<!x)\p{Lt}", "xx#\u01c5\u0295\u01c5", ["xx", "#\u01c5", "\u0295", "\u01c5"]),
-        (r"(?<=xx)(?:(?#\)[)\p{Ll}+)", "xx\u0295\u0295A", ["xx", "\u0295\u0295", "A"]),
-        (r"(?<=xx)[^\s\S]|[^\p{L}\P{L}]*b", "xxab", ["xxa", "b"]),
-        (r"(?i)(?<=xx)(?-i:\p{Lt}A)|!", "xxxA!xx\u01c5A", ["xxxA", "!", "xx", "\u01c5A"]),
+        (r"(?x) (~)\1 | (?=aa) . [\p{Ll} b]+ # [ the end", "aa\u0295 aA", ["aa\u0295 a", "A"]),
+        (r"(~)\1|(?#[)(?<=xx)(?i:\p{Lt}+)\P{Lo}", "xx\u0295\u0295 ", ["xx", "\u0295\u0295 "]),
+        (r"(~)\1|(?<=ab)[\p{L}&&[^\p{Lo}]]+", "ab\u0295\u0295A", ["ab", "\u0295\u0295A"]),
+        (r"(~)\1|(?<=xx)(?:(?i)(?#()\p{Lt}+)\P{Lo}", "xx\u0295\u0295 aA", ["xx", "\u0295\u0295 ", "aA"]),
+        (r"(~)\1|(?<=xx)#\p{Lt}+|(?<!x)\p{Lt}", "xx#\u01c5\u0295\u01c5", ["xx", "#\u01c5", "\u0295", "\u01c5"]),
+        (r"(~)\1|(?<=xx)(?:(?#\)[)\p{Ll}+)", "xx\u0295\u0295A", ["xx", "\u0295\u0295", "A"]),
+        (r"(~)\1|(?<=xx)[^\s\S]|[^\p{L}\P{L}]*b", "xxab", ["xxa", "b"]),
+        (r"(?i)(~)\1|(?<=xx)(?-i:\p{Lt}A)|!", "xxxA!xx\u01c5A", ["xxxA", "!", "xx", "\u01c5A"]),
     ],
 )
 def test_regexes_without_an_automaton(source: str, text: str, expected: list[str]) -> None:

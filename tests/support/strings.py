@@ -8,6 +8,7 @@ from __future__ import annotations
 import random
 import unicodedata
 from collections.abc import Sequence
+from itertools import accumulate
 
 UCD = unicodedata if int(unicodedata.unidata_version.split(".")[0]) <= 16 else unicodedata.ucd_3_2_0
 
@@ -118,3 +119,9 @@ def _runs(rng: random.Random, _: Sequence[str]) -> str:
 
 def _scraps(rng: random.Random, scraps: Sequence[str]) -> str:
     return "".join(rng.choices(scraps, k=rng.randint(1, 25)))
+
+
+def byte_offsets(text: str) -> list[int]:
+    """The bytes before each character, and before the end, of a text that is encoded with "surrogateescape"."""
+    sizes = (1 if char < "\x80" or "\udc80" <= char <= "\udcff" else len(char.encode()) for char in text)
+    return [0, *accumulate(sizes)]
