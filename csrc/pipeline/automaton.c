@@ -3,7 +3,7 @@
 #include "base/hash.h"
 #include "memory/memory.h"
 
-enum { LEAST_SHIFT = 4, FIRST_CAPACITY = 1024, LONG_RUN = 8 };
+enum { LEAST_SHIFT = 4, FIRST_CAPACITY = 1024, LONG_RUN = 2 };
 
 bbpe_status bbpe_spans_reserve(bbpe_spans *self, size_t more) {
     bbpe_span *items = bbpe_memory_reserve(self->items, &self->capacity, self->count + more, sizeof *items);
