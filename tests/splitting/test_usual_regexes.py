@@ -74,7 +74,7 @@ def test_usual_regexes(source: str) -> None:
 @pytest.mark.full
 @pytest.mark.parametrize("source", USUAL)
 def test_time_of_usual_regexes(source: str) -> None:
-    """No more than 50 ms to compile, once the sets of characters are known, and 20 MB/s."""
+    """No more than 50 ms to compile, once the sets of characters are known, and 10 MB/s, on a busy machine too."""
     data = soup(1, 150_000).encode()[:1_000_000]
     automaton_of(source)
     chain, compiling, splitting = compiled_steps(Pattern(None, (source,))), list[float](), list[float]()
@@ -87,4 +87,4 @@ def test_time_of_usual_regexes(source: str) -> None:
         chain.split(data)
         splitting.append(time.thread_time() - began)
     assert min(compiling) < 0.05
-    assert len(data) / min(splitting) > 20e6
+    assert len(data) / min(splitting) > 10e6
