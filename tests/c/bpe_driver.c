@@ -3,18 +3,16 @@
  *
  *     bpe_driver fuzz ROUNDS                 random small vocabularies, every short text over their letters
  *     bpe_driver compare VOCAB TEXT BYTES    a .tiktoken file; slices of a text, and letters, runs and bytes
- *     bpe_driver time VOCAB MEGABYTES        milliseconds per MB of the worst cases, both ways
  *
  * The vocabularies of fuzz come in four kinds: lists and ranks, in an order in which parts come first or in any; of half the
  * lists several ranks are one level. */
-#define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "text/text.h"
 #include "models/bpe/bpe.h"
 #include "split/split.h"
+#include "random_below.h"
 
 #ifdef BBPE_HAS_X86
 #include "simd/target.h"
@@ -27,7 +25,7 @@ typedef struct {
     bbpe_bpe_match match;
     bbpe_bpe_work work;
     uint8_t *image; /* what the model points into; NULL: it owns its arrays */
-    uint64_t random, texts, runs, failed, unmade, out_of_order;
+    uint64_t texts, runs, failed, unmade, out_of_order;
     /* texts that wait to be merged together, and their ids */
     bbpe_merge_batch merge_lanes[2];
     size_t merge_lanes_count;
@@ -40,13 +38,6 @@ static void must(bbpe_status status) {
     if (status == BBPE_OK) return;
     fprintf(stderr, "status %d\n", (int)status);
     exit(2);
-}
-
-static uint64_t next_random(driver *self, uint64_t below) {
-    self->random ^= self->random << 13;
-    self->random ^= self->random >> 7;
-    self->random ^= self->random << 17;
-    return (self->random >> 11) % below;
 }
 
 /* Without any merge skipped the ids are the same; with some, they still spell the text. */
@@ -85,12 +76,16 @@ static void check_lanes(driver *self) {
 static void put_lane(driver *self, const uint8_t *text, size_t n, const uint32_t *ids, size_t count) {
     if (self->merge_lanes_count == 0 || n == 0 || n > BBPE_MERGE_BATCH_BYTES) return;
     bbpe_merge_batch_piece *unit = self->units + self->unit_count;
-    memset(unit->bytes, (int)next_random(self, 256), sizeof unit->bytes); /* what is behind it may be anything */
+    memset(unit->bytes, (int)next(256), sizeof unit->bytes); /* what is behind it may be anything */
     memcpy(unit->bytes, text, n);
     unit->n = (uint8_t)n;
     memcpy(self->unit_ids[self->unit_count], ids, count * sizeof *ids);
     self->unit_counts[self->unit_count++] = count;
-    if (self->unit_count == BBPE_MERGE_BATCH || next_random(self, 64) == 0) check_lanes(self);
+    if (self->unit_count == BBPE_MERGE_BATCH || next(64) == 0) check_lanes(self);
+}
+
+static bool are_same(const uint32_t *ids, size_t count, const uint32_t *others, size_t other_count) {
+    return count == other_count && memcmp(ids, others, count * sizeof *ids) == 0;
 }
 
 /* All ways on one text; the bytes stand in memory of their size, so that reading past the end is caught. */
@@ -103,17 +98,17 @@ static void check(driver *self, const uint8_t *bytes, size_t n) {
     must(bbpe_bpe_merge_long(&self->model, &self->work, text, n, 1, heap_ids, &heap_count));
     if (n > 0) must(bbpe_bpe_match_encode(&self->match, &self->model, &self->work, text, n, ids, &count));
     self->texts++;
-    bool is_same = count == heap_count && memcmp(ids, heap_ids, count * sizeof(uint32_t)) == 0;
+    bool is_same = are_same(ids, count, heap_ids, heap_count);
     if (bbpe_bpe_is_short(&self->model, n)) {
         count = bbpe_bpe_merge_short(&self->model, text, n, 1, ids);
-        is_same = is_same && count == heap_count && memcmp(ids, heap_ids, count * sizeof(uint32_t)) == 0;
+        is_same = is_same && are_same(ids, count, heap_ids, heap_count);
     }
     const bool is_matched = is_same;
     if (n > 0 && (count = bbpe_bpe_merge_runs(&self->model, &self->work, text, n, ids)) > 0) {
         self->runs++;
-        is_same = is_same && count == heap_count && memcmp(ids, heap_ids, count * sizeof(uint32_t)) == 0;
+        is_same = is_same && are_same(ids, count, heap_ids, heap_count);
     }
-    if (!is_same && self->failed++ < 3) 
+    if (!is_same && self->failed++ < 3)
         fprintf(stderr, "%s differ: \"%.*s\", %zu bytes\n", is_matched ? "runs" : "tokens", n < 80 ? (int)n : 80, text, n);
     check_dropout(self, text, n, heap_ids, heap_count, ids);
     if (self->model.levels == NULL) put_lane(self, text, n, heap_ids, heap_count);
@@ -123,9 +118,9 @@ static void check(driver *self, const uint8_t *bytes, size_t n) {
 }
 
 /* Numbers 0 .. n - 1 in any order. */
-static void shuffle(driver *self, uint32_t *numbers, size_t n) {
+static void shuffle(uint32_t *numbers, size_t n) {
     for (size_t i = 0; i < n; i++) {
-        const size_t at = (size_t)next_random(self, i + 1);
+        const size_t at = (size_t)next(i + 1);
         numbers[i] = numbers[at];
         numbers[at] = (uint32_t)i;
     }
@@ -137,24 +132,24 @@ typedef struct {
 } small_token;
 
 /* A vocabulary of the letters and what pairs of its tokens make, or anything; `number_of` are the ids. */
-static size_t make_tokens(driver *self, small_token *tokens, size_t letters, bool of_pairs) {
+static size_t make_tokens(small_token *tokens, size_t letters, bool of_pairs) {
     size_t count = 0;
     for (; count < 256; count++) tokens[count] = (small_token){{(uint8_t)count}, 1};
-    const size_t most = 256 + 1 + (size_t)next_random(self, MOST_TOKENS);
+    const size_t most = 256 + 1 + (size_t)next(MOST_TOKENS);
     for (int tries = 0; count < most && tries < 400; tries++) {
         small_token made = {{0}, 0};
         if (of_pairs) {
-            const size_t letter = next_random(self, 3) ? count - 256 : 0;
+            const size_t letter = next(3) ? count - 256 : 0;
             for (int part = 0; part < 2; part++) {
-                const size_t k = (size_t)next_random(self, letter + letters);
+                const size_t k = (size_t)next(letter + letters);
                 const small_token *token = tokens + (k < letters ? 'a' + k : 256 + k - letters);
                 if (made.length + token->length > LONGEST_TOKEN) break;
                 memcpy(made.bytes + made.length, token->bytes, token->length);
                 made.length += token->length;
             }
         } else {
-            made.length = 2 + (uint32_t)next_random(self, 6);
-            for (uint32_t i = 0; i < made.length; i++) made.bytes[i] = (uint8_t)('a' + next_random(self, letters));
+            made.length = 2 + (uint32_t)next(6);
+            for (uint32_t i = 0; i < made.length; i++) made.bytes[i] = (uint8_t)('a' + next(letters));
         }
         bool is_new = made.length > 1;
         for (size_t i = 256; i < count; i++)
@@ -168,15 +163,15 @@ static size_t make_tokens(driver *self, small_token *tokens, size_t letters, boo
 static void list_merges(driver *self, const small_token *tokens, const uint32_t *ids, size_t count, bool in_order) {
     uint32_t ranks[MOST_TOKENS * LONGEST_TOKEN], rank = 0;
     for (uint32_t i = 0; i < MOST_TOKENS * LONGEST_TOKEN; i++) ranks[i] = i;
-    if (!in_order) shuffle(self, ranks, MOST_TOKENS * LONGEST_TOKEN);
-    const uint64_t sparse = 1 + next_random(self, 3);
+    if (!in_order) shuffle(ranks, MOST_TOKENS * LONGEST_TOKEN);
+    const uint64_t sparse = 1 + next(3);
     for (size_t k = 256; k < count; k++)
         for (uint32_t cut = 1; cut < tokens[k].length; cut++) {
             const bbpe_pretoken_table *table = &self->model.tokens;
             const bbpe_pretoken_entry *left = bbpe_pretoken_table_find(table, tokens[k].bytes, cut);
             const bbpe_pretoken_entry *right =
                 bbpe_pretoken_table_find(table, tokens[k].bytes + cut, tokens[k].length - cut);
-            if (left == NULL || right == NULL || next_random(self, sparse)) continue;
+            if (left == NULL || right == NULL || next(sparse)) continue;
             const uint32_t left_id = (uint32_t)left->value, right_id = (uint32_t)right->value;
             must(bbpe_bpe_add_merge(&self->model, left_id, right_id, ranks[rank++], ids[k]));
         }
@@ -185,22 +180,22 @@ static void list_merges(driver *self, const small_token *tokens, const uint32_t 
 /* Have some neighbours in the order of merging merge as one, the leftmost pair first. */
 static void set_levels(driver *self) {
     uint32_t levels[MOST_TOKENS * LONGEST_TOKEN + 1] = {0};
-    for (size_t i = 1; i < sizeof levels / sizeof *levels; i++) levels[i] = levels[i - 1] + (next_random(self, 3) == 0);
+    for (size_t i = 1; i < sizeof levels / sizeof *levels; i++) levels[i] = levels[i - 1] + (next(3) == 0);
     must(bbpe_bpe_set_levels(&self->model, levels, sizeof levels / sizeof *levels));
 }
 
 static void make_small_model(driver *self, size_t letters) {
     small_token tokens[256 + MOST_TOKENS + 1];
     uint32_t ids[256 + MOST_TOKENS + 1];
-    const bool by_rank = next_random(self, 2), in_order = next_random(self, 2), of_pairs = next_random(self, 4);
-    const size_t count = make_tokens(self, tokens, letters, of_pairs);
+    const bool by_rank = next(2), in_order = next(2), of_pairs = next(4);
+    const size_t count = make_tokens(tokens, letters, of_pairs);
     for (size_t i = 0; i < count; i++) ids[i] = (uint32_t)i;
-    if (!in_order) shuffle(self, ids, count);
+    if (!in_order) shuffle(ids, count);
     must(bbpe_bpe_init(&self->model, count, by_rank, false));
     for (size_t i = 0; i < count; i++)
         must(bbpe_bpe_add_token(&self->model, ids[i], tokens[i].bytes, tokens[i].length));
     if (!by_rank) list_merges(self, tokens, ids, count, in_order);
-    if (!by_rank && next_random(self, 2)) set_levels(self);
+    if (!by_rank && next(2)) set_levels(self);
     must(bbpe_bpe_finalize(&self->model));
 }
 
@@ -267,7 +262,7 @@ static void free_model(driver *self) {
 static void fuzz(driver *self, long rounds) {
     static const size_t longest[LETTERS + 1] = {0, 0, 9, 6, 5};
     for (; rounds > 0 && self->failed == 0; rounds--) {
-        const size_t letters = 2 + (size_t)next_random(self, LETTERS - 1);
+        const size_t letters = 2 + (size_t)next(LETTERS - 1);
         uint8_t text[LONGEST_TEXT];
         make_small_model(self, letters);
         if (rounds % 4 == 0) move_to_image(self);
@@ -280,10 +275,10 @@ static void fuzz(driver *self, long rounds) {
                 check(self, text, n);
             }
         for (int k = 0; k < 60; k++) {
-            const size_t n = 1 + (size_t)next_random(self, LONGEST_TEXT);
-            const uint64_t stay = k % 2 ? next_random(self, 8) : 14; /* of 16: runs of up to two letters, or of eight */
+            const size_t n = 1 + (size_t)next(LONGEST_TEXT);
+            const uint64_t stay = k % 2 ? next(8) : 14; /* of 16: runs of up to two letters, or of eight */
             for (size_t i = 0; i < n; i++)
-                text[i] = i && next_random(self, 16) < stay ? text[i - 1] : (uint8_t)('a' + next_random(self, letters));
+                text[i] = i && next(16) < stay ? text[i - 1] : (uint8_t)('a' + next(letters));
             check(self, text, n);
         }
         free_model(self);
@@ -324,27 +319,19 @@ static void load(driver *self, const char *path) {
     must(bbpe_bpe_finalize(&self->model));
 }
 
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
-}
+enum { CASES = 8 };
 
-static const char *const CASES[] = {"one letter", "blanks", "newlines", "random letters", "random bytes",
-                                    "base64",     "digits", "repeated word"};
-enum { CASE_COUNT = sizeof CASES / sizeof *CASES };
-
-static void fill(driver *self, uint8_t *text, size_t n, int kind) {
+static void fill(uint8_t *text, size_t n, int kind) {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     for (size_t i = 0; i < n; i++)
         switch (kind) {
         case 0: text[i] = 'a'; break;
         case 1: text[i] = ' '; break;
         case 2: text[i] = '\n'; break;
-        case 3: text[i] = (uint8_t)('a' + next_random(self, 26)); break;
-        case 4: text[i] = (uint8_t)next_random(self, 256); break;
-        case 5: text[i] = (uint8_t)digits[next_random(self, 64)]; break;
-        case 6: text[i] = (uint8_t)('0' + next_random(self, 10)); break;
+        case 3: text[i] = (uint8_t)('a' + next(26)); break;
+        case 4: text[i] = (uint8_t)next(256); break;
+        case 5: text[i] = (uint8_t)digits[next(64)]; break;
+        case 6: text[i] = (uint8_t)('0' + next(10)); break;
         default: text[i] = (uint8_t)"abrakadabra"[i % 11];
         }
 }
@@ -355,14 +342,14 @@ static void compare(driver *self, const char *path, size_t bytes) {
     for (size_t at = 0; at < size && at < bytes; at += SLICE)
         check(self, text + at, size - at < SLICE ? size - at : SLICE);
     for (int k = 0; k < 3000; k++) {
-        const size_t at = (size_t)next_random(self, size - 400);
-        check(self, text + at, 1 + (size_t)next_random(self, 400));
-        for (size_t i = 0; i < 300; i++) check(self, text + at + i, 1 + (size_t)next_random(self, BBPE_MERGE_BATCH_BYTES));
-        const size_t n = 1 + (size_t)next_random(self, 400);
+        const size_t at = (size_t)next(size - 400);
+        check(self, text + at, 1 + (size_t)next(400));
+        for (size_t i = 0; i < 300; i++) check(self, text + at + i, 1 + (size_t)next(BBPE_MERGE_BATCH_BYTES));
+        const size_t n = 1 + (size_t)next(400);
         for (size_t i = 0; i < n;) { /* a mixture of the cases, in pieces */
-            size_t piece = 1 + (size_t)next_random(self, 60);
+            size_t piece = 1 + (size_t)next(60);
             if (piece > n - i) piece = n - i;
-            fill(self, text + i, piece, (int)next_random(self, CASE_COUNT));
+            fill(text + i, piece, (int)next(CASES));
             i += piece;
         }
         check(self, text, n);
@@ -370,39 +357,8 @@ static void compare(driver *self, const char *path, size_t bytes) {
     bbpe_memory_free(text);
 }
 
-static void time_cases(driver *self, double megabytes) {
-    const size_t n = (size_t)(megabytes * 1e6);
-    uint8_t *text = bbpe_memory_new(n, 1);
-    uint32_t *ids = bbpe_memory_new(n, sizeof *ids);
-    size_t count = 0, heap_count = 0;
-    double made = 1e30;
-    for (int k = 0; k < 10; k++) {
-        bbpe_bpe_match_free(&self->match);
-        const double start = now();
-        must(bbpe_bpe_match_init(&self->match, &self->model));
-        if (now() - start < made) made = now() - start;
-    }
-    printf("  made in %.1f ms\n", made);
-    for (int kind = 0; kind < CASE_COUNT && text && ids; kind++) {
-        fill(self, text, n, kind);
-        double best = 1e30;
-        for (int k = 0; k < 5; k++) {
-            const double start = now();
-            must(bbpe_bpe_match_encode(&self->match, &self->model, &self->work, text, n, ids, &count));
-            if (now() - start < best) best = now() - start;
-        }
-        const double start = now();
-        must(bbpe_bpe_merge_long(&self->model, &self->work, text, n, 1, ids, &heap_count));
-        const double heap = now() - start;
-        printf("  %-16s match %7.2f ms/MB   heap %7.1f   %zu tokens%s\n", CASES[kind], best / megabytes,
-               heap / megabytes, count, count == heap_count ? "" : " DIFFER");
-    }
-    bbpe_memory_free(text);
-    bbpe_memory_free(ids);
-}
-
 int main(int argc, char **argv) {
-    static driver self = {.random = 0x9E3779B97F4A7C15u};
+    static driver self = {0};
     const char *what = argc > 1 ? argv[1] : "";
 #ifdef BBPE_HAS_X86
     if (bbpe_cpu_level_get() >= BBPE_CPU_AVX2) self.merge_lanes[self.merge_lanes_count++] = bbpe_merge_batch_avx2;
@@ -412,21 +368,18 @@ int main(int argc, char **argv) {
     printf("%zu ways to merge pieces together, which this processor has\n", self.merge_lanes_count);
     if (strcmp(what, "fuzz") == 0 && argc == 3) {
         fuzz(&self, atol(argv[2]));
-    } else if ((strcmp(what, "compare") == 0 && argc == 5) || (strcmp(what, "time") == 0 && argc == 4)) {
+    } else if (strcmp(what, "compare") == 0 && argc == 5) {
         load(&self, argv[2]);
-        const double start = now();
         make_match(&self);
-        printf("%s: made in %.1f ms, %.1f MB\n", argv[2], now() - start,
-               ((double)self.match.trie.slot_count * 8 + (double)self.model.id_count * 36) / 1e6);
-        if (argc == 5) compare(&self, argv[3], strtoul(argv[4], NULL, 10));
-        else time_cases(&self, atof(argv[3]));
+        compare(&self, argv[3], strtoul(argv[4], NULL, 10));
         free_model(&self);
     } else {
-        fputs("usage: bpe_driver fuzz ROUNDS | compare VOCAB TEXT BYTES | time VOCAB MEGABYTES\n", stderr);
+        fputs("usage: bpe_driver fuzz ROUNDS | compare VOCAB TEXT BYTES\n", stderr);
         return 2;
     }
     bbpe_bpe_work_free(&self.work);
-    printf("%llu texts, %llu of runs, %llu differ; %llu tokens unmade, %llu out of order\n", (unsigned long long)self.texts,
-           (unsigned long long)self.runs, (unsigned long long)self.failed, (unsigned long long)self.unmade, (unsigned long long)self.out_of_order);
+    printf("%llu texts, %llu of runs, %llu differ; %llu tokens unmade, %llu out of order\n",
+           (unsigned long long)self.texts, (unsigned long long)self.runs, (unsigned long long)self.failed,
+           (unsigned long long)self.unmade, (unsigned long long)self.out_of_order);
     return self.failed != 0;
 }
