@@ -18,7 +18,7 @@ from bbpe.tables import store
 
 LINES = ["tokens, of the lowest; naïve 한국어 123 ...", "see my eyes first, 中文字"] * 4
 #: With borders of characters of three bytes, and long pieces.
-LONG = "中文字的大小, naïve 한국어 see. " * 700 + "esee" * 2_250 + " see " + "ab中" * 4_000 + "x" * 3_000 + " the lowest"
+LONG = "中文字的大小, naïve 한국어 see. " * 700 + "esee" * 2_250 + " see " + "ab中" * 4_000 + "x" * 900 + " the lowest"
 
 
 @pytest.fixture(scope="module")
