@@ -36,6 +36,8 @@ _NAMED = lazy_re(r"\\[pP]\{\^?([^{}]*)\}")
 _LITERAL = r"(?:[^\\.^$*+?{}\[\]|()]|\\[^\w\s])+"
 _ALTERNATIVE, _LITERALS = lazy_re(_LITERAL), lazy_re(rf"{_LITERAL}(?:\|{_LITERAL})*")
 _ESCAPED = lazy_re(r"\\(.)")
+#: A flag for a part of a regex or all of it, of which "i" is one.
+_IGNORES_CASE = lazy_re(r"\(\?[a-zA-Z0-9]*i")
 _REFUSED_FLAGS = {
     "REVERSE": "(?r), which searches backwards",
     "BESTMATCH": "(?b), which looks for the best match",
@@ -201,16 +203,25 @@ class Regex:
 
     @lazy_property
     def _single(self) -> regex.Pattern[str]:
-        return _compile(self._of_16, self._version)
+        source, end = self._of_16, self._end
+        if _IGNORES_CASE.search(source):
+            # the package (2026.11.19) looks for the beginning of a match by one set for all alternatives, and overlooks
+            # "B" with `[^xb]|(?i:z)`: beside one that never matches it has none
+            source = f"(?:(?!)|(?:{source}{end}))"
+        return _compile(source, self._version)
+
+    @property
+    def _end(self) -> str:
+        """What ends a comment at the end of the source."""
+        return "\n" if self._flags & regex.VERBOSE else ""
 
     @lazy_property
     def _batched(self) -> regex.Pattern[str] | None:
         """A regex with up to 64 matches as captures of one group; `None` if the group would change the regex."""
         if depends_on_place(self.source):
             return None
-        end = "\n" if self._flags & regex.VERBOSE else ""  # ends a comment at the end of the source
         try:
-            return regex.compile(rf"(?>(?s:.)*?({self._of_16}{end})){{1,{_BATCH}}}+", self._version)
+            return regex.compile(rf"(?>(?s:.)*?({self._of_16}{self._end})){{1,{_BATCH}}}+", self._version)
         except regex.error:  # the source does not compile within a group
             return None
 

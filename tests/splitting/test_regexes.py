@@ -390,3 +390,17 @@ def test_matches_go_on_through_parts_of_texts(source: str) -> None:
     made = Regex(source)
     made._safe_length = -1
     assert list(made.spans(text)) == [found.span() for found in regex.finditer(source, text)]
+
+
+@pytest.mark.parametrize("source", [r"[^xb]|(?i:z)", r"(?i:z)|[^xb]", "(?x) [^xb] | (?i:z) # sets", r"[^\p{Ll}b]|(?i:[z])|a"])
+def test_an_alternative_that_ignores_case_changes_no_other(source: str) -> None:
+    """The package overlooks "B" and "X" when it searches, by one set of what a match may begin with."""
+    found = Regex(source)
+    is_found = found.finder()
+    for char in "aBbXxZz":
+        expected = char not in "bx"
+        assert is_found(char) == is_found("bx" * 90 + char) == expected, char
+        assert list(found.spans(char)) == ([(0, 1)] if expected else []), char
+    # where the search goes on behind an empty match
+    empty = Regex(rf"(?=q)|{source}") if "(?x)" not in source else found
+    assert [last for _, last in empty.spans("qBX")][-2:] == [2, 3]
