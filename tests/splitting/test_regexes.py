@@ -392,7 +392,9 @@ def test_matches_go_on_through_parts_of_texts(source: str) -> None:
     assert list(made.spans(text)) == [found.span() for found in regex.finditer(source, text)]
 
 
-@pytest.mark.parametrize("source", [r"[^xb]|(?i:z)", r"(?i:z)|[^xb]", "(?x) [^xb] | (?i:z) # sets", r"[^\p{Ll}b]|(?i:[z])|a"])
+@pytest.mark.parametrize(
+    "source", [r"[^xb]|(?i:z)", r"(?i:z)|[^xb]", "(?x) [^xb] | (?i:z) # sets", r"[^\p{Ll}b]|(?i:[z])|a"]
+)
 def test_an_alternative_that_ignores_case_changes_no_other(source: str) -> None:
     """The package overlooks "B" and "X" when it searches, by one set of what a match may begin with."""
     found = Regex(source)
