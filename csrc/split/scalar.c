@@ -1,15 +1,14 @@
-/* The scalar loops: token.h and nothing else. */
+/* The scalar loop: token.h and nothing else, for all rows of the scheme table.  A loop for each row would be 120 kB. */
+#include "split/split.h"
 #include "split/token.h"
 
-BBPE_INLINE size_t scalar_fill(const uint8_t *text, size_t start, size_t n, size_t *ends, size_t limit,
-                               bool *has_3byte, const bbpe_scheme scheme) {
+size_t bbpe_split_scalar(const bbpe_scheme *self, const uint8_t *text, size_t start, size_t n, size_t *ends, size_t limit,
+                         bool *has_3byte) {
+    const bbpe_scheme scheme = *self;
     const size_t first = start;
     size_t count = 0;
+    BBPE_ASSERT(limit >= 64 && start <= n);
     while (start < n && count < limit) ends[count++] = start = bbpe_split_token(text, start, n, scheme);
     *has_3byte |= bbpe_utf8_has_3byte(text + first, start - first);
     return count;
 }
-
-#define BBPE_FILL_BODY scalar_fill
-#define BBPE_FILL_SELECT bbpe_split_scalar
-#include "split/fill.h"

@@ -47,7 +47,7 @@ bbpe_split_fill bbpe_split_select(const bbpe_scheme *scheme, bbpe_isa isa) {
 #ifdef BBPE_HAS_NEON
     if (is_auto || isa == BBPE_ISA_NEON) return bbpe_split_neon(row);
 #endif
-    return is_auto || isa == BBPE_ISA_SCALAR ? bbpe_split_scalar(row) : NULL;
+    return is_auto || isa == BBPE_ISA_SCALAR ? bbpe_split_scalar : NULL;
 }
 
 const char *bbpe_split_unicode_version(void) {

@@ -20,7 +20,7 @@ typedef size_t (*bbpe_split_fill)(const bbpe_scheme *scheme, const uint8_t *text
 const bbpe_scheme *bbpe_split_row(size_t index, const char **name);
 
 /* The function for a scheme, or NULL when this machine lacks the instruction set.  It is specialised when
- * the scheme equals a row. */
+ * the scheme equals a row, but for the scalar one. */
 bbpe_split_fill bbpe_split_select(const bbpe_scheme *scheme, bbpe_isa isa);
 
 #define BBPE_SPLIT_NO_CUT SIZE_MAX
@@ -33,8 +33,10 @@ size_t bbpe_split_cut(const bbpe_scheme *scheme, const uint8_t *text, size_t sta
 /* The version of Unicode that the classes come from, "16.0.0". */
 const char *bbpe_split_unicode_version(void);
 
+/* The scalar loop, which reads the scheme at run time. */
+size_t bbpe_split_scalar(const bbpe_scheme *self, const uint8_t *text, size_t start, size_t n, size_t *ends, size_t limit,
+                         bool *has_3byte);
 /* The loops of one instruction set; a row after the last one means: read the scheme at run time. */
-bbpe_split_fill bbpe_split_scalar(size_t row);
 #ifdef BBPE_HAS_X86
 bbpe_split_fill bbpe_split_avx2(size_t row);
 bbpe_split_fill bbpe_split_avx512(size_t row);
