@@ -71,7 +71,7 @@ def test_usual_regexes(source: str) -> None:
         assert automaton.spans(text.encode()) == [(sizes[one.start()], sizes[one.end()]) for one in matches], text
 
 
-@pytest.mark.full
+@pytest.mark.long
 @pytest.mark.parametrize("source", USUAL)
 def test_time_of_usual_regexes(source: str) -> None:
     """No more than 50 ms to compile, once the sets of characters are known, and 10 MB/s, on a busy machine too."""
