@@ -10,9 +10,9 @@ from functools import lru_cache
 
 from ..core.automaton import Automaton as CompiledAutomaton
 from ..records import dataclass
-from .automaton_atomic import AtomicDeterminizer
+from .automaton_atomic import AtomicSearcher
 from .automaton_nodes import MATCH, Nodes, Shared, least_length
-from .automaton_states import Determinizer, Marker
+from .automaton_states import Marker, Searcher
 from .automaton_tables import Tables, TooManyClassesError, pack, pack_look
 from .character_sets import partition
 from .regex_syntax import parse_regex
@@ -92,6 +92,6 @@ def tables_of(tree: Node, *, of_alphabet: bool) -> Tables:
         pack_look(Marker(each, first, parts, number).rows(first, nullable=False), reads_back)
         for number, (each, first, reads_back) in enumerate(shared.looks)
     )
-    determinizer = AtomicDeterminizer if has_groups else Determinizer
-    rows = determinizer(nodes, parts, len(looks)).rows(start, nullable=least_length(tree) == 0)
+    searcher = AtomicSearcher if has_groups else Searcher
+    rows = searcher(nodes, parts, len(looks)).rows(start, nullable=least_length(tree) == 0)
     return pack(rows, parts, _INVALID, of_alphabet, looks)

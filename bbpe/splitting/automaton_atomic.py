@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .automaton_nodes import MATCH, SEARCH_START
-from .automaton_states import Determinizer
+from .automaton_nodes import MATCH
+from .automaton_states import Determinizer, State
 from .regex_tree import UnsupportedRegexError
 
 #: In place of the node of a thread: a match has ended, which a thread before it may drop.
@@ -24,8 +24,6 @@ _ENDED = -1
 
 #: A thread: its node, the instances that it is in, and those that it has left while threads before it are in them.
 _Thread = tuple[int, tuple[int, ...], frozenset[int]]
-#: A state: as in `Determinizer`, with these threads.
-_State = tuple[int, bool, tuple[_Thread, ...]]
 
 
 class _Threads:
@@ -52,14 +50,14 @@ class _Threads:
         return False
 
 
-class AtomicDeterminizer(Determinizer):
+class AtomicSearcher(Determinizer[_Thread]):
     """Builds the states of an automaton whose nodes include the ends of atomic groups."""
 
-    def first(self, start: int) -> tuple[_Thread, ...]:  # type: ignore[override]
+    def first(self, start: int) -> tuple[_Thread, ...]:
         """Return the threads of a first state."""
         return ((start, (), frozenset()),)
 
-    def closed(self, state: _State, symbol: int) -> list[_Thread]:  # type: ignore[override]
+    def closed(self, state: State[_Thread], symbol: int) -> list[_Thread]:
         """Return the threads that read a character or end a match, given the next symbol, in order."""
         before, refuses, threads = state
         bits, after = divmod(symbol, self.count + 1)
@@ -97,24 +95,11 @@ class AtomicDeterminizer(Determinizer):
             raise UnsupportedRegexError("an atomic group or possessive repetition after which a match is taken back")
         return found
 
-    def is_true(self, node: int, before: int, bits: int, after: int) -> bool:
-        """Return whether the condition of a node, if any, is true."""
-        look, awaited = self.nodes.look[node], self.nodes.found[node]
-        if awaited == SEARCH_START:
-            return bool(before >> len(self.behind))
-        if awaited >= 0:
-            return bits >> awaited // 2 & 1 != awaited % 2
-        if look is None:
-            return True
-        return bool(before >> self.behind.index(look) & 1) if look[1] else self.holds(look, after)
-
-    def ended(self, threads: list[_Thread]) -> int:  # type: ignore[override]
+    def ended(self, threads: list[_Thread]) -> int:
         """Return where a match ends at the end of the text: 0 for none, 1 there."""
         return int(bool(threads) and threads[-1][0] == MATCH)
 
-    def moved(  # type: ignore[override]
-        self, threads: list[_Thread], group: list[int]
-    ) -> Iterator[tuple[int, tuple[_Thread, ...]]]:
+    def moved(self, threads: list[_Thread], group: list[int]) -> Iterator[tuple[int, tuple[_Thread, ...]]]:
         """Yield, for each class of a group, whether a match ends before it, and the threads after it."""
         nodes = self.nodes
         ends_here = self.ended(threads)

@@ -9,8 +9,10 @@ more character.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from itertools import product
+from typing import Generic, TypeVar
 
 from .automaton_nodes import MATCH, SEARCH_START, WAITING, Condition, Nodes
 from .automaton_tables import TransitionRows
@@ -19,14 +21,15 @@ from .regex_tree import UnsupportedRegexError
 
 #: The most states and transitions of an automaton, and steps for building it (about 0.5 s).
 MOST_STATES, MOST_TRANSITIONS, MOST_STEPS = 4096, 1_000_000, 1_000_000
-# a thread is three times its node, plus its duty
+# duties of a thread
 _FREE, _BEFORE_LAST, _AT_END = 0, 1, 2  # none; the next character is a line feed that ends the text; the text ends
 
+Thread = TypeVar("Thread")
 #: A state: the conditions on the character before that are true, whether an empty match is refused, and the threads.
-_State = tuple[int, bool, tuple[int, ...]]
+State = tuple[int, bool, tuple[Thread, ...]]
 
 
-class Determinizer:
+class Determinizer(ABC, Generic[Thread]):
     """Builds the states of an automaton; classes of characters are those of `parts`, and the last is the end.
 
     A symbol is a class, with which lookarounds are true before it: of the first `look_count`, as bits.  Its number is
@@ -73,7 +76,7 @@ class Determinizer:
 
     def rows(self, start: int, *, nullable: bool) -> TransitionRows:
         """Return the transitions of all states that can be reached."""
-        numbers: dict[_State, int] = {}
+        numbers: dict[State[Thread], int] = {}
         width = self.count + 1
         befores = [self.before(at) for at in range(width)]
         here = self.goes_on << len(self.behind)  # where the search begins
@@ -112,15 +115,46 @@ class Determinizer:
                 raise UnsupportedRegexError("too many states of its automaton")
         return TransitionRows(table, starts, self.choices, bool(self.behind), nullable, self.goes_on)
 
-    def first(self, start: int) -> tuple[int, ...]:
-        """Return the threads of a first state."""
-        return (3 * start,)
-
     def first_befores(self, befores: list[int]) -> list[int]:
         """Return the conditions before a first state, by the class of the character before it."""
         return befores
 
-    def closed(self, state: _State, symbol: int) -> list[int]:
+    def is_true(self, node: int, before: int, bits: int, after: int) -> bool:
+        """Return whether the condition of a node, if it has one, is true."""
+        look, awaited = self.nodes.look[node], self.nodes.found[node]
+        if awaited == SEARCH_START:
+            return bool(before >> len(self.behind))
+        if awaited >= 0:
+            return bits >> awaited // 2 & 1 != awaited % 2
+        if look is None:
+            return True
+        return bool(before >> self.behind.index(look) & 1) if look[1] else self.holds(look, after)
+
+    @abstractmethod
+    def first(self, start: int) -> tuple[Thread, ...]:
+        """Return the threads of a first state."""
+
+    @abstractmethod
+    def closed(self, state: State[Thread], symbol: int) -> list[Thread]:
+        """Return the threads that read a character or end a match, given the next symbol, in order."""
+
+    @abstractmethod
+    def ended(self, threads: list[Thread]) -> int:
+        """Return where a match ends at the end of the text: 0 for none, 1 there, 2 before the last line feed."""
+
+    @abstractmethod
+    def moved(self, threads: list[Thread], group: list[int]) -> Iterator[tuple[int, tuple[Thread, ...]]]:
+        """Yield, for each class of a group, whether a match ends before it, and the threads after it."""
+
+
+class Searcher(Determinizer[int]):
+    """Builds the states of a regex without atomic groups; a thread is three times its node, plus its duty."""
+
+    def first(self, start: int) -> tuple[int, ...]:
+        """Return the threads of a first state."""
+        return (3 * start,)
+
+    def closed(self, state: State[int], symbol: int) -> list[int]:
         """Return the threads that read a character or end a match, given the next symbol, in order."""
         before, refuses, threads = state
         bits, after = divmod(symbol, self.count + 1)
@@ -135,7 +169,6 @@ class Determinizer:
             if thread in seen or (duty == _AT_END and not at_end) or (duty == _BEFORE_LAST and not at_feed):
                 continue
             seen.add(thread)
-            look, awaited = nodes.look[node], nodes.found[node]
             if node == MATCH and duty == _BEFORE_LAST:
                 if not refuses:
                     found.append(3 * WAITING + duty)
@@ -150,13 +183,7 @@ class Determinizer:
             elif nodes.ends_line[node]:
                 if at_end or at_feed:
                     stack.append(3 * nodes.follow[node][0] + (duty if at_end else _BEFORE_LAST))
-            elif awaited == SEARCH_START:
-                if before >> len(self.behind):
-                    stack.append(3 * nodes.follow[node][0] + duty)
-            elif awaited >= 0:
-                if bits >> awaited // 2 & 1 != awaited % 2:
-                    stack.append(3 * nodes.follow[node][0] + duty)
-            elif look is None or (before >> self.behind.index(look) & 1 if look[1] else self.holds(look, after)):
+            elif self.is_true(node, before, bits, after):
                 stack += [3 * each + duty for each in reversed(nodes.follow[node])]
         return found
 
@@ -191,7 +218,7 @@ class Determinizer:
             yield ends_here, tuple(dict.fromkeys([new for within, new in moves if within[at]]))
 
 
-class Marker(Determinizer):
+class Marker(Searcher):
     """Builds the states of a lookaround's automaton: a match may begin anywhere, and each place where one ends counts.
 
     Its first state is that at the edge of the text, and the threads of a state are in the order of their numbers.
@@ -205,7 +232,7 @@ class Marker(Determinizer):
         """Return the conditions at the edge of the text alone."""
         return befores[-1:]
 
-    def closed(self, state: _State, symbol: int) -> list[int]:
+    def closed(self, state: State[int], symbol: int) -> list[int]:
         """Return the threads as for a search; the one that ends a match comes last."""
         return sorted(super().closed(state, symbol), reverse=True)
 
