@@ -44,7 +44,10 @@ def test_recipes() -> None:
 
 def test_a_search_finds_what_is_slow(monkeypatch: pytest.MonkeyPatch) -> None:
     """It climbs to texts with many of the characters that a call takes long for; a seed gives one search."""
-    ratio: Callable[..., float] = lambda tok, call, recipe, times=2: 1 - recipe.text().count("a") / SIZE  # noqa: E731
+
+    def ratio(tok: bbpe.Tokenizer, call: str, recipe: Recipe, times: int = 2) -> float:
+        return 1 - recipe.text().count("a") / SIZE
+
     monkeypatch.setattr("slow_texts.speed", ratio)
     monkeypatch.setattr("slow_texts.CALLS", {"encode": CALLS["encode"]})
     tok = bbpe.train_from_iterator(["see my aaa eyes"], 260)

@@ -229,8 +229,10 @@ def made(kind: str) -> bbpe.Tokenizer:
         return bbpe.train_from_iterator(texts, 600, pattern=kind, special_tokens=["<s>", "<|end|>"])
     if kind == "characters":
         return of_characters()
-    if kind != "rules":
-        return bbpe.train_from_iterator(texts, 900, model=kind, special_tokens=["[UNK]", "<s>"])  # type: ignore[arg-type]
+    if kind == "wordpiece":
+        return bbpe.train_from_iterator(texts, 900, model="wordpiece", special_tokens=["[UNK]", "<s>"])
+    if kind == "unigram":
+        return bbpe.train_from_iterator(texts, 900, model="unigram", special_tokens=["[UNK]", "<s>"])
     spec = bbpe.train_from_iterator(texts, 600).spec
     splits = (Punctuation("Isolated"), Digits(True), UnicodeScripts(), ByteLevel(False, True))
     return bbpe.Tokenizer(replace(spec, rules=TextRules((UnicodeForm("NFKC"), Lowercase()), None, splits)))
