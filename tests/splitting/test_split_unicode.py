@@ -101,9 +101,8 @@ def test_every_character_in_a_block_with_others_of_four_bytes(name: str, step: i
     four = [chr(point) for point in range(0x10000, sys.maxunicode + 1, step)]
     rng.shuffle(short)
     rng.shuffle(four)
-    parts = [
-        char + "".join(short[6 * number % len(short) :][:6]) + " a\n"[number % 3] for number, char in enumerate(four)
-    ]
+    beside = ["".join(short[at : at + 6]) for at in range(0, len(short), 6)]
+    parts = [char + beside[number % len(beside)] + " a\n"[number % 3] for number, char in enumerate(four)]
     data = "".join(parts).encode()
     expected = splitter(name, "scalar").spans(data)[1:]
     assert len(expected) > len(parts)
