@@ -25,8 +25,8 @@ typedef struct {
     const bbpe_bpe *model;
     bbpe_bpe_runs *list;
     uint64_t least, order; /* of all pairs, and of the merge at hand */
-    size_t most, steps;    /* the most runs; the steps so far */
-    bool is_over;          /* there were more runs */
+    size_t steps, most_steps;
+    bool is_over;          /* there were more runs or steps than are worth it */
     bool is_sooner;        /* something was made whose order is no higher than the least */
 } merging;
 
@@ -56,7 +56,7 @@ static uint32_t insert_after(merging *self, uint32_t before, uint32_t id, size_t
     uint32_t i = list->free;
     if (i != NO_RUN) {
         list->free = list->items[i].next;
-    } else if (list->used < self->most && bbpe_memory_grow(&list->items, &list->capacity, list->used + 1, sizeof *list->items)) {
+    } else if (list->used < MOST_RUNS && bbpe_memory_grow(&list->items, &list->capacity, list->used + 1, sizeof *list->items)) {
         i = (uint32_t)list->used++;
     } else {
         self->is_over = true;
@@ -148,9 +148,11 @@ static uint64_t least_order(merging *self, uint32_t first, uint32_t last, uint32
     return least;
 }
 
-/* Merge a pair of a run that has this order; returns what is made, NO_RUN if there are too many runs. */
+/* Merge a pair of a run that has this order; returns what is made, NO_RUN if it is over. */
 static uint32_t merge_at(merging *self, uint32_t i, uint64_t order) {
     self->order = order;
+    self->is_over |= self->steps > self->most_steps;
+    if (self->is_over) return NO_RUN;
     return run_at(self, i)->own >> 32 == order ? merge_own(self, i) : merge_seam(self, i);
 }
 
@@ -210,12 +212,12 @@ static bool has_long_runs(const uint8_t *text, size_t n) {
 
 size_t bbpe_bpe_merge_runs(const bbpe_bpe *self, bbpe_bpe_work *work, const uint8_t *text, size_t n, uint32_t *ids) {
     if (!has_long_runs(text, n)) return 0;
-    merging state = {.model = self, .list = &work->runs, .most = MOST_RUNS};
+    merging state = {.model = self, .list = &work->runs, .most_steps = MOST_STEPS * n};
     state.list->first = state.list->free = NO_RUN;
     state.list->used = 0;
     if (!put_runs(&state, text, n)) return 0;
     while (merge_least(&state))
-        if (state.is_over || state.steps > MOST_STEPS * n) return 0;
+        if (state.is_over) return 0;
     size_t count = 0;
     for (uint32_t i = state.list->first; i != NO_RUN; i = run_at(&state, i)->next)
         for (size_t k = run_at(&state, i)->count; k-- > 0;) ids[count++] = run_at(&state, i)->id;
