@@ -8,7 +8,7 @@ from argparse import ArgumentParser, Namespace
 import bbpe
 from bbpe.corpus.rowfiles import pyarrow_parquet
 from bbpe.counting.count import count_files, count_texts
-from bbpe.counting.counts import PretokenCounts
+from bbpe.counting.counts import COUNTS, PretokenCounts
 from bbpe.records import asdict
 
 from .command import (
@@ -23,7 +23,7 @@ from .command import (
     options_of,
     stdin_texts,
 )
-from .outputs import COUNTS, check_output, inputs_of
+from .outputs import check_output, inputs_of
 from .parsers import UsageError
 from .streams import STDIN, STDIN_FILE, add_json, add_progress, progress_of, say, say_json
 

@@ -7,13 +7,13 @@ from functools import reduce
 from operator import add
 
 import bbpe
-from bbpe.counting.counts import PretokenCounts
+from bbpe.counting.counts import COUNTS, PretokenCounts
 from bbpe.records import asdict
 from bbpe.report.terminal import line_columns, wrapped
 from bbpe.text import counted, shortened
 
 from .command import Command, add_pattern, number, positive
-from .outputs import COUNTS, check_output, inputs_of
+from .outputs import check_output, inputs_of
 from .parsers import Actions, UsageError
 from .streams import add_json, named_file, say, say_json
 

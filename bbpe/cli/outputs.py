@@ -7,19 +7,19 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from pathlib import Path, PurePath
+from pathlib import Path
 
 from bbpe.corpus.files import corpus_paths
-from bbpe.files import check_replaceable, check_upload, is_remote, local_path
-from bbpe.formats import FORMATS, check_whole, is_file_suffix
+from bbpe.files import check_replaceable, check_suffix, check_upload, is_remote, local_path
+from bbpe.formats import FORMATS, check_whole
 from bbpe.formats.transformers.folder import OTHER_FILES
 from bbpe.records import dataclass, field
 
 from .parsers import UsageError
 from .streams import STDIN
 
-#: The suffixes of files that commands write: pages, counts and arrays.
-PAGES, COUNTS, ARRAYS = (".html", ".htm"), (".parquet",), (".npy",)
+#: The suffixes of files that commands alone write: pages and arrays.
+PAGES, ARRAYS = (".html", ".htm"), (".npy",)
 #: Formats that write configuration and chat templates into a folder besides.
 _WITH_MORE = ("huggingface", "wordpiece", "gpt2", "vocab_txt")
 
@@ -112,9 +112,11 @@ def check_output(
 
 
 def _check_suffix(output: str, what: str, suffixes: Sequence[str]) -> None:
-    suffix = PurePath(output).suffix
-    if suffixes and is_file_suffix(suffix) and suffix.lower() not in suffixes:
-        raise UsageError(f"{output}: {what} cannot have the suffix {suffix!r}; expected {' or '.join(suffixes)}")
+    try:
+        if suffixes:
+            check_suffix(output, what, suffixes)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
 
 
 def _written(path: Path, output_format: str | None) -> Iterator[Path]:

@@ -16,6 +16,7 @@ from bbpe.records import fields
 from bbpe.spec.roles import lost_roles
 from bbpe.text import counted, text_of_file
 from bbpe.tokenizer import Tokenizer
+from bbpe.training.train import LOGS
 
 from .command import (
     FILES_OR_STDIN,
@@ -158,7 +159,7 @@ def _run(args: Namespace) -> int:
     inputs = inputs_of(files=args.files, named=[args.counts])
     check_output(args.output, "the tokenizer", inputs, output_format=output_format)
     # nor may one output replace the other
-    check_output(args.log_merges, "the merges", inputs.add(args.output), suffixes=(".tsv", ".txt"))
+    check_output(args.log_merges, "the merges", inputs.add(args.output), suffixes=LOGS)
     counts = None if args.counts is None else bbpe.load_counts(args.counts, pattern=args.pattern)
     roles = _roles_of(args)
     specials = _specials_of(args, counts)

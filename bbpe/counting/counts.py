@@ -16,6 +16,7 @@ from ..core.count import PretokenTable
 from ..core.temporary import Folder
 from ..corpus.rowfiles import ROWS, RowDigest, Rows, metadata_of, read_rows, regrouped, writing
 from ..errors import CorpusError
+from ..files import check_suffix
 from ..lazy import safe_import
 from ..records import asdict, checked_path, dataclass, fields, kind, real, replace, whole
 from ..splitting.patterns import Pattern, get_pattern
@@ -23,6 +24,8 @@ from ..text import counted
 
 Document: TypeAlias = Literal["file", "line"]
 
+#: The suffixes of files of counts.
+COUNTS = (".parquet",)
 #: The key of our metadata in a Parquet file, and the version of what it holds.
 _KEY = "bbpe"
 _VERSION = 2
@@ -255,10 +258,12 @@ class PretokenCounts:
 
         How the counts were made is in its metadata, key "bbpe", as JSON, with a digest of all of it: `load_counts`
         refuses a file that was changed.  To a URL the whole file is uploaded.  Raises `ImportError` without pyarrow,
-        `OSError` naming the file, `ValueError` naming a URL to which nothing can be written.
+        `OSError` naming the file, `ValueError` naming a URL to which nothing can be written, or a name with the suffix
+        of another kind of file than ".parquet".
         """
+        check_suffix(checked_path("path", path), "counts", COUNTS)
         digest, metadata = RowDigest(), self.metadata()
-        with writing(checked_path("path", path)) as file:
+        with writing(path) as file:
             for rows in regrouped(self.batches()):
                 digest.add(rows)
                 file.write(rows)

@@ -12,8 +12,18 @@ from pathlib import Path, PurePosixPath
 from typing import Any, NoReturn
 
 from ..errors import VocabularyError
-from ..files import ReadFile, StrPath, check_upload, is_remote, local_path, open_file, write_atomic, write_folder_atomic
-from ..lazy import lazy_re, safe_import
+from ..files import (
+    ReadFile,
+    StrPath,
+    check_upload,
+    is_file_suffix,
+    is_remote,
+    local_path,
+    open_file,
+    write_atomic,
+    write_folder_atomic,
+)  # fmt: skip
+from ..lazy import safe_import
 from ..records import choice, kind, replace, whole
 from ..spec.models import SymbolModel, WordLevelModel
 from ..spec.rules import Charsmap, SqueezeBlanks
@@ -26,7 +36,7 @@ from .transformers.folder import CONFIG, MODEL, WITHIN, ClassFolder
 
 __all__ = [
     "FORMATS", "FormatRow", "Given", "check_whole", "checked_format", "dump", "file_path", "format_by_name",
-    "format_of", "given", "is_file_suffix", "load", "load_bytes", "put", "sniff", "written",
+    "format_of", "given", "load", "load_bytes", "put", "sniff", "written",
 ]  # fmt: skip
 
 
@@ -43,7 +53,6 @@ _REFUSED = {
     b"PK\x03\x04": "a zip file (unpack it first)",
 }
 _SECOND_FILES = tuple(file for row in FORMATS.values() for files in row.names for file in files[1:])
-_SUFFIX = lazy_re(r"\.(?!v\d)[A-Za-z][A-Za-z0-9]{1,8}")
 _WEB_PAGES = (b"<!doctype", b"<html")
 
 _HEAD_BYTES, _SHOWN_BYTES = 1 << 16, 64
@@ -363,15 +372,6 @@ def format_of(path: Path) -> str:
         way = way if named is None else f"or format={named!r} with this name"
         raise ValueError(f"{path}: no format is chosen by the suffix {path.suffix!r}; expected one of {known}; {way}")
     return found or "huggingface"
-
-
-def is_file_suffix(suffix: str) -> bool:
-    """Return whether a suffix looks like the kind of a file; a version, as in "model-1.5" and "model.v2", does not.
-
-    >>> is_file_suffix(".html"), is_file_suffix(".5"), is_file_suffix(".v2"), is_file_suffix("")
-    (True, False, False, False)
-    """
-    return _SUFFIX.fullmatch(suffix) is not None
 
 
 def format_by_name(path: Path) -> str | None:

@@ -9,7 +9,7 @@ from math import inf, log2
 from pathlib import PurePath
 from typing import Any
 
-from ..files import replacing
+from ..files import check_suffix, replacing
 from ..lazy import safe_import
 from ..records import checked_path
 from .measures import Measures
@@ -106,9 +106,7 @@ def _labels(ticks: Sequence[float]) -> list[str]:
 @contextmanager
 def _axes(path: str | os.PathLike[str], size: tuple[float, float]) -> Iterator[Any]:
     """Give the axes of a figure, all of which is drawn and then saved in our style."""
-    suffix = PurePath(checked_path("path", path)).suffix.lower()
-    if suffix not in (*FIGURES, ""):
-        raise ValueError(f"path is {os.fspath(path)!r}; expected a name that ends with .svg, .pdf or .png")
+    check_suffix(checked_path("path", path), "the figure", FIGURES)
     try:
         safe_import("matplotlib")
         import matplotlib as mpl
@@ -121,6 +119,7 @@ def _axes(path: str | os.PathLike[str], size: tuple[float, float]) -> Iterator[A
         figure = Figure(figsize=size, dpi=200)
         yield figure.subplots()
         # without a date the same figures give the same file
-        form = suffix.removeprefix(".") or "png"
+        suffix = PurePath(path).suffix.lower()
+        form = suffix.removeprefix(".") if suffix in FIGURES else "png"
         with replacing(path) as file:
             figure.savefig(file, format=form, metadata={"Date": None} if form == "svg" else None)

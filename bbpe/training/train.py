@@ -13,7 +13,7 @@ from ..corpus.files import CorpusPaths
 from ..counting.count import count_files, count_texts
 from ..counting.counts import PretokenCounts
 from ..counting.options import Counting, Report, counting_of, silent
-from ..files import StrPath, check_replaceable, local_path, write_atomic
+from ..files import StrPath, check_replaceable, check_suffix, local_path, write_atomic
 from ..lazy import np, npt, safe_import
 from ..progress import Progress
 from ..records import checked_path, choice, replace, whole
@@ -38,6 +38,8 @@ _MODELS: dict[str, type[BPE] | type[WordPiece] | type[Unigram]] = {
 }
 #: The bytes of the longest token that needs no warning: it is more than any word, and less than a line.
 _LONG = 64
+#: The suffixes of logs of merges.
+LOGS = (".tsv", ".txt")
 #: The columns of a log of merges.
 _COLUMNS = ("rank", "left", "right", "count", "token")
 _Arguments = ParamSpec("_Arguments")
@@ -103,7 +105,8 @@ def train(
         special_tokens: The special tokens, in the order of their ids.
         counting: How to read and count the files, a `Counting`.
         log_merges: A file for the merges in their order, as lines of tab-separated values: rank, the two parts, how
-            often they were neighbours when they merged, and the new token. BPE and WordPiece have merges.
+            often they were neighbours when they merged, and the new token. BPE and WordPiece have merges. A suffix,
+            if the name has one, is .tsv or .txt.
 
     Returns:
         The tokenizer.
@@ -240,7 +243,8 @@ def train_from_counts(
 class MergeLog:
     """The file for the merges of a training, or none.
 
-    Raises `ValueError` for a model without merges and for a URL, `OSError` naming a file that cannot be written.
+    Raises `ValueError` for a model without merges, a URL and the name of another kind of file, `OSError` naming a file
+    that cannot be written.
     """
 
     def __init__(self, path: StrPath | None, model: Model) -> None:
@@ -248,6 +252,7 @@ class MergeLog:
         if path is None:
             return
         checked_path("log_merges", path)
+        check_suffix(path, "the merges", LOGS)
         self._path = local_path(path, "the merges are not written to a URL", argument="log_merges")
         if isinstance(model_of(model), Unigram):
             raise ValueError(f"log_merges is {str(path)!r}, and Unigram has no merges; expected BPE or WordPiece")

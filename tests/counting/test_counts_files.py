@@ -207,3 +207,19 @@ def test_groups_of_rows_have_one_size_but_for_the_last() -> None:
         joined = Rows.join(groups)
         for name in ("data", "offsets", "counts", "places"):
             assert getattr(joined, name).tolist() == getattr(whole, name).tolist()
+
+
+@pytest.mark.parametrize("name", ["c.csv", "c.JSON", "c.parquet.gz", "memory://c.csv"])
+def test_no_counts_are_written_under_the_name_of_another_kind(
+    name: str, counts: bbpe.PretokenCounts, tmp_path: Path
+) -> None:
+    path = name if "://" in name else tmp_path / name
+    with pytest.raises(ValueError, match=rf"{name}: counts cannot have the suffix '\.\w+'; expected \.parquet"):
+        counts.save(path)
+    assert not [*tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize("name", ["c.parquet", "c.PARQUET", "c", "c-1.5", "c.v2"])
+def test_any_other_name_of_counts(name: str, counts: bbpe.PretokenCounts, tmp_path: Path) -> None:
+    counts.save(tmp_path / name)
+    assert [*bbpe.load_counts(tmp_path / name)] == [*counts]

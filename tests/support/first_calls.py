@@ -32,7 +32,7 @@ def prepare(folder: Path) -> None:
     (folder / "a.txt").write_text(LONG)
     (folder / "a.jsonl").write_text('{"text": "see my dogs"}\n' * 200)
     bbpe.shard(folder / "a.jsonl", folder / "shards", tok)
-    bbpe.count(folder / "a.txt", pattern="gpt2").save(folder / "a.counts")
+    bbpe.count(folder / "a.txt", pattern="gpt2").save(folder / "a.parquet")
 
 
 def load(folder: Path) -> Any:
@@ -128,8 +128,8 @@ FUNCTIONS: dict[str, Call] = {
     ),
     "count_part": lambda _, folder: parts_of_counts(folder),
     "count_from_iterator": lambda *_: len(bbpe.count_from_iterator(TEXTS, pattern="gpt2", threads=2)),
-    "save counts": lambda _, folder: bbpe.count(folder / "a.txt", pattern="gpt2").save(new(folder, "d.counts")),
-    "load_counts": lambda _, folder: len(bbpe.load_counts(folder / "a.counts")),
+    "save counts": lambda _, folder: bbpe.count(folder / "a.txt", pattern="gpt2").save(new(folder, "d.parquet")),
+    "load_counts": lambda _, folder: len(bbpe.load_counts(folder / "a.parquet")),
     "train": lambda _, folder: len(bbpe.train(folder / "a.txt", 262, counting=bbpe.Counting(threads=2))),
     "train_from_iterator": lambda *_: len(bbpe.train_from_iterator(TEXTS, 262, counting=bbpe.Counting(threads=2))),
     "train_from_counts": lambda *_: len(bbpe.train_from_counts({"see": 3, " my": 2}, 258)),

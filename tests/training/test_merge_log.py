@@ -104,6 +104,8 @@ def test_the_same_of_counts_and_files(tmp_path: Path) -> None:
     ("none/m.tsv", FileNotFoundError, "there is no such folder to write the merges in"),
     ("s3://bucket/m.tsv", ValueError, "the merges are not written to a URL"),
     (5, TypeError, "log_merges must be"),
+    ("m.json", ValueError, r"m\.json: the merges cannot have the suffix '\.json'; expected \.tsv or \.txt"),
+    ("s3://bucket/m.csv", ValueError, r"the merges cannot have the suffix '\.csv'"),
 ])  # fmt: skip
 def test_wrong_files_are_found_before_the_work(path: Any, error: type[Exception], said: str) -> None:
     with pytest.raises(error, match=said):
