@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
+import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from mutant_edits import edits_of
+from mutant_forks import Forks, plant
 
 PYTHON = '''
 """Words: a < b and 1."""
@@ -98,3 +101,65 @@ def test_a_module_with_a_fault_is_a_module():
     for edit in edits[::5]:
         ast.parse(edit.applied(source))
         assert edit.applied(source) != source
+
+
+def test_a_function_gets_the_code_of_its_changed_source(tmp_path: Path) -> None:
+    before = (
+        "from functools import cache\n"
+        "@cache\n"
+        "def outer(n):\n"
+        "    def inner():\n"
+        "        return n + 1\n"
+        "    return inner() if n < 3 else 0\n"
+        "class Some:\n"
+        "    def method(self):\n"
+        "        return [n * 2 for n in (1, 2)]\n"
+    )
+    path = str(tmp_path / "module.py")
+    faults = [
+        ("n + 1", "n - 1", (1, 0, [2, 4])), ("n < 3", "n < 3 and False", (0, 0, [2, 4])),
+        ("n * 2", "n * 3", (3, 0, [3, 6])), ("return [", "self = None\n        return [9] + [", (3, 0, [9, 2, 4])),
+    ]  # fmt: skip
+    for old, new, value in faults:
+        names: dict[str, Any] = {}
+        exec(compile(before, path, "exec"), names)
+        functions = [names["outer"].__wrapped__, names["Some"].method]
+        plant(functions, path, before, before.replace(old, new))
+        assert (names["outer"](2), names["outer"](4), names["Some"]().method()) == value
+        names["outer"].cache_clear()
+        plant(functions, path, before.replace(old, new), before)
+        assert (names["outer"](2), names["outer"](4), names["Some"]().method()) == (3, 0, [2, 4])
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_tests_run_in_forks(tmp_path: Path) -> None:
+    (tmp_path / "tests").mkdir()
+    source = "def least(a, b):\n    return a if a < b else b\n"
+    (tmp_path / "some.py").write_text(source)
+    (tmp_path / "tests/test_some.py").write_text(
+        "import os, time\n"
+        "import pytest\n"
+        "import some\n"
+        "@pytest.mark.parametrize('n', [1, 2])\n"
+        "def test_least(n, tmp_path):\n"
+        "    assert some.least(n, 2) == n\n"
+        "def test_more():\n"
+        "    assert some.least(3, 1) == 1\n"
+        "def test_that_ends():\n"
+        "    if some.least(1, 2) != 1:\n"
+        "        os._exit(3)\n"
+    )
+    support = str(Path(__file__).parent / "support")
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), support]), "PYTHONDONTWRITEBYTECODE": "1"}
+    tests = {f"tests/test_some.py::{name}": 0.1 for name in ("test_least", "test_more", "test_that_ends")}
+    forks = Forks(tmp_path, tmp_path / "forks", environment)
+    try:
+        assert forks.run(tests) == ""
+        changed = source.replace("a < b", "a > b")
+        assert forks.run(tests, "some.py", source, changed) == "tests/test_some.py::test_least[1]"
+        last = "tests/test_some.py::test_that_ends"
+        assert forks.run({last: 0.1}, "some.py", source, changed) == f"{last} ended the process"
+        assert forks.run({}, "some.py", source, changed) == ""
+        assert forks.run(tests) == ""
+    finally:
+        forks.close()

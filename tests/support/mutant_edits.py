@@ -48,6 +48,13 @@ def edits_of(path: str, source: str) -> list[Edit]:
     return sorted(different, key=lambda edit: (edit.start, edit.end, edit.new))
 
 
+def body_of(edit: Edit, source: str) -> int:
+    """The first line of the body of the innermost function of Python that a fault is in; 0 if it is in none."""
+    nodes = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    starts = [node.body[0].lineno for node in nodes if node.body[0].lineno <= edit.line <= (node.end_lineno or 0)]
+    return max(starts, default=0)
+
+
 _COMPARISONS: dict[type[ast.cmpop], tuple[str, str]] = {
     ast.Lt: ("<", "<="), ast.LtE: ("<=", "<"), ast.Gt: (">", ">="), ast.GtE: (">=", ">"), ast.Eq: ("==", "!="),
     ast.NotEq: ("!=", "=="), ast.Is: ("is", "is not"), ast.IsNot: ("is not", "is"), ast.In: ("in", "not in"),

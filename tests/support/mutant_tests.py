@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import json
 import os
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from coverage import CoverageData
-from mutant_edits import Edit
+from mutant_edits import Edit, body_of
 
 #: Seconds of tests at most for a fault: of Python, and of Cython or C, where no test is known to run the line.
 MOST, MOST_COMPILED = 150, 240
@@ -158,9 +157,7 @@ def _words(path: str) -> set[str]:
 
 def _running(edit: Edit, source: str, measured: Measured) -> set[str]:
     """The tests that run the line of a fault, or anything of its module if it runs as that is imported, or unseen."""
-    nodes = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
-    starts = [node.body[0].lineno for node in nodes if node.body[0].lineno <= edit.line <= (node.end_lineno or 0)]
-    first = max(starts, default=0)
+    first = body_of(edit, source)
     if not first:
         return measured.running(edit.path, None) - {""}
     # only the first line of an expression may have been noted

@@ -1,9 +1,10 @@
 """Plants faults in the product, one at a time, and lists those that no test notices: `make mutants SEED=1`.
 
 Each fault is planted in a copy of the checkout, where the tests that should notice run from the fastest up until one
-fails.  For Python these are the tests that run the changed line, as measured once for each state of the product and
-kept in build/mutants; for Cython and C those of the folders that mirror it.  A fault that does not compile is not
-counted.  At the end the tests that noticed run without a fault: one that fails then too has noticed nothing.
+fails: in a fork of a process that has collected all tests, or in one of their own where code that runs at import or
+compiled code has the fault.  For Python these are the tests that run the changed line, as measured once for each state
+of the product and kept in build/mutants; for Cython and C those of the folders that mirror it.  A fault that does not
+compile is not counted.  The test that noticed runs without the fault, too: if it fails, it has noticed nothing.
 """
 
 from __future__ import annotations
@@ -24,12 +25,14 @@ import sys
 import tempfile
 import threading
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import accumulate
 from pathlib import Path
 
 from mutant_build import Build, BuildError
-from mutant_edits import Edit, edits_of
+from mutant_edits import Edit, body_of, edits_of
+from mutant_forks import Forks
 from mutant_tests import Measured, tests_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -112,6 +115,10 @@ class Copy:
                 (self.root / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(ROOT / name, self.root / name)
         self.build = Build(self.root)
+        self.forks: Forks | None = None
+        self.environment = os.environ | {
+            "PYTHONPATH": f"{self.root}{os.pathsep}{self.root / 'tests/support'}", "PYTHONDONTWRITEBYTECODE": "1",
+        }  # fmt: skip
 
     def take_modules(self, other: Copy) -> None:
         """Have the modules that another copy has built."""
@@ -132,22 +139,29 @@ class Copy:
             path.write_text(source, "utf-8")
             os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
 
-    def run(self, tests: dict[str, float], *options: str) -> tuple[int, str]:
-        """The exit status of these tests, which are in the order given, and what pytest has printed."""
+    def noticed_by(self, tests: Mapping[str, float], edit: Edit, source: str, *, planted: bool = True) -> str:
+        """The case of these tests that fails with the fault that is planted here, or without one; "" if none does."""
+        if not edit.path.endswith(".py") or not body_of(edit, source):
+            sums = zip(tests, accumulate(tests.values()), strict=True)
+            early = {name: tests[name] for number, (name, total) in enumerate(sums) if total <= _SHORT or not number}
+            late = {name: seconds for name, seconds in tests.items() if name not in early}
+            return next(filter(None, map(self._in_a_process, filter(None, (early, late)))), "")
+        if self.forks is None:
+            self.forks = Forks(self.root, self.room / "forks", self.environment)
+        return self.forks.run(tests, edit.path, source, edit.applied(source)) if planted else self.forks.run(tests)
+
+    def _in_a_process(self, tests: Mapping[str, float]) -> str:
+        """The case that fails in a process of its own, or how that ended."""
         listed = self.room / "tests.json"
         listed.write_text(json.dumps(tests), "utf-8")
-        support = self.root / "tests/support"
-        environment = os.environ | {
-            "PYTHONPATH": f"{self.root}{os.pathsep}{support}", "TMPDIR": str(self.room / "tmp"),
-            "MUTANTS_TESTS": str(listed), "PYTHONDONTWRITEBYTECODE": "1",
-        }  # fmt: skip
+        environment = self.environment | {"TMPDIR": str(self.room / "tmp"), "MUTANTS_TESTS": str(listed)}
         files = list(dict.fromkeys(name.partition("::")[0] for name in tests))
-        command = [sys.executable, "-m", "pytest", "-p", "mutant_plugin", "-p", "no:cacheprovider", "--tb=no"]
+        command = [sys.executable, "-m", "pytest", "-x", "-p", "mutant_plugin", "-p", "no:cacheprovider", "--tb=no"]
         printed = self.room / "printed.txt"
         # a file, as a pipe would be open as long as any process that a test has left behind
         with printed.open("wb") as file:
             process = subprocess.Popen(
-                [*command, *options, *files], cwd=self.root, env=environment, start_new_session=True,
+                [*command, *files], cwd=self.root, env=environment, start_new_session=True,
                 stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT,
                 preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY)),
             )  # fmt: skip
@@ -158,29 +172,33 @@ class Copy:
             status = process.wait()
         for left in (self.room / "tmp").iterdir():
             shutil.rmtree(left, ignore_errors=True)
-        return status, printed.read_text("utf-8", "replace")
+        if status in (0, 5):
+            return ""
+        text = printed.read_text("utf-8", "replace")
+        failed = re.search(r"^(?:FAILED|ERROR) (\S+)", text, re.MULTILINE)
+        return failed[1] if failed else text.strip().rpartition("\n")[2][:80] or f"status {status}"
+
+    def close(self) -> None:
+        if self.forks is not None:
+            self.forks.close()
+        self.forks = None
 
 
-def tried(copy: Copy, edit: Edit, source: str, tests: dict[str, float]) -> Result:
-    """What the tests say of one fault: first the fastest, for most faults are noticed by these."""
+def tried(copy: Copy, edit: Edit, source: str, tests: Mapping[str, float]) -> Result:
+    """What the tests say of one fault; a test that fails without it, too, says nothing."""
     result = Result(edit, source)
-    early: dict[str, float] = {}
-    for name, seconds in tests.items():
-        if early and sum(early.values()) + seconds > _SHORT:
-            break
-        early[name] = seconds
-    late = {name: seconds for name, seconds in tests.items() if name not in early}
     try:
-        with copy.planted(edit, source):
-            for group in filter(None, (early, late)):
-                status, printed = copy.run(group, "-x")
-                result.ran += group
-                if status not in (0, 5):
-                    failed = re.search(r"^(?:FAILED|ERROR) (\S+)", printed, re.MULTILINE)
-                    result.outcome = "caught"
-                    last = printed.strip().rpartition("\n")[2][:80]
-                    result.noticed = failed[1] if failed else last or f"status {status}"
-                    break
+        while True:
+            result.ran = [*tests]
+            with copy.planted(edit, source):
+                noticed = copy.noticed_by(tests, edit, source)
+            name = re.split(r"[\[ ]", noticed)[0]
+            if not noticed:
+                break
+            if name not in tests or not copy.noticed_by({name: tests[name]}, edit, source, planted=False):
+                result.outcome, result.noticed = "caught", noticed
+                break
+            tests = {each: seconds for each, seconds in tests.items() if each != name}
     except BuildError:
         result.outcome = "no build"
     return result
@@ -217,13 +235,6 @@ def ensued(
     for thread in threads:
         thread.join()
     return [result for result in results if result.outcome != "no build"]
-
-
-def failing_anyway(copy: Copy, results: Iterable[Result]) -> list[str]:
-    """The tests that noticed a fault, and fail without one."""
-    noticed = {result.noticed.partition("[")[0]: 60.0 for result in results if "::" in result.noticed}
-    _, printed = copy.run(noticed) if noticed else (0, "")
-    return re.findall(r"^(?:FAILED|ERROR) (\S+)", printed, re.MULTILINE)
 
 
 def report(language: str, results: list[Result]) -> bool:
@@ -275,12 +286,8 @@ def main() -> int:
                 for copy in copies[1:]:
                     copy.take_modules(copies[0])
             results = ensued(copies, faults[language], count, files, measured) if count else []
-            wrong = failing_anyway(copies[0], results)
-            if wrong:
-                print("fail without a fault, so what they noticed counts as a survivor:", *wrong)
-            for result in results:
-                if result.noticed in wrong:
-                    result.outcome = "survived"
+            for copy in copies:
+                copy.close()
             if count:
                 is_enough &= report(language, results)
     return 0 if is_enough else 1
