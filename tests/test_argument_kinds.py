@@ -8,10 +8,12 @@ from __future__ import annotations
 import inspect
 import os
 import re
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
 import numpy as np
 import pytest
@@ -167,6 +169,52 @@ def test_wrong_kinds_are_named(owner: str, name: str, made: dict[str, Any]) -> N
                 message, names = str(error), CALLED.get(row.name, row.name)
                 assert not RAW.search(message), (row.name, wrong, message)
                 assert re.search(rf"\b(?:{names}|{row.name})\b", message), (row.name, wrong, message)
+
+
+@cache
+def choices() -> dict[str, Any]:
+    """The names for choices in the package."""
+    return {
+        name: value for module in [*sys.modules.values()] if module.__name__.startswith("bbpe")
+        for name, value in vars(module).items() if get_origin(value) is Literal
+    }  # fmt: skip
+
+
+def literals_of(annotation: str) -> list[str]:
+    """The texts that an argument may be, of an annotation with nothing else but None, numbers and collections."""
+    names = choices()
+    found: list[str] = []
+    for part in annotation.split(" | "):
+        if part == "Selection":
+            found.append("all")
+        elif part in names or part.startswith("Literal["):
+            found += get_args(names[part] if part in names else eval(part, {"Literal": Literal}))
+        elif part not in ("None", "bool", "int"):
+            return []
+    return [text for text in found if isinstance(text, str)]
+
+
+#: What calls need besides, so that they look at their choices.
+WITH = {"evaluate": {"texts": {"x": ["a"]}}, "encode_padded": {"pad_id": 0}}
+
+
+@pytest.mark.parametrize(("owner", "name"), list(functions()))
+def test_a_text_that_is_no_choice_is_refused(owner: str, name: str, made: dict[str, Any]) -> None:
+    call, right, placed = call_of(owner, name, made)
+    for row in inspect.signature(call).parameters.values():
+        texts = literals_of(str(row.annotation))
+        if texts:
+            arguments = {**right, **WITH.get(name, {}), row.name: "no such choice"}
+            first = [arguments.pop(each) for each in placed]
+            with pytest.raises((ValueError, TypeError), match=rf"\b{row.name}\b|{'.*'.join(texts[:2])}"):
+                found = call(*first, **arguments)
+                next(found, None) if inspect.isgenerator(found) else None
+
+
+def test_choices_are_found() -> None:
+    assert literals_of("OnMissing") == literals_of("Literal['error', 'keep'] | None") == ["error", "keep"]
+    assert literals_of("Selection") == ["all"]
+    assert literals_of("str | None") == literals_of("Model") == []
 
 
 def test_all_public_functions_are_looked_at() -> None:

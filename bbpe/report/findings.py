@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias
 
 from ..formats.common.ranks import LiveMerges, live_merges
 from ..lazy import lazy_property, np, npt
-from ..records import dataclass, field
+from ..records import choice, dataclass, field
 from ..spec.models import WordPieceModel
 from ..spec.spec import TokenizerSpec
 from ..text import columns_of, counted, readable, shortened
@@ -112,7 +112,8 @@ class LintReport:
         return any(finding.check == check for finding in self.findings)
 
     def count(self, severity: Severity) -> int:
-        """Return the number of findings of a severity."""
+        """Return the number of findings of a severity; `ValueError` for what is none."""
+        choice("severity", severity, SEVERITIES)
         return sum(finding.severity == severity for finding in self.findings)
 
     def as_dict(self) -> dict[str, Any]:
