@@ -202,14 +202,15 @@ class Files:
             while end - at > 2 * (share := min(size, max((left - at) // shares, size // 8))):
                 first, window, cut = at + share, _WINDOW, 0
                 while first + window < end:
-                    file.seek(first - margin)
-                    cut = cutter.cut(file.read(window + margin), margin)
+                    before = min(margin, first)
+                    file.seek(first - before)
+                    cut = cutter.cut(file.read(window + before), before)
                     if cut:
                         break
-                    first, window = first + window, min(4 * window, size)
+                    first, window = first + window, max(window, min(4 * window, size))
                 if not cut:
                     return
-                at = first - margin + cut
+                at = first - before + cut
                 yield at
 
     def identity(self) -> dict[str, Any]:

@@ -141,3 +141,15 @@ def test_threads_share_a_large_file_where_it_may_be_cut(
     assert (len(list(files.parts(Position(), 1 << 14))) > 5) is is_cut
     sampled = files_of([path], replace(chunks, sample=0.5))
     assert not any(part.ranges for part in sampled.pieces(Position(), 4))
+
+
+@pytest.mark.parametrize("size", [1, 10, 30])
+def test_parts_smaller_than_a_special_token_count_the_same(size: int, tmp_path: Path) -> None:
+    path, special = tmp_path / "a.txt", "<|" + "long" * 10 + "|>"
+    path.write_text(f"see my eyes {special}first\n" * 400)
+    given = {"pattern": "gpt2", "special_tokens": [special]}
+    plan = bbpe.plan_count(path, tmp_path / "plan", part_size=size, **given)
+    assert len(plan) > 1
+    for number in range(len(plan)):
+        bbpe.count_part(plan, number)
+    assert dict(bbpe.sum_counts(tmp_path / "plan")) == dict(bbpe.count(path, **given))
