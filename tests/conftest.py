@@ -25,6 +25,7 @@ from public_texts import public_text
 from public_vocabs import put_public
 from published import PUBLISHED, RANK_FILES, SHARED
 from skips import counted, summary_of, too_many
+from small_blocks import small_blocks
 from small_published import make_bare
 from strings import adversarial_strings
 
@@ -110,6 +111,13 @@ def _no_tables() -> Iterator[None]:
     """Tests leave the user's cache alone; those of finished tables name a folder."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("bbpe.tables.store.user_folder", lambda: None)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _small_blocks() -> Iterator[None]:
+    """What takes a second block of real size needs none here."""
+    with small_blocks():
         yield
 
 

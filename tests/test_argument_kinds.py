@@ -148,6 +148,13 @@ def call_of(owner: str, name: str, made: dict[str, Any]) -> tuple[Callable[..., 
     return call, right, placed
 
 
+def answer_of(call: Callable[..., Any], placed: list[Any], named: dict[str, Any]) -> None:
+    """Call a function; a generator begins its work with its first value."""
+    found = call(*placed, **named)
+    if inspect.isgenerator(found):
+        next(found, None)
+
+
 @pytest.mark.parametrize(("owner", "name"), list(functions()))
 def test_wrong_kinds_are_named(owner: str, name: str, made: dict[str, Any]) -> None:
     call, right, placed = call_of(owner, name, made)
@@ -161,8 +168,7 @@ def test_wrong_kinds_are_named(owner: str, name: str, made: dict[str, Any]) -> N
             arguments = {**right, row.name: wrong}
             first = [arguments.pop(each) for each in placed]
             try:
-                found = call(*first, **arguments)
-                next(found, None) if inspect.isgenerator(found) else None
+                answer_of(call, first, arguments)
             except (ValueError, OSError, ImportError, OverflowError, KeyError, bbpe.BBPEError):
                 pass
             except TypeError as error:
@@ -207,8 +213,7 @@ def test_a_text_that_is_no_choice_is_refused(owner: str, name: str, made: dict[s
             arguments = {**right, **WITH.get(name, {}), row.name: "no such choice"}
             first = [arguments.pop(each) for each in placed]
             with pytest.raises((ValueError, TypeError), match=rf"\b{row.name}\b|{'.*'.join(texts[:2])}"):
-                found = call(*first, **arguments)
-                next(found, None) if inspect.isgenerator(found) else None
+                answer_of(call, first, arguments)
 
 
 def test_choices_are_found() -> None:

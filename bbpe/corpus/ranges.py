@@ -17,6 +17,8 @@ from .urls import Url
 
 #: Bytes in which the end of a line is looked for at once.
 _WINDOW = 1 << 16
+#: Bytes of a file whose first lines are checked.
+_HEAD = 1 << 16
 
 
 def line_cuts(path: FilePath, start: int, end: int, size: int) -> Iterator[int]:
@@ -75,7 +77,7 @@ def check_columns(
             continue
         asked = asked or is_url
         if file.kind != "parquet":
-            with closing(cast(Any, Reading(field, _WINDOW, id_field=id_field).texts(file))) as texts:
+            with closing(cast(Any, Reading(field, _HEAD, id_field=id_field).texts(file))) as texts:
                 next(texts, None)
             continue
         with _parquet(file.path) as opened:
