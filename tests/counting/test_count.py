@@ -104,7 +104,7 @@ def test_files_are_counted_by_the_definition(
 @pytest.mark.parametrize("document", ["file", "line"])
 @pytest.mark.parametrize("pattern", SCHEMES)
 def test_chunks_of_any_size_change_nothing(pattern: str, document: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    texts = [soup(1, 300), soup(2, 300), *map(str.encode, adversarial_strings(20, seed=3)), *byte_soups(20, seed=4)]
+    texts = [soup(1, 100), soup(2, 100), *map(str.encode, adversarial_strings(10, seed=3)), *byte_soups(10, seed=4)]
     options: dict[str, Any] = {"pattern": pattern, "document": document, "special_tokens": SPECIALS}
     right = list(bbpe.count_from_iterator(texts, threads=1, **options))
     assert right == expected(texts, document, pattern)

@@ -59,7 +59,7 @@ def test_it_is_the_definition(name: str) -> None:
     spec = spec_of(**CASES[name])
     fast, slow = text_encoder(spec), SlowPipeline(spec)
     specials = SpecialTokens(spec.special_tokens, spec.added_tokens, spec.token_options)
-    given = list(texts(5, 60))
+    given = list(texts(5, 25))
     for allowed in ((), "all", ("<s>", "\n\n")):
         matcher = specials.matcher(allowed)
         before, after = AROUND

@@ -95,7 +95,7 @@ def before_count(tok: bbpe.Tokenizer, ids: list[int], before: str | None, option
 def test_as_a_search_in_the_whole_text(kind: str) -> None:
     tok = of_kind(kind)
     assert isinstance(tok._parts.decoder._fresh(), MachineStream) == (kind == "steps")
-    rng, stopped, count = random.Random(kind), 0, 150
+    rng, stopped, count = random.Random(kind), 0, 60
     for _ in range(count):
         ids = ids_of(tok, rng)
         options: dict[str, Any] = {

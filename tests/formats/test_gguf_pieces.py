@@ -213,7 +213,7 @@ def round_trip(model: Path, folder: Path, texts: list[str]) -> None:
         assert ours.decode(expected) == tok.decode(expected).replace(" \u2047 ", "<unk>")
 
 
-@pytest.mark.parametrize("size", [10_000, pytest.param(2_000_000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("size", [3_000, pytest.param(2_000_000, marks=pytest.mark.long)])
 @pytest.mark.parametrize("name", REAL)
 def test_real_models(
     name: str, size: int, vocab_path: Callable[[str], Path], tmp_path: Path, corpus: Callable[..., str]
