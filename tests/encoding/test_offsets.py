@@ -52,7 +52,7 @@ def mapped(text, spans, unit):
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_offsets(tok_of, pattern):
     tok = tok_of(pattern)
-    texts = [*adversarial_strings(250, seed=41, surrogates=True), *byte_soups(60, seed=42), ""]
+    texts = [*adversarial_strings(80, seed=41, surrogates=True), *byte_soups(25, seed=42), ""]
     for text in texts:
         data = bytes(bbpe.text.text_bytes(text))
         ids, spans = tok.encode_with_offsets(text, "byte")
@@ -229,7 +229,7 @@ def test_places_through_rules(tmp_path, name):
     tokenizers = pytest.importorskip("tokenizers")
     path = write_json(tmp_path / "tokenizer.json", DOCUMENTS[name])
     tok, peer = bbpe.load(path), tokenizers.Tokenizer.from_file(str(path))
-    texts = ["", "the", " the THE  é e\u0301x中", "a  <a> <A>  <b>the", *adversarial_strings(60, seed=45)]
+    texts = ["", "the", " the THE  é e\u0301x中", "a  <a> <A>  <b>the", *adversarial_strings(25, seed=45)]
     for text in texts:
         theirs = peer.encode(text, add_special_tokens=False)
         ids, spans = tok.encode_with_offsets(text, allowed_special="all")

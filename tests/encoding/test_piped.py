@@ -136,7 +136,7 @@ def test_short_texts_take_the_short_way_by_all_options(name: str) -> None:
         {"dropout": 0.0}, {"seed": 1}, {"other": 1},
         {"add_special_tokens": 1}, {"add_special_tokens": ()}, {"pair": None}, {"pair": "a"},
     ]  # fmt: skip
-    for text in texts(12, 20):
+    for text in texts(12, 10):
         for options_of_call in (*given, *given):
             found = []
             for tok in (short, slow):

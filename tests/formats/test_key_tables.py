@@ -90,7 +90,7 @@ DOCUMENTS = [
 def test_members_are_where_they_are(seed: int) -> None:
     rng = random.Random(seed)
     found = 0
-    for _ in range(3_000):
+    for _ in range(1_000):
         data = mutated(rng, rng.choice(DOCUMENTS))
         places = find_members(data, (b"model", b"vocab"), (b"model", b"merges"), b"vocab")
         try:
@@ -111,7 +111,7 @@ def test_members_are_where_they_are(seed: int) -> None:
             if place != (0, 0):
                 found += 1
                 assert loads(data[slice(*place)].decode()) == owner[name], data
-    assert found > 3_000
+    assert found > 1_000
 
 
 def merges_of(rng: random.Random, keys: list[str], prefix: str) -> list[Any]:

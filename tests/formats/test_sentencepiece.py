@@ -178,7 +178,7 @@ def written(tmp_path: Path, model: Any) -> Path:
     return path
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(10))
 def test_random_models_by_the_definition(tmp_path: Path, seed: int) -> None:
     """Few characters, many merges, some across blanks: against SentencePiece and the definition."""
     rng = random.Random(seed)
@@ -188,7 +188,7 @@ def test_random_models_by_the_definition(tmp_path: Path, seed: int) -> None:
     scores = {piece: -float(number) for number, piece in enumerate(order)}
     path = written(tmp_path, model_of({**scores, **{char: -1e3 - i for i, char in enumerate(alphabet)}}))
     tok, judge = bbpe.load(path), peer(path)
-    for _ in range(200):
+    for _ in range(100):
         text = "".join(rng.choices([*alphabet[:2], " ", *alphabet[3:], "x"], k=rng.randint(1, 40)))
         same(tok, judge, text)
         tokens = [token for symbol in slow_ids(text.replace(" ", "\u2581"), scores)

@@ -343,7 +343,7 @@ def compare_with_hf(rules: list[Normalizer], norm: Any, seed: int) -> None:
     assert compiled is not None
     assert slow is not None
     rng = random.Random(seed)
-    for _ in range(400):
+    for _ in range(150):
         text = "".join(char for char in soup(rng, 8) if not 0xDC80 <= ord(char) < 0xDD00)
         if isinstance(rules[0], Precompiled):  # HF takes a dropped character for part of one before it that grew
             text = "".join(char for char in text if char >= " " and not 0x7F <= ord(char) < 0xA0)

@@ -76,7 +76,7 @@ def test_long_texts_piece_by_piece(form: Form) -> None:
         assert normal_form(form, text) == expected
 
 
-@pytest.mark.parametrize("points", [CHARACTERS, pytest.param(POINTS, marks=pytest.mark.full)], ids=["used", "all"])
+@pytest.mark.parametrize("points", [SAMPLED, pytest.param(POINTS, marks=pytest.mark.full)], ids=["used", "all"])
 def test_punctuation_as_hf(points: list[str]) -> None:
     hf = pytest.importorskip("tokenizers").pre_tokenizers.Punctuation()
     for start in range(0, len(points), 256):

@@ -137,7 +137,7 @@ def test_real_text_as_sentencepiece(corpus: Callable[..., str], tmp_path: Path) 
 
 def test_a_model_holds_it_or_is_refused(tmp_path: Path) -> None:
     rng = random.Random(5)
-    for _ in range(40):
+    for _ in range(15):
         texts = ["".join(rng.choices("abc ", k=rng.randint(4, 30))) for _ in range(4)]
         tok = trained(texts, 30, special_tokens=["<s>"])
         tok.save(tmp_path / "x.model")

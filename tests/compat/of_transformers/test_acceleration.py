@@ -10,6 +10,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from copy import deepcopy
+from functools import cache
 from pathlib import Path
 from typing import Any
 

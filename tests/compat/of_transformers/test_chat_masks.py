@@ -75,7 +75,7 @@ def test_masks_are_those_of_transformers(pair: tuple[Any, Any], monkeypatch: pyt
 
 def test_several_chats_at_once(pair: tuple[Any, Any]) -> None:
     chooser = random.Random(6)
-    batch = [chat(chooser) for _ in range(40)]
+    batch = [chat(chooser) for _ in range(15)]
     for options in CALL_OPTIONS:
         assert masked(pair[0], batch, **options) == masked(pair[1], batch, **options)
     for many in (batch[:7], batch[0], tuple(map(tuple, batch[:3]))):
