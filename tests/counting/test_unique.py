@@ -31,10 +31,10 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(count_module, "_TEXTS_PART", 3 * BLOCK)
 
 
-def documents(seed: int, count: int = 300) -> list[str]:
+def documents(seed: int, count: int = 150) -> list[str]:
     """Documents of which many are equal, some of them longer than a block."""
     rng = random.Random(seed)
-    different = [" ".join(rng.choices(WORDS, k=rng.choice([0, 1, 3, 20, 900]))) for _ in range(count // 3)]
+    different = [" ".join(rng.choices(WORDS, k=rng.choice([0, 1, 3, 20, 500]))) for _ in range(count // 3)]
     return [rng.choice(different) for _ in range(count)]
 
 

@@ -4,18 +4,31 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import llama_cpp
 import pytest
 from gguf_files import gguf
 
+from bbpe.formats.gguf.bpe import _ADDS_BOS, _PRE
 from bbpe.formats.gguf.fields import JUDGE
 
 FILES = llama_cpp.files()
 VERSION, KEPT = llama_cpp.kept()
 
 
-@pytest.mark.parametrize("name", FILES)
+def alike() -> dict[str, list[str]]:
+    """Files that differ in names of one pre-tokenizer alone, by the first name of each."""
+    first: dict[Any, str] = {}
+    found: dict[str, list[str]] = {}
+    for name in FILES:
+        kind, _, pre = name.partition(" ")
+        way = (_PRE[pre], pre in _ADDS_BOS) if kind == "gpt2" and pre in _PRE else name
+        found.setdefault(first.setdefault(way, name), []).append(name)
+    return found
+
+
+@pytest.mark.parametrize("name", alike())
 def test_the_table(tmp_path: Path, name: str) -> None:
     """A new kind of file, or a new name of a pre-tokenizer, gets its row by `tests/support/llama_cpp.py`."""
     path = tmp_path / "x.gguf"
@@ -25,6 +38,13 @@ def test_the_table(tmp_path: Path, name: str) -> None:
 
 def test_the_table_has_what_there_is() -> None:
     assert set(KEPT) == set(FILES)
+    assert len(alike()) > 30
+
+
+def test_names_of_one_pre_tokenizer_have_one_answer() -> None:
+    """test_gguf.py::test_every_known_splitting shows that each name is read as its row says."""
+    for first, names in alike().items():
+        assert [name for name in names if KEPT[name] != KEPT[first]] == []
 
 
 @pytest.fixture(scope="module")
