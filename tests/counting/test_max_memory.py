@@ -290,12 +290,12 @@ def test_what_json_allows_is_read(tmp_path: Path) -> None:
 def test_broken_parquet_files_are_named_with_their_row_group(tmp_path: Path) -> None:
     pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     rng, path = random.Random(9), tmp_path / "a.parquet"
-    texts = ["".join(rng.choices("abc de", k=50)) for _ in range(1200)]
-    parquet.write_table(pa.table({"text": texts}), path, row_group_size=400, use_dictionary=False)
+    texts = ["".join(rng.choices("abc de", k=50)) for _ in range(3000)]
+    parquet.write_table(pa.table({"text": texts}), path, row_group_size=1000, use_dictionary=False)
     whole, metadata = path.read_bytes(), parquet.ParquetFile(path).metadata
     start = metadata.row_group(1).column(0).data_page_offset
     tok, said = bbpe.train_from_iterator(["a"], 256), list[str]()
-    for at in [*range(start, start + 60, 3), *(rng.randrange(len(whole)) for _ in range(15))]:
+    for at in [*range(start, start + 60, 5), *(rng.randrange(len(whole)) for _ in range(12))]:
         path.write_bytes(whole[:at] + bytes((whole[at] ^ (1 << rng.randrange(8)),)) + whole[at + 1 :])
         for read in (lambda: bbpe.count(path, pattern="gpt2"), lambda: list(tok.encode_files(path))):
             try:

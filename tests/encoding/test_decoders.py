@@ -165,7 +165,7 @@ def compare(kind: str, path: Path, rng: random.Random, decoders: list[dict[str, 
 @pytest.mark.parametrize("kind", KEYS)
 def test_as_tokenizers_decodes(kind: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     rng = random.Random(kind)
-    assert compare(kind, tmp_path / "t.json", rng, [*USUAL, *(composed(rng) for _ in range(12))], 6) > 120
+    assert compare(kind, tmp_path / "t.json", rng, [*USUAL, *(composed(rng) for _ in range(12))], 6) > 100
     capfd.readouterr()  # what a panic of HF prints
 
 

@@ -111,7 +111,7 @@ def test_members_are_where_they_are(seed: int) -> None:
             if place != (0, 0):
                 found += 1
                 assert loads(data[slice(*place)].decode()) == owner[name], data
-    assert found > 1_000
+    assert found > 900
 
 
 def merges_of(rng: random.Random, keys: list[str], prefix: str) -> list[Any]:

@@ -234,7 +234,7 @@ def test_random_regexes() -> None:
         for _ in range(20):
             text = "".join(rng.choices("ab1\n ", k=rng.randint(1, 8)))
             assert [piece for piece, _ in peer.pre_tokenize_str(text)] == list(pattern.split(text)), (source, text)
-    assert accepted > 65
+    assert accepted > 58
 
 
 @pytest.mark.parametrize(("patterns", "count"), [(60, 60), pytest.param(300, 2000, marks=pytest.mark.full)])

@@ -127,7 +127,7 @@ def test_random_vocabularies(tmp_path: Path, prefix: str, end: str, is_byte_leve
         )
         texts = ["", *("".join(rng.choices(CHARS + "xü", k=rng.randint(1, 9))) for _ in range(12))]
         counts.append(compare(path, texts))
-    assert sum(counts) > 40
+    assert sum(counts) > 36
 
 
 @pytest.mark.parametrize("is_special", [False, True])

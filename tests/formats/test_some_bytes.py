@@ -77,7 +77,7 @@ def test_random_vocabularies(tmp_path: Path, kind: str) -> None:
                 assert tok.decode(ids) == expected, (ids, path.read_text("utf-8"))
                 decoded += 1
         assert tok.encode_batch(texts) == [encoding.ids for encoding in hf.encode_batch(texts)]
-    assert decoded > 160
+    assert decoded > 145
 
 
 @pytest.mark.parametrize("kind", ["BPE", "Unigram"])
