@@ -90,7 +90,7 @@ def storm(folder: Path, name: str, seconds: float) -> None:
 @needs_proc
 @pytest.mark.parametrize("name", SHORT)
 def test_exceptions_of_handlers_leave_nothing(name: str, tmp_path: Path) -> None:
-    storm(tmp_path, name, 0.25)
+    storm(tmp_path, name, 0.4)
 
 
 @needs_proc

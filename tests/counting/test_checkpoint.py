@@ -65,10 +65,10 @@ def killed_after(reports: int) -> Any:
 
 
 def until_done(count: Any) -> tuple[bbpe.PretokenCounts, int]:
-    """Kill a count after 3, 45, 87, ... reports until it is done; also how often it was killed."""
-    for reports in range(3, 500, 42):
+    """Kill a count after 3, 24, 45, ... reports until it is done; also how often it was killed."""
+    for reports in range(3, 500, 21):
         try:
-            return count(killed_after(reports)), (reports - 3) // 42
+            return count(killed_after(reports)), (reports - 3) // 21
         except KilledError:
             pass
     raise AssertionError("it never ends")

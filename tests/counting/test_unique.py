@@ -31,10 +31,10 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(count_module, "_TEXTS_PART", 3 * BLOCK)
 
 
-def documents(seed: int, count: int = 150) -> list[str]:
+def documents(seed: int, count: int = 300) -> list[str]:
     """Documents of which many are equal, some of them longer than a block."""
     rng = random.Random(seed)
-    different = [" ".join(rng.choices(WORDS, k=rng.choice([0, 1, 3, 20, 250]))) for _ in range(count // 3)]
+    different = [" ".join(rng.choices(WORDS, k=rng.choice([0, 1, 3, 20, 900]))) for _ in range(count // 3)]
     return [rng.choice(different) for _ in range(count)]
 
 
@@ -132,10 +132,10 @@ def test_a_count_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: 
     """StoppedError anywhere, by files and by texts, a count knows which documents it had."""
     pytest.importorskip("pyarrow")
     monkeypatch.setattr(count_module, "_CHECKPOINT_SECONDS", 0.0)
-    texts = documents(10 + seed, 40)
+    texts = documents(10 + seed, 60)
     half = len(texts) // 2
     files = [jsonl(tmp_path / "a.jsonl", texts[:half]), tmp_path / "b.txt", jsonl(tmp_path / "c.jsonl", texts[half:])]
-    files[1].write_text(long := "low lower " * 300)
+    files[1].write_text(long := "low lower " * 900)
     corpus = [*texts[:half], long, *texts[half:]]
     rng = random.Random(seed)
 
@@ -147,7 +147,7 @@ def test_a_count_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: 
 
     with ThreadPoolExecutor(2) as pool:
         options: dict[str, Any] = {"pattern": "gpt2", "unique": True, **({"executor": pool} if executor else {})}
-        for stop in sorted(rng.sample(range(12, len(corpus)), 2)):
+        for stop in sorted(rng.sample(range(15, len(corpus)), 2)):
             with pytest.raises(StoppedError):
                 bbpe.count_from_iterator(stopping(stop), checkpoint=tmp_path / "texts", **options)
         same(bbpe.count_from_iterator(iter(corpus), checkpoint=tmp_path / "texts", **options), corpus)
