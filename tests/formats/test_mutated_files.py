@@ -81,7 +81,7 @@ def same_as_sentencepiece(tok: Tokenizer, path: Path) -> None:
         assert tok.encode(text) == peer.encode(text)
 
 
-@pytest.mark.parametrize("count", [25, pytest.param(2_000, marks=pytest.mark.full)])
+@pytest.mark.parametrize("count", [45, pytest.param(2_000, marks=pytest.mark.full)])
 @pytest.mark.parametrize("name", FILES)
 def test_mutated_files(name: str, count: int, tmp_path: Path) -> None:
     rng = random.Random(name)

@@ -22,7 +22,7 @@ LONG = "-" * 4096
 TEXTS = [LONG, LONG, "word123 " * 40, "\u4e16\u754c caf\u00e9 \u4e16\u754c" * 9, "low\r\n\tlower" * 9]
 A = bbpe.train_from_iterator(TEXTS, 330)
 B = bbpe.train_from_iterator(["see my dogs and eyes"] * 9, 300)
-CORPUS = ("see my dogs and eyes \u4e16\u754c caf\u00e9 " * 12) + LONG + "\n"
+CORPUS = ("see my dogs and eyes \u4e16\u754c caf\u00e9 " * 40) + LONG + "\n"
 COMMANDS = {
     "lint": ["lint", "-t", "a.json", "x.txt", "--examples", "12"],
     "compare": ["compare", "a.json", "b.json", "x.txt"],

@@ -21,7 +21,7 @@ from bbpe.shards import open_parts
 from bbpe.shards.formats import FORMATS
 
 EOS = "</s>"
-TEXTS = ["see my eyes first", "", "low", "lower lowest", "x" * 40] * 16
+TEXTS = ["see my eyes first", "", "low", "lower lowest", "x" * 40] * 40
 
 
 @pytest.fixture(scope="module")
