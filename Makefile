@@ -14,10 +14,12 @@ C_TESTS = $(wildcard tests/c/*.c tests/c/fuzz/*.c)
 C_HEADERS = $(shell find csrc -name '*.h')
 SOURCES = setup.py pyproject.toml $(wildcard bbpe/core/*.pyx bbpe/core/*.pxd) $(C_SOURCES) $(C_HEADERS)
 EDITABLE = $(PIP) install --no-build-isolation --editable .
+# an import compiles what is used: to compile all of the large libraries takes longer than to install them
+PACKAGES = $(PIP) install --no-compile
 CORES = $$(getconf _NPROCESSORS_ONLN)
 # tests start hundreds of interpreters, each of which would compile the package again
 export PYTHONDONTWRITEBYTECODE =
-# generated code passes these too; -Wshadow and -Wvla hold for the hand-written leaves
+# generated code passes these too; with -Werror, setup.py compiles the hand-written leaves with -Wshadow and -Wvla as well
 STRICT = -Wall -Wextra -Werror
 
 .PHONY: demo bench bench-quick test test-full test-long test-engines lint stubs strict docs pictures coverage mutants sanitize sanitize-split sanitize-load sanitize-encode sanitize-train \
@@ -61,11 +63,10 @@ stubs: $(VENV)/linted
 		--ignore-unused-allowlist \
 		--allowlist tests/stubtest.txt
 
-# the site, into build/site, and a look at its pages; a warning is an error (--quiet would hide warnings from --strict); the
-# variable hides a notice of the theme about the end of its life in 2027
+# the site, into build/site, and a look at its pages; a warning is an error; the variable hides a notice of the theme about
+# the end of its life in 2027
 docs: $(VENV)/tested $(VENV)/documented
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
-	$(BIN)/python -m pytest tests/test_site.py
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m pytest tests/test_site.py --site build/site
 
 # the pictures of the README and the site, into docs/pictures; those of pages need Chromium
 pictures: $(VENV)/tested
@@ -73,7 +74,7 @@ pictures: $(VENV)/tested
 
 # everything is built anew, in a folder of pip's own, and the tests that follow run on this build
 strict: $(VENV)/made
-	printf '%s\n' $(C_SOURCES) $(C_TESTS) | \
+	printf '%s\n' $(C_TESTS) | \
 		xargs -P $(CORES) -n 1 $(CC) -std=c11 -O2 -fsyntax-only $(STRICT) -Wshadow -Wvla -Icsrc -Itests/c
 	CFLAGS="$(STRICT)" $(EDITABLE)
 	touch $(VENV)/built
@@ -253,25 +254,25 @@ $(VENV)/built: $(VENV)/made $(SOURCES)
 	touch $@
 
 $(VENV)/tested: $(VENV)/built
-	$(PIP) install $(call extra,test)
+	$(PACKAGES) $(call extra,test)
 	# only the axe-core of the one and GPT-2's vocabulary of the other: they would bring Playwright and PyTorch
-	$(PIP) install --no-deps axe-playwright-python openai-whisper
+	$(PACKAGES) --no-deps axe-playwright-python openai-whisper
 	touch $@
 
 $(VENV)/benched: $(VENV)/built
-	$(PIP) install $(call extra,bench)
+	$(PACKAGES) $(call extra,bench)
 	touch $@
 
 $(VENV)/documented: $(VENV)/made
-	$(PIP) install $(call extra,docs)
+	$(PACKAGES) $(call extra,docs)
 	touch $@
 
 $(VENV)/crossed: $(VENV)/made
-	$(PIP) install $(call extra,cross)
+	$(PACKAGES) $(call extra,cross)
 	touch $@
 
 $(VENV)/linted: $(VENV)/tested
-	$(PIP) install $(call extra,dev)
+	$(PACKAGES) $(call extra,dev)
 	touch $@
 
 clean:

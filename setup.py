@@ -106,6 +106,9 @@ def options_of(source):
         options = options + ACROSS
     if folder == "bbpe/core" and sys.platform != "win32":
         options = [*options, "-O2"]
+    # what Cython writes does not pass these
+    if folder != "bbpe/core" and "-Werror" in CFLAGS:
+        options = [*options, "-Wshadow", "-Wvla"]
     if Path(source) == IDENTIFIED:
         options = [*options, f'-DBBPE_BUILD="{build_identity()}"']
     return options

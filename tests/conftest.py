@@ -48,6 +48,7 @@ settings.load_profile("deterministic")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--count-skips", action="store_true", help="fail when more tests are skipped than skips.py allows")
+    parser.addoption("--site", metavar="FOLDER", help="build the site in this folder, and keep it")
     parser.addoption("--share", metavar="K/N", help="of every N tests, by a checksum of their names, those of share K")
 
 

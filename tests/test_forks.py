@@ -73,11 +73,12 @@ def matrix(folder: Path, moments: int, libraries: str, warm: str, firsts: list[s
     return run(MATRIX, folder, str(moments), libraries, warm, ",".join(firsts), ",".join(others), seconds=36_000)
 
 
-FULL = [pytest.param(call, marks=pytest.mark.full) for call in ("encode_with_offsets", "fingerprint", "as_tiktoken")]
+_FULL = ("save", "encode_with_offsets", "fingerprint", "as_tiktoken")
+FULL = [pytest.param(call, marks=pytest.mark.full) for call in _FULL]
 
 
 @needs_fork
-@pytest.mark.parametrize("call", ["decode", "save", "lint", *FULL])
+@pytest.mark.parametrize("call", ["decode", "lint", *FULL])
 def test_a_child_forked_in_a_first_call_makes_the_same_call(call, calls_folder):
     assert not matrix(calls_folder, 3, "without", "cold", [call], [call])
 

@@ -86,9 +86,9 @@ def fresh(code: str, *args: str) -> str:
 
 
 def cpu_seconds(*command: str) -> float:
-    """The CPU time of a process of Python; the least of five, as the machine may be busy."""
+    """The CPU time of a process of Python; the least of three, as the machine may be busy."""
     found = []
-    for _ in range(5):
+    for _ in range(3):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         subprocess.run([sys.executable, *command], check=True, capture_output=True)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)

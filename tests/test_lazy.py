@@ -92,7 +92,7 @@ FULL = [pytest.param(libraries, "1", marks=pytest.mark.full) for libraries in ("
 
 
 @needs_fork
-@pytest.mark.parametrize(("libraries", "step"), [("with", "4"), ("without", "13"), *FULL])
+@pytest.mark.parametrize(("libraries", "step"), [("with", "9"), ("without", "31"), *FULL])
 def test_all_that_first_calls_import_passes_the_gate(libraries, step, calls_folder):
     """Of all calls, or of each so many: where the libraries are absent, each child takes its time to import them."""
     assert not run(PAST_THE_GATE, calls_folder, libraries, step, seconds=600)

@@ -67,7 +67,7 @@ class Page(HTMLParser):
 
 
 def build(config: Path, site: Path) -> subprocess.CompletedProcess[str]:
-    """Build as `make docs` does, into another folder."""
+    """Build; a warning is an error."""
     options = ["--strict", "--config-file", str(config), "--site-dir", str(site)]
     command = [sys.executable, "-m", "mkdocs", "build", *options]
     paths = os.pathsep.join([str(config.parent), str(ROOT)])
@@ -90,8 +90,9 @@ def leads_nowhere(page: Page, pages: dict[Path, Page], site: Path) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    site = (tmp_path_factory.mktemp("built") / "site").resolve()
+def site(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Path:
+    given = pytestconfig.getoption("site")
+    site = Path(given or tmp_path_factory.mktemp("built") / "site").resolve()
     built = build(ROOT / "mkdocs.yml", site)
     assert built.returncode == 0, built.stderr
     return site

@@ -273,7 +273,7 @@ def test_training_twice_gives_equal_tokenizers(trained: Callable[..., bbpe.Token
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs /proc")
 def test_memory_is_given_back() -> None:
-    soup = b"".join(byte_soups(500, seed=42)) * 4
+    soup = b"".join(byte_soups(200, seed=42)) * 4
 
     def pages_after(rounds: int) -> int:
         for _ in range(rounds):

@@ -108,11 +108,11 @@ def text(seed: int, words: int) -> str:
 def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("inputs")
     for seed, name in enumerate("ab"):
-        (folder / f"{name}.txt").write_text(text(seed, 20_000))
+        (folder / f"{name}.txt").write_text(text(seed, 6_000))
         tok = bbpe.train(folder / f"{name}.txt", 400 + 50 * seed, special_tokens=["<s>"])
         tok.save(folder / f"{name}.json")
         bbpe.count(folder / f"{name}.txt", pattern="gpt2").save(folder / f"{name}.parquet")
-    (folder / "long.txt").write_text(text(2, 200_000))
+    (folder / "long.txt").write_text(text(2, 60_000))
     return folder
 
 

@@ -82,13 +82,13 @@ def train(tmp_path: Path) -> Train:
     return run
 
 
-@pytest.mark.parametrize("vocab_size", [256, 257, 300, 400, 5000])
+@pytest.mark.parametrize("vocab_size", [256, 257, 300, 5000])
 @pytest.mark.parametrize("name", TEXTS)
 def test_the_files_equal_those_of_the_naive_loop(train: Train, name: str, vocab_size: int) -> None:
     assert train(TEXTS[name], vocab_size) == naive(TEXTS[name], vocab_size)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(16))
 def test_the_files_equal_those_of_the_naive_loop_on_random_texts(train: Train, seed: int) -> None:
     chance = random.Random(seed)
     # few letters make many ties and many overlapping pairs
@@ -102,8 +102,8 @@ def test_the_files_equal_those_of_the_naive_loop_on_random_texts(train: Train, s
 def test_the_files_equal_those_of_the_naive_loop_on_real_text(
     train: Train, corpus: Callable[..., str], name: str
 ) -> None:
-    text = corpus(name, 6_000)
-    assert train(text, 320) == naive(text, 320)
+    text = corpus(name, 3_000)
+    assert train(text, 300) == naive(text, 300)
 
 
 @pytest.fixture

@@ -107,7 +107,7 @@ def levels_of(rng: random.Random, count: int, fixed: int) -> list[int]:
     return list(itertools.accumulate(steps))
 
 
-@pytest.mark.parametrize(("letters", "longest"), [(b"ab", 7), (b"abc", 4)])
+@pytest.mark.parametrize(("letters", "longest"), [(b"ab", 6), (b"abc", 4)])
 @pytest.mark.parametrize("is_listed", [False, True])
 def test_ranks_of_one_level(letters: bytes, longest: int, is_listed: bool) -> None:
     """Of several ranks that are one level the leftmost pair merges first."""
@@ -171,6 +171,6 @@ def test_real_vocabularies(name: str, vocab_path: Callable[[str], Path], corpus:
     spec = formats.load(vocab_path(name), pattern=None if name.endswith(".json") else "none")
     model = CompiledBPE(spec.vocab, spec.merges)
     text = b"".join(
-        [*worst_cases(random.Random(5)), *(corpus(name, 30_000).encode() for name in ("en", "code", "zh", "multi"))]
+        [*worst_cases(random.Random(5)), *(corpus(name, 10_000).encode() for name in ("en", "code", "zh", "multi"))]
     )
     assert model.encode_pretoken(text, how="match") == model.encode_pretoken(text, how="long")

@@ -307,7 +307,7 @@ import os, signal, threading, warnings
 import bbpe
 warnings.simplefilter("ignore")
 tok = bbpe.train_from_iterator(["see my eyes"], 260)
-text = "see my eyes" * 4_000
+text = "see my eyes" * 1_500
 ids = tok.encode(text)
 started, may_go = threading.Barrier(4), threading.Event()
 def work(call):

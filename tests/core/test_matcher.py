@@ -97,8 +97,8 @@ def test_tokens_that_begin_alike(numbers: set[int]) -> None:
     matcher = TokenMatcher(NESTED)
     policy = matcher.policy(numbers)
     rng = random.Random(5)
-    long = b"".join(b"a" * rng.randint(1, 1300) + rng.choice([b"b", b"c", b"ba"]) for _ in range(120))
-    for data in (b"a" * 40_000, long, b"a" * 999 + b"b" + b"a" * 5000 + b"b", b"c" * 150_000 + b"a" * 20_000):
+    long = b"".join(b"a" * rng.randint(1, 1300) + rng.choice([b"b", b"c", b"ba"]) for _ in range(40))
+    for data in (b"a" * 12_000, long, b"a" * 999 + b"b" + b"a" * 5000 + b"b", b"c" * 80_000 + b"a" * 5_000):
         found = policy.find(data)
         assert found == nested_slow(numbers, data)
         assert policy.find(data, 0, 3) == found[:3]

@@ -28,6 +28,7 @@ def generator() -> ModuleType:
     return module
 
 
+@pytest.mark.full
 def test_table_is_the_generated_one(generator: ModuleType) -> None:
     assert (CSRC / "uclass_table.h").read_text("utf-8").rstrip("\n") == generator.table().rstrip("\n")
 

@@ -56,7 +56,7 @@ def value(generator: random.Random, depth: int) -> Any:
 def test_lines_are_read_as_by_a_slow_reader(field: Any, isa: str) -> None:
     generator = random.Random(repr(field))
     name = encoded_field(field)
-    for _ in range(400):
+    for _ in range(150):
         record = {generator.choice(NAMES): value(generator, 3) for _ in range(generator.randrange(6))}
         found, right = slow(record, field)
         assert value_of(record, field, "missing") == {"value": right, "null": None, "absent": "missing"}[found]

@@ -201,7 +201,7 @@ def test_all_kinds_together_in_order(tmp_path: Path) -> None:
 def test_one_endless_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(count_options, "_BLOCK", 1000)
     path = tmp_path / "a.txt"
-    for text in (b"x" * 200_000, b"word " * 40_000, b"\n" * 50_000, "漢".encode() * 30_000, b" " * 50_000 + b"a"):
+    for text in (b"x" * 60_000, b"word " * 12_000, b"\n" * 15_000, "漢".encode() * 10_000, b" " * 15_000 + b"a"):
         path.write_bytes(text)
         for document in ("file", "line"):
             lines = text.splitlines(keepends=True) if document == "line" else [text]

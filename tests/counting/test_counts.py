@@ -182,10 +182,12 @@ def test_counts_beyond_32_bits_train(big: int, tmp_path: Path) -> None:
 TYPES = [pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint64(), pa.float64(), pa.decimal128(20, 0)]
 
 CODED = pa.dictionary(pa.int32(), pa.string())
+WORDS = [pa.binary(), pa.large_binary(), pa.string(), pa.large_string(), CODED]
 
 
-@pytest.mark.parametrize("number", TYPES, ids=str)
-@pytest.mark.parametrize("text", [pa.binary(), pa.large_binary(), pa.string(), pa.large_string(), CODED], ids=str)
+@pytest.mark.parametrize(
+    ("number", "text"), [*zip(TYPES, WORDS * 2, strict=False), *((TYPES[2], text) for text in WORDS)], ids=str
+)
 def test_any_column_types(number: Any, text: Any, tmp_path: Path) -> None:
     path = tmp_path / "c.parquet"
     words = pa.array(["é", "ab", "é", ""]).cast(pa.string())

@@ -56,9 +56,13 @@ def test_an_endless_word_is_refused_with_its_place(suffix: str, text: str, most:
         counted(path, threads=1, max_pretoken_bytes=19_000)
 
 
-@pytest.mark.parametrize("pattern", ["gpt2", "cl100k", "o200k", "deepseek_v3"])
-@pytest.mark.parametrize("longest", [1, 7, 1000])
-@pytest.mark.parametrize("document", ["file", "line"])
+@pytest.mark.parametrize(
+    ("pattern", "longest", "document"),
+    [
+        ("gpt2", 1, "file"), ("gpt2", 7, "line"), ("cl100k", 7, "file"), ("cl100k", 1000, "line"),
+        ("o200k", 1000, "file"), ("o200k", 1, "line"), ("deepseek_v3", 7, "file"), ("deepseek_v3", 1000, "line"),
+    ],
+)  # fmt: skip
 def test_an_endless_word_is_cut_where_its_pieces_end(
     pattern: str, longest: int, document: Any, most: int, tmp_path: Path
 ) -> None:
@@ -291,7 +295,7 @@ def test_broken_parquet_files_are_named_with_their_row_group(tmp_path: Path) -> 
     whole, metadata = path.read_bytes(), parquet.ParquetFile(path).metadata
     start = metadata.row_group(1).column(0).data_page_offset
     tok, said = bbpe.train_from_iterator(["a"], 256), list[str]()
-    for at in [*range(start, start + 60, 3), *(rng.randrange(len(whole)) for _ in range(30))]:
+    for at in [*range(start, start + 60, 5), *(rng.randrange(len(whole)) for _ in range(12))]:
         path.write_bytes(whole[:at] + bytes((whole[at] ^ (1 << rng.randrange(8)),)) + whole[at + 1 :])
         for read in (lambda: bbpe.count(path, pattern="gpt2"), lambda: list(tok.encode_files(path))):
             try:

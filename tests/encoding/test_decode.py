@@ -297,7 +297,7 @@ def test_rows(tok: bbpe.Tokenizer) -> None:
 
 @pytest.mark.parametrize("dtype", [np.uint32, np.int64, ">i2"])
 def test_an_array_of_rows(dtype: Any, tok: bbpe.Tokenizer) -> None:
-    rows = np.random.default_rng(1).choice(ASCII[:200], (1_500, 64)).astype(dtype)
+    rows = np.random.default_rng(1).choice(ASCII[:200], (500, 64)).astype(dtype)
     for given in (rows, rows[:, ::2], rows[::-3], rows.T, np.asfortranarray(rows), rows[:0], rows[:, :0]):
         for threads in (None, 2):
             assert tok.decode_batch(given, threads=threads) == [tok.decode(row) for row in given]
@@ -337,8 +337,8 @@ def test_threads_change_nothing(unit: str, tok: bbpe.Tokenizer) -> None:
             assert tok.decode(given, threads=threads) == text
             assert tok.decode_bytes(given, threads=threads) == text.encode()
     # bytes that are not UTF-8, about the borders between threads too
-    for place in (0, 1, 2**18 - 2, 2**18 - 1, 2**18, 2**18 + 1, 2**19, len(ids) - 1):
-        for bad in (0x80, 0xE4, 0xFF):
+    for at, place in enumerate((0, 1, 2**18 - 2, 2**18 - 1, 2**18, 2**18 + 1, 2**19, len(ids) - 1)):
+        for bad in ((0x80, 0xE4, 0xFF)[at % 3], (0xE4, 0xFF, 0x80)[at % 3]):
             torn = ids.copy()
             torn[place] = bad
             expected = bytes(torn.astype(np.uint8)).decode("utf-8", "replace")

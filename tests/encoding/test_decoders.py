@@ -147,14 +147,14 @@ def judged(judge: Any, row: list[int]) -> str | None:
     return None if "\ufffd" in text else text
 
 
-def compare(kind: str, path: Path, rng: random.Random, decoders: list[dict[str, Any] | None]) -> int:
+def compare(kind: str, path: Path, rng: random.Random, decoders: list[dict[str, Any] | None], count: int) -> int:
     """Compare what random ids decode to; return how many were compared."""
     tokenizers = pytest.importorskip("tokenizers")
     compared = 0
     for decoder in decoders:
         tok = loaded(path, kind, decoder)
         judge = tokenizers.Tokenizer.from_file(str(path))
-        for row in rows_of(tok, rng, 12):
+        for row in rows_of(tok, rng, count):
             expected = judged(judge, row)
             if expected is not None:
                 assert tok.decode(row) == expected, (decoder, [judge.id_to_token(token_id) for token_id in row])
@@ -165,7 +165,7 @@ def compare(kind: str, path: Path, rng: random.Random, decoders: list[dict[str, 
 @pytest.mark.parametrize("kind", KEYS)
 def test_as_tokenizers_decodes(kind: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     rng = random.Random(kind)
-    assert compare(kind, tmp_path / "t.json", rng, [*USUAL, *(composed(rng) for _ in range(20))]) > 260
+    assert compare(kind, tmp_path / "t.json", rng, [*USUAL, *(composed(rng) for _ in range(12))], 6) > 100
     capfd.readouterr()  # what a panic of HF prints
 
 
@@ -173,7 +173,7 @@ def test_as_tokenizers_decodes(kind: str, tmp_path: Path, capfd: pytest.CaptureF
 @pytest.mark.parametrize("kind", KEYS)
 def test_many_decoders(kind: str, seed: int, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     rng = random.Random(f"{kind} {seed}")
-    assert compare(kind, tmp_path / "t.json", rng, [composed(rng) for _ in range(300)]) > 2000
+    assert compare(kind, tmp_path / "t.json", rng, [composed(rng) for _ in range(300)], 12) > 2000
     capfd.readouterr()
 
 
@@ -191,7 +191,7 @@ def test_all_ways_agree(kind: str, tmp_path: Path) -> None:
         tok = loaded(tmp_path / "t.json", kind, decoder)
         tokens, keys = tok._parts.vocabulary.tokens, TokenKeys(tok.spec)
         with_tables += forms_of(tok.spec, keys, tokens) is not None
-        rows = garbage_of(tok, rng, 8)
+        rows = garbage_of(tok, rng, 4)
         for errors in ("replace", "ignore"):
             texts = [tok.decode(row, errors=errors) for row in rows]
             assert tok.decode_batch(rows, errors=errors) == texts
@@ -205,6 +205,7 @@ def test_all_ways_agree(kind: str, tmp_path: Path) -> None:
                 assert tok.decode_bytes(row).decode("utf-8", errors) == text
         for row in rows:
             check_offsets(tok, row)
+        for row in rows[:2]:
             check_prompts(tok, row)
     assert 10 < with_tables < len(USUAL) + 5
 
@@ -244,7 +245,7 @@ def test_saved_decoders(kind: str, tmp_path: Path) -> None:
         again = bbpe.load(tmp_path / "again.json")
         assert again == tok
         assert again.spec.decoder == tok.spec.decoder
-        rows = garbage_of(tok, rng, 10)
+        rows = garbage_of(tok, rng, 4)
         assert again.decode_batch(rows) == tok.decode_batch(rows)
 
 

@@ -32,7 +32,7 @@ def random_ranks(rng: random.Random, alphabet: bytes) -> dict[bytes, int]:
 
 def test_rank_mode_on_random_vocabularies() -> None:
     rng = random.Random(21)
-    for _ in range(150):
+    for _ in range(50):
         ranks = random_ranks(rng, b"abc")
         vocab = {token_id: token for token, token_id in ranks.items()}
         model, rank = CompiledBPE(vocab, None), by_ranks(ranks)
@@ -49,7 +49,7 @@ def test_rank_mode_on_random_vocabularies() -> None:
 
 def test_merge_list_mode_on_random_vocabularies() -> None:
     rng = random.Random(22)
-    for _ in range(150):
+    for _ in range(50):
         ids = random_ranks(rng, b"abc")
         splits = [(token[:i], token[i:]) for token in ids for i in range(1, len(token))]
         known = [(left, right) for left, right in splits if left in ids and right in ids]
@@ -69,15 +69,15 @@ def test_long_runs_are_linear_and_right(unit: str) -> None:
     tok = bbpe.train_from_iterator([unit * 64, "ab" * 40], 300, pattern="none")
     slow = SlowTokenizer(tok.spec)
     assert tok.encode(unit * 300) == slow.encode(unit * 300)
-    ids = tok.encode(unit * 300_000)
-    assert tok.decode(ids) == unit * 300_000
+    ids = tok.encode(unit * 100_000)
+    assert tok.decode(ids) == unit * 100_000
 
 
 @pytest.mark.parametrize("pattern", [*PATTERNS, *CUSTOM_PATTERNS])
 def test_every_pattern_as_the_reference(pattern: str, tok_of: Callable[[str], bbpe.Tokenizer]) -> None:
     tok = tok_of(pattern)
     slow = SlowTokenizer(tok.spec)
-    for text in [*adversarial_strings(30, seed=24, surrogates=True), *byte_soups(15, seed=25)]:
+    for text in [*adversarial_strings(15, seed=24, surrogates=True), *byte_soups(6, seed=25)]:
         if pattern == "none":
             text = text[:80]
         expected = slow.encode(text)

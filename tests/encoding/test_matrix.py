@@ -39,8 +39,8 @@ TEXTS: dict[str, list[Text]] = {
     "bytes": [b"caf\xe9 <s>the\xff\x80", b"\xe4\xb8<s>\xad", b"\xff", b"\xf0\x9f\x98 see <a>\xf0\x9f\x98\x80"],
     "empty": ["", b""],
     "tokens": ["<s>", "</s><s><s>", "<s>" * 90, b"<s></s>", " <s> <a> "],
-    "soups": [*adversarial_strings(15, seed=51, surrogates=True), *byte_soups(8, seed=53)],
-    "long": [MIXED * 30, MIXED.encode() * 20 + b"\xff<s>", "thé\u2581 中 " * 200, ("see my " + "dogs" * 20) * 100],
+    "soups": [*adversarial_strings(10, seed=51, surrogates=True), *byte_soups(5, seed=53)],
+    "long": [MIXED * 9, MIXED.encode() * 6 + b"\xff<s>", "thé\u2581 中 " * 60, ("see my " + "dogs" * 20) * 12],
 }
 ALLOWED: list[Any] = ["all", {"<s>"}, ()]
 

@@ -52,7 +52,7 @@ def mapped(text, spans, unit):
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_offsets(tok_of, pattern):
     tok = tok_of(pattern)
-    texts = [*adversarial_strings(250, seed=41, surrogates=True), *byte_soups(60, seed=42), ""]
+    texts = [*adversarial_strings(80, seed=41, surrogates=True), *byte_soups(25, seed=42), ""]
     for text in texts:
         data = bytes(bbpe.text.text_bytes(text))
         ids, spans = tok.encode_with_offsets(text, "byte")
@@ -107,7 +107,7 @@ def long_tokens():
 
 def test_long_tokens_and_special_ones_between_them():
     tok = long_tokens()
-    for text in adversarial_strings(150, seed=45):
+    for text in adversarial_strings(50, seed=45):
         for row in ("é", "é" * 64, "é" * 301, "漢"):
             whole = f"<s>{row}{text}<é>{row}<s><s>a{row}"
             ids, spans = tok.encode_with_offsets(whole, "byte", allowed_special="all")
@@ -161,7 +161,7 @@ def both(vocab_path):
 def test_hf_has_the_same_offsets(both, corpus, name):
     tok, peer = both(name)
     specials = "a<|endoftext|>é<｜end▁of▁sentence｜>"
-    for text in ["", specials, *adversarial_strings(80, seed=44), corpus("multi", 30_000)]:
+    for text in ["", specials, *adversarial_strings(40, seed=44), corpus("multi", 8_000)]:
         same_as_hf(tok, peer, text)
 
 
@@ -229,7 +229,7 @@ def test_places_through_rules(tmp_path, name):
     tokenizers = pytest.importorskip("tokenizers")
     path = write_json(tmp_path / "tokenizer.json", DOCUMENTS[name])
     tok, peer = bbpe.load(path), tokenizers.Tokenizer.from_file(str(path))
-    texts = ["", "the", " the THE  é e\u0301x中", "a  <a> <A>  <b>the", *adversarial_strings(60, seed=45)]
+    texts = ["", "the", " the THE  é e\u0301x中", "a  <a> <A>  <b>the", *adversarial_strings(25, seed=45)]
     for text in texts:
         theirs = peer.encode(text, add_special_tokens=False)
         ids, spans = tok.encode_with_offsets(text, allowed_special="all")

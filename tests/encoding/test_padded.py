@@ -114,7 +114,7 @@ def test_rows_are_those_of_hf(judged, name, adds):
     tok, path = judged[name]
     compared = 0
     options = itertools.product((None, 5, 6, 9, 14), STRATEGIES, SIDES, (None, 0, 1, 3), SIDES)
-    for seed, (limit, strategy, cut_side, stride, side) in enumerate(options):
+    for seed, (limit, strategy, cut_side, stride, side) in enumerate(itertools.islice(options, 0, None, 3)):
         if limit is None and (stride is not None or strategy != "longest_first" or cut_side == "left"):
             continue
         padding = "max_length" if limit is not None and seed % 3 == 0 else "longest"
@@ -122,23 +122,24 @@ def test_rows_are_those_of_hf(judged, name, adds):
             tok, path, texts_of(seed), adds=adds, limit=limit, strategy=strategy, cut_side=cut_side, stride=stride,
             side=side, multiple=(1, 4)[seed % 2], padding=padding,
         )  # fmt: skip
-    assert compared > 50
+    assert compared > 16
 
 
 @pytest.mark.parametrize("cut_side", SIDES)
 @pytest.mark.parametrize("stride", [None, 0, 1])
 def test_longest_first_shares_a_row_as_hf(judged, cut_side, stride):
-    """All lengths of two texts to 6, in all rows to 10 ids."""
+    """All lengths of two texts to 6, in all rows to 10 ids; with a stride a third of them in each row."""
     tok, path = judged["bert"]
     compared = 0
     for limit in range(3, 11):
         items = [("a" * n, "b" * m) for n in range(7) for m in range(7)]
+        items = items if stride is None else items[limit % 3 :: 3]
         for pair in [items] if stride is None else [[item] for item in items]:
             compared += check(
                 tok, path, pair, adds=True, limit=limit, strategy="longest_first", cut_side=cut_side, stride=stride,
                 side="right", multiple=1, padding="longest",
             )  # fmt: skip
-    assert compared >= (8 if stride is None else 200)
+    assert compared >= (8 if stride is None else 60)
 
 
 @pytest.mark.parametrize("name", TEMPLATES)

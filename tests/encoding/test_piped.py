@@ -59,7 +59,7 @@ def test_it_is_the_definition(name: str) -> None:
     spec = spec_of(**CASES[name])
     fast, slow = text_encoder(spec), SlowPipeline(spec)
     specials = SpecialTokens(spec.special_tokens, spec.added_tokens, spec.token_options)
-    given = list(texts(5, 60))
+    given = list(texts(5, 25))
     for allowed in ((), "all", ("<s>", "\n\n")):
         matcher = specials.matcher(allowed)
         before, after = AROUND
@@ -136,7 +136,7 @@ def test_short_texts_take_the_short_way_by_all_options(name: str) -> None:
         {"dropout": 0.0}, {"seed": 1}, {"other": 1},
         {"add_special_tokens": 1}, {"add_special_tokens": ()}, {"pair": None}, {"pair": "a"},
     ]  # fmt: skip
-    for text in texts(12, 20):
+    for text in texts(12, 10):
         for options_of_call in (*given, *given):
             found = []
             for tok in (short, slow):

@@ -95,7 +95,7 @@ def before_count(tok: bbpe.Tokenizer, ids: list[int], before: str | None, option
 def test_as_a_search_in_the_whole_text(kind: str) -> None:
     tok = of_kind(kind)
     assert isinstance(tok._parts.decoder._fresh(), MachineStream) == (kind == "steps")
-    rng, stopped, count = random.Random(kind), 0, 150
+    rng, stopped, count = random.Random(kind), 0, 60
     for _ in range(count):
         ids = ids_of(tok, rng)
         options: dict[str, Any] = {
@@ -223,14 +223,14 @@ def test_a_decoder_without_stop_strings_never_stops() -> None:
 
 def test_many_and_long_stop_strings() -> None:
     tok, rng = of_kind("bytes"), random.Random(3)
-    stop = ["".join(rng.choices("abcd \u4e2d", k=rng.randint(6, 40))) for _ in range(2000)] + ["a" * 100_000 + "b"]
+    stop = ["".join(rng.choices("abcd \u4e2d", k=rng.randint(6, 40))) for _ in range(700)] + ["a" * 40_000 + "b"]
     decoder = tok.stream_decoder(stop=stop)
-    given = tok.encode("a" * 100_500)
+    given = tok.encode("a" * 40_500)
     assert "".join(map(decoder.push, given)) == "a" * 500
     assert decoder.push(tok.token_to_id(b"b")) == ""
     assert decoder.stopped == stop[-1]
     assert tok.decode(decoder.ids_before_stop) == "a" * len(tok.decode(decoder.ids_before_stop))
-    for string in rng.sample(stop[:-1], 20):
+    for string in rng.sample(stop[:-1], 8):
         decoder = tok.stream_decoder(stop=stop)
         text = "".join(decoder.stream(tok.encode(f"my {string} dogs")))
         assert text == before_stop(f"my {string} dogs", stop)

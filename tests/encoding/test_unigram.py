@@ -81,9 +81,9 @@ def test_trained_models(tmp_path: Path, options: dict[str, Any]) -> None:
     rng = random.Random(5)
     scraps = [*TEXT.split(" "), " ", "  ", "\u2581", "<sep>", "<ctl>", "<unk>", "</s>", "ing", *"Ｆ\n\t😀ﬃ"]
     scraps += ["\r\n", "---"]
-    texts = ["", " ", "\u2581", "  a  ", " \u2581 ", "a\u2581 ", TEXT, TEXT * 300, "\x1e", "a \x1e b"]
-    texts += ["".join(rng.choices(scraps, k=rng.randint(1, 12))) for _ in range(150)]
-    texts += adversarial_strings(100, seed=6, tokens=list(tok.spec.vocab.values()))
+    texts = ["", " ", "\u2581", "  a  ", " \u2581 ", "a\u2581 ", TEXT, TEXT * 120, "\x1e", "a \x1e b"]
+    texts += ["".join(rng.choices(scraps, k=rng.randint(1, 12))) for _ in range(60)]
+    texts += adversarial_strings(50, seed=6, tokens=list(tok.spec.vocab.values()))
     texts = [text.replace("\0", "") for text in texts]
     same(tok, peer(path), texts)
     same(tok, peer(tmp_path / "again.model"), texts)
@@ -128,7 +128,7 @@ def made(scores: dict[str, float], *, is_float: bool = True, byte_fallback: bool
     )
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("characters", ["ab é中\n", "中あ한कa😀"])
 def test_random_models_by_the_definition(seed: int, characters: str) -> None:
     """Few characters and many tokens, some of them unknown, with blanks anywhere."""
@@ -138,7 +138,7 @@ def test_random_models_by_the_definition(seed: int, characters: str) -> None:
     scores = {token: float(np.float32(-rng.uniform(0.5, 6) * len(token) ** 0.7)) for token in sorted(tokens)}
     for is_float in (True, False):
         tok = made(scores, is_float=is_float)
-        for _ in range(150):
+        for _ in range(80):
             text = "".join(rng.choices([*alphabet, "x"], k=rng.randint(1, 9)))
             way, margin = best(text, scores)
             if margin < 1e-3:
@@ -173,9 +173,9 @@ def test_ways_at_random_are_as_probable_as_their_sums() -> None:
     for options in ({"alpha": 0.7}, {"alpha": 0.7, "nbest": 2}, {"alpha": 0.0}):
         sums = sorted((sum_of(way, scores) for way in ways("abab", scores)), reverse=True)[: options.get("nbest")]
         weights = [math.exp(options["alpha"] * total) for total in sums]
-        drawn = Counter(tuple(tok.encode_sampled("abab", seed=seed, **options)) for seed in range(4000))
-        found = [drawn[tuple(ids)] / 4000 for ids, _ in tok.encode_nbest("abab", len(sums))]
-        assert found == pytest.approx([weight / sum(weights) for weight in weights], abs=0.03)
+        drawn = Counter(tuple(tok.encode_sampled("abab", seed=seed, **options)) for seed in range(2000))
+        found = [drawn[tuple(ids)] / 2000 for ids, _ in tok.encode_nbest("abab", len(sums))]
+        assert found == pytest.approx([weight / sum(weights) for weight in weights], abs=0.04)
     assert tok.encode_sampled("abab ab", seed=3) == tok.encode_sampled("abab ab", seed=3)
     assert tok.decode(tok.encode_sampled("abab ba" * 50, alpha=0.2)) == "abab ba" * 50
     assert tok.encode_sampled("axxb", alpha=50.0, seed=1) == tok.encode("axxb")
@@ -262,7 +262,7 @@ def test_tokenizer_json(tmp_path: Path, kind: str, fallback: bool) -> None:
     assert bbpe.load(tmp_path / "again.json") == tok
     again = tokenizers.Tokenizer.from_file(str(tmp_path / "again.json"))
     texts = [TEXT, "a<unk>b <s> x", "\r\n é e\u0301 ｶﾞ ﬁ A\u030a\u0301", "<0x41> <0x0A>", "", " ", "  a  b "]
-    texts += adversarial_strings(300, seed=9, tokens=list(tok.spec.vocab.values()))
+    texts += adversarial_strings(120, seed=9, tokens=list(tok.spec.vocab.values()))
     for text in texts:
         expected = judge.encode(text).ids
         assert tok.encode(text, allowed_special="all") == expected, text
@@ -275,9 +275,9 @@ def test_a_model_as_tokenizer_json(tmp_path: Path) -> None:
     tok = bbpe.load(path)
     tok.save(tmp_path / "tokenizer.json")
     judge = tokenizers.Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
-    for text in [TEXT, *adversarial_strings(200, seed=10, tokens=list(tok.spec.vocab.values()))]:
-        assert bbpe.load(tmp_path / "tokenizer.json").encode(text) == judge.encode(text).ids, text
     again = bbpe.load(tmp_path / "tokenizer.json")
+    for text in [TEXT, *adversarial_strings(200, seed=10, tokens=list(tok.spec.vocab.values()))]:
+        assert again.encode(text) == judge.encode(text).ids, text
     assert again == tok
     again.save(tmp_path / "b.model")
     assert bbpe.load(tmp_path / "b.model") == tok

@@ -88,7 +88,7 @@ def by_hand(rng: random.Random, letters: list[str], prefix: str, end: str) -> tu
 def test_any_vocabulary_as_hf(prefix: str, ends: tuple[str, ...], tmp_path: Path) -> None:
     hf = pytest.importorskip("tokenizers").Tokenizer
     rng, path, again = random.Random(4), tmp_path / "tokenizer.json", tmp_path / "again.json"
-    for _ in range(15):
+    for _ in range(8):
         letters = rng.sample(["a", "b", "#", "w", "é", "中", "<", "/", ">", "😀"], rng.randint(1, 6))
         end = rng.choice(ends)
         vocab, merges = by_hand(rng, letters, prefix, end)
@@ -155,17 +155,17 @@ WAYS = {
 @pytest.mark.parametrize("way", WAYS)
 def test_the_engine_finds_the_words_of_the_rules(way: str, corpus: Callable[..., str]) -> None:
     pattern, rules = WAYS[way]
-    texts = [corpus(name, size) for name, size in (("en", 30_000), ("ja", 8_000), ("multi", 30_000))]
+    texts = [corpus(name, size) for name, size in (("en", 8_000), ("ja", 3_000), ("multi", 8_000))]
     texts.append("'s 'ſT 'LL <|ENDOFTEXT|><|ſtartoftext|>! a\u0345b!\u0345!")
-    tok = bbpe.train_from_iterator(texts, 3_000, model=bbpe.BPE(alphabet="chars", end_of_word="</w>", max_alphabet=600))
+    tok = bbpe.train_from_iterator(texts, 1_500, model=bbpe.BPE(alphabet="chars", end_of_word="</w>", max_alphabet=600))
     spec = replace(tok.spec, rules=rules, pattern=get_pattern(pattern))
     fast = bbpe.Tokenizer(spec)
     # a rule that does nothing, and that the model does not know
     slow = bbpe.Tokenizer(replace(spec, rules=replace(rules, normalizers=(*rules.normalizers, Strip(False, False)))))
     rng = random.Random(5)
     pool = [*"ab'sSſTd<|>  \n\t!.,ÜüİΣⅷ½한中。\u00a0\u3000\x00\x1c", "e\u0301"]
-    soups = ["".join(rng.choices(pool, k=rng.randint(1, 60))) for _ in range(160)]
-    for text in [*texts, "".join(texts) * 2, *soups, *adversarial_strings(80, 6)]:
+    soups = ["".join(rng.choices(pool, k=rng.randint(1, 60))) for _ in range(60)]
+    for text in [*texts, "".join(texts) * 2, *soups, *adversarial_strings(30, 6)]:
         ids = slow.encode(text)
         assert fast.encode(text) == ids, ascii(text[:200])
         data = text.encode("utf-8", "replace")

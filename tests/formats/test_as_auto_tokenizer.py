@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from seeds import then_full
 
 import bbpe
 from bbpe.errors import VocabularyError, VocabularyWarning
@@ -79,10 +80,13 @@ def kind_of(name: str) -> str:
     return "pieces" if parts in ("llama", "code_llama", "gemma", "siglip2", "nllb", "reformer") else "unigram"
 
 
-@pytest.mark.parametrize("has_template", [True, False])
+@pytest.mark.parametrize("share", then_full([0], [1]))
 @pytest.mark.parametrize("name", NAMES)
-def test_ids(tmp_path: Path, name: str, has_template: bool) -> None:
-    compare(tmp_path, name, has_template, CONFIGS)
+def test_ids(tmp_path: Path, name: str, share: int) -> None:
+    """Every other configuration with a template and the others without one, then the other way round."""
+    first = (len(name) + share) % 2
+    compare(tmp_path, name, True, CONFIGS[first::2])
+    compare(tmp_path, name, False, CONFIGS[1 - first :: 2])
 
 
 @pytest.mark.parametrize("name", [name for name in CLASSES if name not in RARE])

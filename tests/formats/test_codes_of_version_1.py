@@ -40,7 +40,7 @@ def random_codes(rng: random.Random) -> list[str]:
 @pytest.mark.parametrize("header", ["#version: 0.1\n", ""])
 def test_pieces_are_those_of_subword_nmt(tmp_path: Path, header: str) -> None:
     rng, path = random.Random(7), tmp_path / "old.codes"
-    for _ in range(40):
+    for _ in range(15):
         data = header + "".join(f"{row}\n" for row in random_codes(rng))
         path.write_text(data, "utf-8")
         tok, judge = bbpe.load(path), apply_bpe.BPE(io.StringIO(data))

@@ -43,13 +43,13 @@ def written(path: Path, rng: random.Random, scores: list[float], *, has_bytes: b
 @pytest.mark.parametrize("scores", [[0.0], [0.0, -1.0], [-1.5, -2.5, -3.5, -4.5, -5.5, -6.5]], ids=len)
 def test_random_models(tmp_path: Path, scores: list[float], has_bytes: bool) -> None:
     rng = random.Random(len(scores))
-    for number in range(4):
+    for number in range(3):
         path = tmp_path / f"{number}.model"
         judge = written(path, rng, scores, has_bytes=has_bytes)
         tok = bbpe.load(path)
         assert tok.spec.characters is not None
-        texts = ["".join(rng.choices("ab\u4e2d\u6587 \u6771", k=rng.randint(0, 24))) for _ in range(60)]
-        texts += ["".join(rng.choices("ab\u4e2d\u6587 ", k=rng.randint(150, 600))) for _ in range(4)]
+        texts = ["".join(rng.choices("ab\u4e2d\u6587 \u6771", k=rng.randint(0, 24))) for _ in range(30)]
+        texts += ["".join(rng.choices("ab\u4e2d\u6587 ", k=rng.randint(150, 600))) for _ in range(2)]
         expected = [judge.encode(text) for text in texts]
         assert [tok.encode(text) for text in texts] == expected
         assert tok.encode_batch(texts) == expected

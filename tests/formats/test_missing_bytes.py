@@ -42,7 +42,8 @@ def document(kind: str, missing: str, *, unknown: bool, marks: bool, **options: 
 def texts() -> list[str]:
     draw = random.Random(1)
     alphabet = [*map(chr, range(128)), *"\t\t\t\n  ab", "é", "ü", "中", "\U0001f600"]
-    return [*map(chr, range(128)), *("".join(draw.choices(alphabet, k=draw.randint(2, 12))) for _ in range(200))]
+    alone = ["".join(map(chr, range(128))), *MISSING[1], *map(chr, range(0, 128, 7))]
+    return [*alone, *("".join(draw.choices(alphabet, k=draw.randint(2, 12))) for _ in range(60))]
 
 
 @pytest.mark.parametrize("missing", MISSING, ids=["tab", "some", "all"])

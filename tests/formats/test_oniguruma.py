@@ -32,7 +32,7 @@ def test_cl100k_is_written_as_all_readers_read_it(tmp_path: Path) -> None:
     assert bbpe.load(tmp_path / "tokenizer.json").pattern == "cl100k"
     rng = random.Random(3)
     blanks = [" ", "  ", "\n", "\r\n", "\t", "\u00a0", "\u3000", "a", "1234", "'s", "!"]
-    for text in ("".join(rng.choices(blanks, k=rng.randint(1, 9))) for _ in range(2000)):
+    for text in ("".join(rng.choices(blanks, k=rng.randint(1, 9))) for _ in range(400)):
         assert bbpe.split(text, [saved, r"[\s\S]+"]) == bbpe.split(text, "cl100k"), text
 
 
@@ -49,7 +49,7 @@ def test_oniguruma_splits_alike(name: str) -> None:
     )
     extra = ["<|startoftext|>", "<|ENDOFTEXT|>", "<|ﬆartoftext|>", "'LL", "'ſx", "12345678", "a\n  ", "𝔄", "ﬀ"]
     rng = random.Random(6)
-    for text in [*extra, *("".join(rng.choices([*ALPHABET, *extra], k=rng.randint(1, 12))) for _ in range(500))]:
+    for text in [*extra, *("".join(rng.choices([*ALPHABET, *extra], k=rng.randint(1, 12))) for _ in range(150))]:
         assert [piece for piece, _ in peer.pre_tokenize_str(text)] == list(pattern.split(text)), text
 
 
@@ -169,7 +169,7 @@ def test_constructs_that_mean_something_else(there: str) -> None:
     pattern, rng = get_pattern((spelled,)), random.Random(there)
     words = ["the", "THE", "ss", "ffi", "fl", "st", "abc", "12", "xyz", "\r\n", "'s", "'RE", "a]b"]
     chars = "teh xaA1_-.,'\"\n\r\t\x0b\x07\x1b\x08é²½½àÉßẞſKﬁﬀﬆİıσςΣ中٣\u0301\u0345\u00a0\u2028\u200d\u0085ͅ$+<ⅷⅨ\x00𝔄"
-    for _ in range(120):
+    for _ in range(50):
         text = "".join(rng.choices([*chars, *words], k=rng.randint(1, 9)))
         pieces = [piece for piece, _ in peer.pre_tokenize_str(text)]
         assert pieces == list(pattern.split(text)), (text, spelled)
@@ -219,7 +219,7 @@ def test_random_regexes() -> None:
     tokenizers = pytest.importorskip("tokenizers")
     rng = random.Random(2)
     accepted = 0
-    for _ in range(600):
+    for _ in range(250):
         clauses = []
         for _ in range(rng.randint(1, 3)):
             atoms = rng.choices(ATOMS, k=rng.randint(1, 3))
@@ -234,7 +234,7 @@ def test_random_regexes() -> None:
         for _ in range(20):
             text = "".join(rng.choices("ab1\n ", k=rng.randint(1, 8)))
             assert [piece for piece, _ in peer.pre_tokenize_str(text)] == list(pattern.split(text)), (source, text)
-    assert accepted > 160
+    assert accepted > 58
 
 
 @pytest.mark.parametrize(("patterns", "count"), [(60, 60), pytest.param(300, 2000, marks=pytest.mark.full)])

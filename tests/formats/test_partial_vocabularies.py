@@ -115,7 +115,7 @@ def test_random_vocabularies(tmp_path: Path, prefix: str, end: str, is_byte_leve
         {"type": "Split", "pattern": {"Regex": "a+"}, "behavior": "Isolated", "invert": False},
     ]
     counts = []
-    for _ in range(15):
+    for _ in range(7):
         model = random_model(rng, "".join(BYTES) if is_byte_level else CHARS, prefix, end)
         marked = {"type": "Metaspace", "replacement": rng.choice("▁ab"), "prepend_scheme": "always", "split": True}
         last = byte_level(use_regex=rng.random() < 0.5)
@@ -127,7 +127,7 @@ def test_random_vocabularies(tmp_path: Path, prefix: str, end: str, is_byte_leve
         )
         texts = ["", *("".join(rng.choices(CHARS + "xü", k=rng.randint(1, 9))) for _ in range(12))]
         counts.append(compare(path, texts))
-    assert sum(counts) > 93
+    assert sum(counts) > 36
 
 
 @pytest.mark.parametrize("is_special", [False, True])
@@ -135,7 +135,7 @@ def test_added_tokens_and_their_ids(tmp_path: Path, is_special: bool) -> None:
     """Tokens that merges also make, tokens of one byte, and ids that `tokenizers` ignores."""
     rng = random.Random(is_special)
     path = tmp_path / "tokenizer.json"
-    for _ in range(40):
+    for _ in range(16):
         vocab = {bytes_to_alphabet(bytes((byte,))): byte for byte in range(256)}
         vocab |= {"ab": 256, "abc": 257, "bc": 258, "<x>": 259}
         texts = rng.sample(["ab", "abc", "a", "é", "<x>", "<y>", "<z>", "cab", "ü"], 4)

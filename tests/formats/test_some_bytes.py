@@ -60,7 +60,7 @@ def test_random_vocabularies(tmp_path: Path, kind: str) -> None:
     rng = random.Random(kind)
     path, saved = tmp_path / "tokenizer.json", tmp_path / "saved.json"
     decoded = 0
-    for _ in range(25):
+    for _ in range(12):
         path.write_text(json.dumps(random_document(rng, kind)), encoding="utf-8")
         hf, tok = Tokenizer.from_file(str(path)), bbpe.load(path)
         tok.save(saved)
@@ -77,7 +77,7 @@ def test_random_vocabularies(tmp_path: Path, kind: str) -> None:
                 assert tok.decode(ids) == expected, (ids, path.read_text("utf-8"))
                 decoded += 1
         assert tok.encode_batch(texts) == [encoding.ids for encoding in hf.encode_batch(texts)]
-    assert decoded > 357
+    assert decoded > 145
 
 
 @pytest.mark.parametrize("kind", ["BPE", "Unigram"])
@@ -126,7 +126,7 @@ def test_dropped_characters_do_not_keep_others_apart(tmp_path: Path) -> None:
 def test_a_unigram_piece_that_is_the_unknown_token(tmp_path: Path) -> None:
     """`tokenizers` fuses it with unknown neighbours, and writes a run as the token of its text, else as its bytes."""
     rng, models, pre = random.Random(5), tokenizers.models, tokenizers.pre_tokenizers
-    for number in range(60):
+    for number in range(24):
         pieces = {"\u2581": -2.5}
         while len(pieces) < 9:
             pieces.setdefault("".join(rng.choices("abc\u2581\u00e9x", k=rng.randint(1, 4))), -rng.random() * 10)

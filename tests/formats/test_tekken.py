@@ -67,7 +67,7 @@ def test_rows_in_c_are_those_of_json(tmp_path: Path, monkeypatch: pytest.MonkeyP
     whole = texts[0].encode()
     start = whole.index(b"vocab")
     broken = []
-    for _ in range(150):
+    for _ in range(60):
         data, at = bytearray(whole), rng.randrange(start, len(whole))
         data[at : at + rng.randint(0, 2)] = bytes(rng.choices(b'{}[]",: 0x=An\\\xff', k=rng.randint(0, 2)))
         broken.append(bytes(data))
@@ -276,7 +276,7 @@ def test_patterns_of_ones_own_as_mistral_common(tmp_path: Path, regex: str) -> N
     """tiktoken drops text that a pattern does not match."""
     path = write_json(tmp_path / "tekken.json", tekken(config__pattern=regex))
     tok, peer = bbpe.load(path), reader(path)
-    texts = adversarial_strings(60, seed=5, tokens=list(tok.spec.vocab.values()))
+    texts = adversarial_strings(30, seed=5, tokens=list(tok.spec.vocab.values()))
     for text in [*texts, "the \u4e2d\u6587 it's 12345"]:
         assert tok.encode(text) == peer.encode(text, bos=False, eos=False), text
         assert tok.count_tokens(text) == len(tok.encode(text))
@@ -312,7 +312,7 @@ def test_the_names_of_unlisted_special_tokens() -> None:
     assert [str(getattr(text, "value", text)) for text in theirs] == _UNLISTED
 
 
-@pytest.mark.parametrize("size", [40_000, pytest.param(2_000_000, marks=pytest.mark.full)])
+@pytest.mark.parametrize("size", [8_000, pytest.param(2_000_000, marks=pytest.mark.full)])
 def test_real_tekken_as_mistral_common(
     size: int, vocab_path: Callable[[str], Path], corpus: Callable[..., str], tmp_path: Path
 ) -> None:
@@ -330,5 +330,5 @@ def test_real_tekken_as_mistral_common(
     tok.save(tmp_path / "tekken.json")
     assert bbpe.load(tmp_path / "tekken.json") == tok
     again = reader(tmp_path / "tekken.json")
-    text = corpus("multi", 100_000)
+    text = corpus("multi", size // 2)
     assert again.encode(text, bos=True, eos=True) == peer.encode(text, bos=True, eos=True)

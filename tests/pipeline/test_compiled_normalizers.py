@@ -156,7 +156,7 @@ def test_short_texts(rule: Normalizer) -> None:
     slow, fast = both([rule])
     rng = random.Random(1)
     texts = ["", *NASTY, *map("".join, itertools.product(NASTY, repeat=2))]
-    texts += ["".join(rng.choices(NASTY, k=3)) for _ in range(600)]
+    texts += ["".join(rng.choices(NASTY, k=3)) for _ in range(300)]
     for text in filter(is_text, texts):
         assert fast(encoded(text)) == encoded(slow(text)), ascii(text)
 
@@ -200,7 +200,7 @@ def test_every_place_in_a_block(filler: str) -> None:
     for rule, found in rules:
         slow, fast = both([rule])
         for before in range(140):
-            for after in (0, 1, 70):
+            for after in ((0, 1), (70,))[before % 2]:
                 text = filler * before + found + filler * after
                 assert fast(text.encode()).decode() == slow(text), (rule, before, after)
 
@@ -274,7 +274,7 @@ def test_random_texts_by_tables(table: bytes) -> None:
         slow, compiled = normalizer([rule]), compiled_normalizer([rule])
         assert slow is not None
         assert compiled is not None
-        for _ in range(1_000):
+        for _ in range(300):
             text = soup(rng, 9)
             if "\u094d" in text:  # `regex` joins a consonant to a virama that follows no consonant
                 continue
@@ -343,7 +343,7 @@ def compare_with_hf(rules: list[Normalizer], norm: Any, seed: int) -> None:
     assert compiled is not None
     assert slow is not None
     rng = random.Random(seed)
-    for _ in range(400):
+    for _ in range(150):
         text = "".join(char for char in soup(rng, 8) if not 0xDC80 <= ord(char) < 0xDD00)
         if isinstance(rules[0], Precompiled):  # HF takes a dropped character for part of one before it that grew
             text = "".join(char for char in text if char >= " " and not 0x7F <= ord(char) < 0xA0)

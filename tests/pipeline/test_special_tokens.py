@@ -73,7 +73,7 @@ def test_special_tokens_as_the_reference(pattern: str, tok_of: Callable[[str], b
     tok = tok_of(pattern)
     slow, rng = SlowTokenizer(tok.spec), random.Random(26)
     pieces = [*tok.special_tokens, "<", ">", "s>", "é", " ", "a", "'s", "\ud83d", "\ude00", "<|end|"]
-    for _ in range(500):
+    for _ in range(200):
         text = "".join(rng.choices(pieces, k=rng.randint(0, 12)))
         allowed = rng.sample(list(tok.special_tokens), k=rng.randint(0, 4))
         assert tok.encode(text, allowed_special=allowed) == slow.encode(text, allowed_special=allowed), text

@@ -102,12 +102,13 @@ CHANGED = [
 
 def every_property(step: int) -> list[str]:
     """Regexes of all values of all properties that the package knows, by the first name of each."""
-    found: dict[tuple[int, int], str] = {}
+    names: dict[tuple[int, int], list[str]] = {}
     for name, (number, values) in sorted(regex._regex_core.PROPERTIES.items()):
         for value, code in sorted(values.items()):
-            if property_set(f"{name}={value}") is not None:
-                found.setdefault((number, code), rf"\p{{{name}={value}}}")
-    return sorted(found.values())[::step]
+            names.setdefault((number, code), []).append(f"{name}={value}")
+    some = list(names.values())[::step]
+    known = (next((name for name in each if property_set(name) is not None), None) for each in some)
+    return sorted(rf"\p{{{name}}}" for name in known if name is not None)
 
 
 def found_by_package(source: str, chars: list[str]) -> list[str]:

@@ -172,7 +172,7 @@ def test_as_tiktoken(
     theirs = {text: i for text, i in peer._special_tokens.items() if text != "<|reserved_200018|>"}
     assert tok.special_tokens == theirs
     assert (tok.vocab_size, tok.eot_token) == (peer.n_vocab, peer.eot_token)
-    for text in adversarial_strings(120, seed=41):
+    for text in adversarial_strings(40, seed=41):
         mixed = text + "<|endoftext|>" + text + list(theirs)[-1]
         assert tok.encode(text) == peer.encode_ordinary(text)
         assert tok.encode(mixed, allowed_special="all") == peer.encode(mixed, allowed_special="all")
@@ -186,7 +186,7 @@ def test_qwen_in_nfc(name: str, vocab_path: Callable[[str], Path], bare: Path, t
     assert tok.encode("e\u0301 \u212b") == tok.encode("é Å")
     tok.save(tmp_path / "tokenizer.json")
     peer = hf.Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
-    texts = [text + rest for text, rest in product(adversarial_strings(60, seed=42), ["", "a\u0301", "か\u3099"])]
+    texts = [text + rest for text, rest in product(adversarial_strings(25, seed=42), ["", "a\u0301", "か\u3099"])]
     assert tok.encode_batch(texts, allowed_special="all") == [peer.encode(text).ids for text in texts]
 
 

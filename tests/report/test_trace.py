@@ -68,8 +68,8 @@ def test_the_last_state_is_what_encode_returns(kind: str, tmp_path: Path) -> Non
     tok = tokenizer(kind, tmp_path)
     rng = random.Random(kind)
     alphabet = [*"theing 12aA中é.,▁\n", "the ", "see my", " dogs", "aaaa", "😀"]
-    texts = ["", "the thing", *TEXTS[:3], *adversarial_strings(20, seed=3)]
-    texts += ["".join(rng.choices(alphabet, k=rng.randint(1, 14))) for _ in range(30)]
+    texts = ["", "the thing", *TEXTS[:3], *adversarial_strings(10, seed=3)]
+    texts += ["".join(rng.choices(alphabet, k=rng.randint(1, 14))) for _ in range(15)]
     for text in texts:
         trace = tok.trace(text)
         assert trace.ids == tok.encode(text), text

@@ -47,8 +47,9 @@ def test_every_pair_of_formats(tmp_path, form, target):
     assert (done.documents, done.tokens) == (len(docs), sum(map(len, docs)))
     assert len(done.plan) > 1
     assert bbpe.verify_shards(tmp_path / "out", sample=1.0) == []
-    again = bbpe.convert_shards(done, tmp_path / "again", format="megatron")
-    assert written(tmp_path / "again") == docs == [ids.tolist() for ids in again]
+    if form == next(iter(WRITERS)):
+        again = bbpe.convert_shards(done, tmp_path / "again", format="megatron")
+        assert written(tmp_path / "again") == docs == [ids.tolist() for ids in again]
 
 
 @pytest.mark.parametrize("target", ["numpy", "llmc", "automodel"])

@@ -95,7 +95,7 @@ def digests(folder: Path) -> dict[str, str]:
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.glob("part-*")}
 
 
-@pytest.mark.parametrize("number", then_full(range(12), range(12, 30)))
+@pytest.mark.parametrize("number", then_full(range(6), range(6, 30)))
 def test_random_recipes(number: int, sources: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     generator = random.Random(number)
     kind = generator.choice(("plain", "parquet"))

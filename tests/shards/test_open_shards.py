@@ -43,7 +43,7 @@ def test_documents_are_those_that_were_written(tmp_path, form, dtype, block, mon
     for name in ("reader", "packed", "rows", "own"):
         monkeypatch.setattr(f"bbpe.shards.readers.{name}.BLOCK", block)
     monkeypatch.setattr(reader, "DOCUMENTS", max(block // 8, 1))
-    docs = documents(block, empty=WRITERS[form][2])
+    docs = documents(block, 30, empty=WRITERS[form][2])
     source = source_of(tmp_path / "in", form, docs, dtype)
     assert [ids.tolist() for ids in source] == docs
     assert (len(source), source.documents, source.tokens) == (len(docs), len(docs), sum(map(len, docs)))

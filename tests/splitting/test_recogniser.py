@@ -81,7 +81,7 @@ def splitter(scheme: Scheme) -> Splitter:
 
 @cache
 def soups() -> list[str]:
-    return adversarial_strings(400, seed=31)
+    return adversarial_strings(150, seed=31)
 
 
 @pytest.mark.parametrize("name", PATTERNS)
@@ -196,7 +196,7 @@ def test_nonsense_is_refused_in_peace() -> None:
         assert recognise_scheme((source,), False) is None
     assert recognise_scheme((), False) is None
     rng = random.Random(5)
-    for _ in range(3_000):
+    for _ in range(1_000):
         source = list(rng.choice(SPELLINGS)[1])
         for _ in range(rng.randint(1, 3)):
             source[rng.randrange(len(source))] = rng.choice(r"\[](){}|?*+^$-&:!pLNs '1,")
@@ -296,7 +296,7 @@ def sentence(rng: random.Random) -> tuple[str, ...]:
     return (*steps, "|".join(clauses))
 
 
-@pytest.mark.parametrize("count", [300, pytest.param(4000, marks=pytest.mark.full)])
+@pytest.mark.parametrize("count", [120, pytest.param(4000, marks=pytest.mark.full)])
 def test_random_sentences(count: int) -> None:
     rng = random.Random(7)
     recognised: set[Scheme] = set()

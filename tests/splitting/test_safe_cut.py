@@ -47,11 +47,11 @@ def check_cuts(name: str, texts: Iterable[bytes]) -> tuple[int, int]:
 @by_scheme
 def test_cutting_changes_nothing(name: str) -> None:
     rng = random.Random(12)
-    texts, found = check_cuts(name, (random_soup(rng)[:150] for _ in range(150)))
+    texts, found = check_cuts(name, (random_soup(rng)[:150] for _ in range(60)))
     assert found > 3 * texts
-    check_cuts(name, (text.encode()[:120] for text in adversarial_strings(100, seed=13)))
-    check_cuts(name, (data[:120] for data in byte_soups(40, seed=14)))
-    check_cuts(name, (bytes(rng.choices(EDGES, k=12)) for _ in range(100)))
+    check_cuts(name, (text.encode()[:120] for text in adversarial_strings(40, seed=13)))
+    check_cuts(name, (data[:120] for data in byte_soups(15, seed=14)))
+    check_cuts(name, (bytes(rng.choices(EDGES, k=12)) for _ in range(40)))
     for length in range(4):
         check_cuts(name, map(str.encode, short_strings(length)))
 
@@ -70,9 +70,9 @@ def test_cutting_short_strings_changes_nothing(name: str, step: int) -> None:
 @pytest.mark.parametrize("corpus_name", ["en", "code", "multi", "ja", "zh"])
 def test_cutting_real_text(name: str, corpus_name: str, corpus: Callable[..., str]) -> None:
     way, rng = splitter(name), random.Random(16)
-    data = corpus(corpus_name, 100_000).encode()
+    data = corpus(corpus_name, 30_000).encode()
     whole, found = way.spans(data), 0
-    for _ in range(60):
+    for _ in range(25):
         start = rng.randrange(len(data) - 3_000)
         cut = way.safe_cut(data, start)
         assert cut == -1 or cut >= start
@@ -80,7 +80,7 @@ def test_cutting_real_text(name: str, corpus_name: str, corpus: Callable[..., st
             found += cut - start < 3_000
             parts = np.concatenate([way.spans(data[:cut])[:-1], way.spans(data[cut:]) + cut])
             assert np.array_equal(parts, whole), (name, data[max(0, cut - 60) : cut + 60])
-    assert found == 60
+    assert found == 25
 
 
 @by_scheme

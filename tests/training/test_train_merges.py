@@ -56,7 +56,7 @@ def random_counts(rng: random.Random) -> dict[bytes, int]:
 def test_no_threshold_changes_a_merge(tie_break: str) -> None:
     """High ones are lowered again and again, which searches for pairs in the middle of merging."""
     rng = random.Random(f"thresholds {tie_break}")
-    for _ in range(20):
+    for _ in range(9):
         counts, limit = random_counts(rng), rng.choice([3, 30, 300])
         options: dict[str, Any] = {"tie_break": tie_break, "min_frequency": rng.choice([1, 1, 2, 5])}
         if rng.random() < 0.4:
@@ -69,8 +69,9 @@ def test_no_threshold_changes_a_merge(tie_break: str) -> None:
                 threshold, counts, limit, options)
 
 
-@pytest.mark.parametrize("tie_break", TIES)
-@pytest.mark.parametrize("name", ["en", "code", "multi", "ja", "zh"])
+@pytest.mark.parametrize(
+    ("name", "tie_break"), [("en", "ids"), ("code", "bytes"), ("multi", "first"), ("ja", "bytes"), ("zh", "ids")]
+)
 def test_thresholds_on_real_text(name: str, tie_break: str, corpus: Callable[..., str]) -> None:
     """Enough text for lists that share their memory, and for tables that grow and drop pairs."""
     text = corpus(name, 400_000).encode()

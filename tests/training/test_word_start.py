@@ -112,13 +112,13 @@ def test_soups_as_hf(letters: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["en", "multi", "ja", "zh", "code"])
 def test_real_text_as_hf(name: str, corpus: Callable[..., str], tmp_path: Path) -> None:
-    text = corpus(name, 15_000)
+    text = corpus(name, 6_000)
     for texts in ([text], text.splitlines(keepends=True)):
-        tok = trained(texts, 2_000, special_tokens=["<s>", "<|end|>"])
-        hf = hf_trained(texts, 2_000, ["<unk>", "<s>", "<|end|>"])
+        tok = trained(texts, 1_200, special_tokens=["<s>", "<|end|>"])
+        hf = hf_trained(texts, 1_200, ["<unk>", "<s>", "<|end|>"])
         assert tok.get_vocab() == hf.get_vocab()
     assert tok.decode(tok.encode(text)) == text
-    later = corpus(name, 30_000)[len(text) :]
+    later = corpus(name, 12_000)[len(text) :]
     assert later
     check_saved(tok, [text, later], tmp_path)
 
@@ -137,7 +137,7 @@ def test_real_text_as_sentencepiece(corpus: Callable[..., str], tmp_path: Path) 
 
 def test_a_model_holds_it_or_is_refused(tmp_path: Path) -> None:
     rng = random.Random(5)
-    for _ in range(40):
+    for _ in range(15):
         texts = ["".join(rng.choices("abc ", k=rng.randint(4, 30))) for _ in range(4)]
         tok = trained(texts, 30, special_tokens=["<s>"])
         tok.save(tmp_path / "x.model")

@@ -119,7 +119,7 @@ def test_two_merges_of_one_token(text: str, options: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("score", ["pmi", "frequency"])
 def test_a_corpus_as_counted_anew(score: Any, corpus: Callable[..., str]) -> None:
-    text = corpus("en", 6_000).lower()
+    text = corpus("en", 4_000).lower()
     words: dict[str, int] = {}
     for word in text.split():
         words[word] = words.get(word, 0) + 1
@@ -252,9 +252,9 @@ def slow_words(tok: bbpe.Tokenizer, text: str) -> list[str]:
 
 
 def test_words_as_defined(corpus: Callable[..., str], tmp_path: Path) -> None:
-    text = corpus("multi", 60_000)
+    text = corpus("multi", 20_000)
     tok = bbpe.train_from_iterator(
-        [text[:20_000]], 2_000, model=bbpe.BPE(alphabet="chars", end_of_word="</w>", max_alphabet=300)
+        [text[:8_000]], 1_500, model=bbpe.BPE(alphabet="chars", end_of_word="</w>", max_alphabet=300)
     )
     assert tok.tokenize(text) == slow_words(tok, text)
     tok.save(tmp_path / "tokenizer.json")

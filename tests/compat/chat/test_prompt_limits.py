@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 import tracemalloc
 from pathlib import Path
-from typing import Any
 
 import pytest
+from seeds import then_full
 
 import bbpe
 
@@ -148,12 +148,14 @@ def tok() -> bbpe.Tokenizer:
     return bbpe.train_from_iterator(["low lower"], 260)
 
 
-@pytest.mark.parametrize("method", ["apply_chat_template", "encode_chat"])
-@pytest.mark.parametrize(("limits", "words", "template"), PASSED.values(), ids=PASSED)
+@pytest.mark.parametrize("turn", then_full([0], [1]))
+@pytest.mark.parametrize("name", PASSED)
 def test_a_template_ends_before_it_passes_a_limit(
-    tok: bbpe.Tokenizer, monkeypatch: pytest.MonkeyPatch, limits: Any, words: str, template: str, method: str
+    tok: bbpe.Tokenizer, monkeypatch: pytest.MonkeyPatch, name: str, turn: int
 ) -> None:
-    call = getattr(tok, method)
+    """One way to render after the other takes the next template; with the full tests the other one does."""
+    (limits, words, template), number = PASSED[name], list(PASSED).index(name)
+    call = (tok.apply_chat_template, tok.encode_chat)[(number + turn) % 2]
     call(CHAT, chat_template="{{ 1 }}")  # the environment is made
     with monkeypatch.context() as patched:
         patched.setattr(budget, "LIMITS", limits)

@@ -61,13 +61,13 @@ def test_masks_are_those_of_transformers(pair: tuple[Any, Any], monkeypatch: pyt
     make = chat_masks._mask
     monkeypatch.setattr(chat_masks, "_mask", lambda *given: made.append(make(*given) is not None) or make(*given))
     chooser = random.Random(5)
-    for _ in range(25):
+    for _ in range(9):
         messages = chat(chooser)
         for options in CALL_OPTIONS:
             assert masked(pair[0], messages, **options) == masked(pair[1], messages, **options), messages
         pair[0].truncation_side = pair[1].truncation_side = chooser.choice(["left", "right"])
         pair[0].padding_side = pair[1].padding_side = chooser.choice(["left", "right"])
-    assert sum(made) > 125
+    assert sum(made) > 45
     messages = chat(chooser)
     prompts = [masked(each, messages, add_generation_prompt=True) for each in pair]
     assert prompts[0] == prompts[1]
@@ -75,7 +75,7 @@ def test_masks_are_those_of_transformers(pair: tuple[Any, Any], monkeypatch: pyt
 
 def test_several_chats_at_once(pair: tuple[Any, Any]) -> None:
     chooser = random.Random(6)
-    batch = [chat(chooser) for _ in range(40)]
+    batch = [chat(chooser) for _ in range(15)]
     for options in CALL_OPTIONS:
         assert masked(pair[0], batch, **options) == masked(pair[1], batch, **options)
     for many in (batch[:7], batch[0], tuple(map(tuple, batch[:3]))):
@@ -185,7 +185,7 @@ def test_own_masks_are_given_where_they_are_asked_for(pair: tuple[Any, Any]) -> 
 def test_own_masks_are_those_of_the_tag(pair: tuple[Any, Any]) -> None:
     """A template with the tag around what the assistant writes has the same masks, truncated and padded too."""
     chooser = random.Random(8)
-    batch = [chat(chooser) for _ in range(30)]
+    batch = [chat(chooser) for _ in range(12)]
     for options in CALL_OPTIONS:
         for messages in (batch, batch[0], batch[1]):
             own = masked(pair[0], messages, chat_template=UNTAGGED, **options)

@@ -79,7 +79,7 @@ def wrong_answers(tokenizer: Any, rounds: int, threads: int = 4) -> list[str]:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_threads_never_meet(kind: str, often: None) -> None:
-    assert wrong_answers(made(kind), 150) == []
+    assert wrong_answers(made(kind), 60) == []
 
 
 @pytest.mark.full
