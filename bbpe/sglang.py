@@ -66,11 +66,17 @@ def _register() -> None:
         HookRegistry.register(target, hook, HookType.AFTER)
 
 
-def _accelerate_tokenizer(tokenizer: Any, *arguments: Any, **options: Any) -> Any:
+def _accelerate_tokenizer(tokenizer: Any, *arguments: Any, **options: Any) -> None:
+    """Accelerate the result of `get_tokenizer`, in place."""
+    safe_import("logging")
+    import logging
+
     try:
-        return accelerate(tokenizer)
+        accelerate(tokenizer)
     except (AccelerationError, TypeError) as error:
         raise refused(error) from error
+    logger = logging.getLogger("sglang.srt.plugins.bbpe")
+    logger.info("bbpe encodes and decodes for the tokenizer of %s", getattr(tokenizer, "name_or_path", ""))
 
 
 def _accelerate_processor(processor: Any, *arguments: Any, **options: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import pkgutil
 import sys
 import tomllib
@@ -234,7 +235,10 @@ def test_the_front_end_of_vllm_in_rust_is_refused(vllm: SimpleNamespace, monkeyp
 # -- SGLang --------------------------------------------------------------------------------------------------
 
 
-def test_sglang_has_accelerated_tokenizers(sglang: Hooks, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sglang_has_accelerated_tokenizers(
+    sglang: Hooks, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "sglang")
     monkeypatch.setenv("BBPE_ACCELERATE", "1")
     bbpe.sglang.plug_in()
     sglang.apply()
@@ -244,6 +248,8 @@ def test_sglang_has_accelerated_tokenizers(sglang: Hooks, monkeypatch: pytest.Mo
     processor = get_processor(lambda: SimpleNamespace(tokenizer=made()))
     assert bbpe.is_accelerated(processor.tokenizer)
     assert bbpe.is_accelerated(get_processor(made))
+    lines = [record.getMessage() for record in caplog.records if record.name.startswith("sglang")]
+    assert lines == ["bbpe encodes and decodes for the tokenizer of "] * 3
 
 
 @pytest.mark.parametrize(
