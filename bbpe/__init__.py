@@ -297,7 +297,7 @@ VIEWS["transformers"] = _view(".compat.transformers", "as_huggingface")
 
 
 #: Public modules, which are imported when they are first used too.
-_PUBLIC = ("ray", "reference", "tiktoken")
+_PUBLIC = ("ray", "reference", "sglang", "tiktoken", "vllm")
 
 
 def __getattr__(name: str) -> Any:

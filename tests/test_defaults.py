@@ -67,7 +67,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "Unigram": {"character_coverage": 0.9995, "byte_fallback": True, "user_defined_symbols": (), "pad_vocab_to": 1},
     "WordPiece": {"score": "pmi", "lowercase": True, "unk_token": "[UNK]", "min_frequency": 1},
     "accelerate": {"accept_other_offsets": False},
-    "patch_transformers": {"masks": False},
+    "patch_transformers": {"masks": False, "strict": False},
     "compare": {"most": 20, "text_field": "text"},
     "convert_shards": {"dtype": "auto", "part_size": "256MB", "empty": "keep", "attempts": 3, "replan": False},
     "open_shards": {"column": "input_ids", "on_missing": "error"},

@@ -219,7 +219,7 @@ def test_names_are_there(name: str) -> None:
     assert name in dir(bbpe)
 
 
-@pytest.mark.parametrize("name", ["ray", "reference", "tiktoken"])
+@pytest.mark.parametrize("name", ["ray", "reference", "sglang", "tiktoken", "vllm"])
 def test_public_modules_are_there_without_an_import(name: str) -> None:
     assert name in dir(bbpe)
     assert fresh(f"import bbpe\nprint(bbpe.{name}.__name__)") == f"bbpe.{name}\n"

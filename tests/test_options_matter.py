@@ -64,6 +64,8 @@ ELSEWHERE = {
         "compat/of_transformers/test_acceleration.py::test_other_offsets_are_taken_only_if_they_are_accepted",
     "patch_transformers.masks":
         "compat/of_transformers/test_chat_masks.py::test_own_masks_are_given_where_they_are_asked_for",
+    "patch_transformers.strict":
+        "compat/of_transformers/test_acceleration.py::test_strictly_patched_loading_is_an_error",
     "SourceTable.text.most": "shards/test_count_by.py::test_a_wide_table_goes_on_below",
     "shard.replan": "shards/test_shard_status.py::test_a_plan_is_not_replaced_while_a_part_is_written",
     "plan_shards.replan": "shards/test_shard_status.py::test_a_plan_is_not_replaced_while_a_part_is_written",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-from copy import deepcopy
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
@@ -144,7 +143,7 @@ def _accelerated(kind: Any, base: Any) -> Any:
         name: methods[name] for name, needed in wanted.items() if not needed & is_own and hasattr(base, name)
     }
     body |= {name: methods[f"_own{name}"] for name in ("_encode_plus", "_batch_encode_plus") if name in is_own}
-    body |= {name: methods[name] for name in ("__reduce__", "__deepcopy__")}
+    body["__reduce_ex__"] = methods["__reduce_ex__"]
     body |= {name: getattr(kind, name) for name in ("__module__", "__qualname__", "__doc__")}
     body["_bbpe_kind"] = kind
     return type(kind.__name__, (kind,), body)
@@ -228,11 +227,11 @@ class _Methods:
             return [self._decode(ids, skip_special_tokens=skip_special_tokens, **options) for ids in sequences]
         return self._bbpe_kind.batch_decode(self, sequences, skip_special_tokens, *more, **options)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (self._bbpe_kind, vars(self))
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        return _restored(self._bbpe_kind, {name: deepcopy(value, memo) for name, value in vars(self).items()})
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        if "_bbpe_kind" in vars(type(self)):
+            return _restored, (self._bbpe_kind, vars(self))
+        # a server has made a class of this one, which says itself how it is copied
+        return self._bbpe_kind.__reduce_ex__(self, protocol)
 
 
 def _restored(kind: Any, state: dict[str, Any]) -> Any:

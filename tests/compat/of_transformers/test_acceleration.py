@@ -266,6 +266,22 @@ def test_patch(pair: tuple[Any, Any], patched: None, tmp_path: Path) -> None:
     assert type(stock("bytes")._tokenizer) is hf.Tokenizer
 
 
+def test_strictly_patched_loading_is_an_error(patched: None, tmp_path: Path) -> None:
+    inner = KINDS["bytes"]()
+    inner.model.dropout = 0.1
+    inner.save(str(tmp_path / "tokenizer.json"))
+    bbpe.patch_transformers(strict=True)
+    for make in (
+        lambda: transformers.PreTrainedTokenizerFast(tokenizer_object=inner),
+        lambda: transformers.PreTrainedTokenizerFast.from_pretrained(tmp_path),
+    ):
+        with pytest.raises(bbpe.AccelerationError, match=r" cannot be accelerated: model\.dropout is 0\.1"):
+            make()
+    bbpe.patch_transformers()
+    with pytest.warns(bbpe.AccelerationWarning):
+        transformers.PreTrainedTokenizerFast(tokenizer_object=inner)
+
+
 def test_patched_loading_warns_about_what_it_cannot_accelerate(patched: None) -> None:
     inner = KINDS["bytes"]()
     inner.model.dropout = 0.1

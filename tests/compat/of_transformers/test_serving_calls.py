@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import pickle
-import tomllib
 import warnings
 from copy import copy, deepcopy
-from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +16,6 @@ pytest.importorskip("tokenizers")
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     transformers = pytest.importorskip("transformers")
-from house import ROOT
 from small_hf import KINDS
 
 CHAT = "{% for m in messages %}<s>{{ m.content }}{% endfor %}{% if add_generation_prompt %}<s>{% endif %}"
@@ -54,33 +51,6 @@ CALLS: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("pad", ({"input_ids": [[20, 21], [22]]},), {}),
     ("__len__", (), {}),
 ]
-
-
-@pytest.mark.parametrize("group", ["vllm.general_plugins", "sglang.srt.plugins"])
-@pytest.mark.parametrize(
-    ("value", "is_patched"), [(None, False), ("", False), ("0", False), ("1", True), ("yes", None)]
-)
-def test_servers_find_a_plug_in_that_is_off_unless_asked_for(
-    group: str, value: str | None, is_patched: bool | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Both call the functions of a group of entry points, without arguments, in each process, maybe twice."""
-    groups = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["entry-points"]
-    (plug_in,) = (EntryPoint(name, found, group).load() for name, found in groups[group].items())
-    if value is None:
-        monkeypatch.delenv("BBPE_ACCELERATE", raising=False)
-    else:
-        monkeypatch.setenv("BBPE_ACCELERATE", value)
-    before = vars(transformers.PreTrainedTokenizerFast).get("from_pretrained")
-    try:
-        if is_patched is None:
-            with pytest.raises(ValueError, match="BBPE_ACCELERATE is 'yes'; expected 1, or 0"):
-                plug_in()
-        else:
-            plug_in()
-            plug_in()
-        assert (vars(transformers.PreTrainedTokenizerFast).get("from_pretrained") != before) is bool(is_patched)
-    finally:
-        bbpe.unpatch_transformers()
 
 
 def stock(kind: str) -> Any:
@@ -129,8 +99,27 @@ def test_a_cached_tokenizer(pair: tuple[Any, Any], tmp_path: Path) -> None:
 
     cached = copy(pair[0])
     cached.__class__ = Cached
-    assert cached.all_special_ids == [7]
-    for tokenizer in (cached, deepcopy(pair[0]), pickle.loads(pickle.dumps(pair[0]))):
+    copies = [cached, copy(cached), deepcopy(cached)]
+    assert [(type(each), each.all_special_ids) for each in copies] == [(Cached, [7])] * 3
+    for tokenizer in (*copies, deepcopy(pair[0]), pickle.loads(pickle.dumps(pair[0]))):
+        assert bbpe.is_accelerated(tokenizer)
         assert tokenizer.encode("see my dogs") == pair[1].encode("see my dogs")
         tokenizer.save_pretrained(tmp_path)
         assert (tmp_path / "tokenizer.json").exists()
+
+
+def test_a_cached_tokenizer_says_how_it_is_copied(pair: tuple[Any, Any]) -> None:
+    """That of vLLM is made anew of the tokenizer that it was made of, and a pool of them of one that is no pool."""
+    kind = type("Cached", (pair[0].__class__,), {"__reduce__": lambda self: (_cached, (pair[0],))})
+    cached = copy(pair[0])
+    cached.__class__ = kind
+    for tokenizer in (copy(cached), deepcopy(cached), pickle.loads(pickle.dumps(cached))):
+        assert tokenizer.is_cached
+        assert bbpe.is_accelerated(tokenizer)
+        assert tokenizer.encode("see my dogs") == pair[1].encode("see my dogs")
+
+
+def _cached(tokenizer: Any) -> Any:
+    made = copy(tokenizer)
+    made.is_cached = True
+    return made
