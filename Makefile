@@ -6,9 +6,8 @@ PYTHON ?= python3
 VENV = .venv
 BIN = $(VENV)/bin
 PIP = $(BIN)/python -m pip --quiet --disable-pip-version-check
-# the packages of an extra alone: installing the extra would build everything again
-extra = $$($(BIN)/python -c "import tomllib; project = tomllib.load(open('pyproject.toml', 'rb'))['project']; \
-	print(*project['optional-dependencies']['$(1)'])")
+# the packages of a dependency group; older versions of pip do not know groups
+group = $$($(BIN)/python -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['dependency-groups']['$(1)'])")
 C_SOURCES = $(shell find csrc -name '*.c')
 C_TESTS = $(wildcard tests/c/*.c tests/c/fuzz/*.c)
 C_HEADERS = $(shell find csrc -name '*.h')
@@ -254,25 +253,25 @@ $(VENV)/built: $(VENV)/made $(SOURCES)
 	touch $@
 
 $(VENV)/tested: $(VENV)/built
-	$(PIP) install $(call extra,test)
+	$(PIP) install $(call group,test)
 	# only the axe-core of the one and GPT-2's vocabulary of the other: they would bring Playwright and PyTorch
 	$(PIP) install --no-deps axe-playwright-python openai-whisper
 	touch $@
 
 $(VENV)/benched: $(VENV)/built
-	$(PIP) install $(call extra,bench)
+	$(PIP) install $(call group,bench)
 	touch $@
 
 $(VENV)/documented: $(VENV)/made
-	$(PIP) install $(call extra,docs)
+	$(PIP) install $(call group,docs)
 	touch $@
 
 $(VENV)/crossed: $(VENV)/made
-	$(PIP) install $(call extra,cross)
+	$(PIP) install $(call group,cross)
 	touch $@
 
 $(VENV)/linted: $(VENV)/tested
-	$(PIP) install $(call extra,dev)
+	$(PIP) install $(call group,dev)
 	touch $@
 
 clean:
