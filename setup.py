@@ -30,12 +30,11 @@ HEADERS = sorted(map(str, Path("csrc").rglob("*.h")))
 LEAVES = sorted(map(str, Path("csrc").rglob("*.c")))
 MODULES = sorted(map(str, Path("bbpe/core").glob("*.pyx")))
 DECLARATIONS = sorted(map(str, Path("bbpe/core").glob("*.pxd")))
-#: Modules that a call for one short text or one id runs through, and what all modules share.  They are compiled for
-#: speed, and all others for size: their loops are in the C core.  Wheels are a tenth smaller.
+#: Modules that a call for one short text or one id runs through.  They are compiled for speed, and all others for size:
+#: their loops are in the C core.  Wheels are a tenth smaller.
 HOT = frozenset(
     """
-    _compiled call documents encoder id_buffer id_source ids int_objects matcher short_calls states stops
-    stream text_group truncate
+    call documents encoder id_buffer id_source ids int_objects matcher short_calls states stops stream text_group
     """.split()
 )
 
