@@ -6,9 +6,8 @@ PYTHON ?= python3
 VENV = .venv
 BIN = $(VENV)/bin
 PIP = $(BIN)/python -m pip --quiet --disable-pip-version-check
-# the packages of an extra alone: installing the extra would build everything again
-extra = $$($(BIN)/python -c "import tomllib; project = tomllib.load(open('pyproject.toml', 'rb'))['project']; \
-	print(*project['optional-dependencies']['$(1)'])")
+# the packages of a dependency group; older versions of pip do not know groups
+group = $$($(BIN)/python -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['dependency-groups']['$(1)'])")
 C_SOURCES = $(shell find csrc -name '*.c')
 C_TESTS = $(wildcard tests/c/*.c tests/c/fuzz/*.c)
 C_HEADERS = $(shell find csrc -name '*.h')
@@ -112,7 +111,8 @@ mutants: $(VENV)/tested
 	$(BIN)/python tests/support/mutants.py --seed $(SEED) --python $(COUNT) --compiled $(COMPILED)
 
 # the vector splitters against the scalar one, without Python: every instruction set of this machine under the sanitizers
-SPLIT = -std=c11 $(STRICT) -Wshadow -Wvla -Icsrc tests/c/split_driver.c $(wildcard csrc/split/*.c csrc/simd/*.c)
+SPLIT = -std=c11 $(STRICT) -Wshadow -Wvla -Icsrc tests/c/split_driver.c csrc/text/uclass_table.c \
+	$(wildcard csrc/split/*.c csrc/simd/*.c)
 ROUNDS = 50000
 sanitize-split:
 	mkdir -p build/split
@@ -254,25 +254,25 @@ $(VENV)/built: $(VENV)/made $(SOURCES)
 	touch $@
 
 $(VENV)/tested: $(VENV)/built
-	$(PACKAGES) $(call extra,test)
+	$(PACKAGES) $(call group,test)
 	# only the axe-core of the one and GPT-2's vocabulary of the other: they would bring Playwright and PyTorch
 	$(PACKAGES) --no-deps axe-playwright-python openai-whisper
 	touch $@
 
 $(VENV)/benched: $(VENV)/built
-	$(PACKAGES) $(call extra,bench)
+	$(PACKAGES) $(call group,bench)
 	touch $@
 
 $(VENV)/documented: $(VENV)/made
-	$(PACKAGES) $(call extra,docs)
+	$(PACKAGES) $(call group,docs)
 	touch $@
 
 $(VENV)/crossed: $(VENV)/made
-	$(PACKAGES) $(call extra,cross)
+	$(PACKAGES) $(call group,cross)
 	touch $@
 
 $(VENV)/linted: $(VENV)/tested
-	$(PACKAGES) $(call extra,dev)
+	$(PACKAGES) $(call group,dev)
 	touch $@
 
 clean:

@@ -20,6 +20,7 @@ from setuptools.command.build_ext import build_ext
 
 CORES = os.cpu_count() or 1
 CFLAGS = os.environ.get("CFLAGS", "")
+ARM_WINDOWS = sysconfig.get_platform() == "win-arm64"
 COVERAGE = "--coverage" in CFLAGS
 #: The module whose file has all others: what Cython's memory views and functions share.
 COMPILED = "bbpe.core._compiled"
@@ -29,13 +30,45 @@ HEADERS = sorted(map(str, Path("csrc").rglob("*.h")))
 LEAVES = sorted(map(str, Path("csrc").rglob("*.c")))
 MODULES = sorted(map(str, Path("bbpe/core").glob("*.pyx")))
 DECLARATIONS = sorted(map(str, Path("bbpe/core").glob("*.pxd")))
+#: Modules that a call for one short text or one id runs through.  They are compiled for speed, and all others for size:
+#: their loops are in the C core.  Wheels are a tenth smaller.
+HOT = frozenset(
+    """
+    call documents encoder id_buffer id_source ids int_objects matcher short_calls states stops stream text_group
+    """.split()
+)
+
+
+def unix_compiler():
+    """The command of the compiler anywhere but on Windows, as setuptools chooses it."""
+    return shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc")
+
+
+def what_is_missing():
+    """A sentence about the compiler or the headers of Python that this machine has not, and what to do; else None."""
+    if sys.platform == "win32":
+        return None
+    command, header = unix_compiler()[0], Path(sysconfig.get_path("include"), "Python.h")
+    if shutil.which(command) is None:
+        missing, packages = f"there is no C compiler '{command}'", ("build-essential", "gcc")
+    elif not header.exists():
+        missing, packages = f"Python's headers are not installed: no {header}", ("python3-dev", "python3-devel")
+    else:
+        return None
+    return (
+        f"bbpe has a C core, and {missing}; install a wheel, which needs neither: pip install --only-binary bbpe bbpe; "
+        f"or on Debian: apt-get install {packages[0]}; on Fedora: dnf install {packages[1]}; "
+        "on macOS: xcode-select --install; or name another compiler in the variable CC"
+    )
 
 
 def across_files():
     """The options of GCC for optimising across files: new text takes 3 % less. Other compilers name them otherwise."""
     if sys.platform == "win32" or COVERAGE or "-DBBPE_CHECKED" in CFLAGS:
         return []
-    compiler = shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc")
+    compiler = unix_compiler()
+    if shutil.which(compiler[0]) is None:
+        return []
 
     def told(option):
         return subprocess.run([*compiler, option], capture_output=True, check=False, text=True).stdout
@@ -63,7 +96,8 @@ def windows_compiler(kind):
     """
     wheel = "or install a wheel: pip install --only-binary bbpe bbpe"
     if kind == "msvc":
-        studio = Path(os.environ.get("VCINSTALLDIR", ""), "Tools", "Llvm", "x64", "bin")
+        folder = "ARM64" if ARM_WINDOWS else "x64"
+        studio = Path(os.environ.get("VCINSTALLDIR", ""), "Tools", "Llvm", folder, "bin")
         found = shutil.which("clang-cl") or shutil.which("clang-cl", path=str(studio))
         if found is None:
             sys.exit(
@@ -81,10 +115,14 @@ def windows_compiler(kind):
 ACROSS = across_files()
 HARD, LINK = hardening()
 FLAGS = ["/O2", "/std:c11"] if sys.platform == "win32" else ["-O3", "-std=c11", "-fvisibility=hidden"]
+if ARM_WINDOWS:  # Clang there may itself be a program for x86-64
+    FLAGS.append("--target=arm64-pc-windows-msvc")
 # Python's own flags ask for debugging information, which takes a quarter of the time
 if sys.platform != "win32" and not any(option.startswith("-g") for option in shlex.split(CFLAGS)):
     FLAGS.append("-g0")
     if sys.platform == "linux" and not COVERAGE:
+        # no names for debuggers, so no tables for them to walk the stack either
+        FLAGS.append("-fno-asynchronous-unwind-tables")
         LINK.append("-Wl,-s")
 
 
@@ -105,7 +143,7 @@ def options_of(source):
     if folder != "csrc/split":
         options = options + ACROSS
     if folder == "bbpe/core" and sys.platform != "win32":
-        options = [*options, "-O2"]
+        options = [*options, "-O2" if Path(source).stem in HOT else "-Os"]
     # what Cython writes does not pass these
     if folder != "bbpe/core" and "-Werror" in CFLAGS:
         options = [*options, "-Wshadow", "-Wvla"]
@@ -121,7 +159,17 @@ def sources_of(source):
 
 
 class BuildCompiled(build_ext):
-    """As setuptools does it, but sources are compiled side by side, each with its options, if they have changed."""
+    """As setuptools does it, but sources are compiled side by side, each with its options, if they have changed.
+
+    The C of modules is generated here alone: neither metadata nor the source distribution need it.
+    """
+
+    def run(self):
+        if (missing := what_is_missing()) is not None:
+            sys.exit(missing)
+        for extension in self.extensions:
+            extension.sources = generated() + LEAVES
+        super().run()
 
     def build_extension(self, extension):
         if sys.platform == "win32" and (found := windows_compiler(self.compiler.compiler_type)) is not None:
@@ -152,15 +200,12 @@ class BuildCompiled(build_ext):
             built.with_name(Path(module).stem + tag).unlink(missing_ok=True)
 
 
-def modules():
+def generated():
+    """The C that Cython makes of the modules, and of what they share."""
     named = [Extension(f"bbpe.core.{Path(module).stem}", [module]) for module in MODULES]
-    return [*named, Extension(COMPILED, [f"{COMPILED.replace('.', '/')}.c"])]
-
-
-def compiled():
-    """One extension of all that `cythonize` makes and of the leaves."""
+    named.append(Extension(COMPILED, [f"{COMPILED.replace('.', '/')}.c"]))
     made = cythonize(
-        modules(),
+        named,
         nthreads=CORES,
         shared_utility_qualified_name=COMPILED,
         # `make coverage` counts the lines of these sources; what is generated may be there without their numbers, or
@@ -179,9 +224,14 @@ def compiled():
             "embedsignature": True,
         },
     )
+    return [source for extension in made for source in extension.sources]
+
+
+def compiled():
+    """One extension of all modules, whose C `BuildCompiled` adds, and of the leaves."""
     return Extension(
         COMPILED,
-        sources=[source for extension in made for source in extension.sources] + LEAVES,
+        sources=LEAVES,
         depends=["setup.py", *HEADERS],
         include_dirs=["csrc"],
         extra_link_args=[] if sys.platform == "win32" else ["-lm", *LINK, *ACROSS, *FLAGS],

@@ -212,7 +212,7 @@ __all__ = [
     "verify_shards",
     "vocabulary_map",
 ]
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 #: The modules of the public names.  A module is imported when one of its names is first used, so a program that only
 #: loads a tokenizer does not wait for the import of training.

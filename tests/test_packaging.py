@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import random
 import re
 import runpy
 import subprocess
 import sys
+import sysconfig
+import tomllib
+import zipfile
 import zlib
 from pathlib import Path
 
@@ -18,13 +22,17 @@ from setuptools.config.pyprojecttoml import apply_configuration
 
 import bbpe.core
 
+sys.path.append(str(ROOT / "tests"))
+import first_screen
+import wheels
+
 
 def shipped(monkeypatch: pytest.MonkeyPatch) -> set[Path]:
     """The files of the folder bbpe that a wheel contains, without the compiled modules."""
     monkeypatch.chdir(ROOT)
     distribution = Distribution({"script_name": "setup.py"})
     apply_configuration(distribution, ROOT / "pyproject.toml")
-    distribution.include_package_data = False  # else a manifest is written
+    assert distribution.include_package_data is False, "a wheel would have all of MANIFEST.in"
     command = build_py(distribution)
     command.ensure_finalized()
     modules = {Path(path) for _, _, path in command.find_all_modules()}
@@ -43,8 +51,48 @@ def test_a_wheel_is_small(monkeypatch: pytest.MonkeyPatch) -> None:
     compiled = Path(bbpe.core._FILE).read_bytes()
     if any(mark in compiled for mark in (b"__asan_init", b"__gcov_init", b".debug_info")):
         pytest.skip("a build for tests, which has more in it")
-    files = [compiled, *(path.read_bytes() for path in shipped(monkeypatch))]
-    assert sum(len(zlib.compress(data, 6)) for data in files) < 3_100_000
+    paths = shipped(monkeypatch)
+    # beside its contents a file takes 76 bytes and its name twice, and a line in RECORD with a digest; then the README
+    beside = sum(76 + 2 * len(str(path.relative_to(ROOT))) + 50 for path in paths) + 8_000
+    files = [compiled, *(path.read_bytes() for path in paths)]
+    assert sum(len(zlib.compress(data, 9)) for data in files) + beside < wheels.LIMIT
+
+
+def test_one_number_bounds_all_wheels() -> None:
+    said = f"{wheels.LIMIT / 1e6:.1f} MB"
+    for name in (".github/workflows/wheels.yml", "docs/platforms.md", "CHANGELOG.md"):
+        assert said in (ROOT / name).read_text("utf-8"), name
+
+
+def wheel(folder: Path, **files: bytes) -> Path:
+    path = folder / "bbpe-1-cp311-cp311-linux_x86_64.whl"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in {"bbpe/core/_compiled.so": b"", **files}.items():
+            archive.writestr(name, data)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        ({}, []),
+        ({"bbpe/big": random.Random(1).randbytes(wheels.LIMIT)}, ["bytes, more than 2,700,000"]),
+        ({"bbpe/core/split.so": b""}, ["has not one compiled file"]),
+        ({"bbpe/core/split.pyx": b"", "tests/test_a.py": b""}, ["has bbpe/core/split.pyx", "has tests/test_a.py"]),
+    ],
+)
+def test_wheels_with_faults_are_not_published(
+    files: dict[str, bytes], said: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = wheels.faults(wheel(tmp_path, **files))
+    assert len(found) == len(said)
+    assert all(part in fault for part, fault in zip(said, found, strict=True))
+    assert wheels.main(str(tmp_path)) == bool(said)
+    assert all(part in capsys.readouterr().out for part in said[:1])
+
+
+def test_a_folder_without_wheels_is_a_fault(tmp_path: Path) -> None:
+    assert wheels.main(str(tmp_path)) == 1
 
 
 def test_the_check_of_wheels_passes() -> None:
@@ -54,6 +102,49 @@ def test_the_check_of_wheels_passes() -> None:
     done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120)
     assert (done.returncode, done.stderr) == (0, "")
     assert re.fullmatch(r"bbpe .* works, with the instructions '\w+'\n", done.stdout)
+
+
+def test_the_recipe_for_conda_requires_what_the_package_does() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    recipe = (ROOT / "conda/recipe.yaml").read_text("utf-8")
+    assert f'  version: "{bbpe.__version__}"\n' in recipe
+    assert f'  summary: "{project["project"]["description"]}"\n' in recipe
+    required = {*project["project"]["dependencies"], *project["build-system"]["requires"]}
+    required = {each.partition(";")[0].lower() for each in required}
+    required |= {f"python{project['project']['requires-python']}"}
+    lines = re.findall(r"^ +(?:- |then: )(.*>=.*)$", recipe, re.MULTILINE)
+    written = {line.replace(" ", "") for line in lines}
+    assert written == required
+
+
+def test_the_first_screen_of_the_readme_runs() -> None:
+    program = first_screen.example((ROOT / "README.md").read_text("utf-8"))
+    assert "".join(first_screen.pieces(program)) == "def import_name(self):\n    return None"
+
+
+@pytest.mark.parametrize(
+    ("compiler", "headers", "said"),
+    [
+        ("gcc", True, "None"),
+        ("gcc -m64", True, "None"),
+        ("absent-cc", True, "there is no C compiler 'absent-cc'; install a wheel"),
+        ("gcc", False, "Python's headers are not installed: no {folder}/Python.h; install a wheel"),
+    ],
+)
+def test_what_building_needs_is_said(
+    compiler: str, headers: bool, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("gcc", "Python.h"):
+        (tmp_path / name).write_text("#!/bin/sh\n", "utf-8")
+        (tmp_path / name).chmod(0o755)
+    if not headers:
+        (tmp_path / "Python.h").unlink()
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("CC", compiler)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(sysconfig, "get_path", lambda name: str(tmp_path))
+    setup = runpy.run_path("setup.py", run_name="setup")
+    assert said.format(folder=tmp_path) in str(setup["what_is_missing"]())
 
 
 @pytest.mark.parametrize(

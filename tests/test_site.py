@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parent.parent
 NEEDED = ("mkdocs", "material", "mkdocstrings", "griffe")
 
 pytestmark = pytest.mark.skipif(
-    any(find_spec(name) is None for name in NEEDED), reason="needs the packages of the extra docs"
+    any(find_spec(name) is None for name in NEEDED), reason="needs the packages of the group docs"
 )
 
 #: Tags that our pages may have. `<s>`, `<unk>` or `<pad>` would be a token that Markdown has taken for HTML.

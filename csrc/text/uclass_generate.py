@@ -1,11 +1,13 @@
-"""Write uclass_table.h: the class of every code point, as a two-stage table.
+"""Write the class of every code point, as a two-stage table: uclass_table.c, and uclass_table.h, which declares it.
 
-Run `python csrc/text/uclass_generate.py > csrc/text/uclass_table.h` with `unicodedata2==16.*` and `regex`
-installed.  General categories come from unicodedata2 (Unicode 16, the version that HF tokenizers
-0.23 and tiktoken 0.14 classify with), the Han script from `regex`, limited to what Unicode 16 assigns.
+Run `python csrc/text/uclass_generate.py` with `unicodedata2==16.*` and `regex` installed.  General categories come from
+unicodedata2 (Unicode 16, the version that HF tokenizers 0.23 and tiktoken 0.14 classify with), the Han script from
+`regex`, limited to what Unicode 16 assigns.
 """
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import regex
 import unicodedata2
@@ -53,41 +55,58 @@ def rows(values: list[int]) -> str:
     return "\n".join("    " + ",".join(map(str, line)) + "," for line in lines)
 
 
-def table() -> str:
-    """Return the whole header."""
+def stages() -> tuple[list[int], list[int]]:
+    """Return the block of each range of code points, and the class of each code point of each block."""
     blocks: dict[tuple[int, ...], int] = {}
     stage_1 = []
     for start in range(0, 0x110000, BLOCK):
         block = tuple(INDEX[classify(point)] for point in range(start, start + BLOCK))
         stage_1.append(blocks.setdefault(block, len(blocks)))
-    stage_2 = [value for block in blocks for value in block]
     if len(blocks) > 256:
         raise SystemExit(f"{len(blocks)} distinct blocks do not fit a byte")
     if stage_1[0] != 0:
         raise SystemExit("the first block must be ASCII's, which is read without the first stage")
+    return stage_1, [value for block in blocks for value in block]
+
+
+def files() -> dict[str, str]:
+    """Return the header and the table, each by the name of its file."""
+    stage_1, stage_2 = stages()
+    block = f"bbpe_uclass_block[{len(stage_1)} + BBPE_UCLASS_AFTER]"
+    value = f"bbpe_uclass_value[{len(stage_2)} + BBPE_UCLASS_AFTER]"
     defines = "\n".join(f"#define BBPE_CLASS_{name} {INDEX[name]}" for name in CLASSES)
-    return f"""/* The class of every code point, in two stages of {BLOCK} code points a block.
- * python csrc/text/uclass_generate.py > csrc/text/uclass_table.h   (unicodedata2 {unicodedata2.unidata_version}) */
+    version = unicodedata2.unidata_version
+    header = f"""/* The class of every code point, in two stages of {BLOCK} code points a block.
+ * python csrc/text/uclass_generate.py   (unicodedata2 {version}) */
 #ifndef BBPE_UCLASS_TABLE_H
 #define BBPE_UCLASS_TABLE_H
 
-#include <stdint.h>
+#include "base/bits.h"
 
-#define BBPE_UNICODE_VERSION "{unicodedata2.unidata_version}"
+#define BBPE_UNICODE_VERSION "{version}"
 #define BBPE_UCLASS_AFTER 3 /* bytes after each table that may be read */
 #define BBPE_UCLASS_BLOCK {BLOCK}
 {defines}
 
-static const uint8_t bbpe_uclass_block[{len(stage_1)} + BBPE_UCLASS_AFTER] = {{
+extern BBPE_HIDDEN const uint8_t {block};
+extern _Alignas(64) BBPE_HIDDEN const uint8_t {value};
+
+#endif
+"""
+    table = f"""/* python csrc/text/uclass_generate.py   (unicodedata2 {version}) */
+#include "text/uclass_table.h"
+
+const uint8_t {block} = {{
 {rows(stage_1)}
 }};
 
-_Alignas(64) static const uint8_t bbpe_uclass_value[{len(stage_2)} + BBPE_UCLASS_AFTER] = {{
+_Alignas(64) const uint8_t {value} = {{
 {rows(stage_2)}
 }};
-
-#endif"""
+"""
+    return {"uclass_table.h": header, "uclass_table.c": table}
 
 
 if __name__ == "__main__":
-    print(table())
+    for name, text in files().items():
+        Path(__file__).with_name(name).write_text(text, "utf-8", newline="\n")

@@ -278,7 +278,7 @@ def test_trained_models(tmp_path: Path, rule: str) -> None:
     found = [public_text(name) for name in names]
     texts = [data.decode("utf-8", "replace").splitlines()[:4000] for data in found if data is not None]
     if len(texts) < len(names):
-        pytest.skip("no real text, which packages of the extra test have")
+        pytest.skip("no real text, which packages of the group test have")
     keys = {"</s>": 0, "<unk>": 1}
     for name, lines in zip(("source.spm", "target.spm"), texts, strict=True):
         path = trained(tmp_path / name, lines, size=3000, normalization_rule_name=rule)

@@ -27,7 +27,7 @@ from trial import Interpreter, newest_pip, recorded, run, try_out
 
 PLACE = ROOT / "build/interpreters"
 FOLDERS = ("core", "encoding")
-#: Packages of the extra `test` that these tests use, beside what runs them.
+#: Packages of the group `test` that these tests use, beside what runs them.
 _TESTS = (
     "pytest", "hypothesis", "pytest-xdist", "pyarrow", "psutil", "zstandard", "jinja2", "tiktoken", "tokenizers",
     "transformers", "sentencepiece", "protobuf", "pandas", "polars", "unicodedata2", "bpe-openai", "django",
@@ -96,10 +96,10 @@ def built(python: str) -> tuple[Path, str]:
 
 
 def requirements() -> dict[str, str]:
-    """What pyproject.toml requires of each package, of any extra."""
+    """What pyproject.toml requires of each package, of the group `test`."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     named = [*project["build-system"]["requires"], *project["project"]["dependencies"]]
-    named += project["project"]["optional-dependencies"]["test"]
+    named += project["dependency-groups"]["test"]
     return {re.split(r"[^\w-]", each)[0]: each for each in named}
 
 
@@ -132,7 +132,7 @@ def generate() -> dict[str, str]:
     if not (folder / "Cython").exists():
         run(*newest_pip(), "--python", sys.executable, "install", "-q", "--target", folder, requirements()["Cython"])
     env = {**os.environ, "PYTHONPATH": str(folder), "CFLAGS": "-DBBPE_CHECKED"}
-    run(sys.executable, "-c", "import setup; setup.compiled()", env=env, log=PLACE / "cython.log")
+    run(sys.executable, "-c", "import setup; setup.generated()", env=env, log=PLACE / "cython.log")
     return env
 
 

@@ -1,4 +1,4 @@
-"""Published vocabularies from packages of the extra `test`, for a checkout without `../shared`.
+"""Published vocabularies from packages of the group `test`, for a checkout without `../shared`.
 
 Every file has the SHA-256 of its publisher's, whether a package has it or it is made here from another file of the same
 vocabulary.  None of them is committed.

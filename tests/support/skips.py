@@ -27,7 +27,7 @@ _REASONS = (
     (r"^(\w+) is not installed", "no {}"),
     (r"no vocabulary ([\w.]+?)(?:\.(?:tiktoken|tokenizer\.json|json|model))? ", "no vocabulary {}"),
     (r"no real text|no corpora", "no real text"),
-    (r"packages of the extra docs", "no mkdocs"),
+    (r"packages of the group docs", "no mkdocs"),
     (r"needs Chromium", "no Chromium"),
     (r"needs axe-core", "no axe-core"),
     (r"no mypy", "no mypy"),
