@@ -142,7 +142,7 @@ class _FancyReader(_RegexParser):
         """Read the rest of a quantifier; the result is empty at a brace that is none."""
         if char == "{":
             gap = r"\s*" if _SPACED in self.on else ""
-            if not self.match(rf"{gap}(\d*){gap}(?:(,){gap}(\d*){gap})?\}}") or not (self.found[1] or self.found[3]):
+            if not self.match(rf"{gap}(?=\d|,{gap}\d)(\d*){gap}(?:(,){gap}(\d*){gap})?\}}"):
                 return ""
             char = f"{{{self.found[1] or 0}{self.found[2] or ''}{self.found[3] or ''}}}"
         kind = self.found[0] if self.match("[?+]") else ""
