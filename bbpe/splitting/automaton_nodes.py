@@ -247,6 +247,35 @@ def greatest_length(node: Node) -> float:
     return 0
 
 
+def prefers_empty(node: Node) -> bool:
+    """Return whether a search may try an empty match of a node before a longer one."""
+    match node:
+        case Sequence(items):
+            return least_length(node) == 0 and any(map(prefers_empty, items))
+        case Alternation(items):
+            empty = [least_length(item) == 0 for item in items]
+            longer = [greatest_length(item) > 0 for item in items]
+            return any(map(prefers_empty, items)) or any(empty[at] and any(longer[at + 1 :]) for at in range(len(items)))
+        case Atomic(item):
+            return prefers_empty(item)
+        case Repeat(item, _, _, kind):
+            is_first = kind == "?" and least_length(node) == 0 and greatest_length(node) > 0
+            return is_first or prefers_empty(item)
+    return False
+
+
+def repeats_empty(node: Node) -> bool:
+    """Return whether a part of a node that may prefer to be empty is repeated."""
+    match node:
+        case Sequence(items) | Alternation(items):
+            return any(map(repeats_empty, items))
+        case Atomic(item) | LookAround(item):
+            return repeats_empty(item)
+        case Repeat(item, _, most):
+            return repeats_empty(item) or (most != 1 and least_length(item) == 0 and prefers_empty(item))
+    return False
+
+
 # -- lookarounds ----------------------------------------------------------------------------------------------
 
 
