@@ -253,9 +253,9 @@ def prefers_empty(node: Node) -> bool:
         case Sequence(items):
             return least_length(node) == 0 and any(map(prefers_empty, items))
         case Alternation(items):
-            empty = [least_length(item) == 0 for item in items]
-            longer = [greatest_length(item) > 0 for item in items]
-            return any(map(prefers_empty, items)) or any(empty[at] and any(longer[at + 1 :]) for at in range(len(items)))
+            empty = (at for at, item in enumerate(items) if least_length(item) == 0)
+            is_first = any(greatest_length(item) > 0 for item in items[next(empty, len(items)) + 1 :])
+            return is_first or any(map(prefers_empty, items))
         case Atomic(item):
             return prefers_empty(item)
         case Repeat(item, _, _, kind):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from regex_texts import texts_of
@@ -27,7 +28,7 @@ from bbpe.splitting.splitter import compiled_steps
 SCRIPTS = adversarial_strings(200, seed=5)
 
 
-class Difference(AssertionError):
+class DifferenceError(AssertionError):
     """The matches of a regex are not those of a judge."""
 
 
@@ -105,10 +106,10 @@ JUDGES = {"regex": by_package, "tokenizers": by_tokenizers, "tiktoken": by_tikto
 
 def check(source: str, text: str, found: Sequence[object], expected: Sequence[object]) -> None:
     if found != expected:
-        raise Difference(f"{source!r} on {text!r}: {found}, expected {expected}")
+        raise DifferenceError(f"{source!r} on {text!r}: {found}, expected {expected}")
 
 
 def _pairs(texts: Sequence[str]) -> dict[bytes, int]:
-    pairs = [bytes(pair) for text in texts for data in [text.encode()] for pair in zip(data, data[1:], strict=False)]
+    pairs = [bytes(pair) for text in texts for data in [text.encode()] for pair in pairwise(data)]
     tokens = [*(bytes((byte,)) for byte in range(256)), *pairs]
     return {token: rank for rank, token in enumerate(dict.fromkeys(tokens))}
