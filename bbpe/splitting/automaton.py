@@ -13,7 +13,7 @@ from ..core.automaton import Automaton as CompiledAutomaton
 from ..records import dataclass
 from .automaton_atomic import AtomicSearcher
 from .automaton_nodes import MATCH, Nodes, Shared, least_length
-from .automaton_rows import RowMaker
+from .automaton_rows import StateMaker
 from .automaton_states import Marker, Searcher, TooManyStatesError
 from .automaton_tables import PackedRows, Tables, TooManyClassesError, pack, pack_look, packed
 from .character_sets import partition
@@ -72,7 +72,7 @@ def may_begin_empty(source: str) -> bool:
     width = tables.class_count + 1
     start = memoryview(tables.starts).cast("I")[width - 1 if tables.looks_behind else 0]
     rows = memoryview(tables.rows).cast("I")
-    if isinstance(tables.maker, RowMaker):
+    if isinstance(tables.maker, StateMaker):
         found = tables.maker.begun()
         found.make(start)
         rows = found.entries
@@ -112,4 +112,4 @@ def _packed(searcher: Searcher, start: int, *, nullable: bool) -> PackedRows:
         return packed(searcher.rows(start, nullable=nullable))
     except TooManyStatesError:
         starts = searcher.starts(start, nullable=nullable)
-        return RowMaker(searcher, starts).packed(starts, nullable=nullable)
+        return StateMaker(searcher, starts).packed(starts, nullable=nullable)

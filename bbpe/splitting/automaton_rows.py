@@ -1,4 +1,4 @@
-"""Rows of an automaton with too many states to make them all: a search makes those it comes to.
+"""MadeStates of an automaton with too many states to make them all: a search makes those it comes to.
 
 A search keeps its rows in memory of one size.  When that is full they are dropped, except the first states and the one
 the search is in.  So time is linear in the text, and memory is bounded.
@@ -24,7 +24,7 @@ UNMADE, UNMADE_END = 1, 3
 Transition = tuple[tuple[int, ...], State[Thread] | None, int]
 
 
-class RowMaker(Generic[Thread]):
+class StateMaker(Generic[Thread]):
     """Makes the rows of the states of a searcher; any number of searches share it."""
 
     def __init__(self, searcher: Determinizer[Thread], starts: list[list[State[Thread]]]) -> None:
@@ -47,9 +47,9 @@ class RowMaker(Generic[Thread]):
             bool(self.searcher.behind), self.searcher.goes_on, self,
         )  # fmt: skip
 
-    def begun(self) -> Rows[Thread]:
+    def begun(self) -> MadeStates[Thread]:
         """Return the rows of another search."""
-        return Rows(self)
+        return MadeStates(self)
 
     def transitions(self, state: State[Thread]) -> list[Transition[Thread]]:
         """Return the transitions of a state."""
@@ -74,10 +74,10 @@ class RowMaker(Generic[Thread]):
         )
 
 
-class Rows(Generic[Thread]):
+class MadeStates(Generic[Thread]):
     """The rows of one search; `entries` is the memory that it reads."""
 
-    def __init__(self, maker: RowMaker[Thread]) -> None:
+    def __init__(self, maker: StateMaker[Thread]) -> None:
         self.maker = maker
         self.entries = memoryview(bytearray(4 * maker.entries)).cast("I")
         classes = [UNMADE] * (maker.width - 1)

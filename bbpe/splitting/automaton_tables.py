@@ -68,7 +68,7 @@ class Tables:
     no way on; nor has state 1, which a character leads to if a match ends before it.  From entry `first_ending` on a
     match ends before the character that led to a state.
 
-    `maker`: the `RowMaker` that makes rows while a search comes to them, in place of `rows`; or `None`.
+    `maker`: the `StateMaker` that makes rows while a search comes to them, in place of `rows`; or `None`.
 
     `starts` (uint32): `TransitionRows.starts`.  `idle[c]`: no match begins before a character of class c.  `looks`: the
     lookarounds of more than one character, each after those in it.

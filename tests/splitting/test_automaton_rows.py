@@ -16,7 +16,7 @@ from bbpe.core.automaton import Automaton
 from bbpe.core.pre_tokenizer import Batches
 from bbpe.splitting import automaton_rows, automaton_states
 from bbpe.splitting.automaton import automaton_of, may_begin_empty, tables_of
-from bbpe.splitting.automaton_rows import Rows
+from bbpe.splitting.automaton_rows import MadeStates
 from bbpe.splitting.patterns import Pattern
 from bbpe.splitting.regex_syntax import parse_regex
 from bbpe.splitting.regex_tree import UnsupportedRegexError
@@ -100,7 +100,7 @@ def test_an_error_while_rows_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
     for source in (LARGE[0], LARGE[2]):
         automaton = Automaton(automaton_of(source).tables)
         with monkeypatch.context() as patched:
-            patched.setattr(Rows, "make", lambda *_: 1 // 0)
+            patched.setattr(MadeStates, "make", lambda *_: 1 // 0)
             for text in (b"ab", b"ab" * 100_000):
                 with pytest.raises(ZeroDivisionError):
                     automaton.spans(text)
