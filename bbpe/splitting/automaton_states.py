@@ -24,6 +24,7 @@ MOST_STATES, MOST_TRANSITIONS, MOST_STEPS = 4096, 1_000_000, 1_000_000
 # duties of a thread
 _FREE, _BEFORE_LAST, _AT_END = 0, 1, 2  # none; the next character is a line feed that ends the text; the text ends
 
+
 class TooManyStatesError(UnsupportedRegexError):
     """An automaton has too many states to make them all."""
 

@@ -64,13 +64,18 @@ def by_tokenizers(source: str, seed: int, count: int) -> int | str:
         return f"here: {error}"
     if automaton_of(ours).tables is None:
         return automaton_of(ours).reason
-    chain, texts = compiled_steps(Pattern(None, (ours,))), [*filter(None, texts_for(ours, seed, count))]
-    for text in texts:
+    chain, compared = compiled_steps(Pattern(None, (ours,))), 0
+    for text in filter(None, texts_for(ours, seed, count)):
+        try:
+            expected = [piece for piece, _ in theirs.pre_tokenize_str(text)]
+        except BaseException:  # it gives up, with a panic that is no `Exception`
+            continue
         data = text.encode()
         _, starts, ends = chain.split(data)
         pieces = [data[start:end].decode() for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
-        check(source, text, pieces, [piece for piece, _ in theirs.pre_tokenize_str(text)])
-    return len(texts)
+        check(source, text, pieces, expected)
+        compared += 1
+    return compared
 
 
 def by_tiktoken(source: str, seed: int, count: int) -> int | str:
