@@ -17,6 +17,9 @@ from bbpe.core.status cimport check
 ctypedef int (*add_matches)(
     host_call *call, const void *regex, bbpe_automaton_scratch *scratch, const uint8_t *text, size_t n) noexcept nogil
 
+ctypedef int (*add_row)(
+    host_call *call, const void *maker, bbpe_automaton_scratch *scratch, size_t number, uint32_t *state) noexcept nogil
+
 
 cdef class Automaton:
     """Finds matches by the tables of `bbpe.splitting.automaton_tables`; immutable, shared by any number of threads.
@@ -36,6 +39,7 @@ cdef class Automaton:
         self.c.blocks = <const uint16_t *><char *>(<bytes>tables.blocks)
         self.c.values = <const uint8_t *><char *>(<bytes>tables.values)
         self.c.rows = <const uint32_t *><char *>(<bytes>tables.rows)
+        self.c.maker, self.c.make_row = maker_of(tables.maker), make_row
         self.c.starts = <const uint32_t *><char *>(<bytes>tables.starts)
         self.c.width = tables.class_count + 1
         self.c.first_ending = tables.first_ending
@@ -49,6 +53,7 @@ cdef class Automaton:
         self.c.looks, self.c.look_count = self.looks, len(tables.looks)
         for i, look in enumerate(tables.looks):
             self.looks[i].rows = <const uint32_t *><char *>(<bytes>look.rows)
+            self.looks[i].maker = maker_of(look.maker)
             self.looks[i].start, self.looks[i].first_ending = look.start, look.first_ending
             self.looks[i].reads_back = look.reads_back
         bbpe_automaton_finish(&self.c, tables.state_count)
@@ -103,6 +108,50 @@ cdef void host_free(host_call *self) noexcept:
     self.asked = NULL
 
 
+cdef void *maker_of(maker):
+    return NULL if maker is None else <void *>maker
+
+
+cdef bbpe_status make_row(
+    const void *maker, bbpe_automaton_scratch *scratch, size_t number, uint32_t *state
+) noexcept nogil:
+    """Make a row with the interpreter's lock, as `find_in_host` finds matches."""
+    cdef host_call *call = <host_call *>scratch.host
+    cdef bint was_given = call.held != NULL
+    cdef int result
+    if was_given:
+        PyEval_RestoreThread(call.held)
+    result = (<add_row><void *>_add_row)(call, maker, scratch, number, state)
+    if was_given:
+        call.held = PyEval_SaveThread()
+    return BBPE_OK if result == 0 else BBPE_INTERRUPTED
+
+
+cdef int _add_row(
+    host_call *call, const void *maker, bbpe_automaton_scratch *scratch, size_t number, uint32_t *state
+) except -1:
+    cdef dict asked = asked_of(call)
+    cdef uint32_t[::1] entries
+    key = <size_t>maker, <size_t>scratch
+    rows = asked.get(key)
+    if rows is None:
+        rows = asked[key] = (<object>maker).begun()
+    state[0], dropped = rows.make(state[0])
+    entries = rows.entries
+    scratch.made[number] = &entries[0]
+    scratch.drops += dropped
+    return 0
+
+
+cdef dict asked_of(host_call *self):
+    """What is asked in a call."""
+    if self.asked == NULL:
+        asked = {}
+        Py_INCREF(asked)
+        self.asked = <PyObject *>asked
+    return <dict>self.asked
+
+
 cdef bbpe_status find_in_host(
     const void *regex, bbpe_automaton_scratch *scratch, const uint8_t *text, size_t n
 ) noexcept nogil:
@@ -127,14 +176,11 @@ cdef int _add_matches(
     cdef object host = <object>regex, whole = None
     cdef size_t first, last
     cdef bint are_bytes = host.of_alphabet
-    if call.asked == NULL:
-        asked = {}
-        Py_INCREF(asked)
-        call.asked = <PyObject *>asked
+    cdef dict asked = asked_of(call)
     if not scratch.is_asked:
         scratch.host_byte = scratch.host_character = scratch.host_end = 0
         whole = (<const char *>text)[:n] if are_bytes else PyUnicode_DecodeUTF8(<const char *>text, n, "surrogateescape")
-    matches, is_over = host.next_matches(<dict>call.asked, <size_t>scratch, whole, call.characters)
+    matches, is_over = host.next_matches(asked, <size_t>scratch, whole, call.characters)
     check(bbpe_spans_reserve(&scratch.matches, len(matches) + 1))
     for span in matches:
         first, last = (<tuple>span)[0], (<tuple>span)[1]

@@ -46,21 +46,29 @@ cdef extern from "pipeline/pipeline.h" nogil:
         bbpe_spans matches
         size_t host_byte, host_character, host_end
         _Bool is_asked, is_over
+        const uint32_t **made
+        size_t drops
 
     ctypedef bbpe_status (*bbpe_find_in_host)(
         const void *regex, bbpe_automaton_scratch *scratch, const uint8_t *text, size_t n) noexcept
+
+    ctypedef bbpe_status (*bbpe_make_row)(
+        const void *maker, bbpe_automaton_scratch *scratch, size_t number, uint32_t *state) noexcept
 
     enum:
         BBPE_AUTOMATON_MOST_LOOKS
 
     ctypedef struct bbpe_automaton_look:
         const uint32_t *rows
+        const void *maker
         uint32_t start, first_ending
         _Bool reads_back
 
     ctypedef struct bbpe_automaton:
         const void *host_regex
         bbpe_find_in_host find_in_host
+        const void *maker
+        bbpe_make_row make_row
         const uint8_t *bytes_to_class
         const uint16_t *blocks
         const uint8_t *values

@@ -1,7 +1,8 @@
 """Build the deterministic automaton of a regex, which finds the matches that the `regex` package finds.
 
 `automaton_nodes` makes a nondeterministic automaton of the regex, `automaton_states` a deterministic one of that, and
-`automaton_tables` the arrays that the C code reads.
+`automaton_tables` the arrays that the C code reads.  If there are too many states, `automaton_rows` makes those that a
+search comes to.
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ from ..core.automaton import Automaton as CompiledAutomaton
 from ..records import dataclass
 from .automaton_atomic import AtomicSearcher
 from .automaton_nodes import MATCH, Nodes, Shared, least_length
-from .automaton_states import Marker, Searcher
-from .automaton_tables import Tables, TooManyClassesError, pack, pack_look
+from .automaton_rows import StateMaker
+from .automaton_states import Marker, Searcher, TooManyStatesError
+from .automaton_tables import PackedRows, Tables, TooManyClassesError, pack, pack_look, packed
 from .character_sets import partition
 from .regex_syntax import parse_regex
 from .regex_tree import Node, UnsupportedRegexError
@@ -67,9 +69,13 @@ def may_begin_empty(source: str) -> bool:
     tables = automaton_of(source).tables
     if tables is None:
         return next(compiled(source).find(""), None) is not None
-    rows, width = memoryview(tables.rows).cast("I"), tables.class_count + 1
-    starts = memoryview(tables.starts).cast("I")
-    start = starts[width - 1 if tables.looks_behind else 0]
+    width = tables.class_count + 1
+    start = memoryview(tables.starts).cast("I")[width - 1 if tables.looks_behind else 0]
+    rows = memoryview(tables.rows).cast("I")
+    if isinstance(tables.maker, StateMaker):
+        found = tables.maker.begun()
+        found.make(start)
+        rows = found.entries
     whole = width << len(tables.looks)
     following = (rows[start + at] for at in range(whole) if at % width < tables.class_count)
     # the match ends before the first character
@@ -89,9 +95,21 @@ def tables_of(tree: Node, *, of_alphabet: bool) -> Tables:
     if any(_INVALID < point < _INVALID + 128 for point in parts.points):
         raise UnsupportedRegexError("a set with some of the surrogates that stand for bytes which are not UTF-8")
     looks = tuple(
-        pack_look(Marker(each, first, parts, number).rows(first, nullable=False), reads_back)
+        pack_look(_packed(Marker(each, first, parts, number), first, nullable=False), reads_back)
         for number, (each, first, reads_back) in enumerate(shared.looks)
     )
-    searcher = AtomicSearcher if has_groups else Searcher
-    rows = searcher(nodes, parts, len(looks)).rows(start, nullable=least_length(tree) == 0)
+    nullable = least_length(tree) == 0
+    if has_groups:  # whether an automaton can follow them is known when all states are made
+        rows = packed(AtomicSearcher(nodes, parts, len(looks)).rows(start, nullable=nullable))
+    else:
+        rows = _packed(Searcher(nodes, parts, len(looks)), start, nullable=nullable)
     return pack(rows, parts, _INVALID, of_alphabet, looks)
+
+
+def _packed(searcher: Searcher, start: int, *, nullable: bool) -> PackedRows:
+    """Return the rows of a searcher, or those of its first states if there are too many."""
+    try:
+        return packed(searcher.rows(start, nullable=nullable))
+    except TooManyStatesError:
+        starts = searcher.starts(start, nullable=nullable)
+        return StateMaker(searcher, starts).packed(starts, nullable=nullable)

@@ -121,11 +121,14 @@ class Nodes:
         self.follow.append(follow)
         return len(self.follow) - 1
 
-    def add(self, node: Node, after: int) -> int:
-        """Add the nodes of a tree that is followed by the node `after`; returns the first of them."""
+    def add(self, node: Node, after: int, read: int | None = None) -> int:
+        """Add the nodes of a tree that is followed by the node `after`; returns the first of them.
+
+        `read`: the node that follows instead where the tree has read a character.
+        """
         match node:
             case OneCharacter(chosen):
-                return self.new(after, chosen=self.shared.number(chosen))
+                return self.new(after if read is None else read, chosen=self.shared.number(chosen))
             case Look(chosen, behind, edge):
                 return self.new(after, look=(self.shared.number(chosen), behind, edge))
             case LookAround():
@@ -138,55 +141,77 @@ class Nodes:
                 as_look = self.marks or self.looks_for_end
                 return self.add(_LAST_LINE_END, after) if as_look else self.new(after, line=True)
             case Sequence(items):
-                for item in reversed(items):
-                    after = self.add(item, after)
+                for number in reversed(range(len(items))):
+                    rest = read
+                    if read is not None and number:
+                        read = self.add(items[number], read)
+                    after = self.add(items[number], after, rest)
                 return after
             case Alternation(items):
-                return self.new(*(self.add(item, after) for item in items))
+                return self.new(*(self.add(item, after, read) for item in items))
             case Atomic(item):
-                return self.final(item, after)
+                return self.final(item, after, read)
             case Repeat():
-                return self.repeat(node, after)
+                return self.repeat(node, after, read)
 
-    def final(self, item: Node, after: int) -> int:
+    def final(self, item: Node, after: int, read: int | None) -> int:
         """Add an item whose first match is final."""
         match item:
             case Repeat(OneCharacter(), _, _, ""):
-                return self.possessive(item, after)
-            case _ if least_length(item) == greatest_length(item) or (after == MATCH and least_length(item) > 0):
-                return self.add(item, after)  # a search that backtracks into it finds nothing else, or is over
-        inner = self.add(item, self.new(after, group=-1))
+                return self.possessive(item, after, read)
+            case _ if least_length(item) == greatest_length(item) or (
+                after == MATCH and read is None and least_length(item) > 0
+            ):
+                return self.add(item, after, read)  # a search that backtracks into it finds nothing else, or is over
+        inner = self.add(item, self.new(after, group=-1), None if read is None else self.new(read, group=-1))
         return self.new(inner, group=1)
 
-    def possessive(self, node: Repeat, after: int) -> int:
+    def possessive(self, node: Repeat, after: int, read: int | None) -> int:
         """Add a repeated set of characters that is left only where no such character follows."""
         assert isinstance(node.item, OneCharacter)
         other = -1 - self.shared.number(node.item.chosen)  # the complement of the set
-        return self.loop(node, after, self.new(after, look=(other, False, True)))
 
-    def repeat(self, node: Repeat, after: int) -> int:
+        def ends(limit: int) -> tuple[int, int]:
+            return limit, self.new(limit, look=(other, False, True))
+
+        return self.loop(node, ends(after), None if read is None else ends(read))
+
+    def repeat(self, node: Repeat, after: int, read: int | None) -> int:
         """Add a repetition of any kind."""
         if node.kind == "+":
-            return self.final(Repeat(node.item, node.least, node.most, ""), after)
-        if least_length(node.item) == 0 and (node.most is None or node.most > 1):
-            raise UnsupportedRegexError("a repetition of what can be empty")
-        return self.loop(node, after, after)
+            return self.final(Repeat(node.item, node.least, node.most, ""), after, read)
+        return self.loop(node, (after, after), None if read is None else (read, read))
 
-    def loop(self, node: Repeat, after: int, leave: int) -> int:
-        """Add a repetition; `leave`: the node after it when it ends before its maximum."""
-        is_lazy = node.kind == "?"
+    def loop(self, node: Repeat, after: tuple[int, int], read: tuple[int, int] | None) -> int:
+        """Add a repetition; `after` and `read` are the nodes after its maximum, and those where it ends before that.
+
+        A round beyond the minimum that reads no character is the last one.
+        """
+        item = node.item
+
+        def one_round(empty: int, full: int) -> int:
+            return self.add(item, full) if least_length(item) else self.add(item, empty, full)
+
+        def choice(again: int, leave: int) -> tuple[int, int]:
+            return (leave, again) if node.kind == "?" else (again, leave)
+
+        limit, leave = read or after
         if node.most is None:
-            start = self.new()
-            again = self.add(node.item, start)
-            self.follow[start] = (leave, again) if is_lazy else (again, leave)
+            start = before_last = self.new()
+            self.follow[start] = choice(one_round(leave, start), leave)
         else:
-            start = after
+            start = before_last = limit
             for _ in range(node.most - node.least):
-                again = self.add(node.item, start)
-                start = self.new(leave, again) if is_lazy else self.new(again, leave)
+                before_last, start = start, self.new(*choice(one_round(leave, start), leave))
+        if read is None:
+            for _ in range(node.least):
+                start = self.add(item, start)
+            return start
+        limit, leave = after
+        first = limit if node.most == node.least else self.new(*choice(one_round(leave, before_last), leave))
         for _ in range(node.least):
-            start = self.add(node.item, start)
-        return start
+            first, start = one_round(first, start), self.add(item, start)
+        return first
 
 
 def least_length(node: Node) -> int:
@@ -220,6 +245,35 @@ def greatest_length(node: Node) -> float:
             each = greatest_length(item)
             return 0 if each == 0 else float("inf") if most is None else most * each
     return 0
+
+
+def prefers_empty(node: Node) -> bool:
+    """Return whether a search may try an empty match of a node before a longer one."""
+    match node:
+        case Sequence(items):
+            return least_length(node) == 0 and any(map(prefers_empty, items))
+        case Alternation(items):
+            empty = (at for at, item in enumerate(items) if least_length(item) == 0)
+            is_first = any(greatest_length(item) > 0 for item in items[next(empty, len(items)) + 1 :])
+            return is_first or any(map(prefers_empty, items))
+        case Atomic(item):
+            return prefers_empty(item)
+        case Repeat(item, _, _, kind):
+            is_first = kind == "?" and least_length(node) == 0 and greatest_length(node) > 0
+            return is_first or prefers_empty(item)
+    return False
+
+
+def repeats_empty(node: Node) -> bool:
+    """Return whether a part of a node that may prefer to be empty is repeated."""
+    match node:
+        case Sequence(items) | Alternation(items):
+            return any(map(repeats_empty, items))
+        case Atomic(item) | LookAround(item):
+            return repeats_empty(item)
+        case Repeat(item, _, most):
+            return repeats_empty(item) or (most != 1 and least_length(item) == 0 and prefers_empty(item))
+    return False
 
 
 # -- lookarounds ----------------------------------------------------------------------------------------------

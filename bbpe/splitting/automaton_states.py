@@ -24,6 +24,11 @@ MOST_STATES, MOST_TRANSITIONS, MOST_STEPS = 4096, 1_000_000, 1_000_000
 # duties of a thread
 _FREE, _BEFORE_LAST, _AT_END = 0, 1, 2  # none; the next character is a line feed that ends the text; the text ends
 
+
+class TooManyStatesError(UnsupportedRegexError):
+    """An automaton has too many states to make them all."""
+
+
 Thread = TypeVar("Thread")
 #: A state: the conditions on the character before that are true, whether an empty match is refused, and the threads.
 State = tuple[int, bool, tuple[Thread, ...]]
@@ -47,6 +52,8 @@ class Determinizer(ABC, Generic[Thread]):
         self.waits = any(nodes.ends_line)
         self.goes_on = SEARCH_START in nodes.found
         self.steps = 0
+        self.profiles = self.symbols()
+        self.befores = [self.before(at) for at in range(self.count + 1)]
 
     def holds(self, look: Condition, at: int) -> bool:
         """Return whether a condition is true of a class of characters, or of the edge of the text."""
@@ -59,7 +66,7 @@ class Determinizer(ABC, Generic[Thread]):
         """Return the conditions that are true after a class of characters, or at the beginning, as bits."""
         return sum(self.holds(look, at) << number for number, look in enumerate(self.behind))
 
-    def profiles(self) -> list[tuple[list[int], list[int]]]:
+    def symbols(self) -> list[tuple[list[int], list[int]]]:
         """Return the symbols grouped by the conditions that are true before them.
 
         A group has the multiples of the width of a row to which each of its classes is added.
@@ -74,45 +81,49 @@ class Determinizer(ABC, Generic[Thread]):
             choices.setdefault(bits & self.asked, []).append(bits * (self.count + 1))
         return list(product(choices.values(), classes.values()))
 
-    def rows(self, start: int, *, nullable: bool) -> TransitionRows:
-        """Return the transitions of all states that can be reached."""
-        numbers: dict[State[Thread], int] = {}
-        width = self.count + 1
-        befores = [self.before(at) for at in range(width)]
+    def transitions(self, state: State[Thread]) -> Iterator[tuple[list[int], int, State[Thread] | None, int]]:
+        """Yield the multiples of the width of a row and a class, the next state there, and where a match ends."""
+        for choices, classes in self.profiles:
+            threads = self.closed(state, choices[0] + classes[0])
+            if classes[0] == self.count:
+                yield choices, self.count, None, self.ended(threads)
+                continue
+            for at, (ends_here, moved) in zip(classes, self.moved(threads, classes), strict=True):
+                yield choices, at, (self.befores[at], False, moved) if moved else None, ends_here
+
+    def starts(self, start: int, *, nullable: bool) -> list[list[State[Thread]]]:
+        """Return the first states, as `TransitionRows.starts` has them."""
         here = self.goes_on << len(self.behind)  # where the search begins
         kinds = [(here, False), (here, True)] if nullable or self.goes_on else [(here, False)]
-        starts = [
-            [
-                numbers.setdefault((bits | at, refuses, self.first(start)), len(numbers))
-                for bits in self.first_befores(befores)
-            ]
+        return [
+            [(bits | at, refuses, self.first(start)) for bits in self.first_befores(self.befores)]
             for at, refuses in (*kinds, *([(0, False)] if self.goes_on else ()))
         ]
-        profiles = self.profiles()
+
+    def rows(self, start: int, *, nullable: bool) -> TransitionRows:
+        """Return the transitions of all states that can be reached; raises `TooManyStatesError`."""
+        numbers: dict[State[Thread], int] = {}
+        width = self.count + 1
+        starts = [
+            [numbers.setdefault(state, len(numbers)) for state in states]
+            for states in self.starts(start, nullable=nullable)
+        ]
         table: list[list[tuple[int, int]]] = []
         queue = list(numbers)
         for state in queue:  # grows
             row = [(-1, 0)] * (width * self.choices)
-            for choices, classes in profiles:
-                threads = self.closed(state, choices[0] + classes[0])
-                if classes[0] == self.count:
-                    end = self.ended(threads)
-                    for choice in choices:
-                        row[choice + self.count] = (-1, end)
-                    continue
-                for at, (ends_here, moved) in zip(classes, self.moved(threads, classes), strict=True):
-                    number = -1
-                    if moved:
-                        new = (befores[at], False, moved)
-                        number = numbers.setdefault(new, len(numbers))
-                        if number == len(queue):
-                            queue.append(new)
-                    for choice in choices:
-                        row[choice + at] = (number, ends_here)
+            for choices, at, new, end in self.transitions(state):
+                number = -1
+                if new is not None:
+                    number = numbers.setdefault(new, len(numbers))
+                    if number == len(queue):
+                        queue.append(new)
+                for choice in choices:
+                    row[choice + at] = (number, end)
             table.append(row)
             entries = len(numbers) * self.count * self.choices
             if len(numbers) > MOST_STATES or entries > MOST_TRANSITIONS or self.steps > MOST_STEPS:
-                raise UnsupportedRegexError("too many states of its automaton")
+                raise TooManyStatesError("too many states of its automaton")
         return TransitionRows(table, starts, self.choices, bool(self.behind), nullable, self.goes_on)
 
     def first_befores(self, befores: list[int]) -> list[int]:

@@ -45,13 +45,14 @@ class LookTables:
     """The automaton of a lookaround, which reads the whole text from the row `start` on, or back from the text's end.
 
     `rows` and `first_ending` are as in `Tables`.  The lookaround is true where the next character leads to an entry
-    from `first_ending` on.  A row has the choices of the lookarounds before this one.
+    from `first_ending` on.  A row has the choices of the lookarounds before this one.  `maker` as in `Tables`.
     """
 
     rows: bytes
     start: int
     first_ending: int
     reads_back: bool
+    maker: object = None
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,8 @@ class Tables:
     the text, as in `TransitionRows`.  A row has all classes once for each choice of `looks` that are true.  State 0 has
     no way on; nor has state 1, which a character leads to if a match ends before it.  From entry `first_ending` on a
     match ends before the character that led to a state.
+
+    `maker`: the `StateMaker` that makes rows while a search comes to them, in place of `rows`; or `None`.
 
     `starts` (uint32): `TransitionRows.starts`.  `idle[c]`: no match begins before a character of class c.  `looks`: the
     lookarounds of more than one character, each after those in it.
@@ -86,24 +89,53 @@ class Tables:
     reads_bytes: bool
     goes_on: bool
     looks: tuple[LookTables, ...]
+    maker: object = None
 
 
-def pack_look(rows: TransitionRows, reads_back: bool) -> LookTables:
-    """Return the tables of a lookaround's automaton."""
+@dataclass(frozen=True)
+class PackedRows:
+    """The rows of an automaton, and their part of `Tables`; `starts` has the first entries of the first states."""
+
+    rows: bytes
+    first_ending: int
+    starts: tuple[int, ...]
+    idle: bytes
+    width: int
+    state_count: int
+    may_be_empty: bool
+    looks_behind: bool
+    goes_on: bool
+    maker: object = None
+
+
+def packed(rows: TransitionRows) -> PackedRows:
+    """Return rows that are all made."""
     table, first_ending, offsets = _ordered(rows)
-    return LookTables(table.tobytes(), offsets[rows.starts[0][0]], first_ending, reads_back)
+    first = {state for states in rows.starts for state in states}
+    row = len(rows.table[0])
+    width, nowhere = row // rows.choices, [(-1, 0)] * rows.choices
+    idle = bytes(all(rows.table[state][c::width] == nowhere for state in first) for c in range(width - 1))
+    starts = tuple(offsets[state] for states in rows.starts for state in states)
+    return PackedRows(
+        table.tobytes(), first_ending, starts, idle, width, len(table) // row, rows.may_be_empty, rows.looks_behind,
+        rows.goes_on,
+    )  # fmt: skip
+
+
+def pack_look(rows: PackedRows, reads_back: bool) -> LookTables:
+    """Return the tables of a lookaround's automaton."""
+    return LookTables(rows.rows, rows.starts[0], rows.first_ending, reads_back, rows.maker)
 
 
 def pack(
-    rows: TransitionRows, parts: Partition, invalid: int, of_alphabet: bool, looks: tuple[LookTables, ...]
+    rows: PackedRows, parts: Partition, invalid: int, of_alphabet: bool, looks: tuple[LookTables, ...]
 ) -> Tables:
     """Return the tables of an automaton over classes of characters.
 
     `invalid`: the code point that stands for bytes that are not UTF-8.  `of_alphabet`: the automaton reads bytes as
     characters of GPT-2's byte alphabet.  Raises `TooManyClassesError`.
     """
-    width = len(rows.table[0]) // rows.choices
-    count = width - 1
+    count = rows.width - 1
     if count >= BEYOND:
         raise TooManyClassesError
     ranges = zip(parts.classes, pairwise(parts.points), strict=True)
@@ -111,15 +143,10 @@ def pack(
     numbers = [ord(char) for char in bytes_to_alphabet(bytes(range(256)))] if of_alphabet else range(128)
     bytes_to_class = bytes([points[number] for number in numbers]).ljust(256, bytes([BEYOND]))
     blocks, values = _two_stages(points)
-    table, first_ending, offsets = _ordered(rows)
-    starts = array("I", [offsets[state] for states in rows.starts for state in states])
-    first = {state for states in rows.starts for state in states}
-    nowhere = [(-1, 0)] * rows.choices
-    idle = bytes(all(rows.table[state][c::width] == nowhere for state in first) for c in range(count))
     return Tables(
-        bytes_to_class, blocks, values, points[invalid], table.tobytes(), first_ending, starts.tobytes(), idle,
-        count, len(table) // len(rows.table[0]), rows.may_be_empty, rows.looks_behind, of_alphabet,
-        rows.goes_on, looks,
+        bytes_to_class, blocks, values, points[invalid], rows.rows, rows.first_ending,
+        array("I", rows.starts).tobytes(), rows.idle, count, rows.state_count, rows.may_be_empty, rows.looks_behind,
+        of_alphabet, rows.goes_on, looks, rows.maker,
     )  # fmt: skip
 
 

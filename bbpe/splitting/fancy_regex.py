@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from ..errors import PatternError
 from ..lazy import lazy_regex, regex
+from .automaton_nodes import prefers_empty, repeats_empty
 from .character_sets import (
     NOTHING,
     CharacterSet,
@@ -25,7 +26,7 @@ from .character_sets import (
 )
 from .pattern_limits import check_size
 from .patterns import Pattern, recognise
-from .regex_syntax import COMMENT, NO_CHARACTER, _RegexParser
+from .regex_syntax import COMMENT, NO_CHARACTER, _RegexParser, parse_regex
 from .regex_tree import UnsupportedRegexError
 
 #: Names of properties that mean something else in the two.
@@ -92,7 +93,25 @@ def tiktoken_pattern(source: str) -> Pattern:
     True
     """
     pattern = recognise((from_fancy_regex(source),))
-    return pattern if pattern.scheme is not None else Pattern(None, pattern.steps, drops_gaps=True)
+    if pattern.scheme is not None:
+        return pattern
+    _check_empty(source, *pattern.steps)
+    return Pattern(None, pattern.steps, drops_gaps=True)
+
+
+def _check_empty(source: str, translated: str) -> None:
+    """Refuse a regex after whose empty matches, or empty rounds of repetitions, the two dialects go on differently."""
+    try:
+        tree = parse_regex(translated)
+    except (UnsupportedRegexError, RecursionError):
+        return
+    if prefers_empty(tree) or repeats_empty(tree):
+        part = "the regex" if prefers_empty(tree) else "a repeated group"
+        raise PatternError(
+            f"pattern {source!r}: {part} may match the empty string where it could match a longer one, after which "
+            "tiktoken's regexes and those of the `regex` package go on differently; expected the empty match to be "
+            "tried last"
+        )
 
 
 class _FancyReader(_RegexParser):
@@ -142,7 +161,7 @@ class _FancyReader(_RegexParser):
         """Read the rest of a quantifier; the result is empty at a brace that is none."""
         if char == "{":
             gap = r"\s*" if _SPACED in self.on else ""
-            if not self.match(rf"{gap}(\d*){gap}(?:(,){gap}(\d*){gap})?\}}") or not (self.found[1] or self.found[3]):
+            if not self.match(rf"{gap}(?=[\d,])(\d*){gap}(?:(,){gap}(\d*){gap})?\}}"):
                 return ""
             char = f"{{{self.found[1] or 0}{self.found[2] or ''}{self.found[3] or ''}}}"
         kind = self.found[0] if self.match("[?+]") else ""

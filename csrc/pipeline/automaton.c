@@ -25,9 +25,11 @@ void bbpe_spans_free(bbpe_spans *self) {
 
 void bbpe_automaton_finish(bbpe_automaton *self, size_t state_count) {
     self->entries = state_count * ((size_t)self->width << self->look_count);
-    self->is_plain = self->look_count == 0;
+    self->is_plain = self->look_count == 0 && self->maker == NULL;
     self->block_shift = LEAST_SHIFT;
-    while (state_count >> (self->block_shift + 1)) self->block_shift++;
+    /* a search makes few of the states that there may be */
+    const size_t usual = self->maker == NULL ? state_count : 256;
+    while (usual >> (self->block_shift + 1)) self->block_shift++;
     for (size_t byte = 0; byte < 256; byte++) {
         const uint8_t known = self->bytes_to_class[byte];
         self->skips[byte] = known != BBPE_AUTOMATON_BEYOND && self->idle[known];
@@ -45,6 +47,8 @@ void bbpe_automaton_scratch_free(bbpe_automaton_scratch *self) {
 void bbpe_automaton_scratch_clear(bbpe_automaton_scratch *self) {
     self->wasted = self->run_end = 0;
     self->is_asked = self->has_marks = false;
+    memset(self->made, 0, sizeof self->made);
+    self->failed = BBPE_OK;
     if (!self->remembers) return;
     self->remembers = false;
     self->count = 0;
@@ -74,6 +78,24 @@ unsigned bbpe_automaton_class_before(const bbpe_automaton *self, const uint8_t *
     return read_back(self, self->reads_bytes, text, at, &start);
 }
 
+/* -- rows that a search makes ---------------------------------------------------------------------------- */
+
+static void forget_dead_ends(bbpe_automaton_scratch *self) {
+    self->count = self->path_count = self->run_end = 0;
+    if (self->capacity) memset(self->dead_ends, 0, self->capacity * sizeof *self->dead_ends);
+}
+
+uint32_t bbpe_automaton_made(const bbpe_automaton *self, bbpe_automaton_scratch *scratch, size_t number, uint32_t state,
+                             const uint32_t **rows) {
+    const size_t drops = scratch->drops;
+    const void *maker = number ? self->looks[number - 1].maker : self->maker;
+    scratch->failed = self->make_row(maker, scratch, number, &state);
+    if (scratch->failed != BBPE_OK) return 0;
+    if (number == 0 && scratch->drops != drops) forget_dead_ends(scratch); /* of states that are elsewhere now */
+    *rows = scratch->made[number];
+    return state;
+}
+
 /* -- lookarounds ----------------------------------------------------------------------------------------- */
 
 /* Mark where a lookaround is true.  Its automaton goes through the text once, in its direction:
@@ -82,20 +104,36 @@ unsigned bbpe_automaton_class_before(const bbpe_automaton *self, const uint8_t *
  *     for each position and the next character, if there is one:
  *         state = row[state, marks of the position, class of the character]
  *         if state >= first_ending: mark the position */
-BBPE_INLINE void mark_look(const bbpe_automaton *self, bool reads_bytes, const bbpe_automaton_look *look, uint8_t mark,
-                           const uint8_t *text, size_t n, uint8_t *marks) {
+BBPE_INLINE void mark_look(const bbpe_automaton *self, bool reads_bytes, size_t number, bbpe_automaton_scratch *scratch,
+                           const uint8_t *text, size_t n) {
+    const bbpe_automaton_look *look = self->looks + number;
+    const uint8_t mark = (uint8_t)(1u << number);
+    uint8_t *marks = scratch->marks;
     const uint32_t *rows = look->rows;
     const uint32_t width = self->width, first_ending = look->first_ending;
     uint32_t state = look->start;
+    if (look->maker != NULL) state = bbpe_automaton_made(self, scratch, number + 1, state, &rows);
     size_t at = look->reads_back ? n : 0, next;
+    if (scratch->failed != BBPE_OK) return;
     while (look->reads_back ? at > 0 : at < n) {
         const unsigned class = look->reads_back ? read_back(self, reads_bytes, text, at, &next)
                                                 : bbpe_automaton_class(self, reads_bytes, text, at, n, &next);
-        state = rows[state + marks[at] * width + class];
+        const uint32_t following = rows[state + marks[at] * width + class];
+        if (BBPE_UNLIKELY(following == BBPE_AUTOMATON_UNMADE)) {
+            state = bbpe_automaton_made(self, scratch, number + 1, state, &rows);
+            if (scratch->failed != BBPE_OK) return;
+            continue;
+        }
+        state = following;
         marks[at] |= state >= first_ending ? mark : 0;
         at = next;
     }
-    if (rows[state + marks[at] * width + width - 1]) marks[at] |= mark;
+    uint32_t edge = rows[state + marks[at] * width + width - 1];
+    if (edge == BBPE_AUTOMATON_UNMADE_END) {
+        state = bbpe_automaton_made(self, scratch, number + 1, state, &rows);
+        edge = scratch->failed == BBPE_OK && rows[state + marks[at] * width + width - 1];
+    }
+    if (edge) marks[at] |= mark;
 }
 
 /* Mark where the lookarounds are true in a text. */
@@ -104,13 +142,14 @@ static bbpe_status mark_looks(const bbpe_automaton *self, bbpe_automaton_scratch
     if (marks == NULL) return BBPE_NO_MEMORY;
     scratch->marks = marks;
     memset(marks, 0, n + 1);
-    for (size_t i = 0; i < self->look_count; i++) {
-        const uint8_t mark = (uint8_t)(1u << i);
-        if (self->reads_bytes) mark_look(self, true, self->looks + i, mark, text, n, marks);
-        else mark_look(self, false, self->looks + i, mark, text, n, marks);
+    for (size_t i = 0; i < self->look_count && scratch->failed == BBPE_OK; i++) {
+        if (self->reads_bytes) mark_look(self, true, i, scratch, text, n);
+        else mark_look(self, false, i, scratch, text, n);
     }
-    scratch->has_marks = true;
-    return BBPE_OK;
+    const uint32_t *rows;
+    if (self->maker != NULL && scratch->failed == BBPE_OK) (void)bbpe_automaton_made(self, scratch, 0, *self->starts, &rows);
+    scratch->has_marks = scratch->failed == BBPE_OK;
+    return scratch->failed;
 }
 
 /* -- dead ends ------------------------------------------------------------------------------------------- */
@@ -173,7 +212,7 @@ BBPE_INLINE bbpe_status follow_remembering(const bbpe_automaton *self, bool read
                                            uint32_t state, size_t *end) {
     /* One state is remembered in each block of 1 << shift bytes.  The more states there are, the larger is a block, so that
      * memory is bounded by the text. */
-    const uint32_t *rows = self->rows;
+    const uint32_t *rows = marks != NULL && self->maker != NULL ? scratch->made[0] : self->rows;
     const uint32_t row = self->width << self->look_count;
     const unsigned shift = self->block_shift;
     const uint64_t least = (uint64_t)from * self->entries + 1;
@@ -197,8 +236,18 @@ BBPE_INLINE bbpe_status follow_remembering(const bbpe_automaton *self, bool read
             if (status != BBPE_OK) return status;
         }
         size_t next;
-        const uint32_t marked = marks != NULL ? state + marks[i] * self->width : state;
+        const uint32_t marked = marks != NULL ? state + marks[i] * self->width : state, here = state;
         state = rows[marked + bbpe_automaton_class(self, reads_bytes, text, i, n, &next)];
+        if (marks != NULL && state == BBPE_AUTOMATON_UNMADE) {
+            const size_t drops = scratch->drops;
+            state = bbpe_automaton_made(self, scratch, 0, here, &rows);
+            if (scratch->failed != BBPE_OK) return scratch->failed;
+            if (scratch->drops != drops) {
+                kept.start = kept.end = 0;
+                now = (run){i, i, state};
+            }
+            continue;
+        }
         is_over = state < 2 * row;
         if (is_over ? state > 0 : state >= self->first_ending) {
             *end = i;
@@ -210,7 +259,17 @@ BBPE_INLINE bbpe_status follow_remembering(const bbpe_automaton *self, bool read
     }
     /* a dead end that was remembered has i < n */
     if (i >= n && !is_over) {
-        const uint32_t edge = rows[state + (marks != NULL ? marks[n] * self->width : 0) + self->width - 1];
+        uint32_t edge = rows[state + (marks != NULL ? marks[n] * self->width : 0) + self->width - 1];
+        if (marks != NULL && edge == BBPE_AUTOMATON_UNMADE_END) {
+            const size_t drops = scratch->drops;
+            state = bbpe_automaton_made(self, scratch, 0, state, &rows);
+            if (scratch->failed != BBPE_OK) return scratch->failed;
+            edge = rows[state + marks[n] * self->width + self->width - 1];
+            if (scratch->drops != drops) {
+                kept.start = kept.end = 0;
+                now = (run){i, i, state};
+            }
+        }
         if (edge) {
             *end = n + 1 - edge;
             scratch->path_count = 0;
@@ -230,7 +289,7 @@ BBPE_INLINE bbpe_status follow_remembering(const bbpe_automaton *self, bool read
 bbpe_status bbpe_automaton_follow_remembering(const bbpe_automaton *self, bbpe_automaton_scratch *scratch,
                                               const uint8_t *text, size_t from, size_t n, uint32_t state, size_t *end) {
     const uint8_t *marks = scratch->marks;
-    if (self->look_count)
+    if (!self->is_plain)
         return self->reads_bytes ? follow_remembering(self, true, marks, scratch, text, from, n, state, end)
                                  : follow_remembering(self, false, marks, scratch, text, from, n, state, end);
     return self->reads_bytes ? follow_remembering(self, true, NULL, scratch, text, from, n, state, end)

@@ -42,6 +42,8 @@ KNOWN: list[tuple[str, str, list[str]]] = [
     (r"\R|\w+", "a\r\n\nb", ["a", "\r\n", "\n", "b"]),
     (r"\<\w|\w\>", "abc d", ["a", "c", "d"]),
     (r"a{,2}b|\{", "aab{", ["aab", "{"]),
+    (r"{}|a{}|a{,}b|{", "{}a{}baab{", ["{}", "a{}", "b", "aab", "{"]),
+    (r"(?x){ }|a{ }|a{ , }b|{", "{}a{}baab{", ["{}", "a{}", "b", "aab", "{"]),
     (r"[a-z&&[^b]--c]+", "abcd", ["a", "d"]),
     (r"[\p{L}~~a]+", "ab", ["b"]),
     (r"[]a]+|[^]a]", "a]b", ["a]", "b"]),
@@ -81,6 +83,11 @@ REFUSED = [
     (r"[[a-\d]]", "a range without a valid end, before character 6"),
     (r"(?-u)a", "the options 'u'"),
     (r"\y", r"the escape \y"),
+    (r"a*|b", "the regex may match the empty string where it could match a longer one"),
+    (r"(?:\p{L}*)*+\d?|.", "expected the empty match to be tried last"),
+    (r"a*?", "the regex may match the empty string"),
+    (r"(?:a?|b)*b", "a repeated group may match the empty string where it could match a longer one"),
+    (r"(?:(?>|a)b?)+c", "a repeated group may match the empty string"),
 ]
 
 
