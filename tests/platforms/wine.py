@@ -154,11 +154,14 @@ def packages() -> list[str]:
         )  # fmt: skip
         # wine has not all that later numpys take from Windows
         _pip(*options, "numpy<2.4", *(needs[name] for name in _NEEDED[1:]), "colorama", "tzdata")
-        for name in _MORE:
-            try:
-                _pip(*options, "numpy<2.4", needs[name])
-            except NotThereError:
-                missing.append(name)
+        try:
+            _pip(*options, "numpy<2.4", *(needs[name] for name in _MORE))
+        except NotThereError:  # all or nothing: look which ones there are
+            for name in _MORE:
+                try:
+                    _pip(*options, "numpy<2.4", needs[name])
+                except NotThereError:
+                    missing.append(name)
         _fill_gaps()
         (_PACKAGES / "missing").write_text("\n".join(missing), "utf-8")
     return (_PACKAGES / "missing").read_text("utf-8").split()
