@@ -11,6 +11,7 @@ import pytest
 sys.path.append(str(Path(__file__).with_name("platforms")))
 import record
 from record import Count, Run
+from trial import Outcome
 
 COUNTS = {"core": Count(9, 1, 0)}
 RUN = Run("Linux x86-64", "3.12", "3.12.1", "pyenv", "Debian 12, gcc 12.2", "2026-11-29", True, 53, True, COUNTS)
@@ -73,6 +74,32 @@ def test_totals_are_of_all_folders():
     told = "| 1,234 passed, 7 skipped, 9 failed (1 of them expected): `core`, `encoding` |"
     assert told in record.details([run])
     assert "* Linux x86-64, 3.12.1: no pyarrow.\n" in record.details([run])
+
+
+def test_skips_and_expected_failures_have_their_reasons():
+    skips = {"no torch": 2, "this system": 1234}
+    run = replace(RUN, skips=skips, limits={"a::b": "it rains", "c": "x", "d": "it rains"})
+    shown = record.details([run])
+    assert "* Linux x86-64, 3.12.1: skipped, by cause: this system 1,234, no torch 2.\n" in shown
+    assert "* Linux x86-64, 3.12.1: expected to fail, because it rains: `a::b`, `d`.\n" in shown
+    assert "because x: `c`" in shown
+
+
+REPORT = """<testsuites><testsuite>
+<testcase classname="tests.a" name="one"/>
+<testcase classname="tests.a" name="two"><failure message="no"/></testcase>
+<testcase classname="tests.a" name="three"><error message="no"/></testcase>
+<testcase classname="tests.a" name="four"><skipped message="needs fork"/></testcase>
+</testsuite></testsuites>"""
+
+
+def test_a_report_of_pytest_is_counted(tmp_path, capsys):
+    (tmp_path / "r.xml").write_text(REPORT)
+    tests = Outcome({"tests.a::two": "it rains", "tests.a::one": "it passes"})
+    tests.add("a", tmp_path / "r.xml")
+    assert tests.counts == {"a": Count(1, 1, 2, 1)}
+    assert (dict(tests.skips), tests.limits) == ({"this system": 1}, {"tests.a::two": "it rains"})
+    assert capsys.readouterr().out == "  failed: tests.a::three\n"
 
 
 @pytest.mark.parametrize("change", [{"platform": "Solaris"}, {"python": "3.10"}, {"date": "today"}])

@@ -10,12 +10,16 @@ import subprocess
 import sys
 import time
 import xml.etree.ElementTree as ET
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from debian import NotThereError
 from record import ROOT, Count, Run, add
+
+sys.path.append(str(ROOT / "tests/support"))
+from skips import counted
 
 #: Imports each compiled module and prints how many there are.
 _IMPORTS = (
@@ -87,23 +91,41 @@ class Interpreter:
         return python, version
 
 
-def _counted(report: Path, expected: dict[str, str], says: list[str]) -> Count:
-    """The tests of a report of pytest; failures that nobody expects are told."""
-    failed, listed, skipped, total = 0, 0, 0, 0
-    for case in ET.parse(report).iter("testcase"):
-        name = f"{case.get('classname')}::{case.get('name')}"
-        total += 1
-        skipped += case.find("skipped") is not None
-        if case.find("failure") is not None or case.find("error") is not None:
-            failed += 1
-            listed += name in expected
-            says += [] if name in expected else [name]
-    return Count(total - failed - skipped, skipped, failed, listed)
+@dataclass
+class Outcome:
+    """What came of folders of tests; `expected` has the tests that may fail, and the reason of each."""
+
+    expected: dict[str, str]
+    counts: dict[str, Count] = field(default_factory=dict)
+    skips: Counter[str] = field(default_factory=Counter)
+    limits: dict[str, str] = field(default_factory=dict)
+
+    def add(self, folder: str, report: Path) -> None:
+        """Add a report of pytest; failures that nobody expects are told."""
+        names = Counter[str]()
+        for case in ET.parse(report).iter("testcase"):
+            name = f"{case.get('classname')}::{case.get('name')}"
+            skip = case.find("skipped")
+            fails = case.find("failure") is not None or case.find("error") is not None
+            reason = self.expected.get(name)
+            if skip is not None:
+                self.skips += counted([skip.get("message", "")])
+                names["skipped"] += 1
+            elif not fails:
+                names["passed"] += 1
+            elif reason is None:
+                _say(f"  failed: {name}")
+                names["failed"] += 1
+            else:
+                self.limits[name] = reason
+                names["limited"] += 1
+        limited = names["limited"]
+        self.counts[folder] = Count(names["passed"], names["skipped"], names["failed"] + limited, limited)
 
 
-def tests_of(
-    interpreter: Interpreter, folder: str, lib: Path, place: Path, options: Sequence[str], expected: dict[str, str]
-) -> Count:
+def run_tests(
+    interpreter: Interpreter, folder: str, lib: Path, place: Path, options: Sequence[str], tests: Outcome
+) -> None:
     """Run a folder of tests; a run that ends without a report counts as one failure."""
     name = folder.replace("/", "-")
     report, log = place / f"{name}.xml", place / f"{name}.log"
@@ -113,14 +135,12 @@ def tests_of(
         "-rs", *options, lib=lib,
     )  # fmt: skip
     log.write_text(done.stdout, "utf-8")
-    if not report.exists():
+    if report.exists():
+        tests.add(folder, report)
+    else:
         _say(f"  {folder}: ended with {done.returncode} and no report, see {log}")
-        return Count(0, 0, 1)
-    says: list[str] = []
-    count = _counted(report, expected, says)
-    for line in says:
-        _say(f"  failed: {line}")
-    return count
+        tests.counts[folder] = Count(0, 0, 1)
+    _say(f"  {folder}: {tests.counts[folder]}")
 
 
 def _say(line: str) -> None:
@@ -145,11 +165,11 @@ def try_out(
     smoke = interpreter.run(ROOT / "tests/smoke.py", lib=lib)
     _say(f"  {smoke.stdout.strip()}")
     passes = smoke.returncode == 0
-    tests = {}
+    tests = Outcome(expected or {})
     for folder in folders if passes else ():
-        tests[folder] = tests_of(interpreter, folder, lib, place, options, expected or {})
-        _say(f"  {folder}: {tests[folder]}")
-    return Run(*about, date, True, int(imports.stdout.splitlines()[-1]), passes, tests, note)
+        run_tests(interpreter, folder, lib, place, options, tests)
+    modules = int(imports.stdout.splitlines()[-1])
+    return Run(*about, date, True, modules, passes, tests.counts, dict(tests.skips), tests.limits, note)
 
 
 def recorded(run: Run) -> bool:

@@ -220,8 +220,8 @@ def compile_package() -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("folder", nargs="*", help=f"folders of tests: {', '.join(FOLDERS)}")
-    parser.add_argument("-k", metavar="WORDS", help="only the tests that pytest chooses by these; nothing is recorded")
+    parser.add_argument("folder", nargs="*", help="folders or files of tests; a run of these is not recorded")
+    parser.add_argument("-k", metavar="WORDS", help="only the tests that pytest chooses by these; not recorded")
     arguments = parser.parse_args()
     PLACE.mkdir(parents=True, exist_ok=True)
     program, env, version = wine()
@@ -233,7 +233,7 @@ def main() -> int:
     note = f"without the packages {', '.join(missing)}, whose tests are skipped" if missing else ""
     options = ("-k", arguments.k) if arguments.k else ()
     tried = try_out(interpreter, _LIB, PLACE, arguments.folder or FOLDERS, options=options, note=note)
-    return "fails" in tried.outcome() if arguments.k else not recorded(tried)
+    return "fails" in tried.outcome() if arguments.folder or arguments.k else not recorded(tried)
 
 
 if __name__ == "__main__":
