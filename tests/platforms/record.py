@@ -65,6 +65,9 @@ class Run:
     skips: dict[str, int] = field(default_factory=dict)
     #: The tests that failed as expected, and the reason of each.
     limits: dict[str, str] = field(default_factory=dict)
+    #: How many of the digests of ids, counts and files are those of Linux, and of how many; none without corpora.
+    same_ids: int = 0
+    all_ids: int = 0
     #: What a reader has to know besides: a fault, packages that could not be had.
     note: str = ""
 
@@ -81,7 +84,8 @@ class Run:
     def outcome(self) -> str:
         """The word for it in the table of all platforms."""
         total = self.total()
-        if not (self.compiled and self.imported and self.smoke) or total.failed > total.expected:
+        works = self.compiled and self.imported and self.smoke and self.same_ids == self.all_ids
+        if not works or total.failed > total.expected:
             return "**fails**"
         return "tested" if total.passed else "smoke test"
 
@@ -157,11 +161,11 @@ def details(runs: list[Run]) -> str:
     smoke = {True: "passed", False: "**failed**", None: "-"}
     rows = (
         [run.platform, f"CPython {run.version}, {run.source}", f"{run.on}; {run.date}", _modules(run), smoke[run.smoke],
-         _tests(run)]
+         f"{run.same_ids} of {run.all_ids}" if run.all_ids else "-", _tests(run)]
         for run in runs
     )  # fmt: skip
     notes = "".join(f"* {run.platform}, {run.version}: {note}.\n" for run in runs for note in _notes(run))
-    header = ("platform", "interpreter", "run by", "modules", "smoke test", "tests")
+    header = ("platform", "interpreter", "run by", "modules", "smoke test", "same ids", "tests")
     return _table(header, rows) + (f"\n{notes}" if notes else "")
 
 

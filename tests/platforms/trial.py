@@ -6,6 +6,8 @@ An interpreter may be one of this machine or of another, behind an emulator: `co
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import subprocess
 import sys
 import time
@@ -21,6 +23,9 @@ from record import ROOT, Count, Run, add
 sys.path.append(str(ROOT / "tests/support"))
 from skips import counted
 
+#: Prints digests of ids, as those of Linux are recorded.
+_SCRIPT = ROOT / "tests/platforms/same_ids.py"
+_IDS, _LINE = _SCRIPT.with_suffix(".txt"), re.compile(r"\w+ \w+ [0-9a-f]{64}")
 #: Imports each compiled module and prints how many there are.
 _IMPORTS = (
     "import importlib, bbpe.core as core;"
@@ -143,6 +148,21 @@ def run_tests(
     _say(f"  {folder}: {tests.counts[folder]}")
 
 
+def same_ids(interpreter: Interpreter, lib: Path, place: Path) -> tuple[int, int]:
+    """How many lines of same_ids.py are those of Linux, and of how many; 0 of 0 where there are no corpora."""
+    folder = place / "ids"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    done = interpreter.run(_SCRIPT, folder, lib=lib)
+    found = [line for line in done.stdout.splitlines() if _LINE.fullmatch(line)]
+    if done.returncode == 0 and not found:
+        return 0, 0
+    wanted = _IDS.read_text("utf-8").splitlines()
+    same = len({*wanted} & {*found})
+    _say(f"  same ids as on Linux: {same} of {len(wanted)}{'' if done.returncode == 0 else done.stdout[-2000:]}")
+    return same, len(wanted)
+
+
 def _say(line: str) -> None:
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
@@ -165,11 +185,14 @@ def try_out(
     smoke = interpreter.run(ROOT / "tests/smoke.py", lib=lib)
     _say(f"  {smoke.stdout.strip()}")
     passes = smoke.returncode == 0
+    same, recorded_ids = same_ids(interpreter, lib, place) if passes else (0, 0)
     tests = Outcome(expected or {})
     for folder in folders if passes else ():
         run_tests(interpreter, folder, lib, place, options, tests)
     modules = int(imports.stdout.splitlines()[-1])
-    return Run(*about, date, True, modules, passes, tests.counts, dict(tests.skips), tests.limits, note)
+    return Run(
+        *about, date, True, modules, passes, tests.counts, dict(tests.skips), tests.limits, same, recorded_ids, note
+    )  # fmt: skip
 
 
 def recorded(run: Run) -> bool:
