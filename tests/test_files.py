@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from systems import link, needs_modes
+from systems import link, needs_modes, system_has
 
 import bbpe
 from bbpe.cli import encode
@@ -391,7 +391,7 @@ def test_a_status_that_cannot_be_copied_leaves_no_file(tmp_path: Path, monkeypat
     assert [(file.name, file.read_bytes()) for file in tmp_path.iterdir()] == [("a", b"old")]
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.skipif(not system_has("/dev/full"), reason="needs /dev/full")
 def test_a_device_that_is_full_is_named(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("/dev/full")
     for path in ("/dev/full", tmp_path / "link"):

@@ -30,3 +30,8 @@ def link(path: Path, target: str | os.PathLike[str], *, target_is_directory: boo
     if not MAKES_LINKS:
         pytest.skip("needs links")
     path.symlink_to(target, target_is_directory=target_is_directory)
+
+
+def system_has(path: str) -> bool:
+    """Whether there is a file of Linux, such as /proc/self/maps; wine shows those of the system that it runs on."""
+    return os.name == "posix" and Path(path).exists()
