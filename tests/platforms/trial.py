@@ -129,21 +129,23 @@ class Outcome:
 
 
 def run_tests(
-    interpreter: Interpreter, folder: str, lib: Path, place: Path, options: Sequence[str], tests: Outcome
+    interpreter: Interpreter, folder: str, lib: Path, place: Path, options: Sequence[str], tests: Outcome, *, keep: bool
 ) -> None:
-    """Run a folder of tests; a run that ends without a report counts as one failure."""
+    """Run a folder of tests, unless its report is there and to `keep`; without a report there is one failure."""
     name = folder.replace("/", "-")
     report, log = place / f"{name}.xml", place / f"{name}.log"
-    report.unlink(missing_ok=True)
-    done = interpreter.run(
-        "-m", "pytest", ROOT / "tests" / folder, f"--junitxml={interpreter.path(report)}", "-p", "no:cacheprovider",
-        "-rs", *options, lib=lib,
-    )  # fmt: skip
-    log.write_text(done.stdout, "utf-8")
+    if not keep:
+        report.unlink(missing_ok=True)
+    if not report.exists():
+        done = interpreter.run(
+            "-m", "pytest", ROOT / "tests" / folder, f"--junitxml={interpreter.path(report)}", "-p", "no:cacheprovider",
+            "-rs", *options, lib=lib,
+        )  # fmt: skip
+        log.write_text(done.stdout, "utf-8")
     if report.exists():
         tests.add(folder, report)
     else:
-        _say(f"  {folder}: ended with {done.returncode} and no report, see {log}")
+        _say(f"  {folder}: ended without a report, see {log}")
         tests.counts[folder] = Count(0, 0, 1)
     _say(f"  {folder}: {tests.counts[folder]}")
 
@@ -171,6 +173,7 @@ def _say(line: str) -> None:
 def try_out(
     interpreter: Interpreter, lib: Path | None, place: Path, folders: Sequence[str], *,
     options: Sequence[str] = (), expected: dict[str, str] | None = None, note: str = "",
+    keep: bool = False,
 ) -> Run:  # fmt: skip
     """Import, smoke test and tests of the package in `lib`, or none of it where that is None: it did not compile."""
     python, version = interpreter.names()
@@ -188,7 +191,7 @@ def try_out(
     same, recorded_ids = same_ids(interpreter, lib, place) if passes else (0, 0)
     tests = Outcome(expected or {})
     for folder in folders if passes else ():
-        run_tests(interpreter, folder, lib, place, options, tests)
+        run_tests(interpreter, folder, lib, place, options, tests, keep=keep)
     modules = int(imports.stdout.splitlines()[-1])
     return Run(
         *about, date, True, modules, passes, tests.counts, dict(tests.skips), tests.limits, same, recorded_ids, note

