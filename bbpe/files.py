@@ -327,6 +327,18 @@ class Replacement:
             yield
 
 
+def remove_left_over(path: Path) -> None:
+    """Remove a file that an earlier run has left, if it is still there.
+
+    On Windows a file that somebody has open stays: a run that ends later than it should still writes it.
+    """
+    try:
+        path.unlink(missing_ok=True)
+    except PermissionError:
+        if sys.platform != "win32":
+            raise
+
+
 def check_replaceable(path: str | os.PathLike[str]) -> os.stat_result | None:
     """Refuse to replace a file that is not writable; return its status, `None` if it does not exist.
 

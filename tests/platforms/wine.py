@@ -214,9 +214,11 @@ def compile_package() -> None:
 
     with ThreadPoolExecutor(os.cpu_count() or 1) as executor:
         made = list(executor.map(compile_one, sources))
+    target = _LIB / f"bbpe/core/_compiled.cp{_TAG}-win_amd64.pyd"
+    if target.exists() and target.stat().st_mtime > max(path.stat().st_mtime for path in made):
+        return
     listed = PLACE / "objects.txt"
     listed.write_text("\n".join(f'"{path}"' for path in made), "utf-8")
-    target = _LIB / f"bbpe/core/_compiled.cp{_TAG}-win_amd64.pyd"
     _zig("cc", "-target", _TARGET, "-O1", "-shared", "-s", "-o", target, f"@{listed}", f"-L{PLACE}", f"-l{name}")
 
 
