@@ -57,7 +57,7 @@ def test_a_file_that_is_mapped_is_left_whole(tmp_path: Path) -> None:
         if sys.platform == "win32":
             with pytest.raises(PermissionError) as caught:
                 write_atomic(path, b"new")
-            assert str(path) in str(caught.value)
+            assert caught.value.filename == str(path)
             assert path.read_bytes() == b"old" * 1000
         else:
             write_atomic(path, b"new")

@@ -103,6 +103,14 @@ def test_a_report_of_pytest_is_counted(tmp_path, capsys):
     assert tests.counts == {"a": Count(1, 1, 2, 1)}
     assert (dict(tests.skips), tests.limits) == ({"this system": 1}, {"tests.a::two": "it rains"})
     assert capsys.readouterr().out == "  failed: tests.a::three\n"
+    assert tests.to_run([tmp_path / "r.xml"]) == [record.ROOT / "tests/a.py"]
+    # once more, after a repair
+    (tmp_path / "s.xml").write_text('<testsuite><testcase classname="tests.a" name="three"/></testsuite>')
+    again = [tmp_path / "r.xml", tmp_path / "s.xml"]
+    assert tests.to_run(again) == []
+    tests = Outcome({"tests.a::two": "it rains"})
+    tests.add("a", *again)
+    assert tests.counts == {"a": Count(2, 1, 1, 1)}
 
 
 @pytest.mark.parametrize("change", [{"platform": "Solaris"}, {"python": "3.10"}, {"date": "today"}])

@@ -13,7 +13,7 @@ import sys
 import time
 import xml.etree.ElementTree as ET
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -105,18 +105,16 @@ class Outcome:
     skips: Counter[str] = field(default_factory=Counter)
     limits: dict[str, str] = field(default_factory=dict)
 
-    def add(self, folder: str, report: Path) -> None:
-        """Add a report of pytest; failures that nobody expects are told."""
+    def add(self, folder: str, *reports: Path) -> None:
+        """Add reports of pytest, of which the last that has a test counts; failures that nobody expects are told."""
         names = Counter[str]()
-        for case in ET.parse(report).iter("testcase"):
-            name = f"{case.get('classname')}::{case.get('name')}"
-            skip = case.find("skipped")
-            fails = case.find("failure") is not None or case.find("error") is not None
-            reason = self.expected.get(name)
+        cases = {name: case for report in reports for name, case in _cases(report)}
+        for name, case in cases.items():
+            skip, reason = case.find("skipped"), self.expected.get(name)
             if skip is not None:
                 self.skips += counted([skip.get("message", "")])
                 names["skipped"] += 1
-            elif not fails:
+            elif not _fails(case):
                 names["passed"] += 1
             elif reason is None:
                 _say(f"  failed: {name}")
@@ -127,27 +125,52 @@ class Outcome:
         limited = names["limited"]
         self.counts[folder] = Count(names["passed"], names["skipped"], names["failed"] + limited, limited)
 
+    def to_run(self, reports: Sequence[Path]) -> list[Path]:
+        """The files with tests that failed and should not."""
+        cases = {name: case for report in reports for name, case in _cases(report)}
+        failed = (name for name, case in cases.items() if _fails(case) and name not in self.expected)
+        modules = dict.fromkeys(name.partition("::")[0] for name in failed)
+        return [ROOT / f"{module.replace('.', '/')}.py" for module in modules]
+
+
+def _cases(report: Path) -> Iterator[tuple[str, ET.Element]]:
+    for case in ET.parse(report).iter("testcase"):
+        yield f"{case.get('classname')}::{case.get('name')}", case
+
+
+def _fails(case: ET.Element) -> bool:
+    return case.find("failure") is not None or case.find("error") is not None
+
 
 def run_tests(
-    interpreter: Interpreter, folder: str, lib: Path, place: Path, options: Sequence[str], tests: Outcome, *, keep: bool
-) -> None:
-    """Run a folder of tests, unless its report is there and to `keep`; without a report there is one failure."""
+    interpreter: Interpreter, folder: str, lib: Path, place: Path, options: Sequence[str], outcome: Outcome, *,
+    keep: bool,
+) -> None:  # fmt: skip
+    """Run a folder of tests, or with `keep` the files of which an earlier report has failures.
+
+    A run that ends without a report counts as one failure.
+    """
     name = folder.replace("/", "-")
-    report, log = place / f"{name}.xml", place / f"{name}.log"
+    reports = sorted(place.glob(f"{name}.*.xml"))
     if not keep:
-        report.unlink(missing_ok=True)
-    if not report.exists():
+        for each in reports:
+            each.unlink()
+        reports = []
+    files = outcome.to_run(reports) if reports else [ROOT / "tests" / folder]
+    report = place / f"{name}.{len(reports)}.xml"
+    if files:
         done = interpreter.run(
-            "-m", "pytest", ROOT / "tests" / folder, f"--junitxml={interpreter.path(report)}", "-p", "no:cacheprovider",
-            "-rs", *options, lib=lib,
+            "-m", "pytest", *files, f"--junitxml={interpreter.path(report)}", "-p", "no:cacheprovider", "-rs",
+            *options, lib=lib,
         )  # fmt: skip
-        log.write_text(done.stdout, "utf-8")
-    if report.exists():
-        tests.add(folder, report)
+        report.with_suffix(".log").write_text(done.stdout, "utf-8")
+        reports.append(report)
+    if report in reports and not report.exists():
+        _say(f"  {folder}: ended without a report, see {report.with_suffix('.log')}")
+        outcome.counts[folder] = Count(0, 0, 1)
     else:
-        _say(f"  {folder}: ended without a report, see {log}")
-        tests.counts[folder] = Count(0, 0, 1)
-    _say(f"  {folder}: {tests.counts[folder]}")
+        outcome.add(folder, *reports)
+    _say(f"  {folder}: {outcome.counts[folder]}")
 
 
 def same_ids(interpreter: Interpreter, lib: Path, place: Path) -> tuple[int, int]:
