@@ -105,12 +105,17 @@ def test_a_report_of_pytest_is_counted(tmp_path, capsys):
     assert capsys.readouterr().out == "  failed: tests.a::three\n"
     assert tests.to_run([tmp_path / "r.xml"]) == [record.ROOT / "tests/a.py"]
     # once more, after a repair
-    (tmp_path / "s.xml").write_text('<testsuite><testcase classname="tests.a" name="three"/></testsuite>')
+    unreadable = '<testsuite><testcase classname="" name="tests.b"><error/></testcase>'
+    (tmp_path / "r.xml").write_text(REPORT.replace("<testsuite>", unreadable))
+    assert tests.to_run([tmp_path / "r.xml"]) == [record.ROOT / "tests/b.py", record.ROOT / "tests/a.py"]
+    (tmp_path / "s.xml").write_text(
+        '<testsuite><testcase classname="tests.a" name="three"/><testcase classname="tests.b" name="x"/></testsuite>'
+    )
     again = [tmp_path / "r.xml", tmp_path / "s.xml"]
     assert tests.to_run(again) == []
     tests = Outcome({"tests.a::two": "it rains"})
     tests.add("a", *again)
-    assert tests.counts == {"a": Count(2, 1, 1, 1)}
+    assert tests.counts == {"a": Count(3, 1, 1, 1)}
 
 
 @pytest.mark.parametrize("change", [{"platform": "Solaris"}, {"python": "3.10"}, {"date": "today"}])

@@ -13,7 +13,7 @@ import sys
 import time
 import xml.etree.ElementTree as ET
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -108,8 +108,7 @@ class Outcome:
     def add(self, folder: str, *reports: Path) -> None:
         """Add reports of pytest, of which the last that has a test counts; failures that nobody expects are told."""
         names = Counter[str]()
-        cases = {name: case for report in reports for name, case in _cases(report)}
-        for name, case in cases.items():
+        for name, case in _cases(reports).items():
             skip, reason = case.find("skipped"), self.expected.get(name)
             if skip is not None:
                 self.skips += counted([skip.get("message", "")])
@@ -127,15 +126,20 @@ class Outcome:
 
     def to_run(self, reports: Sequence[Path]) -> list[Path]:
         """The files with tests that failed and should not."""
-        cases = {name: case for report in reports for name, case in _cases(report)}
-        failed = (name for name, case in cases.items() if _fails(case) and name not in self.expected)
-        modules = dict.fromkeys(name.partition("::")[0] for name in failed)
+        cases = _cases(reports).items()
+        failed = (name for name, case in cases if _fails(case) and name not in self.expected)
+        modules = dict.fromkeys(name.removeprefix("::").partition("::")[0] for name in failed)
         return [ROOT / f"{module.replace('.', '/')}.py" for module in modules]
 
 
-def _cases(report: Path) -> Iterator[tuple[str, ET.Element]]:
-    for case in ET.parse(report).iter("testcase"):
-        yield f"{case.get('classname')}::{case.get('name')}", case
+def _cases(reports: Sequence[Path]) -> dict[str, ET.Element]:
+    """The tests of reports by module and name, as the last one has them; a module that cannot be read has no name."""
+    found: dict[str, ET.Element] = {}
+    for report in reports:
+        for case in ET.parse(report).iter("testcase"):
+            found.pop(f"::{case.get('classname')}", None)
+            found[f"{case.get('classname')}::{case.get('name')}"] = case
+    return found
 
 
 def _fails(case: ET.Element) -> bool:
