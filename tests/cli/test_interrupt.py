@@ -195,3 +195,15 @@ def test_ctrl_c_ends_the_process_before_and_after_the_command(
     finally:
         signal.signal(signal.SIGINT, kept)
     assert (status, found) == (130 if is_interrupted else 7, handlers)
+
+
+@pytest.mark.parametrize("name", [name for name in ("SIGINT", "SIGBREAK") if hasattr(signal, name)])
+def test_the_signals_of_keys_end_a_command(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    key = getattr(signal, name)
+    monkeypatch.setattr("bbpe.cli.main", lambda: signal.raise_signal(key))
+    kept = signal.getsignal(key)
+    try:
+        assert main() == 130
+        assert signal.getsignal(key) == signal.SIG_DFL
+    finally:
+        signal.signal(key, kept)

@@ -47,7 +47,7 @@ while begun.encode() not in said:
     part = os.read(reads, 1 << 12)
     assert part, said
     said += part
-press()
+assert press()
 while part := os.read(reads, 1 << 12):
     said += part
 print(json.dumps([wait(), said.decode()]))

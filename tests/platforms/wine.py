@@ -50,6 +50,7 @@ _MORE = (
 _LONG = "wine finds no real path of more than 260 characters"
 _SOURCES = "the embeddable Python has the sources of its library in an archive"
 EXPECTED = {
+    "tests.cli.test_keys::test_a_key_ends_a_command[Break]": "wine sends no Ctrl-Break",
     "tests.test_files::test_every_name_that_the_file_system_allows[3]": _LONG,
     "tests.test_files::test_every_name_that_the_file_system_allows[4]": _LONG,
     "tests.test_files::test_every_name_that_the_file_system_allows[5]": "wine writes U+FFFD for a lone surrogate",
