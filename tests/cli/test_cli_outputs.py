@@ -122,7 +122,7 @@ def test_an_output_that_is_an_input_is_refused(arguments: list[str], written: st
     before = content(folder)
     status, out, errors = call(*arguments)
     assert (status, out) == (1, "")
-    assert errors.startswith(f"bbpe: error: {written}: ")
+    assert errors.startswith(f"bbpe: error: {Path(written)}: ")
     assert "would replace an input of this command" in errors
     assert "choose another output" in errors
     assert errors.count("\n") == 1
