@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +13,7 @@ sys.path.append(str(Path(__file__).with_name("platforms")))
 import record
 import same_ids
 from record import Count, Run
-from trial import Outcome
+from trial import Interpreter, Outcome
 
 COUNTS = {"core": Count(9, 1, 0)}
 RUN = Run("Linux x86-64", "3.12", "3.12.1", "pyenv", "Debian 12, gcc 12.2", "2026-11-29", True, 53, True, COUNTS)
@@ -93,6 +94,8 @@ REPORT = """<testsuites><testsuite>
 <testcase classname="tests.a" name="two"><failure message="no"/></testcase>
 <testcase classname="tests.a" name="three"><error message="no"/></testcase>
 <testcase classname="tests.a" name="four"><skipped message="needs fork"/></testcase>
+<testcase classname="" name="tests.c">
+<skipped message="collection skipped">('/x/c.py', 9, 'Skipped: no mypy')</skipped></testcase>
 </testsuite></testsuites>"""
 
 
@@ -100,8 +103,8 @@ def test_a_report_of_pytest_is_counted(tmp_path, capsys):
     (tmp_path / "r.xml").write_text(REPORT)
     tests = Outcome({"tests.a::two": "it rains", "tests.a::one": "it passes"})
     tests.add("a", tmp_path / "r.xml")
-    assert tests.counts == {"a": Count(1, 1, 2, 1)}
-    assert (dict(tests.skips), tests.limits) == ({"this system": 1}, {"tests.a::two": "it rains"})
+    assert tests.counts == {"a": Count(1, 2, 2, 1)}
+    assert (dict(tests.skips), tests.limits) == ({"this system": 1, "no mypy": 1}, {"tests.a::two": "it rains"})
     assert capsys.readouterr().out == "  failed: tests.a::three\n"
     assert tests.to_run([tmp_path / "r.xml"]) == [record.ROOT / "tests/a.py"]
     # once more, after a repair
@@ -115,13 +118,23 @@ def test_a_report_of_pytest_is_counted(tmp_path, capsys):
     assert tests.to_run(again) == []
     tests = Outcome({"tests.a::two": "it rains"})
     tests.add("a", *again)
-    assert tests.counts == {"a": Count(3, 1, 1, 1)}
+    assert tests.counts == {"a": Count(3, 2, 1, 1)}
 
 
 @pytest.mark.parametrize("change", [{"platform": "Solaris"}, {"python": "3.10"}, {"date": "today"}])
 def test_a_run_names_what_the_table_has(change):
     with pytest.raises(AssertionError, match=next(iter(change.values()))):
         replace(RUN, **change)
+
+
+def test_a_program_that_leaves_another_one_behind_is_not_waited_for():
+    code = "import os, subprocess, sys; print(7, flush=True)"
+    code += "; subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(20)']); os._exit(3)"
+    interpreter = Interpreter("Linux x86-64", [sys.executable], "", "", {"A": "b"})
+    start = time.monotonic()
+    done = interpreter.run("-c", code)
+    assert (done.returncode, done.stdout.split()[0]) == (3, "7")
+    assert time.monotonic() - start < 15
 
 
 @pytest.mark.full

@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
 import time
 import xml.etree.ElementTree as ET
 from collections import Counter
@@ -26,6 +27,8 @@ from skips import counted
 #: Prints digests of ids, as those of Linux are recorded.
 _SCRIPT = ROOT / "tests/platforms/same_ids.py"
 _IDS, _LINE = _SCRIPT.with_suffix(".txt"), re.compile(r"\w+ \w+ [0-9a-f]{64}")
+#: Seconds in which the rest of what a program has printed is read.
+_REST = 2
 #: Imports each compiled module and prints how many there are.
 _IMPORTS = (
     "import importlib, bbpe.core as core;"
@@ -60,6 +63,11 @@ def newest_pip() -> tuple[object, ...]:
     return folder / "bin/python", "-m", "pip"
 
 
+def _read(pipe: int, parts: list[bytes]) -> None:
+    with open(pipe, "rb", buffering=0) as file:
+        parts.extend(iter(lambda: file.read(1 << 16) or b"", b""))
+
+
 @dataclass(frozen=True)
 class Interpreter:
     """A Python that runs here, by an emulator or without."""
@@ -78,10 +86,18 @@ class Interpreter:
         env = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "PYTEST"))}
         env |= {"PYTHONPATH": self.path(lib)} if lib is not None else {}
         words = [self.path(each) if isinstance(each, Path) else str(each) for each in arguments]
-        return subprocess.run(
+        reads, writes = os.pipe()
+        with subprocess.Popen(
             [*self.command, *words], cwd=lib or ROOT, env=env | self.env, stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", check=False,
-        )  # fmt: skip
+            stdout=writes, stderr=subprocess.STDOUT,
+        ) as process:  # fmt: skip
+            os.close(writes)
+            parts = list[bytes]()
+            # wine's server, which the first program starts, has the pipe until the last one ends
+            reader = threading.Thread(target=_read, args=(reads, parts), daemon=True)
+            reader.start()
+        reader.join(_REST)
+        return subprocess.CompletedProcess(words, process.returncode, b"".join(parts).decode("utf-8", "replace"))
 
     def path(self, path: Path) -> str:
         """A path as the interpreter's system spells it."""
@@ -111,7 +127,7 @@ class Outcome:
         for name, case in _cases(reports).items():
             skip, reason = case.find("skipped"), self.expected.get(name)
             if skip is not None:
-                self.skips += counted([skip.get("message", "")])
+                self.skips += counted([_reason(skip)])
                 names["skipped"] += 1
             elif not _fails(case):
                 names["passed"] += 1
@@ -140,6 +156,12 @@ def _cases(reports: Sequence[Path]) -> dict[str, ET.Element]:
             found.pop(f"::{case.get('classname')}", None)
             found[f"{case.get('classname')}::{case.get('name')}"] = case
     return found
+
+
+def _reason(skip: ET.Element) -> str:
+    """Why a test was skipped; that of a whole module stands in the text, in what Python prints of a tuple."""
+    found = re.search(r"'Skipped: (.*)'\)$", skip.text or "")
+    return found[1] if found else skip.get("message", "")
 
 
 def _fails(case: ET.Element) -> bool:
