@@ -95,7 +95,7 @@ REPORT = """<testsuites><testsuite>
 <testcase classname="tests.a" name="three"><error message="no"/></testcase>
 <testcase classname="tests.a" name="four"><skipped message="needs fork"/></testcase>
 <testcase classname="" name="tests.c">
-<skipped message="collection skipped">('/x/c.py', 9, 'Skipped: no mypy')</skipped></testcase>
+<skipped message="collection skipped">('/x/c.py', 9, "Skipped: could not import 'torch'")</skipped></testcase>
 </testsuite></testsuites>"""
 
 
@@ -104,7 +104,7 @@ def test_a_report_of_pytest_is_counted(tmp_path, capsys):
     tests = Outcome({"tests.a::two": "it rains", "tests.a::one": "it passes"})
     tests.add("a", tmp_path / "r.xml")
     assert tests.counts == {"a": Count(1, 2, 2, 1)}
-    assert (dict(tests.skips), tests.limits) == ({"this system": 1, "no mypy": 1}, {"tests.a::two": "it rains"})
+    assert (dict(tests.skips), tests.limits) == ({"this system": 1, "no torch": 1}, {"tests.a::two": "it rains"})
     assert capsys.readouterr().out == "  failed: tests.a::three\n"
     assert tests.to_run([tmp_path / "r.xml"]) == [record.ROOT / "tests/a.py"]
     # once more, after a repair

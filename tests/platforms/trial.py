@@ -160,7 +160,7 @@ def _cases(reports: Sequence[Path]) -> dict[str, ET.Element]:
 
 def _reason(skip: ET.Element) -> str:
     """Why a test was skipped; that of a whole module stands in the text, in what Python prints of a tuple."""
-    found = re.search(r"'Skipped: (.*)'\)$", skip.text or "")
+    found = re.search(r"""['"]Skipped: (.*)['"]\)$""", skip.text or "")
     return found[1] if found else skip.get("message", "")
 
 
