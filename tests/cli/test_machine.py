@@ -64,6 +64,7 @@ def test_what_a_screen_shows(call: Call, home: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("bbpe.report.machine.PACKAGES", ("numpy", "no-such-package"))
     monkeypatch.setattr("bbpe.report.machine.system_limit", lambda: Limit(4 * 10**9, "the memory limit of a group"))
     monkeypatch.setattr("bbpe.report.machine.user_folder", lambda: home / "none")
+    monkeypatch.setattr("bbpe.cli.inspect.line_columns", lambda: 1000)  # paths may be long
     status, out, _ = call("inspect --machine")
     lines = {line[:16].strip(): line[17:] for line in out.splitlines()}
     assert (status, len(lines)) == (0, len(out.splitlines()))
