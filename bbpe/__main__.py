@@ -1,31 +1,35 @@
 """Run the command line, as `bbpe` or `python -m bbpe`.
 
 While the command line is imported, and after it has ended, Ctrl-C ends the process by the signal, which a shell shows
-as 130: nobody would catch an exception.
+as 130: nobody would catch an exception.  Ctrl-Break, which Windows has besides, does the same.
 """
 
 import _signal  # type: ignore[import-not-found]
 import sys
 
+_KEYS = [getattr(_signal, name) for name in ("SIGINT", "SIGBREAK") if hasattr(_signal, name)]
+
 
 def main() -> int:
     """Run the command line of this process and return its exit status."""
     # a shell's background jobs ignore the signal
-    is_interruptible = _signal.getsignal(_signal.SIGINT) in (_signal.default_int_handler, _signal.SIG_DFL)
-    if is_interruptible:
-        _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
+    heard = [key for key in _KEYS if _signal.getsignal(key) in (_signal.default_int_handler, _signal.SIG_DFL)]
+    _handle(heard, _signal.SIG_DFL)
     from .cli import main as run
 
     try:
         try:
-            if is_interruptible:
-                _signal.signal(_signal.SIGINT, _signal.default_int_handler)
+            _handle(heard, _signal.default_int_handler)
             return run()
         finally:
-            if is_interruptible:
-                _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
+            _handle(heard, _signal.SIG_DFL)
     except KeyboardInterrupt:
         return 130
+
+
+def _handle(signals: list[int], handler: object) -> None:
+    for each in signals:
+        _signal.signal(each, handler)
 
 
 if __name__ == "__main__":

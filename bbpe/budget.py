@@ -158,6 +158,11 @@ def limit_of(max_memory: int | str) -> Limit:
     return min((Limit(parse_bytes(max_memory), "max_memory"), *_system_limits()), key=lambda limit: limit.size)
 
 
+def system_limit() -> Limit | None:
+    """Return the lowest limit that the system has set for this process; `None` where it has set none."""
+    return min(_system_limits(), key=lambda limit: limit.size, default=None)
+
+
 def _system_limits() -> Iterator[Limit]:
     """Yield the limits of control groups (v1 and v2), and the limit of address space less what is mapped already."""
     for path in _cgroup_files():

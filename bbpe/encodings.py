@@ -25,10 +25,10 @@ def get_encoding(name: str, *, folder: StrPath | None = None, cache: bool | StrP
     """Return a published tokenizer, with its pattern and all of its special tokens.
 
     bbpe looks for the file in `folder`, then in the folders of the environment variable `BBPE_VOCABS` (if it is not
-    set, in `~/.cache/bbpe`), in the caches of tiktoken and `huggingface_hub`, and in installed packages that carry the
-    file.  It uses a file only if its SHA-256 is right.  It downloads nothing: `bbpe fetch NAME` does that.  Qwen's
-    tokenizers convert a text to NFC first, as the models' own tokenizers do.  The name may also be that of an encoding
-    of an installed plugin of tiktoken, a module in `tiktoken_ext`.
+    set, in the folder `bbpe` of the user's cache), in the caches of tiktoken and `huggingface_hub`, and in installed
+    packages that carry the file.  It uses a file only if its SHA-256 is right.  It downloads nothing: `bbpe fetch NAME`
+    does that.  Qwen's tokenizers convert a text to NFC first, as the models' own tokenizers do.  The name may also be
+    that of an encoding of an installed plugin of tiktoken, a module in `tiktoken_ext`.
 
     Args:
         name: The name of the vocabulary, such as "o200k_base", "llama3" or "qwen3"; the error for an unknown name lists

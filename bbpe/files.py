@@ -32,8 +32,10 @@ _PAUSES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 #: The suffix of a kind of files.
 _SUFFIX = lazy_re(r"\.(?!v\d)[A-Za-z][A-Za-z0-9]{1,8}")
 #: What `Path` makes of a URL.
-_PATH_OF_URL = lazy_re(r"([A-Za-z][A-Za-z0-9+.-]+):/(?!/)")
+_PATH_OF_URL = lazy_re(r"([A-Za-z][A-Za-z0-9+.-]+):[/\\](?![/\\])")
 _LOCAL = "file://"
+#: How the path of a URL of Windows begins, as in file:///C:/a.
+_DRIVE = lazy_re(r"/[A-Za-z]:")
 #: Schemes whose files are read alone, and archives, which are files of files.
 _READ_ONLY = frozenset("http https data git github gist reference zip tar libarchive jar".split())
 
@@ -201,6 +203,9 @@ def _made(folder: Path) -> list[Folder]:
     """Make a folder and those above it; returns the new ones, which are removed again unless they are kept."""
     made: list[Folder] = []
     missing = [each for each in (folder, *folder.parents) if not each.exists()]
+    above = (folder, *folder.parents)[len(missing) :][:1]
+    if missing and above and not above[0].is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), os.fspath(above[0]))
     for each in reversed(missing):
         try:
             made.append(Folder(str(each)))
@@ -329,6 +334,18 @@ class Replacement:
             yield
 
 
+def remove_left_over(path: Path) -> None:
+    """Remove a file that an earlier run has left, if it is still there.
+
+    On Windows a file that somebody has open stays: a run that ends later than it should still writes it.
+    """
+    try:
+        path.unlink(missing_ok=True)
+    except PermissionError:
+        if sys.platform != "win32":
+            raise
+
+
 def check_replaceable(path: str | os.PathLike[str]) -> os.stat_result | None:
     """Refuse to replace a file that is not writable; return its status, `None` if it does not exist.
 
@@ -443,7 +460,17 @@ def local_path(
     found = _PATH_OF_URL.match(name) if isinstance(name, str) else None
     if found is not None and not Path(name).parts[0].endswith(os.sep) and not Path(f"{found[1]}:").exists():
         raise ValueError(f"{name}: expected a path of this machine; if this is a URL, it needs two slashes, as a str")
-    return Path(name.removeprefix(_LOCAL) if isinstance(name, str) else name)
+    return path_of_local_url(name) if isinstance(name, str) else Path(name)
+
+
+def path_of_local_url(name: str) -> Path:
+    """Return the path that a `file://` URL names, or the path itself.
+
+    >>> path_of_local_url("file:///tmp/a").as_posix()
+    '/tmp/a'
+    """
+    path = name.removeprefix(_LOCAL)
+    return Path(path[1:] if sys.platform == "win32" and path != name and _DRIVE.match(path) else path)
 
 
 def check_upload(url: str) -> tuple[Any, str]:

@@ -21,6 +21,7 @@ import pytest
 from caches import ROOM
 from fresh import calls_folder
 from hypothesis import HealthCheck, settings
+from plain_texts import use_plain_texts
 from public_texts import public_text
 from public_vocabs import put_public
 from published import PUBLISHED, RANK_FILES, SHARED
@@ -40,6 +41,7 @@ sys.path.append(str(Path(__file__).resolve().parents[1]))
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+use_plain_texts()
 settings.register_profile(
     "deterministic", derandomize=True, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow]
 )

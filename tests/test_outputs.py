@@ -14,7 +14,16 @@ import pytest
 import bbpe
 import bbpe.tiktoken.load
 from bbpe.cli import main
-from bbpe.files import is_remote, is_url, local_path, replacing, write_atomic, write_folder_atomic
+from bbpe.corpus.urls import path_of
+from bbpe.files import (
+    is_remote,
+    is_url,
+    local_path,
+    path_of_local_url,
+    replacing,
+    write_atomic,
+    write_folder_atomic,
+)  # fmt: skip
 
 fsspec = pytest.importorskip("fsspec")
 from fsspec.implementations.memory import MemoryFileSystem  # noqa: E402 - it may be absent
@@ -217,9 +226,17 @@ def test_a_local_url_is_a_path(folder: Path) -> None:
     assert (folder / "y.json").exists()
 
 
+def test_a_local_url_of_windows_names_a_drive(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("file:///C:/a/b.txt", "file://C:/a/b.txt", "C:/a/b.txt"):
+        monkeypatch.setattr(sys, "platform", "win32")
+        assert local_path(name, "").as_posix() == path_of(name).as_posix() == "C:/a/b.txt"
+    monkeypatch.setattr(sys, "platform", "linux")
+    assert path_of_local_url("file:///C:/a").as_posix().endswith("/C:/a")
+
+
 def test_what_a_path_makes_of_a_url_is_no_folder() -> None:
     for call in (lambda path: TOK.save(path / "x.json"), lambda path: bbpe.shard("a.jsonl", path, TOK), bbpe.load):
-        with pytest.raises(ValueError, match=r"s3:/b.*: expected a path of this machine; if this is a URL, it needs"):
+        with pytest.raises(ValueError, match=r"s3:[/\\]b.*: expected a path of this machine; if this is a URL"):
             call(Path("s3://b"))
 
 

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 import pytest
 from strings import adversarial_strings, byte_soups
+from systems import system_has
 
 import bbpe
 from bbpe.records import replace
@@ -271,7 +272,7 @@ def test_training_twice_gives_equal_tokenizers(trained: Callable[..., bbpe.Token
     assert pickle.dumps(trained().spec) == pickle.dumps(trained().spec)
 
 
-@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs /proc")
+@pytest.mark.skipif(not system_has("/proc/self/statm"), reason="needs /proc")
 def test_memory_is_given_back() -> None:
     soup = b"".join(byte_soups(200, seed=42)) * 4
 

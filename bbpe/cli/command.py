@@ -15,7 +15,7 @@ import bbpe
 from bbpe.errors import PatternError
 
 from .parsers import UsageError
-from .streams import STDIN, STDIN_FILE, add_on_error, add_reading, check_stdin, progress_of, stdin
+from .streams import STDIN, add_on_error, add_reading, check_stdin, progress_of, stdin
 
 if TYPE_CHECKING:
     from bbpe.tokenizer import Tokenizer
@@ -219,9 +219,8 @@ def counting_of(args: Namespace, *, files: bool = True) -> bbpe.Counting:
 
 def is_streamed(args: Namespace) -> bool:
     """Whether standard input is read as a file, a block at a time: in bounded memory, or as rows."""
-    asked = args.max_memory is not None or args.input_format not in (None, "text")
     stdin()
-    return asked and Path(STDIN_FILE).exists()
+    return args.max_memory is not None or args.input_format not in (None, "text")
 
 
 def stdin_texts(args: Namespace) -> Iterable[bytes]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from argparse import ArgumentParser, Namespace
+from contextlib import nullcontext
 
 import bbpe
 from bbpe.corpus.rowfiles import pyarrow_parquet
@@ -25,7 +26,7 @@ from .command import (
 )
 from .outputs import check_output, inputs_of
 from .parsers import UsageError
-from .streams import STDIN, STDIN_FILE, add_json, add_progress, progress_of, say, say_json
+from .streams import STDIN, add_json, add_progress, progress_of, say, say_json, stdin_file
 
 
 def _add_arguments(parser: ArgumentParser) -> None:
@@ -67,9 +68,10 @@ def _count(args: Namespace) -> PretokenCounts:
     how = counting_of(args, files=from_files)
     with how.reporting() as report:
         task = how.task(args.pattern, args.special_token)
-        if from_files:
-            return count_files(STDIN_FILE if is_stdin else args.files, task, report)
-        return count_texts(stdin_texts(args), task, report)
+        if not from_files:
+            return count_texts(stdin_texts(args), task, report)
+        with stdin_file() if is_stdin else nullcontext(args.files) as files:
+            return count_files(files, task, report)
 
 
 def _count_shards(args: Namespace) -> PretokenCounts:

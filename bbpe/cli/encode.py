@@ -23,7 +23,6 @@ from .outputs import ARRAYS, check_output, inputs_of
 from .parsers import UsageError
 from .streams import (
     STDIN,
-    STDIN_FILE,
     Watch,
     add_json,
     add_progress,
@@ -31,6 +30,7 @@ from .streams import (
     size_of,
     stdin,
     stdin_chunks,
+    stdin_file,
     watched,
     write,
 )
@@ -112,8 +112,14 @@ def counts_of(args: Namespace, tokenizer: Tokenizer, watch: Watch) -> Iterator[t
             found.append((STDIN, encoder.count(_stdin_texts(args, watch))) for _ in range(1))
         else:
             stdin()
-            found.append((STDIN, count) for _, count in encoder.counts(STDIN_FILE))
+            found.append(_counts_of_stdin(encoder))
     return chain.from_iterable(found)
+
+
+def _counts_of_stdin(encoder: FileEncoder) -> Iterator[tuple[str, int]]:
+    with stdin_file() as path:
+        for _, count in encoder.counts(path):
+            yield STDIN, count
 
 
 def _file_encoder(args: Namespace, tokenizer: Tokenizer, allowed: Selection, watch: Watch) -> FileEncoder:
@@ -127,9 +133,9 @@ def _of_stdin(args: Namespace, tokenizer: Tokenizer, allowed: Selection, watch: 
     if args.input_format in (None, "text"):
         yield Document(Path(STDIN), None, encoder.parts(_stdin_texts(args, watch)))
         return
-    stdin()
-    for document in encoder.corpus(STDIN_FILE):
-        yield Document(Path(STDIN), document.row, document.parts)
+    with stdin_file() as path:
+        for document in encoder.corpus(path):
+            yield Document(Path(STDIN), document.row, document.parts)
 
 
 def _stdin_texts(args: Namespace, watch: Watch) -> Iterator[Texts]:

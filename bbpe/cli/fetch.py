@@ -15,7 +15,7 @@ from .streams import add_progress, say, watched
 
 def _add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("name", metavar="NAME", help="The vocabulary, such as o200k_base, or a model that uses it.")
-    where = f"default: the first folder of {FOLDERS_VARIABLE}, or ~/.cache/bbpe"
+    where = f"default: the first folder of {FOLDERS_VARIABLE}, or bbpe in your cache folder"
     parser.add_argument("--folder", metavar="DIR", help=f"The folder to write to. [{where}]")
     parser.add_argument("--url", help="The address to load from, instead of the publisher's; the checksum still holds.")
     add_progress(parser)

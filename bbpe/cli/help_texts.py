@@ -118,6 +118,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "inspect": (
         ("Show what a tokenizer is, and what is unusual in it.", "bbpe inspect tokenizer.json"),
         ("Write all facts as JSON.", "bbpe inspect tokenizer.json --json"),
+        ("Show what bbpe finds on this machine.", "bbpe inspect --machine"),
     ),
     "lint": (
         ("Find what is wrong with a vocabulary.", "bbpe lint -t tokenizer.json"),
@@ -171,7 +172,12 @@ class HelpFormatter(argparse.HelpFormatter):
         super().__init__(prog, **{"width": _WIDEST, **options, "max_help_position": _HELP_AT})
 
     def _format_usage(self, usage: Any, actions: Iterable[argparse.Action], groups: Any, prefix: Any) -> str:
-        """Return a line with the options that are required, and the other arguments."""
+        """Return a line with the options that are required, and the other arguments; or `usage`.
+
+        argparse passes a line that it made before where it hides arguments, to read options among them.
+        """
+        if usage is not None:
+            return f"usage: {usage.strip()}\n\n"
         words = [self._prog, "[OPTIONS]"]
         given = list(actions)
         for action in given:

@@ -1,4 +1,4 @@
-"""`bbpe inspect`: what a tokenizer file holds."""
+"""`bbpe inspect`: what a tokenizer file holds, or with `--machine` what bbpe finds on this machine."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
+import bbpe
 from bbpe import formats
 from bbpe.encoding.plan import uncompiled
 from bbpe.formats.common.ranks import live_merges
 from bbpe.formats.transformers.folder import ClassFolder
 from bbpe.formats.transformers.names import class_of, own_class
+from bbpe.records import asdict
 from bbpe.report.terminal import line_columns, wrapped
 from bbpe.report.unusual import missing_bytes, treatment, unusual
 from bbpe.spec.models import WordLevelModel, WordPieceModel
@@ -21,6 +23,7 @@ from bbpe.splitting.closest_pattern import nearest
 from bbpe.text import counted, first_few, shortened
 
 from .command import TOKENIZER, Command, add_pattern, load_named
+from .parsers import UsageError
 from .streams import INSPECT, add_color, add_json, painted, say, say_json
 
 _SHOWN, _TOKENS, _WIDTH = 8, 4, 200
@@ -39,22 +42,48 @@ _DIALECTS = {
 
 
 def _add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", help=TOKENIZER)
+    parser.add_argument("file", nargs="?", metavar="FILE", help=TOKENIZER)
+    what = "Show what bbpe finds on this machine, for a report of a fault: no FILE is read."
+    parser.add_argument("--machine", action="store_true", help=what)
     add_pattern(parser)
     add_json(parser)
     add_color(parser)
 
 
 def _run(args: Namespace) -> int:
+    if args.machine:
+        return _machine(args)
+    if args.file is None:
+        raise UsageError("there is nothing to inspect; expected FILE, or --machine")
     facts = _facts(args.file, args.pattern)
     if args.json:
         say_json(facts)
         return 0
     for key in _LINES:
         for line in _lines(facts.get(key)):
-            for part in wrapped(f"{key:<16} {line}", line_columns(), 17):
+            for part in _parts(key, line):
                 say(painted(part, INSPECT, args) if key == "unusual" else part)
     return 0
+
+
+def _machine(args: Namespace) -> int:
+    from bbpe.report.machine import machine  # which asks for many packages, and no tokenizer needs it
+
+    for given in (args.file, args.pattern and "--pattern"):
+        if given is not None:
+            raise UsageError(f"--machine is about no tokenizer; expected it without {given}")
+    found = machine(bbpe.__version__)
+    if args.json:
+        say_json(asdict(found))
+        return 0
+    for key, line in found.lines():
+        for part in _parts(key, line):
+            say(part)
+    return 0
+
+
+def _parts(key: str, line: str) -> Iterator[str]:
+    return wrapped(f"{key:<16} {line}", line_columns(), 17)
 
 
 def _lines(value: object) -> Iterator[str]:

@@ -146,12 +146,28 @@ def as_files(names: Sequence[str]) -> Iterator[list[str]]:
     if STDIN not in names:
         yield list(names)
         return
+    with _copied(stdin_chunks(), "stdin") as path:
+        yield [path if name == STDIN else name for name in names]
+
+
+@contextmanager
+def stdin_file() -> Iterator[str]:
+    """Yield the name of standard input as a file, to be read once: a copy on a system that has no name for it."""
+    source = cast(BufferedReader, stdin())
+    if sys.platform != "win32" and Path(STDIN_FILE).exists():
+        yield STDIN_FILE
+        return
+    with _copied(iter(lambda: source.read1(_CHUNK_BYTES), b""), "stdin.txt") as path:
+        yield path
+
+
+@contextmanager
+def _copied(chunks: Iterable[bytes], name: str) -> Iterator[str]:
     with TemporaryDirectory(prefix="bbpe-") as folder:
-        path = Path(folder, "stdin")
+        path = Path(folder, name)
         with path.open("wb") as file:
-            for chunk in stdin_chunks():
-                file.write(chunk)
-        yield [str(path) if name == STDIN else name for name in names]
+            file.writelines(chunks)
+        yield str(path)
 
 
 def named_file(text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from argparse import ArgumentParser, BooleanOptionalAction, Namespace
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TypeAlias
 
@@ -39,7 +40,7 @@ from .command import (
 )
 from .outputs import check_output, inputs_of
 from .parsers import UsageError
-from .streams import STDIN, STDIN_FILE, add_json, add_progress, progress_of, say, say_json
+from .streams import STDIN, add_json, add_progress, progress_of, say, say_json, stdin_file
 
 Model: TypeAlias = bbpe.BPE | bbpe.WordPiece | bbpe.Unigram
 
@@ -221,11 +222,11 @@ def _train(args: Namespace, model: Model, counts: PretokenCounts | None, special
             max_memory=args.max_memory, threads=args.threads, progress=progress_of(args), log_merges=args.log_merges,
         )  # fmt: skip
     if STDIN not in args.files or is_streamed(args):
-        files = [STDIN_FILE] if STDIN in args.files else args.files
-        return bbpe.train(
-            files, args.vocab_size, model=model, pattern=args.pattern, special_tokens=specials,
-            counting=counting_of(args), log_merges=args.log_merges,
-        )  # fmt: skip
+        with stdin_file() if STDIN in args.files else nullcontext(args.files) as files:
+            return bbpe.train(
+                files, args.vocab_size, model=model, pattern=args.pattern, special_tokens=specials,
+                counting=counting_of(args), log_merges=args.log_merges,
+            )  # fmt: skip
     return bbpe.train_from_iterator(
         stdin_texts(args), args.vocab_size, model=model, pattern=args.pattern,
         special_tokens=specials, counting=counting_of(args, files=False), log_merges=args.log_merges,

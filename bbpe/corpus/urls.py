@@ -10,11 +10,10 @@ from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, cast
 
 from ..errors import CorpusError
-from ..files import file_system, is_url, naming_url
+from ..files import file_system, is_remote, is_url, naming_url, path_of_local_url
 from ..lazy import hashlib
 from ..records import dataclass, field
 
-_LOCAL = "file://"
 _MAGIC = frozenset("*?[")
 _BUFFER = 1 << 20
 #: The bytes of the first range that is asked for, and of later ones.
@@ -150,9 +149,7 @@ class _UrlFile(io.RawIOBase):
 
 def path_of(name: str) -> Path | Url:
     """Return the path or the URL that a name is; a `file://` URL is a path."""
-    if name.startswith(_LOCAL):
-        return Path(name.removeprefix(_LOCAL))
-    return Url(name) if is_url(name) else Path(name)
+    return Url(name) if is_remote(name) else path_of_local_url(name)
 
 
 def expand(name: str) -> tuple[dict[tuple[str, ...], Url], str]:

@@ -25,7 +25,7 @@ from ..core.temporary import Opener
 from ..corpus.chunks import Position
 from ..corpus.rowfiles import LEAST_PARTS, MOST_PARTS, RunReader
 from ..errors import CorpusError
-from ..files import StrPath, local_path, write_atomic
+from ..files import StrPath, local_path, remove_left_over, write_atomic
 from ..lazy import hashlib, lazy_re, safe_import, secrets
 from ..records import asdict, dataclass, field, fields
 from ..text import counted, first_few
@@ -201,7 +201,7 @@ class Checkpoint:
         """Delete what a killed process left over."""
         for path in self.folder.iterdir():
             if _LEFT_OVER.fullmatch(path.name) and path.name not in runs:
-                path.unlink(missing_ok=True)
+                remove_left_over(path)
 
 
 def file_name(kind: str, number: int, token: str) -> str:

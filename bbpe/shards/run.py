@@ -14,7 +14,7 @@ from ..corpus.files import CorpusPaths
 from ..counting.handout import HandOut
 from ..counting.options import Report, reporting
 from ..errors import CorpusError
-from ..files import write_atomic
+from ..files import remove_left_over, write_atomic
 from ..lazy import futures, safe_import
 from ..progress import Progress
 from ..records import asdict, check_names, dataclass, kind, whole
@@ -158,7 +158,7 @@ def finish_shards(plan: ShardPlan) -> Shards:
     check_totals(plan, totals)
     for name in ("part-*", "plan.json", "tokenizer.bbpe", "old-tokenizer.bbpe"):
         for left in plan.folder.glob(f".{name}.*.tmp"):
-            left.unlink(missing_ok=True)
+            remove_left_over(left)
     for number in listing(plan.folder).failed:
         forget_failure(plan.stem(number))
     for shuffle in plan.folder.glob(f"{SHUFFLING}*"):

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from processes import package_env
 from seeds import then_full
+from systems import system_has
 
 import bbpe
 from bbpe.cli import encode, main
@@ -56,7 +57,7 @@ def test_closed_streams(line: str, said: str, folder: Path) -> None:
     "line", ["encode -t t.json a.txt", "encode -t t.json -", "inspect t.json", "decode -t t.json -"]
 )
 def test_a_full_device(line: str, folder: Path) -> None:
-    if not Path("/dev/full").exists():
+    if not system_has("/dev/full"):
         pytest.skip("no /dev/full")
     stdin = b"60 61 " * 5000 if "decode" in line else b"see"
     assert shell(folder, f"bbpe {line} > /dev/full", stdin) == (
@@ -68,7 +69,7 @@ def test_a_full_device(line: str, folder: Path) -> None:
 
 @posix
 def test_saving_to_a_full_device(folder: Path) -> None:
-    if not Path("/dev/full").exists():
+    if not system_has("/dev/full"):
         pytest.skip("no /dev/full")
     for line in ("bbpe train a.txt --vocab-size 262 --quiet", "bbpe extend a.txt -t t.json --add 1 --quiet"):
         status, out, errors = shell(folder, f"{line} --format huggingface -o /dev/full")

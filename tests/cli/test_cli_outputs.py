@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from processes import package_env
+from systems import MAKES_LINKS
 
 import bbpe
 from bbpe.cli import main
@@ -36,8 +37,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("a.txt", "b.txt", "c.json", "d/e.txt", "d/vocab.json", "d/f/g.txt"):
         Path(name).parent.mkdir(parents=True, exist_ok=True)
         Path(name).write_text(TEXT)
-    Path("link.txt").symlink_to("a.txt")
-    Path("folder-link").symlink_to("d")
+    if MAKES_LINKS:
+        Path("link.txt").symlink_to("a.txt")
+        Path("folder-link").symlink_to("d")
     Path("hard.txt").hardlink_to("b.txt")
     tok = bbpe.train(["a.txt"], 262)
     tok.save("t.json")
@@ -115,10 +117,12 @@ ENCODE = ["encode", "-t", "t.json", "--numpy"]
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )  # fmt: skip
 def test_an_output_that_is_an_input_is_refused(arguments: list[str], written: str, call: Call, folder: Path) -> None:
+    if not MAKES_LINKS and any("link" in each for each in arguments):
+        pytest.skip("needs links")
     before = content(folder)
     status, out, errors = call(*arguments)
     assert (status, out) == (1, "")
-    assert errors.startswith(f"bbpe: error: {written}: ")
+    assert errors.startswith(f"bbpe: error: {Path(written)}: ")
     assert "would replace an input of this command" in errors
     assert "choose another output" in errors
     assert errors.count("\n") == 1
@@ -154,12 +158,12 @@ def test_other_outputs_are_written(arguments: list[str], call: Call, folder: Pat
 
 
 def test_standard_input_may_be_the_output_file(folder: Path) -> None:
-    environment = package_env()
+    environment, output = package_env(), "link.txt" if MAKES_LINKS else "a.txt"
     with Path("a.txt").open("rb") as source:
-        command = [sys.executable, "-m", "bbpe", *COUNT, "-", "-o", "link.txt"]
+        command = [sys.executable, "-m", "bbpe", *COUNT, "-", "-o", output]
         done = subprocess.run(command, stdin=source, env=environment, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (1, "")
-    assert "link.txt: the counts would replace an input of this command, as standard input" in done.stderr
+    assert f"{output}: the counts would replace an input of this command, as standard input" in done.stderr
     assert Path("a.txt").read_text() == TEXT
 
 

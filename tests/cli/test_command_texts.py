@@ -15,7 +15,7 @@ import pytest
 from commands import TEXT, TOK, Call
 
 import bbpe
-from bbpe.cli import decode, encode
+from bbpe.cli import decode, encode, streams
 from bbpe.cli import eval as evaluating
 from bbpe.cli.command import load_named, positive, share, short_names, whole
 from bbpe.cli.command import size as size_of_text
@@ -94,18 +94,40 @@ def test_ids_are_written_some_at_a_time(words: int, call: Call, monkeypatch: pyt
     assert json.loads(call("encode -t t.json --json --pieces a.txt")[1]) == {"file": "a.txt", "pieces": tokens}
 
 
-def test_rows_of_standard_input(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(encode, "STDIN_FILE", "a.jsonl")
+@pytest.mark.parametrize("name", ["a.jsonl", "/no/such/file"])
+def test_rows_of_standard_input(name: str, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read by the name that the system has for it, or from a copy."""
+    if sys.platform == "win32" and name == "a.jsonl":
+        pytest.skip("needs POSIX, where standard input has a name")
+    given = b"" if name == "a.jsonl" else Path("a.jsonl").read_bytes()
+    monkeypatch.setattr(streams, "STDIN_FILE", name)
     lines = TEXT.splitlines()
-    status, out, err = call("encode -t t.json --json --input-format jsonl -", b"")
+    status, out, err = call("encode -t t.json --json --input-format jsonl -", given)
     assert (status, err) == (0, "")
     rows = [json.loads(line) for line in out.splitlines()]
     assert rows == [{"file": "-", "row": number, "ids": TOK.encode(line)} for number, line in enumerate(lines)]
-    out = call("tokens -t t.json --json --input-format jsonl - a.jsonl", b"")[1]
+    out = call("tokens -t t.json --json --input-format jsonl - a.jsonl", given)[1]
     counts = dict.fromkeys(("-", "a.jsonl"), sum(len(TOK.encode(line)) for line in lines))
     assert json.loads(out) == {"files": counts, "tokens": sum(counts.values())}
-    out = call("tokens -t t.json --json --input-format jsonl --text-field body -", b"")[1]
+    out = call("tokens -t t.json --json --input-format jsonl --text-field body -", given)[1]
     assert json.loads(out)["tokens"] == len(lines) * len(TOK.encode("my"))
+
+
+@pytest.mark.parametrize("options", [
+    "--input-format jsonl", "--input-format jsonl --max-memory 1GB", "--max-memory 1GB",
+])  # fmt: skip
+def test_standard_input_without_a_name_is_counted(options: str, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streams, "STDIN_FILE", "/no/such/file")
+    pytest.importorskip("pyarrow")
+    data = Path("a.jsonl" if "jsonl" in options else "a.txt").read_bytes()
+    status, out, err = call(f"count - {options} --pattern gpt2 --quiet --json -o c.parquet", data)
+    assert (status, err) == (0, "")
+    right = bbpe.count_from_iterator(TEXT.splitlines() if "jsonl" in options else [TEXT], pattern="gpt2")
+    assert list(bbpe.load_counts("c.parquet")) == list(right)
+    assert json.loads(out)["bytes"] == right.summary.bytes
+    assert call(f"train - {options} --pattern gpt2 --quiet --vocab-size 270 -o n.json", data)[::2] == (0, "")
+    assert bbpe.load("n.json") == bbpe.train_from_counts(right, 270)
+
 
 
 def test_counts_of_files_and_their_sum(call: Call) -> None:

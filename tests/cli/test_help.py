@@ -66,6 +66,14 @@ def test_a_tokenizer_is_named_alike_everywhere() -> None:
         assert described(action) == text
 
 
+@pytest.mark.parametrize("prog", LEAVES)
+def test_help_of_a_command_line_names_its_arguments(prog: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """argparse hides arguments while it reads options among them, and `--help` is one of these."""
+    with pytest.raises(SystemExit):
+        main([*prog.split()[1:], "--help"])
+    assert capsys.readouterr().out.splitlines()[0] == LEAVES[prog].format_help().splitlines()[0]
+
+
 @pytest.mark.parametrize("columns", ["60", "100", "200"])
 @pytest.mark.parametrize("prog", LEAVES)
 def test_usage_is_one_short_line(prog: str, columns: str, monkeypatch: pytest.MonkeyPatch) -> None:

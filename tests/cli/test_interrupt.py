@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from processes import package_env
+from systems import system_has
 
 import bbpe
 from bbpe.__main__ import main
@@ -125,7 +126,7 @@ def test_ctrl_c_while_the_command_starts(at: int, command: list[str], tmp_path: 
     assert ended(command, tmp_path, INTERRUPT_AT=str(at)) in heard
 
 
-@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="there is no /proc")
+@pytest.mark.skipif(not system_has("/proc/self/maps"), reason="there is no /proc")
 @pytest.mark.parametrize("times", [5, pytest.param(200, marks=pytest.mark.long)])
 def test_ctrl_c_at_any_moment_of_a_command(times: int, command: list[str], tmp_path: Path) -> None:
     def listens(process: subprocess.Popen[bytes]) -> bool:
@@ -194,3 +195,15 @@ def test_ctrl_c_ends_the_process_before_and_after_the_command(
     finally:
         signal.signal(signal.SIGINT, kept)
     assert (status, found) == (130 if is_interrupted else 7, handlers)
+
+
+@pytest.mark.parametrize("name", [name for name in ("SIGINT", "SIGBREAK") if hasattr(signal, name)])
+def test_the_signals_of_keys_end_a_command(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    key = getattr(signal, name)
+    monkeypatch.setattr("bbpe.cli.main", lambda: signal.raise_signal(key))
+    kept = signal.getsignal(key)
+    try:
+        assert main() == 130
+        assert signal.getsignal(key) == signal.SIG_DFL
+    finally:
+        signal.signal(key, kept)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import random
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -17,17 +16,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from processes import package_env
+from processes import KILLED, kill, package_env
 
 import bbpe
 
 pytest.importorskip("pyarrow")
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
-
 
 # does one job again and again, with two results in turn, until it is killed
 CHILD = """
 import errno, itertools, os, random, signal, sys
+KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
 import bbpe
 from bbpe import files
 from bbpe.counting import count, options
@@ -42,10 +40,10 @@ def killed_at(name, way):
         if step.startswith(name):
             left -= 1
             if left == 0 and step == f"{name} before":
-                os.kill(os.getpid(), signal.SIGKILL)
+                os.kill(os.getpid(), KILL)
         way(self)
         if step == f"{name} after" and left == 0:
-            os.kill(os.getpid(), signal.SIGKILL)
+            os.kill(os.getpid(), KILL)
     return call
 
 files.Replacement.finish = killed_at("finish", files.Replacement.finish)
@@ -174,9 +172,9 @@ def killed(
         try:
             child.wait(seconds)
         except subprocess.TimeoutExpired:
-            child.send_signal(signal.SIGKILL)
+            kill(child)
         output, errors = child.communicate(timeout=60)
-    assert child.returncode in (0, -signal.SIGKILL), errors
+    assert child.returncode in (0, KILLED), errors
     return child.returncode != 0, first + output
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from systems import link
 
 import bbpe
 from bbpe.cli import main
@@ -20,7 +21,7 @@ def twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.chdir(tmp_path)
     for name, text in zip("ab", TEXTS, strict=True):
         Path(f"{name}.txt").write_text(text)
-    Path("link.txt").symlink_to("a.txt")
+    link(Path("link.txt"), "a.txt")
     return ["a.txt", "*.txt"]
 
 

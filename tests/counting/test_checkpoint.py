@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import signal
 import subprocess
 import sys
 import time
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from processes import package_env
+from processes import KILLED, kill, package_env
 
 import bbpe
 from bbpe import budget
@@ -191,7 +190,6 @@ counts.save(output)
 """
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
 @pytest.mark.parametrize(
     ("memory", "kills"), [("", 4), *(pytest.param(size, 10, marks=pytest.mark.full) for size in ("", "400MB"))]
 )
@@ -210,9 +208,9 @@ def test_kill_at_random_moments(memory: str, kills: int, tmp_path: Path) -> None
             child.stdout.readline()
             if killed < kills:
                 time.sleep(rng.uniform(0, 0.2))
-                child.send_signal(signal.SIGKILL)
+                kill(child)
             _, errors = child.communicate(timeout=60)
-            assert child.returncode in (0, -signal.SIGKILL), errors
+            assert child.returncode in (0, KILLED), errors
             if child.returncode == 0:
                 break
         killed += 1

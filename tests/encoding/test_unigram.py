@@ -7,6 +7,7 @@ import json
 import math
 import pickle
 import random
+import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -221,7 +222,8 @@ def test_worst_cases_are_linear(run: str) -> None:
             found.append(process_time() - start)
         return min(found)
 
-    assert seconds(160_000) < 16 * max(seconds(20_000), 1e-4)
+    # Windows counts time in steps of a 64th of a second
+    assert seconds(160_000) < 16 * max(seconds(20_000), 1 / 64 if sys.platform == "win32" else 1e-4)
 
 
 def hf_tokenizer(tok: bbpe.Tokenizer, kind: str) -> Any:

@@ -12,6 +12,7 @@ from typing import Any, BinaryIO
 
 import pytest
 from gguf_files import PREFIX, gguf, string, vocabulary
+from systems import system_has
 from vocabularies import MERGES, added, document, keys, vocab_of, write_pair
 
 import bbpe
@@ -63,7 +64,7 @@ def test_pipes(name: str, writes: bool, tmp_path: Path) -> None:
         os.close(keep)
 
 
-@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there are no devices")
+@pytest.mark.skipif(not system_has("/dev/zero"), reason="there are no devices")
 @pytest.mark.parametrize("name", NAMES)
 def test_devices(name: str, tmp_path: Path) -> None:
     path = tmp_path / name
@@ -125,7 +126,7 @@ def test_terabytes_beside(tmp_path: Path) -> None:
         bbpe.load(tmp_path / "pair", pattern="gpt2")
 
 
-@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="there are no files whose size lies")
+@pytest.mark.skipif(not system_has("/proc/self/maps"), reason="there are no files whose size lies")
 def test_files_that_are_longer_than_they_say(monkeypatch: pytest.MonkeyPatch) -> None:
     path = Path("/proc/self/maps")
     assert path.stat().st_size == 0

@@ -9,6 +9,7 @@ import stat
 from pathlib import Path
 
 import pytest
+from systems import needs_modes
 from vocabularies import MERGES, small_spec, vocab_of
 
 from bbpe import formats
@@ -82,6 +83,7 @@ def test_written_in_full_or_not_at_all(tmp_path: Path, monkeypatch: pytest.Monke
     assert (tmp_path / "a").read_bytes() == b"old"
 
 
+@needs_modes
 def test_permissions_are_those_of_the_umask(tmp_path: Path) -> None:
     before = os.umask(0o027)
     try:

@@ -86,6 +86,7 @@ def test_runs_of_blanks_have_one_turn(tmp_path: Path) -> None:
 
 def test_only_gguf_holds_them(tmp_path: Path) -> None:
     pytest.importorskip("gguf")
+    pytest.importorskip("transformers")
     tok = loaded(tmp_path / "x.gguf", ["<ab>", "b><cde>"], [4, 3])
     tok.save(tmp_path / "y.gguf")
     assert bbpe.load(tmp_path / "y.gguf") == tok

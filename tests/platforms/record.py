@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -61,6 +61,13 @@ class Run:
     imported: int | None = None
     smoke: bool | None = None
     tests: dict[str, Count] = field(default_factory=dict)
+    #: How many tests were skipped, by cause.
+    skips: dict[str, int] = field(default_factory=dict)
+    #: The tests that failed as expected, and the reason of each.
+    limits: dict[str, str] = field(default_factory=dict)
+    #: How many of the digests of ids, counts and files are those of Linux, and of how many; none without corpora.
+    same_ids: int = 0
+    all_ids: int = 0
     #: What a reader has to know besides: a fault, packages that could not be had.
     note: str = ""
 
@@ -77,7 +84,8 @@ class Run:
     def outcome(self) -> str:
         """The word for it in the table of all platforms."""
         total = self.total()
-        if not (self.compiled and self.imported and self.smoke) or total.failed > total.expected:
+        works = self.compiled and self.imported and self.smoke and self.same_ids == self.all_ids
+        if not works or total.failed > total.expected:
             return "**fails**"
         return "tested" if total.passed else "smoke test"
 
@@ -137,16 +145,27 @@ def _modules(run: Run) -> str:
     return f"{run.imported or 0} imported" if run.compiled else "**not compiled**"
 
 
+def _notes(run: Run) -> Iterator[str]:
+    if run.note:
+        yield run.note
+    if run.skips:
+        causes = sorted(run.skips.items(), key=lambda each: (-each[1], each[0]))
+        yield f"skipped, by cause: {', '.join(f'{cause} {count:,}' for cause, count in causes)}"
+    for reason in dict.fromkeys(run.limits.values()):
+        tests = [f"`{test}`" for test, each in run.limits.items() if each == reason]
+        yield f"expected to fail, because {reason}: {', '.join(tests)}"
+
+
 def details(runs: list[Run]) -> str:
     """Each run with what it was and what came of it."""
     smoke = {True: "passed", False: "**failed**", None: "-"}
     rows = (
         [run.platform, f"CPython {run.version}, {run.source}", f"{run.on}; {run.date}", _modules(run), smoke[run.smoke],
-         _tests(run)]
+         f"{run.same_ids} of {run.all_ids}" if run.all_ids else "-", _tests(run)]
         for run in runs
     )  # fmt: skip
-    notes = "".join(f"* {run.platform}, {run.version}: {run.note}.\n" for run in runs if run.note)
-    header = ("platform", "interpreter", "run by", "modules", "smoke test", "tests")
+    notes = "".join(f"* {run.platform}, {run.version}: {note}.\n" for run in runs for note in _notes(run))
+    header = ("platform", "interpreter", "run by", "modules", "smoke test", "same ids", "tests")
     return _table(header, rows) + (f"\n{notes}" if notes else "")
 
 

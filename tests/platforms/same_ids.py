@@ -1,8 +1,9 @@
 """Prints what must be the same on every system, a line each: SHA-256 of ids, counts, merges and saved files.
 
-    python tests/platforms/same_ids.py FOLDER [FILE ...]
+    python tests/platforms/same_ids.py FOLDER > tests/platforms/same_ids.txt
 
-FOLDER is for what is written; the files are corpora, by default those beside the checkout.
+FOLDER is for what is written; the corpora are those beside the checkout.  same_ids.txt has the lines of Linux, which
+`make wine`, `make interpreters` and `make arm` compare with those of another system.
 """
 
 from __future__ import annotations
@@ -10,12 +11,15 @@ from __future__ import annotations
 import hashlib
 import lzma
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
 import bbpe
 
+#: The lines of Linux.
+RECORDED = Path(__file__).with_suffix(".txt")
 #: Bytes of each corpus.
 _SIZE = 2_000_000
 _CORPORA = Path(__file__).resolve().parents[3] / "shared/corpora"
@@ -35,9 +39,9 @@ def _ids(tok: bbpe.Tokenizer, text: str) -> str:
     return _sha(b"".join(np.asarray(each, np.int64).tobytes() for each in (ids, rows.ids, rows.offsets)))
 
 
-def main() -> None:
-    folder, *paths = map(Path, sys.argv[1:])
-    for path in paths or sorted(_CORPORA.glob("*.txt.xz")):
+def lines(folder: Path) -> Iterator[str]:
+    """The lines of each corpus in turn; there are none without corpora."""
+    for path in sorted(_CORPORA.glob("*.txt.xz")):
         name = path.name.partition(".")[0]
         with lzma.open(path) as file:
             text = file.read(_SIZE).decode("utf-8", "ignore")
@@ -54,9 +58,9 @@ def main() -> None:
             "saved": _sha((folder / f"{name}.json").read_bytes()),
             "shards": _sha(b"".join(each.read_bytes() for each in shards)),
         }
-        for what, digest in told.items():
-            print(name, what, digest)
+        yield from (f"{name} {what} {digest}" for what, digest in told.items())
 
 
 if __name__ == "__main__":
-    main()
+    for line in lines(Path(sys.argv[1])):
+        print(line)

@@ -9,11 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from processes import package_env
+from systems import system_has
 
 import bbpe
 from bbpe.shards.formats.format import forget, mapped
 
-pytestmark = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux's figures of memory")
+pytestmark = pytest.mark.skipif(not system_has("/proc/self/status"), reason="needs Linux's figures of memory")
 
 #: Merges a folder several times, and prints by how many MB that has raised the peak.
 CHILD = """

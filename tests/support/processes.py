@@ -7,12 +7,22 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import bbpe
 
 #: Ends a process that cannot hear it: on Windows any signal does so but those of its console.
 KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
+#: The return code of a process that `kill` has ended.
+KILLED = KILL if sys.platform == "win32" else -KILL
+
+
+def kill(process: subprocess.Popen[Any]) -> None:
+    """End a process that may have ended already; on Windows `Popen.kill` gives it the return code of a failure."""
+    with suppress(OSError):
+        os.kill(process.pid, KILL)
 
 
 def package_env(**others: str) -> dict[str, str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from systems import link
 
 import bbpe
 from bbpe.compat.chat import warm_up
@@ -133,7 +134,7 @@ def test_what_is_neither_a_name_nor_a_template(tmp_path: Path) -> None:
 def test_a_link_out_of_the_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("a private key")
     path = folder(tmp_path / "a", FILES["files"])
-    (path / "additional_chat_templates" / "x.jinja").symlink_to(tmp_path / "secret")
+    link((path / "additional_chat_templates" / "x.jinja"), tmp_path / "secret")
     with pytest.raises(bbpe.VocabularyError, match="out of its folder"):
         bbpe.load(path)
 
@@ -145,7 +146,7 @@ def test_a_snapshot_of_the_hub_has_links_to_its_blobs(tmp_path: Path) -> None:
     (tmp_path / "blobs" / "1").write_text(WITH_TOOLS)
     linked = path / "additional_chat_templates" / "tool_use.jinja"
     linked.unlink()
-    linked.symlink_to("../../../blobs/1")
+    link(linked, "../../../blobs/1")
     assert bbpe.load(path).apply_chat_template(MESSAGES, TOOLS) == "TOOLS1"
 
 
