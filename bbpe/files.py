@@ -10,11 +10,11 @@ import os
 import stat
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
 from io import BufferedReader, BufferedWriter
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
 
 from .core import temporary
@@ -29,8 +29,6 @@ StrPath = str | os.PathLike[str]
 _URL = lazy_re(r"(?:[A-Za-z][A-Za-z0-9+.-]+::)*[A-Za-z][A-Za-z0-9+.-]+://")
 #: The seconds before a file is replaced again that was open elsewhere.
 _PAUSES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
-#: The suffix of a kind of files.
-_SUFFIX = lazy_re(r"\.(?!v\d)[A-Za-z][A-Za-z0-9]{1,8}")
 #: What `Path` makes of a URL.
 _PATH_OF_URL = lazy_re(r"([A-Za-z][A-Za-z0-9+.-]+):[/\\](?![/\\])")
 _LOCAL = "file://"
@@ -412,27 +410,6 @@ def is_url(name: str) -> bool:
     (True, True, False)
     """
     return _URL.match(name) is not None
-
-
-def is_file_suffix(suffix: str) -> bool:
-    """Return whether a suffix looks like the kind of a file; a version, as in "model-1.5" and "model.v2", does not.
-
-    >>> is_file_suffix(".html"), is_file_suffix(".5"), is_file_suffix(".v2"), is_file_suffix("")
-    (True, False, False, False)
-    """
-    return _SUFFIX.fullmatch(suffix) is not None
-
-
-def check_suffix(path: StrPath, what: str, suffixes: Sequence[str]) -> None:
-    """Refuse to write `what` under the name of another kind of file; any name without the suffix of one is right.
-
-    >>> check_suffix("a.csv", "counts", [".parquet"])
-    Traceback (most recent call last):
-    ValueError: a.csv: counts cannot have the suffix '.csv'; expected .parquet
-    """
-    suffix = PurePath(path).suffix
-    if is_file_suffix(suffix) and suffix.lower() not in suffixes:
-        raise ValueError(f"{path}: {what} cannot have the suffix {suffix!r}; expected {' or '.join(suffixes)}")
 
 
 def is_remote(path: StrPath) -> bool:

@@ -9,17 +9,20 @@ from __future__ import annotations
 
 import operator
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import PurePath
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from .lazy import safe_import
+from .lazy import lazy_re, safe_import
 
 __all__ = [
-    "asdict", "check_names", "checked_path", "dataclass", "field", "fields", "kind", "real", "replace",
-    "whole",
+    "asdict", "check_names", "check_suffix", "checked_path", "dataclass", "field", "fields", "is_file_suffix", "kind",
+    "real", "replace", "whole",
 ]  # fmt: skip
 
+#: The suffix of a kind of files.
+_SUFFIX = lazy_re(r"\.(?!v\d)[A-Za-z][A-Za-z0-9]{1,8}")
 _MISSING: Any = object()
 
 
@@ -293,6 +296,27 @@ def checked_path(name: str, value: Any) -> str | os.PathLike[str]:
     kind(name, value, str | os.PathLike, "a str or a path")
     path: str | os.PathLike[str] = value
     return path
+
+
+def is_file_suffix(suffix: str) -> bool:
+    """Return whether a suffix looks like the kind of a file; a version, as in "model-1.5" and "model.v2", does not.
+
+    >>> is_file_suffix(".html"), is_file_suffix(".5"), is_file_suffix(".v2"), is_file_suffix("")
+    (True, False, False, False)
+    """
+    return _SUFFIX.fullmatch(suffix) is not None
+
+
+def check_suffix(path: str | os.PathLike[str], what: str, suffixes: Sequence[str]) -> None:
+    """Refuse to write `what` under the name of another kind of file; any name without the suffix of one is right.
+
+    >>> check_suffix("a.csv", "counts", [".parquet"])
+    Traceback (most recent call last):
+    ValueError: a.csv: counts cannot have the suffix '.csv'; expected .parquet
+    """
+    suffix = PurePath(path).suffix
+    if is_file_suffix(suffix) and suffix.lower() not in suffixes:
+        raise ValueError(f"{path}: {what} cannot have the suffix {suffix!r}; expected {' or '.join(suffixes)}")
 
 
 def did_you_mean(word: str, known: Iterable[str], most: int = 1) -> str:

@@ -10,10 +10,10 @@ from contextlib import suppress
 from pathlib import Path
 
 from bbpe.corpus.files import corpus_paths
-from bbpe.files import check_replaceable, check_suffix, check_upload, is_remote, local_path
+from bbpe.files import check_replaceable, check_upload, is_remote, local_path
 from bbpe.formats import FORMATS, check_whole
 from bbpe.formats.transformers.folder import OTHER_FILES
-from bbpe.records import dataclass, field
+from bbpe.records import check_suffix, dataclass, field
 
 from .parsers import UsageError
 from .streams import STDIN

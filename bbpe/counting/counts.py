@@ -16,9 +16,8 @@ from ..core.count import PretokenTable
 from ..core.temporary import Folder
 from ..corpus.rowfiles import ROWS, RowDigest, Rows, metadata_of, read_rows, regrouped, writing
 from ..errors import CorpusError
-from ..files import check_suffix
 from ..lazy import safe_import
-from ..records import asdict, checked_path, dataclass, fields, kind, real, replace, whole
+from ..records import asdict, check_suffix, checked_path, dataclass, fields, kind, real, replace, whole
 from ..splitting.patterns import Pattern, get_pattern
 from ..text import counted
 

@@ -16,7 +16,6 @@ from ..files import (
     ReadFile,
     StrPath,
     check_upload,
-    is_file_suffix,
     is_remote,
     local_path,
     open_file,
@@ -24,7 +23,7 @@ from ..files import (
     write_folder_atomic,
 )  # fmt: skip
 from ..lazy import safe_import
-from ..records import choice, kind, replace, whole
+from ..records import choice, is_file_suffix, kind, replace, whole
 from ..spec.models import SymbolModel, WordLevelModel
 from ..spec.rules import Charsmap, SqueezeBlanks
 from ..spec.spec import TextRules, TokenizerSpec

@@ -9,9 +9,9 @@ from math import inf, log2
 from pathlib import PurePath
 from typing import Any
 
-from ..files import check_suffix, replacing
+from ..files import replacing
 from ..lazy import safe_import
-from ..records import checked_path
+from ..records import check_suffix, checked_path
 from .measures import Measures
 from .metrics import Metric
 

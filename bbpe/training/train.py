@@ -13,10 +13,10 @@ from ..corpus.files import CorpusPaths
 from ..counting.count import count_files, count_texts
 from ..counting.counts import PretokenCounts
 from ..counting.options import Counting, Report, counting_of, silent
-from ..files import StrPath, check_replaceable, check_suffix, local_path, write_atomic
+from ..files import StrPath, check_replaceable, local_path, write_atomic
 from ..lazy import np, npt, safe_import
 from ..progress import Progress
-from ..records import checked_path, choice, replace, whole
+from ..records import check_suffix, checked_path, choice, replace, whole
 from ..spec.models import UnigramModel
 from ..spec.spec import TokenizerSpec
 from ..splitting.patterns import get_pattern

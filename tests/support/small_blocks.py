@@ -17,7 +17,6 @@ SIZES = {
     "cli.decode": {"_BLOCK": 11},
     "cli.encode": {"_WORDS": 11},
     "cli.operators": {"_BLOCK": 101},
-    "cli.streams": {"_CHUNK_BYTES": 101},
     "compat.sentencepiece.model": {"_CHARACTERS": 5},
     "compat.sentencepiece.results": {"_FIELDS": 5},
     "corpus.ranges": {"_WINDOW": 7},
