@@ -197,7 +197,7 @@ cdef class PretokenTable:
         cdef const uint8_t *text
         cdef size_t found[BLOCK]
         cdef c_bool wide = False
-        cdef size_t start, stop, first = 0, filled = 0
+        cdef size_t start = 0, stop = 0, first = 0, filled = 0
         cdef Py_ssize_t i, n = ends.shape[0]
         cdef int64_t zero = 0
         cdef const int64_t *begun
