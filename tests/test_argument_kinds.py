@@ -181,7 +181,7 @@ def test_wrong_kinds_are_named(owner: str, name: str, made: dict[str, Any]) -> N
 def choices() -> dict[str, Any]:
     """The names for choices in the package."""
     return {
-        name: value for module in [*sys.modules.values()] if module.__name__.startswith("bbpe")
+        name: value for path, module in [*sys.modules.items()] if path.partition(".")[0] == "bbpe"
         for name, value in vars(module).items() if get_origin(value) is Literal
     }  # fmt: skip
 
