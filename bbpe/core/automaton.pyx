@@ -144,7 +144,7 @@ cdef int _add_row(
 
 
 cdef dict asked_of(host_call *self):
-    """What is asked in a call."""
+    """What a call keeps: iterators of matches, by scratch, and rows of states, by maker and scratch."""
     if self.asked == NULL:
         asked = {}
         Py_INCREF(asked)

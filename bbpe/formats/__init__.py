@@ -12,16 +12,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, NoReturn
 
 from ..errors import VocabularyError
-from ..files import (
-    ReadFile,
-    StrPath,
-    check_upload,
-    is_remote,
-    local_path,
-    open_file,
-    write_atomic,
-    write_folder_atomic,
-)  # fmt: skip
+from ..files import ReadFile, StrPath, check_upload, is_remote, local_path, open_file, write_atomic, write_folder_atomic
 from ..lazy import safe_import
 from ..records import choice, is_file_suffix, kind, replace, whole
 from ..spec.models import SymbolModel, WordLevelModel
