@@ -7,6 +7,7 @@ import json
 import sys
 import warnings
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -30,10 +31,15 @@ def _hook(event: str, args: tuple[Any, ...]) -> None:
         OPENED.append(str(args[0]))
 
 
+@cache
+def _listen() -> None:
+    """Hear of each opening, once and for good: a process may come back to these tests after others."""
+    sys.addaudithook(_hook)
+
+
 @pytest.fixture(scope="module", autouse=True)
 def _listens() -> None:
-    # for good: a process that runs other tests need not bear it
-    sys.addaudithook(_hook)
+    _listen()
 
 
 @pytest.fixture(autouse=True)
