@@ -117,6 +117,10 @@ HARD, LINK = hardening()
 FLAGS = ["/O2", "/std:c11"] if sys.platform == "win32" else ["-O3", "-std=c11", "-fvisibility=hidden"]
 if ARM_WINDOWS:  # Clang there may itself be a program for x86-64
     FLAGS.append("--target=arm64-pc-windows-msvc")
+if sys.platform != "win32" and not any(part in CFLAGS for part in ("-fsanitize", "-DBBPE_CHECKED")):
+    # of Python's own flags, which setuptools leaves out where CFLAGS are set: without them wheels are 4 % larger,
+    # and sums of signed integers undefined where they overflow
+    FLAGS += ["-DNDEBUG", "-fwrapv"]
 # Python's own flags ask for debugging information, which takes a quarter of the time
 if sys.platform != "win32" and not any(option.startswith("-g") for option in shlex.split(CFLAGS)):
     FLAGS.append("-g0")

@@ -147,6 +147,21 @@ def test_what_building_needs_is_said(
     assert said.format(folder=tmp_path) in str(setup["what_is_missing"]())
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="the compilers of Windows have other options")
+def test_the_environment_s_options_replace_none_that_the_product_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """setuptools drops the interpreter's flags where CFLAGS is set, as builders of distributions do."""
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("CFLAGS", "-Wall")
+    options = runpy.run_path("setup.py", run_name="setup")["options_of"]
+    of_python = set((sysconfig.get_config_var("CFLAGS") or "").split())
+    for source in ("csrc/encode/state.c", "bbpe/core/ids.pyx"):
+        assert {"-DNDEBUG", "-fwrapv"} & of_python <= set(options(source))
+        assert "-DNDEBUG" in options(source)
+    monkeypatch.setenv("CFLAGS", "-fsanitize=undefined -DBBPE_CHECKED")
+    checked = runpy.run_path("setup.py", run_name="setup")["options_of"]("csrc/encode/state.c")
+    assert not {"-DNDEBUG", "-fwrapv"} & set(checked), "overflows and broken contracts would go unseen"
+
+
 @pytest.mark.parametrize(
     ("kind", "compilers", "said"),
     [
