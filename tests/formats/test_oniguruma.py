@@ -91,7 +91,10 @@ def test_dialects_that_differ(tmp_path: Path, regex: str, named: str) -> None:
 
 @pytest.mark.parametrize(
     "regex",
-    ["(?=a)|ab", "^|b", "$|\n", "a*|bb", "a|b??", "(?:|a)", "(?:(?=b)|a|b)", "(?:a?|b)1*", "(?:ab)*|bb1", "(|a)"],
+    [
+        "(?=a)|ab", "^|b", "$|\n", "a*|bb", "a|b??", "(?:|a)", "(?:(?=b)|a|b)", "(?:a?|b)1*", "(?:ab)*|bb1", "(|a)",
+        "(?:a+){0,2}?", "(?:aa){0,3}?", "b|(?:a{2}){0,}?",
+    ],
 )
 def test_empty_matches_that_come_first(regex: str) -> None:
     with pytest.raises(PatternError, match="may match the empty string"):

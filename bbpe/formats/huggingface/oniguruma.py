@@ -299,7 +299,7 @@ def _may_prefer_empty(tokens: list[str]) -> bool:
     for token in [*tokens, ""]:
         if token[:1] in ("?", "*", "+", "{"):
             empty = empty or token[0] in "?*" or token.startswith("{0")
-            odd = odd or (empty and token[1:] == "?")
+            odd = odd or (empty and token[1:].endswith("?"))
             continue
         group = groups[-1]
         group.empty = group.empty and empty
