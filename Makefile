@@ -136,7 +136,7 @@ build/tsan/%_driver: tests/c/%_driver.c $(wildcard tests/c/*.h) $(TSAN_CORE)
 
 # merging, and the encoder with its caches and its threads
 SECONDS = 10
-sanitize-encode: $(patsubst %,build/asan/%_driver,bpe cut stage thread words parts matcher automaton rows stops transcode)
+sanitize-encode: $(patsubst %,build/asan/%_driver,bpe cut stage thread words parts matcher automaton state rows stops transcode)
 	build/asan/bpe_driver fuzz 3000
 	build/asan/cut_driver 3000
 	build/asan/stage_driver 1000
@@ -145,6 +145,7 @@ sanitize-encode: $(patsubst %,build/asan/%_driver,bpe cut stage thread words par
 	build/asan/parts_driver 8 2000
 	build/asan/matcher_driver 5000
 	build/asan/automaton_driver 20000
+	build/asan/state_driver 20000
 	build/asan/rows_driver 20000
 	build/asan/stops_driver 20000
 	build/asan/transcode_driver 20000

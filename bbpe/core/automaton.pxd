@@ -1,12 +1,13 @@
 from cpython.ref cimport PyObject
 
-from bbpe.core.c_pipeline cimport BBPE_AUTOMATON_MOST_LOOKS, bbpe_automaton, bbpe_automaton_look
+from bbpe.core.c_pipeline cimport BBPE_AUTOMATON_MOST_LOOKS, bbpe_automaton, bbpe_automaton_look, bbpe_state_maker
 from bbpe.core.interpreter_lock cimport PyThreadState
 
 
 cdef class Automaton:
     cdef bbpe_automaton c
     cdef bbpe_automaton_look looks[BBPE_AUTOMATON_MOST_LOOKS]
+    cdef bbpe_state_maker makers[1 + BBPE_AUTOMATON_MOST_LOOKS]  # of the rows, and of those of the lookarounds
     cdef readonly object tables  # stub: Tables | HostRegex
 
 

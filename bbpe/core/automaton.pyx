@@ -1,24 +1,25 @@
 """The matches of a regex in a text, by its automaton or by a function of Python."""
 from cpython.ref cimport Py_INCREF, Py_XDECREF, PyObject
 from cpython.unicode cimport PyUnicode_DecodeUTF8
-from libc.stdint cimport uint8_t, uint16_t, uint32_t
+from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t
 from libc.string cimport memcpy, memset
 
 from bbpe.core.c_base cimport BBPE_INTERRUPTED, BBPE_OK, bbpe_status
 from bbpe.core.c_pipeline cimport (
     BBPE_AUTOMATON_MOST_LOOKS, BBPE_AUTOMATON_NONE, _Bool, bbpe_automaton_find, bbpe_automaton_finish,
     bbpe_automaton_scratch, bbpe_automaton_scratch_free, bbpe_span, bbpe_spans, bbpe_spans_add, bbpe_spans_free,
-    bbpe_spans_reserve,
+    bbpe_spans_reserve, bbpe_state_maker, bbpe_state_node,
 )
 from bbpe.core.c_text cimport bbpe_utf8_decode
 from bbpe.core.interpreter_lock cimport PyEval_RestoreThread, PyEval_SaveThread, let_go, take_back
 from bbpe.core.status cimport check
 
+from itertools import count
+
+_identities = count(1)  # of what makes states
+
 ctypedef int (*add_matches)(
     host_call *call, const void *regex, bbpe_automaton_scratch *scratch, const uint8_t *text, size_t n) noexcept nogil
-
-ctypedef int (*add_row)(
-    host_call *call, const void *maker, bbpe_automaton_scratch *scratch, size_t number, uint32_t *state) noexcept nogil
 
 
 cdef class Automaton:
@@ -39,7 +40,7 @@ cdef class Automaton:
         self.c.blocks = <const uint16_t *><char *>(<bytes>tables.blocks)
         self.c.values = <const uint8_t *><char *>(<bytes>tables.values)
         self.c.rows = <const uint32_t *><char *>(<bytes>tables.rows)
-        self.c.maker, self.c.make_row = maker_of(tables.maker), make_row
+        self.c.maker = maker_of(self.makers, tables.maker)
         self.c.starts = <const uint32_t *><char *>(<bytes>tables.starts)
         self.c.width = tables.class_count + 1
         self.c.first_ending = tables.first_ending
@@ -53,7 +54,7 @@ cdef class Automaton:
         self.c.looks, self.c.look_count = self.looks, len(tables.looks)
         for i, look in enumerate(tables.looks):
             self.looks[i].rows = <const uint32_t *><char *>(<bytes>look.rows)
-            self.looks[i].maker = maker_of(look.maker)
+            self.looks[i].maker = maker_of(self.makers + 1 + i, look.maker)
             self.looks[i].start, self.looks[i].first_ending = look.start, look.first_ending
             self.looks[i].reads_back = look.reads_back
         bbpe_automaton_finish(&self.c, tables.state_count)
@@ -108,43 +109,29 @@ cdef void host_free(host_call *self) noexcept:
     self.asked = NULL
 
 
-cdef void *maker_of(maker):
-    return NULL if maker is None else <void *>maker
-
-
-cdef bbpe_status make_row(
-    const void *maker, bbpe_automaton_scratch *scratch, size_t number, uint32_t *state
-) noexcept nogil:
-    """Make a row with the interpreter's lock, as `find_in_host` finds matches."""
-    cdef host_call *call = <host_call *>scratch.host
-    cdef bint was_given = call.held != NULL
-    cdef int result
-    if was_given:
-        PyEval_RestoreThread(call.held)
-    result = (<add_row><void *>_add_row)(call, maker, scratch, number, state)
-    if was_given:
-        call.held = PyEval_SaveThread()
-    return BBPE_OK if result == 0 else BBPE_INTERRUPTED
-
-
-cdef int _add_row(
-    host_call *call, const void *maker, bbpe_automaton_scratch *scratch, size_t number, uint32_t *state
-) except -1:
-    cdef dict asked = asked_of(call)
-    cdef uint32_t[::1] entries
-    key = <size_t>maker, <size_t>scratch
-    rows = asked.get(key)
-    if rows is None:
-        rows = asked[key] = (<object>maker).begun()
-    state[0], dropped = rows.make(state[0])
-    entries = rows.entries
-    scratch.made[number] = &entries[0]
-    scratch.drops += dropped
-    return 0
+cdef const bbpe_state_maker *maker_of(bbpe_state_maker *self, maker) except? NULL:
+    """Fill what makes states from a `StateMaker`, or nothing from None; returns it or NULL."""
+    if maker is None:
+        return NULL
+    cdef bytes nodes = maker.nodes, follow = maker.follow
+    self.nodes = <const bbpe_state_node *><char *>nodes
+    self.follow = <const int32_t *><char *>follow
+    self.within = <const uint8_t *><char *>(<bytes>maker.within)
+    self.holds = <const uint8_t *><char *>(<bytes>maker.holds)
+    self.befores = <const uint32_t *><char *>(<bytes>maker.befores)
+    self.first_befores = <const uint32_t *><char *>(<bytes>maker.first_befores)
+    self.first_refuses = <const uint8_t *><char *>(<bytes>maker.first_refuses)
+    self.node_count, self.follow_count = len(nodes) // sizeof(bbpe_state_node), len(follow) // sizeof(int32_t)
+    self.first_count = len(<bytes>maker.first_refuses)
+    self.width, self.row, self.entries = maker.width, maker.row, maker.entries
+    self.first_ending, self.most_states = maker.first_ending, maker.most_states
+    self.start, self.behind_count, self.marks = maker.start, maker.behind_count, maker.marks
+    self.identity = next(_identities)
+    return self
 
 
 cdef dict asked_of(host_call *self):
-    """What a call keeps: iterators of matches, by scratch, and rows of states, by maker and scratch."""
+    """What a call keeps: iterators of matches, by scratch."""
     if self.asked == NULL:
         asked = {}
         Py_INCREF(asked)

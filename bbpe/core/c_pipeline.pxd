@@ -46,29 +46,41 @@ cdef extern from "pipeline/pipeline.h" nogil:
         bbpe_spans matches
         size_t host_byte, host_character, host_end
         _Bool is_asked, is_over
-        const uint32_t **made
-        size_t drops
 
     ctypedef bbpe_status (*bbpe_find_in_host)(
         const void *regex, bbpe_automaton_scratch *scratch, const uint8_t *text, size_t n) noexcept
 
-    ctypedef bbpe_status (*bbpe_make_row)(
-        const void *maker, bbpe_automaton_scratch *scratch, size_t number, uint32_t *state) noexcept
+    ctypedef struct bbpe_state_node:
+        pass
+
+    ctypedef struct bbpe_state_maker:
+        const bbpe_state_node *nodes
+        const int32_t *follow
+        const uint8_t *within
+        const uint8_t *holds
+        const uint32_t *befores
+        const uint32_t *first_befores
+        const uint8_t *first_refuses
+        size_t node_count, follow_count, first_count
+        uint32_t width, row, entries, first_ending, most_states
+        int32_t start
+        uint32_t behind_count
+        uint64_t identity
+        _Bool marks
 
     enum:
         BBPE_AUTOMATON_MOST_LOOKS
 
     ctypedef struct bbpe_automaton_look:
         const uint32_t *rows
-        const void *maker
+        const bbpe_state_maker *maker
         uint32_t start, first_ending
         _Bool reads_back
 
     ctypedef struct bbpe_automaton:
         const void *host_regex
         bbpe_find_in_host find_in_host
-        const void *maker
-        bbpe_make_row make_row
+        const bbpe_state_maker *maker
         const uint8_t *bytes_to_class
         const uint16_t *blocks
         const uint8_t *values

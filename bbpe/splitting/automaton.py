@@ -1,8 +1,8 @@
 """Build the deterministic automaton of a regex, which finds the matches that the `regex` package finds.
 
 `automaton_nodes` makes a nondeterministic automaton of the regex, `automaton_states` a deterministic one of that, and
-`automaton_tables` the arrays that the C code reads.  If there are too many states, `automaton_rows` makes those that a
-search comes to.
+`automaton_tables` the arrays that the C code reads.  If there are too many states, `automaton_rows` has what a search
+needs to make those it comes to.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from ..core.automaton import Automaton as CompiledAutomaton
 from ..records import dataclass
 from .automaton_atomic import AtomicSearcher
 from .automaton_nodes import MATCH, Nodes, Shared, least_length
-from .automaton_rows import StateMaker
+from .automaton_rows import StateMaker, made_rows
 from .automaton_states import Marker, Searcher, TooManyStatesError
 from .automaton_tables import PackedRows, Tables, TooManyClassesError, pack, pack_look, packed
 from .character_sets import partition
@@ -69,13 +69,11 @@ def may_begin_empty(source: str) -> bool:
     tables = automaton_of(source).tables
     if tables is None:
         return next(compiled(source).find(""), None) is not None
+    if isinstance(tables.maker, StateMaker):
+        return tables.maker.begins_empty
     width = tables.class_count + 1
     start = memoryview(tables.starts).cast("I")[width - 1 if tables.looks_behind else 0]
     rows = memoryview(tables.rows).cast("I")
-    if isinstance(tables.maker, StateMaker):
-        found = tables.maker.begun()
-        found.make(start)
-        rows = found.entries
     whole = width << len(tables.looks)
     following = (rows[start + at] for at in range(whole) if at % width < tables.class_count)
     # the match ends before the first character
@@ -111,5 +109,4 @@ def _packed(searcher: Searcher, start: int, *, nullable: bool) -> PackedRows:
     try:
         return packed(searcher.rows(start, nullable=nullable))
     except TooManyStatesError:
-        starts = searcher.starts(start, nullable=nullable)
-        return StateMaker(searcher, starts).packed(starts, nullable=nullable)
+        return made_rows(searcher, start, nullable=nullable)

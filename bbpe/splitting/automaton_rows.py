@@ -1,121 +1,101 @@
-"""MadeStates of an automaton with too many states to make them all: a search makes those it comes to.
+"""What makes the states of an automaton with too many of them: a search makes those it comes to.
 
-A search keeps its rows in memory of one size.  When that is full they are dropped, except the first states and the one
-the search is in.  So time is linear in the text, and memory is bounded.
-
-    rows 0 and 1 | states, beginning with the first ones | states before which a match ends
-                                                         first_ending
+csrc/pipeline/state_maker.h says how, and reads these arrays.
 """
 
 from __future__ import annotations
 
 from array import array
-from typing import Generic
+from itertools import chain
 
-from .automaton_states import Determinizer, State, Thread, TooManyStatesError
+from ..records import dataclass
+from .automaton_nodes import Condition
+from .automaton_states import Determinizer, Marker, State, TooManyStatesError
 from .automaton_tables import PackedRows
 
-#: Entries of the rows of a search, each of four bytes, and states whose transitions are kept for the next search.
-MOST_ENTRIES, MOST_KEPT = 1 << 20, 1 << 15
-#: In place of an entry, and of one at the end of the text: its row is not made yet.
-UNMADE, UNMADE_END = 1, 3
-
-#: A transition: the columns of a row, the next state and where a match ends.
-Transition = tuple[tuple[int, ...], State[Thread] | None, int]
+#: Entries of the rows of a search, each of four bytes, and its states.
+MOST_ENTRIES, MOST_STATES = 1 << 20, 1 << 14
+#: States that a search has room for beside its first ones, at least.
+_LEAST_ROOM = 4
 
 
-class StateMaker(Generic[Thread]):
-    """Makes the rows of the states of a searcher; any number of searches share it."""
+@dataclass(frozen=True)
+class StateMaker:
+    """The nodes of an automaton as arrays of bytes, and what a search needs to make its states.
 
-    def __init__(self, searcher: Determinizer[Thread], starts: list[list[State[Thread]]]) -> None:
-        self.searcher = searcher
-        self.first = list(dict.fromkeys(state for states in starts for state in states))
-        self.width = searcher.count + 1
-        self.row = self.width * searcher.choices
-        self.entries = MOST_ENTRIES
-        self.first_ending = self.entries // 2 // self.row * self.row
-        if (len(self.first) + 3 + self.row) * self.row > self.first_ending:
-            raise TooManyStatesError("too many first states of its automaton")
-        self._kept: dict[State[Thread], list[Transition[Thread]]] = {}
+    `nodes` (int32): seven numbers for each, as in `bbpe_state_node`.  `follow` (int32): the nodes after each.  `within`
+    and `holds`: whether a class is in a set, and whether a condition on the next character is true of a class or the
+    end.  `befores` and `first_befores` (uint32): the conditions on the character before, as bits, by class and by first
+    state.  `first_refuses`: whether a first state refuses an empty match.
 
-    def packed(self, starts: list[list[State[Thread]]], *, nullable: bool) -> PackedRows:
-        """Return what a search needs beside the rows."""
-        offsets = {state: (2 + number) * self.row for number, state in enumerate(self.first)}
-        return PackedRows(
-            b"", self.first_ending, tuple(offsets[state] for states in starts for state in states),
-            bytes(map(self.is_idle, range(self.width - 1))), self.width, self.entries // self.row, nullable,
-            bool(self.searcher.behind), self.searcher.goes_on, self,
-        )  # fmt: skip
+    `begins_empty`: a match may be empty where a text begins that is not empty.
+    """
 
-    def begun(self) -> MadeStates[Thread]:
-        """Return the rows of another search."""
-        return MadeStates(self)
-
-    def transitions(self, state: State[Thread]) -> list[Transition[Thread]]:
-        """Return the transitions of a state."""
-        found = self._kept.get(state)
-        if found is None:
-            found = [
-                (tuple(choice + at for choice in choices), new, end)
-                for choices, at, new, end in self.searcher.transitions(state)
-            ]
-            if len(self._kept) >= MOST_KEPT:
-                self._kept.clear()
-            self._kept[state] = found
-        return found
-
-    def is_idle(self, at: int) -> bool:
-        """Return whether no match begins before a character of a class."""
-        return all(
-            new is None and not end
-            for state in self.first
-            for columns, new, end in self.transitions(state)
-            if columns[0] % self.width == at
-        )
+    nodes: bytes
+    follow: bytes
+    within: bytes
+    holds: bytes
+    befores: bytes
+    first_befores: bytes
+    first_refuses: bytes
+    width: int
+    row: int
+    entries: int
+    first_ending: int
+    most_states: int
+    start: int
+    behind_count: int
+    marks: bool
+    begins_empty: bool
 
 
-class MadeStates(Generic[Thread]):
-    """The rows of one search; `entries` is the memory that it reads."""
+def made_rows(searcher: Determinizer[int], start: int, *, nullable: bool) -> PackedRows:
+    """Return what stands for the rows of a searcher that has too many states to make them all."""
+    starts = searcher.starts(start, nullable=nullable)
+    first = list(dict.fromkeys(state for states in starts for state in states))
+    width, row = searcher.count + 1, (searcher.count + 1) * searcher.choices
+    first_ending = MOST_ENTRIES // 2 // row * row
+    if (2 + len(first) + _LEAST_ROOM) * row > first_ending:
+        raise TooManyStatesError("too many first states of its automaton")
+    numbers = {look: number for number, look in enumerate(searcher.ahead)}
+    offsets = {state: (2 + number) * row for number, state in enumerate(first)}
+    maker = StateMaker(
+        *_packed_nodes(searcher, numbers),
+        b"".join(bytes(within).ljust(width, b"\0") for within in searcher.within),
+        bytes(searcher.holds(look, at) for look in searcher.ahead for at in range(width)),
+        array("I", searcher.befores).tobytes(), array("I", [before for before, _, _ in first]).tobytes(),
+        bytes(refuses for _, refuses, _ in first), width, row, MOST_ENTRIES, first_ending,
+        max(MOST_STATES, len(first) + _LEAST_ROOM), start, len(searcher.behind), isinstance(searcher, Marker),
+        _begins_empty(searcher, starts[0][-1]),
+    )  # fmt: skip
+    return PackedRows(
+        b"", first_ending, tuple(offsets[state] for states in starts for state in states), _idle(searcher, first),
+        width, MOST_ENTRIES // row, nullable, bool(searcher.behind), searcher.goes_on, maker,
+    )  # fmt: skip
 
-    def __init__(self, maker: StateMaker[Thread]) -> None:
-        self.maker = maker
-        self.entries = memoryview(bytearray(4 * maker.entries)).cast("I")
-        classes = [UNMADE] * (maker.width - 1)
-        self._unmade = array("I", [*classes, UNMADE_END] * maker.searcher.choices)
-        self._drop()
 
-    def make(self, at: int) -> tuple[int, bool]:
-        """Make the row of a state by its first entry; returns where it is now, and whether all others are dropped."""
-        state, ends, dropped = self._states[at], at >= self.maker.first_ending, False
-        room = self.maker.row * self.maker.row  # no row leads to more states
-        if self._next[0] + room > self.maker.first_ending or self._next[1] + room > len(self.entries):
-            self._drop()
-            at, dropped = self._place(state, ends), True
-        row = array("I", bytes(4 * self.maker.row))
-        for columns, new, end in self.maker.transitions(state):
-            if new is not None:
-                entry = self._place(new, bool(end))
-            else:  # no way on, or the end of the text
-                is_end = columns[0] % self.maker.width == self.maker.width - 1
-                entry = end if is_end else end * self.maker.row
-            for column in columns:
-                row[column] = entry
-        self.entries[at : at + self.maker.row] = row
-        return at, dropped
+def _packed_nodes(searcher: Determinizer[int], ahead: dict[Condition, int]) -> tuple[bytes, bytes]:
+    """Return the nodes and those that follow them, as `StateMaker` has them."""
+    nodes, rows, follow = searcher.nodes, array("i"), array("i", chain.from_iterable(searcher.nodes.follow))
+    at = 0
+    for number, after in enumerate(nodes.follow):
+        look = nodes.look[number]
+        behind = searcher.behind.index(look) if look is not None and look[1] else -1
+        rows.extend((nodes.chosen[number], nodes.found[number], behind, -1 if look is None else ahead.get(look, -1)))
+        rows.extend((nodes.ends_line[number], at, at + len(after)))
+        at += len(after)
+    return rows.tobytes(), follow.tobytes()
 
-    def _drop(self) -> None:
-        self._next = [2 * self.maker.row, self.maker.first_ending]
-        self._places: dict[tuple[State[Thread], bool], int] = {}
-        self._states: dict[int, State[Thread]] = {}
-        for state in self.maker.first:
-            self._place(state, ends=False)
 
-    def _place(self, state: State[Thread], ends: bool) -> int:
-        """Return the first entry of the row of a state, which is new or known."""
-        at = self._places.get((state, ends))
-        if at is None:
-            at = self._places[state, ends] = self._next[ends]
-            self._next[ends] += self.maker.row
-            self._states[at] = state
-            self.entries[at : at + self.maker.row] = self._unmade
-        return at
+def _begins_empty(searcher: Determinizer[int], state: State[int]) -> bool:
+    """Return whether a match may end before the character after a state."""
+    return any(end for _, at, _, end in searcher.transitions(state) if at < searcher.count)
+
+
+def _idle(searcher: Determinizer[int], first: list[State[int]]) -> bytes:
+    """Return for each class whether no match begins before it."""
+    idle = bytearray(b"\1" * (searcher.count + 1))
+    for state in first:
+        for _, at, new, end in searcher.transitions(state):
+            idle[at] &= new is None and not end
+    return bytes(idle[:-1])

@@ -41,13 +41,13 @@ void bbpe_automaton_scratch_free(bbpe_automaton_scratch *self) {
     bbpe_memory_free(self->path);
     bbpe_memory_free(self->marks);
     bbpe_spans_free(&self->matches);
+    for (size_t i = 0; i < sizeof self->made / sizeof *self->made; i++) bbpe_made_states_free(self->made + i);
     memset(self, 0, sizeof *self);
 }
 
 void bbpe_automaton_scratch_clear(bbpe_automaton_scratch *self) {
     self->wasted = self->run_end = 0;
     self->is_asked = self->has_marks = false;
-    memset(self->made, 0, sizeof self->made);
     self->failed = BBPE_OK;
     if (!self->remembers) return;
     self->remembers = false;
@@ -78,22 +78,18 @@ unsigned bbpe_automaton_class_before(const bbpe_automaton *self, const uint8_t *
     return read_back(self, self->reads_bytes, text, at, &start);
 }
 
-/* -- rows that a search makes ---------------------------------------------------------------------------- */
+/* -- entries that a search makes ------------------------------------------------------------------------- */
 
 static void forget_dead_ends(bbpe_automaton_scratch *self) {
     self->count = self->path_count = self->run_end = 0;
     if (self->capacity) memset(self->dead_ends, 0, self->capacity * sizeof *self->dead_ends);
 }
 
-uint32_t bbpe_automaton_made(const bbpe_automaton *self, bbpe_automaton_scratch *scratch, size_t number, uint32_t state,
-                             const uint32_t **rows) {
-    const size_t drops = scratch->drops;
-    const void *maker = number ? self->looks[number - 1].maker : self->maker;
-    scratch->failed = self->make_row(maker, scratch, number, &state);
-    if (scratch->failed != BBPE_OK) return 0;
-    if (number == 0 && scratch->drops != drops) forget_dead_ends(scratch); /* of states that are elsewhere now */
-    *rows = scratch->made[number];
-    return state;
+uint32_t bbpe_automaton_made(bbpe_automaton_scratch *scratch, size_t number, uint32_t state, uint32_t column) {
+    const size_t drops = scratch->made[number].drops;
+    scratch->failed = bbpe_made_states_make(scratch->made + number, &state, column);
+    if (number == 0 && scratch->made[number].drops != drops) forget_dead_ends(scratch); /* of states that are elsewhere now */
+    return scratch->failed == BBPE_OK ? state : 0;
 }
 
 /* -- lookarounds ----------------------------------------------------------------------------------------- */
@@ -112,15 +108,18 @@ BBPE_INLINE void mark_look(const bbpe_automaton *self, bool reads_bytes, size_t 
     const uint32_t *rows = look->rows;
     const uint32_t width = self->width, first_ending = look->first_ending;
     uint32_t state = look->start;
-    if (look->maker != NULL) state = bbpe_automaton_made(self, scratch, number + 1, state, &rows);
+    if (look->maker != NULL) {
+        scratch->failed = bbpe_made_states_begin(scratch->made + number + 1, look->maker);
+        if (scratch->failed != BBPE_OK) return;
+        rows = scratch->made[number + 1].entries;
+    }
     size_t at = look->reads_back ? n : 0, next;
-    if (scratch->failed != BBPE_OK) return;
     while (look->reads_back ? at > 0 : at < n) {
         const unsigned class = look->reads_back ? read_back(self, reads_bytes, text, at, &next)
                                                 : bbpe_automaton_class(self, reads_bytes, text, at, n, &next);
-        const uint32_t following = rows[state + marks[at] * width + class];
-        if (BBPE_UNLIKELY(following == BBPE_AUTOMATON_UNMADE)) {
-            state = bbpe_automaton_made(self, scratch, number + 1, state, &rows);
+        const uint32_t column = marks[at] * width + class, following = rows[state + column];
+        if (BBPE_UNLIKELY(following == BBPE_STATE_UNMADE)) {
+            state = bbpe_automaton_made(scratch, number + 1, state, column);
             if (scratch->failed != BBPE_OK) return;
             continue;
         }
@@ -128,10 +127,11 @@ BBPE_INLINE void mark_look(const bbpe_automaton *self, bool reads_bytes, size_t 
         marks[at] |= state >= first_ending ? mark : 0;
         at = next;
     }
-    uint32_t edge = rows[state + marks[at] * width + width - 1];
-    if (edge == BBPE_AUTOMATON_UNMADE_END) {
-        state = bbpe_automaton_made(self, scratch, number + 1, state, &rows);
-        edge = scratch->failed == BBPE_OK && rows[state + marks[at] * width + width - 1];
+    const uint32_t column = marks[at] * width + width - 1;
+    uint32_t edge = rows[state + column];
+    if (edge == BBPE_STATE_UNMADE_END) {
+        state = bbpe_automaton_made(scratch, number + 1, state, column);
+        edge = rows[state + column];
     }
     if (edge) marks[at] |= mark;
 }
@@ -146,8 +146,7 @@ static bbpe_status mark_looks(const bbpe_automaton *self, bbpe_automaton_scratch
         if (self->reads_bytes) mark_look(self, true, i, scratch, text, n);
         else mark_look(self, false, i, scratch, text, n);
     }
-    const uint32_t *rows;
-    if (self->maker != NULL && scratch->failed == BBPE_OK) (void)bbpe_automaton_made(self, scratch, 0, *self->starts, &rows);
+    if (self->maker != NULL && scratch->failed == BBPE_OK) scratch->failed = bbpe_made_states_begin(scratch->made, self->maker);
     scratch->has_marks = scratch->failed == BBPE_OK;
     return scratch->failed;
 }
@@ -212,7 +211,7 @@ BBPE_INLINE bbpe_status follow_remembering(const bbpe_automaton *self, bool read
                                            uint32_t state, size_t *end) {
     /* One state is remembered in each block of 1 << shift bytes.  The more states there are, the larger is a block, so that
      * memory is bounded by the text. */
-    const uint32_t *rows = marks != NULL && self->maker != NULL ? scratch->made[0] : self->rows;
+    const uint32_t *rows = marks != NULL && self->maker != NULL ? scratch->made[0].entries : self->rows;
     const uint32_t row = self->width << self->look_count;
     const unsigned shift = self->block_shift;
     const uint64_t least = (uint64_t)from * self->entries + 1;
@@ -236,13 +235,14 @@ BBPE_INLINE bbpe_status follow_remembering(const bbpe_automaton *self, bool read
             if (status != BBPE_OK) return status;
         }
         size_t next;
-        const uint32_t marked = marks != NULL ? state + marks[i] * self->width : state, here = state;
-        state = rows[marked + bbpe_automaton_class(self, reads_bytes, text, i, n, &next)];
-        if (marks != NULL && state == BBPE_AUTOMATON_UNMADE) {
-            const size_t drops = scratch->drops;
-            state = bbpe_automaton_made(self, scratch, 0, here, &rows);
+        const uint32_t marked = marks != NULL ? marks[i] * self->width : 0, here = state;
+        const uint32_t column = marked + bbpe_automaton_class(self, reads_bytes, text, i, n, &next);
+        state = rows[here + column];
+        if (marks != NULL && state == BBPE_STATE_UNMADE) {
+            const size_t drops = scratch->made->drops;
+            state = bbpe_automaton_made(scratch, 0, here, column);
             if (scratch->failed != BBPE_OK) return scratch->failed;
-            if (scratch->drops != drops) {
+            if (scratch->made->drops != drops) {
                 kept.start = kept.end = 0;
                 now = (run){i, i, state};
             }
@@ -259,16 +259,12 @@ BBPE_INLINE bbpe_status follow_remembering(const bbpe_automaton *self, bool read
     }
     /* a dead end that was remembered has i < n */
     if (i >= n && !is_over) {
-        uint32_t edge = rows[state + (marks != NULL ? marks[n] * self->width : 0) + self->width - 1];
-        if (marks != NULL && edge == BBPE_AUTOMATON_UNMADE_END) {
-            const size_t drops = scratch->drops;
-            state = bbpe_automaton_made(self, scratch, 0, state, &rows);
+        const uint32_t column = (marks != NULL ? marks[n] * self->width : 0) + self->width - 1;
+        uint32_t edge = rows[state + column];
+        if (marks != NULL && edge == BBPE_STATE_UNMADE_END) { /* which leads to no state, so none is dropped */
+            state = bbpe_automaton_made(scratch, 0, state, column);
             if (scratch->failed != BBPE_OK) return scratch->failed;
-            edge = rows[state + marks[n] * self->width + self->width - 1];
-            if (scratch->drops != drops) {
-                kept.start = kept.end = 0;
-                now = (run){i, i, state};
-            }
+            edge = rows[state + column];
         }
         if (edge) {
             *end = n + 1 - edge;

@@ -14,8 +14,8 @@
  *
  * A byte that is not UTF-8 is a character of a class of its own.  The struct is immutable and borrows its tables.
  *
- * An automaton with too many states has no rows in advance.  A search asks the program that uses this library for the rows it
- * comes to, and keeps them in memory of its own: `made`, which is that of the rows, and then those of the lookarounds.
+ * An automaton with too many states has no rows in advance.  A search makes the entries it comes to, and keeps them in memory
+ * of its own (pipeline/state_maker.h): `made`, for the rows, and then for those of the lookarounds.
  *
  * A regex that no automaton of this kind can follow has a `host` in place of tables: the matches in a text are then asked of
  * the program that uses this library, some thousands at a time. */
@@ -23,12 +23,11 @@
 #define BBPE_PIPELINE_AUTOMATON_H
 
 #include "base/utf8.h"
+#include "pipeline/state_maker.h"
 
 enum {
     BBPE_AUTOMATON_BEYOND = 255, /* in place of a class: the byte is not a character of its own */
     BBPE_AUTOMATON_BLOCK = 128,
-    BBPE_AUTOMATON_UNMADE = 1,     /* in place of an entry, */
-    BBPE_AUTOMATON_UNMADE_END = 3, /* and of one at the end of the text: the row is not made yet */
     BBPE_AUTOMATON_FREE = 4096, /* bytes that may be read in vain, */
     BBPE_AUTOMATON_FACTOR = 4,  /* and for each byte of the text so many more */
 };
@@ -54,13 +53,9 @@ typedef struct bbpe_automaton_scratch bbpe_automaton_scratch;
  * overlap, and no empty one where another ends.  Sets `is_over` at the end. */
 typedef bbpe_status (*bbpe_find_in_host)(const void *regex, bbpe_automaton_scratch *scratch, const uint8_t *text, size_t n);
 
-/* Makes a row of an automaton's `maker`, or begins with its rows; sets `made[number]`, and `*state` to where the row is now.
- * If it drops all other rows, it adds 1 to `drops`. */
-typedef bbpe_status (*bbpe_make_row)(const void *maker, bbpe_automaton_scratch *scratch, size_t number, uint32_t *state);
-
 typedef struct {
-    const uint32_t *rows; /* as those of a regex, for the lookarounds before this one */
-    const void *maker;    /* NULL, or what makes them while a search comes to them */
+    const uint32_t *rows;          /* as those of a regex, for the lookarounds before this one */
+    const bbpe_state_maker *maker; /* NULL, or what makes them while a search comes to them */
     uint32_t start, first_ending; /* it is true where the next character leads to an entry from there on */
     bool reads_back; /* from the end of the text, as a lookahead does */
 } bbpe_automaton_look;
@@ -70,8 +65,7 @@ enum { BBPE_AUTOMATON_MOST_LOOKS = 8 };
 typedef struct {
     const void *host_regex; /* NULL: the tables below find the matches; else `find_in_host` does */
     bbpe_find_in_host find_in_host;
-    const void *maker; /* NULL: `rows` has all rows */
-    bbpe_make_row make_row;
+    const bbpe_state_maker *maker; /* NULL: `rows` has all rows */
     const uint8_t *bytes_to_class; /* of ASCII, or of all bytes if `reads_bytes`; else BBPE_AUTOMATON_BEYOND */
     const uint16_t *blocks;        /* the classes of all code points, in two stages */
     const uint8_t *values;
@@ -114,9 +108,8 @@ struct bbpe_automaton_scratch {
     uint8_t *marks; /* for each position of this text, and its end: which lookarounds are true there, as bits */
     size_t marks_capacity;
     bool has_marks;
-    const uint32_t *made[1 + BBPE_AUTOMATON_MOST_LOOKS]; /* rows for this text, or NULL before it */
-    size_t drops;
-    bbpe_status failed; /* the making of a row */
+    bbpe_made_states made[1 + BBPE_AUTOMATON_MOST_LOOKS];
+    bbpe_status failed; /* the making of an entry */
 };
 
 /* Complete `skips`, `entries`, `block_shift` and `is_plain`. */
@@ -129,9 +122,8 @@ void bbpe_automaton_scratch_clear(bbpe_automaton_scratch *self);
 bbpe_status bbpe_automaton_find_otherwise(const bbpe_automaton *self, bbpe_automaton_scratch *scratch, const uint8_t *text,
                                           size_t n, size_t from, bool refuses_empty, bbpe_span *found);
 
-/* Make the row of a state, which returns where it is now, and set `*rows`; 0 if `failed`. */
-uint32_t bbpe_automaton_made(const bbpe_automaton *self, bbpe_automaton_scratch *scratch, size_t number, uint32_t state,
-                             const uint32_t **rows);
+/* Make an entry of a state's row, which returns where that is now; 0 if `failed`. */
+uint32_t bbpe_automaton_made(bbpe_automaton_scratch *scratch, size_t number, uint32_t state, uint32_t column);
 
 /* As bbpe_automaton_follow, with the dead ends of the scratch, and its marks; `from` is where the attempt begins. */
 bbpe_status bbpe_automaton_follow_remembering(const bbpe_automaton *self, bbpe_automaton_scratch *scratch,
@@ -168,18 +160,18 @@ BBPE_INLINE size_t bbpe_automaton_skip(const bbpe_automaton *self, bool reads_by
 BBPE_INLINE size_t bbpe_automaton_follow(const bbpe_automaton *self, bool reads_bytes, const uint8_t *marks,
                                          bbpe_automaton_scratch *scratch, const uint8_t *text, size_t i, size_t n,
                                          uint32_t state, size_t *reached) {
-    const uint32_t *rows = marks != NULL && self->maker != NULL ? scratch->made[0] : self->rows;
+    const uint32_t *rows = marks != NULL && self->maker != NULL ? scratch->made[0].entries : self->rows;
     const uint32_t width = self->width, first_ending = self->first_ending;
     const uint32_t dead = 2 * (marks == NULL ? width : width << self->look_count);
     size_t end = BBPE_AUTOMATON_NONE;
     while (i < n) {
         size_t next;
-        const uint32_t here = state;
-        if (marks != NULL) state += marks[i] * width;
-        state = rows[state + bbpe_automaton_class(self, reads_bytes, text, i, n, &next)];
+        const uint32_t here = state, marked = marks != NULL ? marks[i] * width : 0;
+        const uint32_t column = marked + bbpe_automaton_class(self, reads_bytes, text, i, n, &next);
+        state = rows[here + column];
         if (state < dead) {
-            if (marks != NULL && state == BBPE_AUTOMATON_UNMADE) {
-                state = bbpe_automaton_made(self, scratch, 0, here, &rows);
+            if (marks != NULL && state == BBPE_STATE_UNMADE) {
+                state = bbpe_automaton_made(scratch, 0, here, column);
                 continue;
             }
             if (state) end = i;
@@ -190,10 +182,11 @@ BBPE_INLINE size_t bbpe_automaton_follow(const bbpe_automaton *self, bool reads_
         i = next;
     }
     *reached = n;
-    uint32_t edge = rows[state + (marks != NULL ? marks[n] * width : 0) + width - 1];
-    if (marks != NULL && edge == BBPE_AUTOMATON_UNMADE_END) {
-        state = bbpe_automaton_made(self, scratch, 0, state, &rows);
-        edge = rows[state + marks[n] * width + width - 1];
+    const uint32_t column = (marks != NULL ? marks[n] * width : 0) + width - 1;
+    uint32_t edge = rows[state + column];
+    if (marks != NULL && edge == BBPE_STATE_UNMADE_END) {
+        state = bbpe_automaton_made(scratch, 0, state, column);
+        edge = rows[state + column];
     }
     return edge ? n + 1 - edge : end;
 }

@@ -10,19 +10,11 @@ enum { CLASSES = 5, STATES = 12, TEXT = 300, WIDTH = CLASSES + 1, LOOKS = 2 };
 
 enum { MOST_ENTRIES = (STATES + 3) * WIDTH << LOOKS };
 
-/* Gives rows of a table as a search comes to them. */
-typedef struct {
-    const uint32_t *rows;
-    uint32_t made[MOST_ENTRIES];
-    size_t count, row;
-} row_maker;
-
 typedef struct {
     uint8_t bytes_to_class[256], values[BBPE_AUTOMATON_BLOCK];
     uint16_t blocks[0x110000 / BBPE_AUTOMATON_BLOCK];
     uint32_t rows[MOST_ENTRIES], starts[3 * WIDTH], look_rows[LOOKS][(STATES + 2) * WIDTH << LOOKS];
     bbpe_automaton_look looks[LOOKS];
-    row_maker makers[1 + LOOKS];
     bbpe_automaton automaton;
 } sample;
 
@@ -32,37 +24,13 @@ static void check(bool is_right, const char *what) {
     exit(1);
 }
 
-static bbpe_status make_row(const void *maker, bbpe_automaton_scratch *scratch, size_t number, uint32_t *at) {
-    row_maker *self = (row_maker *)(uintptr_t)maker;
-    if (scratch->made[number] == NULL || next(8) == 0) { /* drop all others */
-        for (size_t i = 2 * self->row; i < self->count; i++)
-            self->made[i] = i % WIDTH == CLASSES ? BBPE_AUTOMATON_UNMADE_END : BBPE_AUTOMATON_UNMADE;
-        scratch->drops++;
-    }
-    memcpy(self->made + *at, self->rows + *at, self->row * sizeof *self->made);
-    scratch->made[number] = self->made;
-    return BBPE_OK;
-}
-
-/* Leave rows to be made, for some automatons. */
-static const void *maker_of(row_maker *self, const uint32_t **rows, size_t states, size_t row) {
-    if (next(3)) return NULL;
-    self->rows = *rows;
-    self->row = row;
-    self->count = states * row;
-    *rows = NULL;
-    return self;
-}
-
 /* The automaton of a lookaround: all of its rows have a way on. */
 static void draw_look(sample *drawn, size_t number) {
     const size_t states = 1 + next(STATES), row = (size_t)WIDTH << number;
     uint32_t *rows = drawn->look_rows[number];
     for (size_t i = 0; i < (states + 2) * row; i++)
         rows[i] = (uint32_t)(i % WIDTH == CLASSES ? next(2) : (2 + next(states)) * row);
-    const uint32_t *given = rows;
-    const void *maker = maker_of(drawn->makers + 1 + number, &given, states + 2, row);
-    drawn->looks[number] = (bbpe_automaton_look){given, maker, (uint32_t)((2 + next(states)) * row),
+    drawn->looks[number] = (bbpe_automaton_look){rows, NULL, (uint32_t)((2 + next(states)) * row),
                                                  (uint32_t)((2 + next(states + 1)) * row), next(2)};
 }
 
@@ -102,8 +70,6 @@ static void draw(sample *drawn) {
     self->blocks = drawn->blocks;
     self->values = drawn->values;
     self->rows = drawn->rows;
-    self->maker = maker_of(drawn->makers, &self->rows, states + 3, row);
-    self->make_row = make_row;
     self->starts = drawn->starts;
     self->width = WIDTH;
     self->invalid = 4;

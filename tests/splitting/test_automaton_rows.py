@@ -1,4 +1,4 @@
-"""Automatons with too many states: a search makes those it comes to, and drops them when its memory is full."""
+"""Automatons with too many states: a search makes those it comes to, and drops them when there are too many."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ import bbpe
 from bbpe.core.automaton import Automaton
 from bbpe.core.pre_tokenizer import Batches
 from bbpe.splitting import automaton_rows, automaton_states
-from bbpe.splitting.automaton import automaton_of, may_begin_empty, tables_of
-from bbpe.splitting.automaton_rows import MadeStates
+from bbpe.splitting.automaton import may_begin_empty, tables_of
 from bbpe.splitting.patterns import Pattern
 from bbpe.splitting.regex_syntax import parse_regex
 from bbpe.splitting.regex_tree import UnsupportedRegexError
@@ -37,7 +36,7 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """All automatons have too many states, and a search has memory for a few."""
     monkeypatch.setattr(automaton_states, "MOST_STATES", 0)
     monkeypatch.setattr(automaton_rows, "MOST_ENTRIES", 1500)
-    monkeypatch.setattr(automaton_rows, "MOST_KEPT", 5)
+    monkeypatch.setattr(automaton_rows, "MOST_STATES", 0)
 
 
 def compare(automaton: Automaton, source: str, texts: Iterable[str]) -> None:
@@ -61,10 +60,10 @@ def test_rows_are_those_of_a_whole_automaton(part: int) -> None:
 
 
 @pytest.mark.parametrize("source", LARGE)
-@pytest.mark.parametrize("entries", [3000, automaton_rows.MOST_ENTRIES])
-def test_large_regexes(source: str, entries: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With rows that are dropped and without, in texts in which attempts read far in vain, too."""
-    monkeypatch.setattr(automaton_rows, "MOST_ENTRIES", entries)
+@pytest.mark.parametrize(("name", "most"), [("MOST_ENTRIES", 3000), ("MOST_ENTRIES", 1 << 20), ("MOST_STATES", 9)])
+def test_large_regexes(source: str, name: str, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With states that are dropped and without, in texts in which attempts read far in vain, too."""
+    monkeypatch.setattr(automaton_rows, name, most)
     tree, rng = parse_regex(source), random.Random(source)
     tables = tables_of(tree, of_alphabet=False)
     assert tables.maker is not None or any(look.maker is not None for look in tables.looks)
@@ -90,18 +89,13 @@ def test_pipeline_of_large_regexes() -> None:
     assert tok.encode_batch(texts, threads=4) == [tok.encode(each) for each in texts]
 
 
+def test_a_state_at_each_byte() -> None:
+    """Each byte of this text leads to a new state, and more states than a search keeps."""
+    text = "".join(random.Random(5).choices("ab", k=60_000))
+    source = r"(?:a|b)*a(?:a|b){20}"
+    compare(Automaton(tables_of(parse_regex(source), of_alphabet=False)), source, [text])
+
+
 def test_an_empty_match_at_the_beginning() -> None:
     sources = ("(?=.{10,30}end)", LARGE[0], rf"(?:{LARGE[0]})?")
     assert [may_begin_empty(source) for source in sources] == [True, False, True]
-
-
-def test_an_error_while_rows_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It comes out of the call, whether the automaton or one of its lookarounds has too many states."""
-    for source in (LARGE[0], LARGE[2]):
-        automaton = Automaton(automaton_of(source).tables)
-        with monkeypatch.context() as patched:
-            patched.setattr(MadeStates, "make", lambda *_: 1 // 0)
-            for text in (b"ab", b"ab" * 100_000):
-                with pytest.raises(ZeroDivisionError):
-                    automaton.spans(text)
-        assert automaton.spans(b"a end") == slow(source, "a end")
