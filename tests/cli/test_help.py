@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from commands import Call
+from house import ROOT
 from test_usage import LEAVES, inner, of_command
 
 import bbpe
@@ -99,7 +100,7 @@ def test_the_program_lists_its_commands_in_groups(capsys: pytest.CaptureFixture[
     found = re.findall(r"^  (\w+) +[A-Z]", shown, re.MULTILINE)
     assert found == [*COMMANDS]
     assert "docs/command-line.md" in shown.splitlines()[-1]
-    assert (Path(bbpe.__file__).parents[1] / "docs/command-line.md").exists()
+    assert (ROOT / "docs/command-line.md").exists()
 
 
 def test_actions_are_listed_with_their_summaries() -> None:

@@ -6,11 +6,11 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from house import PACKAGE
 from processes import package_env
 
 import bbpe
@@ -240,7 +240,7 @@ def attributes_of(source: str) -> dict[str, str]:
 
 def test_what_frees_uses_no_python_attribute() -> None:
     """The collector may have taken it away, unless the class keeps all of its own."""
-    core, seen = Path(bbpe.__file__).parent / "core", 0
+    core, seen = PACKAGE / "core", 0
     for path in sorted(core.glob("*.pyx")):
         declared = path.with_suffix(".pxd").read_text("utf-8") if path.with_suffix(".pxd").exists() else ""
         for name, body in re.findall(r"^cdef class (\w+).*?:\n((?:    .*\n|\n)+)", path.read_text("utf-8"), re.M):
