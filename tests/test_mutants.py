@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from mutant_edits import edits_of
-from mutant_forks import Forks, plant
+from mutant_forks import UNPLANTED, Forks, plant
 
 PYTHON = '''
 """Words: a < b and 1."""
@@ -134,7 +134,10 @@ def test_a_function_gets_the_code_of_its_changed_source(tmp_path: Path) -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_tests_run_in_forks(tmp_path: Path) -> None:
     (tmp_path / "tests").mkdir()
-    source = "def least(a, b):\n    return a if a < b else b\n"
+    source = (
+        "def least(a, b):\n    return a if a < b else b\n"
+        "class Some(dict):\n    def __init__(self):\n        super().__init__(a=1)\n"
+    )
     (tmp_path / "some.py").write_text(source)
     (tmp_path / "tests/test_some.py").write_text(
         "import os, time\n"
@@ -160,6 +163,8 @@ def test_tests_run_in_forks(tmp_path: Path) -> None:
         last = "tests/test_some.py::test_that_ends"
         assert forks.run({last: 0.1}, "some.py", source, changed) == f"{last} ended the process"
         assert forks.run({}, "some.py", source, changed) == ""
+        # a function without `super()` has no closure: it cannot take the place of one that has
+        assert forks.run(tests, "some.py", source, source.replace("super().__init__(a=1)", "pass")) == UNPLANTED
         assert forks.run(tests) == ""
     finally:
         forks.close()

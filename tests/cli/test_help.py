@@ -17,7 +17,7 @@ from test_usage import LEAVES, inner, of_command
 
 import bbpe
 from bbpe.cli import COMMANDS, GROUPS, main, make_parser
-from bbpe.cli.help_texts import EXAMPLES, overview
+from bbpe.cli.help_texts import EXAMPLES, columns, overview
 
 #: Options that are other things in other commands, or have another use there.
 DIFFERENT = {"--output", "--pattern", "--sample", "--special", "--vocab-size", "--min-count", "--tokens"}
@@ -101,6 +101,18 @@ def test_the_program_lists_its_commands_in_groups(capsys: pytest.CaptureFixture[
     assert found == [*COMMANDS]
     assert "docs/command-line.md" in shown.splitlines()[-1]
     assert (ROOT / "docs/command-line.md").exists()
+
+
+@pytest.mark.parametrize(("terminal", "expected"), [(20, 60), (70, 68), (102, 100), (300, 100)])
+def test_help_is_as_wide_as_the_terminal(terminal: int, expected: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Within limits, and two columns less; a line of a summary ends where the next word has no room."""
+    monkeypatch.setenv("COLUMNS", str(terminal))
+    assert columns() == expected
+    summary = "long" + " word" * 60
+    shown = overview("", {"Use": {"encode": summary}})
+    first, *others = re.findall(r"^ .*word$", shown, re.MULTILINE)
+    assert " ".join([first.split(maxsplit=1)[1], *map(str.strip, others)]) == summary
+    assert all(expected - len(" word") < len(line) <= expected for line in (first, *others[:-1]))
 
 
 def test_actions_are_listed_with_their_summaries() -> None:

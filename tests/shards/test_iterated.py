@@ -178,3 +178,16 @@ def test_a_killed_run_leaves_no_folder_of_this_name(tmp_path: Path, tok: bbpe.To
     assert not (tmp_path / "out").exists()
     done = bbpe.shard_from_iterator(["low"], tmp_path / "out", tok)
     assert len(done) == 1
+
+
+def test_files_are_on_the_disk_before_their_folder_has_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tok, target, steps = bbpe.train_from_iterator(["low lower"], 258), tmp_path / "out", list[tuple[bool, bool]]()
+
+    def flushed(folder: Path) -> None:
+        steps.append((folder == tmp_path, target.exists()))
+
+    monkeypatch.setattr("bbpe.shards.iterated.sync_folder", flushed)
+    bbpe.shard_from_iterator(["low", "lower"], target, tok)
+    assert steps[-2:] == [(False, False), (True, True)]

@@ -11,7 +11,7 @@ import shutil
 import time
 from collections.abc import Callable
 from functools import lru_cache
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,8 @@ from processes import ends
 import bbpe
 from bbpe.core.documents import Layout
 from bbpe.shards.plan import open_plan
-from bbpe.shards.retokenizer import Retokenizer
+from bbpe.shards.retokenizer import RetokenizedDocuments, Retokenizer
+from bbpe.shards.verify import _faults_of_texts
 
 EOS, SEP = "<|endoftext|>", "<|sep|>"
 WORDS = "see my eyes first low lower lowest def return 中文 汉字 かな Äpfel naïve café 1234 5,678 🙂 don't x = y\n \t  "
@@ -410,3 +411,13 @@ def test_ids_with_masks_are_refused(tmp_path: Path) -> None:
         bbpe.retokenize(bbpe.open_shards(tmp_path / "a", **options), tmp_path / "out", new)
     plain = bbpe.open_shards(tmp_path / "a", masks=False, **options)
     assert bbpe.retokenize(plain, tmp_path / "out", new).documents == 1
+
+
+def test_other_numbers_of_documents_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a source has other documents than were read, though its files are those that the manifest names."""
+    source = bbpe.shard(corpus(tmp_path, TEXTS[0]), tmp_path / "old", tokenizer("gpt2"), eos=EOS)
+    done = bbpe.retokenize(source, tmp_path / "new", tokenizer("o200k"), bos=SEP)
+    texts = RetokenizedDocuments.texts
+    monkeypatch.setattr(RetokenizedDocuments, "texts", lambda self, source: islice(texts(self, source), 1))
+    faults = [*_faults_of_texts(done.plan, 0)]
+    assert faults == [f"{tmp_path / 'new/part-00000'}: found {len(done)} documents; the source has 1"]

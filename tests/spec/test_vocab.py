@@ -17,7 +17,7 @@ from bbpe.errors import VocabularyError
 from bbpe.formats import tiktoken
 from bbpe.formats.common.given import rank_text
 from bbpe.spec.models import Merges, Vocab
-from bbpe.spec.spec import MAX_ID
+from bbpe.spec.spec import MAX_ID, without_specials
 
 BYTES = {byte: bytes((byte,)) for byte in range(256)}
 ITEMS = {7: b"the", 3: b"", 900: b"\xe4\xb8", 0: b"x" * 3000}
@@ -243,3 +243,12 @@ def test_a_pickle_has_no_object_for_each_token() -> None:
     made = pickle.dumps((many, merges))
     assert pickle.loads(made) == (many, merges)
     assert sum(1 for _ in pickletools.genops(made)) < 100
+
+
+def test_a_special_token_that_no_merge_uses_is_no_token_of_the_model() -> None:
+    """One of a single byte stays, as do those that merges use; without merges none of them does."""
+    vocab = BYTES | {256: b"lo", 257: b"low", 258: b"<s>"}
+    merges = [(ord("l"), ord("o"), 256), (256, ord("w"), 257)]
+    specials = {"<s>": 258, "lo": 256, "a": 97}
+    assert without_specials(vocab, specials, merges) == {key: vocab[key] for key in vocab if key != 258}
+    assert without_specials(vocab, specials, None) == {key: vocab[key] for key in vocab if key not in (258, 256, 97)}

@@ -29,6 +29,8 @@ import pytest
 #: The most seconds of the clock of one test: these, and so many times what it took without a fault.
 HANGING, SLOWER = 120, 9
 _SOCKET = "MUTANTS_SOCKET"
+#: In place of a case: no function has the fault, as one that has lost its `super()` has another closure.
+UNPLANTED = "no function has the fault"
 
 
 class Forks:
@@ -51,7 +53,10 @@ class Forks:
             raise RuntimeError(f"the tests cannot be collected: {(folder / 'printed.txt').read_text('utf-8')[-2000:]}")
 
     def run(self, tests: Mapping[str, float], path: str = "", before: str = "", after: str = "") -> str:
-        """The first case of these tests that fails, dies or hangs with a module changed; "" if none does."""
+        """The first case of these tests that fails, dies or hangs with a module changed; "" if none does.
+
+        `UNPLANTED` if the module is known, and none of its functions has other code.
+        """
         job = {"tests": dict(tests), "path": path, "before": before, "after": after}
         print(json.dumps(job), file=self._stream, flush=True)
         line = self._stream.readline()
@@ -94,7 +99,10 @@ def _forked(job: Any, cases: Mapping[str, list[pytest.Item]], functions: Mapping
             os.close(reads)
             if job["path"]:
                 path = str(Path.cwd() / job["path"])
-                plant(functions.get(path, ()), path, job["before"], job["after"])
+                known = functions.get(path, ())
+                if not plant(known, path, job["before"], job["after"]) and known:
+                    os.write(writes, f"{UNPLANTED}\n\n".encode())
+                    os._exit(0)
             _run([item for name in job["tests"] for item in cases.get(name, ())], job["tests"], writes)
         finally:
             os._exit(1)
@@ -159,13 +167,14 @@ def _functions() -> Mapping[str, list[FunctionType]]:
 
 def plant(functions: Iterable[FunctionType], path: str, before: str, after: str) -> int:
     """Give the functions of a module the code of its changed source; how many have other code then."""
-    codes = dict(_pairs(compile(before, path, "exec"), compile(after, path, "exec")))
+    old, new = (compile(source, path, "exec", dont_inherit=True) for source in (before, after))
+    codes = dict(_pairs(old, new))
     planted = 0
     for function in functions:
-        old = function.__code__
-        new = codes.get((old.co_qualname, old.co_firstlineno))
-        if new is not None and new != old and new.co_freevars == old.co_freevars:
-            function.__code__ = new
+        own = function.__code__
+        code = codes.get((own.co_qualname, own.co_firstlineno))
+        if code is not None and code != own and code.co_freevars == own.co_freevars:
+            function.__code__ = code
             planted += 1
     return planted
 

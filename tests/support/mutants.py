@@ -32,7 +32,7 @@ from pathlib import Path
 
 from mutant_build import Build, BuildError
 from mutant_edits import Edit, body_of, edits_of
-from mutant_forks import Forks
+from mutant_forks import UNPLANTED, Forks
 from mutant_tests import Measured, tests_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -141,14 +141,16 @@ class Copy:
 
     def noticed_by(self, tests: Mapping[str, float], edit: Edit, source: str, *, planted: bool = True) -> str:
         """The case of these tests that fails with the fault that is planted here, or without one; "" if none does."""
-        if not edit.path.endswith(".py") or not body_of(edit, source):
+        noticed = UNPLANTED
+        if self.forks is not None and body_of(edit, source):
+            change = (edit.path, source, edit.applied(source)) if planted else ()
+            noticed = self.forks.run(tests, *change)
+        if noticed == UNPLANTED:
             sums = zip(tests, accumulate(tests.values()), strict=True)
             early = {name: tests[name] for number, (name, total) in enumerate(sums) if total <= _SHORT or not number}
             late = {name: seconds for name, seconds in tests.items() if name not in early}
-            return next(filter(None, map(self._in_a_process, filter(None, (early, late)))), "")
-        if self.forks is None:
-            self.forks = Forks(self.root, self.room / "forks", self.environment)
-        return self.forks.run(tests, edit.path, source, edit.applied(source)) if planted else self.forks.run(tests)
+            noticed = next(filter(None, map(self._in_a_process, filter(None, (early, late)))), "")
+        return noticed
 
     def _in_a_process(self, tests: Mapping[str, float]) -> str:
         """The case that fails in a process of its own, or how that ended."""
@@ -178,6 +180,11 @@ class Copy:
         failed = re.search(r"^(?:FAILED|ERROR) (\S+)", text, re.MULTILINE)
         return failed[1] if failed else text.strip().rpartition("\n")[2][:80] or f"status {status}"
 
+    def collect(self) -> None:
+        """Collect all tests once; while no fault is planted, as what is imported then has none."""
+        if self.forks is None:
+            self.forks = Forks(self.root, self.room / "forks", self.environment)
+
     def close(self) -> None:
         if self.forks is not None:
             self.forks.close()
@@ -187,6 +194,8 @@ class Copy:
 def tried(copy: Copy, edit: Edit, source: str, tests: Mapping[str, float]) -> Result:
     """What the tests say of one fault; a test that fails without it, too, says nothing."""
     result = Result(edit, source)
+    if edit.path.endswith(".py"):
+        copy.collect()
     try:
         while True:
             result.ran = [*tests]

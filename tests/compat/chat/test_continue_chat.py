@@ -205,3 +205,10 @@ def test_several_tokens_end_a_turn():
     alone = tok.continue_chat(chat, [*tok.encode("hm"), ends[1]], messages[2:])
     assert alone.text == chat.text + "hm<|im_end|>\n<|im_start|>user\ny<|stop|><|im_end|>\n<|im_start|>assistant\n"
     assert alone.differs_at == len(chat) + 2
+
+
+def test_answers_among_the_new_messages_are_learned(tok, prompt):
+    end = tok.special_tokens["<|im_end|>"]
+    new = [{"role": "user", "content": "é"}, {"role": "assistant", "content": "3"}, {"role": "user", "content": "low"}]
+    more = tok.continue_chat(prompt, [*tok.encode("lower"), end], new)
+    assert tok.decode(more.ids[more.mask == 1]) == "lower<|im_end|>3<|im_end|>"
