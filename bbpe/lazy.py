@@ -13,6 +13,7 @@ which some packages refuse to be imported again.
 
 from __future__ import annotations
 
+import _imp
 import atexit
 
 # Python imports a codec when it is first used
@@ -191,8 +192,21 @@ class _Call(Generic[Value]):
 _WAITED_FOR: set[_Call[Any]] = set()
 
 
+def _give_back_import_lock() -> None:
+    """Release the lock of Python's own import, if this thread, which imports nothing, has it.
+
+    The handler of a signal that raises in `importlib._bootstrap` between its taking the lock and the `try` after that
+    leaves it so, in CPython 3.11 at least; the exception may be ignored, as in a callback of a weak reference.  No
+    other thread could import then.
+    """
+    with suppress(RuntimeError):  # another thread has it, for a moment
+        while _imp.lock_held():
+            _imp.release_lock()
+
+
 def _aside(call: Callable[[], Value], trace: Any) -> Value:
     """Have a thread call, and wait; an exception from the handler of a signal ends the wait alone."""
+    _give_back_import_lock()
     while True:
         made = _Call(call, trace)
         _WAITED_FOR.add(made)

@@ -326,3 +326,14 @@ def test_a_call_in_the_gate_has_its_value_where_no_thread_can_start(monkeypatch)
 
     monkeypatch.setattr("bbpe.lazy.start_new_thread", refused)
     assert in_gate(lambda: 1 + 1) == 2
+
+
+def test_a_lock_that_ctrl_c_has_left_behind_stops_no_import(tmp_path):
+    """The interpreter's lock of imports is this thread's, as a signal within `importlib._bootstrap` may leave it."""
+    code = """
+        import _imp, bbpe
+        _imp.acquire_lock()
+        tok = bbpe.train_from_iterator(["low lower"], 258)
+        assert tok.encode("low") and not _imp.lock_held()
+    """
+    run(code, tmp_path)
