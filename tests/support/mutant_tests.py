@@ -1,23 +1,30 @@
-"""Which tests should notice a fault: those that run the changed line, as a run of the suite under coverage.py shows."""
+"""Which tests should notice a fault: those that run the changed line, as a run of the suite under coverage.py shows.
+
+Nobody knows which tests run a line of Cython or C: first come those that run a module of Python which imports that of
+Cython, then those of folders that mirror it, then all others.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from coverage import CoverageData
 from mutant_edits import Edit, body_of
 
+ROOT = Path(__file__).resolve().parents[2]
 #: Seconds of tests at most for a fault: of Python, and of Cython or C, where no test is known to run the line.
-MOST, MOST_COMPILED = 150, 240
+MOST, MOST_COMPILED = 150, 400
 #: The folders of tests for each folder of csrc, and for modules of Cython by the beginning of their names; the first
 #: that fits.  tests/core is for all of them.
 MIRRORS = {
@@ -136,7 +143,8 @@ def tests_of(edit: Edit, source: str, measured: Measured) -> dict[str, float]:
         folders = next(row for start, row in MIRRORS.items() if key.startswith(start))
         names = {name for name in measured.tests if name.split("/")[1] in ("core", *folders)}
         akin = {name for name in measured.tests if _words(_file(name)) & _words(edit.path)}
-        near = beside = names
+        near = set[str]().union(*(measured.running(path, None) for path in _importers(edit.path)))
+        beside = {*measured.tests}
     most = MOST if edit.path.endswith(".py") else MOST_COMPILED
     found: dict[str, float] = {}
     for group in (akin, near, names - near, beside):
@@ -148,6 +156,15 @@ def tests_of(edit: Edit, source: str, measured: Measured) -> dict[str, float]:
 
 def _file(name: str) -> str:
     return name.partition("::")[0]
+
+
+@cache
+def _importers(path: str) -> list[str]:
+    """The modules of Python that import a module of Cython."""
+    name = Path(path).stem
+    imports = re.compile(rf"^ *from [\w.]*\bcore\.{name} import|^ *from [\w.]*\bcore import .*\b{name}\b", re.MULTILINE)
+    files = (ROOT / "bbpe").rglob("*.py") if path.endswith(".pyx") else ()
+    return [file.relative_to(ROOT).as_posix() for file in files if imports.search(file.read_text("utf-8"))]
 
 
 def _words(path: str) -> set[str]:

@@ -3,8 +3,8 @@
 Each fault is planted in a copy of the checkout, where the tests that should notice run from the fastest up until one
 fails: in a fork of a process that has collected all tests, or in one of their own where code that runs at import or
 compiled code has the fault.  For Python these are the tests that run the changed line, as measured once for each state
-of the product and kept in build/mutants; for Cython and C those of the folders that mirror it.  A fault that does not
-compile is not counted.  The test that noticed runs without the fault, too: if it fails, it has noticed nothing.
+of the product and kept in build/mutants; for Cython and C those that are near it, and then others.  A fault that does
+not compile is not counted.  The test that noticed runs without the fault, too: if it fails, it has noticed nothing.
 """
 
 from __future__ import annotations
