@@ -131,7 +131,7 @@ cdef const bbpe_state_maker *maker_of(bbpe_state_maker *self, maker) except? NUL
 
 
 cdef dict asked_of(host_call *self):
-    """What a call keeps: iterators of matches, by scratch."""
+    """The dict of `HostRegex.next_matches`, which a call keeps: iterators of matches, by scratch."""
     if self.asked == NULL:
         asked = {}
         Py_INCREF(asked)

@@ -1,7 +1,4 @@
-"""What makes the states of an automaton with too many of them: a search makes those it comes to.
-
-csrc/pipeline/state_maker.h says how, and reads these arrays.
-"""
+"""The arrays for an automaton with too many states, which csrc/pipeline/state_maker.c makes as a search needs them."""
 
 from __future__ import annotations
 
