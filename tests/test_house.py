@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import shutil
+import subprocess
 from collections import Counter
 from graphlib import TopologicalSorter
 
@@ -51,6 +52,12 @@ FAMILIES = {
     "vllm.py": "one file a server",
     "tiktoken/*.py": "the modules that tiktoken has",
     "compat/columns.py": "what the folders of several libraries share",
+}  # fmt: skip
+
+#: The files beside the folders, which everybody sees first.
+AT_THE_TOP = {
+    ".gitignore", ".pre-commit-config.yaml", "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", "LICENSE",
+    "MANIFEST.in", "Makefile", "README.md", "SECURITY.md", "mkdocs.yml", "pyproject.toml", "setup.py",
 }  # fmt: skip
 
 #: What messages count, and the folders whose messages are for people.
@@ -210,6 +217,13 @@ def test_files_stay_small():
     long = [path for path in paths if len(path.read_text("utf-8").splitlines()) > most.get(path, 420)]
     large = [str(path) for path in long if house.lines_without_docstrings(path) > most.get(path, 420)]
     assert large == [], "split them: one concept, one file"
+
+
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="needs a checkout: git says what ships")
+def test_no_stray_file_ships():
+    """What a shell or a compiler leaves at the top is no part of the project."""
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    assert {path for path in listed.split("\n") if path and "/" not in path} == AT_THE_TOP
 
 
 def test_functions_stay_small():

@@ -32,6 +32,7 @@ _REASONS = (
     (r"needs axe-core", "no axe-core"),
     (r"no mypy", "no mypy"),
     (r"no nm", "no nm"),
+    (r"needs a checkout", "no checkout"),
     (r"a build for tests", "a build for tests"),
     (r"unicodedata2 knows", "another unicodedata2"),
     (r"the loader refuses such a file", "a loader that refuses"),
