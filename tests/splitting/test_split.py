@@ -6,13 +6,14 @@ import itertools
 import pickle
 import random
 import re
+import time
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
 import pytest
-from seeds import full_then_long
+from seeds import full_then_long, then_full
 from split_cases import (
     EDGES,
     SCHEMES,
@@ -227,3 +228,30 @@ def test_utf8_ends() -> None:
     ends = np.cumsum([len(pretoken.encode("utf-8", "surrogateescape")) for pretoken in pretokens])
     assert utf8_ends(pretokens).tolist() == ends.tolist()
     assert utf8_ends([]).tolist() == []
+
+
+#: Units of repeated texts: the vector refuses the first ones at every pretoken.
+UNITS = [
+    "A\u0301!", "A\u0e01'", "\t/\u4e2d", "\u0661\u0301A", "\n", "\n\n ",
+    *("".join(random.Random(seed).choices(WIDE, k=1 + seed % 3)) for seed in range(400)),
+]  # fmt: skip
+
+
+@by_scheme
+@pytest.mark.parametrize("units", then_full([slice(12)], [slice(12, None)]))
+def test_repeated_units_in_linear_time(name: str, units: slice) -> None:
+    """A look to the end of what is repeated, at each of its pretokens, takes 64 times as long for eight times the text."""
+    scheme = PATTERNS[name].scheme
+    assert scheme is not None
+    for way in (Splitter(scheme), Splitter(replace(scheme, by_line=True))):
+        for unit in UNITS[units]:
+            data = unit.encode() * (160_000 // len(unit.encode()))
+            taken = {}
+            for size in (len(data) // 8, len(data)):
+                rounds = []
+                for _ in range(2):
+                    began = time.thread_time()
+                    way.count(data[:size])
+                    rounds.append(time.thread_time() - began)
+                taken[size] = min(rounds)
+            assert taken[len(data)] < 20 * taken[len(data) // 8] + 0.02, unit
