@@ -240,7 +240,7 @@ UNITS = [
 @by_scheme
 @pytest.mark.parametrize("units", then_full([slice(12)], [slice(12, None)]))
 def test_repeated_units_in_linear_time(name: str, units: slice) -> None:
-    """A look to the end of what is repeated, at each of its pretokens, takes 64 times as long for eight times the text."""
+    """To look for the end of all that is repeated at each pretoken takes 64 times as long for eight times the text."""
     scheme = PATTERNS[name].scheme
     assert scheme is not None
     for way in (Splitter(scheme), Splitter(replace(scheme, by_line=True))):
