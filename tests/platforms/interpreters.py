@@ -182,8 +182,10 @@ def interpreters(wanted: list[str]) -> Iterator[tuple[str, Callable[[], tuple[Pa
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("python", nargs="*", choices=PYTHONS, metavar="PYTHON", help="such as 3.14 or 3.13t")
+    parser.add_argument("python", nargs="*", metavar="PYTHON", help="such as 3.14 or 3.13t")
     wanted, failed = parser.parse_args().python, []
+    if unknown := sorted({*wanted} - {*PYTHONS}):  # `choices` of Python 3.11 refuses none at all
+        parser.error(f"no such Python: {', '.join(unknown)}; expected some of {', '.join(PYTHONS)}")
     for python, found in interpreters(wanted):
         sys.stdout.write(f"{python}\n")
         try:
