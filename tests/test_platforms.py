@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 sys.path.append(str(Path(__file__).with_name("platforms")))
+import interpreters
 import record
 import same_ids
 from record import Count, Run
@@ -144,3 +145,17 @@ def test_the_ids_of_the_corpora_are_those_recorded(tmp_path):
     if not found:
         pytest.skip("no corpora beside the checkout")
     assert found == same_ids.RECORDED.read_text("utf-8").splitlines()
+
+
+def test_interpreters_are_all_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that are named, or each; a name that is none is refused."""
+    tried: list[list[str]] = []
+    monkeypatch.setattr(interpreters, "interpreters", lambda wanted: iter(tried.append(wanted) or ()))
+    monkeypatch.setattr(interpreters, "_without_lock", list)
+    for names in ([], ["3.12", "3.14"]):
+        monkeypatch.setattr(sys, "argv", ["interpreters.py", *names])
+        assert interpreters.main() == 0
+    assert tried == [[], ["3.12", "3.14"]]
+    monkeypatch.setattr(sys, "argv", ["interpreters.py", "2.7"])
+    with pytest.raises(SystemExit):
+        interpreters.main()
