@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from charsmap_tables import compiled_table
-from gguf_files import piece_vocabulary, vocabulary
+from gguf_files import PREFIX, piece_vocabulary, vocabulary
 from test_gguf import write
 from vocabularies import keys
 
@@ -96,3 +96,14 @@ def test_a_table_of_the_normalizer_is_bytes_of_any_kind(tmp_path: Path, kind: st
     tok = bbpe.load(write(tmp_path / "a.gguf", piece_vocabulary("t5", precompiled_charsmap=values[kind])))
     plain = bbpe.load(write(tmp_path / "b.gguf", piece_vocabulary("t5")))
     assert tok.encode("thA é") == plain.encode("tha e") != plain.encode("thA é")
+
+
+@pytest.mark.parametrize("model", ["t5", "llama"])
+def test_the_first_of_several_unknown_tokens_stands_for_what_is_unknown(tmp_path: Path, model: str) -> None:
+    plain = piece_vocabulary(model)
+    texts, kinds, scores = (plain[f"{PREFIX}{name}"] for name in ("tokens", "token_type", "scores"))
+    changes = {"tokens": [*texts, "<?>"], "token_type": [*kinds, 2], "scores": [*scores, 0.0]}
+    first, tok = (bbpe.load(write(tmp_path / "a.gguf", piece_vocabulary(model, **each))) for each in ({}, changes))
+    assert tok.special_tokens == {**first.special_tokens, "<?>": len(texts)}
+    assert tok.encode("the \u4e01 <?>") == first.encode("the \u4e01 <?>")
+    assert (tok.unk_token, tok.unk_token_id) == (first.unk_token, first.unk_token_id) == ("<unk>", 0)
