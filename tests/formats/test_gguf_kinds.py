@@ -107,3 +107,15 @@ def test_the_first_of_several_unknown_tokens_stands_for_what_is_unknown(tmp_path
     assert tok.special_tokens == {**first.special_tokens, "<?>": len(texts)}
     assert tok.encode("the \u4e01 <?>") == first.encode("the \u4e01 <?>")
     assert (tok.unk_token, tok.unk_token_id) == (first.unk_token, first.unk_token_id) == ("<unk>", 0)
+
+
+@pytest.mark.parametrize("model", ["gpt2", "t5", "llama"])
+def test_a_given_special_token_is_no_added_token_too(tmp_path: Path, model: str) -> None:
+    values = vocabulary() if model == "gpt2" else piece_vocabulary(model)
+    plain = bbpe.load(write(tmp_path / "a.gguf", values))
+    token_id = plain.token_to_id("<tool>")
+    assert plain.spec.added_tokens == {"<tool>": token_id}
+    tok = bbpe.load(tmp_path / "a.gguf", special_tokens={"<tool>": token_id})
+    assert (tok.special_tokens, tok.spec.added_tokens) == ({"<tool>": token_id}, {})
+    assert token_id in plain.encode("the<tool>")
+    assert token_id in tok.encode("the<tool>", allowed_special="all")
