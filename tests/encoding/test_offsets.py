@@ -338,6 +338,28 @@ def test_trims_are_compared_and_do_not_truncate(tmp_path):
     assert tok.truncate(" the the", 1) == plain.truncate(" the the", 1) == " the"
 
 
+@pytest.mark.parametrize("fuses", [False, True])
+@pytest.mark.parametrize("marks", [("", ""), ("##", ""), ("", "</w>"), ("##", "</w>")], ids=str)
+def test_offsets_of_unknown_characters_beside_known_ones(tmp_path, marks, fuses):
+    """Characters without bytes, of which some have no token, or none in their place in a word."""
+    tokenizers = pytest.importorskip("tokenizers")
+    prefix, end = marks
+    symbols = ["a", "b", *(f"{prefix}{char}{end}" for char in "abc"), f"{prefix}b", f"a{end}"]
+    merges = [["a", f"{prefix}b{end}"]]
+    vocabulary = dict.fromkeys(["<unk>", *symbols, f"ab{end}"])
+    value = document(
+        model__vocab={key: number for number, key in enumerate(vocabulary)}, model__merges=merges,
+        model__unk_token="<unk>", model__fuse_unk=fuses, pre_tokenizer={"type": "WhitespaceSplit"}, decoder=None,
+        model__continuing_subword_prefix=prefix or None, model__end_of_word_suffix=end or None,
+    )  # fmt: skip
+    path = write_json(tmp_path / "tokenizer.json", value)
+    tok, peer = bbpe.load(path), tokenizers.Tokenizer.from_file(str(path))
+    assert tok.encode_with_offsets("éé")[1].tolist() == ([[0, 2]] if fuses else [[0, 1], [1, 2]])
+    rng = random.Random(49)
+    for text in ["ab", "éab", "aéb éé", "中éab c", *("".join(rng.choices("abc é中", k=9)) for _ in range(60))]:
+        same_as_hf(tok, peer, text)
+
+
 def unigram(*, unknown, **changes):
     """Pieces of the format of HF's, of which the unknown one is an ordinary token with a score."""
     rows = [["<unk>", unknown], *([key, -1.0 - len(key) / 9] for key in (*"ab<unk> ", "ab"))]
