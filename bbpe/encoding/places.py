@@ -253,11 +253,12 @@ def _run_calls(encoder: TextEncoder) -> RunCalls | None:
 def hides_ends(spec: TokenizerSpec) -> bool:
     """Return whether a token of a Unigram model that has unknown characters begins or goes on with one of these.
 
-    The unknown token itself, where it is found in texts, joins the run that it is next to.
+    The unknown token itself, where it is found in texts, joins the run that it is next to.  Trimmed places need to know
+    what a run has at its ends.
     """
     if not isinstance(spec.model, UnigramModel) or spec.characters is None or spec.characters.byte_ids:
         return False
-    if spec.model.finds_runs or spec.model.unnamed:
+    if spec.model.finds_runs or spec.model.unnamed or spec.trims:
         return True
     if spec.characters.unknown in spec.vocab and not spec.model.is_float:
         return True

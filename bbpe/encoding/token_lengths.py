@@ -27,6 +27,8 @@ def place_trims(spec: TokenizerSpec, keys: Mapping[str, int]) -> PlaceTrims:
             blanks[token_id] = len(key) - len(key.lstrip(_BLANKS)), len(key) - len(key.rstrip(_BLANKS))
     is_added = np.zeros(spec.vocab_size, np.uint8)
     is_added[[*spec.special_tokens.values(), *spec.added_tokens.values()]] = 1
+    if isinstance(spec.model, UnigramModel) and spec.characters is not None and spec.characters.unknown is not None:
+        is_added[spec.characters.unknown] = 1  # for HF its text is that which it stands for
     return PlaceTrims(blanks, [trim.keeps_first for trim in spec.trims], is_added)
 
 

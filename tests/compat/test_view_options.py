@@ -239,3 +239,16 @@ def test_what_is_no_list_is_named(view: Any, method: str, argument: str) -> None
     for wrong in ({1: 2}, 5 if method != "decode" else {3: 4}):
         with pytest.raises(TypeError, match=rf"\b{argument}\b"):
             getattr(view, method)(wrong)
+
+
+EMPTY: list[tuple[Any, str]] = [
+    *((TOK.as_tokenizers(), name) for name in ("encode_batch", "encode_batch_fast", "decode_batch")),
+    *((TOK.as_tiktoken(), f"{name}_batch") for name in ("encode", "encode_ordinary", "decode", "decode_bytes")),
+    (TOK.as_tiktoken(), "decode_tokens_bytes"),
+    *((UNIGRAM.as_sentencepiece(), name) for name in ("encode", "encode_as_ids", "encode_as_pieces", "nbest_encode")),
+]
+
+
+@pytest.mark.parametrize(("view", "method"), EMPTY, ids=[f"{type(view).__name__} {name}" for view, name in EMPTY])
+def test_no_texts_have_no_rows(view: Any, method: str) -> None:
+    assert getattr(view, method)([]) == []

@@ -14,6 +14,7 @@ import pytest
 from seeds import full_then_long
 
 import bbpe
+from bbpe.compat.tokenizers import DecodeStream
 from bbpe.core.ids import TokenBytes
 from bbpe.core.stream import Forms, FormStream
 from bbpe.encoding.forms import TokenKeys, forms_of
@@ -279,6 +280,21 @@ def test_options_of_streams(tmp_path: Path) -> None:
                 tok.stream_decoder().push(wrong)  # type: ignore[arg-type]
             with pytest.raises(TypeError):
                 tok.stream_decoder(prompt=wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kind", KEYS)
+def test_several_ids_at_once_in_the_stream_of_tokenizers(kind: str, tmp_path: Path) -> None:
+    rng = random.Random(17)
+    for decoder in (*USUAL, *(composed(rng) for _ in range(4))):
+        tok = loaded(tmp_path / "t.json", kind, decoder)
+        view = tok.as_tokenizers()
+        for row in rows_of(tok, rng, 5):
+            streams, each = [DecodeStream(), DecodeStream()], tok.stream_decoder()
+            for part in (row[:3], row[3:4], row[4:], []):
+                text = "".join(map(each.push, part))
+                steps = [streams[1].step(view, token_id) for token_id in part]
+                assert (streams[0].step(view, part) or "", "".join(step or "" for step in steps)) == (text, text)
+                assert "" not in steps
 
 
 def test_text_is_returned_as_soon_as_it_is_known() -> None:

@@ -338,6 +338,66 @@ def test_trims_are_compared_and_do_not_truncate(tmp_path):
     assert tok.truncate(" the the", 1) == plain.truncate(" the the", 1) == " the"
 
 
+@pytest.mark.parametrize("fuses", [False, True])
+@pytest.mark.parametrize("marks", [("", ""), ("##", ""), ("", "</w>"), ("##", "</w>")], ids=str)
+def test_offsets_of_unknown_characters_beside_known_ones(tmp_path, marks, fuses):
+    """Characters without bytes, of which some have no token, or none in their place in a word."""
+    tokenizers = pytest.importorskip("tokenizers")
+    prefix, end = marks
+    symbols = ["a", "b", *(f"{prefix}{char}{end}" for char in "abc"), f"{prefix}b", f"a{end}"]
+    merges = [["a", f"{prefix}b{end}"]]
+    vocabulary = dict.fromkeys(["<unk>", *symbols, f"ab{end}"])
+    value = document(
+        model__vocab={key: number for number, key in enumerate(vocabulary)}, model__merges=merges,
+        model__unk_token="<unk>", model__fuse_unk=fuses, pre_tokenizer={"type": "WhitespaceSplit"}, decoder=None,
+        model__continuing_subword_prefix=prefix or None, model__end_of_word_suffix=end or None,
+    )  # fmt: skip
+    path = write_json(tmp_path / "tokenizer.json", value)
+    tok, peer = bbpe.load(path), tokenizers.Tokenizer.from_file(str(path))
+    assert tok.encode_with_offsets("éé")[1].tolist() == ([[0, 2]] if fuses else [[0, 1], [1, 2]])
+    rng = random.Random(49)
+    for text in ["ab", "éab", "aéb éé", "中éab c", *("".join(rng.choices("abc é中", k=9)) for _ in range(60))]:
+        same_as_hf(tok, peer, text)
+
+
+def unigram(*, unknown, **changes):
+    """Pieces of the format of HF's, of which the unknown one is an ordinary token with a score."""
+    rows = [["<unk>", unknown], *([key, -1.0 - len(key) / 9] for key in (*"ab<unk> ", "ab"))]
+    model = {"type": "Unigram", "unk_id": 0, "vocab": rows, "byte_fallback": False}
+    return document(**{"model": model, "pre_tokenizer": None, "decoder": None, **changes})
+
+
+@pytest.mark.parametrize(
+    ("unknown", "text", "places"),
+    [
+        (-1.0, "é<unk>a", [(0, 6), (6, 7)]), (-1.0, "a<unk>é", [(0, 1), (1, 7)]), (-1.0, "<unk><unk>", [(0, 10)]),
+        (-1.0, "éé<unk>éab", [(0, 8), (8, 10)]), (-1.0, "<unk>", [(0, 5)]), (-1.0, "éaé", [(0, 1), (1, 2), (2, 3)]),
+        (-9.0, "é<unk>", [(at, at + 1) for at in range(6)]),
+    ],
+)  # fmt: skip
+def test_the_unknown_token_in_a_text_joins_the_unknown_characters_beside_it(tmp_path, unknown, text, places):
+    tokenizers = pytest.importorskip("tokenizers")
+    path = write_json(tmp_path / "tokenizer.json", unigram(unknown=unknown))
+    tok = bbpe.load(path)
+    assert [tuple(place) for place in tok.encode_with_offsets(text)[1].tolist()] == places
+    same_as_hf(tok, tokenizers.Tokenizer.from_file(str(path)), text)
+
+
+@pytest.mark.parametrize("is_found", [True, False])
+@pytest.mark.parametrize("trims", TRIMS)
+def test_trimmed_offsets_of_runs_of_unknown_characters(tmp_path, trims, is_found):
+    """Such runs and added tokens have blanks of the text, which differ from place to place."""
+    tokenizers = pytest.importorskip("tokenizers")
+    marked = [added("<s>", 267), added("<b>", 268, lstrip=True, rstrip=True), added("[ c ]", 269), added(" d ", 270)]
+    marked += [] if is_found else [added("<unk>", 0)]
+    value = unigram(unknown=-1.0, added_tokens=marked, post_processor=TRIMS[trims])
+    value["model"]["vocab"] += [[f"{number:09b}".replace("0", "a").replace("1", "b"), -1.0] for number in range(257)]
+    path = write_json(tmp_path / "tokenizer.json", value)
+    tok, peer = bbpe.load(path), tokenizers.Tokenizer.from_file(str(path))
+    for text in [*BLANKS, "é <b>  a", "<b> é", "  <b>", "a d b", " d é", "[ c ] é", "\u3000<b>\xa0é", "é<unk>  <b>"]:
+        same_as_hf(tok, peer, text)
+
+
 @pytest.mark.parametrize("unit", ["char", "utf16"])
 def test_spans_that_overlap(unit):
     rng = random.Random(7)

@@ -22,6 +22,8 @@ import bbpe
 from bbpe import tokenizer
 from bbpe.core.helper import end_idle
 from bbpe.encoding import engine
+from bbpe.records import replace
+from bbpe.spec.rules import Template
 
 Text = str | bytes
 
@@ -178,6 +180,27 @@ def test_batches(shape: str, tok_of: Callable[[str], bbpe.Tokenizer], monkeypatc
         ragged = tok.encode_batch_to_numpy(texts, threads=threads)
         assert ragged.offsets.tolist() == [0, *np.cumsum([len(ids) for ids in expected], dtype=np.int64).tolist()]
         assert ragged.ids.tolist() == [token_id for ids in expected for token_id in ids]
+
+
+@pytest.mark.usefixtures("small_chunks")
+@pytest.mark.parametrize("length", [3, 900])
+def test_ids_around_a_text_that_threads_divide(
+    length: int, tok_of: Callable[[str], bbpe.Tokenizer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine, "thread_count", lambda threads: 3)
+    plain = tok_of("gpt2")
+    template = Template(((7, 0), ("A", 0), (9, 0)), ((7, 0), ("A", 0), (9, 0), ("B", 1)))
+    tok, text = bbpe.Tokenizer(replace(plain.spec, template=template)), "some words in a row " * length
+    ids = plain.encode(text)
+    for kind in (str, str.encode):
+        given = kind(text)
+        assert tok.encode(given, add_special_tokens=True) == [7, *ids, 9]
+        assert tok.encode(given, pair=given, add_special_tokens=True) == [7, *ids, 9, *ids]
+        assert tok.encode_to_numpy(given, add_special_tokens=True).tolist() == [7, *ids, 9]
+        assert tok.encode_batch([given, given], add_special_tokens=True) == [[7, *ids, 9]] * 2
+        assert tok.encode(given, add_special_tokens=False) == tok.encode(given) == ids
+        assert tok.encode(given, add_special_tokens=True, allowed_special="all") == [7, *ids, 9]
+    assert tok.as_tokenizers().encode(text).ids == [7, *ids, 9]
 
 
 @pytest.mark.usefixtures("small_chunks")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from vocabularies import document, write_json
+import pytest
+from vocabularies import document, write_json, write_pair
 
 from bbpe.loading import load
 
@@ -35,3 +36,24 @@ def test_a_folder_is_carried_along(tmp_path: Path) -> None:
     assert load(folder / "tokenizer.json").spec.files == beside
     tok.save(tmp_path / "one.json")
     assert not (tmp_path / "chat_template.jinja").exists()
+
+
+@pytest.mark.parametrize("name", ["vocab.json", "merges.txt", "vocab.txt", ""])
+def test_files_beside_another_vocabulary_are_carried_along(tmp_path: Path, name: str) -> None:
+    """Also where the path names a file: those of names that `transformers` reads in a folder."""
+    if name == "vocab.txt":
+        (tmp_path / name).write_text("[UNK]\nsee\nmy\n")
+    else:
+        write_pair(tmp_path)
+    options = {} if name == "vocab.txt" else {"pattern": "gpt2"}
+    alone = load(tmp_path / name, **options)
+    assert not alone.spec.files
+    template = "{{ messages }} é".encode()
+    (tmp_path / "chat_template.jinja").write_bytes(template)
+    tok = load(tmp_path / name, **options)
+    assert (tok, tok.spec.files) == (alone, {"chat_template.jinja": template})
+    for old, new in (("vocab.json", "encoder.json"), ("merges.txt", "vocab.bpe"), ("vocab.txt", "x-vocab.txt")):
+        if (tmp_path / old).exists():
+            (tmp_path / old).rename(tmp_path / new)
+            name = new if name == old else name
+    assert bool(load(tmp_path / name, **options).spec.files) == (name == "")

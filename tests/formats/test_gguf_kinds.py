@@ -1,12 +1,14 @@
-"""Types of tokens and BOS of GGUF files, as llama.cpp v0.5.0 changes or chooses them."""
+"""Types of tokens, of tables, and BOS of GGUF files, as llama.cpp v0.5.0 changes or chooses them."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from struct import pack
 from typing import Any
 
 import pytest
-from gguf_files import vocabulary
+from charsmap_tables import compiled_table
+from gguf_files import PREFIX, piece_vocabulary, vocabulary
 from test_gguf import write
 from vocabularies import keys
 
@@ -78,3 +80,42 @@ def test_bos_by_the_name_of_the_pre_tokenizer(
     values = vocabulary(**{"add_bos_token": ..., "pre": pre, **changes})
     tok = bbpe.load(write(tmp_path / "x.gguf", values))
     assert tok.encode("the", add_special_tokens=True) == [*added, *tok.encode("the")]
+
+
+@pytest.mark.parametrize("kind", ["a string", "unsigned bytes", "signed bytes", "numbers"])
+def test_a_table_of_the_normalizer_is_bytes_of_any_kind(tmp_path: Path, kind: str) -> None:
+    """A converter may write it in each of these ways."""
+    table = compiled_table({"A": "a", "é": "e"})
+    signed = [byte - 256 if byte > 127 else byte for byte in table]
+    values = {
+        "a string": pack("<IQ", 8, len(table)) + table,
+        "unsigned bytes": pack("<IIQ", 9, 0, len(table)) + table,
+        "signed bytes": pack("<IIQ", 9, 1, len(table)) + pack(f"<{len(table)}b", *signed),
+        "numbers": [*table],
+    }
+    tok = bbpe.load(write(tmp_path / "a.gguf", piece_vocabulary("t5", precompiled_charsmap=values[kind])))
+    plain = bbpe.load(write(tmp_path / "b.gguf", piece_vocabulary("t5")))
+    assert tok.encode("thA é") == plain.encode("tha e") != plain.encode("thA é")
+
+
+@pytest.mark.parametrize("model", ["t5", "llama"])
+def test_the_first_of_several_unknown_tokens_stands_for_what_is_unknown(tmp_path: Path, model: str) -> None:
+    plain = piece_vocabulary(model)
+    texts, kinds, scores = (plain[f"{PREFIX}{name}"] for name in ("tokens", "token_type", "scores"))
+    changes = {"tokens": [*texts, "<?>"], "token_type": [*kinds, 2], "scores": [*scores, 0.0]}
+    first, tok = (bbpe.load(write(tmp_path / "a.gguf", piece_vocabulary(model, **each))) for each in ({}, changes))
+    assert tok.special_tokens == {**first.special_tokens, "<?>": len(texts)}
+    assert tok.encode("the \u4e01 <?>") == first.encode("the \u4e01 <?>")
+    assert (tok.unk_token, tok.unk_token_id) == (first.unk_token, first.unk_token_id) == ("<unk>", 0)
+
+
+@pytest.mark.parametrize("model", ["gpt2", "t5", "llama"])
+def test_a_given_special_token_is_no_added_token_too(tmp_path: Path, model: str) -> None:
+    values = vocabulary() if model == "gpt2" else piece_vocabulary(model)
+    plain = bbpe.load(write(tmp_path / "a.gguf", values))
+    token_id = plain.token_to_id("<tool>")
+    assert plain.spec.added_tokens == {"<tool>": token_id}
+    tok = bbpe.load(tmp_path / "a.gguf", special_tokens={"<tool>": token_id})
+    assert (tok.special_tokens, tok.spec.added_tokens) == ({"<tool>": token_id}, {})
+    assert token_id in plain.encode("the<tool>")
+    assert token_id in tok.encode("the<tool>", allowed_special="all")

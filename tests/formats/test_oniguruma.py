@@ -93,7 +93,7 @@ def test_dialects_that_differ(tmp_path: Path, regex: str, named: str) -> None:
     "regex",
     [
         "(?=a)|ab", "^|b", "$|\n", "a*|bb", "a|b??", "(?:|a)", "(?:(?=b)|a|b)", "(?:a?|b)1*", "(?:ab)*|bb1", "(|a)",
-        "(?:a+){0,2}?", "(?:aa){0,3}?", "b|(?:a{2}){0,}?",
+        "(?:a+){0,2}?", "(?:aa){0,3}?", "b|(?:a{2}){0,}?", r"\s*+$|a", r"\s*+$|\s", r"(?:\s*+$|a)+",
     ],
 )
 def test_empty_matches_that_come_first(regex: str) -> None:

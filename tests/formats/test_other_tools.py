@@ -234,6 +234,17 @@ def test_you_token_to_me_against_its_rule(tmp_path: Path) -> None:
         assert tok.encode(text) == [token_id for word in words for token_id in expected(word)], text
 
 
+def test_you_token_to_me_leaves_out_the_first_blank_alone(tmp_path: Path) -> None:
+    tok = bbpe.load(yttm_file(tmp_path / "model"))
+    assert [tok.decode(ids) for ids in ([4], [4, 4], [4, 26], [4, 4, 26, 26])] == ["", " ", " see", "  see see"]
+
+
+@pytest.mark.parametrize("point", [0, 0xD7FF, 0xE000, 0xFFFF, 0x10FFFF])
+def test_you_token_to_me_has_any_character(tmp_path: Path, point: int) -> None:
+    tok = bbpe.load(yttm_file(tmp_path / "x.yttm", ["2 0", "9601 4", f"{point} 5", "1 0 2 3"]))
+    assert (tok.encode(chr(point)), tok.decode([4, 5])) == ([4, 5], chr(point))
+
+
 @pytest.mark.parametrize(
     ("rows", "problem"),
     [
@@ -241,7 +252,10 @@ def test_you_token_to_me_against_its_rule(tmp_path: Path) -> None:
         (["2 1", "97 4", "98 5", "4 5 6", "1 0 2"], "line 5: found '1 0 2'; expected 4 numbers"),
         (["2 1", "97 4", "98 4", "4 5 6", "1 0 2 3"], "line 3: token 'b' has id 4"),
         (["2 1", "97 4", "98 5", "4 7 6", "1 0 2 3"], "line 4: found a merge of 4 and 7"),
-        (["2 1", "97 4", "55296 5", "4 5 6", "1 0 2 3"], "line 3: found 55296; expected a code point"),
+        *(
+            (["2 1", "97 4", f"{point} 5", "4 5 6", "1 0 2 3"], f"line 3: found {point}; expected a code point")
+            for point in (0xD800, 0xDFFF, 0x110000)
+        ),
         (["2 1", "97 4", "98 5", "4 5 4294967296", "1 0 2 3"], "line 4: found '4 5 4294967296'; expected 3 numbers"),
     ],
 )

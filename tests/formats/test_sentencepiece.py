@@ -255,6 +255,23 @@ def test_missing_pieces(tmp_path: Path) -> None:
         bbpe.load(path)
 
 
+@pytest.mark.parametrize("model_type", [1, 2])
+@pytest.mark.parametrize("kind", [None, 1, 5])
+def test_a_blank_of_bytes_is_refused(tmp_path: Path, model_type: int, kind: int | None) -> None:
+    """SentencePiece writes the three bytes of U+2581 where it is no piece, or one that is not used."""
+    model = model_of({"a": -1.0, "\u2581a": -2.0}, trainer_spec__model_type=model_type)
+    if kind is not None:
+        model.pieces.add(piece="\u2581", score=-3.0, type=kind)
+    path = written(tmp_path, model)
+    if kind == 1:
+        same(bbpe.load(path), peer(path), "a  a a")
+        return
+    is_cut = (model_type, kind) == (2, None)
+    problem = r"character '\u2581' is not" if is_cut else r"byte_fallback is set, but U\+2581 alone is not a piece"
+    with pytest.raises(VocabularyError, match=problem):
+        bbpe.load(path)
+
+
 def test_a_piece_that_is_no_utf8(tmp_path: Path) -> None:
     """Found by mutating files: protobuf gives such a string as bytes."""
     path = tmp_path / "bytes.model"

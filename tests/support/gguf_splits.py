@@ -13,11 +13,13 @@ from bbpe.formats.gguf.bpe import _PRE
 from bbpe.splitting.patterns import PATTERNS, get_pattern
 
 KEPT = Path(__file__).with_name("gguf_splits.json")
-#: Contractions, cases, digits, marks, line ends, runs of blanks, and the scripts that some of the regexes name.
+#: Contractions, cases, digits, marks, line ends, runs of blanks, and the scripts that some of the regexes name, also
+#: without a blank before and after them.
 TEXTS = [
     "I'M don't 12345678 x\r\n  y\n\n\n(a) 'tis ESCapeD_name,12,345.5 $1,000!?...\r\n ",
     "日本語漢字カナ русский Ünï éa\u0301 ไทย12 가각ㄱㄴ ǅungla ሀ !！… \u3000、。“x” \u0661\u0662\u0663\u0664²½ ＡＢ",
     "<sentinel:12>IMGIMGABCZ\tx    y  z {}[]~`+=<>^|\\/@#" + " " * 70 + "end \n \u00a0\u2003w ",
+    "a\u4e2dб\u3042ñ\uac00c\u0e14d\u30ab\u00e9\u3105z\u4e2d\u4e2d5\u4e2d!\u3001a\u0661b'S\u4e2d_\u1000\u1780x'lld",
 ]
 
 

@@ -105,8 +105,9 @@ def test_what_is_no_batch(tok: bbpe.Tokenizer) -> None:
 
     with pytest.raises(ValueError, match="the batch has no column 'messages', only 'text'; name it by messages="):
         encode({"text": ["see"]})
-    with pytest.raises(TypeError, match="messages must be the name of a column, a str, not int"):
-        encode({"messages": chats()}, messages=5)
+    for name in ("messages", "tools"):
+        with pytest.raises(TypeError, match=f"{name} must be the name of a column, a str, not int"):
+            encode({"messages": chats()}, **{name: 5})
     with pytest.raises(TypeError, match="train_off"):
         encode({"messages": chats()}, train_off="user")
     with pytest.raises(TypeError, match="batch is list; expected a dict of columns, or a table of Arrow"):

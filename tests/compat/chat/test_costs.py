@@ -19,6 +19,7 @@ GIVEN: dict[str, Any] = {
     "t": "a b<&>é\n" * 40, "h": "x" * 90, "tabs": "\t" * 90, "sharp": "ß" * 900, "items": ["a"] * 90, "n": 3,
     "pairs": [["k", "v" * 90]] * 9, "table": {f"key{number}": "<" * 90 for number in range(9)}, "deep": [[[[1]] * 9]],
     "form": "%(a)s" * 90, "fields": "{0}" * 90, "long_keys": {"k" * 900: 1}, "odd": "\x00\ud7ff\U0010ffff" * 30,
+    "letters": "".join(map(chr, range(0x4E00, 0x5200))),
 }  # fmt: skip
 #: Expressions that make a text.
 TEXTS = [
@@ -46,7 +47,8 @@ LISTS = {
     "t.split('a')": 8, "t.splitlines()": 8, "t.rsplit('<')": 8, "items | batch(900, 'x') | first": 8,
     "items | slice(900) | list": 8, "items | sort": 8, "items | unique | list": 8, "range(900) | list": 8,
     "items | reverse | list": 8, "dict.fromkeys(range(900))": 16, "dict.fromkeys(t | list)": 16,
-    "table.fromkeys(range(900))": 16, "pairs | sum(start=[])": 8, "n.to_bytes(9000, 'big')": 1, "table | dictsort": 8,
+    "table.fromkeys(range(900))": 16, "dict.fromkeys(letters)": 16, "table.fromkeys(letters)": 16,
+    "pairs | sum(start=[])": 8, "n.to_bytes(9000, 'big')": 1, "table | dictsort": 8,
     "table | items | list": 8, "items | map('upper') | list": 8, "t | groupby(0) | list": 8, "t.encode()": 1,
     "t.encode().zfill(9000)": 1, "t.encode() * 9": 1,
 }  # fmt: skip

@@ -75,6 +75,17 @@ def test_a_template_that_ends_prompts_in_another_way(tok: bbpe.Tokenizer) -> Non
     assert learned(tok, template, "low", "see", "my", "") == ["see<|end|>", "<|end|>"]
 
 
+@pytest.mark.parametrize("thought", ["", "<think>", "<think>\n", "<|think|>\n"])
+def test_a_prompt_that_begins_a_thought(tok: bbpe.Tokenizer, thought: str) -> None:
+    """The turns of a chat begin as the prompt does before the thought, also where an answer is empty."""
+    template = (
+        "{% for m in messages %}{{ '<|user|>' if m.role == 'user' else '<|assistant|>\n' }}{{ m.content }}<|end|>\n"
+        f"{{% endfor %}}{{% if add_generation_prompt %}}<|assistant|>\n{thought}{{% endif %}}"
+    )
+    assert learned(tok, template, "low", "", "my", "dogs") == ["<|end|>", "dogs<|end|>"]
+    assert learned(tok, template, "low", f"{thought}see", "my", "") == [f"{thought}see<|end|>", "<|end|>"]
+
+
 def test_a_template_that_asks_for_tools(tok: bbpe.Tokenizer) -> None:
     """Without a list of tools it fails, so that nothing else tells how turns begin and end."""
     template = (

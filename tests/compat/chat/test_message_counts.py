@@ -202,7 +202,7 @@ def test_wrong_tools_are_named(tok: bbpe.Tokenizer) -> None:
 
 def test_no_template_and_no_model_of_openai(tok: bbpe.Tokenizer) -> None:
     for model, words in (
-        (None, "this tokenizer has no chat template, .* expected a chat template, or a model of OpenAI"),
+        (None, "^this tokenizer has no chat template, and its vocabulary is not one of OpenAI; expected a chat"),
         ("Qwen/Qwen3-8B", r"has the vocabulary 'qwen3'; .*; load the folder of an open model with bbpe\.load\(\)"),
         ("nobody/nothing", "has no known vocabulary; expected a model of OpenAI with one of o200k_base, cl100k_base"),
         ("gpt4o", r"has no known vocabulary \(did you mean 'gpt-4o' or"),
@@ -215,6 +215,13 @@ def test_no_template_and_no_model_of_openai(tok: bbpe.Tokenizer) -> None:
     ):
         with pytest.raises(bbpe.VocabularyError, match=words):
             tok.count_messages([of(content="a")], model=model)
+
+
+def test_no_template_and_a_vocabulary_of_another_name() -> None:
+    named = bbpe.Tokenizer.from_ranks({bytes([at]): at for at in range(256)}, pattern="gpt2", name="r50k_base")
+    words = r"its vocabulary \(r50k_base\) is not one of OpenAI; expected a chat template, or a model of OpenAI"
+    with pytest.raises(bbpe.VocabularyError, match=words):
+        named.count_messages([of(content="a")])
 
 
 def test_fields_that_are_no_part_of_a_prompt(tok: bbpe.Tokenizer) -> None:

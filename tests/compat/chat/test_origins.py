@@ -239,3 +239,32 @@ def test_texts_from_outside_are_not_trusted():
     messages = [{"role": "user", "content": "a"}]
     text = tracing.render_traced(ChatTemplate(STYLES["dates"]), TOKENS, variables, messages)
     assert {origin & TRUSTED for origin in origins_of(text)} == {0}
+
+
+#: Expressions of the content `c` of an answer, whose letters all come from it.
+FOLLOWED = [
+    *(f"c | {name}" for name in (
+        "upper", "lower", "title", "capitalize", "trim", "string", "striptags", "indent",
+        "indent(2, true)", "wordwrap(3)", "center(30)", "truncate(6, true)", "tojson", "replace('а', '-')",
+        "default('-')", "list | join", "list | join('-')", "list | first", "list | last", "reverse", "pprint",
+        "format", "urlize",
+    )),
+    *(f"c.{name}" for name in ("title()", "center(30)", "replace('а', '-')", "format()", "swapcase()", "zfill(9)")),
+    "'{}'.format(c)", "'{0}'.format(c)", "'<{x}>'.format(x=c)", "'<{x}>'.format_map({'x': c})", "'{!s}'.format(c)",
+    "'{:>30}'.format(c)", "'{0[0]}'.format([c])", "'%s' % c", "'%s' % (c,)", "'%(x)s' % {'x': c}", "'%30s' % c",
+    "'%s' | format(c)", "'-' ~ c", "'-' + c", "c * 2", "c[1:]", "c[::-1]", "c[0]", "(c, '-') | join",
+    "'-'.join([c, c])", "[c] | string", "{'-': c} | tojson", "c if c else '-'",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("expression", FOLLOWED)
+def test_what_is_made_of_an_answer_is_of_its_message(expression):
+    messages = [{"role": "user", "content": "-"}, {"role": "assistant", "content": " эа юЭ эа"}]
+    source = f"{{% set c = messages[1].content %}}<a>{{{{ {expression} }}}}"
+    variables = {"tools": None, "documents": None, "add_generation_prompt": False}
+    text = tracing.render_traced(ChatTemplate(source), TOKENS, variables, messages)
+    found = {origin for char, origin in zip(text, origins_of(text), strict=True) if not char.isascii()}
+    assert {origin >> SHIFT for origin in found} <= {2}
+    assert not any(origin & TRUSTED for origin in found)
+    assert found or "\\u" in text or text[3:].strip() == ""
+    assert [origin & TRUSTED for origin in origins_of(text)[:3]] == [TRUSTED] * 3

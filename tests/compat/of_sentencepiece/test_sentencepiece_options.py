@@ -52,6 +52,22 @@ def test_ways_of_several_words_and_of_unknown_letters(tmp_path: Path, text: str,
     assert {tuple(sp.sample_encode_as_ids(text, -1, alpha)) for _ in range(20)} <= set(ways)
 
 
+@pytest.mark.parametrize("count", [1, 2, 5, 50])
+def test_as_many_samples_as_asked_for(tmp_path: Path, count: int) -> None:
+    """Without replacement there are no more than ways; of both a text of a list has as many as one alone."""
+    sp, text = pieces_model(tmp_path), "ab abc"
+    ways = len(sp.nbest_encode_as_ids(text, 5000))
+    assert 5 < ways < 50
+    for options, expected in (
+        ({}, count), ({"wor": True}, min(count, ways)), ({"wor": True, "include_best": True}, min(count, ways))
+    ):  # fmt: skip
+        found = sp.sample_encode_and_score([text, text], num_samples=count, alpha=0.3, **options)
+        assert [len(rows) for rows in found] == [expected] * 2
+        assert len(sp.sample_encode_and_score(text, num_samples=count, alpha=0.3, out_type=str, **options)) == expected
+    assert len(sp.nbest_encode_as_ids(text, count)) == min(count, ways)
+    assert len(sp.sample_encode_and_score(text)) == 1
+
+
 def test_samples_without_replacement_estimate_the_number_of_ways(tmp_path: Path) -> None:
     """Of ways that are drawn with probability p, the sum of 1/p is their number in the mean."""
     sp, text = pieces_model(tmp_path), "abc abc bc"
