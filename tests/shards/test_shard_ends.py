@@ -15,7 +15,7 @@ from numpy.testing import assert_array_equal
 from shard_lines import lines
 
 import bbpe
-from bbpe.shards import merge, open_parts, part, shuffle
+from bbpe.shards import merge, open_parts, part, run, shuffle
 from bbpe.shards.formats import FORMATS, parquet
 from bbpe.shards.formats import format as forms
 from bbpe.shards.open_parts import read_part
@@ -298,6 +298,24 @@ def test_progress_is_of_the_input_done_or_not(threads: int, tmp_path: Path, tok:
         done = [each.done for each in seen]
         assert done == sorted(done)
         assert len(set(done)) > 2
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_part_that_fails_in_this_process_is_tried_once(
+    threads: int, tmp_path: Path, tok: bbpe.Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No worker was lost, so another attempt would end as the first one."""
+    path, tried = lines(tmp_path / "a.jsonl", ["low"] * 60), []
+
+    def failing(plan: bbpe.ShardPlan, number: int, **_: Any) -> Any:
+        tried.append(number)
+        raise OSError(5, "no")
+
+    monkeypatch.setattr(run, "write_part", failing)
+    with pytest.raises(OSError, match="no") as caught:
+        bbpe.shard(path, tmp_path / "out", tok, part_size=300, threads=threads)
+    assert len(tried) == len(set(tried))
+    assert getattr(caught.value, "__notes__", []) == []
 
 
 def test_a_folder_that_is_none_is_named(corpus: Path, tmp_path: Path, tok: bbpe.Tokenizer) -> None:
