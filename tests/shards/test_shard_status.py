@@ -335,6 +335,21 @@ def test_a_plan_of_ids_is_replaced_only_if_it_is_asked_for(name: str, tmp_path: 
         call(source, out, format="parquet", replan=1, **given)
 
 
+def test_a_merge_does_not_replace_one_that_is_written(plan: bbpe.ShardPlan, tmp_path: Path) -> None:
+    """Merging has no option for it, so none is named; a merge that is long dead is replaced."""
+    for number in range(len(plan)):
+        bbpe.shard_part(plan, number)
+    bbpe.finish_shards(plan)
+    merged = bbpe.merge_shards([plan], tmp_path / "all", shuffle=1)
+    for name in ("part-00000.json", "manifest.json"):
+        (merged.plan.folder / name).unlink()
+    path = temporary(merged.plan, 0)
+    with pytest.raises(bbpe.CorpusError, match=r"1 part is being written now, so wait, or use another folder$"):
+        bbpe.merge_shards([plan], tmp_path / "all", shuffle=2)
+    os.utime(path, (time.time() - 9999,) * 2)
+    assert bbpe.merge_shards([plan], tmp_path / "all", shuffle=2).documents == 60
+
+
 def test_a_new_plan_has_no_notes_of_the_old_one(
     plan: bbpe.ShardPlan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
