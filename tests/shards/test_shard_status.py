@@ -92,6 +92,19 @@ def test_each_part_is_in_one_state(plan: bbpe.ShardPlan, monkeypatch: pytest.Mon
     assert json.loads(json.dumps(found.as_dict()))["failed"][0]["message"] == "[Errno 5] no"
 
 
+@pytest.mark.parametrize(("most", "more"), [(2, ["failed: 2 more"]), (3, ["failed: 1 more"]), (4, []), (5, [])])
+def test_of_many_failures_the_first_ones_are_shown_and_the_rest_counted(
+    most: int, more: list[str], plan: bbpe.ShardPlan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(status, "_SHOWN", most)
+    for number in range(4):
+        failing(plan, number, monkeypatch)
+    found = bbpe.shards_status(plan)
+    shown = [line for line in str(found).splitlines() if line.startswith("failed: ")]
+    assert shown == [f"failed: {each}" for each in found.failed[:most]] + more
+    assert len(found.failed) == 4
+
+
 @pytest.mark.parametrize("suffix", [".bin", ".idx", ".lens"])
 @pytest.mark.parametrize("is_gone", [False, True])
 def test_a_part_without_its_files_is_written_again(plan: bbpe.ShardPlan, suffix: str, is_gone: bool) -> None:
