@@ -242,6 +242,24 @@ def test_lines_that_are_left_out_of_a_range_are_numbered_in_the_file(tmp_path: P
     assert b"".join(bytes(some.data) for some in texts).count(b"text ") == 18
 
 
+@pytest.mark.parametrize("before", ["", "\n \n", '{"text": "see"}\n', '{"text": null}\n', '{"text": "s\\ud800"}\n'])
+@pytest.mark.parametrize("record", ['{"body": 1}', "[1]"])
+def test_a_record_without_the_field_is_told_what_to_name(before: str, record: str, tmp_path: Path) -> None:
+    """The field, if no record before has it; else the field of this one as well, wherever a range of lines begins."""
+    path = tmp_path / "a.jsonl"
+    path.write_text(f"{before}{record}\n")
+    is_first = not before.strip()
+    way = "name the field with the text by text_field=" if is_first else (
+        "name its field, too, by text_field=, or write null where a record has no text"
+    )  # fmt: skip
+    for start in (0,) if is_first else (0, len(before)):
+        with pytest.raises(bbpe.CorpusError) as caught:
+            list(Reading().texts(file_of(path), start=start))
+        number = before.count("\n") + 1
+        assert f"a.jsonl: line {number}: expected an object with the field 'text', found" in str(caught.value)
+        assert str(caught.value).endswith(f"; {way}")
+
+
 @pytest.mark.parametrize("id_field", ["key", "n"])
 def test_each_text_has_the_id_of_its_own_line(id_field: str, tmp_path: Path) -> None:
     """Among empty lines, nulls, ids that are no strings, and lines that only `json` reads."""
