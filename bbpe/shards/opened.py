@@ -336,7 +336,7 @@ def _masks_of(masks: Any, form: ReadFormat, paths: list[Path]) -> str | None:
         which, other = paths[have.index(True)], paths[have.index(False)]
         raise CorpusError(f"{which} has masks beside it, {other} has none; masks=False reads ids alone")
     if masks and not all(have):
-        wanted = " and ".join(form.mask_files) or "such files at all"
+        wanted = " and ".join(form.mask_files) or "such file at all"
         raise CorpusError(f"{paths[have.index(False)]}: masks is True, but there is no {wanted} beside it")
     return "" if have and all(have) else None
 

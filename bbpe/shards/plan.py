@@ -326,7 +326,8 @@ def stored_or_new(
     stored = open_plan(plan.folder) if path.exists() else None
     differences = [] if stored is None else stored.differences(plan)
     if differences:
-        _check_replaceable(plan.folder, differences, replan=replan)
+        # who merges has nothing to prove, and no argument to give
+        _check_replaceable(plan.folder, differences, replan=None if prove is None else replan)
     if stored is None or differences:
         plan.store()
         return plan
@@ -339,7 +340,7 @@ def stored_or_new(
     return plan
 
 
-def _check_replaceable(folder: Path, differences: list[str], *, replan: bool) -> None:
+def _check_replaceable(folder: Path, differences: list[str], *, replan: bool | None) -> None:
     """Check that no work is lost when the plan in a folder is replaced, and remove its notes on parts that failed."""
     problem = f"{folder}: the folder has another plan, with {first_few(differences, _SHOWN)}"
     found = listing(folder)
@@ -348,7 +349,8 @@ def _check_replaceable(folder: Path, differences: list[str], *, replan: bool) ->
     written = [] if replan else written_parts(folder, found)
     if written:
         now = counted(len(written), "part", "is", "are")
-        raise CorpusError(f"{problem}; {now} being written now, so wait, or give replan=True, which ends those runs")
+        way = "use another folder" if replan is None else "give replan=True, which ends those runs"
+        raise CorpusError(f"{problem}; {now} being written now, so wait, or {way}")
     for number in found.failed:
         forget_failure(_stem(folder, number))
 

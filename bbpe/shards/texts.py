@@ -69,7 +69,7 @@ def count_shards(
     for name in ("format", "text_field", "on_error"):
         if getattr(how, name) != getattr(Counting, name):
             raise ValueError(f"Counting.{name} is {getattr(how, name)!r}; expected it only with files, not shards")
-    shards = folder if isinstance(folder, Shards) else load_shards(folder)
+    shards = load_shards(folder)
     with how.reporting() as report:
         task = how.task(pattern, special_tokens)
         return count_corpus(_ShardTexts(shards, task.chunks, unique=how.unique), task, report)

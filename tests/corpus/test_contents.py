@@ -6,6 +6,7 @@ import bz2
 import gzip
 import io
 import json
+import lzma
 import struct
 from collections.abc import Callable
 from functools import cache
@@ -155,6 +156,7 @@ TEXT = [
     b'{\n "text": ["see"]\n}\n', b'[{see}] "text": "my"', b"version 1\n",
     b'{"a": 1}\nsee my dogs\n', b'"text": "see"\n', b"{'text': 'see'}\n", b"", b"see my dogs\n" * 99 + b"\0",
     b"PAR1 golf", b"WARC/1.0 is a format", b"see " + LINES, b'{"a": ' + b"[" * 20_000 + b"\n",
+    b'{"a": 1}\n5\n', b'{"a": 1}\n"text"\n', b'{"a": 1}\n["text"]\n{"a": 1}\n',
 ]  # fmt: skip
 
 
@@ -254,6 +256,21 @@ def test_all_names_are_looked_at_before_a_file_is_read(tmp_path: Path) -> None:
     for read in READERS:
         with pytest.raises(bbpe.CorpusError, match="b: the file begins like a binary file"):
             read(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["a.gz", "a.bz2", "a.xz", "a.zst", "a.jsonl.gz", "a.txt.xz"])
+@pytest.mark.parametrize("harm", ["cut off", "another file"])
+def test_packed_files_that_are_damaged_are_named(name: str, harm: str, tmp_path: Path) -> None:
+    """Whether they are looked at first or not: the name, or `format`, says what is in them."""
+    packed = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
+    if name.endswith(".zst"):
+        packed[".zst"] = pytest.importorskip("zstandard").ZstdCompressor().compress
+    data = packed[Path(name).suffix](LINES)
+    (tmp_path / name).write_bytes(data[:-9] if harm == "cut off" else LINES)
+    for read in (count, encode):
+        for options in ({}, {"format": "text"}, {"format": "jsonl"}):
+            with pytest.raises(bbpe.CorpusError, match=rf"{name}: expected a whole {Path(name).suffix} file: \S"):
+                read(tmp_path / name, **options)
 
 
 def test_a_window_larger_than_looking_may_take_is_no_guess(tmp_path: Path) -> None:

@@ -242,6 +242,41 @@ def test_lines_that_are_left_out_of_a_range_are_numbered_in_the_file(tmp_path: P
     assert b"".join(bytes(some.data) for some in texts).count(b"text ") == 18
 
 
+@pytest.mark.parametrize("before", ["", "\n \n", '{"text": "see"}\n', '{"text": null}\n', '{"text": "s\\ud800"}\n'])
+@pytest.mark.parametrize("record", ['{"body": 1}', "[1]"])
+def test_a_record_without_the_field_is_told_what_to_name(before: str, record: str, tmp_path: Path) -> None:
+    """The field, if no record before has it; else the field of this one as well, wherever a range of lines begins."""
+    path = tmp_path / "a.jsonl"
+    path.write_text(f"{before}{record}\n")
+    is_first = not before.strip()
+    way = "name the field with the text by text_field=" if is_first else (
+        "name its field, too, by text_field=, or write null where a record has no text"
+    )  # fmt: skip
+    for start in (0,) if is_first else (0, len(before)):
+        with pytest.raises(bbpe.CorpusError) as caught:
+            list(Reading().texts(file_of(path), start=start))
+        number = before.count("\n") + 1
+        assert f"a.jsonl: line {number}: expected an object with the field 'text', found" in str(caught.value)
+        assert str(caught.value).endswith(f"; {way}")
+
+
+@pytest.mark.parametrize("block", [16, 64, 1 << 20])
+def test_records_say_where_they_end(block: int, tmp_path: Path) -> None:
+    """In the file, wherever its reading began, and of lines that only `json` reads or that are left out, too."""
+    path = tmp_path / "a.jsonl"
+    lines = [json.dumps({"text": f"text {number} \ud800" if number % 7 == 0 else "a"}) for number in range(40)]
+    lines[25] = "{"
+    path.write_text("\n".join(lines))
+    ends = [0, *(at + 1 for at, byte in enumerate(path.read_bytes()) if byte == ord("\n")), path.stat().st_size]
+    for start in (0, ends[20]):
+        with opened(file_of(path)) as source:
+            reader = JsonLines(source, "text", 0, Buffers(block), refuse=lambda *_: None, start=start)
+            found = [(some.position, int(some.numbers[-1])) for some in reader if len(some.numbers)]
+        first = ends.index(start)
+        assert [position for position, _ in found] == [ends[first + number + 1] for _, number in found]
+        assert found[-1][0] == ends[-1]
+
+
 @pytest.mark.parametrize("id_field", ["key", "n"])
 def test_each_text_has_the_id_of_its_own_line(id_field: str, tmp_path: Path) -> None:
     """Among empty lines, nulls, ids that are no strings, and lines that only `json` reads."""

@@ -114,6 +114,20 @@ def test_parquet(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         counted(tmp_path / "b.parquet")
 
 
+@pytest.mark.parametrize("name", ["a.txt", "a.txt.gz", "a.txt.xz"])
+@pytest.mark.parametrize("block", [3, 8, 1 << 20])
+def test_a_text_is_read_from_any_byte_and_up_to_any(name: str, block: int, tmp_path: Path) -> None:
+    """From its end, where a run was stopped there, nothing is left; of a packed text all that comes is read."""
+    data = b"see my eyes first"
+    (tmp_path / name).write_bytes(COMPRESSORS.get(Path(name).suffix, bytes)(data))
+    file, reading = file_of(tmp_path / name), Reading(block=block)
+    for start in range(len(data) + 1):
+        for stop in (None, *range(start, len(data) + 1)) if file.is_plain else (None,):
+            events = list(reading.texts(file, start=start, stop=stop))
+            assert b"".join(bytes(event.data) for event in events) == data[start:stop]
+            assert [event.last for event in events] == [False] * (len(events) - 1) + [True]
+
+
 @pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz"])
 @pytest.mark.parametrize("zeros", [4, 512, 1 << 17])
 def test_zeros_between_and_after_streams_are_skipped(suffix: str, zeros: int, tmp_path: Path) -> None:

@@ -99,7 +99,17 @@ class Quoting(Server):
         return {**found, "ETag": f'"{found["ETag"]}"'} if "ETag" in found else found
 
 
-for kind in (Server, Keeping, Quoting):
+class Whole(Server):
+    """Names files by their whole URLs, as servers do by HTTP."""
+
+    protocol = "whole"
+
+    @classmethod
+    def _strip_protocol(cls, path: str) -> str:
+        return path.rstrip("/")
+
+
+for kind in (Server, Keeping, Quoting, Whole):
     fsspec.register_implementation(kind.protocol, kind, clobber=True)
 
 
@@ -183,6 +193,14 @@ def test_what_urls_stand_for(tmp_path: Path, server: dict[str, bytes]) -> None:
     assert corpus_paths(f"file://{tmp_path}") == corpus_paths(f"file://{tmp_path}/*.txt") == [tmp_path / "a b.txt"]
     assert path_of("file:///a%20b") == Path("/a%20b")
     assert [is_url(name) for name in ("C://a", "s3://a", "a/s3://b", "gs://b::c")] == [False, True, False, True]
+
+
+@pytest.mark.parametrize("name", ["", "/a.txt", "/*.txt", "/?.txt"])
+def test_files_that_are_named_by_their_urls(name: str, server: dict[str, bytes]) -> None:
+    server["whole://host/a.txt"] = b"see my eyes"
+    (found,) = corpus_paths(f"whole://host{name}")
+    assert (str(found), found.stat().st_size) == ("whole://host/a.txt", 11)
+    assert list(bbpe.count(f"whole://host{name}", pattern="gpt2")) == [(b"see", 1), (b" my", 1), (b" eyes", 1)]
 
 
 def test_without_fsspec_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import random
 from pathlib import Path
@@ -137,6 +138,16 @@ def test_a_digest_does_not_depend_on_batches(counts: bbpe.PretokenCounts) -> Non
     empty.add(whole.slice(0, 0))
     assert empty.hex("text") == RowDigest().hex("text") not in digests
     assert RowDigest().hex("text") != RowDigest().hex("other")
+
+
+def test_digests_of_rows_are_those_that_stored_files_have() -> None:
+    """Of the bytes, the lengths and the counts, each for itself; another digest would refuse files of before."""
+    lengths, counts = np.array([5, 3, 0], "<i8"), np.array([3, 2, 1], "<u8")
+    digest = RowDigest()
+    digest.add(Rows(np.frombuffer(b"-lowerlow", np.uint8), np.cumsum([1, *lengths]), counts))
+    columns = [hashlib.blake2b(data, digest_size=16).digest() for data in (b"lowerlow", lengths, counts)]
+    assert digest.hex("{}") == hashlib.blake2b(b"".join(columns) + b"{}", digest_size=16).hexdigest()
+    assert digest.hex("{}") == "81262dfe7e485088d4a69e7e9be15d9f"
 
 
 def test_borders_of_pretokens_are_in_the_digest() -> None:

@@ -11,6 +11,7 @@ import pytest
 
 import bbpe
 from bbpe.corpus.sources import Reading
+from bbpe.records import replace
 from bbpe.shards import documents
 from bbpe.shards.source_tokens import SourceTable, SourceTokens
 
@@ -144,6 +145,9 @@ def test_the_table_is_printed_and_saved(corpus: Path, toks: dict[str, bbpe.Token
     assert "unknown: plain" in lines[0]
     found.save(tmp_path / "x.json")
     assert json.loads((tmp_path / "x.json").read_text()) == found.as_dict()
+    # names of files are for people to read, too
+    SourceTable(("t\u00e9",), (SourceTokens("\u6f22.txt", 1, 2, (1,), (0,)),)).save(tmp_path / "y.json")
+    assert all(name in (tmp_path / "y.json").read_text("utf-8") for name in ('"t\u00e9"', '"\u6f22.txt"'))
     found.save(tmp_path / "x.parquet")
     rows = parquet.read_table(tmp_path / "x.parquet").to_pylist()
     assert [(row["source"], row["tokenizer"], row["tokens"], row["unknown"]) for row in rows] == [
@@ -155,6 +159,11 @@ def test_the_table_is_printed_and_saved(corpus: Path, toks: dict[str, bbpe.Token
     assert list(bbpe.count_tokens(corpus / "web", [*toks.values()]).tokenizers) == [
         "tokenizer 1", "tokenizer 2", "tokenizer 3"
     ]  # fmt: skip
+    # one alone, or in a list, has its own name if it has one
+    named = bbpe.Tokenizer(replace(toks["plain"].spec, name="own"))
+    for tok, names in ((toks["plain"], ("tokenizer 1",)), (named, ("own",))):
+        assert bbpe.count_tokens(corpus / "web", tok, by="file").tokenizers == names
+        assert bbpe.count_tokens(corpus / "web", [tok]).tokenizers == names
 
 
 @pytest.mark.parametrize("most", [20, 60, 100, 200])

@@ -176,6 +176,18 @@ def replaced(writer, suffix, old, new, given=(), docs=((1, 2, EOS), (3, EOS)), *
     return changed(writer, suffix, lambda data: data.replace(old, new), given, docs, **options)
 
 
+def without(writer, suffix, **options):
+    """Files of which those of one suffix are gone."""
+
+    def make(folder):
+        writer(folder / "a", [[1, 2, EOS], [3, EOS]])
+        for path in folder.glob(f"*{suffix}"):
+            path.unlink()
+        return {"files": folder, **options}
+
+    return make
+
+
 def sized(change):
     """Chunks of litdata whose offsets, the second to the fourth number, are changed."""
     def make(data):
@@ -266,6 +278,14 @@ WRONG = {
         "items are ['jpeg:20']; expected one tensor or array of ids"),
     "no index of litdata": (changed(litdata, ".json", lambda data: b"[]", format="litdata"),
         "index.json: expected an index with 'chunks'"),
+    "no index beside chunks": (without(litdata, ".json", format="litdata"),
+        "a.bin: there is no index.json beside it, which says what litdata's chunks have"),
+    "no index of Megatron": (without(megatron, ".idx", format="megatron"),
+        "a.bin: there is no a.idx beside it; Megatron's ids come as a .bin and an .idx"),
+    "no table of ids": (without(olmo, ".csv.gz", format="olmo", dtype="uint16", eos=EOS, id_field="id"),
+        "a.npy: there is no a.csv.gz beside it, which has the ids of documents"),
+    "masks of a format without": (files(nanogpt, [[1, EOS]], format="nanogpt", dtype="uint16", eos=EOS, masks=True),
+        "a.bin: masks is True, but there is no such file at all beside it"),
     "first item": (sized(lambda first, middle, last: (first + 2, middle, last)), "do not follow one another"),
     "last item": (sized(lambda first, middle, last: (first, middle, last - 2)), "do not follow one another"),
     "order of items": (sized(lambda first, middle, last: (first, last + 2, last)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,10 +16,11 @@ from numpy.testing import assert_array_equal
 from shard_lines import lines
 
 import bbpe
-from bbpe.shards import merge, open_parts, part, shuffle
+from bbpe.shards import merge, open_parts, part, run, shuffle
 from bbpe.shards.formats import FORMATS, parquet
 from bbpe.shards.formats import format as forms
 from bbpe.shards.open_parts import read_part
+from bbpe.shards.state import listing
 
 #: The formats whose documents end with a token, or begin with one.
 BOS = dict.fromkeys(("nanogpt", "llmc", "numpy", "automodel"), "<s>")
@@ -137,11 +139,11 @@ def test_a_part_that_another_run_has_finished_meanwhile(
     """The other one removes the files of this one; the part is done all the same."""
     plan = bbpe.plan_shards(corpus, tmp_path / "out", tok)
 
-    def lost(*_: object, is_done: bool, **__: object) -> None:
+    def lost(*_: object, is_done: bool, error: Exception | None = None, **__: object) -> None:
         if is_done:
             monkeypatch.undo()
             part.write_part(plan, 0)
-        raise FileNotFoundError(2, "gone", "part-00000.bin")
+        raise error or FileNotFoundError(2, "gone", "part-00000.bin")
 
     monkeypatch.setattr(part, "encode_part", lambda *a, **b: lost(*a, is_done=False, **b))
     with pytest.raises(FileNotFoundError, match="gone"):
@@ -152,6 +154,15 @@ def test_a_part_that_another_run_has_finished_meanwhile(
     assert record == part.read_record(plan, 0)
     assert part.write_part(plan, 0, report=read.append) == record
     assert read == [record.input]
+    # another error is one all the same, but no failure of the part is noted
+    part.record_path(plan, 0).unlink()
+    for is_done in (True, False):
+        if not is_done:
+            part.record_path(plan, 0).unlink()
+        monkeypatch.setattr(part, "encode_part", partial(lost, is_done=is_done, error=OSError(5, "no")))
+        with pytest.raises(OSError, match="no"):
+            part.write_part(plan, 0)
+        assert listing(plan.folder).failed == (set() if is_done else {0})
 
 
 def test_merged_shards_are_merged_once(
@@ -298,6 +309,44 @@ def test_progress_is_of_the_input_done_or_not(threads: int, tmp_path: Path, tok:
         done = [each.done for each in seen]
         assert done == sorted(done)
         assert len(set(done)) > 2
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_part_that_fails_in_this_process_is_tried_once(
+    threads: int, tmp_path: Path, tok: bbpe.Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No worker was lost, so another attempt would end as the first one."""
+    path, tried = lines(tmp_path / "a.jsonl", ["low"] * 60), []
+
+    def failing(plan: bbpe.ShardPlan, number: int, **_: Any) -> Any:
+        tried.append(number)
+        raise OSError(5, "no")
+
+    monkeypatch.setattr(run, "write_part", failing)
+    with pytest.raises(OSError, match="no") as caught:
+        bbpe.shard(path, tmp_path / "out", tok, part_size=300, threads=threads)
+    assert len(tried) == len(set(tried))
+    assert getattr(caught.value, "__notes__", []) == []
+
+
+@pytest.mark.parametrize(("parts", "threads", "each"), [(1, 4, 4), (2, 4, 2), (2, 5, 2), (3, 4, 1), (3, 1, 1)])
+def test_parts_at_once_share_the_threads(
+    parts: int, threads: int, each: int, tmp_path: Path, tok: bbpe.Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, given, encode = lines(tmp_path / "a.jsonl", ["low"] * 60), [], part.encode_part
+
+    def noted(plan: bbpe.ShardPlan, number: int, stem: Path, **options: Any) -> Any:
+        given.append((number, options["threads"]))
+        return encode(plan, number, stem, **options)
+
+    monkeypatch.setattr(part, "encode_part", noted)
+    size = -(-path.stat().st_size // parts)
+    bbpe.shard(path, tmp_path / "out", tok, part_size=size, threads=threads)
+    assert sorted(given) == [(number, each) for number in range(parts)]
+    given.clear()
+    plan = bbpe.plan_shards(path, tmp_path / "alone", tok, part_size=size)
+    bbpe.shard_part(plan, parts - 1)
+    assert given == [(parts - 1, 1)]
 
 
 def test_a_folder_that_is_none_is_named(corpus: Path, tmp_path: Path, tok: bbpe.Tokenizer) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import json
 import random
 from pathlib import Path
@@ -132,8 +133,26 @@ def test_kinds_of_files_share_the_time(tmp_path: Path, tok: bbpe.Tokenizer, monk
     monkeypatch.setattr(estimate._Sample, "taken", noted)
     for name in ("a.jsonl", "b.jsonl", "c.json", "d.ndjson"):
         lines(tmp_path / name, texts_of(5))
-    bbpe.estimate_shards(bbpe.plan_shards(str(tmp_path / "*.*json*"), tmp_path / "out", tok))
+    monkeypatch.setattr(estimate._Sample, "seconds", lambda self: 2.5)
+    found = bbpe.estimate_shards(bbpe.plan_shards(str(tmp_path / "*.*json*"), tmp_path / "out", tok))
     assert given == [estimate._SECONDS / 3] * 3
+    # and what each of them will take is added up
+    assert found.core_seconds == 7.5
+
+
+@pytest.mark.parametrize("window", [1, 3, 64])
+def test_a_range_begins_with_the_first_line_at_some_byte(window: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line that begins at that very byte is not left out; a text whose line goes on is read from there."""
+    monkeypatch.setattr(estimate, "_WINDOW", window)
+    data = b"ab\n\ncdefgh\ni\njk"
+    begins = [0, *(at + 1 for at, byte in enumerate(data) if byte == ord("\n"))]
+    for at in range(1, len(data) + 2):
+        right = next((begin for begin in begins if begin >= at), len(data))
+        assert estimate._line_after(io.BytesIO(data), at, len(data), is_document=False) == right
+    long = b"a\n" + b"b" * 200
+    assert estimate._line_after(io.BytesIO(long), 2, len(long), is_document=True) == 2
+    assert estimate._line_after(io.BytesIO(long), 5, len(long), is_document=True) == 5
+    assert estimate._line_after(io.BytesIO(long), 5, len(long), is_document=False) == len(long)
 
 
 def test_a_sample_without_differences_is_no_count(tmp_path: Path, tok: bbpe.Tokenizer) -> None:

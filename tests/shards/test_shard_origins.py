@@ -252,6 +252,27 @@ def test_wrong_numbers_are_faults(suffix: str, data: bytes, fault: str, tmp_path
     assert any(fault in each for each in faults), faults
 
 
+@pytest.mark.parametrize(
+    ("rows", "moved"),
+    [(rows, {}) for rows in ([26], [28], [27, 1], [20, 7])]
+    + [(rows, moved) for rows in ([27, 1], [20, 7]) for moved in ({"shuffle": 1}, {"shard_size": 9})],
+)
+def test_wrong_numbers_of_records_are_faults(
+    rows: list[int], moved: dict[str, int], tmp_path: Path, tok: bbpe.Tokenizer
+) -> None:
+    """Of each source, or of all together where merging has not moved documents from part to part."""
+    write(tmp_path / "a.jsonl", ["low", "", "slow"] * 9, random.Random(1))
+    done = bbpe.shard(tmp_path / "a.jsonl", tmp_path / "out", tok)
+    if moved:
+        done = bbpe.merge_shards([done], tmp_path / "merged", **moved)
+    path = done.plan.folder / "part-00000.json"
+    assert bbpe.verify_shards(done, sample=0) == []
+    edited(path, lambda record: record.update(rows=rows))
+    faults = bbpe.verify_shards(done, sample=0)
+    found = f"{path}: found {sum(rows)} records of {len(rows)} source{'s' * (len(rows) > 1)}; expected "
+    assert any(fault.startswith(found) for fault in faults), faults
+
+
 def test_more_records_than_four_bytes_have_are_refused(
     tmp_path: Path, tok: bbpe.Tokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -92,6 +92,19 @@ def test_each_part_is_in_one_state(plan: bbpe.ShardPlan, monkeypatch: pytest.Mon
     assert json.loads(json.dumps(found.as_dict()))["failed"][0]["message"] == "[Errno 5] no"
 
 
+@pytest.mark.parametrize(("most", "more"), [(2, ["failed: 2 more"]), (3, ["failed: 1 more"]), (4, []), (5, [])])
+def test_of_many_failures_the_first_ones_are_shown_and_the_rest_counted(
+    most: int, more: list[str], plan: bbpe.ShardPlan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(status, "_SHOWN", most)
+    for number in range(4):
+        failing(plan, number, monkeypatch)
+    found = bbpe.shards_status(plan)
+    shown = [line for line in str(found).splitlines() if line.startswith("failed: ")]
+    assert shown == [f"failed: {each}" for each in found.failed[:most]] + more
+    assert len(found.failed) == 4
+
+
 @pytest.mark.parametrize("suffix", [".bin", ".idx", ".lens"])
 @pytest.mark.parametrize("is_gone", [False, True])
 def test_a_part_without_its_files_is_written_again(plan: bbpe.ShardPlan, suffix: str, is_gone: bool) -> None:
@@ -333,6 +346,21 @@ def test_a_plan_of_ids_is_replaced_only_if_it_is_asked_for(name: str, tmp_path: 
     assert make(source, out, format="parquet", **given).policy.format == "parquet"
     with pytest.raises(TypeError, match="replan must be a bool, not int"):
         call(source, out, format="parquet", replan=1, **given)
+
+
+def test_a_merge_does_not_replace_one_that_is_written(plan: bbpe.ShardPlan, tmp_path: Path) -> None:
+    """Merging has no option for it, so none is named; a merge that is long dead is replaced."""
+    for number in range(len(plan)):
+        bbpe.shard_part(plan, number)
+    bbpe.finish_shards(plan)
+    merged = bbpe.merge_shards([plan], tmp_path / "all", shuffle=1)
+    for name in ("part-00000.json", "manifest.json"):
+        (merged.plan.folder / name).unlink()
+    path = temporary(merged.plan, 0)
+    with pytest.raises(bbpe.CorpusError, match=r"1 part is being written now, so wait, or use another folder$"):
+        bbpe.merge_shards([plan], tmp_path / "all", shuffle=2)
+    os.utime(path, (time.time() - 9999,) * 2)
+    assert bbpe.merge_shards([plan], tmp_path / "all", shuffle=2).documents == 60
 
 
 def test_a_new_plan_has_no_notes_of_the_old_one(

@@ -38,6 +38,24 @@ def test_texts_that_are_no_tokens_of_unigram(symbols: list[str], specials: list[
         bbpe.Unigram(user_defined_symbols=symbols).plan(size, specials, None)
 
 
+@pytest.mark.parametrize(
+    ("special", "is_written"),
+    [
+        ("a", "b'a'"), ("\u0120", "b' '"), ("\u010a", r"b'\n'"), ("\u0120a", "b' a'"), ("\u00c3\u00a9", r"b'\xc3\xa9'"),
+        ("ab", ""), ("<s>", ""), (" ", ""), ("\u4e2d", ""),
+    ],
+)  # fmt: skip
+def test_special_tokens_that_files_would_write_as_bytes(special: str, is_written: str) -> None:
+    """A file could not tell them from tokens of text that are learned, or from bytes."""
+    if not is_written:
+        tok = bbpe.train_from_iterator([TEXT], 270, special_tokens=["<a>", special])
+        assert tok.decode(tok.encode(special, allowed_special="all")) == special
+        return
+    said = re.escape(f"special_tokens: {special!r} is how files write {is_written}; expected a longer text")
+    with pytest.raises(ValueError, match=said):
+        bbpe.train_from_iterator([TEXT], 270, special_tokens=["<a>", special])
+
+
 def test_a_model_of_unigram_has_room_for_the_characters_of_the_text() -> None:
     model = bbpe.Unigram(user_defined_symbols=["x"])
     tok = bbpe.train_from_iterator(["aaa aa"], 261, model=model, special_tokens=["y\u2581"])

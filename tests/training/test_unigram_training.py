@@ -101,6 +101,38 @@ def test_what_no_best_path_uses_is_pruned_first(size: int) -> None:
     assert kept.tolist() == [scores[token] for token in found]
 
 
+def test_two_rounds_of_expectation_come_before_each_pruning(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And before what is left is taken, even if nothing has to go."""
+    steps: list[str] = []
+    for name in ("round", "pruned", "last"):
+        step = getattr(_Trainer, name)
+        monkeypatch.setattr(_Trainer, name, lambda *given, name=name, step=step: steps.append(name) or step(*given))
+    rng = random.Random(2)
+    words = rows_of({"".join(rng.choices("abcd", k=rng.randint(3, 9))): rng.randint(1, 9) for _ in range(300)})
+    learn(words, 50)
+    rounds = ["round", "round"]
+    assert steps.count("pruned") > 1
+    assert steps == [*[*rounds, "pruned"] * steps.count("pruned"), *rounds, "last"]
+    steps.clear()
+    learn(words, 5000)
+    assert steps == [*rounds, "last"]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_last_scores_by_the_definition(seed: int) -> None:
+    """Two rounds more, in which each token is expected half a time more often than it is."""
+    rng = random.Random(seed)
+    scores = {**random_scores(rng, "abc", 20), "a": -2.0, "b": -2.5, "c": -3.0}
+    counts = {"".join(rng.choices("abc", k=rng.randint(1, 8))): rng.randint(1, 9) for _ in range(40)}
+    found = _Trainer(rows_of(counts), 2).last(rows_of(dict.fromkeys(scores, 1)), np.array([*scores.values()]), 0)
+    for _ in range(2):
+        times, _ = expected(counts, scores)
+        total = sum(times.values()) + len(times) / 2
+        scores = {token: float(np.log((time + 0.5) / total)) for token, time in times.items()}
+    assert dict(zip([token.decode() for token in found.tokens], found.scores, strict=True)) == pytest.approx(scores)
+    assert found.scores == sorted(found.scores, reverse=True)
+
+
 def test_the_mark_of_blanks_is_no_character() -> None:
     """Files write U+2581 for a blank, so it is no part of a token, however often texts have it."""
     tok = bbpe.train_from_iterator(["see\u2581my \u2581\u2581 dogs\u2581"] * 9, 290, model=bbpe.Unigram())

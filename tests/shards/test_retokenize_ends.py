@@ -1,0 +1,69 @@
+"""What `retokenize` does at the ends of documents, and with tokens that stand for text that is lacking."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import bbpe
+
+EOS, BOS, SEP, UNKNOWN = "<|end|>", "<|begin|>", "<|sep|>", "[UNK]"
+WORDS = ["see my eyes low lower lowest"] * 3
+
+
+@pytest.fixture(scope="module")
+def old() -> bbpe.Tokenizer:
+    return bbpe.train_from_iterator(WORDS, 300, special_tokens=[SEP, BOS, EOS])
+
+
+@pytest.fixture(scope="module")
+def new() -> bbpe.Tokenizer:
+    return bbpe.train_from_iterator(WORDS, 280, special_tokens=[EOS, BOS])
+
+
+def shards(folder: Path, texts: list[str], tok: bbpe.Tokenizer, **options: Any) -> bbpe.Shards:
+    (folder / "a.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts), "utf-8")
+    return bbpe.shard(folder / "a.jsonl", folder / "old", tok, allowed_special="all", **options)
+
+
+@pytest.mark.parametrize("format", ["nanogpt", "llmc", "numpy", "megatron"])
+@pytest.mark.parametrize(
+    ("given", "name"), [({"eos": EOS}, "eos"), ({"bos": BOS}, "bos"), ({"eos": EOS, "bos": BOS}, "eos")]
+)
+def test_a_token_within_a_document_that_would_end_it_is_refused(
+    given: dict[str, str], name: str, format: Any, tmp_path: Path, old: bbpe.Tokenizer, new: bbpe.Tokenizer  # noqa: A002
+) -> None:
+    """EOS tells where documents end, and BOS alone where they begin; a format with boundaries needs neither."""
+    source = shards(tmp_path, ["see my", f"low {SEP} lower"], old)
+    mark = given[name]
+    if format == "megatron":
+        done = bbpe.retokenize(source, tmp_path / "new", new, format=format, special={SEP: mark}, **given)
+        assert [list(ids).count(new.special_tokens[mark]) for ids in done] == [1, 2]
+        return
+    with pytest.raises(bbpe.CorpusError, match=rf"the special token that becomes {name}, {new.special_tokens[mark]}, "):
+        bbpe.retokenize(source, tmp_path / "new", new, format=format, special={SEP: mark}, **given)
+    done = bbpe.retokenize(source, tmp_path / "text", new, format=format, special={SEP: None}, **given)
+    assert [list(ids).count(new.special_tokens[mark]) for ids in done] == [1, 1]
+
+
+@pytest.mark.parametrize("around", [{}, {"eos": EOS}, {"bos": BOS}, {"eos": EOS, "bos": BOS}])
+def test_tokens_around_old_documents_are_no_part_of_them(
+    around: dict[str, str], tmp_path: Path, old: bbpe.Tokenizer, new: bbpe.Tokenizer
+) -> None:
+    texts = ["see my eyes", "low", f"{EOS}lower{BOS}"]
+    source = shards(tmp_path, texts, old, **around)
+    done = bbpe.retokenize(source, tmp_path / "new", new)
+    assert [ids.tolist() for ids in done] == [new.encode(text, allowed_special="all") for text in texts]
+    assert (done.totals.checked, done.totals.not_canonical) == (3, 0)
+
+
+def test_text_that_is_lacking_is_counted_and_no_token_that_was_there(tmp_path: Path, old: bbpe.Tokenizer) -> None:
+    words = bbpe.train_from_iterator(WORDS, 40, model=bbpe.WordPiece(unk_token=UNKNOWN))
+    source = shards(tmp_path, ["see \u4e2d", f"my {SEP} eyes \u4e2d {SEP}", "low"], old)
+    done = bbpe.retokenize(source, tmp_path / "new", words, special={SEP: UNKNOWN})
+    unknown = words.unk_token_id
+    assert [ids.tolist().count(unknown) for ids in done] == [1, 3, 0]
+    assert done.totals.unknown == 2
