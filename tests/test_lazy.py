@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 import textwrap
 from functools import cache
 from pathlib import Path
@@ -131,6 +132,19 @@ def test_no_method_imports_anything_after_warm_up(calls_folder):
         if f"bbpe.{name}".removesuffix(".__init__") in loaded and not name.startswith(WITHOUT_GATE):
             late = {module for _, modules, _ in imports_of(path) for module in modules}
             assert {module.partition(".")[0] for module in late - loaded} <= LEFT_OUT, (name, late - loaded)
+
+
+def test_names_that_a_module_makes_late_are_asked_for_in_the_gate(tmp_path, monkeypatch):
+    """What the import statement after it takes is there then; a name that is missing is that statement's to report."""
+    made = "def __getattr__(name):\n    if name != 'late': raise AttributeError(name)\n"
+    made += "    from bbpe import lazy\n    globals()[name] = lazy._GATE._is_owned()\n    return globals()[name]\n"
+    (tmp_path / "a_late_name.py").write_text(made)
+    monkeypatch.syspath_prepend(tmp_path)
+    module = safe_import("a_late_name")
+    assert "late" not in vars(module)
+    assert safe_import("a_late_name", "late", "missing") is module
+    assert vars(module)["late"] is True
+    monkeypatch.delitem(sys.modules, "a_late_name")
 
 
 PURGE = "for name in [name for name in sys.modules if name.partition('.')[0] == 'bbpe']: del sys.modules[name]\n"
