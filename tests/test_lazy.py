@@ -342,6 +342,44 @@ def test_a_call_in_the_gate_has_its_value_where_no_thread_can_start(monkeypatch)
     assert in_gate(lambda: 1 + 1) == 2
 
 
+@needs_fork
+@pytest.mark.parametrize("thread", ["main", "other"])
+def test_nobody_has_the_gate_after_a_fork(thread, tmp_path):
+    """Neither in the parent nor in the child; what the parent imports within the gate it has as before."""
+    code = """
+        import os, sys, threading
+        import logging
+        from bbpe import lazy
+
+        def fork():
+            child = os.fork()
+            if not child:
+                os._exit(lazy._GATE._is_owned() + 2 * bool(lazy._FORKING))
+            assert os.waitpid(child, 0)[1] == 0
+            assert not lazy._GATE._is_owned() and not lazy._FORKING
+
+        def forks():
+            fork()
+            fork()
+            with lazy._GATE:
+                child = os.fork()
+                if not child:
+                    os._exit(lazy._GATE._is_owned())
+                assert os.waitpid(child, 0)[1] == 0
+                assert lazy._GATE._is_owned()
+            assert not lazy._GATE._is_owned()
+            print("forked")
+
+        if sys.argv[1] == "main":
+            forks()
+        else:
+            thread = threading.Thread(target=forks)
+            thread.start()
+            thread.join()
+    """
+    assert run(code, tmp_path, thread) == "forked\n"
+
+
 def test_a_lock_that_ctrl_c_has_left_behind_stops_no_import(tmp_path):
     """The interpreter's lock of imports is this thread's, as a signal within `importlib._bootstrap` may leave it."""
     code = """
