@@ -106,6 +106,19 @@ def test_a_ranking_of_languages() -> None:
         PLAIN.table("parity")
 
 
+@pytest.mark.parametrize(
+    ("counts", "shown", "best"), [((0, 400), "-", {2}), ((400, 0), "0.100", {1}), ((0, 0), "-", set())]
+)
+def test_who_has_no_tokens_at_all_has_no_gini(counts: tuple[int, int], shown: str, best: set[int]) -> None:
+    """And is not the one that treats the languages most alike."""
+    found = Evaluation(tuple(
+        row(name, corpus, count and count + more, parity=1.0) for corpus, more in (("en", 0), ("de", 200))
+        for name, count in zip("ab", counts, strict=True)
+    ), "en")  # fmt: skip
+    table = found.table()
+    assert (table.rows[-1][:2], {at for line, at in table.best if line == 2}) == (("Gini", shown), best)
+
+
 def test_corpora_of_other_lines_are_noted() -> None:
     assert not [note for note in PARALLEL.notes() if note.startswith("note")]
     found = bbpe.evaluate(SMALL, texts={"en": ["a\nb\n", "c"], "zh": ["a\nb"], "ja": ["a\n\nb\n"]}, parity="en")
