@@ -122,6 +122,16 @@ def test_no_bytes_are_no_size(size: Any) -> None:
         budget.parse_bytes("iB", "limit")
 
 
+@pytest.mark.parametrize("size", [1.5, True, None, b"4GB"])
+def test_what_is_no_number_is_named_by_its_argument(size: Any) -> None:
+    kind = f"an int or a string such as '{{}}', not {type(size).__name__}"
+    for name, told in (("", "a size"), ("part_size", "part_size")):
+        with pytest.raises(TypeError, match=f"^{told} must be {kind.format('4GB')}$"):
+            budget.parse_bytes(size, name)
+    with pytest.raises(TypeError, match=f"^tokens must be {kind.format('100B')}$"):
+        budget.parse_count(size, "tokens")
+
+
 @pytest.mark.parametrize(
     ("size", "text"),
     [
@@ -177,6 +187,20 @@ def test_without_psutil_the_limit_of_address_space_holds(monkeypatch: pytest.Mon
     limit = limit_of("4GB")
     assert limit.name == "what the limit of address space (ulimit -v) allows"
     assert limit.size == pytest.approx(256 << 20, rel=0.05)
+
+
+@pytest.mark.parametrize(("soft", "hard"), [(256 << 20, None), (256 << 20, 512 << 20), (None, None)])
+def test_the_soft_limit_of_address_space_is_the_one_that_holds(
+    soft: int | None, hard: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The hard one says how far the user may raise it."""
+    resource = pytest.importorskip("resource")
+    monkeypatch.setattr(budget, "resident_bytes", lambda: 100 * MB)
+    monkeypatch.setattr(budget, "_mapped_bytes", lambda: 150 * MB)
+    limits = tuple(resource.RLIM_INFINITY if each is None else each for each in (soft, hard))
+    monkeypatch.setattr(resource, "getrlimit", lambda _: limits)
+    name = "what the limit of address space (ulimit -v) allows"
+    assert budget.system_limit() == (None if soft is None else Limit(soft - 50 * MB, name))
 
 
 # -- what is there already -----------------------------------------------------------------------------

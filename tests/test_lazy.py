@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 import textwrap
 from functools import cache
 from pathlib import Path
@@ -131,6 +132,19 @@ def test_no_method_imports_anything_after_warm_up(calls_folder):
         if f"bbpe.{name}".removesuffix(".__init__") in loaded and not name.startswith(WITHOUT_GATE):
             late = {module for _, modules, _ in imports_of(path) for module in modules}
             assert {module.partition(".")[0] for module in late - loaded} <= LEFT_OUT, (name, late - loaded)
+
+
+def test_names_that_a_module_makes_late_are_asked_for_in_the_gate(tmp_path, monkeypatch):
+    """What the import statement after it takes is there then; a name that is missing is that statement's to report."""
+    made = "def __getattr__(name):\n    if name != 'late': raise AttributeError(name)\n"
+    made += "    from bbpe import lazy\n    globals()[name] = lazy._GATE._is_owned()\n    return globals()[name]\n"
+    (tmp_path / "a_late_name.py").write_text(made)
+    monkeypatch.syspath_prepend(tmp_path)
+    module = safe_import("a_late_name")
+    assert "late" not in vars(module)
+    assert safe_import("a_late_name", "late", "missing") is module
+    assert vars(module)["late"] is True
+    monkeypatch.delitem(sys.modules, "a_late_name")
 
 
 PURGE = "for name in [name for name in sys.modules if name.partition('.')[0] == 'bbpe']: del sys.modules[name]\n"
@@ -326,6 +340,44 @@ def test_a_call_in_the_gate_has_its_value_where_no_thread_can_start(monkeypatch)
 
     monkeypatch.setattr("bbpe.lazy.start_new_thread", refused)
     assert in_gate(lambda: 1 + 1) == 2
+
+
+@needs_fork
+@pytest.mark.parametrize("thread", ["main", "other"])
+def test_nobody_has_the_gate_after_a_fork(thread, tmp_path):
+    """Neither in the parent nor in the child; what the parent imports within the gate it has as before."""
+    code = """
+        import os, sys, threading
+        import logging
+        from bbpe import lazy
+
+        def fork():
+            child = os.fork()
+            if not child:
+                os._exit(lazy._GATE._is_owned() + 2 * bool(lazy._FORKING))
+            assert os.waitpid(child, 0)[1] == 0
+            assert not lazy._GATE._is_owned() and not lazy._FORKING
+
+        def forks():
+            fork()
+            fork()
+            with lazy._GATE:
+                child = os.fork()
+                if not child:
+                    os._exit(lazy._GATE._is_owned())
+                assert os.waitpid(child, 0)[1] == 0
+                assert lazy._GATE._is_owned()
+            assert not lazy._GATE._is_owned()
+            print("forked")
+
+        if sys.argv[1] == "main":
+            forks()
+        else:
+            thread = threading.Thread(target=forks)
+            thread.start()
+            thread.join()
+    """
+    assert run(code, tmp_path, thread) == "forked\n"
 
 
 def test_a_lock_that_ctrl_c_has_left_behind_stops_no_import(tmp_path):

@@ -14,6 +14,7 @@ from bbpe.text import (
     counted,
     readable,
     shortened,
+    sized,
     text_bytes,
     text_of_file,
     tokens_to_alphabet,
@@ -102,6 +103,18 @@ def test_a_quoted_text() -> None:
 def test_numbers_of_things() -> None:
     assert [counted(number, "part") for number in (0, 1, 2, 1000)] == ["0 parts", "1 part", "2 parts", "1,000 parts"]
     assert [counted(number, "id", "is", "are") for number in (0, 1)] == ["0 ids are", "1 id is"]
+
+
+@pytest.mark.parametrize(
+    ("size", "shown"),
+    [
+        (0, "0 bytes"), (1, "1 byte"), (0.6, "1 byte"), (999.4, "999 bytes"), (999.5, "1.0 kB"), (9_949, "9.9 kB"),
+        (9_950, "10 kB"), (999_499, "999 kB"), (999_500, "1.0 MB"), (10**9, "1.0 GB"), (10**12, "1.0 TB"),
+        (10**15, "1.0 PB"), (2 * 10**18, "2,000 PB"),
+    ],
+)  # fmt: skip
+def test_numbers_of_bytes(size: float, shown: str) -> None:
+    assert sized(size) == shown
 
 
 def test_figures_have_as_many_columns_as_they_may_and_go_on_below() -> None:

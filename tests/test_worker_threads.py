@@ -144,6 +144,24 @@ def test_each_worker_has_a_state_of_its_own() -> None:
     assert all(state == sorted(state) for state in states)
 
 
+def test_what_a_task_has_raised_is_told_where_the_next_one_is_put() -> None:
+    """So nothing more is read for work that has failed; the end says it again."""
+    done: list[str] = []
+
+    def fail(state: str) -> None:
+        raise ValueError(f"no {state}")
+
+    with Workers(["this", "other"]) as workers:
+        workers.put(fail)
+        while workers._progress.error is None:
+            workers._progress.wait()
+        with pytest.raises(ValueError, match="no other"):
+            workers.put(done.append)
+        with pytest.raises(ValueError, match="no other"):
+            workers.finish()
+    assert done == []
+
+
 def test_work_aside_is_done_by_another_thread() -> None:
     assert run_in_thread(lambda: 5) == 5
     assert run_in_thread(threading.get_ident) != threading.get_ident()

@@ -214,7 +214,7 @@ class HelpFormatter(argparse.HelpFormatter):
         facts = []
         if action.option_strings and action.choices is not None and self._values(action) == "NAME":
             facts.append(f"one of: {', '.join(map(str, action.choices))}")
-        has_default = action.default not in (None, False, argparse.SUPPRESS, [], ()) and action.nargs != 0
+        has_default = action.default not in (None, argparse.SUPPRESS, [], ()) and action.nargs != 0
         if has_default and action.option_strings and "[default:" not in text:
             facts.append(f"default: {action.default}")
         if isinstance(action, argparse._AppendAction):

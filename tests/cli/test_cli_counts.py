@@ -12,7 +12,8 @@ import pytest
 import bbpe
 from bbpe.cli import main
 
-pytest.importorskip("pyarrow")
+pa = pytest.importorskip("pyarrow")
+parquet = pytest.importorskip("pyarrow.parquet")
 
 Call = Callable[..., tuple[int, str, str]]
 
@@ -64,6 +65,24 @@ def test_extend_and_prune_by_counts(call: Call, folder: Path) -> None:
     assert bbpe.load("more.json") == bbpe.extend(tok, counts, 3)
     assert call("prune", "-t", "t.json", "--counts", "b.parquet", "-o", "less.json")[0] == 0
     assert len(bbpe.load("less.json")) < len(tok)
+
+
+def test_counts_of_other_programs_have_the_pattern_of_the_tokenizer(call: Call, folder: Path) -> None:
+    """A file that does not say how its pretokens were split is taken to be split as the tokenizer does, or as told."""
+    tok = bbpe.train(["a.txt"], 265)
+    tok.save("t.json")
+    pretokens = pa.array([b"new", b"est", b" low"], pa.binary())
+    parquet.write_table(pa.table({"pretoken": pretokens, "count": pa.array([1, 1, 1], pa.int64())}), "b.parquet")
+    counts = bbpe.load_counts("b.parquet", pattern=tok.spec.pattern.steps)
+    quiet = ["--counts", "b.parquet", "--quiet"]
+    assert call("extend", "-t", "t.json", *quiet, "--add", 3, "-o", "more.json")[::2] == (0, "")
+    assert bbpe.load("more.json") == bbpe.extend(tok, counts, 3)
+    assert call("prune", "-t", "t.json", *quiet, "-o", "less.json")[::2] == (0, "")
+    assert bbpe.load("less.json") == bbpe.prune(tok, used_in=counts)[0]
+    assert call("train", *quiet, "--vocab-size", 258, "--pattern", "gpt2", "-o", "new.json")[::2] == (0, "")
+    assert bbpe.load("new.json") == bbpe.train_from_counts(bbpe.load_counts("b.parquet", pattern="gpt2"), 258)
+    status, _, errors = call("train", *quiet, "--vocab-size", 258, "-o", "none.json")
+    assert (status, "the file does not say the pattern of its pretokens; pass --pattern" in errors) == (2, True)
 
 
 def test_every_option_of_counting(call: Call, folder: Path) -> None:

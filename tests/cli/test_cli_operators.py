@@ -106,6 +106,23 @@ def test_watching_ends_when_all_is_summed_up(call: Call, monkeypatch: pytest.Mon
     assert not waited
 
 
+def test_each_look_is_handed_on_before_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who reads a log or a pipe sees what has changed while the command waits."""
+    plan, read = bbpe.shards.plan.open_plan("out"), []
+
+    def sleep(seconds: float) -> None:
+        read.append([json.loads(line)["done"] for line in Path("log").read_text().splitlines()])
+        bbpe.shard_part(plan, len(read) - 1)
+        if len(read) == 3:
+            bbpe.finish_shards(plan)
+
+    monkeypatch.setattr("bbpe.cli.operators.time.sleep", sleep)
+    with Path("log").open("w") as log:
+        monkeypatch.setattr("sys.stdout", log)
+        assert main(["shards", "status", "out", "--watch", "--json"]) == 0
+    assert read == [[0], [0, 1], [0, 1, 2]]
+
+
 def test_watching_waits_as_long_as_it_is_told(call: Call) -> None:
     plan = bbpe.shards.plan.open_plan("out")
 

@@ -276,6 +276,32 @@ def test_what_is_an_input() -> None:
         outputs.check_output("m", "the tokenizer", inputs, output_format="huggingface")
 
 
+@pytest.mark.parametrize("where", ["", "store://bucket/", "file://"])
+@pytest.mark.parametrize(
+    ("words", "kind", "name", "expected"),
+    [
+        ("count a.txt", "the counts", "x.csv", ".parquet"),
+        ("counts merge x.parquet", "the sum", "x.csv", ".parquet"),
+        ("encode a.txt -t t.json --numpy", "the ids", "x.txt", ".npy"),
+        ("view a.txt -t t.json", "the page", "x.pdf", ".html or .htm"),
+        ("compare t.json t.json --html", "the page", "x.md", ".html or .htm"),
+        ("eval a.txt -t t.json --html", "the page", "x.md", ".html or .htm"),
+        ("eval a.txt -t t.json --plot", "the figure", "x.gif", ".svg or .pdf or .png"),
+    ],
+)
+def test_a_name_of_another_kind_of_file_is_refused(
+    words: str, kind: str, name: str, expected: str, where: str, call: Call
+) -> None:
+    """Before anything is read or asked for, whether the file is here or on a server."""
+    option = "" if words.rpartition(" ")[2].startswith("--") else "-o"
+    status, out, err = call(f"{words} {option} {where}{name}")
+    assert (status, out) == (2, "")
+    suffix = Path(name).suffix
+    said = f"bbpe: error: {where}{name}: {kind} cannot have the suffix {suffix!r}; expected {expected}"
+    assert err.splitlines()[0] == said
+    assert not Path(name).exists()
+
+
 # -- speed and the demo -------------------------------------------------------------------------------
 
 
@@ -303,6 +329,21 @@ def test_the_head_of_a_file(most: int) -> None:
     assert bench._head(args) == TEXT.encode()[:most]
     args.file, args.text_field = "a.jsonl", "body"
     assert bench._head(args) == (b"my\n" * len(TEXT.splitlines()))[:most]
+
+
+def test_a_run_encodes_twice_and_decodes_what_it_got(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """After a first call that is not timed, whose ids are decoded too."""
+    calls: list[tuple[str, object]] = []
+
+    def encode(text: str) -> list[int]:
+        calls.append(("encode", text))
+        return [*text.encode()]
+
+    monkeypatch.setitem(bench._LOAD, "x", lambda folder: (encode, lambda ids: calls.append(("decode", ids))))
+    run = bench._one_run("x", str(tmp_path), "low")
+    assert calls[:2] == [("encode", "hello"), ("decode", [*b"hello"])]
+    assert calls[2:] == [("encode", "low"), ("encode", "low"), ("decode", [*b"low"])]
+    assert (len(run.seconds), run.ids) == (3, [*b"low"])
 
 
 def test_other_ids_are_not_timed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -130,6 +130,19 @@ def test_standard_input_without_a_name_is_counted(options: str, call: Call, monk
 
 
 
+@pytest.mark.parametrize("document", ["file", "line"])
+@pytest.mark.parametrize("options", ["--input-format text", "--on-error skip", "--text-field body"])
+def test_standard_input_has_no_fields_and_no_lines_of_json(options: str, document: str, call: Call) -> None:
+    """What says how files are read has no effect on it, and is no error."""
+    pytest.importorskip("pyarrow")
+    words, data = f"- {options} --document {document} --pattern gpt2 --quiet", TEXT.encode()
+    right = bbpe.count_from_iterator(data.splitlines(True) if document == "line" else [data], pattern="gpt2")
+    assert call(f"count {words} -o c.parquet", data)[::2] == (0, "")
+    assert dict(bbpe.load_counts("c.parquet")) == dict(right)
+    assert call(f"train {words} --vocab-size 270 -o n.json", data)[::2] == (0, "")
+    assert bbpe.load("n.json") == bbpe.train_from_counts(right, 270)
+
+
 def test_counts_of_files_and_their_sum(call: Call) -> None:
     one, special = len(TOK.encode(TEXT)), len(TOK.encode(TEXT, allowed_special="all"))
     assert one != special

@@ -70,6 +70,24 @@ def test_the_demo_survives_sources_that_it_cannot_read(call: Call, library: Path
 
 
 @pytest.mark.parametrize(
+    ("output", "kept"),
+    [(None, "saved as tokenizer.json and loaded again"), ("x.json", "saved as x.json and loaded again")],
+)
+def test_the_demo_tells_its_figures(
+    output: str | None, kept: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(demo, "line_columns", lambda: 1000)
+    figures = (16_000, 1_200, 25_640_000, 3.14, 1, 2_340_000, 650_000, 0.256, 0.0126, 3.6, 8.17, 187.2)
+    demo._report(demo.Figures(*figures), output)
+    assert capsys.readouterr().out.splitlines() == [
+        f"trained  16,000 tokens on 1,200 files of Python's standard library, 25.6 MB in 3.1 s: 8.2 MB/s; {kept}",
+        "encoded  1 file it did not train on, 2.3 MB in 0.013 s: 187.2 MB/s; the first call took 0.26 s, which makes "
+        "the encoder",
+        "         650,000 tokens, 3.60 bytes per token; all of it decodes to the same bytes",
+    ]
+
+
+@pytest.mark.parametrize(
     ("output", "path"), [(None, "tokenizer.json"), ("a.json", "a.json"), ("a b.json", "'a b.json'")]
 )
 def test_the_demo_says_what_to_type_next(output: str | None, path: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,6 +8,7 @@ import shlex
 import shutil
 from collections import defaultdict
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from test_usage import LEAVES, inner, of_command
 import bbpe
 from bbpe.cli import COMMANDS, GROUPS, main, make_parser
 from bbpe.cli.help_texts import EXAMPLES, columns, overview
+from bbpe.cli.parsers import Parser
 
 #: Options that are other things in other commands, or have another use there.
 DIFFERENT = {"--output", "--pattern", "--sample", "--special", "--vocab-size", "--min-count", "--tokens"}
@@ -73,6 +75,41 @@ def test_help_of_a_command_line_names_its_arguments(prog: str, capsys: pytest.Ca
     with pytest.raises(SystemExit):
         main([*prog.split()[1:], "--help"])
     assert capsys.readouterr().out.splitlines()[0] == LEAVES[prog].format_help().splitlines()[0]
+
+
+@pytest.mark.parametrize(
+    ("names", "options", "usage", "shown"),
+    [
+        ("--n", {"choices": "pq", "default": "p"}, "", "--n {p,q} How. [default: p]"),
+        ("--n", {"choices": ("a" * 12, "b" * 13)}, "", f"--n {{{'a' * 12},{'b' * 13}}} How."),
+        ("--n", {"choices": ("a" * 12, "b" * 14)}, "", f"--n NAME How. [one of: {'a' * 12}, {'b' * 14}]"),
+        ("--n", {"choices": ("a" * 30,), "default": "b"}, "", f"--n NAME How. [one of: {'a' * 30}] [default: b]"),
+        ("--n", {"action": "append", "default": [], "metavar": "X"}, "", "--n X How. [repeatable]"),
+        ("--n", {"action": "append", "choices": "pq"}, "", "--n {p,q} How. [repeatable]"),
+        ("--n", {"action": "store_true"}, "", "--n How."),
+        ("--n", {"type": int, "default": 0}, "", "--n N How. [default: 0]"),
+        ("--n", {"default": 0.5, "metavar": "X"}, "", "--n X How. [default: 0.5]"),
+        ("--n", {"default": 5, "help": "How. [default: five]"}, "", "--n N How. [default: five]"),
+        ("--n", {"nargs": "?", "const": 5, "metavar": "X"}, "", "--n [X] How."),
+        ("--n", {"nargs": "+", "default": (), "metavar": "X"}, "", "--n X ... How."),
+        ("-o --n", {"required": True, "metavar": "X"}, " -o X", "-o, --n X How."),
+        ("--n", {"required": True, "choices": ("a" * 30,)}, " --n NAME", f"--n NAME How. [one of: {'a' * 30}]"),
+        ("file", {}, " file", "file How."),
+        ("file", {"nargs": "+", "metavar": "FILE"}, " FILE ...", "FILE How."),
+        ("file", {"nargs": "*", "metavar": "FILE", "default": ["x"]}, " [FILE ...]", "FILE How."),
+        ("kind", {"choices": "pq", "metavar": "KIND"}, " KIND", "KIND How."),
+    ],
+)
+def test_help_says_what_an_option_takes(names: str, options: dict[str, Any], usage: str, shown: str) -> None:
+    """After its description choices that are too long to stand beside it, its default, and whether it repeats."""
+    parser = Parser(prog="bbpe x")
+    parser.add_argument(*names.split(), **{"help": "How.", **options})
+    first, *others = parser.format_help().splitlines()
+    assert first == f"usage: bbpe x [OPTIONS]{usage}"
+    words = " ".join(" ".join(others).split())
+    for usual in ("Arguments: ", "Options: ", "-h, --help Show this help and exit."):
+        words = words.replace(usual, "")
+    assert words.strip() == shown
 
 
 @pytest.mark.parametrize("columns", ["60", "100", "200"])

@@ -9,6 +9,7 @@ import sys
 import tomllib
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import pytest
 from commands import Call
@@ -16,7 +17,8 @@ from commands import Call
 import bbpe
 from bbpe.budget import Limit
 from bbpe.core.budget import CPU
-from bbpe.report.machine import PACKAGES
+from bbpe.records import replace
+from bbpe.report.machine import PACKAGES, CacheFolder, Machine
 from bbpe.threads import thread_count
 
 PROJECT = Path(__file__).parents[2] / "pyproject.toml"
@@ -75,6 +77,40 @@ def test_what_a_screen_shows(call: Call, home: Path, monkeypatch: pytest.MonkeyP
     assert lines["tables"] == f"{home / 'none'}: not there"
     assert lines["packages"] == f"numpy {version('numpy')}"
     assert lines["not_installed"] == "no-such-package"
+
+
+@pytest.mark.parametrize(
+    ("changes", "name", "shown"),
+    [
+        ({}, "bbpe", "1.2 in /lib/bbpe"),
+        ({}, "python", "CPython 3.14.1, /bin/python"),
+        ({"interpreter_lock": False}, "python", "CPython 3.14.1 without the interpreter's lock, /bin/python"),
+        ({}, "platform", "Linux-6"),
+        ({}, "simd", "avx2"),
+        ({}, "cores", "2 of 8"),
+        ({"cores_of_machine": None}, "cores", "2 of an unknown number"),
+        ({}, "memory_limit", "2.5 GB, a limit"),
+        ({"memory_limit": None, "memory_limit_of": None}, "memory_limit", "none"),
+        ({}, "vocabularies", "/a: 1 file, 700 bytes"),
+        ({}, "tables", "/b: not there"),
+        ({}, "packages", "numpy 2.1, ray 3"),
+        ({}, "not_installed", "gguf"),
+        ({"packages": {"numpy": "2.1"}}, "not_installed", "nothing"),
+    ],
+)
+def test_each_fact_has_its_line(changes: dict[str, Any], name: str, shown: str) -> None:
+    facts = Machine(
+        version="1.2", folder="/lib/bbpe", python="CPython 3.14.1", executable="/bin/python", interpreter_lock=True,
+        platform="Linux-6", simd="avx2", cores=2, cores_of_machine=8, memory_limit=2_500_000_000,
+        memory_limit_of="a limit", packages={"numpy": "2.1", "gguf": None, "ray": "3"},
+        cache_folders=[CacheFolder("vocabularies", "/a", 1, 700), CacheFolder("tables", "/b", None, None)],
+    )  # fmt: skip
+    lines = list(replace(facts, **changes).lines())
+    assert dict(lines)[name] == shown
+    assert [each for each, _ in lines] == [
+        "bbpe", "python", "platform", "simd", "cores", "memory_limit", "vocabularies", "tables", "packages",
+        "not_installed",
+    ]  # fmt: skip
 
 
 def test_folders_of_the_environment(call: Call, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -203,6 +203,19 @@ def test_words_of_the_command_line_stay() -> None:
     assert LEAVES["bbpe shards status"].spelled("/a/plan.json: no", ["status", ".", ".."]) == "/a/plan.json: no"
 
 
+@pytest.mark.parametrize("is_given", [True, False])
+def test_the_name_of_a_file_is_never_spelled_as_an_option(
+    is_given: bool, here: None, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether the words are those of the program or those of a call in Python."""
+    words = ["tokens", "-t", "t.json", "text_field=none.txt"]
+    monkeypatch.setattr("sys.argv", ["bbpe", "a.txt"] if is_given else ["bbpe", *words])
+    status = main(words) if is_given else main()
+    out, err = capfd.readouterr()
+    assert (status, out) == (1, "")
+    assert err.startswith("bbpe: error: text_field=none.txt: ")
+
+
 #: Arguments that messages name and no command has.
 PYTHON_ONLY = {
     "add_special_tokens", "disallowed_special", "pad_id", "chat_template", "executor", "tokenizer_config", "wor",

@@ -10,21 +10,23 @@ import pytest
 
 import bbpe
 from bbpe.cli import COMMANDS, main, streams
+from bbpe.progress import Progress
 
 #: What takes no longer than a user waits, shows what it does itself, or goes on until it is stopped; of `shards`, the
 #: actions that do more have it.
 WITHOUT = {"counts", "shards", "inspect", "show", "serve", "completion"}
-#: A phase, its unit and what is done in the end, for the words of a command.
+#: A phase, its unit, what there is in all and what is done in the end, for the words of a
+#: command; what is verified has texts that are made besides.
 WATCHED = [
-    ("encode -t t.json a.txt", "encode", "bytes", 1800),
-    ("encode -t t.json a.txt a.jsonl --numpy o.npy", "encode", "bytes", None),
-    ("encode -t t.json --lines a.txt", "convert", "lines", None),
-    ("tokens -t t.json a.txt", "count", "bytes", 1800),
-    ("tokens -t t.json --per-line a.txt", "count", "lines", None),
-    ("tokens -t t.json --truncate 5 a.txt", "truncate", "bytes", None),
-    ("tokens -t t.json --chunk 50 a.txt", "chunk", "characters", None),
-    ("decode -t t.json ids.txt", "decode", "ids", None),
-    ("convert t.json u.json --verify a.txt", "verify", "bytes", None),
+    ("encode -t t.json a.txt", "encode", "bytes", 1800, 1800),
+    ("encode -t t.json a.txt a.jsonl --numpy o.npy", "encode", "bytes", None, 1800 + 9 * len("see my dogs")),
+    ("encode -t t.json --lines a.txt", "convert", "lines", None, 100),
+    ("tokens -t t.json a.txt", "count", "bytes", 1800, 1800),
+    ("tokens -t t.json --per-line a.txt", "count", "lines", None, 100),
+    ("tokens -t t.json --truncate 5 a.txt", "truncate", "bytes", None, 1800),
+    ("tokens -t t.json --chunk 50 a.txt", "chunk", "characters", None, 1800),
+    ("decode -t t.json ids.txt", "decode", "ids", None, 3),
+    ("convert t.json u.json --verify a.txt", "verify", "bytes", None, None),
 ]
 
 
@@ -47,7 +49,7 @@ def test_every_long_command_has_progress(capsys: pytest.CaptureFixture[str]) -> 
         assert "--quiet" in shown, name
 
 
-@pytest.mark.parametrize(("words", "phase", "unit", "total"), WATCHED)
+@pytest.mark.parametrize(("words", "phase", "unit", "total"), [row[:4] for row in WATCHED])
 def test_json_lines_and_silence(
     words: str, phase: str, unit: str, total: int | None, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
@@ -65,6 +67,22 @@ def test_json_lines_and_silence(
     assert {(line["phase"], line["unit"], line["total"]) for line in lines} == {(phase, unit, total)}
     if total is not None:
         assert lines[-1]["done"] == total
+
+
+@pytest.mark.parametrize(("words", "phase", "unit", "total", "done"), WATCHED)
+def test_all_that_a_command_did_is_counted_once(
+    words: str, phase: str, unit: str, total: int | None, done: int | None, monkeypatch: pytest.MonkeyPatch,
+    capfdbinary: pytest.CaptureFixture[bytes],
+) -> None:  # fmt: skip
+    """From nothing to the end, and never back."""
+    seen: list[Progress] = []
+    monkeypatch.setattr(streams, "progress_of", lambda args: seen.append)
+    assert main([*words.split(), *(["--json"] if phase == "verify" else [])]) == 0
+    steps = [each.done for each in seen]
+    told = json.loads(capfdbinary.readouterr().out)["bytes"] if phase == "verify" else done
+    assert steps == sorted(steps)
+    assert (steps[0], steps[-1]) == (0, told)
+    assert {(each.phase, each.unit, each.total) for each in seen} == {(phase, unit, total)}
 
 
 @pytest.mark.parametrize("words", [words for words, *_ in WATCHED])

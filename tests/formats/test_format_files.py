@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
 import stat
+from io import BufferedWriter
 from pathlib import Path
+from typing import Any
 
 import pytest
 from systems import needs_modes
@@ -106,3 +109,20 @@ def test_written_json_is_utf8(tmp_path: Path) -> None:
     text = (tmp_path / "a.json").read_text(encoding="utf-8")
     assert "<中>" in text
     assert json.loads(text)["model"]["vocab"]["Ġthe"] == 258
+
+
+@pytest.mark.parametrize("at", [0, 1, 2])
+def test_of_several_files_the_one_that_has_no_room_is_named(
+    at: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Full(BufferedWriter):
+        def write(self, data: Any) -> int:
+            if data == b"123"[at : at + 1]:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            return super().write(data)
+
+    monkeypatch.setattr("bbpe.files.BufferedWriter", Full)
+    with pytest.raises(OSError, match=os.strerror(errno.ENOSPC)) as caught:
+        write_folder_atomic(tmp_path, {"a": b"1", "b": b"2", "c": b"3"})
+    assert caught.value.filename == str(tmp_path / "abc"[at])
+    assert list(tmp_path.iterdir()) == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from argparse import Namespace
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +20,7 @@ from bbpe.report.evaluation import Evaluation
 from bbpe.report.figures import Bar, bars, lines
 from bbpe.report.measures import Measures, TextTotals
 from bbpe.report.metrics import METRICS, gini
+from bbpe.report.plots import COLOURS
 from bbpe.report.tables import Table
 
 TEXTS = ["see my eyes first, see my dogs\n", "low lower lowest slow\n", "hello é\n", "newest 123 dogs"] * 4
@@ -102,6 +104,19 @@ def test_a_ranking_of_languages() -> None:
     assert "gini" not in PLAIN.as_dict()
     with pytest.raises(ValueError, match="there is no reference corpus; name one by parity="):
         PLAIN.table("parity")
+
+
+@pytest.mark.parametrize(
+    ("counts", "shown", "best"), [((0, 400), "-", {2}), ((400, 0), "0.100", {1}), ((0, 0), "-", set())]
+)
+def test_who_has_no_tokens_at_all_has_no_gini(counts: tuple[int, int], shown: str, best: set[int]) -> None:
+    """And is not the one that treats the languages most alike."""
+    found = Evaluation(tuple(
+        row(name, corpus, count and count + more, parity=1.0) for corpus, more in (("en", 0), ("de", 200))
+        for name, count in zip("ab", counts, strict=True)
+    ), "en")  # fmt: skip
+    table = found.table()
+    assert (table.rows[-1][:2], {at for line, at in table.best if line == 2}) == (("Gini", shown), best)
 
 
 def test_corpora_of_other_lines_are_noted() -> None:
@@ -223,6 +238,18 @@ def test_a_curve_has_lines_and_rings() -> None:
     assert lines("c", [("a", [0, 4], [0.0, 2.0])], across="x", up="y").count('r="3"') == 2
     page = bbpe.learning_curve({"a": LARGE, "b": LARGE}, [260, 270, 290], texts={"x": TEXTS}).to_html()
     assert (page.count("<polyline"), "<dt>gain</dt>" in page) == (2, True)
+
+
+def test_lines_of_a_curve_differ_in_colour_and_then_in_dashes() -> None:
+    count = len(COLOURS)
+    found = lines("c", [(f"n{number}", [1, 2], [3, 4]) for number in range(count + 2)], across="x", up="y")
+    drawn = re.findall(r'<polyline [^>]* stroke="([^"]+)" stroke-width="2"([^>]*)/>', found)
+    marks = re.findall(r'<path d="M0 5H26" stroke="([^"]+)" stroke-width="3"([^>]*)/>', found)
+    assert marks == drawn
+    assert [bool(dash) for _, dash in drawn] == [False] * count + [True] * 2
+    assert len({*drawn}) == count + 2
+    assert [colour for colour, _ in drawn[count:]] == [colour for colour, _ in drawn[:2]]
+    assert re.findall(r"</svg>(n\d+)</span>", found) == [f"n{number}" for number in range(count + 2)]
 
 
 def test_a_curve_defines_its_figures() -> None:

@@ -211,6 +211,28 @@ def test_twins_of_a_plain_loop() -> None:
     assert finding.count >= len({*spaced})
 
 
+@pytest.mark.parametrize(
+    ("alone", "twin", "kind"),
+    [
+        ("a\r\nb", "a\nb", "line ends"),
+        ("e\u0301x", "\u00e9x", "Unicode form"),
+        ("\ufb01n", "fin", "compatibility form (NFKC)"),
+        ("\u00c9", "\u00e9", "case"),
+    ],
+)
+def test_what_would_be_a_twin_of_no_token_is_none(alone: str, twin: str, kind: str) -> None:
+    """What a token becomes by another case, line end or form of Unicode has to be a token, too."""
+    both, one, other = (
+        bbpe.lint(ranks(*(text.encode() for text in texts)))["twins"] for texts in ((alone, twin), (alone,), (twin,))
+    )
+    assert both.details["kinds"][kind] == one.details["kinds"][kind] + 1
+    assert one.count == other.count < both.count
+    assert one.details == other.details
+    assert [example for example in one.examples if kind in example.note] == [
+        example for example in other.examples if kind in example.note
+    ]
+
+
 def test_dead_merges_are_named_by_what_they_would_make() -> None:
     vocab = {**vocab_of(), 300: b"xy", 301: b"xyz"}
     finding = bbpe.lint(bbpe.Tokenizer.from_merges(vocab, [(b"xy", b"z"), *MERGES], pattern="gpt2"))["unused-merges"]

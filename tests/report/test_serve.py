@@ -87,6 +87,23 @@ def test_steps(server: Playground) -> None:
         assert said in json.loads(body)["error"]
 
 
+def test_python_does_not_wait_for_requests_when_it_exits() -> None:
+    """A thread of a request that is still answered ends with the server."""
+    seen: list[bool] = []
+
+    def loaded() -> bbpe.Tokenizer:
+        seen.append(threading.current_thread().daemon)
+        return TOK
+
+    with Playground({"a": loaded}, ["a"], 0) as found:
+        thread = threading.Thread(target=found.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        assert tokens(found, text="see", names=["a"])[0] == 200
+        found.shutdown()
+        thread.join()
+    assert seen == [True]
+
+
 def test_refusals(server: Playground) -> None:
     assert ask(server, "GET", "/", Host="example.org")[0] == 403
     assert ask(server, "GET", "/", Host=f"localhost:{server.server_port}")[0] == 200

@@ -56,6 +56,13 @@ def test_limits() -> None:
         to_html("a", {str(number): TOK for number in range(6)})
 
 
+@pytest.mark.parametrize(("names", "shown"), [("a", "a"), ("a<", "a and &lt;"), ("abc", "a, b and c")])
+def test_a_page_names_its_tokenizers(names: str, shown: str) -> None:
+    page = to_html("see", dict.fromkeys(names, TOK))
+    assert f"<title>Tokens by {shown}</title>" in page
+    assert f"<h1>Tokens by {shown}</h1>" in page
+
+
 def test_notebooks() -> None:
     shown = TOK._repr_html_()
     assert "&lt;|end|&gt;" in shown

@@ -96,6 +96,16 @@ def test_refuses(items: dict[Any, Any], error: type[Exception], words: str) -> N
     assert words in str(caught.value)
 
 
+@pytest.mark.parametrize("wrong", [[b"a"], b"a", None, 5])
+def test_what_is_no_mapping_is_named(wrong: Any) -> None:
+    said = f"not be {type(wrong).__name__}$"
+    with pytest.raises(TypeError, match=f"^vocab must map ids to the bytes of tokens, {said}"):
+        bbpe.Tokenizer.from_merges(wrong, [], pattern="gpt2")
+    if wrong is not None:
+        with pytest.raises(TypeError, match=f"^special_tokens must map each text to its id, {said}"):
+            bbpe.Tokenizer.from_merges(BYTES, [], pattern="gpt2", special_tokens=wrong)
+
+
 def test_models_and_bytes_of_any_mapping() -> None:
     vocab = {**BYTES, 300: b"ab", 301: b"abc"}
     for made in (vocab, Vocab(vocab)):

@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import class_folders
@@ -21,7 +22,7 @@ from bbpe import formats
 from bbpe.core import image
 from bbpe.files import digest_of, is_covered, noting_reads, open_file, read_bytes
 from bbpe.tables import sources
-from bbpe.tables.sources import key_of_path
+from bbpe.tables.sources import key_of_bytes, key_of_path
 
 TEXT = "see the lowest tokens, 123 naïve 한국어 <s>"
 
@@ -46,6 +47,27 @@ def test_the_key_covers_all_files_that_loading_reads(tmp_path: Path) -> None:
             bbpe.load(folder, cache=False)
         assert read.keys() <= hashed.keys(), name
         assert is_covered(read, hashed), name
+
+
+def test_equal_arguments_have_one_key(tmp_path: Path) -> None:
+    """Whatever their types are; other arguments have another key."""
+    path = tmp_path / "t.json"
+    bbpe.train_from_iterator([TEXT], 270).save(path)
+    arguments: list[list[tuple[Any, Any, Any]]] = [
+        [("gpt2", None, None)],
+        [(["a", "b"], None, None), (("a", "b"), None, None)],
+        [(["b", "a"], None, None)],
+        [(None, {"<s>": 300}, None), (None, MappingProxyType({"<s>": 300}), None)],
+        [(None, {"<s>": 301}, None)],
+        [(None, {}, None)],
+        [(None, None, "name")],
+        [(None, None, None)],
+    ]
+    for key_of, source in ((key_of_path, path), (key_of_bytes, path.read_bytes())):
+        keys = [{key_of(source, *each) for each in equal} for equal in arguments]  # type: ignore[operator]
+        assert all(len(found) == 1 for found in keys)
+        assert len(set().union(*keys)) == len(arguments)
+        assert None not in set().union(*keys)
 
 
 def test_the_type_of_a_model_is_in_the_key(tmp_path: Path) -> None:
