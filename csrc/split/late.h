@@ -6,7 +6,6 @@
 #ifndef BBPE_SPLIT_LATE_H
 #define BBPE_SPLIT_LATE_H
 
-#include "base/repeated.h"
 #include "split/token.h"
 
 enum {
@@ -17,14 +16,11 @@ enum {
 
 /* The bytes of the unit that the signs from `first` on are, for BBPE_LATE_LEAST bytes at least; 0 if there is none, or if it
  * is a number. */
-static BBPE_NOINLINE size_t bbpe_late_unit(const uint8_t *text, size_t first, size_t n) {
-    size_t next, unit = 1;
-    const uint64_t word = bbpe_repeated_word(text + first);
-    while (unit <= BBPE_LATE_UNIT && bbpe_repeated_word(text + first + unit) != word) unit++;
-    if (unit > BBPE_LATE_UNIT || (bbpe_uclass_at(text, first, n, &next) & BBPE_SET_N)) return 0;
-    const size_t near = first + BBPE_LATE_LEAST;
-    return bbpe_repeated_end(text, first, near, unit) == near ? unit : 0;
-}
+size_t bbpe_late_unit(const uint8_t *text, size_t first, size_t n);
+/* Where among these signs a pretoken may begin that ends where the one from `start` on does, if that is `*least` or later; or
+ * `start`, if it is short. */
+size_t bbpe_late_start(const bbpe_scheme *scheme, const uint8_t *text, size_t start, size_t first, size_t n, size_t unit,
+                       size_t *least);
 
 /* Whether a blank before a sign of ASCII that is no number only leads the clause that takes this. */
 BBPE_INLINE bool bbpe_late_blank_leads(const bbpe_scheme scheme) {
@@ -34,32 +30,20 @@ BBPE_INLINE bool bbpe_late_blank_leads(const bbpe_scheme scheme) {
     return (scheme.prefix & BBPE_SET(SPACE)) && !(ascii & ~(scheme.word | scheme.rest | BBPE_SET_S)) && !(ascii & scheme.apart);
 }
 
-/* Where the pretoken that begins at `start` ends, as token.h says.  It is split in the first signs alone to begin with: one
- * that is short there is short, and to look for the end of its signs at each of them would take quadratic time. */
+/* Where the pretoken that begins at `start` ends, as token.h says. */
 BBPE_INLINE size_t bbpe_late_token(const uint8_t *text, size_t start, size_t n, const bbpe_scheme scheme) {
-    size_t first = start, unit = 0, least = 0, from = start, to = n;
+    size_t least = 0, from = start;
     if (n - start > BBPE_LATE_LEAST) {
-        first += text[start] == ' ' && text[start + 1] < 0x80 && bbpe_late_blank_leads(scheme);
-        unit = bbpe_late_unit(text, first, n);
-        if (unit) to = first + BBPE_LATE_LEAST;
-    }
-    for (;;) {
-        const size_t end = bbpe_split_token(text, from, to, scheme);
-        if (unit == 0) return end;
-        if (to < n) {
-            to = n;
-            if (end < first + BBPE_LATE_LEAST - BBPE_LATE_LAST) {
-                unit = 0;
-                continue;
-            }
-            const size_t until = bbpe_repeated_end(text, first, n, unit);
-            least = until - unit;
-            from = first + (until - first - BBPE_LATE_LAST) / unit * unit;
-        } else {
-            if (end >= least) return end;
-            from = start;
-            unit = 0;
+        const size_t first = start + (text[start] == ' ' && text[start + 1] < 0x80 && bbpe_late_blank_leads(scheme));
+        const size_t unit = bbpe_late_unit(text, first, n);
+        if (unit) {
+            const bbpe_scheme row = scheme;
+            from = bbpe_late_start(&row, text, start, first, n, unit, &least);
         }
+    }
+    for (;; from = start) {
+        const size_t end = bbpe_split_token(text, from, n, scheme);
+        if (from == start || end >= least) return end;
     }
 }
 

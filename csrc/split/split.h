@@ -33,7 +33,8 @@ size_t bbpe_split_cut(const bbpe_scheme *scheme, const uint8_t *text, size_t sta
 /* The version of Unicode that the classes come from, "16.0.0". */
 const char *bbpe_split_unicode_version(void);
 
-/* The scalar loop, which reads the scheme at run time. */
+/* Where the pretoken that begins at `start` ends, and the scalar loop; both read the scheme at run time. */
+size_t bbpe_split_step(const bbpe_scheme *self, const uint8_t *text, size_t start, size_t n);
 size_t bbpe_split_scalar(const bbpe_scheme *self, const uint8_t *text, size_t start, size_t n, size_t *ends, size_t limit,
                          bool *has_3byte);
 /* The loops of one instruction set; a row after the last one means: read the scheme at run time. */
