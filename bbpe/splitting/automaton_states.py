@@ -19,8 +19,9 @@ from .automaton_tables import TransitionRows
 from .character_sets import Partition
 from .regex_tree import UnsupportedRegexError
 
-#: The most states and transitions of an automaton, and steps for building it (about 0.5 s).
-MOST_STATES, MOST_TRANSITIONS, MOST_STEPS = 4096, 1_000_000, 1_000_000
+#: The most states and transitions of an automaton, and steps for building it (about 0.4 s), or fewer where a search can
+#: make the states that it needs (0.03 s).
+MOST_STATES, MOST_TRANSITIONS, MOST_STEPS, FEW_STEPS = 4096, 1_000_000, 1_000_000, 80_000
 # duties of a thread
 _FREE, _BEFORE_LAST, _AT_END = 0, 1, 2  # none; the next character is a line feed that ends the text; the text ends
 
@@ -40,6 +41,8 @@ class Determinizer(ABC, Generic[Thread]):
     A symbol is a class, with which lookarounds are true before it: of the first `look_count`, as bits.  Its number is
     the class plus the bits times the number of classes and the end.
     """
+
+    most_steps = MOST_STEPS
 
     def __init__(self, nodes: Nodes, parts: Partition, look_count: int) -> None:
         self.nodes, self.within = nodes, parts.within
@@ -122,7 +125,7 @@ class Determinizer(ABC, Generic[Thread]):
                     row[choice + at] = (number, end)
             table.append(row)
             entries = len(numbers) * self.count * self.choices
-            if len(numbers) > MOST_STATES or entries > MOST_TRANSITIONS or self.steps > MOST_STEPS:
+            if len(numbers) > MOST_STATES or entries > MOST_TRANSITIONS or self.steps > self.most_steps:
                 raise TooManyStatesError("too many states of its automaton")
         return TransitionRows(table, starts, self.choices, bool(self.behind), nullable, self.goes_on)
 
@@ -160,6 +163,8 @@ class Determinizer(ABC, Generic[Thread]):
 
 class Searcher(Determinizer[int]):
     """Builds the states of a regex without atomic groups; a thread is three times its node, plus its duty."""
+
+    most_steps = FEW_STEPS
 
     def first(self, start: int) -> tuple[int, ...]:
         """Return the threads of a first state."""

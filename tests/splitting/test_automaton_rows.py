@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import random
 from collections.abc import Iterable
+from typing import Any
 
 import pytest
 from regex_texts import texts_of
@@ -16,6 +17,7 @@ from bbpe.core.automaton import Automaton
 from bbpe.core.pre_tokenizer import Batches
 from bbpe.splitting import automaton_rows, automaton_states
 from bbpe.splitting.automaton import may_begin_empty, tables_of
+from bbpe.splitting.automaton_tables import TransitionRows
 from bbpe.splitting.patterns import Pattern
 from bbpe.splitting.regex_syntax import parse_regex
 from bbpe.splitting.regex_tree import UnsupportedRegexError
@@ -99,3 +101,29 @@ def test_a_state_at_each_byte() -> None:
 def test_an_empty_match_at_the_beginning() -> None:
     sources = ("(?=.{10,30}end)", LARGE[0], rf"(?:{LARGE[0]})?")
     assert [may_begin_empty(source) for source in sources] == [True, False, True]
+
+
+@pytest.mark.parametrize(
+    ("source", "is_made"),
+    [
+        (r"(?:a|b)*a(?:a|b){6}", True), (r"(?:a|b)*a(?:a|b){11}", False), (r"(?=(?:a|b)*a(?:a|b){11}$)\w", False),
+        (r"(?>a|ab)(?:a|b)*a(?:a|b){10}", True),
+    ],
+)  # fmt: skip
+def test_states_that_take_long_are_left_to_a_search(
+    source: str, is_made: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not those of atomic groups, which no search makes."""
+    steps, rows = list[int](), automaton_states.Determinizer.rows
+
+    def noted(self: automaton_states.Determinizer[Any], start: int, *, nullable: bool) -> TransitionRows:
+        try:
+            return rows(self, start, nullable=nullable)
+        finally:
+            steps.append(self.steps)
+
+    monkeypatch.setattr(automaton_states.Determinizer, "rows", noted)
+    tables = tables_of(parse_regex(source), of_alphabet=False)
+    assert all(each.maker is None for each in (tables, *tables.looks)) == is_made
+    few, is_atomic = automaton_states.FEW_STEPS, "(?>" in source
+    assert (max(steps) > few, max(steps) < 1.1 * few) == (is_atomic or not is_made, not is_atomic)
