@@ -125,8 +125,8 @@ def test_no_bytes_are_no_size(size: Any) -> None:
 @pytest.mark.parametrize("size", [1.5, True, None, b"4GB"])
 def test_what_is_no_number_is_named_by_its_argument(size: Any) -> None:
     kind = f"an int or a string such as '{{}}', not {type(size).__name__}"
-    for name, told in (("", "a size"), ("part_size", "part_size")):
-        with pytest.raises(TypeError, match=f"^{told} must be {kind.format('4GB')}$"):
+    for name, subject in (("", "a size"), ("part_size", "part_size")):
+        with pytest.raises(TypeError, match=f"^{subject} must be {kind.format('4GB')}$"):
             budget.parse_bytes(size, name)
     with pytest.raises(TypeError, match=f"^tokens must be {kind.format('100B')}$"):
         budget.parse_count(size, "tokens")

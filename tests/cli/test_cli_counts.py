@@ -68,7 +68,7 @@ def test_extend_and_prune_by_counts(call: Call, folder: Path) -> None:
 
 
 def test_counts_of_other_programs_have_the_pattern_of_the_tokenizer(call: Call, folder: Path) -> None:
-    """A file that does not say how its pretokens were split is taken to be split as the tokenizer does, or as told."""
+    """Where a file has no pattern, that of the tokenizer counts, or the one that --pattern names."""
     tok = bbpe.train(["a.txt"], 265)
     tok.save("t.json")
     pretokens = pa.array([b"new", b"est", b" low"], pa.binary())

@@ -129,11 +129,10 @@ def test_standard_input_without_a_name_is_counted(options: str, call: Call, monk
     assert bbpe.load("n.json") == bbpe.train_from_counts(right, 270)
 
 
-
 @pytest.mark.parametrize("document", ["file", "line"])
 @pytest.mark.parametrize("options", ["--input-format text", "--on-error skip", "--text-field body"])
-def test_standard_input_has_no_fields_and_no_lines_of_json(options: str, document: str, call: Call) -> None:
-    """What says how files are read has no effect on it, and is no error."""
+def test_standard_input_is_read_as_a_file_of_text(options: str, document: str, call: Call) -> None:
+    """Options for records change nothing there."""
     pytest.importorskip("pyarrow")
     words, data = f"- {options} --document {document} --pattern gpt2 --quiet", TEXT.encode()
     right = bbpe.count_from_iterator(data.splitlines(True) if document == "line" else [data], pattern="gpt2")

@@ -15,8 +15,7 @@ from bbpe.progress import Progress
 #: What takes no longer than a user waits, shows what it does itself, or goes on until it is stopped; of `shards`, the
 #: actions that do more have it.
 WITHOUT = {"counts", "shards", "inspect", "show", "serve", "completion"}
-#: A phase, its unit, what there is in all and what is done in the end, for the words of a
-#: command; what is verified has texts that are made besides.
+#: The phase of a command, its unit, the total and what is done in the end; `--verify` makes more texts.
 WATCHED = [
     ("encode -t t.json a.txt", "encode", "bytes", 1800, 1800),
     ("encode -t t.json a.txt a.jsonl --numpy o.npy", "encode", "bytes", None, 1800 + 9 * len("see my dogs")),
@@ -79,9 +78,9 @@ def test_all_that_a_command_did_is_counted_once(
     monkeypatch.setattr(streams, "progress_of", lambda args: seen.append)
     assert main([*words.split(), *(["--json"] if phase == "verify" else [])]) == 0
     steps = [each.done for each in seen]
-    told = json.loads(capfdbinary.readouterr().out)["bytes"] if phase == "verify" else done
+    expected = json.loads(capfdbinary.readouterr().out)["bytes"] if phase == "verify" else done
     assert steps == sorted(steps)
-    assert (steps[0], steps[-1]) == (0, told)
+    assert (steps[0], steps[-1]) == (0, expected)
     assert {(each.phase, each.unit, each.total) for each in seen} == {(phase, unit, total)}
 
 

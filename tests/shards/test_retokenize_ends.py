@@ -1,4 +1,4 @@
-"""What `retokenize` does at the ends of documents, and with tokens that stand for text that is lacking."""
+"""What `retokenize` does at the ends of documents, and with unknown tokens, whose text is lost."""
 
 from __future__ import annotations
 
@@ -29,23 +29,23 @@ def shards(folder: Path, texts: list[str], tok: bbpe.Tokenizer, **options: Any) 
     return bbpe.shard(folder / "a.jsonl", folder / "old", tok, allowed_special="all", **options)
 
 
-@pytest.mark.parametrize("format", ["nanogpt", "llmc", "numpy", "megatron"])
+@pytest.mark.parametrize("packing", ["nanogpt", "llmc", "numpy", "megatron"])
 @pytest.mark.parametrize(
     ("given", "name"), [({"eos": EOS}, "eos"), ({"bos": BOS}, "bos"), ({"eos": EOS, "bos": BOS}, "eos")]
 )
 def test_a_token_within_a_document_that_would_end_it_is_refused(
-    given: dict[str, str], name: str, format: Any, tmp_path: Path, old: bbpe.Tokenizer, new: bbpe.Tokenizer  # noqa: A002
+    given: dict[str, str], name: str, packing: Any, tmp_path: Path, old: bbpe.Tokenizer, new: bbpe.Tokenizer
 ) -> None:
     """EOS tells where documents end, and BOS alone where they begin; a format with boundaries needs neither."""
     source = shards(tmp_path, ["see my", f"low {SEP} lower"], old)
     mark = given[name]
-    if format == "megatron":
-        done = bbpe.retokenize(source, tmp_path / "new", new, format=format, special={SEP: mark}, **given)
+    if packing == "megatron":
+        done = bbpe.retokenize(source, tmp_path / "new", new, format=packing, special={SEP: mark}, **given)
         assert [list(ids).count(new.special_tokens[mark]) for ids in done] == [1, 2]
         return
     with pytest.raises(bbpe.CorpusError, match=rf"the special token that becomes {name}, {new.special_tokens[mark]}, "):
-        bbpe.retokenize(source, tmp_path / "new", new, format=format, special={SEP: mark}, **given)
-    done = bbpe.retokenize(source, tmp_path / "text", new, format=format, special={SEP: None}, **given)
+        bbpe.retokenize(source, tmp_path / "new", new, format=packing, special={SEP: mark}, **given)
+    done = bbpe.retokenize(source, tmp_path / "text", new, format=packing, special={SEP: None}, **given)
     assert [list(ids).count(new.special_tokens[mark]) for ids in done] == [1, 1]
 
 

@@ -63,8 +63,9 @@ def test_equal_arguments_have_one_key(tmp_path: Path) -> None:
         [(None, None, "name")],
         [(None, None, None)],
     ]
-    for key_of, source in ((key_of_path, path), (key_of_bytes, path.read_bytes())):
-        keys = [{key_of(source, *each) for each in equal} for equal in arguments]  # type: ignore[operator]
+    sources: list[tuple[Callable[..., Any], Any]] = [(key_of_path, path), (key_of_bytes, path.read_bytes())]
+    for key_of, source in sources:
+        keys = [{key_of(source, *each) for each in equal} for equal in arguments]
         assert all(len(found) == 1 for found in keys)
         assert len(set().union(*keys)) == len(arguments)
         assert None not in set().union(*keys)
