@@ -250,6 +250,11 @@ GOLDEN: dict[str, tuple[tuple[str, Recipe, float], ...]] = {
         ("places", Recipe(("\U00010341", "^"), ".", 6, is_random=False), 206),
         ("decode", Recipe(tuple("\U000f414c\u55e2\u05dc"), "-", 16), 59),
         ("encode", _LATIN, 253),
+        # which blocks are cut into pieces decides these four
+        ("encode again", Recipe((" \u0111\u01b0\u1ee3c", " Vi\u1ec7t", " s\u1eed", " d\u1ee5ng", " ng\u01b0")), 35),
+        ("encode", Recipe(tuple("\uac00\ub098\ub2e4\ub77c\ub9c8\ubc14\uc0ac\uc544"), " ", 6), 61),
+        ("encode again", Recipe(("\ufffd", "\u2581a", "q")), 41),
+        ("encode again", Recipe(tuple(map(chr, range(0x1F600, 0x1F640)))), 134),
     ),
     "cl100k_base.tiktoken": (
         ("count", Recipe(("\uff18", "gs"), "", 4, is_random=False), 44),
