@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import bbpe
-from bbpe.corpus.files import File
+from bbpe.corpus.files import File, check_fields
 from bbpe.corpus.sources import Reading
 from bbpe.errors import BBPEError, CorpusError, VocabularyError
 from bbpe.records import asdict, dataclass
@@ -119,7 +119,9 @@ def _head(args: Namespace) -> bytes:
     """Return the first bytes of a file of text, or of the texts of its rows, a line feed after each."""
     reading = Reading(args.text_field, format=args.input_format)
     with as_files([args.file]) as (name,):
-        return _beginning(reading, reading.file(Path(name)), args.bytes)
+        file = reading.file(Path(name))
+        check_fields([file], args.text_field)
+        return _beginning(reading, file, args.bytes)
 
 
 def _beginning(reading: Reading, file: File, most: int) -> bytes:

@@ -214,7 +214,23 @@ def counting_of(args: Namespace, *, files: bool = True) -> bbpe.Counting:
     options = options_of(args)
     if files:
         options |= {"text_field": args.text_field, "format": args.input_format, "on_error": args.on_error}
+    for option, value, usual in (("--text-field", args.text_field, "text"), ("--on-error", args.on_error, "raise")):
+        if not files and value != usual:
+            what = "standard input is plain text where --input-format does not name another kind"
+            raise UsageError(f"{option} is {value!r}; {what}, and only records have that option")
     return bbpe.Counting(progress=progress_of(args), **options)
+
+
+def check_counted(args: Namespace, instead: str) -> None:
+    """Check that no option says how to read and count texts where there are none, but `instead`; `UsageError`."""
+    for name, usual in (
+        ("text_field", "text"), ("input_format", None), ("on_error", "raise"), ("document", "file"), ("sample", 1.0),
+        ("unique", False), ("max_pretoken_bytes", None), ("checkpoint", None),
+    ):  # fmt: skip
+        value = getattr(args, name)
+        if value != usual:
+            option = f"--{name.replace('_', '-')}" + ("" if value is True else f" {value}")
+            raise UsageError(f"{option} does not go with {instead}; expected it with files to count")
 
 
 def is_streamed(args: Namespace) -> bool:

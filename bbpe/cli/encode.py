@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 
+from bbpe.corpus.files import File, check_fields
 from bbpe.corpus.sources import Texts
 from bbpe.encoding.engine import Ids
 from bbpe.encoding.file_ids import Document, FileEncoder
@@ -26,6 +27,7 @@ from .streams import (
     Watch,
     add_json,
     add_progress,
+    label_of,
     names_of,
     size_of,
     stdin,
@@ -91,13 +93,10 @@ def _write(args: Namespace, tokenizer: Tokenizer, documents: Iterable[Document])
 
 def documents_of(args: Namespace, tokenizer: Tokenizer, watch: Watch) -> Iterator[Document]:
     """Yield the documents of all files, whose names are looked at before the first is read."""
-    allowed: Selection = "all" if args.special else ()
-    found = []
-    for name in names_of(args.files):
-        if name == STDIN:
-            found.append(_of_stdin(args, tokenizer, allowed, watch))
-        else:
-            found.append(_file_encoder(args, tokenizer, allowed, watch).corpus(name))
+    encoder = _file_encoder(args, tokenizer, "all" if args.special else (), watch)
+    found: list[Iterable[Document]] = []
+    for name, files in _named(args, encoder):
+        found += [_of_stdin(args, encoder, watch)] if name == STDIN else map(encoder.documents, files)
     return chain.from_iterable(found)
 
 
@@ -105,9 +104,9 @@ def counts_of(args: Namespace, tokenizer: Tokenizer, watch: Watch) -> Iterator[t
     """Yield the file of each document and the number of its ids; all names are looked at before a file is read."""
     encoder = _file_encoder(args, tokenizer, "all" if args.special else (), watch)
     found: list[Iterable[tuple[str, int]]] = []
-    for name in names_of(args.files):
+    for name, files in _named(args, encoder):
         if name != STDIN:
-            found.append((str(path), count) for path, count in encoder.counts(name))
+            found += [((str(path), count) for path, count in encoder.counts(file)) for file in files]
         elif args.input_format in (None, "text"):
             found.append((STDIN, encoder.count(_stdin_texts(args, watch))) for _ in range(1))
         else:
@@ -116,10 +115,19 @@ def counts_of(args: Namespace, tokenizer: Tokenizer, watch: Watch) -> Iterator[t
     return chain.from_iterable(found)
 
 
+def _named(args: Namespace, encoder: FileEncoder) -> list[tuple[str, list[File]]]:
+    """Return the names of a command line, each with the files that it stands for: of standard input itself."""
+    of_stdin = File(Path(label_of(STDIN)), "text" if args.input_format is None else args.input_format)
+    found = [(name, [of_stdin] if name == STDIN else encoder.files(name)) for name in names_of(args.files)]
+    check_fields([file for _, files in found for file in files], args.text_field)
+    return found
+
+
 def _counts_of_stdin(encoder: FileEncoder) -> Iterator[tuple[str, int]]:
     with stdin_file() as path:
-        for _, count in encoder.counts(path):
-            yield STDIN, count
+        for file in encoder.files(path):
+            for _, count in encoder.counts(file):
+                yield STDIN, count
 
 
 def _file_encoder(args: Namespace, tokenizer: Tokenizer, allowed: Selection, watch: Watch) -> FileEncoder:
@@ -128,8 +136,7 @@ def _file_encoder(args: Namespace, tokenizer: Tokenizer, allowed: Selection, wat
     return FileEncoder(parts.encoder, matcher, texts, args.text_field, args.input_format, watch.add)
 
 
-def _of_stdin(args: Namespace, tokenizer: Tokenizer, allowed: Selection, watch: Watch) -> Iterator[Document]:
-    encoder = _file_encoder(args, tokenizer, allowed, watch)
+def _of_stdin(args: Namespace, encoder: FileEncoder, watch: Watch) -> Iterator[Document]:
     if args.input_format in (None, "text"):
         yield Document(Path(STDIN), None, encoder.parts(_stdin_texts(args, watch)))
         return

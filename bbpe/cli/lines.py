@@ -11,6 +11,7 @@ from .parsers import UsageError
 from .streams import add_reading, chunks_of, files_of, flush, label_of, watched, write
 
 if TYPE_CHECKING:
+    from bbpe.corpus.fields import FieldName
     from bbpe.corpus.files import Format
     from bbpe.pipeline.special_tokens import Selection
     from bbpe.tokenizer import Tokenizer
@@ -43,10 +44,10 @@ def selection_of(args: Namespace) -> Selection:
     return "all" if args.special else ()
 
 
-def lines_of(name: str, input_format: Format | None = "text") -> Iterator[list[bytes]]:
+def lines_of(name: str, input_format: Format | None = "text", text_field: FieldName = "text") -> Iterator[list[bytes]]:
     """Yield the lines of a file without their ends, as many at a time as are read; arguments as in `chunks_of`."""
     torn: list[bytes] = []
-    for chunk in chunks_of(name, input_format):
+    for chunk in chunks_of(name, input_format, text_field):
         first, *lines = chunk.split(b"\n")
         torn.append(first)
         if lines:
@@ -61,10 +62,12 @@ def convert_lines(args: Namespace, convert: Callable[[list[bytes], str, int], Se
 
     `convert` takes lines, the name of their input for messages, and the number of the first line.
     """
+    input_format: Any = getattr(args, "input_format", "text")
+    text_field: Any = getattr(args, "text_field", "text")
     with watched(args, "convert", unit="lines", writes=True) as watch:
         for name in files_of(args.files):
             number = 1
-            for lines in watch.over(lines_of(name, getattr(args, "input_format", "text")), len):
+            for lines in watch.over(lines_of(name, input_format, text_field), len):
                 write("".join(f"{line}\n" for line in convert(lines, label_of(name), number)).encode())
                 number += len(lines)
                 if args.line_buffered:

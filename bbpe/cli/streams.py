@@ -19,6 +19,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO, TextIO, TypeVar, cast
 
+from bbpe.corpus.fields import FieldName, shown_field
 from bbpe.corpus.files import FORMATS, File, Format, check_head, corpus_paths
 from bbpe.corpus.sources import Reading
 from bbpe.corpus.urls import path_of
@@ -81,11 +82,15 @@ def add_on_error(parser: ArgumentParser | _ArgumentGroup) -> None:
     parser.add_argument("--on-error", choices=("raise", "skip"), default="raise", help=wrong)
 
 
-def chunks_of(name: str, input_format: Format | None = "text") -> Iterator[bytes]:
+def chunks_of(name: str, input_format: Format | None = "text", text_field: FieldName = "text") -> Iterator[bytes]:
     """Yield the bytes of a text file, or of standard input for "-", in chunks of at most 1 MiB.
 
-    With `input_format` any file is text; without it a file of records is an error, a `ValueError`.
+    With `input_format` any file is text; without it a file of records is an error, a `ValueError`, as is the name of a
+    field.
     """
+    if text_field != "text":
+        problem = "does not go with an option that takes text, which has no fields"
+        raise ValueError(f"--text-field {shown_field(text_field)} {problem}")
     if input_format not in (None, "text"):
         raise ValueError(f"--input-format {input_format} does not go with an option that takes text; expected text")
     if name == STDIN:

@@ -129,7 +129,7 @@ def _report_counts(args: Namespace, counts: dict[str, int]) -> None:
 def _count_lines(args: Namespace, tokenizer: Tokenizer, watch: Watch) -> None:
     for name in files_of(args.files):
         number = 0
-        for lines in watch.over(lines_of(name, args.input_format), len):
+        for lines in watch.over(lines_of(name, args.input_format, args.text_field), len):
             for count in tokenizer.count_tokens_batch(lines, allowed_special=selection_of(args)).tolist():
                 number += 1
                 if args.json:
@@ -141,7 +141,7 @@ def _count_lines(args: Namespace, tokenizer: Tokenizer, watch: Watch) -> None:
 def _write_beginnings(args: Namespace, tokenizer: Tokenizer, watch: Watch) -> None:
     allowed = selection_of(args)
     for name in files_of(args.files):
-        chunks: Iterator[bytes] = watch.over(chunks_of(name, args.input_format), len)
+        chunks: Iterator[bytes] = watch.over(chunks_of(name, args.input_format, args.text_field), len)
         text = b"".join(chunks)
         kept = tokenizer.truncate(text, args.truncate, allowed_special=allowed)
         if args.json:
@@ -154,7 +154,7 @@ def _write_beginnings(args: Namespace, tokenizer: Tokenizer, watch: Watch) -> No
 def _write_chunks(args: Namespace, tokenizer: Tokenizer, watch: Watch) -> None:
     """Write the start, end and number of tokens of each chunk; the positions are characters."""
     for name in files_of(args.files):
-        text = b"".join(chunks_of(name, args.input_format)).decode("utf-8", "replace")
+        text = b"".join(chunks_of(name, args.input_format, args.text_field)).decode("utf-8", "replace")
         chunks = tokenizer.chunk(
             text, args.chunk, overlap=args.overlap or 0, boundary=args.boundary or "token",
             allowed_special=selection_of(args),

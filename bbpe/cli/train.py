@@ -31,6 +31,7 @@ from .command import (
     add_special_tokens,
     add_veto,
     add_vocab_size,
+    check_counted,
     counting_of,
     is_streamed,
     number,
@@ -237,6 +238,8 @@ def _check_sources(args: Namespace) -> None:
     """Raise `UsageError` where files, standard input and counts do not go together."""
     if args.counts is not None and args.files:
         raise UsageError("--counts does not go with files to count")
+    if args.counts is not None:
+        check_counted(args, "--counts")
     if args.counts is not None and (args.model == "wordpiece" or args.alphabet == "chars"):
         raise UsageError("--counts does not go with --model wordpiece and --alphabet chars; expected files")
     if args.counts is None and not args.files:

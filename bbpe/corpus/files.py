@@ -15,7 +15,7 @@ import errno
 import glob
 import os
 import stat
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, TypeAlias, TypeVar, cast, get_args
@@ -23,6 +23,7 @@ from typing import Any, BinaryIO, Literal, TypeAlias, TypeVar, cast, get_args
 from ..errors import CorpusError, MemoryLimitError, described
 from ..files import is_url
 from ..records import choice, dataclass, field
+from ..text import counted
 from .compressed import BROKEN, COMPRESSIONS, failure
 from .contents import (
     BEGINS,
@@ -294,6 +295,25 @@ def corpus_files(
 ) -> list[File]:
     """Return the files that names stand for, as `corpus_paths` and `file_of` do."""
     return [file_of(path, asked, text_field) for path in corpus_paths(files, asked, argument)]
+
+
+def check_fields(
+    files: Sequence[File], text_field: FieldName, id_field: FieldName | None = None, *, argument: str = "text_field",
+    way: str = "format",
+) -> None:  # fmt: skip
+    """Check that a corpus has fields if one is named: all of it may be plain text; `ValueError` names the argument.
+
+    `argument` is that of the field with the text, and `way` the one that says what kind the files are.
+    """
+    if not files or any(file.kind != "text" for file in files):
+        return
+    for name, given, usual in ((argument, text_field, "text"), ("id_field", id_field, None)):
+        if given is not None and given != usual:
+            more = f" and {counted(len(files) - 1, 'other file')} are" if len(files) > 1 else " is"
+            raise ValueError(
+                f"{name} is {shown_field(given)}; {files[0].path}{more} plain text, which has no fields; leave it out, "
+                f"or give {way}='jsonl' if there are records"
+            )
 
 
 def check_apart(folder: Path, what: str, files: CorpusPaths, found: Iterable[FilePath], written: Iterable[str]) -> None:

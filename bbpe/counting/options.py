@@ -212,6 +212,17 @@ def reporting(
     return ProgressBar(delay=delay, notes=notes) if progress is True else nullcontext(progress or silent)
 
 
+def check_counted(how: Counting, instead: str) -> None:
+    """Check that nothing says how to read and count texts where there are none, but `instead`; `ValueError`."""
+    for name in (
+        "text_field", "format", "on_error", "document", "sample", "unique", "max_pretoken_bytes", "checkpoint",
+        "executor", "in_flight", "attempts",
+    ):  # fmt: skip
+        value = getattr(how, name)
+        if value != getattr(Counting, name):
+            raise ValueError(f"Counting.{name} is {value!r}; expected it only with files to count, not with {instead}")
+
+
 def counting_of(counting: Counting | None) -> Counting:
     """Return the argument `counting`, or the defaults.  Raises `TypeError` on what is no `Counting`."""
     if counting is None:

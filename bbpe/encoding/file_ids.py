@@ -7,7 +7,7 @@ from itertools import chain
 
 from ..corpus.chunks import ChunkOptions, Cutter
 from ..corpus.fields import FieldName, checked_field
-from ..corpus.files import CorpusPaths, File, FilePath, Format, check_format, corpus_paths
+from ..corpus.files import CorpusPaths, File, FilePath, Format, check_fields, check_format, corpus_files
 from ..corpus.opened import Buffers
 from ..corpus.sources import Pending, Reading, Texts
 from ..lazy import np
@@ -71,17 +71,18 @@ class FileEncoder:
         self._reach = max(map(len, tokens), default=1) + 4
         self._cutter = Cutter(ChunkOptions(encoder.splitter.pattern, tuple(tokens)), encoder.splitter)
 
-    def corpus(self, files: CorpusPaths) -> Iterator[Document]:
+    def files(self, names: CorpusPaths) -> list[File]:
+        """Return the files that names stand for."""
+        return corpus_files(names, self._reading.format, self._reading.text_field)
+
+    def corpus(self, names: CorpusPaths) -> Iterator[Document]:
         """Yield the documents of files; all names are checked before the first file is read."""
-        listed = [self._reading.file(path) for path in corpus_paths(files, self._reading.format)]
-        return chain.from_iterable(map(self.documents, listed))
+        files = self.files(names)
+        check_fields(files, self._reading.text_field)
+        return chain.from_iterable(map(self.documents, files))
 
-    def counts(self, files: CorpusPaths) -> Iterator[tuple[FilePath, int]]:
-        """Yield the files of the documents of files, and how many ids each document has, without arrays of them."""
-        listed = [self._reading.file(path) for path in corpus_paths(files, self._reading.format)]
-        return chain.from_iterable(map(self._counts, listed))
-
-    def _counts(self, file: File) -> Iterator[tuple[FilePath, int]]:
+    def counts(self, file: File) -> Iterator[tuple[FilePath, int]]:
+        """Yield the path of a file and how many ids it has, for each of its documents, without arrays of ids."""
         if file.kind == "text":
             yield file.path, self.count(self._texts(file))
             return

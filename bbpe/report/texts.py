@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TypeAlias, TypeVar
 
 from ..corpus.fields import FieldName, checked_field
-from ..corpus.files import CorpusPaths, File, Format, check_format, corpus_files
+from ..corpus.files import CorpusPaths, File, Format, check_fields, check_format, corpus_files
 from ..corpus.sources import Reading
 from ..counting.corpus_parts import checked_texts, flat
 from ..counting.counts import Document
@@ -119,9 +119,9 @@ def source_of(corpus: CorpusPaths | None, texts: Texts | None, reading: Reading)
     """
     if corpus is not None and texts is not None:
         raise ValueError("corpus and texts are given; expected one of them: files as corpus, or texts")
-    if texts is not None:
-        return ReportCorpus("texts", (), checked_texts(texts))
-    return None if corpus is None else _files(corpus, reading, "corpus")
+    found = None if corpus is None else _files(corpus, reading, "corpus")
+    _check_reading(reading, [] if found is None else [found])
+    return ReportCorpus("texts", (), checked_texts(texts)) if texts is not None else found
 
 
 def sources_of(
@@ -140,8 +140,18 @@ def sources_of(
     if not files and not given:
         raise ValueError(f"there is no corpus; expected files, given as {names[0]}, or {names[1]}")
     found = {name: _files(value, reading, argument) for name, (value, argument) in files.items()}
+    _check_reading(reading, found.values())
     return found | {name: ReportCorpus(argument, (), checked_texts(value, argument))
                     for name, (value, argument) in given.items()}  # fmt: skip
+
+
+def _check_reading(reading: Reading, corpora: Iterable[ReportCorpus]) -> None:
+    """Check that there are files that are read so; `ValueError` names the argument."""
+    files = [file for corpus in corpora for file in corpus.files]
+    for name, value, usual in (("text_field", reading.text_field, "text"), ("format", reading.format, None)):
+        if not files and value != usual:
+            raise ValueError(f"{name} is {value!r}; expected it only with files, not with texts")
+    check_fields(files, reading.text_field)
 
 
 def _named(given: _Given | Mapping[str, _Given] | None, argument: str) -> dict[str, tuple[_Given, str]]:

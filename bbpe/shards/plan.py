@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..corpus.chats import check_chats
-from ..corpus.files import CorpusPaths, File, FilePath, check_apart, corpus_files, file_of
+from ..corpus.files import CorpusPaths, File, FilePath, check_apart, check_fields, corpus_files, file_of
 from ..corpus.opened import digest_of_ends, naming
 from ..corpus.ranges import check_columns, line_cuts, row_group_cuts
 from ..corpus.urls import path_of
@@ -378,6 +378,13 @@ def _is_name(text: str) -> bool:
 
 def parts_of(files: Sequence[File], policy: ShardPolicy) -> tuple[tuple[Source, ...], ...]:
     """Divide the files of texts into parts."""
+    if policy.messages_field is None:
+        check_fields(files, policy.field, policy.id_field, way="input_format")
+    if policy.document == "line" and files and all(file.kind != "text" for file in files):
+        raise ValueError(
+            f"document is 'line'; {files[0].path} has records, each of which is a document, and no file is plain text; "
+            "leave it out"
+        )
     check = check_columns if policy.messages_field is None else check_chats
     check(files, policy.field, policy.id_field, first_lines=policy.on_error == "raise")
     return joined(_ranges(files, policy), policy.part_size)

@@ -9,7 +9,7 @@ from typing import Any
 from ..corpus.files import CorpusPaths
 from ..counting.count import count_files
 from ..counting.counts import PretokenCounts
-from ..counting.options import Counting, Report, counting_of
+from ..counting.options import Counting, Report, check_counted, counting_of
 from ..errors import VocabularyError
 from ..lazy import np, npt
 from ..records import replace, whole
@@ -84,6 +84,7 @@ def extend(
     plan = BytePlan(add, (), chosen, options)
     with how.reporting() as report:
         if isinstance(files, PretokenCounts):
+            check_counted(how, "counts")
             counts = files
             if counts.spec.pattern.steps != chosen.steps:
                 raise ValueError(f"the counts are of pattern {counts.pattern!r}; expected {str(chosen)!r}")

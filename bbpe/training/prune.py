@@ -9,7 +9,7 @@ from typing import Any
 from ..corpus.files import CorpusPaths
 from ..counting.count import count_files
 from ..counting.counts import PretokenCounts
-from ..counting.options import Counting, counting_of
+from ..counting.options import Counting, check_counted, counting_of
 from ..errors import VocabularyError
 from ..formats.common.ranks import live_merges
 from ..lazy import np, npt
@@ -44,15 +44,15 @@ def prune(
             in their ids are kept; their texts are split into the same tokens as before. With an int for `keep`, the
             last merges of these are dropped too.
         min_count: How often a token must be used in `used_in`.
-        counting: How to read and count files of `used_in`, a `Counting`.
+        counting: How to read and count files of `used_in`, a `Counting`; only with files.
 
     Returns:
         The smaller tokenizer, and the new id of each old one: int64[old vocab_size], -1 for none.
 
     Raises:
         TypeError: An argument has the wrong type.
-        ValueError: `keep` is less than the tokens that always stay, or has an id without a token; or the counts are of
-            another pattern.
+        ValueError: `keep` is less than the tokens that always stay, or has an id without a token; the counts are of
+            another pattern; or an argument says how to count where nothing is counted.
         VocabularyError: The tokenizer has symbols that are characters or, with `used_in`, rules that change texts.
 
     Example:
@@ -67,7 +67,13 @@ def prune(
         raise VocabularyError("this tokenizer has symbols that are characters; only tokenizers of bytes can be pruned")
     if keep is None and used_in is None:
         raise ValueError("nothing says what to keep; expected keep or used_in")
-    min_count = whole("min_count", min_count, 0)
+    min_count, how = whole("min_count", min_count, 0), counting_of(counting)
+    if used_in is None:
+        check_counted(how, "keep alone")
+        if min_count != 1:
+            raise ValueError(f"min_count is {min_count}; expected it only with used_in")
+    elif isinstance(used_in, PretokenCounts):
+        check_counted(how, "counts")
     if isinstance(keep, Mapping):
         raise TypeError(f"keep must be a collection of ids, not {type(keep).__name__}: give a list")
     if keep is not None and (isinstance(keep, str | bytes) or not isinstance(keep, Collection)):
@@ -77,7 +83,7 @@ def prune(
     ordered = [*(made for _, _, made in live.merges), *live.unmade]
     kept = {token_id for token_id, token in spec.vocab.items() if len(token) == 1}
     if used_in is not None:
-        used = _uses(tokenizer, used_in, counting_of(counting))
+        used = _uses(tokenizer, used_in, how)
         _add(kept, (token_id for token_id in spec.vocab if used[token_id] >= min_count), parts)
     elif isinstance(keep, int):
         kept.update(spec.vocab)

@@ -71,7 +71,7 @@ def test_counts_are_those_of_the_ids(pattern: str, tmp_path: Path, monkeypatch: 
     for matcher, options in ((None, {}), (parts.specials.matcher("all"), {"allowed_special": "all"})):
         done: list[int] = []
         made = file_ids.FileEncoder(parts.encoder, matcher, parts.specials.texts, done=done.append)
-        found = [*made.counts(tmp_path)]
+        found = [pair for file in made.files(tmp_path) for pair in made.counts(file)]
         assert found == [(document.path, len(document.ids())) for document in made.corpus(tmp_path)]
         assert [count for _, count in found] == [len(ids) for ids in ids_of(tok, tmp_path, **options)]
         assert sum(done) == 2 * (len(LONG.encode()) + len("see <s>mye é".encode()))
