@@ -319,7 +319,7 @@ cdef class Call:
         cdef bytes whole = (<const char *>stretch.text)[:stretch.n]
         cdef list pretokens = []
         cdef size_t i, start = 0
-        if stretch.pretokens == NULL:
+        if stretch.pretokens == NULL and stretch.n:
             ends = self.encoder.splitter.spans(whole)
             pretokens = [whole[first:last] for first, last in pairwise(ends.tolist())]
         for i in range(stretch.pretoken_count if stretch.pretokens != NULL else 0):

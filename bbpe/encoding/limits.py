@@ -50,7 +50,8 @@ def truncated(
     else:
         ends = _indices(part, places[len(places) - limit - 1 :])[:, 1]
         parts = (part[_ceil(part, int(end)) :] for end in ends)
-    return cast(_T, next(kept for kept in parts if encoder.count_up_to(kept, limit, matcher) <= limit))
+    kept = (each for each in parts if encoder.count_up_to(each, limit, matcher) <= limit)
+    return cast(_T, next(kept, part[:0]))  # what no token comes from may become one without the rest
 
 
 def _places_around_cut(

@@ -116,6 +116,13 @@ def test_hug_and_pug() -> None:
     assert [step.symbols for step in tok.trace("bun").pretokens[0].steps] == [(b"b", b"un")]
 
 
+@pytest.mark.parametrize("model", ["bpe", "wordpiece", "unigram", bbpe.BPE(alphabet="chars")])
+def test_nothing_may_be_before_a_special_token(model: Any) -> None:
+    tok = bbpe.train_from_iterator(TEXTS, 320, model=model, special_tokens=["<s>"]).with_added_tokens(["zz"])
+    for text in ("<s>low", "<s><s>", "low<s><s> zz", "zz", "zzzz low", ""):
+        assert tok.trace(text, allowed_special="all").ids == tok.encode(text, allowed_special="all")
+
+
 def test_views() -> None:
     tok = bbpe.train_from_iterator(TEXTS, 300)
     trace = tok.trace("low <b>")
