@@ -21,7 +21,7 @@ from .core import temporary
 from .core.temporary import Folder, NewFile, Opener
 from .errors import CorpusError, VocabularyError
 from .lazy import hashlib, in_gate, lazy_re, safe_import, tempfile
-from .records import dataclass, field, kind
+from .records import checked_path, dataclass, field
 
 StrPath = str | os.PathLike[str]
 
@@ -424,14 +424,12 @@ def local_path(
 ) -> Path:  # fmt: skip
     """Return the path of what must be on this machine; a `file://` URL is a path.
 
-    Raises `ValueError` naming another URL, the problem with it, and the way out; `TypeError` naming `argument` when it
-    is no path.
+    Raises `ValueError` naming another URL, the problem with it, and the way out; otherwise as `checked_path`.
 
     >>> local_path("file:///tmp/a", "").as_posix()
     '/tmp/a'
     """
-    kind(argument, path, str | os.PathLike, "a str or a path")
-    name = os.fspath(path)
+    name = os.fspath(checked_path(argument, path))
     if is_remote(path):
         raise ValueError(f"{name}: {problem}; {way}")
     found = _PATH_OF_URL.match(name) if isinstance(name, str) else None

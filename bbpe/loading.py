@@ -86,7 +86,7 @@ def load(
         data, own = _content(path), formats.given(**options)
         made = stored(cache, lambda: key_of_bytes(data, **options), lambda: Tokenizer(formats.load_bytes(data, own)))
         return _noted(made, "<bytes>")
-    if not Path(path).exists():
+    if path == "" or not Path(path).exists():
         found = local_path(path, "a tokenizer is not read from a URL", "copy its files to this machine first")
         if found.exists():  # it is a URL of a file
             path = str(found)

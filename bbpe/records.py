@@ -292,8 +292,13 @@ def kind(name: str, value: object, kinds: Any, expected: str, way: str = "") -> 
 
 
 def checked_path(name: str, value: Any) -> str | os.PathLike[str]:
-    """Return an argument that is a path or a URL; `TypeError` naming it when it is none, such as bytes or a number."""
+    """Return an argument that is a path or a URL; `TypeError` naming it when it is none, such as bytes or a number.
+
+    Raises `ValueError` for an empty one, which a variable that is not set gives: it would be the current folder.
+    """
     kind(name, value, str | os.PathLike, "a str or a path")
+    if value == "":
+        raise ValueError(f"{name} is empty; expected the name of a file or a folder")
     path: str | os.PathLike[str] = value
     return path
 

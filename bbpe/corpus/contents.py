@@ -54,6 +54,8 @@ _DOCUMENT = lazy_re(
 )
 #: What follows the name of a field that is a string.
 _STRING = lazy_re(rb'[ \t\r\n]*:[ \t\r\n]*"')
+#: Bytes of which it may be told that they are UTF-16.
+_LEAST_WIDE = 8
 _UTF8_MARK = b"\xef\xbb\xbf"
 #: Byte order marks; a mark comes before any shorter mark that is its prefix.
 MARKS = {
@@ -62,6 +64,13 @@ MARKS = {
     b"\xff\xfe": "UTF-16, little-endian",
     b"\xfe\xff": "UTF-16, big-endian",
 }
+
+
+def is_wide(head: bytes) -> bool:
+    """Return whether text begins as UTF-16 of ASCII without a mark: nearly each second byte is 0, and no other one."""
+    halves = head[0::2], head[1::2]
+    zeros = sorted(half.count(0) for half in halves)
+    return len(head) >= _LEAST_WIDE and zeros[0] == 0 and 4 * zeros[1] >= 3 * len(halves[1])
 
 
 def may_be_json(head: bytes) -> bool:

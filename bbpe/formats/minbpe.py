@@ -29,6 +29,8 @@ def load(path: StrPath, given: Given) -> TokenizerSpec:
     if not (count.isascii() and count.isdigit() and len(count) < 7):
         raise VocabularyError(f"found {count[:40]!r}; expected the number of special tokens", place="line 3")
     first = 3 + int(count)
+    if len(lines) < first:
+        raise VocabularyError(f"found {len(lines) - 3:,} special tokens; expected {int(count):,}", place="the end")
     special = given.special_tokens
     if special is None:
         special = dict(_special(line, number) for number, line in enumerate(lines[3:first], 4))

@@ -12,7 +12,7 @@ from ..core.token_table import MAX_ID
 from ..errors import VocabularyError
 from ..records import dataclass, field, kind, replace
 from ..splitting.patterns import Pattern
-from ..text import alphabet_to_bytes, bytes_to_alphabet
+from ..text import alphabet_to_bytes, bytes_to_alphabet, counted
 from .decoders import UNMARK, Blanks, BPEDecoder, ByteFallback, ByteLevel, DecoderStep, Fuse, Strip, WordPiece
 from .models import (
     LongestMatchModel,
@@ -396,12 +396,15 @@ def _merge_ids(
 ) -> Merges:
     if isinstance(merges, Merges):
         return merges
-    kind("merges", merges, Iterable, "pairs of tokens")
+    if isinstance(merges, set | frozenset | str | bytes) or not isinstance(merges, Iterable):
+        raise TypeError(f"merges must be pairs of tokens in the order of their ranks, not {type(merges).__name__}")
     prefix = b"" if characters is None else characters.prefix.encode()
     id_of = vocab.id_of
     found: list[Merge] = []
     for number, pair in enumerate(merges):
         kind(f"merges[{number}]", pair, Sequence, "a pair of tokens")
+        if len(pair) != 2:
+            raise TypeError(f"merges[{number}] has {counted(len(pair), 'part')}; expected a pair of tokens")
         left, right = pair
         try:
             made = id_of(left + right.removeprefix(prefix) if prefix else left + right)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial, wraps
+from pathlib import Path
 from reprlib import repr as short_repr
 from typing import TYPE_CHECKING, Literal, ParamSpec, TypeAlias, TypeVar
 
 from ..core.count import PretokenTable
-from ..corpus.files import CorpusPaths
+from ..corpus.files import CorpusPaths, corpus_paths
 from ..counting.count import count_files, count_texts
 from ..counting.counts import PretokenCounts
 from ..counting.options import Counting, Report, counting_of, silent
@@ -129,6 +130,7 @@ def train(
     """
     log = MergeLog(log_merges, model)
     plan, how = model_of(model).plan(vocab_size, special_tokens, pattern), counting_of(counting)
+    files = log.kept_apart(files)
     with how.reporting() as report:
         counts = count_files(files, how.task(plan.counted, plan.separators), report, partial(plan.check_memory, how))
         tokenizer = Tokenizer(log.learned(plan, counts, how, report))
@@ -260,6 +262,16 @@ class MergeLog:
         if not (folder := self._path.absolute().parent).is_dir():
             raise FileNotFoundError(errno.ENOENT, "there is no such folder to write the merges in", str(folder))
         check_replaceable(self._path)
+
+    def kept_apart(self, files: CorpusPaths) -> CorpusPaths:
+        """Return the names of a corpus, of which the file for the merges is none; else `ValueError` naming it."""
+        if self._path is None or not self._path.exists():
+            return files
+        listed: CorpusPaths = list(files) if isinstance(files, Iterator) else files
+        for path in corpus_paths(listed):
+            if isinstance(path, Path) and path.exists() and path.samefile(self._path):
+                raise ValueError(f"{self._path}: the merges would replace a file of the corpus; choose another name")
+        return listed
 
     def learned(
         self, plan: BytePlan | WordPlan | UnigramPlan, counts: PretokenCounts, how: Counting, report: Report

@@ -132,3 +132,15 @@ def test_the_command_writes_it_beside_the_tokenizer(tmp_path: Path, monkeypatch:
     assert main([*line.split(), "x.json"]) == 1
     assert main([*line.split(), "a.txt"]) == 1
     assert Path("a.txt").read_text() == "".join(TEXTS)
+
+
+@pytest.mark.parametrize("named", ["a.txt", ".", "*.txt", "link.txt"])
+def test_a_file_of_the_corpus_is_not_replaced(named: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.txt").write_text(TEXTS[0])
+    Path("link.txt").symlink_to("a.txt")
+    with pytest.raises(ValueError, match=r"^a\.txt: the merges would replace a file of the corpus; choose"):
+        bbpe.train(iter([named]), 258, log_merges="a.txt")
+    assert Path("a.txt").read_text() == TEXTS[0]
+    bbpe.train(iter([named]), 258, log_merges="merges.tsv")
+    assert len(rows_of(Path("merges.tsv"))) == 2
