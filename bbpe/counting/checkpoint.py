@@ -355,7 +355,8 @@ def _lock(handle: int) -> None:
     except ImportError:  # a system without such locks
         return
     except OSError as error:
-        if error.errno in (errno.EACCES, errno.EAGAIN, errno.EDEADLK):
+        # wine names no cause where the byte is locked
+        if error.errno in (errno.EACCES, errno.EAGAIN, errno.EDEADLK) or not error.errno:
             raise BlockingIOError(error.errno, error.strerror) from None
         if error.errno not in _NO_LOCKS:
             raise

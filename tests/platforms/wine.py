@@ -107,6 +107,8 @@ def windows_python() -> None:
         _PYTHON.with_name(f"python{_TAG}._pth").unlink()
         # what asks Windows about itself; wine has not all that this calls, and Python does without it
         _PYTHON.with_name("_wmi.pyd").unlink()
+    # wine has no CopyFile2 either, and shutil does without it
+    (_PYTHON.parent / "Lib/sitecustomize.py").write_text("import _winapi\n\ndel _winapi.CopyFile2\n", "utf-8")
 
 
 def headers() -> Path:
