@@ -137,3 +137,10 @@ def test_special_and_added_tokens() -> None:
     assert slow.encode("<s>>a now", allowed_special=["<s>", "<s>>"]) == [301, 97, 32, 302]
     assert slow.encode("<s>") == [60, 115, 62]
     assert slow.decode_bytes([301, 97, 302]) == b"<s>>anow"
+
+
+def test_words_merge_pairs_that_are_seen_once_unless_more_are_asked_for() -> None:
+    words, tokens = [([0, 1, 2], 1)], ["a", "b", "c"]
+    assert reference.learn_words(words, tokens, 9, pmi=False)[0] == [(0, 1), (3, 2)]
+    for least, count in ((0, 2), (1, 2), (2, 0)):
+        assert len(reference.learn_words(words, tokens, 9, pmi=False, least=least)[0]) == count
