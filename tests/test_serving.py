@@ -278,3 +278,42 @@ def test_processes_of_sglang_without_plug_ins_are_refused(sglang: Hooks, monkeyp
     sys.modules["sglang.srt.environ"].envs.SGLANG_RUST_SERVER = SimpleNamespace(get=lambda: True)
     with pytest.raises(SystemExit, match=r"SGLANG_RUST_SERVER=1 .*, unset BBPE_ACCELERATE"):
         bbpe.sglang.plug_in()
+
+
+@pytest.mark.parametrize("name", ["tokenizer.get_tokenizer", "processor.get_processor", "check_server_args"])
+@pytest.mark.usefixtures("sglang")
+def test_a_version_of_sglang_without_a_function_that_has_a_hook_is_refused(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As SGLang would only log that there is none, and serve with another tokenizer."""
+    monkeypatch.setenv("BBPE_ACCELERATE", "1")
+    module, _, function = name.rpartition(".")
+    owner = sys.modules[f"{LOADERS}.{module}"] if module else sys.modules["sglang.srt.server_args"].ServerArgs
+    delattr(owner, function)
+    with pytest.raises(SystemExit, match=rf"does not know this version of SGLang: .*{function}.*, unset BBPE_ACCEL"):
+        bbpe.sglang.plug_in()
+
+
+@pytest.mark.parametrize("name", ["vllm.envs", "vllm.tokenizers", "vllm.logger"])
+@pytest.mark.usefixtures("vllm")
+def test_a_version_of_vllm_without_a_module_is_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BBPE_ACCELERATE", "1")
+    monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.delattr(sys.modules["vllm"], name.removeprefix("vllm."))
+    before = dict(vars(transformers.PreTrainedTokenizerFast))
+    with pytest.raises(bbpe.AccelerationError, match=r"does not know this version of vLLM: .*, unset BBPE_ACCELERATE"):
+        bbpe.vllm.plug_in()
+    assert dict(vars(transformers.PreTrainedTokenizerFast)) == before
+
+
+def test_servers_whose_front_end_in_rust_is_off_are_accelerated(
+    vllm: SimpleNamespace, sglang: Hooks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BBPE_ACCELERATE", "1")
+    vllm.envs.VLLM_USE_RUST_FRONTEND = False
+    bbpe.vllm.plug_in()
+    assert bbpe.is_accelerated(vllm.registry.load_tokenizer_cls("hf").from_pretrained(lambda: bbpe.accelerate(made())))
+    sys.modules["sglang.srt.environ"].envs.SGLANG_RUST_SERVER = SimpleNamespace(get=lambda: False)
+    bbpe.sglang.plug_in()
+    sglang.apply()
+    assert bbpe.is_accelerated(get_tokenizer(made))

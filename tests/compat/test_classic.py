@@ -10,6 +10,7 @@ from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -232,3 +233,12 @@ def test_ids_of_any_kind_are_decoded_and_texts_beyond_ascii_are_kept(tmp_path: P
         assert tok.decode(given) == "low é中"
     assert tok.forward(["low", "é中"]).tolist() == [*tok.encode("low"), *tok.encode("é中")]
     assert tok("low é中").tolist() == ids == tok.encode_batch(["low é中", "x"], num_threads=2)[0]
+
+
+@pytest.mark.parametrize("argument", ["vocab_path", "merges_path"])
+def test_what_is_no_path_is_refused_by_the_name_of_its_argument(argument: str, tmp_path: Path) -> None:
+    paths: dict[str, Any] = {"vocab_path": str(tmp_path / "vocab.json"), "merges_path": str(tmp_path / "merges.txt")}
+    with pytest.raises(TypeError, match=rf"^{argument} .*a str or a path"):
+        BBPETokenizer(**{**paths, argument: 5})
+    with pytest.raises(ValueError, match="https://server/file: a vocabulary is not read from a URL; copy it"):
+        BBPETokenizer(**{**paths, argument: "https://server/file"})

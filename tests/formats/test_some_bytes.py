@@ -115,6 +115,27 @@ def test_offsets_are_those_of_characters_or_refused(tmp_path: Path) -> None:
         tok.encode_with_offsets("東中a")
 
 
+@pytest.mark.parametrize(
+    ("known", "near"),
+    [
+        ("é", "êèëƩ鄁鄀"), ("ÿ", "ߧ߿Ŀ翿"), ("\x80", "\xc1\x81ĀЀ"), ("丮", "丯东両且乮亮帮"), ("ⴭ", "⴬⴮⵭⬭ㄭ"),
+        ("😀", "😁😂🙀🚀🨀🁀"), ("🜜", "🜝🜞🝜🛜"), ("a", "bAéᡡ"),
+    ],
+)  # fmt: skip
+def test_characters_without_tokens_for_all_bytes_are_left_out(tmp_path: Path, known: str, near: str) -> None:
+    """Without an unknown token; what stays has its own place, whatever bytes with tokens are near those."""
+    vocab = {f"<0x{byte:02X}>": number for number, byte in enumerate(sorted({*known.encode(), *b"x"}))}
+    path = tmp_path / "tokenizer.json"
+    model = {"type": "BPE", "vocab": vocab, "merges": [], "byte_fallback": True}
+    path.write_text(json.dumps({"version": "1.0", "model": model}), encoding="utf-8")
+    hf, tok = Tokenizer.from_file(str(path)), bbpe.load(path)
+    for char in near:
+        text = f"{char}x{char}{char}x"
+        ids, places = tok.encode_with_offsets(text)
+        assert ids == hf.encode(text).ids == [vocab["<0x78>"]] * 2
+        assert places.tolist() == [[1, 2], [4, 5]], text
+
+
 def test_dropped_characters_do_not_keep_others_apart(tmp_path: Path) -> None:
     model = {"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2, "<0x78>": 3}, "merges": ["a b"], "byte_fallback": True}
     path = tmp_path / "tokenizer.json"

@@ -212,3 +212,22 @@ def test_answers_among_the_new_messages_are_learned(tok, prompt):
     new = [{"role": "user", "content": "é"}, {"role": "assistant", "content": "3"}, {"role": "user", "content": "low"}]
     more = tok.continue_chat(prompt, [*tok.encode("lower"), end], new)
     assert tok.decode(more.ids[more.mask == 1]) == "lower<|im_end|>3<|im_end|>"
+
+
+@pytest.mark.parametrize("field", [True, "content", "thoughts"])
+@pytest.mark.parametrize("before", [0, 1, 2, 3])
+def test_the_last_message_is_the_one_that_was_begun(tok, before, field):
+    """What was sampled belongs to it, however many messages come before it; all other fields stay."""
+    template = CHATML.replace("message.content", "(message.thoughts or '') + message.content")
+    name = "content" if field is True else field
+    messages = [{"role": role, "content": "é"} for role in ("system", "user", "tool")[:before]]
+    begun = {"role": "assistant", "content": "", "thoughts": "", name: "low"}
+    chat = tok.encode_chat([*messages, begun], chat_template=template, continue_final_message=field)
+    answered = [*messages, {**begun, name: "low lower"}]
+    new = [{"role": "user", "content": "3"}]
+    more = tok.continue_chat(chat, tok.encode(" lower"))
+    for found, whole in ((more, answered), (tok.continue_chat(more, [], new), [*answered, *new])):
+        expected = tok.encode_chat(whole, chat_template=template)
+        assert (found.ids.tolist(), found.text) == (expected.ids.tolist(), expected.text)
+        assert found.message_of.tolist() == expected.message_of.tolist()
+        assert found.differs_at is None

@@ -268,3 +268,17 @@ def test_what_is_made_of_an_answer_is_of_its_message(expression):
     assert not any(origin & TRUSTED for origin in found)
     assert found or "\\u" in text or text[3:].strip() == ""
     assert [origin & TRUSTED for origin in origins_of(text)[:3]] == [TRUSTED] * 3
+
+
+@pytest.mark.parametrize(
+    ("form", "plain"),
+    [("<s>%%%s", "<s>%{}"), ("%%<s>%s%%", "%<s>{}%"), ("%s%%%%<s>", "{}%%<s>"), ("<s>%%%%%s", "<s>%%{}")],
+)
+def test_a_percent_sign_keeps_the_origins_of_a_printed_text(form: str, plain: str) -> None:
+    """`%%` in a printf-style text is one sign of the template's, beside which each text has its own origin."""
+    content = traced("э<", origin_of_message(1))
+    found = literal(form) % content
+    assert str(found) == plain.format("э<")
+    before, _, after = plain.partition("{}")
+    expected = [*origins_of(literal(before)), *origins_of(content), *origins_of(literal(after))]
+    assert origins_of(found) == expected

@@ -221,6 +221,20 @@ def test_streams(pair: tuple[Any, Any]) -> None:
     assert copy(stream).step(ours, 3) is None
 
 
+@pytest.mark.parametrize("skips", [True, False])
+@pytest.mark.parametrize("prompt", [0, 3])
+def test_streams_leave_out_ids_without_a_token(pair: tuple[Any, Any], prompt: int, skips: bool) -> None:
+    """In the prompt, alone, and in a list of ids."""
+    ours, theirs = pair
+    unknown = theirs.get_vocab_size() + 5
+    ids = [each for token_id in theirs.encode("see my dogs").ids for each in (unknown, token_id)]
+    streams = DecodeStream(ids[:prompt], skips), decoders.DecodeStream(ids[:prompt], skips)
+    texts = [[stream.step(each, token_id) for token_id in ids[prompt:]]
+             for stream, each in zip(streams, pair, strict=True)]  # fmt: skip
+    assert texts[0] == texts[1]
+    assert DecodeStream(ids[:prompt], skips).step(ours, ids[prompt:]) == "".join(filter(None, texts[1]))
+
+
 def test_files(pair: tuple[Any, Any], tmp_path: Path) -> None:
     ours, theirs = pair
     ours.enable_truncation(9, stride=1)

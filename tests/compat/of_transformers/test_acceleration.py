@@ -368,3 +368,16 @@ def test_lines_of_the_log(caplog: pytest.LogCaptureFixture) -> None:
     assert lines[0][1].startswith(f"patched transformers {transformers.__version__}")
     assert "alone" in lines[1][1]
     assert "dropout" in lines[1][1]
+
+
+@pytest.mark.parametrize("has_own", [False, True])
+def test_the_class_is_named_and_described_as_before(has_own: bool) -> None:
+    class Own(transformers.PreTrainedTokenizerFast):
+        """A class of one's own."""
+
+    kind = Own if has_own else transformers.PreTrainedTokenizerFast
+    inner = hf.Tokenizer.from_str(stock("bytes")._tokenizer.to_str())
+    made = type(bbpe.accelerate(kind(tokenizer_object=inner)))
+    assert issubclass(made, kind)
+    for name in ("__name__", "__qualname__", "__module__", "__doc__"):
+        assert getattr(made, name) == getattr(kind, name), name

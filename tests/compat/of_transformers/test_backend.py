@@ -362,3 +362,14 @@ def test_a_model_without_unknown_token_is_refused_by_name(kind: str) -> None:
     assert inner.encode("s m").ids == [0, 1]
     with pytest.raises(AccelerationError, match=r"tokenizers raises an error .*(unk_id|UNK)"):
         Backend(inner)
+
+
+@pytest.mark.parametrize("options", [{}, {"pretty": True}, {"pretty": False}], ids=str)
+def test_files_are_written_as_pretty_as_tokenizers_writes_them(
+    pair: tuple[Any, Any], options: dict[str, bool], tmp_path: Path
+) -> None:
+    written = []
+    for number, tokenizer in enumerate(pair):
+        tokenizer.save(str(tmp_path / f"{number}.json"), **options)
+        written.append((tokenizer.to_str(**options), (tmp_path / f"{number}.json").read_text("utf-8")))
+    assert written[0] == written[1]
