@@ -68,6 +68,22 @@ def test_a_plan_as_json(call: Call) -> None:
     assert record["commands"][0].endswith("--threads 3'")
 
 
+def test_lengths_are_told_by_powers_of_two(call: Call) -> None:
+    """Documents without an id are those of length 0; lengths between others are told although no document has them."""
+    texts = ["", "", "s", "my", "see " * 9]
+    found = bbpe.shard_from_iterator(texts, "kept", bbpe.load("t.json"), empty="keep")
+    sizes = [len(ids) for ids in found]
+    shown = json.loads(call("shards show kept --json")[1])["lengths"]
+    spans = [(row["first"], row["last"]) for row in shown]
+    assert spans[:4] == [(0, 0), (1, 1), (2, 3), (4, 7)]
+    assert [row["documents"] for row in shown] == [sum(a <= size <= b for size in sizes) for a, b in spans]
+    assert sum(row["documents"] for row in shown) == len(texts)
+    assert spans[-1][1] >= max(sizes) >= spans[-1][0]
+    lines = [line.split() for line in call("shards show kept")[1].splitlines()[-len(spans):]]
+    assert lines[0][:3] == ["0", "tokens", "2"]
+    assert lines[1][:2] == ["1", "token"]
+
+
 def test_status_and_its_exit_status(call: Call) -> None:
     status, out, _ = call("shards status out")
     assert (status, "0 of 3 parts done (0 %), 3 missing" in out, "--part 0-2" in out) == (1, True, True)

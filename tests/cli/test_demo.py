@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 import sysconfig
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -67,6 +68,32 @@ def test_the_demo_survives_sources_that_it_cannot_read(call: Call, library: Path
     figures = json.loads(out)
     assert (figures["files_trained_on"], figures["files_encoded"]) == (22, 3)
     assert "gone.py" in errors
+
+
+def test_the_demo_keeps_a_tokenizer_with_an_end_of_text(call: Call, library: Path, tmp_path: Path) -> None:
+    """In a folder, too; its figures fit each other and the time that it took."""
+    folder, began = tmp_path / "kept", time.perf_counter()
+    folder.mkdir()
+    status, out, errors = call("demo", "--vocab-size", 300, "-o", folder, "--json", "--quiet")
+    took, figures = time.perf_counter() - began, json.loads(out)
+    assert (status, errors if not MAKES_LINKS else "") == (0, "")
+    assert bbpe.load(folder).special_tokens == {"<|endoftext|>": bbpe.load(folder).vocab_size - 1}
+    seconds = [figures[f"{name}_seconds"] for name in ("train", "first_encode", "encode")]
+    assert all(0 < each <= took for each in seconds)
+    assert sum(seconds) <= took
+    assert figures["bytes_per_token"] == figures["bytes_encoded"] / figures["tokens_encoded"]
+    for name, done in (("train", "trained_on"), ("encode", "encoded")):
+        megabytes = figures[f"{name}_mb_per_second"] * figures[f"{name}_seconds"]
+        assert megabytes == pytest.approx(figures[f"bytes_{done}"] / 1e6)
+
+
+def test_the_demo_refuses_an_output_before_it_trains(
+    call: Call, library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bbpe, "train", lambda *_, **__: pytest.fail("it has trained"))
+    status, _, errors = call("demo", "-o", tmp_path / "none" / "tokenizer.json", "--quiet")
+    assert status == 1
+    assert "there is no such folder to save the tokenizer in" in errors
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,21 @@ def test_parts_are_written_anywhere(capsys):
     assert documents("out") == DOCS
 
 
+def test_a_plan_says_what_is_read(capsys):
+    """What is copied is known, so nothing is estimated."""
+    nanogpt("in/b", DOCS[:5])
+    options = f"{SOURCE.replace(' --from', ' in/b.bin --from')} --to olmo --part-size 100 -o out --plan-only"
+    size = 2 * sum(map(len, DOCS + DOCS[:5]))
+    assert main(f"{options} --json".split()) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts.keys() == {"output", "parts", "files", "size", "commands"}
+    assert (facts["output"], facts["files"], facts["size"]) == ("out", 2, size)
+    assert main(options.split()) == 0
+    parts, read, *commands = capsys.readouterr().out.splitlines()
+    assert (parts.partition(":")[0], read) == (f"{facts['parts']} parts", f"2 files, {size} bytes")
+    assert commands == facts["commands"]
+
+
 def test_options_of_what_is_written():
     main(f"{SOURCE} --to megatron --to-dtype int32 -o wide --quiet".split())
     assert bbpe.load_shards("wide")[0].dtype == "int32"

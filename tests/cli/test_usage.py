@@ -6,7 +6,7 @@ import argparse
 import ast
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -42,11 +42,31 @@ def of_command(name: str) -> Parser:
     return parser
 
 
-LEAVES = {leaf.prog: leaf for name in COMMANDS for leaf in leaves(of_command(name))}
-OPTIONS = {
-    prog: [action for action in leaf._actions if action.option_strings and action.dest != "help"]
-    for prog, leaf in LEAVES.items()
-}
+def made() -> dict[str, Parser]:
+    return {leaf.prog: leaf for name in COMMANDS for leaf in leaves(of_command(name))}
+
+
+class Leaves(Mapping[str, Parser]):
+    """The parsers of the commands that have no commands of their own; they are made when a test asks for one."""
+
+    def __init__(self) -> None:
+        self._names, self._made = tuple(made()), cache(made)
+
+    def __getitem__(self, prog: str) -> Parser:
+        return self._made()[prog]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+LEAVES = Leaves()
+
+
+def options_of(prog: str) -> list[argparse.Action]:
+    return [action for action in LEAVES[prog]._actions if action.option_strings and action.dest != "help"]
 
 
 def failed(capfd: pytest.CaptureFixture[str], *arguments: str) -> tuple[int | str | None, str]:
@@ -71,7 +91,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_all_commands_are_looked_at() -> None:
     assert {"bbpe train", "bbpe counts merge", "bbpe shards verify", "bbpe completion"} <= LEAVES.keys()
     assert len(LEAVES) == len(COMMANDS) + 6
-    assert sum(map(len, OPTIONS.values())) > 150
+    assert sum(map(len, map(options_of, LEAVES))) > 150
 
 
 @pytest.mark.parametrize("prog", LEAVES)
@@ -136,7 +156,7 @@ def test_words_after_two_hyphens_are_files(here: None, capfd: pytest.CaptureFixt
 @pytest.mark.parametrize("prog", LEAVES)
 def test_a_wrong_value(prog: str, capfd: pytest.CaptureFixture[str]) -> None:
     """Numbers, choices and patterns: the option and the value are named."""
-    for action in OPTIONS[prog]:
+    for action in options_of(prog):
         if action.nargs == 0 or (action.type is None and action.choices is None):
             continue
         with pytest.raises(SystemExit, match="2"):
@@ -153,7 +173,7 @@ def test_a_wrong_value(prog: str, capfd: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize("prog", LEAVES)
 def test_every_option_is_spelled_as_it_is_typed(prog: str) -> None:
     leaf = LEAVES[prog]
-    for name in dict.fromkeys(action.dest for action in OPTIONS[prog]):
+    for name in dict.fromkeys(action.dest for action in options_of(prog)):
         first = leaf.options()[name]  # of several that set the same
         option, value = max(first.option_strings, key=len), "" if first.nargs == 0 else " 5"
         assert leaf.spelled(f"a.txt: no; give {name}=, or another") == f"a.txt: no; give {option}, or another"

@@ -6,6 +6,7 @@ import bz2
 import gzip
 import json
 import lzma
+import os
 import random
 import subprocess
 import sys
@@ -194,6 +195,22 @@ def test_a_file_that_grows_as_fast_as_it_is_read_comes_to_an_end(name: str, tmp_
     with pytest.raises(bbpe.CorpusError, match=rf"{name}: its size changed from {file.size} to \d+ bytes while"):
         read()
     assert 150 < found < 300 or name.endswith(".gz")
+
+
+@pytest.mark.parametrize("change", [1, -700_000])
+def test_a_parquet_file_that_changes_while_it_is_read_is_refused(change: int, tmp_path: Path) -> None:
+    """Its rows may be read to the end, and yet be those of two files; one that ends early is not called broken."""
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    path, digits = tmp_path / "a.parquet", random.Random(5)
+    rows = [f"{digits.getrandbits(16_000):x}" for _ in range(300)]
+    parquet.write_table(pa.table({"text": rows}), path, row_group_size=100, compression=None)
+    file = file_of(path)
+    size = path.stat().st_size
+    texts = Reading().texts(file)
+    next(texts)
+    os.truncate(path, size + change)
+    with pytest.raises(bbpe.CorpusError, match=rf"a\.parquet: its size changed from {size} to {size + change} bytes"):
+        list(texts)
 
 
 def test_kinds() -> None:

@@ -199,6 +199,16 @@ def test_an_item_is_handed_out_again_after_patience_and_four_times_the_longest(
     timer.join()
 
 
+def test_what_another_worker_has_done_is_not_begun(clock: list[float]) -> None:
+    """The first try still waits for its worker when the second one ends."""
+    executor = Clocked(clock, lambda executor: finish(executor.calls[2]))
+    results = HandOut(executor, patience=0.001).results(abs, range(2))
+    assert next(results) == (0, 0)
+    clock[0] += 1
+    assert list(results) == [(1, 1)]
+    assert executor.calls[1][1].cancelled()
+
+
 STARTED: list[str] = []
 
 

@@ -43,3 +43,12 @@ def test_the_narrowest_numbers_that_hold_all_ids(name: str, count: int, dtype: s
     assert FORMATS[name].dtype(dtype, count) == dtype
     with pytest.raises(ValueError, match="dtype is 'uint16', which holds 65,536 ids; the tokenizer has 65,537"):
         FORMATS[name].dtype("uint16", 65537)
+
+
+def test_columns_of_parquet_are_compressed(tmp_path: Path, tok: bbpe.Tokenizer) -> None:
+    """By zstandard: ids of 32 bits are half zeros."""
+    parquet = pytest.importorskip("pyarrow.parquet")
+    rows = [{"text": "low lower", "id": str(number)} for number in range(9)]
+    bbpe.shard_from_iterator(rows, tmp_path / "out", tok, format="parquet", id_field="id")
+    group = parquet.ParquetFile(tmp_path / "out" / "part-00000.parquet").metadata.row_group(0)
+    assert [group.column(number).compression for number in range(group.num_columns)] == ["ZSTD", "ZSTD"]
