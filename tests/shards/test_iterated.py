@@ -191,3 +191,12 @@ def test_files_are_on_the_disk_before_their_folder_has_its_name(
     monkeypatch.setattr("bbpe.shards.iterated.sync_folder", flushed)
     bbpe.shard_from_iterator(["low", "lower"], target, tok)
     assert steps[-2:] == [(False, False), (True, True)]
+
+
+def test_items_that_are_left_out_are_listed_as_lines_are(tmp_path: Path, tok: bbpe.Tokenizer) -> None:
+    """From 1 on, over all parts."""
+    items = ["low", 5, "lower", None, {"body": "low"}, "lowest"]
+    done = bbpe.shard_from_iterator(items, tmp_path / "out", tok, on_error="skip", part_size=8)
+    listed = map(json.loads, (tmp_path / "out" / "skipped.jsonl").read_text().splitlines())
+    assert [row["line"] for row in listed] == [2, 5]
+    assert (done.documents, done.totals.refused, done.totals.null) == (3, 2, 1)

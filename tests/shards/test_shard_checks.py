@@ -247,3 +247,20 @@ def test_what_killed_runs_left_is_removed_and_nothing_else(tmp_path: Path, tok: 
     bbpe.finish_shards(done.plan)
     assert not [name for name in left if (tmp_path / "out" / name).exists()]
     assert all((tmp_path / "out" / name).exists() for name in kept)
+
+
+def test_each_file_of_a_part_is_compared_with_the_one_that_is_encoded_again(
+    tmp_path: Path, tok: bbpe.Tokenizer
+) -> None:
+    """The record may fit files that were never written from the corpus."""
+    (tmp_path / "a.txt").write_text("low lower")
+    bbpe.shard(tmp_path / "a.txt", tmp_path / "out", tok)
+    path = tmp_path / "out" / "part-00000.json"
+    record = json.loads(path.read_text())
+    for known in record["files"].values():
+        known["sha256"] = "0" * 64
+    path.write_text(json.dumps(record))
+    again = [fault for fault in bbpe.verify_shards(tmp_path / "out", sample=1.0) if "again gives other bytes" in fault]
+    said = "encoding the part again gives other bytes"
+    assert again == [f"{path.with_name(name)}: {said}" for name in sorted(record["files"])]
+    assert len(again) > 1

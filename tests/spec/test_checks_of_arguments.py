@@ -19,7 +19,7 @@ def made(merges: Any = (), **options: Any) -> bbpe.Tokenizer:
 @pytest.mark.parametrize(
     ("merges", "problem"),
     [
-        (5, r"merges must be pairs of tokens, not int"),
+        (5, r"merges must be pairs of tokens in the order of their ranks, not int"),
         ([5], r"merges\[0\] must be a pair of tokens, not int"),
         ([(b"a", b"b"), None], r"merges\[1\] must be a pair of tokens, not NoneType"),
         ([(b"a", b"b"), {b"a", b"b"}], r"merges\[1\] must be a pair of tokens, not set"),
