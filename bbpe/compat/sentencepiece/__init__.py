@@ -41,8 +41,10 @@ class SentencePieceProcessor:
     `EncodeAs...`, `SampleEncodeAs...`, `NBestEncodeAs...` and `SampleEncodeAndScoreAs...` end in `Ids`, `Pieces`,
     `Numpy`, `OffsetMapping`, `Proto`, `ImmutableProto` or `SerializedProto`.
 
-    It differs from sentencepiece in two points: pieces of `emit_unk_piece=False` that no model has are the normalized
-    text; and scores that no id depends on (of BPE, of characters, of words) only have the right order.
+    It differs from sentencepiece in four points: pieces of `emit_unk_piece=False` that no model has are the normalized
+    text; scores that no id depends on (of BPE, of characters, of words) only have the right order; bytes that are not
+    UTF-8 are U+FFFD, which the table of a model may drop, where sentencepiece has an unknown piece for each byte; and
+    `Normalize` with offsets has an offset for each character of a user-defined symbol, not one for all.
 
     Args:
         model_file: The path of a model.
