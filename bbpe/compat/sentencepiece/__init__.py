@@ -43,7 +43,7 @@ class SentencePieceProcessor:
 
     It differs from sentencepiece in four points: pieces of `emit_unk_piece=False` that no model has are the normalized
     text; scores that no id depends on (of BPE, of characters, of words) only have the right order; bytes that are not
-    UTF-8 are U+FFFD, which the table of a model may drop, where sentencepiece has an unknown piece for each byte; and
+    UTF-8 are U+FFFD, which the table of a model may drop, where sentencepiece has an unknown piece; and
     `Normalize` with offsets has an offset for each character of a user-defined symbol, not one for all.
 
     Args:
