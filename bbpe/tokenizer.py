@@ -966,8 +966,8 @@ class Tokenizer:
         """Return the id of a token; a special token takes precedence over an ordinary one.
 
         Args:
-            token: A key of `get_vocab` or `tokenize`, the text of a token, or its bytes. A `str` is looked up as a key
-                first, and then as a text.
+            token: A key of `get_vocab`, the text of a token, or its bytes. A `str` is looked up as a key first, and
+                then as a text. What `tokenize` returns are keys, but for bytes that files write as `<0xC3>`.
 
         Raises:
             TokenNotFoundError: There is no such token; the error is also a `TokenIdError` and a `KeyError`.
@@ -1145,7 +1145,9 @@ class Tokenizer:
         """Write the complete tokenizer to a file or folder, or nothing.
 
         The result is read back and compared before it replaces a file, so `bbpe.load(path)` gives the same ids and
-        texts. Only a tokenizer.json keeps how offsets are trimmed. Only a rank file needs `pattern=` for reading.
+        texts; of `.codes` only the merges, as codes have no ids and no alphabet. The chat template and the roles of
+        special tokens (`eos_token` and the like) are in other files of a folder, so a single file has none of them.
+        Only a tokenizer.json keeps how offsets are trimmed. Only a rank file needs `pattern=` for reading.
 
         Args:
             path: The file or folder. Its suffix determines the format: `.json`, `.tiktoken`, `.model`, `.gguf`, `.txt`
