@@ -292,10 +292,14 @@ def _match(parts: _Parts, wanted: list[str]) -> bool:
 
 
 def corpus_files(
-    files: CorpusPaths, asked: Format | None, text_field: FieldName, argument: str | None = None
-) -> list[File]:
-    """Return the files that names stand for, as `corpus_paths` and `file_of` do."""
-    return [file_of(path, asked, text_field) for path in corpus_paths(files, asked, argument)]
+    files: CorpusPaths, asked: Format | None, text_field: FieldName, argument: str | None = None, *,
+    field_argument: str | None = None,
+) -> list[File]:  # fmt: skip
+    """Return the files that names stand for, as `corpus_paths` and `file_of` do; with `check_fields` if it is named."""
+    found = [file_of(path, asked, text_field) for path in corpus_paths(files, asked, argument)]
+    if field_argument is not None:
+        check_fields(found, text_field, argument=field_argument)
+    return found
 
 
 def check_fields(
@@ -445,7 +449,7 @@ def check_head(file: File, head: bytes | memoryview, text_field: FieldName = "te
     found = None if file.asked else BEGINS.match(first)
     if found is not None and found.lastindex is not None:
         raise _refused(file.path, f"the file begins like {DESCRIPTIONS[found.lastindex - 1]}")
-    if file.kind == "text" and not file.asked and is_wide(first):
+    if b"\0" in first and file.kind == "text" and not file.asked and is_wide(first):
         raise _refused(file.path, "the file begins like UTF-16 without a byte order mark; expected UTF-8")
     if file.kind != "text" or file.asked or _says_text(file.path):
         return

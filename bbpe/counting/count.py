@@ -13,7 +13,7 @@ from typing import TypeAlias, Unpack
 from ..budget import Budget, affordable_threads, shown
 from ..core.count import PretokenTable
 from ..corpus.chunks import ChunkOptions, Cutter, Position
-from ..corpus.files import CorpusPaths, check_apart, check_fields, corpus_files
+from ..corpus.files import CorpusPaths, check_apart, corpus_files
 from ..corpus.ranges import check_columns
 from ..corpus.rowfiles import pyarrow_parquet
 from ..errors import CorpusError
@@ -137,8 +137,8 @@ def count_files(
     if isinstance(files, Iterator):
         files = list(files)
     options = task.options
-    found, checkpoint = corpus_files(files, options.format, options.text_field, argument), options.checkpoint
-    check_fields(found, options.text_field, argument="Counting.text_field")
+    field, checkpoint = "Counting.text_field", options.checkpoint
+    found = corpus_files(files, options.format, options.text_field, argument, field_argument=field)
     if "parquet" in map(attrgetter("kind"), found):
         check_columns(found, options.text_field)
     if checkpoint is not None:

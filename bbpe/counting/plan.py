@@ -11,7 +11,7 @@ from typing import Any, Unpack
 from ..budget import Budget, parse_bytes
 from ..corpus.chunks import Position
 from ..corpus.fields import plain_field
-from ..corpus.files import CorpusPaths, check_apart, check_fields, corpus_files, file_of
+from ..corpus.files import CorpusPaths, check_apart, corpus_files, file_of
 from ..corpus.opened import version_of
 from ..corpus.ranges import check_columns
 from ..corpus.urls import path_of
@@ -150,8 +150,7 @@ def plan_count(
         files = list(files)
     how = Counting(**options)
     task = how.task(pattern, special_tokens)
-    found = corpus_files(files, how.format, how.text_field)
-    check_fields(found, how.text_field, argument="Counting.text_field")
+    found = corpus_files(files, how.format, how.text_field, field_argument="Counting.text_field")
     if None in [file.size for file in found]:
         raise CorpusError("a file of the corpus is a pipe or a device; expected files, which can be read again")
     paths = [file.path for file in found]

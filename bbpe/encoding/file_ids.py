@@ -7,7 +7,7 @@ from itertools import chain
 
 from ..corpus.chunks import ChunkOptions, Cutter
 from ..corpus.fields import FieldName, checked_field
-from ..corpus.files import CorpusPaths, File, FilePath, Format, check_fields, check_format, corpus_files
+from ..corpus.files import CorpusPaths, File, FilePath, Format, check_format, corpus_files
 from ..corpus.opened import Buffers
 from ..corpus.sources import Pending, Reading, Texts
 from ..lazy import np
@@ -77,8 +77,8 @@ class FileEncoder:
 
     def corpus(self, names: CorpusPaths) -> Iterator[Document]:
         """Yield the documents of files; all names are checked before the first file is read."""
-        files = self.files(names)
-        check_fields(files, self._reading.text_field)
+        reading = self._reading
+        files = corpus_files(names, reading.format, reading.text_field, field_argument="text_field")
         return chain.from_iterable(map(self.documents, files))
 
     def counts(self, file: File) -> Iterator[tuple[FilePath, int]]:
