@@ -129,8 +129,8 @@ def train(
 
     """
     log = MergeLog(log_merges, model)
-    plan, how = model_of(model).plan(vocab_size, special_tokens, pattern), counting_of(counting)
     files = log.kept_apart(files)
+    plan, how = model_of(model).plan(vocab_size, special_tokens, pattern), counting_of(counting)
     with how.reporting() as report:
         counts = count_files(files, how.task(plan.counted, plan.separators), report, partial(plan.check_memory, how))
         tokenizer = Tokenizer(log.learned(plan, counts, how, report))
