@@ -1393,8 +1393,9 @@ class Tokenizer:
         """Return the ids, masks and labels of the chats of a data set, as `datasets.map(..., batched=True)` calls it.
 
         Args:
-            batch: A dict of columns, or a table of Arrow. Fields of messages that are null are left out, because a
-                struct of Arrow has the fields of all rows.
+            batch: A dict of columns, or a table of Arrow. Fields of messages and tools that are null are left out,
+                because a struct of Arrow has the fields of all rows, and `datasets` makes lists of these. JSON in
+                strings keeps the nulls in tools and in arguments of calls.
             **options: The options of `encode_chat_batch`; `messages` and `tools`, the names of the columns with the
                 messages and the tools of each chat, as lists or as JSON in strings ("tools" may be missing); and
                 `ignore`, the label of ids whose mask is 0, by default -100.
