@@ -1306,8 +1306,8 @@ class Tokenizer:
             SpecialTokenError: The tokenizer does not have a token of `content_special`.
             TypeError: A message or tool has a wrong type, or an option is neither an argument nor a variable of the
                 template.
-            ValueError: Even the last message alone has more than `max_length` ids; a message has no role; or `train_on`
-                has a misspelt one.
+            ValueError: Even the last message alone, or the last call of a tool with its results, has more than
+                `max_length` ids; a message has no role; or `train_on` has a misspelt one.
             ImportError: The package `jinja2` is not installed.
 
         Example:

@@ -160,8 +160,8 @@ def _continued(
     return EncodedChat(
         made, np.concatenate([chat.mask, mask, rest_mask]),
         np.concatenate([
-            chat.message_of, np.full(len(answer.ids), at + request.dropped, np.int32),
-            np.where(numbers >= 0, numbers + request.dropped, -1).astype(np.int32),
+            chat.message_of, np.full(len(answer.ids), at + chat.dropped, np.int32),
+            np.where(numbers >= 0, numbers + chat.dropped, -1).astype(np.int32),
         ]),
         np.concatenate([chat.places, answer.places, places + before]),
         chat.text + answer.text + plain_text(rest),

@@ -19,7 +19,7 @@ from ...threads import check_threads, imap
 from ...types import ChatRequest, EncodedChat, EncodedChats, TrainOn
 from . import OWN, ChatCall, chat_call
 from .columns import naming, rows_of
-from .messages import ROLES, Message
+from .messages import RESULTS, ROLES, Message
 from .origins import UNKNOWN, Traced, plain_text, runs_of, traced
 
 if TYPE_CHECKING:
@@ -35,6 +35,8 @@ MOST_LEVELS = 256
 # texts of a chat that shows how a template writes turns
 _ASKED, _ANSWERED = "Which one?", "This one."
 _SYSTEM = ("system", "developer")
+# the ids that the header of a message may have more than that of another one, and those at its seam
+_HEADER_IDS = 64
 _TASK = 16  # chats that a thread takes at once
 _CHOICES = ("content_special", "train_on", "turn_end", "max_length")
 _OF_TEMPLATES = ("tools", "documents", "chat_template", "add_generation_prompt", "continue_final_message", "variables")
@@ -400,31 +402,34 @@ def _shortened(
 ) -> EncodedChat:
     """Return the chat without its oldest messages, but for those of the system, so that it fits."""
     assert choice.max_length is not None
+    assert given._request is not None
     messages = call.chats[number]
-    kept = next((at for at, each in enumerate(messages) if each.get("role") not in _SYSTEM), len(messages))
-    before = np.flatnonzero(given.message_of == kept)[:1].tolist()
-    shortest, error = given, None
-    for cut in range(kept + 1, len(messages)):
-        at = np.flatnonzero(given.message_of == cut)[:1].tolist()
-        is_long = before and at and len(given.ids) - (at[0] - before[0]) > choice.max_length
-        is_last = cut + 1 == len(messages)
-        if messages[cut].get("role") == "tool" or (is_long and not is_last):  # a tool answers a call that is left out
+    roles, last = [message.get("role") for message in messages], len(messages) - 1
+    oldest = next((at for at, role in enumerate(roles) if role not in _SYSTEM), last)
+    # a result answers a call that is left out
+    cuts = [at for at in range(oldest + 1, last + 1) if roles[at] not in RESULTS]
+    cuts = [at for at in cuts if roles[at] not in _SYSTEM or at == last]
+    starts = dict(zip(*(found.tolist() for found in np.unique(given.message_of, return_index=True)), strict=True))
+    shortest, first, error = given, oldest, None
+    for cut in cuts:
+        saved = starts[cut] - starts[oldest] + _HEADER_IDS if cut in starts and oldest in starts else len(given.ids)
+        if len(given.ids) - saved > choice.max_length and cut != cuts[-1]:
             continue
-        rows = [*range(kept), *range(cut, len(messages))]
+        rows = [at for at, role in enumerate(roles) if at >= cut or role in _SYSTEM]
         chats = [*call.chats[:number], [messages[row] for row in rows], *call.chats[number + 1 :]]
-        assert given._request is not None
-        request = ChatRequest(tuple(chats[number]), given._request.options, cut - kept)
+        request = ChatRequest(tuple(chats[number]), given._request.options, tuple(rows))
         try:
-            shortest = _whole(encoder, replace(call, chats=chats), number, choice, request)
+            shortest, first = _whole(encoder, replace(call, chats=chats), number, choice, request), cut
         except VocabularyError as refused:  # the template asks for another first message
             error = refused
             continue
         if len(shortest.ids) <= choice.max_length:
             numbers = np.array([*rows, -1], np.int32)
-            return replace(shortest, message_of=numbers[shortest.message_of], dropped=cut - kept)
+            return replace(shortest, message_of=numbers[shortest.message_of], dropped=len(messages) - len(rows))
     if error is not None and shortest is given:
         raise error
+    kept = "message" if first == last else f"{len(messages) - first} messages"
     raise ValueError(
-        f"max_length is {choice.max_length}, and the chat has {len(shortest.ids)} ids with its last message alone and "
-        "what the template keeps around it; expected more, or a shorter message"
+        f"max_length is {choice.max_length}, and the chat has {len(shortest.ids)} ids with its last {kept}, those of "
+        "the system, and what the template keeps around it; expected more, or a shorter message"
     )

@@ -7,6 +7,7 @@ import pytest
 
 import bbpe
 from bbpe.compat.chat import encoding
+from bbpe.compat.chat.messages import RESULTS
 from bbpe.errors import SpecialTokenError, VocabularyError
 
 CHATML = (
@@ -150,6 +151,68 @@ def test_a_long_chat_loses_its_oldest_messages(tok):
     assert tok.encode_chat(messages, chat_template=CHATML, max_length=len(whole)).dropped == 0
     with pytest.raises(ValueError, match=f"max_length is 9, and the chat has {len(last)} ids with its last message"):
         tok.encode_chat(messages, chat_template=CHATML, max_length=9)
+
+
+TAGGED = (
+    "{% for m in messages %}{% if m.role == 'user' %}<s>{{ m.content }}<|im_start|>"
+    "{% else %}{{ m.content }}<|im_end|>{% endif %}{% endfor %}"
+)
+BARE = "{% for m in messages %}{{ m.content }}{% endfor %}"
+LONG_CHATS = {
+    "system within": "system user assistant system user assistant user",
+    "system first and last": "system developer user assistant user system",
+    "system alone": "system system developer",
+    **{f"results of {role}": f"user assistant {role} {role} user assistant {role}" for role in sorted(RESULTS)},
+    "a result last": "user assistant tool",
+    "results between those of the system": "system user assistant tool system tool assistant user",
+    "turns": "user assistant user assistant user",
+    "one": "user",
+}
+
+
+def cut_by_rule(tok, messages, template, most):
+    """The first shorter chat that fits, of all that may stay; and how many messages the last one of these has."""
+    of_system = [message["role"] in ("system", "developer") for message in messages]
+    oldest = of_system.index(False) if False in of_system else len(messages) - 1
+    for cut in range(oldest, len(messages)):
+        is_last = cut + 1 == len(messages)
+        if cut > oldest and (messages[cut]["role"] in RESULTS or (of_system[cut] and not is_last)):
+            continue
+        rows = [at for at in range(len(messages)) if at >= cut or of_system[at]]
+        chat = tok.encode_chat([messages[at] for at in rows], chat_template=template)
+        if len(chat) <= most:
+            return rows, chat
+    return len(messages) - cut, chat
+
+
+@pytest.mark.parametrize("template", [CHATML, TAGGED, BARE], ids=["CHATML", "TAGGED", "BARE"])
+@pytest.mark.parametrize("roles", LONG_CHATS.values(), ids=LONG_CHATS)
+def test_a_long_chat_loses_no_more_than_it_must(tok, roles, template):
+    roles = roles.split()
+    texts = ["low", "lower " * 40, "w" * 7, "low " * 90, "é", "lower"]
+    for turn in range(len(texts)):
+        messages = [{"role": role, "content": texts[(at + turn) % 6] + str(at)} for at, role in enumerate(roles)]
+        whole = tok.encode_chat(messages, chat_template=template)
+        for most in sorted({1, 5, 12, 30, 60, *range(len(whole) - 6, len(whole)), len(whole) * 2 // 3} - {0}):
+            if most < 1:
+                continue
+            rows, want = cut_by_rule(tok, messages, template, most)
+            if isinstance(rows, int):
+                with pytest.raises(ValueError, match=rf"^max_length is {most}, and the chat has \d+ ids with its last"):
+                    tok.encode_chat(messages, chat_template=template, max_length=most)
+                continue
+            chat = tok.encode_chat(messages, chat_template=template, max_length=most)
+            assert (chat.text, chat.dropped) == (want.text, len(messages) - len(rows))
+            assert chat.message_of.tolist() == [at if at < 0 else rows[at] for at in want.message_of.tolist()]
+            more = tok.continue_chat(chat, tok.encode("low"), said("why"))
+            assert more.message_of.max() == len(messages) + 1
+
+
+def test_a_chat_that_is_too_long_says_what_stays(tok):
+    messages = [*said("low", "lower " * 30), {"role": "tool", "content": "3"}]
+    least = len(tok.encode_chat(messages[1:], chat_template=CHATML))
+    with pytest.raises(ValueError, match=rf"max_length is 20, .* {least} ids with its last 2 messages, those of the"):
+        tok.encode_chat(messages, chat_template=CHATML, max_length=20)
 
 
 def test_generation_blocks_are_the_mask(tok):
