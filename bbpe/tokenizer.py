@@ -1307,7 +1307,8 @@ class Tokenizer:
             TypeError: A message or tool has a wrong type, or an option is neither an argument nor a variable of the
                 template.
             ValueError: Even the last message alone, or the last call of a tool with its results, has more than
-                `max_length` ids; a message has no role; or `train_on` has a misspelt one.
+                `max_length` ids; a message has no role; `train_on` has a misspelt one, or one that the template leaves
+                out of its `{% generation %}` blocks.
             ImportError: The package `jinja2` is not installed.
 
         Example:

@@ -20,7 +20,7 @@ from ...types import ChatRequest, EncodedChat, EncodedChats, TrainOn
 from . import OWN, ChatCall, chat_call
 from .columns import naming, rows_of
 from .messages import RESULTS, ROLES, Message
-from .origins import UNKNOWN, Traced, plain_text, runs_of, traced
+from .origins import GENERATED, HEADER, SHIFT, UNKNOWN, Traced, plain_text, runs_of, traced
 
 if TYPE_CHECKING:
     from ...tokenizer import Tokenizer
@@ -79,7 +79,7 @@ class Choice:
             return [_truth(train_on(message), number) for number, message in enumerate(messages)]
         roles = {train_on} if isinstance(train_on, str) else set(train_on)
         found = [message.get("role") for message in messages]
-        if {*map(type, found)} != {str} or not roles <= ROLES:
+        if {*map(type, found)} != {str} or not ROLES.issuperset((*roles, *found)):
             _check_roles(messages, found, roles)
         return [role in roles for role in found]
 
@@ -106,10 +106,35 @@ def _check_roles(messages: Sequence[Message], found: list[Any], roles: set[str])
     safe_import("difflib")
     from difflib import get_close_matches
 
-    for role in sorted(roles - ROLES - {*found}):
-        near = get_close_matches(role, [*map(str, found), *ROLES], n=1, cutoff=0.8)
-        if near:
-            raise ValueError(f"train_on has {role!r}, which is the role of no message; did you mean {near[0]!r}?")
+    for role in sorted(roles - {*found}):
+        # another chat may have a usual role, if this one does not have it in other letters
+        known = {name.lower(): name for name in (*(() if role in ROLES else ROLES), *found)}
+        near = known.get(role.lower())
+        if near in roles:
+            continue
+        if near is None and role not in ROLES:
+            near = next((known[name] for name in get_close_matches(role.lower(), known, n=1, cutoff=0.8)), None)
+        if near is not None or not role:
+            hint = f"did you mean {near!r}?" if near else "expected a role such as 'assistant'"
+            raise ValueError(f"train_on has {role!r}, which is the role of no message; {hint}")
+
+
+def _check_marks(runs: tuple[tuple[int, int], ...], messages: Sequence[Message], chosen: Sequence[bool]) -> None:
+    """Refuse messages to learn whose role a template with `{% generation %}` blocks never marks; an assistant's may be.
+
+    `runs` are those of the text.
+    """
+    marked = {origin >> SHIFT for _, origin in runs if origin & GENERATED}
+    if not marked:
+        return
+    roles = ["assistant", *(messages[at - 1].get("role") for at in marked if at)]
+    for at in sorted({origin >> SHIFT for _, origin in runs if not origin & HEADER} - {0}):
+        role = messages[at - 1].get("role")
+        if chosen[at - 1] and role not in roles:
+            raise ValueError(
+                f"train_on chooses messages[{at - 1}] of the role {role!r}, which the template leaves out of its "
+                "{% generation %} blocks; expected 'assistant', or a chat_template= without such blocks"
+            )
 
 
 def encode_chat(tokenizer: Tokenizer, messages: object, tools: object = None, **options: Any) -> EncodedChat:
@@ -376,8 +401,10 @@ def _followed(
 ) -> tuple[str, ChatRuns, Spans]:
     """Return the text of a chat, its runs of characters, and the spans that chosen messages wrote."""
     found = _rendered(call, number) if found is None else found
-    text, runs = plain_text(found), ChatRuns(runs_of(found) if found else ())
-    return text, runs, runs.learned(text, choice.chosen(call.chats[number]), encoder.turn(call), choice.turn_end)
+    origins, chosen = runs_of(found) if found else (), choice.chosen(call.chats[number])
+    _check_marks(origins, call.chats[number], chosen)
+    text, runs = plain_text(found), ChatRuns(origins)
+    return text, runs, runs.learned(text, chosen, encoder.turn(call), choice.turn_end)
 
 
 def learned_texts(

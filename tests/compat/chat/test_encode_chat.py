@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 import bbpe
 from bbpe.compat.chat import encoding
-from bbpe.compat.chat.messages import RESULTS
 from bbpe.errors import SpecialTokenError, VocabularyError
 
 CHATML = (
@@ -139,80 +140,32 @@ def test_whose_messages_are_learned(tok):
         tok.encode_chat(messages, chat_template=CHATML, turn_end="no")
 
 
-def test_a_long_chat_loses_its_oldest_messages(tok):
-    messages = [{"role": "system", "content": "low"}, *said("low " * 20, "lower", "low", "lower")]
-    whole = tok.encode_chat(messages, chat_template=CHATML)
-    last = tok.encode_chat([messages[0], messages[-1]], chat_template=CHATML)
-    chat = tok.encode_chat(messages, chat_template=CHATML, max_length=len(whole) - 1)
-    assert chat.dropped == 1
-    assert chat.text == tok.apply_chat_template([messages[0], *messages[2:]], chat_template=CHATML)
-    assert sorted({*chat.message_of.tolist()}) == [-1, 0, 2, 3, 4]
-    assert tok.encode_chat(messages, chat_template=CHATML, max_length=len(last)).ids.tolist() == last.ids.tolist()
-    assert tok.encode_chat(messages, chat_template=CHATML, max_length=len(whole)).dropped == 0
-    with pytest.raises(ValueError, match=f"max_length is 9, and the chat has {len(last)} ids with its last message"):
-        tok.encode_chat(messages, chat_template=CHATML, max_length=9)
-
-
-TAGGED = (
-    "{% for m in messages %}{% if m.role == 'user' %}<s>{{ m.content }}<|im_start|>"
-    "{% else %}{{ m.content }}<|im_end|>{% endif %}{% endfor %}"
+MARKS = (
+    "{% for m in messages %}{{ m.role }}|{% if m.role in marked %}{% generation %}{{ m.content }}{% endgeneration %}"
+    "{% else %}{{ m.content }}{% endif %}\n{% endfor %}"
 )
-BARE = "{% for m in messages %}{{ m.content }}{% endfor %}"
-LONG_CHATS = {
-    "system within": "system user assistant system user assistant user",
-    "system first and last": "system developer user assistant user system",
-    "system alone": "system system developer",
-    **{f"results of {role}": f"user assistant {role} {role} user assistant {role}" for role in sorted(RESULTS)},
-    "a result last": "user assistant tool",
-    "results between those of the system": "system user assistant tool system tool assistant user",
-    "turns": "user assistant user assistant user",
-    "one": "user",
-}
 
 
-def cut_by_rule(tok, messages, template, most):
-    """The first shorter chat that fits, of all that may stay; and how many messages the last one of these has."""
-    of_system = [message["role"] in ("system", "developer") for message in messages]
-    oldest = of_system.index(False) if False in of_system else len(messages) - 1
-    for cut in range(oldest, len(messages)):
-        is_last = cut + 1 == len(messages)
-        if cut > oldest and (messages[cut]["role"] in RESULTS or (of_system[cut] and not is_last)):
-            continue
-        rows = [at for at in range(len(messages)) if at >= cut or of_system[at]]
-        chat = tok.encode_chat([messages[at] for at in rows], chat_template=template)
-        if len(chat) <= most:
-            return rows, chat
-    return len(messages) - cut, chat
+@pytest.mark.parametrize(
+    "train_on", ["user", "tool", {"assistant", "user"}, lambda message: True, lambda message: message["role"] == "tool"]
+)
+def test_a_role_that_the_template_never_marks_is_named(tok, train_on):
+    messages = [*said("low", "lower"), {"role": "tool", "content": "3"}]
+    encode = partial(tok.encode_chat, messages, chat_template=MARKS, train_on=train_on)
+    with pytest.raises(ValueError, match=r"^train_on chooses messages\[[02]\] of the role '\w+', which the"):
+        encode(variables={"marked": ["assistant"]})
+    every = encode(variables={"marked": ["user", "assistant", "tool"]})
+    chosen = encode(chat_template=MARKS.replace("m.role in marked", "false"))
+    assert learned(tok, every) == learned(tok, chosen).replace("\n", "") != ""
 
 
-@pytest.mark.parametrize("template", [CHATML, TAGGED, BARE], ids=["CHATML", "TAGGED", "BARE"])
-@pytest.mark.parametrize("roles", LONG_CHATS.values(), ids=LONG_CHATS)
-def test_a_long_chat_loses_no_more_than_it_must(tok, roles, template):
-    roles = roles.split()
-    texts = ["low", "lower " * 40, "w" * 7, "low " * 90, "é", "lower"]
-    for turn in range(len(texts)):
-        messages = [{"role": role, "content": texts[(at + turn) % 6] + str(at)} for at, role in enumerate(roles)]
-        whole = tok.encode_chat(messages, chat_template=template)
-        for most in sorted({1, 5, 12, 30, 60, *range(len(whole) - 6, len(whole)), len(whole) * 2 // 3} - {0}):
-            if most < 1:
-                continue
-            rows, want = cut_by_rule(tok, messages, template, most)
-            if isinstance(rows, int):
-                with pytest.raises(ValueError, match=rf"^max_length is {most}, and the chat has \d+ ids with its last"):
-                    tok.encode_chat(messages, chat_template=template, max_length=most)
-                continue
-            chat = tok.encode_chat(messages, chat_template=template, max_length=most)
-            assert (chat.text, chat.dropped) == (want.text, len(messages) - len(rows))
-            assert chat.message_of.tolist() == [at if at < 0 else rows[at] for at in want.message_of.tolist()]
-            more = tok.continue_chat(chat, tok.encode("low"), said("why"))
-            assert more.message_of.max() == len(messages) + 1
-
-
-def test_a_chat_that_is_too_long_says_what_stays(tok):
-    messages = [*said("low", "lower " * 30), {"role": "tool", "content": "3"}]
-    least = len(tok.encode_chat(messages[1:], chat_template=CHATML))
-    with pytest.raises(ValueError, match=rf"max_length is 20, .* {least} ids with its last 2 messages, those of the"):
-        tok.encode_chat(messages, chat_template=CHATML, max_length=20)
+def test_answers_that_the_template_does_not_mark_are_not_learned(tok):
+    """It may mark the last one alone."""
+    template = MARKS.replace("m.role in marked", "loop.last")
+    chat = tok.encode_chat(said("a", "low", "b", "lower"), chat_template=template)
+    assert learned(tok, chat) == "lower"
+    asked = tok.encode_chat(said("a", "low", "b"), chat_template=template)  # the user's is marked
+    assert learned(tok, asked) == ""
 
 
 def test_generation_blocks_are_the_mask(tok):
@@ -284,6 +237,17 @@ def test_roles_that_no_message_has(tok):
         tok.encode_chat(said("a", "b"), chat_template=CHATML, train_on="asistant")
     chat = tok.encode_chat(said("a", "b"), chat_template=CHATML, train_on={"user", "gpt"})
     assert learned(tok, chat) == "a<|im_end|>"  # another chat may have that role
+    for wrong in ("Asistant", "ASSISTANT", {"user", "Assistant"}, ["Tool"], "USER"):
+        with pytest.raises(ValueError, match=r"train_on has '\w+', which is the role of no message; did you mean"):
+            tok.encode_chat(said("a", "b"), chat_template=CHATML, train_on=wrong)
+    with pytest.raises(ValueError, match="train_on has '', which is the role of no message; expected a role such as"):
+        tok.encode_chat(said("a", "b"), chat_template=CHATML, train_on="")
+    assert learned(tok, tok.encode_chat([{"role": "", "content": "a"}], chat_template=CHATML, train_on="")) != ""
+    capital = [{"role": "Assistant", "content": "low"}]
+    with pytest.raises(ValueError, match=r"train_on has 'assistant', .*; did you mean 'Assistant'\?"):
+        tok.encode_chat(capital, chat_template=CHATML)
+    for both in ("Assistant", {"Assistant", "assistant"}):
+        assert learned(tok, tok.encode_chat(capital, chat_template=CHATML, train_on=both)) == "low<|im_end|>"
     own = [{"role": "narrator", "content": "low"}]
     assert learned(tok, tok.encode_chat(own, chat_template=CHATML, train_on="narrator")) == "low<|im_end|>"
     assert learned(tok, tok.encode_chat(said("a"), chat_template=CHATML, train_on={"assistant", "tool"})) == ""
