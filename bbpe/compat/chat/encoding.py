@@ -17,7 +17,7 @@ from ...records import dataclass, kind, replace, whole
 from ...spec.chat_templates import ChatTemplate
 from ...threads import check_threads, imap
 from ...types import ChatRequest, EncodedChat, EncodedChats, TrainOn
-from . import OWN, ChatCall, chat_call
+from . import OWN, ChatCall, chat_call, chat_options
 from .columns import naming, rows_of
 from .messages import RESULTS, ROLES, Message
 from .origins import GENERATED, HEADER, SHIFT, UNKNOWN, Traced, plain_text, runs_of, traced
@@ -161,11 +161,13 @@ def encode_chat_batch(
     """Return the ids of chats; `Tokenizer.encode_chat_batch` documents the details."""
     check_threads(threads)
     choice, others = Choice.of(options)
-    rows = rows_of(conversations)
+    rows, encoder = rows_of(conversations), chat_encoder(tokenizer)
     if not rows:
+        encoder.chat_call(choice.content_special)
+        chat_options(tokenizer, tools, method="encode_chat_batch", **others)
         return EncodedChats.of([])
     call = chat_call(tokenizer, rows, tools, method="encode_chat_batch", **others)
-    encoder, kept = chat_encoder(tokenizer), _kept_options(call, options)
+    kept = _kept_options(call, options)
     names = [f"conversations[{number}]" for number in range(len(call.chats))]
     texts = [naming(name, _rendered, call, number) for number, name in enumerate(names)]
     encoder.turn(call)  # made once, by this thread

@@ -297,6 +297,32 @@ def test_misspelt_options_name_the_function(tok):
         tok.apply_chat_template(said("x"), chat_template=CHATML, tokenise=True)
 
 
+@pytest.mark.parametrize("template", [CHATML, None], ids=["template", "none"])
+def test_options_for_no_chats_are_checked(tok, template):
+    given = {"chat_template": template}
+    encode = (partial(tok.encode_chat_batch, []), partial(tok.encode_chat_columns, {"messages": []}))
+    for wrong, kind, words in (
+        ({"trainon": "user"}, TypeError, r"^encode_chat_batch\(\) got .*'trainon'.*did you mean 'train_on'"),
+        ({"content_special": {"x"}}, SpecialTokenError, "content_special has 'x'"),
+        ({"turn_end": "no"}, TypeError, "turn_end is str 'no'"),
+        ({"max_length": 0}, ValueError, "max_length is 0"),
+        ({"add_generation_prompt": "no"}, TypeError, "add_generation_prompt is str 'no'"),
+        ({"continue_final_message": 1}, TypeError, "continue_final_message is int 1"),
+        ({"documents": "x"}, TypeError, "documents is str 'x'"),
+        ({"variables": 5}, TypeError, "variables is int"),
+        ({"padding": True}, ValueError, "padding is True"),
+        ({"threads": 0}, ValueError, "threads is 0"),
+        ({"chat_template": 5}, TypeError, "chat_template is int"),
+    ):
+        for call in encode:
+            with pytest.raises(kind, match=words):
+                call(**{**given, **wrong})
+    for wrong in ("x", [5]):
+        with pytest.raises(TypeError, match="tools"):
+            tok.encode_chat_batch([], wrong, **given)
+    assert encode[0](**given, add_generation_prompt=True) == bbpe.EncodedChats.of([])
+
+
 def test_threads_encode_long_chats(tok, monkeypatch):
     used = []
     monkeypatch.setattr(encoding, "imap", lambda call, items, threads: used.append(threads) or map(call, items))
