@@ -1474,8 +1474,9 @@ class Tokenizer:
             VocabularyError: There is no chat template, and the model is not a chat model of OpenAI; or this is the
                 published vocabulary of another model.
             TypeError: A message is not a dict, or `images` is not a list.
-            ValueError: A message has a part that cannot be counted, such as sound, or an image whose size is not given;
-                the error names the message and the field. Or a model and a template are given together.
+            ValueError: A message or tool has a part that cannot be counted, such as sound, an image whose size is not
+                given, or a description within the schema of an argument; the error names the message or tool and the
+                field. Or a model and a template are given together.
 
         Example:
             >>> tok = bbpe.train_from_iterator(["low"], vocab_size=256)
