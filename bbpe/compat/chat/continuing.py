@@ -15,7 +15,8 @@ from ...lazy import np, npt
 from ...records import dataclass, replace
 from ...types import ChatRequest, EncodedChat
 from . import ChatCall, chat_call, check_flags
-from .encoding import ChatEncoder, Choice, chat_encoder, encoded_text, render_traced
+from .choice import Choice
+from .encoding import ChatEncoder, chat_encoder, encoded_text, render_traced
 from .messages import Message, conversation_of
 from .origins import HEADER, SHIFT, Traced, joined, literal, plain_text, runs_of
 
