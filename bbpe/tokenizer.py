@@ -1308,8 +1308,9 @@ class Tokenizer:
             SpecialTokenError: The tokenizer does not have a token of `content_special`.
             TypeError: A message or tool has a wrong type, or an option is neither an argument nor a variable of the
                 template.
-            ValueError: Even the last message alone has more than `max_length` ids; a message has no role; or `train_on`
-                has a misspelt one.
+            ValueError: Even the last message alone, or the last call of a tool with its results, has more than
+                `max_length` ids; a message has no role; `train_on` has a misspelt one, or one that the template leaves
+                out of its `{% generation %}` blocks.
             ImportError: The package `jinja2` is not installed.
 
         Example:
@@ -1395,8 +1396,9 @@ class Tokenizer:
         """Return the ids, masks and labels of the chats of a data set, as `datasets.map(..., batched=True)` calls it.
 
         Args:
-            batch: A dict of columns, or a table of Arrow. Fields of messages that are null are left out, because a
-                struct of Arrow has the fields of all rows.
+            batch: A dict of columns, or a table of Arrow. Fields of messages and tools that are null are left out,
+                because a struct of Arrow has the fields of all rows, and `datasets` makes lists of these. JSON in
+                strings keeps the nulls in tools and in arguments of calls.
             **options: The options of `encode_chat_batch`; `messages` and `tools`, the names of the columns with the
                 messages and the tools of each chat, as lists or as JSON in strings ("tools" may be missing); and
                 `ignore`, the label of ids whose mask is 0, by default -100.
@@ -1474,8 +1476,9 @@ class Tokenizer:
             VocabularyError: There is no chat template, and the model is not a chat model of OpenAI; or this is the
                 published vocabulary of another model.
             TypeError: A message is not a dict, or `images` is not a list.
-            ValueError: A message has a part that cannot be counted, such as sound, or an image whose size is not given;
-                the error names the message and the field. Or a model and a template are given together.
+            ValueError: A message or tool has a part that cannot be counted, such as sound, an image whose size is not
+                given, or a description within the schema of an argument; the error names the message or tool and the
+                field. Or a model and a template are given together.
 
         Example:
             >>> tok = bbpe.train_from_iterator(["low"], vocab_size=256)

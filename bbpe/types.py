@@ -307,11 +307,14 @@ class AlignedIds:
 
 @dataclass(frozen=True)
 class ChatRequest:
-    """The call that made a chat, with which `continue_chat` goes on: its messages as plain data, and its options."""
+    """The call that made a chat, with which `continue_chat` goes on: its messages as plain data, and its options.
+
+    `numbers` are those of the first messages in the chat that was given, where some of it are left out.
+    """
 
     messages: tuple[Mapping[str, Any], ...]
     options: Mapping[str, Any]
-    dropped: int = 0
+    numbers: tuple[int, ...] = ()
 
     def __copy__(self) -> ChatRequest:
         return self

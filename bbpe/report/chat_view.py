@@ -26,7 +26,7 @@ COLOURS = {
     "learned": ("#cdebdf", "#0e4d3a"),
 }
 INK, BACK = ("#1b1b1b", "#ececec"), ("#ffffff", "#16181c")
-_SAME = {"developer": "system", "function": "tool", "ipython": "tool", "model": "assistant"}
+_SAME = {"developer": "system", "function": "tool", "ipython": "tool", "observation": "tool", "model": "assistant"}
 
 
 def _pair(name: str, pair: tuple[str, str]) -> str:
@@ -68,12 +68,11 @@ def _kinds(chat: EncodedChat) -> dict[int, tuple[str, str]]:
     """Return the kind and the role of each message by its number, and those of the template as -1."""
     roles = [str(message.get("role", "")) for message in chat._request.messages] if chat._request is not None else []
     kinds = {-1: ("template", "template")}
-    # `max_length` leaves messages out after those of the system
-    kept = next((at for at, role in enumerate(roles) if _SAME.get(role, role) != "system"), len(roles))
+    numbers = () if chat._request is None else chat._request.numbers  # `max_length` leaves messages out
     for at, role in enumerate(roles):
         kind = _SAME.get(role, role)
         known = kind in COLOURS and kind not in ("template", "learned")
-        kinds[at if at < kept else at + chat.dropped] = (kind if known else "other", role)
+        kinds[numbers[at] if at < len(numbers) else at + chat.dropped] = (kind if known else "other", role)
     return kinds
 
 

@@ -76,6 +76,18 @@ def test_messages_that_were_left_out_keep_the_roles_of_the_others() -> None:
     }  # fmt: skip
 
 
+def test_messages_of_the_system_between_others_keep_their_roles() -> None:
+    said = [{"role": "user", "content": "see my eyes " * 9}, {"role": "system", "content": "I see"}]
+    messages = [*said, {"role": "observation", "content": "see"}, *said]
+    chat = TOK.encode_chat(messages, chat_template=CHATML, max_length=100)
+    assert chat.dropped == 2
+    shown = boxes(TOK.continue_chat(chat, TOK.encode("my"), said[:1]).to_html())
+    assert {(kind, title.partition(", ")[2]) for kind, title, _ in shown} == {
+        ("template", "template"), ("system", "message 1, system"), ("user", "message 3, user"),
+        ("system", "message 4, system"), ("learned", "message 5, assistant, learned"), ("user", "message 6, user"),
+    }  # fmt: skip
+
+
 def test_a_chat_without_its_call_has_numbers() -> None:
     ids, mask = np.array([1, 2], np.int32), np.array([0, 1], np.uint8)
     chat = EncodedChat(ids, mask, np.array([0, 1], np.int32), np.array([[1, 2], [3, 4]]), "abcde")

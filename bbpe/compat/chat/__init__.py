@@ -77,28 +77,37 @@ def apply_chat_template(
     return texts if call.is_batch else texts[0]
 
 
-def chat_call(
-    tokenizer: Tokenizer, messages: object, tools: object = None, *, documents: object = None,
-    chat_template: str | None = None, add_generation_prompt: bool = False, continue_final_message: bool | str = False,
-    variables: Mapping[str, Any] | None = None, options: Mapping[str, Any] | None = None,
-    method: str = "apply_chat_template",
-) -> ChatCall:  # fmt: skip
-    """Return the call that renders chats.
-
-    `options` are other keywords of the call: options of `transformers` about ids, or variables that the template reads.
-    `method` is the function that the user called, for errors.
+def chat_call(tokenizer: Tokenizer, messages: object, tools: object = None, **options: Any) -> ChatCall:
+    """Return the call that renders chats; `options` are those of `chat_options`.
 
     Raises as `Tokenizer.apply_chat_template` does.
     """
-    options = _checked(options or {})
-    template = _chosen(tokenizer, chat_template, tools is not None)
-    given = _variables(template, variables, options, method)
+    template, given, final = chat_options(tokenizer, tools, **options)
     chats, is_batch = conversations_of(messages)
     if template is None:
         raise VocabularyError(
             "the files of this tokenizer have no chat template; expected chat_template=, or a folder with "
             "chat_template.jinja or a chat_template in tokenizer_config.json"
         )
+    tokens = _kept(tokenizer, "tokens", lambda: template_tokens(tokenizer.spec, tokenizer._parts.vocabulary.named))
+    tokens = {name: text for name, text in tokens.items() if name not in given}
+    return ChatCall(template, given, tokens, chats, is_batch, final)
+
+
+def chat_options(
+    tokenizer: Tokenizer, tools: object = None, *, documents: object = None, chat_template: str | None = None,
+    add_generation_prompt: bool = False, continue_final_message: bool | str = False,
+    variables: Mapping[str, Any] | None = None, options: Mapping[str, Any] | None = None,
+    method: str = "apply_chat_template",
+) -> tuple[ChatTemplate | None, dict[str, Any], bool | str]:  # fmt: skip
+    """Return the template of a call, if there is one, its variables, and the field to go on with; all are checked.
+
+    `options` are other keywords of the call: options of `transformers` about ids, or variables that the template reads.
+    `method` is the function that the user called, for errors.
+    """
+    options = _checked(options or {})
+    template = _chosen(tokenizer, chat_template, tools is not None)
+    given = _variables(template, variables, options, method)
     check_flags(add_generation_prompt, continue_final_message)
     if continue_final_message and add_generation_prompt:
         raise ValueError(
@@ -109,10 +118,8 @@ def chat_call(
         **given, "tools": tools_of(tools), "documents": documents_of(documents),
         "add_generation_prompt": bool(add_generation_prompt),
     }  # fmt: skip
-    tokens = _kept(tokenizer, "tokens", lambda: template_tokens(tokenizer.spec, tokenizer._parts.vocabulary.named))
-    tokens = {name: text for name, text in tokens.items() if name not in given}
     final = continue_final_message if isinstance(continue_final_message, str) else bool(continue_final_message)
-    return ChatCall(template, given, tokens, chats, is_batch, final)
+    return template, given, final
 
 
 def _chosen(tokenizer: Tokenizer, given: str | None, has_tools: bool) -> ChatTemplate | None:

@@ -11,6 +11,7 @@ from ...errors import VocabularyError
 from ...lazy import np, safe_import
 from ...records import kind, whole
 from ...threads import check_threads
+from .messages import tools_of
 
 if TYPE_CHECKING:
     from ...tokenizer import Tokenizer
@@ -38,10 +39,9 @@ def encode_chat_columns(
     if functions is not None and len(functions) != len(chats):
         counts = f"{len(chats)} and {len(functions)} rows"
         raise ValueError(f"columns {messages!r} and {tools!r} have {counts}; expected as many of both")
-    if functions is None or all(each is None for each in functions):
-        found: Any = tokenizer.encode_chat_batch(chats, **options)
-    elif all(each == functions[0] for each in functions):
-        found = tokenizer.encode_chat_batch(chats, functions[0], **options)
+    functions = [naming(f"row {number}", tools_of, each) for number, each in enumerate(functions or [])]
+    if len({*map(repr, functions)}) <= 1:  # by its text: 1 == True, and a dict has an order
+        found: Any = tokenizer.encode_chat_batch(chats, functions[0] if functions else None, **options)
     else:
         check_threads(options.pop("threads", None))
         encode, rows = partial(tokenizer.encode_chat, **options), zip(chats, functions, strict=True)
@@ -106,7 +106,10 @@ def _names(batch: Any) -> list[str]:
 
 
 def _column(batch: Any, name: str) -> list[Any] | None:
-    """Return a column of lists without fields that are null; `None` if the batch lacks it."""
+    """Return a column of lists, `None` if the batch lacks it.
+
+    Fields that are null are left out but of JSON in strings: those of Arrow are also null where another row has them.
+    """
     if name not in _names(batch):
         return None
     values = opened_chats(batch[name] if isinstance(batch, Mapping) else batch.column(name))
@@ -115,4 +118,4 @@ def _column(batch: Any, name: str) -> list[Any] | None:
         raise TypeError(f"column {name!r} is {kind}; expected a chat in each row: give columns, map(..., batched=True)")
     if len(values) and all(isinstance(value, Mapping) for value in values):
         raise TypeError(f"column {name!r} is one list of dicts; expected one in each row: map(..., batched=True)")
-    return [without_nulls(list_of(value, f"{name}[{number}]")) for number, value in enumerate(values)]
+    return [list_of(without_nulls(value), f"{name}[{number}]") for number, value in enumerate(values)]

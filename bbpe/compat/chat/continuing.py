@@ -15,7 +15,8 @@ from ...lazy import np, npt
 from ...records import dataclass, replace
 from ...types import ChatRequest, EncodedChat
 from . import ChatCall, chat_call, check_flags
-from .encoding import ChatEncoder, Choice, chat_encoder, encoded_text, render_traced
+from .choice import Choice
+from .encoding import ChatEncoder, chat_encoder, encoded_text, render_traced
 from .messages import Message, conversation_of
 from .origins import HEADER, SHIFT, Traced, joined, literal, plain_text, runs_of
 
@@ -160,8 +161,8 @@ def _continued(
     return EncodedChat(
         made, np.concatenate([chat.mask, mask, rest_mask]),
         np.concatenate([
-            chat.message_of, np.full(len(answer.ids), at + request.dropped, np.int32),
-            np.where(numbers >= 0, numbers + request.dropped, -1).astype(np.int32),
+            chat.message_of, np.full(len(answer.ids), at + chat.dropped, np.int32),
+            np.where(numbers >= 0, numbers + chat.dropped, -1).astype(np.int32),
         ]),
         np.concatenate([chat.places, answer.places, places + before]),
         chat.text + answer.text + plain_text(rest),

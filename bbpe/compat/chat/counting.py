@@ -37,6 +37,13 @@ _PROCESSED = (
     "text: a template writes a mark for it, and the processor of the model decides how many tokens that becomes; leave "
     "it out, and add what the processor counts"
 )
+# what a schema within another one may say that is not counted, and data, whose keys are no schemas
+_SAYS = ("description", "enum", "const", "properties", "patternProperties", "$ref", "$defs", "definitions")
+_DATA = ("default", "example", "examples")
+_FLAT = (
+    "a schema whose arguments have types, descriptions and values: the rules that OpenAI has published count no "
+    "schemas within these; leave it out, and add the tokens that the usage of an answer reports"
+)
 _REFUSED = {"input_audio": _SOUND, "audio": _SOUND, "file": "texts and images; give the text of the file"}
 
 
@@ -204,11 +211,14 @@ def _count_tools(tokenizer: Tokenizer, tools: Sequence[Any], function: int) -> i
         count += function + _count_line(tokenizer, described["name"], description)
         grammar = _object(_object(described.get("format"), f"{where}.format").get("grammar"), f"{where}.format.grammar")
         count += tokenizer.count_tokens(str(grammar.get("definition", "")))
-        fields = _object(_object(described.get("parameters"), where).get("properties"), f"{where}.parameters")
+        parameters = _object(described.get("parameters"), where)
+        fields = _object(parameters.get("properties"), f"{where}.parameters")
+        _check_flat({**parameters, "properties": None}, f"{where}.parameters")
         count += _PARAMETERS if fields else 0
         for name, field in fields.items():
             shape = _object(field, f"{where}.parameters.{name}")
             place = f"{where}.parameters.{name}.description"
+            _check_flat({**shape, "description": None, "enum": None}, f"{where}.parameters.{name}")
             count += _PARAMETER + _count_line(tokenizer, name, str(shape.get("type", "")), _description(shape, place))
             values = shape.get("enum")
             if values is not None:
@@ -216,6 +226,17 @@ def _count_tools(tokenizer: Tokenizer, tools: Sequence[Any], function: int) -> i
                     _refuse(f"{where}.parameters.{name}.enum", values, "a list of values")
                 count += _VALUES + sum(_VALUE + tokenizer.count_tokens(str(value)) for value in values)
     return count
+
+
+def _check_flat(schema: Any, where: str) -> None:
+    """Refuse schemas that say what is not counted; of those within others, types alone are right."""
+    for key, value in schema.items():
+        if key in _SAYS and value:
+            _refuse(f"{where}.{key}", value, _FLAT)
+        rows = value if isinstance(value, list | tuple) else [value]
+        for number, row in enumerate(rows if key not in _DATA else ()):
+            if isinstance(row, dict):
+                _check_flat(row, f"{where}.{key}" + f"[{number}]" * (rows is value))
 
 
 def _object(value: Any, where: str) -> dict[str, Any]:

@@ -13,13 +13,14 @@ from ...encoding.engine import THREAD_WORTH
 from ...errors import SpecialTokenError, VocabularyError
 from ...lazy import lazy_re, np, npt, safe_import
 from ...pipeline.special_tokens import Selection
-from ...records import dataclass, kind, replace, whole
+from ...records import replace
 from ...spec.chat_templates import ChatTemplate
 from ...threads import check_threads, imap
-from ...types import ChatRequest, EncodedChat, EncodedChats, TrainOn
-from . import OWN, ChatCall, chat_call
+from ...types import ChatRequest, EncodedChat, EncodedChats
+from . import OWN, ChatCall, chat_call, chat_options
+from .choice import CHOICES, Choice, check_marks
 from .columns import naming, rows_of
-from .messages import ROLES, Message
+from .messages import RESULTS, Message
 from .origins import UNKNOWN, Traced, plain_text, runs_of, traced
 
 if TYPE_CHECKING:
@@ -35,79 +36,9 @@ MOST_LEVELS = 256
 # texts of a chat that shows how a template writes turns
 _ASKED, _ANSWERED = "Which one?", "This one."
 _SYSTEM = ("system", "developer")
+# the ids that the header of a message may have more than that of another one, and those at its seam
+_HEADER_IDS = 64
 _TASK = 16  # chats that a thread takes at once
-_CHOICES = ("content_special", "train_on", "turn_end", "max_length")
-_OF_TEMPLATES = ("tools", "documents", "chat_template", "add_generation_prompt", "continue_final_message", "variables")
-
-
-@dataclass(frozen=True)
-class Choice:
-    """The options of a call about ids."""
-
-    content_special: Selection = ()
-    train_on: TrainOn = "assistant"
-    turn_end: bool = True
-    max_length: int | None = None
-
-    @classmethod
-    def of(cls, options: Mapping[str, Any]) -> tuple[Choice, dict[str, Any]]:
-        """Return the checked choice among the options of a call, and the others, as `chat_call` takes them."""
-        own = {name: value for name, value in options.items() if name in _CHOICES}
-        named = {name: value for name, value in options.items() if name in _OF_TEMPLATES}
-        others = {name: value for name, value in options.items() if name not in own and name not in named}
-        choice = cls(**own)
-        choice._check()
-        return choice, {**named, "options": others}
-
-    def _check(self) -> None:
-        train_on = self.train_on
-        is_roles = isinstance(train_on, Collection) and all(isinstance(role, str) for role in train_on)
-        if not (isinstance(train_on, str) or callable(train_on) or is_roles):
-            problem = f"train_on is {type(train_on).__name__} {train_on!r:.40}"
-            raise TypeError(f"{problem}; expected a role, a set of roles, or a function of a message")
-        if not isinstance(self.turn_end, bool):
-            raise TypeError(f"turn_end is {type(self.turn_end).__name__} {self.turn_end!r:.40}; expected True or False")
-        if self.max_length is not None:
-            whole("max_length", self.max_length, 1)
-
-    def chosen(self, messages: Sequence[Message]) -> list[bool]:
-        """Return whether each message is one to learn."""
-        train_on = self.train_on
-        if callable(train_on):
-            return [_truth(train_on(message), number) for number, message in enumerate(messages)]
-        roles = {train_on} if isinstance(train_on, str) else set(train_on)
-        found = [message.get("role") for message in messages]
-        if {*map(type, found)} != {str} or not roles <= ROLES:
-            _check_roles(messages, found, roles)
-        return [role in roles for role in found]
-
-
-def _truth(found: object, number: int) -> bool:
-    """Return the answer of a function to message `number`: one without an answer would learn nothing, unnoticed."""
-    if isinstance(found, int | np.bool_) and found in (0, 1):
-        return bool(found)
-    problem = f"train_on(messages[{number}]) is {type(found).__name__} {found!r:.40}"
-    raise TypeError(f"{problem}; expected True or False, as bool(...) gives")
-
-
-def _check_roles(messages: Sequence[Message], found: list[Any], roles: set[str]) -> None:
-    """Refuse messages without a role, and a role to learn that is a misspelt one; this chat may lack another."""
-    if None in found:
-        number = found.index(None)
-        names = ", ".join(map(repr, messages[number]))
-        raise ValueError(
-            f"messages[{number}] has no 'role', but {names}; expected a dict with 'role' and 'content', or a function "
-            "of a message as train_on="
-        )
-    for number, role in enumerate(found):
-        kind(f"messages[{number}]['role']", role, str, "a text such as 'user'", "a function as train_on= takes others")
-    safe_import("difflib")
-    from difflib import get_close_matches
-
-    for role in sorted(roles - ROLES - {*found}):
-        near = get_close_matches(role, [*map(str, found), *ROLES], n=1, cutoff=0.8)
-        if near:
-            raise ValueError(f"train_on has {role!r}, which is the role of no message; did you mean {near[0]!r}?")
 
 
 def encode_chat(tokenizer: Tokenizer, messages: object, tools: object = None, **options: Any) -> EncodedChat:
@@ -123,7 +54,7 @@ def _kept_options(call: ChatCall, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options with which a chat goes on, as plain data, which the caller does not change."""
     given = call.variables
     variables = {name: value for name, value in given.items() if name not in OWN}
-    kept = {name: options[name] for name in (*_CHOICES, "chat_template", "continue_final_message") if name in options}
+    kept = {name: options[name] for name in (*CHOICES, "chat_template", "continue_final_message") if name in options}
     return {"train_on": "assistant", **kept, "variables": variables, **{name: given[name] for name in OWN[1:]}}
 
 
@@ -134,11 +65,13 @@ def encode_chat_batch(
     """Return the ids of chats; `Tokenizer.encode_chat_batch` documents the details."""
     check_threads(threads)
     choice, others = Choice.of(options)
-    rows = rows_of(conversations)
+    rows, encoder = rows_of(conversations), chat_encoder(tokenizer)
     if not rows:
+        encoder.chat_call(choice.content_special)
+        chat_options(tokenizer, tools, method="encode_chat_batch", **others)
         return EncodedChats.of([])
     call = chat_call(tokenizer, rows, tools, method="encode_chat_batch", **others)
-    encoder, kept = chat_encoder(tokenizer), _kept_options(call, options)
+    kept = _kept_options(call, options)
     names = [f"conversations[{number}]" for number in range(len(call.chats))]
     texts = [naming(name, _rendered, call, number) for number, name in enumerate(names)]
     encoder.turn(call)  # made once, by this thread
@@ -374,8 +307,10 @@ def _followed(
 ) -> tuple[str, ChatRuns, Spans]:
     """Return the text of a chat, its runs of characters, and the spans that chosen messages wrote."""
     found = _rendered(call, number) if found is None else found
-    text, runs = plain_text(found), ChatRuns(runs_of(found) if found else ())
-    return text, runs, runs.learned(text, choice.chosen(call.chats[number]), encoder.turn(call), choice.turn_end)
+    origins, chosen = runs_of(found) if found else (), choice.chosen(call.chats[number])
+    check_marks(origins, call.chats[number], chosen)
+    text, runs = plain_text(found), ChatRuns(origins)
+    return text, runs, runs.learned(text, chosen, encoder.turn(call), choice.turn_end)
 
 
 def learned_texts(
@@ -400,31 +335,34 @@ def _shortened(
 ) -> EncodedChat:
     """Return the chat without its oldest messages, but for those of the system, so that it fits."""
     assert choice.max_length is not None
+    assert given._request is not None
     messages = call.chats[number]
-    kept = next((at for at, each in enumerate(messages) if each.get("role") not in _SYSTEM), len(messages))
-    before = np.flatnonzero(given.message_of == kept)[:1].tolist()
-    shortest, error = given, None
-    for cut in range(kept + 1, len(messages)):
-        at = np.flatnonzero(given.message_of == cut)[:1].tolist()
-        is_long = before and at and len(given.ids) - (at[0] - before[0]) > choice.max_length
-        is_last = cut + 1 == len(messages)
-        if messages[cut].get("role") == "tool" or (is_long and not is_last):  # a tool answers a call that is left out
+    roles, last = [message.get("role") for message in messages], len(messages) - 1
+    oldest = next((at for at, role in enumerate(roles) if role not in _SYSTEM), last)
+    # a result answers a call that is left out
+    cuts = [at for at in range(oldest + 1, last + 1) if roles[at] not in RESULTS]
+    cuts = [at for at in cuts if roles[at] not in _SYSTEM or at == last]
+    starts = dict(zip(*(found.tolist() for found in np.unique(given.message_of, return_index=True)), strict=True))
+    shortest, first, error = given, oldest, None
+    for cut in cuts:
+        saved = starts[cut] - starts[oldest] + _HEADER_IDS if cut in starts and oldest in starts else len(given.ids)
+        if len(given.ids) - saved > choice.max_length and cut != cuts[-1]:
             continue
-        rows = [*range(kept), *range(cut, len(messages))]
+        rows = [at for at, role in enumerate(roles) if at >= cut or role in _SYSTEM]
         chats = [*call.chats[:number], [messages[row] for row in rows], *call.chats[number + 1 :]]
-        assert given._request is not None
-        request = ChatRequest(tuple(chats[number]), given._request.options, cut - kept)
+        request = ChatRequest(tuple(chats[number]), given._request.options, tuple(rows))
         try:
-            shortest = _whole(encoder, replace(call, chats=chats), number, choice, request)
+            shortest, first = _whole(encoder, replace(call, chats=chats), number, choice, request), cut
         except VocabularyError as refused:  # the template asks for another first message
             error = refused
             continue
         if len(shortest.ids) <= choice.max_length:
             numbers = np.array([*rows, -1], np.int32)
-            return replace(shortest, message_of=numbers[shortest.message_of], dropped=cut - kept)
+            return replace(shortest, message_of=numbers[shortest.message_of], dropped=len(messages) - len(rows))
     if error is not None and shortest is given:
         raise error
+    kept = "message" if first == last else f"{len(messages) - first} messages"
     raise ValueError(
-        f"max_length is {choice.max_length}, and the chat has {len(shortest.ids)} ids with its last message alone and "
-        "what the template keeps around it; expected more, or a shorter message"
+        f"max_length is {choice.max_length}, and the chat has {len(shortest.ids)} ids with its last {kept}, those of "
+        "the system, and what the template keeps around it; expected more, or a shorter message"
     )

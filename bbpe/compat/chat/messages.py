@@ -17,6 +17,8 @@ Message = dict[str, Any]
 ROLES = frozenset(
     "system developer user assistant tool function ipython observation model context document documents tools".split()
 )
+#: The roles of the results of tools, which answer a call before them.
+RESULTS = frozenset(("tool", "function", "ipython", "observation"))
 #: The names under which a message may have the thought of a model; templates read one or the other.
 REASONING = ("reasoning_content", "thinking", "reasoning")
 _SHOWN = 40

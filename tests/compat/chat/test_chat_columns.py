@@ -63,6 +63,36 @@ def test_each_row_has_its_tools(tok: bbpe.Tokenizer, tools: Any) -> None:
         tok.encode_chat_columns(batch, tools="functions", chat_template=TEMPLATE, threads=0)
 
 
+ALIKE: list[Any] = [
+    [[{"name": "f", "default": 1}], [{"default": 1, "name": "f"}]],  # a dict has an order
+    [[{"name": "f", "default": 1}], [{"name": "f", "default": True}]],
+    [[{"name": "f", "default": 1}], [{"name": "f", "default": 1.0}]],
+    [[], None],
+]
+
+
+@pytest.mark.parametrize("tools", [*ALIKE, *[pair[::-1] for pair in ALIKE]])
+def test_tools_that_are_equal_and_written_differently(tok: bbpe.Tokenizer, tools: Any) -> None:
+    template = "{{ tools | tojson }}{{ messages[0].content }}"
+    found = tok.encode_chat_columns({"messages": chats()[:2], "tools": tools}, chat_template=template)
+    rows = [tok.encode_chat(*row, chat_template=template) for row in zip(chats(), tools, strict=False)]
+    assert found["input_ids"] == [row.ids.tolist() for row in rows]
+    assert len({row.text for row in rows}) == 2
+
+
+@pytest.mark.parametrize("as_arrow", [False, True])
+def test_json_in_strings_keeps_its_nulls(tok: bbpe.Tokenizer, as_arrow: bool) -> None:
+    call = {"function": {"name": "f", "arguments": {"a": None}}}
+    chat = [{"role": "assistant", "content": None, "tool_calls": [call]}]
+    tools = [{"name": "f", "default": None}]
+    template = "{{ tools | tojson }}{{ messages[0].tool_calls | tojson }}{{ messages[0].content is defined }}"
+    batch: Any = {"messages": [json.dumps(chat)], "tools": [json.dumps(tools)]}
+    batch = pytest.importorskip("pyarrow").table(batch) if as_arrow else batch
+    want = tok.encode_chat(chat, tools, chat_template=template)
+    assert want.text.count("null") == 2
+    assert tok.encode_chat_columns(batch, chat_template=template)["input_ids"] == [want.ids.tolist()]
+
+
 def test_arrow(tok: bbpe.Tokenizer) -> None:
     """A struct has the fields of all rows, and those that are null are left out."""
     pa = pytest.importorskip("pyarrow")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -138,18 +140,32 @@ def test_whose_messages_are_learned(tok):
         tok.encode_chat(messages, chat_template=CHATML, turn_end="no")
 
 
-def test_a_long_chat_loses_its_oldest_messages(tok):
-    messages = [{"role": "system", "content": "low"}, *said("low " * 20, "lower", "low", "lower")]
-    whole = tok.encode_chat(messages, chat_template=CHATML)
-    last = tok.encode_chat([messages[0], messages[-1]], chat_template=CHATML)
-    chat = tok.encode_chat(messages, chat_template=CHATML, max_length=len(whole) - 1)
-    assert chat.dropped == 1
-    assert chat.text == tok.apply_chat_template([messages[0], *messages[2:]], chat_template=CHATML)
-    assert sorted({*chat.message_of.tolist()}) == [-1, 0, 2, 3, 4]
-    assert tok.encode_chat(messages, chat_template=CHATML, max_length=len(last)).ids.tolist() == last.ids.tolist()
-    assert tok.encode_chat(messages, chat_template=CHATML, max_length=len(whole)).dropped == 0
-    with pytest.raises(ValueError, match=f"max_length is 9, and the chat has {len(last)} ids with its last message"):
-        tok.encode_chat(messages, chat_template=CHATML, max_length=9)
+MARKS = (
+    "{% for m in messages %}{{ m.role }}|{% if m.role in marked %}{% generation %}{{ m.content }}{% endgeneration %}"
+    "{% else %}{{ m.content }}{% endif %}\n{% endfor %}"
+)
+
+
+@pytest.mark.parametrize(
+    "train_on", ["user", "tool", {"assistant", "user"}, lambda message: True, lambda message: message["role"] == "tool"]
+)
+def test_a_role_that_the_template_never_marks_is_named(tok, train_on):
+    messages = [*said("low", "lower"), {"role": "tool", "content": "3"}]
+    encode = partial(tok.encode_chat, messages, chat_template=MARKS, train_on=train_on)
+    with pytest.raises(ValueError, match=r"^train_on chooses messages\[[02]\] of the role '\w+', which the"):
+        encode(variables={"marked": ["assistant"]})
+    every = encode(variables={"marked": ["user", "assistant", "tool"]})
+    chosen = encode(chat_template=MARKS.replace("m.role in marked", "false"))
+    assert learned(tok, every) == learned(tok, chosen).replace("\n", "") != ""
+
+
+def test_answers_that_the_template_does_not_mark_are_not_learned(tok):
+    """It may mark the last one alone."""
+    template = MARKS.replace("m.role in marked", "loop.last")
+    chat = tok.encode_chat(said("a", "low", "b", "lower"), chat_template=template)
+    assert learned(tok, chat) == "lower"
+    asked = tok.encode_chat(said("a", "low", "b"), chat_template=template)  # the user's is marked
+    assert learned(tok, asked) == ""
 
 
 def test_generation_blocks_are_the_mask(tok):
@@ -221,6 +237,17 @@ def test_roles_that_no_message_has(tok):
         tok.encode_chat(said("a", "b"), chat_template=CHATML, train_on="asistant")
     chat = tok.encode_chat(said("a", "b"), chat_template=CHATML, train_on={"user", "gpt"})
     assert learned(tok, chat) == "a<|im_end|>"  # another chat may have that role
+    for wrong in ("Asistant", "ASSISTANT", {"user", "Assistant"}, ["Tool"], "USER"):
+        with pytest.raises(ValueError, match=r"train_on has '\w+', which is the role of no message; did you mean"):
+            tok.encode_chat(said("a", "b"), chat_template=CHATML, train_on=wrong)
+    with pytest.raises(ValueError, match="train_on has '', which is the role of no message; expected a role such as"):
+        tok.encode_chat(said("a", "b"), chat_template=CHATML, train_on="")
+    assert learned(tok, tok.encode_chat([{"role": "", "content": "a"}], chat_template=CHATML, train_on="")) != ""
+    capital = [{"role": "Assistant", "content": "low"}]
+    with pytest.raises(ValueError, match=r"train_on has 'assistant', .*; did you mean 'Assistant'\?"):
+        tok.encode_chat(capital, chat_template=CHATML)
+    for both in ("Assistant", {"Assistant", "assistant"}):
+        assert learned(tok, tok.encode_chat(capital, chat_template=CHATML, train_on=both)) == "low<|im_end|>"
     own = [{"role": "narrator", "content": "low"}]
     assert learned(tok, tok.encode_chat(own, chat_template=CHATML, train_on="narrator")) == "low<|im_end|>"
     assert learned(tok, tok.encode_chat(said("a"), chat_template=CHATML, train_on={"assistant", "tool"})) == ""
@@ -268,6 +295,32 @@ def test_misspelt_options_name_the_function(tok):
             tok.encode_chat(said("x"), chat_template=CHATML, **{wrong: 1})
     with pytest.raises(TypeError, match=r"^apply_chat_template\(\) got .*did you mean 'tokenize'"):
         tok.apply_chat_template(said("x"), chat_template=CHATML, tokenise=True)
+
+
+@pytest.mark.parametrize("template", [CHATML, None], ids=["template", "none"])
+def test_options_for_no_chats_are_checked(tok, template):
+    given = {"chat_template": template}
+    encode = (partial(tok.encode_chat_batch, []), partial(tok.encode_chat_columns, {"messages": []}))
+    for wrong, kind, words in (
+        ({"trainon": "user"}, TypeError, r"^encode_chat_batch\(\) got .*'trainon'.*did you mean 'train_on'"),
+        ({"content_special": {"x"}}, SpecialTokenError, "content_special has 'x'"),
+        ({"turn_end": "no"}, TypeError, "turn_end is str 'no'"),
+        ({"max_length": 0}, ValueError, "max_length is 0"),
+        ({"add_generation_prompt": "no"}, TypeError, "add_generation_prompt is str 'no'"),
+        ({"continue_final_message": 1}, TypeError, "continue_final_message is int 1"),
+        ({"documents": "x"}, TypeError, "documents is str 'x'"),
+        ({"variables": 5}, TypeError, "variables is int"),
+        ({"padding": True}, ValueError, "padding is True"),
+        ({"threads": 0}, ValueError, "threads is 0"),
+        ({"chat_template": 5}, TypeError, "chat_template is int"),
+    ):
+        for call in encode:
+            with pytest.raises(kind, match=words):
+                call(**{**given, **wrong})
+    for wrong in ("x", [5]):
+        with pytest.raises(TypeError, match="tools"):
+            tok.encode_chat_batch([], wrong, **given)
+    assert encode[0](**given, add_generation_prompt=True) == bbpe.EncodedChats.of([])
 
 
 def test_threads_encode_long_chats(tok, monkeypatch):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -198,6 +199,50 @@ def test_wrong_tools_are_named(tok: bbpe.Tokenizer) -> None:
                          ([{"function": 5}], r"tools\[0\] is int 5; expected an object")):  # fmt: skip
         with pytest.raises((TypeError, ValueError), match=words):
             tok.count_messages([], tools, model="gpt-4o")  # type: ignore[arg-type]
+
+
+NESTED: dict[str, dict[str, Any]] = {
+    "properties": {"type": "object", "properties": {"v": {"type": "string"}}},
+    "patternProperties": {"patternProperties": {"^v": {}}},
+    "const": {"const": "v"},
+    "$ref": {"$ref": "#/$defs/v"},
+    "$defs": {"$defs": {"v": {"type": "string"}}},
+    "items.description": {"type": "array", "items": {"description": "v"}},
+    "items.enum": {"type": "array", "items": {"type": "string", "enum": ["v"]}},
+    "items.items.properties": {"items": {"items": {"properties": {"v": {}}}}},
+    "anyOf[1].const": {"anyOf": [{"type": "null"}, {"const": "v"}]},
+    "oneOf[0].$ref": {"oneOf": ({"$ref": "#/$defs/v"},)},
+    "allOf[0].anyOf[0].enum": {"allOf": [{"anyOf": [{"enum": ["v"]}]}]},
+    "additionalProperties.description": {"additionalProperties": {"description": "v"}},
+    "not.enum": {"not": {"enum": ["v"]}},
+}
+
+
+@pytest.mark.parametrize("field", NESTED)
+def test_schemas_within_others_are_refused_where_they_say_more_than_types(tok: bbpe.Tokenizer, field: str) -> None:
+    schema = NESTED[field]
+    count = functools.partial(tok.count_messages, [of(content="a")], model="gpt-4o")
+    words = rf"^tools\[1\]\.parameters\.a\.{re.escape(field)} is .*; expected a schema whose .*; leave it out, and"
+    with pytest.raises(ValueError, match=words):
+        count([{"name": "f"}, {"name": "g", "parameters": {"properties": {"a": schema}}}])
+    of_all = {name: value for name, value in schema.items() if name != "properties"}
+    if of_all != {"type": "object"}:
+        with pytest.raises(ValueError, match=rf"^tools\[0\]\.parameters\.{re.escape(field)} is "):
+            count([{"name": "g", "parameters": of_all}])
+
+
+def test_schemas_that_say_types_alone_count_as_their_argument(tok: bbpe.Tokenizer) -> None:
+    def count(shape: dict[str, Any], **others: Any) -> int:
+        tool = {"name": "f", "parameters": {"properties": {"a": shape}, **others}}
+        return tok.count_messages([of(content="a")], [tool], model="gpt-4o")
+
+    plain = count({"type": "array"}, required=["a"], additionalProperties=False)
+    for more in (
+        {"items": {"type": "string"}}, {"items": {"type": "object", "properties": {}}}, {"items": True},
+        {"prefixItems": [{"type": "string"}, {"type": "integer", "minimum": 1}]}, {"properties": {}, "$defs": {}},
+        {"default": {"description": "v", "properties": {"v": 1}}, "title": "A"}, {"anyOf": [{"type": "null"}]},
+    ):  # fmt: skip
+        assert count({"type": "array", **more}) == plain, more
 
 
 def test_no_template_and_no_model_of_openai(tok: bbpe.Tokenizer) -> None:
