@@ -213,7 +213,7 @@ def _count_tools(tokenizer: Tokenizer, tools: Sequence[Any], function: int) -> i
         count += tokenizer.count_tokens(str(grammar.get("definition", "")))
         parameters = _object(described.get("parameters"), where)
         fields = _object(parameters.get("properties"), f"{where}.parameters")
-        _check_flat({**parameters, "properties": None}, f"{where}.parameters")
+        _check_flat({**parameters, "properties": None, "description": None}, f"{where}.parameters")
         count += _PARAMETERS if fields else 0
         for name, field in fields.items():
             shape = _object(field, f"{where}.parameters.{name}")

@@ -237,6 +237,8 @@ def test_schemas_that_say_types_alone_count_as_their_argument(tok: bbpe.Tokenize
         return tok.count_messages([of(content="a")], [tool], model="gpt-4o")
 
     plain = count({"type": "array"}, required=["a"], additionalProperties=False)
+    # pydantic describes the arguments as a whole, by the docstring of a class
+    assert count({"type": "array"}, title="Arguments", description="All arguments.") == plain
     for more in (
         {"items": {"type": "string"}}, {"items": {"type": "object", "properties": {}}}, {"items": True},
         {"prefixItems": [{"type": "string"}, {"type": "integer", "minimum": 1}]}, {"properties": {}, "$defs": {}},
