@@ -24,7 +24,7 @@ from .figures import STYLE, Bar, bars
 from .tables import Table, number, page
 from .terminal import line_columns, wrapped
 from .texts import DELAY, Meter, ReportCorpus, Texts, reading_of, source_of
-from .verify import Difference, Words, agreement, hard_texts
+from .verify import Difference, PlacedTexts, agreement, hard_texts
 
 #: Blanks with the word after them, where the patterns of the two differ.
 _WORDS = Pattern(None, (r"\s*\S+|\s+",))
@@ -232,7 +232,7 @@ def compare(
         more = np.abs(found.counts[1] - found.counts[0]) * times
         chosen = sorted(differing, key=lambda number: (-more[number], -times[number]))[:most]
     unlike = [*differing[:1], *np.flatnonzero(~found.same_ids)[:1].tolist()][:1]
-    words = Words(left, right, [samples[number] for number in (*chosen, *unlike)], before)
+    words = PlacedTexts(left, right, [samples[number] for number in (*chosen, *unlike)], before)
     pairs = [SplitPair(text, counts[text], *words.tokens(at)) for at, text in enumerate(words.texts[: len(chosen)])] \
         if counts is not None else []  # fmt: skip
     return Comparison(

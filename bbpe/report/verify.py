@@ -85,7 +85,7 @@ class Agreement:
     same_cuts: npt.NDArray[np.bool_] | None
 
 
-class Words:
+class PlacedTexts:
     """Texts as two tokenizers encode them: those that begin with a blank after `before`, as within a longer text."""
 
     def __init__(self, left: Tokenizer, right: Tokenizer, texts: Sequence[bytes], before: bytes = b"") -> None:
@@ -134,13 +134,13 @@ def _begins_with_blank(text: bytes) -> bool:
 def agreement(
     left: Tokenizer, right: Tokenizer, texts: Sequence[bytes], report: Report, before: bytes = b""
 ) -> Agreement:
-    """Return how two tokenizers encode texts, which have `before` as in `Words`."""
+    """Return how two tokenizers encode texts, which have `before` as in `PlacedTexts`."""
     counts = np.zeros((2, len(texts)), np.int64)
     same_ids, same_cuts = np.zeros(len(texts), np.bool_), np.zeros(len(texts), np.bool_)
     has_places = True
     for start in range(0, len(texts), _BATCH):
         report(Progress("compare", start, len(texts), "texts"))
-        words = Words(left, right, texts[start : start + _BATCH], before)
+        words = PlacedTexts(left, right, texts[start : start + _BATCH], before)
         stop = start + len(words.texts)
         counts[:, start:stop] = [list(map(len, ids)) for ids in words.ids]
         for number in (np.flatnonzero(counts[0, start:stop] == counts[1, start:stop]) + start).tolist():
