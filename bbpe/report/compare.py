@@ -23,7 +23,7 @@ from ..tokenizer import Tokenizer, checked_tokenizer
 from .figures import STYLE, Bar, bars
 from .tables import Table, number, page
 from .terminal import line_columns, wrapped
-from .texts import DELAY, Meter, ReportCorpus, Texts, reading_of, source_of
+from .texts import DELAY, Meter, ReportCorpus, Texts, check_unused, reading_of, source_of
 from .verify import Difference, PlacedTexts, agreement, hard_texts
 
 #: Blanks with the word after them, where the patterns of the two differ.
@@ -187,7 +187,7 @@ def compare(
             every token of the other and other hard texts.
         texts: Texts in place of files, as in `train_from_iterator`.
         names: Names for display; None takes those of the tokenizers.
-        most: The most pretokens to list.
+        most: The most pretokens to list; only with `corpus` or `texts`.
         text_field: The field of JSON lines, or the column of Parquet, with the text, as in `shard`.
         format: The kind of all files; None determines it from their names.
         progress: True for a bar on stderr, or a function that is called with `bbpe.progress.Progress`.
@@ -197,7 +197,7 @@ def compare(
 
     Raises:
         TypeError: An argument has a wrong type.
-        ValueError: Both `corpus` and `texts` are given.
+        ValueError: Both `corpus` and `texts` are given, or `most` without either.
         CorpusError: A file cannot be read as text.
         OSError: A file cannot be read.
 
@@ -213,6 +213,7 @@ def compare(
     reading = reading_of(text_field, format)
     source = source_of(corpus, texts, reading)
     most = whole("most", most, 0)
+    check_unused("most", most, 20, source)
     kind("names", names, Sequence | None, "two names, of the first and the second tokenizer")
     if names is not None and (isinstance(names, str) or len(names) != 2):
         raise ValueError(f"names is {described(names)}; expected two names, of the first and the second tokenizer")

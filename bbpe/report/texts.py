@@ -124,6 +124,12 @@ def source_of(corpus: CorpusPaths | None, texts: Texts | None, reading: Reading)
     return ReportCorpus("texts", (), checked_texts(texts)) if texts is not None else found
 
 
+def check_unused(name: str, value: int, usual: int, source: ReportCorpus | None) -> None:
+    """Check that there is a corpus for an argument that says something else than usual; `ValueError` names it."""
+    if source is None and value != usual:
+        raise ValueError(f"{name} is {value}; expected it only with files or texts")
+
+
 def sources_of(
     corpora: CorpusPaths | Mapping[str, CorpusPaths] | None, texts: Texts | Mapping[str, Texts] | None,
     reading: Reading, names: tuple[str, str] = ("corpora", "texts"),
