@@ -8,7 +8,10 @@ import bbpe
 from bbpe.records import replace
 
 from .command import Command, add_tokenizer, load_tokenizer, positive, whole
+from .parsers import UsageError
 from .streams import LINT, add_color, add_json, add_progress, add_reading, as_files, painted, progress_of, say, say_json
+
+_EXAMPLES = 4
 
 
 def _add_arguments(parser: ArgumentParser) -> None:
@@ -19,7 +22,7 @@ def _add_arguments(parser: ArgumentParser) -> None:
     few = "Report tokens that the text uses less often."
     parser.add_argument("--min-count", type=positive, default=10, metavar="N", help=few)
     shown = "How many examples of a finding to show."
-    parser.add_argument("--examples", type=whole, default=4, metavar="N", help=shown)
+    parser.add_argument("--examples", type=whole, default=_EXAMPLES, metavar="N", help=shown)
     details = "Show examples of all findings, why each matters, and what to do."
     parser.add_argument("--details", action="store_true", help=details)
     strict = "Exit with status 1 on warnings too, not only on errors."
@@ -32,6 +35,9 @@ def _add_arguments(parser: ArgumentParser) -> None:
 def _run(args: Namespace) -> int:
     from bbpe.corpus.files import corpus_paths
 
+    for option, value, usual in (("--examples", args.examples, _EXAMPLES), ("--details", args.details, False)):
+        if args.json and value != usual:
+            raise UsageError(f"{option} does not go with --json, which has all of each finding; expected it without")
     with as_files(args.corpus) as files:
         corpus = corpus_paths(files) if files else None
         report = bbpe.lint(

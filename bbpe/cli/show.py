@@ -10,6 +10,7 @@ from bbpe.report.terminal import line_columns, shown
 from bbpe.text import shortened
 
 from .command import Command, add_special, add_tokenizer, tokenizers_of
+from .parsers import UsageError
 from .streams import STDIN, add_color, add_json, in_colour, note, say, say_json, stdin
 
 
@@ -27,6 +28,7 @@ def _add_arguments(parser: ArgumentParser) -> None:
 def _run(args: Namespace) -> int:
     from bbpe.report.view import boxes
 
+    _check(args)
     text = stdin().read() if args.text == STDIN else args.text.encode("utf-8", "surrogateescape")
     if _is_file(args.text):
         name = shlex.quote(args.text)
@@ -35,7 +37,8 @@ def _run(args: Namespace) -> int:
     allowed = "all" if args.special else ()
     if args.trace:
         for name, tok in toks.items():
-            say(f"{shortened(name)}\n{tok.trace(text, allowed_special=allowed)}")
+            made = tok.trace(text, allowed_special=allowed)
+            say_json({"name": name, **made.as_dict()}) if args.json else say(f"{shortened(name)}\n{made}")
         return 0
     found = boxes(text, toks, allowed_special=allowed)
     if args.json:
@@ -45,6 +48,13 @@ def _run(args: Namespace) -> int:
         return 0
     say(shown(found, colour=in_colour(args), with_ids=args.ids, most=line_columns()))
     return 0
+
+
+def _check(args: Namespace) -> None:
+    """Refuse options that would change nothing."""
+    for option in ("json", "trace"):
+        if args.ids and getattr(args, option):
+            raise UsageError(f"--ids does not go with --{option}, which has the ids; expected it without")
 
 
 def _is_file(text: str) -> bool:

@@ -55,8 +55,13 @@ def add_reading(parser: ArgumentParser | _ArgumentGroup) -> None:
     """Add what says how files are read."""
     text = "or column with the text, in .jsonl and .parquet; repeat it to try several in turn"
     add_field(parser, "--text-field", text, "text")
+    add_input_format(parser, FORMATS)
+
+
+def add_input_format(parser: ArgumentParser | _ArgumentGroup, formats: Sequence[str]) -> None:
+    """Add the format that all files have."""
     how = "The format of the files, whatever their names. [default: by name and content]"
-    parser.add_argument("--input-format", choices=FORMATS, help=how)
+    parser.add_argument("--input-format", choices=formats, help=how)
 
 
 def add_field(parser: ArgumentParser | _ArgumentGroup, flag: str, what: str, default: str | None = None) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from .command import Command, add_special, add_tokenizer, size, tokenizers_of
 from .outputs import PAGES, check_output, inputs_of
-from .streams import Watch, add_progress, chunks_of, files_of, names_of, note, say, watched
+from .streams import Watch, add_input_format, add_progress, chunks_of, files_of, names_of, note, say, watched
 
 if TYPE_CHECKING:
     from bbpe.text import Text
@@ -21,6 +21,7 @@ def _add_arguments(parser: ArgumentParser) -> None:
     add_tokenizer(parser, several=True)
     add_special(parser)
     parser.add_argument("-o", "--output", required=True, metavar="OUT.html", help="Where to save the page.")
+    add_input_format(parser, ("text",))
     most = "Show the first bytes of the text, of all files together. [default: 1MiB]"
     parser.add_argument("--max-bytes", type=size, default=_MOST, metavar="SIZE", help=most)
     add_progress(parser)
@@ -33,25 +34,25 @@ def _run(args: Namespace) -> int:
     names = names_of(args.files)
     check_output(args.output, "the page", inputs_of(files=names, named=args.tokenizer), suffixes=PAGES)
     with watched(args, "view") as watch:
-        texts = _texts(list(files_of(names)), args.max_bytes, watch)
+        texts = _texts(list(files_of(names)), args, watch)
         page = texts_to_html(texts, tokenizers_of(args), allowed_special="all" if args.special else ())
     write_atomic(args.output, page.encode())
     say(f"saved {args.output}")
     return 0
 
 
-def _texts(names: list[str], most: int, watch: Watch) -> list[tuple[str, Text]]:
+def _texts(names: list[str], args: Namespace, watch: Watch) -> list[tuple[str, Text]]:
     """Return the texts with their names, of all of them the first bytes; says what is left out.
 
-    A single text needs no name.
+    A single text needs no name.  A file of records is an error, as in `chunks_of`.
     """
     from bbpe.text import counted, shortened
 
     texts: list[tuple[str, Text]] = []
-    left = most
+    left = most = args.max_bytes
     for number, name in enumerate(names):
         data = bytearray()
-        for chunk in watch.over(chunks_of(name), len):
+        for chunk in watch.over(chunks_of(name, args.input_format), len):
             data += chunk
             if len(data) > left:
                 break

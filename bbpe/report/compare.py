@@ -14,6 +14,7 @@ from ..counting.options import Report, reporting
 from ..errors import described
 from ..lazy import np
 from ..records import dataclass, kind, whole
+from ..spec.rules import Prepend
 from ..spec.spec import other_tokens
 from ..splitting.patterns import Pattern
 from ..splitting.splitter import TextSplitter
@@ -22,12 +23,14 @@ from ..tokenizer import Tokenizer, checked_tokenizer
 from .figures import STYLE, Bar, bars
 from .tables import Table, number, page
 from .terminal import line_columns, wrapped
-from .texts import DELAY, Meter, ReportCorpus, Texts, reading_of, source_of
-from .verify import Difference, agreement, first_difference, hard_texts
+from .texts import DELAY, Meter, ReportCorpus, Texts, check_unused, reading_of, source_of
+from .verify import Difference, PlacedTexts, agreement, hard_texts
 
 #: Blanks with the word after them, where the patterns of the two differ.
 _WORDS = Pattern(None, (r"\s*\S+|\s+",))
 _PAIRS = 2_000
+#: What words of a corpus have before them: some tokenizers put a blank in front of what begins a text.
+_BEFORE = b"x"
 _DIFFER_MOST = "Pretokens that differ most, each with the tokens of both"
 
 
@@ -61,8 +64,9 @@ class Comparison:
             that leaves its tokens no places.
         equal_ids: The number of these with the same ids.
         first: The first text whose tokens have other places, or else other ids; None if all are equal.
-        tokens: The tokens of the corpus by each, as sums over its pretokens; None without a corpus.
-        pairs: The pretokens whose tokens have other places, those with the largest difference in tokens first.
+        tokens: The tokens of the corpus by each, as `encode` gives them; None without a corpus.
+        pairs: The pretokens whose tokens have other places, as within a text, those with the largest difference in
+            tokens first.
 
     Example:
         >>> small = bbpe.train_from_iterator(["low lower lowest"], 257)
@@ -183,7 +187,7 @@ def compare(
             every token of the other and other hard texts.
         texts: Texts in place of files, as in `train_from_iterator`.
         names: Names for display; None takes those of the tokenizers.
-        most: The most pretokens to list.
+        most: The most pretokens to list; only with `corpus` or `texts`.
         text_field: The field of JSON lines, or the column of Parquet, with the text, as in `shard`.
         format: The kind of all files; None determines it from their names.
         progress: True for a bar on stderr, or a function that is called with `bbpe.progress.Progress`.
@@ -193,7 +197,7 @@ def compare(
 
     Raises:
         TypeError: An argument has a wrong type.
-        ValueError: Both `corpus` and `texts` are given.
+        ValueError: Both `corpus` and `texts` are given, or `most` without either.
         CorpusError: A file cannot be read as text.
         OSError: A file cannot be read.
 
@@ -209,6 +213,7 @@ def compare(
     reading = reading_of(text_field, format)
     source = source_of(corpus, texts, reading)
     most = whole("most", most, 0)
+    check_unused("most", most, 20, source)
     kind("names", names, Sequence | None, "two names, of the first and the second tokenizer")
     if names is not None and (isinstance(names, str) or len(names) != 2):
         raise ValueError(f"names is {described(names)}; expected two names, of the first and the second tokenizer")
@@ -216,24 +221,26 @@ def compare(
     ids = [_ids(left), _ids(right)]
     shared = ids[0].keys() & ids[1].keys()
     with reporting(progress, delay=DELAY) as report:
-        counts = None if source is None else _counted(left, right, source, reading, report)
+        counts, totals = (None, None) if source is None else _counted(left, right, source, reading, report)
+        before = b"" if counts is None else _BEFORE
         hard = () if counts is not None else (*hard_texts(left, pairs=_PAIRS), *hard_texts(right, pairs=_PAIRS))
         samples = list(hard if counts is None else counts)
-        found = agreement(left, right, samples, report)
+        found = agreement(left, right, samples, report, before)
     differing = np.flatnonzero(~(found.same_cuts if found.same_cuts is not None else found.same_ids)).tolist()
-    pairs, totals = [], None
+    chosen = list[int]()
     if counts is not None:
         times = np.array(list(counts.values()), np.int64)
-        totals = (int(found.counts[0] @ times), int(found.counts[1] @ times))
         more = np.abs(found.counts[1] - found.counts[0]) * times
-        differing_most = sorted(differing, key=lambda number: (-more[number], -times[number]))[:most]
-        pairs = [_pair(left, right, samples[number], int(times[number])) for number in differing_most]
-    unlike = [*differing[:1], *np.flatnonzero(~found.same_ids)[:1].tolist()]
+        chosen = sorted(differing, key=lambda number: (-more[number], -times[number]))[:most]
+    unlike = [*differing[:1], *np.flatnonzero(~found.same_ids)[:1].tolist()][:1]
+    words = PlacedTexts(left, right, [samples[number] for number in (*chosen, *unlike)], before)
+    pairs = [SplitPair(text, counts[text], *words.tokens(at)) for at, text in enumerate(words.texts[: len(chosen)])] \
+        if counts is not None else []  # fmt: skip
     return Comparison(
         shown, len(shared), sum(ids[0][token] == ids[1][token] for token in shared),
         (len(ids[0]) - len(shared), len(ids[1]) - len(shared)), _definitions(left, right),
         len(samples), None if found.same_cuts is None else len(samples) - len(differing), int(found.same_ids.sum()),
-        first_difference(left, right, samples[unlike[0]]) if unlike else None, totals, tuple(pairs),
+        words.difference(len(chosen)) if unlike else None, totals, tuple(pairs),
     )  # fmt: skip
 
 
@@ -261,24 +268,32 @@ def _definitions(left: Tokenizer, right: Tokenizer) -> tuple[str, ...]:
 
 def _counted(
     left: Tokenizer, right: Tokenizer, source: ReportCorpus, reading: Reading, report: Report
-) -> Counter[bytes]:
-    """Return the pretokens of a corpus, or words with their blanks where the two patterns differ, and their counts."""
-    same = left.spec.pattern == right.spec.pattern and not left.spec.pattern.drops_gaps
-    splitter = TextSplitter(left.spec.pattern if same and left.spec.pattern.steps else _WORDS)
+) -> tuple[Counter[bytes], tuple[int, int]]:
+    """Return the pretokens of a corpus with their counts, and its tokens by each tokenizer.
+
+    Where the same pattern does not cut the text of both, pretokens are words with their blanks.
+    """
+    same = left.spec.pattern == right.spec.pattern and _is_cut_by_pattern(left) and _is_cut_by_pattern(right)
+    splitter = TextSplitter(left.spec.pattern if same else _WORDS)
     counts: Counter[bytes] = Counter()
+    totals = [0, 0]
     for batch in source.documents(reading, meter=Meter(report, "split", [source])):
+        for side, tok in enumerate((left, right)):
+            totals[side] += int(tok.count_tokens_batch(batch).sum())
         for text in batch:
             data, ends, _ = splitter.cut(bytes(text_bytes(text)))
             start = 0
             for end in ends.tolist():
                 counts[data[start:end]] += 1
                 start = end
-    return counts
+    return counts, (totals[0], totals[1])
 
 
-def _pair(left: Tokenizer, right: Tokenizer, text: bytes, count: int) -> SplitPair:
-    ours, theirs = (tuple(map(tok.id_to_token, tok.encode(text))) for tok in (left, right))
-    return SplitPair(text, count, ours, theirs)
+def _is_cut_by_pattern(tok: Tokenizer) -> bool:
+    """Return whether a pattern cuts texts, keeps all of them, and each pretoken is encoded as it is alone."""
+    rules, pattern = tok.spec.rules, tok.spec.pattern
+    is_prefixed = rules.prefix is not None or any(isinstance(rule, Prepend) for rule in rules.normalizers)
+    return bool(pattern.steps) and not (pattern.drops_gaps or is_prefixed or rules.pre_tokenizers)
 
 
 def _joined(tokens: tuple[bytes, ...]) -> str:

@@ -13,6 +13,7 @@ from ..counting.options import Report, reporting
 from ..lazy import np, npt
 from ..records import choice, kind, replace, whole
 from ..shards.source_tokens import named_tokenizers
+from ..text import counted
 from ..threads import check_threads, imap
 from ..tokenizer import Tokenizer
 from ..types import Ragged
@@ -55,7 +56,7 @@ def evaluate(
         The figures, a row for each corpus and tokenizer.
 
     Raises:
-        ValueError: There is no tokenizer or no corpus, or `parity` is not the name of a corpus.
+        ValueError: There is no tokenizer or no corpus, or `parity` is not the name of a corpus with tokens.
         TypeError: An argument has a wrong type.
         CorpusError: A file cannot be read as text.
         OSError: A file cannot be read.
@@ -76,15 +77,27 @@ def evaluate(
     if parity is not None and parity not in sources:
         raise ValueError(f"parity is {parity!r}; expected the name of a corpus: {', '.join(map(repr, sources))}")
     choice("document", document, ("file", "line"))
-    rows, resampler = list[Measures](), Resampler(seed)
+    found, resampler = dict[str, list[Measures]](), Resampler(seed)
     with reporting(progress, delay=DELAY) as report:
         meter = Meter(report, "measure", sources.values())
-        for name, source in sources.items():
-            rows += _of_corpus(named, name, source.documents(reading, document, meter), threads, resampler)
+        # a reference without tokens is an error before the other corpora are read
+        for name in sorted(sources, key=lambda name: name != parity):
+            found[name] = _of_corpus(named, name, sources[name].documents(reading, document, meter), threads, resampler)
+            if name == parity:
+                _check_reference(found[name])
+    rows = [row for name in sources for row in found[name]]
     if parity is not None:
-        base = {row.tokenizer: row.tokens for row in rows if row.corpus == parity}
-        rows = [replace(row, parity=row.tokens / base[row.tokenizer] if base[row.tokenizer] else None) for row in rows]
+        base = {row.tokenizer: row.tokens for row in found[parity]}
+        rows = [replace(row, parity=row.tokens / base[row.tokenizer]) for row in rows]
     return Evaluation(tuple(rows), parity)
+
+
+def _check_reference(rows: Sequence[Measures]) -> None:
+    """Check that each tokenizer has tokens of the reference corpus; `ValueError` names it."""
+    for row in rows:
+        if not row.tokens:
+            what = f"a corpus of {counted(row.text.bytes, 'byte')} of which {row.tokenizer} has no tokens"
+            raise ValueError(f"parity is {row.corpus!r}, {what}; expected one with text, to divide by its tokens")
 
 
 def _of_corpus(

@@ -110,9 +110,11 @@ class Evaluation:
             lines.append((corpus, *(metric.shown(row, spread=True) for row in rows)))
         if metric.name == "parity":
             spread = list(self.ginis().values())
-            least = min((each for each in spread if each is not None), default=None)
+            losing = {row.tokenizer for row in self.rows if row.loses_text}
+            kept = [None if name in losing else each for name, each in self.ginis().items()]
+            least = min((each for each in kept if each is not None), default=None)
             if len(spread) > 1 and least is not None:
-                best |= {(len(lines), at) for at, each in enumerate(spread, 1) if each == least}
+                best |= {(len(lines), at) for at, each in enumerate(kept, 1) if each == least}
             lines.append(("Gini", *map(number, spread)))
         return Table(("corpus", *self._tokenizers()), tuple(lines), 1, frozenset(best), across=True)
 

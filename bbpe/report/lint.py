@@ -15,7 +15,7 @@ from ..tokenizer import Tokenizer, checked_tokenizer
 from .findings import SEVERITIES, Example, Finding, LintReport, Subject
 from .measures import count_ids
 from .rule_checks import RULE_CHECKS
-from .texts import DELAY, Meter, Texts, reading_of, source_of
+from .texts import DELAY, Meter, Texts, check_unused, reading_of, source_of
 from .token_checks import TOKEN_CHECKS
 
 
@@ -34,7 +34,7 @@ def lint(
         tokenizer: The tokenizer.
         corpus: A path, glob, folder or URL, or a list of them, as in `train`.
         texts: Texts in place of files, as in `train_from_iterator`.
-        min_count: A token that the corpus uses less often than this is rare.
+        min_count: A token that the corpus uses less often than this is rare; only with `corpus` or `texts`.
         text_field: The field of JSON lines, or the column of Parquet, with the text, as in `shard`.
         format: The kind of all files; None determines it from their names.
         progress: True for a bar on stderr, or a function that is called with `bbpe.progress.Progress`.
@@ -44,7 +44,7 @@ def lint(
 
     Raises:
         TypeError: An argument has the wrong type.
-        ValueError: An argument has a wrong value.
+        ValueError: An argument has a wrong value, or there is `min_count` without a corpus and texts.
         CorpusError: A file cannot be read as text.
         OSError: A file cannot be read.
 
@@ -59,6 +59,7 @@ def lint(
     min_count = whole("min_count", min_count, 1)
     reading = reading_of(text_field, format)
     source = source_of(corpus, texts, reading)
+    check_unused("min_count", min_count, 10, source)
     subject = Subject(tokenizer)
     with reporting(progress, delay=DELAY) as report:
         checks = (*TOKEN_CHECKS, *RULE_CHECKS)

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from ..encoding.token_lengths import token_lengths
 from ..lazy import lazy_property, np, npt
-from ..records import dataclass, field
+from ..records import dataclass, field, replace
 from ..spec.models import Vocab
 from ..spec.spec import TokenizerSpec
 from ..splitting.patterns import Pattern
@@ -36,6 +36,8 @@ _FOLLOWED = 1 << 20
 _WORDS_AT_ONCE = 1 << 17
 #: Ids are counted in parts whose copies fit the cache.
 _IDS_AT_ONCE = 1 << 17
+#: A text that no token has, of the unknown token of a tokenizer without one.
+_UNKNOWN = "\0unknown\0"
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,8 @@ class Measures:
         bytes_per_token_interval: 95 % of resampled corpora are between these two numbers of bytes per token; None with
             one document.
         cost_ratio_interval: The same of the cost ratio.
+        lost: The number of characters, or of bytes or words, that have no token and are left out, as the model has no
+            unknown token.
 
     """
 
@@ -102,6 +106,7 @@ class Measures:
     parity: float | None = None
     bytes_per_token_interval: tuple[float, float] | None = None
     cost_ratio_interval: tuple[float, float] | None = None
+    lost: int = 0
 
     @property
     def bytes_per_token(self) -> float | None:
@@ -137,6 +142,11 @@ class Measures:
     def used_share(self) -> float | None:
         """The share of the vocabulary that occurs."""
         return _ratio(self.used, self.vocabulary)
+
+    @property
+    def loses_text(self) -> bool:
+        """Whether some of the text became unknown tokens, or was left out."""
+        return bool(self.unknown or self.lost)
 
     @property
     def changed_share(self) -> float | None:
@@ -260,13 +270,17 @@ class TokenizerCount:
         self.tokenizer = tokenizer
         self.counts: _Array = np.zeros(tokenizer.vocab_size, np.int64)
         self.tokens: list[int] = []
-        self.split = self.followed = self.changed = 0
+        self.split = self.followed = self.changed = self.lost = 0
+        self._with_unknown = with_unknown(tokenizer)
 
     def add(self, batch: DocumentBatch, head: Head, threads: int | None) -> Ragged:
         """Encode a batch, count its tokens, follow the words of its head, and return the tokens."""
         rows = self.tokenizer.encode_batch_to_numpy(batch.texts, threads=threads)
         count_ids(rows.ids, self.counts)
         self.tokens += np.diff(rows.offsets).tolist()
+        if self._with_unknown is not None:
+            other, unknown = self._with_unknown
+            self.lost += int(np.count_nonzero(other.encode_batch_to_numpy(batch.texts, threads=threads).ids == unknown))
         if head.batch.texts:
             cuts = self._cuts(head, rows)
             if cuts is not None:
@@ -324,8 +338,24 @@ class TokenizerCount:
             int(self.counts[part_ids(spec)].sum()),
             None if unknown is None else int(self.counts[unknown]),
             len(tokenizer), int(np.count_nonzero(self.counts)), efficiency(self.counts, len(tokenizer)),
-            self.changed,
+            self.changed, lost=self.lost,
         )  # fmt: skip
+
+
+def with_unknown(tokenizer: Tokenizer) -> tuple[Tokenizer, int] | None:
+    """Return a tokenizer that has an unknown token, and its id, for one that leaves out what has no token; else None.
+
+    Each character, byte or word that the one leaves out is an unknown token of the other.
+    """
+    spec, unknown = tokenizer.spec, tokenizer.vocab_size
+    model: Any = spec.model
+    if getattr(model, "unknown", unknown) is None:
+        changed = replace(spec, model=replace(model, unknown=unknown))
+    elif spec.characters is None or spec.characters.byte_ids or unknown_id(spec) is not None or model is not None:
+        return None
+    else:
+        changed = replace(spec, characters=replace(spec.characters, unknown=unknown, fuse_unknown=False))
+    return Tokenizer(replace(changed, special_tokens={**spec.special_tokens, _UNKNOWN: unknown})), unknown
 
 
 def part_ids(spec: TokenizerSpec) -> list[int]:

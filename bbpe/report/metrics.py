@@ -59,8 +59,8 @@ class Metric:
     def best(self, rows: Sequence[Measures]) -> list[bool]:
         """Return which rows have the best figure, all of them if they are equal; none if there is no best one.
 
-        Text that becomes an unknown token is lost.  A tokenizer that loses text needs few tokens for it, so that its
-        other figures compete with none.
+        Text that becomes an unknown token, or is left out, is lost.  A tokenizer that loses text needs few tokens for
+        it, so that its other figures compete with none.
         """
         badness = [self._badness(row) for row in rows]
         least, known = min(badness, default=math.inf), sum(self.of(row) is not None for row in rows)
@@ -68,7 +68,7 @@ class Metric:
 
     def _badness(self, row: Measures) -> float:
         value = self.of(row)
-        if value is None or (row.unknown and self.name != "unknown_share"):
+        if value is None or row.lost or (row.unknown and self.name != "unknown_share"):
             return math.inf
         if self.better == "nearer to 1":
             return abs(math.log(value)) if value > 0 else math.inf
@@ -121,18 +121,20 @@ SPREAD = "±: half the width of the 95 % interval, which holds the figure of 95 
 
 
 def lost_text(rows: Sequence[Measures]) -> Iterator[str]:
-    """Yield a note for each tokenizer with unknown tokens: where they are, those of the most first."""
+    """Yield a note for each tokenizer that loses text: where it does, most first."""
     losing: dict[str, list[Measures]] = {}
     for row in rows:
-        if row.unknown:
+        if row.loses_text:
             losing.setdefault(row.tokenizer, []).append(row)
     for name, found in losing.items():
-        found.sort(key=lambda row: -(row.unknown_share or 0.0))
-        shown = first_few([f"{row.corpus} {number(row.unknown)} of {number(row.tokens)}" for row in found], _SHOWN)
-        yield (
-            f"note: {name} has unknown tokens ({shown}), whose text is lost; these figures are never marked as "
-            "the best"
-        )
+        found.sort(key=lambda row: (-row.lost, -(row.unknown_share or 0.0)))
+        if found[0].lost:
+            what, parts = "leaves out what has no token", [f"{row.corpus} {number(row.lost)}" for row in found]
+        else:
+            what = "has unknown tokens"
+            parts = [f"{row.corpus} {number(row.unknown)} of {number(row.tokens)}" for row in found]
+        shown = first_few(parts, _SHOWN)
+        yield f"note: {name} {what} ({shown}), whose text is lost; these figures are never marked as the best"
 
 
 def metric_of(name: object, rows: Sequence[Measures]) -> Metric:

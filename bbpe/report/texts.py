@@ -71,7 +71,7 @@ class ReportCorpus:
     def _texts(self, reading: Reading) -> Iterator[tuple[Text, int]]:
         """Yield the texts, and how many bytes are read after each."""
         done = 0
-        for number, text in enumerate(flat(self.texts or ())):
+        for number, text in enumerate(flat(() if self.texts is None else self.texts)):
             if not isinstance(text, str | bytes):
                 try:
                     text_bytes(text)
@@ -124,6 +124,12 @@ def source_of(corpus: CorpusPaths | None, texts: Texts | None, reading: Reading)
     return ReportCorpus("texts", (), checked_texts(texts)) if texts is not None else found
 
 
+def check_unused(name: str, value: int, usual: int, source: ReportCorpus | None) -> None:
+    """Check that there is a corpus for an argument that says something else than usual; `ValueError` names it."""
+    if source is None and value != usual:
+        raise ValueError(f"{name} is {value}; expected it only with files or texts")
+
+
 def sources_of(
     corpora: CorpusPaths | Mapping[str, CorpusPaths] | None, texts: Texts | Mapping[str, Texts] | None,
     reading: Reading, names: tuple[str, str] = ("corpora", "texts"),
@@ -134,12 +140,12 @@ def sources_of(
     """
     files: dict[str, tuple[CorpusPaths, str]] = _named(corpora, names[0])
     given: dict[str, tuple[Texts, str]] = _named(texts, names[1])
-    twice = next(iter(files.keys() & given.keys()), None)
-    if twice is not None:
-        raise ValueError(f"{names[0]} and {names[1]} both name a corpus {twice!r}; give them different names")
     if not files and not given:
         raise ValueError(f"there is no corpus; expected files, given as {names[0]}, or {names[1]}")
     found = {name: _files(value, reading, argument) for name, (value, argument) in files.items()}
+    twice = next(iter(files.keys() & given.keys()), None)
+    if twice is not None:
+        raise ValueError(f"{names[0]} and {names[1]} both name a corpus {twice!r}; give them different names")
     _check_reading(reading, found.values())
     return found | {name: ReportCorpus(argument, (), checked_texts(value, argument))
                     for name, (value, argument) in given.items()}  # fmt: skip

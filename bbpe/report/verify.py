@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, TypeAlias
 
 from ..counting.options import Report
 from ..errors import VocabularyError
@@ -13,6 +14,7 @@ from ..progress import Progress
 from ..records import dataclass
 from ..tokenizer import Tokenizer
 
+_Ids: TypeAlias = "npt.NDArray[np.integer[Any]]"
 _PAIRS = 20_000
 _SHOWN = 4  # the tokens of each tokenizer that a difference shows
 _BATCH = 1 << 12
@@ -40,7 +42,10 @@ def first_difference(left: Tokenizer, right: Tokenizer, text: bytes) -> Differen
     >>> first_difference(one, two, b"x abc").byte
     2
     """
-    ours, theirs = left.encode_to_numpy(text), right.encode_to_numpy(text)
+    return _difference(left, right, text, left.encode_to_numpy(text), right.encode_to_numpy(text))
+
+
+def _difference(left: Tokenizer, right: Tokenizer, text: bytes, ours: _Ids, theirs: _Ids) -> Difference | None:
     if ours.tobytes() == theirs.tobytes():
         return None
     shorter = min(len(ours), len(theirs))
@@ -80,31 +85,73 @@ class Agreement:
     same_cuts: npt.NDArray[np.bool_] | None
 
 
-def agreement(left: Tokenizer, right: Tokenizer, texts: Sequence[bytes], report: Report) -> Agreement:
-    """Return how two tokenizers encode texts."""
-    counts, both = np.zeros((2, len(texts)), np.int64), (left, right)
+class PlacedTexts:
+    """Texts as two tokenizers encode them: those that begin with a blank after `before`, as within a longer text."""
+
+    def __init__(self, left: Tokenizer, right: Tokenizer, texts: Sequence[bytes], before: bytes = b"") -> None:
+        self._both = left, right
+        self.texts, self._placed = texts, [before + text if _begins_with_blank(text) else text for text in texts]
+        rows: list[list[_Ids]] = [list(tok.encode_batch_to_numpy(self._placed)) for tok in self._both]
+        first = [tok.encode_to_numpy(before) for tok in self._both]
+        for number, text in enumerate(texts):
+            if self._placed[number] is text:
+                continue
+            if all(np.array_equal(row[number][: len(ids)], ids) for row, ids in zip(rows, first, strict=True)):
+                for row, ids in zip(rows, first, strict=True):
+                    row[number] = row[number][len(ids) :]
+            else:  # a token of what is before goes on in the text
+                self._placed[number] = text
+                for row, tok in zip(rows, self._both, strict=True):
+                    row[number] = tok.encode_to_numpy(text)
+        #: The ids of each text by each tokenizer.
+        self.ids = rows
+
+    def tokens(self, number: int) -> tuple[tuple[bytes, ...], tuple[bytes, ...]]:
+        """Return the tokens of a word by each tokenizer."""
+        left, right = (
+            tuple(map(tok.id_to_token, ids[number].tolist())) for tok, ids in zip(self._both, self.ids, strict=True)
+        )
+        return left, right
+
+    def difference(self, number: int) -> Difference | None:
+        """Return the first difference of a word."""
+        return _difference(*self._both, self.texts[number], self.ids[0][number], self.ids[1][number])
+
+    def has_same_cuts(self, number: int) -> bool:
+        """Return whether the tokens of a word begin at the same places; `VocabularyError` if one has no places."""
+        starts = []
+        for tok, ids in zip(self._both, self.ids, strict=True):
+            places = tok.encode_with_offsets(self._placed[number], "byte")[1]
+            # where the first token begins depends on blanks that some tokenizers leave out
+            starts.append(places[len(places) - len(ids[number]) + 1 :, 0])
+        return np.array_equal(starts[0], starts[1])
+
+
+def _begins_with_blank(text: bytes) -> bool:
+    return text[:4].decode("utf-8", "ignore")[:1].isspace()
+
+
+def agreement(
+    left: Tokenizer, right: Tokenizer, texts: Sequence[bytes], report: Report, before: bytes = b""
+) -> Agreement:
+    """Return how two tokenizers encode texts, which have `before` as in `PlacedTexts`."""
+    counts = np.zeros((2, len(texts)), np.int64)
     same_ids, same_cuts = np.zeros(len(texts), np.bool_), np.zeros(len(texts), np.bool_)
     has_places = True
     for start in range(0, len(texts), _BATCH):
         report(Progress("compare", start, len(texts), "texts"))
-        batch = texts[start : start + _BATCH]
-        ours, theirs = (tok.encode_batch_to_numpy(batch) for tok in both)
-        stop = start + len(batch)
-        counts[:, start:stop] = np.diff(ours.offsets), np.diff(theirs.offsets)
+        words = PlacedTexts(left, right, texts[start : start + _BATCH], before)
+        stop = start + len(words.texts)
+        counts[:, start:stop] = [list(map(len, ids)) for ids in words.ids]
         for number in (np.flatnonzero(counts[0, start:stop] == counts[1, start:stop]) + start).tolist():
-            same_ids[number] = np.array_equal(ours[number - start], theirs[number - start])
+            at = number - start
+            same_ids[number] = np.array_equal(words.ids[0][at], words.ids[1][at])
             try:
-                same_cuts[number] = counts[0, number] < 2 or _same_cuts(both, texts[number])
+                same_cuts[number] = counts[0, number] < 2 or words.has_same_cuts(at)
             except VocabularyError:
                 has_places = False
     report(Progress("compare", len(texts), len(texts), "texts"))
     return Agreement(counts, same_ids, same_cuts if has_places else None)
-
-
-def _same_cuts(both: Sequence[Tokenizer], text: bytes) -> bool:
-    # where the first token begins depends on blanks that some tokenizers leave out
-    ours, theirs = (tok.encode_with_offsets(text, "byte")[1][1:, 0] for tok in both)
-    return np.array_equal(ours, theirs)
 
 
 def _of_batch(left: Tokenizer, right: Tokenizer, batch: list[bytes]) -> Iterator[Difference]:

@@ -206,7 +206,7 @@ ROWS = [
     Row("view a.txt -t t.json -t u.json -o x.html --special --max-bytes 5", "bbpe.report.view.texts_to_html", {
         "0": [("", "see m")], "1": ["t.json", "u.json"], "allowed_special": "all",
     }),
-    Row("view a.txt b.txt -t t.json -o x.html", "bbpe.report.view.texts_to_html", {
+    Row("view a.txt b.txt -t t.json -o x.html --input-format text", "bbpe.report.view.texts_to_html", {
         "0": [("a.txt", TEXT.encode()), ("b.txt", TEXT.encode())], "1": ["t.json"], "allowed_special": (),
     }),
     Row("show see -t t.json", "bbpe.report.view.boxes", {"0": b"see", "1": ["t.json"], "allowed_special": ()}),

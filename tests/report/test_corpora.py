@@ -57,6 +57,24 @@ def test_names_are_files_and_texts_are_texts(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", REPORTS)
+@pytest.mark.parametrize("kind", [np.str_, object])
+@pytest.mark.parametrize("texts", [list(FILES.values()), ["see my dogs"], [""], []])
+def test_arrays_are_texts(name: str, kind: type, texts: list[str]) -> None:
+    assert REPORTS[name](texts=np.array(texts, kind)) == REPORTS[name](texts=texts)
+
+
+def test_an_array_of_one_empty_text_is_a_document() -> None:
+    assert bbpe.evaluate(TOK, texts=np.array([""])).rows[0].text.documents == 1
+
+
+def test_an_empty_list_of_files_is_named_before_its_name() -> None:
+    """The name of the corpus that it would be is that of the texts, too."""
+    for report in (bbpe.evaluate, lambda tok, *corpora, **texts: bbpe.learning_curve(tok, [265], *corpora, **texts)):
+        with pytest.raises(bbpe.CorpusError, match="corpora names no files"):
+            report(TOK, [], texts=["see"])
+
+
+@pytest.mark.parametrize("name", REPORTS)
 @pytest.mark.parametrize(
     ("corpus", "kind", "message"),
     [

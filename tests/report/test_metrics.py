@@ -75,6 +75,28 @@ def test_a_tokenizer_that_loses_text_is_not_the_best() -> None:
     assert any("t5 5 of 500, t4 4 of 500, t3 3 of 500 and 2 more)" in note for note in Evaluation(tuple(many)).notes())
 
 
+def test_a_tokenizer_that_leaves_out_text_is_not_the_best() -> None:
+    left = replace(ROWS[0], tokenizer="c", tokens=90, unknown=None, lost=70)
+    found = Evaluation((*ROWS, left, *(replace(row, tokenizer="c", lost=0) for row in ROWS[2:3])))
+    for name in ("tokens", "bytes_per_token", "fertility"):
+        assert 3 not in {at for line, at in found.table(name).best if line == 0}
+    assert (1, 3) in found.table("tokens").best  # nothing is left out there
+    note = "note: c leaves out what has no token (en 70), whose text is lost; these figures are never marked as"
+    assert [each for each in found.notes() if "lost" in each] == [f"{note} the best"]
+    assert found.as_dict()["rows"][4]["lost"] == 70
+
+
+@pytest.mark.parametrize("change", [{"lost": 1}, {"unknown": 1}])
+def test_the_least_gini_is_not_that_of_lost_text(change: dict[str, int]) -> None:
+    found = Evaluation((
+        *(row("a", name, 500, parity=1.0) for name in ("en", "de")),
+        *(row("b", name, tokens, parity=1.0) for name, tokens in (("en", 500), ("de", 700))),
+    ), "en")  # fmt: skip
+    assert {at for line, at in found.table().best if line == 2} == {1}
+    losing = Evaluation((replace(found.rows[0], **change), *found.rows[1:]), "en")  # type: ignore[arg-type]
+    assert {at for line, at in losing.table().best if line == 2} == {2}
+
+
 @pytest.mark.parametrize("name", METRICS)
 def test_each_figure_is_that_of_its_row(name: str) -> None:
     found = bbpe.evaluate({"a": SMALL, "b": LARGE}, texts={"x": TEXTS, "y": TEXTS[:2]}, parity="x")
