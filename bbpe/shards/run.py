@@ -30,7 +30,7 @@ from .shuffle import SHUFFLING
 from .state import forget_failure, listing
 from .status import command_again
 
-_SKIPPED = "skipped.jsonl"
+SKIPPED = "skipped.jsonl"
 # what to do with a folder, or with shards, where a plan is expected
 _AGAIN = "the same call again returns the plan that a folder has; shards have it as shards.plan"
 
@@ -154,8 +154,7 @@ def finish_shards(plan: ShardPlan) -> Shards:
         way = f"`{command}` writes them" if command else "merge them again"
         raise CorpusError(f"{plan.folder}: {gone}; {way}")
     done = [record for record in records if record is not None]
-    totals = sum((record.totals for record in done), Totals())
-    check_totals(plan, totals)
+    found, skipped = sums_of(plan, done)
     for name in ("part-*", "plan.json", "tokenizer.bbpe", "old-tokenizer.bbpe"):
         for left in plan.folder.glob(f".{name}.*.tmp"):
             remove_left_over(left)
@@ -167,14 +166,20 @@ def finish_shards(plan: ShardPlan) -> Shards:
 
         # another run may be removing it
         shutil.rmtree(shuffle, ignore_errors=True)
-    skipped = [json.dumps(line, ensure_ascii=False) + "\n" for record in done for line in record.skipped]
     if skipped:
-        write_atomic(plan.folder / _SKIPPED, "".join(skipped).encode("utf-8", "surrogateescape"))
-    mixture = mixture_of(plan, done, totals)
-    more = {} if mixture is None else {"mixture": mixture.as_dict()}
-    record = {"plan": plan.digest, "parts": len(plan), **asdict(totals), **more}
+        write_atomic(plan.folder / SKIPPED, skipped)
+    more = {} if found.mixture is None else {"mixture": found.mixture.as_dict()}
+    record = {"plan": plan.digest, "parts": len(plan), **asdict(found.totals), **more}
     write_atomic(plan.folder / MANIFEST, json.dumps(record, indent=1).encode())
-    return Shards(plan, totals, mixture)
+    return found
+
+
+def sums_of(plan: ShardPlan, records: Sequence[PartRecord]) -> tuple[Shards, bytes]:
+    """Return what all parts are together, and the lines of `skipped.jsonl`; raises as `finish_shards`."""
+    totals = sum((record.totals for record in records), Totals())
+    check_totals(plan, totals)
+    skipped = [json.dumps(line, ensure_ascii=False) + "\n" for record in records for line in record.skipped]
+    return Shards(plan, totals, mixture_of(plan, records, totals)), "".join(skipped).encode("utf-8", "surrogateescape")
 
 
 def mixture_of(plan: ShardPlan, records: Sequence[PartRecord], totals: Totals) -> Mixture | None:
