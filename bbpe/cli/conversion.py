@@ -9,13 +9,13 @@ from typing import get_args
 from bbpe.shards.convert import plan_conversion
 from bbpe.shards.formats import FORMATS
 from bbpe.shards.opened import ReadFormatName, ShardFiles, open_shards
-from bbpe.shards.plan import ShardPlan, open_plan
+from bbpe.shards.plan import ShardPlan
 from bbpe.shards.readers import OnMissing
 from bbpe.shards.retokenize import plan_retokenizing
 
 from .command import add_tokenizer, load_named, positive, share_or_none
 from .parsers import UsageError
-from .shard import PLACE, add_dtype, add_ends, add_parts, add_work, run_steps, token
+from .shard import PLACE, add_dtype, add_ends, add_parts, add_work, run_steps, stored_plan, token
 from .streams import named_file
 
 
@@ -66,15 +66,13 @@ def _named(text: str) -> tuple[str, str | None]:
 
 def run(args: Namespace) -> int:
     """Plan, write and sum up what the arguments ask for."""
-    return run_steps(args, _plan(args))
+    return run_steps(args, _plan)
 
 
 def _plan(args: Namespace) -> ShardPlan:
     """Return the plan that the arguments describe, or the stored one where they describe none."""
     if not args.files and (args.finish or args.part is not None):
-        if args.replan:
-            raise UsageError("--replan makes a plan; expected files and their format (--from) with it")
-        return open_plan(args.output)
+        return stored_plan(args, "files, their format (--from) and another (--to)")
     if not args.files or args.format is None or args.to is None:
         raise UsageError(
             "expected files, their format (--from) and another (--to), or --part or --finish for a plan that is stored"
@@ -102,6 +100,8 @@ def source_of(args: Namespace) -> ShardFiles:
     if args.format == "bbpe" and len(args.files) != 1:
         raise UsageError("expected one folder with --from bbpe; `bbpe shards merge` joins more")
     files = Path(args.files[0]) if args.format == "bbpe" else args.files
+    if args.pattern is not None and args.tokenizer is None:
+        raise UsageError("--pattern is for the file of a tokenizer; expected -t with it")
     tokenizer = None if args.tokenizer is None else load_named(args.tokenizer, args.pattern)
     return open_shards(
         files, format=args.format, dtype=args.dtype, eos=args.eos, bos=args.bos, tokenizer=tokenizer,

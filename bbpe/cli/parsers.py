@@ -56,7 +56,8 @@ class Parser(argparse.ArgumentParser):
     """The parser of a command, or of a command of a command.
 
     The namespace has as `parser` the one that read the last arguments. The module of a command is imported only if the
-    command line names it: `command` returns it.
+    command line names it: `command` returns it. `given` has the options that the command line gives, whatever their
+    values, by the names of these.
     """
 
     command: Callable[[], Any] | None = None
@@ -70,6 +71,7 @@ class Parser(argparse.ArgumentParser):
         # an abbreviation is a guess, which another option of a later version would change
         self.allow_abbrev = False
         self._renamed: dict[str, str] = {}
+        self.given: dict[str, str] = {}
         self._is_parsing = False
 
     def add_subparsers(self, **options: Any) -> Any:
@@ -121,6 +123,12 @@ class Parser(argparse.ArgumentParser):
             begun = [option for option in self._option_string_actions if name[2:] and option.startswith(name)]
             hint = f" (did you mean {' or '.join(map(repr, begun[:2]))}?)" if begun else None
             self.error(f"unknown argument {word!r}{hint or did_you_mean(name, self._option_string_actions, most=2)}")
+
+    def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
+        # argparse calls it for what the command line has, not for defaults
+        if action.option_strings:
+            self.given[action.dest] = _longest(action)
+        return super()._get_values(action, arg_strings)
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         choices = action.choices

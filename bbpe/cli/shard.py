@@ -90,6 +90,8 @@ def add_work(parser: ArgumentParser) -> None:
 
 #: Where `-o` puts shards.
 PLACE = "The folder of the plan and of the shards."
+#: The options for what is done of a plan, and how; all others make one.
+_WORK = ("output", "part", "finish", "threads", "progress", "json")
 #: The most tasks of the array that a plan proposes, and the most cores of each: one part has one reader.
 _TASKS, _CORES = 64, 8
 
@@ -119,12 +121,24 @@ def _known(numbers: list[int], parts: int) -> list[int]:
     return numbers
 
 
+def stored_plan(args: Namespace, instead: str) -> ShardPlan:
+    """Return the plan that is stored; `UsageError` on options that make one, which need `instead`."""
+    for name, option in args.parser.given.items():
+        if name not in _WORK:
+            problem = f"{option} makes a plan, and the stored one is used"
+            raise UsageError(f"{problem}; expected {instead} with it, or neither")
+    return open_plan(args.output)
+
+
 def _run(args: Namespace) -> int:
-    return run_steps(args, _plan(args))
+    return run_steps(args, _plan)
 
 
-def run_steps(args: Namespace, plan: ShardPlan) -> int:
-    """Do what is asked of a plan, and say what was done."""
+def run_steps(args: Namespace, plan_of: Callable[[Namespace], ShardPlan]) -> int:
+    """Do what is asked of the plan that `plan_of` returns, and say what was done."""
+    if args.finish and args.threads is not None:
+        raise UsageError("--threads is given, but --finish encodes nothing; expected it with --part or alone")
+    plan = plan_of(args)
     if args.plan_only:
         _show_plan(plan, args)
         return 0
@@ -142,9 +156,7 @@ def run_steps(args: Namespace, plan: ShardPlan) -> int:
 def _plan(args: Namespace) -> ShardPlan:
     """Return the plan that the arguments describe, or the stored one where they describe none."""
     if not args.files and args.tokenizer is None and (args.finish or args.part is not None):
-        if args.replan:
-            raise UsageError("--replan makes a plan; expected files and a tokenizer (-t) with it")
-        return open_plan(args.output)
+        return stored_plan(args, "files and a tokenizer (-t)")
     if not args.files or args.tokenizer is None:
         raise UsageError("expected files and a tokenizer (-t), or --part or --finish for a plan that is stored")
     options: dict[str, Any] = {

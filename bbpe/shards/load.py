@@ -319,7 +319,7 @@ def load_shards(folder: Folder) -> Shards:
         problem = gone if missing else "the parts are not summed up"
         way = "merge them again" if plan.policy.moved else "run bbpe.shard again, or bbpe.finish_shards"
         raise CorpusError(f"{plan.folder}: {problem}; {way}") from None
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise CorpusError(f"{path}: expected the totals of shards: {error!r}") from error
     if (digest, parts) != (plan.digest, len(plan)):
         raise CorpusError(f"{path}: the totals are of another plan")

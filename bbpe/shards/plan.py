@@ -144,7 +144,7 @@ class ShardPlan:
                 f"{self.folder}: the shards were converted without a tokenizer; convert them again, into another "
                 "folder, with tokenizer="
             )
-        return _stored_tokenizer(self.folder / _TOKENIZER, self.identity["fingerprint"])
+        return stored_tokenizer(self.folder / _TOKENIZER, self.identity["fingerprint"])
 
     @lazy_property
     def old_tokenizer(self) -> Tokenizer:
@@ -153,7 +153,15 @@ class ShardPlan:
             return self.given_old
         if self.policy.old is None:
             raise CorpusError(f"{self.folder}: the ids are not those of an older vocabulary; `tokenizer` made them")
-        return _stored_tokenizer(self.folder / _OLD_TOKENIZER, self.policy.old.fingerprint)
+        return stored_tokenizer(self.folder / _OLD_TOKENIZER, self.policy.old.fingerprint)
+
+    @property
+    def tokenizer_files(self) -> dict[Path, str]:
+        """The files of the tokenizers that the plan knows, with their fingerprints."""
+        found = {self.folder / _TOKENIZER: self.identity["fingerprint"]} if self.has_tokenizer else {}
+        if self.policy.old is not None:
+            found[self.folder / _OLD_TOKENIZER] = self.policy.old.fingerprint
+        return found
 
     @property
     def has_tokenizer(self) -> bool:
@@ -196,12 +204,16 @@ class ShardPlan:
         Raises `OSError` naming the file.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
+        self.store_tokenizers()
+        record = json.dumps({"sha256": self.digest, **self._record(timeless=False)}, indent=1, ensure_ascii=False)
+        write_atomic(self.folder / _PLAN, record.encode("utf-8", "surrogateescape"))
+
+    def store_tokenizers(self) -> None:
+        """Write the files of the tokenizers."""
         if self.has_tokenizer:
             write_atomic(self.folder / _TOKENIZER, spec_bytes(self.tokenizer.spec))
         if self.policy.old is not None:
             write_atomic(self.folder / _OLD_TOKENIZER, spec_bytes(self.old_tokenizer.spec))
-        record = json.dumps({"sha256": self.digest, **self._record(timeless=False)}, indent=1, ensure_ascii=False)
-        write_atomic(self.folder / _PLAN, record.encode("utf-8", "surrogateescape"))
 
     def differences(self, other: ShardPlan) -> list[str]:
         """Return what differs between two plans, with both values."""
@@ -232,16 +244,20 @@ class ShardPlan:
 
 def _stem(folder: Path, number: int) -> Path:
     return folder / f"part-{number:05d}"
-def _stored_tokenizer(path: Path, fingerprint: str) -> Tokenizer:
-    """Return the tokenizer that lies beside a plan; `CorpusError` when it is not the one of the plan."""
-    with naming(path):
-        data = path.read_bytes()
+
+
+def stored_tokenizer(path: Path, fingerprint: str) -> Tokenizer:
+    """Return the tokenizer that lies beside a plan; `CorpusError` when it is not the one of the plan, or is gone."""
+    way = "put the right file back, or remove it and make the call that wrote the shards again, which writes it"
     try:
-        tokenizer = Tokenizer(spec_of_bytes(data))
+        with naming(path):
+            tokenizer = Tokenizer(spec_of_bytes(path.read_bytes()))
+    except FileNotFoundError:
+        raise CorpusError(f"{path}: the file is gone; {way}") from None
     except (BBPEError, ValueError, TypeError, KeyError) as error:
-        raise CorpusError(f"{path}: expected the tokenizer of a plan of shards: {error!r}") from error
+        raise CorpusError(f"{path}: expected the tokenizer of a plan of shards: {error!r}; {way}") from error
     if tokenizer.fingerprint != fingerprint:
-        raise CorpusError(f"{path}: the tokenizer was changed since the plan was made; make a new plan")
+        raise CorpusError(f"{path}: the tokenizer was changed since the plan was made; {way}")
     return tokenizer
 
 
@@ -333,6 +349,8 @@ def stored_or_new(
         return plan
     # the tokenizer may have another name by now
     plan = replace(plan, identity=stored.identity)
+    if not all(path.exists() for path in plan.tokenizer_files):
+        plan.store_tokenizers()
     touched = stored.touched(plan)
     if touched and prove is not None:
         prove(plan, touched)

@@ -8,9 +8,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
 from threading import Lock
-from typing import Any, Unpack
+from typing import Unpack
 
 from ..corpus.files import CorpusPaths
+from ..corpus.urls import is_url
 from ..counting.handout import HandOut
 from ..counting.options import Report, reporting
 from ..errors import CorpusError
@@ -30,7 +31,7 @@ from .shuffle import SHUFFLING
 from .state import forget_failure, listing
 from .status import command_again
 
-_SKIPPED = "skipped.jsonl"
+SKIPPED = "skipped.jsonl"
 # what to do with a folder, or with shards, where a plan is expected
 _AGAIN = "the same call again returns the plan that a folder has; shards have it as shards.plan"
 
@@ -154,8 +155,7 @@ def finish_shards(plan: ShardPlan) -> Shards:
         way = f"`{command}` writes them" if command else "merge them again"
         raise CorpusError(f"{plan.folder}: {gone}; {way}")
     done = [record for record in records if record is not None]
-    totals = sum((record.totals for record in done), Totals())
-    check_totals(plan, totals)
+    found, skipped = sums_of(plan, done)
     for name in ("part-*", "plan.json", "tokenizer.bbpe", "old-tokenizer.bbpe"):
         for left in plan.folder.glob(f".{name}.*.tmp"):
             remove_left_over(left)
@@ -167,14 +167,20 @@ def finish_shards(plan: ShardPlan) -> Shards:
 
         # another run may be removing it
         shutil.rmtree(shuffle, ignore_errors=True)
-    skipped = [json.dumps(line, ensure_ascii=False) + "\n" for record in done for line in record.skipped]
     if skipped:
-        write_atomic(plan.folder / _SKIPPED, "".join(skipped).encode("utf-8", "surrogateescape"))
-    mixture = mixture_of(plan, done, totals)
-    more = {} if mixture is None else {"mixture": mixture.as_dict()}
-    record = {"plan": plan.digest, "parts": len(plan), **asdict(totals), **more}
+        write_atomic(plan.folder / SKIPPED, skipped)
+    more = {} if found.mixture is None else {"mixture": found.mixture.as_dict()}
+    record = {"plan": plan.digest, "parts": len(plan), **asdict(found.totals), **more}
     write_atomic(plan.folder / MANIFEST, json.dumps(record, indent=1).encode())
-    return Shards(plan, totals, mixture)
+    return found
+
+
+def sums_of(plan: ShardPlan, records: Sequence[PartRecord]) -> tuple[Shards, bytes]:
+    """Return what all parts are together, and the lines of `skipped.jsonl`; raises as `finish_shards`."""
+    totals = sum((record.totals for record in records), Totals())
+    check_totals(plan, totals)
+    skipped = [json.dumps(line, ensure_ascii=False) + "\n" for record in records for line in record.skipped]
+    return Shards(plan, totals, mixture_of(plan, records, totals)), "".join(skipped).encode("utf-8", "surrogateescape")
 
 
 def mixture_of(plan: ShardPlan, records: Sequence[PartRecord], totals: Totals) -> Mixture | None:
@@ -223,7 +229,8 @@ def shard(
             templates run in Python: an executor with processes is faster.
         executor: An executor of `concurrent.futures`, or one with the same interface; its workers write the parts.
         in_flight: How many parts it has at once; by default two for each of its workers.
-        attempts: How often bbpe tries a part if its worker fails or dies.
+        attempts: How often bbpe tries a part if its worker fails or dies; without an executor, if the server of a URL
+            fails.
         progress: True for a bar on stderr, or a function that is called with `bbpe.progress.Progress`.
         replan: Replace a plan with other arguments although another run writes a part of it now; that run ends with an
             error. A plan without a finished part and without such a run is replaced anyway. A plan with a finished part
@@ -279,6 +286,8 @@ class Work:
         whole("attempts", self.attempts, 1)
         if self.in_flight is not None:
             whole("in_flight", self.in_flight, 1, expected="an int or None")
+            if self.executor is None:
+                raise ValueError(f"in_flight is {self.in_flight}; expected it only with an executor")
         if self.executor is not None and self.threads is not None:
             raise ValueError("threads and executor are given; expected one of them")
         if self.executor is not None:
@@ -324,17 +333,39 @@ def run_parts(
     meter = _Meter(sum(source.read for number in numbers for source in plan.parts[number]), report)
     wanted = list(numbers)
     workers = min(threads, max(len(wanted), 1))
+
+
+    def write(number: int) -> Totals:
+        """Write a part in this process, again when a server fails; no other attempt would end better here."""
+        done, attempt = 0, 1
+
+        def report(read: int) -> None:
+            nonlocal done
+            done += read
+            meter.add(read)
+
+        while True:
+            try:
+                return write_part(plan, number, threads=threads // workers, report=report).totals
+            except OSError as error:
+                if not (isinstance(error.filename, str) and is_url(error.filename)):
+                    raise
+                if attempt == attempts:
+                    if attempts > 1:
+                        error.add_note(f"part {number} failed {attempts} times")
+                    raise
+            meter.add(-done)
+            done, attempt = 0, attempt + 1
+
     if executor is None and workers == 1:
         for number in wanted:
-            yield write_part(plan, number, threads=threads, report=meter.add).totals
+            yield write(number)
         return
     with ExitStack() as stack:
         if executor is None:
             pool = stack.enter_context(futures.ThreadPoolExecutor(workers))
-            # this process alone, so no attempt ends better than another
-            work: Any = partial(write_part, plan, threads=threads // workers, report=meter.add)
-            for _, record in HandOut(pool, workers, 1).results(work, wanted):
-                yield record.totals
+            for _, totals in HandOut(pool, workers, 1).results(write, wanted):
+                yield totals
             return
         for _, totals in HandOut(executor, in_flight, attempts).results(partial(totals_of_part, plan), wanted):
             meter.add(totals.input)

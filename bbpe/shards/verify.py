@@ -12,17 +12,17 @@ from ..errors import BBPEError, CorpusError
 from ..files import temporary_folder
 from ..lazy import np
 from ..progress import Progress
-from ..records import dataclass, field, whole
+from ..records import asdict, dataclass, field, whole
 from ..text import counted, first_few, sized
 from ..tokenizer import Tokenizer, checked_tokenizer
-from .load import Folder, stored_plan
+from .load import MANIFEST, Folder, load_shards, stored_plan
 from .open_parts import read_masks, read_part
 from .origins import origin_faults
 from .outputs import digest_of, size_fault
-from .part import PartRecord, Totals, encode_part, read_record, record_path
-from .plan import ShardPlan, Source
+from .part import PartRecord, encode_part, read_record, record_path
+from .plan import ShardPlan, Source, stored_tokenizer
 from .retokenizer import RetokenizedDocuments
-from .run import check_totals
+from .run import SKIPPED, sums_of
 from .state import numbers_text
 from .status import command_again, command_finish
 
@@ -59,7 +59,8 @@ class Verified:
 
     Attributes:
         faults: A text for each fault.
-        repairs: For each fault the command that writes its parts again, empty where no part is at fault.
+        repairs: For each fault the command that writes its parts or their sums again, empty where these are not at
+            fault, or the tokenizer that it needs is gone.
         repair: One command that does it for all faults, and sums the parts up again.
         checked: What was looked at.
     """
@@ -77,9 +78,10 @@ def verify_shards(
     """Look for faults in shards.
 
     All files are read: their sizes and digests, whether the lists of documents agree with the ids, whether the numbers
-    of records that documents come from may be right, and whether every document and byte of the corpus is accounted
-    for.  Some parts are encoded again, and must have equal bytes.  What `retokenize` wrote is also decoded there, and
-    must have the bytes of its source, if the new tokenizer keeps bytes.
+    of records that documents come from may be right, whether every document and byte of the corpus is accounted for,
+    whether the sums in `manifest.json` are those of the parts, and whether the tokenizer is that of the plan.  Some
+    parts are encoded again, and must have equal bytes.  What `retokenize` wrote is also decoded there, and must have
+    the bytes of its source, if the new tokenizer keeps bytes.
 
     Args:
         folder: The folder that `shard` wrote, its plan, or the shards.
@@ -124,13 +126,20 @@ def verified(
     plan = stored_plan(folder)
     found = Verified()
     wrong: set[int] = set()
+    records: list[PartRecord] = []
+    lost = list(_tokenizer_faults(plan))
     with reporting(progress) as report:
-        for numbers, fault in _faults(plan, tokenizer, sample, seed, found.checked, report):
+        found.faults, found.repairs = [*lost], [""] * len(lost)
+        for numbers, fault in _faults(plan, tokenizer, 0 if lost else sample, seed, found.checked, records, report):
             found.faults.append(fault)
-            found.repairs.append(_repair(plan, numbers) if numbers else "")
+            found.repairs.append(_repair(plan, numbers) if numbers and not lost else "")
             wrong.update(numbers)
-    if wrong and (again := _repair(plan, sorted(wrong))):
+    if wrong and not lost and (again := _repair(plan, sorted(wrong))):
         found.repair = f"{again} && {command_finish(plan)}"
+    for fault, repair in _sum_faults(plan, records, are_right=not wrong):
+        found.faults.append(fault)
+        found.repairs.append(repair)
+        found.repair = found.repair or repair
     return found
 
 
@@ -140,14 +149,15 @@ def _repair(plan: ShardPlan, numbers: list[int]) -> str:
 
 
 def _faults(
-    plan: ShardPlan, tokenizer: Tokenizer | None, sample: float, seed: int, checked: Checked, report: Report
-) -> Iterator[tuple[list[int], str]]:
-    """Yield the faults, each with the parts that are to be written again."""
+    plan: ShardPlan, tokenizer: Tokenizer | None, sample: float, seed: int, checked: Checked,
+    records: list[PartRecord], report: Report,
+) -> Iterator[tuple[list[int], str]]:  # fmt: skip
+    """Yield the faults of parts, each with those that are to be written again; adds the records that can be read."""
     if tokenizer is not None and tokenizer.fingerprint != plan.identity["fingerprint"]:
         yield [], f"{plan.folder}: the tokenizer is {tokenizer.fingerprint}, and was {plan.identity['fingerprint']}"
     count, can_be_again = len(plan), not (plan.policy.moved or plan.is_iterated)
     chosen = set(random.Random(seed).sample(range(count), max(1, round(sample * count)) if sample else 0))
-    totals, missing = Totals(), list[int]()
+    missing = list[int]()
     for number in range(count):
         report(Progress("verify", number, count, "parts"))
         try:
@@ -155,7 +165,7 @@ def _faults(
             if record is None:
                 missing.append(number)
                 continue
-            totals += record.totals
+            records.append(record)
             checked.parts += 1
             yield from _faults_of_part(plan, record, checked, again=number in chosen and can_be_again)
         except (BBPEError, FileNotFoundError) as error:
@@ -164,11 +174,46 @@ def _faults(
     if missing:
         what = "part {} is missing" if len(missing) == 1 else "parts {} are missing"
         yield missing, f"{plan.folder}: {what.format(numbers_text(missing))}"
-    else:
+
+
+def _tokenizer_faults(plan: ShardPlan) -> Iterator[str]:
+    """Yield the faults of the files that no part can be written without."""
+    for path, fingerprint in plan.tokenizer_files.items():
         try:
-            check_totals(plan, totals)
+            stored_tokenizer(path, fingerprint)
         except CorpusError as error:
-            yield [], str(error)
+            yield str(error)
+
+
+def _sum_faults(plan: ShardPlan, records: list[PartRecord], *, are_right: bool) -> Iterator[tuple[str, str]]:
+    """Yield the faults of the files that sum parts up, each with the command that writes them again.
+
+    They are compared with the records of parts where these are all there, and the parts `are_right`.
+    """
+    if len(records) < len(plan):
+        return
+    command = command_finish(plan)
+    try:
+        done, skipped = sums_of(plan, records)
+    except CorpusError as error:
+        yield str(error), ""
+        return
+    try:
+        found = load_shards(plan)
+    except CorpusError as error:
+        yield str(error), command
+        return
+    if not are_right:
+        return
+    sums, parts = asdict(found.totals), asdict(done.totals)
+    other = [f"{name} is {sums[name]}; the parts have {parts[name]}" for name in parts if sums[name] != parts[name]]
+    if found.mixture != done.mixture:
+        other.append("the mixture is not that of the parts")
+    if other:
+        yield f"{plan.folder / MANIFEST}: {', '.join(other)}", command
+    path = plan.folder / SKIPPED
+    if skipped and not (path.is_file() and path.read_bytes() == skipped):
+        yield f"{path}: the file has not the lines that the parts have left out", command
 
 
 def _exists(source: Source) -> bool:
@@ -212,9 +257,13 @@ def _faults_of_part(
         problem = f"the part cannot be encoded again, as {gone} of the corpus is gone; sample=0 checks without it"
         yield [], f"{stem}: {problem}"
     elif again:
+        try:
+            with temporary_folder() as folder:
+                other = encode_part(plan, number, Path(folder, stem.name), threads=1, report=lambda read: None)
+        except (BBPEError, FileNotFoundError) as error:
+            yield [], f"{stem}: the part cannot be encoded again: {error}; sample=0 checks without it"
+            return
         checked.again.append(number)
-        with temporary_folder() as folder:
-            other = encode_part(plan, number, Path(folder, stem.name), threads=1, report=lambda read: None)
         for name in sorted(record.files):
             if record.files[name] != other.files.get(name):
                 yield [number], f"{plan.folder / name}: encoding the part again gives other bytes"

@@ -108,6 +108,3 @@ def test_wrong_usage_is_named(made: list[str], tmp_path: Path, capsys: pytest.Ca
     say(capsys, "shard", *made, "-o", tmp_path / "one", "--plan-only")
     error = say(capsys, "shard", "-o", tmp_path / "one", "--part", "1,99", status=2)
     assert "--part names part 99; the plan has " in error
-    for step in (["--finish"], ["--part", "0/2"]):
-        error = say(capsys, "shard", "-o", tmp_path / "one", *step, "--replan", status=2)
-        assert "--replan makes a plan; expected files and a tokenizer" in error

@@ -78,6 +78,7 @@ def test_options_of_what_is_written():
         ("shards convert in x --from bbpe --to olmo -o out", "expected one folder with --from bbpe"),
         ("shards convert in/a.bin --from nanogpt --dtype uint16 --eos 5 --to olmo -o out", "--on-missing keep"),
         ("shards convert in/a.bin --from nanogpt --dtype f4 --eos 0 --to olmo -o out", "--dtype is 'float32'"),
+        (f"{SOURCE} --to olmo --pattern gpt2 -o out", "--pattern is for the file of a tokenizer; expected -t with it"),
         (f"{SOURCE} --to olmo --to-dtype int7 -o out", "error: --to-dtype is 'int7'"),
         (f"{SOURCE} --to olmo --to-dtype int32 -o out", "error: --to-dtype is 'int32'; the format 'olmo' has"),
     ],

@@ -18,7 +18,7 @@ import bbpe
 from bbpe.corpus.files import corpus_paths
 from bbpe.corpus.urls import Url, is_url, path_of
 from bbpe.counting.handout import HandOut
-from bbpe.shards.run import totals_of_part
+from bbpe.shards.run import Work, run_parts, totals_of_part
 
 fsspec = pytest.importorskip("fsspec")
 from fsspec.spec import AbstractFileSystem  # noqa: E402 - it may be absent
@@ -252,6 +252,68 @@ def test_a_server_that_fails_is_asked_again(suffix: str, tmp_path: Path, server:
     done = bbpe.finish_shards(plan)
     assert not Server.failures
     assert ids_of(done) == [[*TOK.encode(text), TOK.token_to_id("</s>")] for text in TEXTS]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("suffix", [".jsonl", ".parquet"])
+def test_a_server_that_fails_is_asked_again_without_an_executor(
+    suffix: str, threads: int, tmp_path: Path, server: dict[str, bytes]
+) -> None:
+    """As often as the caller says; what is read again is counted once."""
+    server[f"bucket/a{suffix}"] = packed(suffix)
+    seen = []
+    plan = bbpe.plan_shards(f"server://bucket/a{suffix}", tmp_path / "out", TOK, part_size=900)
+    for attempts in (1, 3):
+        Server.failures[:] = [OSError("503")] * attempts
+        with pytest.raises(OSError, match="503") as caught:
+            list(run_parts(plan, [0], threads=threads, attempts=attempts, report=lambda _: None))
+        notes = [f"part 0 failed {attempts} times"] if attempts > 1 else []
+        assert (Server.failures, getattr(caught.value, "__notes__", [])) == ([], notes)
+    Server.failures[:] = [OSError("503")] * 3
+    done = Work(threads, None, None, 4, lambda progress: seen.append((progress.done, progress.total))).done(plan)
+    assert not Server.failures
+    assert ids_of(done) == [TOK.encode(text) for text in TEXTS]
+    assert seen[-1] == (plan.size, plan.size)
+    assert max(read for read, _ in seen) == plan.size
+
+
+@pytest.mark.parametrize("error", [
+    bbpe.CorpusError("damaged"), OSError(errno.ENOSPC, "the disk is full", "out/part-00000.bin"), OSError("no name"),
+])  # fmt: skip
+def test_an_error_that_another_attempt_does_not_change(
+    error: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.txt").write_text("low")
+    calls = []
+
+    def fails(*_: Any, **__: Any) -> Any:
+        calls.append(1)
+        raise error
+
+    monkeypatch.setattr("bbpe.shards.run.write_part", fails)
+    for threads in (1, 2):
+        with pytest.raises(type(error)):
+            bbpe.shard(tmp_path / "a.txt", tmp_path / "out", TOK, threads=threads, attempts=5)
+    assert len(calls) == 2
+
+
+def test_options_of_executors_need_one(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("low")
+    shards = bbpe.shard(tmp_path / "a.txt", tmp_path / "texts", TOK)
+    for call in (
+        lambda **more: bbpe.shard(tmp_path / "a.txt", tmp_path / "out", TOK, **more),
+        lambda **more: bbpe.convert_shards(shards, tmp_path / "out", format="parquet", **more),
+        lambda **more: bbpe.retokenize(shards, tmp_path / "out", TOK, special={"</s>": "</s>"}, **more),
+        bbpe.Counting,
+        lambda **more: bbpe.count(tmp_path / "a.txt", pattern="gpt2", **more),
+        lambda **more: bbpe.count_from_iterator(["low"], pattern="gpt2", **more),
+    ):
+        with pytest.raises(ValueError, match=r"^(Counting\.)?in_flight is 2; expected it only with an executor$"):
+            call(in_flight=2)
+    with pytest.raises(ValueError, match=r"^Counting\.attempts is 5; expected it only with an executor$"):
+        bbpe.Counting(attempts=5)
+    with ThreadPoolExecutor(1) as executor:
+        bbpe.count(tmp_path / "a.txt", pattern="gpt2", executor=executor, in_flight=2, attempts=5)
 
 
 @pytest.mark.parametrize("suffix", [".txt", ".jsonl", ".jsonl.gz", ".parquet"])
