@@ -15,7 +15,7 @@ from ..core.stops import StopStream
 from ..core.stream import FormStream
 from ..lazy import lazy_property, np, npt, safe_import
 from ..pipeline.decoders import ERRORS
-from ..records import choice, kind, replace
+from ..records import check_unmasked, choice, is_bytes, kind, replace
 from ..spec.rules import Charsmap
 from ..spec.spec import TokenizerSpec, other_tokens
 from ..threads import check_threads, imap, thread_count
@@ -306,10 +306,11 @@ def checked_ids(ids: object) -> Any:
     if isinstance(ids, list | tuple):
         return ids
     if isinstance(ids, np.ndarray):
+        check_unmasked("ids", ids)
         if ids.ndim == 1 and (ids.dtype.kind in "iu" or not len(ids)):
             return ids
         found = f"an array of {ids.dtype} with {ids.ndim} dimensions"
-    elif (isinstance(ids, Sequence) and not isinstance(ids, str | bytes)) or hasattr(ids, "__array__"):
+    elif (isinstance(ids, Sequence) and not is_bytes(ids)) or hasattr(ids, "__array__"):
         return ids if isinstance(ids, Sequence) else checked_ids(np.asarray(ids))
     else:
         found = type(ids).__name__
@@ -326,6 +327,8 @@ def _sliceable(ids: Any) -> Any:
 def checked_rows(batch: object) -> Any:
     """Return rows of ids; `TypeError` naming the first row that does not have ids."""
     if isinstance(batch, Ragged) or (isinstance(batch, np.ndarray) and batch.ndim == 2 and batch.dtype.kind in "iu"):
+        if not isinstance(batch, Ragged):
+            check_unmasked("batch", batch)
         return batch
     if (found := id_rows(batch)) is not None:
         return Ragged(cast(Any, found[0]), found[1])  # ids of any integer type, which decoding checks
