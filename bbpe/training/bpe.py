@@ -277,7 +277,7 @@ class BytePlan:
 
     def trained(self, counts: PretokenCounts, counting: Counting, report: Report, **begun: Any) -> Trainer:
         """Return a trainer that has learned all merges; `begun`: what it begins with, as `Trainer` takes it."""
-        if len(counts) == 0:
+        if not counts.total:
             raise CorpusError("there is no text to train on: no pretoken was found")
         if counting.max_memory is not None:
             self.check_memory(counting, len(counts), counts.pretoken_bytes(), held=counts.nbytes)

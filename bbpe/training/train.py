@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial, wraps
+from itertools import pairwise
 from reprlib import repr as short_repr
 from typing import TYPE_CHECKING, Literal, ParamSpec, TypeAlias, TypeVar
 
@@ -19,8 +20,9 @@ from ..progress import Progress
 from ..records import check_suffix, checked_path, choice, replace, whole
 from ..spec.models import UnigramModel
 from ..spec.spec import TokenizerSpec
-from ..splitting.patterns import get_pattern
-from ..text import Text, counted, readable, shortened, text_bytes
+from ..splitting.patterns import Pattern, get_pattern
+from ..splitting.splitter import TextSplitter
+from ..text import Text, counted, first_few, readable, shortened, text_bytes
 from ..tokenizer import Tokenizer
 from .bpe import BPE, BytePlan, WordPiece
 from .unigram import Unigram, UnigramPlan
@@ -211,7 +213,7 @@ def train_from_counts(
         The tokenizer.
 
     Raises:
-        ValueError: As `train`; or the counts have another pattern.
+        ValueError: As `train`; or the counts have another pattern, or a mapping a key that the pattern cuts.
         TypeError: As `train`.
         CorpusError: There are no counts.
         MemoryLimitError: As `train`.
@@ -306,9 +308,35 @@ def _counts_of(
         raise TypeError(f"counts must be PretokenCounts or a mapping to counts, not {type(counts).__name__}")
     spec, table = Counting().task(pattern, special_tokens).spec, PretokenTable()
     for pretoken, count in counts.items():
-        whole(f"the count of {pretoken!r}", count, 0, 2**63 - 1)
-        table.add(bytes(text_bytes(pretoken)), count)
-    return PretokenCounts.of_table(table, spec)
+        if whole(f"the count of {pretoken!r}", count, 0, 2**63 - 1):
+            table.add(bytes(text_bytes(pretoken)), count)
+    found = PretokenCounts.of_table(table, spec)
+    _check_pretokens(found, spec.pattern)
+    return found
+
+
+def _check_pretokens(counts: PretokenCounts, pattern: Pattern) -> None:
+    """Raise `ValueError` on what a named pattern cuts into parts, or makes no pretoken of: no text has such a pretoken.
+
+    What a regex of the user makes of a pretoken may depend on the text around it.
+    """
+    if pattern.name is None:
+        return
+    keys, task = [pretoken for pretoken, _ in counts], Counting(threads=1).task(pattern)
+    again = count_texts(keys, task, silent)
+    if again.total == len(keys) and again.pretoken_bytes() == counts.pretoken_bytes():
+        return
+    splitter = TextSplitter(pattern)
+    for key in keys:
+        data, ends, _ = splitter.cut(key)
+        parts = [data[start:end] for start, end in pairwise([0, *ends.tolist()])]
+        if parts != [key]:
+            made = first_few([shortened(part, quoted=True) for part in parts], 4)
+            found = f"pattern {pattern.name!r} {f'cuts into {made}' if parts else 'drops'}"
+            raise ValueError(
+                f"counts has {shortened(key, quoted=True)}, which {found}; expected pretokens, as the "
+                "pattern cuts them: count_from_iterator counts texts, and pattern='none' takes each key as it is"
+            )
 
 
 def _noted(tokenizer: Tokenizer, counts: object, wanted: int, report: Report) -> Tokenizer:

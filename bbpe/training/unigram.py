@@ -133,7 +133,7 @@ class UnigramPlan:
 
         Raises `CorpusError` when there is no text, or its characters are more than there is room for.
         """
-        if len(counts) == 0:
+        if not counts.total:
             raise CorpusError("there is no text to train on: no pretoken was found")
         words, kinds = Rows.join(list(counts.batches())), None
         if counts.spec.pattern == RUN_PARTS:
