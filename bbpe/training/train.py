@@ -9,6 +9,7 @@ from itertools import pairwise
 from reprlib import repr as short_repr
 from typing import TYPE_CHECKING, Literal, ParamSpec, TypeAlias, TypeVar
 
+from ..budget import check_resident
 from ..core.count import PretokenTable
 from ..corpus.files import CorpusPaths
 from ..counting.count import count_files, count_texts
@@ -204,7 +205,8 @@ def train_from_counts(
         model: What to train, as in `train`; BPE of bytes or Unigram, which takes pretokens as they are.
         pattern: The pattern of the counts, which is the default; "gpt2" is that of a mapping.
         special_tokens: The special tokens, in the order of their ids; by default those of the counts.
-        max_memory: The memory that the whole process may take.
+        max_memory: The memory that the whole process may take. What a Unigram model will need is not known before, so
+            only a process that takes more already is refused.
         threads: How many threads learn a Unigram model; by default one for each core.
         progress: True for a bar on stderr, or a function that is called with `bbpe.progress.Progress`.
         log_merges: A file for the merges, as in `train`.
@@ -237,6 +239,8 @@ def train_from_counts(
         problem = "counts train BPE of bytes or Unigram; words are learned from texts: use train"
         raise ValueError(f"model is {model!r}; {problem}")
     log = MergeLog(log_merges, model)
+    if how.max_memory is not None and isinstance(plan, UnigramPlan):
+        check_resident(how.max_memory)  # merging of bytes says how much it needs besides
     with how.reporting() as report:
         tokenizer = Tokenizer(log.learned(plan, given, how, report))
         return tokenizer if report is silent else _noted(tokenizer, given, vocab_size, report)
