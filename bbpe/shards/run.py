@@ -12,7 +12,7 @@ from typing import Any, Unpack
 
 from ..corpus.files import CorpusPaths
 from ..counting.handout import HandOut
-from ..counting.options import Report, reporting
+from ..counting.options import Report, check_handed_out, reporting
 from ..errors import CorpusError
 from ..files import remove_left_over, write_atomic
 from ..lazy import futures, safe_import
@@ -279,6 +279,7 @@ class Work:
         whole("attempts", self.attempts, 1)
         if self.in_flight is not None:
             whole("in_flight", self.in_flight, 1, expected="an int or None")
+        check_handed_out("", self.executor, self.in_flight, self.attempts)
         if self.executor is not None and self.threads is not None:
             raise ValueError("threads and executor are given; expected one of them")
         if self.executor is not None:

@@ -100,7 +100,7 @@ def test_the_message_names_the_fields() -> None:
     ("option", "value"),
     [
         ("text_field", "body"), ("format", "text"), ("on_error", "skip"), ("document", "line"), ("sample", 0.5),
-        ("unique", True), ("max_pretoken_bytes", 9), ("checkpoint", "state"), ("in_flight", 2), ("attempts", 2),
+        ("unique", True), ("max_pretoken_bytes", 9), ("checkpoint", "state"),
     ],
 )  # fmt: skip
 def test_counts_are_not_counted_again(option: str, value: object) -> None:
