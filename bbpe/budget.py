@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from .core import budget as core
+from .errors import MemoryLimitError
 from .lazy import lazy_re, safe_import
 from .records import dataclass, whole
 
@@ -156,6 +157,13 @@ def limit_of(max_memory: int | str) -> Limit:
         Limit(size=1000000, name='max_memory')
     """
     return min((Limit(parse_bytes(max_memory), "max_memory"), *_system_limits()), key=lambda limit: limit.size)
+
+
+def check_resident(max_memory: int | str) -> None:
+    """Raise `MemoryLimitError` when the process takes more than a limit already."""
+    taken, limit = resident_bytes(), limit_of(max_memory)
+    if taken > limit.size:
+        raise MemoryLimitError(f"the process takes {shown(taken)} already, and {limit}; expected more")
 
 
 def system_limit() -> Limit | None:

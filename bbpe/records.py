@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from .lazy import lazy_re, safe_import
 
 __all__ = [
-    "asdict", "check_names", "check_suffix", "checked_path", "dataclass", "field", "fields", "is_file_suffix", "kind",
-    "real", "replace", "whole",
+    "asdict", "check_names", "check_suffix", "check_unmasked", "checked_path", "dataclass", "field", "fields",
+    "is_bytes", "is_file_suffix", "kind", "real", "replace", "whole",
 ]  # fmt: skip
 
 #: The suffix of a kind of files.
@@ -289,6 +289,17 @@ def kind(name: str, value: object, kinds: Any, expected: str, way: str = "") -> 
     """Raise `TypeError` that names an argument of another kind, what is expected of it, and the way out."""
     if not isinstance(value, kinds):
         raise TypeError(f"{name} must be {expected}, not {type(value).__name__}{way and f': {way}'}")
+
+
+def is_bytes(value: object) -> bool:
+    """Return whether a value is a text or bytes, whose items would be taken for ids."""
+    return isinstance(value, str | bytes | bytearray) or (isinstance(value, memoryview) and value.format in ("B", "c"))
+
+
+def check_unmasked(name: str, array: Any) -> None:
+    """Raise `TypeError` naming an argument that is a masked array of NumPy, unless its mask leaves nothing out."""
+    if hasattr(array, "mask") and array.mask.any():
+        raise TypeError(f"{name} must be without a mask, which is not used: give ids.compressed(), what is not masked")
 
 
 def checked_path(name: str, value: Any) -> str | os.PathLike[str]:

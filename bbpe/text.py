@@ -92,6 +92,12 @@ def well_formed(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
+def check_unicode(name: str, text: str) -> None:
+    """Raise `ValueError` naming an argument that holds half a surrogate pair, which no text has once it is encoded."""
+    if not text.isascii() and well_formed(text) != text:
+        raise ValueError(f"{name}: {text!r} holds half a surrogate pair; expected Unicode text")
+
+
 def text_bytes(text: Text) -> bytes | memoryview:
     """Return a text as UTF-8 bytes; a buffer of bytes is returned without a copy.
 

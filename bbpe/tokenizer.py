@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar, cast
 
 from .core.short_calls import ShortCalls, places_first, short_batches_first, short_first
 from .encoding.engine import NOTHING_AROUND, CacheInfo, checked_seed, id_dtype, short_call
-from .encoding.limits import Side, as_batch, check_side, checked_limit, truncated
+from .encoding.limits import Side, as_batch, check_side, checked_errors, checked_limit, truncated
 from .encoding.parts import NamedId, NamedToken, TokenizerParts, warm_up
 from .encoding.vocabulary import with_added_tokens
 from .errors import no_tokenizer
@@ -347,8 +347,8 @@ class Tokenizer:
 
         Raises:
             SpecialTokenError: There is no token for padding, or a text has a disallowed special token.
-            ValueError: A number is out of range, a text cannot be truncated by these options, or there is a pair and
-                the template has no form for pairs.
+            ValueError: A number is out of range, a text cannot be truncated by these options, one of them has no
+                `max_length`, or there is a pair and the template has no form for pairs.
 
         Example:
             >>> tok = bbpe.train_from_iterator(["low lower"], vocab_size=258)
@@ -767,6 +767,7 @@ class Tokenizer:
 
         Raises:
             ValueError: `max_tokens` or `overlap` is out of range, or one character alone has more tokens.
+            TypeError: `boundary` returns what are no indices.
             SpecialTokenError: The text has a disallowed special token.
 
         Example:
@@ -804,6 +805,7 @@ class Tokenizer:
         Raises:
             TokenIdError: An id is negative, too large, or has no token; the message names the first one.
             TypeError: `ids` is not a sequence of int or an integer array.
+            ValueError: `errors` or `unknown_ids` is unknown.
 
         Example:
             >>> tok = bbpe.train_from_iterator(["a b"], vocab_size=256)
@@ -811,7 +813,7 @@ class Tokenizer:
             ('a b', '')
 
         """
-        return self._parts.decoder.text(ids, errors, threads, skip_special_tokens, unknown_ids)
+        return self._parts.decoder.text(ids, checked_errors(errors), threads, skip_special_tokens, unknown_ids)
 
     def decode_bytes(self, ids: Ids, *, threads: int | None = None) -> bytes:
         r"""Return the bytes of ids.
@@ -858,6 +860,7 @@ class Tokenizer:
             TokenIdError: An id of a row has no token.
             TypeError: `batch` is not a batch of ids, or it is a set or a mapping; the message names the first row that
                 is not a row of ids.
+            ValueError: `errors` or `unknown_ids` is unknown.
 
         Example:
             >>> tok = bbpe.train_from_iterator(["a b"], vocab_size=256)
@@ -865,7 +868,7 @@ class Tokenizer:
             ['a', '', 'b a']
 
         """
-        return self._parts.decoder.texts(batch, errors, threads, skip_special_tokens, unknown_ids)
+        return self._parts.decoder.texts(batch, checked_errors(errors), threads, skip_special_tokens, unknown_ids)
 
     def decode_with_offsets(self, ids: Ids) -> tuple[str, list[int]]:
         """Return the text of ids, and for each id the index of the first character that it has a byte of.
@@ -908,7 +911,8 @@ class Tokenizer:
             A `StreamDecoder`, for one stream.
 
         Raises:
-            ValueError: `unknown_ids` is not "raise", "skip" or "mark", or a stop string is empty.
+            ValueError: `errors` is no handler, `unknown_ids` is not "raise", "skip" or "mark", a stop string is empty,
+                or `include_stop` is True without `stop`.
             TokenIdError: An id of the prompt has no token.
             TypeError: `prompt` is not a sequence of int or an integer array, or `stop` is not a list of strings.
 
@@ -921,7 +925,8 @@ class Tokenizer:
             ('low', '</tool>')
 
         """
-        return self._parts.decoder.stream(errors, skip_special_tokens, unknown_ids, prompt, stop, include_stop)
+        handler = checked_errors(errors)
+        return self._parts.decoder.stream(handler, skip_special_tokens, unknown_ids, prompt, stop, include_stop)
 
     def is_canonical(self, ids: Ids) -> bool:
         """Return whether encoding the text of ids gives the same ids.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, SupportsIndex,
 from .core.arrow_rows import ArrowRows
 from .core.id_column import id_rows
 from .lazy import VIEWS, arrow_array, np, npt, safe_import
-from .records import dataclass, field, kind, whole
+from .records import check_unmasked, dataclass, field, kind, whole
 from .text import counted
 
 if TYPE_CHECKING:
@@ -65,19 +65,21 @@ class Ragged:
         """Join rows.
 
         Args:
-            rows: One array per row, uint32[n] each.
+            rows: One array per row, uint32[n] each, or other integers from 0 to 2**32 - 1.
 
         Returns:
             The rows, copied into two flat arrays.
+
+        Raises:
+            TypeError: A row has no integers, or is a masked array.
+            OverflowError: An id is negative or does not fit uint32.
 
         Example:
             >>> Ragged.from_rows([np.array([7], np.uint32)]).offsets.tolist()
             [0, 1]
         """
         kind("rows", rows, Iterable, "an iterable of arrays of ids")
-        arrays = list(rows)
-        for row in arrays:
-            kind("each of rows", row, Sized, "an array of ids")
+        arrays = [_uint32(row) for row in rows]
         offsets = np.zeros(len(arrays) + 1, dtype=np.int64)
         np.cumsum([len(row) for row in arrays], out=offsets[1:])
         return cls(np.concatenate([np.empty(0, np.uint32), *arrays]), offsets)
@@ -131,9 +133,7 @@ class Ragged:
         if rows is None:
             raise TypeError(f"expected a column of Arrow, not {type(column).__name__}")
         ids, offsets = rows
-        if len(ids) and not 0 <= ids.min() <= ids.max() < 1 << 32:
-            wrong = ids.min() if ids.min() < 0 else ids.max()
-            raise OverflowError(f"id {wrong} is out of range; expected 0 to {(1 << 32) - 1}")
+        _check_range(ids)
         return cls(ids.view(np.uint32) if ids.itemsize == 4 else ids.astype(np.uint32), offsets)
 
     def to_arrow(self, type: Any = None) -> Any:  # noqa: A002 - as in pyarrow.array
@@ -224,6 +224,26 @@ class Ragged:
 
     def __iter__(self) -> Iterator[npt.NDArray[np.uint32]]:
         return (self[row] for row in range(len(self)))
+
+
+def _check_range(ids: npt.NDArray[np.integer[Any]]) -> None:
+    """Raise `OverflowError` on an id that does not fit uint32."""
+    if len(ids) and not 0 <= ids.min() <= ids.max() < 1 << 32:
+        wrong = ids.min() if ids.min() < 0 else ids.max()
+        raise OverflowError(f"id {wrong} is out of range; expected 0 to {(1 << 32) - 1}")
+
+
+def _uint32(row: object) -> npt.NDArray[np.uint32]:
+    """Return a row of ids as an array of their type; `TypeError` on what are no ids."""
+    kind("each of rows", row, Sized, "an array of ids")
+    if isinstance(row, np.ndarray):
+        check_unmasked("each of rows", row)
+    ids = np.asarray(row)
+    if ids.ndim != 1 or (ids.dtype.kind not in "iu" and len(ids)):
+        raise TypeError(f"each of rows must be an array of ids, not one of {ids.dtype} with {ids.ndim} dimensions")
+    if ids.dtype != np.uint32:
+        _check_range(ids)
+    return ids.astype(np.uint32, copy=False)
 
 
 class Padded(tuple["npt.NDArray[np.integer[Any]]", "npt.NDArray[np.bool_]"]):

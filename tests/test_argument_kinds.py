@@ -53,6 +53,7 @@ PASSED_ON = {
 CHAT = b"{% for m in messages %}<s>{{ m.role }} {{ m.content }}{% endfor %}{% if add_generation_prompt %}<s>{% endif %}"
 #: Classes that people make, and results that they ask.
 OPTIONS = ("BPE", "WordPiece", "Unigram", "Counting", "BBPETokenizer")
+EXECUTOR = ThreadPoolExecutor(1)
 REPORTS = ("Evaluation", "Curve", "Comparison", "LintReport", "Trace", "TokenCounts")
 CORPORA = {"tokenizer", "tokenizers", "corpus", "corpora", "held_out"}
 
@@ -300,8 +301,8 @@ def numpy_numbers(made: dict[str, Any]) -> list[tuple[Callable[..., Any], dict[s
         (bbpe.Counting, {}, "threads", 2),
         (bbpe.Counting, {}, "max_memory", 10**9),
         (bbpe.Counting, {}, "max_pretoken_bytes", 100),
-        (bbpe.Counting, {"executor": ThreadPoolExecutor(1)}, "in_flight", 2),
-        (bbpe.Counting, {"executor": ThreadPoolExecutor(1)}, "attempts", 2),
+        (bbpe.Counting, {"executor": EXECUTOR}, "in_flight", 2),
+        (bbpe.Counting, {"executor": EXECUTOR}, "attempts", 2),
         *((bbpe.BPE, {}, name, 3) for name in ("min_frequency", "max_token_length", "pad_vocab_to", "max_words")),
         *((bbpe.WordPiece, {}, name, 3) for name in ("min_frequency", "max_alphabet")),
         *((bbpe.Unigram, {}, name, 3) for name in ("max_token_length", "pad_vocab_to")),
@@ -336,7 +337,7 @@ def least_numbers(made: dict[str, Any]) -> list[tuple[Callable[..., Any], dict[s
         *((bbpe.WordPiece, {}, *row) for row in (("min_frequency", 0), ("max_alphabet", 1))),
         *((bbpe.Unigram, {}, *row) for row in (("max_token_length", 1), ("pad_vocab_to", 1))),
         *((bbpe.Counting, {}, name, 1) for name in ("threads", "max_pretoken_bytes")),
-        *((bbpe.Counting, {"executor": ThreadPoolExecutor(1)}, name, 1) for name in ("attempts", "in_flight")),
+        *((bbpe.Counting, {"executor": EXECUTOR}, name, 1) for name in ("attempts", "in_flight")),
         (bbpe.extend, {"tokenizer": tok, "files": "a.jsonl"}, "add", 1),
         (bbpe.prune, {"tokenizer": tok, "used_in": "a.jsonl"}, "min_count", 0),
         (bbpe.lint, {"tokenizer": tok, "texts": ["a"]}, "min_count", 1),

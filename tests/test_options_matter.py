@@ -328,11 +328,16 @@ def test_an_executor_does_the_work(name: str, here: Path) -> None:
     assert executor.times
 
 
+@pytest.fixture
+def executor() -> Iterator[ThreadPoolExecutor]:
+    with ThreadPoolExecutor(1) as made:
+        yield made
+
+
 @pytest.mark.parametrize("name", ["threads", "in_flight", "attempts", "max_memory", "checkpoint"])
-def test_resources_of_counting(name: str, here: Path) -> None:
+def test_resources_of_counting(name: str, here: Path, request: pytest.FixtureRequest) -> None:
     """Each is read: too little of it is refused, and a checkpoint is there."""
-    executor = ThreadPoolExecutor(1) if name in ("in_flight", "attempts") else None
-    given = {"files": "a.jsonl", "pattern": "gpt2", "executor": executor}
+    given = {"files": "a.jsonl", "pattern": "gpt2", "executor": None}
     if name == "checkpoint":
         bbpe.count("a.jsonl", pattern="gpt2", checkpoint="c")
         bbpe.count_from_iterator(TEXTS, pattern="gpt2", checkpoint="d")
@@ -340,6 +345,8 @@ def test_resources_of_counting(name: str, here: Path) -> None:
         assert Path("d/bbpe-checkpoint.json").exists()
         return
     two = Two("4GB", 1) if name == "max_memory" else Two(1, 0)
+    if name in ("in_flight", "attempts"):  # of an executor
+        given["executor"] = request.getfixturevalue("executor")
     differs(bbpe.count, given, name, two)
     differs(lambda files, **more: bbpe.count_from_iterator(TEXTS, **more), given, name, two)
     differs(lambda files, pattern, **more: bbpe.train(files, 270, counting=bbpe.Counting(**more)), given, name, two)

@@ -94,6 +94,8 @@ TABLE: dict[str, list[Call]] = {
             ValueError={"data": TEXT, "vocab_size": 255}, CorpusError={"data": "", "vocab_size": 256},
             OSError={"data": TEXT, "vocab_size": 256, "vocab_outfile": "a.txt/v"}),
     **reports(),
+    "Ragged.from_rows TypeError": [lambda: bbpe.Ragged.from_rows([[1.5]])],
+    "Ragged.from_rows OverflowError": [lambda: bbpe.Ragged.from_rows([[-1]])],
     "Ragged.from_arrow TypeError": [lambda: bbpe.Ragged.from_arrow([1]), lambda: bbpe.Ragged.from_arrow(arrow([None]))],
     "Ragged.from_arrow OverflowError": [
         lambda: bbpe.Ragged.from_arrow(arrow([[-1]])), lambda: bbpe.Ragged.from_arrow(arrow([[1 << 32]])),
@@ -138,18 +140,22 @@ TABLE: dict[str, list[Call]] = {
     **encoding("count_tokens_batch", "texts", TypeError=TYPES),
     "Tokenizer.fits ValueError": [lambda: TOK.fits("a", -1)],
     **encoding("truncate", more={"n": 9}, ValueError=[{"text": "a", "n": -1}, {"text": "a", "n": 1, "side": "top"}]),
-    **encoding("chunk", more={"max_tokens": 9}, ValueError=[
+    **encoding("chunk", more={"max_tokens": 9}, TypeError=[
+        {"text": "a", "max_tokens": 2, "boundary": lambda _: None}], ValueError=[
         {"text": "a", "max_tokens": 0}, {"text": "a", "max_tokens": 2, "overlap": 2},
         {"text": "\u4e2d", "max_tokens": 1}]),
     # -- decoding and the vocabulary
     **kinds("Tokenizer.decode", HOLE.decode, TokenIdError=[{"ids": [-1]}, {"ids": [9999]}, {"ids": [300]}],
-            TypeError=[{"ids": 5}, {"ids": "ab"}, {"ids": np.array([1.5])}]),
+            TypeError=[{"ids": 5}, {"ids": "ab"}, {"ids": np.array([1.5])}],
+            ValueError=[{"ids": [1], "errors": "x"}, {"ids": [1], "unknown_ids": "x"}]),
     **kinds("Tokenizer.decode_bytes", HOLE.decode_bytes, TokenIdError={"ids": [300]}, TypeError={"ids": 5}),
     **kinds("Tokenizer.decode_batch", HOLE.decode_batch, TokenIdError={"batch": [[1], [300]]},
-            TypeError=[{"batch": 5}, {"batch": {1}}, {"batch": {1: 2}}, {"batch": [[1], 5]}]),
+            TypeError=[{"batch": 5}, {"batch": {1}}, {"batch": {1: 2}}, {"batch": [[1], 5]}],
+            ValueError=[{"batch": [[1]], "errors": "x"}, {"batch": [[1]], "unknown_ids": "x"}]),
     **kinds("Tokenizer.decode_with_offsets", HOLE.decode_with_offsets, UnicodeDecodeError={"ids": PART_OF_A_CHARACTER},
             TokenIdError={"ids": [300]}),
-    **kinds("Tokenizer.stream_decoder", HOLE.stream_decoder, ValueError=[{"unknown_ids": "x"}, {"stop": [""]}],
+    **kinds("Tokenizer.stream_decoder", HOLE.stream_decoder, ValueError=[
+        {"unknown_ids": "x"}, {"stop": [""]}, {"errors": "x"}, {"include_stop": True}],
             TokenIdError={"prompt": [300]}, TypeError=[{"prompt": 5}, {"stop": "x"}]),
     "Tokenizer.is_canonical TokenIdError": [lambda: HOLE.is_canonical([300])],
     "Tokenizer.id_to_token TokenIdError": [lambda: HOLE.id_to_token(300), lambda: HOLE.id_to_token(-1)],

@@ -18,7 +18,7 @@ from ..corpus.rowfiles import ROWS, RowDigest, Rows, metadata_of, read_rows, reg
 from ..errors import CorpusError
 from ..lazy import safe_import
 from ..records import asdict, check_suffix, checked_path, dataclass, fields, kind, real, replace, whole
-from ..splitting.patterns import Pattern, get_pattern
+from ..splitting.patterns import Pattern, get_pattern, recognise
 from ..text import counted
 
 Document: TypeAlias = Literal["file", "line"]
@@ -119,12 +119,13 @@ class CountingSpec:
         steps, special_tokens, longest = tuple(row["steps"]), record["special_tokens"], record["max_pretoken_bytes"]
         named_by = (record["unicode"], record["normalisation"])
         texts = [*steps, *special_tokens, *(text for text in named_by if text is not None)]
-        if not all(isinstance(text, str) for text in texts) or not isinstance(longest, int | None):
+        is_pattern = bool(steps) or named is not None
+        if not is_pattern or not all(isinstance(text, str) for text in texts) or not isinstance(longest, int | None):
             raise TypeError(f"expected texts and a number, not {texts!r} and {longest!r}")
         if record["document"] not in ("file", "line"):
             raise ValueError(f"document is {record['document']!r}; expected 'file' or 'line'")
         if named is None or named.steps != steps or named.drops_gaps != row["drops_gaps"]:
-            named = get_pattern(steps) if not row["drops_gaps"] else Pattern(None, steps, True)
+            named = recognise(steps) if not row["drops_gaps"] else Pattern(None, steps, True)
         rest = {name: record[name] for name in ("document", "max_pretoken_bytes", "unicode", "normalisation")}
         return CountingSpec(named, tuple(special_tokens), **rest)
 

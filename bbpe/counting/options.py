@@ -84,7 +84,7 @@ class Counting:
         executor: Any executor of `concurrent.futures`, which counts in place of threads. Its workers write counts to
             the folder of `checkpoint`, which workers on other machines must see, or to a temporary folder.
         in_flight: How many parts of the corpus the executor has at once; by default two for each of its workers.
-        attempts: How often bbpe tries to count a part if its worker fails or dies.  For an executor.
+        attempts: How often bbpe tries to count a part if a worker of the executor fails or dies.
         threads: How many threads count; by default one for each core, and fewer if memory is short.
         sample: The share of texts to count, more than 0 and at most 1; a hash of each text decides.
         document: What is one text: "file" (the default), or "line", each line of a file or of a text with its end.
@@ -137,9 +137,7 @@ class Counting:
             if (given := getattr(self, name)) is not None:
                 object.__setattr__(self, name, whole(f"Counting.{name}", given, 1, most, expected="an int or None"))
         object.__setattr__(self, "attempts", whole("Counting.attempts", self.attempts, 1))
-        for name in ("in_flight", "attempts"):
-            if self.executor is None and (given := getattr(self, name)) != getattr(Counting, name):
-                raise ValueError(f"Counting.{name} is {given}; expected it only with an executor")
+        check_handed_out("Counting.", self.executor, self.in_flight, self.attempts)
         if self.executor is not None and not isinstance(self.executor, futures.Executor):
             expected = "a concurrent.futures.Executor"
             raise TypeError(f"Counting.executor must be {expected}, not {type(self.executor).__name__}")
@@ -224,6 +222,13 @@ def check_counted(how: Counting, instead: str) -> None:
         value = getattr(how, name)
         if value != getattr(Counting, name):
             raise ValueError(f"Counting.{name} is {value!r}; expected it only with files to count, not with {instead}")
+
+
+def check_handed_out(prefix: str, executor: object, in_flight: int | None, attempts: int) -> None:
+    """Refuse options of an executor where there is none; `prefix` stands before their names.  Raises `ValueError`."""
+    for name, value, usual in (("in_flight", in_flight, None), ("attempts", attempts, Counting.attempts)):
+        if executor is None and value != usual:
+            raise ValueError(f"{prefix}{name} is {value}; expected it only with an executor")
 
 
 def counting_of(counting: Counting | None) -> Counting:

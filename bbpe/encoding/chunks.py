@@ -16,7 +16,7 @@ from ..core.wordpiece import WordPiece
 from ..lazy import lazy_re, np, npt
 from ..pipeline.special_tokens import Matcher
 from ..pipeline.streaming import complete_characters
-from ..records import choice
+from ..records import choice, kind, whole
 from ..text import Text, text_bytes
 from ..types import Chunk
 from .engine import TextEncoder
@@ -182,7 +182,9 @@ def _each(cutter: _Cutter, last_end: _LastEnd | None, overlap: int) -> Iterator[
 def _last_end_of(boundary: Boundary, text: Text, data: bytes) -> _LastEnd | None:
     """Return the function that finds where a chunk may end; `None` if that is after any token."""
     if callable(boundary):
-        return _given(sorted(boundary(text)), text, data)
+        found = boundary(text)
+        kind("boundary(text)", found, Iterable, "indices of the text")
+        return _given(sorted(whole("each of boundary(text)", index) for index in found), text, data)
     choice("boundary", boundary, KINDS, "a function")
     if boundary == "word":
         return lambda done, end: _word(data, done, end)

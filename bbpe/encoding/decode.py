@@ -8,14 +8,15 @@ from itertools import chain, pairwise
 from typing import Any, TypeAlias, cast, get_args
 
 from ..core.id_column import id_rows
-from ..core.id_source import as_ids
+from ..core.id_source import as_ids, as_int
 from ..core.ids import TokenBytes
 from ..core.places import map_places
 from ..core.stops import StopStream
 from ..core.stream import FormStream
+from ..errors import TokenIdError
 from ..lazy import lazy_property, np, npt, safe_import
 from ..pipeline.decoders import ERRORS
-from ..records import choice, kind, replace
+from ..records import check_unmasked, choice, is_bytes, kind, replace
 from ..spec.rules import Charsmap
 from ..spec.spec import TokenizerSpec, other_tokens
 from ..threads import check_threads, imap, thread_count
@@ -127,10 +128,13 @@ class Decoder:
         """Return a decoder that takes one id at a time."""
         _check_unknown_ids(unknown_ids)
         stream = self._begun(errors, self._skipped if skip_special_tokens else None, unknown_ids)
-        for token_id in as_ids(checked_ids(prompt)).tolist():
+        before = checked_ids(prompt)
+        for token_id in (as_ids(before) if unknown_ids == "raise" else _of_64_bits(before)).tolist():
             stream.push(token_id)
         kind("include_stop", include_stop, bool, "True or False")
         stops = stop_strings(stop)
+        if include_stop and stops is None:
+            raise ValueError("include_stop is True, but stop is None; expected a list of stop strings")
         return StreamDecoder(stream if stops is None else StopStream(stream, stops, included=include_stop))
 
     def _begun(self, errors: str, skipped: bytes | None, unknown_ids: UnknownIds) -> Stream:
@@ -209,9 +213,9 @@ class Decoder:
         """Return ids without the special and unknown ones that the options skip."""
         kept: Ids = checked_ids(ids)
         _check_unknown_ids(unknown_ids)
-        if unknown_ids == "skip":
-            array = as_ids(kept)
-            kept = array[self._are_tokens(array)]
+        if unknown_ids != "raise":
+            array = _of_64_bits(kept)
+            kept = array[self._are_tokens(array)] if unknown_ids == "skip" else array
         if not skip_special_tokens:
             return kept
         if len(kept) < _FEW and not isinstance(kept, np.ndarray):
@@ -306,14 +310,23 @@ def checked_ids(ids: object) -> Any:
     if isinstance(ids, list | tuple):
         return ids
     if isinstance(ids, np.ndarray):
+        check_unmasked("ids", ids)
         if ids.ndim == 1 and (ids.dtype.kind in "iu" or not len(ids)):
             return ids
         found = f"an array of {ids.dtype} with {ids.ndim} dimensions"
-    elif (isinstance(ids, Sequence) and not isinstance(ids, str | bytes)) or hasattr(ids, "__array__"):
+    elif (isinstance(ids, Sequence) and not is_bytes(ids)) or hasattr(ids, "__array__"):
         return ids if isinstance(ids, Sequence) else checked_ids(np.asarray(ids))
     else:
         found = type(ids).__name__
     raise TypeError(f"ids must be a sequence of int or an integer array of one dimension, not {found}")
+
+
+def _of_64_bits(ids: Any) -> npt.NDArray[np.int64]:
+    """Return ids, with -1, which no token has either, in place of numbers of more than 64 bits."""
+    try:
+        return as_ids(ids)
+    except TokenIdError:
+        return as_ids([number if abs(number) < 1 << 63 else -1 for number in map(as_int, ids)])
 
 
 def _sliceable(ids: Any) -> Any:
@@ -326,6 +339,8 @@ def _sliceable(ids: Any) -> Any:
 def checked_rows(batch: object) -> Any:
     """Return rows of ids; `TypeError` naming the first row that does not have ids."""
     if isinstance(batch, Ragged) or (isinstance(batch, np.ndarray) and batch.ndim == 2 and batch.dtype.kind in "iu"):
+        if not isinstance(batch, Ragged):
+            check_unmasked("batch", batch)
         return batch
     if (found := id_rows(batch)) is not None:
         return Ragged(cast(Any, found[0]), found[1])  # ids of any integer type, which decoding checks

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Iterable, KeysView, Mapping, Set
 from typing import Any, Literal, TypeAlias, TypeVar, cast
 
@@ -15,7 +16,7 @@ from ..errors import described
 from ..lazy import np, npt, safe_import
 from ..pipeline.special_tokens import Matcher
 from ..pipeline.streaming import complete_characters
-from ..records import choice, whole
+from ..records import choice, did_you_mean, kind, whole
 from ..text import Text, text_bytes
 from .engine import TextEncoder
 
@@ -24,10 +25,26 @@ Side: TypeAlias = Literal["left", "right"]
 _T = TypeVar("_T", bound=Text)
 _Item = TypeVar("_Item")
 
+# handlers that `codecs` has for encoding alone
+_OF_ENCODING = ("xmlcharrefreplace", "namereplace")
 # the highest limit on tokens
 _MOST = 2**62
 # to truncate at the left, first encode this many characters at the end of a text for each token
 _LOOK_BACK = 16
+
+
+def checked_errors(errors: str) -> str:
+    """Return the name of a handler of bytes that are not UTF-8; `TypeError` or `ValueError` on what is none."""
+    if errors == "replace":
+        return errors
+    kind("errors", errors, str, "a str")
+    try:
+        codecs.lookup_error("" if errors in _OF_ENCODING else errors)
+    except (LookupError, ValueError):
+        hint = did_you_mean(errors, ("replace", "strict", "ignore", "backslashreplace", "surrogateescape"))
+        expected = "'replace', 'strict', 'ignore' or another handler of `codecs` for decoding"
+        raise ValueError(f"errors is {errors!r:.60}; expected {expected}{hint}") from None
+    return errors
 
 
 def truncated(

@@ -67,6 +67,7 @@ def checked_rules(
     if max_length is None and cut is not None:
         max_length = cut.max_length
     cut, pads = cut or _NO_TRUNCATION, pads or RowPadding()
+    given = {"truncation": truncation, "truncation_side": truncation_side, "stride": stride}
     # True stands for the same values as in transformers
     truncation = "longest_first" if truncation is True else truncation
     padding = "longest" if padding is True else padding
@@ -93,8 +94,9 @@ def checked_rules(
         raise ValueError("padding is 'max_length', but max_length is None; expected a number of ids")
     if stride is not None:
         stride = checked_limit(stride, "stride")
-        if limit is None:
-            raise ValueError(f"stride is {stride}, but max_length is None; expected a number of ids")
+    for name, value in given.items():
+        if value is not None and limit is None:
+            raise ValueError(f"{name} is {value!r}, but max_length is None; expected a number of ids")
     length = limit or 0 if padding == "max_length" else least
     return RowRules(limit, truncation, cut_side, stride, pad, pads.pad_type_id, pad_side, length, multiple, chosen)
 

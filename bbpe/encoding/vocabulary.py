@@ -14,7 +14,7 @@ from ..spec.models import Vocab
 from ..spec.named_tokens import named_tokens
 from ..spec.rules import BYTE_KEYS, TokenOptions
 from ..spec.spec import TokenizerSpec, byte_tokens, is_of_text, keys_of_text, other_tokens, without_specials
-from ..text import alphabet_to_bytes, bytes_to_alphabet, counted, tokens_to_alphabet
+from ..text import alphabet_to_bytes, bytes_to_alphabet, check_unicode, counted, tokens_to_alphabet
 
 #: The most characters of a token that a message shows.
 _SHOWN = 60
@@ -226,4 +226,5 @@ def _checked_texts(tokens: Iterable[str]) -> list[str]:
             raise TypeError(f"tokens has {text!r}; expected texts")
         if not text:
             raise ValueError("tokens has an empty text; expected at least one character in each")
+        check_unicode("tokens", text)
     return listed

@@ -22,7 +22,7 @@ from ..lazy import safe_import
 from ..spec.models import Vocab
 from ..spec.rules import Template
 from ..spec.spec import MAX_ID, TokenizerSpec, make_spec
-from ..splitting.patterns import Pattern, get_pattern
+from ..splitting.patterns import Pattern, get_pattern, recognise
 from .common.given import Given
 from .common.key_tables import Unread, loads_without
 from .common.ranks import ranks_of
@@ -239,7 +239,7 @@ def _pattern(source: str, path: StrPath) -> Pattern:
 
 
 def _tiktoken_pattern(source: str) -> Pattern:
-    pattern = get_pattern((source,))
+    pattern = recognise((source,))
     if pattern.scheme is not None:
         return pattern
     safe_import("bbpe.splitting.automaton")

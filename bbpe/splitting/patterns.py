@@ -11,14 +11,13 @@ and llama.cpp's list of pre-tokenizers (`src/llama-vocab.cpp`).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
 
 from ..core.split import UNICODE_VERSION
 from ..errors import PatternError
-from ..lazy import lazy_property, safe_import
+from ..lazy import lazy_property, lazy_re, safe_import
 from ..records import dataclass, did_you_mean, replace
 from .pattern_limits import check_size
 from .regexes import Regex, TimeLimit, compiled
@@ -44,6 +43,10 @@ def _o200k(suffix: str, number: str, rest_tail: str, but: str = "") -> str:
     )
 
 
+#: What is a name and no regex.
+_NAME = lazy_re(r"[A-Za-z][\w.\-]*")
+
+
 @dataclass(frozen=True)
 class Pattern:
     """A rule that splits text into pretokens.
@@ -59,7 +62,10 @@ class Pattern:
     open_tail: int | None = None
 
     def __str__(self) -> str:
-        return self.name if self.name is not None else "\n".join(self.steps)
+        if self.name is not None:
+            return self.name
+        text = "\n".join(self.steps)
+        return f"(?:{text})" if _NAME.fullmatch(text) else text
 
     def __getstate__(self) -> dict[str, Any]:
         return {key: value for key, value in self.__dict__.items() if key not in ("_compiled", "scheme")}
@@ -265,9 +271,10 @@ def get_pattern(pattern: str | Sequence[str] | Pattern) -> Pattern:
     """Return the pattern of a name, a regex, or a chain of regexes.
 
     A string of letters, digits, `_`, `-` and `.` that starts with a letter is a name and must be known;
-    any other string is a regex in the syntax of the `regex` package.
+    any other string is a regex in the syntax of the `regex` package.  A chain has regexes only.
 
-    Raises `PatternError` on an unknown name or a regex that does not compile, `TypeError` on any other type.
+    Raises `PatternError` on an unknown name, a name in a chain or a regex that does not compile, `TypeError` on any
+    other type.
 
     >>> get_pattern("r50k_base").name
     'gpt2'
@@ -280,7 +287,7 @@ def get_pattern(pattern: str | Sequence[str] | Pattern) -> Pattern:
         name = ALIASES.get(pattern, pattern)
         if name in PATTERNS:
             return PATTERNS[name]
-        if re.fullmatch(r"[A-Za-z][\w.\-]*", pattern):
+        if _NAME.fullmatch(pattern):
             hint = did_you_mean(pattern, [*PATTERNS, *ALIASES])
             known = ", ".join(PATTERNS)
             raise PatternError(f"unknown pattern name {pattern!r}{hint}; expected a regex or one of {known}")
@@ -290,4 +297,13 @@ def get_pattern(pattern: str | Sequence[str] | Pattern) -> Pattern:
     steps = tuple(pattern) if isinstance(pattern, Sequence) else None
     if not steps or not all(isinstance(step, str) for step in steps):
         raise TypeError(f"pattern must be a name, a regex or a non-empty sequence of regexes, not {pattern!r}")
+    for number, step in enumerate(steps):
+        if not step:
+            raise PatternError(f"pattern[{number}] is empty; expected a regex")
+        if _NAME.fullmatch(step):
+            way = f"; for the name give pattern={step!r} alone" if step in PATTERNS or step in ALIASES else ""
+            raise PatternError(
+                f"pattern[{number}] is {step!r:.60}, which looks like a name; a sequence has regexes only{way}; "
+                "for the text itself write '(?:...)' around it"
+            )
     return recognise(steps)

@@ -344,7 +344,8 @@ class Encoding:
         if isinstance(batch, Ragged):
             batch = list(batch)
         try:
-            return self._tokenizer.decode_batch(batch, errors=errors, threads=_workers(batch, num_threads))
+            threads = _workers(batch, num_threads)
+            return self._tokenizer._parts.decoder.texts(batch, errors, threads, False, "raise")
         except TokenIdError:
             for tokens in batch:
                 self.decode_bytes(tokens)

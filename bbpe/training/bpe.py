@@ -21,7 +21,7 @@ from ..spec.models import Vocab
 from ..spec.rules import BYTE_KEYS, SPACE_MARK
 from ..spec.spec import MAX_ID, TokenizerSpec
 from ..splitting.patterns import Pattern, get_pattern
-from ..text import BYTE_ORDER, alphabet_to_bytes, counted
+from ..text import BYTE_ORDER, alphabet_to_bytes, check_unicode, counted
 
 if TYPE_CHECKING:
     from .words import Merge, Score, WordPlan
@@ -97,6 +97,7 @@ class BPE:
         for name in ("end_of_word", "word_start", "unk_token", "forbid"):
             if not isinstance(value := getattr(self, name), str | None):
                 raise TypeError(f"BPE.{name} must be a str or None, not {type(value).__name__}")
+            check_unicode(f"BPE.{name}", value or "")
         if not isinstance(self.lowercase, bool):
             raise TypeError(f"BPE.lowercase must be a bool, not {type(self.lowercase).__name__}")
         lowest_of = {"max_alphabet": 1, "min_frequency": 0, "max_token_length": 1, "pad_vocab_to": 1, "max_words": 1}
@@ -220,6 +221,9 @@ class WordPiece:
             raise TypeError(f"WordPiece.lowercase must be a bool, not {type(self.lowercase).__name__}")
         if not isinstance(self.unk_token, str):
             raise TypeError(f"WordPiece.unk_token must be a str, not {type(self.unk_token).__name__}")
+        if not self.unk_token:
+            raise ValueError("WordPiece.unk_token is empty; expected a text, such as '[UNK]'")
+        check_unicode("WordPiece.unk_token", self.unk_token)
         if self.max_alphabet is not None:
             most = whole("WordPiece.max_alphabet", self.max_alphabet, 1, expected="an int or None")
             object.__setattr__(self, "max_alphabet", most)
@@ -230,10 +234,11 @@ class WordPiece:
         safe_import("bbpe.training.words")
         from .words import WordPlan
 
+        specials = check_vocabulary(vocab_size, special_tokens)
         return WordPlan(
             "wordpiece",
             int(vocab_size),
-            check_vocabulary(vocab_size, special_tokens),
+            specials,
             self.unk_token,
             None if pattern is None else get_pattern(pattern),
             min_frequency=int(self.min_frequency),
@@ -272,7 +277,7 @@ class BytePlan:
 
     def trained(self, counts: PretokenCounts, counting: Counting, report: Report, **begun: Any) -> Trainer:
         """Return a trainer that has learned all merges; `begun`: what it begins with, as `Trainer` takes it."""
-        if len(counts) == 0:
+        if not counts.total:
             raise CorpusError("there is no text to train on: no pretoken was found")
         if counting.max_memory is not None:
             self.check_memory(counting, len(counts), counts.pretoken_bytes(), held=counts.nbytes)
@@ -350,8 +355,7 @@ def check_vocabulary(vocab_size: int, special_tokens: Sequence[str], *, least: i
     if whole("vocab_size", vocab_size, least + len(specials), detail=detail) > MAX_ID + 1:
         raise ValueError(f"vocab_size is {vocab_size}; expected at most {MAX_ID + 1}")
     for text in specials:
-        if any(0xD800 <= ord(char) <= 0xDFFF for char in text):
-            raise ValueError(f"special_tokens: {text!r} holds half a surrogate pair; expected Unicode text")
+        check_unicode("special_tokens", text)
     return specials
 
 

@@ -98,7 +98,9 @@ def prune(
 
 
 def _checked(spec: TokenizerSpec, keep: Collection[int]) -> list[int]:
-    """Return those ids that are of ordinary tokens; `ValueError` on one that no token has."""
+    """Return those ids that are of ordinary tokens; `TypeError` on what is no id, `ValueError` on what no token has."""
+    expected = "an id, an int (flatnonzero of a mask has ids)"
+    keep = [whole("each of keep", token_id, expected=expected) for token_id in keep]
     others = {*spec.special_tokens.values(), *spec.added_tokens.values()}
     missing = next((token_id for token_id in keep if token_id not in spec.vocab and token_id not in others), None)
     if missing is not None:

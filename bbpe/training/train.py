@@ -5,10 +5,12 @@ from __future__ import annotations
 import errno
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial, wraps
+from itertools import pairwise
 from pathlib import Path
 from reprlib import repr as short_repr
 from typing import TYPE_CHECKING, Literal, ParamSpec, TypeAlias, TypeVar
 
+from ..budget import check_resident
 from ..core.count import PretokenTable
 from ..corpus.files import CorpusPaths, corpus_paths
 from ..counting.count import count_files, count_texts
@@ -20,8 +22,9 @@ from ..progress import Progress
 from ..records import check_suffix, checked_path, choice, replace, whole
 from ..spec.models import UnigramModel
 from ..spec.spec import TokenizerSpec
-from ..splitting.patterns import get_pattern
-from ..text import Text, counted, readable, shortened, text_bytes
+from ..splitting.patterns import Pattern, get_pattern
+from ..splitting.splitter import TextSplitter
+from ..text import Text, counted, first_few, readable, shortened, text_bytes
 from ..tokenizer import Tokenizer
 from .bpe import BPE, BytePlan, WordPiece
 from .unigram import Unigram, UnigramPlan
@@ -204,7 +207,8 @@ def train_from_counts(
         model: What to train, as in `train`; BPE of bytes or Unigram, which takes pretokens as they are.
         pattern: The pattern of the counts, which is the default; "gpt2" is that of a mapping.
         special_tokens: The special tokens, in the order of their ids; by default those of the counts.
-        max_memory: The memory that the whole process may take.
+        max_memory: The memory that the whole process may take. What a Unigram model will need is not known before, so
+            only a process that takes more already is refused.
         threads: How many threads learn a Unigram model; by default one for each core.
         progress: True for a bar on stderr, or a function that is called with `bbpe.progress.Progress`.
         log_merges: A file for the merges, as in `train`.
@@ -213,7 +217,7 @@ def train_from_counts(
         The tokenizer.
 
     Raises:
-        ValueError: As `train`; or the counts have another pattern.
+        ValueError: As `train`; or the counts have another pattern, or a mapping a key that the pattern cuts.
         TypeError: As `train`.
         CorpusError: There are no counts.
         MemoryLimitError: As `train`.
@@ -237,6 +241,8 @@ def train_from_counts(
         problem = "counts train BPE of bytes or Unigram; words are learned from texts: use train"
         raise ValueError(f"model is {model!r}; {problem}")
     log = MergeLog(log_merges, model)
+    if how.max_memory is not None and isinstance(plan, UnigramPlan):
+        check_resident(how.max_memory)  # merging of bytes says how much it needs besides
     with how.reporting() as report:
         tokenizer = Tokenizer(log.learned(plan, given, how, report))
         return tokenizer if report is silent else _noted(tokenizer, given, vocab_size, report)
@@ -318,9 +324,35 @@ def _counts_of(
         raise TypeError(f"counts must be PretokenCounts or a mapping to counts, not {type(counts).__name__}")
     spec, table = Counting().task(pattern, special_tokens).spec, PretokenTable()
     for pretoken, count in counts.items():
-        whole(f"the count of {pretoken!r}", count, 0, 2**63 - 1)
-        table.add(bytes(text_bytes(pretoken)), count)
-    return PretokenCounts.of_table(table, spec)
+        if whole(f"the count of {pretoken!r}", count, 0, 2**63 - 1):
+            table.add(bytes(text_bytes(pretoken)), count)
+    found = PretokenCounts.of_table(table, spec)
+    _check_pretokens(found, spec.pattern)
+    return found
+
+
+def _check_pretokens(counts: PretokenCounts, pattern: Pattern) -> None:
+    """Raise `ValueError` on what a named pattern cuts into parts, or makes no pretoken of: no text has such a pretoken.
+
+    What a regex of the user makes of a pretoken may depend on the text around it.
+    """
+    if pattern.name is None:
+        return
+    keys, task = [pretoken for pretoken, _ in counts], Counting(threads=1).task(pattern)
+    again = count_texts(keys, task, silent)
+    if again.total == len(keys) and again.pretoken_bytes() == counts.pretoken_bytes():
+        return
+    splitter = TextSplitter(pattern)
+    for key in keys:
+        data, ends, _ = splitter.cut(key)
+        parts = [data[start:end] for start, end in pairwise([0, *ends.tolist()])]
+        if parts != [key]:
+            made = first_few([shortened(part, quoted=True) for part in parts], 4)
+            found = f"pattern {pattern.name!r} {f'cuts into {made}' if parts else 'drops'}"
+            raise ValueError(
+                f"counts has {shortened(key, quoted=True)}, which {found}; expected pretokens, as the "
+                "pattern cuts them: count_from_iterator counts texts, and pattern='none' takes each key as it is"
+            )
 
 
 def _noted(tokenizer: Tokenizer, counts: object, wanted: int, report: Report) -> Tokenizer:

@@ -19,6 +19,7 @@ from ..spec.models import UnigramModel
 from ..spec.rules import BYTE_KEYS, ESCAPED_MARK, SPACE_MARK, Characters, Prepend, Replace
 from ..spec.spec import TextRules, TokenizerSpec, make_spec, usual_decoder
 from ..splitting.patterns import PATTERNS, RUN_PARTS, Pattern, get_pattern
+from ..text import check_unicode
 from .bpe import check_vocabulary, reserved
 
 _LETTERS = lazy_regex(r"[\p{L}\p{M}]")
@@ -70,9 +71,13 @@ class Unigram:
         for number, text in enumerate(symbols):
             if not isinstance(text, str):
                 raise TypeError(f"Unigram.user_defined_symbols[{number}] must be a str, not {type(text).__name__}")
+            name = f"Unigram.user_defined_symbols[{number}]"
+            check_unicode(name, text)
             if SPACE_MARK in text:
                 problem = "holds U+2581, which is how files write a blank; expected a blank for it"
-                raise ValueError(f"Unigram.user_defined_symbols[{number}]: {text!r} {problem}")
+                raise ValueError(f"{name}: {text!r} {problem}")
+            if text in BYTE_KEYS:
+                raise ValueError(f"{name}: {text!r} is how files write a byte; expected another text, such as '<|a|>'")
         object.__setattr__(self, "user_defined_symbols", tuple(symbols))
         if self.max_token_length is not None:
             longest = whole("Unigram.max_token_length", self.max_token_length, 1, expected="an int or None")
@@ -86,12 +91,14 @@ class Unigram:
             if text == SPACE_MARK or text in BYTE_KEYS:
                 problem = "is how files write a blank or a byte; expected another text, such as '<|a|>'"
                 raise ValueError(f"special_tokens: {text!r} {problem}")
-        fixed = ["<unk>", *specials, *self.user_defined_symbols]
+        # as files write them: a blank of a symbol is a mark
+        fixed = ["<unk>", *specials, *(text.replace(" ", SPACE_MARK) for text in self.user_defined_symbols)]
         double = next((text for text in fixed if fixed.count(text) > 1 or not text), None)
         if double == "<unk>":
             raise ValueError("'<unk>' is always the first token of a Unigram model; leave it out of special_tokens")
         if double is not None:
-            raise ValueError(f"{double!r} is empty or given twice in special_tokens and user_defined_symbols")
+            mark = " (files write U+2581 for a blank)" if SPACE_MARK in double else ""
+            raise ValueError(f"{double!r} is empty or given twice in special_tokens and user_defined_symbols{mark}")
         plan = UnigramPlan(int(vocab_size), specials, get_pattern(RUN_PARTS if pattern is None else pattern), self)
         if vocab_size <= plan.first:
             expected = f"more than {plan.first}, the ids of <unk>, special tokens, symbols and bytes"
@@ -126,12 +133,16 @@ class UnigramPlan:
 
         Raises `CorpusError` when there is no text, or its characters are more than there is room for.
         """
-        if len(counts) == 0:
+        if not counts.total:
             raise CorpusError("there is no text to train on: no pretoken was found")
         words, kinds = Rows.join(list(counts.batches())), None
         if counts.spec.pattern == RUN_PARTS:
             words, kinds = unigram_words(words, by_line=counts.spec.document == "line")
         own = self.options
+        specials = [*self.special_tokens, *reserved(self.separators, self.vocab_size, own.pad_vocab_to)]
+        fixed = ["<unk>", *specials, *own.user_defined_symbols]
+        # what files would write as one of the other tokens, for they write a mark for a blank
+        taken = {text.replace(SPACE_MARK, " ") for text in ("<unk>", *specials, *BYTE_KEYS) if " " not in text}
         # imported here, because training of other models needs none of it
         safe_import("bbpe.training.unigram_em")
         from .unigram_em import learn
@@ -139,11 +150,9 @@ class UnigramPlan:
         found = learn(
             words, self.vocab_size - self.first, kinds=kinds, coverage=own.character_coverage,
             longest=own.max_token_length, needs_blank=own.byte_fallback,
-            taken=frozenset(text.encode() for text in own.user_defined_symbols),
+            taken=frozenset(text.encode() for text in taken.union(own.user_defined_symbols)),
             threads=counting.threads, report=report,
         )  # fmt: skip
-        specials = [*self.special_tokens, *reserved(self.separators, self.vocab_size, own.pad_vocab_to)]
-        fixed = ["<unk>", *specials, *own.user_defined_symbols]
         user_defined = range(1 + len(specials), len(fixed))
         first = len(fixed) + (256 if own.byte_fallback else 0)
         vocab = {token_id: fixed[token_id].encode() for token_id in user_defined}

@@ -19,7 +19,7 @@ from bbpe import formats
 from bbpe.core.split import Splitter
 from bbpe.errors import PatternError
 from bbpe.formats.huggingface.normalizers import from_oniguruma, to_oniguruma
-from bbpe.splitting.patterns import PATTERNS, get_pattern
+from bbpe.splitting.patterns import PATTERNS, get_pattern, recognise
 
 
 def test_cl100k_is_written_as_all_readers_read_it(tmp_path: Path) -> None:
@@ -134,7 +134,7 @@ def test_what_has_another_spelling_here(there: str, here: str | None) -> None:
     assert to_oniguruma([spelled]) == [spelled]
     assert read(spelled) == spelled
     peer = tokenizers.pre_tokenizers.Split(tokenizers.Regex(there), "isolated")
-    pattern = get_pattern((spelled,))
+    pattern = recognise((spelled,))
     rng = random.Random(8)
     for _ in range(3000):
         text = "".join(rng.choices("ab c1234'st\n\r\t x", k=rng.randint(1, 14)))
@@ -169,7 +169,7 @@ def test_constructs_that_mean_something_else(there: str) -> None:
     assert read(spelled) == spelled
     peer = tokenizers.pre_tokenizers.Split(tokenizers.Regex(there), "isolated")
     same = tokenizers.pre_tokenizers.Split(tokenizers.Regex(spelled), "isolated")
-    pattern, rng = get_pattern((spelled,)), random.Random(there)
+    pattern, rng = recognise((spelled,)), random.Random(there)
     words = ["the", "THE", "ss", "ffi", "fl", "st", "abc", "12", "xyz", "\r\n", "'s", "'RE", "a]b"]
     chars = "teh xaA1_-.,'\"\n\r\t\x0b\x07\x1b\x08é²½½àÉßẞſKﬁﬀﬆİıσςΣ中٣\u0301\u0345\u00a0\u2028\u200d\u0085ͅ$+<ⅷⅨ\x00𝔄"
     for _ in range(50):
