@@ -278,11 +278,29 @@ def real(name: str, value: Any) -> float:
     >>> real("sample", 1)
     1
     """
-    is_truth = isinstance(value, bool) or getattr(getattr(value, "dtype", None), "kind", "") == "b"
-    if is_truth or not hasattr(value, "__float__") or getattr(value, "ndim", 0):
+    if _is_truth(value) or not hasattr(value, "__float__") or getattr(value, "ndim", False):
         raise TypeError(f"{name} must be a number, not {type(value).__name__}")
     found: float = value if isinstance(value, int | float) else float(value)
     return found
+
+
+def _is_truth(value: object) -> bool:
+    return isinstance(value, bool) or getattr(getattr(value, "dtype", None), "kind", "") == "b"
+
+
+def flag(name: str, value: Any) -> bool:
+    """Return an argument that is True or False, such as a bool or one of NumPy's.
+
+    Raises `TypeError` naming the argument; a text such as "no" is true to Python.
+
+    >>> flag("special", False)
+    False
+    """
+    if value is True or value is False:
+        return value
+    if not _is_truth(value) or getattr(value, "ndim", False):
+        raise TypeError(f"{name} must be a bool, not {type(value).__name__}")
+    return bool(value)
 
 
 def kind(name: str, value: object, kinds: Any, expected: str, way: str = "") -> None:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar, cast
 
 from .core.short_calls import ShortCalls, places_first, short_batches_first, short_first
-from .encoding.engine import NOTHING_AROUND, CacheInfo, checked_seed, id_dtype, short_call
+from .encoding.engine import CacheInfo, added, checked_seed, id_dtype, short_call
 from .encoding.limits import Side, as_batch, check_side, checked_errors, checked_limit, truncated
 from .encoding.parts import NamedId, NamedToken, TokenizerParts, warm_up
 from .encoding.vocabulary import with_added_tokens
@@ -190,7 +190,7 @@ class Tokenizer:
             encoder = encoder.with_dropout(dropout, checked_seed(dropout, seed))
         matcher = self._parts.specials.matcher(allowed_special, disallowed_special)
         if pair is None:
-            return encoder.to_list(text, matcher, self._around if add_special_tokens else NOTHING_AROUND)
+            return encoder.to_list(text, matcher, added(self._around, add_special_tokens))
         ids, second = encoder.to_list(text, matcher), encoder.to_list(pair, matcher)
         return self._rows.joined(ids, second, add_special_tokens)
 
@@ -246,7 +246,7 @@ class Tokenizer:
         chosen = id_dtype(dtype, self.vocab_size)
         check_threads(threads)
         matcher = self._parts.specials.matcher(allowed_special, disallowed_special)
-        around = self._around if add_special_tokens else NOTHING_AROUND
+        around = added(self._around, add_special_tokens)
         return self._parts.encoder.to_array(text, matcher, threads, around).astype(chosen, copy=False)
 
     @short_batches_first
@@ -651,7 +651,8 @@ class Tokenizer:
         check_threads(threads)
         matcher = self._parts.specials.matcher(allowed_special, disallowed_special)
         count = self._parts.encoder.count(text, matcher, threads)
-        return count + sum(map(len, self._around)) if add_special_tokens else count
+        # most calls add nothing, and are short
+        return count if add_special_tokens is False else count + sum(map(len, added(self._around, add_special_tokens)))
 
     def count_tokens_batch(
         self, texts: Iterable[Text], *, threads: int | None = None, allowed_special: Selection = (),
@@ -680,8 +681,8 @@ class Tokenizer:
         """
         check_threads(threads)
         matcher = self._parts.specials.matcher(allowed_special, disallowed_special)
-        counts = self._parts.encoder.counts(as_batch(texts), matcher, threads)
-        return counts + sum(map(len, self._around)) if add_special_tokens else counts
+        around = added(self._around, add_special_tokens)
+        return self._parts.encoder.counts(as_batch(texts), matcher, threads) + sum(map(len, around))
 
     def fits(
         self, text: Text, n: int, *, allowed_special: Selection = (), disallowed_special: Selection = ()

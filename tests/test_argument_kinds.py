@@ -203,7 +203,9 @@ def literals_of(annotation: str) -> list[str]:
 
 
 #: What calls need besides, so that they look at their choices.
-WITH = {"evaluate": {"texts": {"x": ["a"]}}, "encode_padded": {"pad_id": 0}}
+WITH = {
+    "evaluate": {"texts": {"x": ["a"]}}, "encode_padded": {"pad_id": 0}, "convert_shards": {"format": "olmo"},
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("owner", "name"), list(functions()))
@@ -216,6 +218,19 @@ def test_a_text_that_is_no_choice_is_refused(owner: str, name: str, made: dict[s
             first = [arguments.pop(each) for each in placed]
             with pytest.raises((ValueError, TypeError), match=rf"\b{row.name}\b|{'.*'.join(texts[:2])}"):
                 answer_of(call, first, arguments)
+
+
+@pytest.mark.parametrize(("owner", "name"), [*functions(), ("", "accelerate"), ("", "patch_transformers")])
+def test_what_is_no_bool_is_refused(owner: str, name: str, made: dict[str, Any]) -> None:
+    """Of a flag; "no" is true to Python."""
+    call, right, placed = call_of(owner, name, made)
+    for row in inspect.signature(call).parameters.values():
+        if str(row.annotation) in ("bool", "bool | None"):
+            for wrong in ("no", 2, [], np.ones(1, bool), *([] if "None" in str(row.annotation) else [None])):
+                arguments = {**right, **WITH.get(name, {}), row.name: wrong}
+                first = [arguments.pop(each) for each in placed]
+                with pytest.raises(TypeError, match=rf"\b{row.name}\b.* (?:a bool|True|False)"):
+                    answer_of(call, first, arguments)
 
 
 def test_choices_are_found() -> None:

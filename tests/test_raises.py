@@ -354,6 +354,7 @@ ELSEWHERE = {
     "accelerate AccelerationError": f"{FOLDER}/test_acceleration.py::test_what_is_refused_is_unchanged",
     "accelerate OSError": f"{FOLDER}/test_acceleration.py::test_a_path_or_name",
     "accelerate TypeError": f"{FOLDER}/test_acceleration.py::test_what_is_no_tokenizer_of_transformers_is_named",
+    "patch_transformers TypeError": "test_argument_kinds.py::test_what_is_no_bool_is_refused",
     "patch_transformers ImportError": "test_raises.py::test_packages_that_are_not_there",
     "Tokenizer.as_huggingface ImportError": f"{FOLDER}/test_huggingface_view.py::test_without_the_package",
     "Tokenizer.as_huggingface VocabularyError": f"{FOLDER}/test_huggingface_view.py::test_without_the_package",

@@ -16,7 +16,7 @@ from ..core.stream import FormStream
 from ..errors import TokenIdError
 from ..lazy import lazy_property, np, npt, safe_import
 from ..pipeline.decoders import ERRORS
-from ..records import check_unmasked, choice, is_bytes, kind, replace
+from ..records import check_unmasked, choice, flag, is_bytes, replace
 from ..spec.rules import Charsmap
 from ..spec.spec import TokenizerSpec, other_tokens
 from ..threads import check_threads, imap, thread_count
@@ -97,9 +97,9 @@ class Decoder:
     ) -> list[str]:
         """Return the text of each row of ids."""
         check_threads(threads)
-        rows = checked_rows(batch)
-        if skip_special_tokens or unknown_ids != "raise":
-            rows = [self._kept(row, skip_special_tokens, unknown_ids) for row in rows]
+        rows, skips = checked_rows(batch), flag("skip_special_tokens", skip_special_tokens)
+        if skips or unknown_ids != "raise":
+            rows = [self._kept(row, skips, unknown_ids) for row in rows]
         if self.is_plain and unknown_ids != "mark":
             return self._row_texts(rows, errors, threads)
         if self._forms is None or self._forms.has_last or unknown_ids == "mark":
@@ -127,15 +127,15 @@ class Decoder:
     ) -> StreamDecoder:  # fmt: skip
         """Return a decoder that takes one id at a time."""
         _check_unknown_ids(unknown_ids)
-        stream = self._begun(errors, self._skipped if skip_special_tokens else None, unknown_ids)
+        skips = flag("skip_special_tokens", skip_special_tokens)
+        stream = self._begun(errors, self._skipped if skips else None, unknown_ids)
         before = checked_ids(prompt)
         for token_id in (as_ids(before) if unknown_ids == "raise" else _of_64_bits(before)).tolist():
             stream.push(token_id)
-        kind("include_stop", include_stop, bool, "True or False")
-        stops = stop_strings(stop)
-        if include_stop and stops is None:
+        included, stops = flag("include_stop", include_stop), stop_strings(stop)
+        if included and stops is None:
             raise ValueError("include_stop is True, but stop is None; expected a list of stop strings")
-        return StreamDecoder(stream if stops is None else StopStream(stream, stops, included=include_stop))
+        return StreamDecoder(stream if stops is None else StopStream(stream, stops, included=included))
 
     def _begun(self, errors: str, skipped: bytes | None, unknown_ids: UnknownIds) -> Stream:
         return self._fresh(errors, skipped, unknown_ids)
@@ -216,7 +216,7 @@ class Decoder:
         if unknown_ids != "raise":
             array = _of_64_bits(kept)
             kept = array[self._are_tokens(array)] if unknown_ids == "skip" else array
-        if not skip_special_tokens:
+        if skip_special_tokens is False or not flag("skip_special_tokens", skip_special_tokens):
             return kept
         if len(kept) < _FEW and not isinstance(kept, np.ndarray):
             return [token_id for token_id in kept if token_id not in self.special_ids]

@@ -18,7 +18,7 @@ from ..core.tasks import Tasks
 from ..lazy import lazy_property, np, npt, safe_import
 from ..pipeline.special_tokens import Matcher, OptionMatcher, Selection, SpecialTokens
 from ..pipeline.streaming import pieces
-from ..records import dataclass, real, whole
+from ..records import dataclass, flag, real, whole
 from ..spec.spec import TokenizerSpec, with_modelled
 from ..splitting.splitter import TextSplitter, compiled_steps
 from ..text import Text, text_bytes
@@ -288,7 +288,15 @@ def short_call(
     encoder: TextEncoder, specials: SpecialTokens, template: Around, allowed: Selection, refused: Selection, adds: bool
 ) -> Call:
     """Return what encodes short texts by the options of a call; `template` is around them where the call adds it."""
-    return encoder.call(specials.matcher(allowed, refused), template if adds else NOTHING_AROUND)
+    return encoder.call(specials.matcher(allowed, refused), added(template, adds))
+
+
+def added(template: Around, add_special_tokens: bool) -> Around:
+    """Return the ids around the texts of a call, which are those of a template where the call adds them.
+
+    Raises `TypeError` on an option that is no bool.
+    """
+    return template if flag("add_special_tokens", add_special_tokens) else NOTHING_AROUND
 
 
 def text_encoder(spec: TokenizerSpec, *, is_fused: bool = True, model: Model | None = None) -> TextEncoder:

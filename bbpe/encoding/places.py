@@ -14,7 +14,7 @@ from ..core.wordpiece import WordPiece
 from ..errors import VocabularyError
 from ..lazy import lazy_property, np, npt, safe_import
 from ..pipeline.special_tokens import Matcher, Selection, SpecialTokens
-from ..records import choice
+from ..records import choice, flag
 from ..spec.models import SymbolModel, UnigramModel, WordLevelModel, WordPieceModel
 from ..spec.rules import NO_TEMPLATE
 from ..spec.spec import TokenizerSpec, spec_of_symbols
@@ -75,7 +75,7 @@ class PlaceFinder:
     def aligned(self, text: Text, pair: Text | None, unit: Unit, matcher: Matcher | None, adds: bool) -> AlignedIds:
         """Return the ids of a text or a pair and where they come from, with those of the template if `adds` is true."""
         _check_unit(unit)
-        template = self._spec.template or NO_TEMPLATE
+        template, adds = self._spec.template or NO_TEMPLATE, flag("add_special_tokens", adds)
         if pair is not None and adds:
             template.check_has_pair()
         texts = {"A": text} if pair is None else {"A": text, "B": pair}

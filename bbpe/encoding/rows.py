@@ -11,7 +11,7 @@ from ..core.id_source import as_int
 from ..core.row_writer import RowWriter, TextIds, texts_of_pairs
 from ..lazy import np, npt
 from ..pipeline.special_tokens import Matcher
-from ..records import choice
+from ..records import choice, flag
 from ..spec.rules import NO_TEMPLATE, RowPadding, RowTruncation
 from ..spec.spec import TokenizerSpec
 from ..text import Text
@@ -122,7 +122,7 @@ class RowEncoder:
             return self._checked_rules(*options)
 
     def _check_pairs(self, adds: bool) -> None:
-        if adds:
+        if flag("add_special_tokens", adds):
             self._template.check_has_pair()
 
     def joined(self, first: list[int], second: list[int], adds: bool) -> list[int]:
@@ -146,6 +146,7 @@ class RowEncoder:
     def _divided(self, items: Iterable[Item], adds: bool) -> tuple[Texts, Sizes | None]:
         """Return the texts of items, and how many each item has, uint8[n], or `None` if there are no pairs."""
         listed: Any = as_batch(items)
+        flag("add_special_tokens", adds)
         pairs = None if isinstance(listed, Column) else texts_of_pairs(listed)
         if pairs is None:
             return listed, None
@@ -180,6 +181,7 @@ class RowEncoder:
         self, items: Iterable[Item], matcher: Matcher | None, threads: int | None, adds: bool, rules: RowRules
     ) -> Padded:
         """Return the ids of each item in rows of one length."""
+        flag("add_special_tokens", adds)
         # few texts, none of them a pair: most calls
         listed: Any = items if type(items) is list and matcher is None and self._is_plain else None
         ids, sizes = None if listed is None else TextIds.encoded(self._encoder.encoder, listed), None

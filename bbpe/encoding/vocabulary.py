@@ -9,7 +9,7 @@ from ..core.ids import TokenBytes
 from ..errors import SpecialTokenError, TokenNotFoundError
 from ..lazy import lazy_property, safe_import
 from ..pipeline.special_tokens import END_OF_TEXT
-from ..records import kind, replace
+from ..records import flag, kind, replace
 from ..spec.models import Vocab
 from ..spec.named_tokens import named_tokens
 from ..spec.rules import BYTE_KEYS, TokenOptions
@@ -177,7 +177,7 @@ def with_added_tokens(
     special is looked for in the text as normalized.  Raises `TypeError` on a token that is not a str.
     """
     specials, added, options = dict(spec.special_tokens), dict(spec.added_tokens), dict(spec.token_options)
-    next_id = spec.vocab_size
+    special, next_id = flag("special", special), spec.vocab_size
     for text in _checked_texts(tokens):
         known = specials.pop(text, added.pop(text, None)) if text in specials or text in added else keys.get(text)
         token_id = next_id if known is None else known

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ..records import dataclass
+from ..records import dataclass, flag
 from ..text import counted, first_few
 from .figures import STYLE, Bar, bars, definitions
 from .measures import Measures
@@ -78,7 +78,7 @@ class Evaluation:
             ValueError: There is no such figure, or both a figure and `wide` are given.
 
         """
-        if not wide:
+        if not flag("wide", wide):
             return self._compact(metric_of(metric, self.rows))
         if metric is not None:
             raise ValueError(f"metric is {metric!r} and wide is True; expected one of them: wide has all figures")
@@ -133,7 +133,7 @@ class Evaluation:
 
     def notes(self, metric: str | None = None, *, wide: bool = False) -> list[str]:
         """Return sentences that define the figures of a table; the arguments are those of `table`."""
-        chosen = list(METRICS.values()) if wide else [metric_of(metric, self.rows)]
+        chosen = list(METRICS.values()) if flag("wide", wide) else [metric_of(metric, self.rows)]
         shown = set(self.table(wide=True).header) if wide else {each.title for each in chosen}
         found = [each.explained() for each in chosen if each.title in shown]
         if any(each.interval_of(row) is not None for each in chosen for row in self.rows):

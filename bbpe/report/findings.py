@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias
 
 from ..formats.common.ranks import LiveMerges, live_merges
 from ..lazy import lazy_property, np, npt
-from ..records import choice, dataclass, field
+from ..records import choice, dataclass, field, flag
 from ..spec.models import WordPieceModel
 from ..spec.spec import TokenizerSpec
 from ..text import columns_of, counted, readable, shortened
@@ -135,7 +135,7 @@ class LintReport:
             The lines.
 
         """
-        most = line_columns()
+        most, details = line_columns(), flag("details", details)
         plural = {"error", "warning"}
         found = {each: self.count(each) for each in SEVERITIES}
         counts = ", ".join(counted(n, each) if each in plural else f"{n:,} {each}" for each, n in found.items())

@@ -205,7 +205,7 @@ def test_wrong_stop_strings_are_named() -> None:
     ):  # fmt: skip
         with pytest.raises(error, match=words):
             tok.stream_decoder(stop=stop)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="include_stop must be True or False, not str"):
+    with pytest.raises(TypeError, match="include_stop must be a bool, not str"):
         tok.stream_decoder(stop=["a"], include_stop="no")  # type: ignore[arg-type]
 
 

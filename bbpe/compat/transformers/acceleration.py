@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 from ...core.column import Column
 from ...errors import AccelerationError
 from ...lazy import np, safe_import
+from ...records import flag
 from ...tokenizer import Tokenizer as _Tokenizer
 from ..columns import listed, opened
 from .backend import Backend
@@ -61,7 +62,7 @@ def accelerate(tokenizer: Any, *, accept_other_offsets: bool = False) -> Any:
         AccelerationError: The tokenizer has a component that bbpe does not support, or gives other ids; the message has
             the reason.  The object is unchanged.
         OSError: There is no such path, or `AutoTokenizer` finds no tokenizer of this name.
-        TypeError: The object is not a `PreTrainedTokenizerFast`.
+        TypeError: The object is not a `PreTrainedTokenizerFast`, or `accept_other_offsets` is no bool.
 
     Example:
         >>> tokenizer = bbpe.accelerate("Qwen/Qwen3-8B")  # doctest: +SKIP
@@ -69,6 +70,7 @@ def accelerate(tokenizer: Any, *, accept_other_offsets: bool = False) -> Any:
         >>> bbpe.is_accelerated(tokenizer)  # doctest: +SKIP
         True
     """
+    accepts_offsets = flag("accept_other_offsets", accept_other_offsets)
     safe_import("transformers", "PreTrainedTokenizerFast", "AutoTokenizer")
     from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
@@ -87,7 +89,7 @@ def accelerate(tokenizer: Any, *, accept_other_offsets: bool = False) -> Any:
 
     if not isinstance(inner, Tokenizer):
         raise AccelerationError(f"its _tokenizer is a {type(inner).__name__}; expected a tokenizers.Tokenizer")
-    vars(tokenizer)["_tokenizer"] = Backend(inner, accept_other_offsets)
+    vars(tokenizer)["_tokenizer"] = Backend(inner, accepts_offsets)
     kind: Any = type(tokenizer)
     tokenizer.__class__ = _accelerated(kind, PreTrainedTokenizerFast)
     return tokenizer

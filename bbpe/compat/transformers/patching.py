@@ -11,6 +11,7 @@ from typing import Any
 
 from ...errors import AccelerationError, AccelerationWarning
 from ...lazy import safe_import
+from ...records import flag
 from ..tokenizers import DecodeStream
 from .acceleration import accelerate
 from .chat_masks import OwnMasks
@@ -45,12 +46,14 @@ def patch_transformers(*, masks: bool = False, strict: bool = False) -> None:
 
     Raises:
         ImportError: `transformers` or `tokenizers` is not installed.
+        TypeError: `masks` or `strict` is no bool.
 
     Example:
         >>> bbpe.patch_transformers(masks=True)  # doctest: +SKIP
         >>> tokenizer = transformers.AutoTokenizer.from_pretrained("Qwen/Qwen3-8B")  # doctest: +SKIP
         >>> bbpe.unpatch_transformers()  # doctest: +SKIP
     """
+    chosen = flag("masks", masks), flag("strict", strict)
     try:
         safe_import("tokenizers.decoders")
         import tokenizers.decoders
@@ -61,7 +64,7 @@ def patch_transformers(*, masks: bool = False, strict: bool = False) -> None:
         problem = "patch_transformers needs transformers; install it with: pip install 'bbpe[huggingface]'"
         raise ImportError(problem) from error
 
-    OwnMasks.is_on, _chosen["strict"] = bool(masks), bool(strict)
+    OwnMasks.is_on, _chosen["strict"] = chosen
     if _replaced:
         return
     kind: Any = PreTrainedTokenizerFast
