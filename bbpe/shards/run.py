@@ -333,7 +333,6 @@ def run_parts(
     wanted = list(numbers)
     workers = min(threads, max(len(wanted), 1))
 
-
     def write(number: int) -> Totals:
         """Write a part in this process, again when a server fails; no other attempt would end better here."""
         done, attempt = 0, 1
