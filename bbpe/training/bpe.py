@@ -97,7 +97,8 @@ class BPE:
         for name in ("end_of_word", "word_start", "unk_token", "forbid"):
             if not isinstance(value := getattr(self, name), str | None):
                 raise TypeError(f"BPE.{name} must be a str or None, not {type(value).__name__}")
-            check_unicode(f"BPE.{name}", value or "")
+            if value and name != "forbid":  # a regex finds what is no text, too
+                check_unicode(f"BPE.{name}", value)
         if not isinstance(self.lowercase, bool):
             raise TypeError(f"BPE.lowercase must be a bool, not {type(self.lowercase).__name__}")
         lowest_of = {"max_alphabet": 1, "min_frequency": 0, "max_token_length": 1, "pad_vocab_to": 1, "max_words": 1}
