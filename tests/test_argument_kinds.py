@@ -308,7 +308,7 @@ def numpy_numbers(made: dict[str, Any]) -> list[tuple[Callable[..., Any], dict[s
         (bbpe.prune, {"tokenizer": tok}, "keep", 260),
         (bbpe.prune, {"tokenizer": tok, "used_in": "a.jsonl"}, "min_count", 2),
         (bbpe.lint, {"tokenizer": tok, "texts": ["a"]}, "min_count", 3),
-        (bbpe.compare, {"left": tok, "right": tok}, "most", 3),
+        (bbpe.compare, {"left": tok, "right": tok, "texts": ["a"]}, "most", 3),
         (bbpe.count_tokens, {"files": "a.jsonl", "tokenizer": tok}, "threads", 1),
         (made["PretokenCounts"].most_common, {}, "n", 1),
         (made["PretokenCounts"].scale, {}, "weight", 2),

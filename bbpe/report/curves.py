@@ -18,9 +18,9 @@ from ..lazy import safe_import
 from ..progress import Progress
 from ..records import dataclass, kind, real, replace, whole
 from ..shards.source_tokens import named_tokenizers
-from ..text import Text, text_bytes
+from ..text import Text, counted, text_bytes
 from ..tokenizer import Tokenizer
-from ..training.prune import prune
+from ..training.prune import prune, smallest
 from ..training.train import Model, model_of
 from .figures import STYLE, definitions, lines
 from .plots import save_lines
@@ -43,7 +43,8 @@ class CurvePoint:
         corpus: The name of the corpus that was encoded.
         bytes: Its bytes.
         tokens: Its tokens.
-        gain: The gain in bytes per token for each further thousand tokens, or for twice the text; None at first.
+        gain: The gain in bytes per token for each further thousand tokens, or for twice the text; None at first, and
+            without tokens.
         changed: The share of tokens that training on the next smaller text did not give; None for vocabularies.
         tokenizer: The name of the tokenizer, or of the pattern that it was trained with; empty if there is only one.
 
@@ -58,9 +59,14 @@ class CurvePoint:
     tokenizer: str = ""
 
     @property
-    def bytes_per_token(self) -> float:
-        """The bytes over the tokens."""
-        return self.bytes / self.tokens if self.tokens else 0.0
+    def bytes_per_token(self) -> float | None:
+        """The bytes over the tokens; None of a corpus without tokens."""
+        return self.bytes / self.tokens if self.tokens else None
+
+    def gained(self, last: CurvePoint, steps: float) -> CurvePoint:
+        """Return the point with the gain since the last one, which is so many steps below."""
+        now, before = self.bytes_per_token, last.bytes_per_token
+        return self if now is None or before is None else replace(self, gain=(now - before) / steps)
 
 
 @dataclass(frozen=True)
@@ -111,19 +117,20 @@ class Curve:
         return self._knee(points)
 
     def _knee(self, points: Sequence[CurvePoint]) -> int | None:
-        if len(points) < _LEAST:
+        heights = [point.bytes_per_token for point in points if point.bytes_per_token is not None]
+        if len(heights) < max(len(points), _LEAST):
             return None
         safe_import("math")
         from math import log2
 
-        first, last = points[0], points[-1]
-        wide, high = log2(last.size / first.size) or 1.0, (last.bytes_per_token - first.bytes_per_token) or 1.0
+        sizes = [point.size for point in points]
+        wide, high = log2(sizes[-1] / sizes[0]) or 1.0, (heights[-1] - heights[0]) or 1.0
 
-        def above(point: CurvePoint) -> float:
-            return (point.bytes_per_token - first.bytes_per_token) / high - log2(point.size / first.size) / wide
+        def above(at: int) -> float:
+            return (heights[at] - heights[0]) / high - log2(sizes[at] / sizes[0]) / wide
 
-        highest = max(points, key=above)
-        return highest.size if above(highest) > 0 else None
+        highest = max(range(len(points)), key=above)
+        return sizes[highest] if above(highest) > 0 else None
 
     def table(self) -> Table:
         """Return the table of the points."""
@@ -194,10 +201,11 @@ class Curve:
     def _drawn(self) -> tuple[list[tuple[str, list[float], list[float]]], list[tuple[float, float]]]:
         """Return the name, the sizes and the heights of each line, and the places of knees."""
         drawn, knees = list[Any](), list[Any]()
-        for name, chosen in self.lines().items():
-            drawn.append((name, [point.size for point in chosen], [point.bytes_per_token for point in chosen]))
-            knee = self._knee(chosen)
-            knees += [(point.size, point.bytes_per_token) for point in chosen if point.size == knee]
+        for name, points in self.lines().items():
+            chosen = [(point.size, each) for point in points if (each := point.bytes_per_token) is not None]
+            drawn += [(name, *map(list, zip(*chosen, strict=True)))] if chosen else []
+            knee = self._knee(points)
+            knees += [place for place in chosen if place[0] == knee]
         return drawn, knees
 
     def __str__(self) -> str:
@@ -244,7 +252,7 @@ def learning_curve(
 
     """
     named = {"": tokenizers} if isinstance(tokenizers, Tokenizer) else named_tokenizers(tokenizers)
-    chosen, reading = _checked_sizes(sizes, min(map(len, named.values()))), reading_of(text_field, format)
+    chosen, reading = _checked_sizes(sizes, list(named.values())), reading_of(text_field, format)
     sources = sources_of(corpora, texts, reading)
     points: list[CurvePoint] = []
     with reporting(progress, delay=DELAY) as report:
@@ -286,23 +294,25 @@ def _points(
     for (name, size), tokens in sums.items():
         point = CurvePoint(size, corpus, total, tokens, tokenizer=name)
         if last is not None and last.tokenizer == name:
-            gain = (point.bytes_per_token - last.bytes_per_token) / (size - last.size) * 1000
-            point = replace(point, gain=gain)
+            point = point.gained(last, (size - last.size) / 1000)
         yield point
         last = point
 
 
-def _checked_sizes(sizes: object, most: int) -> list[int]:
+def _checked_sizes(sizes: object, tokenizers: Sequence[Tokenizer]) -> list[int]:
     """Return different sizes of vocabularies in order; `TypeError` or `ValueError` for anything else."""
     if isinstance(sizes, str | bytes | Mapping) or not isinstance(sizes, Iterable):
         problem = "expected a list of sizes, such as [8000, 16000], before the corpora"
         raise TypeError(f"sizes is {described(sizes)}; {problem}")
     given = list(sizes)
     for place, size in enumerate(given):
-        whole(f"sizes[{place}]", size, 1)
-    chosen = sorted({int(size) for size in given})
+        whole(f"sizes[{place}]", size)
+    chosen, most = sorted({int(size) for size in given}), min(map(len, tokenizers))
     if not chosen or chosen[-1] > most:
         raise ValueError(f"sizes is {given!r}; expected sizes of at most {most:,} tokens")
+    least = max([1, *(smallest(tok) for tok in tokenizers if tok.spec.characters is None)])
+    if chosen[0] < least:
+        raise ValueError(f"sizes is {given!r}; expected sizes of at least {least:,} tokens: bytes and special tokens")
     return chosen
 
 
@@ -330,7 +340,8 @@ def corpus_curve(
         The curve; `gain` is by doubling, and `changed` the share of tokens that a smaller corpus did not give.
 
     Raises:
-        ValueError: A share is not more than 0 and at most 1, or both `pattern` and `patterns` are given.
+        ValueError: A share is not more than 0 and at most 1, two shares have the same texts, or both `pattern` and
+            `patterns` are given.
 
     Example:
         >>> curve = bbpe.corpus_curve(["low lower"] * 8, 258, held_out_texts=["lower"])
@@ -342,22 +353,19 @@ def corpus_curve(
     from math import log2
 
     kind("texts", texts, Sequence, "a list of texts")
-    kind("shares", shares, Sequence, "a list of numbers")
-    shares = [real("shares", part) for part in shares]
-    if not shares or any(not 0 < part <= 1 for part in shares):
-        raise ValueError(f"shares is {list(shares)!r}; expected numbers more than 0 and at most 1")
+    shares = _checked_shares(shares)
     listed, sources = _listed(texts), sources_of(held_out, held_out_texts, Reading(), ("held_out", "held_out_texts"))
     sets = {name: [text for batch in source.documents(Reading()) for text in batch]
             for name, source in sources.items()}  # fmt: skip
     plans = {
         name: model_of(model).plan(vocab_size, (), each) for name, each in _named_patterns(pattern, patterns).items()
     }
+    stops = _stops(shares, len(listed))
     points: dict[tuple[str, str], list[CurvePoint]] = {(name, held): [] for held in sets for name in plans}
     how, known, done, size = Counting(), dict[str, tuple[PretokenCounts, set[bytes]]](), 0, 0
     with reporting(progress, delay=DELAY) as report:
-        for part in sorted(set(shares)):
+        for stop in stops:
             # a text is counted once: a larger share adds to the counts of the smaller one
-            stop = max(1, round(part * len(listed)))
             more, done = listed[done:stop], stop
             size += sum(len(text_bytes(text)) for text in more)
             for name, plan in plans.items():
@@ -372,10 +380,27 @@ def corpus_curve(
                     total, found = sum(len(text_bytes(text)) for text in held), int(tok.count_tokens_batch(held).sum())
                     point, line = CurvePoint(size, corpus, total, found, None, changed, name), points[name, corpus]
                     if line:
-                        doublings = log2(size / line[-1].size) or 1.0
-                        point = replace(point, gain=(point.bytes_per_token - line[-1].bytes_per_token) / doublings)
+                        point = point.gained(line[-1], log2(size / line[-1].size) or 1.0)
                     line.append(point)
     return Curve(CORPUS, tuple(point for line in points.values() for point in line))
+
+
+def _checked_shares(shares: Sequence[float]) -> list[float]:
+    """Return different shares in order; `TypeError` or `ValueError` for anything else."""
+    kind("shares", shares, Sequence, "a list of numbers")
+    found = [real("shares", part) for part in shares]
+    if not found or any(not 0 < part <= 1 for part in found):
+        raise ValueError(f"shares is {found!r}; expected numbers more than 0 and at most 1")
+    return sorted(set(found))
+
+
+def _stops(shares: Sequence[float], count: int) -> list[int]:
+    """Return how many of all texts each share has; `ValueError` if two have as many, which would be a point twice."""
+    stops = [max(1, round(part * count)) for part in shares]
+    if len(set(stops)) < len(stops):
+        few = f"texts has {counted(count, 'text')}, of which two of the shares {list(shares)} have the same"
+        raise ValueError(f"{few}; expected more texts, or other shares")
+    return stops
 
 
 def _named_patterns(pattern: str | None, patterns: object) -> dict[str, str | Sequence[str] | None]:

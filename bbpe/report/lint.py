@@ -44,7 +44,8 @@ def lint(
 
     Raises:
         TypeError: An argument has the wrong type.
-        ValueError: An argument has a wrong value, or there is `min_count` without a corpus and texts.
+        ValueError: An argument has a wrong value, there is `min_count` without a corpus and texts, or these have no
+            tokens.
         CorpusError: A file cannot be read as text.
         OSError: A file cannot be read.
 
@@ -70,7 +71,7 @@ def lint(
         report(Progress("check", len(checks), len(checks), "checks"))
         if source is not None:
             batches = source.documents(reading, meter=Meter(report, "measure", [source]))
-            found += corpus_checks(subject, batches, min_count)
+            found += corpus_checks(subject, batches, min_count, source.argument)
     found.sort(key=lambda finding: SEVERITIES.index(finding.severity))
     return LintReport(tokenizer.name or "unnamed", len(tokenizer), tuple(found))
 
@@ -83,9 +84,14 @@ def uses(tokenizer: Tokenizer, batches: Iterable[list[Text]]) -> npt.NDArray[np.
     return used
 
 
-def corpus_checks(subject: Subject, batches: Iterable[list[Text]], least: int) -> Iterator[Finding]:
-    """Yield the tokens that batches of texts do not use, or use fewer than `least` times."""
+def corpus_checks(subject: Subject, batches: Iterable[list[Text]], least: int, argument: str) -> Iterator[Finding]:
+    """Yield the tokens that batches of texts do not use, or use fewer than `least` times.
+
+    Raises `ValueError` that names their `argument` if they have no tokens, which says nothing of the vocabulary.
+    """
     used = uses(subject.tokenizer, batches)
+    if not used.any():
+        raise ValueError(f"{argument} has no tokens; expected text, to find tokens that are unused or rare in it")
     of_tokens = used[subject.ids]
     total = int(used.sum())
     never, rare = np.flatnonzero(of_tokens == 0), np.flatnonzero((of_tokens > 0) & (of_tokens < least))

@@ -162,6 +162,11 @@ def _drop_last(
         waiting = left[::-1]
 
 
+def smallest(tokenizer: Tokenizer) -> int:
+    """Return how many tokens the smallest vocabulary of a tokenizer of bytes has: its bytes and special tokens."""
+    return len(tokenizer) - sum(len(token) > 1 for token in tokenizer.spec.vocab.values())
+
+
 def _renumbered(tokenizer: Tokenizer, kept: set[int]) -> tuple[Tokenizer, npt.NDArray[np.int64]]:
     spec = tokenizer.spec
     stays = kept | set(spec.special_tokens.values()) | set(spec.added_tokens.values())

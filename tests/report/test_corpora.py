@@ -60,7 +60,13 @@ def test_names_are_files_and_texts_are_texts(name: str) -> None:
 @pytest.mark.parametrize("kind", [np.str_, object])
 @pytest.mark.parametrize("texts", [list(FILES.values()), ["see my dogs"], [""], []])
 def test_arrays_are_texts(name: str, kind: type, texts: list[str]) -> None:
-    assert REPORTS[name](texts=np.array(texts, kind)) == REPORTS[name](texts=texts)
+    found = []
+    for given in (texts, np.array(texts, kind)):
+        try:
+            found.append(REPORTS[name](texts=given))
+        except ValueError as error:  # what lint says of texts without tokens
+            found.append(str(error))
+    assert found[0] == found[1]
 
 
 def test_an_array_of_one_empty_text_is_a_document() -> None:
