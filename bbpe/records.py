@@ -14,11 +14,11 @@ from pathlib import PurePath
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from .lazy import lazy_re, safe_import
+from .lazy import lazy_re, np, safe_import
 
 __all__ = [
-    "asdict", "check_names", "check_suffix", "checked_path", "dataclass", "field", "fields", "is_file_suffix", "kind",
-    "real", "replace", "whole",
+    "asdict", "check_names", "check_suffix", "checked_path", "dataclass", "dtype_of", "field", "fields",
+    "is_file_suffix", "kind", "real", "replace", "whole",
 ]  # fmt: skip
 
 #: The suffix of a kind of files.
@@ -282,6 +282,21 @@ def real(name: str, value: Any) -> float:
     if is_truth or not hasattr(value, "__float__") or getattr(value, "ndim", 0):
         raise TypeError(f"{name} must be a number, not {type(value).__name__}")
     found: float = value if isinstance(value, int | float) else float(value)
+    return found
+
+
+def dtype_of(value: Any, expected: str) -> np.dtype[Any]:
+    """Return the argument `dtype` as NumPy reads it, but for `None`, which NumPy takes for a double; or `TypeError`.
+
+    >>> dtype_of("uint16", "one of integers")
+    dtype('uint16')
+    """
+    try:
+        found: np.dtype[Any] | None = None if value is None else np.dtype(value)
+    except TypeError:
+        found = None
+    if found is None:
+        raise TypeError(f"dtype is {value!r}; expected {expected}")
     return found
 
 

@@ -11,11 +11,10 @@ from threading import Lock
 from typing import Unpack
 
 from ..corpus.files import CorpusPaths
-from ..corpus.urls import is_url
 from ..counting.handout import HandOut
 from ..counting.options import Report, reporting
 from ..errors import CorpusError
-from ..files import remove_left_over, write_atomic
+from ..files import is_url, remove_left_over, write_atomic
 from ..lazy import futures, safe_import
 from ..progress import Progress
 from ..records import asdict, check_names, dataclass, kind, whole
