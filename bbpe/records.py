@@ -18,7 +18,7 @@ from .lazy import lazy_re, np, safe_import
 
 __all__ = [
     "asdict", "check_names", "check_suffix", "checked_path", "dataclass", "dtype_of", "field", "fields",
-    "is_file_suffix", "kind", "real", "replace", "whole",
+    "index_of", "is_file_suffix", "kind", "real", "replace", "whole",
 ]  # fmt: skip
 
 #: The suffix of a kind of files.
@@ -246,6 +246,15 @@ def whole(
         bounds = f"at most {most}" if least is None else f"at least {least}" if most is None else f"{least} to {most}"
         raise ValueError(f"{name} is {number}; expected {bounds}{detail}")
     return number
+
+
+def index_of(name: str, value: Any) -> int:
+    """Return a place in a sequence as an int; a bool is none, nor is a number with a point.  Raises as `whole`.
+
+    >>> index_of("document", 3)
+    3
+    """
+    return value if type(value) is int else whole(name, value)
 
 
 def choice(name: str, value: object, known: Iterable[object], other: str = "", hint: str = "") -> None:

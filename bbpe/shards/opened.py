@@ -7,7 +7,6 @@ import os
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Set
-from operator import index
 from pathlib import Path
 from typing import Any, Literal, SupportsIndex, TypeAlias, get_args, overload
 
@@ -15,7 +14,7 @@ from ..corpus.files import expanded
 from ..errors import CorpusError
 from ..files import local_path
 from ..lazy import lazy_property, lazy_re, np, npt
-from ..records import choice, dataclass, dtype_of, kind, whole
+from ..records import choice, dataclass, dtype_of, index_of, kind, whole
 from ..text import counted
 from ..tokenizer import Tokenizer, checked_tokenizer
 from .file_ids import FileIds
@@ -156,7 +155,7 @@ class ShardFiles(RowSource):
     def __getitem__(self, document: SupportsIndex | slice) -> Any:
         if isinstance(document, slice):
             return [self[number] for number in range(*document.indices(len(self)))]
-        number, count = index(document), len(self)
+        number, count = index_of("document", document), len(self)
         if not -count <= number < count:
             raise IndexError(f"document {number} of {count}")
         number %= count
