@@ -14,11 +14,11 @@ from pathlib import PurePath
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from .lazy import lazy_re, safe_import
+from .lazy import lazy_re, np, safe_import
 
 __all__ = [
-    "asdict", "check_names", "check_suffix", "check_unmasked", "checked_path", "dataclass", "field", "fields",
-    "is_bytes", "is_file_suffix", "kind", "real", "replace", "whole",
+    "asdict", "check_names", "check_suffix", "check_unmasked", "checked_path", "dataclass", "dtype_of", "field", "fields",
+    "flag", "index_of", "is_bytes", "is_file_suffix", "kind", "real", "replace", "whole",
 ]  # fmt: skip
 
 #: The suffix of a kind of files.
@@ -248,6 +248,15 @@ def whole(
     return number
 
 
+def index_of(name: str, value: Any) -> int:
+    """Return a place in a sequence as an int; a bool is none, nor is a number with a point.  Raises as `whole`.
+
+    >>> index_of("document", 3)
+    3
+    """
+    return value if type(value) is int else whole(name, value)
+
+
 def choice(name: str, value: object, known: Iterable[object], other: str = "", hint: str = "") -> None:
     """Raise `ValueError` that names an argument, what it may be, and what is like it, unless it is one of `known`.
 
@@ -301,6 +310,21 @@ def flag(name: str, value: Any) -> bool:
     if not _is_truth(value) or getattr(value, "ndim", False):
         raise TypeError(f"{name} must be a bool, not {type(value).__name__}")
     return bool(value)
+
+
+def dtype_of(value: Any, expected: str) -> np.dtype[Any]:
+    """Return the argument `dtype` as NumPy reads it, but for `None`, which NumPy takes for a double; or `TypeError`.
+
+    >>> dtype_of("uint16", "one of integers")
+    dtype('uint16')
+    """
+    try:
+        found: np.dtype[Any] | None = None if value is None else np.dtype(value)
+    except TypeError:
+        found = None
+    if found is None:
+        raise TypeError(f"dtype is {value!r}; expected {expected}")
+    return found
 
 
 def kind(name: str, value: object, kinds: Any, expected: str, way: str = "") -> None:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Sized
-from operator import index
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, SupportsIndex, TypeAlias, overload
 
 from .core.arrow_rows import ArrowRows
 from .core.id_column import id_rows
 from .lazy import VIEWS, arrow_array, np, npt, safe_import
-from .records import check_unmasked, dataclass, field, kind, whole
+from .records import check_unmasked, dataclass, field, index_of, kind, whole
 from .text import counted
 
 if TYPE_CHECKING:
@@ -196,7 +195,7 @@ class Ragged:
     def __getitem__(self, row: SupportsIndex | slice) -> npt.NDArray[np.uint32] | Ragged:
         if isinstance(row, slice):
             return self._slice(row)
-        row = index(row)
+        row = index_of("row", row)
         if not -len(self) <= row < len(self):
             raise IndexError(f"row {row} of {len(self)}")
         row %= len(self)
@@ -508,7 +507,7 @@ class EncodedChats:
         """Return a conversation, or several."""
         if isinstance(key, slice):
             return EncodedChats.of([self[number] for number in range(*key.indices(len(self)))])
-        number = index(key)
+        number = index_of("conversation", key)
         if not -len(self) <= number < len(self):
             raise IndexError(f"conversation {number} of {len(self)}")
         number %= len(self)

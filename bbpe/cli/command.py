@@ -76,8 +76,14 @@ def share(text: str) -> float:
 
 
 def share_or_none(text: str) -> float:
-    """Read an argument that is 0, or more and at most 1."""
-    return 0.0 if text in ("0", "0.0") else share(text)
+    """Read an argument that is a number from 0 to 1."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not 0 <= number <= 1:
+        raise ArgumentTypeError(f"expected a number from 0 to 1, not {text!r}")
+    return number
 
 
 def pattern_of(text: str) -> str:

@@ -9,6 +9,7 @@ from typing import cast
 
 from bbpe import formats
 from bbpe.corpus.files import corpus_paths
+from bbpe.errors import BBPEError
 from bbpe.formats.saving import proven
 from bbpe.report.verify import Difference, differences, hard_texts
 from bbpe.text import counted, shortened
@@ -19,8 +20,6 @@ from .outputs import check_output, inputs_of
 from .streams import Watch, add_json, add_progress, as_files, chunks_of, say, say_json, watched
 
 _SHOWN = 10
-# whose readers are told the pattern
-_WITHOUT_PATTERN = ("tiktoken",)
 
 
 def _add_arguments(parser: ArgumentParser) -> None:
@@ -111,8 +110,18 @@ def _report(args: Namespace, report: dict[str, object], found: list[str]) -> Non
         say(f"{args.target}: the same ids for {counted(texts, 'text')}, {counted(size, 'byte')}")
     else:
         say(args.target)
-    if not found and (report["format"] in _WITHOUT_PATTERN or "pattern" in args.drop):
+    if not found and _lacks_pattern(args, str(report["format"]), str(report["pattern"])):
         say(f"{args.target} does not store the pattern; pass it to whatever loads the file: {report['pattern']}")
+
+
+def _lacks_pattern(args: Namespace, chosen: str, pattern: str) -> bool:
+    """Return whether what was written does not tell the pattern; `--drop` leaves it out only where it has no place."""
+    if "pattern" not in args.drop:
+        return not formats.FORMATS[chosen].has_pattern
+    try:
+        return not formats.FORMATS[chosen].has_pattern or str(formats.load(args.target).pattern) != pattern
+    except BBPEError:
+        return True
 
 
 COMMAND = Command(_add_arguments, _run)

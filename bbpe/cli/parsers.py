@@ -196,10 +196,11 @@ class Parser(argparse.ArgumentParser):
         >>> parser.spelled("no column 'text'; name another by text_field=")
         "no column 'text'; name another by --text-field"
         """
-        # "." and ".." are in other paths too
-        kept = [re.escape(word) for word in arguments if re.search(r"[./\\=]", word) and re.search(r"\w", word)]
+        # "." and ".." are in other paths too; a value after "=" is part of a name's match
+        words = [re.escape(word) for word in arguments if re.search(r"[./\\=]", word) and re.search(r"\w", word)]
+        kept = f"(?<!=)(?<!=['\"])({'|'.join(sorted(words, key=len, reverse=True))})"
         options = self.options()
-        parts = re.split(f"({'|'.join(sorted(kept, key=len, reverse=True))})", message) if kept else [message]
+        parts = re.split(kept, message) if words else [message]
         for at in range(0, len(parts), 2):
             parts[at] = re.sub(_NAME, lambda found: _option(found, options), parts[at])
             for call, command in CALLS.items():
@@ -239,8 +240,10 @@ def is_usage(error: Exception, *, named: bool, line: str) -> bool:
 
 
 def _longest(action: argparse.Action) -> str:
+    """Return the name of an option: the longest, but of one that is also there with `--no-` the name without that."""
     names: Sequence[str] = action.option_strings
-    return max(names, key=len)
+    twins = {f"--no-{name.removeprefix('--')}" for name in names}
+    return max((name for name in names if name not in twins), key=len)
 
 
 def _option(found: re.Match[str], options: Mapping[str, argparse.Action]) -> str:

@@ -18,7 +18,7 @@ from ..core.tasks import Tasks
 from ..lazy import lazy_property, np, npt, safe_import
 from ..pipeline.special_tokens import Matcher, OptionMatcher, Selection, SpecialTokens
 from ..pipeline.streaming import pieces
-from ..records import dataclass, flag, real, whole
+from ..records import dataclass, dtype_of, flag, real, whole
 from ..spec.spec import TokenizerSpec, with_modelled
 from ..splitting.splitter import TextSplitter, compiled_steps
 from ..text import Text, text_bytes
@@ -70,10 +70,7 @@ def id_dtypes() -> dict[np.dtype[Any], int]:
 
 def id_dtype(dtype: npt.DTypeLike, vocab_size: int) -> np.dtype[Any]:
     """Return the dtype of ids; `ValueError` when it is not supported or is too small for the ids of a vocabulary."""
-    try:
-        chosen: np.dtype[Any] = np.dtype(dtype)
-    except TypeError:
-        raise TypeError(f"dtype is {dtype!r}; expected one of {', '.join(map(str, id_dtypes()))}") from None
+    chosen = dtype_of(dtype, f"one of {', '.join(map(str, id_dtypes()))}")
     most = id_dtypes().get(chosen)
     if most is None:
         raise ValueError(f"dtype is {chosen}; expected one of {', '.join(map(str, id_dtypes()))}")

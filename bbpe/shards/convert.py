@@ -15,7 +15,7 @@ from .formats import FORMATS
 from .formats.format import OutputFormat
 from .ids import ranges_of_ids
 from .load import Shards
-from .opened import ShardFiles, dtype_of, own_shards
+from .opened import ShardFiles, own_shards
 from .part import check_texts
 from .plan import ShardPlan, identity_of, joined, shards_folder, stored_or_new, written_names
 from .policy import Empty, ShardFormat, ShardPolicy
@@ -199,7 +199,7 @@ def converted_dtype(source: ShardFiles, chosen: OutputFormat, asked: npt.DTypeLi
     """
     known = source.reading.ids
     if not isinstance(asked, str) or asked != "auto":
-        return chosen.dtype(str(np.dtype(dtype_of(asked))), known or 1)
+        return chosen.dtype(asked, known or 1)
     if known is not None:
         return chosen.dtype("auto", known)
     most = max(int(np.iinfo(file_dtype).max) for file_dtype in dtypes_of(source))

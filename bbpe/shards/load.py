@@ -6,13 +6,12 @@ import json
 import os
 from bisect import bisect_right
 from collections.abc import Iterator
-from operator import index
 from typing import Any, SupportsIndex, TypeAlias, overload
 
 from ..corpus.urls import path_of
 from ..errors import CorpusError
 from ..lazy import lazy_property, np, npt
-from ..records import checked_path, dataclass, kind, whole
+from ..records import checked_path, dataclass, index_of, kind, whole
 from ..text import counted
 from ..tokenizer import Tokenizer
 from .formats import Lengths
@@ -260,7 +259,7 @@ class Shards(RowSource):
 
     def _place(self, document: SupportsIndex) -> tuple[int, int]:
         """Return the number of the part that a document is in, and its number in that part."""
-        number, count = index(document), self.totals.documents
+        number, count = index_of("document", document), self.totals.documents
         if not -count <= number < count:
             raise IndexError(f"document {number} of {count}")
         number %= count

@@ -7,7 +7,6 @@ import os
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Set
-from operator import index
 from pathlib import Path
 from typing import Any, Literal, SupportsIndex, TypeAlias, get_args, overload
 
@@ -15,7 +14,7 @@ from ..corpus.files import expanded
 from ..errors import CorpusError
 from ..files import local_path
 from ..lazy import lazy_property, lazy_re, np, npt
-from ..records import choice, dataclass, kind, whole
+from ..records import choice, dataclass, dtype_of, index_of, kind, whole
 from ..text import counted
 from ..tokenizer import Tokenizer, checked_tokenizer
 from .file_ids import FileIds
@@ -156,7 +155,7 @@ class ShardFiles(RowSource):
     def __getitem__(self, document: SupportsIndex | slice) -> Any:
         if isinstance(document, slice):
             return [self[number] for number in range(*document.indices(len(self)))]
-        number, count = index(document), len(self)
+        number, count = index_of("document", document), len(self)
         if not -count <= number < count:
             raise IndexError(f"document {number} of {count}")
         number %= count
@@ -253,7 +252,7 @@ def open_shards(
     _check_id_field(chosen, id_field)
     paths = _paths(files, chosen)
     reading = IdReading(
-        format=format, dtype=None if dtype is None else dtype_of(dtype), bos=_token("bos", bos, tokenizer, ids),
+        format=format, dtype=None if dtype is None else _dtype(dtype), bos=_token("bos", bos, tokenizer, ids),
         eos=_token("eos", eos, tokenizer, ids), on_missing=on_missing, column=column, id_field=id_field, ids=ids,
         masks=_masks_of(masks, chosen, paths),
     )  # fmt: skip
@@ -288,12 +287,9 @@ def _size_of(vocab_size: Any) -> int | None:
     return None if vocab_size is None else whole("vocab_size", vocab_size, 1, _MOST, expected="an int or None")
 
 
-def dtype_of(dtype: npt.DTypeLike) -> str:
+def _dtype(dtype: npt.DTypeLike) -> str:
     """Return the name of a dtype of ids; `ValueError` or `TypeError` when it is none."""
-    try:
-        found = np.dtype(dtype)
-    except TypeError:
-        raise TypeError(f"dtype is {dtype!r}; expected one of integers, such as 'uint16'") from None
+    found = dtype_of(dtype, "one of integers, such as 'uint16'")
     if found.kind not in "iu":
         raise ValueError(f"dtype is {found.name!r}; expected one of integers, such as 'uint16'")
     return found.str

@@ -246,7 +246,7 @@ def make_policy(
         bos=bos_id,
         eos=eos_id,
         allowed_special=allowed_special if isinstance(allowed_special, str) else tuple(sorted(allowed_special)),
-        dtype=chosen.dtype("auto" if dtype == "auto" else str(np.dtype(dtype)), tokenizer.vocab_size),
+        dtype=chosen.dtype(dtype, tokenizer.vocab_size),
         text_field=text_field,
         id_field=id_field,
         messages_field=messages_field,

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 
 from ..budget import parse_bytes
 from ..counting.options import Report, check_share
-from ..lazy import futures, np, npt
+from ..lazy import futures, npt
 from ..records import replace
 from ..tokenizer import Tokenizer, checked_tokenizer
 from ..training.vocabulary_map import mapped_specials
 from .convert import IdSource, checked_format, id_source, plan_of_ids, policy_of_ids
 from .load import Shards
-from .opened import ShardFiles, dtype_of
+from .opened import ShardFiles
 from .part import check_texts
 from .plan import ShardPlan, identity_of, stored_or_new
 from .policy import Empty, OldVocabulary, ShardFormat, Token, checked_ends
@@ -80,8 +80,7 @@ def plan_retokenizing(
         )
     mapped_specials(old, tokenizer, special)
     given_bos, given_eos = checked_ends(tokenizer, chosen, bos, eos, "a token of the new vocabulary or its id")
-    name = "auto" if isinstance(dtype, str) and dtype == "auto" else np.dtype(dtype_of(dtype)).name
-    known = chosen.dtype(name, tokenizer.vocab_size)
+    known = chosen.dtype(dtype, tokenizer.vocab_size)
     policy = replace(
         policy_of_ids(given.reading, format, known, parse_bytes(part_size, "part_size"), empty),
         bos=given_bos, eos=given_eos, old=OldVocabulary(old.fingerprint, tuple(sorted((special or {}).items())), share),

@@ -7,14 +7,13 @@ depends on the lengths of documents alone, and their order on a seed, an epoch a
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from operator import index
 from typing import Any, Literal, Protocol, SupportsIndex, TypeAlias, get_args, overload
 
 from ..core.row_order import RowOrder
 from ..core.row_views import PartIds, RowMaker
 from ..errors import CorpusError
 from ..lazy import hashlib, lazy_property, np, npt
-from ..records import kind, whole
+from ..records import dtype_of, index_of, kind, whole
 from ..text import counted, shortened
 from .formats.format import Ids, is_mapped
 from .row_stream import RowStream
@@ -107,10 +106,7 @@ class RowSet:
         bound = self._parts.id_bound
         if dtype is None:
             return np.dtype("int32" if bound <= 1 << 31 else "int64") if self._needs_arrays() else None
-        try:
-            found = np.dtype(dtype)
-        except TypeError:
-            raise TypeError(f"dtype is {dtype!r}; expected one of integers, such as 'int64'") from None
+        found = dtype_of(dtype, "one of integers, such as 'int64'")
         if found.name not in _DTYPES or not found.isnative:
             raise ValueError(f"dtype is {str(dtype)!r}; expected one of integers, such as 'int64'")
         most = int(np.iinfo(found).max) + 1
@@ -202,7 +198,7 @@ class RowSet:
         """Return the rows at some places of the order; a negative place counts from the end."""
         count = len(self)
         try:
-            found = list(map(index, places))
+            found = [index_of("place", place) for place in places]
         except TypeError:
             raise TypeError(f"rows have ints for places, or a slice; not {shortened(repr(places))}") from None
         if found and not 0 <= min(found) <= max(found) < count:

@@ -198,6 +198,9 @@ class RowStream:
         if missing or state["version"] != _VERSION:
             lacks = ", ".join(missing) or f"version {_VERSION}"
             raise ValueError(f"state lacks {lacks}; expected what state_dict returned")
+        more = [name for name in state if name not in _KEYS]
+        if more:
+            raise ValueError(f"state has {more[0]!r:.60}; expected what state_dict returned, {', '.join(_KEYS)}")
         kind("state['options']", state["options"], Mapping, "the options of rows, as state_dict returned them")
         batch, worker = whole("state['batch']", state["batch"], 1), _worker_of(state["worker"])
         mine = self._state()

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
-from operator import index
 from typing import SupportsIndex
 
 from ..encoding.engine import text_encoder
 from ..lazy import np, npt
-from ..records import dataclass, kind, replace
+from ..records import dataclass, index_of, kind, replace
 from ..spec.models import LongestMatchModel, UnigramModel, Vocab
 from ..spec.spec import TextRules, TokenizerSpec, byte_tokens, other_tokens
 from ..splitting.patterns import PATTERNS
@@ -55,7 +54,7 @@ class VocabularyMap:
         return len(self.exact)
 
     def __getitem__(self, new_id: SupportsIndex) -> npt.NDArray[np.uint32]:
-        number = index(new_id)
+        number = index_of("new_id", new_id)
         if not 0 <= number < len(self):
             raise IndexError(f"id {number} of a vocabulary of {len(self)}")
         return self.ids[self.offsets[number] : self.offsets[number + 1]]

@@ -113,8 +113,18 @@ def test_convert_says_what_the_file_does_not(source: Path, tmp_path: Path, call:
     assert "the same ids for 20,267 texts" in out
     assert "does not store the pattern" in out
     assert out.strip().endswith("gpt2")
-    status, out, _ = call("convert", source, tmp_path / "c.json")
-    assert (status, out.strip()) == (0, str(tmp_path / "c.json"))
+    for drop in ((), ("--drop", "pattern"), ("--drop", "special_tokens", "--drop", "pattern")):
+        status, out, _ = call("convert", source, tmp_path / "c.json", *drop)
+        assert (status, out.strip()) == (0, str(tmp_path / "c.json"))
+        assert bbpe.load(tmp_path / "c.json").pattern == bbpe.load(source).pattern
+
+
+def test_a_pattern_that_was_left_out_is_said(tmp_path: Path, call: Call) -> None:
+    """Of a format with a place for patterns, but not for this one."""
+    bbpe.train_from_iterator(["low lower"], 258, pattern="o200k").save(tmp_path / "t.json")
+    status, out, _ = call("convert", tmp_path / "t.json", tmp_path / "files", "--format", "gpt2", "--drop", "pattern")
+    assert status == 0
+    assert "does not store the pattern; pass it to whatever loads the file: o200k" in out
 
 
 def swapped(spec: TokenizerSpec, one: int = 257, other: int = 262) -> TokenizerSpec:

@@ -176,6 +176,8 @@ def test_every_option_is_spelled_as_it_is_typed(prog: str) -> None:
     for name in dict.fromkeys(action.dest for action in options_of(prog)):
         first = leaf.options()[name]  # of several that set the same
         option, value = max(first.option_strings, key=len), "" if first.nargs == 0 else " 5"
+        if option.replace("--no-", "--") in first.option_strings:  # --lowercase is False, not --no-lowercase
+            option = option.replace("--no-", "--")
         assert leaf.spelled(f"a.txt: no; give {name}=, or another") == f"a.txt: no; give {option}, or another"
         assert leaf.spelled(f"give {name}=5") == f"give {option}{value}"
         assert leaf.spelled(f"{name} is 5; expected 6") == f"{option} is 5; expected 6"
@@ -219,6 +221,11 @@ def test_words_of_the_command_line_stay() -> None:
     words = ["eval", "text_field=b.txt", "-t", "a b"]
     said = LEAVES["bbpe eval"].spelled("text_field=b.txt: no text_field= in a b", words)
     assert said == "text_field=b.txt: no --text-field in a b"
+    for value in ("0.5", "meta.text", "./a"):
+        said = LEAVES["bbpe eval"].spelled(f"text_field={value!r} leaves out all of a.txt", ["a.txt", value])
+        assert said == f"--text-field {value} leaves out all of a.txt"
+    for value in ("0.5", "5"):
+        assert LEAVES["bbpe count"].spelled(f"sample={value} leaves", ["a.txt", value]) == f"--sample {value} leaves"
     # which are words, and no separators of other paths
     assert LEAVES["bbpe shards status"].spelled("/a/plan.json: no", ["status", ".", ".."]) == "/a/plan.json: no"
 

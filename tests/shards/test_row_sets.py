@@ -367,6 +367,7 @@ def test_wrong_arguments_are_named(tmp_path: Path, tok: bbpe.Tokenizer) -> None:
         (ValueError, r"dtype is 'int8', which holds 128 ids; there may be 258", {"dtype": "int8"}),
         (ValueError, r"dtype is 'float32'; expected one of integers", {"dtype": "float32"}),
         (TypeError, r"dtype is 'x'; expected one of integers", {"dtype": "x"}),
+        (TypeError, r"dtype is \['x'\]; expected one of integers", {"dtype": ["x"]}),
         (ValueError, r"masks is True; .*/out has texts, which have no masks", {"masks": True}),
         (TypeError, r"masks must be True, False or None, not int", {"masks": 1}),
     ]

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 from ...core.file_map import FileMap
 from ...errors import CorpusError
 from ...lazy import np, npt
-from ...records import dataclass
+from ...records import dataclass, dtype_of
 from ...text import counted
 from ..outputs import Outputs
 
@@ -91,12 +91,18 @@ class OutputFormat:
     keys: ReadKeys | None = None
     masks: MaskFiles | None = None
 
-    def dtype(self, asked: str, id_count: int) -> str:
-        """Return the dtype of ids; `ValueError` when the format lacks it, or it cannot hold so many ids."""
-        if asked == "auto":
+    def dtype(self, asked: npt.DTypeLike, id_count: int) -> str:
+        """Return the name of the dtype of ids, the narrowest for "auto".
+
+        Raises `TypeError` on what is none; `ValueError` when the format lacks it, or it cannot hold so many ids.
+        """
+        has = ", ".join(map(repr, self.dtypes))
+        if isinstance(asked, str) and asked == "auto":
             asked = next((dtype for dtype, most in self.dtypes.items() if id_count <= most), "none of them")
+        else:
+            asked = str(dtype_of(asked, f"'auto' or what the format {self.name!r} has, {has}"))
         if asked not in self.dtypes:
-            raise ValueError(f"dtype is {asked!r}; the format {self.name!r} has {', '.join(map(repr, self.dtypes))}")
+            raise ValueError(f"dtype is {asked!r}; the format {self.name!r} has {has}")
         most = int(np.iinfo(asked).max) + 1
         if id_count > most:
             raise ValueError(f"dtype is {asked!r}, which holds {counted(most, 'id')}; the tokenizer has {id_count:,}")
