@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from .lazy import lazy_re, np, safe_import
 
 __all__ = [
-    "asdict", "check_names", "check_suffix", "check_unmasked", "checked_path", "dataclass", "dtype_of", "field", "fields",
-    "flag", "index_of", "is_bytes", "is_file_suffix", "kind", "real", "replace", "whole",
+    "asdict", "check_names", "check_suffix", "check_unmasked", "checked_path", "dataclass", "dtype_of", "field",
+    "fields", "flag", "index_of", "is_bytes", "is_file_suffix", "kind", "real", "replace", "whole",
 ]  # fmt: skip
 
 #: The suffix of a kind of files.
