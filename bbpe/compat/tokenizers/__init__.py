@@ -21,7 +21,7 @@ from ...formats.huggingface.scores import dumps, kept_number, score_of
 from ...lazy import np, safe_import
 from ...loading import load
 from ...published.names import hub_folder
-from ...records import kind, replace, whole
+from ...records import flag, kind, replace, whole
 from ...spec.rules import RowSide
 from ...tokenizer import Tokenizer as _Tokenizer
 from ..columns import opened
@@ -36,7 +36,7 @@ from .components import (
     tokens_of,
     with_tokens,
 )
-from .encoding import Encoding, check_direction
+from .encoding import Encoding, check_direction, checked_pad
 from .row_options import STRATEGIES, Padding, Truncation, pad_rows, row
 from .streams import DecodeStream
 from .texts import HfTexts
@@ -72,8 +72,7 @@ class Tokenizer:
 
     def __init__(self, tokenizer: _Tokenizer) -> None:
         self._hf_texts = HfTexts(tokenizer)
-        #: Whether special tokens in a text are plain text.
-        self.encode_special_tokens = False
+        self._is_plain = False
         self._truncation = Truncation.of(tokenizer.spec.truncation)
         self._padding = Padding.of(tokenizer.spec.padding)
         self._given: dict[int, AddedToken] = {}
@@ -110,6 +109,15 @@ class Tokenizer:
 
     # -- encoding --------------------------------------------------------------------------------------------
 
+    @property
+    def encode_special_tokens(self) -> bool:
+        """Whether special tokens in a text are plain text."""
+        return self._is_plain
+
+    @encode_special_tokens.setter
+    def encode_special_tokens(self, value: bool) -> None:
+        self._is_plain = flag("encode_special_tokens", value)
+
     def encode(
         self, sequence: Any, pair: Any = None, is_pretokenized: bool = False, add_special_tokens: bool = True
     ) -> Encoding:
@@ -129,8 +137,8 @@ class Tokenizer:
             ValueError: The texts cannot be truncated by these options.
         """
         texts = (sequence,) if pair is None else (sequence, pair)
-        parts = self._encoded(texts, is_pretokenized)
-        return pad_rows([row(self._hf_texts, parts, add_special_tokens, self._truncation)], self._padding)[0]
+        adds, parts = flag("add_special_tokens", add_special_tokens), self._encoded(texts, is_pretokenized)
+        return pad_rows([row(self._hf_texts, parts, adds, self._truncation)], self._padding)[0]
 
     def encode_batch(
         self, input: Iterable[Any], is_pretokenized: bool = False, add_special_tokens: bool = True
@@ -154,7 +162,7 @@ class Tokenizer:
         if isinstance(input, str | bytes):
             raise TypeError(f"a batch is a list of texts, not {type(input).__name__}")
         check_list(input, "input")
-        texts = opened(input)
+        texts, adds = opened(input), flag("add_special_tokens", add_special_tokens)
         if isinstance(texts, Column):
             sizes = [1] * len(texts)
         else:
@@ -162,7 +170,7 @@ class Tokenizer:
             texts, sizes = [text for item in items for text in item], list(map(len, items))
         parts = iter(self._encoded(texts, is_pretokenized))
         rules, hf_texts = self._truncation, self._hf_texts
-        rows = [row(hf_texts, [next(parts) for _ in range(size)], add_special_tokens, rules) for size in sizes]
+        rows = [row(hf_texts, [next(parts) for _ in range(size)], adds, rules) for size in sizes]
         for each in rows:  # as for one text, before the longest of all is known
             pad_rows([each], self._padding)
         return pad_rows(rows, self._padding)
@@ -173,7 +181,7 @@ class Tokenizer:
         """Return the encodings of single texts, without templates."""
         hf_texts = self._hf_texts
         matcher = hf_texts.matcher(self.encode_special_tokens)
-        if is_pretokenized:
+        if flag("is_pretokenized", is_pretokenized):
             return [hf_texts.encoded_words(_checked_words(text), matcher) for text in texts]
         if isinstance(texts, Column):
             return hf_texts.encoded_column(texts, matcher)
@@ -200,7 +208,8 @@ class Tokenizer:
         texts = (encoding,) if pair is None else (encoding, pair)
         for name, text in zip(("encoding", "pair"), texts, strict=False):
             kind(name, text, Encoding, "an Encoding")
-        return pad_rows([row(self._hf_texts, texts, add_special_tokens, self._truncation)], self._padding)[0]
+        adds = flag("add_special_tokens", add_special_tokens)
+        return pad_rows([row(self._hf_texts, texts, adds, self._truncation)], self._padding)[0]
 
     def num_special_tokens_to_add(self, is_pair: bool) -> int:
         """Return the number of ids that the template adds to a text or a pair."""
@@ -233,6 +242,7 @@ class Tokenizer:
     def decode_batch(self, sequences: Iterable[Sequence[int]], skip_special_tokens: bool = True) -> list[str]:
         """Return the text of each row of ids; the arguments are those of `decode`."""
         check_list(sequences, "sequences")
+        flag("skip_special_tokens", skip_special_tokens)
         return [self._hf_texts.decoded(ids, skip_special_tokens) for ids in sequences]
 
     async def async_decode_batch(self, *arguments: Any, **options: Any) -> list[str]:
@@ -259,13 +269,13 @@ class Tokenizer:
             direction: The side that loses ids, "right" or "left".
 
         Raises:
-            ValueError: The strategy or the direction is unknown, or the stride leaves no room.
+            TypeError: A number is no int.
+            ValueError: The strategy or the direction is unknown, a number is negative, or the stride leaves no room.
         """
         check_direction(direction, "truncation")
         if not isinstance(strategy, str) or strategy not in STRATEGIES:
             raise ValueError(f"Unknown `strategy`: `{strategy}`. Use one of {', '.join(STRATEGIES)}")
-        whole("max_length", max_length)
-        whole("stride", stride)
+        max_length, stride = whole("max_length", max_length, 0), whole("stride", stride, 0)
         room = max_length - self.num_special_tokens_to_add(False)
         if 0 <= room < stride:
             raise ValueError(
@@ -297,9 +307,13 @@ class Tokenizer:
             pad_to_multiple_of: The length is rounded up to a multiple of this.
 
         Raises:
-            ValueError: The direction is unknown.
+            TypeError: An argument has the wrong type.
+            ValueError: The direction is unknown, or a number is negative or no uint32.
         """
-        check_direction(direction, "padding")
+        pad_id, pad_type_id = checked_pad(direction, pad_id, pad_type_id, pad_token)
+        length = None if length is None else whole("length", length, 0)
+        if pad_to_multiple_of is not None:
+            pad_to_multiple_of = whole("pad_to_multiple_of", pad_to_multiple_of, 0)
         self._padding = Padding(length, pad_to_multiple_of, pad_id, pad_token, pad_type_id, direction)
 
     def no_padding(self) -> None:
@@ -324,14 +338,14 @@ class Tokenizer:
 
     def get_vocab(self, with_added_tokens: bool = True) -> dict[str, int]:
         """Return all tokens and their ids, or those of the model."""
-        if with_added_tokens:
+        if flag("with_added_tokens", with_added_tokens):
             return dict(self._hf_texts.keys)
         outside = self._outside
         return {key: token_id for key, token_id in self._hf_texts.keys.items() if token_id not in outside}
 
     def get_vocab_size(self, with_added_tokens: bool = True) -> int:
         """Return the number of tokens, or of those of the model."""
-        return len(self._hf_texts.keys) - (0 if with_added_tokens else len(self._outside))
+        return len(self._hf_texts.keys) - (0 if flag("with_added_tokens", with_added_tokens) else len(self._outside))
 
     @property
     def _outside(self) -> set[int]:
@@ -396,7 +410,7 @@ class Tokenizer:
             VocabularyError: A tokenizer.json cannot hold the tokenizer.
         """
         document = self._document(kept_number)
-        return dumps(document, indent=2 if pretty else None)
+        return dumps(document, indent=2 if flag("pretty", pretty) else None)
 
     def _document(self, parse_float: Callable[[str], Any] = float) -> dict[str, Any]:
         rules = None if self._truncation is None else self._truncation.rule()

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...formats.huggingface.added_tokens import AddedTokens
-from ...records import replace
+from ...records import flag, kind, replace
 from ...spec.rules import TokenOptions
 from ...spec.spec import TokenizerSpec, without_specials
 from .texts import HfTexts
@@ -23,9 +23,12 @@ class AddedToken:
         rstrip: Whether it takes the white space after it.
         normalized: Whether it is looked for in the normalized text; unless this is given, special tokens are not.
         special: Whether decoding can skip it.
+
+    Raises:
+        TypeError: The content is no `str`, or an option no bool.
     """
 
-    __slots__ = ("_normalized", "content", "lstrip", "rstrip", "single_word", "special")
+    __slots__ = ("_normalized", "_special", "content", "lstrip", "rstrip", "single_word")
 
     def __init__(
         self,
@@ -36,8 +39,19 @@ class AddedToken:
         normalized: bool | None = None,
         special: bool = False,
     ) -> None:
-        self.content, self.single_word, self.lstrip, self.rstrip = content, single_word, lstrip, rstrip
-        self._normalized, self.special = normalized, special
+        kind("content", content, str, "a str")
+        self.content, self.single_word = content, flag("single_word", single_word)
+        self.lstrip, self.rstrip = flag("lstrip", lstrip), flag("rstrip", rstrip)
+        self._normalized, self.special = None if normalized is None else flag("normalized", normalized), special
+
+    @property
+    def special(self) -> bool:
+        """Whether decoding can skip it."""
+        return self._special
+
+    @special.setter
+    def special(self, value: bool) -> None:
+        self._special = flag("special", value)
 
     @property
     def normalized(self) -> bool:

@@ -6,8 +6,11 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
+from ...records import flag, kind, whole
 from ...spec.rules import RowSide
 
+#: The highest id, and the highest type id.
+_HIGHEST = 2**32 - 1
 Span: TypeAlias = tuple[int, int]
 
 
@@ -200,13 +203,13 @@ class Encoding:
         return [each for part in self._parts for each in [value(part)] * (part.stop - part.start)]
 
     def _range(self, sequence: int) -> Span:
-        return self._ranges.get(sequence, (0, len(self)))
+        return self._ranges.get(whole("sequence_index", sequence, 0), (0, len(self)))
 
     # -- between characters, words and ids -------------------------------------------------------------------
 
     def char_to_token(self, char_pos: int, sequence_index: int = 0) -> int | None:
         """Return the index of the id that has a character of a text; None if there is none."""
-        start, stop = self._range(sequence_index)
+        char_pos, (start, stop) = whole("char_pos", char_pos, 0), self._range(sequence_index)
         done = 0
         for part in self._parts:
             first, last = max(start - done, 0), min(stop - done, part.stop - part.start)
@@ -229,7 +232,7 @@ class Encoding:
 
     def token_to_sequence(self, token_index: int) -> int | None:
         """Return the number of the text of an id; None for ids of the template and padding."""
-        if token_index > len(self):
+        if whole("token_index", token_index, 0) > len(self):
             return None
         if not self._ranges:
             return 0
@@ -243,7 +246,7 @@ class Encoding:
 
     def word_to_tokens(self, word_index: int, sequence_index: int = 0) -> Span | None:
         """Return the first index of the ids of a word, and the index after the last; None if it has none."""
-        start, stop = self._range(sequence_index)
+        word_index, (start, stop) = whole("word_index", word_index, 0), self._range(sequence_index)
         found = [number for number, word in enumerate(self.word_ids[start:stop], start) if word == word_index]
         return (found[0], found[-1] + 1) if found else None
 
@@ -256,7 +259,7 @@ class Encoding:
 
     def set_sequence_id(self, sequence_id: int) -> None:
         """Make all ids those of one text."""
-        self._ranges[sequence_id] = (0, len(self))
+        self._ranges[whole("sequence_id", sequence_id, 0)] = (0, len(self))
 
     def pad(
         self,
@@ -276,11 +279,16 @@ class Encoding:
             pad_token: The token of padding.
 
         Raises:
-            ValueError: The direction is unknown.
+            TypeError: An argument has the wrong type.
+            ValueError: The direction is unknown, or a number is negative or no uint32.
         """
-        check_direction(direction, "padding")
+        pad_id, pad_type_id = checked_pad(direction, pad_id, pad_type_id, pad_token)
+        self.filled(whole("length", length, 0), direction, pad_id, pad_type_id, pad_token)
+
+    def filled(self, length: int, direction: RowSide, pad_id: int, pad_type_id: int, pad_token: str) -> None:
+        """Do what `pad` does by arguments that are checked."""
         for row in self.overflowing:
-            row.pad(length, direction, pad_id, pad_type_id, pad_token)
+            row.filled(length, direction, pad_id, pad_type_id, pad_token)
         missing = length - len(self)
         if missing <= 0:
             return
@@ -303,9 +311,11 @@ class Encoding:
             direction: The side that loses ids, "right" or "left".
 
         Raises:
-            ValueError: The direction is unknown, or the stride is not smaller than the length.
+            TypeError: A number is no int.
+            ValueError: The direction is unknown, a number is negative, or the stride is not smaller than the length.
         """
         check_direction(direction, "truncation")
+        max_length, stride = whole("max_length", max_length, 0), whole("stride", stride, 0)
         if max_length >= len(self):
             return
         kept, *others = [self._slice(*window) for window in windows(len(self), max_length, stride, direction)]
@@ -338,7 +348,7 @@ class Encoding:
         Returns:
             The joined encoding; its overflowing rows join the overflowing rows in all ways.
         """
-        merged = Encoding()
+        merged, growing_offsets = Encoding(), flag("growing_offsets", growing_offsets)
         for encoding in encodings:
             merged = merged._with(encoding, growing_offsets)
         return merged
@@ -382,6 +392,13 @@ def check_direction(direction: str, name: str) -> None:
     """Raise `ValueError` when a direction is neither "left" nor "right"."""
     if direction not in ("left", "right"):
         raise ValueError(f"Invalid {name} direction value : {direction}")
+
+
+def checked_pad(direction: RowSide, pad_id: int, pad_type_id: int, pad_token: str) -> tuple[int, int]:
+    """Return the id and the type id of padding; `TypeError` or `ValueError` that names a wrong option of padding."""
+    check_direction(direction, "padding")
+    kind("pad_token", pad_token, str, "a str")
+    return whole("pad_id", pad_id, 0, _HIGHEST), whole("pad_type_id", pad_type_id, 0, _HIGHEST)
 
 
 def windows(count: int, most: int, stride: int, direction: RowSide) -> list[Span]:

@@ -122,5 +122,5 @@ def pad_rows(rows: list[Encoding], rules: Padding | None) -> list[Encoding]:
         length = max(map(len, rows)) if rules.length is None else rules.length
         length += -length % (rules.pad_to_multiple_of or 1)
         for each in rows:
-            each.pad(length, rules.direction, rules.pad_id, rules.pad_type_id, rules.pad_token)
+            each.filled(length, rules.direction, rules.pad_id, rules.pad_type_id, rules.pad_token)
     return rows

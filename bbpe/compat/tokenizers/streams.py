@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from ...core.stops import StopStream
 from ...encoding.stream import stop_strings
 from ...lazy import safe_import
+from ...records import flag
 
 
 class DecodeStream:
@@ -65,8 +66,10 @@ class DecodeStream:
         self, ids: Sequence[int] | None = None, skip_special_tokens: bool = False, *, stop: Iterable[str] | None = None,
         include_stop: bool = False,
     ) -> None:  # fmt: skip
-        self._ids, self._skips = list(ids or ()), skip_special_tokens
-        self._stops, self._includes, self._ended = stop_strings(stop), include_stop, None
+        # `tokenizers` takes None too
+        self._skips = skip_special_tokens is not None and flag("skip_special_tokens", skip_special_tokens)
+        self._ids, self._ended = list(ids or ()), None
+        self._stops, self._includes = stop_strings(stop), flag("include_stop", include_stop)
         self._continue(None, self._first_step)
 
     @property

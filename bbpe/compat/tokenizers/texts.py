@@ -9,12 +9,12 @@ from itertools import chain
 from typing import Any
 
 from ...core.column import Column
-from ...encoding.engine import NOTHING_AROUND, Around
+from ...encoding.engine import NOTHING_AROUND, Around, added
 from ...encoding.places import PlaceFinder
 from ...errors import TokenIdError
 from ...lazy import lazy_property, np, npt, safe_import
 from ...pipeline.special_tokens import NOTHING, Matcher
-from ...records import replace
+from ...records import flag, replace
 from ...spec.models import UnigramModel
 from ...spec.rules import SPACE_MARK, Template
 from ...text import WHITE_SPACE
@@ -131,7 +131,7 @@ class HfTexts:
 
     def added_count(self, is_pair: bool) -> int:
         """Return the number of ids that the template adds."""
-        items = self.template.pair if is_pair else self.template.single
+        items = self.template.pair if flag("is_pair", is_pair) else self.template.single
         return sum(not isinstance(item, str) for item, _ in items)
 
     def __reduce__(self) -> tuple[type[HfTexts], tuple[Any, ...]]:
@@ -150,7 +150,7 @@ class HfTexts:
     def ids(self, text: str, plain_specials: bool, adds: bool) -> list[int]:
         """Return the ids of one text, with those of the template if `adds` is true."""
         matcher = self.matcher(True) if plain_specials else self._specials
-        return self.tokenizer._parts.encoder.to_list(text, matcher, self._around if adds else NOTHING_AROUND)
+        return self.tokenizer._parts.encoder.to_list(text, matcher, added(self._around, adds))
 
     def encoded(self, text: str, matcher: Matcher | None) -> Encoding:
         """Return the encoding of one text, without a template."""
