@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from ...core.column import Column
 from ...encoding.limits import check_list
-from ...errors import VocabularyError
+from ...errors import VocabularyError, described
 from ...files import StrPath
 from ...formats.common.reading import read_text
 from ...formats.sentencepiece.piece_rows import BYTE, CONTROL, UNKNOWN, UNUSED
@@ -22,11 +22,9 @@ from ...tokenizer import Tokenizer
 from ..columns import listed, opened
 from . import results
 from .model import SpModel, checked_text, str_of
-from .results import PROTOS, snake_case, with_kinds
+from .results import PROTOS, WITH_PLACES, snake_case, with_kinds
 
 _Kind: TypeAlias = type | str
-_WITH_PLACES = (*PROTOS, "offset_mapping")
-_KINDS = (int, str, bytes, "numpy", *_WITH_PLACES)
 
 
 @snake_case
@@ -58,6 +56,10 @@ class SentencePieceProcessor:
         num_threads: The number of threads; -1 uses every core.
         return_type: Another name for `out_type`, of newer versions.
 
+    Raises:
+        TypeError: An option has the wrong type, such as a text where a flag is expected; by methods that decode: what
+            is given is neither ids nor pieces.
+
     Example:
         >>> tok = bbpe.train_from_iterator(["see my dogs", "see me"], 300, model="unigram")
         >>> sp = tok.as_sentencepiece()
@@ -72,11 +74,11 @@ class SentencePieceProcessor:
         *, return_type: _Kind | None = None,
     ) -> None:  # fmt: skip
         out_type = out_type if return_type is None else return_type
-        self._options: dict[str, Any] = {
-            "out_type": _kind(out_type), "add_bos": add_bos, "add_eos": add_eos, "reverse": reverse,
-            "emit_unk_piece": emit_unk_piece, "enable_sampling": enable_sampling, "nbest_size": nbest_size,
-            "alpha": alpha, "num_threads": num_threads,
-        }  # fmt: skip
+        self._options: dict[str, Any] = {"out_type": results.checked_kind(out_type)}
+        self._options |= {name: results.checked(name, value) for name, value in {
+            "add_bos": add_bos, "add_eos": add_eos, "reverse": reverse, "emit_unk_piece": emit_unk_piece,
+            "enable_sampling": enable_sampling, "nbest_size": nbest_size, "alpha": alpha, "num_threads": num_threads,
+        }.items()}  # fmt: skip
         self._random = Random()
         self._extra: tuple[list[str], list[str]] = ([], [])
         self._found: SpModel | None = None
@@ -147,17 +149,19 @@ class SentencePieceProcessor:
         escape_whitespaces: bool | None = None,
     ) -> bool:
         """Change flags of the normalization; `VocabularyError` when no model holds the tokenizer."""
-        names = "add_dummy_prefix", "remove_extra_whitespaces", "marks_blanks"
-        flags = dict(zip(names, (add_dummy_prefix, remove_extra_whitespaces, escape_whitespaces), strict=True))
-        for name, flag in flags.items():
-            kind(name, flag, bool | int | None, "a bool or None")
-        self._found = self._model.with_flags(**{name: flag for name, flag in flags.items() if flag is not None})
+        names = "add_dummy_prefix", "remove_extra_whitespaces", "escape_whitespaces"
+        given = zip(names, (add_dummy_prefix, remove_extra_whitespaces, escape_whitespaces), strict=True)
+        flags = {name: results.truth(name, flag) for name, flag in given if flag is not None}
+        self._found = self._model.with_flags(flags)
         return True
 
     def SetVocabulary(self, valid_vocab: Iterable[str]) -> bool:
         """Write only these of the pieces of several characters; `VocabularyError` when no model holds the tokenizer."""
         check_list(valid_vocab if not isinstance(valid_vocab, Set) else (), "valid_vocab")
-        self._found = self._model.with_only(frozenset(valid_vocab))
+        pieces = list(valid_vocab)
+        if isinstance(valid_vocab, str | bytes) or not all(isinstance(piece, str) for piece in pieces):
+            raise TypeError(f"valid_vocab is {described(valid_vocab)}; expected a list of str")
+        self._found = self._model.with_only(frozenset(pieces))
         return True
 
     def ResetVocabulary(self) -> bool:
@@ -167,6 +171,7 @@ class SentencePieceProcessor:
 
     def LoadVocabulary(self, filename: StrPath, threshold: int) -> bool:
         """Write only the pieces of a file, a piece and a count on each line, whose count is at least `threshold`."""
+        real("threshold", threshold)
         rows = [line.split("\t") for line in read_text(filename).splitlines()]
         return self.SetVocabulary(row[0] for row in rows if len(row) < 2 or int(row[1]) >= threshold)
 
@@ -275,6 +280,7 @@ class SentencePieceProcessor:
         It is that of the segmentation, or with `wor` (without replacement) that it is among the samples.  With
         `include_best` the best segmentation is the first one.  `TypeError` if no model scores segmentations.
         """
+        wor, include_best = results.truth("wor", wor), results.truth("include_best", include_best)
         drawing: Any = {"num_samples": num_samples, "alpha": alpha, "wor": wor, "include_best": include_best}
         given = self._with(options, out_type)
         real("alpha", alpha)
@@ -309,6 +315,7 @@ class SentencePieceProcessor:
 
         The probability of one is proportional to e^(alpha * sum of scores).  `TypeError` if no model scores them.
         """
+        results.check_threads(num_threads)
         if isinstance(texts := listed(input), list):
             return [self.CalculateEntropy(text, alpha) for text in texts]
         return self._model.lattice(checked_text(input), real("alpha", alpha)).entropy()
@@ -321,10 +328,9 @@ class SentencePieceProcessor:
         if unknown:
             raise TypeError(f"unexpected argument {min(unknown)!r}; expected one of {', '.join(self._options)}")
         named = {name: value for name, value in options.items() if value is not None and name != "return_type"}
-        given = {**self._options, **named}
+        given = self._options | {name: results.checked(name, value) for name, value in named.items()}
         if out_type is not None:
-            given["out_type"] = _kind(out_type)
-        whole("nbest_size", given["nbest_size"])
+            given["out_type"] = results.checked_kind(out_type)
         if "unk" in self._extra[0]:
             given["emit_unk_piece"] = True
         return given
@@ -353,7 +359,7 @@ class SentencePieceProcessor:
     def _formed(self, text: str | bytes, ids: list[int], given: dict[str, Any]) -> Any:
         """Return ids as a call wants them, with those around them."""
         kind = given["out_type"]
-        if kind in _WITH_PLACES:
+        if kind in WITH_PLACES:
             made = self._with_places(text, ids, given)
             if kind == "offset_mapping":
                 return results.offset_mapping(made, of_bytes=isinstance(text, bytes))
@@ -399,8 +405,9 @@ class SentencePieceProcessor:
         those of `Encode`.
         """
         out_type = results.either(out_type, return_type)
-        if out_type not in (None, str, bytes, *_WITH_PLACES):
-            raise ValueError(f"out_type is {out_type!r}; expected str, bytes or one of {', '.join(_WITH_PLACES)}")
+        results.check_threads(num_threads)
+        if out_type not in (None, str, bytes, *WITH_PLACES):
+            raise ValueError(f"out_type is {out_type!r}; expected str, bytes or one of {', '.join(WITH_PLACES)}")
         if input is None or (isinstance(input, str | bytes) and not input):
             return self._decoded([], out_type)
         if isinstance(input, str | bytes | int | np.integer):
@@ -408,13 +415,15 @@ class SentencePieceProcessor:
         check_list(input, "input")
         rows = list(input)
         if rows and isinstance(rows[0], list | tuple | np.ndarray):
+            for row in rows:
+                kind("a row of input", row, list | tuple | np.ndarray, "a list")
             return [self._decoded(list(row), out_type) for row in rows]
         return self._decoded(rows, out_type)
 
     def _decoded(self, row: list[Any], kind: _Kind | None) -> Any:
         is_pieces = bool(row) and isinstance(row[0], str | bytes)
         row = self._applied(self._extra[1], row, self._model.piece if is_pieces else int)
-        if kind not in _WITH_PLACES:
+        if kind not in WITH_PLACES:
             text = self._model.decoded(row)
             return text.encode() if kind is bytes else text
         made = self._model.decoded_with_places(row)
@@ -439,6 +448,7 @@ class SentencePieceProcessor:
 
         Of bytes these are bytes, and the offsets are those of bytes.
         """
+        with_offsets = with_offsets is not None and results.truth("with_offsets", with_offsets)
         if isinstance(texts := listed(input), list):
             return [self.Normalize(text, with_offsets) for text in texts]
         text, is_bytes = str_of(input), isinstance(input, bytes)
@@ -500,10 +510,3 @@ class SentencePieceProcessor:
     def pad_id(self) -> int:
         """Return the id for padding, -1 if there is none."""
         return self._model.named("pad")
-
-
-def _kind(out_type: _Kind) -> _Kind:
-    if out_type not in _KINDS:
-        shown = ", ".join(kind if isinstance(kind, str) else kind.__name__ for kind in _KINDS)
-        raise ValueError(f"out_type is {out_type!r}; expected one of {shown}")
-    return out_type

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import lru_cache
 from itertools import accumulate, pairwise
+from operator import index
 from pathlib import Path
 from typing import Any
 
@@ -88,9 +89,10 @@ class SpModel:
     def _table(self) -> PieceTable:
         return PieceTable(self.tokenizer.spec)
 
-    def with_flags(self, **flags: Any) -> SpModel:
+    def with_flags(self, flags: dict[str, bool]) -> SpModel:
         """Return the model with other flags of normalization."""
-        return self._changed(replace(self._listed, **flags))
+        named: dict[str, Any] = {name.replace("escape_whitespaces", "marks_blanks"): on for name, on in flags.items()}
+        return self._changed(replace(self._listed, **named))
 
     def with_only(self, pieces: Collection[str] | None) -> SpModel:
         """Return the model that writes, of the pieces of several characters, only these; `None`: it writes all."""
@@ -232,11 +234,11 @@ class SpModel:
                 "the model has a table that changes decoded text (denormalizer_spec), so pieces have no places in it; "
                 "decode to str or bytes"
             )
-        is_pieces = bool(row) and isinstance(row[0], str | bytes)
-        shown = [str_of(piece) for piece in row] if is_pieces else [self.piece(int(token_id)) for token_id in row]
+        ids, is_pieces = self.ids_of(row), bool(row) and isinstance(row[0], str | bytes)
+        shown = [str_of(piece) for piece in row] if is_pieces else list(map(self.piece, ids))
         surfaces = self._surfaces(row)
         spans = tuple(pairwise(accumulate(map(len, surfaces), initial=0)))
-        return ImmutableSentencePieceText("".join(surfaces), tuple(self.ids_of(row)), tuple(shown), spans)
+        return ImmutableSentencePieceText("".join(surfaces), tuple(ids), tuple(shown), spans)
 
     def _denormalized(self, text: str) -> str:
         return "".join(written for _, written in mapped_parts(self._denormalizer, text)) if self._denormalizer else text
@@ -278,10 +280,10 @@ class SpModel:
         return next(number for number, row in rows if row.kind == NORMAL and row.text.strip(SPACE_MARK))
 
     def ids_of(self, row: Sequence[Any]) -> list[int]:
-        """Return the ids of a row of ids or of pieces."""
+        """Return the ids of a row of ids or of pieces; `TypeError` on what is neither."""
         if row and isinstance(row[0], str | bytes):
             return [self.id_of(str_of(piece)) for piece in row]
-        return [int(token_id) for token_id in row]
+        return [token_id if type(token_id) is int else _checked_id(token_id) for token_id in row]
 
     def decoded(self, row: Sequence[Any]) -> str:
         """Return the text of a row of ids or of pieces."""
@@ -367,6 +369,13 @@ def _characters_of(data: bytes | bytearray) -> list[str]:
         else:
             found.append("\ufffd")
     return found
+
+
+def _checked_id(token_id: Any) -> int:
+    try:
+        return index(token_id)
+    except TypeError:
+        raise TypeError(f"an id is an int, not {type(token_id).__name__}") from None
 
 
 def checked_text(text: Any) -> str | bytes:

@@ -12,7 +12,7 @@ from ...loading import load
 from ...pipeline.compiled_normalizers import normalize_function
 from ...spec.rules import SPACE_MARK, Charsmap, Nmt, Normalizer, Prepend, Replace, SqueezeBlanks, UnicodeForm
 from .model import SpModel, TextSources, str_of
-from .results import of_bytes, snake_case
+from .results import of_bytes, snake_case, truth
 
 _NFKC = (UnicodeForm("NFKC"),)
 #: The rules of each name, and whether letters lose their case.
@@ -71,14 +71,16 @@ class SentencePieceNormalizer:
             rules, self._folds = _RULES[rule_name]
         else:
             raise ValueError(f"rule_name is {rule_name!r}; expected one of {', '.join(_RULES)}")
-        prefix = (Prepend(" "),) if add_dummy_prefix else ()
-        squeezes = (SqueezeBlanks("", escape_whitespaces),) if remove_extra_whitespaces else ()
+        escapes = truth("escape_whitespaces", escape_whitespaces)
+        prefix = (Prepend(" "),) if truth("add_dummy_prefix", add_dummy_prefix) else ()
+        removes = truth("remove_extra_whitespaces", remove_extra_whitespaces)
+        squeezes = (SqueezeBlanks("", escapes),) if removes else ()
         self._rules = (
             *(() if squeezes else prefix),  # also of what becomes nothing
             *rules,
             *squeezes,
             *(prefix if squeezes else ()),
-            *((Replace(" ", False, SPACE_MARK),) if escape_whitespaces else ()),
+            *((Replace(" ", False, SPACE_MARK),) if escapes else ()),
         )
 
     @lazy_property
@@ -97,6 +99,7 @@ class SentencePieceNormalizer:
 
         Of bytes these are bytes, and the offsets are those of bytes.
         """
+        with_offsets = with_offsets is not None and truth("with_offsets", with_offsets)
         if isinstance(input, list):
             return [self.Normalize(text, with_offsets) for text in input]
         text, is_bytes = str_of(input), isinstance(input, bytes)

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from ...formats.sentencepiece.protobuf import bytes_field, number_field
 from ...lazy import lazy_property, np
-from ...records import dataclass, field, kind, whole
+from ...records import dataclass, field, flag, kind, real, whole
 
 _T = TypeVar("_T")
 # numbers of fields: of a list of texts, of a text, of its pieces
@@ -23,6 +23,8 @@ _PIECE, _ID, _SURFACE, _BEGIN, _END = range(1, 6)
 _FIELDS = 1 << 13
 #: The kinds of results with the place of each piece: places in bytes, in characters, and the bytes of the message.
 PROTOS = ("proto", "immutable_proto", "serialized_proto")
+WITH_PLACES = (*PROTOS, "offset_mapping")
+_OUT_TYPES = (int, str, bytes, "numpy", *WITH_PLACES)
 
 
 @dataclass(frozen=True)
@@ -231,11 +233,37 @@ def of_bytes(text: str, normalized: str, sources: Sequence[int]) -> tuple[bytes,
     return normalized.encode(), [*found, starts[sources[-1]]] if found else []
 
 
+def checked_kind(out_type: Any) -> Any:
+    """Return what `Encode` is to return; `ValueError` when it is unknown."""
+    if out_type not in _OUT_TYPES:
+        shown = ", ".join(known if isinstance(known, str) else known.__name__ for known in _OUT_TYPES)
+        raise ValueError(f"out_type is {out_type!r}; expected one of {shown}")
+    return out_type
+
+
 def either(out_type: Any, return_type: Any) -> Any:
     """Return the kind that a call names by one of two names."""
     if out_type is not None and return_type is not None:
         raise ValueError("found both out_type and return_type, which are the same; expected one of them")
     return out_type if return_type is None else return_type
+
+
+def truth(name: str, value: Any) -> bool:
+    """Return a flag, which may be a number as in SentencePiece: any but 0 is true."""
+    return bool(value) if isinstance(value, int) else flag(name, value)
+
+
+def checked(name: str, value: Any) -> Any:
+    """Return an option of `Encode` other than `out_type`; `TypeError` that names it, whether or not a call uses it."""
+    if name == "alpha":
+        return real(name, value)
+    return whole(name, value) if name in ("nbest_size", "num_threads") else truth(name, value)
+
+
+def check_threads(number: int | None) -> None:
+    """Raise `TypeError` on a number of threads that is none; one thread does the work."""
+    if number is not None:
+        whole("num_threads", number)
 
 
 def each(ids: int | list[int], find: Callable[[int], _T]) -> Any:

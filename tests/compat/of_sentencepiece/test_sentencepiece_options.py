@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import math
 import pickle
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import bbpe
 from bbpe.compat.sentencepiece import SentencePieceProcessor
+from bbpe.compat.sentencepiece.normalizer import SentencePieceNormalizer
 from bbpe.records import replace
 
 LINES = ["see my eyes first", "see my dogs", "eyes seem", "my my"] * 9
@@ -196,3 +199,71 @@ def test_pieces_that_files_name(tmp_path: Path) -> None:
     assert (named.bos_id(), named.eos_id(), named.pad_id()) == (tok.token_to_id("<bos>"), -1, -1)
     with pytest.raises(ValueError, match="'</s>' for add_eos"):
         named.encode("see", add_eos=True)
+
+
+FLAGS = ("add_bos", "add_eos", "reverse", "emit_unk_piece", "enable_sampling")
+NO_FLAGS = ["no", "", [], [1], 1.5]
+NO_NUMBERS = ["x", [1], b"1"]
+
+
+@pytest.mark.parametrize("option", [*FLAGS, "nbest_size", "alpha", "num_threads"])
+def test_an_option_of_the_wrong_type_is_refused_where_it_is_not_used(unigram: Any, option: str) -> None:
+    model = unigram.serialized_model_proto()
+    for wrong in NO_FLAGS if option in FLAGS else NO_NUMBERS:
+        for call in (
+            partial(unigram.encode, "see my"), partial(unigram.encode, ["see my"]), partial(unigram.encode, []),
+            partial(unigram.nbest_encode_as_ids, "see"), partial(unigram.sample_encode_and_score, "see"),
+            partial(SentencePieceProcessor, model_proto=model),
+        ):  # fmt: skip
+            found = type(wrong).__name__
+            with pytest.raises(TypeError, match=rf"^{option} must be an? (bool|int|number), not {found}"):
+                call(**{option: wrong})
+
+
+@pytest.mark.parametrize("option", ["add_bos", "add_eos", "reverse"])
+@pytest.mark.parametrize("value", [2, -1, 1, 0, np.True_, np.False_])
+def test_a_number_is_a_flag_as_in_sentencepiece(option: str, value: Any) -> None:
+    theirs = pytest.importorskip("sentencepiece").SentencePieceProcessor()
+    model = bbpe.train_from_iterator(LINES, 60, special_tokens=["<s>", "</s>"], model=MODEL).as_sentencepiece()
+    theirs.LoadFromSerializedProto(model.serialized_model_proto())
+    assert model.encode("see my", **{option: value}) == theirs.encode("see my", **{option: value})
+    made = SentencePieceProcessor(model_proto=model.serialized_model_proto(), **{option: value})
+    assert made.encode("see my") == theirs.encode("see my", **{option: value})
+
+
+@pytest.mark.parametrize("ids", [
+    [7.5], [7, "8"], [7, None], [7.0], np.array([7.5]), np.array([True]), [[7], [8.5]], [[7], 8], [7, [8]], [b"a", 7],
+])  # fmt: skip
+def test_only_ids_and_pieces_are_decoded(unigram: Any, ids: Any) -> None:
+    theirs = pytest.importorskip("sentencepiece").SentencePieceProcessor()
+    theirs.LoadFromSerializedProto(unigram.serialized_model_proto())
+    with pytest.raises(TypeError):
+        theirs.decode(ids)
+    for options in ({}, {"out_type": bytes}, {"out_type": "proto"}, {"out_type": "offset_mapping"}):
+        with pytest.raises(TypeError, match=r"an id is an int, not|a text is str or bytes, not|row of input must be"):
+            unigram.decode(ids, **options)
+    assert unigram.decode([np.int64(7), np.uint8(8)]) == theirs.decode([7, 8])
+
+
+def test_other_arguments_of_the_wrong_type_are_named(unigram: Any) -> None:
+    for wrong in ("abc", b"ab", ["see", 1], {1}, [b"see"]):
+        with pytest.raises(TypeError, match=r"valid_vocab is .*; expected a list of str"):
+            unigram.set_vocabulary(wrong)
+    flags = "add_dummy_prefix", "escape_whitespaces", "remove_extra_whitespaces"
+    normalizer = SentencePieceNormalizer(rule_name="nfkc")
+    for wrong in NO_FLAGS:
+        for name in flags:
+            with pytest.raises(TypeError, match=f"^{name} must be a bool"):
+                SentencePieceNormalizer(rule_name="nfkc", **{name: wrong})
+            with pytest.raises(TypeError, match=f"^{name} must be a bool"):
+                unigram.override_normalizer_spec(**{name: wrong})
+        for name in ("wor", "include_best"):
+            with pytest.raises(TypeError, match=f"^{name} must be a bool"):
+                unigram.sample_encode_and_score("see", **{name: wrong})
+        for view in (unigram, normalizer):
+            with pytest.raises(TypeError, match=r"^with_offsets must be a bool"):
+                view.normalize([], with_offsets=wrong)
+    for wrong in NO_NUMBERS:
+        for call in (partial(unigram.decode, [7]), partial(unigram.calculate_entropy, "see", 0.1)):
+            with pytest.raises(TypeError, match=r"^num_threads must be an int"):
+                call(num_threads=wrong)
