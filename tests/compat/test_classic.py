@@ -232,3 +232,13 @@ def test_ids_of_any_kind_are_decoded_and_texts_beyond_ascii_are_kept(tmp_path: P
         assert tok.decode(given) == "low é中"
     assert tok.forward(["low", "é中"]).tolist() == [*tok.encode("low"), *tok.encode("é中")]
     assert tok("low é中").tolist() == ids == tok.encode_batch(["low é中", "x"], num_threads=2)[0]
+
+
+@pytest.mark.parametrize("names", [("x", "x"), ("x", "./x"), ("x", "y/../x")])
+def test_two_files_need_two_paths(names: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match=r"vocab_outfile and merges_outfile are both 'x'; expected two paths"):
+        BBPETokenizer.train_tokenizer("low lower", 258, *names)
+    with pytest.raises(ValueError, match="expected two paths"):
+        BBPETokenizer.train_tokenizer("low lower", 258, tmp_path / names[0], names[1])
+    assert not list(tmp_path.iterdir())
