@@ -316,14 +316,15 @@ TABLE |= {
     **kinds(f"{HF}.encode_batch_fast", VIEW.encode_batch_fast, TypeError=[{"input": "a"}, {"input": [5]}],
             ValueError=[lambda: shortened().encode_batch_fast([("a", TEXT)])]),
     **kinds(f"{HF}.enable_truncation", TOK.as_tokenizers().enable_truncation, ValueError=[
-        {"max_length": 5, "strategy": "x"}, {"max_length": 5, "direction": "x"}, {"max_length": 5, "stride": 9}]),
-    **kinds(f"{HF}.enable_padding", TOK.as_tokenizers().enable_padding, ValueError={"direction": "x"}),
+        {"max_length": 5, "strategy": "x"}, {"max_length": 5, "direction": "x"}, {"max_length": 5, "stride": 9},
+        {"max_length": -1}], TypeError={"max_length": "5"}),
+    **kinds(f"{HF}.enable_padding", VIEW.enable_padding, ValueError={"pad_id": -1}, TypeError={"length": ""}),
     **kinds(f"{HF}.add_tokens", TOK.as_tokenizers().add_tokens, TypeError=[{"tokens": [5]}, {"tokens": "a"}]),
     f"{HF}.to_str VocabularyError": [unwritten],
     **kinds(f"{HF}.save", VIEW.save, VocabularyError=[lambda: unwritten("x.json")], OSError={"path": "a.txt/t.json"}),
-    **kinds(f"{VIEW_ENCODING}.pad", VIEW.encode("a").pad, ValueError={"length": 9, "direction": "x"}),
+    **kinds(f"{VIEW_ENCODING}.pad", VIEW.encode("a").pad, TypeError={"length": ""}, ValueError={"length": -1}),
     **kinds(f"{VIEW_ENCODING}.truncate", VIEW.encode(TEXT).truncate, ValueError=[
-        {"max_length": 2, "direction": "x"}, {"max_length": 2, "stride": 2}]),
+        {"max_length": 2, "direction": "x"}, {"max_length": 2, "stride": 2}], TypeError={"max_length": 1.5}),
     **kinds(TIK, lambda **given: bbpe.tiktoken.Encoding("x", **{**TIK_ARGUMENTS, **given}), VocabularyError=[
         {"explicit_n_vocab": 300}, RULES.as_tiktoken], PatternError={"pat_str": "("},
         ValueError=[lambda: TIKTOKEN.encode(TEXT)], TypeError=[lambda: TIKTOKEN.encode(5)],

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Sequence
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 from ..files import StrPath, local_path, write_atomic
@@ -137,15 +139,17 @@ class BBPETokenizer:
             merges_outfile: The file to write the merges to; `None` writes none.
 
         Raises:
-            ValueError: `vocab_size` is less than 256.
+            ValueError: `vocab_size` is less than 256, or both files have the same path.
             CorpusError: `data` is empty.
             OSError: A file cannot be written.
         """
         if not isinstance(data, str):
             raise TypeError(f"data must be a str, not {type(data).__name__}")
-        for name, path in (("vocab_outfile", vocab_outfile), ("merges_outfile", merges_outfile)):
-            if path is not None:
-                checked_path(name, path)
+        files = (("vocab_outfile", vocab_outfile), ("merges_outfile", merges_outfile))
+        given = [checked_path(name, path) for name, path in files if path is not None]
+        if len({Path(path).resolve() for path in given}) < len(given):
+            shown = os.fspath(given[0])
+            raise ValueError(f"vocab_outfile and merges_outfile are both {shown!r}; expected two paths, one for each")
         trained = train_from_iterator([data], vocab_size, model=BPE(tie_break="first"))
         if merges_outfile is not None:
             lines = [f"{bytes_to_alphabet(left)} {bytes_to_alphabet(right)}\n" for left, right in trained.merges]

@@ -5,7 +5,7 @@ The package `tiktoken` is not needed.  `ENCODINGS` has the encodings that `get_e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Sized
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from operator import index
@@ -328,12 +328,12 @@ class Encoding:
             raise
 
     def decode_batch(
-        self, batch: Sequence[Sequence[int]], *, errors: str = "replace", num_threads: int = 8
+        self, batch: Iterable[Sequence[int]], *, errors: str = "replace", num_threads: int = 8
     ) -> list[str]:
         """Decode many rows of ids to texts.
 
         Args:
-            batch: The rows, or a `bbpe.Ragged`.
+            batch: The rows, also of a generator, or a `bbpe.Ragged`.
             errors: The treatment of bytes that are not UTF-8, as in `bytes.decode`.
             num_threads: The number of threads; rows that are short together take one.
 
@@ -341,13 +341,12 @@ class Encoding:
             The text of each row, in order.
         """
         check_list(batch, "batch")
-        if isinstance(batch, Ragged):
-            batch = list(batch)
+        rows: Any = list(batch) if isinstance(batch, Ragged) or not isinstance(batch, Sized) else batch
         try:
-            threads = _workers(batch, num_threads)
-            return self._tokenizer._parts.decoder.texts(batch, errors, threads, False, "raise")
+            threads = _workers(rows, num_threads)
+            return self._tokenizer._parts.decoder.texts(rows, errors, threads, False, "raise")
         except TokenIdError:
-            for tokens in batch:
+            for tokens in rows:
                 self.decode_bytes(tokens)
             raise
 

@@ -13,6 +13,9 @@ from ..files import replacing
 from ..formats.common.given import rank_text
 from ..formats.tiktoken import read_ranks
 from ..published.find import cached_by_tiktoken
+from ..records import flag, kind
+from ..spec.models import Vocab
+from ..spec.spec import vocab_of_ranks
 from ..text import BYTE_ORDER, alphabet_to_bytes
 
 __all__ = [
@@ -58,10 +61,17 @@ def dump_tiktoken_bpe(bpe_ranks: Mapping[bytes, int], tiktoken_bpe_file: str) ->
         tiktoken_bpe_file: The path of the file.
 
     Raises:
+        VocabularyError: Two tokens have the same rank, a rank is out of range, or there is no token, so that no reader
+            would take the file; the error is a `ValueError`, and no file is written.
+        TypeError: `bpe_ranks` is not a mapping of bytes to int.
         OSError: The file cannot be written.
     """
+    kind("bpe_ranks", bpe_ranks, Mapping, "a mapping of tokens to ranks")
+    vocab = Vocab(vocab_of_ranks(bpe_ranks))
+    if not len(vocab):
+        raise VocabularyError("bpe_ranks has no token; expected one at least, because readers refuse an empty file")
     with replacing(tiktoken_bpe_file) as file:
-        file.write(rank_text({rank: token for token, rank in bpe_ranks.items()}))
+        file.write(rank_text(vocab))
 
 
 def data_gym_to_mergeable_bpe_ranks(
@@ -95,7 +105,7 @@ def data_gym_to_mergeable_bpe_ranks(
     ranks = {bytes((byte,)): rank for rank, byte in enumerate(BYTE_ORDER)}
     for line in lines:
         ranks[b"".join(map(alphabet_to_bytes, line.split()))] = len(ranks)
-    if clobber_one_byte_tokens:
+    if flag("clobber_one_byte_tokens", clobber_one_byte_tokens):
         ranks |= {token: token_id for token, token_id in expected.items() if len(token) == 1}
     if ranks != expected:
         raise VocabularyError(f"the ids are not in the order of the merges of {vocab_bpe_file}", path=encoder_json_file)

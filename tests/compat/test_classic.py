@@ -242,3 +242,13 @@ def test_what_is_no_path_is_refused_by_the_name_of_its_argument(argument: str, t
         BBPETokenizer(**{**paths, argument: 5})
     with pytest.raises(ValueError, match="https://server/file: a vocabulary is not read from a URL; copy it"):
         BBPETokenizer(**{**paths, argument: "https://server/file"})
+
+
+@pytest.mark.parametrize("names", [("x", "x"), ("x", "./x"), ("x", "y/../x")])
+def test_two_files_need_two_paths(names: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match=r"vocab_outfile and merges_outfile are both 'x'; expected two paths"):
+        BBPETokenizer.train_tokenizer("low lower", 258, *names)
+    with pytest.raises(ValueError, match="expected two paths"):
+        BBPETokenizer.train_tokenizer("low lower", 258, tmp_path / names[0], names[1])
+    assert not list(tmp_path.iterdir())

@@ -14,6 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from small_published import RANKS, SPECIAL, put
 from strings import adversarial_strings
@@ -215,6 +216,35 @@ def test_rank_files(tmp_path: Path, bare: Path) -> None:
         load.load_tiktoken_bpe(url)
     put(bare / "home/tiktoken" / hashlib.sha1(url.encode()).hexdigest())
     assert load.load_tiktoken_bpe(url, digest) == GIVEN["mergeable_ranks"]
+
+
+@pytest.mark.parametrize(
+    ("ranks", "problem"),
+    [
+        ({b"a": 0, b"b": 0}, r"tokens b'a' and b'b' have the same rank 0"),
+        ({b"a": 0, b"b": 1.5}, r"found 1\.5: b'b'"),
+        ({b"a": True}, r"found True: b'a'"),
+        ({b"a": "0"}, r"found '0': b'a'"),
+        ({b"a": None}, r"found None: b'a'"),
+        ({"a": 0}, r"found 0: 'a'"),
+        ({b"a": -1}, r"token b'a' has id -1; expected 0 to"),
+        ({b"a": 2**40}, rf"token b'a' has id {2**40}; expected 0 to"),
+        ({}, r"bpe_ranks has no token"),
+        ([b"a"], r"bpe_ranks must be a mapping of tokens to ranks, not list"),
+    ],
+)
+def test_ranks_that_no_file_holds_are_not_written(ranks: Any, problem: str, tmp_path: Path) -> None:
+    path = put(tmp_path / "ranks.tiktoken", b"YQ== 0\n")
+    with pytest.raises((TypeError, bbpe.VocabularyError), match=problem):
+        load.dump_tiktoken_bpe(ranks, str(path))
+    assert path.read_bytes() == b"YQ== 0\n"
+
+
+def test_what_is_written_is_read_again(tmp_path: Path) -> None:
+    """Ranks with gaps, in any order, of NumPy, and the empty token, which Whisper's files have."""
+    for ranks in ({b"b": 7, b"a": 2}, {b"a": np.int64(3), b"": 5}):
+        load.dump_tiktoken_bpe(ranks, str(tmp_path / "ranks.tiktoken"))
+        assert load.load_tiktoken_bpe(str(tmp_path / "ranks.tiktoken")) == ranks
 
 
 def test_the_two_files_of_gpt2(bare: Path) -> None:

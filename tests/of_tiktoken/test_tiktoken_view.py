@@ -176,6 +176,30 @@ def test_options_of_decoding_many(pair):
     assert view.decode_bytes_batch(view.encode_batch(texts)) == [text.encode() for text in texts]
 
 
+@pytest.mark.parametrize(
+    ("name", "items"),
+    [
+        ("decode_batch", [[255, 97], [97], []]), ("decode_bytes_batch", [[255, 97], [97]]),
+        ("decode_tokens_bytes", [97, 98]), ("encode_batch", ["a", "the"]), ("encode_ordinary_batch", ["a", ""]),
+    ],
+)  # fmt: skip
+def test_items_of_any_iterable(pair, name, items):
+    class Items:
+        def __iter__(self):
+            return iter(items)
+
+    expected = getattr(pair[1], name)(items)
+    for tokenizer in pair:
+        call = getattr(tokenizer, name)
+        for many in ((item for item in items), iter(items), Items(), dict(enumerate(items)).values()):
+            assert call(many) == expected
+        assert call(item for item in items[:0]) == []
+    if name.startswith("decode_b"):
+        for tokenizer in pair:
+            with pytest.raises(KeyError):
+                getattr(tokenizer, name)(row for row in [[97], [10**6]])
+
+
 def test_a_view_is_made_once(tok_of):
     tok = tok_of("gpt2")
     assert tok.as_tiktoken() is tok.as_tiktoken()
