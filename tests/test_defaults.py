@@ -29,7 +29,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "CurvePoint": {"tokenizer": ""},
     "Finding": {"examples": (), "ids": ()},
     "LintReport.lines": {"examples": 4, "details": False},
-    "Measures": {"changed": 0},
+    "Measures": {"changed": 0, "lost": 0},
     "Summary": {
         "files": 0, "documents": 0, "bytes": 0, "pretokens": 0, "unique": 0, "left_out": 0, "skipped": 0, "refused":
         0, "special_tokens_found": 0, "cut": 0, "dropped": 0, "duplicates": 0,
