@@ -191,3 +191,13 @@ def test_files_are_on_the_disk_before_their_folder_has_its_name(
     monkeypatch.setattr("bbpe.shards.iterated.sync_folder", flushed)
     bbpe.shard_from_iterator(["low", "lower"], target, tok)
     assert steps[-2:] == [(False, False), (True, True)]
+
+
+@pytest.mark.parametrize("field", ["q", ("text", "q")])
+@pytest.mark.parametrize("texts", [["a"], [{"q": "a"}, b"a"], [None]])
+def test_a_field_is_for_rows(field: Any, texts: list[Any], tmp_path: Path, tok: bbpe.Tokenizer) -> None:
+    """A text has none, so naming one is an error, as it is for files of plain text."""
+    with pytest.raises(bbpe.CorpusError, match=r"item \d of the iterator: expected a row with the field .*'q', not "):
+        bbpe.shard_from_iterator(texts, tmp_path / "out", tok, text_field=field)
+    assert len(bbpe.shard_from_iterator([{"q": "a"}], tmp_path / "rows", tok, text_field=field)) == 1
+    assert len(bbpe.shard_from_iterator(["a", {"text": "a"}], tmp_path / "texts", tok)) == 2

@@ -32,7 +32,7 @@ def sequences(tmp_path: Path, tok: bbpe.Tokenizer) -> dict[str, Any]:
 def test_what_is_no_place(place: Any, sequences: dict[str, Any]) -> None:
     for name, sequence in sequences.items():
         assert len(sequence[1]) >= 0, name
-        with pytest.raises(TypeError, match="must be an int, not|rows have ints for places"):
+        with pytest.raises(TypeError, match=r"must be an int, not|rows have ints for places"):
             sequence[place]
 
 
