@@ -220,10 +220,9 @@ def counting_of(args: Namespace, *, files: bool = True) -> bbpe.Counting:
     options = options_of(args)
     if files:
         options |= {"text_field": args.text_field, "format": args.input_format, "on_error": args.on_error}
-    for option, value, usual in (("--text-field", args.text_field, "text"), ("--on-error", args.on_error, "raise")):
-        if not files and value != usual:
-            what = "standard input is plain text where --input-format does not name another kind"
-            raise UsageError(f"{option} is {value!r}; {what}, and only records have that option")
+    elif args.text_field != "text":
+        what = "standard input is plain text where --input-format does not name another kind"
+        raise UsageError(f"--text-field is {args.text_field!r}; {what}, and plain text has no fields")
     return bbpe.Counting(progress=progress_of(args), **options)
 
 

@@ -14,7 +14,7 @@ from bbpe.lazy import np, npt
 from bbpe.text import counted
 
 from .command import Command, add_tokenizer, load_tokenizer
-from .lines import add_lines, add_pieces, convert_lines, lines_of
+from .lines import add_lines, add_pieces, check_lines, convert_lines, lines_of
 from .streams import add_progress, chunks_of, label_of, names_of, watched, write
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ def _add_arguments(parser: ArgumentParser) -> None:
 
 
 def _run(args: Namespace) -> int:
+    check_lines(args)
     tokenizer = load_tokenizer(args)
     read = _piece_reader(tokenizer) if args.pieces else _read_ids
     if args.lines:

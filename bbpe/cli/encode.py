@@ -19,7 +19,7 @@ from bbpe.pipeline.special_tokens import Selection
 from bbpe.tokenizer import Tokenizer
 
 from .command import Command, load_tokenizer, number
-from .lines import add_lines, add_pieces, add_texts, convert_lines, encoded, speller
+from .lines import add_lines, add_pieces, add_texts, check_lines, convert_lines, encoded, speller
 from .outputs import ARRAYS, check_output, inputs_of
 from .parsers import UsageError
 from .streams import (
@@ -59,6 +59,7 @@ def _add_arguments(parser: ArgumentParser) -> None:
 
 
 def _run(args: Namespace) -> int:
+    check_lines(args)
     if args.numpy is not None and (args.tokens or args.pieces):
         raise UsageError("--numpy holds ids; it does not go with --tokens or --pieces")
     if args.lines and (args.numpy is not None or args.json or args.input_format not in (None, "text")):

@@ -39,6 +39,12 @@ def add_lines(parser: ArgumentParser) -> None:
     parser.add_argument("--line-buffered", action="store_true", help=buffered)
 
 
+def check_lines(args: Namespace) -> None:
+    """Raise `UsageError` on what is about lines where there are none."""
+    if args.line_buffered and not args.lines:
+        raise UsageError("--line-buffered needs --lines")
+
+
 def selection_of(args: Namespace) -> Selection:
     """Return the special tokens that the arguments allow in texts."""
     return "all" if args.special else ()

@@ -194,8 +194,9 @@ class _Iterated:
         """Return the text of an item, `None` if it has none, and its id; `ValueError` says what is wrong."""
         policy = self._policy
         is_row = isinstance(item, Mapping)
-        if not is_row and policy.id_field is not None:
-            raise ValueError(f"expected a row with the field {shown_field(policy.id_field)}, not {described(item)}")
+        needed = policy.text_field if policy.id_field is None and policy.text_field != "text" else policy.id_field
+        if not is_row and needed is not None:
+            raise ValueError(f"expected a row with the field {shown_field(needed)}, not {described(item)}")
         text = self._value(item, policy.text_field, "text_field") if is_row else item
         if text is not None and not isinstance(text, str | bytes):
             raise ValueError(f"found {described(text)}; expected a text, or a row with one or null in text_field=")

@@ -350,7 +350,7 @@ def run_parts(
                     raise
                 if attempt == attempts:
                     if attempts > 1:
-                        error.add_note(f"part {number} failed {attempts} times")
+                        error.add_note(f"part {number} failed {counted(attempts, 'time')}")
                     raise
             meter.add(-done)
             done, attempt = 0, attempt + 1

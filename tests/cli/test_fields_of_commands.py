@@ -37,11 +37,10 @@ def test_files_of_both_kinds_are_read(words: str, call: Call) -> None:
 
 
 @pytest.mark.parametrize("words", ["train - --vocab-size 258 -o out.json", "count - --pattern gpt2 -o out.parquet"])
-@pytest.mark.parametrize(("option", "value"), [("--text-field", "body"), ("--on-error", "skip")])
-def test_standard_input_is_text_unless_it_is_said_otherwise(words: str, option: str, value: str, call: Call) -> None:
-    status, _, error = call(f"{words} {option} {value}", b"see my eyes\n")
+def test_standard_input_is_text_unless_it_is_said_otherwise(words: str, call: Call) -> None:
+    status, _, error = call(words + OPTION, b"see my eyes\n")
     assert status == 2
-    assert f"{option} is '{value}'; standard input is plain text where --input-format does not name another" in error
+    assert "--text-field is 'body'; standard input is plain text where --input-format does not name another" in error
     assert not Path("out.json").exists()
     assert not Path("out.parquet").exists()
     assert call(words, b"see my eyes\n")[0] == 0

@@ -217,6 +217,13 @@ def test_the_format_that_readers_name_is_that_of_the_input(command: str) -> None
         assert leaf.spelled(f"a: read it with {name}='jsonl'") == "a: read it with --input-format jsonl"
 
 
+@pytest.mark.parametrize("command", ["encode", "decode"])
+def test_lines_are_buffered_where_there_are_lines(command: str, here: None, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main([command, "-t", "t.json", "--line-buffered", "a.txt"]) == 2
+    out, err = capfd.readouterr()
+    assert (out, err.splitlines()[0]) == ("", "bbpe: error: --line-buffered needs --lines")
+
+
 def test_words_of_the_command_line_stay() -> None:
     words = ["eval", "text_field=b.txt", "-t", "a b"]
     said = LEAVES["bbpe eval"].spelled("text_field=b.txt: no text_field= in a b", words)
