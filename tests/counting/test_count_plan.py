@@ -214,10 +214,11 @@ def test_a_pipe_has_no_plan(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("change", ["files", "special_tokens", "sample", "text_field", "format", "max_pretoken_bytes"])
 def test_a_folder_keeps_to_one_plan(change: str, corpus: Path, tmp_path: Path) -> None:
-    options: dict[str, Any] = {"files": corpus / "c.txt", "pattern": "gpt2"}
+    name = "a.jsonl" if change == "text_field" else "c.txt"  # which has no fields
+    options: dict[str, Any] = {"files": corpus / name, "pattern": "gpt2"}
     others: dict[str, Any] = {
-        "files": corpus / "a.jsonl", "special_tokens": ["<s>"], "sample": 0.5, "text_field": "body", "format": "text",
-        "max_pretoken_bytes": 7,
+        "files": corpus / "a.jsonl", "special_tokens": ["<s>"], "sample": 0.5, "text_field": ("text", "body"),
+        "format": "text", "max_pretoken_bytes": 7,
     }  # fmt: skip
     plan = bbpe.plan_count(folder=tmp_path / "counts", **options)
     kept = (tmp_path / "counts" / "plan.json").read_bytes()

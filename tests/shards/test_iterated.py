@@ -193,7 +193,6 @@ def test_files_are_on_the_disk_before_their_folder_has_its_name(
     assert steps[-2:] == [(False, False), (True, True)]
 
 
-<<<<<<< HEAD
 def test_items_that_are_left_out_are_listed_as_lines_are(tmp_path: Path, tok: bbpe.Tokenizer) -> None:
     """From 1 on, over all parts."""
     items = ["low", 5, "lower", None, {"body": "low"}, "lowest"]
@@ -201,7 +200,8 @@ def test_items_that_are_left_out_are_listed_as_lines_are(tmp_path: Path, tok: bb
     listed = map(json.loads, (tmp_path / "out" / "skipped.jsonl").read_text().splitlines())
     assert [row["line"] for row in listed] == [2, 5]
     assert (done.documents, done.totals.refused, done.totals.null) == (3, 2, 1)
-=======
+
+
 @pytest.mark.parametrize("field", ["q", ("text", "q")])
 @pytest.mark.parametrize("texts", [["a"], [{"q": "a"}, b"a"], [None]])
 def test_a_field_is_for_rows(field: Any, texts: list[Any], tmp_path: Path, tok: bbpe.Tokenizer) -> None:
@@ -210,4 +210,3 @@ def test_a_field_is_for_rows(field: Any, texts: list[Any], tmp_path: Path, tok: 
         bbpe.shard_from_iterator(texts, tmp_path / "out", tok, text_field=field)
     assert len(bbpe.shard_from_iterator([{"q": "a"}], tmp_path / "rows", tok, text_field=field)) == 1
     assert len(bbpe.shard_from_iterator(["a", {"text": "a"}], tmp_path / "texts", tok)) == 2
->>>>>>> wt-f4
