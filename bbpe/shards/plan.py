@@ -398,11 +398,6 @@ def parts_of(files: Sequence[File], policy: ShardPolicy) -> tuple[tuple[Source, 
     """Divide the files of texts into parts."""
     if policy.messages_field is None:
         check_fields(files, policy.field, policy.id_field, way="input_format")
-    if policy.document == "line" and files and all(file.kind != "text" for file in files):
-        raise ValueError(
-            f"document is 'line'; {files[0].path} has records, each of which is a document, and no file is plain text; "
-            "leave it out"
-        )
     check = check_columns if policy.messages_field is None else check_chats
     check(files, policy.field, policy.id_field, first_lines=policy.on_error == "raise")
     return joined(_ranges(files, policy), policy.part_size)

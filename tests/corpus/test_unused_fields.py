@@ -63,15 +63,6 @@ def test_plain_text_has_no_ids(name: str) -> None:
     READING[name](RECORDS, id_field="key", text_field="body", format="olmo", eos=1)
 
 
-@pytest.mark.parametrize("name", ["shard", "plan_shards", "count_tokens"])
-def test_records_have_no_lines(name: str) -> None:
-    """Counting takes the lines of the texts of records, so there the option has its meaning."""
-    with pytest.raises(ValueError, match=r"^document is 'line'; b\.jsonl has records, each of which is a document,"):
-        READING[name](RECORDS, document="line", text_field="body")
-    READING[name]([PLAIN, RECORDS], document="line", text_field="body")
-    assert bbpe.count(RECORDS, pattern="gpt2", document="line", text_field="body").summary.documents == 1
-
-
 @pytest.mark.parametrize("name", TEXTS)
 def test_texts_are_read_without_options(name: str) -> None:
     for option, value in (("text_field", "body"), ("format", "jsonl"), ("format", "text")):
