@@ -41,7 +41,7 @@ def shipped(monkeypatch: pytest.MonkeyPatch) -> set[Path]:
 
 
 def test_a_wheel_has_every_module_and_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    built = {".c", ".so", ".pyd", ".pyx"}
+    built = {".c", ".so", ".pyd", ".pyx", ".pxd"}
     written = {path for path in PACKAGE.rglob("*") if path.is_file() and "__pycache__" not in path.parts}
     written = {path for path in written if path.suffix not in built and path.name != "README.md"}
     assert written - shipped(monkeypatch) == set()
@@ -79,6 +79,7 @@ def wheel(folder: Path, **files: bytes) -> Path:
         ({"bbpe/big": random.Random(1).randbytes(wheels.LIMIT)}, ["bytes, more than 2,700,000"]),
         ({"bbpe/core/split.so": b""}, ["has not one compiled file"]),
         ({"bbpe/core/split.pyx": b"", "tests/test_a.py": b""}, ["has bbpe/core/split.pyx", "has tests/test_a.py"]),
+        ({"bbpe/core/split.pxd": b""}, ["has bbpe/core/split.pxd"]),
     ],
 )
 def test_wheels_with_faults_are_not_published(

@@ -9,7 +9,7 @@ from pathlib import Path
 #: The most bytes that a wheel may have; docs/platforms.md says so.
 LIMIT = 2_700_000
 #: Sources of the compiled modules, which are no use without the C core.
-_SOURCES = {".c", ".h", ".pyx"}
+_SOURCES = {".c", ".h", ".pyx", ".pxd"}
 
 
 def faults(wheel: Path) -> list[str]:
