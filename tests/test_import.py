@@ -262,3 +262,19 @@ def test_importing_compiles_no_regex():
             called = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
             assert called not in ("re.compile", "regex.compile"), f"{name}:{node.lineno} compiles a regex"
             waiting += ast.iter_child_nodes(node)
+
+
+def test_packages_that_are_not_there() -> None:
+    code = (
+        "import sys\n"
+        "sys.modules.update(dict.fromkeys(('jinja2', 'transformers', 'tokenizers')))\n"
+        "import bbpe\n"
+        "tok = bbpe.train_from_iterator(['a'], 256)\n"
+        "given = {'messages': [{'role': 'user', 'content': 'a'}], 'chat_template': '{{ a }}'}\n"
+        "chats = (lambda: tok.apply_chat_template(**given), lambda: tok.encode_chat(**given))\n"
+        "for call in (*chats, bbpe.patch_transformers):\n"
+        "    try: call()\n"
+        "    except ImportError as error: print('pip install' in str(error))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout == "True\n" * 3

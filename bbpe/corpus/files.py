@@ -303,22 +303,20 @@ def corpus_files(
 
 
 def check_fields(
-    files: Sequence[File], text_field: FieldName, id_field: FieldName | None = None, *, argument: str = "text_field",
-    way: str = "format",
+    files: Sequence[File], text_field: FieldName, *, argument: str = "text_field", way: str = "format"
 ) -> None:  # fmt: skip
-    """Check that a corpus has fields if one is named: all of it may be plain text; `ValueError` names the argument.
+    """Check that a corpus has fields if one with the text is named: all of it may be plain text.
 
-    `argument` is that of the field with the text, and `way` the one that says what kind the files are.
+    Raises `ValueError` that names `argument`, and `way`, the one that says what kind the files are.  The field of ids
+    may be named: shards of plain text are merged with others, whose documents have ids.
     """
-    if not files or any(file.kind != "text" for file in files):
+    if text_field == "text" or not files or any(file.kind != "text" for file in files):
         return
-    for name, given, usual in ((argument, text_field, "text"), ("id_field", id_field, None)):
-        if given is not None and given != usual:
-            more = f" and {counted(len(files) - 1, 'other file')} are" if len(files) > 1 else " is"
-            raise ValueError(
-                f"{name} is {shown_field(given)}; {files[0].path}{more} plain text, which has no fields; leave it out, "
-                f"or give {way}='jsonl' if there are records"
-            )
+    more = f" and {counted(len(files) - 1, 'other file')} are" if len(files) > 1 else " is"
+    raise ValueError(
+        f"{argument} is {shown_field(text_field)}; {files[0].path}{more} plain text, which has no fields; "
+        f"leave it out, or give {way}='jsonl' if there are records"
+    )
 
 
 def check_apart(folder: Path, what: str, files: CorpusPaths, found: Iterable[FilePath], written: Iterable[str]) -> None:

@@ -397,7 +397,7 @@ def _is_name(text: str) -> bool:
 def parts_of(files: Sequence[File], policy: ShardPolicy) -> tuple[tuple[Source, ...], ...]:
     """Divide the files of texts into parts."""
     if policy.messages_field is None:
-        check_fields(files, policy.field, policy.id_field, way="input_format")
+        check_fields(files, policy.field, way="input_format")
     check = check_columns if policy.messages_field is None else check_chats
     check(files, policy.field, policy.id_field, first_lines=policy.on_error == "raise")
     return joined(_ranges(files, policy), policy.part_size)

@@ -12,7 +12,7 @@ from ..core.token_table import MAX_ID
 from ..errors import VocabularyError
 from ..records import dataclass, field, kind, replace
 from ..splitting.patterns import Pattern
-from ..text import alphabet_to_bytes, bytes_to_alphabet, counted, well_formed
+from ..text import alphabet_to_bytes, bytes_to_alphabet, counted
 from .decoders import UNMARK, Blanks, BPEDecoder, ByteFallback, ByteLevel, DecoderStep, Fuse, Strip, WordPiece
 from .models import (
     LongestMatchModel,
@@ -382,8 +382,6 @@ def _check_specials(special: Mapping[str, int], added: Mapping[str, int]) -> Non
             raise TypeError(f"special_tokens must map each text to its id; found {text!r}: {token_id!r}")
         if not text:
             raise VocabularyError("a special token is the empty string; expected at least one character")
-        if not text.isascii() and well_formed(text) != text:
-            raise VocabularyError(f"special token {text!r} holds half a surrogate pair; expected Unicode text")
         if not 0 <= token_id <= MAX_ID:
             raise VocabularyError(f"special token {text!r} has id {token_id}; expected 0 to {MAX_ID}")
         if owner.setdefault(token_id, text) != text:

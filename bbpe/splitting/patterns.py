@@ -300,10 +300,9 @@ def get_pattern(pattern: str | Sequence[str] | Pattern) -> Pattern:
     for number, step in enumerate(steps):
         if not step:
             raise PatternError(f"pattern[{number}] is empty; expected a regex")
-        if _NAME.fullmatch(step):
-            way = f"; for the name give pattern={step!r} alone" if step in PATTERNS or step in ALIASES else ""
+        if step in PATTERNS or step in ALIASES:
             raise PatternError(
-                f"pattern[{number}] is {step!r:.60}, which looks like a name; a sequence has regexes only{way}; "
-                "for the text itself write '(?:...)' around it"
+                f"pattern[{number}] is {step!r}, which is the name of a pattern; a sequence has regexes only; for the "
+                f"name give pattern={step!r} alone, and for the text itself write '(?:...)' around it"
             )
     return recognise(steps)

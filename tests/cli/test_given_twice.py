@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from test_usage import LEAVES, OPTIONS
+from test_usage import LEAVES, options_of
 
 from bbpe.cli.parsers import _Once
 
 OF_ONE_VALUE = {
-    prog: [action for action in actions if isinstance(action, _Once)] for prog, actions in OPTIONS.items()
+    prog: [action for action in options_of(prog) if isinstance(action, _Once)] for prog in LEAVES
 }
 VALUES = ("1", "1MB", "a.json", "a.parquet", "a:1", "tiktoken")
 

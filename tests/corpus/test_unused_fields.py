@@ -56,13 +56,6 @@ def test_plain_text_has_no_field(name: str) -> None:
     READING[name]([PLAIN, RECORDS], text_field="body")
 
 
-@pytest.mark.parametrize("name", ["shard", "plan_shards"])
-def test_plain_text_has_no_ids(name: str) -> None:
-    with pytest.raises(ValueError, match=r"^id_field is 'key'; a\.txt is plain text, .* give input_format='jsonl' if"):
-        READING[name](PLAIN, id_field="key", format="olmo", eos=1)
-    READING[name](RECORDS, id_field="key", text_field="body", format="olmo", eos=1)
-
-
 @pytest.mark.parametrize("name", TEXTS)
 def test_texts_are_read_without_options(name: str) -> None:
     for option, value in (("text_field", "body"), ("format", "jsonl"), ("format", "text")):
@@ -82,7 +75,7 @@ def test_corpora_are_checked_together() -> None:
 def test_the_message_names_the_fields() -> None:
     found = [file_of(Path(PLAIN))]
     check_fields(found, "text")
-    check_fields([], "body", "key")
+    check_fields([], "body")
     with pytest.raises(ValueError, match=r"^text_field is 'body' or 'text'; .* give format='jsonl' if there are recor"):
         check_fields(found, ("body", "text"))
 

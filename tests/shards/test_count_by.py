@@ -60,8 +60,10 @@ def test_each_row_is_as_counted_alone(
     found = bbpe.count_tokens(".", toks, by="file", threads=2, **options)
     assert [row.source for row in found] == FILES
     for row in found:
+        # plain text has no fields, so alone it refuses the name of one
+        given = {} if "text_field" in options and ".txt" in row.source else options
         for number, tok in enumerate(toks.values()):
-            alone = bbpe.count_tokens(row.source, tok, threads=1, **options)
+            alone = bbpe.count_tokens(row.source, tok, threads=1, **given)
             assert (row.documents, row.bytes) == (alone.documents, alone.bytes)
             assert (row.tokens[number], row.unknown[number]) == (alone.tokens, alone.unknown)
             assert row.bytes_per_token[number] == alone.bytes_per_token

@@ -11,7 +11,6 @@ import bbpe
 
 HALF = "a\ud800"
 TEXTS = ["low lower"]
-BYTES = {bytes([byte]): byte for byte in range(256)}
 
 
 @pytest.mark.parametrize(
@@ -24,13 +23,6 @@ BYTES = {bytes([byte]): byte for byte in range(256)}
         (lambda: bbpe.train_from_iterator(TEXTS, 300, special_tokens=[HALF]), "special_tokens"),
         (lambda: bbpe.train_from_iterator(TEXTS, 256).with_added_tokens([HALF]), "tokens"),
         (lambda: bbpe.train_from_iterator(TEXTS, 256).with_added_tokens([HALF], special=True), "tokens"),
-        (lambda: bbpe.Tokenizer.from_ranks(BYTES, pattern="gpt2", special_tokens={HALF: 256}), "special token"),
-        (
-            lambda: bbpe.Tokenizer.from_merges(
-                {byte: token for token, byte in BYTES.items()}, [], pattern="gpt2", special_tokens={HALF: 256}
-            ),
-            "special token",
-        ),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
