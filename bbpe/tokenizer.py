@@ -681,8 +681,8 @@ class Tokenizer:
         """
         check_threads(threads)
         matcher = self._parts.specials.matcher(allowed_special, disallowed_special)
-        around = added(self._around, add_special_tokens)
-        return self._parts.encoder.counts(as_batch(texts), matcher, threads) + sum(map(len, around))
+        found = self._parts.encoder.counts(as_batch(texts), matcher, threads)
+        return found if add_special_tokens is False else found + sum(map(len, added(self._around, add_special_tokens)))
 
     def fits(
         self, text: Text, n: int, *, allowed_special: Selection = (), disallowed_special: Selection = ()

@@ -68,12 +68,17 @@ def id_dtypes() -> dict[np.dtype[Any], int]:
     return {np.dtype(kind): int(np.iinfo(kind).max) for kind in (np.uint32, np.uint16, np.int32, np.int64)}
 
 
+@cache
+def _one_of_dtypes() -> str:
+    return f"one of {', '.join(map(str, id_dtypes()))}"
+
+
 def id_dtype(dtype: npt.DTypeLike, vocab_size: int) -> np.dtype[Any]:
     """Return the dtype of ids; `ValueError` when it is not supported or is too small for the ids of a vocabulary."""
-    chosen = dtype_of(dtype, f"one of {', '.join(map(str, id_dtypes()))}")
+    chosen = dtype_of(dtype, _one_of_dtypes())
     most = id_dtypes().get(chosen)
     if most is None:
-        raise ValueError(f"dtype is {chosen}; expected one of {', '.join(map(str, id_dtypes()))}")
+        raise ValueError(f"dtype is {chosen}; expected {_one_of_dtypes()}")
     if vocab_size - 1 > most:
         raise ValueError(f"dtype is {chosen}, which cannot hold ids up to {vocab_size - 1}; expected uint32 or int64")
     return chosen
