@@ -18,7 +18,7 @@ from .lazy import lazy_re, np, safe_import
 
 __all__ = [
     "asdict", "check_names", "check_suffix", "check_unmasked", "checked_path", "dataclass", "dtype_of", "field",
-    "fields", "flag", "index_of", "is_bytes", "is_file_suffix", "kind", "real", "replace", "whole",
+    "fields", "flag", "index_of", "is_file_suffix", "is_text_or_bytes", "kind", "real", "replace", "whole",
 ]  # fmt: skip
 
 #: The suffix of a kind of files.
@@ -333,7 +333,7 @@ def kind(name: str, value: object, kinds: Any, expected: str, way: str = "") -> 
         raise TypeError(f"{name} must be {expected}, not {type(value).__name__}{way and f': {way}'}")
 
 
-def is_bytes(value: object) -> bool:
+def is_text_or_bytes(value: object) -> bool:
     """Return whether a value is a text or bytes, whose items would be taken for ids."""
     return isinstance(value, str | bytes | bytearray) or (isinstance(value, memoryview) and value.format in ("B", "c"))
 

@@ -226,18 +226,6 @@ def counting_of(args: Namespace, *, files: bool = True) -> bbpe.Counting:
     return bbpe.Counting(progress=progress_of(args), **options)
 
 
-def check_counted(args: Namespace, instead: str) -> None:
-    """Check that no option says how to read and count texts where there are none, but `instead`; `UsageError`."""
-    for name, usual in (
-        ("text_field", "text"), ("input_format", None), ("on_error", "raise"), ("document", "file"), ("sample", 1.0),
-        ("unique", False), ("max_pretoken_bytes", None), ("checkpoint", None),
-    ):  # fmt: skip
-        value = getattr(args, name)
-        if value != usual:
-            option = f"--{name.replace('_', '-')}" + ("" if value is True else f" {value}")
-            raise UsageError(f"{option} does not go with {instead}; expected it with files to count")
-
-
 def is_streamed(args: Namespace) -> bool:
     """Whether standard input is read as a file, a block at a time: in bounded memory, or as rows."""
     stdin()

@@ -52,21 +52,6 @@ class UsageError(ValueError):
     """The arguments of a command do not go together; the exit status is 2."""
 
 
-class _Once(argparse._StoreAction):
-    """Keeps the value of an option, which may be given once: the last of several would drop the others."""
-
-    def __call__(
-        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any,
-        option_string: str | None = None,
-    ) -> None:  # fmt: skip
-        """Keep a value."""
-        given = namespace.__dict__.setdefault("_given", set())
-        if self.option_strings and self.dest in given:
-            raise argparse.ArgumentError(self, "given twice; expected it once")
-        given.add(self.dest)
-        super().__call__(parser, namespace, values, option_string)
-
-
 class Parser(argparse.ArgumentParser):
     """The parser of a command, or of a command of a command.
 
@@ -81,8 +66,6 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **{"formatter_class": HelpFormatter, "add_help": False, **kwargs})
-        for name in (None, "store"):
-            self.register("action", name, _Once)
         self._positionals.title, self._optionals.title = "Arguments", "Options"
         self.add_argument("-h", "--help", action="help", help="Show this help and exit.")
         # an abbreviation is a guess, which another option of a later version would change
@@ -116,6 +99,7 @@ class Parser(argparse.ArgumentParser):
             return super().parse_known_args(args, namespace)
         self.complete()
         self.set_defaults(parser=self)
+        self.given.clear()
         if self._subparsers is None:
             self._refuse(word for word in takewhile("--".__ne__, args or ()) if self._is_unknown(word))
         if self._subparsers is not None or "--" in (args or ()):
@@ -144,6 +128,9 @@ class Parser(argparse.ArgumentParser):
     def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
         # argparse calls it for what the command line has, not for defaults
         if action.option_strings:
+            # the last of several values would drop the others
+            if isinstance(action, argparse._StoreAction) and action.dest in self.given:
+                raise argparse.ArgumentError(action, "given twice; expected it once")
             self.given[action.dest] = _longest(action)
         return super()._get_values(action, arg_strings)
 

@@ -12,6 +12,7 @@ import bbpe
 from bbpe import formats
 from bbpe.core.count import PretokenTable
 from bbpe.counting.counts import PretokenCounts
+from bbpe.counting.options import check_counted
 from bbpe.formats.saving import proven
 from bbpe.records import fields
 from bbpe.spec.roles import lost_roles
@@ -31,7 +32,6 @@ from .command import (
     add_special_tokens,
     add_veto,
     add_vocab_size,
-    check_counted,
     counting_of,
     is_streamed,
     number,
@@ -239,7 +239,7 @@ def _check_sources(args: Namespace) -> None:
     if args.counts is not None and args.files:
         raise UsageError("--counts does not go with files to count")
     if args.counts is not None:
-        check_counted(args, "--counts")
+        check_counted(counting_of(args), "counts")
     if args.counts is not None and (args.model == "wordpiece" or args.alphabet == "chars"):
         raise UsageError("--counts does not go with --model wordpiece and --alphabet chars; expected files")
     if args.counts is None and not args.files:

@@ -54,7 +54,7 @@ _DOCUMENT = lazy_re(
 )
 #: What follows the name of a field that is a string.
 _STRING = lazy_re(rb'[ \t\r\n]*:[ \t\r\n]*"')
-#: Bytes of which it may be told that they are UTF-16.
+#: The fewest bytes that are taken for UTF-16 or UTF-32.
 _LEAST_WIDE = 8
 _UTF8_MARK = b"\xef\xbb\xbf"
 #: Byte order marks; a mark comes before any shorter mark that is its prefix.
@@ -66,11 +66,16 @@ MARKS = {
 }
 
 
-def is_wide(head: bytes) -> bool:
-    """Return whether text begins as UTF-16 of ASCII without a mark: nearly each second byte is 0, and no other one."""
-    halves = head[0::2], head[1::2]
-    zeros = sorted(half.count(0) for half in halves)
-    return len(head) >= _LEAST_WIDE and zeros[0] == 0 and 4 * zeros[1] >= 3 * len(halves[1])
+def wide_encoding(head: bytes) -> str | None:
+    """Return "UTF-16" or "UTF-32" if text begins so without a mark, and is ASCII for the most part; else None.
+
+    Of the two or four bytes of each character one is never 0, and the others are nearly always.
+    """
+    for width, name in ((2, "UTF-16"), (4, "UTF-32")):
+        zeros = sorted(head[at::width].count(0) for at in range(width))
+        if len(head) >= _LEAST_WIDE and zeros[0] == 0 and 4 * zeros[1] >= 3 * (len(head) // width):
+            return name
+    return None
 
 
 def may_be_json(head: bytes) -> bool:

@@ -35,8 +35,8 @@ from .contents import (
     PARQUET,
     are_json_lines,
     is_json_document,
-    is_wide,
     may_be_json,
+    wide_encoding,
 )  # fmt: skip
 from .fields import FieldName, shown_field
 from .urls import Url, expand, path_of
@@ -447,8 +447,8 @@ def check_head(file: File, head: bytes | memoryview, text_field: FieldName = "te
     found = None if file.asked else BEGINS.match(first)
     if found is not None and found.lastindex is not None:
         raise _refused(file.path, f"the file begins like {DESCRIPTIONS[found.lastindex - 1]}")
-    if b"\0" in first and file.kind == "text" and not file.asked and is_wide(first):
-        raise _refused(file.path, "the file begins like UTF-16 without a byte order mark; expected UTF-8")
+    if b"\0" in first and file.kind == "text" and not file.asked and (wide := wide_encoding(first)) is not None:
+        raise _refused(file.path, f"the file begins like {wide} without a byte order mark; expected UTF-8")
     if file.kind != "text" or file.asked or _says_text(file.path):
         return
     if b"\0" in first:

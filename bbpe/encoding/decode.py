@@ -16,7 +16,7 @@ from ..core.stream import FormStream
 from ..errors import TokenIdError
 from ..lazy import lazy_property, np, npt, safe_import
 from ..pipeline.decoders import ERRORS
-from ..records import check_unmasked, choice, flag, is_bytes, replace
+from ..records import check_unmasked, choice, flag, is_text_or_bytes, replace
 from ..spec.rules import Charsmap
 from ..spec.spec import TokenizerSpec, other_tokens
 from ..threads import check_threads, imap, thread_count
@@ -314,7 +314,7 @@ def checked_ids(ids: object) -> Any:
         if ids.ndim == 1 and (ids.dtype.kind in "iu" or not len(ids)):
             return ids
         found = f"an array of {ids.dtype} with {ids.ndim} dimensions"
-    elif (isinstance(ids, Sequence) and not is_bytes(ids)) or hasattr(ids, "__array__"):
+    elif (isinstance(ids, Sequence) and not is_text_or_bytes(ids)) or hasattr(ids, "__array__"):
         return ids if isinstance(ids, Sequence) else checked_ids(np.asarray(ids))
     else:
         found = type(ids).__name__

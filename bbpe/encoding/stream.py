@@ -14,7 +14,7 @@ from ..core.stream import FormStream
 from ..errors import TokenIdError
 from ..lazy import safe_import
 from ..pipeline.decoders import ERRORS, DecoderMachine, Token
-from ..records import is_bytes, kind
+from ..records import is_text_or_bytes, kind
 from ..spec.decoders import DecoderStep
 from .forms import MARK, TokenKeys
 
@@ -309,7 +309,7 @@ class StreamDecoder:
             ['n', 'é']
 
         """
-        if is_bytes(ids):
+        if is_text_or_bytes(ids):
             raise TypeError(f"ids must be an iterable of ids, not {type(ids).__name__}")
         kind("ids", ids, Iterable, "an iterable of ids")
         for token_id in ids:

@@ -28,7 +28,7 @@ from .verify import Difference, PlacedTexts, agreement, hard_texts
 
 #: Blanks with the word after them, where the patterns of the two differ.
 _WORDS = Pattern(None, (r"\s*\S+|\s+",))
-_PAIRS = 2_000
+_PAIRS, _MOST = 2_000, 20
 #: What words of a corpus have before them: some tokenizers put a blank in front of what begins a text.
 _BEFORE = b"x"
 _DIFFER_MOST = "Pretokens that differ most, each with the tokens of both"
@@ -174,7 +174,7 @@ class Comparison:
 
 def compare(
     left: Tokenizer, right: Tokenizer, corpus: CorpusPaths | None = None, *, texts: Texts | None = None,
-    names: tuple[str, str] | None = None, most: int = 20, text_field: FieldName = "text",
+    names: tuple[str, str] | None = None, most: int = _MOST, text_field: FieldName = "text",
     format: Format | None = None,  # noqa: A002
     progress: bool | Report | None = None,
 ) -> Comparison:  # fmt: skip
@@ -213,7 +213,7 @@ def compare(
     reading = reading_of(text_field, format)
     source = source_of(corpus, texts, reading)
     most = whole("most", most, 0)
-    check_unused("most", most, 20, source)
+    check_unused("most", most, _MOST, source)
     kind("names", names, Sequence | None, "two names, of the first and the second tokenizer")
     if names is not None and (isinstance(names, str) or len(names) != 2):
         raise ValueError(f"names is {described(names)}; expected two names, of the first and the second tokenizer")

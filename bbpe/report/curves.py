@@ -64,7 +64,7 @@ class CurvePoint:
         return self.bytes / self.tokens if self.tokens else None
 
     def gained(self, last: CurvePoint, steps: float) -> CurvePoint:
-        """Return the point with the gain since the last one, which is so many steps below."""
+        """Return the point with its gain over the last point for each of the steps between them."""
         now, before = self.bytes_per_token, last.bytes_per_token
         return self if now is None or before is None else replace(self, gain=(now - before) / steps)
 
@@ -398,8 +398,8 @@ def _stops(shares: Sequence[float], count: int) -> list[int]:
     """Return how many of all texts each share has; `ValueError` if two have as many, which would be a point twice."""
     stops = [max(1, round(part * count)) for part in shares]
     if len(set(stops)) < len(stops):
-        few = f"texts has {counted(count, 'text')}, of which two of the shares {list(shares)} have the same"
-        raise ValueError(f"{few}; expected more texts, or other shares")
+        problem = f"shares is {list(shares)}, and two of them are equally many of {counted(count, 'text')}"
+        raise ValueError(f"{problem}; expected more texts, or other shares")
     return stops
 
 

@@ -96,8 +96,8 @@ def _check_reference(rows: Sequence[Measures]) -> None:
     """Check that each tokenizer has tokens of the reference corpus; `ValueError` names it."""
     for row in rows:
         if not row.tokens:
-            what = f"a corpus of {counted(row.text.bytes, 'byte')} of which {row.tokenizer} has no tokens"
-            raise ValueError(f"parity is {row.corpus!r}, {what}; expected one with text, to divide by its tokens")
+            problem = f"but {row.tokenizer} makes no tokens of this corpus of {counted(row.text.bytes, 'byte')}"
+            raise ValueError(f"parity is {row.corpus!r}, {problem}; expected one with text, to divide by its tokens")
 
 
 def _of_corpus(

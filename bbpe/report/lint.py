@@ -18,9 +18,12 @@ from .rule_checks import RULE_CHECKS
 from .texts import DELAY, Meter, Texts, check_unused, reading_of, source_of
 from .token_checks import TOKEN_CHECKS
 
+#: A token that a corpus uses less often is rare, unless the caller says otherwise.
+_RARE = 10
+
 
 def lint(
-    tokenizer: Tokenizer, corpus: CorpusPaths | None = None, *, texts: Texts | None = None, min_count: int = 10,
+    tokenizer: Tokenizer, corpus: CorpusPaths | None = None, *, texts: Texts | None = None, min_count: int = _RARE,
     text_field: FieldName = "text",
     format: Format | None = None,  # noqa: A002
     progress: bool | Report | None = None,
@@ -60,7 +63,7 @@ def lint(
     min_count = whole("min_count", min_count, 1)
     reading = reading_of(text_field, format)
     source = source_of(corpus, texts, reading)
-    check_unused("min_count", min_count, 10, source)
+    check_unused("min_count", min_count, _RARE, source)
     subject = Subject(tokenizer)
     with reporting(progress, delay=DELAY) as report:
         checks = (*TOKEN_CHECKS, *RULE_CHECKS)

@@ -270,7 +270,7 @@ class MergeLog:
         check_replaceable(self._path)
 
     def kept_apart(self, files: CorpusPaths) -> CorpusPaths:
-        """Return the names of a corpus, of which the file for the merges is none; else `ValueError` naming it."""
+        """Return the names of a corpus; `ValueError` if the file for the merges is one of its files."""
         if self._path is None or not self._path.exists():
             return files
         listed: CorpusPaths = list(files) if isinstance(files, Iterator) else files

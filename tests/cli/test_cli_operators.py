@@ -69,7 +69,7 @@ def test_a_plan_as_json(call: Call) -> None:
 
 
 def test_lengths_are_told_by_powers_of_two(call: Call) -> None:
-    """Documents without an id are those of length 0; lengths between others are told although no document has them."""
+    """Empty documents have a line of their own, and so has each length between two others, also without documents."""
     texts = ["", "", "s", "my", "see " * 9]
     found = bbpe.shard_from_iterator(texts, "kept", bbpe.load("t.json"), empty="keep")
     sizes = [len(ids) for ids in found]

@@ -132,7 +132,7 @@ def test_standard_input_without_a_name_is_counted(options: str, call: Call, monk
 @pytest.mark.parametrize("document", ["file", "line"])
 @pytest.mark.parametrize("options", ["--input-format text", "--on-error skip"])
 def test_standard_input_is_read_as_a_file_of_text(options: str, document: str, call: Call) -> None:
-    """What is skipped elsewhere is not there."""
+    """Plain text has no lines of JSON that could be wrong, so there is nothing to skip."""
     pytest.importorskip("pyarrow")
     words, data = f"- {options} --document {document} --pattern gpt2 --quiet", TEXT.encode()
     right = bbpe.count_from_iterator(data.splitlines(True) if document == "line" else [data], pattern="gpt2")

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+import argparse
+from collections.abc import Iterable
+
 import pytest
 from test_usage import LEAVES, options_of
 
-from bbpe.cli.parsers import _Once
-
 OF_ONE_VALUE = {
-    prog: [action for action in options_of(prog) if isinstance(action, _Once)] for prog in LEAVES
+    prog: [action for action in options_of(prog) if isinstance(action, argparse._StoreAction)] for prog in LEAVES
 }
 VALUES = ("1", "1MB", "a.json", "a.parquet", "a:1", "tiktoken")
 
 
-def value_of(prog: str, flag: str, kind: object, choices: object) -> str:
+def value_of(prog: str, flag: str, kind: object, choices: Iterable[object] | None) -> str:
     """A value that an option takes."""
-    values = VALUES if choices is None else [str(each) for each in choices]  # type: ignore[attr-defined]
+    values = VALUES if choices is None else [str(each) for each in choices]
     for value in values:
         try:
             kind(value) if callable(kind) else value
-        except Exception:
+        except (ValueError, TypeError, argparse.ArgumentTypeError):
             continue
         return value
     raise AssertionError(f"{prog} {flag}: no value")

@@ -200,14 +200,14 @@ def test_a_name_of_a_text_says_enough(tmp_path: Path) -> None:
             assert count(tmp_path / name) == count(tmp_path / name, format="text")
 
 
-@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
 @pytest.mark.parametrize("name", ["a.txt", "a.md", "a.txt.gz"])
-def test_utf_16_without_a_mark_is_refused(encoding: str, name: str, tmp_path: Path) -> None:
-    """Whatever the name says: half of it would be bytes 0.  A few of them are no reason."""
+def test_wide_text_without_a_mark_is_refused(encoding: str, name: str, tmp_path: Path) -> None:
+    """Whatever the name says: at least half of it would be bytes 0.  A few of them are no reason."""
     data = "low lower, caf\u00e9 \u201d".encode(encoding)
     path = tmp_path / name
     path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
-    with pytest.raises(bbpe.CorpusError, match=r"begins like UTF-16 without a byte order mark; expected UTF-8; "):
+    with pytest.raises(bbpe.CorpusError, match=rf"begins like {encoding[:6].upper()} without a byte order mark; "):
         bbpe.count(path, pattern="gpt2")
     assert bbpe.count(path, pattern="gpt2", format="text").summary.bytes == len(data)
     for text in (b"\0" * 20, b"a\0b\0", b"\0a\0\0a\0b\0lowe", b"low\0lower\0lowest\0"):

@@ -89,7 +89,7 @@ def test_the_message_names_the_fields() -> None:
 )  # fmt: skip
 def test_counts_are_not_counted_again(option: str, value: object) -> None:
     """Neither for `extend` nor for `prune`, which also counts nothing without `used_in`."""
-    counts, how = bbpe.count(PLAIN, pattern="gpt2"), bbpe.Counting(**{option: value})  # type: ignore[arg-type]
+    counts, how = bbpe.count(PLAIN, pattern="gpt2"), bbpe.Counting(**{option: value})
     for call, instead in (
         (lambda **more: bbpe.extend(TOK, counts, 1, **more), "counts"),
         (lambda **more: bbpe.prune(TOK, used_in=counts, **more), "counts"),

@@ -36,7 +36,7 @@ def test_a_handler_is_known_before_it_is_needed(taker: str) -> None:
 
 @pytest.mark.parametrize("taker", TAKERS)
 def test_all_handlers_of_decoding_are_taken(taker: str) -> None:
-    codecs.register_error("bbpe-test", lambda error: ("?", error.end))  # type: ignore[attr-defined]
+    codecs.register_error("bbpe-test", lambda error: ("?", error.end))
     for errors in ("replace", "strict", "ignore", "backslashreplace", "surrogateescape", "surrogatepass", "bbpe-test"):
         assert TAKERS[taker](errors)
 

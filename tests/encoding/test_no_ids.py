@@ -63,14 +63,14 @@ def test_rows_of_what_are_no_ids_are_refused(row: Any) -> None:
 def test_rows_of_ids_out_of_range_are_refused(wrong: int) -> None:
     for row in ([wrong], np.array([wrong])):
         with pytest.raises(OverflowError, match=rf"^id {wrong} is out of range; expected 0 to 4294967295$"):
-            bbpe.Ragged.from_rows([np.array([1], np.uint32), row])  # type: ignore[list-item]
+            bbpe.Ragged.from_rows([np.array([1], np.uint32), row])
 
 
 @pytest.mark.parametrize("dtype", ["u1", "i2", "u4", "i4", "i8", "u8", ">i4"])
 def test_rows_of_any_integers_become_uint32(dtype: str) -> None:
     rows = [[], [1, 2], [], [127]]
     made = bbpe.Ragged.from_rows([np.array(row, dtype) for row in rows])
-    plain = bbpe.Ragged.from_rows(rows)  # type: ignore[arg-type]
+    plain = bbpe.Ragged.from_rows(rows)
     assert made.ids.dtype == plain.ids.dtype == np.uint32
     assert [row.tolist() for row in made] == [row.tolist() for row in plain] == rows
 

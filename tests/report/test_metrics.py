@@ -93,7 +93,7 @@ def test_the_least_gini_is_not_that_of_lost_text(change: dict[str, int]) -> None
         *(row("b", name, tokens, parity=1.0) for name, tokens in (("en", 500), ("de", 700))),
     ), "en")  # fmt: skip
     assert {at for line, at in found.table().best if line == 2} == {1}
-    losing = Evaluation((replace(found.rows[0], **change), *found.rows[1:]), "en")  # type: ignore[arg-type]
+    losing = Evaluation((replace(found.rows[0], **change), *found.rows[1:]), "en")
     assert {at for line, at in losing.table().best if line == 2} == {2}
 
 

@@ -28,7 +28,7 @@ def test_what_has_no_pairs_is_refused(merges: Any) -> None:
 @pytest.mark.parametrize(("parts", "told"), [((b"a", b"b", b"c"), "3 parts"), ((b"a",), "1 part"), ((), "0 parts")])
 def test_a_merge_has_two_parts(parts: tuple[bytes, ...], told: str) -> None:
     with pytest.raises(TypeError, match=rf"^merges\[1\] has {told}; expected a pair of tokens$"):
-        bbpe.Tokenizer.from_merges(VOCAB, [(b"a", b"b"), parts], pattern="gpt2")  # type: ignore[list-item]
+        bbpe.Tokenizer.from_merges(VOCAB, [(b"a", b"b"), parts], pattern="gpt2")
 
 
 @pytest.mark.parametrize("made", [list, tuple, iter, lambda pairs: dict(pairs).items()])

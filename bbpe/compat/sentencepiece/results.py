@@ -261,7 +261,7 @@ def checked(name: str, value: Any) -> Any:
 
 
 def check_threads(number: int | None) -> None:
-    """Raise `TypeError` on a number of threads that is none; one thread does the work."""
+    """Raise `TypeError` if a number of threads is no int; any number is right, as one thread does the work."""
     if number is not None:
         whole("num_threads", number)
 

@@ -94,7 +94,7 @@ class OutputFormat:
     def dtype(self, asked: npt.DTypeLike, id_count: int) -> str:
         """Return the name of the dtype of ids, the narrowest for "auto".
 
-        Raises `TypeError` on what is none; `ValueError` when the format lacks it, or it cannot hold so many ids.
+        Raises `TypeError` if `asked` is no dtype; `ValueError` if the format lacks it, or it cannot hold so many ids.
         """
         has = ", ".join(map(repr, self.dtypes))
         if isinstance(asked, str) and asked == "auto":

@@ -98,7 +98,7 @@ def test_options_of_added_tokens(option: str) -> None:
         with pytest.raises(TypeError):
             token.special = "no"
     with pytest.raises(TypeError, match="content must be a str, not int"):
-        AddedToken(5)  # type: ignore[arg-type]
+        AddedToken(5)
 
 
 def test_flags_of_streams_and_of_the_tokenizer() -> None:
