@@ -4,7 +4,8 @@
     python -m benchmarks.compare worst one-letter base64 --option size=1000000,8000000 --timeout 60
     python -m benchmarks.compare train corpus.txt --libraries bbpe,tokenizers --option vocab_size=32768
 
-A corpus is a text file, one compressed with xz, the name of one beside the checkout, or a worst case by its name.
+A corpus is a text file, one compressed with xz, the name of one beside the checkout, or of one that is made
+(`benchmarks.texts`: worst cases, and text that is no prose).
 An option with several values, and several jobs, corpora or libraries, mean every combination.  Prints for every
 combination the median of each library and its cost over the first one's, and, where other work disturbed some runs
 (`benchmarks.pace`), the median of the others; a library whose answer is not the expected one is shown without a ratio.

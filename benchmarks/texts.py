@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import base64
+import json
 import lzma
+import random
 import sysconfig
 from collections.abc import Callable
 from pathlib import Path
@@ -43,6 +45,86 @@ def _random_bytes(size: int) -> bytes:
     return np.random.default_rng(4).bytes(size).decode("utf-8", "replace").encode()[:size]
 
 
+def _lines(alphabet: str, width: int) -> Callable[[int], bytes]:
+    """Lines of so many random characters, as in files of sequences."""
+
+    def make(size: int) -> bytes:
+        chosen = np.random.default_rng(4).integers(0, len(alphabet), (size // (width + 1) + 1, width + 1))
+        letters = np.frombuffer(alphabet.encode(), np.uint8)[chosen]
+        letters[:, -1] = ord("\n")
+        return letters.tobytes()[:size]
+
+    return make
+
+
+def _base64_lines(size: int) -> bytes:
+    """As e-mail has it: 76 characters a line."""
+    return base64.encodebytes(np.random.default_rng(4).bytes(size))[:size]
+
+
+def _any_unicode(size: int) -> bytes:
+    """Code points of all scripts, none of them for private use or a surrogate."""
+    points = np.random.default_rng(4).integers(0xA0, 0x30000, size)
+    points = points[(points < 0xD800) | (points >= 0xF900)]
+    return points.astype("<u4").tobytes().decode("utf-32-le").encode()[:size]
+
+
+_WORDS = "thanks love this so much happy birthday what a day see you soon order user cart".split()
+
+
+def _message(rng: random.Random) -> str:
+    """Words and emoji, some of which are made of several characters."""
+    emoji = (chr(rng.randrange(0x1F300, 0x1F650)), "👨‍👩‍👧‍👦", "👩🏽‍🚀", "🏳️‍🌈", "❤️‍🔥", "🇩🇪", "👍🏾")
+    words = rng.choices(_WORDS, k=rng.randint(1, 5))
+    return f"{' '.join(words)} {''.join(rng.choices(emoji, (14, *[1] * 6), k=rng.randint(1, 4)))}"
+
+
+def _log_line(rng: random.Random) -> str:
+    date = f"2026-{rng.randint(1, 12):02}-{rng.randint(1, 28):02}"
+    clock = f"{rng.randint(0, 23):02}:{rng.randint(0, 59):02}:{rng.randint(0, 59):02}.{rng.randint(0, 999):03}"
+    source = f"[worker-{rng.randrange(64)}] com.example.{rng.choice(_WORDS)}.Handler"
+    path = f"/api/v{rng.randint(1, 3)}/{rng.choice(_WORDS)}/{rng.randrange(100_000)}"
+    what = f"id={rng.getrandbits(64):016x} path={path} status={rng.choice((200, 404, 500))}"
+    return f"{date}T{clock}Z {rng.choice(('INFO', 'WARN', 'ERROR'))} {source} - {what} took {rng.random() * 100:.2f} ms"
+
+
+def _json_line(rng: random.Random) -> str:
+    name, tags = " ".join(rng.choices(_WORDS, k=2)), rng.choices(_WORDS, k=3)
+    place = {"x": rng.randrange(100), "there": rng.random() < 0.5}
+    about = {"id": rng.randrange(1_000_000), "name": name, "tags": tags, "score": round(rng.random(), 4)}
+    return json.dumps({**about, "place": place})
+
+
+def _csv_line(rng: random.Random) -> str:
+    measured = f"{rng.random() * 1000:.3f},{rng.randrange(2)},{rng.gauss(0, 1):.6f}"
+    return f"{rng.randrange(100_000)},{measured},{rng.randint(1900, 2026)}"
+
+
+def _records(line: Callable[[random.Random], str]) -> Callable[[int], bytes]:
+    """Lines that differ, until the text has its size."""
+
+    def make(size: int) -> bytes:
+        rng, parts, length = random.Random(4), list[bytes](), 0
+        while length < size:
+            parts.append(f"{line(rng)}\n".encode())
+            length += len(parts[-1])
+        return b"".join(parts)[:size]
+
+    return make
+
+
+#: Text that nobody wrote as prose or code, by name; each takes its size in bytes.
+NOT_PROSE: dict[str, Callable[[int], bytes]] = {
+    "dna": _lines("ACGT", 70),
+    "proteins": _lines("ACDEFGHIKLMNPQRSTVWY", 60),
+    "hex": _lines("0123456789abcdef", 64),
+    "base64-lines": _base64_lines,
+    "any-unicode": _any_unicode,
+    "messages": _records(_message),
+    "logs": _records(_log_line),
+    "json": _records(_json_line),
+    "csv": _records(_csv_line),
+}
 #: Texts on which a tokenizer may go quadratic, by name; each takes its size in bytes.
 WORST: dict[str, Callable[[int], bytes]] = {
     "one-letter": _repeated("a"),
@@ -55,6 +137,7 @@ WORST: dict[str, Callable[[int], bytes]] = {
     "emoji": _emoji,
     "random-bytes": _random_bytes,
 }
+_MADE = NOT_PROSE | WORST
 
 
 def _sources() -> list[Path]:
@@ -88,13 +171,13 @@ def natural() -> list[str]:
 
 def read(corpus: str, size: int | None) -> bytes:
     """Return the text of a file, of a corpus beside the checkout by its name (`en`), of the standard library (`stdlib`,
-    `docstrings`), or of a worst case.
+    `docstrings`), or one that is made: a worst case, or no prose.
 
-    `size` cuts it, at the end of a character, so that every library sees the same text; a worst case is as
+    `size` cuts it, at the end of a character, so that every library sees the same text; one that is made is as
     large as asked for, 1 MB by default.
     """
-    if corpus in WORST:
-        data = WORST[corpus](size or 1_000_000)
+    if corpus in _MADE:
+        data = _MADE[corpus](size or 1_000_000)
     elif corpus in BUILT:
         data = BUILT[corpus](size)
     else:
@@ -102,7 +185,7 @@ def read(corpus: str, size: int | None) -> bytes:
         if not path.exists():
             path = SHARED / "corpora" / f"{corpus}.txt.xz"
         if not path.exists():
-            names = ", ".join([*BUILT, *WORST])
+            names = ", ".join([*BUILT, *_MADE])
             raise SystemExit(f"no corpus {corpus}: expected a file, a name in {path.parent} or one of {names}")
         data = _head(path, size)
     return data.decode("utf-8", "ignore").encode()
