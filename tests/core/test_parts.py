@@ -15,6 +15,7 @@ from contextlib import contextmanager
 import numpy as np
 import numpy.typing as npt
 import pytest
+from test_lent import in_process
 
 import bbpe
 from bbpe import threads
@@ -282,16 +283,27 @@ def test_a_thread_keeps_nothing_of_what_it_has_done() -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_no_thread_waits_where_a_process_forks() -> None:
-    """Python warns of those that are there, and a warning is an error here; the child has threads of its own."""
-    run_threads(lambda number: None, 3, print)
-    child = os.fork()
-    if child == 0:
-        found: list[int] = []
-        run_threads(found.append, 3, print)
-        os._exit(0 if sorted(found) == [0, 1, 2] else 1)
-    assert not helper._IDLE
-    assert os.waitpid(child, 0)[1] == 0
-    assert len(set(_idents(3))) == 3
+    """Python warns of those that are there, whoever has them: no other library is imported; the child has its own."""
+    code = """
+import os, threading, warnings
+warnings.simplefilter("error")
+from bbpe.core import helper
+from bbpe.threads import run_threads
+
+def work(found):
+    run_threads(lambda number: found.append(threading.get_ident()), 3, print)
+    return len(set(found)) == 3 and len(helper._IDLE) == 2
+
+assert work([])
+child = os.fork()
+if child == 0:
+    os._exit(0 if work([]) else 1)
+assert not helper._IDLE
+assert os.waitpid(child, 0)[1] == 0
+assert work([])
+print("none")
+"""
+    assert in_process(code) == "none\n"
 
 
 def _idents(threads: int) -> list[int]:
