@@ -37,6 +37,14 @@ _TOOLS = f"gcc-{_TRIPLE} libc6-dev-arm64-cross qemu-user"
 _NEEDED = ("numpy", "regex", "jinja2", "pytest", "hypothesis", "pytest-xdist", "psutil")
 #: Packages whose tests are skipped without them.
 _MORE = ("pyarrow", "zstandard", "tokenizers", "tiktoken")
+#: Tests that fail under qemu 7.2, each with the reason, which is not the package's.
+_FORK = "qemu fails an assertion of its own in a child that starts a thread, if its parent had threads"
+EXPECTED = {
+    "tests.core.test_cache_memory::test_the_memory_of_lists_serves_the_next_ones": "qemu counts page faults otherwise",
+    "tests.core.test_limits::test_a_child_is_fit_whatever_threads_do_to_caches_at_the_fork": _FORK,
+    "tests.core.test_parts::test_no_thread_waits_where_a_process_forks": _FORK,
+    "tests.core.test_limits::test_huge_pages_are_asked_for_in_our_own_memory_alone": "qemu hands no advice on pages on",
+}
 _WHEELS = ("manylinux_2_28", "manylinux_2_27", "manylinux_2_24", "manylinux_2_17", "manylinux2014")
 
 
@@ -120,7 +128,7 @@ def main() -> int:
     interpreter = Interpreter("Linux Arm", [str(program)], f"of Debian {_RELEASES[_PYTHON]}", _tools())
     note = f"no packages {', '.join(missing)}: their tests are skipped" if missing else ""
     options = ("--numprocesses", str(os.cpu_count() or 1))
-    tried = try_out(interpreter, _LIB, PLACE, folders or FOLDERS, options=options, note=note)
+    tried = try_out(interpreter, _LIB, PLACE, folders or FOLDERS, options=options, expected=EXPECTED, note=note)
     return "fails" in tried.outcome() if folders else not recorded(tried)
 
 
