@@ -20,7 +20,7 @@ from bbpe.formats.common.ranks import ranks_of
 from bbpe.formats.gguf import metadata
 from bbpe.formats.gguf.metadata import read_metadata
 from bbpe.formats.huggingface.scores import score_of
-from bbpe.spec.spec import make_spec
+from bbpe.spec.spec import MAX_ID, make_spec
 from bbpe.splitting.patterns import get_pattern
 from bbpe.tokenizer import Tokenizer
 
@@ -139,6 +139,27 @@ def test_characters_of_gguf_need_all_bytes(tmp_path: Path) -> None:
 # -- JSON -----------------------------------------------------------------------------------------------------
 
 
+A_TOKEN = f"expected a token and its id, 0 to {MAX_ID}"
+
+
+def bert(sep: list[Any]) -> dict[str, Any]:
+    return {"type": "BertProcessing", "sep": sep, "cls": ["b", MAX_ID]}
+
+
+def template(ids: list[Any], kind: int = 255, *, single: int = 1) -> dict[str, Any]:
+    """A template of a token and a text, or the text more than once."""
+    row = [{"SpecialToken": {"id": "<s>", "type_id": kind}}, *[{"Sequence": {"id": "A", "type_id": 255}}] * single]
+    special = {"<s>": {"id": "<s>", "ids": ids, "tokens": ["<s>"] * len(ids)}}
+    return {"type": "TemplateProcessing", "single": row, "pair": row, "special_tokens": special}
+
+
+def test_the_largest_ids_and_types_of_templates(tmp_path: Path) -> None:
+    values = document(post_processor=template([267, 0]), added_tokens=[added("<s>", 267)])
+    spec = bbpe.load(write_json(tmp_path / "tokenizer.json", values)).spec
+    assert spec.template is not None
+    assert spec.template.single == ((267, 255), (0, 255), ("A", 255))
+
+
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [
@@ -156,6 +177,27 @@ def test_characters_of_gguf_need_all_bytes(tmp_path: Path) -> None:
         ({"added_tokens": [added("a", 0), added("b\udfff", 300)]}, "added_tokens[1].content: 'b\\udfff' holds half a"),
         ({"added_tokens": [added("b\ud800", 300)]}, "added_tokens[0].content: 'b\\ud800' holds half a surrogate pair"),
         ({"truncation": {"max_length": -1}}, "truncation.max_length: found -1; expected 0 to 4611686018427387903"),
+        ({"post_processor": bert(["a", -1])}, f'post_processor.sep: found ["a", -1]; {A_TOKEN}'),
+        ({"post_processor": bert(["a", MAX_ID + 1])}, f'post_processor.sep: found ["a", {MAX_ID + 1}]; {A_TOKEN}'),
+        ({"post_processor": bert(["a", True])}, f'post_processor.sep: found ["a", true]; {A_TOKEN}'),
+        ({"post_processor": bert([1, 1])}, f"post_processor.sep: found [1, 1]; {A_TOKEN}"),
+        ({"post_processor": bert(["a", 1, 2])}, f'post_processor.sep: found ["a", 1, 2]; {A_TOKEN}'),
+        ({"post_processor": template([])}, "post_processor.special_tokens.<s>.ids: found []; expected a list"),
+        ({"post_processor": template([1, -1])}, "post_processor.special_tokens.<s>.ids: found [1, -1]; expected a"),
+        (
+            {"post_processor": template([MAX_ID + 1])},
+            f"post_processor.special_tokens.<s>.ids: found [{MAX_ID + 1}]; expected a list of ids, 0 to {MAX_ID}",
+        ),
+        ({"post_processor": template([True])}, "post_processor.special_tokens.<s>.ids: found [true]; expected a list"),
+        (
+            {"post_processor": template([1], 256)},
+            "post_processor.single[0].SpecialToken.type_id: found 256; expected 0 to 255",
+        ),
+        (
+            {"post_processor": template([1], single=2)},
+            "post_processor.single: expected one Sequence A",
+        ),
+        ({"pre_tokenizer": {"type": "FixedLength", "length": 0}}, "pre_tokenizer.length: found 0; expected at least 1"),
         ({"model": 5}, "model: found 5; expected an object"),
         ({"model__dropout": 1.5}, "model.dropout: found 1.5; expected null or a probability, 0 to 1"),
         ({"model__dropout": -0.5}, "model.dropout: found -0.5; expected null or a probability, 0 to 1"),
