@@ -162,7 +162,7 @@ def model(**changes: Any) -> bytes:
 
 ONLY_IN_A_MODEL: list[tuple[dict[str, Any], list[str], str]] = [
     ({"trainer_spec__model_type": 3}, ["codes", "huggingface", "gguf"], "words of which unknown neighbours become one"),
-    ({"normalizer_spec__remove_extra_whitespaces": True}, ["codes", "tekken"], "normalizer like SentencePiece's Squeez"),
+    ({"normalizer_spec__remove_extra_whitespaces": True}, ["codes", "tekken"], "normalizer like SentencePiece's Sq"),
     (
         {"normalizer_spec__precompiled_charsmap": "nmt"}, ["codes", "tiktoken", "gpt2"],
         "normalizer like SentencePiece's Charsmap",
