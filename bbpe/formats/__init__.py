@@ -187,7 +187,7 @@ def written(spec: TokenizerSpec, path: StrPath, format: str | None = None) -> di
     if spec.model is not None and type(spec.model) not in row.models:
         kind = type(spec.model).__name__
         raise VocabularyError(f"{row.description} holds no {kind}; write tokenizer.json", path=path)
-    if target.is_dir() and len(row.names[0]) == 1:
+    if target.is_dir() and len(row.names[0]) == 1 and row is not FORMATS["wordpiece"]:
         target = target / row.names[0][0]  # a format whose files need a folder adds the name itself for a new folder
     return row.written(spec, target)
 

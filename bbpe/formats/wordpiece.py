@@ -17,7 +17,7 @@ from ..spec.models import WordPieceModel
 from ..spec.rules import BertNormalizer, BertPreTokenizer
 from ..spec.spec import TextRules, TokenizerSpec, keys_of_text
 from .common.given import Given
-from .common.reading import read_text
+from .common.reading import read_json, read_text
 from .rows import FORMATS
 
 NAMES = FORMATS["wordpiece"].names
@@ -41,6 +41,8 @@ def load(path: StrPath, given: Given) -> TokenizerSpec:
 
 def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:
     """Return a `vocab.txt`; for a folder, also a `tokenizer_config.json` with the options of BERT's rules.
+
+    Other fields of an existing configuration are kept.
 
     Raises `VocabularyError` when the spec is not WordPiece with BERT's rules, when ids have a gap, and when a token has
     a line break.
@@ -68,7 +70,9 @@ def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:
     if broken is not None:
         raise VocabularyError(f"token {broken!r} has a line break; expected one line for each token")
     data = "".join(f"{key}\n" for key in keys).encode()
-    return {path: data} if path.suffix else {path / NAMES[0][0]: data, path / _CONFIG: _config(spec, bert)}
+    if path.suffix and not path.is_dir():
+        return {path: data}
+    return {path / NAMES[0][0]: data, path / _CONFIG: _config(spec, bert, path / _CONFIG)}
 
 
 def _read(path: StrPath) -> dict[str, int]:
@@ -84,8 +88,10 @@ def _read(path: StrPath) -> dict[str, int]:
     return keys
 
 
-def _config(spec: TokenizerSpec, bert: BertNormalizer) -> bytes:
+def _config(spec: TokenizerSpec, bert: BertNormalizer, path: Path) -> bytes:
+    found = read_json(path) if path.is_file() else None
     options = {
+        **(found if isinstance(found, dict) else {}),
         "do_lower_case": bert.lowercase,
         "strip_accents": bert.strip_accents,
         "tokenize_chinese_chars": bert.cjk_apart,

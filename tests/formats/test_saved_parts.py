@@ -136,3 +136,22 @@ def test_a_vocab_txt_is_of_a_class_that_adds_no_token(missing: str | None, tmp_p
     config = json.loads((tmp_path / "x/tokenizer_config.json").read_text())
     assert config.get("tokenizer_class") == ("BertTokenizer" if missing in (None, "[UNK]") else None)
     assert bbpe.load(tmp_path / "x").get_vocab() == tok.get_vocab()
+
+
+@pytest.mark.parametrize("name", ["new", "there", "there.v2"])
+@pytest.mark.parametrize("lowers", [False, True])
+def test_a_folder_of_words_has_their_rules_whether_it_was_there_or_not(
+    name: str, lowers: bool, tmp_path: Path
+) -> None:
+    """Other fields of a configuration that is there stay."""
+    tok = bbpe.train_from_iterator(
+        ["see my dogs"], 60, model=bbpe.WordPiece(lowercase=lowers), special_tokens=[*USUAL[:1], *USUAL[2:]]
+    )
+    if name != "new":
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "tokenizer_config.json").write_text('{"do_lower_case": 1, "model_max_length": 7}')
+    tok.save(tmp_path / name, format="wordpiece")
+    assert sorted(path.name for path in (tmp_path / name).iterdir()) == ["tokenizer_config.json", "vocab.txt"]
+    config = json.loads((tmp_path / name / "tokenizer_config.json").read_text())
+    assert (config["do_lower_case"], config.get("model_max_length")) == (lowers, None if name == "new" else 7)
+    assert bbpe.load(tmp_path / name).encode("See my DOGS") == tok.encode("See my DOGS")
