@@ -59,6 +59,7 @@ def test_each_row_is_as_counted_alone(
     monkeypatch.chdir(corpus)
     found = bbpe.count_tokens(".", toks, by="file", threads=2, **options)
     assert [row.source for row in found] == FILES
+    assert len(found) == len(FILES)
     for row in found:
         # plain text has no fields, so alone it refuses the name of one
         given = {} if "text_field" in options and ".txt" in row.source else options

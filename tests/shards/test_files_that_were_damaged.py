@@ -46,6 +46,13 @@ def longer_last_document(folder: Path) -> None:
     lengths.tofile(folder / "part-00001.lens")
 
 
+def divided_last_document(folder: Path) -> None:
+    """The same ids, in one document more."""
+    lengths = np.fromfile(folder / "part-00001.lens", "<i4")
+    assert lengths[-1] > 1
+    np.array([*lengths[:-1], 1, lengths[-1] - 1], "<i4").tofile(folder / "part-00001.lens")
+
+
 def a_token_less(folder: Path) -> None:
     path = folder / "part-00001.json"
     record = json.loads(path.read_text())
@@ -81,6 +88,8 @@ DAMAGES: dict[str, tuple[Callable[[Path], None], Callable[[bbpe.Shards], Any], s
     "windows of other tokens": (a_token_less, last_window, r"parts have 24 documents of \d+ ids; expected \d+ ids"),
     "windows of fewer ids": (cut("part-00001.bin", 2), last_window, r"out: part 1 has \d+ ids; expected \d+$"),
     "bins of other lengths": (longer_last_document, lambda shards: shards.bins(50, ragged=True),
+        r"out: part 1 has \d+ documents of \d+ ids; expected \d+ ids"),
+    "bins of more documents": (divided_last_document, lambda shards: shards.bins(50, ragged=True),
         r"out: part 1 has \d+ documents of \d+ ids; expected \d+ ids"),
     "bins of fewer documents": (cut("part-00001.lens", 4), lambda shards: shards.bins(50, ragged=True),
         r"out: part 1 has \d+ documents of \d+ ids; expected \d+ ids"),
@@ -146,7 +155,7 @@ def test_a_part_that_ends_while_its_folder_is_listed(
     count, stale = len(plan), state.listing(plan.folder)
     assert stale.done == set(range(count))
     stale.done.discard(1)
-    stale.temporary[1] = {".part-00001.bin.0123.tmp"}
+    stale.temporary[1] = [".part-00001.bin.0123.tmp"]
     stale.failed.add(1)
     monkeypatch.setattr(status, "listing", lambda folder: stale)
     (plan.folder / "part-00000.json").unlink()
