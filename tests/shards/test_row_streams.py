@@ -198,6 +198,8 @@ def test_wrong_numbers_are_named() -> None:
     wrong: list[tuple[type[Exception], str, dict[str, Any]]] = [
         (ValueError, "rank is 2; expected 0 to 1, as world is 2", {"rank": 2, "world": 2}),
         (ValueError, "world is 0; expected at least 1", {"world": 0}),
+        (ValueError, "rank is -1; expected 0 to 1, as world is 2", {"rank": -1, "world": 2}),
+        (ValueError, "batch is 0; expected at least 1", {"batch": 0}),
         (TypeError, "batch must be an int, not float", {"batch": 1.5}),
         (ValueError, "epochs is 0; expected at least 1", {"epochs": 0}),
     ]
