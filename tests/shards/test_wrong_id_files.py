@@ -1,9 +1,13 @@
 """`open_shards`: arguments that do not fit a format, and columns, tables and lists that do not fit the ids."""
 
+from __future__ import annotations
+
 import gzip
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
@@ -13,20 +17,22 @@ import bbpe
 from bbpe import CorpusError
 
 DOCS = [[1, 2, 0], [3, 0]]
+#: Writes files into a folder, and returns the arguments that open them.
+Make: TypeAlias = "Callable[[Path], dict[str, Any]]"
 
 
-def given(writer, **options):
-    def make(folder):
+def given(writer: Any, **options: Any) -> Make:
+    def make(folder: Path) -> dict[str, Any]:
         writer(folder / "a", DOCS)
         return {"files": folder, **options}
 
     return make
 
 
-def rows(**columns):
+def rows(**columns: Any) -> Make:
     """Two documents of Parquet, of three ids and of two, with other columns beside them."""
 
-    def make(folder):
+    def make(folder: Path) -> dict[str, Any]:
         import pyarrow as pa
 
         parquet(folder / "a", DOCS, **{name: pa.array(values) for name, values in columns.items()})
@@ -36,10 +42,10 @@ def rows(**columns):
     return make
 
 
-def listed(text):
+def listed(text: str) -> Make:
     """Chunks of litdata whose index is another text."""
 
-    def make(folder):
+    def make(folder: Path) -> dict[str, Any]:
         litdata(folder / "a", DOCS)
         (folder / "index.json").write_text(text)
         return {"files": folder / "a.bin", "format": "litdata"}
@@ -47,29 +53,29 @@ def listed(text):
     return make
 
 
-def config(**values):
+def config(**values: Any) -> str:
     return json.dumps({"config": {"data_format": ["no_header_tensor:20"], **values}})
 
 
-def cut_table(folder):
+def cut_table(folder: Path) -> dict[str, Any]:
     olmo(folder / "a", DOCS * 50)
     data = (folder / "a.csv.gz").read_bytes()
     (folder / "a.csv.gz").write_bytes(data[:-9])
     return {"files": folder, "format": "olmo", "dtype": "uint16"}
 
 
-def bare_datatrove(folder):
+def bare_datatrove(folder: Path) -> dict[str, Any]:
     datatrove(folder / "a", DOCS)
     (folder / "a.ds.metadata").unlink()
     return {"files": folder, "format": "datatrove"}
 
 
-def other_files(folder):
+def other_files(folder: Path) -> dict[str, Any]:
     (folder / "a.txt").write_text("ids")
     return {"files": folder, "format": "megatron"}
 
 
-WRONG = {
+WRONG: dict[str, tuple[Make, type[Exception], str]] = {
     "field of a table": (given(olmo, format="olmo", dtype="uint16", id_field="key"), ValueError,
         "id_field is 'key'; the table of 'olmo' has only 'id'"),
     "kind of a field": (given(olmo, format="olmo", dtype="uint16", id_field=1), TypeError,
@@ -113,7 +119,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_what_does_not_fit_is_named(tmp_path, name):
+def test_what_does_not_fit_is_named(tmp_path: Path, name: str) -> None:
     make, kind, message = WRONG[name]
     options = make(tmp_path)
     with pytest.raises(kind, match=re.escape(message)):
@@ -122,13 +128,14 @@ def test_what_does_not_fit_is_named(tmp_path, name):
 
 @pytest.mark.parametrize("form", ["olmo", "datatrove"])
 @pytest.mark.parametrize("mark", ["eos", "bos"])
-def test_without_a_list_of_documents_a_mark_divides_the_ids(tmp_path, form, mark):
+def test_without_a_list_of_documents_a_mark_divides_the_ids(tmp_path: Path, form: Any, mark: str) -> None:
     docs = [[7, 1, 2], [7], [7, 3]] if mark == "bos" else [[1, 2, 7], [7], [3, 7]]
     writer, suffixes = {"olmo": (olmo, [".csv.gz"]), "datatrove": (datatrove, [".ds.index", ".ds.metadata"])}[form]
     writer(tmp_path / "a", docs)
     for suffix in suffixes:
         Path(f"{tmp_path / 'a'}{suffix}").unlink()
-    source = bbpe.open_shards(tmp_path, format=form, dtype="uint16", **{mark: 7})
+    marks: dict[str, Any] = {mark: 7}
+    source = bbpe.open_shards(tmp_path, format=form, dtype="uint16", **marks)
     assert [ids.tolist() for ids in source] == docs
     assert (source.documents, source.tokens) == (3, 6)
 
@@ -140,7 +147,7 @@ NUMPY = dict(enumerate(("int8", "int16", "int32", "int64", "uint8", "uint16", "u
 
 
 @pytest.mark.parametrize(("kind", "codes"), [("tensor", TORCH), ("numpy", NUMPY)])
-def test_items_of_litdata_have_the_dtypes_of_their_numbers(tmp_path, kind, codes):
+def test_items_of_litdata_have_the_dtypes_of_their_numbers(tmp_path: Path, kind: str, codes: dict[int, str]) -> None:
     for code, dtype in codes.items():
         ids = np.array([1, 2, 0, 3, 0], dtype)
         ends = 16 + ids.itemsize * np.array([0, 3, 5])
@@ -150,7 +157,7 @@ def test_items_of_litdata_have_the_dtypes_of_their_numbers(tmp_path, kind, codes
         assert ([each.tolist() for each in source], source[0].dtype.name) == (DOCS, dtype)
 
 
-def test_rows_of_parquet_are_packed_and_cut(tmp_path):
+def test_rows_of_parquet_are_packed_and_cut(tmp_path: Path) -> None:
     """A window and a bin need the lengths of all rows, which Parquet has only in its rows."""
     docs = [[number, number + 1, 0][number % 2 :] for number in range(1, 40)]
     parquet(tmp_path / "a", docs)
@@ -164,27 +171,27 @@ def test_rows_of_parquet_are_packed_and_cut(tmp_path):
     assert sum(len(row["input_ids"]) for row in source.bins(6, ragged=True)) == len(flat)
 
 
-def test_names_with_a_suffix_beside_them_are_the_files(tmp_path):
+def test_names_with_a_suffix_beside_them_are_the_files(tmp_path: Path) -> None:
     """`a` is the file a.bin, also where there is a folder of that name or a glob would match more."""
     nanogpt(tmp_path / "a", [[5, 0]])
     (tmp_path / "a").mkdir()
     nanogpt(tmp_path / "a" / "b", [[6, 0]])
     nanogpt(tmp_path / "a[1]", [[7, 0]])
-    options = {"format": "nanogpt", "dtype": "uint16", "eos": 0}
+    options: dict[str, Any] = {"format": "nanogpt", "dtype": "uint16", "eos": 0}
     for name, docs in (("a", [[5, 0]]), ("a/b", [[6, 0]]), ("a[1]", [[7, 0]]), ("a[1].bin", [[7, 0]])):
         source = bbpe.open_shards(f"{tmp_path}/{name}", **options)
         assert [ids.tolist() for ids in source] == docs, name
 
 
-def test_a_table_keeps_bytes_that_are_no_text(tmp_path):
+def test_a_table_keeps_bytes_that_are_no_text(tmp_path: Path) -> None:
     """Names of files need not be UTF-8, whatever the locale of the process is."""
     olmo(tmp_path / "a", DOCS)
     rows = b"0,3,\xff\xe9,src,0\n3,5,\xe8\xaf\xad,src,1\n"
     (tmp_path / "a.csv.gz").write_bytes(gzip.compress(rows))
     source = bbpe.open_shards(tmp_path, format="olmo", dtype="uint16", id_field="id")
-    keys = [key for block in source._open(0).blocks() for key in block.keys]
+    keys = [key for block in source._open(0).blocks() for key in block.keys or ()]
     assert keys == ["\udcff\udce9", "\u8bed"]
     done = bbpe.convert_shards(source, tmp_path / "out", format="olmo")
-    assert [key.encode("utf-8", "surrogateescape") for key in done.plan.policy.files.keys(done.plan.stem(0))] == [
-        b"\xff\xe9", "\u8bed".encode(),
-    ]  # fmt: skip
+    read: Any = done.plan.policy.files.keys
+    written = [key.encode("utf-8", "surrogateescape") for key in read(done.plan.stem(0))]
+    assert written == [b"\xff\xe9", "\u8bed".encode()]
