@@ -160,6 +160,14 @@ def test_what_is_divided_is_what_is_left(monkeypatch: pytest.MonkeyPatch) -> Non
     assert Budget.of(500 * MB, buffers=80 * MB).tables == (300 * MB - (64 << 20)) // 3
 
 
+def test_a_process_may_take_what_its_limit_is_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(budget, "resident_bytes", lambda: 100 * MB)
+    budget.check_resident(100 * MB)
+    told = r"^the process takes 100\.0 MB already, and max_memory is 99\.9 MB; expected more$"
+    with pytest.raises(bbpe.MemoryLimitError, match=told):
+        budget.check_resident(99_900_000)
+
+
 LIMITED = """
 import resource, sys
 from bbpe import budget

@@ -169,7 +169,8 @@ def test_json_lines(clock: list[float]) -> None:
     assert json.loads(unknown.getvalue())["total"] is None
 
 
-@pytest.mark.parametrize(("seconds", "shown"), [(60, "1:00"), (119.6, "2:00"), (3599.6, "1:00:00"), (7260, "2:01:00")])
+@pytest.mark.parametrize(("seconds", "shown"), [(60, "1:00"), (119.6, "2:00"), (3599.6, "1:00:00"), (7260, "2:01:00"),
+                                               (3599.4, "59:59"), (3540, "59:00"), (3600, "1:00:00")])  # fmt: skip
 def test_durations_at_their_limits(seconds: float, shown: str) -> None:
     assert progress.duration(seconds) == shown
 

@@ -63,6 +63,30 @@ def test_tasks_have_the_options(monkeypatch: pytest.MonkeyPatch) -> None:
     assert RayExecutor()._max_workers == 8
 
 
+@pytest.mark.parametrize(
+    ("each", "processors", "tasks"), [(1, 8.0, 8), (0.5, 8.0, 16), (3, 8.0, 2), (16, 8.0, 1), (0, 8.0, 8), (1, None, 1)]
+)
+def test_as_many_tasks_as_the_cluster_has_processors_for(
+    each: float, processors: float | None, tasks: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At least one, which Ray starts when there are more nodes."""
+    ray = FakeRay()
+    monkeypatch.setitem(sys.modules, "ray", ray)
+    monkeypatch.setattr(ray, "cluster_resources", lambda: {} if processors is None else {"CPU": processors})
+    assert RayExecutor(num_cpus=each)._max_workers == tasks
+
+
+def test_a_cluster_that_is_there_is_used_and_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    ray = FakeRay()
+    ray.is_there = True
+    monkeypatch.setitem(sys.modules, "ray", ray)
+    monkeypatch.setattr(ray, "init", lambda: pytest.fail("there is a cluster"))
+    with RayExecutor() as executor:
+        executor.submit(abs, -1)
+    assert ray.is_there
+    assert ray.options == [{"num_cpus": 1}]
+
+
 def test_without_ray_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(ImportError, match=r"pip install 'bbpe\[ray\]'"):

@@ -137,8 +137,7 @@ def count_tokens(
     named = named_tokenizers(tokenizer, "tokenizer")
     policies = [
         make_policy(
-            tok, allowed_special=allowed_special, text_field=text_field, document=document, input_format=input_format,
-            empty="keep",
+            tok, allowed_special=allowed_special, text_field=text_field, document=document, input_format=input_format
         )
         for tok in named.values()
     ]  # fmt: skip

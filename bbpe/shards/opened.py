@@ -323,7 +323,7 @@ def _masks_of(masks: Any, form: ReadFormat, paths: list[Path]) -> str | None:
         if masks and form.name != "parquet":
             raise ValueError(f"masks is {masks!r}; only files of 'parquet' have columns of masks")
         return masks if isinstance(masks, str) and masks else None
-    if isinstance(masks, str) or not isinstance(masks, bool | None):
+    if not isinstance(masks, bool | None):
         raise TypeError(f"masks is {masks!r}; expected True, False or None: files of {form.name!r} have no columns")
     if masks is False:
         return None

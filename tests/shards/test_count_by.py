@@ -59,6 +59,7 @@ def test_each_row_is_as_counted_alone(
     monkeypatch.chdir(corpus)
     found = bbpe.count_tokens(".", toks, by="file", threads=2, **options)
     assert [row.source for row in found] == FILES
+    assert len(found) == len(FILES)
     for row in found:
         # plain text has no fields, so alone it refuses the name of one
         given = {} if "text_field" in options and ".txt" in row.source else options
@@ -72,12 +73,19 @@ def test_each_row_is_as_counted_alone(
     assert found.total.unknown == tuple(each.unknown for each in whole)
 
 
-def test_texts_are_counted_as_the_tokenizer_does(corpus: Path, toks: dict[str, bbpe.Tokenizer]) -> None:
+@pytest.mark.parametrize("block", [1 << 20, 700])
+def test_texts_are_counted_as_the_tokenizer_does(
+    block: int, corpus: Path, toks: dict[str, bbpe.Tokenizer], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Not by the code that counts files."""
+    monkeypatch.setattr(documents, "_BLOCK", block)
+    monkeypatch.setattr("bbpe.encoding.file_ids.BLOCK", 1000)
     for tok in toks.values():
         for name, text in (("one.txt", LONG), ("two.txt.gz", LONG * 2 + "<s>")):
             row = bbpe.count_tokens(corpus / "books" / name, [tok], by="folder").rows[0]
             assert (row.documents, row.bytes, row.tokens) == (1, len(text.encode()), (tok.count_tokens(text),))
+            both = bbpe.count_tokens(corpus / "books" / name, [tok, *toks.values()], by="folder").rows[0]
+            assert (both.documents, both.bytes, both.tokens[0]) == (row.documents, row.bytes, row.tokens[0])
         (row,) = bbpe.count_tokens(corpus / "web/a.jsonl", [tok])
         assert (row.source, row.documents) == ("corpus", len(TEXTS))
         assert row.tokens == (sum(map(tok.count_tokens, TEXTS)),)

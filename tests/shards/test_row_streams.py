@@ -7,7 +7,7 @@ import pickle
 import random
 import sys
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -198,6 +198,8 @@ def test_wrong_numbers_are_named() -> None:
     wrong: list[tuple[type[Exception], str, dict[str, Any]]] = [
         (ValueError, "rank is 2; expected 0 to 1, as world is 2", {"rank": 2, "world": 2}),
         (ValueError, "world is 0; expected at least 1", {"world": 0}),
+        (ValueError, "rank is -1; expected 0 to 1, as world is 2", {"rank": -1, "world": 2}),
+        (ValueError, "batch is 0; expected at least 1", {"batch": 0}),
         (TypeError, "batch must be an int, not float", {"batch": 1.5}),
         (ValueError, "epochs is 0; expected at least 1", {"epochs": 0}),
     ]
@@ -206,6 +208,57 @@ def test_wrong_numbers_are_named() -> None:
             stream_of(5, **given)
     with pytest.raises(ValueError, match="batches is -1"):
         stream_of(5).state_dict(-1)
+
+
+class IterableDataset:
+    """The class of torch that data sets have for a base."""
+
+
+def test_a_data_set_of_torch_has_the_rows_and_the_state_of_its_stream(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = ModuleType("torch.utils.data")
+    monkeypatch.setattr(data, "IterableDataset", IterableDataset, raising=False)
+    monkeypatch.setattr(data, "get_worker_info", lambda: None, raising=False)
+    for module in (ModuleType("torch"), ModuleType("torch.utils"), data):
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+    stream = stream_of(7, batch=2)
+    dataset: Any = stream.torch_dataset()
+    assert IterableDataset in type(dataset).__mro__
+    rows = iter(dataset)
+    assert [next(rows) for _ in range(3)] == [(0, 0), (0, 1), (0, 2)]
+    state = dataset.state_dict()
+    assert state == stream.state_dict()
+    assert (state["at"], state["rest"]) == (2, 1)
+    # a copy in a worker goes on where the stream was, and both are continued by the state of another
+    for later in (pickle.loads(pickle.dumps(dataset)), dataset):
+        later.load_state_dict(json.loads(json.dumps(state)))
+        assert list(later) == [(0, place) for place in range(3, 7)]
+    other = stream_of(7, batch=2).torch_dataset()
+    other.load_state_dict(state)
+    assert other.state_dict() == state
+    assert list(other) == [(0, place) for place in range(3, 7)]
+
+
+def test_shown_streams_say_whose_they_are() -> None:
+    stream = stream_of(7, rank=1, world=3)
+    assert repr(stream) == f"<bbpe.RowStream: {stream.rows!r}, rank 1 of 3>"
+
+
+def test_a_state_has_nothing_more() -> None:
+    state = stream_of(9).state_dict()
+    for key in state:
+        less = {name: value for name, value in state.items() if name != key}
+        with pytest.raises(ValueError, match=rf"^state lacks {key}; expected what state_dict returned$"):
+            stream_of(9).load_state_dict(less)
+    with pytest.raises(ValueError, match=r"^state has 'more'; expected what state_dict returned, version, epoch, at"):
+        stream_of(9).load_state_dict({**state, "more": 1})
+    with pytest.raises(ValueError, match=r"^the state is of other rows: labels 'same' and None; make the rows"):
+        stream_of(9).load_state_dict({**state, "options": {**state["options"], "labels": "same"}})
+    for rest in (4, 9):
+        with pytest.raises(ValueError, match=rf"state\['rest'\] is {rest}; expected 0 to 3"):
+            stream_of(9, batch=4).load_state_dict({**state, "batch": 4, "rest": rest})
+    empty = stream_of(0)
+    empty.load_state_dict(empty.state_dict())
+    assert empty.state_dict(5) == empty.state_dict() == {**empty.state_dict(), "at": 0, "epoch": 0, "rows": 0}
 
 
 def test_streams_of_shards_have_every_row(tmp_path: Path, tok: bbpe.Tokenizer) -> None:
