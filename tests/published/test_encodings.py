@@ -410,6 +410,7 @@ def test_added_tokens_and_the_normal_form_of_a_published_vocabulary(
         assert (dict(own.special_tokens), dict(own.added_tokens)) == ({"<x>": 300}, {})
         assert own.encode("e\u0301") == tok.encode("\u00e9")
         assert (own.name, own.spec.pattern.name) == ("small", "llama3")
+        assert len(list((bare / "tables").iterdir())) == 2
     monkeypatch.setitem(PUBLISHED, "small", replace(changed, is_nfc=False))
     plain = bbpe.load("small", cache=False)
     assert plain.encode("e\u0301") != plain.encode("\u00e9")
