@@ -5,10 +5,12 @@ from __future__ import annotations
 import subprocess
 import sys
 import textwrap
+import threading
 
 import pytest
 
-from bbpe.lazy import lazy_property, safe_import
+from bbpe import lazy
+from bbpe.lazy import in_gate, lazy_property, safe_import
 
 
 def run(code: str) -> str:
@@ -68,3 +70,42 @@ def test_what_is_imported_aside_is_traced():
         print("imported" in seen)
     """
     assert run(code) == "True\n"
+
+
+def test_a_module_has_what_it_imports_while_it_is_imported(tmp_path, monkeypatch):
+    """The gate is open within an import: the call is made there, and its result is that of the call."""
+    lines = ["from bbpe.lazy import in_gate, safe_import", "found = safe_import('an_inner_module').value"]
+    lines += ["called = in_gate(lambda: 'called')"]
+    (tmp_path / "an_outer_module.py").write_text("\n".join(lines))
+    (tmp_path / "an_inner_module.py").write_text("value = 7\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    outer = safe_import("an_outer_module")
+    assert (outer.found, outer.called) == (7, "called")
+    for name in ("an_outer_module", "an_inner_module"):
+        monkeypatch.delitem(sys.modules, name)
+
+
+def test_the_thread_that_makes_a_call_of_the_gate():
+    """Another one than the main thread, unless threads have little room; any other thread makes its calls itself."""
+    here = threading.get_ident()
+    before = threading.stack_size()
+    try:
+        least = 1 << 19
+        for size, is_aside in ((0, True), (least // 2, False), (least - 4096, False), (least, True), (2 * least, True)):
+            threading.stack_size(size)
+            assert (in_gate(threading.get_ident) != here) is is_aside, size
+    finally:
+        threading.stack_size(before)
+    found = []
+
+    def work() -> None:
+        found.append((in_gate(threading.get_ident) == threading.get_ident(), in_gate(lazy._GATE._is_owned)))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert found == [(True, True)]
+    assert in_gate(lazy._GATE._is_owned)
+    with pytest.raises(KeyError, match="mine"):
+        in_gate(lambda: {}["mine"])
+    assert not lazy._WAITED_FOR

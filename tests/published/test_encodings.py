@@ -9,13 +9,14 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
-from small_published import RANKS, check, put
+from small_published import RANKS, SPECIAL, check, put
 from vocabularies import MERGES
 
 import bbpe
@@ -389,3 +390,27 @@ def test_only_two_modules_know_the_network() -> None:
     network = re.compile(rf"^\s*(?:from|import) (?:{names})\b", re.M)
     users = {path.name for path in package.rglob("*.py") if network.search(path.read_text("utf-8"))}
     assert users == {"fetch.py", "serve.py"}
+
+
+def test_added_tokens_and_the_normal_form_of_a_published_vocabulary(
+    bare: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Special tokens that are given replace both kinds of tokens, and leave the normal form."""
+    monkeypatch.setattr(sources, "_LEAST", 0)
+    put(bare / "b/small.tiktoken")
+    changed = replace(PUBLISHED["small"], added_tokens={"<think>": 303}, is_nfc=True)
+    monkeypatch.setitem(PUBLISHED, "small", changed)
+    monkeypatch.setenv("BBPE_VOCABS", str(bare / "b"))
+    for _ in range(2):  # of the files, and of their table
+        tok = bbpe.load("small", cache=bare / "tables")
+        assert tok == bbpe.get_encoding("small", cache=False)
+        assert (dict(tok.special_tokens), dict(tok.added_tokens)) == (SPECIAL, {"<think>": 303})
+        assert tok.encode("e\u0301<think>") == [*tok.encode("\u00e9"), 303] != [*tok.encode("e"), 303]
+        own = bbpe.load("small", special_tokens={"<x>": 300}, cache=bare / "tables")
+        assert (dict(own.special_tokens), dict(own.added_tokens)) == ({"<x>": 300}, {})
+        assert own.encode("e\u0301") == tok.encode("\u00e9")
+        assert (own.name, own.spec.pattern.name) == ("small", "llama3")
+        assert len(list((bare / "tables").iterdir())) == 2
+    monkeypatch.setitem(PUBLISHED, "small", replace(changed, is_nfc=False))
+    plain = bbpe.load("small", cache=False)
+    assert plain.encode("e\u0301") != plain.encode("\u00e9")

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import ssl
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from http.client import HTTPException, HTTPMessage
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError, URLError
 
 import pytest
 from small_published import RANKS, check, put
@@ -17,7 +20,7 @@ import bbpe
 from bbpe.cli import main
 from bbpe.errors import VocabularyError
 from bbpe.published import fetch
-from bbpe.published.table import PUBLISHED, Form
+from bbpe.published.table import PUBLISHED, Form, PublishedFile
 
 CERTIFICATE = Path(__file__).with_name("loopback.pem")
 Server = tuple[str, dict[str, Any]]
@@ -290,3 +293,83 @@ def test_a_package_is_another_way_where_there_is_no_network(bare: Path, monkeypa
         fetch.fetch(PUBLISHED["small"], bare)
     with pytest.raises(TimeoutError, match=r"no network$"):
         fetch.fetch(PUBLISHED["small"], bare, url="https://example.org/mine")
+
+
+ADDRESS = "https://a/b"
+#: What goes wrong while an answer is read, and the words of the error.
+BROKEN = [
+    (HTTPException("cut"), "the response ended early (cut)"), (URLError(OSError(5, "no route")), "no route"),
+    (URLError("no such host"), "no such host"), (OSError("reset by peer"), "reset by peer"),
+    (ValueError("no length"), "no length"), (URLError(OSError("closed")), "closed"),
+    (TimeoutError(), "the download took more than 60 s; try again later"),
+    (HTTPError(ADDRESS, 404, "gone", HTTPMessage(), None), "HTTP Error 404: gone"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("error", "words"), BROKEN, ids=lambda value: value if isinstance(value, str) else "")
+def test_what_breaks_a_download_is_said_with_the_address(
+    error: Exception, words: str, bare: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(fetch, "_read", read)
+    with pytest.raises(OSError, match=rf"^{re.escape(f'{ADDRESS}: {words}')}$") as caught:
+        fetch.fetch(PUBLISHED["small"], bare / "new", url=ADDRESS)
+    assert isinstance(caught.value, TimeoutError) == isinstance(error, TimeoutError)
+    assert not (bare / "new").exists()
+
+
+def test_an_error_of_the_program_is_none_of_the_network(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def read(*_: object) -> None:
+        raise KeyError("mine")
+
+    monkeypatch.setattr(fetch, "_read", read)
+    with pytest.raises(KeyError, match="mine"):
+        fetch.fetch(PUBLISHED["small"], bare / "new", url=ADDRESS)
+
+
+@pytest.mark.parametrize(
+    ("packages", "words"),
+    [
+        ((), None), (("one/x",), "`pip install one` brings it"),
+        (("one/a/x", "two/x"), "`pip install one` brings it (two has it too)"),
+        (
+            ("mistral_common/x", "two/x", "three/x"),
+            "`pip install mistral-common` brings it (two and three have it too)",
+        ),
+    ],
+)  # fmt: skip
+def test_the_package_that_brings_a_file(packages: tuple[str, ...], words: str | None) -> None:
+    assert PublishedFile("x", "0" * 64, 1, packages=packages).pip == words
+
+
+def test_a_file_without_a_package_has_no_other_way(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor does one without an address name `bbpe fetch`; a file of the name that is another one is named."""
+    small = PUBLISHED["small"]
+    first = small.forms[0].files[0]
+
+    def fail(*_: object) -> bytes:
+        raise OSError("https://example.org/small.tiktoken: no network")
+
+    monkeypatch.setattr(fetch, "_within", fail)
+    alone = replace(small, forms=(Form("tiktoken", (replace(first, packages=()),)),))
+    with pytest.raises(OSError, match=r"no network$"):
+        fetch.fetch(alone, bare)
+    for file, ways in (
+        (replace(first, packages=()), ["`bbpe fetch small` downloads it"]),
+        (replace(first, url=None), ["`pip install some_package` brings it (other_package has it too)"]),
+        (replace(first, url=None, packages=()), []),
+    ):
+        monkeypatch.setitem(PUBLISHED, "small", replace(small, forms=(Form("tiktoken", (file,)),)))
+        put(bare / "home/cache/bbpe/small.tiktoken", b"x")
+        with pytest.raises(VocabularyError) as caught:
+            bbpe.get_encoding("small")
+        said, *listed = str(caught.value).split("\n  ")
+        path = bare / "home/cache/bbpe/small.tiktoken"
+        assert said == (
+            f"vocabulary 'small' is not on this machine (found {path}, with another checksum than SHA-256 "
+            f"{first.sha256}); get it in one of these ways:"
+        )
+        put_it = f"put small.tiktoken into {path.parent}, or into a folder that BBPE_VOCABS names"
+        assert [way.removesuffix(";") for way in listed] == [*ways, put_it]

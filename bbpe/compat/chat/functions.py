@@ -73,7 +73,7 @@ def _docstring(text: str) -> tuple[str, dict[str, str], str | None]:
     for line in lines:
         match = _ARGUMENT.match(line)
         # a line that is indented deeper goes on with the argument above it
-        if match and not (current and len(match[1]) > len(margin) and match[1].startswith(margin)):
+        if match and not (current and len(match[1]) > len(margin)):
             current, margin = match[2], match[1]
             arguments[current] = match[3].strip()
         elif current:

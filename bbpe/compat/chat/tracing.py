@@ -104,8 +104,8 @@ class _TracingGenerator(Generator):
             super().visit_Const(node, frame)
 
     def visit_TemplateData(self, node: nodes.TemplateData, frame: Any) -> None:  # noqa: N802
-        value = node.as_const(frame.eval_ctx)
-        self.write(self._literal(value) if type(value) is str else repr(value))
+        # alone where a variable decides whether it is markup; elsewhere it is written with what is beside it
+        self.write(f"(Markup if context.eval_ctx.autoescape else identity)({self._literal(node.data)})")
 
     def visit_Getitem(self, node: nodes.Getitem, frame: Any) -> None:  # noqa: N802
         if isinstance(node.arg, nodes.Const) and isinstance(node.arg.value, str):  # a key is not written

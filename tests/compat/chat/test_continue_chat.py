@@ -231,3 +231,30 @@ def test_the_last_message_is_the_one_that_was_begun(tok, before, field):
         assert (found.ids.tolist(), found.text) == (expected.ids.tolist(), expected.text)
         assert found.message_of.tolist() == expected.message_of.tolist()
         assert found.differs_at is None
+
+
+def test_only_a_text_goes_on(tok):
+    """Ids that were sampled after parts belong to none of them."""
+    template = "{% for m in messages %}{% for part in m.content %}{{ part.text }}{% endfor %}|{% endfor %}"
+    parts = [{"type": "text", "text": "l"}]
+    messages = [{"role": "user", "content": parts}, {"role": "assistant", "content": parts}]
+    chat = tok.encode_chat(messages, chat_template=template, continue_final_message=True)
+    assert chat.text == "l|l"
+    with pytest.raises(TypeError, match=r"^field 'content' of the last message is list; expected a text$"):
+        tok.continue_chat(chat, tok.encode("ow"))
+
+
+def test_an_end_that_the_template_never_writes(tok):
+    """The token that the model sampled stays, and the text of the template follows it."""
+    template = "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}"
+    template += "{% if add_generation_prompt %}assistant: {% endif %}"
+    messages = [{"role": "user", "content": "low"}]
+    chat = tok.encode_chat(messages, chat_template=template, add_generation_prompt=True)
+    end = tok.special_tokens["<|im_end|>"]
+    for new, rest in ([], "\n"), ([{"role": "user", "content": "é"}], "\nuser: é\nassistant: "):
+        more = tok.continue_chat(chat, [*tok.encode("lower"), end], new)
+        assert more.text == f"user: low\nassistant: lower<|im_end|>{rest}"
+        assert tok.decode(more.ids) == more.text
+        whole = tok.encode_chat([*messages, {"role": "assistant", "content": "lower"}, *new], chat_template=template)
+        differing = [one != other for one, other in zip(more.ids.tolist(), whole.ids.tolist(), strict=False)]
+        assert more.differs_at == differing.index(True)

@@ -96,3 +96,19 @@ def test_a_long_chat_loses_its_oldest_messages(tok):
     assert tok.encode_chat(messages, chat_template=CHATML, max_length=len(whole)).dropped == 0
     with pytest.raises(ValueError, match=f"max_length is 9, and the chat has {len(last)} ids with its last message"):
         tok.encode_chat(messages, chat_template=CHATML, max_length=9)
+
+
+def test_a_template_decides_with_which_message_a_chat_may_begin(tok):
+    """A message that it refuses as the first one is left out, too; a chat that it always refuses is its error."""
+    texts = ["low " * 40, "lower", "low " * 20, "lower", "low"]
+    alternates = "{% if messages[0].role != 'user' %}{{ raise_exception('a user must begin') }}{% endif %}" + CHATML
+    sizes = [len(tok.encode_chat(said(*texts[at:]), chat_template=alternates)) for at in (0, 2, 4)]
+    for most, dropped in ((sizes[0] - 1, 2), (sizes[1], 2), (sizes[1] - 1, 4), (sizes[2], 4)):
+        chat = tok.encode_chat(said(*texts), chat_template=alternates, max_length=most)
+        assert (chat.dropped, len(chat)) == (dropped, sizes[dropped // 2])
+        assert chat.text == tok.apply_chat_template(said(*texts[dropped:]), chat_template=alternates)
+    with pytest.raises(ValueError, match=rf"max_length is {sizes[2] - 1}, .* {sizes[2]} ids with its last message"):
+        tok.encode_chat(said(*texts), chat_template=alternates, max_length=sizes[2] - 1)
+    needs_all = "{% if messages | length < 5 %}{{ raise_exception('five are needed') }}{% endif %}" + CHATML
+    with pytest.raises(bbpe.VocabularyError, match="five are needed"):
+        tok.encode_chat(said(*texts), chat_template=needs_all, max_length=sizes[0] - 1)

@@ -10,6 +10,8 @@ import pytest
 
 pytest.importorskip("jinja2")
 
+from markupsafe import Markup
+
 from bbpe.compat.chat import sandbox, tracing
 from bbpe.compat.chat.origins import (
     HEADER,
@@ -25,6 +27,7 @@ from bbpe.compat.chat.origins import (
     traced,
 )
 from bbpe.core.traced import part, with_flag
+from bbpe.errors import VocabularyError
 from bbpe.spec.chat_templates import ChatTemplate
 
 #: Each origin has characters of its own, so that a character tells where it is from; blanks are of any.
@@ -282,3 +285,69 @@ def test_a_percent_sign_keeps_the_origins_of_a_printed_text(form: str, plain: st
     before, _, after = plain.partition("{}")
     expected = [*origins_of(literal(before)), *origins_of(content), *origins_of(literal(after))]
     assert origins_of(found) == expected
+
+
+#: Sums with values that have an operator of their own, or none: `c` is the content of a message.
+SUMS = [
+    "'<' + (c | e)", "(c | e) + '<'", "c + ('<' | safe)", "('<' | safe) + c", "('<' | e) + c + '<'", "'<' + c + '<'",
+    "'<' + missing", "missing + '<'", "c + missing", "'<' + 1", "1 + c", "c + [c]", "[c] + c", "c + none", "c + {}",
+    "[c] + [c]", "1 + 2 + 0.5", "'<' + c.missing", "namespace(a='<').a + c + ('&' | e)",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("expression", SUMS)
+def test_a_sum_is_that_of_a_plain_rendering(expression: str) -> None:
+    """Markup escapes what is added to it, and what is undefined or no text is refused in the same words."""
+    template = ChatTemplate(f"{{% set c = messages[0].content %}}{{{{ {expression} }}}}")
+    messages = [{"role": "user", "content": "<а>"}]
+    found = []
+    for render in (
+        lambda: str(sandbox.render(template, {**TOKENS, "messages": messages})),
+        lambda: str.__str__(tracing.render_traced(template, TOKENS, {}, messages)),
+    ):
+        try:
+            found.append(render())
+        except VocabularyError as error:
+            found.append(f"refused: {error}")
+    assert found[0] == found[1]
+
+
+def test_texts_are_added_to_markup_as_strings_are() -> None:
+    for left, right in (("<", Markup("&amp;")), (Markup("&amp;"), "<"), ("<", "&"), ("", Markup(""))):
+        expected = left + right
+        for one in (left, *([literal(left)] if type(left) is str else [])):
+            for other in (right, *([literal(right)] if type(right) is str else [])):
+                assert (type(one + other) is Markup, one + other) == (type(expected) is Markup, expected)
+    for value in ([1], None, {}):
+        with pytest.raises(TypeError, match=rf'can only concatenate str \(not "{type(value).__name__}"\) to str'):
+            literal("a") + value
+
+
+#: Blocks whose texts are escaped or not, as a constant or a variable says.
+ESCAPED = [
+    "<a>{{ c }}b", "{{ '<' }}{{ c }}", "{{ '<' ~ c }}", "{{ '<' + c }}{{ 5 }}", "{{ c | e }}<a>", "{{ c | safe }}>",
+    "{% for m in messages %}<a>{{ m.content }}{% endfor %}", "{% if c %}<a>{% else %}<b>{% endif %}",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("escapes", ["true", "false", "yes", "no", "1 == 2"])
+@pytest.mark.parametrize("body", ESCAPED)
+def test_blocks_that_escape_are_those_of_a_plain_rendering(escapes: str, body: str) -> None:
+    source = f"{{% set c = messages[0].content %}}{{% autoescape {escapes} %}}{body}{{% endautoescape %}}"
+    messages, variables = [{"role": "user", "content": "<а>"}], {"yes": True, "no": False}
+    plain = sandbox.render(ChatTemplate(source), {**variables, "messages": messages})
+    text = tracing.render_traced(ChatTemplate(source), {}, variables, messages)
+    assert str.__str__(text) == str(plain)
+    found = origins_of(text)
+    assert not any(origin & TRUSTED for char, origin in zip(text, found, strict=True) if char == "а")
+    if body.startswith("<a>") and escapes in ("false", "no", "true"):
+        assert found[:3] == [TRUSTED] * 3
+
+
+@pytest.mark.parametrize("expression", ["'<%*s>' % (9, c)", "'%*s<%s>' % (3, 'x', c)", "'<%-*s>' % (3, c)"])
+def test_a_width_that_is_a_value_leaves_a_text_without_an_origin(expression: str) -> None:
+    template = ChatTemplate(f"{{% set c = messages[0].content %}}{{{{ {expression} }}}}")
+    messages = [{"role": "user", "content": "<а>"}]
+    text = tracing.render_traced(template, TOKENS, {}, messages)
+    assert str.__str__(text) == sandbox.render(template, {**TOKENS, "messages": messages})
+    assert origins_of(text) == [UNKNOWN] * len(text)

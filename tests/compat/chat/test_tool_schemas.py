@@ -289,3 +289,26 @@ def test_a_schema_is_as_it_is() -> None:
     assert tools_of([schema]) == [before]
     assert tools_of(None) is None
     assert tools_of(()) == []
+
+
+def test_a_line_that_is_indented_deeper_goes_on_with_its_argument() -> None:
+    """Also where it begins as an argument does; one that is indented as the first one begins another."""
+    def function(city: str, unit: str, days: int) -> None:
+        """Look.
+
+        Args:
+            city: One of
+                paris: the capital
+                rome (it): another
+              oslo: a third
+            unit (str): The unit
+              kelvin: not this one
+            days: How many
+        """
+
+    (schema,) = tools_of([function])  # type: ignore[misc]
+    properties = schema["function"]["parameters"]["properties"]
+    assert {name: row["description"] for name, row in properties.items()} == {
+        "city": "One of paris: the capital rome (it): another oslo: a third",
+        "unit": "The unit kelvin: not this one", "days": "How many",
+    }  # fmt: skip

@@ -326,3 +326,15 @@ def test_tables_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     for _ in range(3):
         sp.encode("see my", out_type="serialized_proto")
     assert len(calls) == 1
+
+
+@pytest.mark.parametrize("text", ["naïve 東東 café", " x東  y ", "see my dogs"])
+def test_pieces_and_surfaces_as_bytes(pair: tuple[Any, Any], text: str) -> None:
+    ours, theirs = pair
+    found = ours.encode(text, out_type="immutable_proto").pieces
+    expected = [(piece, token_id) for piece, token_id in zip(theirs.encode(text, out_type=str), theirs.encode(text),
+                                                             strict=True)]  # fmt: skip
+    assert [(each.piece, each.id) for each in found] == expected
+    assert [each.piece_as_bytes.decode() for each in found] == [piece for piece, _ in expected]
+    assert b"".join(each.surface_as_bytes for each in found).decode() == "".join(each.surface for each in found)
+    assert [len(each.surface_as_bytes) for each in found] == [len(each.surface.encode()) for each in found]

@@ -10,10 +10,13 @@ from typing import Any
 
 import pytest
 
+import bbpe
 from bbpe.compat.tokenizers import AddedToken, DecodeStream, Encoding, Tokenizer
+from bbpe.spec.rules import Template
 
 hf = pytest.importorskip("tokenizers")
 from small_hf import KINDS  # noqa: E402 - it imports tokenizers
+from vocabularies import small_spec  # noqa: E402
 
 LISTS = ("ids", "tokens", "offsets", "word_ids", "attention_mask", "special_tokens_mask", "type_ids")
 #: Lists that an operation leaves as they are in `tokenizers`.
@@ -271,3 +274,58 @@ def test_merged_encodings_with_overflowing_rows() -> None:
     one = pair()[0].encode("see")
     one.set_sequence_id(1)
     assert one.sequence_ids == [1] * len(one)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_copy_of_a_stream_of_tokenizers_goes_its_own_way(kind: str) -> None:
+    """A tokenizer of `tokenizers` decodes by its own stream, of which a copy is in the same state."""
+    ours, theirs = pair(kind)
+    ids = theirs.encode("see ü😀 my", add_special_tokens=False).ids
+    expected = ours.decode(ids, False)
+    for cut in range(1, len(ids)):
+        stream = DecodeStream()
+        head = [stream.step(theirs, each) or "" for each in ids[:cut]]
+        other = copy.deepcopy(stream) if cut % 2 else copy.copy(stream)
+        for each in (other, stream):
+            assert "".join([*head, *(each.step(theirs, token_id) or "" for token_id in ids[cut:])]) == expected
+        assert (other.stopped, other.finish()) == (None, "")
+
+
+def test_stop_strings_end_texts_of_tokenizers() -> None:
+    ours, theirs = pair()
+    ids = theirs.encode("see my ü😀 dogs", add_special_tokens=False).ids
+    for includes in (False, True):
+        for each in (ours, theirs):
+            stream = DecodeStream(stop=["😀", "no"], include_stop=includes)
+            text = ""
+            for token_id in ids:
+                text += stream.step(each, token_id) or ""
+                if stream.stopped is not None:
+                    break
+            assert (text + stream.finish(), stream.stopped) == ("see my ü" + "😀" * includes, "😀")
+            held = DecodeStream(stop=["dogs!"])
+            text = "".join(held.step(each, token_id) or "" for token_id in ids)
+            assert "dogs" not in text
+            assert text + held.finish() == "see my ü😀 dogs"
+
+
+def test_a_template_of_one_text_joins_two_as_they_are() -> None:
+    """A file of the package may have a template for single texts alone."""
+    spec = small_spec(special_tokens={"<s>": 600, "</s>": 601}, template=Template(((600, 0), ("A", 0), (601, 0)), ()))
+    view = bbpe.Tokenizer(spec).as_tokenizers()
+    first, second = (view.encode(text, add_special_tokens=False).ids for text in ("the the", "in"))
+    assert view.encode("the the").ids == [600, *first, 601]
+    for adds in (True, False):
+        row = view.encode("the the", "in", add_special_tokens=adds)
+        assert (row.ids, row.sequence_ids) == ([*first, *second], [0] * len(first) + [1] * len(second))
+        assert row.type_ids == row.sequence_ids
+
+
+@pytest.mark.parametrize("token", [" ", "  ", "\t", " \n"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_added_tokens_of_white_space(kind: str, token: str) -> None:
+    for flags in ({}, {"lstrip": True}, {"rstrip": True, "lstrip": True}, {"normalized": False, "rstrip": True}):
+        ours, theirs = pair(kind)
+        assert ours.add_tokens([AddedToken(token, **flags)]) == theirs.add_tokens([hf.AddedToken(token, **flags)])
+        for text in ("see  my", "see\t\tmy", " a   b ", "x \n y", "see   "):
+            assert lists(ours.encode(text)) == lists(theirs.encode(text)), (flags, text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import pickle
 import warnings
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 
 import bbpe
+from bbpe.compat.transformers.batches import BatchRows
 
 hf = pytest.importorskip("tokenizers")
 with warnings.catch_warnings():
@@ -272,3 +274,42 @@ def test_nobody_is_warned_who_asked_not_to_be(
             lines.append([line for line in caplog.messages if "longer than" in line])
         assert lines[0] == lines[1], name
         assert bool(lines[1]) == (name in ("usual", "encode")), name
+
+
+ROWS_OF_CALLS: dict[str, Callable[..., Any]] = {
+    "texts": lambda tok, **options: tok(TEXTS, **options),
+    "texts and seconds": lambda tok, **options: tok(TEXTS, TEXTS[::-1], **options),
+    "pairs": lambda tok, **options: tok([(text, "see my") for text in TEXTS], **options),
+}
+LENGTHS: list[dict[str, Any]] = [
+    {}, {"padding": True}, {"truncation": True, "max_length": 7},
+    {"truncation": True, "padding": "max_length", "max_length": 12},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("rows", ROWS_OF_CALLS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_our_engine_makes_the_types_and_masks_of_usual_rows(kind: str, rows: str) -> None:
+    """With and without each of them, and with the ids of the template or without."""
+    ours, theirs = bbpe.accelerate(stock(kind)), stock(kind)
+    call = ROWS_OF_CALLS[rows]
+    for lengths, types, mask, adds in itertools.product(LENGTHS, (None, True, False), (None, False), (True, False)):
+        options = {"return_token_type_ids": types, "return_attention_mask": mask, "add_special_tokens": adds, **lengths}
+        found = call(ours, **options)
+        assert plain(found) == plain(call(theirs, **options)), options
+        assert type(found.encodings) is BatchRows, options
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_text_that_is_too_short_to_be_truncated_is_refused_as_in_transformers(kind: str) -> None:
+    ours, theirs = bbpe.accelerate(stock(kind)), stock(kind)
+    calls: list[tuple[Call, str]] = [
+        (lambda tok: tok(TEXTS, truncation="only_second", max_length=4), "Second sequence not provided"),
+        (lambda tok: tok(TEXTS[0], truncation="only_second", max_length=4, padding=True), "Second sequence not prov"),
+        (lambda tok: tok(TEXTS[0], "my", truncation="only_second", max_length=6), "Sequence to truncate too short"),
+        (lambda tok: tok(["my"], TEXTS[:1], truncation="only_first", max_length=6), "Sequence to truncate too short"),
+    ]
+    for call, words in calls:
+        for each in (ours, theirs):
+            with pytest.raises(Exception, match=f"Truncation error: {words}"):  # `tokenizers` has no type of its own
+                call(each)

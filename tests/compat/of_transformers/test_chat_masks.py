@@ -207,3 +207,40 @@ def test_own_masks_where_transformers_finds_the_tokens(pair: tuple[Any, Any], mo
     for options in CALL_OPTIONS:
         own = masked(pair[0], messages, chat_template=UNTAGGED, **options)
         assert own == masked(pair[1], messages, chat_template=TEMPLATE, **options)
+
+
+@pytest.mark.usefixtures("own_masks")
+def test_a_chat_that_transformers_renders_differently_has_no_own_mask(
+    pair: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A mask of one text would not be that of the other, so it is an error, which names the way out."""
+    utils = transformers.utils.chat_template_utils
+    render = utils.render_jinja_template
+
+    def rendered(**given: Any) -> Any:
+        texts, spans = render(**given)
+        return [f"{text}!" if "dogs" in text else text for text in texts], spans
+
+    monkeypatch.setattr(utils, "render_jinja_template", rendered)
+    same, other = ([{"role": "assistant", "content": content}] for content in ("see my", "see my dogs"))
+    assert 1 in masked(pair[0], same, chat_template=UNTAGGED)["assistant_masks"]
+    for messages in (other, [same, other]):
+        with pytest.raises(bbpe.VocabularyError, match=r"this chat differently from bbpe, .* without masks=True"):
+            masked(pair[0], messages, chat_template=UNTAGGED)
+
+
+def test_masks_without_a_function_that_renders(pair: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """An older `transformers` has none, and makes its masks itself."""
+    messages = [{"role": role, "content": "see my dogs"} for role in ("user", "assistant")]
+    expected = [masked(pair[1], messages), masked(pair[1], [messages, messages])]
+    monkeypatch.delattr(transformers.utils.chat_template_utils, "render_jinja_template")
+    assert [masked(pair[0], messages), masked(pair[0], [messages, messages])] == expected
+
+
+def test_blocks_of_the_assistant_within_each_other(pair: tuple[Any, Any]) -> None:
+    template = "{% for m in messages %}{% generation %}see {% generation %}{{ m.content }}{% endgeneration %} my"
+    template += "{% endgeneration %}<s>{{ m.content }}{% endfor %}"
+    messages = [{"role": "assistant", "content": text} for text in ("dogs", "naïve 中文")]
+    for options in CALL_OPTIONS:
+        found, expected = (masked(each, messages, chat_template=template, **options) for each in pair)
+        assert found == expected

@@ -157,3 +157,21 @@ def test_a_longer_and_a_shorter_result_differ_where_one_ends() -> None:
 
     with pytest.raises(AccelerationError, match=rf"differ at {size}: \[\] in bbpe, \[7\] in tokenizers"):
         prove(hf_texts, Other(inner, "encode_batch", change))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "place",
+    ["qq", "qqqq", "a qq b", "b[CLS]", "a[SEP] [SEP]", "[cls]", "\uff3b\uff23\uff2c\uff33\uff3d", "<s>b<s>", "<S>"],
+)
+def test_a_difference_beside_tokens_and_what_rules_replace_is_an_error(kind: str, place: str) -> None:
+    """Of special tokens also in another case and in full width, which a normalizer may turn into a token."""
+    inner = KINDS[kind]()
+    inner.normalizer = hf.normalizers.Replace("qq", "see")
+    hf_texts = _hf_texts_of(inner)
+
+    def change(rows: list[Any], texts: list[str], *_: object) -> list[Any]:
+        return [Changed(each, "ids") if place in text else each for each, text in zip(rows, texts, strict=True)]
+
+    with pytest.raises(AccelerationError, match=r"^ids of .* differ at"):
+        prove(hf_texts, Other(inner, "encode_batch", change))
