@@ -40,7 +40,7 @@ def shapes(figure: str) -> list[tuple[str, ...]]:
 def test_lines_are_drawn_over_a_logarithmic_axis() -> None:
     """The axes cross at 46 and 236; the values fill the room between them but for a margin at each end."""
     series = [("a <b>", [1000, 2000, 4000], [1.0, 2.0, 3.0]), ("c", [2000], [1.5])]
-    found = lines("bytes <", series, across="size", up="height", knees=[(2000, 2.0)])
+    found = lines("bytes <", series, across="size", up="height", knees=[(2000, 2.0), (4000, 3.0)])
     assert shapes(found) == [
         ("path", "M46 10V236H428", "var(--soft)"),
         ("path", "M46 220.4H428", "var(--line)"), ("text", "40", "224.4", "end", "1"),
@@ -56,7 +56,7 @@ def test_lines_are_drawn_over_a_logarithmic_axis() -> None:
         ("circle", "54.0", "220.4", "3", BLUE, ""), ("circle", "237.0", "123.0", "3", BLUE, ""),
         ("circle", "420.0", "25.6", "3", BLUE, ""),
         ("line", "237.0,171.7", ORANGE, "2"), ("circle", "237.0", "171.7", "3", ORANGE, ""),
-        ("circle", "237.0", "123.0", "8", "none", "var(--ink)"),
+        ("circle", "237.0", "123.0", "8", "none", "var(--ink)"), ("circle", "420.0", "25.6", "8", "none", "var(--ink)"),
     ]  # fmt: skip
     drawn = picture(found)
     assert (drawn.get("viewBox"), drawn.get("role")) == ("0 0 440 280", "img")
@@ -95,6 +95,7 @@ def test_the_axes_hold_all_lines() -> None:
         (0.0, 7.5, [0, 2, 4, 6]),
         (0.0, 70.0, [0, 10, 20, 30, 40, 50, 60, 70]),
         (5.0, 45.0, [10, 20, 30, 40]),
+        (100.0, 101.0, [100.0, 100.2, 100.4, 100.6, 100.8, 101.0]),
         (1.0, 31.0, [5, 10, 15, 20, 25, 30]),
         (0.0201, 0.0801, [0.03, 0.04, 0.05, 0.06, 0.07, 0.08]),
     ],
