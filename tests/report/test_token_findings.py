@@ -9,7 +9,7 @@ from vocabularies import MERGES, vocab_of
 
 import bbpe
 from bbpe.report.findings import Example, Finding, Subject
-from bbpe.report.reach import Reach
+from bbpe.report.reach import Reach, reach
 from bbpe.report.token_checks import (
     _dead_merges,
     _digits,
@@ -21,6 +21,9 @@ from bbpe.report.token_checks import (
     _undecodable,
     _unreachable,
 )
+from bbpe.spec.models import WordPieceModel
+from bbpe.spec.spec import make_spec
+from bbpe.splitting.patterns import PATTERNS
 
 BYTES = [bytes([byte]) for byte in range(256)]
 
@@ -199,3 +202,15 @@ def test_numbers_become_as_many_tokens(tokens: tuple[str, ...], uneven: bool, li
     assert list(shares) == list("123456")
     assert shares["1"] == {"1": 1.0}
     assert shares["2"] == ({"1": 0.01, "2": 0.99} if uneven else {"2": 1.0})
+
+
+@pytest.mark.parametrize("tokens", [["see", "##ing"], ["see", "##ing", "##1", "##\u00e9"], ["my", "##'s", "see"]])
+def test_what_continues_words_is_tried_after_words(tokens: list[str]) -> None:
+    """Alone it is unknown, and no single character that could be before it is a token."""
+    vocab = {number: token.encode() for number, token in enumerate(tokens, 1)}
+    spec = make_spec(
+        vocab, None, pattern=PATTERNS["none"], special_tokens={"[UNK]": 0}, model=WordPieceModel(0)
+    )  # fmt: skip
+    found = reach(Subject(bbpe.Tokenizer(spec)))
+    assert found.alone == tuple(at for at, token in enumerate(tokens) if token.startswith("##"))
+    assert (found.never, found.reasons) == ((), ())
