@@ -104,6 +104,18 @@ def test_values_of_an_axis_are_round(low: float, high: float, values: list[float
     assert figures._round_values(low, high) == values
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "ends"),
+    [
+        (1.0, 3.0, (0.84, 3.16)), (0.0, 2.0, (0.0, 2.16)), (2.0, 2.0, (1.8, 2.2)), (10.0, 10.0, (9.0, 11.0)),
+        (0.5, 0.5, (0.4, 0.6)), (0.0, 0.0, (0.0, 0.1)),
+    ],
+)  # fmt: skip
+def test_an_axis_goes_a_little_beyond_its_values(low: float, high: float, ends: tuple[float, float]) -> None:
+    """A twelfth of what they span, or a tenth of a single value; never below nothing."""
+    assert figures._scale(low, high) == pytest.approx(ends)
+
+
 def test_a_size_without_room_has_no_tick() -> None:
     """A text needs eight for each of its characters, from the last one that is shown."""
     places = {1: 0.0, 2: 7.9, 3: 8.0, 10: 23.9, 11: 24.0, 4: 32.0}
