@@ -296,3 +296,91 @@ def test_fields_of_a_class_and_its_own_methods() -> None:
     assert not hasattr(Needed, "first")
     with pytest.raises(TypeError, match="missing 1 required positional argument: 'first'"):
         Needed()  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize(
+    ("value", "known", "options", "said"),
+    [
+        ("lift", ("left", "right"), {}, "'lift'; expected 'left' or 'right'; did you mean 'left'?"),
+        ("LEFT", ("left", "right"), {}, "'LEFT'; expected 'left' or 'right'; did you mean 'left'?"),
+        ("zzz", ("a", "b", "c"), {}, "'zzz'; expected 'a', 'b' or 'c'"),
+        ("zzz", ("a",), {}, "'zzz'; expected 'a'"),
+        ("zzz", ("a",), {"other": "a function"}, "'zzz'; expected 'a' or a function"),
+        ("a_", ("a", "ab"), {"hint": "; see there"}, "'a_'; expected 'a' or 'ab'; see there"),
+        (3, (1, 2, None), {}, "3; expected 1, 2 or None"),
+        (["a"], ("a",), {}, "['a']; expected 'a'"),
+        ("x" * 99, ("a",), {}, "'" + "x" * 59 + "; expected 'a'"),
+    ],
+)
+def test_what_is_none_of_the_choices(value: Any, known: tuple[Any, ...], options: dict[str, str], said: str) -> None:
+    with pytest.raises(ValueError, match="expected") as caught:
+        records.choice("side", value, known, **options)
+    assert str(caught.value) == f"side is {said}"
+    for right in known:
+        records.choice("side", right, iter(known), **options)
+
+
+def test_types_of_arrays() -> None:
+    for given, expected in (("uint16", np.uint16), (np.int32, np.int32), (np.dtype("<f8"), np.float64)):
+        assert records.dtype_of(given, "an integer type") == np.dtype(expected)
+    for wrong, shown in ((None, "None"), ("uint17", "'uint17'"), (5, "5"), (["a"], r"\['a'\]")):
+        with pytest.raises(TypeError, match=f"^dtype is {shown}; expected an integer type$"):
+            records.dtype_of(wrong, "an integer type")
+
+
+def test_truth_values() -> None:
+    for value in (True, False, np.True_, np.False_, np.array(True)):
+        assert records.flag("f", value) is bool(value)
+    for wrong in ("no", 0, 1, None, np.array([True]), np.int8(1), []):
+        with pytest.raises(TypeError, match=f"^f must be a bool, not {type(wrong).__name__}$"):
+            records.flag("f", wrong)
+
+
+def test_texts_and_bytes_are_told_from_arrays() -> None:
+    data = memoryview(b"abcd")
+    for value in ("a", b"a", bytearray(b"a"), data, data.cast("c")):
+        assert records.is_text_or_bytes(value) is True
+    for value in ([1], (1,), np.array([1]), data.cast("b"), data.cast("i"), None, 5):
+        assert records.is_text_or_bytes(value) is False
+
+
+def test_masks_that_leave_something_out_are_refused() -> None:
+    for right in ([1], np.array([1]), np.ma.array([1, 2]), np.ma.array([1, 2], mask=[False, False])):
+        records.check_unmasked("ids", right)
+    with pytest.raises(TypeError, match=r"^ids must be without a mask, which is not used: give ids\.compressed\(\)"):
+        records.check_unmasked("ids", np.ma.array([1, 2], mask=[False, True]))
+
+
+@pytest.mark.parametrize(
+    ("word", "known", "most", "hint"),
+    [
+        ("GPT-4o", ["gpt-4o", "gpt2"], 1, " (did you mean 'gpt-4o'?)"),
+        ("gpt-4o", ["GPT-4o", "gpt-4O"], 2, " (did you mean 'GPT-4o'?)"),  # two that differ in case are one
+        ("pattern", ["patterns", "patter", "other"], 2, " (did you mean 'patterns' or 'patter'?)"),
+        ("pattern", ["patterns", "patter", "other"], 1, " (did you mean 'patterns'?)"),
+        ("zebra", ["gpt2"], 2, ""), ("zebra", [], 1, ""),
+    ],
+)  # fmt: skip
+def test_words_that_are_like_a_known_one(word: str, known: list[str], most: int, hint: str) -> None:
+    assert records.did_you_mean(word, iter(known), most) == hint
+
+
+def test_suffixes_of_kinds_of_files() -> None:
+    for suffix in (".html", ".JSON", ".x9", ".parquet12"):
+        assert records.is_file_suffix(suffix)
+    for suffix in ("", ".", ".5", ".v2", ".v", ".x", ".a-b", "html", ".parquet123"):
+        assert not records.is_file_suffix(suffix)
+    for right in ("a.parquet", "a.PARQUET", "a", "model-1.5", Path("b.v2"), "a.tsv"):
+        records.check_suffix(right, "counts", [".parquet", ".tsv"])
+    for path, suffix in (("b/a.csv", ".csv"), (Path("a.parquet.gz"), ".gz")):
+        with pytest.raises(ValueError, match="expected") as caught:
+            records.check_suffix(path, "counts", [".parquet", ".tsv"])
+        assert str(caught.value) == f"{path}: counts cannot have the suffix '{suffix}'; expected .parquet or .tsv"
+
+
+def test_places_in_a_sequence_are_whole_numbers() -> None:
+    for value in (3, np.int8(3), np.array(3)):
+        assert (records.index_of("row", value), type(records.index_of("row", value))) == (3, int)
+    for wrong in (True, 1.0, "1", None):
+        with pytest.raises(TypeError, match=f"^row must be an int, not {type(wrong).__name__}$"):
+            records.index_of("row", wrong)

@@ -7,11 +7,15 @@ import pytest
 
 from bbpe.errors import VocabularyError
 from bbpe.text import (
+    WHITE_SPACE,
     aligned,
     alphabet_to_bytes,
     bytes_to_alphabet,
+    check_unicode,
     columns_of,
     counted,
+    distinct,
+    first_few,
     readable,
     shortened,
     sized,
@@ -123,3 +127,39 @@ def test_figures_have_as_many_columns_as_they_may_and_go_on_below() -> None:
     apart = "name  tokens\na      1,024\n\nname  \u4e16\u754c\na        5"
     for most, shown in ((None, whole), (19, whole), (18, whole), (17, apart), (12, apart), (1, apart)):
         assert aligned(rows, most=most) == shown
+
+
+def test_rows_may_have_several_names_which_each_table_repeats() -> None:
+    rows = [("n", "m", "x", "y"), ("a", "b", "10", "200")]
+    whole = "n  m   x    y\na  b  10  200"
+    apart = "n  m   x\na  b  10\n\nn  m    y\na  b  200"
+    for most, shown in ((None, whole), (13, whole), (12, apart), (8, apart), (1, apart)):
+        assert aligned(rows, 2, most) == shown
+    assert aligned([("ab", "c"), ("d", "e")], 5) == "ab  c\nd   e"
+    assert aligned([("ab", ""), ("d", "")], 2) == "ab\nd"
+
+
+def test_the_first_of_a_list() -> None:
+    assert [first_few(list("abcd")[:count], 2) for count in range(5)] == [
+        "none", "a", "a, b", "a, b and 1 more", "a, b and 2 more",
+    ]  # fmt: skip
+    assert first_few(["x"] * 1003, 3, " ") == "x x x and 1,000 more"
+
+
+def test_equal_names_have_their_places() -> None:
+    assert distinct(["x", "y", "x", "z", "x"]) == ["x (1)", "y", "x (3)", "z", "x (5)"]
+    assert distinct([]) == []
+
+
+def test_half_a_surrogate_pair_is_no_text() -> None:
+    for text in ("", "a", "\u00e9", "\U0001f600", "\uffff"):
+        check_unicode("name", text)
+    for text in ("\ud800", "\udfff", "a\ud83d\ude00", "\u00e9\udc80"):
+        with pytest.raises(ValueError, match="half a surrogate pair") as caught:
+            check_unicode("name", text)
+        assert str(caught.value) == f"name: {text!r} holds half a surrogate pair; expected Unicode text"
+
+
+def test_white_space_is_that_of_python_but_for_four_separators() -> None:
+    assert set(WHITE_SPACE) == {chr(code) for code in range(0x10000) if chr(code).isspace()} - set("\x1c\x1d\x1e\x1f")
+    assert len(WHITE_SPACE) == len(set(WHITE_SPACE))

@@ -23,7 +23,7 @@ from ..tokenizer import Tokenizer, checked_tokenizer
 from .figures import STYLE, Bar, bars
 from .tables import Table, number, page
 from .terminal import line_columns, wrapped
-from .texts import DELAY, Meter, ReportCorpus, Texts, check_unused, reading_of, source_of
+from .texts import Meter, ReportCorpus, Texts, check_unused, reading_of, source_of
 from .verify import Difference, PlacedTexts, agreement, hard_texts
 
 #: Blanks with the word after them, where the patterns of the two differ.
@@ -220,7 +220,7 @@ def compare(
     shown = names or (left.name or "left", right.name or "right")
     ids = [_ids(left), _ids(right)]
     shared = ids[0].keys() & ids[1].keys()
-    with reporting(progress, delay=DELAY) as report:
+    with reporting(progress) as report:
         counts, totals = (None, None) if source is None else _counted(left, right, source, reading, report)
         before = b"" if counts is None else _BEFORE
         hard = () if counts is not None else (*hard_texts(left, pairs=_PAIRS), *hard_texts(right, pairs=_PAIRS))

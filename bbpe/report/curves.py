@@ -26,7 +26,7 @@ from .figures import STYLE, definitions, lines
 from .plots import save_lines
 from .tables import Table, csv_of, number, page
 from .terminal import line_columns, wrapped
-from .texts import DELAY, Meter, ReportCorpus, Texts, reading_of, sources_of
+from .texts import Meter, ReportCorpus, Texts, reading_of, sources_of
 
 #: What grows along a curve.
 VOCABULARY, CORPUS = "vocabulary size", "bytes of training text"
@@ -255,7 +255,7 @@ def learning_curve(
     chosen, reading = _checked_sizes(sizes, list(named.values())), reading_of(text_field, format)
     sources = sources_of(corpora, texts, reading)
     points: list[CurvePoint] = []
-    with reporting(progress, delay=DELAY) as report:
+    with reporting(progress) as report:
         toks: dict[tuple[str, int], Tokenizer] = {}
         steps = len(named) * len(chosen)
         for name, tokenizer in named.items():
@@ -363,7 +363,7 @@ def corpus_curve(
     stops = _stops(shares, len(listed))
     points: dict[tuple[str, str], list[CurvePoint]] = {(name, held): [] for held in sets for name in plans}
     how, known, done, size = Counting(), dict[str, tuple[PretokenCounts, set[bytes]]](), 0, 0
-    with reporting(progress, delay=DELAY) as report:
+    with reporting(progress) as report:
         for stop in stops:
             # a text is counted once: a larger share adds to the counts of the smaller one
             more, done = listed[done:stop], stop

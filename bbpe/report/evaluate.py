@@ -19,7 +19,7 @@ from ..tokenizer import Tokenizer
 from ..types import Ragged
 from .evaluation import Evaluation
 from .measures import CorpusCount, DocumentBatch, Head, Measures, TokenizerCount, changed_documents
-from .texts import DELAY, Meter, Texts, reading_of, sources_of
+from .texts import Meter, Texts, reading_of, sources_of
 
 #: Resampled corpora for an interval, and the most groups of documents that are resampled.
 _SAMPLES, _GROUPS = 1000, 2000
@@ -78,7 +78,7 @@ def evaluate(
         raise ValueError(f"parity is {parity!r}; expected the name of a corpus: {', '.join(map(repr, sources))}")
     choice("document", document, ("file", "line"))
     found, resampler = dict[str, list[Measures]](), Resampler(seed)
-    with reporting(progress, delay=DELAY) as report:
+    with reporting(progress) as report:
         meter = Meter(report, "measure", sources.values())
         # a reference without tokens is an error before the other corpora are read
         for name in sorted(sources, key=lambda name: name != parity):

@@ -15,7 +15,7 @@ from ..tokenizer import Tokenizer, checked_tokenizer
 from .findings import SEVERITIES, Example, Finding, LintReport, Subject
 from .measures import count_ids
 from .rule_checks import RULE_CHECKS
-from .texts import DELAY, Meter, Texts, check_unused, reading_of, source_of
+from .texts import Meter, Texts, check_unused, reading_of, source_of
 from .token_checks import TOKEN_CHECKS
 
 #: A token that a corpus uses less often is rare, unless the caller says otherwise.
@@ -65,7 +65,7 @@ def lint(
     source = source_of(corpus, texts, reading)
     check_unused("min_count", min_count, _RARE, source)
     subject = Subject(tokenizer)
-    with reporting(progress, delay=DELAY) as report:
+    with reporting(progress) as report:
         checks = (*TOKEN_CHECKS, *RULE_CHECKS)
         found: list[Finding] = []
         for number, check in enumerate(checks):

@@ -15,7 +15,6 @@ from ..counting.corpus_parts import checked_texts, flat
 from ..counting.counts import Document
 from ..counting.options import Report
 from ..errors import described
-from ..progress import DELAY as DELAY
 from ..progress import Progress
 from ..records import dataclass
 from ..text import Text, text_bytes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from html import unescape
+from html import escape, unescape
 
 import chat_picture
 import numpy as np
@@ -12,7 +12,7 @@ import pytest
 import bbpe
 from bbpe.report import chat_view
 from bbpe.report.trace_view import visible
-from bbpe.types import EncodedChat
+from bbpe.types import ChatRequest, EncodedChat
 
 CHATML = """{% for message in messages -%}
 <|im_start|>{{ message.role }}
@@ -102,6 +102,71 @@ def test_a_notebook_shows_the_beginning_of_a_long_chat(monkeypatch: pytest.Monke
     assert len(boxes(chat._repr_html_())) == 10
     assert f"<p>{len(chat) - 10} more ids: <code>to_html()</code> shows all</p>" in chat._repr_html_()
     assert len(boxes(chat.to_html())) == len(chat)
+
+
+HAND_MADE = "ab\ncd\u00e9!"
+
+
+def hand_made(numbers: tuple[int, ...] = (), dropped: int = 0, roles: tuple[str, ...] = ("developer", "robot")) -> str:
+    """The element of a chat of five ids: one of the template, one of the first message, and three of the second.
+
+    No id comes from "d" and "!", and two come from the same character.
+    """
+    places = np.array([[0, 1], [1, 3], [3, 4], [5, 6], [5, 6]])
+    request = ChatRequest(tuple({"role": role} for role in roles), {}, numbers)
+    second = numbers[1] if len(numbers) > 1 else 1 + dropped
+    message_of = np.array([-1, *(numbers[:1] or (dropped,)), second, second, second], np.int32)
+    mask = np.array([0, 0, 1, 1, 0], np.uint8)
+    chat = EncodedChat(np.arange(10, 15, dtype=np.int32), mask, message_of, places, HAND_MADE, dropped, None, request)
+    return chat._repr_html_().partition("</style>")[2]
+
+
+LEGEND = (
+    '<p>5 ids, 2 to learn: <span class="c-template">template</span> <span class="c-system">developer</span> '
+    '<span class="c-other">robot</span> <span class="c-learned">learned</span></p><div>'
+)
+BOXES = (
+    '<span class="c-template" title="id 10, template">a</span>',
+    '<span class="c-system" title="id 11, message 0, developer">b\u21b5</span><br>',
+    '<span class="c-learned" title="id 12, message 1, robot, learned">c</span>',
+    'd<span class="c-learned" title="id 13, message 1, robot, learned">\u00e9</span>',
+    '<span class="c-other" title="id 14, message 1, robot, the rest of a character">\u22ef</span>',
+)
+
+
+@pytest.mark.parametrize(("shown", "rest"), [
+    (6, "!</div>"), (5, "!</div>"),
+    (4, "</div><p>1 more id: <code>to_html()</code> shows all</p>"),
+    (3, "</div><p>2 more ids: <code>to_html()</code> shows all</p>"),
+])  # fmt: skip
+def test_a_chat_is_a_legend_and_its_boxes(shown: int, rest: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The text after the last id is shown only where all ids are."""
+    monkeypatch.setattr(chat_view, "_SHOWN", shown)
+    assert hand_made() == f"{LEGEND}{''.join(BOXES[:shown])}{rest}</div>"
+
+
+@pytest.mark.parametrize(("numbers", "dropped", "expected"), [
+    ((), 0, (0, 1)), ((), 3, (3, 4)), ((0,), 2, (0, 3)), ((0, 2), 1, (0, 2)), ((1,), 1, (1, 2)),
+])  # fmt: skip
+def test_messages_keep_their_numbers_where_others_are_left_out(
+    numbers: tuple[int, ...], dropped: int, expected: tuple[int, int]
+) -> None:
+    shown = boxes(hand_made(numbers, dropped))
+    assert [title.split(", ")[1:3] for _, title, _ in shown[1:3]] == [
+        [f"message {expected[0]}", "developer"], [f"message {expected[1]}", "robot"],
+    ]  # fmt: skip
+    assert [kind for kind, _, _ in shown] == ["template", "system", "learned", "learned", "other"]
+
+
+@pytest.mark.parametrize(("role", "kind"), [
+    ("system", "system"), ("developer", "system"), ("user", "user"), ("tool", "tool"), ("function", "tool"),
+    ("ipython", "tool"), ("observation", "tool"), ("assistant", "assistant"), ("model", "assistant"),
+    ("template", "other"), ("learned", "other"), ("other", "other"), ("", "other"), ("<b>", "other"),
+])  # fmt: skip
+def test_each_role_has_the_colour_of_its_kind(role: str, kind: str) -> None:
+    html = hand_made(roles=(role, "x"))
+    assert f'<span class="c-{kind}">{escape(role)}</span> <span class="c-other">x</span>' in html
+    assert boxes(html)[1][:2] == (kind, ", ".join(["id 11", "message 0", *([role] if role else [])]))
 
 
 def test_an_empty_chat() -> None:
