@@ -141,3 +141,67 @@ def test_clauses_in_another_order_split_as_their_regex_does(name: str) -> None:
             for text in PROBES:
                 assert words(scheme, text) == list(pattern.split(text)), (order, text)
     assert 0 < refused < len(orders)
+
+
+CJK = "[\u4e00-\u9fa5\u3040-\u30ff]+"
+WITH_SUFFIX = [rf" ?[{UPPER}]*[{LOWER}]+{CT}?", rf" ?[{UPPER}]+[{LOWER}]*{CT}?"]
+
+
+@pytest.mark.parametrize(
+    ("steps", "clauses", "drops_gaps", "is_known"),
+    [
+        ((), ORDERS["han"], False, True),
+        ((r"\p{N}{1,3}",), ORDERS["han"], False, False),
+        ((CJK,), ORDERS["blank"], False, True),
+        ((CJK, r"\p{N}"), ORDERS["blank"], False, True),
+        ((r"\p{N}", CJK), ORDERS["blank"], False, True),
+        ((CJK, CJK), ORDERS["blank"], False, False),
+        ((r"\p{N}", r"\p{N}{1,3}"), ORDERS["blank"], False, False),
+        ((r"\p{L}+",), ORDERS["blank"], False, False),
+        ((CJK,), ORDERS["cased"], False, False),
+        ((CJK,), [*WITH_SUFFIX, *ORDERS["blank"][2:]], False, False),
+        ((), [*WITH_SUFFIX, *ORDERS["blank"][2:]], False, True),
+        ((), ORDERS["blank"], True, True),
+        ((r"\p{N}",), ORDERS["blank"], True, False),
+        ((), ORDERS["ascii"], False, False),
+        ((r"\p{N}",), ORDERS["ascii"], False, True),
+        ((r"\p{N}",), ORDERS["ascii"], True, False),
+        ((), ORDERS["blank"][1:], False, True),
+        ((), ORDERS["blank"][:-1], False, False),
+        ((), [*ORDERS["blank"][:-2], r"\s+"], False, False),
+        ((), [*ORDERS["blank"][:3], *BLANKS], False, False),
+        ((), [*ORDERS["blank"][:1], *ORDERS["blank"][2:]], False, False),
+        ((), [ORDERS["cased"][0], *ORDERS["cased"][2:]], False, False),
+        ((), ORDERS["cased"][1:], False, False),
+        ((), ["'s", *ORDERS["blank"][1:]], False, False),
+        ((), [*WITH_SUFFIX, "'(?:[sdmt]|ll|ve|re)", *ORDERS["blank"][2:]], False, False),
+        ((), ORDERS["han"][1:], False, False),
+    ],
+)
+def test_which_combinations_have_a_scheme(
+    steps: tuple[str, ...], clauses: list[str], drops_gaps: bool, is_known: bool
+) -> None:
+    chain = (*steps, "|".join(clauses))
+    scheme = recognise_scheme(chain, drops_gaps)
+    assert (scheme is not None) == is_known
+    if scheme is not None:
+        for text in [*PROBES, "漢字1か12", "1漢", "\u3007\u30071"]:
+            assert words(scheme, text) == list(Pattern(None, chain, drops_gaps).split(text)), text
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "expected"),
+    [
+        ("{1,4}", "{1,2}", 2), ("{1,3}", "{1,2}", None), ("{1,2}", "{1,4}", 2), ("{1,3}", "{1,3}", 3),
+        ("{1,3}", "+", 3),
+        ("+", "{1,3}", 3), ("+", "+", 0), ("", "{1,3}", 1), ("{1,6}", "{1,3}", 3), ("{1,6}", "{1,4}", None),
+    ],
+)  # fmt: skip
+def test_numbers_that_two_steps_split(first: str, then: str, expected: int | None) -> None:
+    chain = (rf"\p{{N}}{first}", "|".join([ORDERS["blank"][1], rf"\p{{N}}{then}", REST, *BLANKS]))
+    scheme = recognise_scheme(chain, False)
+    assert (None if scheme is None else scheme.number_max) == expected
+    if scheme is not None:
+        for size in range(14):
+            text = f"a {'7' * size}b"
+            assert words(scheme, text) == list(Pattern(None, chain).split(text)), text
