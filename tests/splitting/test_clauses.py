@@ -87,7 +87,7 @@ UPPER, LOWER = r"\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}", r"\p{Ll}\p{Lm}\p{Lo}\p{M}"
 BLANKS = [r"\s+(?!\S)", r"\s+"]
 NO_HAN = r"&&[^\p{Han}]"
 ASCII = r"[!-/:-@\[-`{-~][A-Za-z]+"
-REST = r" ?[^\s\p{L}\p{N}]+"
+REST, NO_MARKS = r" ?[^\s\p{L}\p{N}]+", r" ?[^\s\p{L}\p{M}\p{N}]+"
 #: The clauses of schemes, in an order that is known.
 ORDERS = {
     "blank": ["'(?:[sdmt]|ll|ve|re)", r" ?\p{L}+", r" ?\p{N}+", REST, *BLANKS],
@@ -176,6 +176,11 @@ WITH_SUFFIX = [rf" ?[{UPPER}]*[{LOWER}]+{CT}?", rf" ?[{UPPER}]+[{LOWER}]*{CT}?"]
         ((), ["'s", *ORDERS["blank"][1:]], False, False),
         ((), [*WITH_SUFFIX, "'(?:[sdmt]|ll|ve|re)", *ORDERS["blank"][2:]], False, False),
         ((), ORDERS["han"][1:], False, False),
+        # characters that no clause takes
+        ((), [*ORDERS["ascii"][:2], r"\p{N}{1,3}", *ORDERS["ascii"][2:]], False, False),
+        ((), [r" ?\p{L}+", r" ?\p{N}+", NO_MARKS, *BLANKS], False, False),
+        ((), [r" ?[\p{L}\p{M}]+", r" ?\p{N}+", NO_MARKS, *BLANKS], False, True),
+        ((r"\p{N}",), [r" ?\p{L}+", NO_MARKS, *BLANKS], False, True),
     ],
 )
 def test_which_combinations_have_a_scheme(
