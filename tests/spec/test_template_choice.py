@@ -112,7 +112,9 @@ def test_each_use_is_read_from_each_file(use: str, is_object: bool) -> None:
 
 
 def test_a_newer_configuration_makes_the_map_count_for_nothing() -> None:
-    files = {CONFIG: {"added_tokens_decoder": {}, "eos_token": "<s>"}, MAP: {"eos_token": "<p>", "pad_token": "<p>"}}
+    files: dict[str, Any] = {
+        CONFIG: {"added_tokens_decoder": {}, "eos_token": "<s>"}, MAP: {"eos_token": "<p>", "pad_token": "<p>"},
+    }  # fmt: skip
     assert named_tokens(spec_of(files)) == {"eos": "<s>"}
     files[CONFIG] = {"eos_token": "<s>", "bos_token": "<s>"}
     assert named_tokens(spec_of(files)) == {"eos": "<p>", "bos": "<s>", "pad": "<p>"}
