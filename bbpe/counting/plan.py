@@ -93,7 +93,8 @@ class CountPlan:
 
     def differences(self, other: CountPlan) -> list[str]:
         """Return what differs between two plans, with both values."""
-        rows = [(key, value, other.options[key]) for key, value in self.options.items() if key != "document"]
+        # the specs have the others
+        rows = [(key, value, other.options[key]) for key, value in self.options.items() if not hasattr(self.spec, key)]
         found = [f"{key} {mine!r} and {its!r}" for key, mine, its in rows if mine != its]
         if self.parts != other.parts:
             found.append("other files, or the same ones changed or in parts of another size")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 import pytest
 
 from bbpe.splitting.closest_pattern import PROBES, nearest
@@ -56,3 +59,23 @@ def test_of_two_that_are_equally_close_the_first_counts() -> None:
     rows = [name for name, row in PATTERNS.items() if row.scheme is not None]
     near = [name for name in rows if PATTERNS[name].scheme in {PATTERNS["llama3"].scheme, PATTERNS["nanochat"].scheme}]
     assert found.name == near[0]
+
+
+def of_seven_digits(name: str) -> tuple[str, ...]:
+    """The regexes of a named pattern, with numbers of up to seven digits, which none of them has."""
+    numbers = re.compile(r"(?<![\]}LsMS])\\p\{N\}(\{1,\d\}|\+)?(?=\||$)")
+    return tuple(numbers.sub(r"\\p{N}{1,7}", step) for step in PATTERNS[name].steps)
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, row in PATTERNS.items() if row.scheme is not None and of_seven_digits(name) != row.steps]
+)
+def test_of_all_named_patterns_the_one_counts_that_differs_in_one_thing(name: str) -> None:
+    row = PATTERNS[name]
+    found = nearest(Pattern(None, of_seven_digits(name), row.drops_gaps))
+    assert found is not None
+    other = PATTERNS[found.name].scheme
+    assert other is not None
+    assert row.scheme is not None
+    assert found.differs == (f"number_max 7 instead of {other.number_max}",)
+    assert replace(other, number_max=7) == replace(row.scheme, number_max=7)
