@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-import tokenizers
 from vocabularies import small_spec
 
 import bbpe
 from bbpe import Tokenizer
 from bbpe.spec.rules import RowPadding, RowTruncation, Template
+
+tokenizers = pytest.importorskip("tokenizers")
 
 SPECIALS = {"<s>": 300, "</s>": 301, "<p>": 302}
 TEMPLATES = {

@@ -6,7 +6,9 @@ import io
 from pathlib import Path
 from typing import Any
 
-import sentencepiece
+import pytest
+
+sentencepiece = pytest.importorskip("sentencepiece", minversion="0.2.3")
 
 
 def trained(path: Path, lines: list[str], size: int = 420, **options: Any) -> Path:
