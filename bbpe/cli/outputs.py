@@ -107,6 +107,7 @@ def check_output(
     if path.is_dir():
         if output_format is None:
             raise IsADirectoryError(errno.EISDIR, f"this is a folder; expected the name of a file for {what}", output)
+        check_whole(output, output_format)
         return
     check_replaceable(path)
 

@@ -168,7 +168,8 @@ def written(spec: TokenizerSpec, path: StrPath, format: str | None = None) -> di
     "tekken" in it; `.tiktoken` is "tiktoken", `.gguf` is "gguf", `.model` is "sentencepiece", `.txt` is "wordpiece"
     and `.codes` is "codes".  A path without a suffix is a folder for a tokenizer.json.
 
-    Raises `ValueError` on an unknown format or suffix, `VocabularyError` when the format cannot hold the spec.
+    Raises `ValueError` on an unknown format or suffix, and on a folder that exists for a file of any name, such as
+    `.tiktoken`; `VocabularyError` when the format cannot hold the spec.
     """
     target = file_path(path)
     row = FORMATS[checked_format(format) or format_of(target)]
@@ -187,9 +188,18 @@ def written(spec: TokenizerSpec, path: StrPath, format: str | None = None) -> di
     if spec.model is not None and type(spec.model) not in row.models:
         kind = type(spec.model).__name__
         raise VocabularyError(f"{row.description} holds no {kind}; write tokenizer.json", path=path)
-    if target.is_dir() and len(row.names[0]) == 1 and row is not FORMATS["wordpiece"]:
-        target = target / row.names[0][0]  # a format whose files need a folder adds the name itself for a new folder
-    return row.written(spec, target)
+    return row.written(spec, _file_of(target, row))
+
+
+def _file_of(target: Path, row: FormatRow) -> Path:
+    """Return the file in a folder that exists, or the folder if the format names all of its files itself."""
+    if not target.is_dir() or row.writes_folder:
+        return target
+    name = row.names[0][0]
+    if name.startswith("."):
+        way = f"{row.description} is a file of any name; give one, such as {target / f'tokenizer{name}'}"
+        raise ValueError(f"{target} is a folder, and {way}")
+    return target / name
 
 
 def put(files: Mapping[Path, bytes], path: StrPath) -> None:
@@ -214,16 +224,20 @@ def put(files: Mapping[Path, bytes], path: StrPath) -> None:
 
 
 def check_whole(path: StrPath, format: str | None) -> None:  # noqa: A002
-    """Check that a tokenizer can be written to a URL, which takes one file.
+    """Check that a tokenizer can be written to a URL, which takes one file, or to a folder that exists.
 
-    Raises `ValueError` where the format has a folder of files, or the URL is that of one, and as `check_upload`.
+    Raises `ValueError` where the format has a folder of files, or the URL is that of one, where a folder is given for a
+    file of any name, and as `check_upload`.
     """
     target = file_path(path)
+    row = FORMATS[format or format_of(target)]
     if is_remote(path):
-        names = FORMATS[format or format_of(target)].names[0]
+        names = row.names[0]
         if len(names) > 1 or not target.suffix:
             raise _in_folder(path, names)
         check_upload(os.fspath(path))
+    else:
+        _file_of(target, row)
 
 
 def _in_folder(path: StrPath, files: Iterable[object]) -> ValueError:
@@ -307,7 +321,8 @@ def _sniff_folder(folder: ClassFolder) -> tuple[str, Path]:
                 _check_refused(head[:_SHOWN_BYTES], folder.path / file)
             if not found[0].endswith(".json") and FORMATS["tiktoken"].head.match(heads[0]):
                 return _ranks(folder, found[0])  # a tokenizer.model may be a list of ranks
-            return name, folder.path / found[0] if row.names == (found,) and len(found) == 1 else folder.path
+            is_file = len(found) == 1 and name != "sentencepiece"  # whose module looks for one of many names
+            return name, folder.path / found[0] if is_file else folder.path
     ranks = sorted(folder.path.glob("*.tiktoken"))
     if len(ranks) == 1:
         return _ranks(folder, ranks[0].name)

@@ -27,7 +27,7 @@ class FormatRow:
 
     `names` has the sets of files that make a vocabulary, as names or suffixes; both names of a pair may have the same
     prefix.  `head` matches the beginning of the file with the tokens.  `has_folder`: `transformers` reads other files
-    in the folder of files with the first names.
+    in the folder of files with the first names.  `writes_folder`: for a folder, the module names all files itself.
 
     A file whose name is like `written_as` gets this format by default, the longest of all that fit.  `synonyms` are
     names that users may know the format by.  The files hold BPE and `models`; with `holds_rules` also normalizers, a
@@ -41,6 +41,7 @@ class FormatRow:
     names: tuple[tuple[str, ...], ...]
     head: re.Pattern[bytes]
     has_folder: bool = False
+    writes_folder: bool = False
     written_as: str = ""
     synonyms: tuple[str, ...] = ()
     models: tuple[type, ...] = ()
@@ -75,7 +76,8 @@ FORMATS: dict[str, FormatRow] = {
     "huggingface": FormatRow(
         "tokenizer.json", "huggingface.tokenizer_json", (("tokenizer.json",),),
         lazy_re(rb'\s*\{\s*"(' + _JSON_KEYS + rb')"\s*:\s*[^\s\d-]'),
-        written_as="?*.json", synonyms=("hf", "json", "tokenizer.json", "tokenizers", "transformers"),
+        writes_folder=True, written_as="?*.json",
+        synonyms=("hf", "json", "tokenizer.json", "tokenizers", "transformers"),
         models=(WordPieceModel, WordLevelModel, UnigramModel), holds_rules=True, holds_pieces=True,
     ),
     "unigram_json": FormatRow(
@@ -98,17 +100,17 @@ FORMATS: dict[str, FormatRow] = {
     ),
     "gpt2": FormatRow(
         "vocab.json with merges.txt", "gpt2_files", (("vocab.json", "merges.txt"), ("encoder.json", "vocab.bpe")),
-        lazy_re(rb'\s*\{\s*"(?:\\.|[^"\\])*"\s*:\s*-?\d'), True,
+        lazy_re(rb'\s*\{\s*"(?:\\.|[^"\\])*"\s*:\s*-?\d'), True, True,
         synonyms=("vocab.json", "bpe"),
     ),
     "vocab_txt": FormatRow(
         "vocab.txt with merges.txt", "vocab_txt", (("vocab.txt", "merges.txt"),),
-        lazy_re(rb"[^\s{]\S* \d+\r?(?:\n|\Z)"),
+        lazy_re(rb"[^\s{]\S* \d+\r?(?:\n|\Z)"), writes_folder=True,
     ),
     # lines without blanks; one of them is the unknown token
     "wordpiece": FormatRow(
         "BERT's vocab.txt", "wordpiece", (("vocab.txt",),), lazy_re(rb"(?s)(?:\S+\r?\n)*\[UNK\]\r?(?:\n|\Z)"),
-        True, written_as="?*.txt", synonyms=("bert", "vocab.txt"), models=(WordPieceModel,), holds_rules=True,
+        True, True, written_as="?*.txt", synonyms=("bert", "vocab.txt"), models=(WordPieceModel,), holds_rules=True,
     ),
     "codes": FormatRow(
         "merges of words with </w>: codes of subword-nmt or fastBPE, CLIP's bpe_simple_vocab", "codes",

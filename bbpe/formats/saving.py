@@ -183,7 +183,9 @@ def _read_back(files: Mapping[Path, bytes], path: Path, options: Mapping[str, An
             copy = Path(folder, file.relative_to(path.parent if path in files else path))
             copy.parent.mkdir(exist_ok=True)
             copy.write_bytes(data)
-        return formats.load(Path(folder, path.name) if path in files else Path(folder), **options)
+        # a folder that exists may get a single file, whose format need not read folders
+        one = path if path in files else next(iter(files)) if len(files) == 1 else None
+        return formats.load(Path(folder) if one is None else Path(folder, one.name), **options)
 
 
 def _refused(

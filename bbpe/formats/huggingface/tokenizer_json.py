@@ -171,16 +171,17 @@ def _with_end_of_word(decoder: tuple[DecoderStep, ...], read: ReadModel) -> tupl
 def written(spec: TokenizerSpec, path: Path) -> dict[Path, bytes]:
     """Return a `tokenizer.json` that gives the same ids in HF's `tokenizers`, and the other files of the spec.
 
-    A path that does not end in `.json` is a folder.  It has a configuration, as onnxruntime-extensions asks for one.
+    A path that does not end in `.json` is a folder.  It has a configuration, as onnxruntime-extensions asks for one.  A
+    configuration that is there is kept, unless the spec has its own.
 
     Raises `PatternError` when Oniguruma cannot express the pattern, and `VocabularyError` when a special token looks
     like an ordinary one or the format has no component for a rule of the spec.
     """
     data = dumps(_document(spec, path)).encode()
     is_device = path.exists() and not (path.is_file() or path.is_dir())
-    target = path if path.suffix == ".json" or is_device else path / NAMES[0][0]
+    target = path if (path.suffix == ".json" and not path.is_dir()) or is_device else path / NAMES[0][0]
     carried = spec.files if target.name == NAMES[0][0] else {}
-    if target != path:
+    if target != path and not (path / CONFIG).exists():
         carried = {CONFIG: f'{{"{CLASS}": "PreTrainedTokenizerFast"}}\n'.encode(), **carried}
     return {**{target.parent / name: file for name, file in carried.items()}, target: data}
 
