@@ -129,7 +129,8 @@ def of_tekken() -> Any:
 @pytest.mark.parametrize(
     ("made", "name", "files"),
     [
-        (of_tekken, "tekken", ["tekken.json"]), (small_spec, "huggingface", ["tokenizer.json"]),
+        (of_tekken, "tekken", ["tekken.json"]),
+        (small_spec, "huggingface", ["tokenizer_config.json", "tokenizer.json"]),
         (small_spec, "gpt2", ["vocab.json", "merges.txt", "tokenizer_config.json"]),
         (small_spec, "vocab_txt", ["vocab.txt", "merges.txt", "tokenizer_config.json"]),
     ],
