@@ -186,8 +186,6 @@ class PartCounter:
             yield number, self._options.reading.texts(file, start=start, stop=stop, buffers=self._memory())
 
     def _lines(self, chunk: CorpusChunk) -> int:
-        if not len(chunk.data):
-            return chunk.texts
         return count_lines(chunk.data, chunk.ends if chunk.ends_text else array("q"))
 
     def _count_by_regex(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -65,3 +66,22 @@ def test_a_summary_for_people(summary: Summary, expected: str) -> None:
 def test_summaries_add_up_field_by_field() -> None:
     one, other = Summary(*range(12)), Summary(*range(100, 1300, 100))
     assert vars(one + other) == {name: number + 100 * (number + 1) for number, name in enumerate(vars(one))}
+
+
+@pytest.mark.parametrize(
+    ("texts", "lines"),
+    [([""], 0), (["", ""], 0), (["", "a\nb"], 2), (["a", "", "b"], 2), (["\n"], 1), (["a\n", "\n\nb"], 4)],
+    ids=repr,
+)
+@pytest.mark.parametrize("threads", [1, 2])
+def test_an_empty_text_has_no_lines(texts: list[str], lines: int, threads: int, tmp_path: Path) -> None:
+    """Alone, beside others, or as a record, with the same bounds of a text as `str.splitlines`."""
+    options: dict[str, Any] = {"pattern": "gpt2", "document": "line", "threads": threads}
+    assert bbpe.count_from_iterator(texts, **options).summary.documents == lines
+    for number, text in enumerate(texts):
+        (tmp_path / f"{number}.txt").write_bytes(text.encode())
+        assert bbpe.count(tmp_path / f"{number}.txt", **options).summary.documents == len(text.splitlines())
+    assert bbpe.count(tmp_path, **options).summary.documents == lines
+    (tmp_path / "records.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts), "utf-8")
+    assert bbpe.count(tmp_path / "records.jsonl", **options).summary.documents == lines
+    assert bbpe.count(tmp_path, **options, max_memory="1GB").summary.documents == 2 * lines
