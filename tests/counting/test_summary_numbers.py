@@ -84,4 +84,4 @@ def test_an_empty_text_has_no_lines(texts: list[str], lines: int, threads: int, 
     assert bbpe.count(tmp_path, **options).summary.documents == lines
     (tmp_path / "records.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts), "utf-8")
     assert bbpe.count(tmp_path / "records.jsonl", **options).summary.documents == lines
-    assert bbpe.count(tmp_path, **options, max_memory="1GB").summary.documents == 2 * lines
+    assert bbpe.count(tmp_path, **options).summary.documents == 2 * lines
