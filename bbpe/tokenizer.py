@@ -1158,8 +1158,9 @@ class Tokenizer:
         Args:
             path: The file or folder. Its suffix determines the format: `.json`, `.tiktoken`, `.model`, `.gguf`, `.txt`
                 (BERT's vocab.txt), `.codes`. A name without a suffix is a folder for a tokenizer.json, a
-                tokenizer_config.json and the other files that were loaded with it. A single file may have a URL, to
-                which it is uploaded; a folder may not.
+                tokenizer_config.json and the other files that were loaded with it. One that exists keeps its other
+                files, which `load` reads too: with a configuration of another class it may fail. A single file may have
+                a URL, to which it is uploaded; a folder may not.
             format: The format, None for that of the suffix: "huggingface", "tiktoken", "gpt2" (a folder with vocab.json
                 and merges.txt), "vocab_txt", "wordpiece", "codes", "tekken", "gguf" or "sentencepiece".
             drop: Parts to leave out on purpose if the format cannot hold them: "special_tokens" (with added tokens and
@@ -1167,8 +1168,8 @@ class Tokenizer:
 
         Raises:
             VocabularyError: The format cannot hold this tokenizer; the message names the parts that would be lost.
-            ValueError: `format`, the suffix or a part of `drop` is unknown, or nothing can be written to a URL of this
-                kind.
+            ValueError: `format`, the suffix or a part of `drop` is unknown, nothing can be written to a URL of this
+                kind, or the path is a folder that exists, for a format whose file may have any name.
             CorpusError: The protocol of the URL is unknown.
             OSError: The file cannot be written.
 

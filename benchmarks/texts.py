@@ -46,7 +46,7 @@ def _random_bytes(size: int) -> bytes:
 
 
 def _lines(alphabet: str, width: int) -> Callable[[int], bytes]:
-    """Lines of so many random characters, as in files of sequences."""
+    """Lines of `width` random characters of an alphabet, as in files of sequences."""
 
     def make(size: int) -> bytes:
         chosen = np.random.default_rng(4).integers(0, len(alphabet), (size // (width + 1) + 1, width + 1))
@@ -58,12 +58,12 @@ def _lines(alphabet: str, width: int) -> Callable[[int], bytes]:
 
 
 def _base64_lines(size: int) -> bytes:
-    """As e-mail has it: 76 characters a line."""
+    """Lines of 76 characters, as in e-mail."""
     return base64.encodebytes(np.random.default_rng(4).bytes(size))[:size]
 
 
 def _any_unicode(size: int) -> bytes:
-    """Code points of all scripts, none of them for private use or a surrogate."""
+    """Code points up to U+2FFFF, no surrogates and few for private use."""
     points = np.random.default_rng(4).integers(0xA0, 0x30000, size)
     points = points[(points < 0xD800) | (points >= 0xF900)]
     return points.astype("<u4").tobytes().decode("utf-32-le").encode()[:size]
@@ -113,7 +113,7 @@ def _records(line: Callable[[random.Random], str]) -> Callable[[int], bytes]:
     return make
 
 
-#: Text that nobody wrote as prose or code, by name; each takes its size in bytes.
+#: Text that is neither prose nor code, by name; each takes its size in bytes.
 NOT_PROSE: dict[str, Callable[[int], bytes]] = {
     "dna": _lines("ACGT", 70),
     "proteins": _lines("ACDEFGHIKLMNPQRSTVWY", 60),

@@ -96,7 +96,9 @@ def test_what_is_no_chat_is_refused() -> None:
 
 
 def test_the_call_of_a_chat_is_pickled_without_what_pickle_cannot_take() -> None:
-    local = lambda message: True  # noqa: E731
+    def local(message: dict[str, str]) -> bool:
+        return True
+
     for train_on, kept in (("user", "user"), (len, len), (local, None), (["user"], ["user"])):
         request = ChatRequest(({"role": "user"},), {"train_on": train_on, "tools": 5}, (1,))
         again = pickle.loads(pickle.dumps(request))

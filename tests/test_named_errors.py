@@ -16,7 +16,7 @@ from bbpe.files import check_upload, file_system, naming_unnamed, naming_url
 URL = "store://bucket/a"
 
 
-class Late(Exception):  # noqa: N818
+class LateError(Exception):
     """An error of a package, with a number."""
 
     errno = errno.ETIMEDOUT
@@ -28,7 +28,7 @@ SERVERS: list[tuple[Exception, int, str]] = [
     (OSError("no number"), errno.EIO, "no number"),
     (RuntimeError("some\n  lines of\ttext "), errno.EIO, "some lines of text"),
     (RuntimeError(), errno.EIO, "RuntimeError"),
-    (Late("too late"), errno.ETIMEDOUT, "too late"),
+    (LateError("too late"), errno.ETIMEDOUT, "too late"),
     (KeyError("a"), errno.EIO, "'a'"),
 ]
 

@@ -200,17 +200,17 @@ class CountingTask:
 
 
 def reporting(
-    progress: bool | Report | None, *, delay: float = DELAY, notes: bool = False
+    progress: bool | Report | None, *, notes: bool = False
 ) -> AbstractContextManager[Report]:
     """Return a context in which there is a function to report progress to, as the argument `progress` asks for.
 
-    A bar appears after `delay` seconds, and with `notes` the notes at once.
+    A bar appears after a moment, and with `notes` the notes at once.
 
     Raises `TypeError` when the argument is of another kind.
     """
     if progress is not None and not isinstance(progress, bool | Callable):
         raise TypeError(f"progress is {described(progress)}; expected a bool, a callable or None")
-    return ProgressBar(delay=delay, notes=notes) if progress is True else nullcontext(progress or silent)
+    return ProgressBar(delay=DELAY, notes=notes) if progress is True else nullcontext(progress or silent)
 
 
 def check_counted(how: Counting, instead: str) -> None:

@@ -266,6 +266,7 @@ def test_a_pickle_holds_no_cache(tok_of: Callable[[str], bbpe.Tokenizer]) -> Non
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
 def test_fork_while_a_thread_encodes(tok_of: Callable[[str], bbpe.Tokenizer]) -> None:
     tok = fresh(tok_of("cl100k"))
     text = "".join(adversarial_strings(300, seed=77)) * 4

@@ -283,7 +283,7 @@ def test_a_thread_keeps_nothing_of_what_it_has_done() -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_no_thread_waits_where_a_process_forks() -> None:
-    """Python warns of those that are there, whoever has them: no other library is imported; the child has its own."""
+    """Python warns of all threads, so pyarrow, which has one, is not imported; the child has threads of its own."""
     code = """
 import os, threading, warnings
 warnings.simplefilter("error")

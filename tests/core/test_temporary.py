@@ -36,6 +36,7 @@ def test_a_folder_is_removed_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # pyarrow has a thread from its import on
 def test_a_child_removes_nothing_of_its_parent(tmp_path: Path) -> None:
     folder, file = Folder(str(tmp_path / "new"), is_whole=True), NewFile(str(tmp_path / "file"))
     child = os.fork()

@@ -37,7 +37,7 @@ _TOOLS = f"gcc-{_TRIPLE} libc6-dev-arm64-cross qemu-user"
 _NEEDED = ("numpy", "regex", "jinja2", "pytest", "hypothesis", "pytest-xdist", "psutil")
 #: Packages whose tests are skipped without them.
 _MORE = ("pyarrow", "zstandard", "tokenizers", "tiktoken")
-#: Tests that fail under qemu 7.2, each with the reason, which is not the package's.
+#: Tests that may fail under qemu 7.2, each with the reason, which is not the package's.
 _FORK = "qemu fails an assertion of its own in a child that starts a thread, if its parent had threads"
 EXPECTED = {
     "tests.core.test_cache_memory::test_the_memory_of_lists_serves_the_next_ones": "qemu counts page faults otherwise",

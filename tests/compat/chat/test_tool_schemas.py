@@ -306,8 +306,8 @@ def test_a_line_that_is_indented_deeper_goes_on_with_its_argument() -> None:
             days: How many
         """
 
-    (schema,) = tools_of([function])  # type: ignore[misc]
-    properties = schema["function"]["parameters"]["properties"]
+    properties = get_json_schema(function)["function"]["parameters"]["properties"]
+    assert tools_of([function]) == [get_json_schema(function)]
     assert {name: row["description"] for name, row in properties.items()} == {
         "city": "One of paris: the capital rome (it): another oslo: a third",
         "unit": "The unit kelvin: not this one", "days": "How many",
