@@ -1159,15 +1159,16 @@ class Tokenizer:
             path: The file or folder. Its suffix determines the format: `.json`, `.tiktoken`, `.model`, `.gguf`, `.txt`
                 (BERT's vocab.txt), `.codes`. A name without a suffix is a folder for a tokenizer.json, a
                 tokenizer_config.json and the other files that were loaded with it. One that exists keeps its other
-                files, which `load` reads too: with a configuration of another class it may fail. A single file may have
-                a URL, to which it is uploaded; a folder may not.
+                files; nothing is written if `load` would make another tokenizer with them. A single file may have a
+                URL, to which it is uploaded; a folder may not.
             format: The format, None for that of the suffix: "huggingface", "tiktoken", "gpt2" (a folder with vocab.json
                 and merges.txt), "vocab_txt", "wordpiece", "codes", "tekken", "gguf" or "sentencepiece".
             drop: Parts to leave out on purpose if the format cannot hold them: "special_tokens" (with added tokens and
                 the template), "template", "pattern", "padding" (with truncation).
 
         Raises:
-            VocabularyError: The format cannot hold this tokenizer; the message names the parts that would be lost.
+            VocabularyError: The format, or the folder with what is in it, cannot hold this tokenizer; the message names
+                the parts that would be lost.
             ValueError: `format`, the suffix or a part of `drop` is unknown, nothing can be written to a URL of this
                 kind, or the path is a folder that exists, for a format whose file may have any name.
             CorpusError: The protocol of the URL is unknown.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -11,11 +12,11 @@ from typing import Any, Literal, Protocol, TypeAlias, TypeVar, get_args
 
 from .. import formats
 from ..errors import BBPEError, VocabularyError
-from ..files import temporary_folder
+from ..files import is_remote, temporary_folder
 from ..records import replace
 from ..spec.spec import TokenizerSpec
 from ..text import first_few
-from .transformers.folder import CLASS, CONFIG
+from .transformers.folder import CLASS, CONFIG, MODEL, TEMPLATES, WITHIN
 
 #: The parts of a tokenizer that `drop=` can leave out of a file.
 Part: TypeAlias = Literal["special_tokens", "template", "pattern", "padding"]
@@ -38,6 +39,8 @@ _DROPPED: dict[str, Part] = {
 _PROBE = "Hello world's 12 345\n\n  \t\u00e9e\u0301 \ufb01 \u4e2d\u6587 \u0e44\u0e17\u0e22 \U0001f600\u200d\u2581<x> b"
 
 
+#: Files that only classes of `transformers` read, beside those of formats.
+_OF_CLASSES = ("target.spm", "bpe.codes")
 _WHOLE, _PLAIN, _FIX = "huggingface", "PreTrainedTokenizerFast", "fix_mistral_regex"
 # the other fields that go with a class: Wav2Vec2's character for blanks would be a special token for another one
 _GONE = ((_FIX, "word_delimiter_token"), (_FIX, "word_delimiter_token", "added_tokens_decoder"))
@@ -85,7 +88,8 @@ def proven(
     """Return the files of a tokenizer, and the equal tokenizer that is read back from them.
 
     The files are read back from a temporary folder.  Both tokenizers must have equal fingerprints, and give the same
-    ids and decoded text of a probe with all bytes and all special and added tokens.
+    ids and decoded text of a probe with all bytes and all special and added tokens.  If the folder exists, its other
+    files are read with them and must change nothing.
 
     A configuration whose class would replace rules of the tokenizer.json beside it loses the class, and its table of
     tokens if that would replace theirs.
@@ -153,7 +157,40 @@ def _proven(
         raise _refused(chosen, path, f"it would lose or change {changed or 'merges'}", names)
     if chosen.has_ids and _probed(ours) != _probed(theirs):
         raise _refused(chosen, path, "a text with all bytes and special tokens would encode or decode differently")
+    if not is_remote(path):
+        _check_beside(files, theirs, path, options)
     return files, theirs
+
+
+def _check_beside(files: Mapping[Path, bytes], alone: Saved, path: str | os.PathLike[str], options: Any) -> None:
+    """Check that the other files of a folder that exists leave a tokenizer as it is."""
+    target = formats.file_path(path)
+    folder = target.parent if target in files else target
+    kept = [file for file in _read_with(folder) if file not in files]
+    if not kept:
+        return
+    problem = ""
+    try:
+        spec = _read_back(files, target, options, kept)
+    except (BBPEError, ImportError) as error:
+        problem = f"the tokenizer would not be readable: {getattr(error, 'problem', error)}"
+    else:
+        beside = type(alone)(spec)
+        names = [name for name in _ALL if getattr(alone.spec, name) != getattr(spec, name)]
+        if names and not _are_equal(alone, beside):
+            problem = f"it would lose or change {', '.join(_described(alone.spec, spec, name) for name in names)}"
+    if problem:
+        shown = first_few([file.name for file in kept], _SHOWN)
+        way = "save to another folder, or remove what is of another tokenizer"
+        raise VocabularyError(f"with what is in the folder already ({shown}), {problem}; {way}", path=path)
+
+
+def _read_with(folder: Path) -> list[Path]:
+    """Return the files of a folder that `load` may read beside those that are written, by name."""
+    known = {file for row in formats.FORMATS.values() for names in row.names for file in names}
+    endings = (*WITHIN, MODEL, *_OF_CLASSES, ".tiktoken", *(file for file in known if not file.startswith(".")))
+    found = [*folder.glob("*"), *(folder / TEMPLATES).glob("*.jinja")]
+    return sorted(file for file in found if (file.parent != folder or file.name.endswith(endings)) and file.is_file())
 
 
 def _are_equal(ours: Saved, theirs: Saved) -> bool:
@@ -177,14 +214,20 @@ def _without(spec: TokenizerSpec, drop: Collection[Part]) -> TokenizerSpec:
     return spec
 
 
-def _read_back(files: Mapping[Path, bytes], path: Path, options: Mapping[str, Any]) -> TokenizerSpec:
+def _read_back(
+    files: Mapping[Path, bytes], path: Path, options: Mapping[str, Any], others: Collection[Path] = ()
+) -> TokenizerSpec:
     with temporary_folder() as folder:
-        for file, data in files.items():
+        for file in (*files, *others):
             copy = Path(folder, file.relative_to(path.parent if path in files else path))
             copy.parent.mkdir(exist_ok=True)
-            copy.write_bytes(data)
-        # a folder that exists may get a single file, whose format need not read folders
-        one = path if path in files else next(iter(files)) if len(files) == 1 else None
+            if file in files:
+                copy.write_bytes(files[file])
+            else:
+                shutil.copyfile(file, copy)
+        one = path if path in files else None
+        if not others and len(files) == 1:  # a folder that exists may get a file whose format need not read folders
+            one = next(iter(files))
         return formats.load(Path(folder) if one is None else Path(folder, one.name), **options)
 
 

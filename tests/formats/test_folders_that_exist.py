@@ -11,6 +11,7 @@ import pytest
 
 import bbpe
 from bbpe import VocabularyError
+from bbpe.cli import main
 from bbpe.formats import FORMATS
 
 TEXTS = ["see my eyes first, see my dogs"] * 3
@@ -91,7 +92,96 @@ def test_a_configuration_that_is_there_is_kept(made: dict[str, bbpe.Tokenizer], 
     path.write_text(json.dumps(config), "utf-8")
     made["bytes"].save(tmp_path)
     assert json.loads(path.read_text("utf-8")) == config
-    assert (tmp_path / "tokenizer.json").exists()
+    assert bbpe.load(tmp_path) == made["bytes"]
+
+
+#: What another tokenizer left in a folder, the model that is saved into it, and what would become of that.
+LEFT: dict[str, tuple[dict[str, dict[str, Any]], str, str]] = {
+    "a class that reads another model": (
+        {"tokenizer_config.json": {"tokenizer_class": "BertTokenizer"}},
+        "bytes", "(tokenizer_config.json), the tokenizer would not be readable: the model of tokenizer.json is BPE",
+    ),
+    "a class with a token of its own": (
+        {"tokenizer_config.json": {"tokenizer_class": "GPT2Tokenizer"}},
+        "bytes", "it would lose or change special tokens;",
+    ),
+    "a class with rules of its own": (
+        {"tokenizer_config.json": {"tokenizer_class": "Qwen2Tokenizer"}},
+        "bytes", "special tokens, the pattern, normalizers and pre-tokenizers;",
+    ),
+    "a class for pieces": (
+        {"tokenizer_config.json": {"tokenizer_class": "T5Tokenizer"}},
+        "pieces", "it would lose or change special tokens",
+    ),
+    "a token of an unknown class": (
+        {"tokenizer_config.json": {"tokenizer_class": "Ours", "bos_token": "<s>"}}, "bytes", "change special tokens;",
+    ),
+    "tokens of old files": (
+        {"added_tokens.json": {"<new>": 999}, "special_tokens_map.json": {"eos_token": "</s>"}},
+        "bytes", "(added_tokens.json, special_tokens_map.json), it would lose or change special tokens, added tokens;",
+    ),
+    "the type of a model": (
+        {"tokenizer_config.json": {}, "config.json": {"model_type": "bert"}},
+        "bytes", "(config.json, tokenizer_config.json), the tokenizer would not be readable",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LEFT)
+@pytest.mark.parametrize("file", ["", "tokenizer.json"])
+def test_what_is_there_may_not_change_the_tokenizer(
+    name: str, file: str, made: dict[str, bbpe.Tokenizer], tmp_path: Path
+) -> None:
+    left, model, message = LEFT[name]
+    for other, value in left.items():
+        (tmp_path / other).write_text(json.dumps(value), "utf-8")
+    tok = made[model]
+    if file:  # which is read alone
+        tok.save(tmp_path / file)
+        assert bbpe.load(tmp_path / file) == tok
+        return
+    with pytest.raises(VocabularyError, match=re.escape(message)) as caught:
+        tok.save(tmp_path / file)
+    assert str(caught.value).endswith("; save to another folder, or remove what is of another tokenizer")
+    assert _names(tmp_path) == left.keys()
+
+
+def test_what_is_there_and_changes_nothing(made: dict[str, bbpe.Tokenizer], tmp_path: Path) -> None:
+    left = {"config.json": '{"model_type": "llama"}', "README.md": "a", "chat_template.jinja": "{{ messages }}"}
+    for name, text in left.items():
+        (tmp_path / name).write_text(text, "utf-8")
+    (tmp_path / "additional_chat_templates").mkdir()
+    (tmp_path / "additional_chat_templates/rag.jinja").write_text("r", "utf-8")
+    for model in ("words", "bytes"):  # the second replaces the first
+        made[model].save(tmp_path)
+        assert bbpe.load(tmp_path) == made[model]
+    assert {name: (tmp_path / name).read_text("utf-8") for name in left} == left
+
+
+@pytest.mark.parametrize("name", ["gpt2", "vocab_txt"])
+def test_a_vocabulary_that_is_there_is_read_first(
+    name: str, made: dict[str, bbpe.Tokenizer], tmp_path: Path
+) -> None:
+    made["bytes"].save(tmp_path)
+    (tmp_path / "tokenizer_config.json").unlink()  # which would not name the rules of the other files
+    made["bytes"].save(tmp_path, format=name)  # both have the same tokenizer
+    other = bbpe.train_from_iterator(["other words"] * 3, vocab_size=262)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    with pytest.raises(VocabularyError, match=r"already \(tokenizer.json\), it would lose or ch"):
+        other.save(tmp_path, format=name)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_a_command_says_so_before_it_learns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "text.txt").write_text(" ".join(TEXTS), "utf-8")
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (folder / "tokenizer_config.json").write_text('{"tokenizer_class": "Qwen2Tokenizer"}', "utf-8")
+    assert main(["train", str(tmp_path / "text.txt"), "--vocab-size", "270", "-o", str(folder)]) != 0
+    said = capsys.readouterr().err
+    assert "with what is in the folder already (tokenizer_config.json), it would lose or change " in said
+    assert "counted" not in said
+    assert _names(folder) == {"tokenizer_config.json"}
 
 
 def test_a_folder_called_like_a_file_is_one(made: dict[str, bbpe.Tokenizer], tmp_path: Path) -> None:
