@@ -38,6 +38,7 @@ struct bbpe_encoder {
     bbpe_scheme scheme;
     bool has_wholes;              /* whole pretokens can be tokens that merging does not make */
     bbpe_merge_batch merge_batch; /* or NULL: new pieces do not wait for each other */
+    bbpe_merge_one merge_one;     /* or NULL: longer ones are merged by scalar code */
 };
 
 /* -- the miss queue: new pieces of up to 24 bytes, which are merged together ------------------------------------- */
@@ -154,6 +155,7 @@ struct bbpe_encode_state {
     bbpe_miss_queue queue;
     bbpe_stretch_end *next_end;  /* of stretches that are encoded as one: the next one that is read, */
     bbpe_stretch_end *next_known; /* and the next one whose ids are not yet all known */
+    bool has_small_tokens; /* the last piece that was too long for a batch */
     bool is_grown;        /* `hot` has memory of its own, not the two tables below */
     /* a probe of two neighbours touches one cache line */
     _Alignas(64) bbpe_cache_entry first_entries[BBPE_ENCODE_FIRST_ENTRIES];

@@ -16,6 +16,7 @@ static void init_light(bbpe_encoder *self, const bbpe_model *model, const bbpe_s
     if (scheme != NULL) self->scheme = *scheme;
     self->has_wholes = model->bpe != NULL && model->bpe->whole_pretokens && model->bpe->unmade_count > 0;
     if (model->bpe != NULL) self->merge_batch = bbpe_merge_batch_select(model->bpe);
+    if (model->bpe != NULL) self->merge_one = bbpe_merge_one_select(model->bpe);
     self->loops = bbpe_lookup_batch_select();
     self->cut = bbpe_cut_pieces_select();
 }

@@ -25,7 +25,7 @@ typedef struct {
     bbpe_bpe_match match;
     bbpe_bpe_work work;
     uint8_t *image; /* what the model points into; NULL: it owns its arrays */
-    uint64_t texts, runs, failed, unmade, out_of_order;
+    uint64_t texts, runs, by_vectors, failed, unmade, out_of_order;
     /* texts that wait to be merged together, and their ids */
     bbpe_merge_batch merge_lanes[2];
     size_t merge_lanes_count;
@@ -100,8 +100,14 @@ static void check(driver *self, const uint8_t *bytes, size_t n) {
     self->texts++;
     bool is_same = are_same(ids, count, heap_ids, heap_count);
     if (bbpe_bpe_is_short(&self->model, n)) {
+        const bbpe_merge_one merge_one = bbpe_merge_one_select(&self->model);
         count = bbpe_bpe_merge_short(&self->model, text, n, 1, ids);
         is_same = is_same && are_same(ids, count, heap_ids, heap_count);
+        if (n > 0 && merge_one != NULL) {
+            count = merge_one(&self->model, text, n, ids);
+            is_same = is_same && are_same(ids, count, heap_ids, heap_count);
+            self->by_vectors++;
+        }
     }
     const bool is_matched = is_same;
     if (n > 0 && (count = bbpe_bpe_merge_runs(&self->model, &self->work, text, n, ids)) > 0) {
@@ -378,8 +384,8 @@ int main(int argc, char **argv) {
         return 2;
     }
     bbpe_bpe_work_free(&self.work);
-    printf("%llu texts, %llu of runs, %llu differ; %llu tokens unmade, %llu out of order\n",
-           (unsigned long long)self.texts, (unsigned long long)self.runs, (unsigned long long)self.failed,
-           (unsigned long long)self.unmade, (unsigned long long)self.out_of_order);
+    printf("%llu texts, %llu of runs, %llu by vectors, %llu differ; %llu tokens unmade, %llu out of order\n",
+           (unsigned long long)self.texts, (unsigned long long)self.runs, (unsigned long long)self.by_vectors,
+           (unsigned long long)self.failed, (unsigned long long)self.unmade, (unsigned long long)self.out_of_order);
     return self.failed != 0;
 }

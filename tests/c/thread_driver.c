@@ -268,6 +268,7 @@ static void encode_round(driver *self, size_t threads) {
     const bbpe_model model = bbpe_model_of_bpe(&self->model);
     must(bbpe_encoder_init(&self->encoder, &model, scheme, fill));
     if (below(&self->random, 3) == 0) self->encoder.merge_batch = NULL;
+    if (below(&self->random, 3) == 0) self->encoder.merge_one = NULL;
     for (int i = 0; i < TEXTS; i++) make_sample(self, self->samples + i, scheme, fill);
     self->budget.limit = BUDGET;
     self->long_budget.limit = LONG_BUDGET;

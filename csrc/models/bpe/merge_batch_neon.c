@@ -9,4 +9,8 @@ void bbpe_merge_batch_neon(const bbpe_bpe *model, const bbpe_merge_batch_piece *
                      size_t *counts) {
     merge_together(model, pieces, count, ids, counts);
 }
+
+size_t bbpe_merge_one_neon(const bbpe_bpe *model, const uint8_t *text, size_t n, uint32_t *ids) {
+    return merge_one(model, text, n, ids);
+}
 #endif

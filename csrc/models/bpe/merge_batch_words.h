@@ -239,4 +239,72 @@ BBPE_INLINE void merge_together(const bbpe_bpe *model, const bbpe_merge_batch_pi
     for (size_t i = 0; i < count; i++) counts[i] = write_ids(model, &self, i, ids[i]);
 }
 
+/* The cells of one piece, of which all pairs are looked up; returns the cell of the border after it. */
+BBPE_INLINE size_t read_one(const bbpe_bpe *model, cells *to, lookups *found, const uint8_t *text, size_t n) {
+    byte_row row;
+    BBPE_DEFINE(row);
+    memcpy(row.bytes, text, n);
+    row.pairs[0] = UINT64_MAX;
+    for (size_t i = 0; i + 1 < n; i++) row.pairs[1 + i] = bbpe_bpe_byte_pair(model, text[i], text[i + 1]);
+    for (size_t i = 0; i < 2 * WIDTH; i += 4) words_store(row.pairs + n + i, words_each(UINT64_MAX));
+    merge_sure(&row, n + 1, to->symbols + 1);
+    const size_t four = (n + 1) / 4, border = row.counts[four] + bbpe_bits_count(bits_below(row.live[four], (n + 1) % 4));
+    to->symbols[0] = to->symbols[border] = BORDER;
+    halves_store(to->symbols + border + 1, halves_each(BORDER));
+    for (size_t i = 0; i < border + WIDTH; i += WIDTH) halves_store(to->pairs + i, halves_each(NONE));
+    look_up_neighbours(&model->table, to, found, border + 1);
+    return border;
+}
+
+/* Look up what a symbol makes with its two neighbours, at once: one branch where none is possible, not two. */
+BBPE_INLINE void look_up_both(const bbpe_merge_table *table, uint32_t left, uint32_t made, uint32_t right,
+                              uint32_t *first, uint32_t *second) {
+    const uint64_t a = (uint64_t)left << BBPE_MERGE_TABLE_BITS | made, b = (uint64_t)made << BBPE_MERGE_TABLE_BITS | right;
+    const bool may_a = bbpe_merge_table_may(table, bbpe_merge_table_hash(a));
+    const bool may_b = bbpe_merge_table_may(table, bbpe_merge_table_hash(b));
+    *first = *second = NONE;
+    if (!(may_a | may_b)) return;
+    const uint64_t c = may_a ? a : b, d = may_b ? b : a;
+    const uint32_t of_c = bbpe_merge_table_find_pair(table, c), of_d = bbpe_merge_table_find_pair(table, d);
+    *first = of_c | (0u - (uint32_t)!may_a);
+    *second = of_d | (0u - (uint32_t)!may_b);
+}
+
+/* The cells keep their places; each has the numbers of its neighbours. */
+BBPE_INLINE size_t merge_one(const bbpe_bpe *model, const uint8_t *text, size_t n, uint32_t *ids) {
+    BBPE_ASSERT(n > 0 && n <= BBPE_BPE_SHORT);
+    cells self;
+    lookups found;
+    uint8_t before[BBPE_BPE_SHORT + 2], after[BBPE_BPE_SHORT + 2];
+    BBPE_DEFINE(self);
+    BBPE_DEFINE(found);
+    const size_t border = read_one(model, &self, &found, text, n);
+    for (size_t i = 0; i <= border; i++) {
+        before[i] = (uint8_t)(i - 1);
+        after[i] = (uint8_t)(i + 1);
+    }
+    size_t count = border - 1;
+    for (;; count--) {
+        bbpe_halves least = halves_load(self.pairs);
+        for (size_t i = WIDTH; i < border; i += WIDTH) least = halves_min(least, halves_load(self.pairs + i));
+        const uint32_t pair = halves_least(least);
+        if (pair == NONE) break;
+        const uint32_t at = pair & ((1u << PLACE) - 1), made = pair >> PLACE;
+        const uint32_t left = before[at], gone = after[at], right = after[gone];
+        uint32_t first, second;
+        look_up_both(&model->table, self.symbols[left], made, self.symbols[right], &first, &second);
+        self.symbols[at] = made;
+        after[at] = (uint8_t)right;
+        before[right] = (uint8_t)at;
+        self.pairs[gone] = NONE;
+        self.pairs[left] = first == NONE ? NONE : first << PLACE | left;
+        self.pairs[at] = second == NONE ? NONE : second << PLACE | at;
+    }
+    for (size_t i = 0, at = 1; i < count; i++, at = after[at]) {
+        const uint32_t number = self.symbols[at];
+        ids[i] = number < model->plain_start ? model->ids[number] : number + model->plain_distance;
+    }
+    return count;
+}
+
 #endif

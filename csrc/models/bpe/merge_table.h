@@ -66,12 +66,23 @@ BBPE_INLINE uint32_t bbpe_merge_table_find_at(const bbpe_merge_table *self, uint
     }
 }
 
+/* Whether the Bloom filter has a pair. */
+BBPE_INLINE bool bbpe_merge_table_may(const bbpe_merge_table *self, uint64_t hash) {
+    const uint64_t both = bbpe_merge_table_bloom_bits(self, hash);
+    return (self->bloom[hash >> self->bloom_shift >> 6] & both) == both;
+}
+
+/* What the two symbols of a pair make, without the filter. */
+BBPE_INLINE uint32_t bbpe_merge_table_find_pair(const bbpe_merge_table *self, uint64_t pair) {
+    const size_t home = bbpe_merge_table_home(self, bbpe_merge_table_hash(pair));
+    return bbpe_merge_table_find_at(self, pair << (BBPE_MERGE_TABLE_BITS + 1), home);
+}
+
 /* What two symbols make, or BBPE_MERGE_TABLE_NONE. */
 BBPE_INLINE uint32_t bbpe_merge_table_find(const bbpe_merge_table *self, uint32_t left, uint32_t right) {
-    const uint64_t pair = (uint64_t)left << BBPE_MERGE_TABLE_BITS | right, hash = bbpe_merge_table_hash(pair);
-    const uint64_t both = bbpe_merge_table_bloom_bits(self, hash);
-    if ((self->bloom[hash >> self->bloom_shift >> 6] & both) != both) return BBPE_MERGE_TABLE_NONE;
-    return bbpe_merge_table_find_at(self, pair << (BBPE_MERGE_TABLE_BITS + 1), bbpe_merge_table_home(self, hash));
+    const uint64_t pair = (uint64_t)left << BBPE_MERGE_TABLE_BITS | right;
+    if (!bbpe_merge_table_may(self, bbpe_merge_table_hash(pair))) return BBPE_MERGE_TABLE_NONE;
+    return bbpe_merge_table_find_pair(self, pair);
 }
 
 #endif
