@@ -108,7 +108,9 @@ def windows_python() -> None:
         # what asks Windows about itself; wine has not all that this calls, and Python does without it
         _PYTHON.with_name("_wmi.pyd").unlink()
     # wine has no CopyFile2 either, and shutil does without it
-    (_PYTHON.parent / "Lib/sitecustomize.py").write_text("import _winapi\n\ndel _winapi.CopyFile2\n", "utf-8")
+    library = _PYTHON.parent / "Lib"
+    library.mkdir(exist_ok=True)
+    (library / "sitecustomize.py").write_text("import _winapi\n\ndel _winapi.CopyFile2\n", "utf-8")
 
 
 def headers() -> Path:
