@@ -25,6 +25,9 @@ ONLY_IN = {
     },
     r"\b(?:malloc|calloc|realloc|free|mmap)\(": {"memory"},
     r"BBPE_ATOMIC_": {"base/atomic", "threads", "simd/cpu_level"},
+    # a mask of eight or sixteen lanes as a number, which GCC 12 may read from where it wrote less
+    r"(?:\w+_t|unsigned|int)\s+\w+ = _mm\d*_\w+_ep[iu](?:32|64)_mask": {"simd"},
+    r"_mm\d*_movepi(?:32|64)_mask|_cvtmask(?:8|16)_u32": {"simd"},
 }
 
 

@@ -4,6 +4,7 @@
 BBPE_TARGET_BEGIN("avx512f,avx512bw,avx512vbmi,avx512vbmi2,avx2,bmi,bmi2,lzcnt,popcnt")
 #include "encode/cut_pieces.h"
 #include "simd/avx512.h"
+#include "simd/lanes_avx512.h"
 
 /* Ends of pretokens in the block after `at`, as bits; how many they are goes to `*count`. */
 static inline uint64_t ends_of(const bbpe_cutting *self, size_t *count) {
@@ -11,12 +12,13 @@ static inline uint64_t ends_of(const bbpe_cutting *self, size_t *count) {
     const size_t left = (size_t)(self->last - self->end);
     uint64_t bits = 0;
     size_t k = 0;
-    __mmask8 inside;
+    uint32_t inside;
     do {
         const __mmask8 there = left - k >= 8 ? 0xFF : (__mmask8)((1u << (left - k)) - 1);
         const __m512i positions = _mm512_sub_epi64(_mm512_maskz_loadu_epi64(there, self->end + k), base);
-        inside = _mm512_mask_cmplt_epu64_mask(there, positions, most);
-        bits |= (uint64_t)_mm512_reduce_or_epi64(_mm512_maskz_sllv_epi64(inside, one, positions));
+        const __mmask8 mask = _mm512_mask_cmplt_epu64_mask(there, positions, most);
+        bits |= (uint64_t)_mm512_reduce_or_epi64(_mm512_maskz_sllv_epi64(mask, one, positions));
+        inside = lanes_of_8(mask);
         k += bbpe_bits_count(inside);
     } while (inside == 0xFF && k < left);
     *count = k;

@@ -3,6 +3,7 @@
 #ifdef BBPE_HAS_X86
 BBPE_TARGET_BEGIN("avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,avx2,bmi,bmi2,lzcnt,popcnt")
 #include "encode/lookup_batch.h"
+#include "simd/lanes_avx512.h"
 
 enum {
     AT_ONCE = 8, /* pieces */
@@ -61,7 +62,7 @@ static BBPE_NOINLINE void put_alone(const filling *self, size_t from, size_t to,
 
 /* The marked ones of eight pieces, which are not short.  Its argument is a byte: where a mask was kept as a wider number,
  * GCC 12 at -O1 stored one byte of it and read four. */
-static BBPE_NOINLINE void put_longs(const filling *self, size_t first, uint8_t longs, bool has_parts) {
+static BBPE_NOINLINE void put_longs(const filling *self, size_t first, uint32_t longs, bool has_parts) {
     for (unsigned left = longs; left; left &= left - 1) {
         const size_t i = first + bbpe_bits_lowest(left);
         bbpe_lookup_batch_put(self->batch, self->hot, self->block, i, i + 1, has_parts);
@@ -98,7 +99,7 @@ BBPE_INLINE void put_eight(const filling *self, size_t first, const uint8_t *tex
     _mm512_store_si512((void *)(self->batch->keys + first), k0);
     _mm512_store_si512((void *)(self->batch->keys + first + 4), k1);
     _mm512_store_si512((void *)(self->batch->primary + first), primary);
-    const __mmask8 longs = _mm512_cmpgt_epu64_mask(lengths, self->most);
+    const uint32_t longs = lanes_of_8(_mm512_cmpgt_epu64_mask(lengths, self->most));
     if (BBPE_UNLIKELY(longs != 0)) put_longs(self, first, longs, has_parts);
 }
 

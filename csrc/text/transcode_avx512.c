@@ -2,6 +2,7 @@
 #include "simd/target.h"
 #ifdef BBPE_HAS_X86
 BBPE_TARGET_BEGIN("avx512f,avx512bw,avx512cd,avx512vl,avx512vbmi,avx512vbmi2,bmi,bmi2,lzcnt,popcnt")
+#include "simd/lanes_avx512.h"
 
 /* The last byte of each lane of four. */
 #define LANE_ENDS 0x8888888888888888u
@@ -71,7 +72,7 @@ BBPE_INLINE size_t any_block(const void *text, unsigned kind, size_t i, size_t l
     const __m512i bytes = spread(c, &keep);
     if (kind >= 2) {
         const __m512i top = _mm512_and_si512(c, _mm512_set1_epi32(~0x7FF));
-        const uint32_t surrogates = _mm512_cmpeq_epi32_mask(top, _mm512_set1_epi32(0xD800));
+        const uint32_t surrogates = lanes_of_16(_mm512_cmpeq_epi32_mask(top, _mm512_set1_epi32(0xD800)));
         if (BBPE_UNLIKELY(surrogates)) taken = _tzcnt_u32(surrogates);
     }
     if (!inside || taken < 16) keep = _bzhi_u64(keep, (unsigned)(4 * taken));
