@@ -192,6 +192,8 @@ class RowSet:
     def __getitem__(self, place: SupportsIndex | slice) -> Any:
         if isinstance(place, slice):
             return self._rows_at(range(*place.indices(len(self))), self.epoch)
+        if type(place) is int and 0 <= place < len(self):  # a quarter of the time of a row is that of the checks below
+            return self._rows_at((place,), self.epoch)[0]
         return self.__getitems__([place])[0]
 
     def __getitems__(self, places: Iterable[SupportsIndex]) -> list[Row]:
