@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from . import formats
-from .encodings import named_tokenizer
 from .errors import VocabularyError, VocabularyWarning
 from .files import StrPath, local_path
 from .lazy import safe_import
@@ -99,6 +98,9 @@ def load(
             is_file = in_hub is not None or formats.format_by_name(found) is not None
             known = None if is_file else vocabulary_named(path)
             if known is not None:
+                safe_import("bbpe.encodings")
+                from .encodings import named_tokenizer
+
                 return named_tokenizer(known, cache, formats.given(**options))
             if in_hub is None and (counted := counted_by_provider(path)) is not None:
                 raise VocabularyError(counted)

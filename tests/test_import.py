@@ -125,6 +125,15 @@ def vocabulary(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(path)
 
 
+def test_a_file_needs_no_table_of_published_names(tmp_path: Path) -> None:
+    path = tmp_path / "tokenizer.json"
+    bbpe.train_from_iterator(["some words in a row"], 270).save(path)
+    code = "import sys, bbpe; bbpe.load(sys.argv[1]).encode('some words'); print(*sys.modules)"
+    rooms = set(fresh(code, str(path)).split())
+    assert "bbpe.loading" in rooms
+    assert not [name for name in rooms if name.startswith(("bbpe.published", "bbpe.encodings", "pkgutil"))]
+
+
 def test_the_first_lists_need_neither_numpy_nor_regex(vocabulary: str) -> None:
     lines = fresh(WITHOUT_LIBRARIES.replace("load(path)", "load(path, pattern='cl100k')"), vocabulary).splitlines()
     assert len(lines) == 7
