@@ -16,7 +16,7 @@ from ..files import is_remote, temporary_folder
 from ..records import replace
 from ..spec.spec import TokenizerSpec
 from ..text import first_few
-from .transformers.folder import CLASS, CONFIG, MODEL, TEMPLATES, WITHIN
+from .transformers.folder import CLASS, CONFIG, MODEL, TEMPLATES, WITHIN, check_within
 
 #: The parts of a tokenizer that `drop=` can leave out of a file.
 Part: TypeAlias = Literal["special_tokens", "template", "pattern", "padding"]
@@ -171,6 +171,9 @@ def _check_beside(files: Mapping[Path, bytes], alone: Saved, path: str | os.Path
         return
     problem = ""
     try:
+        for file in kept:
+            if file.name in WITHIN or file.parent != folder:
+                check_within(file, folder)
         spec = _read_back(files, target, options, kept)
     except (BBPEError, ImportError) as error:
         problem = f"the tokenizer would not be readable: {getattr(error, 'problem', error)}"

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from systems import needs_links
 
 import bbpe
 from bbpe import VocabularyError
@@ -144,6 +145,19 @@ def test_what_is_there_may_not_change_the_tokenizer(
         tok.save(tmp_path / file)
     assert str(caught.value).endswith("; save to another folder, or remove what is of another tokenizer")
     assert _names(tmp_path) == left.keys()
+
+
+@needs_links
+def test_a_link_out_of_the_folder_is_refused_as_load_refuses_it(
+    made: dict[str, bbpe.Tokenizer], tmp_path: Path
+) -> None:
+    (tmp_path / "elsewhere.json").write_text("{}", "utf-8")
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (folder / "added_tokens.json").symlink_to(tmp_path / "elsewhere.json")
+    with pytest.raises(VocabularyError, match=r"already \(added_tokens.json\), .* out of its folder, "):
+        made["bytes"].save(folder)
+    assert _names(folder) == {"added_tokens.json"}
 
 
 def test_what_is_there_and_changes_nothing(made: dict[str, bbpe.Tokenizer], tmp_path: Path) -> None:

@@ -130,7 +130,7 @@ class ClassFolder:
         """Return the other files by name, as they are."""
         names = self.other_names()
         for name in names:
-            _check_within(self.path / name, self.path)
+            check_within(self.path / name, self.path)
         return {name: self.file(name).data for name in names}
 
     @lazy_property
@@ -315,13 +315,13 @@ class ClassFolder:
         value: object = {}
         path = self.path / name
         if self.has(name):
-            _check_within(path, self.path)
+            check_within(path, self.path)
             with suppress(VocabularyError):  # a file that is not JSON has no effect; it is only saved again
                 value = self.json(name)
         return Fields(value, path=path, place="")
 
 
-def _check_within(path: Path, folder: Path) -> None:
+def check_within(path: Path, folder: Path) -> None:
     """Raise `VocabularyError` when a file is a link out of its folder, because saving would copy the target.
 
     Links within the cache of `huggingface_hub` are allowed, where a snapshot links to the blobs of its repository.
