@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # GCC 12.2.0 (Debian 12): a mask of AVX-512 that is kept as a number may get two bytes of whatever is on the stack.
 #
-# `uint32_t found = _mm512_cmpeq_epi32_mask(a, b)` is below 65,536. Where no register is free for it, the two bytes of the mask
-# are written to the stack (kmovw) and four are read (cmpl, tzcnt), of which two were there before. What the function returns
-# depends on the functions that were called before it, and tests pass as long as that is zero. Here it takes six numbers beside it
-# and -Os; -O1 with -fsanitize=address,undefined has done it too, in a function of ordinary size. `found & 0xFFFF` does not help,
-# as the compiler takes the other bits for zero. What helps is to move the register by hand (kmovw into a general one).
+# `uint32_t found = _mm512_cmpeq_epi32_mask(a, b)` is below 65,536. Where no register is free for it, GCC writes the two bytes of
+# the mask to the stack (kmovw) and reads four bytes back (cmpl, tzcnt). The upper two are left over from earlier calls, so the
+# result depends on these; tests pass as long as they are zero. Here it takes six other numbers and -Os; -O1 with
+# -fsanitize=address,undefined has done it too, in a larger function. `found & 0xFFFF` does not help, as the compiler takes the
+# upper bits for zero. An `asm` that moves the mask into a general register (kmovw) helps.
 #
 # Seen (the first of sixteen lanes that is 7, of none, is number 16):
 #   gcc 12.2.0 -O1: 16

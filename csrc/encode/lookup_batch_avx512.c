@@ -60,8 +60,7 @@ static BBPE_NOINLINE void put_alone(const filling *self, size_t from, size_t to,
     else bbpe_lookup_batch_put(self->batch, self->hot, self->block, from, to, false);
 }
 
-/* The marked ones of eight pieces, which are not short.  Its argument is a byte: where a mask was kept as a wider number,
- * GCC 12 at -O1 stored one byte of it and read four. */
+/* The marked ones of eight pieces, which are not short. */
 static BBPE_NOINLINE void put_longs(const filling *self, size_t first, uint32_t longs, bool has_parts) {
     for (unsigned left = longs; left; left &= left - 1) {
         const size_t i = first + bbpe_bits_lowest(left);

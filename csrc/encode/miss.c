@@ -37,8 +37,8 @@ static const bbpe_bpe_match *match_for(const bbpe_encoder *self, bbpe_encode_sta
     return match != NULL && match->is_exact ? match : NULL;
 }
 
-/* A piece that is too long for a batch: by the longest compatible tokens, but where they are small letters' of ASCII, as in
- * DNA, of which most are tried in vain. */
+/* Merge a piece that is too long for a batch.  The longest compatible tokens are the fastest way, but not for letters of ASCII
+ * with small tokens, as DNA has: there most of the tokens that fit are not compatible. */
 static bbpe_status merge_long(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *bytes, size_t n,
                               uint32_t *ids, size_t *count) {
     const bbpe_bpe *model = self->model.bpe;

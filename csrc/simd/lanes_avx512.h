@@ -1,7 +1,8 @@
 /* The lanes of a mask as a number, for processors with AVX-512.
  *
- * Where registers are scarce, GCC 12.2 writes the two bytes of such a mask to the stack and reads four: characters were lost
- * under the sanitizers, as the other two are of whatever was there.  So the register is moved by hand, which clears the rest.
+ * Where registers are scarce, GCC 12.2 writes the two bytes of a mask to the stack and reads four: the upper two are left over
+ * from earlier calls, and under the sanitizers characters were lost.  An instruction of our own moves the mask instead, and
+ * clears the upper bits.
  *
  * Includer: has the instructions of avx512f. */
 #ifndef BBPE_SIMD_LANES_AVX512_H

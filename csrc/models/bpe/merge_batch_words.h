@@ -239,7 +239,7 @@ BBPE_INLINE void merge_together(const bbpe_bpe *model, const bbpe_merge_batch_pi
     for (size_t i = 0; i < count; i++) counts[i] = write_ids(model, &self, i, ids[i]);
 }
 
-/* The cells of one piece, of which all pairs are looked up; returns the cell of the border after it. */
+/* Make the cells of one piece, and look up all of its pairs; returns the cell of the border after it. */
 BBPE_INLINE size_t read_one(const bbpe_bpe *model, cells *to, lookups *found, const uint8_t *text, size_t n) {
     byte_row row;
     BBPE_DEFINE(row);
@@ -270,7 +270,7 @@ BBPE_INLINE void look_up_both(const bbpe_merge_table *table, uint32_t left, uint
     *second = of_d | (0u - (uint32_t)!may_b);
 }
 
-/* The cells keep their places; each has the numbers of its neighbours. */
+/* Merge one piece.  Its cells stay where they are; each has the numbers of those that are left beside it. */
 BBPE_INLINE size_t merge_one(const bbpe_bpe *model, const uint8_t *text, size_t n, uint32_t *ids) {
     BBPE_ASSERT(n > 0 && n <= BBPE_BPE_SHORT);
     cells self;

@@ -72,7 +72,7 @@ BBPE_INLINE bool bbpe_merge_table_may(const bbpe_merge_table *self, uint64_t has
     return (self->bloom[hash >> self->bloom_shift >> 6] & both) == both;
 }
 
-/* What the two symbols of a pair make, without the filter. */
+/* What the two symbols of a pair make; the Bloom filter is not asked. */
 BBPE_INLINE uint32_t bbpe_merge_table_find_pair(const bbpe_merge_table *self, uint64_t pair) {
     const size_t home = bbpe_merge_table_home(self, bbpe_merge_table_hash(pair));
     return bbpe_merge_table_find_at(self, pair << (BBPE_MERGE_TABLE_BITS + 1), home);
