@@ -146,8 +146,12 @@ def options_of(source):
     # the loops of splitters are called by pointer: optimising across files would only compile them a second time
     if folder != "csrc/split":
         options = options + ACROSS
-    if folder == "bbpe/core" and sys.platform != "win32":
-        options = [*options, "-O2" if Path(source).stem in HOT else "-Os"]
+    if folder == "bbpe/core":
+        # Strings that Cython has compressed make wheels larger, which compress them again, with the function that each
+        # module has for them.  Cython 3.3 writes that function even so.
+        options = [*options, "-DCYTHON_COMPRESS_STRINGS=0", "-Wno-unused-function"]
+        for_speed, for_size = ("/O2", "/O1") if sys.platform == "win32" else ("-O2", "-Os")
+        options.append(for_speed if Path(source).stem in HOT else for_size)
     # what Cython writes does not pass these
     if folder != "bbpe/core" and "-Werror" in CFLAGS:
         options = [*options, "-Wshadow", "-Wvla"]
