@@ -82,24 +82,47 @@ def _members(number: int, value: int) -> tuple[int, ...]:
     more = table["more"][number].get(str(value))
     if more is not None:
         return tuple(accumulate(more))
-    lengths, runs = table["runs"][number]
+    ends, values = _runs(number)
     chosen = frozenset(table["groups"][number].get(str(value), [value]))
-    within = [False, *(kind in chosen for kind in runs), False]
-    borders = zip(accumulate([0, *lengths]), pairwise(within), strict=True)
+    within = [False, *(each in chosen for each in values.tolist()), False]
+    borders = zip([0, *ends.tolist()], pairwise(within), strict=True)
     return tuple(point for point, (before, after) in borders if before != after)
+
+
+@cache
+def _runs(number: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return where runs of characters with one value of a property end, and the values.
+
+    The table has what the value of another property lets guess, and the runs of characters that are guessed wrongly.
+    """
+    lengths, kept, *guess = _table()["runs"][number]
+    ends, values = np.cumsum(lengths), np.array(kept)
+    if not guess:
+        return ends, values
+    other, guesses = guess
+    ends_of_other, values_of_other = _runs(other)
+    guessed = np.array([guesses[str(value)] for value in values_of_other.tolist()])
+    every = _in_order(ends, ends_of_other)
+    right = values[np.searchsorted(ends, every)]
+    return every, np.where(right == 0, guessed[np.searchsorted(ends_of_other, every)], right - 2)
+
+
+def _in_order(*points: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Return the points of all rows in order, each once."""
+    # `numpy.unique` would import `numpy.ma` late
+    every = np.sort(np.concatenate(points))
+    return every[np.flatnonzero(np.diff(every, prepend=-1))]
 
 
 @cache
 def _kinds() -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Return where characters may differ from those before in any property, and a number for equal characters."""
     table = _table()
-    changes = [np.cumsum(row) for (row, _) in table["runs"]]
-    changes += [np.cumsum(row) for rows in table["more"] for row in rows.values()]
-    # `numpy.unique` would import `numpy.ma` late
-    every = np.sort(np.concatenate([np.zeros(1, np.int64), *changes]))
-    starts = every[np.flatnonzero(np.diff(every, prepend=-1))][:-1]
-    rows = [np.asarray(runs)[np.searchsorted(np.cumsum(lengths), starts, "right")] for lengths, runs in table["runs"]]
-    rows += [np.searchsorted(np.cumsum(row), starts, "right") & 1 for each in table["more"] for row in each.values()]
+    runs = [_runs(number) for number in range(len(table["runs"]))]
+    more = [np.cumsum(row) for rows in table["more"] for row in rows.values()]
+    starts = _in_order(np.zeros(1, np.int64), *(ends for ends, _ in runs), *more)[:-1]
+    rows = [values[np.searchsorted(ends, starts, "right")] for ends, values in runs]
+    rows += [np.searchsorted(points, starts, "right") & 1 for points in more]
     numbers: dict[bytes, int] = {}
     columns = np.stack(rows).T.copy()
     return starts, np.array([numbers.setdefault(column.tobytes(), len(numbers)) for column in columns])

@@ -14,6 +14,8 @@ from itertools import accumulate, groupby, pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 TABLE = Path(__file__).parents[2] / "bbpe" / "splitting" / "unicode_16.bin"
 _TEXT = "".join(map(chr, range(sys.maxunicode + 1)))
 
@@ -25,6 +27,9 @@ def table(regex: Any) -> dict[str, Any]:
     there are only no (0) and yes (1).  `runs[p]`: how many characters in a row have which value, as two lists.
     `groups[p]`: the values that a value such as the general category L stands for.  `more[p]`: for a value that
     characters have beside another, how many characters in a row do not have it, have it, do not have it, and so on.
+
+    Most runs are those of a guess: `runs[p]` then also has the number of another property and the value of `p` for each
+    of its values, and a value of 0 says that the guess is right; others have two added.
     """
     core = regex._regex_core
     numbers: dict[int, int] = {}
@@ -36,6 +41,26 @@ def table(regex: Any) -> dict[str, Any]:
             for part, each in zip(("runs", "groups", "more"), _property(regex, name, values), strict=True):
                 found[part].append(each)
         found["names"][name] = numbers[key]
+    found["runs"] = _guessed(found["runs"])
+    return found
+
+
+def _guessed(runs: list[Any]) -> list[Any]:
+    """Return the runs of properties with as many of them as possible guessed from another one with more runs."""
+    starts = np.unique(np.concatenate([np.cumsum([0, *lengths[:-1]]) for lengths, _ in runs]))
+    columns = [np.repeat(values, lengths)[starts] for lengths, values in runs]
+    found, done = list(runs), []
+    for number in sorted(range(len(runs)), key=lambda each: -len(runs[each][0])):
+        for other in done:
+            pairs = Counter(zip(columns[other].tolist(), columns[number].tolist(), strict=True))
+            guesses = {before: value for (before, value), _ in reversed(pairs.most_common())}
+            is_right = columns[number] == [guesses[before] for before in columns[other].tolist()]
+            wrong = np.where(is_right, 0, columns[number] + 2)
+            firsts = np.flatnonzero(np.diff(wrong, prepend=-1))
+            lengths = np.diff(starts[firsts], append=len(_TEXT))
+            guessed = [lengths.tolist(), wrong[firsts].tolist(), other, guesses]
+            found[number] = min(found[number], guessed, key=lambda each: len(_packed(each)))
+        done.append(number)
     return found
 
 
@@ -62,6 +87,10 @@ def _lengths(points: list[int]) -> list[int]:
     return [after - before for before, after in pairwise(points)]
 
 
+def _packed(found: Any) -> bytes:
+    return zlib.compress(json.dumps(found, separators=(",", ":")).encode(), 9)
+
+
 def main(folder: str) -> None:
     """Write the table."""
     sys.path.insert(0, folder)
@@ -69,7 +98,7 @@ def main(folder: str) -> None:
 
     assert Path(regex.__file__).is_relative_to(folder), regex.__file__
     assert regex.match(r"\p{L}\p{Cn}", "\U00010d4a\ua7ce"), "expected a letter of Unicode 16, and none of 17"
-    TABLE.write_bytes(zlib.compress(json.dumps(table(regex), separators=(",", ":")).encode(), 9))
+    TABLE.write_bytes(_packed(table(regex)))
 
 
 if __name__ == "__main__":
