@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from functools import cache, lru_cache
 from itertools import accumulate, pairwise
 from pathlib import Path
@@ -84,43 +85,46 @@ def _members(number: int, value: int) -> tuple[int, ...]:
         return tuple(accumulate(more))
     ends, values = _runs(number)
     chosen = frozenset(table["groups"][number].get(str(value), [value]))
-    within = [False, *(each in chosen for each in values.tolist()), False]
-    borders = zip([0, *ends.tolist()], pairwise(within), strict=True)
+    within = [False, *(each in chosen for each in values), False]
+    borders = zip([0, *ends], pairwise(within), strict=True)
     return tuple(point for point, (before, after) in borders if before != after)
 
 
 @cache
-def _runs(number: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def _runs(number: int) -> tuple[list[int], list[int]]:
     """Return where runs of characters with one value of a property end, and the values.
 
     The table has what the value of another property lets guess, and the runs of characters that are guessed wrongly.
     """
     lengths, kept, *guess = _table()["runs"][number]
-    ends, values = np.cumsum(lengths), np.array(kept)
+    ends = list(accumulate(lengths))
     if not guess:
-        return ends, values
+        return ends, kept
     other, guesses = guess
     ends_of_other, values_of_other = _runs(other)
-    guessed = np.array([guesses[str(value)] for value in values_of_other.tolist()])
-    every = _in_order(ends, ends_of_other)
-    right = values[np.searchsorted(ends, every)]
-    return every, np.where(right == 0, guessed[np.searchsorted(ends_of_other, every)], right - 2)
+    every = sorted({*ends, *ends_of_other})
+    guessed = _at([guesses[str(value)] for value in values_of_other], ends_of_other, every)
+    right = _at(kept, ends, every)
+    return every, [value if known == 0 else known - 2 for known, value in zip(right, guessed, strict=True)]
 
 
-def _in_order(*points: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Return the points of all rows in order, each once."""
-    # `numpy.unique` would import `numpy.ma` late
-    every = np.sort(np.concatenate(points))
-    return every[np.flatnonzero(np.diff(every, prepend=-1))]
+def _at(values: list[int], ends: list[int], every: list[int]) -> Iterator[int]:
+    """Yield the values of runs at all of these ends, those of the runs among them."""
+    number = 0
+    for end in every:
+        yield values[number]
+        number += end == ends[number]
 
 
 @cache
 def _kinds() -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Return where characters may differ from those before in any property, and a number for equal characters."""
     table = _table()
-    runs = [_runs(number) for number in range(len(table["runs"]))]
+    runs = [(np.array(ends), np.array(values)) for ends, values in map(_runs, range(len(table["runs"])))]
     more = [np.cumsum(row) for rows in table["more"] for row in rows.values()]
-    starts = _in_order(np.zeros(1, np.int64), *(ends for ends, _ in runs), *more)[:-1]
+    # `numpy.unique` would import `numpy.ma` late
+    every = np.sort(np.concatenate([np.zeros(1, np.int64), *(ends for ends, _ in runs), *more]))
+    starts = every[np.flatnonzero(np.diff(every, prepend=-1))][:-1]
     rows = [values[np.searchsorted(ends, starts, "right")] for ends, values in runs]
     rows += [np.searchsorted(points, starts, "right") & 1 for points in more]
     numbers: dict[bytes, int] = {}
