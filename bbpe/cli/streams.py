@@ -9,11 +9,12 @@ import errno
 import json
 import os
 import re
+import select
 import sys
 from argparse import Action, ArgumentParser, ArgumentTypeError, Namespace, _ArgumentGroup
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from io import BufferedReader
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from io import BufferedReader, UnsupportedOperation
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -33,6 +34,8 @@ STDIN = "-"
 #: The file that it is, where the system has one.
 STDIN_FILE = "/dev/stdin"
 _CHUNK_BYTES = 1 << 20
+#: Seconds after which a wait for standard input looks up for signals.
+_LOOK_UP = 0.5
 _END_KEYS = "Ctrl-Z and Enter" if sys.platform == "win32" else "Ctrl-D"
 _INPUT, _OUTPUT = "standard input", "standard output"
 _Item = TypeVar("_Item")
@@ -167,7 +170,7 @@ def stdin_file() -> Iterator[str]:
     if sys.platform != "win32" and Path(STDIN_FILE).exists():
         yield STDIN_FILE
         return
-    with _copied(iter(lambda: source.read1(_CHUNK_BYTES), b""), "stdin.txt") as path:
+    with _copied(iter(lambda: _next_chunk(source), b""), "stdin.txt") as path:
         yield path
 
 
@@ -192,11 +195,23 @@ def stdin_chunks(input_format: Format | None = "text") -> Iterator[bytes]:
     """Yield what standard input has, as soon as it has it; raises as `check_stdin`."""
     # read1 hands over what a slow pipe has, without waiting for a full chunk
     source, is_first = cast(BufferedReader, stdin()), True
-    while chunk := source.read1(_CHUNK_BYTES):
+    while chunk := _next_chunk(source):
         if is_first:
             check_stdin(chunk, input_format)
         is_first = False
         yield chunk
+
+
+def _next_chunk(source: BufferedReader) -> bytes:
+    """Read what there is, or wait for it.
+
+    A signal that comes between Python's last look for one and a read that waits would be heard after the read alone.
+    """
+    # a stream in memory never waits, and on Windows only sockets can be waited for
+    with suppress(UnsupportedOperation):
+        while sys.platform != "win32" and not select.select([source], [], [], _LOOK_UP)[0]:
+            continue
+    return source.read1(_CHUNK_BYTES)
 
 
 def check_stdin(head: bytes, input_format: Format | None) -> None:

@@ -107,6 +107,36 @@ def test_ctrl_c_while_modules_are_imported(delay: float, folder: Path) -> None:
         assert process.stderr.read() in (b"bbpe: interrupted\n", b"bbpe: interrupted; nothing was written\n")
 
 
+@posix
+def test_ctrl_c_is_heard_at_standard_input_though_the_read_is_not_cut_off(folder: Path) -> None:
+    """As where the signal comes just before the read: here another thread gets it, once the first chunk is through."""
+    code = (
+        "import signal, sys, threading, time\n"
+        "from bbpe.cli import main, streams\n"
+        "def kill():\n"
+        "    waits.wait()\n"
+        "    time.sleep(0.2)\n"
+        "    signal.pthread_kill(threading.get_ident(), signal.SIGINT)\n"
+        "    time.sleep(60)\n"
+        "waits, check = threading.Event(), streams.check_stdin\n"
+        "streams.check_stdin = lambda *arguments: (waits.set(), check(*arguments))\n"
+        "threading.Thread(target=kill, daemon=True).start()\n"
+        "sys.exit(main(['encode', '-t', 't.json', '-']))\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], cwd=folder, env=package_env(),
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )  # fmt: skip
+    assert process.stdin is not None
+    assert process.stderr is not None
+    with process:
+        process.stdin.write(b"some words\n")
+        process.stdin.flush()
+        assert process.wait(30) == 130
+        assert process.stderr.read().startswith(b"bbpe: interrupted")
+
+
 def test_ctrl_c_that_python_wraps_is_still_an_interrupt(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
