@@ -83,6 +83,15 @@ def test_closed_streams_that_are_not_needed_are_no_error(folder: Path) -> None:
     assert shell(folder, "bbpe encode -t none.json 2>&-") == (1, "", "")
 
 
+def started(code: str, folder: Path) -> subprocess.Popen[bytes]:
+    """A process that runs code, and hears Ctrl-C."""
+    return subprocess.Popen(
+        [sys.executable, "-c", code], cwd=folder, env=package_env(),
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )  # fmt: skip
+
+
 @pytest.mark.skipif(not hasattr(signal, "SIGINT") or sys.platform == "win32", reason="no such signal here")
 @pytest.mark.parametrize("delay", then_full([0.1, 0.2, 0.3], [0.15, 0.25, 0.45]))
 def test_ctrl_c_while_modules_are_imported(delay: float, folder: Path) -> None:
@@ -93,11 +102,7 @@ def test_ctrl_c_while_modules_are_imported(delay: float, folder: Path) -> None:
         f"threading.Timer({delay}, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
         "sys.exit(main(['encode', '-t', 't.json', '-']))\n"
     )
-    process = subprocess.Popen(
-        [sys.executable, "-c", code], cwd=folder, env=package_env(),
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
-    )  # fmt: skip
+    process = started(code, folder)
     assert process.stdout is not None
     assert process.stderr is not None
     assert process.stdin is not None
@@ -123,11 +128,7 @@ def test_ctrl_c_is_heard_at_standard_input_though_the_read_is_not_cut_off(folder
         "threading.Thread(target=kill, daemon=True).start()\n"
         "sys.exit(main(['encode', '-t', 't.json', '-']))\n"
     )
-    process = subprocess.Popen(
-        [sys.executable, "-c", code], cwd=folder, env=package_env(),
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
-    )  # fmt: skip
+    process = started(code, folder)
     assert process.stdin is not None
     assert process.stderr is not None
     with process:
