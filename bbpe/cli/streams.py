@@ -14,7 +14,8 @@ import sys
 from argparse import Action, ArgumentParser, ArgumentTypeError, Namespace, _ArgumentGroup
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from io import BufferedReader, UnsupportedOperation
+from functools import lru_cache
+from io import BufferedReader, RawIOBase
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -148,7 +149,41 @@ def stdin() -> BinaryIO:
         raise OSError(errno.EBADF, "it is closed", _INPUT)
     if sys.stdin.isatty():
         note(f"reading standard input; end it with {_END_KEYS}")
-    return sys.stdin.buffer
+    return _listening(sys.stdin.buffer)
+
+
+@lru_cache(maxsize=1)
+def _listening(source: BufferedReader) -> BinaryIO:
+    """Return the one reader of a stream: another would not have what this one has read ahead."""
+    return BufferedReader(_Listening(source), _CHUNK_BYTES)
+
+
+class _Listening(RawIOBase):
+    """A stream that is read as soon as it has something, and until then looks up for signals.
+
+    A signal that comes between Python's last look for one and a read that waits would be heard after the read alone.
+    """
+
+    def __init__(self, source: BufferedReader) -> None:
+        self._source = source
+
+    def readable(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return self._source.fileno()
+
+    def readinto(self, buffer: Any) -> int:
+        # a stream in memory never waits, and on Windows only sockets can be waited for
+        with suppress(ValueError):
+            while sys.platform != "win32" and not select.select([self._source], [], [], _LOOK_UP)[0]:
+                continue
+        data = self._source.read1(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+    def readall(self) -> bytes:
+        return b"".join(iter(lambda: self.read(_CHUNK_BYTES) or b"", b""))
 
 
 @contextmanager
@@ -170,7 +205,7 @@ def stdin_file() -> Iterator[str]:
     if sys.platform != "win32" and Path(STDIN_FILE).exists():
         yield STDIN_FILE
         return
-    with _copied(iter(lambda: _next_chunk(source), b""), "stdin.txt") as path:
+    with _copied(iter(lambda: source.read1(_CHUNK_BYTES), b""), "stdin.txt") as path:
         yield path
 
 
@@ -195,23 +230,11 @@ def stdin_chunks(input_format: Format | None = "text") -> Iterator[bytes]:
     """Yield what standard input has, as soon as it has it; raises as `check_stdin`."""
     # read1 hands over what a slow pipe has, without waiting for a full chunk
     source, is_first = cast(BufferedReader, stdin()), True
-    while chunk := _next_chunk(source):
+    while chunk := source.read1(_CHUNK_BYTES):
         if is_first:
             check_stdin(chunk, input_format)
         is_first = False
         yield chunk
-
-
-def _next_chunk(source: BufferedReader) -> bytes:
-    """Read what there is, or wait for it.
-
-    A signal that comes between Python's last look for one and a read that waits would be heard after the read alone.
-    """
-    # a stream in memory never waits, and on Windows only sockets can be waited for
-    with suppress(UnsupportedOperation):
-        while sys.platform != "win32" and not select.select([source], [], [], _LOOK_UP)[0]:
-            continue
-    return source.read1(_CHUNK_BYTES)
 
 
 def check_stdin(head: bytes, input_format: Format | None) -> None:

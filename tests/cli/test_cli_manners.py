@@ -84,7 +84,7 @@ def test_closed_streams_that_are_not_needed_are_no_error(folder: Path) -> None:
 
 
 def started(code: str, folder: Path) -> subprocess.Popen[bytes]:
-    """A process that runs code, and hears Ctrl-C."""
+    """Start a process that runs code and hears Ctrl-C."""
     return subprocess.Popen(
         [sys.executable, "-c", code], cwd=folder, env=package_env(),
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -113,20 +113,24 @@ def test_ctrl_c_while_modules_are_imported(delay: float, folder: Path) -> None:
 
 
 @posix
-def test_ctrl_c_is_heard_at_standard_input_though_the_read_is_not_cut_off(folder: Path) -> None:
+@pytest.mark.parametrize("command", ["encode -t t.json -", "show -t t.json -", "train --vocab-size 300 -o o.json -"])
+def test_ctrl_c_is_heard_at_standard_input_though_the_read_is_not_cut_off(command: str, folder: Path) -> None:
     """As where the signal comes just before the read: here another thread gets it, once the first chunk is through."""
     code = (
-        "import signal, sys, threading, time\n"
-        "from bbpe.cli import main, streams\n"
+        "import io, signal, sys, threading, time\n"
+        "from bbpe.cli import main\n"
         "def kill():\n"
         "    waits.wait()\n"
         "    time.sleep(0.2)\n"
         "    signal.pthread_kill(threading.get_ident(), signal.SIGINT)\n"
         "    time.sleep(60)\n"
-        "waits, check = threading.Event(), streams.check_stdin\n"
-        "streams.check_stdin = lambda *arguments: (waits.set(), check(*arguments))\n"
+        "class Source(type(sys.stdin.buffer)):\n"
+        "    def read1(self, size):\n"
+        "        waits.set()\n"
+        "        return super().read1(size)\n"
+        "waits, sys.stdin = threading.Event(), io.TextIOWrapper(Source(sys.stdin.buffer.detach()))\n"
         "threading.Thread(target=kill, daemon=True).start()\n"
-        "sys.exit(main(['encode', '-t', 't.json', '-']))\n"
+        f"sys.exit(main({command.split()}))\n"
     )
     process = started(code, folder)
     assert process.stdin is not None
