@@ -1,8 +1,8 @@
 /* How a pattern is split, 64 bytes at a time: the same answers as token.h, by 64-bit algebra.
  *
  * A block begins at the start of a pretoken, so nothing before it matters and there are no carries; or within a
- * word, of which nothing matters but that it is one.  Each class is a mask of the bytes of its characters; shifts and
- * one addition per flood give the starts.  The last start found, or the word after it, begins the next block.  Where
+ * word, of which nothing matters but whether all its letters are capitals.  Each class is a mask of the bytes of its
+ * characters; shifts and one addition per flood give the starts.  The last start found, or the word after it, begins the next block.  Where
  * the algebra is unsure it lowers `limit`, below which the starts are trusted; when none is left, token.h takes
  * one step.  So a mask can refuse, never err.
  *
