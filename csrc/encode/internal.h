@@ -8,6 +8,7 @@
  *     lookup_batch.h         keys of the pieces of a block, then their cache entries, then their ids
  *     miss.c                 a piece whose ids are not in its primary slot: the queue of pieces to merge, or models/bpe at once
  *     cache.h, long_pieces.h the tables: keys are exact, so that a hit is never a guess
+ *     by_model.c             the ids of one piece, merged alone or by another model
  *     miss_gaps.c            the ids of a queue, moved to where they belong
  *
  * call.c comes before all of them for texts that pass the pipeline, parts.c for one text by several threads; prefill.c fills
@@ -207,6 +208,12 @@ uint32_t *bbpe_encode_miss(const bbpe_encoder *self, bbpe_encode_state *state, c
                            const uint8_t *text, uint32_t *ids);
 /* Write the ids of all pieces that wait, and close the gaps that they leave; returns the end of the ids. */
 uint32_t *bbpe_miss_queue_flush(const bbpe_encoder *self, bbpe_encode_state *state, uint32_t *end);
+
+/* -- by_model.c and miss_gaps.c ---------------------------------------------------------------------------------- */
+
+/* Write the ids of a piece by the model; returns how many.  A failure is left in state->status. */
+size_t bbpe_encode_by_model(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *bytes, size_t n, bool is_part,
+                            uint32_t *ids);
 
 /* Fill the gaps with ids, and move up the ids between them; returns the new end.  Ends of stretches go to `*known`. */
 uint32_t *bbpe_miss_gaps_close(const bbpe_miss_queue *queue, const bbpe_miss_ids *from, uint32_t *end,
