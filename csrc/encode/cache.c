@@ -173,11 +173,6 @@ void bbpe_hot_cache_promote(bbpe_hot_cache *self, const bbpe_cache_entry *entry)
         add_entry(self, &displaced); /* which may not be in the group that the other one comes from */
 }
 
-/* Whether a slot is one of two that belong together. */
-static bool is_pair(const bbpe_cache_slot *slot) {
-    return (slot->counts & 0xFF) > BBPE_CACHE_LONG_IDS || slot->counts == BBPE_CACHE_REST;
-}
-
 /* Whether a slot or its neighbour is free. */
 static bool has_free(const bbpe_cache_slot *slots, size_t at) {
     return slots[at].counts == 0 || slots[at ^ 1].counts == 0;
@@ -186,30 +181,18 @@ static bool has_free(const bbpe_cache_slot *slots, size_t at) {
 void bbpe_hot_cache_add_long(bbpe_hot_cache *self, const bbpe_cache_long_key *key, uint64_t hash,
                              const uint32_t *ids, size_t count) {
     const size_t home = hash & self->slot_mask, other = hash >> 32 & self->slot_mask;
-    BBPE_ASSERT(count <= BBPE_CACHE_PAIR_IDS);
+    BBPE_ASSERT(count <= BBPE_CACHE_LONG_IDS);
     const size_t at = has_free(self->slots, home) || !has_free(self->slots, other) ? home : other;
     bbpe_cache_slot *slot = self->slots + at, *next = self->slots + (at ^ 1);
-    const size_t first = count <= BBPE_CACHE_LONG_IDS ? count : BBPE_CACHE_LONG_IDS, more = count - first;
-    if (slot->counts != 0 && (next->counts == 0 || hash >> 61)) {
-        bbpe_cache_slot *swapped = slot;
-        slot = next;
-        next = swapped;
-    }
-    /* either may have had its last ids in the other one */
-    if (more > 0 || is_pair(slot) || is_pair(next)) next->counts = 0;
-    self->slots_taken += more > 0 ? 2 : 1;
+    if (slot->counts != 0 && (next->counts == 0 || hash >> 61)) slot = next;
+    self->slots_taken++;
     memcpy(slot->words, key->words, sizeof slot->words);
-    memcpy(slot->ids, ids, first * sizeof *ids);
+    memcpy(slot->ids, ids, count * sizeof *ids);
     slot->counts = key->length << 8 | (uint32_t)count;
-    if (more == 0) return;
-    const size_t words = sizeof next->words / (sizeof *ids);
-    memcpy(next->words, ids + first, (more < words ? more : words) * sizeof *ids);
-    if (more > words) memcpy(next->ids, ids + first + words, (more - words) * sizeof *ids);
-    next->counts = BBPE_CACHE_REST;
 }
 
 static void take_entries(bbpe_hot_cache *self, const bbpe_hot_cache *from) {
-    uint32_t ids[BBPE_CACHE_PAIR_IDS];
+    uint32_t ids[BBPE_CACHE_SHORT];
     for (const bbpe_cache_entry *entry = from->entries; entry < from->entries + from->entry_count; entry++) {
         if (entry->key.hi == 0 || is_rest(entry)) continue;
         const bool is_both = bbpe_cache_count(entry) == BBPE_CACHE_TWO;
@@ -220,14 +203,12 @@ static void take_entries(bbpe_hot_cache *self, const bbpe_hot_cache *from) {
 }
 
 static void take_slots(bbpe_hot_cache *self, const bbpe_hot_cache *from) {
-    uint32_t ids[BBPE_CACHE_PAIR_IDS];
     for (const bbpe_cache_slot *slot = from->slots; slot <= from->slots + from->slot_mask; slot++) {
-        if (slot->counts <= BBPE_CACHE_REST) continue;
+        if (slot->counts == 0) continue;
         bbpe_cache_long_key key;
         memcpy(key.words, slot->words, sizeof key.words);
         key.length = slot->counts >> 8;
-        const size_t count = bbpe_hot_cache_copy_long_ids(from, slot, ids);
-        bbpe_hot_cache_add_long(self, &key, bbpe_cache_long_hash(&key), ids, count);
+        bbpe_hot_cache_add_long(self, &key, bbpe_cache_long_hash(&key), slot->ids, slot->counts & 0xFF);
     }
 }
 

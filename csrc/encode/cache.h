@@ -4,7 +4,7 @@
  * new entry replaces an old one.
  *
  *   entries  32 bytes: pieces up to 15 bytes and 6 ids, or two in a cache line for more; sets of 8 ways, two sets a key
- *   slots    128 bytes: pieces up to 47 bytes and 19 ids, or two slots for more; pairs of slots, two pairs a key
+ *   slots    128 bytes: pieces up to 32 bytes and 23 ids; pairs of slots, two pairs a key
  *
  * The primary slot of a key is the way of its first set that the lookup batch fetches and compares; elsewhere it is a
  * secondary hit, and some of these are promoted to their primary slot. */
@@ -16,17 +16,15 @@
 
 enum {
     BBPE_CACHE_SHORT = BBPE_SHORT_KEY,    /* bytes of a piece in an entry */
-    BBPE_CACHE_LONG = 47,      /* bytes of a piece in a slot */
+    BBPE_CACHE_LONG = 32,      /* bytes of a piece in a slot: more are in a ring (long_pieces.h), which takes less memory */
     BBPE_CACHE_FEW_IDS = 4,    /* ids that are in an entry as they are, below 2^28 */
     BBPE_CACHE_SHORT_IDS = 6,  /* ids in an entry, below 2^20 */
-    BBPE_CACHE_LONG_IDS = 19,  /* ids in a slot */
-    BBPE_CACHE_PAIR_IDS = 48,  /* ids in two slots, the second of which has ids where the piece would be */
+    BBPE_CACHE_LONG_IDS = 23,  /* ids in a slot */
     BBPE_CACHE_PACKED = 8,     /* beside the number of ids, 5 or 6, of an entry that has them packed */
     BBPE_CACHE_MANY = 15,      /* in place of the number: the ids are in a slot, and the first id is their number, */
     BBPE_CACHE_TWO = 12,      /* or the first six are in the entry and the others in its neighbour, */
     BBPE_CACHE_RESERVED = 11,   /* or the ids are not yet known */
     BBPE_CACHE_WAYS = 8,       /* entries of a set: their numbers differ in the last three bits */
-    BBPE_CACHE_REST = 1,       /* in place of a slot's counts: it has the last ids of the other one */
     BBPE_CACHE_PART = 0x80,    /* beside the length: a part between cut points, not a whole pretoken */
 };
 
@@ -43,14 +41,14 @@ typedef struct {
                                       * here as they are */
 } bbpe_cache_entry;
 
-/* A piece of 16 to 47 bytes as its first, middle and last 16, which overlap and miss none; or a short key and zeros. */
+/* A piece of 16 to 32 bytes as its first and last 16, which overlap and miss none; or a short key and zeros. */
 typedef struct {
-    uint64_t words[6];
+    uint64_t words[4];
     uint32_t length; /* with BBPE_CACHE_PART */
 } bbpe_cache_long_key;
 
 typedef struct {
-    uint64_t words[6];
+    uint64_t words[4];
     uint32_t counts; /* length << 8 | number of ids; 0: empty */
     uint32_t ids[BBPE_CACHE_LONG_IDS];
 } bbpe_cache_slot;
@@ -115,23 +113,21 @@ BBPE_INLINE bbpe_cache_key bbpe_cache_key_of(const uint8_t *bytes, size_t n, uin
 
 BBPE_INLINE uint64_t bbpe_cache_long_hash(const bbpe_cache_long_key *key) {
     const uint64_t *w = key->words;
-    const uint64_t h = bbpe_hash_two(bbpe_hash_two(w[0], w[1]) ^ w[2], w[3] ^ key->length);
-    return bbpe_hash_two(h ^ w[4], w[5]);
+    return bbpe_hash_two(bbpe_hash_two(w[0], w[1]) ^ w[2], w[3] ^ key->length);
 }
 
-/* The key of a piece of 16 to 47 bytes; `flag` is 0 or BBPE_CACHE_PART. */
+/* The key of a piece of 16 to 32 bytes; `flag` is 0 or BBPE_CACHE_PART. */
 BBPE_INLINE bbpe_cache_long_key bbpe_cache_long_key_of(const uint8_t *bytes, size_t n, unsigned flag) {
     bbpe_cache_long_key key;
     BBPE_ASSERT(n >= 16 && n <= BBPE_CACHE_LONG);
     memcpy(key.words, bytes, 16);
-    memcpy(key.words + 2, bytes + (n - 16) / 2, 16);
-    memcpy(key.words + 4, bytes + n - 16, 16);
+    memcpy(key.words + 2, bytes + n - 16, 16);
     key.length = (uint32_t)n | flag;
     return key;
 }
 
 BBPE_INLINE bbpe_cache_long_key bbpe_cache_long_key_of_short(bbpe_cache_key key) {
-    return (bbpe_cache_long_key){{key.lo, key.hi, 0, 0, 0, 0}, (uint32_t)((key.hi ^ BBPE_HASH_SALT_HI) >> 56)};
+    return (bbpe_cache_long_key){{key.lo, key.hi, 0, 0}, (uint32_t)((key.hi ^ BBPE_HASH_SALT_HI) >> 56)};
 }
 
 /* Two words that are handled as one. */
@@ -189,11 +185,12 @@ BBPE_INLINE bbpe_cache_entry *bbpe_hot_cache_find_or_free(const bbpe_hot_cache *
 
 BBPE_INLINE bool bbpe_cache_slot_has(const bbpe_cache_slot *slot, const bbpe_cache_long_key *key) {
     uint64_t differ = (slot->counts >> 8) ^ key->length;
-    for (int i = 0; i < 6; i++) differ |= slot->words[i] ^ key->words[i];
+    for (int i = 0; i < 4; i++) differ |= slot->words[i] ^ key->words[i];
     return differ == 0;
 }
 
-_Static_assert((int)BBPE_CACHE_LONG <= (int)BBPE_CACHE_PAIR_IDS, "a piece has at most one id a byte");
+_Static_assert((int)BBPE_CACHE_SHORT <= (int)BBPE_CACHE_LONG_IDS, "a short piece has at most one id a byte");
+_Static_assert(sizeof(bbpe_cache_slot) == 128, "two cache lines");
 
 /* The slot of a piece in the hot part, or NULL. */
 BBPE_INLINE const bbpe_cache_slot *bbpe_hot_cache_find_long(const bbpe_hot_cache *self, const bbpe_cache_long_key *key,
@@ -210,22 +207,17 @@ BBPE_INLINE const bbpe_cache_slot *bbpe_hot_cache_find_long(const bbpe_hot_cache
 }
 
 /* Write the ids of a slot that was found; returns how many. */
-BBPE_INLINE size_t bbpe_hot_cache_copy_long_ids(const bbpe_hot_cache *self, const bbpe_cache_slot *slot, uint32_t *ids) {
-    const size_t count = slot->counts & 0xFF, first = count <= BBPE_CACHE_LONG_IDS ? count : BBPE_CACHE_LONG_IDS;
-    for (size_t i = 0; i < first; i++) ids[i] = slot->ids[i];
-    if (BBPE_LIKELY(count == first)) return count;
-    const bbpe_cache_slot *rest = self->slots + ((size_t)(slot - self->slots) ^ 1);
-    const size_t more = count - first, words = sizeof rest->words / (sizeof *ids);
-    memcpy(ids + first, rest->words, (more < words ? more : words) * sizeof *ids);
-    if (more > words) memcpy(ids + first + words, rest->ids, (more - words) * sizeof *ids);
+BBPE_INLINE size_t bbpe_cache_copy_long_ids(const bbpe_cache_slot *slot, uint32_t *ids) {
+    const size_t count = slot->counts & 0xFF;
+    for (size_t i = 0; i < count; i++) ids[i] = slot->ids[i];
     return count;
 }
 
-/* Fetch what finding a piece of 16 to 47 bytes with this hash will look at. */
+/* Fetch what finding a piece of 16 to 32 bytes with this hash will look at. */
 BBPE_INLINE void bbpe_hot_cache_prefetch_long(const bbpe_hot_cache *self, uint64_t hash) {
     const bbpe_cache_slot *slot = self->slots + (hash & self->slot_mask);
     BBPE_PREFETCH(slot);
-    BBPE_PREFETCH(slot->ids + 3); /* its second cache line */
+    BBPE_PREFETCH(slot->ids + 7); /* its second cache line */
 }
 
 /* Write the 5 or 6 ids of an entry; returns how many. */
@@ -247,7 +239,7 @@ void bbpe_hot_cache_fill(bbpe_hot_cache *self, bbpe_cache_entry *marked, bbpe_ca
                            size_t count);
 /* Remember the ids of a short piece among those of its home. */
 void bbpe_hot_cache_add(bbpe_hot_cache *self, bbpe_cache_key key, const uint32_t *ids, size_t count);
-/* At most BBPE_CACHE_PAIR_IDS. */
+/* At most BBPE_CACHE_LONG_IDS. */
 void bbpe_hot_cache_add_long(bbpe_hot_cache *self, const bbpe_cache_long_key *key, uint64_t hash,
                              const uint32_t *ids, size_t count);
 

@@ -47,6 +47,7 @@ struct bbpe_encoder {
 enum {
     BBPE_MISS_QUEUE_PIECES = 128, /* 224 take as long */
     BBPE_MISS_QUEUE_GAPS = 256,   /* a piece that repeats while it waits has a gap each time */
+    BBPE_MISS_QUEUE_PRETOKENS = 64, /* that are remembered with their pieces; others wait until they come again */
     BBPE_MISS_QUEUE_STRETCH_END = BBPE_MISS_QUEUE_PIECES
 };
 
@@ -62,13 +63,21 @@ typedef struct {
     size_t piece;
 } bbpe_miss_gap;
 
+/* A pretoken that was cut and waits for the ids of some of its pieces: its bytes in the text, its gaps, and how many ids it has
+ * before the first and after the last of them. */
+typedef struct {
+    const uint8_t *bytes;
+    size_t n, first_gap, last_gap, before, after;
+} bbpe_cut_pretoken;
+
 /* Pieces without ids, and their gaps in the order of the text. */
 typedef struct {
-    size_t piece_count, gap_count;
+    size_t piece_count, gap_count, pretoken_count;
     uint64_t gaps_so_far;
     bbpe_missing_piece pieces[BBPE_MISS_QUEUE_PIECES];
     bbpe_merge_batch_piece longs[BBPE_MISS_QUEUE_PIECES]; /* the bytes of long ones */
     bbpe_miss_gap gaps[BBPE_MISS_QUEUE_GAPS];
+    bbpe_cut_pretoken pretokens[BBPE_MISS_QUEUE_PRETOKENS];
 } bbpe_miss_queue;
 
 BBPE_INLINE size_t bbpe_miss_queue_length(const bbpe_miss_queue *self, size_t number) {
@@ -92,7 +101,7 @@ enum {
 };
 
 /* Pieces, and the primary slots of their keys.  The key of a piece of more than 15 bytes has two words: its position in the
- * text << 6 | its length, with the flag of a part, and its hash as a pretoken.  If it has more than 47 bytes, the first word
+ * text << 6 | its length, with the flag of a part, and its hash as a pretoken.  If it has more than 32 bytes, the first word
  * has 63 in place of the length, and the second one the length in place of the hash; those of up to BBPE_LONG_PIECE have
  * their record in `longer_of`. */
 typedef struct {
@@ -199,7 +208,7 @@ bbpe_status bbpe_encode_count_utf8(const bbpe_encoder *self, bbpe_encode_state *
 
 /* -- miss.c ------------------------------------------------------------------------------------------------------ */
 
-/* Hash the pieces of a lookup batch that have more than 47 bytes, and fetch their records. */
+/* Hash the pieces of a lookup batch that have more than 32 bytes, and fetch their records. */
 void bbpe_encode_fetch_longer(const bbpe_encoder *self, const bbpe_encode_state *state, bbpe_lookup_batch *batch,
                               const uint8_t *text);
 /* Write the ids of piece i of a lookup batch, which are not in its primary slot as they are; returns the end of the ids.  A
@@ -215,8 +224,9 @@ uint32_t *bbpe_miss_queue_flush(const bbpe_encoder *self, bbpe_encode_state *sta
 size_t bbpe_encode_by_model(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *bytes, size_t n, bool is_part,
                             uint32_t *ids);
 
-/* Fill the gaps with ids, and move up the ids between them; returns the new end.  Ends of stretches go to `*known`. */
-uint32_t *bbpe_miss_gaps_close(const bbpe_miss_queue *queue, const bbpe_miss_ids *from, uint32_t *end,
+/* Fill the gaps with ids, and move up the ids between them; returns the new end.  Gaps are then where their ids are; ends of
+ * stretches go to `*known`. */
+uint32_t *bbpe_miss_gaps_close(bbpe_miss_queue *queue, const bbpe_miss_ids *from, uint32_t *end,
                                bbpe_stretch_end **known);
 
 /* -- prefill.c --------------------------------------------------------------------------------------------------- */

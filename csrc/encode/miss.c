@@ -2,8 +2,8 @@
  *
  *     bbpe_encode_miss
  *       short: up to 15 bytes     a secondary entry | packed, in two entries, or in a slot | the miss queue, or merged alone
- *       long: up to 47 bytes      a slot | the miss queue up to 24 bytes, or its pieces one by one
- *       longer                    remembered up to 1 kB | its pieces one by one, or the model
+ *       long: up to 32 bytes      a slot | as longer
+ *       longer                    the ring, up to 1 kB | the miss queue up to 24 bytes, or its pieces one by one, or the model
  *
  * The miss queue keeps new pieces of BPE of up to 24 bytes until sixteen can be merged at once.  Each leaves a gap among the
  * ids, as long as it has bytes; a full queue is merged, its ids fill the gaps, and the ids after a gap move up.  Ends of
@@ -104,6 +104,36 @@ static void encode_misses(const bbpe_encoder *self, bbpe_encode_state *state, bb
     }
 }
 
+/* The key in the slots of a piece of 16 to BBPE_CACHE_LONG bytes. */
+BBPE_INLINE bbpe_cache_long_key slot_key_of(const bbpe_long_piece_key *key) {
+    return bbpe_cache_long_key_of(key->bytes, key->n, key->length != key->n ? BBPE_CACHE_PART : 0);
+}
+
+/* Write the ids of a piece of 16 to BBPE_LONG_PIECE bytes that is in a slot or in the ring; returns their end, or NULL. */
+static uint32_t *find_long(const bbpe_encode_state *state, const bbpe_long_piece_key *key, uint32_t *ids) {
+    if (key->n <= BBPE_CACHE_LONG) {
+        const bbpe_cache_long_key in_slot = slot_key_of(key);
+        const bbpe_cache_slot *slot = bbpe_hot_cache_find_long(&state->hot, &in_slot, bbpe_cache_long_hash(&in_slot));
+        if (slot != NULL) return ids + bbpe_cache_copy_long_ids(slot, ids);
+        if (key->n <= BBPE_CACHE_LONG_IDS) return NULL;
+    }
+    const bbpe_long_piece *record = bbpe_long_pieces_find(&state->longer, key);
+    return record != NULL ? ids + bbpe_long_piece_copy_ids(record, ids) : NULL;
+}
+
+/* Remember the ids of a piece of 16 to BBPE_LONG_PIECE bytes, unless they are there: it may have come twice while it waited. */
+static void remember_long(bbpe_encode_state *state, const bbpe_long_piece_key *key, const uint32_t *ids, size_t count) {
+    if (key->n > BBPE_CACHE_LONG || count > BBPE_CACHE_LONG_IDS) {
+        if (bbpe_long_pieces_find(&state->longer, key) == NULL)
+            bbpe_long_pieces_add(&state->longer, state->loan.budget, key, ids, count);
+        return;
+    }
+    const bbpe_cache_long_key in_slot = slot_key_of(key);
+    const uint64_t hash = bbpe_cache_long_hash(&in_slot);
+    if (bbpe_hot_cache_find_long(&state->hot, &in_slot, hash) == NULL)
+        bbpe_hot_cache_add_long(&state->hot, &in_slot, hash, ids, count);
+}
+
 static void remember(const bbpe_encoder *self, bbpe_encode_state *state, size_t number, const uint32_t *ids, size_t count) {
     const bbpe_missing_piece *piece = state->queue.pieces + number;
     if (BBPE_LIKELY(piece->entry != NULL)) {
@@ -111,11 +141,17 @@ static void remember(const bbpe_encoder *self, bbpe_encode_state *state, size_t 
         note_new(self, state, count);
         return;
     }
-    const bbpe_merge_batch_piece *bytes = state->queue.longs + number;
-    const bbpe_cache_long_key key = bbpe_cache_long_key_of(bytes->bytes, bytes->n, 0);
-    const uint64_t hash = bbpe_cache_long_hash(&key);
-    if (bbpe_hot_cache_find_long(&state->hot, &key, hash) != NULL) return; /* it has come twice */
-    bbpe_hot_cache_add_long(&state->hot, &key, hash, ids, count);
+    const bbpe_merge_batch_piece *piece_of = state->queue.longs + number;
+    const bbpe_long_piece_key key = bbpe_long_piece_key_of(piece_of->bytes, piece_of->n, false);
+    remember_long(state, &key, ids, count);
+}
+
+/* Remember a pretoken that was cut, once the gaps are where its ids are. */
+static void remember_cut(bbpe_encode_state *state, const bbpe_cut_pretoken *pretoken, const size_t *counts) {
+    const bbpe_miss_gap *first = state->queue.gaps + pretoken->first_gap, *last = state->queue.gaps + pretoken->last_gap;
+    const uint32_t *ids = first->ids - pretoken->before, *end = last->ids + counts[last->piece] + pretoken->after;
+    const bbpe_long_piece_key key = bbpe_long_piece_key_of(pretoken->bytes, pretoken->n, false);
+    remember_long(state, &key, ids, (size_t)(end - ids));
 }
 
 uint32_t *bbpe_miss_queue_flush(const bbpe_encoder *self, bbpe_encode_state *state, uint32_t *end) {
@@ -126,8 +162,9 @@ uint32_t *bbpe_miss_queue_flush(const bbpe_encoder *self, bbpe_encode_state *sta
     if (state->status == BBPE_OK) {
         for (size_t i = 0; i < queue->piece_count; i++) remember(self, state, i, ids->ids[i], ids->counts[i]);
         end = bbpe_miss_gaps_close(queue, ids, end, &state->next_known);
+        for (size_t i = 0; i < queue->pretoken_count; i++) remember_cut(state, queue->pretokens + i, ids->counts);
     }
-    queue->piece_count = queue->gap_count = 0;
+    queue->piece_count = queue->gap_count = queue->pretoken_count = 0;
     return end;
 }
 
@@ -182,14 +219,15 @@ BBPE_INLINE bool is_waiting(const bbpe_miss_queue *self, const bbpe_cache_entry 
     return entry->ids[0] < self->piece_count && bbpe_cache_entry_has(entry, self->pieces[entry->ids[0]].key);
 }
 
-/* A piece whose ids are in a slot, or will be. */
-static uint32_t *encode_by_slot(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_cache_long_key *key,
-                                const uint8_t *bytes, size_t n, bool is_part, uint32_t *ids) {
-    const uint64_t hash = bbpe_cache_long_hash(key);
-    const bbpe_cache_slot *slot = bbpe_hot_cache_find_long(&state->hot, key, hash);
-    if (BBPE_LIKELY(slot != NULL)) return ids + bbpe_hot_cache_copy_long_ids(&state->hot, slot, ids);
-    const size_t count = bbpe_encode_by_model(self, state, bytes, n, is_part, ids);
-    if (count > 0) bbpe_hot_cache_add_long(&state->hot, key, hash, ids, count);
+/* A short piece whose ids are in a slot, or will be. */
+static uint32_t *encode_by_slot(const bbpe_encoder *self, bbpe_encode_state *state, bbpe_cache_key short_key, uint32_t *ids) {
+    const bbpe_cache_long_key key = bbpe_cache_long_key_of_short(short_key);
+    const uint64_t hash = bbpe_cache_long_hash(&key);
+    const bbpe_cache_slot *slot = bbpe_hot_cache_find_long(&state->hot, &key, hash);
+    if (BBPE_LIKELY(slot != NULL)) return ids + bbpe_cache_copy_long_ids(slot, ids);
+    const bbpe_cache_piece piece = bbpe_cache_piece_of(short_key);
+    const size_t count = bbpe_encode_by_model(self, state, piece.bytes, piece.n, piece.is_part, ids);
+    if (count > 0) bbpe_hot_cache_add_long(&state->hot, &key, hash, ids, count);
     return ids + count;
 }
 
@@ -205,9 +243,7 @@ static BBPE_NOINLINE uint32_t *encode_many(const bbpe_encoder *self, bbpe_encode
         return encode_new(self, state, state->hot.entries + (entry - state->hot.entries), entry->key, ids);
     }
     if (marked != BBPE_CACHE_MANY) return ids + bbpe_cache_copy_packed_ids(entry, ids);
-    const bbpe_cache_piece piece = bbpe_cache_piece_of(entry->key);
-    const bbpe_cache_long_key widened = bbpe_cache_long_key_of_short(entry->key);
-    return encode_by_slot(self, state, &widened, piece.bytes, piece.n, piece.is_part, ids);
+    return encode_by_slot(self, state, entry->key, ids);
 }
 
 /* Note the end of a stretch, now or when the ids before it are known, and write the id that follows it. */
@@ -232,28 +268,16 @@ static uint32_t *encode_short(const bbpe_encoder *self, bbpe_encode_state *state
 
 /* -- long pieces and pretokens ----------------------------------------------------------------------------------- */
 
-/* A piece of 48 bytes or more, by its key. */
-static uint32_t *encode_longer_piece(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_long_piece_key *key,
-                                     bool is_part, uint32_t *ids) {
-    const bbpe_long_piece *found = bbpe_long_pieces_find(&state->longer, key);
-    if (found != NULL) return ids + bbpe_long_piece_copy_ids(found, ids);
-    const size_t count = bbpe_encode_by_model(self, state, key->bytes, key->n, is_part, ids);
-    if (count > 0) bbpe_long_pieces_add(&state->longer, state->loan.budget, key, ids, count);
-    return ids + count;
-}
-
 /* A piece of 16 bytes or more that does not wait. */
 static uint32_t *encode_long_piece(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *bytes, size_t n,
                                    bool is_part, uint32_t *ids) {
     if (n > BBPE_LONG_PIECE) return ids + bbpe_encode_by_model(self, state, bytes, n, is_part, ids);
-    if (n > BBPE_CACHE_LONG) {
-        const bool part = is_part && self->has_wholes;
-        const bbpe_long_piece_key key = bbpe_long_piece_key_of(bytes, n, part);
-        return encode_longer_piece(self, state, &key, is_part, ids);
-    }
-    const bbpe_cache_long_key key =
-        bbpe_cache_long_key_of(bytes, n, is_part && self->has_wholes ? BBPE_CACHE_PART : 0);
-    return encode_by_slot(self, state, &key, bytes, n, is_part, ids);
+    const bbpe_long_piece_key key = bbpe_long_piece_key_of(bytes, n, is_part && self->has_wholes);
+    uint32_t *found = find_long(state, &key, ids);
+    if (found != NULL) return found;
+    const size_t count = bbpe_encode_by_model(self, state, bytes, n, is_part, ids);
+    if (count > 0) remember_long(state, &key, ids, count);
+    return ids + count;
 }
 
 static uint32_t *encode_piece(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *bytes, size_t n,
@@ -275,34 +299,36 @@ static uint32_t *encode_pretoken(const bbpe_encoder *self, bbpe_encode_state *st
     return ids;
 }
 
-/* A pretoken of 16 to 47 bytes: looked up whole first. */
-static uint32_t *encode_long(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *bytes, size_t n,
-                             uint64_t hash, uint32_t *ids) {
-    const bbpe_cache_long_key key = bbpe_cache_long_key_of(bytes, n, 0);
-    const bbpe_cache_slot *slot = bbpe_hot_cache_find_long(&state->hot, &key, hash);
-    if (slot != NULL) return ids + bbpe_hot_cache_copy_long_ids(&state->hot, slot, ids);
-    if (self->merge_batch != NULL && n <= BBPE_MERGE_BATCH_BYTES) return enqueue_long(self, state, bytes, n, ids);
-    const uint64_t gaps = state->queue.gaps_so_far;
-    uint32_t *end = encode_pretoken(self, state, bytes, n, ids);
-    /* its ids are not known while a piece of it waits; if it was not cut, it is there by now */
-    const bool is_known = state->status == BBPE_OK && state->queue.gaps_so_far == gaps && end > ids;
-    if (is_known && bbpe_hot_cache_find_long(&state->hot, &key, hash) == NULL)
-        bbpe_hot_cache_add_long(&state->hot, &key, hash, ids, (size_t)(end - ids));
+/* A pretoken of 16 to BBPE_LONG_PIECE bytes that is not there: cut, and remembered as soon as its ids are known. */
+static uint32_t *encode_cut(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_long_piece_key *key,
+                            uint32_t *ids) {
+    bbpe_miss_queue *queue = &state->queue;
+    const size_t first = queue->gap_count;
+    const uint64_t gaps = queue->gaps_so_far;
+    uint32_t *end = encode_pretoken(self, state, key->bytes, key->n, ids);
+    const size_t added = (size_t)(queue->gaps_so_far - gaps);
+    if (state->status != BBPE_OK || end == ids) return end;
+    if (added == 0) {
+        remember_long(state, key, ids, (size_t)(end - ids)); /* if it was not cut, it is there by now */
+    } else if (queue->gap_count == first + added && queue->pretoken_count < BBPE_MISS_QUEUE_PRETOKENS) {
+        const bbpe_miss_gap *last = queue->gaps + first + added - 1;
+        const uint32_t *after = last->ids + bbpe_miss_queue_length(queue, last->piece);
+        queue->pretokens[queue->pretoken_count++] =
+            (bbpe_cut_pretoken){key->bytes, key->n, first, first + added - 1, (size_t)(queue->gaps[first].ids - ids),
+                                (size_t)(end - after)};
+    }
     return end;
 }
 
-/* A pretoken of 48 to BBPE_LONG_PIECE bytes, by its key: looked up whole first. */
-static uint32_t *encode_longer(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_long_piece_key *key,
-                               uint32_t *ids) {
-    const bbpe_long_piece *found = bbpe_long_pieces_find(&state->longer, key);
+/* A pretoken of 16 to BBPE_LONG_PIECE bytes that is in no slot: looked up whole first. */
+static uint32_t *encode_long(const bbpe_encoder *self, bbpe_encode_state *state, const bbpe_long_piece_key *key,
+                             uint32_t *ids) {
+    const bbpe_long_piece *found =
+        key->n > BBPE_CACHE_LONG_IDS ? bbpe_long_pieces_find(&state->longer, key) : NULL;
     if (found != NULL) return ids + bbpe_long_piece_copy_ids(found, ids);
-    const uint64_t gaps = state->queue.gaps_so_far;
-    uint32_t *end = encode_pretoken(self, state, key->bytes, key->n, ids);
-    /* as in encode_long */
-    const bool is_known = state->status == BBPE_OK && state->queue.gaps_so_far == gaps && end > ids;
-    if (is_known && bbpe_long_pieces_find(&state->longer, key) == NULL)
-        bbpe_long_pieces_add(&state->longer, state->loan.budget, key, ids, (size_t)(end - ids));
-    return end;
+    if (self->merge_batch != NULL && key->n <= BBPE_MERGE_BATCH_BYTES)
+        return enqueue_long(self, state, key->bytes, key->n, ids);
+    return encode_cut(self, state, key, ids);
 }
 
 void bbpe_encode_fetch_longer(const bbpe_encoder *self, const bbpe_encode_state *state, bbpe_lookup_batch *batch,
@@ -332,13 +358,16 @@ BBPE_NOINLINE uint32_t *bbpe_encode_miss(const bbpe_encoder *self, bbpe_encode_s
     const uint8_t *bytes = text + (key.lo << 1 >> 7); /* without the flag */
     const bool is_part = key.lo >> 63, is_longer = (key.lo & 63) > BBPE_CACHE_LONG;
     const size_t n = is_longer ? key.hi : key.lo & 63;
-    if (is_longer && n <= BBPE_LONG_PIECE) {
-        const bool part = is_part && self->has_wholes;
-        const bbpe_long_piece_key longer = bbpe_long_piece_key_of(bytes, n, part);
+    if (n > BBPE_LONG_PIECE)
+        return is_part ? encode_piece(self, state, bytes, n, true, ids) : encode_pretoken(self, state, bytes, n, ids);
+    const bbpe_long_piece_key longer = bbpe_long_piece_key_of(bytes, n, is_part && self->has_wholes);
+    if (is_longer) {
         const bbpe_long_piece *record = batch->longer_added == state->longer.added ? batch->longer_of[i].record : NULL;
         if (record != NULL && bbpe_long_piece_has(record, &longer)) return ids + bbpe_long_piece_copy_ids(record, ids);
-        return is_part ? encode_longer_piece(self, state, &longer, true, ids) : encode_longer(self, state, &longer, ids);
+    } else if (!is_part) {
+        const bbpe_cache_long_key in_slot = bbpe_cache_long_key_of(bytes, n, 0);
+        const bbpe_cache_slot *slot = bbpe_hot_cache_find_long(&state->hot, &in_slot, key.hi);
+        if (slot != NULL) return ids + bbpe_cache_copy_long_ids(slot, ids);
     }
-    if (is_part) return encode_piece(self, state, bytes, n, true, ids);
-    return is_longer ? encode_pretoken(self, state, bytes, n, ids) : encode_long(self, state, bytes, n, key.hi, ids);
+    return is_part ? encode_long_piece(self, state, bytes, n, true, ids) : encode_long(self, state, &longer, ids);
 }

@@ -34,13 +34,14 @@ BBPE_INLINE uint32_t *move_down(uint32_t *to, const uint32_t *ids, size_t count,
     return to + count;
 }
 
-uint32_t *bbpe_miss_gaps_close(const bbpe_miss_queue *queue, const bbpe_miss_ids *from, uint32_t *end,
+uint32_t *bbpe_miss_gaps_close(bbpe_miss_queue *queue, const bbpe_miss_ids *from, uint32_t *end,
                                bbpe_stretch_end **known) {
     uint32_t *to = queue->gaps[0].ids;
     for (size_t i = 0; i < queue->gap_count; i++) {
-        const bbpe_miss_gap *gap = queue->gaps + i;
+        bbpe_miss_gap *gap = queue->gaps + i;
         const uint32_t *next = i + 1 < queue->gap_count ? gap[1].ids : end, *after = gap->ids;
         const size_t number = gap->piece;
+        gap->ids = to;
         if (BBPE_LIKELY(number != BBPE_MISS_QUEUE_STRETCH_END)) {
             after += bbpe_miss_queue_length(queue, number);
             to = put_ids(to, from->ids[number], from->counts[number], (size_t)(after - to));

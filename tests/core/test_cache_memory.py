@@ -142,6 +142,28 @@ def test_long_pieces_are_remembered_within_the_limit(
         assert taken(room, 60) <= room
 
 
+@pytest.mark.parametrize("limited", [False, True])
+def test_pretokens_that_are_cut_are_remembered_as_their_pieces_are(
+    limited: bool, tok_of: Callable[[str], bbpe.Tokenizer], limit: Callable[[int], None]
+) -> None:
+    """Rows of emoji, each new, some of them twice at once: what the first call has taken is enough for all others."""
+    limit(0 if limited else ROOM)
+    tok, rng = fresh(tok_of("gpt2")), random.Random(5)
+    for letters in ("\U0001f600\U0001f680\U0001f9e1\u2764\ufe0f", "\U0001f600\U0001f680!?*#%\u2605\u2601"):
+        rows = ["".join(rng.choices(letters, k=rng.randint(4, 40))) for _ in range(4_000)]
+        for again in range(0, len(rows), 9):
+            rows[again] = rows[max(again - rng.randint(0, 3), 0)]
+        expected = lines_ids(tok._parts.encoder.encoder.model, [row.encode() for row in rows])
+        tok.clear_cache()
+        sizes = []
+        for _ in range(4):
+            assert tok.encode_to_numpy("\n".join([*rows, ""]), threads=1).tolist() == expected
+            sizes.append(tok.cache_info().tokenizer)
+        assert len(set(sizes)) == 1
+        assert (sizes[0] > 1 << 20) is not limited
+        assert [one for row in tok.encode_batch([row + "\n" for row in rows], threads=1) for one in row] == expected
+
+
 @pytest.mark.parametrize("room", [0, 64 << 20])
 def test_large_arrays_that_use_memory_again_are_nobody_elses(
     tok_of: Callable[[str], bbpe.Tokenizer], limit: Callable[[int], None], room: int

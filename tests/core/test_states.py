@@ -227,7 +227,7 @@ def test_tokens_that_no_text_has_had(whole: bool, limit: Callable[[int], None]) 
 @pytest.mark.parametrize("room", [0, 64 << 20])
 @pytest.mark.parametrize("threads", [1, 2])
 def test_pieces_of_any_number_of_ids(room: int, threads: int, limit: Callable[[int], None]) -> None:
-    """A byte is an id: pieces of 1 to 60 ids, remembered in an entry, in a slot, in two slots or not at all."""
+    """A byte is an id: pieces of 1 to 60 ids, remembered in an entry, in a slot, in the ring or not at all."""
     limit(room)
     tok = bbpe.train_from_iterator(["a"], vocab_size=256)
     ids = np.array([tok.encode_bytes(bytes([byte]))[0] for byte in range(128)], np.uint32)
