@@ -261,6 +261,8 @@ GOLDEN: dict[str, tuple[tuple[str, Recipe, float], ...]] = {
         ("encode", Recipe(tuple("\u044e\u0413\uff18"), "\u3000", 16), 61),
         ("encode again", Recipe(tuple("\u0307\u0367$"), ".", 4), 210),
         ("places", Recipe(tuple("\x04\x06\x0e"), "\u0301", 9), 195),
+        # blocks whose pretokens are short are not cut into pieces
+        ("encode again", Recipe(tuple("\u0939\u0948\u0902\u0915\u0940\u0928\u0947"), " ", 3), 31),
     ),
     "gpt2.tiktoken": (
         ("encode", _PUNCTUATION, 182),
