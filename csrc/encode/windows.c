@@ -8,11 +8,12 @@ enum {
     LEAST_CAPACITY = 16,  /* what transcoding asks for */
 };
 
-/* Where the text so far, window[0..n), may be cut; 0 when nowhere. */
-static size_t last_cut(const bbpe_scheme *scheme, const uint8_t *window, size_t n) {
-    for (size_t back = LOOK_BACK; back < 2 * n; back *= 8) {
-        const size_t from = back < n ? n - back : 1;
-        const size_t cut = bbpe_split_cut(scheme, window, from, n, n);
+/* Where the text so far, window[0..n), may be cut; 0 when nowhere.  Before `uncut` it may not be cut. */
+static size_t last_cut(const bbpe_scheme *scheme, const uint8_t *window, size_t uncut, size_t n) {
+    const size_t first = uncut > 0 ? uncut : 1;
+    for (size_t back = LOOK_BACK, end = n, from; end > first; back *= 8, end = from) {
+        from = n - first > back ? n - back : first;
+        const size_t cut = bbpe_split_cut(scheme, window, from, n, end - from);
         if (cut != BBPE_SPLIT_NO_CUT) return cut;
     }
     return 0;
@@ -22,6 +23,7 @@ static size_t last_cut(const bbpe_scheme *scheme, const uint8_t *window, size_t 
 typedef struct {
     bbpe_encode_text text;
     size_t start, end, used, capacity;
+    size_t uncut; /* bytes of the window in which no cut was found */
 } window_reader;
 
 /* Fill the window on; the bytes at its beginning that can be encoded now go to `*cut`.  False at the end. */
@@ -29,7 +31,8 @@ static bool read_window(window_reader *self, const bbpe_encoder *encoder, bbpe_e
     if (self->start >= self->end || !bbpe_encode_state_window(state, self->capacity)) return false;
     self->used += bbpe_transcode_utf8(self->text.units, self->text.unit_size, self->start, self->end, &self->start,
                                       state->window + self->used, self->capacity - self->used);
-    *cut = self->start == self->end ? self->used : last_cut(&encoder->scheme, state->window, self->used);
+    *cut = self->start == self->end ? self->used : last_cut(&encoder->scheme, state->window, self->uncut, self->used);
+    self->uncut = *cut == 0 ? self->used : 0;
     return true;
 }
 
@@ -42,7 +45,7 @@ static void drop_from_window(window_reader *self, bbpe_encode_state *state, size
 
 static bbpe_status encode_code_units(const bbpe_encoder *self, bbpe_encode_state *state, bbpe_encode_text text, size_t start,
                                      size_t end, uint32_t *ids, size_t *count) {
-    window_reader reader = {text, start, end, 0, WINDOW};
+    window_reader reader = {text, start, end, 0, WINDOW, 0};
     size_t cut, found = 0;
     *count = 0;
     while (read_window(&reader, self, state, &cut)) {
@@ -55,7 +58,7 @@ static bbpe_status encode_code_units(const bbpe_encoder *self, bbpe_encode_state
 
 bbpe_status bbpe_encode_count(const bbpe_encoder *self, bbpe_encode_state *state, bbpe_encode_text text, size_t start,
                               size_t end, size_t limit, bool keeps, size_t *count) {
-    window_reader reader = {text, start, end, 0, WINDOW};
+    window_reader reader = {text, start, end, 0, WINDOW, 0};
     size_t cut;
     state->status = BBPE_OK;
     *count = 0;
