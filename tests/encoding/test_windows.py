@@ -19,7 +19,7 @@ WINDOW, BACK = 1 << 16, (1 << 10, 1 << 13, 1 << 16)
 def test_a_cut_may_be_anywhere_before_the_end_of_a_window(
     letters: str, pattern: str, tok_of: Callable[[str], bbpe.Tokenizer]
 ) -> None:
-    """One place to cut, a few bytes before or after the places from which one is looked for, or none for two windows."""
+    """One place to cut, a little before or after where one is looked for, or none for two windows."""
     tok, rng = tok_of(pattern), random.Random(7)
     size = len(letters[0].encode())
     run = "".join(rng.choices(letters, k=3 * WINDOW // size))
