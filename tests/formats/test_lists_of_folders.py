@@ -57,7 +57,9 @@ def test_one_list_counts(
 
 
 @pytest.mark.parametrize("use", [EXTRA, ADDITIONAL])
-@pytest.mark.parametrize(("value", "place"), [("ab", ""), (["a", 5], "[1]"), (["a", "b", {"content": ""}], "[2].content")])
+@pytest.mark.parametrize(
+    ("value", "place"), [("ab", ""), (["a", 5], "[1]"), (["a", "b", {"content": ""}], "[2].content")]
+)
 def test_a_list_that_is_none_is_named(use: str, value: Any, place: str) -> None:
     with pytest.raises(VocabularyError) as caught:
         texts({}, {use: value}, [])
@@ -114,7 +116,7 @@ def test_flags(value: bool | None, expected: bool | None) -> None:
 
 @pytest.mark.parametrize("value", [0, 1, "true", []])
 def test_a_flag_that_is_none_is_named(value: Any) -> None:
-    with pytest.raises(VocabularyError, match="x: found .*; expected true or false"):
+    with pytest.raises(VocabularyError, match=r"x: found .*; expected true or false"):
         flag(fields({"x": value}), "x")
 
 

@@ -39,30 +39,43 @@ def model(path: Path, kind: int = BPE, **named: str) -> Path:
     return path
 
 
+def ends(path: Path) -> list[int]:
+    """The ids of the ends of texts, padding and the unknown piece in SentencePiece."""
+    judge = sentencepiece.SentencePieceProcessor(model_file=str(path))
+    return [judge.bos_id(), judge.eos_id(), judge.pad_id(), judge.unk_id()]
+
+
+def check_names(path: Path, expected: tuple[str | None, ...]) -> None:
+    tok = bbpe.load(path)
+    assert (tok.bos_token, tok.eos_token, tok.pad_token, tok.unk_token) == (*expected, "<what>")
+    ids = {text: number for number, (text, _) in enumerate(ROWS)}
+    assert ends(path) == [*(-1 if text is None else ids[text] for text in expected), 0]
+
+
+NAMED: list[tuple[dict[str, str], tuple[str | None, ...]]] = [
+    ({"bos_piece": "<begin>", "eos_piece": "<end>", "pad_piece": "<fill>"}, ("<begin>", "<end>", "<fill>")),
+    ({"bos_piece": "<end>", "eos_piece": "<begin>"}, ("<end>", "<begin>", None)),
+    ({"eos_piece": "<end>"}, ("<s>", "<end>", None)),  # the usual name of a beginning is <s>
+    ({}, ("<s>", None, None)),
+    ({"bos_piece": "a", "eos_piece": "@@", "pad_piece": "<none>"}, (None, None, None)),  # no control symbols
+]
+
+
 @pytest.mark.parametrize("kind", [UNIGRAM, BPE])
-@pytest.mark.parametrize(
-    ("named", "expected"),
-    [
-        ({"bos_piece": "<begin>", "eos_piece": "<end>", "pad_piece": "<fill>"}, ("<begin>", "<end>", "<fill>")),
-        ({"bos_piece": "<end>", "eos_piece": "<begin>"}, ("<end>", "<begin>", None)),
-        ({"eos_piece": "<end>"}, ("<s>", "<end>", None)),  # the usual name of a beginning is <s>
-        ({"bos_piece": "a", "eos_piece": "@@", "pad_piece": "<none>"}, (None, None, None)),  # no control symbols
-        ({}, ("<s>", None, None)),
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize(("named", "expected"), NAMED, ids=str)
 def test_tokens_are_named_as_in_the_model(
     tmp_path: Path, kind: int, named: dict[str, str], expected: tuple[str | None, ...]
 ) -> None:
-    tok = bbpe.load(model(tmp_path / "x.model", kind, **named))
-    assert (tok.bos_token, tok.eos_token, tok.pad_token, tok.unk_token) == (*expected, "<what>")
-    tok.save(tmp_path / "again.model")
-    again = bbpe.load(tmp_path / "again.model")
-    assert (again.bos_token, again.eos_token, again.pad_token, again.unk_token) == (*expected, "<what>")
-    ids = {text: number for number, (text, _) in enumerate(ROWS)}
-    judge = sentencepiece.SentencePieceProcessor(model_file=str(tmp_path / "again.model"))
-    found = [judge.unk_id(), judge.bos_id(), judge.eos_id(), judge.pad_id()]
-    assert found == [0, *(-1 if text is None else ids[text] for text in expected)]
+    check_names(model(tmp_path / "x.model", kind, **named), expected)
+
+
+@pytest.mark.parametrize("kind", [UNIGRAM, BPE])
+@pytest.mark.parametrize(("named", "expected"), NAMED[:4], ids=str)
+def test_a_written_model_names_the_same_tokens(
+    tmp_path: Path, kind: int, named: dict[str, str], expected: tuple[str | None, ...]
+) -> None:
+    bbpe.load(model(tmp_path / "x.model", kind, **named)).save(tmp_path / "again.model")
+    check_names(tmp_path / "again.model", expected)
 
 
 CHANGED: dict[str, dict[str, Any]] = {
@@ -90,10 +103,14 @@ def vars_of(rules: TextRules) -> dict[str, Any]:
     return {name: getattr(rules, name) for name in ("normalizers", "prefix", "pre_tokenizers", "codes")}
 
 
-@pytest.mark.parametrize("kind", [UNIGRAM, BPE])
-@pytest.mark.parametrize("name", CHANGED)
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [*((BPE, name) for name in CHANGED), *((UNIGRAM, name) for name in CHANGED if name != "option of an added token")],
+)
 def test_each_rule_that_a_model_cannot_hold_is_refused(tmp_path: Path, kind: int, name: str) -> None:
     spec = bbpe.load(model(tmp_path / "x.model", kind)).spec
+    # in a model of the type Unigram a symbol of the user is a piece
+    assert dict(spec.added_tokens) == ({} if kind == UNIGRAM else {"@@": 5})
     assert [piece.text for piece in pieces_of(spec).pieces] == [text for text, _ in ROWS]
     with pytest.raises(VocabularyError, match="cannot hold the normalizers, splits or options of tokens"):
         pieces_of(changed(spec, name))
