@@ -7,7 +7,8 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from tekken_files import small_tekken
+from tekken_files import tekken
+from vocabularies import write_json
 
 import bbpe
 from bbpe import formats
@@ -80,9 +81,10 @@ def test_codes_hold_an_unknown_token_of_any_name_and_no_other_token(tmp_path: Pa
     ids=str,
 )
 def test_a_pattern_that_tekken_cannot_hold_says_why(pattern: object, problem: str, tmp_path: Path) -> None:
-    spec = replace(small_tekken(), pattern=pattern)
+    spec = formats.load(write_json(tmp_path / "tekken.json", tekken()))
+    (tmp_path / "out").mkdir()
     with pytest.raises(VocabularyError) as caught:
-        formats.dump(spec, tmp_path / "tekken.json")
+        formats.dump(replace(spec, pattern=pattern), tmp_path / "out" / "tekken.json")
     assert problem in str(caught.value)
     assert "tekken.json cannot hold the pattern" in str(caught.value)
-    assert not list(tmp_path.iterdir())
+    assert not list((tmp_path / "out").iterdir())
