@@ -16,8 +16,8 @@ SMILE = "\U0001f600".encode()
         (b"", 0), (b"a", 1), (b"ab", 2), (b"\xc3", 0), (b"a\xc3", 1), ("a\u00e9".encode(), 3), (b"a\xe4", 1),
         (b"a\xe4\xb8", 1), ("a\u4e2d".encode(), 4), (SMILE[:1], 0), (SMILE[:2], 0), (SMILE[:3], 0), (SMILE, 4),
         (SMILE + SMILE[:3], 4), (b"\xc3(", 2), (b"\xe4\xb8(", 3), (b"a\x80", 2), (b"\x80\x80\x80\x80", 4),
-        (b"\xc3\xa9\x80", 3), (b"\xe0", 0), (b"a\xe0\xa4", 1), (b"\xdf", 0), (b"\xdf\xbf", 2), (b"\xef\xbf", 0), (b"\xf0\x80\x80", 0),
-        (b"\x7f", 1), (b"ab\xef", 2), (b"\xf0\x80\x80\x80\x80", 5),
+        (b"\xc3\xa9\x80", 3), (b"\xe0", 0), (b"a\xe0\xa4", 1), (b"\xdf", 0), (b"\xdf\xbf", 2), (b"\xef\xbf", 0),
+        (b"\xf0\x80\x80", 0), (b"\x7f", 1), (b"ab\xef", 2), (b"\xf0\x80\x80\x80\x80", 5),
     ],
 )  # fmt: skip
 def test_a_character_that_is_not_whole_is_left_for_later(text: bytes, expected: int) -> None:
