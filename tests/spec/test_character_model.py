@@ -18,8 +18,9 @@ from bbpe.errors import VocabularyError
 from bbpe.formats.sentencepiece.model_file import _model_of
 from bbpe.formats.sentencepiece.piece_rows import PieceRows, Row
 from bbpe.formats.sentencepiece.protobuf import bytes_field, number_field
-from bbpe.spec.characters import merge_order
+from bbpe.spec.characters import CharacterModel, merge_order
 from bbpe.spec.models import Merges, Vocab
+from bbpe.spec.rules import Characters
 
 
 def row(text: bytes, score: float, kind: int) -> bytes:
@@ -94,6 +95,17 @@ def test_live_merges_as_a_list() -> None:
                 vocab[at] = parts
         model = CompiledBPE(vocab, None)
         assert model.live_list().rows() == model.live_merges()[0]
+
+
+def test_merges_of_one_level_apply_from_the_left() -> None:
+    """So "abc" is made by its second pair where "bc" does not go before "ab", and else never."""
+    vocab = dict(enumerate([b"a", b"b", b"c", b"ab", b"bc", b"abc"]))
+    merges = [(1, 2, 4), (0, 1, 3), (3, 2, 5)]
+    model = CharacterModel(vocab, Characters((), None))
+    assert list(model.live_merges(merges)) == merges[:2]
+    assert list(model.live_merges(merges, (0, 1, 2))) == merges[:2]
+    assert list(model.live_merges(merges, (0, 0, 1))) == merges
+    assert list(model.live_merges([], ())) == []
 
 
 def order_of(rows: Sequence[Row]) -> tuple[list[int], list[int]]:

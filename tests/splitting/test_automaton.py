@@ -52,6 +52,7 @@ def every(alphabet: str, longest: int) -> list[str]:
 SHORT = every("ab\n é", 4) + every("aA1b\n \udc80", 3)
 
 REGEXES = r"""
+\Ga   \Ga|b   (?:\G|b)a   \G[ab]
 a*   a*?   a|ab   ab|a   (?:a|ab)(?:c|bcd)?   a*b   a|a*b   (?:a+)+b   [ab]{1,3}   [ab]{2}?a   a{0,2}?b   a+?b*?
 a{,2}b   a{,}b   (?:a{0}b)?   a{0}   (?:)a   |a   a|   (?:ab|ba)+?a   (a)(b)?   (?P<x>a)b   a(?#hm)b   (?:b|)a|b
 (?:a|b??)b   ^a   a$   ^   $   (?m)^   (?m)$   (?m)^a*$   \Aa|b\Z   b\z   \n$|a   a$|\n   $\n   a?$\n?   (?:b|$)a?

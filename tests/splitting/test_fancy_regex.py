@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import string
 from typing import Any
 
 import pytest
@@ -98,6 +99,28 @@ def matches(pattern: str, text: str) -> list[str]:
 @pytest.mark.parametrize(("pattern", "text", "expected"), [row for row in KNOWN if row[0] != "(?(1)a|b)"])
 def test_known_matches(pattern: str, text: str, expected: list[str]) -> None:
     assert matches(pattern, text) == expected
+
+
+#: The members of POSIX brackets, all of which are in ASCII.
+POSIX = {
+    "alnum": string.ascii_letters + string.digits, "alpha": string.ascii_letters,
+    "ascii": "".join(map(chr, range(128))), "blank": " \t", "cntrl": "".join(map(chr, (*range(32), 127))),
+    "digit": string.digits,
+    "graph": string.ascii_letters + string.digits + string.punctuation, "lower": string.ascii_lowercase,
+    "print": string.ascii_letters + string.digits + string.punctuation + " ", "punct": string.punctuation,
+    "space": string.whitespace, "upper": string.ascii_uppercase, "word": string.ascii_letters + string.digits + "_",
+    "xdigit": string.hexdigits,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", POSIX)
+def test_posix_brackets_have_their_members(name: str) -> None:
+    text = "".join(map(chr, range(0x180))) + "\u0661\u2028\U0010ffff"
+    assert "".join(matches(f"[[:{name}:]]", text)) == "".join(sorted(POSIX[name]))
+    assert "".join(matches(f"[[:^{name}:]]", text)) == "".join(char for char in text if char not in POSIX[name])
+    assert "".join(matches(f"[^[:{name}:]\\x61]+", text)) == "".join(
+        char for char in text if char not in POSIX[name] + "a"
+    )
 
 
 @pytest.mark.parametrize(("pattern", "problem"), REFUSED)

@@ -85,6 +85,47 @@ def test_the_type_of_a_model_is_in_the_key(tmp_path: Path) -> None:
     assert found[0] == found[2] != found[1]
 
 
+def test_each_file_beside_a_vocabulary_is_in_the_key(tmp_path: Path) -> None:
+    """The others are there too, and the same."""
+    bbpe.train_from_iterator([TEXT], 270).save(tmp_path / "tokenizer.json")
+    (tmp_path / "additional_chat_templates").mkdir()
+    names = [
+        "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "chat_template.jinja",
+        "chat_template.json", "generation_config.json", "config.json", "tokenizer.json",
+        "additional_chat_templates/a.jinja", "additional_chat_templates/b.jinja",
+    ]  # fmt: skip
+    for name in names:
+        if name != "tokenizer.json":
+            (tmp_path / name).write_text("{}")
+    keys = [key_of_path(tmp_path, None, None, None)]
+    assert keys == [key_of_path(tmp_path, None, None, None)]
+    for name in names:
+        path = tmp_path / name
+        data = path.read_bytes()
+        path.write_bytes(data + b" ")
+        keys.append(key_of_path(tmp_path, None, None, None))
+        path.write_bytes(data)
+        if name != "tokenizer.json":
+            path.unlink()
+            keys.append(key_of_path(tmp_path, None, None, None))
+            path.write_bytes(data)
+    assert key_of_path(tmp_path, None, None, None) == keys[0]
+    assert None not in keys
+    assert len(set(keys)) == len(keys)
+
+
+def test_a_file_under_another_name_has_another_key(tmp_path: Path) -> None:
+    """What is the text of one template may not be taken for that of another one."""
+    bbpe.train_from_iterator([TEXT], 270).save(tmp_path / "tokenizer.json")
+    keys = []
+    for name in ("added_tokens.json", "special_tokens_map.json", "generation_config.json"):
+        (tmp_path / name).write_text("{}")
+        keys.append(key_of_path(tmp_path, None, None, None))
+        (tmp_path / name).unlink()
+    assert None not in keys
+    assert len(set(keys)) == 3
+
+
 def test_what_reads_a_file_that_the_key_does_not_cover_is_not_stored(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

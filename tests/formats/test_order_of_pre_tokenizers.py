@@ -1,0 +1,57 @@
+"""Metaspace may stand before ByteLevel, whose letters have no blanks for it, and not after it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from class_folders import fill
+from vocabularies import byte_level, document, sequence, write_json
+
+import bbpe
+from bbpe.errors import VocabularyError
+
+METASPACE = {"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "always", "split": True}
+DIGITS = {"type": "Digits", "individual_digits": True}
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        (byte_level(), METASPACE), (byte_level(use_regex=False), DIGITS, METASPACE), (DIGITS, byte_level(), METASPACE),
+        (METASPACE, byte_level(), METASPACE),
+    ],
+)  # fmt: skip
+def test_metaspace_after_byte_level_is_refused(tmp_path: Path, parts: tuple[dict[str, Any], ...]) -> None:
+    path = write_json(tmp_path / "tokenizer.json", document(pre_tokenizer=sequence(*parts)))
+    with pytest.raises(VocabularyError, match="pre_tokenizer: Metaspace is not supported after ByteLevel"):
+        bbpe.load(path)
+
+
+@pytest.mark.parametrize("parts", [(DIGITS, byte_level()), (METASPACE, byte_level()), (byte_level(), DIGITS)])
+def test_other_orders_are_as_in_tokenizers(tmp_path: Path, parts: tuple[dict[str, Any], ...]) -> None:
+    tokenizers = pytest.importorskip("tokenizers")
+    path = write_json(tmp_path / "tokenizer.json", document(pre_tokenizer=sequence(*parts)))
+    tok, judge = bbpe.load(path), tokenizers.Tokenizer.from_file(str(path))
+    for text in ("the in", " 12 the", "a\u2581the 1", "the\n", ""):
+        assert tok.encode(text) == judge.encode(text).ids, text
+
+
+@pytest.mark.parametrize("kind", ["GemmaTokenizer", "LlamaTokenizer"])
+def test_symbols_of_the_user_are_no_special_tokens(tmp_path: Path, kind: str) -> None:
+    """Those of a model are control symbols; of the user's only those that a file names."""
+    pb2 = pytest.importorskip("sentencepiece.sentencepiece_model_pb2")
+    fill(tmp_path, kind, {}, {})
+    (path,) = tmp_path.glob("*.model")
+    made = pb2.ModelProto.FromString(path.read_bytes())
+    made.pieces[-1].piece, made.pieces[-1].type = "<user>", 4
+    made.pieces[-2].piece, made.pieces[-2].type = "<control>", 3
+    path.write_bytes(made.SerializeToString())
+    tok = bbpe.load(tmp_path)
+    count = len(made.pieces)
+    assert tok.added_tokens["<user>"] == count - 1
+    assert tok.special_tokens["<control>"] == count - 2
+    assert "<user>" not in tok.special_tokens
+    assert tok.encode("<user>")[-1] == count - 1
+    assert count - 2 not in tok.encode("<control>")
