@@ -193,7 +193,7 @@ class HeldMasks:
 
     def take(self, count: int) -> npt.NDArray[np.uint8]:
         """Return those of so many ids."""
-        held, length = [self._held], (len(self._held) + 1)
+        held, length = [self._held], len(self._held)
         while length < count:
             held.append(next(self._blocks))
             length += len(held[-1])
