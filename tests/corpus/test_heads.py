@@ -81,10 +81,14 @@ def test_json_in_which_an_object_is_no_line(head: bytes, field: str | tuple[str,
     assert is_json_document(head, field) is expected
 
 
-@pytest.mark.parametrize(("door", "name"), [("texts", "a.jsonl"), ("texts", "a.txt"), ("records", "a.jsonl")])
+@pytest.mark.parametrize(("door", "name"), [
+    ("texts", "a.jsonl"), ("texts", "a.txt"), ("texts", "a.txt.gz"), ("records", "a.jsonl"), ("records", "a.jsonl.gz"),
+])  # fmt: skip
 def test_reading_a_file_that_grows_as_fast_as_it_is_read_ends(name: str, door: str, tmp_path: Path) -> None:
     """A program that appends to a log, say: it is noticed once more was read than there was in the beginning."""
     more = b'{"text": "see my eyes"}\n' * 8
+    # packed files of several members go on as long as there is another one
+    more = gzip.compress(more) if name.endswith(".gz") else more
     (tmp_path / name).write_bytes(more)
     reading = Reading(block=len(more) // 2)
     file = reading.file(tmp_path / name)

@@ -10,6 +10,7 @@ import pytest
 
 import bbpe
 from bbpe.records import replace
+from bbpe.shards import estimate
 from bbpe.shards.estimate import _Place, _Sample
 from bbpe.shards.part import Totals
 
@@ -57,6 +58,10 @@ def test_an_estimate_in_words(changes: dict[str, Any], cores: int, expected: lis
     assert found.lines(cores) == expected
     assert str(found).splitlines()[:2] == expected[:2]
     assert f"of work for 1 core, measured on {'5.0' if 'sampled' in changes else '2.0'} MB" in str(found)
+
+
+def test_a_sample_is_about_8_megabytes_of_each_kind() -> None:
+    assert estimate._PLACES * estimate._PLACE == 8 << 20
 
 
 def test_an_estimate_needs_a_core() -> None:

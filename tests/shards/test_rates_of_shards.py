@@ -50,7 +50,8 @@ def test_a_sum_that_is_none_is_written_again(text: str, tmp_path: Path, tok: bbp
 
 @pytest.mark.parametrize(("done", "parts", "states", "share"), [
     (0, 3, {}, " (0 %)"), (1, 3, {"running": (1,), "missing": (2,)}, " (33 %), 1 running, 1 missing"),
-    (2, 3, {"missing": (1,)}, " (66 %), 1 missing"), (3, 3, {}, ""), (1999, 2000, {"running": (5,)}, " (99 %), 1 running"),
+    (2, 3, {"missing": (1,)}, " (66 %), 1 missing"), (3, 3, {}, ""),
+    (1999, 2000, {"running": (5,)}, " (99 %), 1 running"),
     (0, 1, {"running": (0,)}, " (0 %), 1 running"),
 ])  # fmt: skip
 def test_a_status_in_words(done: int, parts: int, states: dict[str, Any], share: str) -> None:
