@@ -23,6 +23,10 @@ from bbpe.shards.texts import _inner
     ([1, 5, 1], [1, 2], None, 1, [5], [0, 1]), ([2, 1, 2, 5, 1], [2, 3], 2, 1, [5], [0, 1]),
     ([1], [1], None, 1, [], [0]),
     ([1, 1, 5, 1], [2, 2], None, 1, [1, 5], [1, 1]), ([], [], 2, 1, [], []),
+    # an empty one that was kept has none at all
+    ([5, 1], [2, 0], None, 1, [5], [1, 0]), ([5, 1, 6, 1], [0, 2, 0, 0, 2], None, 1, [5, 6], [0, 1, 0, 0, 1]),
+    ([2, 5, 1], [0, 3, 0], 2, 1, [5], [0, 1, 0]), ([], [0, 0], 2, None, [], [0, 0]),
+    ([5], [0, 1], None, None, [5], [0, 1]),
 ])  # fmt: skip
 def test_ids_around_documents_are_left_out(
     ids: list[int], lengths: list[int], bos: int | None, eos: int | None, inner: list[int], left: list[int]
@@ -33,7 +37,6 @@ def test_ids_around_documents_are_left_out(
 
 
 @pytest.mark.parametrize(("ids", "lengths", "bos", "eos", "message"), [
-    ([5, 1], [2, 0], None, 1, "a document has 0 ids; expected bos and eos around each"),
     ([2, 1, 1], [2, 1], 2, 1, "a document has 1 id; expected bos and eos around each"),
     ([5, 1, 6], [2, 1], None, 1, "a document ends with the id 6; expected 1"),
     ([2, 5, 7, 6], [2, 2], 2, None, "a document begins with the id 7; expected 2"),
