@@ -142,7 +142,8 @@ def test_a_part_of_another_length_is_named(tmp_path: Path, tok: bbpe.Tokenizer) 
     found = total + path.stat().st_size // 4
     first = next(at for at in range(len(done)) if done._firsts[3] == at)
     assert done[first - 1].size
-    with pytest.raises(bbpe.CorpusError, match=rf"part-00003\.lens: the documents have {found} ids together; expected {total}$"):
+    message = rf"part-00003\.lens: the documents have {found} ids together; expected {total}$"
+    with pytest.raises(bbpe.CorpusError, match=message):
         done[first]
     path.write_bytes(path.read_bytes()[:-4])
     with pytest.raises(bbpe.CorpusError, match=rf"out: parts have {len(done) - 1} documents; expected {len(done)}$"):
