@@ -13,6 +13,7 @@ from bbpe.records import replace
 from bbpe.shards import estimate
 from bbpe.shards.estimate import _Place, _Sample
 from bbpe.shards.part import Totals
+from bbpe.shards.plan import Source
 
 SAMPLED = bbpe.ShardEstimate(
     12, 34, 5_000_000, 123_456, False, 98_765, 7_654_321, 400_000, 15_308_642, 90.0, 2_000_000, 0
@@ -111,3 +112,31 @@ def test_a_place_that_chance_names_twice_is_read_once(tmp_path: Path, tok: bbpe.
     found.places.append(found.places[0])
     assert found.sampled == 40
     assert found.total("tokens") == pytest.approx(300)
+
+
+@pytest.mark.parametrize(("within", "start", "stop", "end"), [
+    (0, 0, 4, 4), (1, 2, 6, 6), (2, 2, 6, 6), (3, 4, 8, 8),
+    # what ends with the file goes on to the end of the source, which has none
+    (7, 8, 20, None), (8, 8, 20, None),
+    # no line begins there any more: the first one is as good as any
+    (9, 0, 4, 4), (19, 0, 4, 4),
+])  # fmt: skip
+def test_a_range_has_whole_lines(
+    within: int, start: int, stop: int, end: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(estimate, "_PLACE", 4)
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"a\n" * 4 + b"b" * 12)
+    found = estimate._range(Source(str(path), 20, 0, 20), within, is_document=False)
+    assert (found.start, found.stop, found.read) == (start, end, stop - start)
+
+
+def test_a_sample_ends_after_a_while_with_two_places(
+    tmp_path: Path, tok: bbpe.Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in {"_PLACE": 4000, "_WHOLE": 30_000, "_SECONDS": 0}.items():
+        monkeypatch.setattr(estimate, name, value)
+    (tmp_path / "a.jsonl").write_text('{"text": "low lower lowest"}\n' * 9000)
+    found = bbpe.estimate_shards(bbpe.plan_shards(tmp_path / "a.jsonl", tmp_path / "out", tok))
+    assert 8000 <= found.sampled < 8100
+    assert found.tokens_error is not None
