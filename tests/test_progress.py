@@ -364,3 +364,16 @@ def test_notes_of_a_short_job(notes: bool, shown: str, clock: list[float]) -> No
             bar(Progress("count", done, 2, "texts", note))
             clock[0] += 0.1
     assert stream.getvalue() == shown
+
+
+def test_notes_of_a_count_are_shown_at_once(monkeypatch: pytest.MonkeyPatch, clock: list[float]) -> None:
+    """Before a bar appears: what a count says of its plan and its outcome; its progress only after a moment."""
+    stream = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", stream)
+    with bbpe.Counting(progress=True).reporting() as report:
+        report(Progress("count", 0, 2, "bytes", "a plan"))
+        report(Progress("count", 1, 2, "bytes"))
+        assert stream.getvalue() == "count  a plan\n"
+        clock[0] += progress.DELAY
+        report(Progress("count", 2, 2, "bytes"))
+    assert stream.getvalue().splitlines()[1:] == ["count  0.0 of 0.0 MB  0.0 MB/s  in 2.0 s"]

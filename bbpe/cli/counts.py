@@ -24,7 +24,7 @@ def _add_arguments(parser: ArgumentParser) -> None:
     merge.add_argument("files", nargs="+", type=named_file, metavar="FILE", help="Files that `bbpe count` saved.")
     merge.add_argument("-o", "--output", required=True, metavar="PATH", help="Where to save the sum, as Parquet.")
     weight = "How often to count a file; one for each file, in their order."
-    merge.add_argument("--weight", action="append", default=[], type=number, metavar="W", help=weight)
+    merge.add_argument("--weight", action="append", type=number, metavar="W", help=weight)
     _add_kind(merge)
     merge.set_defaults(action=_merge)
     show = actions.add("show", "Show what a file of counts holds.")

@@ -137,20 +137,24 @@ class _ShardTexts(Iterated):
 def _inner(
     ids: npt.NDArray[np.integer[Any]], lengths: Lengths, bos: int | None, eos: int | None, stem: object
 ) -> tuple[npt.NDArray[np.uint32], Lengths]:
-    """Return the ids of documents without those around them; `CorpusError` where they are not there."""
+    """Return the ids of documents without those around them; `CorpusError` where they are not there.
+
+    An empty document that was kept has no ids at all.
+    """
     kept, around = np.ascontiguousarray(ids, np.uint32), (bos is not None) + (eos is not None)
     if not around:
         return kept, lengths
-    ends = np.cumsum(lengths, dtype=np.int64)
-    if len(short := np.flatnonzero(lengths < around)):
-        found = counted(int(lengths[short[0]]), "id")
+    full = lengths[lengths > 0]
+    ends = np.cumsum(full, dtype=np.int64)
+    if len(short := np.flatnonzero(full < around)):
+        found = counted(int(full[short[0]]), "id")
         raise CorpusError(f"{stem}: a document has {found}; expected bos and eos around each, as the plan says")
     is_inner = np.ones(len(kept), np.bool_)
-    for token, places, which in ((bos, ends - lengths, "begins"), (eos, ends - 1, "ends")):
+    for token, places, which in ((bos, ends - full, "begins"), (eos, ends - 1, "ends")):
         if token is None:
             continue
         if len(other := np.flatnonzero(kept[places] != token)):
             wrong = int(kept[places[other[0]]])
             raise CorpusError(f"{stem}: a document {which} with the id {wrong}; expected {token}, as the plan says")
         is_inner[places] = False
-    return kept[is_inner], lengths - around
+    return kept[is_inner], np.maximum(lengths - around, 0)

@@ -234,6 +234,8 @@ def test_a_playground_is_opened(call: Call, monkeypatch: pytest.MonkeyPatch) -> 
         status, out, _ = call(f"serve {words} --port 0")
         assert (status, out) == (0, f"open {made[-1].url} in a browser; Ctrl-C ends the server\n")
         assert made[-1].chosen == chosen
+        # all published ones can be chosen in the page
+        assert [*made[-1].loaders] == ["t.json"] * bool(words) + ["gpt2", "t"]
 
 
 def test_no_tokenizer_is_no_playground(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:

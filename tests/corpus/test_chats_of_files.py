@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bbpe.corpus.chats import Chat, chat_blocks, check_chats
+from bbpe.corpus.chats import Chat, chat_blocks, check_chats, digest_of_chats
 from bbpe.corpus.files import file_of
 from bbpe.corpus.opened import Buffers
 from bbpe.errors import CorpusError
@@ -143,3 +143,19 @@ def test_the_first_chat_of_each_file_is_looked_at(tmp_path: Path) -> None:
         check_chats([files[0], file_of(tmp_path / "d.txt")], ("chat", "messages"), None, first_lines=False)
     (tmp_path / "empty.jsonl").write_text("")
     check_chats([file_of(tmp_path / "empty.jsonl")], "messages", None, first_lines=True)
+
+
+def test_chats_have_one_digest_if_nothing_of_them_differs() -> None:
+    """Messages, tools, ids, their order, and where a record is wrong; not the numbers of records in a block."""
+    one, other = Chat(HI, None, "a"), Chat(YES, None, "a")
+    wrong = CorpusError("line 1: expected a JSON object")
+    different: list[list[Chat | CorpusError]] = [
+        [], [one], [other], [one, other], [other, one], [one, one], [Chat(HI, [{"name": "f"}], "a")],
+        [Chat(HI, [{"name": "g"}], "a")], [Chat(HI, None, "b")], [Chat(HI)], [Chat(None, None, "a")], [wrong],
+        [wrong, one], [one, wrong], [Chat(HI * 2, None, "a")], [Chat([], None, "a")],
+    ]  # fmt: skip
+    digests = [digest_of_chats(enumerate(chats, 1)) for chats in different]
+    assert len({*digests}) == len(different)
+    assert digests == [digest_of_chats(enumerate(chats, 7)) for chats in different]
+    # a message of the error is no part of it: it has the name of the file
+    assert digest_of_chats([(1, CorpusError("b.jsonl"))]) == digest_of_chats([(1, wrong)])

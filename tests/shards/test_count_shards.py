@@ -141,3 +141,14 @@ def test_the_command_line(
     ):
         assert main(["count", *arguments, *out]) == 2
         assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("around", [{}, {"eos": EOS}, {"bos": BOS}, {"bos": BOS, "eos": EOS}])
+def test_empty_documents_that_were_kept_have_no_pretokens(around: Any, tmp_path: Path, tok: bbpe.Tokenizer) -> None:
+    """They are texts all the same, and have no ids around them."""
+    texts, path = ["", "low lower", "", "", "low", ""], tmp_path / "b.jsonl"
+    path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+    done = bbpe.shard(path, tmp_path / "out", tok, empty="keep", **around)
+    assert [len(ids) > 0 for ids in done] == [False, True, False, False, True, False]
+    found = bbpe.count_shards(done, pattern="gpt2")
+    assert (dict(found), found.summary.documents) == ({b"low": 2, b" lower": 1}, 6)

@@ -6,9 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import bbpe
+from bbpe.shards.verify import _faults_of_texts
 
 EOS, BOS, SEP, UNKNOWN = "<|end|>", "<|begin|>", "<|sep|>", "[UNK]"
 WORDS = ["see my eyes low lower lowest"] * 3
@@ -67,3 +69,28 @@ def test_text_that_is_lacking_is_counted_and_no_token_that_was_there(tmp_path: P
     unknown = words.unk_token_id
     assert [ids.tolist().count(unknown) for ids in done] == [1, 3, 0]
     assert done.totals.unknown == 2
+
+
+@pytest.mark.parametrize("empty", ["keep", "skip"])
+def test_each_document_is_compared_with_its_source(
+    empty: Any, tmp_path: Path, old: bbpe.Tokenizer, new: bbpe.Tokenizer
+) -> None:
+    """Where no BOS stands before it, too; in the first document, the last one, and any between."""
+    texts = ["see my", "", "low lower", "eyes", "", "lowest low"]
+    source = shards(tmp_path, texts, old, eos=EOS, empty="keep")
+    done = bbpe.retokenize(source, tmp_path / "new", new, eos=EOS, empty=empty)
+    assert bbpe.verify_shards(done, new, sample=1.0) == []
+    assert [*_faults_of_texts(done.plan, 0)] == []
+    path = tmp_path / "new/part-00000.bin"
+    right, at = np.fromfile(path, np.uint16), 0
+    for number, ids in enumerate(map(len, done)):
+        # the last id is the end of the document
+        for place in (at, at + ids - 2) if ids > 1 else ():
+            wrong = right.copy()
+            wrong[place] += 1
+            wrong.tofile(path)
+            assert [*_faults_of_texts(done.plan, 0)] == [
+                f"{tmp_path / 'new/part-00000'}: document {number} has other bytes than its source"
+            ]
+        at += ids
+    assert at == len(right)

@@ -105,6 +105,27 @@ def test_a_changed_file_is_another_source(tmp_path: Path) -> None:
         pickle.loads(before)
 
 
+@pytest.mark.parametrize("many", [1, 2, 1 << 16])
+def test_a_wrong_id_far_on_is_named_by_its_place(many: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many documents are checked at once."""
+    monkeypatch.setattr(file_ids, "DOCUMENTS", many)
+    np.array([5, 0, 6, 0, 7, 8, 0, 300, 0], np.uint16).tofile(tmp_path / "a.bin")
+    source = bbpe.open_shards(tmp_path / "a.bin", format="nanogpt", dtype="uint16", eos=0, vocab_size=300)
+    with pytest.raises(bbpe.CorpusError, match=r"a\.bin: the document that begins at id 7 has the id 300; the vocab"):
+        source.windows(2)[0]
+
+
+def test_a_document_of_files_may_be_as_long_as_a_length_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert file_ids._MOST == 2**31 - 1
+    np.array([5, 6, 7, 0, 5, 0], np.uint16).tofile(tmp_path / "a.bin")
+    source = bbpe.open_shards(tmp_path / "a.bin", format="nanogpt", dtype="uint16", eos=0)
+    monkeypatch.setattr(file_ids, "_MOST", 4)
+    assert len(source.bins(4, ragged=True)) == 2
+    monkeypatch.setattr(file_ids, "_MOST", 3)
+    with pytest.raises(bbpe.CorpusError, match=r"a\.bin: a document has 4 ids; expected at most 3$"):
+        source.bins(4, ragged=True)
+
+
 def test_ids_beyond_the_vocabulary_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     np.array([5, 6, 0, 300, 0], np.uint32).tofile(tmp_path / "a.bin")
     options: dict[str, Any] = {"format": "nanogpt", "dtype": "uint32", "eos": 0}

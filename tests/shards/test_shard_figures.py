@@ -292,6 +292,19 @@ def test_parts_that_are_held_in_memory_are_let_go(
     assert len(done.plan) > 3
 
 
+def test_masks_of_many_parts_are_let_go(tmp_path: Path, tok: bbpe.Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = lines(tmp_path / "a.jsonl", ["low low low"] * 60)
+    plan = bbpe.shard(path, tmp_path / "out", tok, part_size=300).plan
+    assert len(plan) > 3
+    monkeypatch.setattr(open_parts, "_MOST_OPEN", 2)
+    monkeypatch.setattr(open_parts, "read_masks", lambda plan, number: np.full(999, number, np.uint8))
+    opened = open_parts.OpenParts(plan)
+    for number in range(len(plan)):
+        length = len(opened.document(number, 1))
+        assert opened.mask(number, 1).tolist() == [number] * length
+        assert len(opened._masks) <= 2
+
+
 def test_formats_name_their_files(tmp_path: Path, tok: bbpe.Tokenizer) -> None:
     """The record of a part lists each of them, and no other."""
     path = lines(tmp_path / "a.jsonl", ["low"])

@@ -105,3 +105,20 @@ def test_a_corpus_that_was_changed_is_no_fault_of_parts(tmp_path: Path, tok: bbp
     assert "part-00000: the part cannot be encoded again: " in fault
     assert "a.jsonl: the file has other contents" in fault
     assert (found.repairs, found.repair, found.checked.again) == ([""], "", [])
+
+
+def test_parts_are_written_again_before_they_are_summed_up(folder: Path) -> None:
+    """One command for all faults, whatever the sum is like."""
+    right = (folder / "manifest.json").read_bytes()
+    for text in (None, "{}"):
+        (folder / "part-00000.lens").unlink()
+        (folder / "manifest.json").unlink()
+        if text is not None:
+            (folder / "manifest.json").write_text(text)
+        found = verified(folder, None, sample=0, seed=0)
+        again = f"rm {folder / 'part-00000.json'} && bbpe shard -o {folder} --part 0"
+        assert found.repairs == [again, f"bbpe shard -o {folder} --finish"]
+        assert found.repair == f"{again} && bbpe shard -o {folder} --finish"
+        (folder / "part-00000.json").unlink()
+        assert main(again.partition("&& ")[2].split()[1:]) == main(found.repairs[1].split()[1:]) == 0
+        assert (folder / "manifest.json").read_bytes() == right
