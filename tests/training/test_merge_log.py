@@ -144,3 +144,14 @@ def test_a_file_of_the_corpus_is_not_replaced(named: str, tmp_path: Path, monkey
     assert Path("a.txt").read_text() == TEXTS[0]
     bbpe.train(iter([named]), 258, log_merges="merges.tsv")
     assert len(rows_of(Path("merges.tsv"))) == 2
+
+
+def test_a_log_is_written_again_whatever_names_the_corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    path, log = tmp_path / "corpus.txt", tmp_path / "log.tsv"
+    path.write_text("low lower lowest low", "utf-8")
+    for corpus in (str(path), "corpus.txt", path, [path], (str(path),), iter([path]), iter(["corpus.txt"])):
+        log.write_text("old", "utf-8")
+        tok = bbpe.train(corpus, 258, log_merges=log)
+        assert tok.merges == [(b"l", b"o"), (b"lo", b"w")]
+        assert [row[1:3] for row in rows_of(log)] == [["l", "o"], ["lo", "w"]]
