@@ -112,3 +112,10 @@ def test_arrays_of_other_libraries_are_ids() -> None:
         assert tok.decode(Tensor(np.array(ids, dtype))) == "do"
     assert tok.decode(Tensor(np.array([], np.float64))) == ""
     assert tok.decode(range(ids[0], ids[0] + 2)) == "de"
+
+
+@pytest.mark.parametrize("rows", [5, None, 1.5])
+def test_what_has_no_rows_is_named(rows: Any) -> None:
+    found = type(rows).__name__
+    with pytest.raises(TypeError, match=f"^rows must be an iterable of arrays of ids, not {found}$"):
+        bbpe.Ragged.from_rows(rows)

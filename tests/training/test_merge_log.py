@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -155,3 +156,22 @@ def test_a_log_is_written_again_whatever_names_the_corpus(tmp_path: Path, monkey
         tok = bbpe.train(corpus, 258, log_merges=log)
         assert tok.merges == [(b"l", b"o"), (b"lo", b"w")]
         assert [row[1:3] for row in rows_of(log)] == [["l", "o"], ["lo", "w"]]
+
+
+@pytest.mark.parametrize("way", ["read-only", "hard links"])
+def test_a_log_that_cannot_be_replaced_is_found_before_the_work(way: str, tmp_path: Path) -> None:
+    log = tmp_path / "log.tsv"
+    log.write_text("old", "utf-8")
+    if way == "read-only":
+        log.chmod(0o444)
+    else:
+        (tmp_path / "other.tsv").hardlink_to(log)
+
+    def unread() -> Iterator[str]:
+        raise AssertionError("a text is read")
+        yield ""
+
+    with pytest.raises(OSError, match=way) as caught:
+        bbpe.train_from_iterator(unread(), 300, log_merges=log)
+    assert caught.value.filename == str(log)
+    assert log.read_text("utf-8") == "old"
