@@ -106,7 +106,7 @@ def test_what_has_no_ids_is_named(array: Any, found: str) -> None:
 
 
 def test_arrays_of_other_libraries_are_ids() -> None:
-    tok = TOKENIZERS["bytes"]
+    tok: Any = TOKENIZERS["bytes"]
     ids = [tok.token_to_id("d"), tok.token_to_id("o")]
     for dtype in (np.int64, np.uint8, np.uint32):
         assert tok.decode(Tensor(np.array(ids, dtype))) == "do"
