@@ -198,7 +198,9 @@ def test_vllm_has_accelerated_tokenizers(
     made().save_pretrained(tmp_path)
     monkeypatch.setenv("BBPE_ACCELERATE", "1")
     bbpe.vllm.plug_in()
+    once = vllm.registry.load_tokenizer_cls
     bbpe.vllm.plug_in()
+    assert vllm.registry.load_tokenizer_cls is once
     kind = vllm.registry.load_tokenizer_cls("hf")
     assert kind is vllm.registry.load_tokenizer_cls("hf") is Cached
     tokenizer = kind.from_pretrained(lambda: transformers.AutoTokenizer.from_pretrained(tmp_path))

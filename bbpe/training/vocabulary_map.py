@@ -121,9 +121,7 @@ def vocabulary_map(
             left.append(new_id)
         else:
             exact[new_id], found[new_id] = same, [same]
-    for new_id, ids in zip(left, table.spelled([wanted[new_id] for new_id in left]), strict=True):
-        if ids:
-            found[new_id] = ids
+    found.update(zip(left, table.spelled([wanted[new_id] for new_id in left]), strict=True))
     count = new.vocab_size
     rows = [found.get(new_id, []) for new_id in range(count)]
     offsets, same_ids = np.zeros(count + 1, np.int64), np.full(count, -1, np.int64)

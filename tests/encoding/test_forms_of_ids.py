@@ -79,3 +79,43 @@ def test_tokens_of_any_text_have_a_text(kind: str) -> None:
     for text in ("see my", "see 東", "é\x00"):
         tokens, ids = tokenizer.tokenize(text), tokenizer.encode(text)
         assert [tokenizer.token_to_id(token) for token in tokens] == ids
+
+
+class Tensor:
+    """An array of another library."""
+
+    def __init__(self, array: np.ndarray[Any, Any]) -> None:
+        self._array = array
+
+    def __array__(self, *given: Any, **options: Any) -> np.ndarray[Any, Any]:
+        return self._array
+
+
+@pytest.mark.parametrize(("array", "found"), [
+    (np.array([[1, 2]]), "an array of int64 with 2 dimensions"), (np.array(5), "an array of int64 with 0 dimensions"),
+    (np.array([1.0]), "an array of float64 with 1 dimensions"),
+    (np.array([True]), "an array of bool with 1 dimensions"),
+    (np.array(["a"]), "an array of <U1 with 1 dimensions"), ("12", "str"), (b"12", "bytes"), (5, "int"), ({5}, "set"),
+    (None, "NoneType"),
+])  # fmt: skip
+def test_what_has_no_ids_is_named(array: Any, found: str) -> None:
+    said = f"^ids must be a sequence of int or an integer array of one dimension, not {found}$"
+    for given in (array, *([Tensor(array)] if isinstance(array, np.ndarray) else [])):
+        with pytest.raises(TypeError, match=said):
+            TOKENIZERS["bytes"].decode(given)
+
+
+def test_arrays_of_other_libraries_are_ids() -> None:
+    tok: Any = TOKENIZERS["bytes"]
+    ids = [tok.token_to_id("d"), tok.token_to_id("o")]
+    for dtype in (np.int64, np.uint8, np.uint32):
+        assert tok.decode(Tensor(np.array(ids, dtype))) == "do"
+    assert tok.decode(Tensor(np.array([], np.float64))) == ""
+    assert tok.decode(range(ids[0], ids[0] + 2)) == "de"
+
+
+@pytest.mark.parametrize("rows", [5, None, 1.5])
+def test_what_has_no_rows_is_named(rows: Any) -> None:
+    found = type(rows).__name__
+    with pytest.raises(TypeError, match=f"^rows must be an iterable of arrays of ids, not {found}$"):
+        bbpe.Ragged.from_rows(rows)

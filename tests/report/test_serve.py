@@ -122,6 +122,27 @@ def test_refusals(server: Playground) -> None:
     assert server.server_address[0] == "127.0.0.1"
 
 
+def test_a_connection_is_kept_until_a_request_is_refused(server: Playground) -> None:
+    """What is left of a refused request would be taken for the next one."""
+    good = json.dumps({"text": "a", "names": ["a"]}).encode()
+    json_ = {"Content-Type": "application/json"}
+    for method, path, body, status in (
+        ("POST", "/tokens", b"{", 400), ("GET", "/other", b"", 404), ("POST", "/other", good, 404),
+    ):  # fmt: skip
+        connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=10)
+        for _ in range(2):
+            connection.request("POST", "/tokens", good, json_)
+            answer = connection.getresponse()
+            assert (answer.status, answer.getheader("Connection"), answer.will_close) == (200, None, False)
+            assert answer.read() != b""
+        socket = connection.sock
+        connection.request(method, path, body or None, json_)
+        answer = connection.getresponse()
+        assert connection.sock is None or connection.sock is socket
+        assert (answer.status, answer.getheader("Connection"), answer.will_close) == (status, "close", True)
+        connection.close()
+
+
 def test_the_page(server: Playground) -> None:
     _, headers, body = ask(server, "GET", "/")
     policy = headers["Content-Security-Policy"]

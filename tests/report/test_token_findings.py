@@ -214,3 +214,18 @@ def test_what_continues_words_is_tried_after_words(tokens: list[str]) -> None:
     found = reach(Subject(bbpe.Tokenizer(spec)))
     assert found.alone == tuple(at for at, token in enumerate(tokens) if token.startswith("##"))
     assert (found.never, found.reasons) == ((), ())
+
+
+@pytest.mark.parametrize(("count", "least", "unused", "rare"), [
+    # all tokens are used
+    (256, 2, None, tuple(range(256))), (256, 1, None, None), (256, 3, None, tuple(range(257))),
+    (255, 2, (255,), tuple(range(255))), (255, 1, (255,), None),
+])  # fmt: skip
+def test_rare_tokens_are_reported_without_unused_ones(
+    count: int, least: int, unused: tuple[int, ...] | None, rare: tuple[int, ...] | None
+) -> None:
+    """Each of the first bytes is used once, and the token of two bytes twice."""
+    tok = bbpe.Tokenizer.from_ranks({bytes([byte]): byte for byte in range(256)} | {b"ab": 256}, pattern="none")
+    report = bbpe.lint(tok, texts=[bytes(range(count))[::-1] + b"abab"], min_count=least)
+    found = {check: report[check].ids if check in report else None for check in ("unused", "rare")}
+    assert found == {"unused": unused, "rare": rare}

@@ -341,8 +341,14 @@ def test_errors(tmp_path: Path):
         with pytest.raises(ValueError, match=r"expected|no token has"):
             call()
     ruled = Tokenizer(small_spec(rules=TextRules((Lowercase(),))))
-    for call in (lambda: bbpe.extend(ruled, counts, 5), lambda: bbpe.prune(ruled, used_in=counts)):
-        with pytest.raises(bbpe.VocabularyError, match="rules"):
+    signs = bbpe.train_from_iterator(["low lower"], 60, model=bbpe.BPE(alphabet="chars"))
+    for call, said in (
+        (lambda: bbpe.extend(ruled, counts, 5), "has rules that change texts; only tokenizers of plain bytes can be e"),
+        (lambda: bbpe.extend(signs, counts, 5), "has symbols that are characters; only tokenizers of plain bytes can"),
+        (lambda: bbpe.prune(ruled, used_in=counts), "has rules that change texts; what a corpus uses cannot be"),
+        (lambda: bbpe.prune(signs, keep=50), "has symbols that are characters; only tokenizers of bytes can be pruned"),
+    ):
+        with pytest.raises(bbpe.VocabularyError, match=f"this tokenizer {said}"):
             call()
     (tmp_path / "empty.txt").write_text("")
     with pytest.raises(bbpe.CorpusError):

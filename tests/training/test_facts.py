@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 import bbpe
 from bbpe.core.count import PretokenTable
+from bbpe.progress import Progress
 from bbpe.spec.spec import MAX_ID
 from bbpe.training.train import uses_in
 
@@ -82,3 +85,10 @@ def test_special_tokens_of_counts_are_those_of_the_tokenizer() -> None:
     assert bbpe.train_from_counts(counts, 259).special_tokens == {"<s>": 257, "<t>": 258}
     assert bbpe.train_from_counts(counts, 259, special_tokens=[]).special_tokens == {}
     assert bbpe.train_from_counts({"ab": 2}, 259).special_tokens == {}
+
+
+def test_facts_are_reports_without_progress() -> None:
+    reports: list[Any] = []
+    bbpe.train_from_iterator(["ab ab"], 257, counting=bbpe.Counting(progress=reports.append))
+    told = [report for report in reports if report.note and report.phase == "vocabulary"]
+    assert told == [Progress("vocabulary", 0, None, "tokens", "the longest token has 2 bytes: 'ab'")]

@@ -144,3 +144,30 @@ def test_a_file_of_the_corpus_is_not_replaced(named: str, tmp_path: Path, monkey
     assert Path("a.txt").read_text() == TEXTS[0]
     bbpe.train(iter([named]), 258, log_merges="merges.tsv")
     assert len(rows_of(Path("merges.tsv"))) == 2
+
+
+def test_a_log_is_written_again_whatever_names_the_corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    path, log = tmp_path / "corpus.txt", tmp_path / "log.tsv"
+    path.write_text("low lower lowest low", "utf-8")
+    for corpus in (str(path), "corpus.txt", path, [path], (str(path),), iter([path]), iter(["corpus.txt"])):
+        log.write_text("old", "utf-8")
+        tok = bbpe.train(corpus, 258, log_merges=log)
+        assert tok.merges == [(b"l", b"o"), (b"lo", b"w")]
+        assert [row[1:3] for row in rows_of(log)] == [["l", "o"], ["lo", "w"]]
+
+
+@pytest.mark.parametrize("way", ["read-only", "hard links"])
+def test_a_log_that_cannot_be_replaced_is_found_before_the_work(way: str, tmp_path: Path) -> None:
+    log = tmp_path / "log.tsv"
+    log.write_text("old", "utf-8")
+    if way == "read-only":
+        log.chmod(0o444)
+    else:
+        (tmp_path / "other.tsv").hardlink_to(log)
+
+    unread: Any = iter(lambda: 1 / 0, 1)
+    with pytest.raises(OSError, match=way) as caught:
+        bbpe.train_from_iterator(unread, 300, log_merges=log)
+    assert caught.value.filename == str(log)
+    assert log.read_text("utf-8") == "old"

@@ -6,9 +6,11 @@ import importlib.util
 import subprocess
 import sys
 from dataclasses import FrozenInstanceError, fields, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, get_type_hints
 
+import numpy as np
 import pytest
 
 import bbpe
@@ -35,6 +37,15 @@ def test_options_are_frozen_named_and_documented(kind: Any) -> None:
     assert [line.partition(":")[0].strip() for line in documented.splitlines() if line[8:9].isalpha()] == [
         field.name for field in fields(kind)
     ]
+
+
+def test_a_share_of_another_library_is_kept_as_a_number_of_python() -> None:
+    share: Any
+    for share in (np.float32(0.5), Fraction(1, 2), 0.5):
+        made = bbpe.Unigram(character_coverage=share)
+        assert repr(made) == repr(bbpe.Unigram(character_coverage=0.5))
+        assert made.character_coverage * 2 == 1
+    assert bbpe.Unigram(character_coverage=1).character_coverage == 1
 
 
 @pytest.mark.parametrize(

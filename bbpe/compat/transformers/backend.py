@@ -75,17 +75,16 @@ class Backend(Tokenizer):
         self._accepts_offsets = accepts_offsets
         cut = None if inner.truncation is None else Truncation(**inner.truncation)
         pads = None if inner.padding is None else Padding(**inner.padding)
+        #: The options, as this thread sees them.
         self.chosen = Chosen(Options(cut, pads, inner.encode_special_tokens))
 
     def _prepare(self, inner: Any, hf_texts: HfTexts | None, odd: Odd) -> None:
         self._inner, self._owns, self._current, self._odd = inner, True, hf_texts, odd
-        self._lock, self._accepts_offsets = TurnLock(), False
+        self._lock = TurnLock()
         # whether encoding with special tokens as plain text is proven too, and if it gives the same ids
         self._is_plain_equal: bool | None = None
         self._suspects: set[str] = set()
         self._states = {name: _state_of(inner, name) for name in COMPONENTS}
-        #: The options, as this thread sees them.
-        self.chosen = Chosen(Options())
 
     encode_special_tokens = _option("is_plain")
     _truncation = _option("truncation")

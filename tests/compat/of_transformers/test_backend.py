@@ -69,6 +69,9 @@ CALLS: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ]),
     *(("decode", ([1, 2, 3, 20, 30],), {"skip_special_tokens": skips}) for skips in (True, False)),
     *(("decode_batch", ([[1, 2, 3], [20, 30]],), {"skip_special_tokens": skips}) for skips in (True, False)),
+    # without any option
+    ("decode", ([1, 2, 3, 20, 30],), {}), ("decode_batch", ([[1, 2, 3], [20, 30]],), {}), ("get_vocab", (), {}),
+    ("get_vocab_size", (), {}), ("to_str", (), {}),
     *((name, (), {"with_added_tokens": whole}) for name in ("get_vocab", "get_vocab_size") for whole in (True, False)),
     *(("num_special_tokens_to_add", (is_pair,), {}) for is_pair in (True, False)),
     *(("to_str", (), {"pretty": pretty}) for pretty in (True, False)),
