@@ -211,23 +211,50 @@ def test_a_merge_that_another_run_has_done_meanwhile(
         bbpe.merge_shards([tmp_path / "out"], tmp_path / "all", shuffle=1)
 
 
-def test_masks_that_do_not_fit_their_ids(tmp_path: Path) -> None:
+def shards_of_chats(folder: Path, form: str) -> tuple[bbpe.Tokenizer, bbpe.Shards]:
+    """Eight chats, in one part with masks."""
     pytest.importorskip("jinja2")
     template = "{% for m in messages %}{% generation %}{{ m.content }}{% endgeneration %}{% endfor %}"
-    bbpe.train_from_iterator(["low lower"], 260, special_tokens=[EOS]).save(tmp_path / "tokenizer.json")
-    (tmp_path / "chat_template.jinja").write_text(template)
-    tok = bbpe.load(tmp_path)
+    bbpe.train_from_iterator(["low lower"], 260, special_tokens=[EOS]).save(folder / "tokenizer.json")
+    (folder / "chat_template.jinja").write_text(template)
+    tok = bbpe.load(folder)
     chats = [{"messages": [{"role": "assistant", "content": "low " * number}]} for number in range(1, 9)]
-    (tmp_path / "a.jsonl").write_text("".join(json.dumps(each) + "\n" for each in chats))
-    options: dict[str, Any] = {"format": "olmo", "eos": EOS}
-    done = bbpe.shard(tmp_path / "a.jsonl", tmp_path / "out", tok, messages_field="messages", **options)
+    (folder / "a.jsonl").write_text("".join(json.dumps(each) + "\n" for each in chats))
+    done = bbpe.shard(folder / "a.jsonl", folder / "out", tok, messages_field="messages", format=form, eos=EOS)
     assert len(done.masks(0)) == done.tokens
+    return tok, done
+
+
+def test_masks_that_do_not_fit_their_ids(tmp_path: Path) -> None:
+    tok, done = shards_of_chats(tmp_path, "olmo")
     # shards of texts have none, and cannot be merged with those
     lines(tmp_path / "b.jsonl", ["low"])
-    bbpe.shard(tmp_path / "b.jsonl", tmp_path / "texts", tok, **options)
+    bbpe.shard(tmp_path / "b.jsonl", tmp_path / "texts", tok, format="olmo", eos=EOS)
     with pytest.raises(bbpe.CorpusError, match="shards with masks in one of them alone cannot be merged"):
         bbpe.merge_shards([tmp_path / "out", tmp_path / "texts"], tmp_path / "all")
     path = tmp_path / "out/part-00000.mask"
     path.write_bytes(path.read_bytes() + b"\1")
     with pytest.raises(bbpe.CorpusError, match=rf"the masks have {done.tokens + 1} numbers; expected {done.tokens}"):
+        done.masks(0)
+
+
+def the_index_of_the_ids(path: Path) -> None:
+    path.write_bytes(path.with_name("part-00000.idx").read_bytes())
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (the_index_of_the_ids, "ids are uint16; expected uint8"),
+        (lambda path: path.write_bytes(path.read_bytes()[:-1]), r"part-00000\.mask\.idx"),
+        (lambda path: path.unlink(), r"part-00000\.mask\.idx"),
+    ],
+)
+def test_masks_of_megatron_have_an_index_of_their_own(
+    damage: Callable[[Path], object], message: str, tmp_path: Path
+) -> None:
+    """It is looked at although the masks alone would do: Megatron reads masks by it."""
+    done = shards_of_chats(tmp_path, "megatron")[1]
+    damage(tmp_path / "out/part-00000.mask.idx")
+    with pytest.raises((bbpe.CorpusError, FileNotFoundError), match=message):
         done.masks(0)
