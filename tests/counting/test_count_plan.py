@@ -166,6 +166,13 @@ def test_a_plan_has_its_folder_but_a_folder_is_no_plan(corpus: Path, tmp_path: P
         bbpe.sum_counts(other)  # type: ignore[arg-type]
 
 
+def test_a_summary_of_a_part_has_its_pretokens_and_how_many_differ(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("a a b a a c")
+    plan = bbpe.plan_count(tmp_path / "a.txt", tmp_path / "counts", pattern="gpt2")
+    for found in (bbpe.count_part(plan, 0), bbpe.count_part(plan, 0)):
+        assert (found.bytes, found.documents, found.pretokens, found.unique) == (11, 1, 6, 4)
+
+
 def test_a_file_that_changes_while_its_part_is_counted_is_refused(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -64,6 +64,19 @@ def test_control_tokens_that_pieces_make(tmp_path: Path) -> None:
     assert tok.encode("i ") == [tokens.index("i\u2581")]
 
 
+def test_a_second_unknown_piece_is_a_special_token(tmp_path: Path) -> None:
+    """No text has it, and what a text cannot spell is still the first one."""
+    texts, scores, kinds = zip(*piece_rows(has_bytes=False), strict=True)
+    values = piece_vocabulary(
+        "t5", tokens=[*texts, "zq"], scores=[*scores, -3.0], token_type=[*(min(kind, 3) for kind in kinds), 2]
+    )
+    tok = bbpe.load(write(tmp_path / "x.gguf", values))
+    unknown = kinds.index(2)
+    assert (tok.special_tokens[texts[unknown]], tok.special_tokens["zq"]) == (unknown, len(texts))
+    assert tok.encode("zq", allowed_special="all") == [len(texts)]
+    assert {unknown} == {*tok.encode("zq")} - {*tok.encode("")} - {texts.index("\u2581")}
+
+
 @pytest.mark.parametrize("squeezes", [False, True])
 @pytest.mark.parametrize("prefix", [False, True, ...])
 @pytest.mark.parametrize("model", ["llama", "t5"])
