@@ -1,4 +1,4 @@
-/* The ids of pieces that are longer than a slot of the hot cache takes: lines of DNA, sentences of Thai, base64.
+/* The ids of pieces that have more bytes or ids than a slot of the hot cache: rows of emoji, lines of DNA, base64.
  *
  *   ring   records one after another: a piece's hash, its length, its ids, its bytes; a new one overwrites the oldest
  *   sets   of eight words, a cache line: 16 bits of a hash, and where its record begins
