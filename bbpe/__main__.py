@@ -1,10 +1,12 @@
 """Run the command line, as `bbpe` or `python -m bbpe`.
 
 While the command line is imported, and after it has ended, Ctrl-C ends the process by the signal, which a shell shows
-as 130: nobody would catch an exception.  Ctrl-Break, which Windows has besides, does the same.
+as 130: nobody would catch an exception.  Ctrl-Break, which Windows has besides, does the same.  Between the two it
+raises KeyboardInterrupt, once more where Python drops exceptions.
 """
 
 import _signal  # type: ignore[import-not-found]
+import _thread
 import sys
 
 _KEYS = [getattr(_signal, name) for name in ("SIGINT", "SIGBREAK") if hasattr(_signal, name)]
@@ -17,12 +19,23 @@ def main() -> int:
     _handle(heard, _signal.SIG_DFL)
     from .cli import main as run
 
+    before = sys.unraisablehook
+
+    def report(dropped: "sys.UnraisableHookArgs") -> None:
+        """Report an exception that nobody can catch, as in `__del__`; an interrupt comes again from another thread."""
+        if isinstance(dropped.exc_value, KeyboardInterrupt):
+            _thread.start_new_thread(_thread.interrupt_main, ())
+        else:
+            before(dropped)
+
     try:
         try:
+            sys.unraisablehook = report
             _handle(heard, _signal.default_int_handler)
             return run()
         finally:
             _handle(heard, _signal.SIG_DFL)
+            sys.unraisablehook = before
     except KeyboardInterrupt:
         return 130
 

@@ -197,6 +197,39 @@ def test_ctrl_c_ends_the_process_before_and_after_the_command(
     assert (status, found) == (130 if is_interrupted else 7, handlers)
 
 
+class Interrupts:
+    """Raises in the one place where Python catches whatever is raised, and goes on."""
+
+    def __init__(self, error: BaseException | None = None) -> None:
+        self.error = error
+
+    def __del__(self) -> None:
+        if self.error is not None:
+            raise self.error
+        signal.raise_signal(signal.SIGINT)
+
+
+def test_an_interrupt_that_python_drops_comes_again(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reported: list[type[BaseException]] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda dropped: reported.append(dropped.exc_type))
+
+    def run() -> int:
+        Interrupts(ValueError())
+        Interrupts()
+        time.sleep(20)
+        return 7
+
+    monkeypatch.setattr("bbpe.cli.main", run)
+    before, kept = sys.unraisablehook, signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        assert main() == 130
+    finally:
+        signal.signal(signal.SIGINT, kept)
+    assert (sys.unraisablehook, reported, capsys.readouterr().err) == (before, [ValueError], "")
+
+
 @pytest.mark.parametrize("name", [name for name in ("SIGINT", "SIGBREAK") if hasattr(signal, name)])
 def test_the_signals_of_keys_end_a_command(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     key = getattr(signal, name)
