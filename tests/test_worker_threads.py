@@ -144,6 +144,21 @@ def test_each_worker_has_a_state_of_its_own() -> None:
     assert all(state == sorted(state) for state in states)
 
 
+def test_this_thread_does_each_task_at_once_where_the_system_has_no_more_threads(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    done: list[tuple[str, int]] = []
+    asked: list[object] = []
+    with Workers(["this", "other", "third"]) as workers:
+        # the state of the thread that cannot begin is left alone
+        monkeypatch.setattr(Workers, "begin", lambda workers, work: asked.append(work) or False)
+        for number in range(3):
+            workers.put(lambda state, number=number: done.append((state, number)))
+            assert done == [("this", each) for each in range(number + 1)]
+        monkeypatch.undo()
+    assert len(asked) == 1
+
+
 def test_what_a_task_has_raised_is_told_where_the_next_one_is_put() -> None:
     """So nothing more is read for work that has failed; the end says it again."""
     done: list[str] = []
