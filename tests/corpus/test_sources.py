@@ -250,7 +250,7 @@ def test_reading_goes_on_at_any_place(name: str, tmp_path: Path) -> None:
     (tmp_path / "b.txt").write_bytes(b"the last one " * 30)
     if name == "a.parquet":
         pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
-        parquet.write_table(pa.table({"text": [f"text {n}" for n in range(2000)]}), tmp_path / name)
+        parquet.write_table(pa.table({"text": [f"text {n}" for n in range(400)]}), tmp_path / name)
     options = ChunkOptions(get_pattern("gpt2"), (b"<s>",), reading=Reading(block=300))
     job = Files([file_of(tmp_path / name), file_of(tmp_path / "b.txt")], options)
     cutter = Cutter(options)

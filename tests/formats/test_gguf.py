@@ -28,7 +28,7 @@ from bbpe.tokenizer import Tokenizer
 REAL = [
     pytest.param("gpt2.tokenizer.json", marks=pytest.mark.full),
     "p50k_base.tiktoken",
-    "deepseek_v3.tokenizer.json",
+    pytest.param("deepseek_v3.tokenizer.json", marks=pytest.mark.full),
     pytest.param("qwen_gpt2_files", marks=pytest.mark.full),
     pytest.param("llama3.tiktoken", marks=pytest.mark.full),
 ]

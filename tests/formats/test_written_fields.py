@@ -108,12 +108,15 @@ def test_the_values_of_a_gguf_file_of_bytes(
 
 @pytest.mark.parametrize("options", [{"model_type": "bpe", "byte_fallback": True, **_PLAIN}, {}], ids=str)
 def test_the_values_of_a_gguf_file_of_pieces(tmp_path: Path, options: dict[str, Any]) -> None:
-    own = proto(trained(tmp_path / "a.model", LINES, 320 if options else 60, **options))
+    (tmp_path / "rules.tsv").write_text("41\t61\n42\t62\n")  # a small table: A and B as a and b
+    rules = {} if options else {"normalization_rule_tsv": str(tmp_path / "rules.tsv")}
+    own = proto(trained(tmp_path / "a.model", LINES, 320 if options else 60, **options, **rules))
     bbpe.load(tmp_path / "a.model").save(tmp_path / "x.gguf")
     texts, scores, kinds = zip(*pieces_of(own), strict=True)
     fields = gguf_fields(tmp_path / "x.gguf")
     table = bytes(fields.pop("precompiled_charsmap", b""))
     assert table == own.normalizer_spec.precompiled_charsmap
+    assert bool(table) is not bool(options)
     assert fields == {
         "model": "llama" if options else "t5", "pre": "default",
         "tokens": [*texts], "scores": [*scores], "token_type": [*kinds],

@@ -11,7 +11,7 @@ import shutil
 import time
 from collections.abc import Callable
 from functools import lru_cache
-from itertools import islice, pairwise, product
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -161,23 +161,12 @@ def twin(old: bbpe.Tokenizer, new: bbpe.Tokenizer, ids: list[int], special: dict
     return new.encode_segments(segments)
 
 
-NEW: dict[str, Callable[[], bbpe.Tokenizer]] = KINDS | {
-    "rules": with_rules,
-    # of added tokens that are not special, one stands for a special token, and one is in texts
-    "rules and added tokens": lambda: with_rules().with_added_tokens(["<note>", "my"]),
-    "added tokens": lambda: tokenizer("gpt2").with_added_tokens(["<note>", "my"]),
-}
-
-
-@pytest.mark.parametrize(
-    ("new", "special"),
-    [
-        *product(["gpt2", "characters", "rules"], [{SEP: EOS}, {SEP: None}, {SEP: EOS, EOS: None}]),
-        *product(["added tokens", "rules and added tokens"], [{SEP: "<note>"}, {SEP: None, EOS: "<note>"}]),
-    ],
-)
+@pytest.mark.parametrize("new", ["gpt2", "characters", "rules"])
+@pytest.mark.parametrize("special", [{SEP: EOS}, {SEP: None}, {SEP: EOS, EOS: None}, {SEP: "<note>"}])
 def test_special_tokens_within_documents(new: str, special: dict[str, str | None]) -> None:
-    old, other = tokenizer("o200k"), NEW[new]()
+    old, other = tokenizer("o200k"), with_rules() if new == "rules" else tokenizer(new)
+    if "<note>" in special.values():  # not special, as "my" is in texts
+        other = other.with_added_tokens(["<note>", "my"])
     rng, words = random.Random(7), [EOS, SEP, *WORDS.split(" "), " ", EOS + SEP]
     texts = ["".join(rng.choices(words, k=rng.randrange(12))) for _ in range(150)]
     # the text of a special token is no special token where it was text
