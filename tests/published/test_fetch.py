@@ -295,6 +295,16 @@ def test_a_package_is_another_way_where_there_is_no_network(bare: Path, monkeypa
         fetch.fetch(PUBLISHED["small"], bare, url="https://example.org/mine")
 
 
+def test_a_download_has_a_minute_and_a_second_for_each_20_kilobytes(
+    bare: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits: list[float] = []
+    monkeypatch.setattr(fetch, "_within", lambda seconds, *_: limits.append(seconds) or b"")
+    with pytest.raises(VocabularyError, match=r"is not small\.tiktoken"):
+        fetch.fetch(PUBLISHED["small"], bare)
+    assert limits == [60 + PUBLISHED["small"].forms[0].files[0].size / 20_000]
+
+
 ADDRESS = "https://a/b"
 #: What goes wrong while an answer is read, and the words of the error.
 BROKEN = [

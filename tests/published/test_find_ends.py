@@ -82,6 +82,13 @@ def test_a_file_in_the_cache_of_tiktoken(bare: Path, monkeypatch: pytest.MonkeyP
     assert find.cached_by_tiktoken(URL) is None  # the first variable counts, also where it is empty
     monkeypatch.delenv("TIKTOKEN_CACHE_DIR")
     assert find.cached_by_tiktoken(URL) == path
+    # without either, a folder of the system's temporary one
+    monkeypatch.delenv("DATA_GYM_CACHE_DIR")
+    monkeypatch.setattr(find, "system_folder", lambda: str(bare / "tmp"))
+    assert find.cached_by_tiktoken(URL) is None
+    (bare / "tmp").mkdir()
+    path.parent.rename(bare / "tmp/data-gym-cache")
+    assert find.cached_by_tiktoken(URL) == bare / "tmp/data-gym-cache" / path.name
 
 
 def test_the_cache_of_the_hub(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
