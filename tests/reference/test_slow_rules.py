@@ -90,6 +90,7 @@ def bert(**options: bool) -> BertNormalizer:
     (Charsmap(compiled_table({"\t": " "}), (), "<", "", False), " \t ", "<   "),
     (Charsmap(compiled_table({"\t": " "}), (), "<", "", True), " \ta", "<  a"),
     (Charsmap(compiled_table({"\t": " "}), ("\t",), "<", "", True), "\t", "<\t"),
+    (Charsmap(compiled_table({" ": "a"}), (" ",), "<", "", True), " ", ""),
 ])  # fmt: skip
 def test_a_normalizer_by_hand(rule: Normalizer, text: str, expected: str) -> None:
     apply = normalizer((rule,))
@@ -131,7 +132,9 @@ def test_rules_apply_in_order_and_may_end_with_the_mark_of_blanks() -> None:
     ([bert(lowercase=True)], "AB", "ab", [0, 1], 1),
     ([Nmt()], "a\x01\u200bb", "a b", [0, 2, 3], 1),
     ([ByteLevelNormalizer()], "\u00e9a", "\u00c3\u00a9a", [0, 0, 1], 2),
-    ([Precompiled(TABLE)], "ce\u0301d", "yzEd", [0, 0, 1, 3], 2), ([Precompiled(TABLE)], "bbc", "yz", [2, 2], 2),
+    ([Precompiled(TABLE)], "ce\u0301d", "yzEd", [0, 0, 1, 3], 2),
+    ([Prepend("e\u0301"), Precompiled(TABLE)], "da", "Eda", [0, 0, 1], 2),
+    ([Precompiled(TABLE)], "bbc", "yz", [2, 2], 2),
 ])  # fmt: skip
 def test_each_character_comes_from_one_of_the_text(
     rules: list[Normalizer], text: str, after: str, sources: list[int], head: int
@@ -148,6 +151,7 @@ def test_what_has_no_places_is_named() -> None:
 
 @pytest.mark.parametrize("size", [1, 20, 200])
 @pytest.mark.parametrize(("form", "given", "expected"), [
+    ("NFC", "\u09c7\u09be", "\u09cb"),
     ("NFC", "e\u0301", "\u00e9"), ("NFC", "\u1100\u1161\u11a8", "\uac01"), ("NFD", "\uac01", "\u1100\u1161\u11a8"),
     ("NFKC", "\ufb01\uff21", "fiA"), ("NFKD", "\u00bd", "1\u20442"), ("NFC", "\u0344", "\u0308\u0301"),
     ("NFC", "a\u0323\u0301", "\u1ea1\u0301"), ("NFD", "a\u0301\u0323", "a\u0323\u0301"),
@@ -172,6 +176,8 @@ def test_a_broken_table_is_refused() -> None:
 def test_clusters_of_six_bytes_are_looked_up_character_by_character() -> None:
     table = compiled_table({"e": "x", "\u0301": "'"})
     assert grapheme_function(table)("e\u0301 e\u0301\u0301\u0301") == "x x'''"
+    six = compiled_table({"\u0435": "x", "e": "y"})
+    assert grapheme_function(six)("\u0435\u0301\u0301 e\u0301\u0301") == "x\u0301\u0301 y"
     assert grapheme_parts(table, "e\u0301a") == [("e\u0301", "x"), ("a", "a")]
     assert grapheme_parts(b"", "e\u0301") == [("e", "e"), ("\u0301", "\u0301")]
 
@@ -214,6 +220,7 @@ def test_each_treatment_of_matches(behavior: Behavior, expected: list[str]) -> N
     ([FixedLength(1), Metaspace("first", True)], 1, "ab", ["\u2581a", "b"]),
     ([FixedLength(1), Metaspace("first", True)], 2, "ab", ["\u2581a", "\u2581b"]),
     ([Metaspace("first", True), Metaspace("first", True, "_")], 1, "a b", ["_\u2581a", "\u2581b"]),
+    ([Metaspace("always", False), FixedLength(1), Metaspace("first", False, "_")], 1, "ab", ["_\u2581", "_a", "b"]),
     ([ByteLevel(True, True)], 1, "a b1", [" a", " b", "1"]), ([ByteLevel(False, False)], 1, "a b", ["a b"]),
     ([ByteLevel(True, False)], 1, " a", [" a"]),
     ([ByteLevel(False, True), Digits(True)], 1, "a12", ["a", "1", "2"]),
