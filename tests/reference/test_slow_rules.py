@@ -210,6 +210,7 @@ def test_each_treatment_of_matches(behavior: Behavior, expected: list[str]) -> N
 @pytest.mark.parametrize(("rules", "head", "text", "expected"), [
     ([], 1, "a b", ["a b"]), ([], 1, "", []), ([FixedLength(2)], 1, "abcde", ["ab", "cd", "e"]),
     ([FixedLength(2)], 1, "abcd", ["ab", "cd"]),
+    ([UnicodeScripts()], 1, " a\u0431", ["a", "\u0431"]),
     ([UnicodeScripts()], 1, "a\u0431 \u4e2d1", ["a", "\u0431 ", "\u4e2d", "1"]),
     ([Metaspace("always", True)], 0, "a b", ["\u2581a", "\u2581b"]),
     ([Metaspace("first", True)], 0, "a b", ["a", "\u2581b"]),
