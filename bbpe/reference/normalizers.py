@@ -55,7 +55,7 @@ def normalizer(rules: Sequence[Normalizer], *, marks_blanks: bool = False) -> Fu
         if chosen and chosen[-1] == Replace(" ", False, SPACE_MARK):
             chosen.pop()
         functions = [lambda text: text.replace(SPACE_MARK, " ")]
-    functions = [*map(_function, chosen), *functions]
+    functions = [*map(function_of, chosen), *functions]
     if not functions:
         return None
     if len(functions) == 1:
@@ -85,7 +85,7 @@ def _squeezed(rule: SqueezeBlanks, text: str) -> str:
     return text.rstrip(" " + SPACE_MARK if rule.drops_marks else " ") + suffix
 
 
-def _function(rule: Normalizer) -> Function:
+def function_of(rule: Normalizer) -> Function:
     """Return the function of one rule."""
     match rule:
         case UnicodeForm(form):

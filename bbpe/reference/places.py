@@ -31,8 +31,8 @@ from ..spec.rules import (
 from ..splitting.regexes import compiled
 from ..text import WHITE_SPACE
 from .charsmap import grapheme_parts
-from .normalizers import normalizer
-from .unicode_forms import combining
+from .normalizers import function_of
+from .unicode_forms import combining, normal_form
 
 Positions: TypeAlias = "npt.NDArray[np.int64]"
 
@@ -65,10 +65,9 @@ def align(rules: Sequence[Normalizer], text: str) -> Aligned:
     """
     done = Aligned(text, np.arange(len(text), dtype=np.int64), min(1, len(text)))
     for step in (step for rule in rules for step in _steps(rule)):
-        apply = normalizer((step,))
-        after = done.text if apply is None else apply(done.text)
+        apply = function_of(step)
+        after = apply(done.text)
         if after != done.text:
-            assert apply is not None
             head = _head(grapheme_parts(step.data, done.text), done.head) if isinstance(step, Precompiled) else None
             done = done.then(after, _taken(step, apply, done.text, after), head)
     return done
@@ -202,5 +201,4 @@ def _decomposed(decomposition: Form, text: str) -> list[tuple[int, int]]:
 @cache
 def _parts(decomposition: Form, char: str) -> str:
     """Return the decomposition of a character."""
-    apply = normalizer((UnicodeForm(decomposition),))
-    return char if apply is None else apply(char)
+    return normal_form(decomposition, char)

@@ -171,14 +171,8 @@ class Origins:
 
     def _records_of(self, index: int) -> int:
         """Return how many records a source has."""
-        if self._plan.policy.moved:
-            return _rows_of(self._plan, self._first_record)[index]
         number = bisect_right(self._offsets, index) - 1
         return self._part(number).records[index - self._offsets[number]]
-
-    @lazy_property
-    def _first_record(self) -> PartRecord:
-        return _record_of(self._plan, 0)
 
     def _records_before(self, index: int) -> int:
         """Return how many records of its file are before a source."""

@@ -237,6 +237,21 @@ def check_prompts(tok: bbpe.Tokenizer, row: list[int]) -> None:
         assert "".join(other.stream(row[size:])) == rest
 
 
+@pytest.mark.parametrize("before", [[], [named("CTC", pad_token="<pad>", word_delimiter_token="|", cleanup=False)]])
+@pytest.mark.parametrize("errors", ["replace", "ignore"])
+def test_a_copy_goes_on_within_a_character(before: list[dict[str, Any]], errors: str, tmp_path: Path) -> None:
+    """Each of both completes it, or ends within it; neither does so for the other."""
+    level = named("ByteLevel", add_prefix_space=True, trim_offsets=True, use_regex=True)
+    tok = loaded(tmp_path / "t.json", "bytes", named("Sequence", decoders=[*before, level]))
+    first, second = (tok.token_to_id(bytes((byte,))) for byte in "\u00e9".encode())
+    stream = tok.stream_decoder(errors=errors)
+    assert stream.push(first) == ""
+    other, third, lost = stream.copy(), stream.copy(), "\ufffd" * (errors == "replace")
+    assert (other.push(second), other.finish()) == ("\u00e9", "")
+    assert (stream.push(second), stream.push(first), stream.finish()) == ("\u00e9", "", lost)
+    assert third.finish() == lost
+
+
 @pytest.mark.parametrize("kind", KEYS)
 def test_saved_decoders(kind: str, tmp_path: Path) -> None:
     rng = random.Random(f"{kind} saved")

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 import bbpe
+from bbpe.core.documents import Layout
+from bbpe.shards.retokenizer import Retokenizer
 from bbpe.shards.verify import _faults_of_texts
 
 EOS, BOS, SEP, UNKNOWN = "<|end|>", "<|begin|>", "<|sep|>", "[UNK]"
@@ -94,3 +96,19 @@ def test_each_document_is_compared_with_its_source(
             ]
         at += ids
     assert at == len(right)
+
+
+@pytest.mark.parametrize("sep", [EOS, None])
+def test_special_tokens_among_the_tokens_of_texts(sep: str | None, new: bbpe.Tokenizer) -> None:
+    """Some files have the special tokens of a vocabulary among its others."""
+    ranks = {bytes((byte,)): byte for byte in range(256)} | {b"lo": 256, EOS.encode(): 257, SEP.encode(): 258}
+    old = bbpe.Tokenizer.from_ranks(ranks, pattern="gpt2", special_tokens={EOS: 257, SEP: 258})
+    texts = [f"see my{SEP} low{EOS}", "low \u6211", f"{SEP}{SEP}", ""]
+    documents = [old.encode(text, allowed_special="all") for text in texts]
+    ids, lengths = np.array([each for row in documents for each in row], np.uint32), np.array([*map(len, documents)])
+    found = Retokenizer(old, new, {SEP: sep}, layout=Layout((), (), 4)).documents(ids, lengths, 0, str)
+    right = [text if sep is None else text.replace(SEP, sep) for text in texts]
+    expected = [new.encode(text, allowed_special=[EOS]) for text in right]
+    assert found.ids.view(np.uint32).tolist() == [each for row in expected for each in row]
+    assert found.lengths.tolist() == [*map(len, expected)]
+    assert (found.checked, found.not_canonical) == (4, 0)

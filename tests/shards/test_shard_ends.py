@@ -329,6 +329,33 @@ def test_a_part_that_fails_in_this_process_is_tried_once(
     assert getattr(caught.value, "__notes__", []) == []
 
 
+@pytest.mark.parametrize("attempts", [1, 2, 4])
+def test_a_part_of_a_server_that_fails_is_tried_again(
+    attempts: int, tmp_path: Path, tok: bbpe.Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As often as was asked for, and then the error says how often; progress of the attempts that failed is undone."""
+    path, tried, seen = lines(tmp_path / "a.jsonl", ["low"] * 60), [], list[Any]()
+    lost, write = [attempts], run.write_part
+
+    def failing(plan: bbpe.ShardPlan, number: int, *, report: Any, **options: Any) -> Any:
+        tried.append(number)
+        if len(tried) <= lost[0]:
+            report(100)
+            raise OSError(5, "no", "s3://bucket/a.jsonl")
+        return write(plan, number, report=report, **options)
+
+    monkeypatch.setattr(run, "write_part", failing)
+    with pytest.raises(OSError, match="no") as caught:
+        bbpe.shard(path, tmp_path / "out", tok, threads=1, attempts=attempts)
+    assert tried == [0] * attempts
+    assert getattr(caught.value, "__notes__", []) == [f"part 0 failed {attempts} times"] * (attempts > 1)
+    tried.clear()
+    lost[0] -= 1
+    done = bbpe.shard(path, tmp_path / "out", tok, threads=1, attempts=attempts, progress=seen.append)
+    assert (tried, done.documents) == ([0] * attempts, 60)
+    assert seen[-1].done == path.stat().st_size
+
+
 @pytest.mark.parametrize(("parts", "threads", "each"), [(1, 4, 4), (2, 4, 2), (2, 5, 2), (3, 4, 1), (3, 1, 1)])
 def test_parts_at_once_share_the_threads(
     parts: int, threads: int, each: int, tmp_path: Path, tok: bbpe.Tokenizer, monkeypatch: pytest.MonkeyPatch

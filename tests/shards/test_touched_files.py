@@ -53,3 +53,22 @@ def test_a_touched_file_of_parts_that_are_not_written_yet_is_what_it_is(tmp_path
     written(tmp_path, "d", "low")
     with pytest.raises(bbpe.CorpusError, match=r"d\.jsonl: the file was written to since part 3 was made"):
         bbpe.shard(files, tmp_path / "out", tok, **options)
+
+
+@pytest.mark.parametrize("wrong", ["[1]", "{", '{"text": 5}'])
+def test_lines_that_were_left_out_are_left_out_where_a_touched_file_is_compared(
+    wrong: str, tmp_path: Path, tok: bbpe.Tokenizer
+) -> None:
+    files = [written(tmp_path, each, "low") for each in FILES]
+    for path in files[1:3]:
+        path.write_text(f"{path.read_text()}{wrong}\n", "utf-8")
+    done = bbpe.shard(files, tmp_path / "out", tok, on_error="skip")
+    assert done.documents == 4 * 141
+    for path in files:
+        os.utime(path, ns=(0, 10**18))
+    assert bbpe.shard(files, tmp_path / "out", tok, on_error="skip").totals == done.totals
+    data = files[2].read_bytes().replace(b"low", b"lox")
+    files[2].write_bytes(data)
+    os.utime(files[2], ns=(0, 10**17))
+    with pytest.raises(bbpe.CorpusError, match=r"c\.jsonl: the file was written to since part 0 was made"):
+        bbpe.shard(files, tmp_path / "out", tok, on_error="skip")
