@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from base64 import b64encode
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -109,6 +110,35 @@ def test_round_trip(tmp_path: Path) -> None:
         again = formats.load(tmp_path)
         assert fingerprint(again) == fingerprint(spec)
         assert (again.merges, again.whole_pretokens, again.pattern.name) == (None, True, spec.pattern.name)
+
+
+def test_each_field_of_a_written_file_is_the_one_that_mistral_common_reads(tmp_path: Path) -> None:
+    """Special tokens are in the order of their ids, whatever the order in which they were given."""
+    ordinary = [*(bytes([byte]) for byte in range(256)), b"ab", b"\xc3\xa9"]
+    spec = make_spec(
+        dict(enumerate(ordinary, 3)),
+        None,
+        pattern=get_pattern("tekken"),
+        special_tokens={"</s>": 2, "<unk>": 0, "[\u4e2d]": 1},
+        whole_pretokens=True,
+    )
+    formats.dump(spec, tmp_path / "tekken.json")
+    tokens = [*((bytes([byte]), chr(byte) if byte < 128 else None) for byte in range(256)), (b"ab", "ab")]
+    tokens.append((b"\xc3\xa9", "\u00e9"))
+    assert json.loads((tmp_path / "tekken.json").read_text("utf-8")) == {
+        "config": {
+            "pattern": get_pattern("tekken").steps[0],
+            "num_vocab_tokens": 258, "default_vocab_size": 261, "default_num_special_tokens": 3, "version": "v7",
+        },
+        "vocab": [
+            {"rank": rank, "token_bytes": b64encode(token).decode(), "token_str": text}
+            for rank, (token, text) in enumerate(tokens)
+        ],
+        "special_tokens": [
+            {"rank": rank, "token_str": text, "is_control": True}
+            for rank, text in enumerate(["<unk>", "[\u4e2d]", "</s>"])
+        ],
+    }  # fmt: skip
 
 
 def test_it_is_known_by_what_it_holds(tmp_path: Path) -> None:
