@@ -165,6 +165,34 @@ def test_what_the_file_does_not_list(tmp_path: Path) -> None:
     assert formats.load(tmp_path / "tekken.json", pattern="gpt2").pattern.name == "gpt2"
 
 
+@pytest.mark.parametrize("version", ["v1", "v2", "v3", "v7", "v11", "v13", "v15"])
+def test_files_of_versions_up_to_7_need_not_list_their_special_tokens(tmp_path: Path, version: str) -> None:
+    value = tekken(special_tokens=..., config__default_num_special_tokens=20, config__default_vocab_size=287)
+    value["config"]["version"] = version
+    path = write_json(tmp_path / "tekken.json", value)
+    if version in ("v1", "v2", "v3", "v7"):
+        assert formats.load(path).special_tokens["[TOOL_CONTENT]"] == 19
+        assert (min(formats.load(path).vocab), max(formats.load(path).vocab)) == (20, 286)
+    else:
+        with pytest.raises(VocabularyError, match=rf"config\.version: found {version}, which requires the field"):
+            formats.load(path)
+
+
+@pytest.mark.parametrize("count", [7, 8])
+def test_the_most_special_tokens_without_a_text(
+    tmp_path: Path, count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two of them have one."""
+    monkeypatch.setattr(tekken_json, "_MOST_UNLISTED", 5)
+    value = tekken(config__default_num_special_tokens=count, config__default_vocab_size=count + 260)
+    path = write_json(tmp_path / "tekken.json", value)
+    if count == 7:
+        assert list(formats.load(path).special_tokens) == ["<unk>", "<s>", *(f"<SPECIAL_{i}>" for i in range(2, 7))]
+    else:
+        with pytest.raises(VocabularyError, match="found 8, of which 2 have a text; expected at most 5 without one"):
+            formats.load(path)
+
+
 @pytest.mark.parametrize(
     ("changes", "named"),
     [
@@ -182,6 +210,7 @@ def test_what_the_file_does_not_list(tmp_path: Path) -> None:
             ("default_num_special_tokens", "1", "at least 2, the listed"),
         ),
         ({"config__default_vocab_size": 1_000_000_000}, ("default_vocab_size", "at most 267 tokens of vocab")),
+        ({"config__num_vocab_tokens": "x"}, ("config.num_vocab_tokens", '"x"', "expected a whole number")),
         ({"config__default_vocab_size": "x"}, ("config.default_vocab_size", '"x"', "expected a whole number")),
         ({"config__default_vocab_size": 200}, ("single bytes have no token", "0xC6")),
         ({"vocab": row(rank=5)}, ("vocab[260].rank", "found 5; expected 260")),
@@ -334,6 +363,28 @@ def test_special_tokens_count_by_their_rows_as_in_mistral_common(tmp_path: Path,
     else:
         with pytest.raises(VocabularyError, match="which is the id of BOS, is 9; expected the id of a special token"):
             bbpe.load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("files", "has_bos"),
+    [
+        ({}, False), ({"config.json": {"model_type": "mistral"}}, True),
+        ({"tokenizer_config.json": {"tokenizer_class": "MistralCommonBackend"}}, True),
+    ],
+)  # fmt: skip
+def test_the_folder_of_a_mistral_model_puts_bos_in_front(
+    tmp_path: Path, files: dict[str, Any], has_bos: bool
+) -> None:
+    """The file alone does not, as in `mistral-common`; and readers ignore the number of tokens in its vocabulary."""
+    for name, value in files.items():
+        write_json(tmp_path / name, value)
+    for changes in ({}, {"num_vocab_tokens": 5}, {"num_vocab_tokens": 1 << 40}):
+        value = tekken()
+        del value["config"]["num_vocab_tokens"]
+        value["config"] |= changes
+        path = write_json(tmp_path / "tekken.json", value)
+        assert bbpe.load(tmp_path).encode("a", add_special_tokens=True) == [*([1] if has_bos else []), 99]
+        assert bbpe.load(path).encode("a", add_special_tokens=True) == [99]
 
 
 def test_the_names_of_unlisted_special_tokens() -> None:
