@@ -134,6 +134,23 @@ def test_clauses_in_another_order_are_recognised_only_if_no_text_shows_it(first:
             assert words(scheme, text) == list(pattern.split(text))
 
 
+@pytest.mark.parametrize("source", [r" ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+", "|".join(TEKKEN)])
+def test_a_clause_that_stands_elsewhere_changes_no_pretoken_or_is_not_recognised(source: str) -> None:
+    clauses = source.split("|")
+    moves = list(itertools.permutations(range(len(clauses)), 2))
+    known = 0
+    for first, second in moves:
+        moved = [*clauses]
+        moved.insert(second, moved.pop(first))
+        scheme = recognise_scheme(("|".join(moved),), False)
+        if scheme is not None:
+            known += 1
+            pattern = Pattern(None, ("|".join(moved),))
+            for text in soups()[:25]:
+                assert words(scheme, text) == list(pattern.split(text)), (moved, text)
+    assert 0 < known < len(moves)
+
+
 def test_chains() -> None:
     gpt2, deepseek = PATTERNS["gpt2"].steps[0], PATTERNS["deepseek_v3"].steps
     spelled = r"[!-/:-@\[-`{-~][a-zA-Z]+" + deepseek[2][deepseek[2].index("|[^\\r") :]
