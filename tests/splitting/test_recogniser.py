@@ -120,7 +120,7 @@ def test_a_group_that_is_a_whole_clause_is_its_alternatives(grouped: str, plain:
 TEKKEN = PATTERNS["tekken"].steps[0].split("|")
 
 
-@pytest.mark.parametrize(("first", "second"), itertools.combinations(range(len(TEKKEN)), 2))
+@pytest.mark.parametrize(("first", "second"), list(itertools.combinations(range(len(TEKKEN)), 2)))
 def test_clauses_in_another_order_are_recognised_only_if_no_text_shows_it(first: int, second: int) -> None:
     assert recognise_scheme(("|".join(TEKKEN),), False) == PATTERNS["tekken"].scheme
     clauses = [*TEKKEN]
