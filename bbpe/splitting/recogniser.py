@@ -229,7 +229,7 @@ def _precedence(scheme: Scheme) -> Iterator[tuple[str, str]]:
     yield from (("contraction", "ascii_word"), ("contraction", "rest"), ("ascii_word", "rest"))
     if scheme.prefix == "any":
         yield from ((kind, word) for kind in ("contraction", "ascii_word") for word in ("word", "upper_word"))
-    yield ("word", "upper_word")
+    # `_scheme` takes no "upper_word" before the "word" whose fields it has
     for word in ("word", "upper_word"):
         if scheme.prefix == "no_punct":
             yield (word, "number")  # numbers can be prefixes

@@ -31,3 +31,20 @@ def test_a_line_that_is_no_merge_has_its_number(tmp_path: Path, line: str) -> No
     path.write_text(f'"bpe_simple_vocab_16e6.txt#version: 0.2\ns e\n{line}\nm y</w>\n', "utf-8")
     with pytest.raises(VocabularyError, match=r"line 3: found .*; expected two symbols with a blank between"):
         bbpe.load(path)
+
+
+@pytest.mark.parametrize(
+    ("texts", "around"),
+    [
+        (None, (514, 515)), (["<|startoftext|>", "<|endoftext|>"], (600, 601)), (["<|startoftext|>"], ()),
+        (["<|endoftext|>"], ()), ([], ()), (["<s>"], ()),
+    ],
+)  # fmt: skip
+def test_ids_are_put_around_a_text_where_both_tokens_are_there(
+    tmp_path: Path, texts: list[str] | None, around: tuple[int, ...]
+) -> None:
+    path = tmp_path / "bpe_simple_vocab_16e6.txt"
+    path.write_text('"bpe_simple_vocab_16e6.txt#version: 0.2\ns e\nse e</w>\n', "utf-8")
+    tok = bbpe.load(path, special_tokens=None if texts is None else {text: 600 + i for i, text in enumerate(texts)})
+    assert tok.encode("SEE  see") == [513, 513]
+    assert tok.encode("see", add_special_tokens=True) == [*around[:1], 513, *around[1:]]

@@ -6,11 +6,14 @@ import io
 import pickle
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import bbpe
+from bbpe import formats
 from bbpe.errors import VocabularyError
+from bbpe.records import replace
 from bbpe.spec.rules import Characters
 from bbpe.spec.spec import make_spec
 from bbpe.splitting.patterns import get_pattern
@@ -82,6 +85,20 @@ def test_a_spec_without_the_symbol_is_refused() -> None:
         make_spec({1: b"a"}, (), pattern=get_pattern("whitespace"), special_tokens={"?": 0}, characters=characters)
 
 
+@pytest.mark.parametrize(
+    "change", [{"prefix": "##"}, {"end_of_word": "</x>"}, {"end_of_word": ""}, {"are_bytes": True}, None], ids=str
+)
+def test_codes_are_of_characters_with_one_mark_at_the_end(tmp_path: Path, change: dict[str, Any] | None) -> None:
+    (tmp_path / "x.codes").write_text("#version: 0.2\ne n\nen d</w>\n")
+    spec = formats.load(tmp_path / "x.codes")
+    written = formats.written(spec, tmp_path / "y.codes", "codes")
+    assert written == {tmp_path / "y.codes": b"#version: 0.2\ne n\nen d</w>\n"}
+    assert spec.characters is not None
+    characters = None if change is None else replace(spec.characters, **change)
+    with pytest.raises(VocabularyError, match="codes hold only merges of characters with </w> at the end of words"):
+        formats.FORMATS["codes"].written(replace(spec, characters=characters), tmp_path / "y.codes")
+
+
 def test_headers(tmp_path: Path) -> None:
     for header, problem in {
         "#version: 0.3": r"line 1: found '#version: 0\.3'; expected '#version: 0\.2' or '#version: 0\.1'",
@@ -90,6 +107,19 @@ def test_headers(tmp_path: Path) -> None:
         (tmp_path / "x.codes").write_text(f"{header}\ne n\n")
         with pytest.raises(VocabularyError, match=problem):
             bbpe.load(tmp_path / "x.codes")
-    (tmp_path / "x.codes").write_text("e n\ne n s\n")
-    with pytest.raises(VocabularyError, match="line 2: found 'e n s'; expected two symbols"):
-        bbpe.load(tmp_path / "x.codes")
+    for lines, problem in (("e n\ne n s", "line 2: found 'e n s'"), ("e n 5 6\ne n", "line 1: found 'e n 5 6'")):
+        (tmp_path / "x.codes").write_text(f"{lines}\n")
+        with pytest.raises(VocabularyError, match=f"{problem}; expected two symbols with a blank between"):
+            bbpe.load(tmp_path / "x.codes")
+
+
+@pytest.mark.parametrize("merges", ["", "\u00e9 \u4e2d\n"])
+def test_all_printed_characters_of_ascii_are_known_whatever_the_merges(tmp_path: Path, merges: str) -> None:
+    """They are numbered in order, each within a word and at its end; others only if a merge has them."""
+    (tmp_path / "x.codes").write_text(f"#version: 0.2\n! ~</w>\n{merges}", "utf-8")
+    tok = bbpe.load(tmp_path / "x.codes")
+    printed = [chr(code) for code in range(ord("!"), ord("~") + 1)]
+    for number, char in enumerate(printed):
+        assert tok.encode(f"{char}{char} {char}") == [1 + 2 * number, 2 + 2 * number, 2 + 2 * number], char
+    assert tok.encode("!~") == [1 + 2 * (94 + len(merges.split()))]
+    assert tok.encode("\u00e9 \x7f") == [190 if merges else 0, 0]

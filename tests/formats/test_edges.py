@@ -95,6 +95,19 @@ def test_special_keys_of_a_vocabulary(tmp_path: Path) -> None:
     assert tok.encode("zz") == [keys()["z"]] * 2
 
 
+@pytest.mark.parametrize(
+    ("special", "is_ordinary"), [({"zz": 267}, False), ({"zz": 300}, True), ({"<s>": 300}, True), ({}, True)], ids=str
+)
+def test_a_key_is_ordinary_unless_it_is_given_as_a_special_token_with_its_id(
+    tmp_path: Path, special: dict[str, int], is_ordinary: bool
+) -> None:
+    write_json(tmp_path / "vocab.json", {**keys(), "zz": 267})
+    (tmp_path / "merges.txt").write_text("".join(f"{line}\n" for line in merge_lines()), "utf-8")
+    tok = bbpe.load(tmp_path, pattern="gpt2", special_tokens=special)
+    assert tok.spec.vocab.get(267) == (b"zz" if is_ordinary else None)
+    assert dict(tok.special_tokens) == special
+
+
 def test_a_table_of_bytes_with_a_sign(tmp_path: Path) -> None:
     """llama.cpp's converter writes the table of normalization as bytes without a sign, others with one."""
     table = class_folders.base64.b64decode(class_folders.charsmap("nmt_nfkc"))

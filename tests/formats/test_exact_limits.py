@@ -11,6 +11,7 @@ from gguf_files import gguf
 from vocabularies import byte_level, document, keys, vocab_of, write_json
 
 import bbpe
+from bbpe import formats
 from bbpe.errors import VocabularyError
 from bbpe.formats.common.given import rank_text
 from bbpe.formats.gguf import metadata
@@ -117,3 +118,44 @@ def test_the_most_stripped_characters(tmp_path: Path, name: str) -> None:
             assert bbpe.load(path).decode(bbpe.load(path).encode("xxaxx")) == {"start": "axx", "stop": "xxa"}[name]
         else:
             refused(path, f"{name}: found {count}; expected 0 to {1 << 20}")
+
+
+@pytest.mark.parametrize(
+    ("name", "lines", "shown", "place"),
+    [
+        ("tiktoken", ["A" * 70 + " x"], 60, "line 1"), ("tiktoken", ["YQ== 0", "A" * 61], 60, "line 2"),
+        ("tiktoken", ["A" * 60], 60, "line 1"), ("codes", ["#version: 0.2", "A" * 70], 60, "line 2"),
+        ("codes", ["#version: 0.1", "e n", "A" * 70], 60, "line 3"), ("codes", ["e n", "A" * 70], 60, "line 2"),
+        ("codes", ["e n 5", "A" * 70], 60, "line 2"), ("codes", ["#" + "A" * 70], 40, "line 1"),
+        ("rwkv", ["A" * 70], 60, "line 1"), ("youtokentome", ["A" * 70], 60, "line 1"),
+        ("youtokentome", ["1 0", "A" * 70, "-1 -1 -1 -1"], 60, "line 2"), ("minbpe", ["A" * 70], 40, "line 1"),
+        ("minbpe", ["minbpe v1", "", "A" * 70], 40, "line 3"),
+        ("minbpe", ["minbpe v1", "", "1", "A" * 70], 40, "line 4"),
+        ("minbpe", ["minbpe v1", "", "0", "97 97", "A" * 70], 40, "line 5"),
+    ],
+)  # fmt: skip
+def test_the_beginning_of_a_long_line_is_shown(
+    tmp_path: Path, name: str, lines: list[str], shown: int, place: str
+) -> None:
+    path = tmp_path / "x"
+    path.write_text("\n".join(lines) + "\n", "utf-8")
+    with pytest.raises(VocabularyError) as caught:
+        formats.FORMATS[name].load(path, formats.Given())
+    found = next(line for line in lines if "A" * 60 in line)[:shown]
+    assert f"x: {place}: found {found!r}; expected " in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["gpt2", "vocab_txt"])
+@pytest.mark.parametrize("wrong", ["merges.txt", "vocab.txt"])
+def test_the_beginning_of_a_long_line_of_a_pair_is_shown(tmp_path: Path, name: str, wrong: str) -> None:
+    write_json(tmp_path / "vocab.json", keys())
+    rows = "".join(f"{key} {number}\n" for key, number in keys().items())
+    (tmp_path / "vocab.txt").write_text(rows + ("A" * 70 if wrong == "vocab.txt" else ""), "utf-8")
+    (tmp_path / "merges.txt").write_text("#version: 0.2\nt h\n" + "A" * 70 if wrong == "merges.txt" else "t h\n")
+    if (name, wrong) == ("gpt2", "vocab.txt"):  # it reads another file
+        assert formats.FORMATS[name].load(tmp_path, formats.Given("gpt2")).vocab
+        return
+    with pytest.raises(VocabularyError) as caught:
+        formats.FORMATS[name].load(tmp_path, formats.Given("gpt2"))
+    line = 3 if wrong == "merges.txt" else len(keys()) + 1
+    assert f"{wrong}: line {line}: found {'A' * 60!r}; expected " in str(caught.value)

@@ -104,6 +104,20 @@ def test_empty_matches_that_come_first(regex: str) -> None:
             to_oniguruma([regex])
 
 
+@pytest.mark.parametrize("letters", ["ss", "x|ff", "'fI|y", "aFLb", "[ab]st|c", "Fi"])
+@pytest.mark.parametrize(("before", "at"), [("", 0), (r"a|\s+", 5)])
+def test_letters_that_oniguruma_joins_are_not_written_where_case_is_ignored(
+    letters: str, before: str, at: int
+) -> None:
+    """It matches them as one character, such as U+FB00, which the `regex` package does not."""
+    with pytest.raises(PatternError, match=rf"cannot hold this pattern: .* at character {at} ignores case and has let"):
+        to_oniguruma([f"{before}(?i:{letters})"])
+    # apart from each other, or with their case, they are written
+    split = "|".join(filter(str.isalpha, letters))
+    for same in (f"{before}(?i:{split})", f"{before}{letters}"):
+        assert to_oniguruma([same]) == [same]
+
+
 def read(source: str) -> str:
     return from_oniguruma(source, path="tokenizer.json", place="pre_tokenizer")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,38 @@ def test_other_orders_are_as_in_tokenizers(tmp_path: Path, parts: tuple[dict[str
     tok, judge = bbpe.load(path), tokenizers.Tokenizer.from_file(str(path))
     for text in ("the in", " 12 the", "a\u2581the 1", "the\n", ""):
         assert tok.encode(text) == judge.encode(text).ids, text
+
+
+#: The last normalizer of Llama's files, which writes U+2581 for blanks, so that no pre-tokenizer needs to.
+MARKS = {"type": "Replace", "pattern": {"String": " "}, "content": "\u2581"}
+PREPENDS = {"type": "Prepend", "prepend": "\u2581"}
+
+
+@pytest.mark.parametrize(
+    ("normalizers", "scheme", "splits"),
+    [
+        ([PREPENDS, MARKS], None, False), ([MARKS], None, False), ([MARKS], "never", True), ([MARKS], "first", False),
+        ([MARKS], "always", True), ([], "never", False), ([], "never", True), ([], "first", False),
+        ([], "first", True), ([], "always", False), ([], "always", True), ([PREPENDS], "never", False),
+        ([MARKS, PREPENDS], "never", False),
+    ],
+)  # fmt: skip
+def test_a_tokenizer_of_marked_blanks_is_saved_with_the_pre_tokenizer_it_had(
+    tmp_path: Path, normalizers: list[dict[str, Any]], scheme: str | None, splits: bool
+) -> None:
+    tokenizers = pytest.importorskip("tokenizers")
+    vocab = {key: number for number, key in enumerate(["<unk>", "\u2581", "a", "b", "ab", "\u2581a"])}
+    given = None if scheme is None else {**METASPACE, "prepend_scheme": scheme, "split": splits}
+    value = document(
+        normalizer={"type": "Sequence", "normalizers": normalizers} if normalizers else None, pre_tokenizer=given,
+        decoder=None, model__vocab=vocab, model__merges=["a b", "\u2581 a"], model__unk_token="<unk>",
+    )  # fmt: skip
+    tok = bbpe.load(write_json(tmp_path / "a.json", value))
+    tok.save(tmp_path / "tokenizer.json")
+    assert json.loads((tmp_path / "tokenizer.json").read_text("utf-8"))["pre_tokenizer"] == given
+    judges = [tokenizers.Tokenizer.from_file(str(tmp_path / name)) for name in ("a.json", "tokenizer.json")]
+    for text in ("ab a", " a  ab", "a\u2581b ", "c", ""):
+        assert [judge.encode(text).ids for judge in judges] == [tok.encode(text)] * 2, text
 
 
 @pytest.mark.parametrize("kind", ["GemmaTokenizer", "LlamaTokenizer"])

@@ -9,6 +9,7 @@ import pytest
 from vocabularies import byte_level, document, write_json
 
 import bbpe
+from bbpe.formats.transformers.rebuilt import _NO_SPLIT, _differs
 
 REGEX = {"type": "Split", "pattern": {"Regex": r"\d"}, "behavior": "Isolated", "invert": False}
 DIGITS = {"type": "Sequence", "pretokenizers": [REGEX, byte_level(use_regex=False)]}
@@ -62,3 +63,22 @@ def test_parts_that_make_the_same_ids_have_no_note(tmp_path: Path, changes: dict
     write_json(tmp_path / "tokenizer.json", document(**{"pre_tokenizer": byte_level(), **changes}))
     write_json(tmp_path / "tokenizer_config.json", {"tokenizer_class": "GPT2Tokenizer"})
     assert bbpe.load(tmp_path, cache=False).spec.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        (LOWER, dict(LOWER), False), (None, None, False), (None, _NO_SPLIT, False), (_NO_SPLIT, None, False),
+        (LOWER, None, True), (LOWER, {"type": "NFC"}, True), (REGEX, _NO_SPLIT, True), (None, REGEX, True),
+        ({"type": "Sequence", "normalizers": [LOWER]}, LOWER, False),
+    ],
+)  # fmt: skip
+def test_parts_that_are_alike_do_not_differ_even_if_they_are_not_supported(
+    one: Any, other: Any, expected: bool
+) -> None:
+    def refuse(value: Any) -> Any:
+        raise bbpe.VocabularyError(f"{value} is not supported")
+
+    assert _differs(one, other, refuse) is expected
+    # what is supported is compared by what it does
+    assert _differs(one, other, lambda value: 5) is False

@@ -13,6 +13,7 @@ from vocabularies import document
 
 import bbpe
 from bbpe.errors import VocabularyError
+from bbpe.formats.huggingface.row_lengths import read_padding, read_truncation
 
 TEXTS = ["", "a", "the inning", "中 12's the the the the", "aaaa" * 9]
 TEMPLATE = {
@@ -112,3 +113,29 @@ def test_errors_name_the_field(tmp_path: Path, changes: dict[str, Any], problem:
     with pytest.raises(VocabularyError) as caught:
         bbpe.load(path)
     assert problem in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("field", "most"),
+    [
+        ("truncation.max_length", 2**62 - 1), ("truncation.stride", 2**62 - 1), ("padding.strategy.Fixed", 2**62 - 1),
+        ("padding.pad_to_multiple_of", 2**62 - 1), ("padding.pad_type_id", 2**32 - 1), ("padding.pad_id", 2**28 - 1),
+    ],
+)  # fmt: skip
+def test_the_largest_and_the_least_numbers(field: str, most: int) -> None:
+    part, _, name = field.partition(".")
+
+    def read(number: int) -> Any:
+        if part == "truncation":
+            return read_truncation(truncation(**{name: number}), path="x.json")
+        change = {"strategy": {"Fixed": number}} if "." in name else {name: number}
+        return read_padding(padding(**change), path="x.json")
+
+    written = {"max_length": "max_length", "stride": "stride", "pad_id": "pad_id", "pad_type_id": "pad_type_id"}
+    attribute = written.get(name, "length" if "." in name else "multiple")
+    assert [getattr(read(number), attribute) for number in (1, most)] == [1, most]
+    # no rows of a multiple of 0 tokens
+    assert getattr(read(0), attribute) == (1 if attribute == "multiple" else 0)
+    for number in (-1, most + 1):
+        with pytest.raises(VocabularyError, match=rf"x\.json: {field}: found {number}; expected 0 to {most}"):
+            read(number)

@@ -89,6 +89,19 @@ def test_a_number_out_of_range_is_infinite() -> None:
     assert score_of("0e999") == 0.0
 
 
+def test_digits_are_read_as_far_as_64_bits_hold_them() -> None:
+    """The largest number is read whole, and of one more the last digit is left."""
+    several = 0
+    for places in range(1, 60):
+        whole, cut = (f"{number:0{places + 1}d}" for number in (2**64 - 1, 2**64))
+        texts = [f"{text[: len(text) - places]}.{text[len(text) - places :]}" for text in (whole, cut)]
+        expected = [18446744073709551615.0 / float(f"1e{places}"), 1844674407370955161.0 / float(f"1e{places - 1}")]
+        assert [score_of(text) for text in texts] == expected, places
+        assert [score_of(f"{number}e-{places}") for number in (2**64 - 1, 2**64)] == expected, places
+        several += len({*expected}) > 1
+    assert several > 5
+
+
 def test_a_written_score_is_read_back() -> None:
     """Every score that can be read can be written, by the digits of another double if need be."""
     numbers = [number for number in some_numbers(random.Random(2)) if 1e-5 < abs(float(number)) < 1e5]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from base64 import b64encode
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -111,6 +112,35 @@ def test_round_trip(tmp_path: Path) -> None:
         assert (again.merges, again.whole_pretokens, again.pattern.name) == (None, True, spec.pattern.name)
 
 
+def test_each_field_of_a_written_file_is_the_one_that_mistral_common_reads(tmp_path: Path) -> None:
+    """Special tokens are in the order of their ids, whatever the order in which they were given."""
+    ordinary = [*(bytes([byte]) for byte in range(256)), b"ab", b"\xc3\xa9"]
+    spec = make_spec(
+        dict(enumerate(ordinary, 3)),
+        None,
+        pattern=get_pattern("tekken"),
+        special_tokens={"</s>": 2, "<unk>": 0, "[\u4e2d]": 1},
+        whole_pretokens=True,
+    )
+    formats.dump(spec, tmp_path / "tekken.json")
+    tokens = [*((bytes([byte]), chr(byte) if byte < 128 else None) for byte in range(256)), (b"ab", "ab")]
+    tokens.append((b"\xc3\xa9", "\u00e9"))
+    assert json.loads((tmp_path / "tekken.json").read_text("utf-8")) == {
+        "config": {
+            "pattern": get_pattern("tekken").steps[0],
+            "num_vocab_tokens": 258, "default_vocab_size": 261, "default_num_special_tokens": 3, "version": "v7",
+        },
+        "vocab": [
+            {"rank": rank, "token_bytes": b64encode(token).decode(), "token_str": text}
+            for rank, (token, text) in enumerate(tokens)
+        ],
+        "special_tokens": [
+            {"rank": rank, "token_str": text, "is_control": True}
+            for rank, text in enumerate(["<unk>", "[\u4e2d]", "</s>"])
+        ],
+    }  # fmt: skip
+
+
 def test_it_is_known_by_what_it_holds(tmp_path: Path) -> None:
     formats.dump(small_tekken(), tmp_path / "tekken_1.json")
     (tmp_path / "tekken_1.json").rename(tmp_path / "x")
@@ -135,6 +165,34 @@ def test_what_the_file_does_not_list(tmp_path: Path) -> None:
     assert formats.load(tmp_path / "tekken.json", pattern="gpt2").pattern.name == "gpt2"
 
 
+@pytest.mark.parametrize("version", ["v1", "v2", "v3", "v7", "v11", "v13", "v15"])
+def test_files_of_versions_up_to_7_need_not_list_their_special_tokens(tmp_path: Path, version: str) -> None:
+    value = tekken(special_tokens=..., config__default_num_special_tokens=20, config__default_vocab_size=287)
+    value["config"]["version"] = version
+    path = write_json(tmp_path / "tekken.json", value)
+    if version in ("v1", "v2", "v3", "v7"):
+        assert formats.load(path).special_tokens["[TOOL_CONTENT]"] == 19
+        assert (min(formats.load(path).vocab), max(formats.load(path).vocab)) == (20, 286)
+    else:
+        with pytest.raises(VocabularyError, match=rf"config\.version: found {version}, which requires the field"):
+            formats.load(path)
+
+
+@pytest.mark.parametrize("count", [7, 8])
+def test_the_most_special_tokens_without_a_text(
+    tmp_path: Path, count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two of them have one."""
+    monkeypatch.setattr(tekken_json, "_MOST_UNLISTED", 5)
+    value = tekken(config__default_num_special_tokens=count, config__default_vocab_size=count + 260)
+    path = write_json(tmp_path / "tekken.json", value)
+    if count == 7:
+        assert list(formats.load(path).special_tokens) == ["<unk>", "<s>", *(f"<SPECIAL_{i}>" for i in range(2, 7))]
+    else:
+        with pytest.raises(VocabularyError, match="found 8, of which 2 have a text; expected at most 5 without one"):
+            formats.load(path)
+
+
 @pytest.mark.parametrize(
     ("changes", "named"),
     [
@@ -152,6 +210,7 @@ def test_what_the_file_does_not_list(tmp_path: Path) -> None:
             ("default_num_special_tokens", "1", "at least 2, the listed"),
         ),
         ({"config__default_vocab_size": 1_000_000_000}, ("default_vocab_size", "at most 267 tokens of vocab")),
+        ({"config__num_vocab_tokens": "x"}, ("config.num_vocab_tokens", '"x"', "expected a whole number")),
         ({"config__default_vocab_size": "x"}, ("config.default_vocab_size", '"x"', "expected a whole number")),
         ({"config__default_vocab_size": 200}, ("single bytes have no token", "0xC6")),
         ({"vocab": row(rank=5)}, ("vocab[260].rank", "found 5; expected 260")),
@@ -304,6 +363,28 @@ def test_special_tokens_count_by_their_rows_as_in_mistral_common(tmp_path: Path,
     else:
         with pytest.raises(VocabularyError, match="which is the id of BOS, is 9; expected the id of a special token"):
             bbpe.load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("files", "has_bos"),
+    [
+        ({}, False), ({"config.json": {"model_type": "mistral"}}, True),
+        ({"tokenizer_config.json": {"tokenizer_class": "MistralCommonBackend"}}, True),
+    ],
+)  # fmt: skip
+def test_the_folder_of_a_mistral_model_puts_bos_in_front(
+    tmp_path: Path, files: dict[str, Any], has_bos: bool
+) -> None:
+    """The file alone does not, as in `mistral-common`; and readers ignore the number of tokens in its vocabulary."""
+    for name, value in files.items():
+        write_json(tmp_path / name, value)
+    for changes in ({}, {"num_vocab_tokens": 5}, {"num_vocab_tokens": 1 << 40}):
+        value = tekken()
+        del value["config"]["num_vocab_tokens"]
+        value["config"] |= changes
+        path = write_json(tmp_path / "tekken.json", value)
+        assert bbpe.load(tmp_path).encode("a", add_special_tokens=True) == [*([1] if has_bos else []), 99]
+        assert bbpe.load(path).encode("a", add_special_tokens=True) == [99]
 
 
 def test_the_names_of_unlisted_special_tokens() -> None:

@@ -14,6 +14,7 @@ from vocabularies import added, document, sequence, split
 import bbpe
 from bbpe.cli import main
 from bbpe.errors import VocabularyError
+from bbpe.formats.common.keys import key_of_unknown
 
 WORDS = ["[UNK]", "[PAD]", "see", "my", "▁see", "see▁", "C", "(", "=", "中", "中文", "naïve", "A4", ",", "new", "▁"]
 FUSE = {"type": "Fuse"}
@@ -104,3 +105,17 @@ def test_other_formats_cannot_hold_it(tmp_path: Path) -> None:
     path.write_text(json.dumps(word_level(["a", "[UNK]"])), "utf-8")
     with pytest.raises(VocabularyError, match="holds no WordLevelModel"):
         bbpe.load(path).save(tmp_path / "vocab.txt")
+
+
+@pytest.mark.parametrize(
+    ("keys", "unknown", "expected"),
+    [
+        ({"a": 3, "[UNK]": 0}, 3, "a"), ({"a": 3, "[UNK]": 0}, 0, "[UNK]"), ({}, None, "[UNK]"),
+        ({"a": 3}, None, "[UNK]"),
+        ({"[UNK]": 0}, None, "[UNK]_"), ({"[UNK]": 0, "[UNK]_": 1, "a": 2}, None, "[UNK]__"), ({"a": 3}, 7, "[UNK]"),
+    ],
+)  # fmt: skip
+def test_without_an_unknown_token_its_name_is_one_that_has_no_id(
+    keys: dict[str, int], unknown: int | None, expected: str
+) -> None:
+    assert key_of_unknown(keys, unknown, "[UNK]") == expected

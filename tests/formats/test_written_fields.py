@@ -181,3 +181,6 @@ def test_two_files_of_gpt2_name_the_tokens_that_keys_do_not(tmp_path: Path) -> N
                 assert rows_of == [(text, str(at)) for text, at in sorted(table.items(), key=lambda row: row[1])]
             assert merges.decode().splitlines() == ["#version: 0.2", *merge_lines()]
             assert json.loads(last) == config, number
+            # in the order of ids, too
+            listed = json.loads(last).get("added_tokens_decoder", {})
+            assert [*listed] == sorted(listed, key=int), number

@@ -189,6 +189,9 @@ def test_what_unicode_16_does_not_have_is_refused() -> None:
         (r"(~)\1|(?<=xx)#\p{Lt}+|(?<!x)\p{Lt}", "xx#\u01c5\u0295\u01c5", ["xx", "#\u01c5", "\u0295", "\u01c5"]),
         (r"(~)\1|(?<=xx)(?:(?#\)[)\p{Ll}+)", "xx\u0295\u0295A", ["xx", "\u0295\u0295", "A"]),
         (r"(~)\1|(?<=xx)[^\s\S]|[^\p{L}\P{L}]*b", "xxab", ["xxa", "b"]),
+        # letters and a number of Unicode 17 are no words yet
+        (r"(~)\1|\b", "ab\U00016ea0\ua7cea1\U00011de3", ["ab", "\U00016ea0\ua7ce", "a1", "\U00011de3"]),
+        (r"(~)\1|a\b.", "ba\ua7ceab", ["b", "a\ua7ce", "ab"]),
         (r"(?i)(~)\1|(?<=xx)(?-i:\p{Lt}A)|!", "xxxA!xx\u01c5A", ["xxxA", "!", "xx", "\u01c5A"]),
     ],
 )

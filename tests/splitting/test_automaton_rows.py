@@ -17,7 +17,10 @@ from bbpe.core.automaton import Automaton
 from bbpe.core.pre_tokenizer import Batches
 from bbpe.splitting import automaton_rows, automaton_states
 from bbpe.splitting.automaton import may_begin_empty, tables_of
+from bbpe.splitting.automaton_nodes import MATCH, Nodes, Shared
+from bbpe.splitting.automaton_states import Searcher, TooManyStatesError
 from bbpe.splitting.automaton_tables import TransitionRows
+from bbpe.splitting.character_sets import partition
 from bbpe.splitting.patterns import Pattern
 from bbpe.splitting.regex_syntax import parse_regex
 from bbpe.splitting.regex_tree import UnsupportedRegexError
@@ -127,3 +130,24 @@ def test_states_that_take_long_are_left_to_a_search(
     assert all(each.maker is None for each in (tables, *tables.looks)) == is_made
     few, is_atomic = automaton_states.FEW_STEPS, "(?>" in source
     assert (max(steps) > few, max(steps) < 1.1 * few) == (is_atomic or not is_made, not is_atomic)
+
+
+@pytest.mark.parametrize("source", ["ab|a", r"(?:a|b)*a(?:a|b){3}", r"\s+(?!\S)|\s+|\w"])
+@pytest.mark.parametrize("name", ["MOST_STATES", "MOST_TRANSITIONS"])
+def test_an_automaton_may_have_as_many_states_as_the_limit_says(
+    name: str, source: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def rows() -> TransitionRows:
+        shared = Shared()
+        nodes = Nodes(shared)
+        start = nodes.add(parse_regex(source), MATCH)
+        return Searcher(nodes, partition(shared.sets), 0).rows(start, nullable=False)
+
+    made = rows()
+    # a row has a column for each class of characters, and one for the end of the text, which is no transition
+    size = len(made.table) * (1 if name == "MOST_STATES" else len(made.table[0]) - 1)
+    monkeypatch.setattr(automaton_states, name, size)
+    assert len(rows().table) == len(made.table)
+    monkeypatch.setattr(automaton_states, name, size - 1)
+    with pytest.raises(TooManyStatesError, match="too many states of its automaton"):
+        rows()

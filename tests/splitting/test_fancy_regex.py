@@ -101,6 +101,33 @@ def test_known_matches(pattern: str, text: str, expected: list[str]) -> None:
     assert matches(pattern, text) == expected
 
 
+@pytest.mark.parametrize(
+    ("pattern", "text", "expected"),
+    [
+        (r"(?:|(?=a))b|.", "bab", ["b", "a", "b"]),  # an alternative after the empty one is empty too
+        (r"(?:(?=b)|(?!a)|)[ab]", "ab", ["a", "b"]),
+        (r"(?:(?:|(?=a))b)+|.", "bba", ["bb", "a"]),
+        (r"(?:b|(?:|(?<=a)))+c|.", "bbcac", ["bbc", "a", "c"]),
+        (r"(?:a|b|)c|.", "acbcc", ["ac", "bc", "c"]),
+        (r"(?:(?:|a)b)+|.", "abbc", ["abb", "c"]),
+        (r"(?:a*?b)+|.", "aabbc", ["aabb", "c"]),
+        (r"(?:|a)?b|.", "abc", ["ab", "c"]),
+        (r"(?>(?:a|b?))c|.", "acbcc", ["ac", "bc", "c"]),
+        (r"(?:a|b?)+c|.", "abacbb", ["abac", "b", "b"]),  # the empty match is the last one
+        (r"a+?|b", "aab", ["a", "a", "b"]),
+        (r"(?:(?:a+?|b)c?)+|.", "abcc", ["abc", "c"]),
+    ],
+)
+def test_parts_that_may_be_empty_match_as_in_tiktoken(pattern: str, text: str, expected: list[str]) -> None:
+    """Only a whole regex, and a repeated part of it, may not try the empty match before a longer one."""
+    tiktoken = pytest.importorskip("tiktoken")
+    tokens = dict.fromkeys([*(bytes((byte,)) for byte in range(256)), *(part.encode() for part in expected)])
+    ranks = {token: rank for rank, token in enumerate(tokens)}
+    peer = tiktoken.Encoding("x", pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
+    assert [peer.decode([token_id]) for token_id in peer.encode_ordinary(text)] == expected
+    assert matches(pattern, text) == expected
+
+
 #: The members of POSIX brackets, all of which are in ASCII.
 POSIX = {
     "alnum": string.ascii_letters + string.digits, "alpha": string.ascii_letters,

@@ -89,6 +89,8 @@ def test_named_rows(name: str) -> None:
     pattern = PATTERNS[name]
     assert (pattern.scheme is None) == (name in NOT_COMPILED)
     assert recognise(pattern.steps, drops_gaps=pattern.drops_gaps) == pattern
+    # the scheme is written by hand beside the regexes, which are parsed here
+    assert recognise_scheme(pattern.steps, pattern.drops_gaps) == pattern.scheme
     if pattern.scheme is not None:
         assert pattern.unicode_version == UNICODE_VERSION
         for text in soups():
@@ -113,6 +115,40 @@ def test_published_spellings(name: str, source: str) -> None:
 )  # fmt: skip
 def test_a_group_that_is_a_whole_clause_is_its_alternatives(grouped: str, plain: str) -> None:
     assert parse_clauses(grouped) == parse_clauses(plain)
+
+
+TEKKEN = PATTERNS["tekken"].steps[0].split("|")
+
+
+@pytest.mark.parametrize(("first", "second"), list(itertools.combinations(range(len(TEKKEN)), 2)))
+def test_clauses_in_another_order_are_recognised_only_if_no_text_shows_it(first: int, second: int) -> None:
+    assert recognise_scheme(("|".join(TEKKEN),), False) == PATTERNS["tekken"].scheme
+    clauses = [*TEKKEN]
+    clauses[first], clauses[second] = clauses[second], clauses[first]
+    scheme = recognise_scheme(("|".join(clauses),), False)
+    # no text begins with both a number and a word, a symbol or a line end, or with both of the last two
+    assert (scheme is not None) == ((first, second) in ((1, 2), (2, 3), (2, 4), (3, 4)))
+    if scheme is not None:
+        pattern = Pattern(None, ("|".join(clauses),))
+        for text in soups()[:60]:
+            assert words(scheme, text) == list(pattern.split(text))
+
+
+@pytest.mark.parametrize("source", [r" ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+", "|".join(TEKKEN)])
+def test_a_clause_that_stands_elsewhere_changes_no_pretoken_or_is_not_recognised(source: str) -> None:
+    clauses = source.split("|")
+    moves = list(itertools.permutations(range(len(clauses)), 2))
+    known = 0
+    for first, second in moves:
+        moved = [*clauses]
+        moved.insert(second, moved.pop(first))
+        scheme = recognise_scheme(("|".join(moved),), False)
+        if scheme is not None:
+            known += 1
+            pattern = Pattern(None, ("|".join(moved),))
+            for text in soups()[:25]:
+                assert words(scheme, text) == list(pattern.split(text)), (moved, text)
+    assert 0 < known < len(moves)
 
 
 def test_chains() -> None:
