@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -41,3 +42,21 @@ def test_a_program_that_embeds_python_is_none(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.delattr(sys, "argv")
     monkeypatch.delattr(sys, "orig_argv")
     assert bbpe._is_command() is False
+
+
+def test_ctrl_c_ends_a_command_without_a_traceback_unless_its_user_decided_otherwise() -> None:
+    """A shell has a command in the background ignore Ctrl-C; a program that is none keeps the handler of Python."""
+    code = """
+import importlib, signal, sys
+import bbpe
+def own(*_): pass
+for words in ["python", "-m", "bbpe"], ["python", "-m", "other"]:
+    sys.argv, sys.orig_argv = ["-m"], words
+    for handler in signal.default_int_handler, signal.SIG_IGN, own:
+        signal.signal(signal.SIGINT, handler)
+        importlib.reload(bbpe)
+        now = signal.getsignal(signal.SIGINT)
+        print("as it was" if now is handler else now.name)
+"""
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert found.stdout.splitlines() == ["SIG_DFL", *["as it was"] * 5]
