@@ -12,7 +12,8 @@ from bbpe.cli import COMMANDS, make_parser
 from bbpe.cli.parsers import Parser
 
 VOCABULARIES = (
-    "huggingface unigram_json youtokentome tiktoken gpt2 vocab_txt wordpiece codes tekken minbpe rwkv gguf sentencepiece"
+    "huggingface unigram_json youtokentome tiktoken gpt2 vocab_txt wordpiece codes tekken minbpe rwkv gguf "
+    "sentencepiece"
 )
 SHARDS = "megatron nanogpt llmc automodel olmo datatrove numpy parquet"
 #: Each option: its words, and the commands that have it with these.
