@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import textwrap
@@ -10,7 +11,7 @@ import threading
 import pytest
 
 from bbpe import lazy
-from bbpe.lazy import in_gate, lazy_property, safe_import
+from bbpe.lazy import in_gate, lazy_property, lazy_re, lazy_regex, safe_import
 
 
 def run(code: str) -> str:
@@ -155,3 +156,17 @@ def test_a_call_while_the_interpreter_ends(monkeypatch: pytest.MonkeyPatch) -> N
         thread.join()
     assert called == []
     assert is_free()
+
+
+def test_regexes_that_are_compiled_when_they_are_used() -> None:
+    """With their flags, of texts and of bytes."""
+    for pattern, text, found in (
+        (lazy_re("b.c"), "ab\nB\nc", None), (lazy_re("b.c", re.DOTALL | re.IGNORECASE), "aB\nc", "B\nc"),
+        (lazy_regex("b.c"), "ab\nc", None), (lazy_regex("(?s)b.c"), "ab\nc", "b\nc"),
+    ):  # fmt: skip
+        match = pattern.search(text)
+        assert (match and match[0]) == found
+    assert lazy_re(b"b.", re.IGNORECASE).findall(b"aBcbb") == [b"Bc", b"bb"]
+    wrong = lazy_re("(")
+    with pytest.raises(re.error):
+        wrong.search("a")
