@@ -24,7 +24,7 @@ def subject_of(*tokens: bytes) -> Subject:
     ((b"\xa9a",), True), ((b"\x96a",), True), ((b"\xb8\x96", b"\xb8\x96a"), True),
     ((b"\xb21",), True), ((b"\xa01",), True), ((b"\x8f1",), True), ((b"\x9f\x8f", b"\x9f\x8f1"), True),
     # at both ends
-    ((b"\xa9a", b"\xa9a\xc3"), True),
+    ((b"\xa9a", b"\xa9a\xc3"), True), ((b"aa", b"\xa9a"), True),
     # there are no numbers in Latin-1's letters, no letters beyond the third plane, and no such bytes
     ((b"1\xc3",), False), ((b"a\xf3",), False), ((b"a\xff",), False), ((b"a\xc0",), False),
 ])  # fmt: skip
