@@ -233,6 +233,13 @@ def test_all_files_of_a_folder_are_on_the_disk_before_the_first_name_is(events: 
     assert events == ["file of 1", "file of 2", "rename to a", "rename to b", *FOLDER, *FOLDER]
 
 
+def test_a_folder_of_no_files_is_made(tmp_path: Path) -> None:
+    write_folder_atomic(tmp_path / "new" / "inner", {})
+    assert (tmp_path / "new/inner").is_dir()
+    write_folder_atomic(tmp_path / "new" / "inner", {})
+    assert list((tmp_path / "new/inner").iterdir()) == []
+
+
 def test_a_folder_that_cannot_be_flushed_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fsync = os.fsync
 

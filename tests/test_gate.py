@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import textwrap
@@ -10,7 +11,7 @@ import threading
 import pytest
 
 from bbpe import lazy
-from bbpe.lazy import in_gate, lazy_property, safe_import
+from bbpe.lazy import in_gate, lazy_property, lazy_re, lazy_regex, safe_import
 
 
 def run(code: str) -> str:
@@ -109,3 +110,63 @@ def test_the_thread_that_makes_a_call_of_the_gate():
     with pytest.raises(KeyError, match="mine"):
         in_gate(lambda: {}["mine"])
     assert not lazy._WAITED_FOR
+
+
+def test_a_call_while_the_interpreter_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is made at once, or not at all if a thread was importing, which never goes on."""
+
+    def is_free() -> bool:
+        found: list[bool] = []
+
+        def work() -> None:
+            found.append(lazy._GATE.acquire(blocking=False))
+            if found[0]:
+                lazy._GATE.release()
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+        return found[0]
+
+    held, ended = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with lazy._GATE:
+            held.set()
+            ended.wait()
+
+    thread = threading.Thread(target=hold)
+    called: list[str] = []
+    monkeypatch.setattr(lazy.sys, "is_finalizing", lambda: True)
+    here = threading.get_ident()
+    assert in_gate(threading.get_ident) == here
+    with pytest.raises(KeyError, match="mine"):
+        in_gate(lambda: {}["mine"])
+    monkeypatch.undo()
+    assert is_free()
+    thread.start()
+    held.wait()
+    monkeypatch.setattr(lazy.sys, "is_finalizing", lambda: True)
+    try:
+        with pytest.raises(ImportError, match=r"^bbpe cannot import any more: Python is shutting down; call warm_up"):
+            in_gate(lambda: called.append("called"))
+    finally:
+        monkeypatch.undo()
+        ended.set()
+        thread.join()
+    assert called == []
+    assert is_free()
+
+
+def test_regexes_that_are_compiled_when_they_are_used() -> None:
+    """With their flags, of texts and of bytes."""
+    for pattern, text, found in (
+        (lazy_re("b.c"), "ab\nB\nc", None), (lazy_re("b.c", re.DOTALL | re.IGNORECASE), "aB\nc", "B\nc"),
+        (lazy_regex("b.c"), "ab\nc", None), (lazy_regex("(?s)b.c"), "ab\nc", "b\nc"),
+    ):  # fmt: skip
+        match = pattern.search(text)
+        assert (match and match[0]) == found
+    assert lazy_re(b"b.", re.IGNORECASE).findall(b"aBcbb") == [b"Bc", b"bb"]
+    wrong = lazy_re("(")
+    with pytest.raises(re.error):
+        wrong.search("a")

@@ -18,6 +18,7 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -142,6 +143,8 @@ def test_equal_by_content() -> None:
         assert hash(other) == hash(tok)
         assert other.fingerprint == tok.fingerprint
     assert len({tok, *same}) == 1
+    assert tok == mock.ANY  # which decides itself
+    assert (tok == 3) is False
 
 
 def test_unequal_by_content() -> None:

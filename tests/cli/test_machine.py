@@ -62,6 +62,16 @@ def test_the_facts(call: Call, home: Path) -> None:
     assert packages["numpy"] == version("numpy")
 
 
+@pytest.mark.parametrize("enabled", [True, False, None])
+def test_the_lock_of_the_interpreter(enabled: bool | None, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python before 3.13 does not say that it has one."""
+    if enabled is None:
+        monkeypatch.delattr(sys, "_is_gil_enabled", raising=False)
+    else:
+        monkeypatch.setattr(sys, "_is_gil_enabled", lambda: enabled, raising=False)
+    assert facts_of(call)["interpreter_lock"] is (enabled is not False)
+
+
 def test_what_a_screen_shows(call: Call, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bbpe.report.machine.PACKAGES", ("numpy", "no-such-package"))
     monkeypatch.setattr("bbpe.report.machine.system_limit", lambda: Limit(4 * 10**9, "the memory limit of a group"))

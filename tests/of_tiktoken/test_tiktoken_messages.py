@@ -7,6 +7,7 @@ import hashlib
 import json
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -163,3 +164,22 @@ def test_installing_after_the_package_names_the_way_out() -> None:
     made = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert "tiktoken is already imported" in made.stdout
     assert "install()" in made.stdout
+
+
+class Repaired(Sequence[int]):
+    """Ids that another thread makes right as soon as they were read."""
+
+    reads = 0
+
+    def __len__(self) -> int:
+        return 2
+
+    def __getitem__(self, at: Any) -> Any:
+        self.reads += 1
+        return [97, 301 if self.reads <= 2 else 98][at]
+
+
+@pytest.mark.parametrize("method", ["decode", "decode_bytes"])
+def test_wrong_ids_that_are_right_when_they_are_looked_for(method: str) -> None:
+    with pytest.raises(RuntimeError, match=r"^the ids were written to while they were decoded$"):
+        getattr(ENC, method)(Repaired())

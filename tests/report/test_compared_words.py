@@ -46,6 +46,25 @@ def test_tokens_are_those_of_the_texts(left: str, right: str) -> None:
             assert any(row[start : start + len(tokens)] == tokens for row in every for start in range(len(row) + 1))
 
 
+def test_pretokens_that_differ_most_come_first() -> None:
+    """By tokens more or fewer in all, then by how often they occur, then as they come in the corpus."""
+    known = [*(bytes([byte]) for byte in range(256)), b"ab", b"cd", b"cdcd"]
+    one, two = (
+        bbpe.Tokenizer.from_ranks({token: rank for rank, token in enumerate(known[:size])}, pattern="none")
+        for size in (256, 259)
+    )
+    texts = ["xxxxxxab", "cdcd", "zzzzzz", "yab", "ab", "ab", "yab", "ab", "yab"]
+    expected = [(b"yab", 3, 3), (b"ab", 3, 3), (b"cdcd", 1, 3), (b"xxxxxxab", 1, 1)]
+    for most in range(6):
+        found = bbpe.compare(one, two, texts=texts, most=most)
+        assert [(pair.pretoken, pair.count, -pair.more) for pair in found.pairs] == expected[:most]
+        assert found.first is not None
+        assert found.first.text == b"xxxxxxab"
+        assert (found.texts, found.equal, found.tokens) == (5, 1, (8 + 4 + 6 + 9 + 6, 7 + 1 + 6 + 6 + 3))
+    found = bbpe.compare(two, one, texts=texts)
+    assert [(pair.pretoken, pair.count, pair.more) for pair in found.pairs] == expected
+
+
 def test_a_word_has_one_blank() -> None:
     """Of a model whose pieces begin with one, and of one for which blanks are apart."""
     found = bbpe.compare(TOKS["more"], TOKS["wordpiece"], texts=["the cat sat"], most=9)

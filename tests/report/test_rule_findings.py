@@ -67,6 +67,13 @@ def test_texts_of_a_template_are_listed_in_order(count: int, begins: str, tmp_pa
     )  # fmt: skip
 
 
+@pytest.mark.parametrize("field", [5, [{"template": "<|a|>"}], {"default": ["<|a|>"]}])
+def test_a_template_that_cannot_be_read_has_no_texts(field: Any, tmp_path: Path) -> None:
+    (tmp_path / "tokenizer.json").write_text(json.dumps(document()))
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps({"chat_template": field}))
+    assert "chat-template" not in found(bbpe.load(tmp_path))
+
+
 @pytest.mark.parametrize(("specials", "message"), [
     ({"AB": 300}, "1 special or added token is also an ordinary token with another id"),
     ({"AB": 300, "see": 301}, "2 special or added tokens are also ordinary tokens with another id"),

@@ -6,6 +6,7 @@ import http.client
 import json
 import threading
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -152,6 +153,95 @@ def test_the_page(server: Playground) -> None:
     assert b'value="<b>"' not in body
     again = ask(server, "GET", "/")[1]["Content-Security-Policy"]
     assert again != policy  # a new nonce
+
+
+SAFE = {
+    "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cache-Control": "no-store",
+    "X-Frame-Options": "DENY", "Cross-Origin-Resource-Policy": "same-origin", "Server": "bbpe",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("method", "path", "status", "kind"), [
+    ("GET", "/", 200, "text/html; charset=utf-8"), ("GET", "/other", 404, "application/json"),
+    ("POST", "/tokens", 200, "application/json"), ("POST", "/", 404, "application/json"),
+])  # fmt: skip
+def test_every_answer_keeps_other_pages_and_scripts_out(
+    server: Playground, method: str, path: str, status: int, kind: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    body = json.dumps({"text": "\u4e16", "names": ["a"]}).encode() if method == "POST" else b""
+    found, headers, answer = ask(server, method, path, body)
+    assert (found, headers["Content-Type"], int(headers["Content-Length"])) == (status, kind, len(answer))
+    assert {name: headers.get(name, "").strip() for name in SAFE} == SAFE
+    policy = dict(each.split(" ", 1) for each in headers["Content-Security-Policy"].split("; "))
+    script = policy.pop("script-src")
+    assert policy == {
+        "default-src": "'none'", "style-src": "'unsafe-inline'", "connect-src": "'self'", "base-uri": "'none'",
+        "form-action": "'none'", "frame-ancestors": "'none'",
+    }  # fmt: skip
+    if kind == "application/json":
+        assert script == "'none'"
+    else:
+        nonce = script.removeprefix("'nonce-").removesuffix("'")
+        assert len(nonce) > 20
+        assert answer.count(b"<script") == answer.count(f'<script nonce="{nonce}">'.encode()) == 1
+    assert capfd.readouterr() == ("", "")
+
+
+def test_the_names_of_the_page(server: Playground) -> None:
+    """In the order in which they were given; those that were chosen are ticked."""
+    page = server.page("x")
+    labels = [
+        '<label><input type="checkbox" name="tokenizer" value="a" checked>a</label>',
+        '<label><input type="checkbox" name="tokenizer" value="&lt;b&gt;">&lt;b&gt;</label>',
+        '<label><input type="checkbox" name="tokenizer" value="broken">broken</label>',
+    ]
+    assert "".join(labels) in page
+    assert page.count('name="tokenizer"') == 3
+    assert server.url == f"http://127.0.0.1:{server.server_port}/"
+
+
+@pytest.mark.parametrize(("more", "length", "status"), [
+    (0, None, 200), (1, None, 413), (0, "", 411), (0, "-1", 411), (0, "1.0", 411), (0, "x", 411), (0, "9" * 18, 413),
+])  # fmt: skip
+def test_the_size_of_a_request(
+    server: Playground, more: int, length: str | None, status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body = json.dumps({"text": "a", "names": ["a"]}).encode()
+    monkeypatch.setattr("bbpe.report.serve._MOST_BYTES", len(body))
+    headers = {} if length is None else {"Content-Length": length}
+    found, _, answer = ask(server, "POST", "/tokens", body + b" " * more, **headers)
+    said = {411: "expected a Content-Length", 413: f"expected at most {len(body)} bytes"}
+    assert found == status
+    if status != 200:
+        assert json.loads(answer) == {"error": said[status]}
+
+
+@pytest.mark.parametrize(("special", "counts"), [(True, True), (False, False), (None, False), ("all", False)])
+def test_special_tokens_count_only_where_a_request_says_so(server: Playground, special: object, counts: bool) -> None:
+    request = {"text": "see <|end|>", "names": ["a"], "name": "a", "special": special}
+    allowed: Any = "all" if counts else ()
+    ids = TOK.encode("see <|end|>", allowed_special=allowed)
+    (column,) = server.tokens(request)
+    assert [column["kinds"][number][0] for number in column["order"]] == ids
+    assert server.trace(request) == {"html": TOK.trace("see <|end|>", allowed_special=allowed)._repr_html_()}
+
+
+def test_a_tokenizer_is_loaded_when_it_is_first_named_and_once(capfd: pytest.CaptureFixture[str]) -> None:
+    loaded: list[str] = []
+
+    def load(name: str) -> bbpe.Tokenizer:
+        loaded.append(name)
+        return TOK
+
+    with Playground({name: partial(load, name) for name in "abcdef"}, [], 0) as found:
+        assert loaded == []
+        for names in (["b"], ["b", "a"], ["a", "b"], [*"abcde"]):
+            assert len(found.tokens({"text": "see", "names": names})) == len(names)
+        assert loaded == ["b", "a", "c", "d", "e"]
+        with pytest.raises(ValueError, match="expected 1 to 5 names"):
+            found.tokens({"text": "see", "names": [*"abcdef"]})
+        found.handle_error(None, None)
+    assert capfd.readouterr() == ("", "")
 
 
 @pytest.mark.skipif(browser.PATH is None, reason="needs Chromium")

@@ -242,6 +242,10 @@ def test_only_a_text_goes_on(tok):
     assert chat.text == "l|l"
     with pytest.raises(TypeError, match=r"^field 'content' of the last message is list; expected a text$"):
         tok.continue_chat(chat, tok.encode("ow"))
+    messages[0] = {"role": "user", "content": "l"}
+    chat = tok.encode_chat(messages, chat_template=template, continue_final_message=True)
+    with pytest.raises(TypeError, match=r"^field 'content' of the last message is list; expected a text$"):
+        tok.continue_chat(chat, tok.encode("ow"))
 
 
 def test_an_end_that_the_template_never_writes(tok):

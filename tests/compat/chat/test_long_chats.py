@@ -112,3 +112,6 @@ def test_a_template_decides_with_which_message_a_chat_may_begin(tok):
     needs_all = "{% if messages | length < 5 %}{{ raise_exception('five are needed') }}{% endif %}" + CHATML
     with pytest.raises(bbpe.VocabularyError, match="five are needed"):
         tok.encode_chat(said(*texts), chat_template=needs_all, max_length=sizes[0] - 1)
+    # the message of the system stays, so the first one that may be left out is another
+    with pytest.raises(bbpe.VocabularyError, match="five are needed"):
+        tok.encode_chat([{"role": "system", "content": "l"}, *said(*texts[:4])], chat_template=needs_all, max_length=30)

@@ -139,6 +139,9 @@ def test_the_origin_of_several_values():
     header = traced("r", origin_of_message(2, HEADER))
     assert common_origin([two, header], steps.append) == origin_of_message(2)
     assert common_origin([header], steps.append) == origin_of_message(2, HEADER)
+    for other in (0, 1, 3, 6):  # one of several messages
+        assert common_origin([two, traced("y", origin_of_message(other))], steps.append) == UNKNOWN
+        assert common_origin([traced("y", origin_of_message(other)), two], steps.append) == UNKNOWN
     assert common_origin([two, "lost"], steps.append) == UNKNOWN
     assert common_origin([literal("a"), 1], steps.append) == TRUSTED
     assert common_origin([1], steps.append) == common_origin([object()], steps.append) == UNKNOWN

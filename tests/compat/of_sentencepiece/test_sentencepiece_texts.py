@@ -82,6 +82,9 @@ def test_the_best_segmentations(unigram: Any) -> None:
     found = unigram.nbest_encode_as_immutable_proto("see my", nbest_size=3)
     assert [[piece.id for piece in text.pieces] for text in found.nbests] == unigram.nbest_encode_as_ids("see my", 3)
     assert [text.score for text in found.nbests] == sorted((text.score for text in found.nbests), reverse=True)
+    sums = [sum(unigram.get_score(piece.id) for piece in text.pieces) for text in found.nbests]
+    assert [text.score for text in found.nbests] == pytest.approx(sums, abs=1e-3)
+    assert len(set(sums)) > 1
     assert hash(found) == hash(unigram.nbest_encode_as_immutable_proto("see my", nbest_size=3))
     assert "nbests {" in str(found)
     assert "surface" in str(found.nbests[0])

@@ -6,6 +6,7 @@ import copy
 import itertools
 import pickle
 from typing import Any
+from unittest.mock import ANY
 
 import pytest
 
@@ -47,6 +48,8 @@ def test_equality() -> None:
         ), (one, other)
     assert len({AddedToken("a"), AddedToken("a"), AddedToken("b")}) == 2
     assert AddedToken("a") != "a"
+    assert AddedToken("a") == ANY  # which decides itself
+    assert (AddedToken("a") == 3) is False
 
 
 @pytest.mark.parametrize("flags", FLAGS)

@@ -262,6 +262,10 @@ def test_nobody_is_warned_who_asked_not_to_be(
         "verbose=False": lambda tok: tok(TEXTS, verbose=False),
         "max_length": lambda tok: tok(TEXTS, max_length=5),
         "truncated": lambda tok: tok(TEXTS, max_length=5, truncation=True),
+        "padded": lambda tok: tok(TEXTS, padding=True),
+        "arrays": lambda tok: tok(TEXTS, padding=True, return_tensors="np"),
+        "pairs": lambda tok: tok(TEXTS, TEXTS),
+        "padded, verbose=False": lambda tok: tok(TEXTS, padding=True, verbose=False),
         "encode": lambda tok: tok.encode(TEXTS[0]),
         "encode, verbose=False": lambda tok: tok.encode(TEXTS[0], verbose=False),
     }
@@ -273,7 +277,7 @@ def test_nobody_is_warned_who_asked_not_to_be(
             call(tokenizer)
             lines.append([line for line in caplog.messages if "longer than" in line])
         assert lines[0] == lines[1], name
-        assert bool(lines[1]) == (name in ("usual", "encode")), name
+        assert bool(lines[1]) == (name in ("usual", "padded", "arrays", "pairs", "encode")), name
 
 
 ROWS_OF_CALLS: dict[str, Callable[..., Any]] = {

@@ -182,6 +182,23 @@ def test_own_masks_are_given_where_they_are_asked_for(pair: tuple[Any, Any]) -> 
 
 
 @pytest.mark.usefixtures("own_masks")
+def test_a_tokenizer_whose_acceleration_has_ended_has_the_masks_of_its_template(pair: tuple[Any, Any]) -> None:
+    class Shout:
+        def normalize(self, normalized: Any) -> None:
+            normalized.uppercase()
+
+    messages = [{"role": role, "content": "see my dogs"} for role in ("user", "assistant")]
+    for tokenizer in pair:
+        tokenizer.backend_tokenizer.normalizer = hf.normalizers.Normalizer.custom(Shout())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for template in (UNTAGGED, TEMPLATE):
+            rows = [masked(tokenizer, messages, chat_template=template) for tokenizer in pair]
+            assert rows[0] == rows[1]
+            assert any(rows[0]["assistant_masks"]) is (template == TEMPLATE)
+
+
+@pytest.mark.usefixtures("own_masks")
 def test_own_masks_are_those_of_the_tag(pair: tuple[Any, Any]) -> None:
     """A template with the tag around what the assistant writes has the same masks, truncated and padded too."""
     chooser = random.Random(8)
