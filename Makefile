@@ -111,7 +111,7 @@ mutants: $(VENV)/tested
 	$(BIN)/python tests/support/mutants.py --seed $(SEED) --python $(COUNT) --compiled $(COMPILED)
 
 # the vector splitters against the scalar one, without Python: every instruction set of this machine under the sanitizers
-SPLIT = -std=c11 $(STRICT) -Wshadow -Wvla -Icsrc tests/c/split_driver.c csrc/text/uclass_table.c \
+SPLIT = -std=c11 $(STRICT) -Wshadow -Wvla -Icsrc tests/c/split_driver.c csrc/text/uclass.c csrc/text/uclass_table.c \
 	$(wildcard csrc/split/*.c csrc/simd/*.c)
 ROUNDS = 50000
 sanitize-split:

@@ -71,6 +71,8 @@ size_t bbpe_split_cut(const bbpe_scheme *scheme, const uint8_t *text, size_t sta
         if (scheme->cased && (before & BBPE_SET(LOWER)) && (after & BBPE_SET(UPPER)) && i >= 2 && text[i - 2] != '\'')
             return i;
         before = after;
+        /* between two characters of one class there is none */
+        next = bbpe_uclass_run(text, next, stop, n, after);
     }
     return BBPE_SPLIT_NO_CUT;
 }

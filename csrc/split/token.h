@@ -11,6 +11,10 @@
 
 #include "split/words.h"
 
+/* Characters of a run that are read one by one, before what follows goes to bbpe_uclass_run: a call takes as long as
+ * some characters. */
+#define BBPE_SPLIT_SHORT 16
+
 /* The text of a pretoken as its clauses see it. */
 typedef struct {
     const uint8_t *bytes;
@@ -36,7 +40,11 @@ BBPE_INLINE uint32_t bbpe_split_class(bbpe_view text, size_t i, size_t *next) {
 /* The end of a run of up to `limit` characters of a set (0: no limit). */
 BBPE_INLINE size_t bbpe_split_run(bbpe_view text, size_t i, uint32_t set, uint32_t limit) {
     size_t next;
-    for (uint32_t count = 0; (!limit || count < limit) && (bbpe_split_class(text, i, &next) & set); count++) i = next;
+    for (uint32_t count = 0; (!limit || count < limit) && (bbpe_split_class(text, i, &next) & set); count++) {
+        if (count == BBPE_SPLIT_SHORT && !limit && !text.by_line)
+            return bbpe_uclass_run(text.bytes, next, text.n, text.n, set & text.visible);
+        i = next;
+    }
     return i;
 }
 
@@ -60,8 +68,10 @@ BBPE_INLINE size_t bbpe_split_contraction(const uint8_t *text, size_t i, size_t 
 BBPE_INLINE size_t bbpe_split_word(bbpe_view text, size_t i, const bbpe_scheme scheme) {
     size_t next, caseless_end = 0;
     bool lower = false;
+    uint32_t count = 0;
     if (!scheme.cased) return bbpe_split_run(text, i, scheme.word, 0);
     for (uint32_t set; (set = bbpe_split_class(text, i, &next)) & scheme.word; i = next) {
+        if (count++ >= BBPE_SPLIT_SHORT && !text.by_line) next = bbpe_uclass_run(text.bytes, next, text.n, text.n, set);
         if (set & BBPE_SET(UPPER)) {
             if (lower) return i;
         } else if (set & BBPE_SET(LOWER)) {

@@ -42,4 +42,7 @@ BBPE_INLINE uint32_t bbpe_uclass_at(const uint8_t *text, size_t i, size_t n, siz
     return 1u << bbpe_uclass_value[block * BBPE_UCLASS_BLOCK + c % BBPE_UCLASS_BLOCK];
 }
 
+/* The end of a run of characters of a set that begin at text[i] and before `stop`, stop <= n. */
+size_t bbpe_uclass_run(const uint8_t *text, size_t i, size_t stop, size_t n, uint32_t set);
+
 #endif
