@@ -67,24 +67,12 @@ size_t bbpe_cache_copy_packed_ids(const bbpe_cache_entry *entry, uint32_t *ids) 
     return bbpe_cache_count(entry) & ~(unsigned)BBPE_CACHE_PACKED;
 }
 
-/* The top byte of the key of an entry that has the last ids of its neighbour, which no length gives it; below it is
- * their number. */
-#define REST_KEY ((BBPE_HASH_SALT_HI >> 56 ^ 0x40) << 56)
-
-static bool is_rest(const bbpe_cache_entry *entry) {
-    return entry->key.hi >> 56 == REST_KEY >> 56;
-}
-
-static bbpe_cache_entry *neighbour_of(const bbpe_hot_cache *self, const bbpe_cache_entry *entry) {
-    return self->entries + ((size_t)(entry - self->entries) ^ 1);
-}
-
 /* An entry and its rest are written together, and neither is ever moved: a rest that is there belongs to the entry. */
 size_t bbpe_hot_cache_copy_ids_of_two(const bbpe_hot_cache *self, const bbpe_cache_entry *entry, uint32_t *ids) {
-    const bbpe_cache_entry *rest = neighbour_of(self, entry);
+    const bbpe_cache_entry *rest = bbpe_hot_cache_neighbour(self, entry);
     const size_t count = rest->key.hi & 0xFF;
     uint64_t words[2];
-    if (!is_rest(rest)) return 0;
+    if (!bbpe_cache_is_rest(rest)) return 0;
     bbpe_cache_copy_packed_ids(entry, ids);
     memcpy(words, rest->ids, sizeof words);
     unpack(rest->key.lo, ids + 6);
@@ -108,13 +96,13 @@ static bool add_both(bbpe_hot_cache *self, bbpe_cache_key key, const uint32_t *i
     uint32_t all = 0;
     for (size_t i = 0; i < count; i++) all |= ids[i];
     if (found == NULL || all >> BBPE_CACHE_PACKED_BITS || count > BBPE_CACHE_SHORT) return false;
-    bbpe_cache_entry *rest = neighbour_of(self, found);
-    if (rest->key.hi != 0 && !is_rest(rest)) return false;
+    bbpe_cache_entry *rest = bbpe_hot_cache_neighbour(self, found);
+    if (rest->key.hi != 0 && !bbpe_cache_is_rest(rest)) return false;
     const uint64_t first[] = {packed(ids, 0, count), packed(ids, 3, count) | (uint64_t)BBPE_CACHE_TWO << 60};
     const uint64_t last[] = {packed(ids, 9, count), packed(ids, 12, count)};
     found->key = key;
     memcpy(found->ids, first, sizeof first);
-    rest->key = (bbpe_cache_key){packed(ids, 6, count), REST_KEY | count};
+    rest->key = (bbpe_cache_key){packed(ids, 6, count), BBPE_CACHE_REST_KEY | count};
     memcpy(rest->ids, last, sizeof last);
     return true;
 }
@@ -157,7 +145,7 @@ void bbpe_hot_cache_add(bbpe_hot_cache *self, bbpe_cache_key key, const uint32_t
 
 /* Whether an entry may be elsewhere: not one of two that belong together. */
 static bool is_movable(const bbpe_cache_entry *entry) {
-    return !is_rest(entry) && bbpe_cache_count(entry) != BBPE_CACHE_TWO;
+    return !bbpe_cache_is_rest(entry) && bbpe_cache_count(entry) != BBPE_CACHE_TWO;
 }
 
 void bbpe_hot_cache_promote(bbpe_hot_cache *self, const bbpe_cache_entry *entry) {
@@ -194,7 +182,7 @@ void bbpe_hot_cache_add_long(bbpe_hot_cache *self, const bbpe_cache_long_key *ke
 static void take_entries(bbpe_hot_cache *self, const bbpe_hot_cache *from) {
     uint32_t ids[BBPE_CACHE_SHORT];
     for (const bbpe_cache_entry *entry = from->entries; entry < from->entries + from->entry_count; entry++) {
-        if (entry->key.hi == 0 || is_rest(entry)) continue;
+        if (entry->key.hi == 0 || bbpe_cache_is_rest(entry)) continue;
         const bool is_both = bbpe_cache_count(entry) == BBPE_CACHE_TWO;
         const size_t count = is_both ? bbpe_hot_cache_copy_ids_of_two(from, entry, ids) : 0;
         if (count > 0) bbpe_hot_cache_add(self, entry->key, ids, count);

@@ -154,10 +154,23 @@ BBPE_INLINE bool bbpe_cache_is_few(const bbpe_cache_entry *entry) {
     return entry->ids[3] >> 31 == 0;
 }
 
+/* The top byte of the key of an entry that has the last ids of its neighbour, which no length gives it; below it is
+ * their number. */
+#define BBPE_CACHE_REST_KEY ((BBPE_HASH_SALT_HI >> 56 ^ 0x40) << 56)
+
+BBPE_INLINE bool bbpe_cache_is_rest(const bbpe_cache_entry *entry) {
+    return entry->key.hi >> 56 == BBPE_CACHE_REST_KEY >> 56;
+}
+
 /* Whether it has 5 or 6 ids, packed. */
 BBPE_INLINE bool bbpe_cache_is_packed(const bbpe_cache_entry *entry) {
     const uint32_t five = (uint32_t)(BBPE_CACHE_PACKED | 5) << BBPE_CACHE_ID_BITS;
     return entry->ids[3] - five < (uint32_t)2 << BBPE_CACHE_ID_BITS;
+}
+
+/* The entry in the same cache line. */
+BBPE_INLINE bbpe_cache_entry *bbpe_hot_cache_neighbour(const bbpe_hot_cache *self, const bbpe_cache_entry *entry) {
+    return self->entries + ((size_t)(entry - self->entries) ^ 1);
 }
 
 /* The entry where a short piece is looked for first. */
@@ -208,8 +221,10 @@ BBPE_INLINE const bbpe_cache_slot *bbpe_hot_cache_find_long(const bbpe_hot_cache
 
 /* Write the ids of a slot that was found; returns how many. */
 BBPE_INLINE size_t bbpe_cache_copy_long_ids(const bbpe_cache_slot *slot, uint32_t *ids) {
+    enum { LAST = BBPE_CACHE_LONG_IDS - 4 };
     const size_t count = slot->counts & 0xFF;
-    for (size_t i = 0; i < count; i++) ids[i] = slot->ids[i];
+    memcpy(ids, slot->ids, 16);
+    for (size_t i = 4; i < count; i += 4) memcpy(ids + (i < LAST ? i : LAST), slot->ids + (i < LAST ? i : LAST), 16);
     return count;
 }
 

@@ -16,7 +16,7 @@ typedef struct {
     const void *units;
     unsigned unit_size;
 } bbpe_encode_text;
-enum { BBPE_ENCODE_SLACK = 4 }; /* ids after the last one that may be overwritten */
+enum { BBPE_ENCODE_SLACK = 16 }; /* ids after the last one that may be overwritten */
 
 /* `scheme` and `fill` may be NULL: then the caller splits every text.  The model's parts must outlive the encoder.  A light
  * one gives the same ids and can use the same states; it lacks the tables by which long pieces take no longer than short
