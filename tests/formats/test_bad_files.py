@@ -72,6 +72,7 @@ def test_rank_files(tmp_path: Path, ranks: bytes, named: tuple[str, ...]) -> Non
         ('{"a": 1, "b"', None, ("vocab.json", "line 1 column 13", "ends too early")),
         ('{"a": 1,\n "b": }', None, ("vocab.json", "line 2 column 7", "expected JSON")),
         ('{"a": 1, "a": 2}', None, ("vocab.json", "'a' is listed twice")),
+        ('{"a": 1, "b": 2, "b": 3}', None, ("vocab.json", "'b' is listed twice")),
         ('{"a": NaN}', None, ("vocab.json", "NaN")),
         ('{"a": ' + "[" * 5_000, None, ("vocab.json", "nested too deeply")),
         ('{"a": ' + "9" * 5000 + "}", None, ("vocab.json", "expected JSON")),

@@ -48,4 +48,4 @@ class _Sums:
 
 OWN = ReadFormat("bbpe", ".lens", tuple(dict.fromkeys(
     suffix for form in FORMATS.values() for suffix in (*form.suffixes, *(form.masks.suffixes if form.masks else ()))
-)), _open, says_dtype=False)  # fmt: skip
+)), _open)  # fmt: skip

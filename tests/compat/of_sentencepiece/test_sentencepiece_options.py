@@ -157,6 +157,9 @@ def test_every_way_to_a_model(unigram: Any, tmp_path: Path) -> None:
     for wrong in ({}, {"model_file": path, "model_proto": data}):
         with pytest.raises(ValueError, match="found both or neither of model_file and model_proto"):
             by_file.Load(**wrong)
+    for value in (5, "model", path, [1]):
+        with pytest.raises(TypeError, match="model_proto must be bytes, not"):
+            by_file.Load(model_proto=value)
 
 
 def test_each_name_of_decoding(unigram: Any) -> None:
