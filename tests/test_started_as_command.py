@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import bbpe
-import bbpe.__main__
 
 BESIDE = Path(sys.executable).absolute().parent
 ELSEWHERE = BESIDE / "elsewhere"
@@ -64,40 +60,3 @@ for words in ["python", "-m", "bbpe"], ["python", "-m", "other"]:
 """
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert found.stdout.splitlines() == ["SIG_DFL", *["as it was"] * 5]
-
-
-class Last:
-    """An object whose end raises."""
-
-    def __init__(self, error: BaseException) -> None:
-        self.error = error
-
-    def __del__(self) -> None:
-        raise self.error
-
-
-@pytest.mark.parametrize("error", [KeyboardInterrupt("in vain"), ValueError("reported")])
-def test_ctrl_c_that_python_drops_comes_again(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Other exceptions that nobody can catch are reported, as before; after the command all is as it was."""
-    dropped: list[Any] = []
-    report = dropped.append
-
-    def run() -> int:
-        Last(error)
-        end = time.monotonic() + (30 if isinstance(error, KeyboardInterrupt) else 0)
-        while time.monotonic() < end:
-            pass
-        return 7
-
-    monkeypatch.setattr("bbpe.cli.main", run)
-    monkeypatch.setattr(sys, "unraisablehook", report)
-    handler = signal.getsignal(signal.SIGINT)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        status = bbpe.__main__.main()
-        now = signal.getsignal(signal.SIGINT)
-    finally:
-        signal.signal(signal.SIGINT, handler)
-    is_interrupt = isinstance(error, KeyboardInterrupt)
-    assert (status, [each.exc_value for each in dropped]) == ((130, []) if is_interrupt else (7, [error]))
-    assert (now, sys.unraisablehook) == (signal.SIG_DFL, report)
