@@ -38,3 +38,14 @@ def test_an_error_of_a_file_keeps_its_place() -> None:
         "row 3: unexpected end", "config.json", "line 3",
     )  # fmt: skip
     assert naming("row 3", int, "7") == 7
+
+
+@pytest.mark.parametrize(("chat", "shown"), [
+    (None, "NoneType None"), ("see", "str 'see'"), ({"role": "user"}, "dict {'role': 'user'}"), (5, "int 5"),
+])  # fmt: skip
+def test_what_is_no_chat_has_the_name_of_its_argument(chat: object, shown: str) -> None:
+    tok = bbpe.train_from_iterator(["see my dogs"], 262)
+    good = [{"role": "user", "content": "see"}]
+    with pytest.raises(TypeError) as caught:
+        tok.encode_chat_batch([good, good, chat])
+    assert str(caught.value) == f"conversations[2] is {shown}; expected a list of dicts with 'role' and 'content'"
