@@ -19,12 +19,15 @@ def main() -> int:
     _handle(heard, _signal.SIG_DFL)
     from .cli import main as run
 
-    before = sys.unraisablehook
+    before, main_thread = sys.unraisablehook, _thread.get_ident()
 
     def report(dropped: "sys.UnraisableHookArgs") -> None:
         """Report an exception that nobody can catch, as in `__del__`; an interrupt comes again from another thread."""
         if isinstance(dropped.exc_value, KeyboardInterrupt):
-            _thread.start_new_thread(_thread.interrupt_main, ())
+            if hasattr(_signal, "pthread_kill"):  # which ends what the thread waits for, as a key does
+                _thread.start_new_thread(_signal.pthread_kill, (main_thread, _signal.SIGINT))
+            else:
+                _thread.start_new_thread(_signal.raise_signal, (_signal.SIGINT,))
         else:
             before(dropped)
 

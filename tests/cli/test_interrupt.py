@@ -223,10 +223,12 @@ def test_an_interrupt_that_python_drops_comes_again(
 
     monkeypatch.setattr("bbpe.cli.main", run)
     before, kept = sys.unraisablehook, signal.signal(signal.SIGINT, signal.default_int_handler)
+    begun = time.monotonic()
     try:
         assert main() == 130
     finally:
         signal.signal(signal.SIGINT, kept)
+    assert time.monotonic() - begun < 10  # the wait ends, too
     assert (sys.unraisablehook, reported, capsys.readouterr().err) == (before, [ValueError], "")
 
 
