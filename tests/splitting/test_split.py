@@ -16,6 +16,7 @@ import pytest
 from seeds import full_then_long, then_full
 from split_cases import (
     EDGES,
+    ONE_A_CLASS,
     SCHEMES,
     WIDE,
     at_all_alignments,
@@ -66,6 +67,14 @@ def test_short_strings(name: str) -> None:
 def test_short_strings_in_a_long_text(name: str) -> None:
     check_joined(name, short_strings(3))
     check_joined(name, map("".join, itertools.product(WIDE, repeat=2)))
+
+
+@by_scheme
+def test_runs_of_a_class_around_the_length_that_is_read_one_by_one(name: str) -> None:
+    """Those of each class, which others end, and which follow a character that may begin the same pretoken."""
+    for one, other in itertools.product(ONE_A_CLASS + "éя한𠀀", repeat=2):
+        runs = [one * length for length in (15, 16, 17, 18, 40)]
+        check(name, ISAS, [other.join(["", *runs, ""]).encode()])
 
 
 @pytest.mark.parametrize("step", full_then_long([5], [1]))
