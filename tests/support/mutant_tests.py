@@ -111,12 +111,14 @@ class Measured:
     def running(self, path: str, line: int | None) -> set[str]:
         """The tests that run a line of Python, or anything of its file."""
         if path not in self._lines:
-            data = CoverageData(str(self.folder / "data"))
+            file = self.folder / "data"
+            file.stat()  # without the file no test would seem to run anything
+            data = CoverageData(str(file))
             data.read()
             lines: dict[int, set[str]] = defaultdict(set)
             # each copy that was measured had a folder of its own
-            for file in (name for name in data.measured_files() if name.endswith(f"/{path}")):
-                for number, contexts in data.contexts_by_lineno(file).items():
+            for name in (name for name in data.measured_files() if name.endswith(f"/{path}")):
+                for number, contexts in data.contexts_by_lineno(name).items():
                     lines[number].update(contexts)
             self._lines = {path: lines}
         lines = self._lines[path]

@@ -26,6 +26,7 @@ import tempfile
 import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import accumulate
 from pathlib import Path
@@ -252,11 +253,9 @@ def ensued(
                 results.append(result)
                 print(result.line(), flush=True)
 
-    threads = [threading.Thread(target=work) for _ in copies]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(len(copies)) as pool:
+        for done in [pool.submit(work) for _ in copies]:
+            done.result()
     return [result for result in results if result.outcome != "no build"]
 
 
