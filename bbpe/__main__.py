@@ -1,8 +1,8 @@
 """Run the command line, as `bbpe` or `python -m bbpe`.
 
 While the command line is imported, and after it has ended, Ctrl-C ends the process by the signal, which a shell shows
-as 130: nobody would catch an exception.  Ctrl-Break, which Windows has besides, does the same.  Between the two it
-raises KeyboardInterrupt, once more where Python drops exceptions.
+as 130: nobody would catch an exception.  Ctrl-Break, which Windows has besides, does the same.  While
+the command runs, Ctrl-C raises KeyboardInterrupt, and raises it again if Python has dropped the exception.
 """
 
 import _signal  # type: ignore[import-not-found]
@@ -22,9 +22,9 @@ def main() -> int:
     before, main_thread = sys.unraisablehook, _thread.get_ident()
 
     def report(dropped: "sys.UnraisableHookArgs") -> None:
-        """Report an exception that nobody can catch, as in `__del__`; an interrupt comes again from another thread."""
+        """Report an exception that nobody can catch, as in `__del__`; have another thread send an interrupt again."""
         if isinstance(dropped.exc_value, KeyboardInterrupt):
-            if hasattr(_signal, "pthread_kill"):  # which ends what the thread waits for, as a key does
+            if hasattr(_signal, "pthread_kill"):  # it also ends what the thread waits for, as a key does
                 _thread.start_new_thread(_signal.pthread_kill, (main_thread, _signal.SIGINT))
             else:
                 _thread.start_new_thread(_signal.raise_signal, (_signal.SIGINT,))

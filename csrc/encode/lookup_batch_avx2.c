@@ -25,8 +25,8 @@ BBPE_INLINE size_t copy_packed(const bbpe_cache_entry *entry, uint32_t *ids) {
     return count;
 }
 
-/* bbpe_hot_cache_copy_ids_of_two without a branch on their number, which is 7 at least: 19 ids are written. */
-_Static_assert(19 - 7 <= BBPE_ENCODE_SLACK, "what is written after the last id");
+_Static_assert(BBPE_ENCODE_SLACK >= 19 - 7, "copy_two writes 19 ids, of which 7 at least count");
+/* bbpe_hot_cache_copy_ids_of_two without a branch on the number of ids. */
 BBPE_INLINE size_t copy_two(const bbpe_cache_entry *entry, const bbpe_cache_entry *rest, uint32_t *ids) {
     const size_t count = rest->key.hi & 0xFF;
     const __m128i middle = _mm_loadl_epi64((const __m128i *)&rest->key.lo);

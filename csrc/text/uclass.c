@@ -1,3 +1,4 @@
+/* Not inline: in the loops of a split pattern all registers are taken, and each character waits for memory. */
 #include "text/uclass.h"
 
 size_t bbpe_uclass_run(const uint8_t *text, size_t i, size_t stop, size_t n, uint32_t set) {
