@@ -56,7 +56,7 @@ cdef extern from "encode/encode.h" nogil:
     ctypedef void (*bbpe_encoder_ask)(void *owner)
     void bbpe_encoder_set_ask(bbpe_encoder *self, bbpe_encoder_ask ask, void *owner)
     void bbpe_encoder_delete(bbpe_encoder *self)
-    bbpe_encode_state *bbpe_encode_state_new()
+    bbpe_encode_state *bbpe_encode_state_new(size_t id_count)
     bint bbpe_encode_entries_are_full(uint64_t kept, size_t entries)
     bint bbpe_encode_slots_are_full(size_t taken, size_t slots)
     bint bbpe_encode_state_grow(bbpe_encode_state *self, size_t entries, size_t slots)

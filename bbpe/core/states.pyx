@@ -267,7 +267,7 @@ cdef class States:
                 if state != NULL:
                     break
         if state == NULL:
-            state = <bbpe_encode_state *>had(bbpe_encode_state_new())
+            state = <bbpe_encode_state *>had(bbpe_encode_state_new(self.model.written_count))
             bbpe_encode_state_loan(state).generation = BBPE_ATOMIC_LOAD(&self.generation)
             bbpe_encode_state_loan(state).sized_at = GROWN_AT
             bbpe_encode_state_loan(state).budget = &BUDGET

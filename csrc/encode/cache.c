@@ -2,6 +2,27 @@
 
 #include "memory/memory.h"
 
+/* Ids of so many bits each, and their masks. */
+#define PLACE(bits, most, i, byte) ((i) < (most) ? (i) * (bits) / 8 + (byte) : 0x80)
+#define PLACES(bits, most, i) PLACE(bits, most, i, 0), PLACE(bits, most, i, 1), PLACE(bits, most, i, 2), PLACE(bits, most, i, 3)
+#define PACKED_MASK(bits) (((uint32_t)1 << (bits)) - 1)
+#define UNPACKING(bits, most, mask)                                                                                     \
+    {{PLACES(bits, most, 0), PLACES(bits, most, 1), PLACES(bits, most, 2), PLACES(bits, most, 3), PLACES(bits, most, 4), \
+      PLACES(bits, most, 5), PLACES(bits, most, 6), PLACES(bits, most, 7)},                                             \
+     {0, bits % 8, 2 * bits % 8, 3 * bits % 8, 4 * bits % 8, 5 * bits % 8, 6 * bits % 8, 7 * bits % 8},                 \
+     {mask, mask, mask, mask, mask, mask, mask, mask}}
+#define LAYOUT(bits)                                                                                                    \
+    {{UNPACKING(32, BBPE_CACHE_PLAIN, UINT32_MAX), UNPACKING(bits, 124 / (bits), PACKED_MASK(bits))}, bits, PACKED_MASK(bits), \
+     124 / (bits)}
+
+static const bbpe_cache_layout layouts[] = {LAYOUT(17), LAYOUT(20), LAYOUT(BBPE_CACHE_ID_BITS)};
+
+const bbpe_cache_layout *bbpe_cache_layout_for(size_t id_count) {
+    const bbpe_cache_layout *layout = layouts;
+    while (layout < layouts + 2 && id_count > (size_t)layout->mask + 1) layout++;
+    return layout;
+}
+
 size_t bbpe_hot_cache_bytes(size_t entries, size_t slots) {
     return entries * sizeof(bbpe_cache_entry) + slots * sizeof(bbpe_cache_slot);
 }
@@ -17,7 +38,7 @@ void bbpe_hot_cache_use(bbpe_hot_cache *self, bbpe_cache_entry *entries, size_t 
     self->slots_taken = 0;
 }
 
-bbpe_status bbpe_hot_cache_init(bbpe_hot_cache *self, size_t entries, size_t slots) {
+bbpe_status bbpe_hot_cache_init(bbpe_hot_cache *self, const bbpe_cache_layout *layout, size_t entries, size_t slots) {
     bbpe_cache_entry *new_entries = bbpe_memory_table(entries, sizeof *new_entries);
     bbpe_cache_slot *new_slots = bbpe_memory_table(slots, sizeof *new_slots);
     if (new_entries == NULL || new_slots == NULL) {
@@ -25,6 +46,7 @@ bbpe_status bbpe_hot_cache_init(bbpe_hot_cache *self, size_t entries, size_t slo
         bbpe_memory_table_free(new_slots);
         return BBPE_NO_MEMORY;
     }
+    self->layout = layout;
     bbpe_hot_cache_use(self, new_entries, entries, new_slots, slots);
     return BBPE_OK;
 }
@@ -35,75 +57,60 @@ void bbpe_hot_cache_free(bbpe_hot_cache *self) {
     memset(self, 0, sizeof *self);
 }
 
-bbpe_cache_entry bbpe_cache_entry_of(bbpe_cache_key key, const uint32_t *ids, size_t count) {
-    bbpe_cache_entry entry = {key, {0, 0, 0, 0}};
-    uint64_t words[2] = {0, 0};
+/* Put the ids from `from` on, as many as fit and are there, into 16 zeroed bytes. */
+static void pack(const bbpe_cache_layout *layout, const uint32_t *ids, size_t from, size_t count, uint64_t *words) {
+    for (size_t i = 0; i < layout->few && from + i < count; i++) {
+        const unsigned at = (unsigned)i * layout->bits, half = at / 64;
+        words[half] |= (uint64_t)ids[from + i] << at % 64;
+        if (half == 0 && at > 64 - layout->bits) words[1] |= (uint64_t)ids[from + i] >> (64 - at);
+    }
+}
+
+/* Whether ids are small enough for a layout. */
+static bool fit(const bbpe_cache_layout *layout, const uint32_t *ids, size_t count) {
     uint32_t all = 0;
     for (size_t i = 0; i < count; i++) all |= ids[i];
-    if (count <= BBPE_CACHE_FEW_IDS) {
-        for (size_t i = 0; i < count; i++) words[i / 2] |= (uint64_t)ids[i] << (32 * (i % 2));
-    } else if (count <= BBPE_CACHE_SHORT_IDS && all >> BBPE_CACHE_PACKED_BITS == 0) {
-        for (size_t i = 0; i < count; i++) words[i / 3] |= (uint64_t)ids[i] << (BBPE_CACHE_PACKED_BITS * (i % 3));
-        count |= BBPE_CACHE_PACKED;
-    } else {
-        words[0] = count;
-        count = BBPE_CACHE_MANY;
-    }
+    return all <= layout->mask;
+}
+
+bbpe_cache_entry bbpe_cache_entry_of(const bbpe_cache_layout *layout, bbpe_cache_key key, const uint32_t *ids, size_t count) {
+    bbpe_cache_entry entry = {key, {0, 0, 0, 0}};
+    uint64_t words[2] = {0, 0};
+    if (count <= BBPE_CACHE_PLAIN) memcpy(words, ids, count * sizeof *ids);
+    else if (count <= layout->few && fit(layout, ids, count)) pack(layout, ids, 0, count, words);
+    else count = BBPE_CACHE_MANY;
     words[1] |= (uint64_t)count << 60;
     memcpy(entry.ids, words, sizeof words);
     return entry;
 }
 
-BBPE_INLINE void unpack(uint64_t word, uint32_t *ids) {
-    const uint32_t mask = ((uint32_t)1 << BBPE_CACHE_PACKED_BITS) - 1;
-    for (size_t i = 0; i < 3; i++) ids[i] = (uint32_t)(word >> (BBPE_CACHE_PACKED_BITS * i)) & mask;
-}
-
-size_t bbpe_cache_copy_packed_ids(const bbpe_cache_entry *entry, uint32_t *ids) {
-    uint64_t words[2];
-    memcpy(words, entry->ids, sizeof words);
-    unpack(words[0], ids);
-    unpack(words[1], ids + 3);
-    return bbpe_cache_count(entry) & ~(unsigned)BBPE_CACHE_PACKED;
-}
-
 /* An entry and its rest are written together, and neither is ever moved: a rest that is there belongs to the entry. */
 size_t bbpe_hot_cache_copy_ids_of_two(const bbpe_hot_cache *self, const bbpe_cache_entry *entry, uint32_t *ids) {
     const bbpe_cache_entry *rest = bbpe_hot_cache_neighbour(self, entry);
-    const size_t count = rest->key.hi & 0xFF;
-    uint64_t words[2];
+    const size_t count = rest->key.hi & 0xFF, few = self->layout->few;
     if (!bbpe_cache_is_rest(rest)) return 0;
-    bbpe_cache_copy_packed_ids(entry, ids);
-    memcpy(words, rest->ids, sizeof words);
-    unpack(rest->key.lo, ids + 6);
-    if (count > 9) unpack(words[0], ids + 9); /* no further than two ids after the last */
-    if (count > 12) unpack(words[1], ids + 12);
+    bbpe_cache_unpack(self->layout, entry->ids, few, ids);
+    bbpe_cache_unpack(self->layout, rest->ids, count < 2 * few ? count - few : few, ids + few);
+    if (count > 2 * few) bbpe_cache_unpack(self->layout, &rest->key, count - 2 * few, ids + 2 * few);
     return count;
-}
-
-/* Three ids that are there, or 0 in their place. */
-static uint64_t packed(const uint32_t *ids, size_t start, size_t count) {
-    uint64_t word = 0;
-    for (size_t i = start; i < count && i < start + 3; i++)
-        word |= (uint64_t)ids[i] << (BBPE_CACHE_PACKED_BITS * (i - start));
-    return word;
 }
 
 /* Put ids that an entry alone cannot have into one and its neighbour, if they and that one allow it: multilingual text
  * takes 25.5 instead of 27.7 ms, as the slots that have them otherwise are two more cache lines. */
 static bool add_both(bbpe_hot_cache *self, bbpe_cache_key key, const uint32_t *ids, size_t count) {
+    const bbpe_cache_layout *layout = self->layout;
     bbpe_cache_entry *found = bbpe_hot_cache_find_or_free(self, key, bbpe_cache_hash(key));
-    uint32_t all = 0;
-    for (size_t i = 0; i < count; i++) all |= ids[i];
-    if (found == NULL || all >> BBPE_CACHE_PACKED_BITS || count > BBPE_CACHE_SHORT) return false;
+    if (found == NULL || count > 2 * layout->few + 64 / layout->bits || !fit(layout, ids, count)) return false;
     bbpe_cache_entry *rest = bbpe_hot_cache_neighbour(self, found);
     if (rest->key.hi != 0 && !bbpe_cache_is_rest(rest)) return false;
-    const uint64_t first[] = {packed(ids, 0, count), packed(ids, 3, count) | (uint64_t)BBPE_CACHE_TWO << 60};
-    const uint64_t last[] = {packed(ids, 9, count), packed(ids, 12, count)};
+    uint64_t first[2] = {0, (uint64_t)BBPE_CACHE_TWO << 60}, middle[2] = {0, 0}, last[2] = {0, 0};
+    pack(layout, ids, 0, count, first);
+    pack(layout, ids, layout->few, count, middle);
+    pack(layout, ids, 2 * layout->few, count, last);
     found->key = key;
     memcpy(found->ids, first, sizeof first);
-    rest->key = (bbpe_cache_key){packed(ids, 6, count), BBPE_CACHE_REST_KEY | count};
-    memcpy(rest->ids, last, sizeof last);
+    rest->key = (bbpe_cache_key){last[0], BBPE_CACHE_REST_KEY | count};
+    memcpy(rest->ids, middle, sizeof middle);
     return true;
 }
 
@@ -128,13 +135,13 @@ bbpe_cache_entry *bbpe_hot_cache_reserve(bbpe_hot_cache *self, bbpe_cache_entry 
 
 void bbpe_hot_cache_fill(bbpe_hot_cache *self, bbpe_cache_entry *marked, bbpe_cache_key key, const uint32_t *ids,
                            size_t count) {
-    const bbpe_cache_entry entry = bbpe_cache_entry_of(key, ids, count);
+    const bbpe_cache_entry entry = bbpe_cache_entry_of(self->layout, key, ids, count);
     if (bbpe_cache_count(&entry) != BBPE_CACHE_MANY && bbpe_cache_entry_has(marked, key)) *marked = entry;
     else bbpe_hot_cache_add(self, key, ids, count);
 }
 
 void bbpe_hot_cache_add(bbpe_hot_cache *self, bbpe_cache_key key, const uint32_t *ids, size_t count) {
-    const bbpe_cache_entry entry = bbpe_cache_entry_of(key, ids, count);
+    const bbpe_cache_entry entry = bbpe_cache_entry_of(self->layout, key, ids, count);
     if (bbpe_cache_count(&entry) == BBPE_CACHE_MANY) {
         if (add_both(self, key, ids, count)) return;
         const bbpe_cache_long_key widened = bbpe_cache_long_key_of_short(key);

@@ -3,7 +3,7 @@
  * Keys are exact: the piece's bytes and its length, so a hit is never a guess.  Tables do not grow while they are used; a
  * new entry replaces an old one.
  *
- *   entries  32 bytes: pieces up to 15 bytes and 6 ids, or two in a cache line for more; sets of 8 ways, two sets a key
+ *   entries  32 bytes: pieces up to 15 bytes and 7 ids, or two in a cache line for more; sets of 8 ways, two sets a key
  *   slots    128 bytes: pieces up to 32 bytes and 23 ids; pairs of slots, two pairs a key
  *
  * The primary slot of a key is the way of its first set that the lookup batch fetches and compares; elsewhere it is a
@@ -17,20 +17,30 @@
 enum {
     BBPE_CACHE_SHORT = BBPE_SHORT_KEY,    /* bytes of a piece in an entry */
     BBPE_CACHE_LONG = 32,      /* bytes of a piece in a slot: more are in a ring (long_pieces.h), which takes less memory */
-    BBPE_CACHE_FEW_IDS = 4,    /* ids that are in an entry as they are, below 2^28 */
-    BBPE_CACHE_SHORT_IDS = 6,  /* ids in an entry, below 2^20 */
     BBPE_CACHE_LONG_IDS = 23,  /* ids in a slot */
-    BBPE_CACHE_PACKED = 8,     /* beside the number of ids, 5 or 6, of an entry that has them packed */
-    BBPE_CACHE_MANY = 15,      /* in place of the number: the ids are in a slot, and the first id is their number, */
-    BBPE_CACHE_TWO = 12,      /* or the first six are in the entry and the others in its neighbour, */
-    BBPE_CACHE_RESERVED = 11,   /* or the ids are not yet known */
+    BBPE_CACHE_PLAIN = 3,      /* ids of an entry that are as they are; more are packed */
+    BBPE_CACHE_MANY = 15,      /* in place of the number of ids of an entry: they are in a slot, */
+    BBPE_CACHE_TWO = 12,       /* or the first are in the entry and the others in its neighbour, */
+    BBPE_CACHE_RESERVED = 11,  /* or they are not yet known */
     BBPE_CACHE_WAYS = 8,       /* entries of a set: their numbers differ in the last three bits */
     BBPE_CACHE_PART = 0x80,    /* beside the length: a part between cut points, not a whole pretoken */
 };
 
 #define BBPE_CACHE_ID_BITS 28
-#define BBPE_CACHE_ID_MASK (((uint32_t)1 << BBPE_CACHE_ID_BITS) - 1)
-#define BBPE_CACHE_PACKED_BITS 20
+
+/* For vectors that unpack ids: which bytes each one is in, the bit where it begins in the first of these, and its bits. */
+typedef struct {
+    _Alignas(32) uint8_t places[32];
+    uint32_t shifts[8], masks[8];
+} bbpe_cache_unpacking;
+
+/* How entries have their ids: up to three as they are, or up to 7, 6 or 4 of 17, 20 or 28 bits each, one after another from the
+ * lowest bit on. */
+typedef struct {
+    bbpe_cache_unpacking unpackings[2]; /* of ids as they are, and packed */
+    uint32_t bits, mask; /* of packed ones, */
+    size_t few;          /* and how many an entry has of these */
+} bbpe_cache_layout;
 
 /* A short key with the salt of its hash in it: never zero, as no length is the salt's top byte. */
 typedef bbpe_short_key bbpe_cache_key;
@@ -38,7 +48,7 @@ typedef bbpe_short_key bbpe_cache_key;
 typedef struct {
     _Alignas(32) bbpe_cache_key key; /* zero: empty */
     uint32_t ids[4];                 /* their number is the four highest bits, of which the first says that they are not
-                                      * here as they are */
+                                      * all here */
 } bbpe_cache_entry;
 
 /* A piece of 16 to 32 bytes as its first and last 16, which overlap and miss none; or a short key and zeros. */
@@ -56,6 +66,7 @@ typedef struct {
 /* Zeroed tables of powers of two.  Pieces of all lengths are anywhere: with a part of the table for each length, so that the
  * shortest are close together, Chinese has four times as many secondary hits and takes 32.5 instead of 30.3 ms. */
 typedef struct {
+    const bbpe_cache_layout *layout;
     bbpe_cache_entry *entries;
     size_t entry_mask; /* of a hash: a distance in bytes */
     size_t entry_count;
@@ -71,13 +82,15 @@ typedef struct {
     bool is_part;
 } bbpe_cache_piece;
 
+/* The layout that has the most ids below `id_count` in an entry; more than three of which one is larger are in slots. */
+const bbpe_cache_layout *bbpe_cache_layout_for(size_t id_count);
 /* Over tables of the caller's, zeroed, of powers of two. */
 void bbpe_hot_cache_use(bbpe_hot_cache *self, bbpe_cache_entry *entries, size_t entry_count, bbpe_cache_slot *slots,
                         size_t slot_count);
 /* Tables for so many entries and slots, powers of two; fields stay as they are without memory. */
-bbpe_status bbpe_hot_cache_init(bbpe_hot_cache *self, size_t entries, size_t slots);
+bbpe_status bbpe_hot_cache_init(bbpe_hot_cache *self, const bbpe_cache_layout *layout, size_t entries, size_t slots);
 void bbpe_hot_cache_free(bbpe_hot_cache *self);
-/* Add all that another one has. */
+/* Add all that another one of the same layout has. */
 void bbpe_hot_cache_copy(bbpe_hot_cache *self, const bbpe_hot_cache *from);
 /* Move to so many slots, with the contents of the present ones; entries stay where they are.  False without memory, and
  * nothing changes. */
@@ -133,25 +146,40 @@ BBPE_INLINE bbpe_cache_long_key bbpe_cache_long_key_of_short(bbpe_cache_key key)
 /* Two words that are handled as one. */
 typedef uint64_t bbpe_cache_words __attribute__((vector_size(16)));
 
-/* The number of ids of an entry, with BBPE_CACHE_PACKED, or what is in place of it. */
+/* The number of ids of an entry, or what is in place of it. */
 BBPE_INLINE unsigned bbpe_cache_count(const bbpe_cache_entry *entry) {
     return entry->ids[3] >> BBPE_CACHE_ID_BITS;
 }
 
-/* Write the ids of an entry that has at most four, all four whatever their number; returns how many. */
-BBPE_INLINE size_t bbpe_cache_copy_ids(const bbpe_cache_entry *entry, uint32_t *ids) {
-    const bbpe_cache_words counted = {UINT64_MAX, ((uint64_t)BBPE_CACHE_ID_MASK << 32) | UINT32_MAX};
-    const size_t count = bbpe_cache_count(entry); /* read before anything is written */
-    bbpe_cache_words stored;
-    memcpy(&stored, BBPE_ALIGNED(entry->ids, 16), sizeof stored);
-    stored &= counted;
-    memcpy(ids, &stored, sizeof stored);
+/* The bits of 16 bytes from this one on. */
+BBPE_INLINE uint32_t bbpe_cache_bits(const uint64_t *words, unsigned at) {
+    if (at >= 64) return (uint32_t)(words[1] >> (at - 64));
+    return (uint32_t)(at > 32 ? words[0] >> at | words[1] << (64 - at) : words[0] >> at);
+}
+
+/* Write the ids that 16 bytes begin with. */
+BBPE_INLINE void bbpe_cache_unpack(const bbpe_cache_layout *layout, const void *packed, size_t count, uint32_t *ids) {
+    uint64_t words[2];
+    memcpy(words, packed, sizeof words);
+    for (size_t i = 0; i < count; i++) ids[i] = bbpe_cache_bits(words, (unsigned)i * layout->bits) & layout->mask;
+}
+
+/* Write the ids of an entry that has them all; returns how many. */
+BBPE_INLINE size_t bbpe_cache_copy_ids(const bbpe_cache_layout *layout, const bbpe_cache_entry *entry, uint32_t *ids) {
+    const size_t count = bbpe_cache_count(entry);
+    if (BBPE_LIKELY(count <= BBPE_CACHE_PLAIN)) memcpy(ids, entry->ids, BBPE_CACHE_PLAIN * sizeof *ids);
+    else bbpe_cache_unpack(layout, entry->ids, count, ids);
     return count;
 }
 
-/* Whether an entry's ids are in it as they are. */
+/* Whether an entry has all its ids, */
 BBPE_INLINE bool bbpe_cache_is_few(const bbpe_cache_entry *entry) {
     return entry->ids[3] >> 31 == 0;
+}
+
+/* and has them as they are. */
+BBPE_INLINE bool bbpe_cache_is_plain(const bbpe_cache_entry *entry) {
+    return entry->ids[3] >> 30 == 0;
 }
 
 /* The top byte of the key of an entry that has the last ids of its neighbour, which no length gives it; below it is
@@ -160,12 +188,6 @@ BBPE_INLINE bool bbpe_cache_is_few(const bbpe_cache_entry *entry) {
 
 BBPE_INLINE bool bbpe_cache_is_rest(const bbpe_cache_entry *entry) {
     return entry->key.hi >> 56 == BBPE_CACHE_REST_KEY >> 56;
-}
-
-/* Whether it has 5 or 6 ids, packed. */
-BBPE_INLINE bool bbpe_cache_is_packed(const bbpe_cache_entry *entry) {
-    const uint32_t five = (uint32_t)(BBPE_CACHE_PACKED | 5) << BBPE_CACHE_ID_BITS;
-    return entry->ids[3] - five < (uint32_t)2 << BBPE_CACHE_ID_BITS;
 }
 
 /* The entry in the same cache line. */
@@ -235,13 +257,11 @@ BBPE_INLINE void bbpe_hot_cache_prefetch_long(const bbpe_hot_cache *self, uint64
     BBPE_PREFETCH(slot->ids + 7); /* its second cache line */
 }
 
-/* Write the 5 or 6 ids of an entry; returns how many. */
-size_t bbpe_cache_copy_packed_ids(const bbpe_cache_entry *entry, uint32_t *ids);
 /* Write the ids of an entry that has them together with its neighbour; returns how many, 0 when that one is lost. */
 size_t bbpe_hot_cache_copy_ids_of_two(const bbpe_hot_cache *self, const bbpe_cache_entry *entry, uint32_t *ids);
 
 /* An entry of a piece's ids; more than fit are only marked. */
-bbpe_cache_entry bbpe_cache_entry_of(bbpe_cache_key key, const uint32_t *ids, size_t count);
+bbpe_cache_entry bbpe_cache_entry_of(const bbpe_cache_layout *layout, bbpe_cache_key key, const uint32_t *ids, size_t count);
 /* Put an entry at its home, and what is there elsewhere.  Done for one of those found away now and then, it leaves at
  * home what is more frequent.  Two entries that belong together are not moved: they stay, or are forgotten at home. */
 void bbpe_hot_cache_promote(bbpe_hot_cache *self, const bbpe_cache_entry *entry);

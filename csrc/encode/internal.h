@@ -165,6 +165,7 @@ struct bbpe_encode_state {
     bbpe_miss_queue queue;
     bbpe_stretch_end *next_end;  /* of stretches that are encoded as one: the next one that is read, */
     bbpe_stretch_end *next_known; /* and the next one whose ids are not yet all known */
+    bool has_many_ids;     /* the last pieces that were looked up had more than three ids for two of them */
     bool has_small_tokens; /* the last piece that was too long for a batch */
     bool is_grown;        /* `hot` has memory of its own, not the two tables below */
     /* a probe of two neighbours touches one cache line */
@@ -179,7 +180,7 @@ void bbpe_encoder_free(bbpe_encoder *self);
 /* The exact matching of long pieces, which is made if it is not there; NULL without memory.  Where an id is too large for it,
  * it is not exact. */
 const bbpe_bpe_match *bbpe_encoder_match(const bbpe_encoder *self);
-void bbpe_encode_state_init(bbpe_encode_state *self);
+void bbpe_encode_state_init(bbpe_encode_state *self, size_t id_count);
 void bbpe_encode_state_free(bbpe_encode_state *self);
 /* Reserve so many bytes of the window; a failure is left in state->status. */
 bool bbpe_encode_state_window(bbpe_encode_state *self, size_t bytes);

@@ -18,7 +18,7 @@ static uint32_t *emit(const bbpe_lookup_batch *self, size_t count, const bbpe_en
         const bbpe_cache_entry *entry = self->primary[i];
         const bbpe_cache_key key = self->keys[i];
         if (BBPE_LIKELY(entry->key.lo == key.lo && entry->key.hi == key.hi && bbpe_cache_is_few(entry)))
-            ids += bbpe_cache_copy_ids(entry, ids);
+            ids += bbpe_cache_copy_ids(state->hot.layout, entry, ids);
         else
             ids = bbpe_encode_miss(encoder, state, self, i, text, ids);
     }

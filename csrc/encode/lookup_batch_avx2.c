@@ -1,4 +1,4 @@
-/* Four keys a step; and ids: a key and the number of its ids are compared at once, five or six packed ids unpacked. */
+/* Four keys a step; and ids: a key and the number of its ids are compared at once, and those of an entry unpacked at once. */
 #include "simd/target.h"
 #ifdef BBPE_HAS_X86
 BBPE_TARGET_BEGIN("avx2,bmi,bmi2,lzcnt,popcnt")
@@ -6,34 +6,38 @@ BBPE_TARGET_BEGIN("avx2,bmi,bmi2,lzcnt,popcnt")
 
 #include "encode/lookup_batch_words.h"
 
-/* Two words of three ids, with 16 bytes written at the first id and at the fourth. */
-BBPE_INLINE void unpack(__m128i words, uint32_t *ids) {
-    /* [id0 id1 id2 junk | id3 id4 id5 junk]: the bytes of each in its word, and the bit where it begins in these */
-    const __m256i places = _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 1, 2, 3, 2, 3, 4, 5, 5, 6, 7, -1, -1, -1, -1, -1));
-    const __m256i shifts = _mm256_setr_epi32(0, 4, 0, 0, 0, 4, 0, 0);
-    const __m256i mask = _mm256_set1_epi32((1 << BBPE_CACHE_PACKED_BITS) - 1);
-    const __m256i twice = _mm256_permute4x64_epi64(_mm256_castsi128_si256(words), 0x50);
-    const __m256i unpacked = _mm256_and_si256(_mm256_srlv_epi32(_mm256_shuffle_epi8(twice, places), shifts), mask);
-    _mm_storeu_si128((__m128i *)ids, _mm256_castsi256_si128(unpacked));
-    _mm_storeu_si128((__m128i *)(ids + 3), _mm256_extracti128_si256(unpacked, 1));
+/* Write the ids that 16 bytes begin with, and zeros after the most that they may be: eight in all. */
+BBPE_INLINE void unpack(const bbpe_cache_unpacking *by, __m128i packed, uint32_t *ids) {
+    const __m256i places = _mm256_load_si256((const __m256i *)by->places);
+    const __m256i shifts = _mm256_load_si256((const __m256i *)by->shifts);
+    const __m256i words = _mm256_srlv_epi32(_mm256_shuffle_epi8(_mm256_broadcastsi128_si256(packed), places), shifts);
+    _mm256_storeu_si256((__m256i *)ids, _mm256_and_si256(words, _mm256_load_si256((const __m256i *)by->masks)));
 }
 
-/* bbpe_cache_copy_packed_ids in one step. */
-BBPE_INLINE size_t copy_packed(const bbpe_cache_entry *entry, uint32_t *ids) {
-    const size_t count = bbpe_cache_count(entry) - BBPE_CACHE_PACKED;
-    unpack(_mm_load_si128((const __m128i *)entry->ids), ids);
+/* bbpe_cache_copy_ids, with eight ids written whatever their number. */
+BBPE_INLINE size_t copy_few(const bbpe_cache_layout *layout, const bbpe_cache_entry *entry, uint32_t *ids) {
+    const size_t count = bbpe_cache_count(entry); /* read before anything is written */
+    unpack(layout->unpackings + (count > BBPE_CACHE_PLAIN), _mm_load_si128((const __m128i *)entry->ids), ids);
     return count;
 }
 
-_Static_assert(BBPE_ENCODE_SLACK >= 19 - 7, "copy_two writes 19 ids, of which 7 at least count");
+/* The same for at most BBPE_CACHE_PLAIN ids, with four written: a vector of eight more often ends in another cache line. */
+BBPE_INLINE size_t copy_plain(const bbpe_cache_entry *entry, uint32_t *ids) {
+    const size_t count = bbpe_cache_count(entry);
+    _mm_storeu_si128((__m128i *)ids, _mm_load_si128((const __m128i *)entry->ids));
+    return count;
+}
+
+_Static_assert(BBPE_ENCODE_SLACK >= 8 + 7, "copy_two writes 22 ids, of which more than 7 count");
 /* bbpe_hot_cache_copy_ids_of_two without a branch on the number of ids. */
-BBPE_INLINE size_t copy_two(const bbpe_cache_entry *entry, const bbpe_cache_entry *rest, uint32_t *ids) {
+BBPE_INLINE size_t copy_two(const bbpe_cache_layout *layout, const bbpe_cache_entry *entry, const bbpe_cache_entry *rest,
+                            uint32_t *ids) {
+    const bbpe_cache_unpacking *by = layout->unpackings + 1;
     const size_t count = rest->key.hi & 0xFF;
-    const __m128i middle = _mm_loadl_epi64((const __m128i *)&rest->key.lo);
-    const __m128i last = _mm_load_si128((const __m128i *)rest->ids);
-    unpack(_mm_load_si128((const __m128i *)entry->ids), ids);
-    unpack(_mm_unpacklo_epi64(middle, last), ids + 6);
-    unpack(_mm_unpackhi_epi64(last, last), ids + 12);
+    const __m128i middle = _mm_load_si128((const __m128i *)rest->ids), last = _mm_loadl_epi64((const __m128i *)&rest->key.lo);
+    unpack(by, _mm_load_si128((const __m128i *)entry->ids), ids);
+    unpack(by, middle, ids + layout->few);
+    unpack(by, last, ids + 2 * layout->few);
     return count;
 }
 
@@ -42,27 +46,43 @@ BBPE_INLINE bool is_two(const bbpe_cache_entry *entry, const bbpe_cache_entry *r
     return bbpe_cache_count(entry) == BBPE_CACHE_TWO && bbpe_cache_is_rest(rest) && bbpe_cache_entry_has(entry, key);
 }
 
-/* One branch for the key and the number of ids: English 9.9 instead of 10.3 ms, Chinese 23.1 instead of 24.2 (Zen 4). */
-uint32_t *bbpe_lookup_batch_emit_avx2(const bbpe_lookup_batch *self, size_t count, const bbpe_encoder *encoder,
-                                      bbpe_encode_state *state, const uint8_t *text, uint32_t *ids) {
-    const __m256i decisive = _mm256_setr_epi64x(-1, -1, 0, INT64_MIN); /* [key.lo key.hi - is_few] */
+/* One branch for the key and the number of ids: English 9.9 instead of 10.3 ms, Chinese 23.1 instead of 24.2 (Zen 4).  With
+ * `many`, numbers up to 7 take the first one, otherwise those up to BBPE_CACHE_PLAIN. */
+BBPE_INLINE uint32_t *emit(const bbpe_lookup_batch *self, size_t count, const bbpe_encoder *encoder, bbpe_encode_state *state,
+                           const uint8_t *text, uint32_t *ids, bool many) {
+    /* [key.lo key.hi - the highest bits of the number] */
+    const __m256i decisive = _mm256_setr_epi64x(-1, -1, 0, many ? INT64_MIN : INT64_MIN / 2);
     const bbpe_cache_entry *const *primary = self->primary, *const *const last = primary + count;
     const bbpe_cache_key *key = self->keys;
+    const bbpe_cache_layout *const layout = state->hot.layout;
 #pragma GCC unroll 2
     for (; primary < last; primary++, key++) {
         const bbpe_cache_entry *entry = *primary;
         const __m256i wanted = _mm256_zextsi128_si256(_mm_load_si128((const __m128i *)key));
         const __m256i differ = _mm256_xor_si256(wanted, _mm256_load_si256((const __m256i *)entry));
         if (BBPE_LIKELY(_mm256_testz_si256(differ, decisive)))
-            ids += bbpe_cache_copy_ids(entry, ids);
-        else if (bbpe_cache_is_packed(entry) && bbpe_cache_entry_has(entry, *key))
-            ids += copy_packed(entry, ids);
+            ids += many ? copy_few(layout, entry, ids) : copy_plain(entry, ids);
+        else if (!many && bbpe_cache_is_few(entry) && bbpe_cache_entry_has(entry, *key))
+            ids += copy_few(layout, entry, ids);
         else if (is_two(entry, bbpe_hot_cache_neighbour(&state->hot, entry), *key))
-            ids += copy_two(entry, bbpe_hot_cache_neighbour(&state->hot, entry), ids);
+            ids += copy_two(layout, entry, bbpe_hot_cache_neighbour(&state->hot, entry), ids);
         else
             ids = bbpe_encode_miss(encoder, state, self, (size_t)(primary - self->primary), text, ids);
     }
     return ids;
+}
+
+static BBPE_NOINLINE uint32_t *emit_many(const bbpe_lookup_batch *self, size_t count, const bbpe_encoder *encoder,
+                                         bbpe_encode_state *state, const uint8_t *text, uint32_t *ids) {
+    return emit(self, count, encoder, state, text, ids, true);
+}
+
+uint32_t *bbpe_lookup_batch_emit_avx2(const bbpe_lookup_batch *self, size_t count, const bbpe_encoder *encoder,
+                                      bbpe_encode_state *state, const uint8_t *text, uint32_t *ids) {
+    uint32_t *const end = state->has_many_ids ? emit_many(self, count, encoder, state, text, ids)
+                                              : emit(self, count, encoder, state, text, ids, false);
+    state->has_many_ids = 2 * (size_t)(end - ids) > 3 * count;
+    return end;
 }
 
 const struct bbpe_lookup_batch_loops bbpe_lookup_batch_avx2 = {fill, bbpe_lookup_batch_emit_avx2};

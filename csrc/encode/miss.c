@@ -1,7 +1,7 @@
 /* A piece whose ids are not in its primary slot.
  *
  *     bbpe_encode_miss
- *       short: up to 15 bytes     a secondary entry | packed, in two entries, or in a slot | the miss queue, or merged alone
+ *       short: up to 15 bytes     a secondary entry | two entries, or a slot | the miss queue, or merged alone
  *       long: up to 32 bytes      a slot | as longer
  *       longer                    the ring, up to 1 kB | the miss queue up to 24 bytes, or its pieces one by one, or the model
  *
@@ -231,7 +231,7 @@ static uint32_t *encode_by_slot(const bbpe_encoder *self, bbpe_encode_state *sta
     return ids + count;
 }
 
-/* A piece whose ids are not in its entry as they are. */
+/* A piece whose ids are not all in its entry. */
 static BBPE_NOINLINE uint32_t *encode_many(const bbpe_encoder *self, bbpe_encode_state *state,
                                            const bbpe_cache_entry *entry, uint32_t *ids) {
     const unsigned marked = bbpe_cache_count(entry);
@@ -242,7 +242,6 @@ static BBPE_NOINLINE uint32_t *encode_many(const bbpe_encoder *self, bbpe_encode
         if (count > 0) return ids + count;
         return encode_new(self, state, state->hot.entries + (entry - state->hot.entries), entry->key, ids);
     }
-    if (marked != BBPE_CACHE_MANY) return ids + bbpe_cache_copy_packed_ids(entry, ids);
     return encode_by_slot(self, state, entry->key, ids);
 }
 
@@ -260,7 +259,8 @@ static uint32_t *encode_short(const bbpe_encoder *self, bbpe_encode_state *state
     if (BBPE_UNLIKELY(bbpe_cache_key_length(key) == 0)) return end_stretch(self, state, ids);
     bbpe_cache_entry *found = bbpe_hot_cache_find_or_free(&state->hot, key, bbpe_cache_hash(key));
     if (found == NULL || found->key.hi == 0) return encode_new(self, state, found, key, ids);
-    ids = bbpe_cache_is_few(found) ? ids + bbpe_cache_copy_ids(found, ids) : encode_many(self, state, found, ids);
+    if (bbpe_cache_is_few(found)) ids += bbpe_cache_copy_ids(state->hot.layout, found, ids);
+    else ids = encode_many(self, state, found, ids);
     if (++state->secondary_hits % PROMOTE_EACH == 0 && bbpe_cache_entry_has(found, key))
         bbpe_hot_cache_promote(&state->hot, found);
     return ids;

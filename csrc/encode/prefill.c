@@ -37,6 +37,7 @@ void bbpe_encode_prefill(const bbpe_bpe *model, bbpe_encode_state *state) {
         for (; state->prefilled < end && count < AT_ONCE; state->prefilled++)
             count += begin(model, &state->hot, model->tokens.entries + state->prefilled, tokens + count);
         for (size_t i = 0; i < count; i++)
-            if (tokens[i].primary->key.hi == 0) *tokens[i].primary = bbpe_cache_entry_of(tokens[i].key, &tokens[i].id, 1);
+            if (tokens[i].primary->key.hi == 0)
+                *tokens[i].primary = bbpe_cache_entry_of(state->hot.layout, tokens[i].key, &tokens[i].id, 1);
     }
 }

@@ -116,8 +116,9 @@ static void clear(bbpe_encode_state *self) {
     memset(self, 0, offsetof(bbpe_encode_state, desk));
 }
 
-void bbpe_encode_state_init(bbpe_encode_state *self) {
+void bbpe_encode_state_init(bbpe_encode_state *self, size_t id_count) {
     clear(self);
+    self->hot.layout = bbpe_cache_layout_for(id_count);
     bbpe_hot_cache_use(&self->hot, self->first_entries, BBPE_ENCODE_FIRST_ENTRIES, self->first_slots,
                        BBPE_ENCODE_FIRST_SLOTS);
 }
@@ -136,9 +137,9 @@ void bbpe_encode_state_free(bbpe_encode_state *self) {
     clear(self);
 }
 
-bbpe_encode_state *bbpe_encode_state_new(void) {
+bbpe_encode_state *bbpe_encode_state_new(size_t id_count) {
     bbpe_encode_state *self = bbpe_memory_table(1, sizeof *self);
-    if (self != NULL) bbpe_encode_state_init(self);
+    if (self != NULL) bbpe_encode_state_init(self, id_count);
     return self;
 }
 
@@ -167,7 +168,7 @@ bool bbpe_encode_state_grow(bbpe_encode_state *self, size_t entries, size_t slot
         if (is_moved) self->slots_asked = 0;
         return is_moved;
     }
-    if (bbpe_hot_cache_init(&hot, entries, slots) != BBPE_OK) return false;
+    if (bbpe_hot_cache_init(&hot, self->hot.layout, entries, slots) != BBPE_OK) return false;
     bbpe_hot_cache_copy(&hot, &self->hot);
     if (self->is_grown) bbpe_hot_cache_free(&self->hot);
     self->hot = hot;

@@ -62,8 +62,9 @@ typedef struct {
 } bbpe_encode_tables;
 /* The memory of tables of such a size. */
 size_t bbpe_hot_cache_bytes(size_t entries, size_t slots);
-/* With the small tables that it contains; NULL without memory. */
-bbpe_encode_state *bbpe_encode_state_new(void);
+/* With the small tables that it contains, for ids below `id_count`: with larger ones it gives the same, and takes longer.  NULL
+ * without memory. */
+bbpe_encode_state *bbpe_encode_state_new(size_t id_count);
 void bbpe_encode_state_delete(bbpe_encode_state *self);
 bbpe_encode_loan *bbpe_encode_state_loan(bbpe_encode_state *self);
 bbpe_encode_tables bbpe_encode_state_tables(const bbpe_encode_state *self);

@@ -44,11 +44,11 @@ int main(void) {
     const bbpe_scheme *scheme = bbpe_split_row(0, &name);
     bbpe_bpe bpe;
     bbpe_encoder *encoder;
-    bbpe_encode_state *state = bbpe_encode_state_new();
     uint32_t ids[sizeof text + BBPE_ENCODE_SLACK];
     size_t count;
     make_model(&bpe);
     const bbpe_model model = bbpe_model_of_bpe(&bpe);
+    bbpe_encode_state *state = bbpe_encode_state_new(bpe.id_count);
     must(bbpe_encoder_new(&encoder, &model, scheme, bbpe_split_select(scheme, BBPE_ISA_AUTO), false));
     is_recorded = true;
     must(bbpe_encode_range(encoder, state, (bbpe_encode_text){text, 1}, 0, sizeof text - 1, ids, &count));

@@ -98,7 +98,7 @@ static bbpe_status encode_with(const bbpe_model *model, const bbpe_scheme *schem
     static bbpe_encode_state state;
     bbpe_status status = bbpe_encoder_init(&encoder, model, scheme, bbpe_split_select(scheme, BBPE_ISA_AUTO));
     if (!status) {
-        bbpe_encode_state_init(&state);
+        bbpe_encode_state_init(&state, 1 << 16);
         state.loan.budget = &(bbpe_memory_budget){1 << 20, 0};
         bbpe_encode_state_grow(&state, 64, 16);
         bbpe_encode_state_grow(&state, 64, 32);

@@ -231,7 +231,7 @@ static void *encode(void *argument) {
     driver *all = self->all;
     bbpe_encode_state *state = bbpe_memory_table(1, sizeof *state);
     if (state == NULL) must(BBPE_NO_MEMORY);
-    bbpe_encode_state_init(state);
+    bbpe_encode_state_init(state, (size_t)1 << (16 + below(&self->random, 6)));
     state->loan.budget = &all->long_budget;
     if (below(&self->random, 4)) bbpe_encode_state_grow(state, HOT_ENTRIES, HOT_SLOTS);
     for (int turn = 0; turn < TURNS; turn++) {

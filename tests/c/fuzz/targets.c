@@ -144,7 +144,7 @@ static void run_encode(const uint8_t *data, size_t n) {
     const bbpe_model view = bbpe_model_of_bpe(&model);
     fuzz_must(bbpe_encoder_init(&encoder, &view, scheme, bbpe_split_select(scheme, BBPE_ISA_AUTO)));
     static bbpe_memory_budget budget = {1 << 16, 0};
-    bbpe_encode_state_init(&state);
+    bbpe_encode_state_init(&state, model.id_count);
     state.loan.budget = &budget;
     bbpe_encode_state_grow(&state, 32, 8);
     uint32_t *expected = fuzz_room(n, sizeof *expected), *ids = fuzz_room(n + BBPE_ENCODE_SLACK, sizeof *ids);
