@@ -3,7 +3,9 @@
 
 enum {
     AT_ONCE = 32,         /* tokens whose primary slots are fetched together: 14 ns each instead of 110 */
-    ENTRIES_A_TOKEN = 4   /* the first tokens, as many as leave so many entries for each */
+    ENTRIES_A_TOKEN = 4,  /* the first tokens, as many as leave so many entries for each: */
+    FIRST = 8192,         /* so many at first, */
+    GROWTH = 4            /* and so many times as many later */
 };
 
 typedef struct {
@@ -30,7 +32,8 @@ static bool begin(const bbpe_bpe *model, const bbpe_hot_cache *hot, const bbpe_p
 
 void bbpe_encode_prefill(const bbpe_bpe *model, bbpe_encode_state *state) {
     const size_t most = state->hot.entry_count / ENTRIES_A_TOKEN;
-    const size_t end = most < model->tokens.count ? most : model->tokens.count;
+    const size_t all = most < model->tokens.count ? most : model->tokens.count;
+    const size_t next = state->prefilled > FIRST / GROWTH ? GROWTH * state->prefilled : FIRST, end = next < all ? next : all;
     candidate tokens[AT_ONCE];
     while (state->prefilled < end) {
         size_t count = 0;
