@@ -108,3 +108,16 @@ def test_every_character_in_a_block_with_others_of_four_bytes(name: str, step: i
     assert len(expected) > len(parts)
     for isa in ISAS:
         same(splitter(name, isa), data, expected)
+
+
+@pytest.mark.parametrize("name", SCHEMES)
+def test_every_letter_that_vectors_classify_by_ranges(name: str) -> None:
+    """Latin, Cyrillic and Vietnamese letters: which of them are capitals, where patterns ask for that."""
+    letters = [chr(point) for point in [*range(0xC0, 0x250), *range(0x400, 0x530), *range(0x1E00, 0x1F00)]]
+    random.Random(9).shuffle(letters)
+    contexts = ["".join(f"a{char}b {char}X{char}x" for char in letters), "".join(f"{char}a" for char in letters)]
+    contexts += ["".join(letters), "".join(char + "b" * (number % 70) + "B " for number, char in enumerate(letters))]
+    for text in contexts:
+        expected = splitter(name, "scalar").spans(text.encode())[1:]
+        for isa in ISAS:
+            same(splitter(name, isa), text.encode(), expected)
