@@ -228,6 +228,7 @@ def tiktoken_of(real: Callable[[str], bbpe.Tokenizer]) -> Callable[[str], Any]:
 def limit() -> Iterator[Callable[[int], None]]:
     """`limit(n)` sets the limit of all caches; ample at first, as it was when the test is over."""
     before = bbpe.train_from_iterator(["a"], 256).cache_info().limit
+    bbpe.set_cache_limit(0)  # what other tests have left in caches would give way within this one
     bbpe.set_cache_limit(ROOM)
     yield bbpe.set_cache_limit
     bbpe.set_cache_limit(before)

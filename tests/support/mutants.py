@@ -4,7 +4,8 @@ Each fault is planted in a copy of the checkout, where the tests that should not
 fails: in a fork of a process that has collected all tests, or in one of their own where code that runs at import or
 compiled code has the fault.  For Python these are the tests that run the changed line, as measured once for each state
 of the product and kept in build/mutants; for Cython and C those that are near it, and then others.  A fault that does
-not compile is not counted.  The test that noticed runs without the fault, too: if it fails, it has noticed nothing.
+not compile is not counted.  The test that noticed runs alone, with the fault and without it: if it passes with it, or
+fails without it, it has noticed nothing.
 """
 
 from __future__ import annotations
@@ -207,7 +208,7 @@ class Copy:
 
 
 def tried(copy: Copy, edit: Edit, source: str, tests: Mapping[str, float]) -> Result:
-    """What the tests say of one fault; a test that fails without it, too, says nothing."""
+    """What the tests say of one fault; one that fails without it too, or only after others, says nothing."""
     result = Result(edit, source)
     if edit.path.endswith(".py"):
         copy.collect()
@@ -216,10 +217,12 @@ def tried(copy: Copy, edit: Edit, source: str, tests: Mapping[str, float]) -> Re
             result.ran = [*tests]
             with copy.planted(edit, source):
                 noticed = copy.noticed_by(tests, edit, source)
-            name = re.split(r"[\[ ]", noticed)[0]
+                name = re.split(r"[\[ ]", noticed)[0]
+                alone = {name: tests[name]} if name in tests else {}
+                fails = not alone or bool(copy.noticed_by(alone, edit, source))
             if not noticed:
                 break
-            if name not in tests or copy.is_due_to(edit, source, {name: tests[name]}):
+            if not alone or (fails and copy.is_due_to(edit, source, alone)):
                 result.outcome, result.noticed = "caught", noticed
                 break
             tests = {each: seconds for each, seconds in tests.items() if each != name}
