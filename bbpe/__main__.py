@@ -8,7 +8,10 @@ the command runs, Ctrl-C raises KeyboardInterrupt, and raises it again if Python
 import _signal  # type: ignore[import-not-found]
 import _thread
 import sys
+import time
 
+#: Seconds until an interrupt is sent again: at once it could come just before the main thread begins to wait.
+_PAUSE = 0.05
 _KEYS = [getattr(_signal, name) for name in ("SIGINT", "SIGBREAK") if hasattr(_signal, name)]
 
 
@@ -24,10 +27,7 @@ def main() -> int:
     def report(dropped: "sys.UnraisableHookArgs") -> None:
         """Report an exception that nobody can catch, as in `__del__`; have another thread send an interrupt again."""
         if isinstance(dropped.exc_value, KeyboardInterrupt):
-            if hasattr(_signal, "pthread_kill"):  # it also ends what the thread waits for, as a key does
-                _thread.start_new_thread(_signal.pthread_kill, (main_thread, _signal.SIGINT))
-            else:
-                _thread.start_new_thread(_signal.raise_signal, (_signal.SIGINT,))
+            _thread.start_new_thread(_interrupt, (main_thread,))
         else:
             before(dropped)
 
@@ -41,6 +41,14 @@ def main() -> int:
             sys.unraisablehook = before
     except KeyboardInterrupt:
         return 130
+
+
+def _interrupt(thread: int) -> None:
+    time.sleep(_PAUSE)
+    if hasattr(_signal, "pthread_kill"):  # it also ends what the thread waits for, as a key does
+        _signal.pthread_kill(thread, _signal.SIGINT)
+    else:
+        _signal.raise_signal(_signal.SIGINT)
 
 
 def _handle(signals: list[int], handler: object) -> None:
