@@ -1,8 +1,8 @@
 """Run the command line, as `bbpe` or `python -m bbpe`.
 
-While the command line is imported, and after it has ended, Ctrl-C ends the process by the signal, which a shell shows
-as 130: nobody would catch an exception.  Ctrl-Break, which Windows has besides, does the same.  While
-the command runs, Ctrl-C raises KeyboardInterrupt, and raises it again if Python has dropped the exception.
+While the command line is imported, and after the command has ended, Ctrl-C ends the process by the signal, which a
+shell shows as status 130: at these times nothing would catch an exception.  On Windows, Ctrl-Break does the same.
+While the command runs, Ctrl-C raises KeyboardInterrupt.  If Python drops that exception, the interrupt is sent again.
 """
 
 import _signal  # type: ignore[import-not-found]
@@ -25,7 +25,7 @@ def main() -> int:
     before, main_thread = sys.unraisablehook, _thread.get_ident()
 
     def report(dropped: "sys.UnraisableHookArgs") -> None:
-        """Report an exception that nobody can catch, as in `__del__`; have another thread send an interrupt again."""
+        """Report an exception that Python has dropped, as in `__del__`; send an interrupt again instead."""
         if isinstance(dropped.exc_value, KeyboardInterrupt):
             _thread.start_new_thread(_interrupt, (main_thread,))
         else:
@@ -44,6 +44,7 @@ def main() -> int:
 
 
 def _interrupt(thread: int) -> None:
+    """Send an interrupt to a thread after a pause."""
     time.sleep(_PAUSE)
     if hasattr(_signal, "pthread_kill"):  # it also ends what the thread waits for, as a key does
         _signal.pthread_kill(thread, _signal.SIGINT)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import os
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from mutant_edits import edits_of
 from mutant_forks import UNPLANTED, Forks, plant
+from mutants import tried
 
 PYTHON = '''
 """Words: a < b and 1."""
@@ -168,3 +171,29 @@ def test_tests_run_in_forks(tmp_path: Path) -> None:
         assert forks.run(tests) == ""
     finally:
         forks.close()
+
+
+class TriedCopy:
+    """A copy in which one test fails after others with a fault and without it, and another one notices the fault."""
+
+    def __init__(self, noticing: list[str]) -> None:
+        self.noticing = noticing
+
+    @contextlib.contextmanager
+    def planted(self, edit: Any, source: str) -> Iterator[None]:
+        yield
+
+    def noticed_by(self, tests: dict[str, float], edit: Any, source: str) -> str:
+        if "flaky" in tests and len(tests) > 1:
+            return "flaky"
+        return next((f"{name}[case]" for name in tests if name in self.noticing), "")
+
+    def is_due_to(self, edit: Any, source: str, test: dict[str, float]) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(("noticing", "outcome", "by"), [(["one"], "caught", "one[case]"), ([], "survived", "")])
+def test_a_test_that_fails_only_after_others_notices_nothing(noticing: list[str], outcome: str, by: str) -> None:
+    edit = edits_of("a.c", C)[0]
+    result = tried(cast("Any", TriedCopy(noticing)), edit, C, {"first": 1.0, "flaky": 1.0, "one": 1.0})
+    assert (result.outcome, result.noticed, "flaky" in result.ran) == (outcome, by, False)

@@ -2,7 +2,7 @@
 
 #include "memory/memory.h"
 
-/* Ids of so many bits each, and their masks. */
+/* The constants that unpack up to `most` ids of `bits` bits each; for the words after these, 0x80 gives a shuffle zero. */
 #define PLACE(bits, most, i, byte) ((i) < (most) ? (i) * (bits) / 8 + (byte) : 0x80)
 #define PLACES(bits, most, i) PLACE(bits, most, i, 0), PLACE(bits, most, i, 1), PLACE(bits, most, i, 2), PLACE(bits, most, i, 3)
 #define PACKED_MASK(bits) (((uint32_t)1 << (bits)) - 1)

@@ -82,7 +82,7 @@ typedef struct {
     bool is_part;
 } bbpe_cache_piece;
 
-/* The layout that has the most ids below `id_count` in an entry; more than three of which one is larger are in slots. */
+/* The layout for ids below `id_count`.  A piece of more than three ids, one of which is larger, is kept in a slot. */
 const bbpe_cache_layout *bbpe_cache_layout_for(size_t id_count);
 /* Over tables of the caller's, zeroed, of powers of two. */
 void bbpe_hot_cache_use(bbpe_hot_cache *self, bbpe_cache_entry *entries, size_t entry_count, bbpe_cache_slot *slots,
@@ -151,13 +151,13 @@ BBPE_INLINE unsigned bbpe_cache_count(const bbpe_cache_entry *entry) {
     return entry->ids[3] >> BBPE_CACHE_ID_BITS;
 }
 
-/* The bits of 16 bytes from this one on. */
+/* 28 bits or more of 16 bytes, from bit `at` on, in the lower bits of the result. */
 BBPE_INLINE uint32_t bbpe_cache_bits(const uint64_t *words, unsigned at) {
     if (at >= 64) return (uint32_t)(words[1] >> (at - 64));
     return (uint32_t)(at > 32 ? words[0] >> at | words[1] << (64 - at) : words[0] >> at);
 }
 
-/* Write the ids that 16 bytes begin with. */
+/* Write the first `count` ids that are packed in 16 bytes. */
 BBPE_INLINE void bbpe_cache_unpack(const bbpe_cache_layout *layout, const void *packed, size_t count, uint32_t *ids) {
     uint64_t words[2];
     memcpy(words, packed, sizeof words);
@@ -172,12 +172,12 @@ BBPE_INLINE size_t bbpe_cache_copy_ids(const bbpe_cache_layout *layout, const bb
     return count;
 }
 
-/* Whether an entry has all its ids, */
+/* Whether all ids of a piece are in this entry. */
 BBPE_INLINE bool bbpe_cache_is_few(const bbpe_cache_entry *entry) {
     return entry->ids[3] >> 31 == 0;
 }
 
-/* and has them as they are. */
+/* Whether they are, and are not packed. */
 BBPE_INLINE bool bbpe_cache_is_plain(const bbpe_cache_entry *entry) {
     return entry->ids[3] >> 30 == 0;
 }

@@ -6,7 +6,7 @@ BBPE_TARGET_BEGIN("avx2,bmi,bmi2,lzcnt,popcnt")
 
 #include "encode/lookup_batch_words.h"
 
-/* Write the ids that 16 bytes begin with, and zeros after the most that they may be: eight in all. */
+/* Write the ids that are packed in 16 bytes, and zeros up to eight. */
 BBPE_INLINE void unpack(const bbpe_cache_unpacking *by, __m128i packed, uint32_t *ids) {
     const __m256i places = _mm256_load_si256((const __m256i *)by->places);
     const __m256i shifts = _mm256_load_si256((const __m256i *)by->shifts);
@@ -14,21 +14,21 @@ BBPE_INLINE void unpack(const bbpe_cache_unpacking *by, __m128i packed, uint32_t
     _mm256_storeu_si256((__m256i *)ids, _mm256_and_si256(words, _mm256_load_si256((const __m256i *)by->masks)));
 }
 
-/* bbpe_cache_copy_ids, with eight ids written whatever their number. */
+/* bbpe_cache_copy_ids without a branch; writes eight ids. */
 BBPE_INLINE size_t copy_few(const bbpe_cache_layout *layout, const bbpe_cache_entry *entry, uint32_t *ids) {
     const size_t count = bbpe_cache_count(entry); /* read before anything is written */
     unpack(layout->unpackings + (count > BBPE_CACHE_PLAIN), _mm_load_si128((const __m128i *)entry->ids), ids);
     return count;
 }
 
-/* The same for at most BBPE_CACHE_PLAIN ids, with four written: a vector of eight more often ends in another cache line. */
+/* Copy ids that are not packed; writes four.  To write eight crosses the end of a cache line more often. */
 BBPE_INLINE size_t copy_plain(const bbpe_cache_entry *entry, uint32_t *ids) {
     const size_t count = bbpe_cache_count(entry);
     _mm_storeu_si128((__m128i *)ids, _mm_load_si128((const __m128i *)entry->ids));
     return count;
 }
 
-_Static_assert(BBPE_ENCODE_SLACK >= 8 + 7, "copy_two writes 22 ids, of which more than 7 count");
+_Static_assert(BBPE_ENCODE_SLACK >= 2 * 7 + 8 - 8, "copy_two writes up to 22 ids, of which at least 8 count");
 /* bbpe_hot_cache_copy_ids_of_two without a branch on the number of ids. */
 BBPE_INLINE size_t copy_two(const bbpe_cache_layout *layout, const bbpe_cache_entry *entry, const bbpe_cache_entry *rest,
                             uint32_t *ids) {

@@ -5,7 +5,7 @@
 
 #include "encode/lookup_batch_words.h"
 
-/* bbpe_cache_copy_ids of packed ids in one step, with eight written. */
+/* Copy packed ids; writes eight. */
 BBPE_INLINE size_t copy_packed(const bbpe_cache_layout *layout, const bbpe_cache_entry *entry, uint32_t *ids) {
     const size_t count = bbpe_cache_count(entry); /* read before anything is written */
     const uint8x16_t packed = vreinterpretq_u8_u32(vld1q_u32(entry->ids));
@@ -18,7 +18,7 @@ BBPE_INLINE size_t copy_packed(const bbpe_cache_layout *layout, const bbpe_cache
     return count;
 }
 
-/* The same of ids as they are, with four written. */
+/* Copy ids that are not packed; writes four. */
 BBPE_INLINE size_t copy_plain(const bbpe_cache_entry *entry, uint32_t *ids) {
     const size_t count = bbpe_cache_count(entry);
     vst1q_u32(ids, vld1q_u32(entry->ids));

@@ -3,9 +3,9 @@
 
 enum {
     AT_ONCE = 32,         /* tokens whose primary slots are fetched together: 14 ns each instead of 110 */
-    ENTRIES_A_TOKEN = 4,  /* the first tokens, as many as leave so many entries for each: */
-    FIRST = 8192,         /* so many at first, */
-    GROWTH = 4            /* and so many times as many later */
+    ENTRIES_A_TOKEN = 4,  /* at most one token for so many entries of the table */
+    FIRST = 8192,         /* tokens that enter it the first time */
+    GROWTH = 4            /* each further time there are so many times as many */
 };
 
 typedef struct {

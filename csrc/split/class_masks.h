@@ -202,21 +202,22 @@ BBPE_INLINE uint64_t masks_add_european(bbpe_masks *m, bbpe_vector v, bbpe_vecto
 }
 
 /* Letters of Vietnamese, U+1E80-1EFF: pairs of a capital and a small one, but for U+1E96-1E9D. */
-BBPE_INLINE uint64_t masks_add_vietnamese(bbpe_masks *m, bbpe_vector v1, bbpe_vector v2, uint64_t letters) {
+BBPE_INLINE uint64_t masks_add_vietnamese(bbpe_masks *m, bbpe_vector v, bbpe_vector v1, bbpe_vector v2, uint64_t three) {
+    const uint64_t letters = mask_bits(mask_and(vector_eq(v, 0xE1), vector_in(v1, 0xBA, 0xBB))) & three;
     const bbpe_byte_mask small = mask_or(vector_has(v2, 1), mask_and(vector_eq(v1, 0xBA), vector_in(v2, 0x96, 0x9D)));
     const uint64_t lower = mask_bits(small) & letters;
     return masks_add(m, BBPE_CLASS_UPPER, letters & ~lower, 3) | masks_add(m, BBPE_CLASS_LOWER, lower, 3);
 }
 
-/* Latin Extended-A but for U+0138, in pairs of a capital and a small letter, which is the odd one except in U+0139-0148 and
- * U+0179-017E; and the two pairs of Vietnamese beyond it, U+01A0 and U+01AF. */
+/* Latin Extended-A but for U+0138, in pairs of a capital and a small letter.  The small one is odd, but even in U+0139-0148
+ * and U+0179-017E.  Also the two pairs of Vietnamese beyond it, at U+01A0 and U+01AF. */
 BBPE_INLINE uint64_t masks_add_latin(bbpe_masks *m, bbpe_vector v, bbpe_vector v1, uint64_t two) {
     const bbpe_byte_mask c4 = mask_but(vector_eq(v, 0xC4), vector_eq(v1, 0xB8)), c5 = vector_eq(v, 0xC5);
     const bbpe_byte_mask horned = mask_and(vector_eq(v, 0xC6), vector_in(v1, 0xAF, 0xB0));
     const bbpe_byte_mask c6 = mask_or(horned, mask_and(vector_eq(v, 0xC6), vector_in(v1, 0xA0, 0xA1)));
-    const bbpe_byte_mask from_39 = mask_and(c4, vector_in(v1, 0xB9, 0xBF));
-    const bbpe_byte_mask others = mask_and(c5, mask_or(vector_in(v1, 0x80, 0x88), vector_in(v1, 0xB9, 0xBE)));
-    const uint64_t swapped = mask_bits(mask_or(horned, mask_or(from_39, others)));
+    const bbpe_byte_mask from_0139 = mask_and(c4, vector_in(v1, 0xB9, 0xBF));
+    const bbpe_byte_mask swapped_c5 = mask_and(c5, mask_or(vector_in(v1, 0x80, 0x88), vector_in(v1, 0xB9, 0xBE)));
+    const uint64_t swapped = mask_bits(mask_or(horned, mask_or(from_0139, swapped_c5)));
     const uint64_t letters = mask_bits(mask_or(c6, mask_or(c4, c5))) & two;
     const uint64_t lower = (mask_bits(vector_has(v1, 1)) ^ swapped) & letters;
     return masks_add(m, BBPE_CLASS_UPPER, letters & ~lower, 2) | masks_add(m, BBPE_CLASS_LOWER, lower, 2);
@@ -374,7 +375,7 @@ BBPE_INLINE void masks_add_high(bbpe_masks *m, uint64_t high, bbpe_masks_block b
     if (BBPE_LIKELY((three & mask_bits(vector_in(v, 0xE3, 0xFF))) != 0))
         known |= masks_add_cjk(m, v, v1, v2, three, scheme.apart & BBPE_SET(HAN_LETTER));
     else if (three & mask_bits(vector_eq(v, 0xE1)))
-        known |= masks_add_vietnamese(m, v1, v2, three & mask_bits(mask_and(vector_eq(v, 0xE1), vector_in(v1, 0xBA, 0xBB))));
+        known |= masks_add_vietnamese(m, v, v1, v2, three);
     if (two) {
         known |= masks_add_european(m, v, v1, two);
         if (two & mask_bits(vector_in(v, 0xC4, 0xC6))) known |= masks_add_latin(m, v, v1, two);
