@@ -19,7 +19,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from coverage import CoverageData
 from mutant_edits import Edit, body_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -113,6 +112,8 @@ class Measured:
         if path not in self._lines:
             file = self.folder / "data"
             file.stat()  # without the file no test would seem to run anything
+            from coverage import CoverageData  # `make mutants` installs it; the tests of this tool do without
+
             data = CoverageData(str(file))
             data.read()
             lines: dict[int, set[str]] = defaultdict(set)
