@@ -1,5 +1,7 @@
 from libc.stdint cimport uint64_t
 
+from bbpe.core.c_base cimport BBPE_ATOMIC_LOAD
+from bbpe.core.c_memory cimport bbpe_pages_keep
 from bbpe.core.c_threads cimport bbpe_memory_budget, bbpe_turns
 
 # The bytes of caches, which all tokenizers share.
@@ -8,3 +10,12 @@ cdef bbpe_memory_budget BUDGET
 cdef bbpe_turns TURNS
 # The salt of tables of strings (csrc/base/hash.h).
 cdef uint64_t SALT
+
+cdef enum:
+    MAPPED = 1 << 17  # bytes: an allocator keeps less by itself
+
+
+cdef inline void keep_freed(size_t bytes) noexcept nogil:
+    """Have the allocator keep so many bytes of a call, which are going to be freed, for the next one."""
+    if MAPPED <= bytes <= <size_t>BBPE_ATOMIC_LOAD(&BUDGET.limit):
+        bbpe_pages_keep(bytes)

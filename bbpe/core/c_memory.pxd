@@ -10,6 +10,7 @@ cdef extern from "memory/memory.h" nogil:
     void *bbpe_memory_table(size_t count, size_t size)
     void bbpe_memory_table_free(void *table)
     void bbpe_pages_trim()
+    void bbpe_pages_keep(size_t size)
     void bbpe_pages_collapse(void *memory, size_t size)
     const void *bbpe_pages_of_file(int file, size_t size)
     void bbpe_pages_unmap(const void *memory, size_t size)

@@ -4,7 +4,7 @@ from libc.stdint cimport uint32_t
 
 from bbpe.lazy import np
 
-from bbpe.core.budget cimport BUDGET
+from bbpe.core.budget cimport BUDGET, keep_freed
 from bbpe.core.c_base cimport BBPE_ATOMIC_EXCHANGE, BBPE_ATOMIC_LOAD, BBPE_ATOMIC_SWAP
 from bbpe.core.c_encode cimport BBPE_ENCODE_SLACK
 from bbpe.core.c_memory cimport (
@@ -13,7 +13,7 @@ from bbpe.core.c_memory cimport (
 )
 
 cdef enum:
-    LARGE = 1 << 20  # ids: fewer are left to numpy, whose allocator keeps what is small
+    LARGE = 1 << 20  # ids: fewer are left to numpy, whose allocator keeps them
 
 cdef void *IDLE = NULL  # a buffer that waits for the next large text, whichever tokenizer's
 
@@ -29,6 +29,7 @@ cdef class IdBuffer:
         most += BBPE_ENCODE_SLACK
         self.count = most
         if most < LARGE:
+            keep_freed(most * sizeof(uint32_t))
             self.array = np.empty(most, dtype=np.uint32)
             ids = self.array
             self.ids = &ids[0]

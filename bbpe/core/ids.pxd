@@ -16,6 +16,7 @@ cdef class TokenBytes:
 
     cdef list _texts(self, row *rows, Py_ssize_t n, object errors, object id_at)
     cdef object _measure(self, IdSource ids, object run, bbpe_text_size *size)
+    cdef object _measure_parts(self, IdSource ids, object run, bbpe_text_size *size)
     cdef bint _fill(
         self, const bbpe_id_array *ids, size_t start, size_t stop, const bbpe_text_size *size, void *out,
         size_t chars, uint32_t *seen,

@@ -3,6 +3,7 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.string cimport memcpy
 
+from bbpe.core.budget cimport keep_freed
 from bbpe.core.c_decode cimport (
     bbpe_id_array, bbpe_text_size, bbpe_text_unit, bbpe_token_bytes_arena, bbpe_token_bytes_free, bbpe_token_bytes_get,
     bbpe_token_bytes_init, bbpe_token_bytes_join, bbpe_token_bytes_measure, bbpe_token_bytes_set, bbpe_token_text_fill,
@@ -282,6 +283,12 @@ cdef class TokenBytes:
 
     cdef object _measure(self, IdSource ids, object run, bbpe_text_size *size):
         """Measure all ids; the parts of the work when there are many, else None."""
+        parts = self._measure_parts(ids, run, size)
+        # the ids of a list, and bytes and a text of them
+        keep_freed(ids.array.count * sizeof(uint32_t) + size.bytes + size.chars * bbpe_text_unit(size))
+        return parts
+
+    cdef object _measure_parts(self, IdSource ids, object run, bbpe_text_size *size):
         cdef size_t count = ids.array.count, good
         size[0] = bbpe_text_size(0, 0, 0)
         if count >= 2 * RANGE:

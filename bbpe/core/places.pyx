@@ -8,6 +8,7 @@ from libc.string cimport memcpy, memset
 from bbpe.lazy import np
 
 from bbpe.core.automaton cimport host_call, host_call_of, host_free
+from bbpe.core.budget cimport keep_freed
 from bbpe.core.c_base cimport BBPE_OK, bbpe_status
 from bbpe.core.c_encode cimport bbpe_encode_places, bbpe_encode_state, bbpe_encode_state_loan, bbpe_places
 from bbpe.core.call cimport Call, call_view, solve, view_call
@@ -273,6 +274,8 @@ cdef class PlacesCall:
     cdef tuple _result(self, const bbpe_places *found, bint in_arrays):
         cdef Py_buffer buffer
         cdef size_t i
+        # places and ids, here and in the result
+        keep_freed(found.count * (2 * sizeof(bbpe_place) + sizeof(uint32_t) + sizeof(void *)))
         places = self.new_array((found.count, 2), self.dtype)
         if found.count:
             PyObject_GetBuffer(places, &buffer, PyBUF_SIMPLE)

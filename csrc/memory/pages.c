@@ -218,3 +218,12 @@ void bbpe_pages_trim(void) {
     (void)malloc_trim(0);
 #endif
 }
+
+void bbpe_pages_keep(size_t size) {
+#if defined(__GLIBC__)
+    void *volatile memory = malloc(size); /* volatile: a compiler leaves out what is freed unused */
+    free(memory);
+#else
+    (void)size;
+#endif
+}

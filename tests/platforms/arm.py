@@ -39,8 +39,10 @@ _NEEDED = ("numpy", "regex", "jinja2", "pytest", "hypothesis", "pytest-xdist", "
 _MORE = ("pyarrow", "zstandard", "tokenizers", "tiktoken")
 #: Tests that may fail under qemu 7.2, each with the reason, which is not the package's.
 _FORK = "qemu fails an assertion of its own in a child that starts a thread, if its parent had threads"
+_FAULTS = "qemu counts page faults otherwise"
 EXPECTED = {
-    "tests.core.test_cache_memory::test_the_memory_of_lists_serves_the_next_ones": "qemu counts page faults otherwise",
+    "tests.core.test_cache_memory::test_the_memory_of_lists_serves_the_next_ones": _FAULTS,
+    "tests.core.test_cache_memory::test_the_memory_of_results_serves_the_next_ones": _FAULTS,
     "tests.core.test_limits::test_a_child_is_fit_whatever_threads_do_to_caches_at_the_fork": _FORK,
     "tests.core.test_parts::test_no_thread_waits_where_a_process_forks": _FORK,
     "tests.core.test_limits::test_huge_pages_are_asked_for_in_our_own_memory_alone": "qemu hands no advice on pages on",
