@@ -147,7 +147,7 @@ BBPE_INLINE size_t masks_step(const uint8_t *text, size_t start, size_t n, bool 
 
 /* Add characters of `length` bytes to a class, by their first bytes, which are returned. */
 BBPE_INLINE uint64_t masks_add(bbpe_masks *m, int class_index, uint64_t first, unsigned length) {
-    m->by[class_index] |= first | first << 1 | (length == 3 ? first << 2 : 0);
+    m->by[class_index] |= first | first << 1 | (length >= 3 ? first << 2 : 0) | (length == 4 ? first << 3 : 0);
     return first;
 }
 
@@ -221,6 +221,14 @@ BBPE_INLINE uint64_t masks_add_latin(bbpe_masks *m, bbpe_vector v, bbpe_vector v
     const uint64_t letters = mask_bits(mask_or(c6, mask_or(c4, c5))) & two;
     const uint64_t lower = (mask_bits(vector_has(v1, 1)) ^ swapped) & letters;
     return masks_add(m, BBPE_CLASS_UPPER, letters & ~lower, 2) | masks_add(m, BBPE_CLASS_LOWER, lower, 2);
+}
+
+/* Emoji: U+1F1E6-1F1FF, 1F300-1F6BF and 1F900-1F9FF, all of which are symbols. */
+BBPE_INLINE uint64_t masks_add_emoji(bbpe_masks *m, bbpe_vector v, bbpe_vector v1, bbpe_vector v2, bbpe_vector v3, uint64_t four) {
+    const bbpe_byte_mask flags = mask_and(vector_eq(v2, 0x87), vector_in(v3, 0xA6, 0xBF));
+    const bbpe_byte_mask others = mask_or(vector_in(v2, 0x8C, 0x9A), vector_in(v2, 0xA4, 0xA7));
+    const bbpe_byte_mask block = mask_and(vector_eq(v, 0xF0), vector_eq(v1, 0x9F));
+    return masks_add(m, BBPE_CLASS_PUNCT, mask_bits(mask_and(block, mask_or(flags, others))) & four, 4);
 }
 
 /* The first bytes of well-formed characters that a block has whole, by the length of these. */
@@ -326,7 +334,7 @@ BBPE_INLINE bbpe_vector masks_classes(uint64_t easy, bbpe_masks_firsts firsts, c
     enum { MORE_PAGES = 4 };
     const bbpe_vector none = vector_load(masks_no_bytes);
 #ifdef vector_classes
-    if (firsts.four) return vector_classes(none, easy, bytes); /* emoji are on many pages: 13 % less time for text with many */
+    if (firsts.four & easy) return vector_classes(none, easy, bytes); /* emoji are on many pages: 13 % less time for text with many */
 #endif
     const bbpe_vector v = vector_load(bytes), v1 = vector_load(bytes + 1), v2 = vector_load(bytes + 2);
     /* among the easy ones */
@@ -388,6 +396,7 @@ BBPE_INLINE void masks_add_high(bbpe_masks *m, uint64_t high, bbpe_masks_block b
                                                          vector_in(v, 0xF5, 0xFF)));
         firsts.four = four & ~mask_bits(odd_four) & tail >> 1 & tail >> 2 & tail >> 3;
         m->tails |= firsts.four << 1 | firsts.four << 2 | firsts.four << 3;
+        known |= masks_add_emoji(m, v, v1, v2, vector_load(block.bytes + 3), firsts.four);
     }
     /* where a character begins that goes on after the block */
     const uint64_t last = (uint64_t)1 << 63;

@@ -121,3 +121,17 @@ def test_every_letter_that_vectors_classify_by_ranges(name: str) -> None:
         expected = splitter(name, "scalar").spans(text.encode())[1:]
         for isa in ISAS:
             same(splitter(name, isa), text.encode(), expected)
+
+
+@pytest.mark.parametrize("name", SCHEMES)
+def test_every_symbol_that_vectors_classify_by_ranges(name: str) -> None:
+    """Emoji and what is beside them in the table: numbers and what is not assigned; alone in a block and with others."""
+    symbols = [chr(point) for point in [*range(0x1F000, 0x1FC00), *range(0xF300, 0xF6C0), *range(0x2F300, 0x2F6C0)]]
+    ordered = "".join(f"{symbol}a" for symbol in symbols)
+    random.Random(10).shuffle(symbols)
+    contexts = [ordered, "".join(f"a {symbol}{symbol}1b\u0301 {symbol}\u0301/\n" for symbol in symbols)]
+    contexts += ["".join(symbols), "".join(symbol + "b" * (number % 70) for number, symbol in enumerate(symbols))]
+    for text in contexts:
+        expected = splitter(name, "scalar").spans(text.encode())[1:]
+        for isa in ISAS:
+            same(splitter(name, isa), text.encode(), expected)
