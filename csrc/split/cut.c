@@ -57,6 +57,8 @@ size_t bbpe_split_cut(const bbpe_scheme *scheme, const uint8_t *text, size_t sta
     const size_t stop = n - start > window ? start + window : n;
     if (scheme->joins != NULL) return cut_joined(scheme->joins, text, start, stop);
     if (scheme->words != BBPE_WORDS_NONE) return cut_words(scheme->words, text, start, stop);
+    /* between two characters of these, or of one class, there is none */
+    const uint32_t inside = scheme->word & ~(BBPE_SET(UPPER) | BBPE_SET_N | BBPE_SET_S | (scheme->han_run ? BBPE_SET_HAN : 0));
     size_t i = start ? start : 1, next;
     uint32_t before = 0;
     while (i < stop && bbpe_utf8_is_tail(text[i])) i++;
@@ -70,9 +72,9 @@ size_t bbpe_split_cut(const bbpe_scheme *scheme, const uint8_t *text, size_t sta
         /* a lower-case letter ends a cased word before an upper-case one, but not in 'rE */
         if (scheme->cased && (before & BBPE_SET(LOWER)) && (after & BBPE_SET(UPPER)) && i >= 2 && text[i - 2] != '\'')
             return i;
-        before = after;
-        /* between two characters of one class there is none */
-        next = bbpe_uclass_run(text, next, stop, n, after);
+        const size_t end = bbpe_uclass_run(text, next, stop, n, after & inside ? inside : after);
+        before = end > next ? bbpe_uclass_at(text, character_before(text, end, n), n, &next) : after;
+        next = end;
     }
     return BBPE_SPLIT_NO_CUT;
 }
