@@ -22,8 +22,7 @@ _PACKAGE = __name__.partition(".")[0]
 _TEXT = "See 12 e\u0301\u00e9\u4e2d,\n"
 #: A text so many times as long has all tables of an encoder made.
 _TIMES = 1 << 11
-#: A word that is long enough for the tables of long words.
-_WORD = "qwertzuiopasdfghjklyxcvbnm" * _TIMES
+_LETTERS = "qwertzuiopasdfghjklyxcvbnm"
 #: Modules of this package that methods of a tokenizer import when they are called.
 _OWN = """
 compat.chat compat.chat.counting compat.sentencepiece compat.tokenizers
@@ -121,7 +120,8 @@ def warm_up(tokenizer: Any) -> None:
     with suppress(ImportError, VocabularyError):  # no jinja2, or a template that is malformed
         safe_import(f"{_PACKAGE}.compat.chat").warm_up(tokenizer.spec)
     ids: list[int] = tokenizer.encode(_TEXT)
-    tokenizer.encode(_WORD)
+    # a word that is long enough for the tables of long words, and repeats nothing that is short
+    tokenizer.encode("".join(one + other for one in _LETTERS for other in _LETTERS) * 40)
     tokenizer.count_tokens(_TEXT * _TIMES)
     for options in ({"allowed_special": ()}, {"allowed_special": "all"}, {"disallowed_special": "all"}):
         for adds in (False, True):

@@ -36,16 +36,33 @@ static bbpe_status merge_long(const bbpe_encoder *self, bbpe_encode_state *state
     return BBPE_OK;
 }
 
+/* What merges, for bbpe_bpe_merge_repeats. */
+typedef struct {
+    const bbpe_encoder *encoder;
+    bbpe_encode_state *state;
+} merger;
+
+static bbpe_status merge_all(void *owner, const uint8_t *bytes, size_t n, uint32_t *ids, size_t *count) {
+    const merger *self = owner;
+    const bbpe_bpe *model = self->encoder->model.bpe;
+    if (n > BBPE_CACHE_LONG && (*count = bbpe_bpe_merge_runs(model, &self->state->work, bytes, n, ids)) > 0) return BBPE_OK;
+    if (n <= BBPE_MERGE_BATCH_BYTES && bbpe_bpe_is_short(model, n)) {
+        *count = bbpe_bpe_merge_short(model, bytes, n, 1, ids);
+        return BBPE_OK;
+    }
+    const bbpe_status status = merge_long(self->encoder, self->state, bytes, n, ids, count);
+    self->state->has_small_tokens = *count * SMALL > 2 * n;
+    return status;
+}
+
 static size_t merge_alone(const bbpe_encoder *self, bbpe_encode_state *state, const uint8_t *bytes, size_t n,
                           bool is_part, uint32_t *ids) {
     const bbpe_bpe *model = self->model.bpe;
-    size_t count = 1;
-    if (((self->has_wholes && !is_part) || n > BBPE_CACHE_LONG) && bbpe_bpe_find(model, bytes, n, is_part, ids))
-        return 1;
-    if (n > BBPE_CACHE_LONG && (count = bbpe_bpe_merge_runs(model, &state->work, bytes, n, ids)) > 0) return count;
-    if (n <= BBPE_MERGE_BATCH_BYTES && bbpe_bpe_is_short(model, n)) return bbpe_bpe_merge_short(model, bytes, n, 1, ids);
-    const bbpe_status status = merge_long(self, state, bytes, n, ids, &count);
-    state->has_small_tokens = count * SMALL > 2 * n;
+    merger owner = {self, state};
+    size_t count = 0;
+    if (((self->has_wholes && !is_part) || n > BBPE_CACHE_LONG) && bbpe_bpe_find(model, bytes, n, is_part, ids)) return 1;
+    if (n >= BBPE_BPE_REPEATS && bbpe_bpe_merge_repeats(model, bytes, n, merge_all, &owner, ids, &count)) return count;
+    const bbpe_status status = merge_all(&owner, bytes, n, ids, &count);
     if (BBPE_LIKELY(status == BBPE_OK)) return count;
     state->status = status;
     return 0;

@@ -1,5 +1,5 @@
-/* Merging by longest compatible tokens, by scanning, by runs, and sixteen at a time, against merging by a heap: exits with 1 when they
- * differ.
+/* Merging by longest compatible tokens, by scanning, by runs, by what repeats, and sixteen at a time, against merging by a heap:
+ * exits with 1 when they differ.
  *
  *     bpe_driver fuzz ROUNDS                 random small vocabularies, every short text over their letters
  *     bpe_driver compare VOCAB TEXT BYTES    a .tiktoken file; slices of a text, and letters, runs and bytes
@@ -18,14 +18,15 @@
 #include "simd/target.h"
 #endif
 
-enum { LETTERS = 4, MOST_TOKENS = 40, LONGEST_TOKEN = 12, LONGEST_TEXT = 160, SLICE = 100000 };
+enum { LETTERS = 4, MOST_TOKENS = 40, LONGEST_TOKEN = 12, LONGEST_TEXT = 160, SLICE = 100000,
+       REPEATS = BBPE_BPE_REPEATS };
 
 typedef struct {
     bbpe_bpe model;
     bbpe_bpe_match match;
     bbpe_bpe_work work;
     uint8_t *image; /* what the model points into; NULL: it owns its arrays */
-    uint64_t texts, runs, by_vectors, failed, unmade, out_of_order;
+    uint64_t texts, runs, repeats, by_vectors, failed, unmade, out_of_order;
     /* texts that wait to be merged together, and their ids */
     bbpe_merge_batch merge_lanes[2];
     size_t merge_lanes_count;
@@ -120,6 +121,33 @@ static void check(driver *self, const uint8_t *bytes, size_t n) {
     if (self->model.levels == NULL) put_lane(self, text, n, heap_ids, heap_count);
     bbpe_memory_free(text);
     bbpe_memory_free(heap_ids);
+    bbpe_memory_free(ids);
+}
+
+static bbpe_status merge_by_match(void *owner, const uint8_t *text, size_t n, uint32_t *ids, size_t *count) {
+    driver *self = owner;
+    return bbpe_bpe_match_encode(&self->match, &self->model, &self->work, text, n, ids, count);
+}
+
+/* A long text that repeats some bytes, with others before, within or after it. */
+static void check_repeats(driver *self) {
+    const size_t unit = 1 + next(next(3) ? 4 : 70), others = next(2) * next(3000), at = others ? next(REPEATS) : 0;
+    const size_t n = REPEATS + next(REPEATS), letters = 1 + next(LETTERS);
+    uint8_t *text = bbpe_memory_new(n, 1);
+    void *expected = bbpe_memory_new(n, sizeof(uint32_t)), *ids = bbpe_memory_new(n, sizeof(uint32_t));
+    size_t expected_count, count;
+    if (!text || !expected || !ids) must(BBPE_NO_MEMORY);
+    for (size_t i = 0; i < n; i++)
+        text[i] = i < unit || (i >= at && i < at + others) ? (uint8_t)('a' + next(letters)) : text[i % unit];
+    must(merge_by_match(self, text, n, expected, &expected_count));
+    self->texts++;
+    if (bbpe_bpe_merge_repeats(&self->model, text, n, merge_by_match, self, ids, &count)) {
+        self->repeats++;
+        if (!are_same(ids, count, expected, expected_count) && self->failed++ < 3)
+            fprintf(stderr, "repeats differ: %zu bytes, units of %zu, others from %zu to %zu\n", n, unit, at, at + others);
+    }
+    bbpe_memory_free(text);
+    bbpe_memory_free(expected);
     bbpe_memory_free(ids);
 }
 
@@ -287,6 +315,7 @@ static void fuzz(driver *self, long rounds) {
                 text[i] = i && next(16) < stay ? text[i - 1] : (uint8_t)('a' + next(letters));
             check(self, text, n);
         }
+        for (int k = 0; k < 4; k++) check_repeats(self);
         free_model(self);
     }
 }
@@ -384,8 +413,8 @@ int main(int argc, char **argv) {
         return 2;
     }
     bbpe_bpe_work_free(&self.work);
-    printf("%llu texts, %llu of runs, %llu by vectors, %llu differ; %llu tokens unmade, %llu out of order\n",
-           (unsigned long long)self.texts, (unsigned long long)self.runs, (unsigned long long)self.by_vectors,
+    printf("%llu texts, %llu of runs, %llu of repeats, %llu by vectors, %llu differ; %llu tokens unmade, %llu out of order\n",
+           (unsigned long long)self.texts, (unsigned long long)self.runs, (unsigned long long)self.repeats, (unsigned long long)self.by_vectors,
            (unsigned long long)self.failed, (unsigned long long)self.unmade, (unsigned long long)self.out_of_order);
     return self.failed != 0;
 }

@@ -7,10 +7,12 @@ import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from bbpe import formats
 from bbpe.core.bpe import CompiledBPE
+from bbpe.core.encoder import Encoder
 from bbpe.reference import by_ranks, merge
 
 
@@ -153,6 +155,35 @@ def test_runs_of_one_sign(seed: int) -> None:
             assert model.encode_pretoken(text, how="match") == model.encode_pretoken(text, how="long"), (size, lengths)
 
 
+def repeating(rng: random.Random, unit: bytes, letters: bytes) -> bytes:
+    """A text most of which repeats a unit, in whose midst or beside which something else may be."""
+    count = rng.randint(16_000, 40_000) // len(unit) + 1
+    text, head, tail = unit * count, *(bytes(rng.choices(letters, k=rng.choice((0, 1, 30, 3_000)))) for _ in range(2))
+    at = rng.choice((0, rng.randrange(len(text))))
+    return head + text[:at] + (bytes(rng.choices(letters)) if at else b"") + text[at:] + unit[: rng.randrange(9)] + tail
+
+
+def encoded(model: CompiledBPE, text: bytes) -> list[int]:
+    """The ids of a pretoken, as an encoder has them."""
+    return Encoder(model).encode_given(text, np.array([len(text)], np.int64)).tolist()
+
+
+@pytest.mark.parametrize("letters", [b"a", b"ab", b"abc"])
+def test_texts_that_repeat_a_unit(letters: bytes) -> None:
+    """Few of their units are merged, and what repeats among their ids goes in as often as there are more."""
+    rng = random.Random(len(letters))
+    for number in range(40):
+        tokens = rng.choice((joined_tokens, any_tokens))(rng, letters)
+        levels = levels_of(rng, len(tokens), 256) if number % 3 == 0 else None
+        by_levels = CompiledBPE(dict(enumerate(tokens)), None, levels=levels)
+        model = random_model(rng, letters) if levels is None else by_levels
+        for _ in range(3):
+            unit = bytes(rng.choices(letters, k=rng.choice((1, 2, 3, 7, 64, 65, rng.randint(1, 64)))))
+            text = repeating(rng, unit, letters)
+            assert encoded(model, text) == model.encode_pretoken(text, how="match"), (unit, len(text))
+        assert encoded(model, text) == model.encode_pretoken(text, how="long"), (unit, len(text))
+
+
 def worst_cases(rng: random.Random) -> Iterator[bytes]:
     for letter in b"a \n=0":
         yield bytes((letter,)) * 3001
@@ -174,3 +205,7 @@ def test_real_vocabularies(name: str, vocab_path: Callable[[str], Path], corpus:
         [*worst_cases(random.Random(5)), *(corpus(name, 10_000).encode() for name in ("en", "code", "zh", "multi"))]
     )
     assert model.encode_pretoken(text, how="match") == model.encode_pretoken(text, how="long")
+    units = "a", "ab", "ha", "a\u0301", "\r\n", "=-", "\u4e2d", "la-la ", "\u0627\u0644", "\U0001f600", "thanks", "012"
+    for unit in units:
+        text = repeating(random.Random(6), unit.encode(), b"ab -")
+        assert encoded(model, text) == model.encode_pretoken(text, how="match"), unit

@@ -125,7 +125,7 @@ def test_every_letter_that_vectors_classify_by_ranges(name: str) -> None:
 
 @pytest.mark.parametrize("name", SCHEMES)
 def test_every_symbol_that_vectors_classify_by_ranges(name: str) -> None:
-    """Emoji and what is beside them in the table: numbers and what is not assigned; alone in a block and with others."""
+    """Emoji and what is beside them, numbers and what is not assigned, alone in a block and with others."""
     symbols = [chr(point) for point in [*range(0x1F000, 0x1FC00), *range(0xF300, 0xF6C0), *range(0x2F300, 0x2F6C0)]]
     ordered = "".join(f"{symbol}a" for symbol in symbols)
     random.Random(10).shuffle(symbols)

@@ -164,6 +164,15 @@ size_t bbpe_bpe_merge_short(const bbpe_bpe *self, const uint8_t *text, size_t n,
  * than others would, or memory lacks. */
 size_t bbpe_bpe_merge_runs(const bbpe_bpe *self, bbpe_bpe_work *work, const uint8_t *text, size_t n, uint32_t *ids);
 
+/* A way to merge bytes, n >= 1: `ids` has room for n. */
+typedef bbpe_status (*bbpe_bpe_merge)(void *owner, const uint8_t *text, size_t n, uint32_t *ids, size_t *count);
+
+/* Merge a text of so many bytes or more that mostly repeats the same few, most of which are not merged but known to be as the
+ * others; false if it is none, or its ids do not repeat. */
+enum { BBPE_BPE_REPEATS = 1 << 14 };
+bool bbpe_bpe_merge_repeats(const bbpe_bpe *self, const uint8_t *text, size_t n, bbpe_bpe_merge merge, void *owner,
+                            uint32_t *ids, size_t *count);
+
 /* Merge any number of bytes by a heap over the symbols, O(n log n): the truth that faster ways must meet. */
 bbpe_status bbpe_bpe_merge_long(const bbpe_bpe *self, bbpe_bpe_work *work, const uint8_t *text, size_t n,
                                 size_t enough, uint32_t *ids, size_t *count);
