@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import sys
+import threading
 
 import pytest
 
@@ -69,10 +70,12 @@ def test_a_terminal_with_rich_gets_a_bar(monkeypatch: pytest.MonkeyPatch, clock:
     pytest.importorskip("rich")
     monkeypatch.setenv("TERM", "xterm")
     stream = Terminal()
-    before = sys.stdout, sys.stderr
+    before, threads = (sys.stdout, sys.stderr), threading.enumerate()
     with ProgressBar(stream=stream) as bar:
         assert (sys.stdout, sys.stderr) == before
         bar(Progress("count [x]", 0, None, "bytes"))
+        assert (sys.stdout, sys.stderr) == before
+        assert threading.enumerate() == threads
         clock[0] += 1
         bar(Progress("count [x]", 5_000_000, None, "bytes"))
     assert "count [x]" in stream.getvalue()

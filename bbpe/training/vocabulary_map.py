@@ -206,9 +206,6 @@ class _Tokens:
             bare = replace(spec, pattern=PATTERNS["none"], rules=TextRules(), token_options={}, added_tokens={})
             return text_encoder(bare, model=self._model).rows([*tokens], None, 1), None
         table = {**self._byte_ids, **self._ids}
-        # a byte without a token is a token of its own here, whose number stands for no id
-        for byte in range(256):
-            table.setdefault(bytes((byte,)), -1)
         numbers = np.array([*table.values()], np.int64)
         longest = TokenizerSpec(Vocab(dict(enumerate(table))), None, PATTERNS["none"], model=LongestMatchModel())
         return text_encoder(longest).rows([*tokens], None, 1), numbers

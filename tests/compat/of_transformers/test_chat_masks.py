@@ -199,6 +199,16 @@ def test_a_tokenizer_whose_acceleration_has_ended_has_the_masks_of_its_template(
 
 
 @pytest.mark.usefixtures("own_masks")
+def test_a_tokenizer_whose_backend_was_replaced_has_the_masks_of_its_template(pair: tuple[Any, Any]) -> None:
+    pair[0]._tokenizer = hf.Tokenizer.from_str(pair[1].backend_tokenizer.to_str())
+    messages = [{"role": role, "content": "see my dogs"} for role in ("user", "assistant")]
+    for template in (UNTAGGED, TEMPLATE):
+        row = masked(pair[0], messages, chat_template=template)
+        assert row["input_ids"] == masked(pair[1], messages, chat_template=template)["input_ids"]
+        assert any(row["assistant_masks"]) is (template == TEMPLATE)
+
+
+@pytest.mark.usefixtures("own_masks")
 def test_own_masks_are_those_of_the_tag(pair: tuple[Any, Any]) -> None:
     """A template with the tag around what the assistant writes has the same masks, truncated and padded too."""
     chooser = random.Random(8)
