@@ -300,9 +300,12 @@ BBPE_INLINE void masks_add_high(bbpe_masks *m, uint64_t high, bbpe_masks_block b
         known |= masks_add_cjk(m, v, v1, v2, three, scheme.apart & BBPE_SET(HAN_LETTER));
     else if (three & mask_bits(vector_eq(v, 0xE1)))
         known |= masks_add_vietnamese(m, v, v1, v2, three);
+    else if (three & masks_brahmic(v, v1))
+        known |= masks_add_brahmic(m, v1, v2, three & masks_brahmic(v, v1));
     if (two) {
         known |= masks_add_european(m, v, v1, two);
         if (two & mask_bits(vector_in(v, 0xC4, 0xC6))) known |= masks_add_latin(m, v, v1, two);
+        if (two & mask_bits(vector_in(v, 0xD7, 0xDB))) known |= masks_add_semitic(m, v, v1, two);
     }
     m->tails = (two | three) << 1 | three << 2;
     if (four) {

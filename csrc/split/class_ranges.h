@@ -82,6 +82,35 @@ BBPE_INLINE uint64_t masks_add_latin(bbpe_masks *m, bbpe_vector v, bbpe_vector v
     return masks_add(m, BBPE_CLASS_UPPER, letters & ~lower, 2) | masks_add(m, BBPE_CLASS_LOWER, lower, 2);
 }
 
+/* Letters of Hebrew, U+05D0-05EA, and of Arabic, U+0620-064A and 0671-06D3. */
+BBPE_INLINE uint64_t masks_add_semitic(bbpe_masks *m, bbpe_vector v, bbpe_vector v1, uint64_t two) {
+    const bbpe_byte_mask hebrew = mask_and(vector_eq(v, 0xD7), vector_in(v1, 0x90, 0xAA));
+    const bbpe_byte_mask d8 = mask_and(vector_eq(v, 0xD8), vector_in(v1, 0xA0, 0xBF));
+    const bbpe_byte_mask d9 = mask_but(vector_eq(v, 0xD9), vector_in(v1, 0x8B, 0xB0));
+    const bbpe_byte_mask db = mask_and(vector_eq(v, 0xDB), vector_in(v1, 0x80, 0x93));
+    const bbpe_byte_mask arabic = mask_or(mask_or(d8, d9), mask_or(vector_eq(v, 0xDA), db));
+    return masks_add(m, BBPE_CLASS_CASELESS, mask_bits(mask_or(hebrew, arabic)) & two, 2);
+}
+
+/* What begins a character on the pages of Devanagari, U+0900-097F, and of Thai, 0E00-0E7F. */
+BBPE_INLINE uint64_t masks_brahmic(bbpe_vector v, bbpe_vector v1) {
+    return mask_bits(mask_and(vector_eq(v, 0xE0), mask_or(vector_in(v1, 0xA4, 0xA5), vector_in(v1, 0xB8, 0xB9))));
+}
+
+/* Of these, which `three` are, the letters and marks: U+0900-094F and two dots, 0E01-0E3A and 0E40-0E4E. */
+BBPE_INLINE uint64_t masks_add_brahmic(bbpe_masks *m, bbpe_vector v1, bbpe_vector v2, uint64_t three) {
+    const bbpe_byte_mask a4 = vector_eq(v1, 0xA4), a5 = vector_eq(v1, 0xA5), b8 = vector_eq(v1, 0xB8), b9 = vector_eq(v1, 0xB9);
+    const bbpe_byte_mask hindi = mask_and(a4, mask_or(vector_in(v2, 0x84, 0xB9), vector_eq(v2, 0xBD)));
+    const bbpe_byte_mask signs = mask_or(mask_but(a4, hindi), mask_and(a5, vector_in(v2, 0x80, 0x8F)));
+    const bbpe_byte_mask thai = mask_or(mask_and(b8, mask_or(vector_in(v2, 0x81, 0xB0), vector_in(v2, 0xB2, 0xB3))),
+                                        mask_and(b9, vector_in(v2, 0x80, 0x86)));
+    const bbpe_byte_mask tones = mask_or(mask_and(b8, mask_or(vector_eq(v2, 0xB1), vector_in(v2, 0xB4, 0xBA))),
+                                         mask_and(b9, vector_in(v2, 0x87, 0x8E)));
+    return masks_add(m, BBPE_CLASS_CASELESS, mask_bits(mask_or(hindi, thai)) & three, 3)
+           | masks_add(m, BBPE_CLASS_MARK, mask_bits(mask_or(signs, tones)) & three, 3)
+           | masks_add(m, BBPE_CLASS_PUNCT, mask_bits(mask_and(a5, vector_in(v2, 0xA4, 0xA5))) & three, 3);
+}
+
 /* Emoji: U+1F1E6-1F1FF, 1F300-1F6BF and 1F900-1F9FF, all of which are symbols. */
 BBPE_INLINE uint64_t masks_add_emoji(bbpe_masks *m, bbpe_vector v, bbpe_vector v1, bbpe_vector v2, bbpe_vector v3, uint64_t four) {
     const bbpe_byte_mask flags = mask_and(vector_eq(v2, 0x87), vector_in(v3, 0xA6, 0xBF));

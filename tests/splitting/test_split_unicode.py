@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -121,6 +122,22 @@ def test_every_letter_that_vectors_classify_by_ranges(name: str) -> None:
         expected = splitter(name, "scalar").spans(text.encode())[1:]
         for isa in ISAS:
             same(splitter(name, isa), text.encode(), expected)
+
+
+@pytest.mark.parametrize("name", SCHEMES)
+def test_every_letter_and_mark_that_vectors_classify_by_ranges(name: str) -> None:
+    """Hebrew, Arabic, Devanagari and Thai: letters, marks, digits, signs and what is not assigned, of their pages."""
+    for first, last in ((0x580, 0x700), (0x900, 0x980), (0xE00, 0xE80)):
+        points = [*range(first, last), *range(first + 0x1000, last + 0x1000)]
+        chars = [chr(point) for point in points]
+        random.Random(first).shuffle(chars)
+        contexts = ["".join(chars[: last - first]), "".join(map(chr, range(first, last))) * 2]
+        contexts += ["".join(f"a{char}{char} {char}1{char}!{char}\n" for char in chars)]
+        contexts += ["".join(f"{one}{other}{one} " for one, other in pairwise(chars))]
+        for text in contexts:
+            expected = splitter(name, "scalar").spans(text.encode())[1:]
+            for isa in ISAS:
+                same(splitter(name, isa), text.encode(), expected)
 
 
 @pytest.mark.parametrize("name", SCHEMES)
