@@ -25,6 +25,7 @@ from ..spec.rules import (
     Metaspace,
     Prepend,
     Replace,
+    Split,
     UnicodeForm,
 )
 from ..spec.spec import TextRules, TokenizerSpec, other_tokens, spec_of_symbols
@@ -137,7 +138,7 @@ def _plan_of_characters(
 
 
 def simplified(spec: TokenizerSpec) -> TokenizerSpec:
-    """Remove splits that do not affect ids: before blanks that no token joins, and at blanks after all are marked.
+    """Remove splits that do not affect ids: before blanks that no token joins, and at blanks where none is left.
 
     The words of a text, which these splits define, are then not known.
     """
@@ -147,10 +148,27 @@ def simplified(spec: TokenizerSpec) -> TokenizerSpec:
     is_at_blanks = spec.pattern.steps == AT_BLANKS and not spec.whole_pretokens
     if is_at_blanks and not any(b" " in token[1:] for token in spec.vocab.values()):
         spec = replace(spec, pattern=PATTERNS["none"])
-    if characters.marks_blanks and rules.normalizers and rules.pre_tokenizers:
-        kept = tuple(rule for rule in rules.pre_tokenizers if getattr(rule, "regex", None) != " ")
+    if characters.marks_blanks and rules.pre_tokenizers and _leaves_no_blank(rules):
+        kept = tuple(rule for rule in rules.pre_tokenizers if not _is_at_blanks(rule))
         spec = replace(spec, rules=replace(rules, pre_tokenizers=kept))
     return spec
+
+
+def _leaves_no_blank(rules: TextRules) -> bool:
+    """Return whether the normalizers mark all blanks, and nothing after that adds one."""
+    added = [rules.prefix.text] if rules.prefix else []
+    for rule in reversed(rules.normalizers):
+        if rule == Replace(" ", False, SPACE_MARK):
+            return not any(" " in text for text in added)
+        if not isinstance(rule, Prepend):
+            return False
+        added.append(rule.text)
+    return False
+
+
+def _is_at_blanks(rule: object) -> bool:
+    """Return whether a pre-tokenizer leaves a text without blanks as it is."""
+    return isinstance(rule, Split) and rule.regex == " " and not rule.invert
 
 
 def _with_escaped_marks(spec: TokenizerSpec, model: UnigramModel) -> TokenizerSpec:

@@ -305,6 +305,8 @@ def _check_characters(
     """Refuse missing scores, and options that vocabularies with marked words cannot have."""
     if isinstance(model, UnigramModel):
         _check_scores(model, ordinary)
+        if model.unnamed and characters.unknown is None:
+            raise VocabularyError("found unnamed pieces without the unknown token that is written for them")
     if characters.marks_words and (characters.byte_tokens or model is not None):
         raise VocabularyError("found byte_ids or a model with end_of_word or prefix; expected neither of them")
     if characters.end_apart and not (characters.end_of_word and ordinary.has_token(characters.end_of_word.encode())):

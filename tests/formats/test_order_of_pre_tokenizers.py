@@ -88,3 +88,35 @@ def test_symbols_of_the_user_are_no_special_tokens(tmp_path: Path, kind: str) ->
     assert "<user>" not in tok.special_tokens
     assert tok.encode("<user>")[-1] == count - 1
     assert count - 2 not in tok.encode("<control>")
+
+
+@pytest.mark.parametrize("behavior", ["Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous", "Removed"])
+@pytest.mark.parametrize(
+    ("normalizers", "invert", "scheme"),
+    [
+        ([{"type": "NFC"}], False, "always"), ([{"type": "NFC"}], False, "never"), ([MARKS], False, "never"),
+        ([MARKS, {"type": "Replace", "pattern": {"String": "b"}, "content": " b"}], False, "always"),
+        ([MARKS, {"type": "Prepend", "prepend": " "}], False, "always"), ([MARKS, PREPENDS], False, "never"),
+        ([MARKS], True, "never"), ([{"type": "Lowercase"}], True, "always"),
+    ],
+)  # fmt: skip
+def test_a_split_at_blanks_counts_where_blanks_are_left(
+    tmp_path: Path, normalizers: list[dict[str, Any]], invert: bool, scheme: str, behavior: str
+) -> None:
+    """Only where all are marked by then there is nothing to split at."""
+    tokenizers = pytest.importorskip("tokenizers")
+    vocab = {f"<0x{byte:02X}>": byte for byte in range(256)}
+    vocab |= {text: 256 + number for number, text in enumerate(["a", "b", "\u2581", "\u2581a", "a\u2581", "<unk>"])}
+    merges = ["\u2581 a", "a \u2581"]
+    value = document(
+        model={"type": "BPE", "vocab": vocab, "merges": merges, "byte_fallback": True, "unk_token": "<unk>"},
+        normalizer={"type": "Sequence", "normalizers": normalizers}, added_tokens=[], post_processor=None,
+        pre_tokenizer=sequence(
+            {"type": "Split", "pattern": {"String": " "}, "behavior": behavior, "invert": invert},
+            METASPACE | {"prepend_scheme": scheme},
+        ), decoder=METASPACE,
+    )  # fmt: skip
+    path = write_json(tmp_path / "tokenizer.json", value)
+    tok, judge = bbpe.load(path), tokenizers.Tokenizer.from_file(str(path))
+    for text in ("a b", " a", "a  b ", "a", "ba ab", "  ", "b"):
+        assert tok.encode(text) == tok.encode_aligned(text).ids == judge.encode(text).ids, text
