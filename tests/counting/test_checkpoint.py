@@ -126,6 +126,21 @@ def test_a_count_by_regex_goes_on(corpus_folder: Path, tmp_path: Path) -> None:
         assert found.summary == right.summary
 
 
+def test_a_count_by_regex_goes_on_after_the_last_whole_file(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    for seed in range(4):
+        (tmp_path / "in" / f"{seed}.txt").write_text(text(seed))
+    right = bbpe.count(tmp_path / "in", pattern=r"\w+|\W")
+
+    def count(progress: Any) -> bbpe.PretokenCounts:
+        return bbpe.count(tmp_path / "in", pattern=r"\w+|\W", checkpoint=tmp_path / "c", progress=progress, threads=1)
+
+    found, killed = until_done(count)
+    assert killed > 1
+    assert found == right
+    assert found.summary == right.summary
+
+
 def test_another_way_may_go_on(corpus_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Threads, memory and executors may change from one start to the next."""
     right = bbpe.count(corpus_folder, pattern="gpt2")

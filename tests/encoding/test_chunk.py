@@ -14,6 +14,10 @@ import regex
 from strings import adversarial_strings, byte_soups
 
 import bbpe
+from bbpe.spec.models import UnigramModel
+from bbpe.spec.rules import Characters, Prepend
+from bbpe.spec.spec import TextRules, make_spec
+from bbpe.splitting.patterns import PATTERNS
 from bbpe.types import Chunk
 
 CLUSTERS = ["👨\u200d👩\u200d👧", "🇩🇪", "e\u0301", "한", "क्षि", "\r\n", "각", "👍🏽"]
@@ -232,3 +236,19 @@ def test_special_tokens_count_as_one_in_all_kinds_of_chunks(options: dict[str, A
         assert before.start < after.start <= before.end < after.end
         shared = tok.count_tokens(text[after.start : before.end], allowed_special="all")
         assert shared == min(options.get("overlap", 0), before.tokens)
+
+
+@pytest.mark.parametrize("marks", [0, 1, 20])
+def test_the_first_cluster_is_encoded_alone_where_no_part_of_the_text_fits(marks: int) -> None:
+    """The text begins with the token of a blank, and each cluster alone with one of the blank and the cluster."""
+    cluster = "é" + "\u0301" * marks
+    scores = {" ": -1.0, cluster + "b": -1.0, "é": -9.0, "b": -9.0, "\u0301": -9.0}
+    scores |= {f" {text}": -3.0 for text in (cluster, "é", "b", "\u0301")}
+    rules = TextRules((Prepend(" "),))
+    spec = make_spec(
+        {1 + number: text.encode() for number, text in enumerate(scores)}, None, pattern=PATTERNS["none"],
+        special_tokens={"<unk>": 0}, rules=rules, characters=Characters((), 0),
+        model=UnigramModel((0.0, *scores.values())),
+    )  # fmt: skip
+    chunks = bbpe.Tokenizer(spec).chunk((cluster + "b") * 300, 1)
+    assert [chunk.text for chunk in chunks] == [cluster, "b"] * 300

@@ -136,6 +136,18 @@ def test_another_model(tmp_path: Path) -> None:
         bbpe.load(folder(tmp_path, {"tokenizer_class": "BertTokenizer"}))
 
 
+def test_mbart_50_without_a_language(tmp_path: Path) -> None:
+    """Its tokens are then not those of the file; one language of them is enough."""
+    texts = ["<s>", "<pad>", "</s>", "<unk>", "\u2581", "a", "<mask>"]
+    model = {"type": "Unigram", "unk_id": 3, "vocab": [[text, -1.0] for text in texts], "byte_fallback": False}
+    config = {"tokenizer_class": "MBart50Tokenizer"}
+    with pytest.raises(VocabularyError, match=r"tokenizer_config\.json: the vocabulary of tokenizer\.json has no code"):
+        bbpe.load(folder(tmp_path, config, model=model))
+    model["vocab"] = [*([text, -1.0] for text in texts), ["en_XX", 0.0]]
+    tok = loaded(folder(tmp_path, config, model=model))[0]
+    assert tok.encode("a", add_special_tokens=True) == [7, 4, 5, 2]
+
+
 @pytest.mark.parametrize(
     ("of_model", "size", "is_patched"),
     [

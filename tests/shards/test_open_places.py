@@ -5,6 +5,8 @@ from id_files import WRITERS
 
 import bbpe
 from bbpe.errors import CorpusError
+from bbpe.shards.readers.packed import MdsFile
+from bbpe.shards.readers.reader import IdReading
 
 EOS = 0
 
@@ -37,3 +39,15 @@ def test_slices_are_those_of_a_list(tmp_path):
         for wrong in (len(every), -len(every) - 1):
             with pytest.raises(IndexError):
                 found[wrong]
+
+
+def test_samples_of_mds_come_many_at_a_time(tmp_path, monkeypatch):
+    """As many as have about so many ids, and one that has more alone."""
+    monkeypatch.setattr("bbpe.shards.readers.packed.BLOCK", 64)
+    docs = [[1, 2, EOS]] * 8 + [[3] * 200] + [[4]] * 3
+    WRITERS["mds"][0](tmp_path / "a", docs, "uint32", "bytes")
+    file = MdsFile(tmp_path / "a.mds", IdReading(format="mds", dtype="uint32"))
+    blocks = [block.lengths.tolist() for block in file.blocks()]
+    assert [length for block in blocks for length in block] == [len(doc) for doc in docs]
+    assert [200] in blocks
+    assert len(blocks) <= 5

@@ -373,3 +373,10 @@ def test_the_blank_is_a_token_whatever_the_coverage() -> None:
     for needs_blank in (False, True):
         tokens = learn(words, 20, coverage=0.5, needs_blank=needs_blank).tokens
         assert (b" " in tokens) is needs_blank
+
+
+def test_texts_of_special_tokens_are_no_other_tokens() -> None:
+    counts = {"abx": 9, "aby": 8, "abz": 7, "xab": 5, "yab": 6}
+    assert b"ab" in bbpe.train_from_counts(counts, 290, model="unigram").spec.vocab.values()
+    tok = bbpe.train_from_counts(counts, 290, model="unigram", special_tokens=["ab"])
+    assert b"ab" not in tok.spec.vocab.values()
