@@ -73,22 +73,24 @@ static size_t put_ids(const repeated_ids *self, size_t times, uint32_t *ids, siz
 bool bbpe_bpe_merge_repeats(const bbpe_bpe *self, const uint8_t *text, size_t n, bbpe_bpe_merge merge, void *owner,
                             uint32_t *ids, size_t *count) {
     repeating_stretch stretch;
-    repeated_ids repeated;
     BBPE_ASSERT(n >= BBPE_BPE_REPEATS);
     if (!find_stretch(text, n, &stretch)) return false;
-    size_t spared = (stretch.end - stretch.start - MERGED) / stretch.unit * stretch.unit, more = spared;
     uint8_t *rest = bbpe_memory_new(n, 1);
     if (rest == NULL) return false;
+    size_t spared = (stretch.end - stretch.start - MERGED) / stretch.unit * stretch.unit;
+    bool is_merged = false;
     memcpy(rest, text, stretch.start);
-    /* the second time what was spared is what the ids of the first time repeat a number of times */
-    for (int times = 0; times < 2 && more > 0; times++) {
+    /* the second time what is spared is what the ids of the first time repeat a number of times */
+    for (int times = 0; times < 2 && !is_merged; times++) {
+        repeated_ids repeated;
         memcpy(rest + stretch.start, text + stretch.start + spared, n - spared - stretch.start);
         if (merge(owner, rest, n - spared, ids, count) != BBPE_OK) break;
         if (!find_ids(self, &stretch, spared, ids, *count, &repeated)) break;
-        more = spared % repeated.bytes;
-        if (more > 0) spared -= more;
+        const size_t more = spared % repeated.bytes;
+        is_merged = more == 0;
+        if (is_merged) *count = put_ids(&repeated, spared / repeated.bytes, ids, *count);
+        spared -= more;
     }
     bbpe_memory_free(rest);
-    if (more == 0) *count = put_ids(&repeated, spared / repeated.bytes, ids, *count);
-    return more == 0;
+    return is_merged;
 }
