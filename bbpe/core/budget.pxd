@@ -16,6 +16,6 @@ cdef enum:
 
 
 cdef inline void keep_freed(size_t bytes) noexcept nogil:
-    """Have the allocator keep so many bytes of a call, which are going to be freed, for the next one."""
+    """Have the allocator keep this many bytes, which a call is going to free, for the next call."""
     if MAPPED <= bytes <= <size_t>BBPE_ATOMIC_LOAD(&BUDGET.limit):
         bbpe_pages_keep(bytes)

@@ -36,7 +36,7 @@ static bbpe_status merge_long(const bbpe_encoder *self, bbpe_encode_state *state
     return BBPE_OK;
 }
 
-/* What merges, for bbpe_bpe_merge_repeats. */
+/* What merge_all merges with, as bbpe_bpe_merge_repeats calls it. */
 typedef struct {
     const bbpe_encoder *encoder;
     bbpe_encode_state *state;

@@ -250,7 +250,7 @@ BBPE_INLINE bbpe_vector masks_classes(uint64_t easy, bbpe_masks_firsts firsts, c
     enum { MORE_PAGES = 4 };
     const bbpe_vector none = vector_load(masks_no_bytes);
 #ifdef vector_classes
-    if (firsts.four & easy) return vector_classes(none, easy, bytes); /* emoji are on many pages: 13 % less time for text with many */
+    if (firsts.four & easy) return vector_classes(none, easy, bytes); /* they are on many pages */
 #endif
     const bbpe_vector v = vector_load(bytes), v1 = vector_load(bytes + 1), v2 = vector_load(bytes + 2);
     /* among the easy ones */

@@ -1,4 +1,4 @@
-/* Merging by longest compatible tokens, by scanning, by runs, by what repeats, and sixteen at a time, against merging by a heap:
+/* Merging by longest compatible tokens, by scanning, by runs, by repeats, and sixteen at a time, against merging by a heap:
  * exits with 1 when they differ.
  *
  *     bpe_driver fuzz ROUNDS                 random small vocabularies, every short text over their letters

@@ -1,4 +1,4 @@
-/* Merging a text most of which repeats the same few bytes: one that has fewer of them, whose ids become those of the whole.
+/* Merging a text that mostly repeats the same few bytes: a shorter text with fewer repeats is merged, and its ids are extended.
  *
  * Tokens are the merging of a text if every two neighbours are compatible (match.h).  So where a token is at two positions
  * of such a stretch, a number of units apart, what is between them may be there any number of times: no neighbours come
