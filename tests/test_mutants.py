@@ -12,7 +12,7 @@ from typing import Any, cast
 import pytest
 from mutant_edits import edits_of
 from mutant_forks import UNPLANTED, Forks, plant
-from mutants import tried
+from mutants import Copy, tried
 
 PYTHON = '''
 """Words: a < b and 1."""
@@ -171,6 +171,30 @@ def test_tests_run_in_forks(tmp_path: Path) -> None:
         assert forks.run(tests) == ""
     finally:
         forks.close()
+
+
+def test_a_case_that_ends_its_process_is_named(tmp_path: Path) -> None:
+    (tmp_path / "tmp").mkdir()
+    (tmp_path / "test_some.py").write_text(
+        "import os\n"
+        "def test_first():\n"
+        "    pass\n"
+        "def test_that_ends():\n"
+        "    os.abort()\n"
+        "def test_that_fails():\n"
+        "    assert False\n"
+    )
+    copy = object.__new__(Copy)  # a copy of the checkout takes seconds
+    copy.root = copy.room = tmp_path
+    support = str(Path(__file__).parent / "support")
+    copy.environment = os.environ | {"PYTHONPATH": support, "PYTHONDONTWRITEBYTECODE": "1"}
+    names = {name: f"test_some.py::test_{name}" for name in ("first", "that_ends", "that_fails")}
+    for chosen, noticed in (
+        (("first",), ""),
+        (("first", "that_ends", "that_fails"), f"{names['that_ends']} ended the process"),
+        (("that_fails", "that_ends"), names["that_fails"]),
+    ):
+        assert copy._in_a_process({names[name]: 0.1 for name in chosen}) == noticed
 
 
 class TriedCopy:

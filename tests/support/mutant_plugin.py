@@ -3,7 +3,7 @@
 With a folder in `MUTANTS_MEASURE` it measures: coverage.py notes the lines that each test function runs, here and in
 processes that it starts, and a file in the folder gets the seconds and the outcome of each.  With a file in
 `MUTANTS_TESTS`, of test functions and their seconds, only these run, in its order; a test that takes far longer ends
-the process.
+the process.  A file beside it names the case that runs, for a process that does not live to name it.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import pytest
 
 _MEASURE = os.environ.get("MUTANTS_MEASURE")
 _TESTS = os.environ.get("MUTANTS_TESTS")
+_BEGUN = Path(_TESTS).with_name("begun.txt") if _TESTS else None
 #: By test function: its seconds, and whether every case of it has passed or was skipped.
 _measured: dict[str, list[Any]] = defaultdict(lambda: [0.0, True])
 _listed: dict[str, float] = json.loads(Path(_TESTS).read_text("utf-8")) if _TESTS else {}
@@ -45,12 +46,14 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[Any]:
 
         os.environ["MUTANTS_CONTEXT"] = name
         coverage.Coverage.current().switch_context(name)  # type: ignore[union-attr]
-    if _TESTS:
+    if _BEGUN:
+        _BEGUN.write_text(item.nodeid, "utf-8")
         # a thread of C, so that a loop that holds the interpreter lock ends too
         faulthandler.dump_traceback_later(120 + 9 * _listed.get(name, 0), exit=True)
     result = yield
-    if _TESTS:
+    if _BEGUN:
         faulthandler.cancel_dump_traceback_later()
+        _BEGUN.unlink()
     return result
 
 

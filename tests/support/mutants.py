@@ -161,7 +161,8 @@ class Copy:
         environment = self.environment | {"TMPDIR": str(self.room / "tmp"), "MUTANTS_TESTS": str(listed)}
         files = list(dict.fromkeys(name.partition("::")[0] for name in tests))
         command = [sys.executable, "-m", "pytest", "-x", "-p", "mutant_plugin", "-p", "no:cacheprovider", "--tb=no"]
-        printed = self.room / "printed.txt"
+        printed, begun = self.room / "printed.txt", self.room / "begun.txt"
+        begun.unlink(missing_ok=True)
         # a file, as a pipe would be open as long as any process that a test has left behind
         with printed.open("wb") as file:
             process = subprocess.Popen(
@@ -180,6 +181,8 @@ class Copy:
             return ""
         text = printed.read_text("utf-8", "replace")
         failed = re.search(r"^(?:FAILED|ERROR) (\S+)", text, re.MULTILINE)
+        if begun.exists():
+            return f"{begun.read_text('utf-8')} ended the process"
         return failed[1] if failed else text.strip().rpartition("\n")[2][:80] or f"status {status}"
 
     def is_due_to(self, edit: Edit, source: str, test: Mapping[str, float]) -> bool:
