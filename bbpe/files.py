@@ -21,7 +21,7 @@ from .core import temporary
 from .core.temporary import Folder, NewFile, Opener
 from .errors import CorpusError, VocabularyError
 from .lazy import hashlib, in_gate, lazy_re, safe_import, tempfile
-from .records import checked_path, dataclass, field
+from .records import check_file_name, checked_path, dataclass, field, names_folder
 
 StrPath = str | os.PathLike[str]
 
@@ -261,6 +261,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         with _uploading(os.fspath(path)) as file:
             yield file
         return
+    check_file_name(path)
     path = local_path(path, "")
     target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file():
@@ -424,7 +425,8 @@ def local_path(
 ) -> Path:  # fmt: skip
     """Return the path of what must be on this machine; a `file://` URL is a path.
 
-    Raises `ValueError` naming another URL, the problem with it, and the way out; otherwise as `checked_path`.
+    Raises `ValueError` naming another URL, the problem with it, and the way out; `NotADirectoryError` for the name of a
+    file with a slash after it; otherwise as `checked_path`.
 
     >>> local_path("file:///tmp/a", "").as_posix()
     '/tmp/a'
@@ -435,7 +437,10 @@ def local_path(
     found = _PATH_OF_URL.match(name) if isinstance(name, str) else None
     if found is not None and not Path(name).parts[0].endswith(os.sep) and not Path(f"{found[1]}:").exists():
         raise ValueError(f"{name}: expected a path of this machine; if this is a URL, it needs two slashes, as a str")
-    return path_of_local_url(name) if isinstance(name, str) else Path(name)
+    local = path_of_local_url(name) if isinstance(name, str) else Path(name)
+    if names_folder(name) and local.exists() and not local.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, "this is a file; leave out the slash after its name", name)
+    return local
 
 
 def path_of_local_url(name: str) -> Path:

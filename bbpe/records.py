@@ -7,6 +7,7 @@ and compile their `__init__` when the first object is made.  `dataclasses.fields
 
 from __future__ import annotations
 
+import errno
 import operator
 import os
 from collections.abc import Callable, Iterable, Sequence
@@ -17,8 +18,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from .lazy import lazy_re, np, safe_import
 
 __all__ = [
-    "asdict", "check_names", "check_suffix", "check_unmasked", "checked_path", "dataclass", "dtype_of", "field",
-    "fields", "flag", "index_of", "is_file_suffix", "is_text_or_bytes", "kind", "real", "replace", "whole",
+    "asdict", "check_file_name", "check_names", "check_suffix", "check_unmasked", "checked_path", "dataclass",
+    "dtype_of", "field", "fields", "flag", "index_of", "is_file_suffix", "is_text_or_bytes", "kind", "names_folder",
+    "real", "replace", "whole",
 ]  # fmt: skip
 
 #: The suffix of a kind of files.
@@ -363,6 +365,27 @@ def is_file_suffix(suffix: str) -> bool:
     (True, False, False, False)
     """
     return _SUFFIX.fullmatch(suffix) is not None
+
+
+def names_folder(path: str | os.PathLike[str]) -> bool:
+    """Return whether a path can be that of a folder only, as one with a slash at its end is.
+
+    >>> names_folder("a/"), names_folder("a/."), names_folder("a.json")
+    (True, True, False)
+    """
+    return os.path.basename(path) in ("", ".", "..")  # noqa: PTH119 - a Path has lost the slash
+
+
+def check_file_name(path: str | os.PathLike[str], what: str = "a file") -> None:
+    """Refuse to write `what` under the name of a folder; raises `IsADirectoryError` naming it.
+
+    >>> check_file_name("a.csv/", "the counts")
+    Traceback (most recent call last):
+    IsADirectoryError: [Errno 21] a path that ends so is a folder; expected the name of the counts: 'a.csv/'
+    """
+    if names_folder(path):
+        problem = f"a path that ends so is a folder; expected the name of {what}"
+        raise IsADirectoryError(errno.EISDIR, problem, os.fspath(path))
 
 
 def check_suffix(path: str | os.PathLike[str], what: str, suffixes: Sequence[str]) -> None:

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from bbpe.corpus.files import corpus_paths
 from bbpe.files import check_replaceable, check_upload, is_remote, local_path
-from bbpe.formats import FORMATS, check_whole
+from bbpe.formats import FORMATS, check_whole, format_by_name
 from bbpe.formats.transformers.folder import OTHER_FILES
-from bbpe.records import check_suffix, dataclass, field
+from bbpe.records import check_file_name, check_suffix, dataclass, field
 
 from .parsers import UsageError
 from .streams import STDIN
@@ -93,6 +93,8 @@ def check_output(
         check_upload(output) if output_format is None else check_whole(output, output_format)
         return
     path = local_path(output, "")
+    if not path.is_dir() and (output_format is None or format_by_name(path) is not None):
+        check_file_name(output, f"the file for {what}")
     for written in _written(path, output_format):
         read = inputs.find(written)
         if read is not None and not _is_device(written):

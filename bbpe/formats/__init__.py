@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 from ..errors import VocabularyError
 from ..files import ReadFile, StrPath, check_upload, is_remote, local_path, open_file, write_atomic, write_folder_atomic
 from ..lazy import safe_import
-from ..records import choice, is_file_suffix, kind, replace, whole
+from ..records import check_file_name, choice, is_file_suffix, kind, replace, whole
 from ..spec.models import SymbolModel, WordLevelModel
 from ..spec.rules import Charsmap, SqueezeBlanks
 from ..spec.spec import TextRules, TokenizerSpec
@@ -188,7 +188,10 @@ def written(spec: TokenizerSpec, path: StrPath, format: str | None = None) -> di
     if spec.model is not None and type(spec.model) not in row.models:
         kind = type(spec.model).__name__
         raise VocabularyError(f"{row.description} holds no {kind}; write tokenizer.json", path=path)
-    return row.written(spec, _file_of(target, row))
+    files = row.written(spec, _file_of(target, row))
+    if target in files:
+        check_file_name(path)
+    return files
 
 
 def _file_of(target: Path, row: FormatRow) -> Path:
@@ -217,7 +220,7 @@ def put(files: Mapping[Path, bytes], path: StrPath) -> None:
         return
     target = local_path(path, "")
     if target in files and len(files) == 1:
-        write_atomic(target, files[target])
+        write_atomic(path, files[target])
         return
     folder = target.parent if target in files else target
     write_folder_atomic(folder, {str(file.relative_to(folder)): data for file, data in files.items()})

@@ -14,7 +14,7 @@ from ..corpus.files import expanded
 from ..errors import CorpusError
 from ..files import local_path
 from ..lazy import lazy_property, lazy_re, np, npt
-from ..records import choice, dataclass, dtype_of, index_of, kind, whole
+from ..records import choice, dataclass, dtype_of, index_of, kind, names_folder, whole
 from ..text import counted
 from ..tokenizer import Tokenizer, checked_tokenizer
 from .file_ids import FileIds
@@ -191,8 +191,8 @@ def open_shards(
 
     Args:
         files: The path of a file, its path without the suffix, a glob or a folder, or a list of these; a glob or a
-            folder gives its files by name, 2 before 10, or as its `index.json` lists them.  With "bbpe" a folder that
-            bbpe wrote, or its shards.
+            folder gives its files by name, 2 before 10, or as its `index.json` lists them.  A path that ends with a
+            slash is a folder.  With "bbpe" a folder that bbpe wrote, or its shards.
         format: What wrote them: "megatron" (`.bin` with `.idx`), "olmo" (`.npy` without a header, `.csv.gz`),
             "datatrove" (`.ds`), "llmc" or "automodel" (`.bin` with a header), "nanogpt" (`.bin` without one), "numpy"
             (`.npy` with a header), "parquet", "mds" (mosaicml-streaming), "litdata" or "bbpe".
@@ -354,11 +354,13 @@ def _paths(files: Any, form: ReadFormat) -> list[Path]:
 
 def _paths_of(name: str, form: ReadFormat) -> list[Path]:
     problem = "files of ids are mapped, so they must be on this machine"
+    is_folder = names_folder(name)
     name = str(local_path(name, problem, "copy them", argument="files"))
-    whole_name = Path(name + form.suffix)
-    if whole_name.is_file():
+    path, whole_name = Path(name), Path(name + form.suffix)
+    if whole_name.is_file() and not is_folder:
+        if path.is_dir():
+            raise CorpusError(f"{name}: there is {whole_name}, too; add {form.suffix}, or a slash for this folder")
         return [whole_name]
-    path = Path(name)
     if path.is_dir() and form.listed is not None and (path / "index.json").is_file():
         return form.listed(path)
     if path.is_file():
@@ -366,7 +368,8 @@ def _paths_of(name: str, form: ReadFormat) -> list[Path]:
             raise CorpusError(f"{path}: expected a {form.suffix} file, as {form.name!r} has them; sidecars are found")
         return [path]
     if not path.exists() and not glob.has_magic(name):
-        raise FileNotFoundError(2, f"no such file, nor with the suffix {form.suffix}", name)
+        problem = "no such folder" if is_folder else f"no such file, nor with the suffix {form.suffix}"
+        raise FileNotFoundError(2, problem, name)
     below = [Path(str(each)) for each in expanded(name, as_text=True)]
     found = [each for each in below if each.name.endswith(form.suffix)]
     # a pair with masks has the suffixes of ids, too

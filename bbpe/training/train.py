@@ -19,7 +19,7 @@ from ..counting.options import Counting, Report, counting_of, silent
 from ..files import StrPath, check_replaceable, local_path, write_atomic
 from ..lazy import np, npt, safe_import
 from ..progress import Progress
-from ..records import check_suffix, checked_path, choice, replace, whole
+from ..records import check_file_name, check_suffix, checked_path, choice, replace, whole
 from ..spec.models import UnigramModel
 from ..spec.spec import TokenizerSpec
 from ..splitting.patterns import Pattern, get_pattern
@@ -260,6 +260,7 @@ class MergeLog:
         if path is None:
             return
         checked_path("log_merges", path)
+        check_file_name(path, "the file for the merges")
         check_suffix(path, "the merges", LOGS)
         self._path = local_path(path, "the merges are not written to a URL", argument="log_merges")
         if isinstance(model_of(model), Unigram):
@@ -267,6 +268,8 @@ class MergeLog:
         # before hours of work
         if not (folder := self._path.absolute().parent).is_dir():
             raise FileNotFoundError(errno.ENOENT, "there is no such folder to write the merges in", str(folder))
+        if self._path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, "this is a folder; expected the name of a file for the merges", path)
         check_replaceable(self._path)
 
     def kept_apart(self, files: CorpusPaths) -> CorpusPaths:

@@ -172,15 +172,18 @@ def test_rows_of_parquet_are_packed_and_cut(tmp_path: Path) -> None:
 
 
 def test_names_with_a_suffix_beside_them_are_the_files(tmp_path: Path) -> None:
-    """`a` is the file a.bin, also where there is a folder of that name or a glob would match more."""
+    """`a` is the file a.bin, also where a glob would match more; what is a folder, too, is no name of a file."""
     nanogpt(tmp_path / "a", [[5, 0]])
     (tmp_path / "a").mkdir()
     nanogpt(tmp_path / "a" / "b", [[6, 0]])
     nanogpt(tmp_path / "a[1]", [[7, 0]])
     options: dict[str, Any] = {"format": "nanogpt", "dtype": "uint16", "eos": 0}
-    for name, docs in (("a", [[5, 0]]), ("a/b", [[6, 0]]), ("a[1]", [[7, 0]]), ("a[1].bin", [[7, 0]])):
+    with pytest.raises(bbpe.CorpusError, match=r"a\.bin, too"):
+        bbpe.open_shards(tmp_path / "a", **options)
+    named = {"a.bin": 5, "a/": 6, "a/b": 6, "a[1]": 7, "a[1].bin": 7}
+    for name, first in named.items():
         source = bbpe.open_shards(f"{tmp_path}/{name}", **options)
-        assert [ids.tolist() for ids in source] == docs, name
+        assert [ids.tolist() for ids in source] == [[first, 0]], name
 
 
 def test_a_table_keeps_bytes_that_are_no_text(tmp_path: Path) -> None:
