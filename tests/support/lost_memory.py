@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from random_files import RandomFile, hard_texts
 
 import bbpe
 
@@ -153,6 +154,20 @@ def pre_tokenizers() -> None:
 
 
 @kind
+def random_files() -> None:
+    """Components of a tokenizer.json in many combinations."""
+    for seed in range(2000, 2030):
+        try:
+            tok = bbpe.load(json.dumps(RandomFile(seed).value).encode())
+        except bbpe.BBPEError:
+            continue
+        texts = hard_texts(seed, 40)
+        for text in texts:
+            tok.encode_with_offsets(text)
+        tok.encode_batch(texts)
+
+
+@kind
 def added_tokens() -> None:
     content = json.loads(Path(FOLDER, "usual.json").read_text("utf-8"))
     names = ("dogs", "my eyes", "\u6771\u4eac", "first")
@@ -164,7 +179,8 @@ def added_tokens() -> None:
 @kind
 def states_that_are_made() -> None:
     """A regex with more states than a table has, and one whose look-around has many."""
-    for pattern in (r"(?:a|b)*a(?:a|b){18}|\s+|\S", r"\d{1,3}(?=(?:\d{3})*\b)|\w(?=(?:a|b)*a(?:a|b){18})|[\s\S]"):
+    many = r"(?:a|b)*a(?:a|b){18}"
+    for pattern in (rf"{many}|\s+|\S", rf"\d{{1,3}}(?=(?:\d{{3}})*\b)|\w(?={many})|[\s\S]", r"[\s\S]*<end>|\w+|\W"):
         bbpe.split("abababbababba 1234567 " * 30, pattern)
         used(bbpe.train_from_iterator(["abab a b"], 260, pattern=pattern))
 
@@ -200,6 +216,17 @@ def words() -> None:
 
 
 @kind
+def repeats_and_long_pretokens() -> None:
+    """A token whose parts come after it in the file, and pretokens of 20 kB."""
+    bytes_alone = {bytes((byte,)): byte for byte in range(256)}
+    tok = bbpe.Tokenizer.from_ranks({**bytes_alone, b"abc": 256, b"ab": 257, b"abcab": 258}, pattern="gpt2")
+    many = "".join(np.random.default_rng(1).choice(list("abc"), 100_000))
+    for text in ("abc" * 7000, many, "".join(map(chr, range(0x4E00, 0x6800)))):
+        tok.encode(text)
+        tok.encode_batch([text, "a", text], threads=2)
+
+
+@kind
 def formats() -> None:
     tok = bbpe.load(FOLDER + "/usual.json")
     plain = bbpe.train_from_iterator([TEXT], 300, pattern="gpt2")
@@ -218,9 +245,15 @@ def training() -> None:
     tok = bbpe.train_from_counts(bbpe.load_counts(FOLDER + "/counts.parquet"), 300)
     bbpe.extend(tok, counts, add=10)
     bbpe.prune(tok, 280)
-    Path(FOLDER, "text.txt").write_text(LONG, "utf-8")
+    Path(FOLDER, "text.txt").write_text(LONG * 8, "utf-8")
     Path(FOLDER, "text.jsonl").write_text(json.dumps({"text": TEXT}) + "\n" + json.dumps({"text": "a"}) + "\n", "utf-8")
     bbpe.count([FOLDER + "/text.txt", FOLDER + "/text.jsonl"], pattern="cl100k", threads=2)
+    bbpe.train_from_iterator([TEXT], 300, model=bbpe.BPE(forbid=r"my \w+|\d\d"))
+    with tempfile.TemporaryDirectory() as folder:
+        plan = bbpe.plan_count([FOLDER + "/text.txt"], folder, pattern="cl100k", part_size=1_000_000)
+        for number in range(len(plan)):
+            bbpe.count_part(plan, number)
+        bbpe.sum_counts(folder)
 
 
 @kind
