@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from mutant_build import Build
 from mutant_edits import edits_of
 from mutant_forks import UNPLANTED, Forks, plant
 from mutants import Copy, tried
@@ -195,6 +196,20 @@ def test_a_case_that_ends_its_process_is_named(tmp_path: Path) -> None:
         (("that_fails", "that_ends"), names["that_fails"]),
     ):
         assert copy._in_a_process({names[name]: 0.1 for name in chosen}) == noticed
+
+
+def test_what_a_build_replaces_is_kept_outside_of_the_package(tmp_path: Path) -> None:
+    """A file more in the package makes a test fail whatever the fault is."""
+    module = tmp_path / "bbpe/core/some.so"
+    module.parent.mkdir(parents=True)
+    module.write_bytes(b"before")
+    build = Build(tmp_path)
+    for _ in range(2):
+        kept = build._kept([module.relative_to(tmp_path)])
+        assert [path.name for path in module.parent.iterdir()] == ["some.so"]
+        module.write_bytes(b"after")
+        build.restore(kept)
+        assert module.read_bytes() == b"before"
 
 
 class TriedCopy:

@@ -16,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 _OBJECTS = Path("build/objects")
+_KEPT = Path("build/kept")
 _LEAVES = Path("bbpe/core/libbbpe_leaves.so")
 # tables that are hidden within a module are now in another file
 _COMPILE = ("-std=c11", "-fPIC", "-w", "-MMD", "-Dvisibility(x)=", '-DBBPE_BUILD="mutants"', "-Icsrc")
@@ -74,8 +75,10 @@ class Build:
         return kept
 
     def _kept(self, paths: Iterable[Path]) -> dict[Path, Path]:
-        kept = {self.root / path: self.root / f"{path}.kept" for path in paths}
+        # not within the package, whose files some tests compare
+        kept = {self.root / path: self.root / _KEPT / path for path in paths}
         for path, aside in kept.items():
+            aside.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(path, aside)
         return kept
 
