@@ -165,7 +165,7 @@ struct bbpe_encode_state {
     bbpe_miss_queue queue;
     bbpe_stretch_end *next_end;  /* of stretches that are encoded as one: the next one that is read, */
     bbpe_stretch_end *next_known; /* and the next one whose ids are not yet all known */
-    bool has_many_ids;     /* the last pieces that were looked up had more than three ids for two of them */
+    bool has_many_ids;     /* the last pieces that were looked up had more than two ids for one of them */
     bool has_small_tokens; /* the last piece that was too long for a batch */
     bool is_grown;        /* `hot` has memory of its own, not the two tables below */
     /* a probe of two neighbours touches one cache line */

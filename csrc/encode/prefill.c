@@ -5,6 +5,8 @@ enum {
     AT_ONCE = 32,         /* tokens whose primary slots are fetched together: 14 ns each instead of 110 */
     ENTRIES_A_TOKEN = 4,  /* at most one token for so many entries of the table */
     FIRST = 8192,         /* tokens that enter it the first time */
+    LARGE = 1 << 19,      /* entries of a table for 4 MB of text and more */
+    FIRST_LARGE = 1 << 16, /* as FIRST, for these: new pieces are more rarely tokens later, so that the others may never enter */
     GROWTH = 4            /* each further time there are so many times as many */
 };
 
@@ -33,7 +35,8 @@ static bool begin(const bbpe_bpe *model, const bbpe_hot_cache *hot, const bbpe_p
 void bbpe_encode_prefill(const bbpe_bpe *model, bbpe_encode_state *state) {
     const size_t most = state->hot.entry_count / ENTRIES_A_TOKEN;
     const size_t all = most < model->tokens.count ? most : model->tokens.count;
-    const size_t next = state->prefilled > FIRST / GROWTH ? GROWTH * state->prefilled : FIRST, end = next < all ? next : all;
+    const size_t first = state->hot.entry_count < LARGE ? FIRST : FIRST_LARGE;
+    const size_t next = GROWTH * state->prefilled > first ? GROWTH * state->prefilled : first, end = next < all ? next : all;
     candidate tokens[AT_ONCE];
     while (state->prefilled < end) {
         size_t count = 0;

@@ -161,8 +161,8 @@ BBPE_INLINE unsigned masks_class_of(const uint8_t *s, unsigned is_three, unsigne
 
 /* The bytes of each class by table: `easy` begins well-formed characters, `hard` are bytes of malformed ones and of those that
  * the end of the text cuts off, all of them in the block.  Returns those of the latter that are not the first of theirs. */
-static BBPE_NOINLINE uint64_t masks_by_table(uint64_t by[BBPE_UCLASS_COUNT], uint64_t easy, uint64_t hard,
-                                             bbpe_masks_firsts firsts, bbpe_masks_block block) {
+BBPE_INLINE uint64_t masks_by_table(uint64_t by[BBPE_UCLASS_COUNT], uint64_t easy, uint64_t hard, bbpe_masks_firsts firsts,
+                                    bbpe_masks_block block) {
     uint64_t tails = 0;
     for (; easy; easy &= easy - 1) {
         const unsigned b = bbpe_bits_lowest(easy);

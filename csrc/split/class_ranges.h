@@ -29,7 +29,7 @@ BBPE_INLINE uint64_t masks_add_cjk(bbpe_masks *m, bbpe_vector v, bbpe_vector v1,
     const bbpe_byte_mask hangul = mask_or(
         mask_and(vector_eq(v, 0xEA), vector_in(v1, 0xB0, 0xFF)),
         mask_or(vector_in(v, 0xEB, 0xEC), mask_but(vector_eq(v, 0xED), vector_in(v1, 0x9E, 0xFF))));
-    /* U+3001-3003, 3008-3011, 3014-301F; U+FF01-FF0F, FF1A-FF20; U+30FB */
+    /* U+3000; U+3001-3003, 3008-3011, 3014-301F; U+FF01-FF0F, FF1A-FF20; U+30FB */
     const bbpe_byte_mask marks = mask_and(
         vector_eq(v1, 0x80),
         mask_or(vector_in(v2, 0x81, 0x83), mask_or(vector_in(v2, 0x88, 0x91), vector_in(v2, 0x94, 0x9F))));
@@ -38,7 +38,9 @@ BBPE_INLINE uint64_t masks_add_cjk(bbpe_masks *m, bbpe_vector v, bbpe_vector v1,
         mask_and(vector_eq(v, 0xEF), vector_eq(v1, 0xBC)),
         mask_or(vector_in(v2, 0x81, 0x8F), vector_in(v2, 0x9A, 0xA0)));
     const bbpe_byte_mask kana_dot = mask_and(e3, dot), punct = mask_or(has_3byte, mask_and(e3, marks));
-    const uint64_t known = masks_add(m, BBPE_CLASS_HAN_LETTER, mask_bits(han) & three, 3);
+    const bbpe_byte_mask blank = mask_and(e3, mask_and(vector_eq(v1, 0x80), vector_eq(v2, 0x80)));
+    const uint64_t known = masks_add(m, BBPE_CLASS_HAN_LETTER, mask_bits(han) & three, 3)
+                           | masks_add(m, BBPE_CLASS_BLANK, mask_bits(blank) & three, 3);
     if (apart)
         return known | masks_add(m, BBPE_CLASS_KANA_LETTER, mask_bits(kana) & three, 3)
                | masks_add(m, BBPE_CLASS_CASELESS, mask_bits(hangul) & three, 3)
