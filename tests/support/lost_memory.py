@@ -32,15 +32,15 @@ _KINDS: dict[str, Callable[[], object]] = {}
 class _Allocated(ctypes.Structure):
     _fields_ = [
         (name, ctypes.c_size_t)
-        for name in ("arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "used", "free", "keep")
+        for name in ("arena", "ordblks", "smblks", "hblks", "mapped", "usmblks", "fsmblks", "used", "free", "keep")
     ]
 
 
 def allocated() -> int:
     """The bytes that are allocated and not freed."""
     gc.collect()
-    told = _LIBRARY.mallinfo2()
-    return int(told.used + told.hblkhd)
+    counts = _LIBRARY.mallinfo2()
+    return int(counts.used + counts.mapped)
 
 
 def kind(function: Callable[[], object]) -> Callable[[], object]:
