@@ -44,6 +44,13 @@ cdef int precedes(const void *one, const void *other) noexcept nogil:
     return (a.place > b.place) - (a.place < b.place)
 
 
+cdef bint is_run(const uint8_t *token, size_t n) noexcept nogil:
+    """Whether a token is one character several times."""
+    cdef size_t first = 0
+    bbpe_utf8_decode(token, 0, n, &first)
+    return first < n and n % first == 0 and memcmp(token, token + first, n - first) == 0
+
+
 cdef const uint8_t *MARK = <const uint8_t *>b"\xe2\x96\x81"  # U+2581
 
 
@@ -203,10 +210,11 @@ cdef class PieceList:
             found[i] = self.rows[<size_t>i].score if i < <object>self.count else 0.0
         return found
 
-    def order(self, TokenTable vocab not None) -> tuple[array[int], list[tuple[int, int]]]:
+    def order(self, TokenTable vocab not None) -> tuple[array[int], list[tuple[int, int]], list[int]]:
         """The ids of the tokens of several characters, the highest score first, then the longest token, then the first one.
 
-        And where several with one score begin and end.  `vocab` is what `tokens` made.
+        And where several with one score begin and end, and the places of those that are one character several
+        times.  `vocab` is what `tokens` made.
         """
         cdef const bbpe_pretoken_entry *entry
         cdef uint32_t[::1] ids
@@ -224,15 +232,18 @@ cdef class PieceList:
                 count += 1
             if not is_ordered:
                 qsort(rows, count, sizeof(scored), precedes)
-            order, equal = array("I", (0,)) * count, []
+            order, equal, runs = array("I", (0,)) * count, [], []
             ids = order
             for i in range(count):
                 ids[i] = rows[i].token_id
+                entry = vocab.c.tokens.entries + rows[i].place
+                if is_run(vocab.c.tokens.arena + entry.start, entry.length):
+                    runs.append(i)
                 if i + 1 == count or rows[i + 1].score != rows[i].score:
                     if first < i:
                         equal.append((first, i + 1))
                     first = i + 1
-            return order, equal
+            return order, equal, runs
         finally:
             bbpe_memory_free(rows)
 

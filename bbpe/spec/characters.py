@@ -13,7 +13,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate, chain, pairwise
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from ..core.bpe import CompiledBPE
 from ..core.character_tokens import character_tokens
@@ -213,20 +213,52 @@ def joined_pairs(vocab: Mapping[int, bytes]) -> bytes:
     return (vocab if isinstance(vocab, Vocab) else Vocab(vocab)).joined_bytes()
 
 
-def merge_order(pieces: PieceList, vocab: Vocab) -> tuple[array[int], Sequence[int]]:
-    """Return the ids of tokens of several characters in the order in which SentencePiece merges, and their levels.
+class MergeOrder(NamedTuple):
+    """The ids of tokens of several characters in the order in which SentencePiece merges.
 
-    The highest score merges first.  SentencePiece merges the leftmost of several pairs with equal scores, whichever
-    token that makes: these tokens have one level (`TokenizerSpec.merge_levels`).  Runs of one character need none if
-    the longer runs come first.  With both rules the leftmost run grows to the right, and then joins a run on its left
-    first, because that makes the longest token.  There are no levels if none has several tokens.
+    The highest score merges first, and the leftmost of several pairs with equal scores, whichever token that makes:
+    these have one of `levels`, the longest first (`TokenizerSpec.merge_levels`).  `runs`: the ids of tokens that are
+    one character several times.
     """
-    order, equal = pieces.order(vocab)
-    texts = ("".join(vocab[token_id].decode() for token_id in order[start:stop]) for start, stop in equal)
-    several = [span for span, text in zip(equal, texts, strict=True) if len(set(text)) > 1]
-    if not several:
-        return order, ()
-    levels = list(range(len(order)))
-    for start, stop in several:
-        levels[start:stop] = [start] * (stop - start)
-    return order, levels
+
+    vocab: Vocab
+    ids: array[int]
+    levels: tuple[int, ...]
+    runs: Sequence[int]
+
+    @classmethod
+    def of(cls, pieces: PieceList, vocab: Vocab) -> MergeOrder:
+        """Return the order of the pieces of a vocabulary."""
+        ids, equal, runs = pieces.order(vocab)
+        return cls(vocab, ids, _levels(vocab, ids, equal, runs), [ids[place] for place in runs])
+
+    def levels_of(self, merges: Merges) -> tuple[int, ...]:
+        """Return the levels of the merges that can apply in this order: fewer tokens need one than all together."""
+        if not self.levels:
+            return ()
+        made = np.frombuffer(merges.data(), np.uint32)[2::3]
+        level_of = np.zeros(self.vocab.id_count, np.int64)
+        level_of[self.ids] = self.levels
+        borders = np.flatnonzero(np.diff(level_of[made], prepend=-1, append=-1)).tolist()
+        equal = [(start, stop) for start, stop in pairwise(borders) if stop - start > 1]
+        return _levels(self.vocab, made.tolist(), equal, np.flatnonzero(np.isin(made, self.runs)).tolist())
+
+
+def _levels(
+    vocab: Vocab, ids: Sequence[int], equal: Iterable[tuple[int, int]], runs: Iterable[int]
+) -> tuple[int, ...]:
+    """Return the levels of ids that are `equal` from one place to another; `()` if none needs one.
+
+    `runs` are the places of runs of one character.  They need no level if no run of it comes before them.  With one,
+    the leftmost run grows to the right, and joins a run on its left first; without one the longest merges first, which
+    is the same, as a run on the left makes a longer token than one more character.
+    """
+    first_run: dict[str, int] = {}
+    for place in runs:
+        first_run.setdefault(vocab[ids[place]].decode()[0], place)
+    is_first = [1] * len(ids)
+    for start, stop in equal:
+        characters = set().union(*(vocab[token_id].decode() for token_id in ids[start:stop]))
+        if len(characters) > 1 or first_run[characters.pop()] < start:
+            is_first[start + 1 : stop] = [0] * (stop - start - 1)
+    return tuple(number - 1 for number in accumulate(is_first)) if 0 in is_first else ()

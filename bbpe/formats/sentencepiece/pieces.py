@@ -15,7 +15,7 @@ from ...core.piece_list import missing_character
 from ...errors import VocabularyError
 from ...lazy import safe_import
 from ...records import dataclass, field, replace
-from ...spec.characters import CharacterModel, merge_order
+from ...spec.characters import CharacterModel, MergeOrder
 from ...spec.decoders import UNMARK
 from ...spec.models import Merges, UnigramModel, Vocab, WordLevelModel
 from ...spec.rules import (
@@ -252,7 +252,7 @@ def _check_unique(pieces: PieceRows, place: Callable[[int], str]) -> None:
 def _merges(pieces: _Pieces) -> tuple[Merges, tuple[int, ...]]:
     """Return the merges that can apply when any two neighbours merge whose concatenation is a piece, and their levels.
 
-    There are no levels if no two of these merges have equal scores.
+    There are no levels if none of these merges need one.
     """
     missing = missing_character(pieces.vocab)
     if missing is not None:
@@ -260,13 +260,9 @@ def _merges(pieces: _Pieces) -> tuple[Merges, tuple[int, ...]]:
         text, char = (found.decode().replace(" ", SPACE_MARK) for found in missing)
         problem = f"{text!r} is a piece, but its character {char!r} is not"
         raise VocabularyError(f"{problem}, which is not supported")
-    order, level_of = merge_order(pieces.rows, pieces.vocab)
-    merges = CharacterModel(pieces.vocab, pieces.characters(), order).merges_by_rank(level_of)
-    if not level_of:
-        return merges, ()
-    levels = dict(zip(order, level_of, strict=True))
-    dense = {level: number for number, level in enumerate(dict.fromkeys(levels[made] for _, _, made in merges))}
-    return merges, tuple(dense[levels[made]] for _, _, made in merges) if len(dense) < len(merges) else ()
+    order = MergeOrder.of(pieces.rows, pieces.vocab)
+    merges = CharacterModel(pieces.vocab, pieces.characters(), order.ids).merges_by_rank(order.levels)
+    return merges, order.levels_of(merges)
 
 
 def _check_unused_characters(pieces: _Pieces, merges: Merges, place: Callable[[int], str]) -> None:
