@@ -57,13 +57,15 @@ void bbpe_hot_cache_free(bbpe_hot_cache *self) {
     memset(self, 0, sizeof *self);
 }
 
-/* Put the ids from `from` on, as many as fit and are there, into 16 zeroed bytes. */
-static void pack(const bbpe_cache_layout *layout, const uint32_t *ids, size_t from, size_t count, uint64_t *words) {
-    for (size_t i = 0; i < layout->few && from + i < count; i++) {
-        const unsigned at = (unsigned)i * layout->bits, half = at / 64;
-        words[half] |= (uint64_t)ids[from + i] << at % 64;
-        if (half == 0 && at > 64 - layout->bits) words[1] |= (uint64_t)ids[from + i] >> (64 - at);
+/* Put ids into 16 bytes, so many bits each. */
+static void pack(const uint32_t *ids, size_t count, uint32_t bits, uint64_t *words) {
+    uint64_t low = 0, high = 0;
+    for (size_t i = count; i-- > 0;) {
+        high = high << bits | low >> (64 - bits);
+        low = low << bits | ids[i];
     }
+    words[0] = low;
+    words[1] = high;
 }
 
 /* Whether ids are small enough for a layout. */
@@ -73,15 +75,19 @@ static bool fit(const bbpe_cache_layout *layout, const uint32_t *ids, size_t cou
     return all <= layout->mask;
 }
 
-bbpe_cache_entry bbpe_cache_entry_of(const bbpe_cache_layout *layout, bbpe_cache_key key, const uint32_t *ids, size_t count) {
-    bbpe_cache_entry entry = {key, {0, 0, 0, 0}};
+/* The number of ids that an entry is to have, or BBPE_CACHE_MANY. */
+static size_t count_in_entry(const bbpe_cache_layout *layout, const uint32_t *ids, size_t count) {
+    return count <= BBPE_CACHE_PLAIN || (count <= layout->few && fit(layout, ids, count)) ? count : BBPE_CACHE_MANY;
+}
+
+void bbpe_cache_entry_write(bbpe_cache_entry *to, const bbpe_cache_layout *layout, bbpe_cache_key key, const uint32_t *ids,
+                            size_t count) {
     uint64_t words[2] = {0, 0};
-    if (count <= BBPE_CACHE_PLAIN) memcpy(words, ids, count * sizeof *ids);
-    else if (count <= layout->few && fit(layout, ids, count)) pack(layout, ids, 0, count, words);
-    else count = BBPE_CACHE_MANY;
+    if (count <= BBPE_CACHE_PLAIN) pack(ids, count, 32, words);
+    else if (count != BBPE_CACHE_MANY) pack(ids, count, layout->bits, words);
     words[1] |= (uint64_t)count << 60;
-    memcpy(entry.ids, words, sizeof words);
-    return entry;
+    to->key = key;
+    memcpy(to->ids, words, sizeof words);
 }
 
 /* An entry and its rest are written together, and neither is ever moved: a rest that is there belongs to the entry. */
@@ -99,14 +105,17 @@ size_t bbpe_hot_cache_copy_ids_of_two(const bbpe_hot_cache *self, const bbpe_cac
  * takes 25.5 instead of 27.7 ms, as the slots that have them otherwise are two more cache lines. */
 static bool add_both(bbpe_hot_cache *self, bbpe_cache_key key, const uint32_t *ids, size_t count) {
     const bbpe_cache_layout *layout = self->layout;
+    const size_t few = layout->few, more = count - few < few ? count - few : few;
     bbpe_cache_entry *found = bbpe_hot_cache_find_or_free(self, key, bbpe_cache_hash(key));
-    if (found == NULL || count > 2 * layout->few + 64 / layout->bits || !fit(layout, ids, count)) return false;
+    if (found == NULL || count > 2 * few + 64 / layout->bits || !fit(layout, ids, count)) return false;
+    BBPE_ASSERT(count > few);
     bbpe_cache_entry *rest = bbpe_hot_cache_neighbour(self, found);
     if (rest->key.hi != 0 && !bbpe_cache_is_rest(rest)) return false;
-    uint64_t first[2] = {0, (uint64_t)BBPE_CACHE_TWO << 60}, middle[2] = {0, 0}, last[2] = {0, 0};
-    pack(layout, ids, 0, count, first);
-    pack(layout, ids, layout->few, count, middle);
-    pack(layout, ids, 2 * layout->few, count, last);
+    uint64_t first[2], middle[2], last[2];
+    pack(ids, few, layout->bits, first);
+    pack(ids + few, more, layout->bits, middle);
+    pack(ids + few + more, count - few - more, layout->bits, last);
+    first[1] |= (uint64_t)BBPE_CACHE_TWO << 60;
     found->key = key;
     memcpy(found->ids, first, sizeof first);
     rest->key = (bbpe_cache_key){last[0], BBPE_CACHE_REST_KEY | count};
@@ -120,10 +129,15 @@ static bbpe_cache_entry *evicted_for(const bbpe_hot_cache *self, uint64_t hash) 
     return self->entries + (home ^ hash >> 61);
 }
 
+/* The entry that a piece gets. */
+static bbpe_cache_entry *entry_for(const bbpe_hot_cache *self, bbpe_cache_key key) {
+    const uint64_t hash = bbpe_cache_hash(key);
+    bbpe_cache_entry *found = bbpe_hot_cache_find_or_free(self, key, hash);
+    return found != NULL ? found : evicted_for(self, hash);
+}
+
 static void add_entry(bbpe_hot_cache *self, const bbpe_cache_entry *entry) {
-    const uint64_t hash = bbpe_cache_hash(entry->key);
-    bbpe_cache_entry *found = bbpe_hot_cache_find_or_free(self, entry->key, hash);
-    *(found != NULL ? found : evicted_for(self, hash)) = *entry;
+    *entry_for(self, entry->key) = *entry;
 }
 
 bbpe_cache_entry *bbpe_hot_cache_reserve(bbpe_hot_cache *self, bbpe_cache_entry *entry, bbpe_cache_key key,
@@ -135,19 +149,20 @@ bbpe_cache_entry *bbpe_hot_cache_reserve(bbpe_hot_cache *self, bbpe_cache_entry 
 
 void bbpe_hot_cache_fill(bbpe_hot_cache *self, bbpe_cache_entry *marked, bbpe_cache_key key, const uint32_t *ids,
                            size_t count) {
-    const bbpe_cache_entry entry = bbpe_cache_entry_of(self->layout, key, ids, count);
-    if (bbpe_cache_count(&entry) != BBPE_CACHE_MANY && bbpe_cache_entry_has(marked, key)) *marked = entry;
+    const size_t held = count_in_entry(self->layout, ids, count);
+    if (held != BBPE_CACHE_MANY && bbpe_cache_entry_has(marked, key))
+        bbpe_cache_entry_write(marked, self->layout, key, ids, held);
     else bbpe_hot_cache_add(self, key, ids, count);
 }
 
 void bbpe_hot_cache_add(bbpe_hot_cache *self, bbpe_cache_key key, const uint32_t *ids, size_t count) {
-    const bbpe_cache_entry entry = bbpe_cache_entry_of(self->layout, key, ids, count);
-    if (bbpe_cache_count(&entry) == BBPE_CACHE_MANY) {
+    const size_t held = count_in_entry(self->layout, ids, count);
+    if (held == BBPE_CACHE_MANY) {
         if (add_both(self, key, ids, count)) return;
         const bbpe_cache_long_key widened = bbpe_cache_long_key_of_short(key);
         bbpe_hot_cache_add_long(self, &widened, bbpe_cache_long_hash(&widened), ids, count);
     }
-    add_entry(self, &entry);
+    bbpe_cache_entry_write(entry_for(self, key), self->layout, key, ids, held);
 }
 
 /* Whether an entry may be elsewhere: not one of two that belong together. */

@@ -53,7 +53,7 @@ static bool is_worth_cutting(const bbpe_pretokens *block) {
     }
     const size_t share = 3 * threes > sample / 2 ? LONG_SHARE_OF_MOST : LONG_SHARE;
     const size_t most = 3 * threes < sample / LEAST_SHARE ? BBPE_LONG_PIECE : BBPE_CACHE_SHORT;
-    for (size_t i = 0; i < block->count; start = block->ends[i++])
+    for (size_t i = 0; i < block->count && longer <= size / share; start = block->ends[i++])
         longer += block->ends[i] - start > most ? block->ends[i] - start : 0;
     return longer > size / share;
 }

@@ -44,6 +44,6 @@ void bbpe_encode_prefill(const bbpe_bpe *model, bbpe_encode_state *state) {
             count += begin(model, &state->hot, model->tokens.entries + state->prefilled, tokens + count);
         for (size_t i = 0; i < count; i++)
             if (tokens[i].primary->key.hi == 0)
-                *tokens[i].primary = bbpe_cache_entry_of(state->hot.layout, tokens[i].key, &tokens[i].id, 1);
+                bbpe_cache_entry_write(tokens[i].primary, state->hot.layout, tokens[i].key, &tokens[i].id, 1);
     }
 }
