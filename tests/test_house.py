@@ -202,7 +202,8 @@ def test_it_is_in_few_places(pattern):
 def test_only_memory_allocates():
     for path in sources(".c", ".h", ".pyx", ".pxd"):
         calls = re.findall(r"\b(?:malloc|calloc|realloc|free)\(", path.read_text("utf-8"))
-        assert path.parent == CSRC / "memory" or not calls, f"{path}: {calls}"
+        may = path.parent == CSRC / "memory" or path.name == "failing_malloc.c"  # the allocator of a test
+        assert may or not calls, f"{path}: {calls}"
 
 
 def test_files_of_a_folder_call_each_other_in_no_circle():
