@@ -1,4 +1,4 @@
-"""What threads share in C without a lock, and what strangers may fill tables with, run without Python."""
+"""What threads share in C without a lock, what strangers may fill tables with, and code for other processors."""
 
 from __future__ import annotations
 
@@ -12,6 +12,14 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 COMPILER = os.environ.get("CC") or shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
 
+_NORMALIZING = (
+    *(f"pipeline/{name}" for name in ("automaton", "character_map", "charsmap", "charsmap_keys", "mark_step")),
+    *(f"pipeline/{name}" for name in ("normalizer", "precompiled", "replace", "sources", "state_maker")),
+    *(f"text/{name}" for name in ("characters", "graphemes", "search", "search_avx2", "search_avx512", "search_neon")),
+    *("pipeline/unicode_form", "tables/image", "tables/pretoken_table", "tables/trie", "simd/avx2", "simd/cpu_level"),
+    "models/normalise/bert",
+)
+
 
 @pytest.mark.skipif(COMPILER is None, reason="there is no C compiler")
 @pytest.mark.skipif(os.name == "nt", reason="the drivers use POSIX threads")
@@ -22,6 +30,8 @@ COMPILER = os.environ.get("CC") or shutil.which("cc") or shutil.which("gcc") or 
         ("count_driver", ("count/table", "count/sum"), (4, 30)),
         # a state must know the shorter strings that end in it
         ("stops_driver", ("decode/stop_strings",), (5000,)),
+        # searches without vectors find what those of this processor find
+        ("normalizer_driver", _NORMALIZING, (3000,)),
     ],
 )
 def test_driver(name: str, leaves: tuple[str, ...], options: tuple[int, ...], tmp_path: Path) -> None:
