@@ -7,7 +7,11 @@ cdef extern from "base/common.h" nogil:
     void BBPE_PREFETCH(const void *word)
 
 cdef extern from "simd/cpu_level.h" nogil:
+    ctypedef enum bbpe_cpu_level:
+        BBPE_CPU_BASE, BBPE_CPU_AVX2
+
     const char *bbpe_cpu_level_name()
+    void bbpe_cpu_level_lower(bbpe_cpu_level most)
 
 cdef extern from "base/atomic.h" nogil:
     uint64_t BBPE_ATOMIC_LOAD(uint64_t *word)

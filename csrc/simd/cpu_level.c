@@ -58,14 +58,19 @@ static bbpe_cpu_level asked(void) {
 }
 #endif
 
+static uint32_t known; /* the level + 1 */
+
 bbpe_cpu_level bbpe_cpu_level_get(void) {
     /* to ask takes thousands of cycles in a virtual machine; threads that ask at once get the same answer */
-    static uint32_t known; /* the level + 1 */
     const uint32_t seen = BBPE_ATOMIC_LOAD(&known);
     if (BBPE_LIKELY(seen != 0)) return (bbpe_cpu_level)(seen - 1);
     const bbpe_cpu_level level = asked();
     BBPE_ATOMIC_STORE(&known, (uint32_t)level + 1);
     return level;
+}
+
+void bbpe_cpu_level_lower(bbpe_cpu_level most) {
+    if (most < bbpe_cpu_level_get()) BBPE_ATOMIC_STORE(&known, (uint32_t)most + 1);
 }
 
 const char *bbpe_cpu_level_name(void) {

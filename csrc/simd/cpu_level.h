@@ -14,6 +14,8 @@
 typedef enum { BBPE_CPU_BASE, BBPE_CPU_AVX2, BBPE_CPU_AVX512 } bbpe_cpu_level;
 
 bbpe_cpu_level bbpe_cpu_level_get(void);
+/* Answer with no more than this from now on: what is chosen later does what it does on another processor. */
+void bbpe_cpu_level_lower(bbpe_cpu_level most);
 
 /* "base", "avx2", "avx512" or "neon". */
 const char *bbpe_cpu_level_name(void);

@@ -34,10 +34,10 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def faults(library: Path, *journeys: str) -> dict[str, list[str]]:
-    """By journey: the number of allocations, and what went wrong where one failed; in a process of its own."""
+def faults(library: Path, *usages: str) -> dict[str, list[str]]:
+    """By usage: the number of allocations, and what went wrong where one failed; in a process of its own."""
     environment = {**os.environ, "PYTHONPATH": str(Path(bbpe.__file__).parents[1]), "LD_PRELOAD": str(library)}
-    command = [sys.executable, str(TESTS / "support/failing_memory.py"), *journeys]
+    command = [sys.executable, str(TESTS / "support/failing_memory.py"), *usages]
     done = subprocess.run(command, env=environment, check=False, capture_output=True, text=True)
     assert done.returncode == 0, (done.stdout, done.stderr)
     found: dict[str, list[str]] = {}

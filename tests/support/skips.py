@@ -17,6 +17,7 @@ _SYSTEM = (
     r"/proc|/dev/full|needs (?:fork|POSIX|SIGKILL|root|Linux)|no such signal|mkfifo|pipes with (?:a )?names?"
     r"|only root|root alone|no file may be so large|file system does not allow|no bash|could not import 'resource'"
     r"|POSIX|RLIMIT|no fork|no devices|whose size lies|needs links|affinities|allocator|sanitizer|C compiler|huge pages"
+    r"|level of instructions"
     r"|limit of memory|Linux says|stacks grow|the system does not tell|a shell and its|begins where this one is"
 )
 #: Reasons as pytest tells them, and what to call them; `{}` is the first group.
