@@ -36,9 +36,11 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def faults(library: Path, *usages: str) -> dict[str, list[str]]:
     """By usage: the number of allocations, and what went wrong where one failed; in a process of its own."""
-    environment = {**os.environ, "PYTHONPATH": str(Path(bbpe.__file__).parents[1]), "LD_PRELOAD": str(library)}
+    # a path with blanks would be several libraries
+    preloaded = {"LD_PRELOAD": f"./{library.name}"}
+    environment = {**os.environ, "PYTHONPATH": str(Path(bbpe.__file__).parents[1]), **preloaded}
     command = [sys.executable, str(TESTS / "support/failing_memory.py"), *usages]
-    done = subprocess.run(command, env=environment, check=False, capture_output=True, text=True)
+    done = subprocess.run(command, env=environment, cwd=library.parent, check=False, capture_output=True, text=True)
     assert done.returncode == 0, (done.stdout, done.stderr)
     found: dict[str, list[str]] = {}
     for line in done.stdout.splitlines():

@@ -55,8 +55,8 @@ if __name__ == "__main__":
     library = ctypes.CDLL(os.environ["LD_PRELOAD"])
     NEXT = library.failing_malloc_next
     NEXT.argtypes, NEXT.restype = [ctypes.c_uint64], ctypes.c_uint64
-    rows = [line.split() for line in Path("/proc/self/maps").read_text("utf-8").splitlines()]
-    ranges = [int(end, 16) for row in rows if row[-1] == _compiled.__file__ for end in row[0].split("-")]
+    lines = [line.split(maxsplit=5) for line in Path("/proc/self/maps").read_text("utf-8").splitlines()]
+    ranges = [int(end, 16) for line in lines if line[5:] == [_compiled.__file__] for end in line[0].split("-")]
     library.failing_malloc_watch(ctypes.c_size_t(min(ranges)), ctypes.c_size_t(max(ranges)))
     known = {**usages.USAGES, "lost": lost}
     with tempfile.TemporaryDirectory() as folder:
