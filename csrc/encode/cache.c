@@ -57,7 +57,7 @@ void bbpe_hot_cache_free(bbpe_hot_cache *self) {
     memset(self, 0, sizeof *self);
 }
 
-/* Put ids into 16 bytes, so many bits each. */
+/* Put ids into 16 bytes, each in `bits` bits, the first one lowest. */
 static void pack(const uint32_t *ids, size_t count, uint32_t bits, uint64_t *words) {
     uint64_t low = 0, high = 0;
     for (size_t i = count; i-- > 0;) {

@@ -8,7 +8,7 @@ void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *memory, size_t size);
 
 static uintptr_t first, last; /* of the code */
-static uint64_t made, failing; /* since it was told which one fails; 0: none */
+static uint64_t made, failing; /* allocations since the last call of failing_malloc_next, and which of them fails; 0: none */
 
 void failing_malloc_watch(uintptr_t from, uintptr_t to) {
     first = from;

@@ -1,4 +1,4 @@
-"""What threads share in C without a lock, what strangers may fill tables with, and code for other processors."""
+"""Programs in C alone: what threads share without a lock, tables that strangers fill, and code for other processors."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def written(path: Path, pieces: Iterable[tuple[str, float]], *, has_bytes: bool)
 
 
 def random_pieces(rng: random.Random, scores: Sequence[float], share_of_runs: float = 0.0) -> dict[str, float]:
-    """Pieces of a few letters, some of which nothing makes; a share of them has one letter several times."""
+    """Random pieces, some of which no merge makes; a share of them is one letter several times."""
     words = [
         rng.choice(LETTERS) * rng.randint(2, 9)
         if rng.random() < share_of_runs

@@ -31,7 +31,7 @@ def with_rules(**rules: Any) -> bbpe.Tokenizer:
 
 
 def plain(found: object) -> object:
-    """What can be compared."""
+    """A result with lists for arrays, which `==` can compare."""
     if isinstance(found, np.ndarray):
         return found.tolist()
     if isinstance(found, list | tuple):
@@ -40,7 +40,7 @@ def plain(found: object) -> object:
 
 
 def results(tok: bbpe.Tokenizer) -> list[object]:
-    """What a tokenizer gives in its usual ways."""
+    """What a tokenizer returns from its usual methods."""
     ids = tok.encode(TEXT, allowed_special="all")
     batch = tok.encode_batch_to_numpy([TEXT, "", "see"])
     return [
